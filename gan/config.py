@@ -1,0 +1,197 @@
+"""Configuration of one run: every hyper-parameter with its unit, range, default and reason. Free of TensorFlow.
+
+The launch form, the command line, presets and every configuration diff are generated from `RunConfig`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, Literal
+
+from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
+from pydantic.fields import FieldInfo
+from pydantic_core import ErrorDetails, PydanticCustomError
+
+GROUPS = ("Data", "Model", "Training", "Optimizer", "Acceleration", "Output")
+
+
+class ConfigError(ValueError):
+    """A configuration that cannot be run; the message is one sentence for the person who wrote it."""
+
+
+def setting(default: Any, group: str, why: str, *, unit: str = "", **limits: Any) -> Any:
+    """A field of `RunConfig` that the form and `--help` can explain."""
+    return Field(default, description=why, json_schema_extra={"group": group, "unit": unit}, **limits)
+
+
+class RunConfig(BaseModel):
+    """All that determines a run. Equal configurations give equal losses on equal hardware."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid", allow_inf_nan=False, strict=False)
+
+    # fmt: off
+    dataset: Literal["digits", "mnist", "fashion_mnist", "images"] = setting("mnist", "Data", "What the generator learns to imitate; digits is always there, offline")
+    images_path: str = setting("", "Data", "For dataset=images: a folder or zip of PNG or JPEG files, relative to the data directory", max_length=300)
+    limit: int | None = setting(None, "Data", "Use only the first examples: shorter epochs for a first look", unit="images", ge=1, le=10_000_000)
+
+    model: Literal["dcgan"] = setting("dcgan", "Model", "The networks: DCGAN of the study's Table 1")
+    latent_dim: int = setting(100, "Model", "Length of the noise vector z (the study: 100)", unit="values", ge=1, le=4096)
+    table1_literal: bool = setting(False, "Model", "Read Table 1 to the letter: an extra 7x7 transposed convolution in G")
+    discriminator_batch_norm: bool = setting(False, "Model", "Batch norm in D: the study's text has it, its Table 1 does not")
+
+    batch_size: int = setting(64, "Training", "Global batch over all replicas; the study sweeps 32 to 512", unit="images", ge=1, le=65_536)
+    epochs: int = setting(30, "Training", "Passes over the data (the study: 30)", unit="epochs", ge=1, le=100_000)
+    d_steps: int = setting(1, "Training", "Discriminator updates per generator update (k of the study's Eq. 4)", ge=1, le=16)
+    loss: Literal["non_saturating", "saturating"] = setting("non_saturating", "Training", "Generator loss: -log D(G(z)), or Eq. 5's log(1 - D(G(z)))")
+    seed: int = setting(0, "Training", "Same seed, same run: weights, order, noise and dropout all follow from it", ge=0, le=2**31 - 1)
+
+    optimizer: Literal["adam", "sgd"] = setting("adam", "Optimizer", "Update rule of both networks (Table 1: Adam)")
+    g_learning_rate: float = setting(1e-4, "Optimizer", "Learning rate of G (Table 1: 1e-4)", gt=0, le=10)
+    d_learning_rate: float = setting(1e-4, "Optimizer", "Learning rate of D (Table 1: 1e-4)", gt=0, le=10)
+    beta_1: float = setting(0.9, "Optimizer", "Adam's first-moment decay, or SGD's momentum; 0.5 steadies GANs", ge=0, lt=1)
+
+    precision: Literal["float32", "mixed_bfloat16", "mixed_float16"] = setting("float32", "Acceleration", "Number format of the products; weights, logits and losses stay float32")
+    xla: bool = setting(False, "Acceleration", "Compile the gradient function with XLA: pays on GPU and TPU, often not on CPU")
+    strategy: Literal["auto", "default", "mirrored", "multi_worker", "tpu"] = setting("auto", "Acceleration", "How replicas are spread; auto: mirrored when replicas > 1")
+    replicas: int = setting(1, "Acceleration", "Copies of the networks, each taking an equal share of the batch", unit="replicas", ge=1, le=1024)
+    loop: Literal["custom", "fit"] = setting("custom", "Acceleration", "Hand-written training loop, or Keras fit")
+
+    grid_every: int = setting(1, "Output", "Draw the fixed-latent image grid every so many epochs (first and last always)", unit="epochs", ge=1, le=10_000)
+    grid_size: int = setting(8, "Output", "Images per side of the grid", unit="images", ge=1, le=16)
+    checkpoint_every: int = setting(1, "Output", "Save a checkpoint every so many epochs (also on stop and every five minutes)", unit="epochs", ge=1, le=10_000)
+    keep_checkpoints: int = setting(3, "Output", "How many newest checkpoints to keep", ge=1, le=100)
+    # fmt: on
+
+    @model_validator(mode="after")
+    def _fits_together(self) -> RunConfig:
+        if self.dataset == "images" and not self.images_path:
+            raise problem("dataset=images needs images_path: the folder or zip inside the data directory that holds the pictures.")
+        if self.dataset != "images" and self.images_path:
+            raise problem(f"images_path={self.images_path!r} is only used with dataset=images: set that, or leave images_path empty.")
+        if self.strategy == "default" and self.replicas != 1:
+            raise problem(f"replicas={self.replicas} needs strategy=mirrored or auto: strategy=default runs on one device.")
+        if self.batch_size % self.replicas:
+            lower = self.batch_size // self.replicas * self.replicas
+            raise problem(
+                f"batch_size={self.batch_size} does not divide among replicas={self.replicas}: "
+                f"use a multiple of {self.replicas}, such as {lower or self.replicas} or {lower + self.replicas}."
+            )
+        if self.limit is not None and self.limit < self.batch_size:
+            raise problem(f"batch_size={self.batch_size} is larger than limit={self.limit}: lower batch_size or raise limit.")
+        return self
+
+    @property
+    def effective_strategy(self) -> str:
+        """The strategy that `auto` stands for."""
+        return ("mirrored" if self.replicas > 1 else "default") if self.strategy == "auto" else self.strategy
+
+    @property
+    def per_replica_batch(self) -> int:
+        return self.batch_size // self.replicas
+
+
+@dataclass(frozen=True)
+class Plan:
+    """What a configuration amounts to on a data set of known size."""
+
+    examples: int
+    steps_per_epoch: int
+    total_steps: int
+    per_replica_batch: int
+    dropped_per_epoch: int
+
+
+def plan(config: RunConfig, available: int) -> Plan:
+    """Steps that `config` takes on a data set of `available` images; the incomplete last batch of an epoch is dropped.
+
+    Raises ConfigError when the batch is larger than the data set.
+    """
+    examples = min(available, config.limit or available)
+    steps = examples // config.batch_size
+    if not steps:
+        raise ConfigError(
+            f"batch_size={config.batch_size} is larger than the data set ({examples} images of {config.dataset}): use {examples} or less."
+        )
+    return Plan(examples, steps, steps * config.epochs, config.per_replica_batch, examples - steps * config.batch_size)
+
+
+def parse(values: Mapping[str, Any]) -> RunConfig:
+    """Validate `values` (strings from a command line are fine); raises ConfigError with one sentence per mistake."""
+    try:
+        return RunConfig.model_validate(dict(values))
+    except ValidationError as error:
+        raise ConfigError(" ".join(dict.fromkeys(_sentence(e) for e in error.errors()))) from None
+
+
+def parse_assignments(assignments: list[str]) -> dict[str, Any]:
+    """`["batch_size=128", "limit=none"]` as a mapping; raises ConfigError for text that is not `key=value`."""
+    values: dict[str, Any] = {}
+    for text in assignments:
+        key, equals, value = text.partition("=")
+        if not equals or not key.strip():
+            raise ConfigError(f"{text!r} is not of the form key=value, such as batch_size=128.")
+        values[key.strip()] = None if value.strip().lower() == "none" else value.strip()
+    return values
+
+
+def diff(a: Mapping[str, Any], b: Mapping[str, Any]) -> dict[str, tuple[Any, Any]]:
+    """Settings in which two stored configurations differ, as name -> (a, b)."""
+    return {key: (a.get(key), b.get(key)) for key in {**a, **b} if a.get(key) != b.get(key)}
+
+
+def fields_by_group() -> dict[str, dict[str, FieldInfo]]:
+    """The fields of RunConfig in the order of GROUPS, for forms and help."""
+    grouped: dict[str, dict[str, FieldInfo]] = {group: {} for group in GROUPS}
+    for name, field in RunConfig.model_fields.items():
+        grouped[_extra(field)["group"]][name] = field
+    return grouped
+
+
+def unit(field: FieldInfo) -> str:
+    """Unit of a field, or an empty text."""
+    return str(_extra(field)["unit"])
+
+
+def _extra(field: FieldInfo) -> dict[str, Any]:
+    assert isinstance(field.json_schema_extra, dict)
+    return field.json_schema_extra
+
+
+def problem(sentence: str) -> PydanticCustomError:
+    return PydanticCustomError("ganboard", "{sentence}", {"sentence": sentence})
+
+
+_WANTED = {
+    "greater_than_equal": "at least {ge}",
+    "greater_than": "more than {gt}",
+    "less_than_equal": "at most {le}",
+    "less_than": "less than {lt}",
+    "int_parsing": "a whole number",
+    "int_type": "a whole number",
+    "int_from_float": "a whole number",
+    "int_parsing_size": "a smaller whole number",
+    "float_parsing": "a number",
+    "float_type": "a number",
+    "finite_number": "a finite number",
+    "bool_parsing": "true or false",
+    "bool_type": "true or false",
+    "literal_error": "one of {expected}",
+    "string_type": "text",
+    "string_too_long": "at most {max_length} characters",
+}
+
+
+def _sentence(error: ErrorDetails) -> str:
+    name = str(error["loc"][0]) if error["loc"] else ""
+    if error["type"] == "ganboard":
+        return str(error["msg"])
+    if error["type"] == "extra_forbidden":
+        return f"{name[:80]!r} is not a setting; the settings are {', '.join(RunConfig.model_fields)}."
+    wanted = _WANTED.get(error["type"])
+    if wanted is None:
+        return f"{name}: {error['msg']}."
+    given = str(error["input"])
+    shown = given if len(given) <= 60 else given[:60] + "..."
+    field = RunConfig.model_fields[name]
+    return f"{name}={shown} is not allowed: it must be {wanted.format(**error.get('ctx', {}))} (default {field.default})."

@@ -1,0 +1,27 @@
+"""Presets: small Python files that open with the exact command, the expected minutes and the expected result."""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import Any
+
+from gan.config import ConfigError, RunConfig, parse
+
+NAMES = ("starter", "paper", "tiny")
+
+
+def values(name: str) -> dict[str, Any]:
+    """The settings of a preset; raises ConfigError for an unknown name."""
+    if name not in NAMES:
+        raise ConfigError(f"preset {name[:80]!r} does not exist: choose one of {', '.join(NAMES)}.")
+    return dict(import_module(f"gan.presets.{name}").VALUES)
+
+
+def load(name: str, changes: dict[str, Any] | None = None) -> RunConfig:
+    """A preset with some settings changed; raises ConfigError."""
+    return parse({**values(name), **(changes or {})})
+
+
+def about(name: str) -> str:
+    """What a preset says of itself: command, expected time, expected result."""
+    return (import_module(f"gan.presets.{name}").__doc__ or "").strip()
