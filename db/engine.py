@@ -1,0 +1,69 @@
+"""Connections to SQLite (WAL) and PostgreSQL, and the two kinds of transaction: `reading` and `writing`."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any
+
+import orjson
+from sqlalchemy import Engine, create_engine, event, text
+from sqlalchemy.engine import make_url
+from sqlalchemy.exc import OperationalError
+from sqlalchemy.pool import NullPool
+from sqlmodel import Session
+
+from db.errors import Unreachable
+
+BUSY_MILLISECONDS = 10_000
+
+
+def make_engine(url: str, *, pooled: bool = True) -> Engine:
+    """An engine for `url`. `pooled=False` keeps no connection open between transactions: for processes that fork."""
+    options: dict[str, Any] = {"json_serializer": lambda value: orjson.dumps(value).decode(), "json_deserializer": orjson.loads}
+    if not pooled:
+        options["poolclass"] = NullPool
+    if make_url(url).get_backend_name() == "sqlite":
+        engine = create_engine(url, **options)
+        event.listen(engine, "connect", _prepare_sqlite)
+        event.listen(engine, "begin", _begin_sqlite)
+        return engine
+    if pooled:
+        options["pool_pre_ping"] = True
+    return create_engine(url, connect_args={"connect_timeout": 5}, **options)
+
+
+def _prepare_sqlite(connection: Any, _: Any) -> None:
+    connection.isolation_level = None  # the driver must not begin transactions of its own: `_begin_sqlite` does
+    for pragma in ("journal_mode=WAL", "synchronous=NORMAL", f"busy_timeout={BUSY_MILLISECONDS}", "foreign_keys=ON"):
+        connection.execute(f"PRAGMA {pragma}")
+
+
+def _begin_sqlite(connection: Any) -> None:
+    # a transaction that reads before it writes must take the write lock first, or SQLite may refuse it at once
+    connection.exec_driver_sql(f"BEGIN {connection.get_execution_options().get('sqlite_lock', '')}")
+
+
+@contextmanager
+def reading(engine: Engine) -> Iterator[Session]:
+    """A session for SELECTs; rows stay usable afterwards."""
+    with Session(engine, expire_on_commit=False) as session:
+        yield session
+
+
+@contextmanager
+def writing(engine: Engine) -> Iterator[Session]:
+    """A session whose statements are committed together, or not at all."""
+    with Session(engine.execution_options(sqlite_lock="IMMEDIATE"), expire_on_commit=False) as session, session.begin():
+        yield session
+
+
+def check_reachable(engine: Engine) -> None:
+    """Raises Unreachable, in one sentence without the password, when no connection can be made."""
+    try:
+        with engine.connect() as connection:
+            connection.execute(text("SELECT 1"))
+    except OperationalError as error:
+        where = engine.url.render_as_string(hide_password=True)
+        cause = str(error.orig).strip().splitlines()[0].rstrip(".")
+        raise Unreachable(f"The database {where} cannot be reached ({cause}): check GANBOARD_DATABASE_URL.") from None

@@ -1,0 +1,35 @@
+"""Errors of the database layer.
+
+DbError
+|- UnknownRun       no such run
+|- NotAllowed       the run's state does not permit the command
+|- LeaseLost        another attempt owns the run: the writer must end
+|- SchemaTooNew     the database was written by a newer ganboard
+'- Unreachable      no connection
+"""
+
+from __future__ import annotations
+
+
+class DbError(Exception):
+    """Base class; the message is one sentence for a person."""
+
+
+class UnknownRun(DbError):
+    pass
+
+
+class NotAllowed(DbError):
+    pass
+
+
+class LeaseLost(DbError):
+    pass
+
+
+class SchemaTooNew(DbError):
+    pass
+
+
+class Unreachable(DbError):
+    pass

@@ -1,0 +1,191 @@
+"""The tables. Rows below a run carry the attempt that wrote them; natural keys make every repeated write harmless."""
+
+from __future__ import annotations
+
+import secrets
+from datetime import UTC, datetime
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+from sqlalchemy import BigInteger, CheckConstraint, ForeignKey, Index, LargeBinary, MetaData
+from sqlmodel import Field, SQLModel
+
+from db.types import Float32Array, Json, Real
+
+STATUSES = ("queued", "starting", "running", "finished", "failed", "stopped", "suspended")
+ACTIVE = ("starting", "running")  # has, or should have, a live lease
+WAITING = ("queued", "suspended")  # goes on by itself as soon as a worker is free
+ENDED = ("finished", "failed", "stopped")
+
+SQLModel.metadata.naming_convention = MetaData(
+    naming_convention={
+        "ix": "ix_%(table_name)s_%(column_0_N_name)s",
+        "uq": "uq_%(table_name)s_%(column_0_N_name)s",
+        "ck": "ck_%(table_name)s_%(constraint_name)s",
+        "fk": "fk_%(table_name)s_%(column_0_N_name)s",
+        "pk": "pk_%(table_name)s",
+    }
+).naming_convention
+
+
+def new_id() -> str:
+    """Ten characters from an alphabet without look-alikes (48 bits): short enough to type, unique across machines."""
+    return "".join(secrets.choice("abcdefghjkmnpqrstuvwxyz23456789") for _ in range(10))
+
+
+def utc_now() -> datetime:
+    return datetime.now(UTC)
+
+
+def _of_run(**options: Any) -> Any:
+    return Field(sa_column_args=[ForeignKey("run.id", ondelete="CASCADE")], **options)
+
+
+class Run(SQLModel, table=True):
+    """One training run, its place in the state machine, and its newest figures."""
+
+    __tablename__ = "run"
+    __table_args__ = (
+        CheckConstraint("status IN ({})".format(", ".join(f"'{s}'" for s in STATUSES)), name="status"),
+        Index("ix_run_created_at", "created_at"),
+        Index("ix_run_status", "status"),
+    )
+
+    id: str = Field(default_factory=new_id, primary_key=True)
+    name: str
+    status: str = "queued"
+    config: dict[str, Any] = Field(sa_type=Json)
+    preset: str = ""
+    parent_id: str | None = None  # cloned from
+    created_at: datetime = Field(default_factory=utc_now)
+    queued_at: datetime = Field(default_factory=utc_now)
+    started_at: datetime | None = None
+    ended_at: datetime | None = None
+    # ownership
+    attempt: int = 0
+    worker: str | None = None
+    lease_until: datetime | None = None
+    stop_requested_at: datetime | None = None
+    failures: int = 0  # deaths without an epoch finished in between; bounds automatic restarts
+    error: str | None = None
+    # newest figures, so that lists need no join
+    phase: str | None = None
+    phase_since: datetime | None = None
+    hardware: dict[str, Any] | None = Field(default=None, sa_type=Json)
+    examples: int | None = None
+    steps_per_epoch: int | None = None
+    g_parameters: int | None = None
+    d_parameters: int | None = None
+    epoch: int = 0  # finished epochs
+    step: int = 0  # finished steps
+    seconds: float = Field(default=0.0, sa_type=Real)  # training time so far, compiling left out
+    g_loss: float | None = Field(default=None, sa_type=Real)
+    d_loss: float | None = Field(default=None, sa_type=Real)
+    images_per_second: float | None = Field(default=None, sa_type=Real)
+
+
+class Epoch(SQLModel, table=True):
+    """What one finished epoch (from 1) cost and reached."""
+
+    __tablename__ = "epoch"
+
+    run_id: str = _of_run(primary_key=True)
+    epoch: int = Field(primary_key=True)
+    attempt: int
+    finished_at: datetime = Field(default_factory=utc_now)
+    steps: int
+    images: int
+    g_loss: float = Field(sa_type=Real)
+    d_loss: float = Field(sa_type=Real)
+    seconds: float = Field(sa_type=Real)
+    compile_seconds: float = Field(sa_type=Real)
+    g_x: float = Field(sa_type=Real)
+    g_y: float = Field(sa_type=Real)
+    d_x: float = Field(sa_type=Real)
+    d_y: float = Field(sa_type=Real)
+
+
+class StepLosses(SQLModel, table=True):
+    """The losses of every step of one epoch, packed: exact values in one row."""
+
+    __tablename__ = "step_losses"
+
+    model_config = {"arbitrary_types_allowed": True}
+
+    run_id: str = _of_run(primary_key=True)
+    epoch: int = Field(primary_key=True)
+    attempt: int
+    g_losses: npt.NDArray[np.float32] = Field(sa_type=Float32Array)
+    d_losses: npt.NDArray[np.float32] = Field(sa_type=Float32Array)
+
+
+class Grid(SQLModel, table=True):
+    """Images from the run's fixed latents after an epoch; epoch 0 is before training."""
+
+    __tablename__ = "grid"
+
+    run_id: str = _of_run(primary_key=True)
+    epoch: int = Field(primary_key=True)
+    attempt: int
+    made_at: datetime = Field(default_factory=utc_now)
+    rows: int
+    columns: int
+    png: bytes = Field(sa_type=LargeBinary)
+
+
+class Checkpoint(SQLModel, table=True):
+    """A checkpoint on disk; its place follows from (run, step, attempt), never from stored text."""
+
+    __tablename__ = "checkpoint"
+
+    run_id: str = _of_run(primary_key=True)
+    step: int = Field(primary_key=True)
+    attempt: int = Field(primary_key=True)
+    epoch: int
+    digest: str
+    size: int = Field(sa_type=BigInteger)  # bytes
+    saved_at: datetime = Field(default_factory=utc_now)
+
+
+class Event(SQLModel, table=True):
+    """Something that happened to a run, in words."""
+
+    __tablename__ = "event"
+    __table_args__ = (Index("ix_event_run_id_id", "run_id", "id"),)
+
+    id: int | None = Field(default=None, primary_key=True)
+    run_id: str = _of_run()
+    attempt: int
+    at: datetime = Field(default_factory=utc_now)
+    level: str
+    text: str
+
+
+class SystemSample(SQLModel, table=True):
+    """What the trainer used at one moment."""
+
+    __tablename__ = "system_sample"
+
+    run_id: str = _of_run(primary_key=True)
+    at: datetime = Field(primary_key=True, default_factory=utc_now)
+    attempt: int
+    cpu_percent: float = Field(sa_type=Real)  # of the whole machine, 0 to 100
+    rss_bytes: float = Field(sa_type=Real)  # resident memory of the trainer
+    memory_percent: float = Field(sa_type=Real)  # of the whole machine
+    gpu_percent: float | None = Field(default=None, sa_type=Real)
+    gpu_memory_bytes: float | None = Field(default=None, sa_type=Real)
+
+
+class Worker(SQLModel, table=True):
+    """A worker's last sign of life and what its machine has."""
+
+    __tablename__ = "worker"
+
+    name: str = Field(primary_key=True)
+    host: str
+    pid: int
+    started_at: datetime = Field(default_factory=utc_now)
+    beat_at: datetime = Field(default_factory=utc_now)
+    run_id: str | None = None  # being trained now
+    devices: dict[str, Any] | None = Field(default=None, sa_type=Json)

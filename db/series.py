@@ -1,0 +1,94 @@
+"""Chart data: reads that return pandas frames and numpy arrays, reduced before they leave this layer."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import pandas as pd
+from sqlalchemy import Engine
+from sqlmodel import col, select
+
+from db.engine import reading
+from db.models import Epoch, Run, StepLosses, SystemSample
+
+EPOCH_COLUMNS = [
+    "run_id", "epoch", "finished_at", "steps", "images", "g_loss", "d_loss", "seconds", "compile_seconds",
+    "g_x", "g_y", "d_x", "d_y", "images_per_second",
+]  # fmt: skip
+
+
+def epochs_frame(engine: Engine, run_ids: list[str]) -> pd.DataFrame:
+    """All finished epochs of the runs, ordered by run and epoch, with the columns EPOCH_COLUMNS."""
+    columns: list[Any] = [getattr(Epoch, name) for name in EPOCH_COLUMNS[:-1]]
+    with reading(engine) as session:
+        rows = session.execute(select(*columns).where(col(Epoch.run_id).in_(run_ids)).order_by(col(Epoch.run_id), col(Epoch.epoch)))
+        frame = pd.DataFrame(list(rows), columns=EPOCH_COLUMNS[:-1])
+    frame["images_per_second"] = frame["images"] / frame["seconds"].where(frame["seconds"] > 0)
+    return frame
+
+
+def step_losses(engine: Engine, run_id: str, *, points: int = 2000) -> pd.DataFrame:
+    """Columns step (from 1), epoch (fraction of epochs passed), g_loss, d_loss: at most about `points` rows.
+
+    Longer series are reduced to the smallest and largest loss of each bucket, for G and D alike, so that spikes stay.
+    """
+    with reading(engine) as session:
+        rows = session.execute(
+            select(StepLosses.epoch, StepLosses.g_losses, StepLosses.d_losses, Run.steps_per_epoch)  # type: ignore[call-overload]
+            .join(Run, col(Run.id) == StepLosses.run_id)
+            .where(col(StepLosses.run_id) == run_id)
+            .order_by(col(StepLosses.epoch))
+        ).all()
+    if not rows:
+        return pd.DataFrame({"step": [], "epoch": [], "g_loss": [], "d_loss": []}, dtype=float)
+    g = np.concatenate([row.g_losses for row in rows]).astype(np.float64)
+    d = np.concatenate([row.d_losses for row in rows]).astype(np.float64)
+    step = np.concatenate([(row.epoch - 1) * row.steps_per_epoch + 1 + np.arange(len(row.g_losses)) for row in rows])
+    kept = _extremes(g, d, points)
+    return pd.DataFrame({"step": step[kept], "epoch": step[kept] / rows[0].steps_per_epoch, "g_loss": g[kept], "d_loss": d[kept]})
+
+
+def loss_histograms(engine: Engine, run_id: str, *, net: str, bins: int = 40) -> tuple[list[int], npt.NDArray[Any], npt.NDArray[Any]]:
+    """How often each loss occurred per epoch: (epochs [E], bin edges [bins + 1], counts [E, bins]); `net` is "g" or "d".
+
+    Losses that are not finite are left out; the edges span the finite ones of the whole run.
+    """
+    column = {"g": StepLosses.g_losses, "d": StepLosses.d_losses}[net]
+    with reading(engine) as session:
+        rows = session.execute(
+            select(StepLosses.epoch, column).where(col(StepLosses.run_id) == run_id).order_by(col(StepLosses.epoch))  # type: ignore[call-overload]
+        ).all()
+    finite = [losses[np.isfinite(losses)].astype(np.float64) for _, losses in rows]
+    everything = np.concatenate(finite) if finite else np.zeros(0)
+    if not everything.size:
+        return [epoch for epoch, _ in rows], np.linspace(0, 1, bins + 1), np.zeros((len(rows), bins), dtype=int)
+    edges = np.histogram_bin_edges(everything, bins)
+    return [epoch for epoch, _ in rows], edges, np.array([np.histogram(losses, edges)[0] for losses in finite])
+
+
+def samples_frame(engine: Engine, run_id: str, *, points: int = 1000) -> pd.DataFrame:
+    """System samples of a run in order of time: at, cpu_percent, rss_bytes, memory_percent, gpu_percent, gpu_memory_bytes."""
+    names = ["at", "cpu_percent", "rss_bytes", "memory_percent", "gpu_percent", "gpu_memory_bytes"]
+    columns: list[Any] = [getattr(SystemSample, name) for name in names]
+    with reading(engine) as session:
+        rows = session.execute(select(*columns).where(col(SystemSample.run_id) == run_id).order_by(col(SystemSample.at)))
+        frame = pd.DataFrame(list(rows), columns=names)
+    return frame.iloc[:: max(1, -(-len(frame) // points))].reset_index(drop=True)
+
+
+def _extremes(g: npt.NDArray[Any], d: npt.NDArray[Any], points: int) -> npt.NDArray[Any]:
+    """Ascending indices: everything, or per bucket the first position and the positions of each series' extremes.
+
+    NaN counts as the largest value, so that it cannot vanish from the picture.
+    """
+    if len(g) <= points:
+        return np.arange(len(g))
+    bounds = np.linspace(0, len(g), max(1, points // 4) + 1).astype(int)[:-1]
+    kept = [bounds]
+    for series in (g, d):
+        shown = np.where(np.isnan(series), np.inf, series)
+        order = np.lexsort((shown, np.searchsorted(bounds, np.arange(len(g)), side="right")))  # by bucket, then by value
+        kept += [order[bounds], order[np.append(bounds[1:], len(g)) - 1]]
+    return np.unique(np.concatenate(kept))

@@ -1,0 +1,108 @@
+"""The environment, read in one place: every variable has the prefix GANBOARD_."""
+
+from __future__ import annotations
+
+import os
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+from pydantic import Field
+from pydantic_settings import BaseSettings, PydanticBaseSettingsSource, SettingsConfigDict
+from sqlalchemy.engine import make_url
+from sqlalchemy.exc import ArgumentError
+
+PREFIX = "GANBOARD_"
+
+
+class SettingsError(ValueError):
+    """The environment cannot be used; the message is one sentence with the remedy."""
+
+
+class SecretFiles(PydanticBaseSettingsSource):
+    """`GANBOARD_X_FILE` names a file that holds the value of `GANBOARD_X`, so that no secret stands in the environment."""
+
+    def get_field_value(self, field: Any, field_name: str) -> tuple[Any, str, bool]:
+        path = os.environ.get(f"{PREFIX}{field_name.upper()}_FILE")
+        if not path:
+            return None, field_name, False
+        try:
+            return Path(path).read_text().strip(), field_name, False
+        except OSError as error:
+            raise SettingsError(f"{PREFIX}{field_name.upper()}_FILE={path} cannot be read: {error.strerror}.") from None
+
+    def __call__(self) -> dict[str, Any]:
+        values = {name: self.get_field_value(field, name)[0] for name, field in self.settings_cls.model_fields.items()}
+        return {name: value for name, value in values.items() if value is not None}
+
+
+class Settings(BaseSettings):
+    """Where ganboard keeps its state and finds its services."""
+
+    model_config = SettingsConfigDict(env_prefix=PREFIX, env_ignore_empty=True, extra="ignore", frozen=True)
+
+    home: Path = Field(Path(".ganboard"), description="State directory: database, logs, checkpoints, sockets")
+    database_url: str = Field("", description="SQLAlchemy URL; empty: SQLite in HOME")
+    database_password: str = Field("", description="Password for DATABASE_URL, so that it can come from a file")
+    redis_url: str = Field("", description="redis:// or unix:// URL; empty: an embedded server on a socket in HOME")
+    redis_password: str = Field("", description="Password for REDIS_URL, so that it can come from a file")
+    data_dir: Path | None = Field(None, description="Data sets; empty: HOME/data")
+
+    @classmethod
+    def settings_customise_sources(
+        cls,
+        settings_cls: type[BaseSettings],
+        init_settings: PydanticBaseSettingsSource,
+        env_settings: PydanticBaseSettingsSource,
+        dotenv_settings: PydanticBaseSettingsSource,
+        file_secret_settings: PydanticBaseSettingsSource,
+    ) -> tuple[PydanticBaseSettingsSource, ...]:
+        return init_settings, env_settings, SecretFiles(settings_cls)
+
+    @cached_property
+    def state(self) -> Path:
+        """HOME as an absolute path."""
+        return self.home.expanduser().resolve()
+
+    @cached_property
+    def data(self) -> Path:
+        """DATA_DIR as an absolute path."""
+        return self.data_dir.expanduser().resolve() if self.data_dir else self.state / "data"
+
+    @cached_property
+    def database(self) -> str:
+        """The full SQLAlchemy URL, password included. Raises SettingsError for anything but SQLite and PostgreSQL."""
+        if not self.database_url:
+            return f"sqlite:///{self.state / 'ganboard.db'}"
+        try:
+            url = make_url(self.database_url)
+        except ArgumentError:
+            raise SettingsError("GANBOARD_DATABASE_URL is not a database URL such as postgresql://user@host/name.") from None
+        backend = url.get_backend_name()
+        if backend not in ("sqlite", "postgresql"):
+            raise SettingsError(f"GANBOARD_DATABASE_URL names {backend!r}: ganboard works with sqlite:/// and postgresql:// only.")
+        if backend == "postgresql":
+            url = url.set(drivername="postgresql+psycopg")
+        if self.database_password:
+            url = url.set(password=self.database_password)
+        return url.render_as_string(hide_password=False)
+
+    def run_dir(self, run_id: str) -> Path:
+        """Directory of a run's log and checkpoints."""
+        return self.state / "runs" / run_id
+
+    def log_path(self, run_id: str) -> Path:
+        return self.run_dir(run_id) / "train.log"
+
+    def prepare_home(self) -> Path:
+        """Make HOME; raises SettingsError when it cannot be written."""
+        try:
+            self.state.mkdir(parents=True, exist_ok=True)
+            probe = self.state / f".writable-{os.getpid()}"
+            probe.touch()
+            probe.unlink()
+        except OSError as error:
+            raise SettingsError(
+                f"The state directory {self.state} cannot be written ({error.strerror}): set GANBOARD_HOME to a folder that can."
+            ) from None
+        return self.state

@@ -1,0 +1,61 @@
+"""Column types that keep what SQLite or PostgreSQL would lose."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+from sqlalchemy import JSON, Double, LargeBinary
+from sqlalchemy.dialects.postgresql import JSONB
+from sqlalchemy.engine import Dialect
+from sqlalchemy.types import TypeDecorator, TypeEngine, UserDefinedType
+
+Json = JSON().with_variant(JSONB(), "postgresql")
+
+
+class _SqliteReal(UserDefinedType[Any]):
+    """REAL without SQLAlchemy's own conversion, which would turn the text 'nan' back into a number."""
+
+    cache_ok = True
+
+    def get_col_spec(self, **_: Any) -> str:
+        return "REAL"
+
+
+class Real(TypeDecorator[float]):
+    """A float64 that survives exactly, NaN and infinity included.
+
+    SQLite stores NaN as NULL; its dynamic typing lets the text 'nan' stand in a REAL column instead.
+    """
+
+    impl = Double
+    cache_ok = True
+
+    def load_dialect_impl(self, dialect: Dialect) -> TypeEngine[Any]:
+        return dialect.type_descriptor(_SqliteReal() if dialect.name == "sqlite" else Double())
+
+    def process_bind_param(self, value: float | None, dialect: Dialect) -> Any:
+        if value is not None and dialect.name == "sqlite" and math.isnan(value):
+            return "nan"
+        return value
+
+    def process_result_value(self, value: Any, dialect: Dialect) -> float | None:
+        return None if value is None else float(value)
+
+
+class Float32Array(TypeDecorator[npt.NDArray[np.float32]]):
+    """A vector of float32 packed as little-endian bytes: exact, and one row for thousands of values."""
+
+    impl = LargeBinary
+    cache_ok = True
+
+    def process_bind_param(self, value: npt.NDArray[np.float32] | None, dialect: Dialect) -> bytes | None:
+        return None if value is None else np.ascontiguousarray(value, dtype="<f4").tobytes()
+
+    def process_result_value(self, value: bytes | None, dialect: Dialect) -> npt.NDArray[np.float32] | None:
+        return None if value is None else np.frombuffer(value, dtype="<f4")
+
+    def compare_values(self, x: Any, y: Any) -> bool:
+        return x is y or (x is not None and y is not None and np.array_equal(x, y))

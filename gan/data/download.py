@@ -1,0 +1,72 @@
+"""Keras's own download of MNIST and Fashion-MNIST, into the data directory, whole or not at all."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import socket
+import sys
+import tempfile
+import threading
+import urllib.request
+from pathlib import Path
+from urllib.parse import urlsplit
+
+from gan.data.dataset import DatasetError
+
+HOST = "storage.googleapis.com"
+ORIGIN = f"https://{HOST}/tensorflow/tf-keras-datasets/"
+_STALL = 30.0  # seconds without a byte
+
+
+def obstacle(data_dir: Path) -> str | None:
+    """Why nothing can be downloaded into `data_dir` just now (asked within three seconds), or None."""
+    existing = next(folder for folder in (data_dir, *data_dir.absolute().parents) if folder.exists())
+    if not existing.is_dir() or not os.access(existing, os.W_OK | os.X_OK):
+        return f"{data_dir} cannot be written, so that nothing can be downloaded there"
+    host, port = _endpoint()
+    return None if _reachable(host, port) else f"{host}, from where Keras downloads it, cannot be reached from this machine"
+
+
+def fetch(name: str, target: Path, sha256: str | None) -> None:
+    """Download `ORIGIN + name` to `target`; a transfer that breaks off leaves nothing behind. Raises DatasetError."""
+    from keras.utils import get_file
+
+    before = socket.getdefaulttimeout()
+    try:
+        target.parent.mkdir(parents=True, exist_ok=True)
+        with tempfile.TemporaryDirectory(prefix=".download-", dir=target.parent) as folder:
+            socket.setdefaulttimeout(_STALL)  # get_file itself waits forever
+            with contextlib.redirect_stdout(sys.stderr):  # its progress bar; standard output may carry a JSON document
+                path = get_file(name, ORIGIN + name, cache_dir=folder, cache_subdir="", file_hash=sha256)
+            os.replace(path, target)
+    # get_file raises bare Exception for a failed transfer.
+    except Exception as error:
+        raise DatasetError(
+            f"{ORIGIN}{name} could not be downloaded ({error}): try again, or copy the file to {target} yourself."
+        ) from error
+    finally:
+        socket.setdefaulttimeout(before)
+
+
+def _endpoint() -> tuple[str, int]:
+    """Where the first connection of a download goes: the download host, or the proxy that the environment sets for it."""
+    proxy = urllib.request.getproxies().get("https")
+    if not proxy or urllib.request.proxy_bypass(HOST):
+        return HOST, 443
+    parts = urlsplit(proxy if "//" in proxy else f"//{proxy}")
+    return parts.hostname or HOST, parts.port or (443 if parts.scheme == "https" else 80)
+
+
+def _reachable(host: str, port: int, timeout: float = 3.0) -> bool:
+    connected = threading.Event()
+
+    def connect() -> None:
+        with contextlib.suppress(OSError), socket.create_connection((host, port), timeout):
+            connected.set()
+
+    # The name look-up has no timeout of its own; in a thread it cannot hold up the caller.
+    thread = threading.Thread(target=connect, daemon=True)
+    thread.start()
+    thread.join(timeout)
+    return connected.is_set()

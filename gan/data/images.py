@@ -1,0 +1,137 @@
+"""A person's own pictures: a folder or zip of PNG and JPEG files inside the data directory."""
+
+from __future__ import annotations
+
+import io
+import os
+import warnings
+from collections.abc import Iterable, Iterator
+from itertools import islice
+from pathlib import Path, PurePosixPath
+
+import numpy as np
+from PIL import Image, ImageOps
+
+from gan.data.archive import MAX_MEMBERS, SafeZip
+from gan.data.dataset import SIDE, Dataset, DatasetError, Images, reading
+
+MAX_SIDE = 4096  # pixels
+MAX_PIXELS = 16_000_000
+MAX_BYTES = 64 << 20  # of one picture's file
+_SUFFIXES = {".png", ".jpg", ".jpeg"}
+_REMEDY = "replace it by a PNG or JPEG file, or take it out"
+
+
+def load(data_dir: Path, images_path: str, limit: int | None) -> Dataset:
+    """The first `limit` pictures in the plain order of their names (10.png before 9.png) as `decode` makes them; raises DatasetError."""
+    path = resolve(data_dir, images_path)
+    images = [decode(data, what) for what, data in islice(_files(path, data_dir), limit)]
+    how = f"turned grey, cropped to the middle square and scaled to {SIDE}x{SIDE}"
+    return Dataset(np.stack(images)[..., np.newaxis], None, f"{len(images):,} pictures from {path}, {how}.")
+
+
+def count(data_dir: Path, images_path: str) -> int:
+    """Pictures that `load` would read, by their names alone; raises DatasetError."""
+    path = resolve(data_dir, images_path)
+    if path.is_dir():
+        return len(_in_folder(path, data_dir))
+    with SafeZip(path) as archive:
+        return len(_pictures(archive.members, path))
+
+
+def resolve(data_dir: Path, images_path: str) -> Path:
+    """The folder or zip that `images_path` names inside `data_dir`, links followed; raises DatasetError when it leads elsewhere."""
+    name = f"images_path={images_path!r}"
+    given = PurePosixPath(images_path)
+    if given.is_absolute() or ".." in given.parts or set(images_path) & set("\\\0") or images_path[1:2] == ":":
+        raise DatasetError(f"{name} must be relative to the data directory {data_dir}, without '..', drive, backslash or NUL.")
+    with reading(name, f"name a folder or zip inside {data_dir}"):
+        root = data_dir.resolve()
+        path = (root / given).resolve()
+        if not path.is_relative_to(root):
+            raise DatasetError(f"{name} is a link that leaves the data directory {data_dir}: copy the pictures into it.")
+        if path.is_dir() or (path.is_file() and path.suffix.lower() == ".zip"):
+            return path
+        raise FileNotFoundError("there is no such folder or zip")
+
+
+def decode(data: bytes, what: str) -> Images:
+    """A PNG or JPEG file as grey uint8 [28, 28]: upright, transparency on white, the middle square, Lanczos. Raises DatasetError."""
+    # Pillow's warnings on a stranger's file tell nobody anything: what it cannot read it raises, and the size is checked here.
+    with reading(what, _REMEDY), warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        with Image.open(io.BytesIO(data), formats=["PNG", "JPEG"]) as image:  # of all its parsers only these two can be reached
+            width, height = image.size
+            if max(width, height) > MAX_SIDE or width * height > MAX_PIXELS:
+                limit = f"{MAX_SIDE:,} pixels a side and {MAX_PIXELS:,} in all"
+                raise DatasetError(f"{what} is {width:,}x{height:,}, more than {limit}: make it smaller, or take it out.")
+            grey = _grey(ImageOps.exif_transpose(image))
+        side = min(grey.size)
+        left, top = (grey.width - side) // 2, (grey.height - side) // 2
+        box = (left, top, left + side, top + side)
+        return np.asarray(grey.resize((SIDE, SIDE), Image.Resampling.LANCZOS, box))
+
+
+def _grey(image: Image.Image) -> Image.Image:
+    """8-bit luma (ITU-R 601-2), as Pillow's mode L."""
+    if image.mode.startswith("I"):  # 16 bits: convert would clip at 255 instead of scaling
+        return Image.fromarray((np.asarray(image).astype(np.uint16) >> 8).astype(np.uint8))
+    if image.has_transparency_data:
+        image = image.convert("RGBA")
+        image = Image.alpha_composite(Image.new("RGBA", image.size, "white"), image)
+    return image.convert("RGB").convert("L")
+
+
+def _files(path: Path, data_dir: Path) -> Iterator[tuple[str, bytes]]:
+    """Name for messages and content of each picture, read one by one."""
+    if path.is_dir():
+        for name in _in_folder(path, data_dir):
+            file = path / name
+            with reading(repr(str(file)), _REMEDY):
+                _require_small(repr(str(file)), file.stat().st_size)
+                data = file.read_bytes()
+            yield repr(str(file)), data
+        return
+    with SafeZip(path) as archive:
+        for name in _pictures(archive.members, path):
+            what = f"{path}: member {name!r}"
+            _require_small(what, archive.members[name].file_size)
+            yield what, archive.read(name)
+
+
+def _in_folder(path: Path, data_dir: Path) -> list[str]:
+    root = data_dir.resolve()
+    names = []
+
+    def fail(error: OSError) -> None:
+        raise error  # os.walk would leave out a folder it may not read, without a word
+
+    with reading(path, "check its permissions"):
+        for folder, _, files in os.walk(path, onerror=fail):
+            names += [(Path(folder) / file).relative_to(path).as_posix() for file in files]
+            if len(names) > MAX_MEMBERS:
+                raise DatasetError(f"{path} holds more than the {MAX_MEMBERS:,} files allowed: name a smaller folder.")
+    pictures = _pictures(names, path)
+    for name in pictures:
+        file = path / name
+        if not file.is_file() or (file.is_symlink() and not file.resolve().is_relative_to(root)):
+            raise DatasetError(f"{str(file)!r} is no file, or a link that leaves the data directory {data_dir}: {_REMEDY}.")
+    return pictures
+
+
+def _pictures(names: Iterable[str], path: Path) -> list[str]:
+    """The names that are pictures, sorted; hidden files, __MACOSX and other kinds are left out. Raises DatasetError when none is left."""
+    names = list(names)
+    kept = [name for name in names if PurePosixPath(name).suffix.lower() in _SUFFIXES and not _hidden(name)]
+    if not kept:
+        raise DatasetError(f"{path} holds no picture (files skipped: {len(names):,}): put .png, .jpg or .jpeg files into it.")
+    return sorted(kept)
+
+
+def _hidden(name: str) -> bool:
+    return any(part.startswith(".") or part == "__MACOSX" for part in PurePosixPath(name).parts)
+
+
+def _require_small(what: str, size: int) -> None:
+    if size > MAX_BYTES:
+        raise DatasetError(f"{what} is {size:,} bytes, more than the {MAX_BYTES:,} allowed for a picture: make it smaller.")

@@ -1,0 +1,98 @@
+"""DCGAN of the study's Table 1: 28x28x1 images, generator 2,330,944 parameters, discriminator 212,865.
+
+Kernel 5x5, tanh, slope 0.3, dropout 0.3 and no biases in the generator come from the tutorial that the table copies; it does not print them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import keras
+import tensorflow as tf
+
+from gan import keys
+from gan.config import RunConfig
+
+SHAPE = (28, 28, 1)
+DROPOUT = 0.3
+MASKS = ((14, 14, 64), (7, 7, 128))  # shapes of the discriminator's two dropout masks, per image
+_SLOPE = 0.3
+_KERNEL = 5
+
+
+class KeyedDropout(keras.layers.Layer):
+    """Inverted dropout by a mask that the caller draws, so that it is a function of (seed, step, image) and not of a saved state."""
+
+    def __init__(self, rate: float, **kwargs: object) -> None:
+        super().__init__(**kwargs)
+        self.rate = rate
+
+    def call(self, inputs: Sequence[tf.Tensor | None]) -> tf.Tensor:
+        """`inputs` = (values, keep); without a mask (inference) the values pass."""
+        values, keep = inputs
+        return values if keep is None else tf.where(keep, values * (1 / (1 - self.rate)), tf.zeros([], values.dtype))
+
+    def compute_output_shape(self, input_shape: Sequence[tuple[int | None, ...]]) -> tuple[int | None, ...]:
+        return input_shape[0]
+
+
+def synchronized(config: RunConfig) -> bool:
+    """Whether batch norm takes its statistics over all replicas, so that n replicas compute what one computes.
+
+    A function compiled by XLA cannot wait for other replicas in the middle: there each takes the statistics of its own share.
+    """
+    return config.replicas > 1 and not config.xla
+
+
+def generator(config: RunConfig) -> keras.Model:
+    """Latents [batch, latent_dim] -> images [batch, 28, 28, 1] float32 in [-1, 1]."""
+    policy = keras.DTypePolicy(config.precision)
+
+    def up(filters: int, strides: int, layer: int) -> keras.layers.Layer:
+        init = keras.initializers.GlorotUniform(keys.layer_seed(config.seed, 0, layer))
+        return keras.layers.Conv2DTranspose(
+            filters, _KERNEL, strides, "same", use_bias=False, kernel_initializer=init, dtype=policy, name=f"up_{layer}"
+        )
+
+    def norm(layer: int) -> keras.layers.Layer:
+        return keras.layers.BatchNormalization(synchronized=synchronized(config), dtype=policy, name=f"norm_{layer}")
+
+    def leaky(layer: int) -> keras.layers.Layer:
+        return keras.layers.LeakyReLU(_SLOPE, dtype=policy, name=f"leaky_{layer}")
+
+    init = keras.initializers.GlorotUniform(keys.layer_seed(config.seed, 0, 0))
+    layers = [
+        keras.layers.Input((config.latent_dim,)),
+        keras.layers.Dense(7 * 7 * 256, use_bias=False, kernel_initializer=init, dtype=policy, name="dense"),
+        norm(0),
+        leaky(0),
+        keras.layers.Reshape((7, 7, 256), dtype=policy, name="reshape"),
+        up(128, 1, 1),
+        *([up(128, 1, 4)] if config.table1_literal else [norm(1)]),  # Table 1 prints this row twice, the tutorial normalises here
+        leaky(1),
+        up(64, 2, 2),
+        norm(2),
+        leaky(2),
+        up(1, 2, 3),
+        keras.layers.Activation("tanh", dtype="float32", name="tanh"),
+    ]
+    return keras.Sequential(layers, name="generator")
+
+
+def discriminator(config: RunConfig) -> keras.Model:
+    """(images [batch, 28, 28, 1], two keep masks of shape MASKS or None) -> logits [batch, 1] float32."""
+    policy = keras.DTypePolicy(config.precision)
+    image = keras.Input(SHAPE, name="image")
+    masks = [keras.Input(shape, dtype="bool", optional=True, name=f"keep_{i}") for i, shape in enumerate(MASKS)]
+    x = image
+    for i, (_, _, filters) in enumerate(MASKS):
+        init = keras.initializers.GlorotUniform(keys.layer_seed(config.seed, 1, i))
+        x = keras.layers.Conv2D(filters, _KERNEL, 2, "same", kernel_initializer=init, dtype=policy, name=f"down_{i}")(x)
+        if config.discriminator_batch_norm and i:  # not right after the input: Radford et al. 2016, section 3
+            x = keras.layers.BatchNormalization(synchronized=synchronized(config), dtype=policy, name=f"norm_{i}")(x)
+        x = keras.layers.LeakyReLU(_SLOPE, dtype=policy, name=f"leaky_{i}")(x)
+        x = KeyedDropout(DROPOUT, dtype=policy, name=f"dropout_{i}")([x, masks[i]])
+    x = keras.layers.Flatten(dtype=policy, name="flatten")(x)
+    init = keras.initializers.GlorotUniform(keys.layer_seed(config.seed, 1, 2))
+    logits = keras.layers.Dense(1, kernel_initializer=init, dtype="float32", name="logits")(x)
+    return keras.Model([image, *masks], logits, name="discriminator")

@@ -1,0 +1,32 @@
+"""TensorFlow's side of `gan.keys`: noise and dropout masks, row by row of the global batch.
+
+Measured with TensorFlow 2.21 on CPU: Philox yields four 32-bit numbers per counter, so a row begins at a whole counter only if its width is
+a multiple of four. Rows are therefore drawn padded to one and cut. Then rows [a, b) equal that slice of the whole draw to the bit, eagerly,
+in a graph and under XLA alike, for uniform and for normal numbers (tests/unit/test_streams.py).
+"""
+
+from __future__ import annotations
+
+import tensorflow as tf
+
+from gan.keys import Purpose, philox_key
+
+_PHILOX = 1  # tf.random.Algorithm.PHILOX
+_NUMBERS_PER_COUNTER = 4
+
+
+def normal(seed: int, purpose: int, draw: tf.Tensor, first_row: tf.Tensor, rows: int, width: int) -> tf.Tensor:
+    """Standard normal rows [rows, width] float32, beginning at row `first_row` of draw number `draw`."""
+    return _draw(tf.raw_ops.StatelessRandomNormalV2, seed, purpose, draw, first_row, rows, width)
+
+
+def keep(seed: int, mask: int, rate: float, draw: tf.Tensor, first_row: tf.Tensor, rows: int, width: int) -> tf.Tensor:
+    """Dropout mask number `mask` of a step: [rows, width] bool, true with probability 1 - rate."""
+    return _draw(tf.raw_ops.StatelessRandomUniformV2, seed, Purpose.DROPOUT + mask, draw, first_row, rows, width) >= rate
+
+
+def _draw(op, seed, purpose, draw, first_row, rows, width):  # type: ignore[no-untyped-def]
+    counters = -(-width // _NUMBERS_PER_COUNTER)
+    counter = tf.stack([tf.cast(first_row, tf.uint64) * counters, tf.cast(draw, tf.uint64)])
+    key = tf.constant([philox_key(seed, purpose)], tf.uint64)
+    return op(shape=[rows, counters * _NUMBERS_PER_COUNTER], key=key, counter=counter, alg=_PHILOX)[:, :width]

@@ -1,0 +1,43 @@
+"""What every command and page needs: the settings, a migrated database, and a way to the queue."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from redis import Redis
+from redis.exceptions import RedisError
+from sqlalchemy import Engine
+
+from db.engine import make_engine
+from db.migrate import upgrade
+from db.settings import Settings
+from worker.errors import QueueUnreachable
+from worker.redis_server import socket_url
+
+
+@dataclass(frozen=True)
+class Context:
+    """One process's way to the state; threads may share it."""
+
+    settings: Settings
+    engine: Engine
+
+    def redis(self) -> Redis:
+        """A connection that answers. Raises QueueUnreachable."""
+        url = self.settings.redis_url or socket_url(self.settings)
+        try:
+            connection = Redis.from_url(url, password=self.settings.redis_password or None)
+            connection.ping()
+        except (RedisError, ValueError, OSError):
+            remedy = "check GANBOARD_REDIS_URL" if self.settings.redis_url else "`ganboard up` starts it"
+            raise QueueUnreachable(f"The queue does not answer: {remedy}.") from None
+        return connection
+
+
+def open_context(settings: Settings | None = None, *, pooled: bool = True) -> Context:
+    """Open the database and bring it to this version's schema. Raises SettingsError and DbError with one sentence."""
+    settings = settings or Settings()
+    settings.prepare_home()
+    engine = make_engine(settings.database, pooled=pooled)
+    upgrade(engine)
+    return Context(settings, engine)
