@@ -1,0 +1,79 @@
+"""What this machine has: `python -m gan.hardware` prints it as one JSON line."""
+
+from __future__ import annotations
+
+import json
+import os
+import platform
+from importlib.metadata import PackageNotFoundError, version
+from pathlib import Path
+from typing import Any
+
+import psutil
+
+CPU_FLAGS = ("avx2", "avx512_bf16", "amx_bf16")
+
+
+def describe() -> dict[str, Any]:
+    """Host, CPU, memory, accelerators and versions, JSON-ready; starts TensorFlow."""
+    os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "2")
+    import tensorflow as tf
+
+    return {
+        "host": platform.node(),
+        "cpu": _cpu()[0],
+        "cores": len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count(),
+        "memory_bytes": psutil.virtual_memory().total,
+        "cpu_flags": cpu_flags(),
+        "gpus": _gpus(),
+        "tpus": [device.name for device in tf.config.list_physical_devices("TPU")],
+        "versions": versions(),
+    }
+
+
+def cpu_flags() -> list[str]:
+    """Those of CPU_FLAGS that this machine's processor has; does not start TensorFlow."""
+    flags = _cpu()[1]
+    return [flag for flag in CPU_FLAGS if flag in flags]
+
+
+def versions() -> dict[str, str]:
+    """Versions of everything that decides the bits of a result."""
+    found = {"python": platform.python_version()}
+    for name in ("tensorflow", "keras", "numpy"):
+        for package in (name, f"{name}-cpu"):
+            try:
+                found[name] = version(package)
+                break
+            except PackageNotFoundError:
+                continue
+    return found
+
+
+def _cpu() -> tuple[str, set[str]]:
+    info = Path("/proc/cpuinfo")
+    if not info.exists():
+        return platform.processor() or platform.machine(), set()
+    pairs = [line.partition(":") for line in info.read_text().splitlines() if ":" in line]
+    fields = {key.strip(): value.strip() for key, _, value in reversed(pairs)}  # reversed: the first processor wins
+    return fields.get("model name") or platform.machine(), set((fields.get("flags") or fields.get("Features") or "").split())
+
+
+def _gpus() -> list[dict[str, Any]]:
+    import tensorflow as tf
+
+    names = [tf.config.experimental.get_device_details(gpu).get("device_name", gpu.name) for gpu in tf.config.list_physical_devices("GPU")]
+    if not names:
+        return []
+    try:
+        import pynvml
+
+        pynvml.nvmlInit()
+        memory = [pynvml.nvmlDeviceGetMemoryInfo(pynvml.nvmlDeviceGetHandleByIndex(i)).total for i in range(len(names))]
+    except Exception:  # NVML is missing on AMD machines and in some containers: the names stand alone there
+        memory = [None] * len(names)
+    return [{"name": name, "memory_bytes": total} for name, total in zip(names, memory, strict=True)]
+
+
+if __name__ == "__main__":
+    print(json.dumps(describe()))  # noqa: T201

