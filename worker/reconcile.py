@@ -11,10 +11,10 @@ from worker.queue import ring
 RIPE_SECONDS = 3.0  # a run that waits longer than this was not picked up at its first ring
 
 
-def reconcile(context: Context, redis: Redis) -> int:
-    """Ring for every run that waits; returns how many. Raises QueueUnreachable."""
+def reconcile(context: Context, redis: Redis, *, ripe_seconds: float = RIPE_SECONDS) -> int:
+    """Ring for every run that has waited so long; returns how many. Raises QueueUnreachable."""
     commands.expire_leases(context.engine)
-    waiting = queries.waiting_runs(context.engine, for_seconds=RIPE_SECONDS)
+    waiting = queries.waiting_runs(context.engine, for_seconds=ripe_seconds)
     for run in waiting:
         ring(redis, run)
     return len(waiting)

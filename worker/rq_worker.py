@@ -220,6 +220,7 @@ def main() -> int:
     """`ganboard worker`: work until SIGTERM or Ctrl-C."""
     die_with_named_parent(signal.SIGTERM)
     logging.basicConfig(level=logging.INFO, format="%(asctime)s %(message)s", stream=sys.stdout)
+    logging.getLogger("alembic").setLevel(logging.WARNING)
     try:
         context = open_context(pooled=False)  # no connection may be open when RQ forks
     except CLEAR_ERRORS as error:
@@ -230,7 +231,10 @@ def main() -> int:
     os.environ[PARENT] = str(os.getpid())  # the work-horse ties its life to ours
     _wait_for_queue(context)
     bury_own_runs(context, name, "The worker was killed")
-    TrainWorker(context, name).work(logging_level="WARNING")
+    worker = TrainWorker(context, name)
+    with contextlib.suppress(SQLAlchemyError, QueueUnreachable):
+        reconcile(context, worker.connection, ripe_seconds=0)  # what waited for a worker need not wait longer
+    worker.work(logging_level="WARNING")
     with contextlib.suppress(SQLAlchemyError):
         commands.forget_worker(context.engine, name=name)
     return 0

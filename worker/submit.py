@@ -18,6 +18,7 @@ from worker.errors import BadName, QueueUnreachable
 from worker.queue import ring
 
 NAME_LENGTH = 80
+CLONED = " (clone)"
 # what would reorder or hide text: bidirectional controls and zero-width characters, but the joiner that emoji need
 _HIDDEN = {chr(c) for c in (*range(0x202A, 0x202F), *range(0x2066, 0x206A), 0x200B, 0x200C, 0x200E, 0x200F, 0x061C, 0x2060, 0xFEFF)}
 
@@ -35,25 +36,34 @@ def check_name(text: str) -> str:
     return name
 
 
-def check(context: Context, config: RunConfig) -> None:
+def check(context: Context, config: RunConfig, *, here: bool = False) -> None:
     """Refuse a run that cannot work: data that is absent or too small, or what no live worker's machine has.
 
-    Raises ConfigError or DatasetError. Without a live worker only the data is checked; the trainer checks again.
+    Raises ConfigError or DatasetError. Without a live worker, or for a run that is trained `here`, only the data is checked; the
+    trainer checks again.
     """
     catalog.check(config, context.settings.data)
     plan(config, catalog.count(config, context.settings.data))
+    if here:
+        return
     devices = [state.worker.devices for state in queries.workers(context.engine) if state.alive and state.worker.devices]
     lacks = [capabilities.check(config, device) for device in devices]
     if lacks and all(lacks):
         raise ConfigError(str(lacks[0]))
 
 
-def submit(context: Context, config: RunConfig, *, name: str | None = None, preset: str = "", parent_id: str | None = None) -> Run:
-    """Check, store, ring. Once this returns the run will be trained, whatever happens to Redis."""
+def submit(
+    context: Context, config: RunConfig, *, name: str | None = None, preset: str = "", parent_id: str | None = None, here: bool = False
+) -> Run:
+    """Check, store, ring. Once this returns the run will be trained, whatever happens to Redis.
+
+    With `here` nobody is rung: the caller trains the run at once, in its own process.
+    """
     name = check_name(name) if name is not None else default_name(config, preset)
-    check(context, config)
+    check(context, config, here=here)
     run = commands.create_run(context.engine, name=name, config=config.model_dump(mode="json"), preset=preset, parent_id=parent_id)
-    _ring(context, run)
+    if not here:
+        _ring(context, run)
     return run
 
 
@@ -61,7 +71,9 @@ def clone(context: Context, run_id: str, changes: dict[str, Any], *, name: str |
     """A new run with the configuration of another, some settings changed."""
     parent = queries.find_run(context.engine, run_id)
     config = parse({**parent.config, **changes})
-    return submit(context, config, name=name or f"{parent.name[: NAME_LENGTH - 7]} (clone)", preset=parent.preset, parent_id=parent.id)
+    if name is None:
+        name = f"{parent.name[: NAME_LENGTH - len(CLONED)]}{CLONED}"
+    return submit(context, config, name=name, preset=parent.preset, parent_id=parent.id)
 
 
 def stop(context: Context, run_id: str) -> str:

@@ -25,10 +25,14 @@ def make(path: Path, members: dict[str, bytes], method: int = zipfile.ZIP_DEFLAT
     return path
 
 
+def read_all(path: Path) -> dict[str, bytes]:
+    with SafeZip(path) as zipped:
+        return {name: zipped.read(name) for name in zipped.members}
+
+
 def refusal(path: Path) -> str:
-    with pytest.raises(DatasetError) as caught, SafeZip(path) as zipped:
-        for name in zipped.members:
-            zipped.read(name)
+    with pytest.raises(DatasetError) as caught:
+        read_all(path)
     sentence = str(caught.value)
     assert str(path) in sentence
     assert sentence.endswith(".")
@@ -38,8 +42,8 @@ def refusal(path: Path) -> str:
 
 def test_reads_members_and_leaves_directories_out(tmp_path: Path) -> None:
     path = make(tmp_path / "good.zip", {"a/": b"", "a/one.txt": b"1" * 30, "two.txt": b"22"})
+    assert read_all(path) == {"a/one.txt": b"1" * 30, "two.txt": b"22"}
     with SafeZip(path) as zipped:
-        assert {name: zipped.read(name) for name in zipped.members} == {"a/one.txt": b"1" * 30, "two.txt": b"22"}
         assert zipped.head("a/one.txt", 5) == b"11111"
 
 
@@ -97,7 +101,7 @@ def test_refuses_encrypted_members(tmp_path: Path) -> None:
     data = bytearray(path.read_bytes())
     data[data.index(b"PK\x01\x02") + 8] |= 1
     path.write_bytes(data)
-    assert "encrypted" in refusal(path)
+    assert "refused because its member 'one.png' is encrypted" in refusal(path)
 
 
 def test_refuses_other_packing_methods(tmp_path: Path) -> None:
@@ -168,14 +172,14 @@ def test_refuses_what_is_no_zip_or_not_there(tmp_path: Path) -> None:
 def test_every_flipped_byte_gives_data_or_one_sentence(tmp_path: Path) -> None:
     good = make(tmp_path / "good.zip", {"a.png": b"abc" * 20, "b.png": bytes(range(64))}).read_bytes()
     path = tmp_path / "flipped.zip"
+    refused = 0
     for position in range(len(good)):
         path.write_bytes(good[:position] + bytes([good[position] ^ 0xFF]) + good[position + 1 :])
         try:
-            with SafeZip(path) as zipped:
-                for name in zipped.members:
-                    zipped.read(name)
-        except DatasetError as error:
-            assert str(error).endswith(".")
+            read_all(path)
+        except DatasetError:
+            refused += 1
+    assert refused > len(good) / 2
 
 
 def test_a_million_members_are_refused_in_a_second_and_little_memory(tmp_path: Path) -> None:

@@ -1,0 +1,104 @@
+"""kill -9 of every process on one run, one after the other: it ends finished, complete, and with the same losses to the bit."""
+
+from __future__ import annotations
+
+import os
+import signal
+import socket
+import subprocess
+import sys
+from collections.abc import Iterator
+
+import psutil
+import pytest
+
+from db import queries
+from gan.presets import load
+from tests.polling import wait_until
+from worker.context import Context
+from worker.submit import submit
+
+SETTINGS = {"limit": 512, "batch_size": 32, "epochs": 9, "grid_size": 2}
+
+
+@pytest.fixture
+def supervisor(context: Context) -> Iterator[psutil.Process]:
+    """A real `ganboard up` with one worker."""
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        port = probe.getsockname()[1]
+    log = (context.settings.state / "up.log").open("w")
+    command = [sys.executable, "-m", "worker.cli", "up", "--port", str(port), "--no-starter"]
+    with log, subprocess.Popen(command, stdout=log, stderr=subprocess.STDOUT) as up:
+        yield psutil.Process(up.pid)
+        up.send_signal(signal.SIGINT)
+        assert up.wait(60) == 0
+
+
+def descendant(supervisor: psutil.Process, *, command: str, below: psutil.Process | None = None) -> psutil.Process | None:
+    """The process whose command line contains `command`; with `below`, its forked child that still looks like it."""
+    for process in (below or supervisor).children(recursive=True):
+        try:
+            if command in " ".join(process.cmdline()):
+                return process
+        except psutil.NoSuchProcess:
+            continue
+    return None
+
+
+def progress(context: Context, run_id: str) -> int:
+    run = queries.get_run(context.engine, run_id)
+    assert run is not None
+    assert run.status not in ("failed", "stopped"), run.error
+    return run.step
+
+
+def hexes(context: Context, run_id: str) -> list[tuple[int, str, str]]:
+    return [(e.epoch, e.g_loss.hex(), e.d_loss.hex()) for e in queries.epochs(context.engine, run_id)]
+
+
+@pytest.mark.slow
+def test_kill_anything_at_any_moment(context: Context, supervisor: psutil.Process) -> None:
+    run = submit(context, load("tiny", SETTINGS), name="disturbed")
+    steps_per_epoch = 512 // 32
+
+    def worker() -> psutil.Process | None:
+        return descendant(supervisor, command="worker.rq_worker")
+
+    def trainer() -> psutil.Process | None:
+        return descendant(supervisor, command="worker.trainer")
+
+    def horse() -> psutil.Process | None:
+        parent = worker()
+        return next(iter(parent.children()), None) if parent and trainer() else None
+
+    def redis() -> psutil.Process | None:
+        return descendant(supervisor, command="--unixsocket") or descendant(supervisor, command="redis.sock")
+
+    killed: list[str] = []
+    for name, find in (("trainer", trainer), ("work-horse", horse), ("worker", worker), ("redis", redis)):
+        # in the middle of an epoch that this attempt itself has begun
+        before = progress(context, run.id)
+        wait_until(
+            lambda before=before: progress(context, run.id) > before and progress(context, run.id) % steps_per_epoch not in (0, 1),
+            seconds=60,
+            every=0.01,
+            what=f"progress before killing the {name}",
+        )
+        victim = wait_until(find, seconds=10, what=f"the {name}")
+        os.kill(victim.pid, signal.SIGKILL)
+        killed.append(name)
+    assert killed == ["trainer", "work-horse", "worker", "redis"]
+
+    wait_until(lambda: queries.get_run(context.engine, run.id).status == "finished", seconds=120, what="the end of the run")  # type: ignore[union-attr]
+    undisturbed = submit(context, load("tiny", SETTINGS), name="undisturbed")
+    wait_until(lambda: queries.get_run(context.engine, undisturbed.id).status == "finished", seconds=120, what="the undisturbed run")  # type: ignore[union-attr]
+
+    assert [epoch for epoch, _, _ in hexes(context, run.id)] == list(range(1, SETTINGS["epochs"] + 1))
+    assert hexes(context, run.id) == hexes(context, undisturbed.id)
+    texts = " ".join(event.text for event in queries.events(context.engine, run.id))
+    assert "SIGKILL" in texts
+    assert "The work-horse was killed by signal 9" in texts
+    assert "The worker was killed" in texts
+    assert "differ" not in texts
+    assert queries.get_run(context.engine, run.id).attempt == 4  # type: ignore[union-attr]  # redis's death did not disturb the training

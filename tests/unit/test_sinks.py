@@ -1,0 +1,60 @@
+"""The database sink: every event becomes rows under one attempt's fence."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from db import commands, queries
+from db.errors import LeaseLost
+from gan.events import EpochDone, Grid, Note, Phase, Saved, Started, Steps
+from gan.presets import load
+from worker.context import Context
+from worker.sinks import Both, DbSink
+
+
+@pytest.fixture
+def claimed(context: Context) -> str:
+    run = commands.create_run(context.engine, name="x", config=load("tiny").model_dump(mode="json"))
+    assert commands.claim(context.engine, run_id=run.id, worker="w")
+    return run.id
+
+
+def emit_an_epoch(sink: DbSink) -> None:
+    sink(Phase("importing"))
+    sink(Started(hardware={"host": "here"}, examples=128, steps_per_epoch=4, start_step=0, g_parameters=5, d_parameters=6))
+    sink(Grid(epoch=0, png=b"zero", rows=1, columns=1))
+    sink(Phase("training"))
+    sink(Steps(epoch=1, first=0, g_losses=np.float32([1, 2]), d_losses=np.float32([3, 4])))
+    sink(Steps(epoch=1, first=2, g_losses=np.float32([5, np.nan]), d_losses=np.float32([6, np.inf])))
+    sink(EpochDone(1, float("nan"), float("inf"), 2.0, 1.0, 128, (1.0, 2.0), (3.0, 4.0)))
+    sink(Saved(step=4, epoch=1, digest="ab", size=10))
+    sink(Note("warning", "look here"))
+
+
+def test_every_event_is_stored(context: Context, claimed: str) -> None:
+    emit_an_epoch(DbSink(context.engine, claimed, 1, load("tiny")))
+    run = queries.get_run(context.engine, claimed)
+    assert run is not None
+    assert (run.status, run.phase, run.epoch, run.step, run.images_per_second) == ("running", "training", 1, 4, 64.0)
+    [epoch] = queries.epochs(context.engine, claimed)
+    assert (epoch.steps, epoch.images, str(epoch.g_loss), str(epoch.d_loss)) == (4, 128, "nan", "inf")
+    assert queries.grid_epochs(context.engine, claimed) == [0]
+    assert [c.step for c in queries.checkpoints(context.engine, claimed)] == [4]
+    assert queries.events(context.engine, claimed)[0].text == "look here"
+
+
+def test_an_old_attempt_writes_nothing(context: Context, claimed: str) -> None:
+    sink = DbSink(context.engine, claimed, 1, load("tiny"))
+    commands.died(context.engine, run_id=claimed, attempt=1, cause="test")
+    assert commands.claim(context.engine, run_id=claimed, worker="other")
+    with pytest.raises(LeaseLost):
+        sink(Note("info", "from the grave"))
+    assert all(event.text != "from the grave" for event in queries.events(context.engine, claimed))
+
+
+def test_both_sinks_hear_everything_in_order() -> None:
+    heard: list[tuple[str, object]] = []
+    both = Both(lambda event: heard.append(("a", event)), lambda event: heard.append(("b", event)))
+    both(Phase("saving"))
+    assert heard == [("a", Phase("saving")), ("b", Phase("saving"))]

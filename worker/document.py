@@ -1,0 +1,56 @@
+"""A run as one JSON document: what `show --json` prints and `export` stores. Scripts rely on these names."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import orjson
+
+from db import queries
+from db.models import Epoch, Run
+from worker.context import Context
+
+
+def encode(document: Any) -> bytes:
+    """JSON in UTF-8, indented; a loss that is not finite becomes null, and its `_hex` neighbour says which it was."""
+    return orjson.dumps(document, option=orjson.OPT_INDENT_2 | orjson.OPT_UTC_Z)
+
+
+def summary(context: Context, run: Run) -> dict[str, Any]:
+    """A run without its epochs: one entry of `runs --json`."""
+    return {
+        **run.model_dump(exclude={"lease_until"}),
+        "hardware": run.hardware or {},
+        "g_loss_hex": _hex(run.g_loss),
+        "d_loss_hex": _hex(run.d_loss),
+        "directory": str(context.settings.run_dir(run.id)),
+        "log": str(context.settings.log_path(run.id)),
+    }
+
+
+def document(context: Context, run: Run) -> dict[str, Any]:
+    """A run with all its finished epochs."""
+    return {**summary(context, run), "epochs": [_epoch(epoch) for epoch in queries.epochs(context.engine, run.id)]}
+
+
+def complete_document(context: Context, run: Run) -> dict[str, Any]:
+    """A run with its epochs, events and checkpoints, oldest first."""
+    events = queries.events(context.engine, run.id, limit=None)[::-1]
+    return {
+        **document(context, run),
+        "events": [event.model_dump(exclude={"id", "run_id"}) for event in events],
+        "checkpoints": [checkpoint.model_dump(exclude={"run_id"}) for checkpoint in queries.checkpoints(context.engine, run.id)],
+    }
+
+
+def _epoch(epoch: Epoch) -> dict[str, Any]:
+    return {
+        **epoch.model_dump(exclude={"run_id"}),
+        "g_loss_hex": _hex(epoch.g_loss),
+        "d_loss_hex": _hex(epoch.d_loss),
+        "images_per_second": epoch.images / epoch.seconds if epoch.seconds else None,
+    }
+
+
+def _hex(loss: float | None) -> str | None:
+    return None if loss is None else loss.hex()

@@ -1,0 +1,218 @@
+"""Live progress of one run in the terminal, fed either by a trainer's events or by looking at the database."""
+
+from __future__ import annotations
+
+import sys
+import time
+from dataclasses import dataclass
+from typing import Any, Protocol, Self
+
+from rich.progress import BarColumn, Progress, SpinnerColumn, TextColumn, TimeRemainingColumn
+
+from db import queries
+from db.errors import UnknownRun
+from db.models import ENDED, WAITING, Run
+from gan.config import RunConfig
+from gan.events import EpochDone, Event, Note, Phase, Started, Steps
+from worker.console import clean, duration, loss, make_console, rate
+from worker.context import Context
+
+POLL_SECONDS = 0.5
+
+
+@dataclass
+class State:
+    """Where a run is."""
+
+    phase: str = "starting"
+    epochs: int = 0  # planned
+    step: int = 0  # finished, over all epochs
+    steps: int | None = None  # planned, once the data set is loaded
+    g_loss: float | None = None
+    d_loss: float | None = None
+    images_per_second: float | None = None
+
+
+class FinishedEpoch(Protocol):
+    """What a stored epoch and a trainer's event have in common."""
+
+    @property
+    def epoch(self) -> int: ...
+    @property
+    def g_loss(self) -> float: ...
+    @property
+    def d_loss(self) -> float: ...
+    @property
+    def seconds(self) -> float: ...
+    @property
+    def images(self) -> int: ...
+
+
+class View:
+    """Shows nothing but `say`, and that on stderr: for `--json`."""
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: Any) -> None: ...
+
+    def say(self, text: str) -> None:
+        print(clean(text), file=sys.stderr, flush=True)  # noqa: T201
+
+    def show(self, state: State) -> None: ...
+
+    def epoch(self, done: FinishedEpoch, state: State) -> None: ...
+
+
+class Lines(View):
+    """One plain line per phase and epoch: for files and pipes."""
+
+    def __init__(self) -> None:
+        self._phase = ""
+
+    def say(self, text: str) -> None:
+        print(clean(text), flush=True)  # noqa: T201
+
+    def show(self, state: State) -> None:
+        if state.phase != self._phase:
+            self._phase = state.phase
+            self.say(f"{state.phase} ...")
+
+    def epoch(self, done: FinishedEpoch, state: State) -> None:
+        self.say(
+            f"epoch {done.epoch}/{state.epochs}: G {loss(done.g_loss)}, D {loss(done.d_loss)}, {done.seconds:.2f} s, "
+            f"{rate(_speed(done))} images/s, {duration(_left(done, state))} left"
+        )
+
+
+class Live(View):
+    """A table that grows by a row per epoch above a progress bar: for a terminal."""
+
+    def __init__(self) -> None:
+        self._headed = False
+        self._progress = Progress(
+            SpinnerColumn(),
+            TextColumn("{task.description}", markup=False),
+            BarColumn(),
+            TextColumn("{task.fields[detail]}", markup=False),
+            TimeRemainingColumn(),
+            console=make_console(),
+            transient=True,
+        )
+        self._task = self._progress.add_task("starting", total=None, detail="")
+
+    def __enter__(self) -> Self:
+        self._progress.start()
+        return self
+
+    def __exit__(self, *_: Any) -> None:
+        self._progress.stop()
+
+    def say(self, text: str) -> None:
+        self._progress.console.print(clean(text))
+
+    def show(self, state: State) -> None:
+        detail = f"step {state.step}/{state.steps}" if state.steps else ""
+        if state.g_loss is not None:
+            detail += f"  G {loss(state.g_loss)}  D {loss(state.d_loss)}"
+        if state.images_per_second:
+            detail += f"  {rate(state.images_per_second)} images/s"
+        if state.steps and self._progress.tasks[0].total is None:
+            # what was trained before must not count as speed
+            self._progress.reset(self._task, total=state.steps, completed=state.step)
+        self._progress.update(self._task, description=state.phase, completed=state.step, detail=detail)
+
+    def epoch(self, done: FinishedEpoch, state: State) -> None:
+        if not self._headed:
+            self._headed = True
+            self.say(f"{'epoch':>11} {'G loss':>10} {'D loss':>10} {'seconds':>9} {'images/s':>9} {'time left':>10}")
+        self.say(
+            f"{f'{done.epoch}/{state.epochs}':>11} {loss(done.g_loss):>10} {loss(done.d_loss):>10} {done.seconds:>9.2f} "
+            f"{rate(_speed(done)):>9} {duration(_left(done, state)):>10}"
+        )
+
+
+def make_view(*, quiet: bool) -> View:
+    """The view that fits where stdout leads."""
+    if quiet:
+        return View()
+    return Live() if sys.stdout.isatty() else Lines()
+
+
+class EventFeed:
+    """A `Sink` that shows a trainer's events."""
+
+    def __init__(self, config: RunConfig, view: View) -> None:
+        self._view, self._state = view, State(epochs=config.epochs)
+        self._steps_per_epoch = 0
+
+    def __call__(self, event: Event) -> None:
+        state = self._state
+        match event:
+            case Phase():
+                state.phase = event.name
+            case Started():
+                self._steps_per_epoch = event.steps_per_epoch
+                state.step, state.steps = event.start_step, event.steps_per_epoch * state.epochs
+            case Steps():
+                state.step = (event.epoch - 1) * self._steps_per_epoch + event.first + len(event.g_losses)
+                state.g_loss, state.d_loss = float(event.g_losses[-1]), float(event.d_losses[-1])
+            case EpochDone():
+                state.images_per_second = _speed(event)
+                self._view.epoch(event, state)
+            case Note(level="warning" | "error"):
+                self._view.say(event.text)
+        self._view.show(state)
+
+
+def follow(context: Context, run_id: str, view: View) -> Run:
+    """Show a stored run until it has ended; returns it. Raises UnknownRun when it is deleted meanwhile."""
+    engine, epoch, heard, said = context.engine, 0, 0, ""
+    while True:
+        run = queries.get_run(engine, run_id)
+        if run is None:
+            raise UnknownRun(f"Run {run_id} was deleted.")
+        state = _state(run)
+        for done in queries.epochs(engine, run_id, after=epoch):
+            epoch = done.epoch
+            view.epoch(done, state)
+        for event in queries.events(engine, run_id, limit=20)[::-1]:
+            assert event.id is not None
+            if event.id > heard:
+                heard = event.id
+                if event.level == "warning":
+                    view.say(event.text)
+        view.show(state)
+        if run.status in ENDED:
+            return run
+        waiting = why_waiting(context, run)
+        if waiting and waiting != said:
+            view.say(waiting)
+        said = waiting
+        time.sleep(POLL_SECONDS)
+
+
+def why_waiting(context: Context, run: Run) -> str:
+    """One sentence on what a waiting run waits for; empty for any other."""
+    if run.status not in WAITING:
+        return ""
+    if not any(state.alive for state in queries.workers(context.engine)):
+        return f"No worker is alive: run {run.id} is stored and starts as soon as `ganboard up` or `ganboard worker` runs."
+    before = queries.queue_position(context.engine, run)
+    return f"Run {run.id} waits for {before} earlier run{'s' * (before > 1)}." if before else f"Run {run.id} waits for a free worker."
+
+
+def _state(run: Run) -> State:
+    epochs = int(run.config["epochs"])
+    steps = run.steps_per_epoch * epochs if run.steps_per_epoch else None
+    phase = "waiting" if run.status in WAITING else run.phase or run.status
+    return State(phase, epochs, run.step, steps, run.g_loss, run.d_loss, run.images_per_second)
+
+
+def _speed(done: FinishedEpoch) -> float | None:
+    return done.images / done.seconds if done.seconds else None
+
+
+def _left(done: FinishedEpoch, state: State) -> float:
+    """Seconds that the remaining epochs take if each takes as long as this one."""
+    return (state.epochs - done.epoch) * done.seconds
