@@ -17,6 +17,8 @@ def prepare(config: RunConfig) -> None:
     import tensorflow as tf
 
     tf.config.experimental.enable_op_determinism()
+    # Fusing forward operations finds nothing in a training step that needs their inputs again, and fails loudly inside a loop
+    tf.config.optimizer.set_experimental_options({"remapping": False})
     gpus = tf.config.list_physical_devices("GPU")
     for gpu in gpus:
         tf.config.experimental.set_memory_growth(gpu, True)

@@ -6,7 +6,7 @@ in every replica, where variables may not be assigned, and extra discriminator s
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -33,9 +33,17 @@ class Networks:
     g_optimizer: keras.Optimizer
     d_optimizer: keras.Optimizer
 
-    def parts(self) -> dict[str, list[keras.Variable]]:
-        """Everything that a checkpoint must hold, by part."""
-        return {name: list(getattr(self, name).variables) for name in self.__dataclass_fields__}
+    def arrays(self) -> dict[str, np.ndarray[Any, Any]]:
+        """Everything that a checkpoint must hold, by name."""
+        return {name: variable.numpy() for name, variable in self._variables()}
+
+    def assign(self, arrays: Mapping[str, np.ndarray[Any, Any]]) -> None:
+        """Take over `arrays`, which must have the names and shapes of `self.arrays()`."""
+        for name, variable in self._variables():
+            variable.assign(arrays[name])
+
+    def _variables(self) -> Iterator[tuple[str, keras.Variable]]:
+        return ((f"{part}/{v.path}", v) for part in self.__dataclass_fields__ for v in getattr(self, part).variables)
 
 
 def networks(config: RunConfig) -> Networks:
@@ -76,7 +84,7 @@ class Stepper:
         g, d = self._run(*(tf.constant(v) for v in (order, first, np.int64(global_step), count)))
         return g.numpy(), d.numpy()
 
-    @tf.function(reduce_retracing=True)
+    @tf.function  # type: ignore[untyped-decorator]
     def _run(self, order: tf.Tensor, first: tf.Tensor, global_step: tf.Tensor, count: tf.Tensor) -> tuple[tf.Tensor, tf.Tensor]:
         # count is a tensor and the loop a tf.while, so that changing it does not trace again
         g_losses, d_losses = (tf.TensorArray(tf.float32, count, element_shape=[]) for _ in "gd")
@@ -108,7 +116,7 @@ class Stepper:
                 self._apply(nets.generator, nets.g_optimizer, g_grads, g_state)
         return g_loss, d_loss
 
-    def _gradients_eager(  # noqa: PLR0913
+    def _gradients_eager(
         self,
         images: tf.Tensor,
         noise: tf.Tensor,

@@ -7,6 +7,8 @@ in a graph and under XLA alike, for uniform and for normal numbers (tests/unit/t
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import tensorflow as tf
 
 from gan.keys import Purpose, philox_key
@@ -25,7 +27,7 @@ def keep(seed: int, mask: int, rate: float, draw: tf.Tensor, first_row: tf.Tenso
     return _draw(tf.raw_ops.StatelessRandomUniformV2, seed, Purpose.DROPOUT + mask, draw, first_row, rows, width) >= rate
 
 
-def _draw(op, seed, purpose, draw, first_row, rows, width):  # type: ignore[no-untyped-def]
+def _draw(op: Callable[..., tf.Tensor], seed: int, purpose: int, draw: tf.Tensor, first_row: tf.Tensor, rows: int, width: int) -> tf.Tensor:
     counters = -(-width // _NUMBERS_PER_COUNTER)
     counter = tf.stack([tf.cast(first_row, tf.uint64) * counters, tf.cast(draw, tf.uint64)])
     key = tf.constant([philox_key(seed, purpose)], tf.uint64)

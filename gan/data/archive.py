@@ -19,7 +19,7 @@ MAX_RATIO = 100
 MAX_MEMBERS = 200_000
 
 _LOCAL_HEADER = 30  # bytes before the name
-_REMEDY = "pack the files again as an ordinary zip"
+_REMEDY = "copy it again from its origin, or pack it again as an ordinary zip"
 
 
 class SafeZip:

@@ -35,6 +35,8 @@ def reading(what: object, remedy: str) -> Iterator[None]:
         yield
     except DatasetError:
         raise
+    except PermissionError as error:
+        raise DatasetError(f"{what} cannot be read: give the user who runs ganboard permission to read it.") from error
     # Parsers of foreign formats raise far more kinds than they document: every one of them means that the file cannot be used.
     except Exception as error:
         reason = " ".join(str(error).split())[:200].rstrip(".") or type(error).__name__

@@ -14,8 +14,7 @@ from urllib.parse import urlsplit
 
 from gan.data.dataset import DatasetError
 
-HOST = "storage.googleapis.com"
-ORIGIN = f"https://{HOST}/tensorflow/tf-keras-datasets/"
+ORIGIN = "https://storage.googleapis.com/tensorflow/tf-keras-datasets/"
 _STALL = 30.0  # seconds without a byte
 
 
@@ -51,11 +50,11 @@ def fetch(name: str, target: Path, sha256: str | None) -> None:
 
 def _endpoint() -> tuple[str, int]:
     """Where the first connection of a download goes: the download host, or the proxy that the environment sets for it."""
-    proxy = urllib.request.getproxies().get("https")
-    if not proxy or urllib.request.proxy_bypass(HOST):
-        return HOST, 443
-    parts = urlsplit(proxy if "//" in proxy else f"//{proxy}")
-    return parts.hostname or HOST, parts.port or (443 if parts.scheme == "https" else 80)
+    address = urlsplit(ORIGIN)
+    proxy = urllib.request.getproxies().get(address.scheme)
+    if proxy and not urllib.request.proxy_bypass(address.netloc):
+        address = urlsplit(proxy if "//" in proxy else f"//{proxy}")
+    return address.hostname or "", address.port or (443 if address.scheme == "https" else 80)
 
 
 def _reachable(host: str, port: int, timeout: float = 3.0) -> bool:

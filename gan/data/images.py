@@ -5,7 +5,8 @@ from __future__ import annotations
 import io
 import os
 import warnings
-from collections.abc import Iterable, Iterator
+from collections.abc import Generator, Iterable
+from contextlib import closing
 from itertools import islice
 from pathlib import Path, PurePosixPath
 
@@ -25,7 +26,8 @@ _REMEDY = "replace it by a PNG or JPEG file, or take it out"
 def load(data_dir: Path, images_path: str, limit: int | None) -> Dataset:
     """The first `limit` pictures in the plain order of their names (10.png before 9.png) as `decode` makes them; raises DatasetError."""
     path = resolve(data_dir, images_path)
-    images = [decode(data, what) for what, data in islice(_files(path, data_dir), limit)]
+    with closing(_files(path, data_dir)) as files:
+        images = [decode(data, what) for what, data in islice(files, limit)]
     how = f"turned grey, cropped to the middle square and scaled to {SIDE}x{SIDE}"
     return Dataset(np.stack(images)[..., np.newaxis], None, f"{len(images):,} pictures from {path}, {how}.")
 
@@ -60,16 +62,20 @@ def decode(data: bytes, what: str) -> Images:
     # Pillow's warnings on a stranger's file tell nobody anything: what it cannot read it raises, and the size is checked here.
     with reading(what, _REMEDY), warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        with Image.open(io.BytesIO(data), formats=["PNG", "JPEG"]) as image:  # of all its parsers only these two can be reached
-            width, height = image.size
-            if max(width, height) > MAX_SIDE or width * height > MAX_PIXELS:
-                limit = f"{MAX_SIDE:,} pixels a side and {MAX_PIXELS:,} in all"
-                raise DatasetError(f"{what} is {width:,}x{height:,}, more than {limit}: make it smaller, or take it out.")
-            grey = _grey(ImageOps.exif_transpose(image))
+        try:
+            image = Image.open(io.BytesIO(data), formats=["PNG", "JPEG"])  # of all its parsers only these two can be reached
+            too_large = max(image.size) > MAX_SIDE or image.width * image.height > MAX_PIXELS
+        except Image.DecompressionBombError:  # Pillow's own limit lies higher
+            too_large = True
+        if too_large:
+            limit = f"{MAX_SIDE:,} pixels a side or {MAX_PIXELS:,} in all"
+            raise DatasetError(f"{what} has more than the {limit} that are allowed: make it smaller, or take it out.")
+        grey = _grey(ImageOps.exif_transpose(image))
         side = min(grey.size)
         left, top = (grey.width - side) // 2, (grey.height - side) // 2
-        box = (left, top, left + side, top + side)
-        return np.asarray(grey.resize((SIDE, SIDE), Image.Resampling.LANCZOS, box))
+        # Cropped first: resize(box=...) would let the neighbourhood of the square shine through its rim.
+        square = grey.crop((left, top, left + side, top + side))
+        return np.asarray(square.resize((SIDE, SIDE), Image.Resampling.LANCZOS))
 
 
 def _grey(image: Image.Image) -> Image.Image:
@@ -82,7 +88,7 @@ def _grey(image: Image.Image) -> Image.Image:
     return image.convert("RGB").convert("L")
 
 
-def _files(path: Path, data_dir: Path) -> Iterator[tuple[str, bytes]]:
+def _files(path: Path, data_dir: Path) -> Generator[tuple[str, bytes]]:
     """Name for messages and content of each picture, read one by one."""
     if path.is_dir():
         for name in _in_folder(path, data_dir):

@@ -1,11 +1,12 @@
 """DCGAN of the study's Table 1: 28x28x1 images, generator 2,330,944 parameters, discriminator 212,865.
 
-Kernel 5x5, tanh, slope 0.3, dropout 0.3 and no biases in the generator come from the tutorial that the table copies; it does not print them.
+Kernel 5x5, tanh, slope 0.3, dropout 0.3 and no biases in the generator are not printed there: they come from the tutorial it copies.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Any
 
 import keras
 import tensorflow as tf
@@ -20,14 +21,14 @@ _SLOPE = 0.3
 _KERNEL = 5
 
 
-class KeyedDropout(keras.layers.Layer):
+class KeyedDropout(keras.layers.Layer):  # type: ignore[misc]
     """Inverted dropout by a mask that the caller draws, so that it is a function of (seed, step, image) and not of a saved state."""
 
-    def __init__(self, rate: float, **kwargs: object) -> None:
+    def __init__(self, rate: float, **kwargs: Any) -> None:
         super().__init__(**kwargs)
         self.rate = rate
 
-    def call(self, inputs: Sequence[tf.Tensor | None]) -> tf.Tensor:
+    def call(self, inputs: Sequence[Any]) -> tf.Tensor:
         """`inputs` = (values, keep); without a mask (inference) the values pass."""
         values, keep = inputs
         return values if keep is None else tf.where(keep, values * (1 / (1 - self.rate)), tf.zeros([], values.dtype))
