@@ -6,7 +6,7 @@ import json
 import sys
 from collections.abc import Iterable, Sequence
 from datetime import UTC, datetime, timedelta
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from rich import box
 from rich.console import Console, Group
@@ -17,6 +17,9 @@ from rich.text import Text
 from db.models import Checkpoint, Epoch, Event, Run
 from gan.config import RunConfig, fields_by_group, unit
 from worker.context import Context
+
+if TYPE_CHECKING:
+    from worker.doctor import Check
 
 STATUS_STYLES = {
     "queued": "yellow",
@@ -39,8 +42,9 @@ def make_console() -> Console:
 
 
 def clean(text: str) -> str:
-    """Text without the characters that could move the cursor or reorder what is shown; the joiner of emoji stays."""
-    return "".join(c if c.isprintable() or c == "\u200d" else "\N{REPLACEMENT CHARACTER}" for c in text)
+    """Text on one line, without the characters that could move the cursor or reorder what is shown; the joiner of emoji stays."""
+    one_line = text.translate({ord(c): " " for c in "\n\r\t"})
+    return "".join(c if c.isprintable() or c == "\u200d" else "\N{REPLACEMENT CHARACTER}" for c in one_line)
 
 
 def duration(seconds: float | None) -> str:
@@ -56,6 +60,14 @@ def loss(value: float | None) -> str:
 
 def rate(value: float | None) -> str:
     return "-" if value is None else f"{value:,.0f}"
+
+
+def print_check(check: Check) -> None:
+    """One finding of the doctor, and below it the remedy."""
+    console = make_console()
+    console.print(Text(f"{check.status:<5}", style=CHECK_STYLES[check.status]), Text(f"{check.name:<20} {clean(check.text)}"), sep="")
+    if check.remedy:
+        console.print(Text(f"{'':<26}{clean(check.remedy)}", style="dim"))
 
 
 def print_runs(runs: Sequence[Run], total: int) -> None:
@@ -110,7 +122,10 @@ def print_run(context: Context, run: Run, epochs: Sequence[Epoch], checkpoints: 
 
 
 def _facts(context: Context, run: Run, checkpoints: Sequence[Checkpoint]) -> Iterable[tuple[str, Text]]:
-    yield "run", Text(run.id + (f", preset {run.preset}" if run.preset else "") + (f", cloned from {run.parent_id}" if run.parent_id else ""))
+    yield (
+        "run",
+        Text(run.id + (f", preset {run.preset}" if run.preset else "") + (f", cloned from {run.parent_id}" if run.parent_id else "")),
+    )
     yield "status", _status(run).append(f" ({run.phase})" if run.phase else "").append(f", attempt {run.attempt}", style="dim")
     if run.error:
         yield "error", Text(clean(run.error), style="red")
@@ -124,8 +139,11 @@ def _facts(context: Context, run: Run, checkpoints: Sequence[Checkpoint]) -> Ite
         yield "hardware", Text(clean(_hardware(run.hardware)))
     if checkpoints:
         newest = checkpoints[-1]
-        yield "checkpoint", Text(f"step {newest.step} (epoch {newest.epoch}), {newest.size / 1e6:.1f} MB, {len(checkpoints)} kept")
-    yield "files", Text(str(context.settings.run_dir(run.id) / "checkpoints"), overflow="fold")
+        yield (
+            "newest",
+            Text(f"checkpoint of step {newest.step} (epoch {newest.epoch}), {newest.size / 1e6:.1f} MB, {len(checkpoints)} kept"),
+        )
+    yield "checkpoints", Text(str(context.settings.run_dir(run.id) / "checkpoints"), overflow="fold")
     yield "log", Text(str(context.settings.log_path(run.id)), overflow="fold")
 
 
@@ -166,7 +184,14 @@ def settings_document() -> dict[str, Any]:
 
     schema = RunConfig.model_json_schema()["properties"]
     settings = [
-        {"name": name, "group": group, "default": field.default, "allowed": _allowed(schema[name]), "unit": unit(field), "why": field.description}
+        {
+            "name": name,
+            "group": group,
+            "default": field.default,
+            "allowed": _allowed(schema[name]),
+            "unit": unit(field),
+            "why": field.description,
+        }
         for group, fields in fields_by_group().items()
         for name, field in fields.items()
     ]

@@ -19,6 +19,7 @@ def encode(document: Any) -> bytes:
 def summary(context: Context, run: Run) -> dict[str, Any]:
     """A run without its epochs: one entry of `runs --json`."""
     return {
+        **{name: getattr(run, name) for name in ("id", "name", "status")},  # first, where a person looks
         **run.model_dump(exclude={"lease_until"}),
         "hardware": run.hardware or {},
         "g_loss_hex": _hex(run.g_loss),

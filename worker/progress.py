@@ -65,7 +65,7 @@ class View:
 
 
 class Lines(View):
-    """One plain line per phase and epoch: for files and pipes."""
+    """One plain line per epoch, and one for each phase that people wait for: for files and pipes."""
 
     def __init__(self) -> None:
         self._phase = ""
@@ -76,7 +76,8 @@ class Lines(View):
     def show(self, state: State) -> None:
         if state.phase != self._phase:
             self._phase = state.phase
-            self.say(f"{state.phase} ...")
+            if state.phase not in ("training", "saving"):  # they alternate with every epoch
+                self.say(f"{state.phase} ...")
 
     def epoch(self, done: FinishedEpoch, state: State) -> None:
         self.say(

@@ -8,6 +8,8 @@ import socket
 import subprocess
 import sys
 from collections.abc import Iterator
+from contextlib import suppress
+from pathlib import Path
 
 import psutil
 import pytest
@@ -28,21 +30,19 @@ def supervisor(context: Context) -> Iterator[psutil.Process]:
         probe.bind(("127.0.0.1", 0))
         port = probe.getsockname()[1]
     log = (context.settings.state / "up.log").open("w")
-    command = [sys.executable, "-m", "worker.cli", "up", "--port", str(port), "--no-starter"]
+    command = [str(Path(sys.executable).with_name("ganboard")), "up", "--port", str(port), "--no-starter"]
     with log, subprocess.Popen(command, stdout=log, stderr=subprocess.STDOUT) as up:
         yield psutil.Process(up.pid)
         up.send_signal(signal.SIGINT)
         assert up.wait(60) == 0
 
 
-def descendant(supervisor: psutil.Process, *, command: str, below: psutil.Process | None = None) -> psutil.Process | None:
-    """The process whose command line contains `command`; with `below`, its forked child that still looks like it."""
-    for process in (below or supervisor).children(recursive=True):
-        try:
+def descendant(supervisor: psutil.Process, command: str) -> psutil.Process | None:
+    """The process below the supervisor whose command line contains `command`."""
+    for process in supervisor.children(recursive=True):
+        with suppress(psutil.NoSuchProcess):
             if command in " ".join(process.cmdline()):
                 return process
-        except psutil.NoSuchProcess:
-            continue
     return None
 
 
@@ -63,17 +63,17 @@ def test_kill_anything_at_any_moment(context: Context, supervisor: psutil.Proces
     steps_per_epoch = 512 // 32
 
     def worker() -> psutil.Process | None:
-        return descendant(supervisor, command="worker.rq_worker")
+        return descendant(supervisor, "worker.rq_worker")
 
     def trainer() -> psutil.Process | None:
-        return descendant(supervisor, command="worker.trainer")
+        return descendant(supervisor, "worker.trainer")
 
     def horse() -> psutil.Process | None:
-        parent = worker()
-        return next(iter(parent.children()), None) if parent and trainer() else None
+        child = trainer()
+        return child.parent() if child else None
 
     def redis() -> psutil.Process | None:
-        return descendant(supervisor, command="--unixsocket") or descendant(supervisor, command="redis.sock")
+        return descendant(supervisor, "redis.sock")
 
     killed: list[str] = []
     for name, find in (("trainer", trainer), ("work-horse", horse), ("worker", worker), ("redis", redis)):

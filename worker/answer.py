@@ -1,0 +1,130 @@
+"""What a command says at its end: one JSON document, words, or one line about an error; and its exit code."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import typer
+from typer.core import TyperGroup
+
+if TYPE_CHECKING:
+    from db.models import Run
+    from worker.context import Context
+
+EXIT_CODES = {"finished": 0, "failed": 1, "stopped": 3, "suspended": 3}
+INTERRUPTED = 130
+SENTENCE_LENGTH = 1000
+
+
+class Commands(TyperGroup):
+    """Turns foreseeable errors into one line on stderr and exit code 1; only defects keep their traceback."""
+
+    def invoke(self, ctx: Any) -> Any:
+        try:
+            return super().invoke(ctx)
+        except (typer.Abort, KeyboardInterrupt):
+            complain("interrupted.")
+            raise typer.Exit(INTERRUPTED) from None
+        except Exception as error:
+            sentence = _sentence(error)
+            if sentence is None:
+                raise
+            complain(sentence)
+            raise typer.Exit(1) from None
+
+
+def complain(sentence: str) -> None:
+    from worker.console import clean
+
+    line = clean(" ".join(sentence.split()))
+    typer.echo(f"ganboard: {line if len(line) <= SENTENCE_LENGTH else line[:SENTENCE_LENGTH] + ' ...'}", err=True)
+
+
+def print_json(document: Any) -> None:
+    from worker.document import encode
+
+    typer.echo(encode(document))
+
+
+def print_document(context: Context, run: Run) -> None:
+    from worker.document import document
+
+    print_json(document(context, run))
+
+
+def print_settings(as_json: bool) -> None:
+    from worker import console
+
+    if as_json:
+        print_json(console.settings_document())
+    else:
+        console.print_settings()
+
+
+def waiting(context: Context, run: Run) -> str:
+    """What a run that was just queued waits for: empty when nothing, else on a line of its own."""
+    from worker.errors import QueueUnreachable
+    from worker.progress import why_waiting
+
+    if context.settings.redis_url:
+        try:
+            context.redis().close()
+        except QueueUnreachable as error:
+            complain(f"{error} Run {run.id} is stored and starts once it does.")
+    words = why_waiting(context, run)
+    return words and f"\n{words}"
+
+
+def changed(context: Context, run_id: str, said: str, as_json: bool) -> None:
+    """The run as it is now, or the words."""
+    if as_json:
+        from db import queries
+
+        print_document(context, queries.find_run(context.engine, run_id))
+    else:
+        typer.echo(said)
+
+
+def follow(context: Context, run: Run, as_json: bool) -> None:
+    """Show a run's progress until it has ended; exits by its outcome, or with 130 when the person leaves."""
+    from worker import progress
+
+    try:
+        with progress.make_view(quiet=as_json) as view:
+            view.say(f"Run {run.id}: {run.name}")
+            ended = progress.follow(context, run.id, view)
+    except KeyboardInterrupt:
+        typer.echo(f"\nLeft run {run.id}: it goes on. See it: ganboard show {run.id}   Stop it: ganboard stop {run.id}", err=True)
+        raise typer.Exit(INTERRUPTED) from None
+    report(context, ended, as_json)
+
+
+def report(context: Context, run: Run, as_json: bool) -> None:
+    """How a run ended, and the exit code that says so."""
+    from worker.console import duration, rate
+
+    if as_json:
+        print_document(context, run)
+    elif run.status != "failed":
+        speed = rate(run.images_per_second)
+        typer.echo(f"Run {run.id} {run.status} after epoch {run.epoch}: {duration(run.seconds)} of training, last at {speed} images/s.")
+    if run.status == "failed":
+        complain(f"run {run.id} failed: {run.error} Log: {context.settings.log_path(run.id)}")
+    raise typer.Exit(EXIT_CODES[run.status])
+
+
+def _sentence(error: Exception) -> str | None:
+    """What a person should read about a foreseeable error; None for a defect, and for what Typer shows itself."""
+    if isinstance(error, typer.Exit | typer.TyperException):
+        return None
+    from sqlalchemy.exc import DBAPIError
+
+    from worker.errors import CLEAR_ERRORS
+
+    if isinstance(error, CLEAR_ERRORS):
+        return str(error)
+    if isinstance(error, DBAPIError):
+        return f"The database failed ({error.orig}): see `ganboard doctor`."
+    if isinstance(error, UnicodeEncodeError):
+        return "The text on the command line is not valid UTF-8: type it anew."
+    return None
