@@ -7,13 +7,14 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
-from sqlalchemy import CursorResult, Engine, and_, delete, func, or_, update
+from sqlalchemy import Engine, and_, case, delete, func, or_, update
 from sqlmodel import Session, col, select
 
 from db.clock import now
 from db.engine import writing
-from db.errors import LeaseLost, NotAllowed, UnknownRun
-from db.models import ACTIVE, ENDED, WAITING, Checkpoint, Epoch, Event, Grid, Run, StepLosses, SystemSample, Worker
+from db.errors import NotAllowed
+from db.fence import fence, locked, note
+from db.models import ACTIVE, ENDED, WAITING, Checkpoint, Epoch, Grid, Run, StepLosses, SystemSample, Worker
 
 LEASE_SECONDS = 15.0
 MAX_FAILURES = 5  # deaths in a row without a finished epoch between them
@@ -25,17 +26,19 @@ WORKER_FORGOTTEN_SECONDS = 3600.0
 def create_run(engine: Engine, *, name: str, config: dict[str, Any], preset: str = "", parent_id: str | None = None) -> Run:
     """A new run, queued. The caller rings the queue afterwards."""
     run = Run(name=name, config=config, preset=preset, parent_id=parent_id)
+    run.queued_at = now()  # type: ignore[assignment]
     with writing(engine) as session:
         session.add(run)
         session.flush()
-        _event(session, run.id, 0, "info", f"Cloned from {parent_id}." if parent_id else "Submitted.")
+        session.refresh(run)
+        note(session, run.id, 0, "info", f"Cloned from {parent_id}." if parent_id else "Submitted.")
     return run
 
 
 def request_stop(engine: Engine, *, run_id: str) -> str:
     """Stop a run: at once when it waits, at its next step when it trains. Returns the status; raises NotAllowed if it has ended."""
     with writing(engine) as session:
-        run = _locked(session, run_id)
+        run = locked(session, run_id)
         if run.status in ENDED:
             raise NotAllowed(f"Run {run_id} is {run.status} already: there is nothing to stop.")
         if run.status in WAITING:
@@ -44,7 +47,7 @@ def request_stop(engine: Engine, *, run_id: str) -> str:
             run.stop_requested_at = now()  # type: ignore[assignment]
         else:
             return run.status
-        _event(session, run_id, run.attempt, "info", "Stop requested.")
+        note(session, run_id, run.attempt, "info", "Stop requested.")
         session.flush()
         session.refresh(run)
         return run.status
@@ -53,14 +56,14 @@ def request_stop(engine: Engine, *, run_id: str) -> str:
 def resume(engine: Engine, *, run_id: str) -> Run:
     """Queue an ended run again; it goes on from its newest checkpoint. Raises NotAllowed unless it was stopped or failed."""
     with writing(engine) as session:
-        run = _locked(session, run_id)
+        run = locked(session, run_id)
         if run.status not in ("stopped", "failed"):
             remedy = "clone it to train it anew" if run.status == "finished" else "it goes on by itself"
             raise NotAllowed(f"Run {run_id} is {run.status}: only stopped and failed runs can be resumed; {remedy}.")
         run.status, run.queued_at = "queued", now()  # type: ignore[assignment]
         run.stop_requested_at = run.lease_until = run.ended_at = run.error = run.phase = None
         run.failures = 0
-        _event(session, run_id, run.attempt, "info", "Resume requested.")
+        note(session, run_id, run.attempt, "info", "Resume requested.")
         session.flush()
         session.refresh(run)
     return run
@@ -69,7 +72,7 @@ def resume(engine: Engine, *, run_id: str) -> Run:
 def delete_run(engine: Engine, *, run_id: str) -> None:
     """Remove a run and all its rows; raises NotAllowed while it trains."""
     with writing(engine) as session:
-        run = _locked(session, run_id)
+        run = locked(session, run_id)
         if run.status in ACTIVE:
             raise NotAllowed(f"Run {run_id} is {run.status}: stop it first, then delete it.")
         session.delete(run)
@@ -88,8 +91,12 @@ class Claim:
 
 
 def claim(engine: Engine, *, run_id: str, worker: str, lease_seconds: float = LEASE_SECONDS) -> Claim | None:
-    """Take a waiting run, or one whose lease has run out: one compare-and-set on the database's clock. None if another has it."""
-    free = or_(col(Run.status).in_(WAITING), and_(col(Run.status).in_(ACTIVE), col(Run.lease_until) < now()))
+    """Take a waiting run, or one whose lease has run out: one compare-and-set on the database's clock. None if another has it.
+
+    Taking over counts as a failure of the attempt before; the takeover that would exceed MAX_FAILURES is left to `expire_leases`.
+    """
+    abandoned = and_(col(Run.status).in_(ACTIVE), col(Run.lease_until) < now(), col(Run.failures) + 1 < MAX_FAILURES)
+    free = or_(col(Run.status).in_(WAITING), abandoned)
     with writing(engine) as session:
         taken = session.execute(
             update(Run)
@@ -97,6 +104,7 @@ def claim(engine: Engine, *, run_id: str, worker: str, lease_seconds: float = LE
             .values(
                 status="starting",
                 attempt=Run.attempt + 1,
+                failures=case((col(Run.status).in_(ACTIVE), Run.failures + 1), else_=Run.failures),
                 worker=worker,
                 lease_until=now(lease_seconds),
                 started_at=func.coalesce(Run.started_at, now()),
@@ -110,24 +118,31 @@ def claim(engine: Engine, *, run_id: str, worker: str, lease_seconds: float = LE
         if taken is None:
             return None
         attempt, config = taken
-        _event(session, run_id, attempt, "info", f"Attempt {attempt} begins on {worker}.")
+        note(session, run_id, attempt, "info", f"Attempt {attempt} begins on {worker}.")
     return Claim(run_id, attempt, config)
 
 
 def renew(engine: Engine, *, run_id: str, attempt: int, lease_seconds: float = LEASE_SECONDS) -> bool:
     """Lengthen the lease; True when a stop was requested. Raises LeaseLost."""
     with writing(engine) as session:
-        _fence(session, run_id, attempt, lease_until=now(lease_seconds))
+        fence(session, run_id, attempt, lease_until=now(lease_seconds))
         return session.scalar(select(col(Run.stop_requested_at)).where(col(Run.id) == run_id)) is not None
 
 
-def finish(engine: Engine, *, run_id: str, attempt: int, status: str, error: str | None = None) -> None:
-    """End an attempt: finished, failed, stopped, or suspended (goes on by itself). Raises LeaseLost."""
+def finish(engine: Engine, *, run_id: str, attempt: int, status: str, error: str | None = None) -> str:
+    """End an attempt: finished, failed, stopped, or suspended (goes on by itself). Raises LeaseLost.
+
+    Returns the status stored: a run that is suspended after its stop was requested is stopped, since nobody may claim it again.
+    """
     words = {"finished": "Finished.", "stopped": "Stopped.", "suspended": "Suspended: the worker is shutting down.", "failed": error or ""}
     with writing(engine) as session:
-        ended = {} if status == "suspended" else {"ended_at": now()}
-        _fence(session, run_id, attempt, status=status, error=error, lease_until=None, worker=None, phase=None, queued_at=now(), **ended)
-        _event(session, run_id, attempt, "error" if status == "failed" else "info", words[status])
+        fence(session, run_id, attempt, error=error, lease_until=None, worker=None, phase=None, queued_at=now())
+        run = locked(session, run_id)
+        run.status = "stopped" if status == "suspended" and run.stop_requested_at is not None else status
+        if run.status in ENDED:
+            run.ended_at = now()  # type: ignore[assignment]
+        note(session, run_id, attempt, "error" if status == "failed" else "info", words[run.status])
+        return run.status
 
 
 def died(engine: Engine, *, run_id: str, attempt: int, cause: str) -> str:
@@ -136,14 +151,15 @@ def died(engine: Engine, *, run_id: str, attempt: int, cause: str) -> str:
     A process that could still finish the row itself is fenced out from now on. Raises LeaseLost if the attempt had ended already.
     """
     with writing(engine) as session:
-        _fence(session, run_id, attempt, lease_until=None, worker=None, phase=None)
-        return _bury(session, _locked(session, run_id), cause)
+        fence(session, run_id, attempt, lease_until=None, worker=None, phase=None)
+        return _bury(session, locked(session, run_id), cause)
 
 
 def expire_leases(engine: Engine) -> list[str]:
     """Queue again (or fail) every run whose lease has run out; returns their ids."""
     with writing(engine) as session:
-        dead = session.exec(select(Run).where(col(Run.status).in_(ACTIVE), col(Run.lease_until) < now()).with_for_update()).all()
+        expired = select(Run).where(col(Run.status).in_(ACTIVE), col(Run.lease_until) < now())
+        dead = session.exec(expired.with_for_update(skip_locked=True)).all()  # a locked row has a writer: it is alive, or being buried
         for run in dead:
             _bury(session, run, f"Attempt {run.attempt} gave no sign of life for {LEASE_SECONDS:.0f} s")
         return [run.id for run in dead]
@@ -160,7 +176,7 @@ def _bury(session: Session, run: Run, cause: str) -> str:
     else:
         run.status, run.queued_at = "queued", now()  # type: ignore[assignment]
     outcome = {"queued": "Going on from the newest checkpoint.", "failed": "Giving up.", "stopped": "Stopped as requested."}[run.status]
-    _event(session, run.id, run.attempt, "warning", f"{cause}. {outcome}")
+    note(session, run.id, run.attempt, "warning", f"{cause}. {outcome}")
     return run.status
 
 
@@ -170,7 +186,7 @@ def _bury(session: Session, run: Run, cause: str) -> str:
 def set_phase(engine: Engine, *, run_id: str, attempt: int, phase: str) -> None:
     with writing(engine) as session:
         status = {"status": "running"} if phase == "training" else {}
-        _fence(session, run_id, attempt, phase=phase, phase_since=now(), **status)
+        fence(session, run_id, attempt, phase=phase, phase_since=now(), **status)
 
 
 def set_started(
@@ -185,8 +201,9 @@ def set_started(
     g_parameters: int,
     d_parameters: int,
 ) -> None:
+    """The networks are built, `start_step` steps restored; checkpoints listed beyond that step could not be used: they are forgotten."""
     with writing(engine) as session:
-        _fence(
+        fence(
             session,
             run_id,
             attempt,
@@ -198,9 +215,10 @@ def set_started(
             g_parameters=g_parameters,
             d_parameters=d_parameters,
         )
+        session.execute(delete(Checkpoint).where(col(Checkpoint.run_id) == run_id, col(Checkpoint.step) > start_step))
         if start_step:
             epoch, step = divmod(start_step, steps_per_epoch)
-            _event(session, run_id, attempt, "info", f"Resumed after epoch {epoch}, step {step} of the next.")
+            note(session, run_id, attempt, "info", f"Resumed after epoch {epoch}, step {step} of the next.")
 
 
 def append_steps(
@@ -217,7 +235,7 @@ def append_steps(
     """Losses of steps `first`, `first`+1, ... (from 0) of an epoch; a repeated step is overwritten with the same bits."""
     with writing(engine) as session:
         rate = {"images_per_second": images_per_second} if images_per_second is not None else {}
-        _fence(
+        fence(
             session,
             run_id,
             attempt,
@@ -255,10 +273,10 @@ def finish_epoch(
 ) -> None:
     """One finished epoch. A restated epoch whose losses differ from the stored ones is noted as an event."""
     with writing(engine) as session:
-        _fence(session, run_id, attempt, epoch=epoch, step=epoch * steps, g_loss=g_loss, d_loss=d_loss, failures=0)
+        fence(session, run_id, attempt, epoch=epoch, step=epoch * steps, g_loss=g_loss, d_loss=d_loss, failures=0)
         old = session.get(Epoch, (run_id, epoch))
         if old is not None and (old.g_loss.hex(), old.d_loss.hex()) != (g_loss.hex(), d_loss.hex()):
-            _event(session, run_id, attempt, "warning", f"Epoch {epoch} was trained again and its losses differ from the first time.")
+            note(session, run_id, attempt, "warning", f"Epoch {epoch} was trained again and its losses differ from the first time.")
         session.merge(
             Epoch(
                 run_id=run_id,
@@ -278,19 +296,19 @@ def finish_epoch(
         )
         session.flush()
         total = session.scalar(select(func.sum(Epoch.seconds)).where(col(Epoch.run_id) == run_id))
-        _fence(session, run_id, attempt, seconds=float(total or 0), images_per_second=images / seconds if seconds else None)
+        fence(session, run_id, attempt, seconds=float(total or 0), images_per_second=images / seconds if seconds else None)
 
 
 def add_grid(engine: Engine, *, run_id: str, attempt: int, epoch: int, rows: int, columns: int, png: bytes) -> None:
     with writing(engine) as session:
-        _fence(session, run_id, attempt)
+        fence(session, run_id, attempt)
         session.merge(Grid(run_id=run_id, epoch=epoch, attempt=attempt, rows=rows, columns=columns, png=png))
 
 
 def add_checkpoint(engine: Engine, *, run_id: str, attempt: int, step: int, epoch: int, digest: str, size: int, keep: int) -> None:
     """A checkpoint that is on disk; only the `keep` newest stay listed, as they do on disk."""
     with writing(engine) as session:
-        _fence(session, run_id, attempt)
+        fence(session, run_id, attempt)
         session.merge(Checkpoint(run_id=run_id, step=step, attempt=attempt, epoch=epoch, digest=digest, size=size))
         session.flush()
         newest_first = (col(Checkpoint.step).desc(), col(Checkpoint.attempt).desc())
@@ -300,13 +318,13 @@ def add_checkpoint(engine: Engine, *, run_id: str, attempt: int, step: int, epoc
 
 def add_event(engine: Engine, *, run_id: str, attempt: int, level: str, text: str) -> None:
     with writing(engine) as session:
-        _fence(session, run_id, attempt)
-        _event(session, run_id, attempt, level, text)
+        fence(session, run_id, attempt)
+        note(session, run_id, attempt, level, text)
 
 
 def add_sample(engine: Engine, sample: SystemSample) -> None:
     with writing(engine) as session:
-        _fence(session, sample.run_id, sample.attempt)
+        fence(session, sample.run_id, sample.attempt)
         session.merge(sample)
 
 
@@ -316,7 +334,7 @@ def add_sample(engine: Engine, sample: SystemSample) -> None:
 def beat(engine: Engine, *, name: str, host: str, pid: int, run_id: str | None, devices: dict[str, Any] | None = None) -> None:
     """A worker's sign of life; `devices` is kept from the last beat that had it."""
     with writing(engine) as session:
-        worker = session.get(Worker, name) or Worker(name=name, host=host, pid=pid)
+        worker = session.get(Worker, name, with_for_update=True) or Worker(name=name, host=host, pid=pid)
         worker.host, worker.pid, worker.run_id, worker.beat_at = host, pid, run_id, now()  # type: ignore[assignment]
         worker.devices = devices or worker.devices
         session.add(worker)
@@ -326,29 +344,6 @@ def beat(engine: Engine, *, name: str, host: str, pid: int, run_id: str | None, 
 def forget_worker(engine: Engine, *, name: str) -> None:
     with writing(engine) as session:
         session.execute(delete(Worker).where(col(Worker.name) == name))
-
-
-# --- helpers -----------------------------------------------------------------------------------------------------
-
-
-def _fence(session: Session, run_id: str, attempt: int, **values: Any) -> None:
-    """Write to the run's row if `attempt` still owns it; it also locks the row, so all below it is written by one attempt only."""
-    statement = update(Run).where(col(Run.id) == run_id, col(Run.attempt) == attempt, col(Run.status).in_(ACTIVE))
-    result = session.execute(statement.values(**(values or {"attempt": attempt})))
-    assert isinstance(result, CursorResult)
-    if not result.rowcount:
-        raise LeaseLost(f"Attempt {attempt} no longer owns run {run_id}.")
-
-
-def _locked(session: Session, run_id: str) -> Run:
-    run = session.exec(select(Run).where(Run.id == run_id).with_for_update().execution_options(populate_existing=True)).one_or_none()
-    if run is None:
-        raise UnknownRun(f"There is no run {run_id[:80]!r}.")
-    return run
-
-
-def _event(session: Session, run_id: str, attempt: int, level: str, text: str) -> None:
-    session.add(Event(run_id=run_id, attempt=attempt, level=level, text=text))
 
 
 def _overlaid(old: npt.NDArray[np.float32], first: int, new: npt.NDArray[np.float32]) -> npt.NDArray[np.float32]:

@@ -9,7 +9,7 @@ from typing import Any
 import orjson
 from sqlalchemy import Engine, create_engine, event, text
 from sqlalchemy.engine import make_url
-from sqlalchemy.exc import OperationalError
+from sqlalchemy.exc import DBAPIError
 from sqlalchemy.pool import NullPool
 from sqlmodel import Session
 
@@ -19,7 +19,10 @@ BUSY_MILLISECONDS = 10_000
 
 
 def make_engine(url: str, *, pooled: bool = True) -> Engine:
-    """An engine for `url`. `pooled=False` keeps no connection open between transactions: for processes that fork."""
+    """An engine for `url`. `pooled=False` keeps no connection open between transactions: for processes that fork.
+
+    Raises Unreachable when the driver for `url` is not installed.
+    """
     options: dict[str, Any] = {"json_serializer": lambda value: orjson.dumps(value).decode(), "json_deserializer": orjson.loads}
     if not pooled:
         options["poolclass"] = NullPool
@@ -30,13 +33,18 @@ def make_engine(url: str, *, pooled: bool = True) -> Engine:
         return engine
     if pooled:
         options["pool_pre_ping"] = True
-    return create_engine(url, connect_args={"connect_timeout": 5}, **options)
+    try:
+        return create_engine(url, connect_args={"connect_timeout": 5}, **options)
+    except ModuleNotFoundError as error:
+        raise Unreachable(f"PostgreSQL needs the package {error.name}: install ganboard[postgres].") from None
 
 
 def _prepare_sqlite(connection: Any, _: Any) -> None:
     connection.isolation_level = None  # the driver must not begin transactions of its own: `_begin_sqlite` does
-    for pragma in ("journal_mode=WAL", "synchronous=NORMAL", f"busy_timeout={BUSY_MILLISECONDS}", "foreign_keys=ON"):
+    for pragma in (f"busy_timeout={BUSY_MILLISECONDS}", "journal_mode=WAL", "synchronous=NORMAL", "foreign_keys=ON"):
         connection.execute(f"PRAGMA {pragma}")
+    # SQLite's own knows the letters A to Z only; names are searched without regard to case in any language
+    connection.create_function("lower", 1, lambda text: text and text.lower(), deterministic=True)
 
 
 def _begin_sqlite(connection: Any) -> None:
@@ -60,10 +68,16 @@ def writing(engine: Engine) -> Iterator[Session]:
 
 def check_reachable(engine: Engine) -> None:
     """Raises Unreachable, in one sentence without the password, when no connection can be made."""
+    with clear_errors(engine), engine.connect() as connection:
+        connection.execute(text("SELECT 1"))
+
+
+@contextmanager
+def clear_errors(engine: Engine) -> Iterator[None]:
+    """Turns an error of the database itself into Unreachable: one sentence without the password."""
     try:
-        with engine.connect() as connection:
-            connection.execute(text("SELECT 1"))
-    except OperationalError as error:
-        where = engine.url.render_as_string(hide_password=True)
-        cause = str(error.orig).strip().splitlines()[0].rstrip(".")
-        raise Unreachable(f"The database {where} cannot be reached ({cause}): check GANBOARD_DATABASE_URL.") from None
+        yield
+    except DBAPIError as error:
+        where = engine.url.set(query={}).render_as_string(hide_password=True)  # a password may stand in the query, too
+        cause = next(iter(str(error.orig).strip().splitlines()), "no reason given").rstrip(".")
+        raise Unreachable(f"The database {where} cannot be used ({cause}): check GANBOARD_DATABASE_URL.") from None

@@ -11,7 +11,7 @@ import numpy.typing as npt
 from sqlalchemy import BigInteger, CheckConstraint, ForeignKey, Index, LargeBinary, MetaData
 from sqlmodel import Field, SQLModel
 
-from db.types import Float32Array, Json, Real
+from db.types import Float32Array, Json, Real, Text
 
 STATUSES = ("queued", "starting", "running", "finished", "failed", "stopped", "suspended")
 ACTIVE = ("starting", "running")  # has, or should have, a live lease
@@ -52,8 +52,8 @@ class Run(SQLModel, table=True):
         Index("ix_run_status", "status"),
     )
 
-    id: str = Field(default_factory=new_id, primary_key=True)
-    name: str
+    id: str = Field(default_factory=new_id, primary_key=True, sa_type=Text)
+    name: str = Field(sa_type=Text)
     status: str = "queued"
     config: dict[str, Any] = Field(sa_type=Json)
     preset: str = ""
@@ -68,7 +68,7 @@ class Run(SQLModel, table=True):
     lease_until: datetime | None = None
     stop_requested_at: datetime | None = None
     failures: int = 0  # deaths without an epoch finished in between; bounds automatic restarts
-    error: str | None = None
+    error: str | None = Field(default=None, sa_type=Text)
     # newest figures, so that lists need no join
     phase: str | None = None
     phase_since: datetime | None = None
@@ -159,7 +159,7 @@ class Event(SQLModel, table=True):
     attempt: int
     at: datetime = Field(default_factory=utc_now)
     level: str
-    text: str
+    text: str = Field(sa_type=Text)
 
 
 class SystemSample(SQLModel, table=True):

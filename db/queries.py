@@ -6,15 +6,18 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
-from sqlalchemy import Engine, func
-from sqlmodel import Session, col, or_, select
+from sqlalchemy import Engine, func, tuple_
+from sqlmodel import col, or_, select
+from sqlmodel.sql.sqltypes import UTCDateTime
 
 from db import clock
 from db.engine import reading
 from db.errors import UnknownRun
-from db.models import ACTIVE, ENDED, WAITING, Checkpoint, Epoch, Event, Grid, Run, SystemSample, Worker
+from db.models import ACTIVE, ENDED, WAITING, Checkpoint, Epoch, Event, Grid, Run, StepLosses, SystemSample, Worker
 
 WORKER_ALIVE_SECONDS = 15.0
+MAX_SEARCH = 200  # characters: more than any name or id has, fewer than SQLite's limit for patterns
+QUEUE_ORDER = (col(Run.queued_at), col(Run.created_at))
 
 
 @dataclass(frozen=True)
@@ -31,12 +34,12 @@ class WorkerState:
 
 def find_run(engine: Engine, text: str) -> Run:
     """The run with this id, or the only one whose id begins with `text`; `latest` is the newest. Raises UnknownRun."""
+    prefix = text.strip().lower()[:MAX_SEARCH]
     with reading(engine) as session:
-        if text == "latest":
+        if prefix == "latest":
             found = list(session.exec(select(Run).order_by(col(Run.created_at).desc()).limit(1)))
         else:
-            found = list(session.exec(select(Run).where(col(Run.id).startswith(text, autoescape=True)).limit(2))) if text else []
-            found = [run for run in found if run.id == text] or found
+            found = list(session.exec(select(Run).where(col(Run.id).startswith(prefix, autoescape=True)).limit(2))) if prefix else []
     if len(found) == 1:
         return found[0]
     if found:
@@ -70,16 +73,23 @@ def get_runs(engine: Engine, run_ids: list[str]) -> list[Run]:
 
 def runs_version(engine: Engine) -> tuple[Any, ...]:
     """Changes whenever a list of runs would look different: a cheap key for caches."""
+    figures: list[Any] = [func.count(), func.count(col(Run.stop_requested_at)), func.max(Run.queued_at), func.max(Run.phase_since)]
+    figures += [func.sum(figure) for figure in (Run.attempt, Run.epoch, Run.step)]
     with reading(engine) as session:
-        return tuple(
-            session.execute(select(func.count(), func.sum(Run.step), func.sum(Run.attempt), func.max(Run.queued_at))).one()
-        ) + tuple(session.execute(select(Run.status, func.count()).group_by(col(Run.status)).order_by(col(Run.status))))
+        states = session.execute(select(Run.status, func.count()).group_by(col(Run.status)).order_by(col(Run.status)))
+        return (*session.execute(select(*figures)).one(), *map(tuple, states))
 
 
 def queue_position(engine: Engine, run: Run) -> int:
     """How many waiting runs were queued before this one."""
+    earlier = (
+        select(func.count())
+        .select_from(Run)
+        .where(
+            col(Run.status).in_(WAITING), tuple_(*QUEUE_ORDER) < tuple_(run.queued_at, run.created_at, types=[UTCDateTime(), UTCDateTime()])
+        )
+    )
     with reading(engine) as session:
-        earlier = select(func.count()).select_from(Run).where(col(Run.status).in_(WAITING), col(Run.queued_at) < run.queued_at)
         return session.scalar(earlier) or 0
 
 
@@ -87,7 +97,7 @@ def waiting_runs(engine: Engine, *, for_seconds: float = 0.0) -> list[Run]:
     """Runs that a worker may start now and that have waited at least so long, the longest first."""
     ripe = select(Run).where(col(Run.status).in_(WAITING), col(Run.queued_at) <= clock.now(-for_seconds))
     with reading(engine) as session:
-        return list(session.exec(ripe.order_by(col(Run.queued_at))))
+        return list(session.exec(ripe.order_by(*QUEUE_ORDER)))
 
 
 def active_runs_of(engine: Engine, worker: str) -> list[Run]:
@@ -96,13 +106,20 @@ def active_runs_of(engine: Engine, worker: str) -> list[Run]:
         return list(session.exec(select(Run).where(col(Run.status).in_(ACTIVE), Run.worker == worker)))
 
 
-def epochs(engine: Engine, run_id: str) -> list[Epoch]:
+def epochs(engine: Engine, run_id: str, *, after: int = 0) -> list[Epoch]:
+    """The finished epochs later than `after`, ascending."""
     with reading(engine) as session:
-        return list(session.exec(select(Epoch).where(Epoch.run_id == run_id).order_by(col(Epoch.epoch))))
+        return list(session.exec(select(Epoch).where(Epoch.run_id == run_id, col(Epoch.epoch) > after).order_by(col(Epoch.epoch))))
 
 
-def events(engine: Engine, run_id: str, *, limit: int = 200) -> list[Event]:
-    """The newest events, newest first."""
+def step_losses(engine: Engine, run_id: str, epoch: int) -> StepLosses | None:
+    """The exact losses of every step of one epoch."""
+    with reading(engine) as session:
+        return session.get(StepLosses, (run_id, epoch))
+
+
+def events(engine: Engine, run_id: str, *, limit: int | None = 200) -> list[Event]:
+    """The newest events, newest first; all with `limit=None`."""
     with reading(engine) as session:
         return list(session.exec(select(Event).where(Event.run_id == run_id).order_by(col(Event.id).desc()).limit(limit)))
 
@@ -131,7 +148,7 @@ def samples(engine: Engine, run_id: str, *, limit: int = 1000) -> list[SystemSam
 
 
 def workers(engine: Engine) -> list[WorkerState]:
-    """All workers of the last hour, by name."""
+    """The workers that were alive within the hour before the newest sign of life, by name."""
     with reading(engine) as session:
         present = clock.read(session)
         return [
@@ -141,11 +158,11 @@ def workers(engine: Engine) -> list[WorkerState]:
 
 def database_time(engine: Engine) -> datetime:
     with reading(engine) as session:
-        return _time(session)
+        return clock.read(session)
 
 
 def statistics(engine: Engine) -> dict[str, int]:
-    """Rows and bytes: runs, epochs, grids, and the size of the database."""
+    """Rows of the tables run, epoch, grid and checkpoint, and the `bytes` of the whole database."""
     with reading(engine) as session:
         size = (
             "SELECT page_count * page_size FROM pragma_page_count(), pragma_page_size()"
@@ -159,7 +176,7 @@ def statistics(engine: Engine) -> dict[str, int]:
 
 
 def seconds_per_image(engine: Engine, config: dict[str, Any], *, host: str | None = None) -> float | None:
-    """Mean training seconds per image of the newest runs with the same speed-relevant settings; None if there are none."""
+    """Mean training seconds per image of the newest run with the same speed-relevant settings (on `host`); None if there is none."""
     same = ("model", "table1_literal", "d_steps", "batch_size", "precision", "xla", "strategy", "replicas", "loop")
     with reading(engine) as session:
         measured = session.execute(
@@ -180,14 +197,9 @@ def has_ended(run: Run) -> bool:
 
 
 def _matching(statement: Any, search: str, statuses: tuple[str, ...]) -> Any:
+    search = search.strip()[:MAX_SEARCH]
     if search:
         statement = statement.where(
             or_(col(Run.name).icontains(search, autoescape=True), col(Run.id).startswith(search.lower(), autoescape=True))
         )
     return statement.where(col(Run.status).in_(statuses)) if statuses else statement
-
-
-def _time(session: Session) -> datetime:
-    value = clock.read(session)
-    assert isinstance(value, datetime)
-    return value

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -30,9 +31,9 @@ def epochs_frame(engine: Engine, run_ids: list[str]) -> pd.DataFrame:
 
 
 def step_losses(engine: Engine, run_id: str, *, points: int = 2000) -> pd.DataFrame:
-    """Columns step (from 1), epoch (fraction of epochs passed), g_loss, d_loss: at most about `points` rows.
+    """Columns step (from 1), epoch (fraction of epochs passed), g_loss, d_loss: at most `points` + 1 rows.
 
-    Longer series are reduced to the smallest and largest loss of each bucket, for G and D alike, so that spikes stay.
+    Longer series are reduced to the smallest, the largest and the first NaN loss of each bucket, for G and D alike, so that spikes stay.
     """
     with reading(engine) as session:
         rows = session.execute(
@@ -64,7 +65,9 @@ def loss_histograms(engine: Engine, run_id: str, *, net: str, bins: int = 40) ->
     everything = np.concatenate(finite) if finite else np.zeros(0)
     if not everything.size:
         return [epoch for epoch, _ in rows], np.linspace(0, 1, bins + 1), np.zeros((len(rows), bins), dtype=int)
-    edges = np.histogram_bin_edges(everything, bins)
+    low, high = everything.min(), everything.max()
+    around = 0.0 if high > low else max(0.5, abs(low) / 1000)  # a constant loss stands in the middle
+    edges = np.linspace(low - around, high + around, bins + 1)
     return [epoch for epoch, _ in rows], edges, np.array([np.histogram(losses, edges)[0] for losses in finite])
 
 
@@ -75,20 +78,17 @@ def samples_frame(engine: Engine, run_id: str, *, points: int = 1000) -> pd.Data
     with reading(engine) as session:
         rows = session.execute(select(*columns).where(col(SystemSample.run_id) == run_id).order_by(col(SystemSample.at)))
         frame = pd.DataFrame(list(rows), columns=names)
-    return frame.iloc[:: max(1, -(-len(frame) // points))].reset_index(drop=True)
+    return frame.iloc[:: -max(1, -(-len(frame) // points))][::-1].reset_index(drop=True)  # counted from the newest, so that it stays
 
 
 def _extremes(g: npt.NDArray[Any], d: npt.NDArray[Any], points: int) -> npt.NDArray[Any]:
-    """Ascending indices: everything, or per bucket the first position and the positions of each series' extremes.
-
-    NaN counts as the largest value, so that it cannot vanish from the picture.
-    """
+    """Ascending indices: everything, or the last and, per bucket, the positions of each series' smallest, largest and first NaN."""
     if len(g) <= points:
         return np.arange(len(g))
-    bounds = np.linspace(0, len(g), max(1, points // 4) + 1).astype(int)[:-1]
-    kept = [bounds]
+    edges = np.linspace(0, len(g), max(1, points // 6) + 1).astype(int)
+    kept = [np.array([len(g) - 1])]
     for series in (g, d):
-        shown = np.where(np.isnan(series), np.inf, series)
-        order = np.lexsort((shown, np.searchsorted(bounds, np.arange(len(g)), side="right")))  # by bucket, then by value
-        kept += [order[bounds], order[np.append(bounds[1:], len(g)) - 1]]
+        nan = np.isnan(series)
+        for sought in (np.where(nan, -np.inf, series), np.where(nan, -np.inf, -series), nan):  # the largest of -series is the smallest
+            kept += [np.array([start + sought[start:end].argmax() for start, end in pairwise(edges)])]
     return np.unique(np.concatenate(kept))

@@ -9,7 +9,7 @@ from typing import Any
 
 from pydantic import Field
 from pydantic_settings import BaseSettings, PydanticBaseSettingsSource, SettingsConfigDict
-from sqlalchemy.engine import make_url
+from sqlalchemy.engine import URL, make_url
 from sqlalchemy.exc import ArgumentError
 
 PREFIX = "GANBOARD_"
@@ -30,6 +30,8 @@ class SecretFiles(PydanticBaseSettingsSource):
             return Path(path).read_text().strip(), field_name, False
         except OSError as error:
             raise SettingsError(f"{PREFIX}{field_name.upper()}_FILE={path} cannot be read: {error.strerror}.") from None
+        except UnicodeDecodeError:
+            raise SettingsError(f"{PREFIX}{field_name.upper()}_FILE={path} is not a text file in UTF-8.") from None
 
     def __call__(self) -> dict[str, Any]:
         values = {name: self.get_field_value(field, name)[0] for name, field in self.settings_cls.model_fields.items()}
@@ -62,29 +64,34 @@ class Settings(BaseSettings):
     @cached_property
     def state(self) -> Path:
         """HOME as an absolute path."""
-        return self.home.expanduser().resolve()
+        return _absolute("HOME", self.home)
 
     @cached_property
     def data(self) -> Path:
         """DATA_DIR as an absolute path."""
-        return self.data_dir.expanduser().resolve() if self.data_dir else self.state / "data"
+        return _absolute("DATA_DIR", self.data_dir) if self.data_dir else self.state / "data"
 
     @cached_property
     def database(self) -> str:
         """The full SQLAlchemy URL, password included. Raises SettingsError for anything but SQLite and PostgreSQL."""
         if not self.database_url:
-            return f"sqlite:///{self.state / 'ganboard.db'}"
+            return URL.create("sqlite", database=str(self.state / "ganboard.db")).render_as_string()
         try:
             url = make_url(self.database_url)
-        except ArgumentError:
-            raise SettingsError("GANBOARD_DATABASE_URL is not a database URL such as postgresql://user@host/name.") from None
+        except (ArgumentError, ValueError):  # ValueError: the port is not a number
+            raise SettingsError(
+                "GANBOARD_DATABASE_URL is not a database URL such as postgresql://user@host:5432/name "
+                "(a password with @, :, / or % belongs into GANBOARD_DATABASE_PASSWORD)."
+            ) from None
         backend = url.get_backend_name()
         if backend not in ("sqlite", "postgresql"):
             raise SettingsError(f"GANBOARD_DATABASE_URL names {backend!r}: ganboard works with sqlite:/// and postgresql:// only.")
-        if backend == "postgresql":
-            url = url.set(drivername="postgresql+psycopg")
-        if self.database_password:
-            url = url.set(password=self.database_password)
+        if backend == "sqlite":
+            if url.database in (None, "", ":memory:"):
+                raise SettingsError("GANBOARD_DATABASE_URL names no file: write sqlite:////absolute/path/to/ganboard.db.")
+            url = url.set(drivername="sqlite")
+        else:
+            url = url.set(drivername="postgresql+psycopg", password=self.database_password or url.password)
         return url.render_as_string(hide_password=False)
 
     def run_dir(self, run_id: str) -> Path:
@@ -106,3 +113,10 @@ class Settings(BaseSettings):
                 f"The state directory {self.state} cannot be written ({error.strerror}): set GANBOARD_HOME to a folder that can."
             ) from None
         return self.state
+
+
+def _absolute(name: str, path: Path) -> Path:
+    try:
+        return path.expanduser().resolve()
+    except (OSError, RuntimeError) as error:  # RuntimeError: no such user, or symbolic links in a circle
+        raise SettingsError(f"{PREFIX}{name}={path} is not a usable path: {error}.") from None

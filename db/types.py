@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
-from sqlalchemy import JSON, Double, LargeBinary
+from sqlalchemy import JSON, Double, LargeBinary, String
 from sqlalchemy.dialects.postgresql import JSONB
 from sqlalchemy.engine import Dialect
 from sqlalchemy.types import TypeDecorator, TypeEngine, UserDefinedType
@@ -15,19 +15,29 @@ from sqlalchemy.types import TypeDecorator, TypeEngine, UserDefinedType
 Json = JSON().with_variant(JSONB(), "postgresql")
 
 
+class Text(TypeDecorator[str]):
+    """Text from anywhere: what no database stores (NUL, half of a surrogate pair) is replaced, in values and in searches alike."""
+
+    impl = String
+    cache_ok = True
+
+    def process_bind_param(self, value: str | None, dialect: Dialect) -> str | None:
+        return None if value is None else value.replace("\0", "\N{REPLACEMENT CHARACTER}").encode(errors="replace").decode()
+
+
 class _SqliteReal(UserDefinedType[Any]):
-    """REAL without SQLAlchemy's own conversion, which would turn the text 'nan' back into a number."""
+    """A column that keeps values as they are bound; one declared REAL would store -0.0 as the integer 0."""
 
     cache_ok = True
 
     def get_col_spec(self, **_: Any) -> str:
-        return "REAL"
+        return "BLOB"
 
 
 class Real(TypeDecorator[float]):
-    """A float64 that survives exactly, NaN and infinity included.
+    """A float64 that survives exactly, negative zero, NaN and infinity included.
 
-    SQLite stores NaN as NULL; its dynamic typing lets the text 'nan' stand in a REAL column instead.
+    SQLite turns a bound NaN into NULL; its dynamic typing lets the text 'nan' stand among the numbers instead.
     """
 
     impl = Double
@@ -37,9 +47,9 @@ class Real(TypeDecorator[float]):
         return dialect.type_descriptor(_SqliteReal() if dialect.name == "sqlite" else Double())
 
     def process_bind_param(self, value: float | None, dialect: Dialect) -> Any:
-        if value is not None and dialect.name == "sqlite" and math.isnan(value):
-            return "nan"
-        return value
+        if value is None:
+            return None
+        return "nan" if dialect.name == "sqlite" and math.isnan(value) else float(value)
 
     def process_result_value(self, value: Any, dialect: Dialect) -> float | None:
         return None if value is None else float(value)

@@ -130,7 +130,7 @@ def parse_assignments(assignments: list[str]) -> dict[str, Any]:
     for text in assignments:
         key, equals, value = text.partition("=")
         if not equals or not key.strip():
-            raise ConfigError(f"{text!r} is not of the form key=value, such as batch_size=128.")
+            raise ConfigError(f"{text[:80]!r} is not of the form key=value, such as batch_size=128.")
         values[key.strip()] = None if value.strip().lower() == "none" else value.strip()
     return values
 

@@ -66,7 +66,7 @@ def make_run(
     """
     base = load("tiny").model_dump(mode="json")
     planned = max(epochs, 1) if status == "finished" else epochs + 10
-    config = RunConfig.model_validate({**base, "epochs": planned, **changes})
+    config = RunConfig.model_validate({**base, "epochs": planned, "seed": seed, **changes})
     run = commands.create_run(context.engine, name=name, config=config.model_dump(mode="json"), preset=preset, parent_id=parent_id)
     if status != "queued":
         _train(context, run.id, config, status, epochs, steps_per_epoch, grids, seconds_per_epoch, error, seed)

@@ -241,7 +241,9 @@ def delete(run_id: RunId, yes: Annotated[bool, typer.Option("--yes", "-y", help=
         if as_json or not sys.stdin.isatty():
             answer.complain(f"deleting {what} cannot be undone: say --yes.")
             raise typer.Exit(1)
-        typer.confirm(f"Delete {what}, its log, images and checkpoints?", abort=True, err=True)
+        if not typer.confirm(f"Delete {what}, its log, images and checkpoints?", err=True):
+            answer.complain("nothing was deleted.")
+            raise typer.Exit(1)
     submit.delete(context, found.id)
     if as_json:
         answer.print_json({"id": found.id, "name": found.name, "deleted": True})

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from rich import box
 from rich.console import Console, Group
+from rich.padding import Padding
 from rich.panel import Panel
 from rich.table import Table
 from rich.text import Text
@@ -31,7 +32,7 @@ STATUS_STYLES = {
     "suspended": "yellow",
 }
 CHECK_STYLES = {"ok": "green", "warn": "yellow", "fail": "bold red"}
-PIPE_WIDTH = 160  # columns for tables that no terminal limits
+PIPE_WIDTH = 200  # columns for tables that no terminal limits
 NEWEST_EPOCHS = 10
 NEWEST_EVENTS = 5
 
@@ -67,7 +68,7 @@ def print_check(check: Check) -> None:
     console = make_console()
     console.print(Text(f"{check.status:<5}", style=CHECK_STYLES[check.status]), Text(f"{check.name:<20} {clean(check.text)}"), sep="")
     if check.remedy:
-        console.print(Text(f"{'':<26}{clean(check.remedy)}", style="dim"))
+        console.print(Padding(Text(clean(check.remedy), style="dim"), (0, 0, 0, 26)))
 
 
 def print_runs(runs: Sequence[Run], total: int) -> None:

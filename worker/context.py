@@ -24,14 +24,19 @@ class Context:
 
     def redis(self) -> Redis:
         """A connection that answers. Raises QueueUnreachable."""
-        url = self.settings.redis_url or socket_url(self.settings)
-        try:
-            connection = Redis.from_url(url, password=self.settings.redis_password or None)
-            connection.ping()
-        except (RedisError, ValueError, OSError):
-            remedy = "check GANBOARD_REDIS_URL" if self.settings.redis_url else "`ganboard up` starts it"
-            raise QueueUnreachable(f"The queue does not answer: {remedy}.") from None
-        return connection
+        return connect(self.settings)
+
+
+def connect(settings: Settings) -> Redis:
+    """A connection to the queue that answers. Raises QueueUnreachable."""
+    url = settings.redis_url or socket_url(settings)
+    try:
+        connection = Redis.from_url(url, password=settings.redis_password or None)
+        connection.ping()
+    except (RedisError, ValueError, OSError):
+        remedy = "check GANBOARD_REDIS_URL" if settings.redis_url else "`ganboard up` starts it"
+        raise QueueUnreachable(f"The queue does not answer: {remedy}.") from None
+    return connection
 
 
 def open_context(settings: Settings | None = None, *, pooled: bool = True) -> Context:

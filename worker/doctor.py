@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from typing import Any, Literal
 
 import psutil
+from sqlalchemy import Engine
 
 from db import migrate, queries
 from db.engine import make_engine
@@ -20,7 +21,7 @@ from db.settings import Settings, SettingsError
 from gan.data import catalog
 from gan.hardware import cpu_flags
 from worker import redis_server
-from worker.context import Context
+from worker.context import connect
 from worker.errors import QueueUnreachable, ServiceFailed
 
 PYTHON = ((3, 11), (3, 13))  # from, below
@@ -90,32 +91,32 @@ def _home(settings: Settings) -> Iterator[Check]:
 
 def _services(settings: Settings) -> Iterator[Check]:
     try:
-        context = Context(settings, make_engine(settings.database, pooled=False))
-        where = context.engine.url.render_as_string(hide_password=True)
-        found, wanted = migrate.revision(context.engine), migrate.head()
+        engine = make_engine(settings.database, pooled=False)
+        where = engine.url.render_as_string(hide_password=True)
+        found, wanted = migrate.revision(engine), migrate.head()
     except (DbError, SettingsError) as error:
         yield Check("database", "fail", "not usable", str(error))
-        yield _queue(Context(settings, make_engine("sqlite://")))
+        yield _queue(settings)
         return
     if found == wanted:
         yield Check("database", "ok", f"{where}, schema {found}")
     else:
         yield Check("database", "warn", f"{where}, schema {found or 'still empty'}, not {wanted}", "Run: ganboard db upgrade")
-    yield _queue(context)
-    yield _workers(context) if found else Check("workers", "warn", "none: the database is empty", "Run: ganboard up")
+    yield _queue(settings)
+    yield _workers(engine) if found else Check("workers", "warn", "none: the database is empty", "Run: ganboard up")
 
 
-def _queue(context: Context) -> Check:
-    named = bool(context.settings.redis_url)
+def _queue(settings: Settings) -> Check:
+    named = bool(settings.redis_url)
     try:
-        context.redis().close()
+        connect(settings).close()
     except QueueUnreachable as error:
         return Check("queue", "fail" if named else "warn", "does not answer", str(error))
     return Check("queue", "ok", "the server of GANBOARD_REDIS_URL answers" if named else "the embedded Redis answers")
 
 
-def _workers(context: Context) -> Check:
-    alive = [state.worker.name for state in queries.workers(context.engine) if state.alive]
+def _workers(engine: Engine) -> Check:
+    alive = [state.worker.name for state in queries.workers(engine) if state.alive]
     if alive:
         return Check("workers", "ok", f"{len(alive)} alive: {', '.join(alive)}")
     return Check("workers", "warn", "none alive: runs wait", "Run: ganboard up (or ganboard worker)")

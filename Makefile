@@ -1,0 +1,70 @@
+.DEFAULT_GOAL := help
+.DELETE_ON_ERROR:
+.PHONY: help up install install-dev test test-fast check chromium lock docker clean
+
+PORT ?= 8501
+ARGS ?=
+BIN := .venv/bin
+PIP := $(BIN)/python -m pip --disable-pip-version-check
+LOCK := $(BIN)/uv pip compile --quiet --universal --python-version 3.11 --generate-hashes --no-header --no-annotate
+
+# a name on PATH proves nothing: pyenv leaves shims behind for versions that it does not run
+FITS := import sys, venv, ensurepip; sys.exit(not (3, 11) <= sys.version_info[:2] < (3, 13))
+PYTHON ?= $(shell for p in python3.12 python3.11 python3 python; do \
+	if "$$p" -c '$(FITS)' >/dev/null 2>&1; then echo "$$p"; break; fi; done)
+
+help: ## this list
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-12s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+
+up: install ## install what is missing and open the dashboard (PORT=8501)
+	@exec $(BIN)/ganboard up --port $(PORT)
+
+install: .venv/run.stamp ## only install what running needs, into .venv
+
+install-dev: .venv/dev.stamp ## install what tests and checks need as well
+
+test: install-dev chromium ## all tests, the browser's included (ARGS="-k name" goes to pytest)
+	$(BIN)/pytest $(ARGS)
+
+test-fast: install-dev ## unit tests only
+	$(BIN)/pytest tests/unit $(ARGS)
+
+check: install-dev ## formatting, lint, types, import contracts, compose file
+	$(BIN)/ruff format --check .
+	$(BIN)/ruff check .
+	$(BIN)/mypy
+	$(BIN)/lint-imports
+	$(BIN)/check-jsonschema --builtin-schema vendor.compose-spec docker-compose.yml
+
+chromium: install-dev # finds or fetches a browser; only GANBOARD_REQUIRE_BROWSER makes its absence an error
+	@$(BIN)/python -m tests.chromium
+
+lock: install-dev ## resolve requirements/*.lock anew (ARGS=--upgrade takes the newest versions)
+	$(LOCK) pyproject.toml --group build --extra cpu --extra postgres --extra dev $(ARGS) -o requirements/dev.lock
+	$(LOCK) -c requirements/dev.lock pyproject.toml --group build --extra cpu --extra postgres -o requirements/worker.lock
+	$(LOCK) -c requirements/dev.lock pyproject.toml --group build --extra gpu --extra postgres $(ARGS) -o requirements/gpu.lock
+	$(LOCK) -c requirements/dev.lock pyproject.toml --extra postgres -o requirements/web.lock
+	$(LOCK) -c requirements/dev.lock --group build -o requirements/build.lock
+
+docker: ## everything in containers, with PostgreSQL and Redis (PORT=8501)
+	PORT=$(PORT) docker compose up --build --detach --wait
+
+clean: ## remove .venv and all caches; runs and data in .ganboard stay
+	rm -rf .venv build dist *.egg-info .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache test-results
+
+.venv/run.stamp: requirements/worker.lock pyproject.toml | $(BIN)/python
+	@echo "Installing the pinned packages into .venv: about 0.5 GB to fetch, a few minutes once."
+	$(PIP) install --require-hashes -r requirements/worker.lock
+	$(PIP) install --quiet --no-deps --no-build-isolation --editable .
+	@touch $@
+
+.venv/dev.stamp: requirements/dev.lock pyproject.toml | $(BIN)/python
+	$(PIP) install --require-hashes -r requirements/dev.lock
+	$(PIP) install --quiet --no-deps --no-build-isolation --editable .
+	@touch $@ .venv/run.stamp
+
+$(BIN)/python:
+	@if [ -z "$(PYTHON)" ]; then echo "ganboard needs Python 3.11 or 3.12 with its venv module, and none was found:" \
+		"install one (python.org, your package manager, or uv python install 3.12) or name it: make PYTHON=/path/to/python3.12." >&2; exit 1; fi
+	@$(PYTHON) -c '$(FITS)' 2>/dev/null || { echo "$(PYTHON) is not Python 3.11 or 3.12 with its venv module: name another with make PYTHON=..." >&2; exit 1; }
+	$(PYTHON) -m venv .venv || { rm -rf .venv; exit 1; }

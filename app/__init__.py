@@ -1,0 +1,1 @@
+"""The dashboard: Streamlit pages over the database. Never imports TensorFlow."""

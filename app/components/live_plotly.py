@@ -1,0 +1,35 @@
+"""A Plotly chart that updates without being rebuilt: zoom, hover, camera and legend choices survive every new point.
+
+`st.plotly_chart` puts a new plot into the page whenever its data change; this component hands the new figure to `Plotly.react`
+in the plot that is there. The library comes from this server (`/vendor/plotly.min.js`), the look follows the light or dark theme.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import orjson
+import plotly
+import plotly.graph_objects as go
+import streamlit as st
+
+from app.figures.template import TEMPLATES
+
+_HTML = "<div class='live-plotly'></div>"
+_CSS = ".live-plotly { width: 100%; overflow: hidden; font-size: 0.875rem; color: var(--st-gray-text-color); }"
+_TEMPLATES = orjson.dumps({name: template.to_plotly_json() for name, template in TEMPLATES.items()}, option=orjson.OPT_SERIALIZE_NUMPY)
+_VENDOR = f"/vendor/plotly.min.js?v={plotly.__version__}"  # cached for good by the browser, so the version is part of its name
+_JS = f"const VENDOR = '{_VENDOR}';\nconst TEMPLATES = {_TEMPLATES.decode()};\n" + Path(__file__).with_name("live_plotly.js").read_text()
+
+_mount = st.components.v2.component("ganboard_live_plotly", html=_HTML, css=_CSS, js=_JS, isolate_styles=False)
+
+
+def live_plotly(figure: go.Figure, *, key: str) -> None:
+    """Show `figure`, whose layout has a height; `key` names the run and the chart and never depends on the data.
+
+    Equal keys are the same plot: what a person zoomed or hid stays as long as the key does.
+    """
+    figure.layout.uirevision = key
+    # to_json writes what is not finite as null, which JSON.parse accepts and Plotly draws as a gap
+    encoded = figure.to_json(validate=False, engine="orjson").encode()
+    _mount(key=key, data=encoded, height=int(figure.layout.height))

@@ -1,0 +1,120 @@
+"""What a run is doing, in words and numbers: its state, phase, progress and newest figures."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from datetime import datetime
+
+import streamlit as st
+
+from app import text
+from db import queries
+from db.models import ACTIVE, WAITING, Run
+from worker.context import Context
+
+
+@dataclass(frozen=True)
+class Progress:
+    """How far a run is: the fraction of its steps, epochs begun, and the seconds left at the speed measured last."""
+
+    fraction: float
+    epoch: int
+    epochs: int
+    step: int
+    steps: int | None
+    seconds_left: float | None
+
+
+def progress(run: Run) -> Progress:
+    """Seconds left are None until a speed was measured; compiling that may still come is not in them."""
+    epochs = int(run.config["epochs"])
+    if not run.steps_per_epoch:
+        return Progress(0.0, 0, epochs, run.step, None, None)
+    steps = epochs * run.steps_per_epoch
+    left = None
+    if run.status in ACTIVE and run.images_per_second:
+        left = (steps - run.step) * int(run.config["batch_size"]) / run.images_per_second
+    begun = min(epochs, run.step // run.steps_per_epoch + (1 if run.status in ACTIVE else 0))
+    return Progress(min(1.0, run.step / steps), begun, epochs, run.step, steps, left)
+
+
+def activity(run: Run, *, ahead: int, workers: int, now: datetime) -> str:
+    """One sentence, as Markdown without anything that a person typed, on what a run is doing.
+
+    `ahead` is the number of waiting runs before it, `workers` that of live workers, `now` the database's time.
+    """
+    if run.status in WAITING:
+        place = "next in line" if ahead == 0 else f"{text.plural(ahead, 'run')} ahead of it"
+        if workers:
+            return f"Waiting for a free worker: {place}."
+        return f"Waiting: {place}, but no worker is alive. Start one with `ganboard up` or `ganboard worker`."
+    if run.status not in ACTIVE:
+        return text.STATUS[run.status].meaning
+    if run.lease_until is not None and run.lease_until < now:
+        silent = text.duration((now - run.lease_until).total_seconds())
+        return f"No sign of life since {silent}: a worker is about to take it over from its newest checkpoint."
+    if run.stop_requested_at is not None:
+        return "Stopping: it saves a checkpoint after its present step."
+    if run.phase == "training":
+        done = progress(run)
+        return f"Training epoch {done.epoch} of {done.epochs}."
+    since = "" if run.phase_since is None else f" for {text.duration(max(0.0, (now - run.phase_since).total_seconds()))}"
+    return f"{text.phase_word(run.phase) or 'Starting'}{since}."
+
+
+def show(context: Context, run: Run) -> None:
+    """The live head of a run's page."""
+    now = queries.database_time(context.engine)
+    waiting = run.status in WAITING
+    ahead = queries.queue_position(context.engine, run) if waiting else 0
+    workers = sum(worker.alive for worker in queries.workers(context.engine)) if waiting else 0
+    with st.container(horizontal=True, vertical_alignment="center", gap="small"):
+        st.markdown(text.status_badge(run.status), width="content")
+        st.markdown(activity(run, ahead=ahead, workers=workers, now=now), width="stretch")
+        st.caption(_origin(run, now), width="content")
+    if run.status == "failed":
+        _failure(run)
+    _bar(run)
+    _figures(run)
+
+
+def _origin(run: Run, now: datetime) -> str:
+    parts = [f"submitted {text.ago((now - run.created_at).total_seconds())}"]
+    if run.worker:
+        parts.append(f"on {text.escape(text.shorten(run.worker))}")
+    if run.attempt > 1:
+        parts.append(f"attempt {run.attempt}")
+    return " · ".join([*parts, f"`{run.id}`"])
+
+
+def _failure(run: Run) -> None:
+    with st.container(border=True):
+        st.markdown(":red[:material/error: **The run failed.**]")
+        st.text(run.error or "It left no message.")
+        st.caption(
+            "The **Log** and **Events** tabs say more. Once the cause is gone, **Resume** goes on from the newest checkpoint; "
+            "**Clone** starts anew with other settings."
+        )
+
+
+def _bar(run: Run) -> None:
+    done = progress(run)
+    parts = [f"Epoch {done.epoch} of {done.epochs}"] if done.steps else [text.plural(done.epochs, "epoch") + " planned"]
+    if done.steps:
+        parts.append(f"step {done.step:,} of {done.steps:,}")
+    if done.seconds_left is not None:
+        parts.append(f"about {text.duration(done.seconds_left)} left")
+    st.progress(done.fraction, text=" · ".join(parts))
+
+
+def _figures(run: Run) -> None:
+    left = run.epoch and run.seconds / run.epoch
+    entries = (
+        ("Generator loss", text.decimal(run.g_loss), "Of the newest step; of the last epoch's mean once an epoch has just ended."),
+        ("Discriminator loss", text.decimal(run.d_loss), "Of the newest step; of the last epoch's mean once an epoch has just ended."),
+        ("Images per second", text.integer(run.images_per_second), "Real images trained on per second, measured last, compiling left out."),
+        ("Seconds per epoch", text.duration(left or None), "Mean over the finished epochs, compiling left out."),
+        ("Training time", text.duration(run.seconds or None), "Training steps of all finished epochs, compiling and waiting left out."),
+    )
+    for column, (label, value, meaning) in zip(st.columns(len(entries)), entries, strict=True):
+        column.metric(label, value, help=meaning)

@@ -1,0 +1,51 @@
+"""How an error reaches a person: a foreseen one as its sentence, any other as a plain apology; the traceback goes to the log."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Literal
+
+import streamlit as st
+from sqlalchemy.exc import DBAPIError
+
+from app import text
+from worker.errors import CLEAR_ERRORS
+
+LOOKS: dict[str, tuple[str, str, Literal["red", "orange"]]] = {
+    "error": ("Error", ":material/error:", "red"),
+    "warning": ("Warning", ":material/warning:", "orange"),
+}
+
+logger = logging.getLogger(__name__)
+
+
+@contextmanager
+def sentences() -> Iterator[None]:
+    """Show a foreseen error where it happened. Every page runs inside one; Streamlit hands the rest to `show` (app/server.py)."""
+    try:
+        yield
+    except (*CLEAR_ERRORS, DBAPIError) as error:
+        if isinstance(error, DBAPIError):
+            logger.warning("The database refused a statement", exc_info=error)
+        show(error)
+
+
+def show(error: Exception) -> bool:
+    """Put the error on the screen; True, so that Streamlit, which has logged it, shows nothing of its own."""
+    if isinstance(error, DBAPIError):
+        tell("The database does not answer right now: check that it runs and that its disk is not full. This page tries again by itself.")
+    elif isinstance(error, CLEAR_ERRORS):
+        tell(str(error))
+    else:
+        tell("This page failed, which is a defect of ganboard: the log of the web server has the details. Reload to try again.")
+    return True
+
+
+def tell(message: str, level: Literal["error", "warning"] = "error") -> None:
+    """A sentence in a box; backticks mark commands, all else is taken literally."""
+    word, icon, colour = LOOKS[level]
+    with st.container(border=True, horizontal=True, vertical_alignment="top"):
+        st.badge(word, icon=icon, color=colour, width="content")
+        st.markdown(text.sentence(message))

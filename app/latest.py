@@ -1,0 +1,65 @@
+"""The card of the run that matters most: the one that trains, else the newest."""
+
+from __future__ import annotations
+
+import streamlit as st
+
+from app import state, text
+from db import queries
+from db.models import ACTIVE, WAITING, Epoch, Run
+from worker.context import Context
+
+SPARK_EPOCHS = 60
+
+
+def card(context: Context) -> None:
+    found = queries.list_runs(context.engine, statuses=ACTIVE, limit=1) or queries.list_runs(context.engine, limit=1)
+    if not found:
+        return
+    run = found[0]
+    epochs = queries.epochs(context.engine, run.id)
+    with st.container(border=True, horizontal=True, vertical_alignment="center", gap="medium", key="latest"):
+        drawn = queries.grid_epochs(context.engine, run.id)
+        if drawn:
+            st.image(_thumbnail(context, str(context.engine.url), run.id, run.attempt, drawn[-1]), width=120)
+        with st.container(width=380, gap="small"):
+            _headline(context, run)
+            if st.button("Open", icon=":material/open_in_full:", key=f"open_{run.id}"):
+                state.open_run(run.id)
+        _figures(run, epochs)
+
+
+def _headline(context: Context, run: Run) -> None:
+    st.markdown(f"**{text.escape(text.shorten(run.name, 48))}** &ensp;{text.status_badge(run.status)}")
+    total = (run.steps_per_epoch or 0) * run.config["epochs"]
+    if run.status in WAITING:
+        ahead = queries.queue_position(context.engine, run)
+        st.caption(f"Waiting for a worker, {text.plural(ahead, 'run')} before it" if ahead else "Next in the queue")
+    elif run.status in ACTIVE and not run.step:
+        st.caption(f"{text.phase_word(run.phase)} …")
+    else:
+        st.progress(min(1.0, run.step / total) if total else 0.0, text=f"Epoch {run.epoch} of {run.config['epochs']}{_left(run, total)}")
+
+
+def _left(run: Run, total: int) -> str:
+    """Time left at the pace of the finished epochs, while it trains."""
+    if run.status not in ACTIVE or not run.epoch or not run.steps_per_epoch:
+        return ""
+    return f", {text.duration((total - run.step) * run.seconds / (run.epoch * run.steps_per_epoch))} left"
+
+
+def _figures(run: Run, epochs: list[Epoch]) -> None:
+    recent = epochs[-SPARK_EPOCHS:]
+    for label, value, series in (
+        ("G loss", text.decimal(run.g_loss, 3), [epoch.g_loss for epoch in recent]),
+        ("D loss", text.decimal(run.d_loss, 3), [epoch.d_loss for epoch in recent]),
+        ("Images/s", text.integer(run.images_per_second), [epoch.images / epoch.seconds for epoch in recent if epoch.seconds > 0]),
+    ):
+        st.metric(label, value, chart_data=series if len(series) > 1 else None, width=150)
+
+
+@st.cache_data(max_entries=64, show_spinner=False)
+def _thumbnail(_context: Context, database: str, run_id: str, attempt: int, epoch: int) -> bytes:
+    grid = queries.grid(_context.engine, run_id, epoch)
+    assert grid is not None
+    return grid.png

@@ -1,0 +1,31 @@
+"""The entry script: navigation, and the one place where a foreseen error becomes a sentence on the screen."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import streamlit as st
+
+from app import errors, state
+
+ICON = Path(__file__).parent / "theme" / "icon.svg"  # a Material icon would be fetched from another host
+
+
+def navigate() -> None:
+    st.set_page_config(page_title="ganboard", page_icon=ICON, layout="wide")
+    page = st.navigation(
+        [
+            st.Page(state.RUNS_PAGE, title="Runs", icon=":material/list:", url_path="runs", default=True),
+            st.Page(state.LAUNCH_PAGE, title="Launch", icon=":material/rocket_launch:", url_path="launch"),
+            st.Page(state.RUN_PAGE, title="Run", icon=":material/show_chart:", url_path="run"),
+            st.Page(state.COMPARE_PAGE, title="Compare", icon=":material/compare_arrows:", url_path="compare"),
+            st.Page(state.SYSTEM_PAGE, title="System", icon=":material/memory:", url_path="system"),
+        ],
+        position="top",
+    )
+    with errors.sentences():
+        state.context()
+        page.run()
+
+
+navigate()

@@ -1,0 +1,1 @@
+"""One script per page; Streamlit runs them, nobody imports them."""

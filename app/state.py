@@ -1,0 +1,76 @@
+"""What a page knows without asking the person: the way to the database, and what the URL says."""
+
+from __future__ import annotations
+
+import re
+from typing import NoReturn
+
+import streamlit as st
+
+from db.settings import Settings
+from worker.context import Context, open_context
+
+RUNS_PAGE = "pages/runs.py"
+LAUNCH_PAGE = "pages/launch.py"
+RUN_PAGE = "pages/run.py"
+COMPARE_PAGE = "pages/compare.py"
+SYSTEM_PAGE = "pages/system.py"
+
+MAX_COMPARED = 8
+_RUN_ID = re.compile(r"[a-z0-9]{1,32}", re.ASCII)
+
+
+def context() -> Context:
+    """This process's settings and engine, opened once. Raises SettingsError and DbError with one sentence."""
+    settings = Settings()
+    return _open(settings, settings.model_dump_json())
+
+
+@st.cache_resource(show_spinner=False, max_entries=4)
+def _open(_settings: Settings, key: str) -> Context:
+    return open_context(_settings)
+
+
+def run_param() -> str | None:
+    """The run that `?run=` names, None when there is none or it cannot be an id."""
+    return next(iter(_ids("run")), None)
+
+
+def runs_param() -> list[str]:
+    """The runs of `?runs=a,b` or `?runs=a&runs=b`, without repetitions, at most MAX_COMPARED."""
+    return _ids("runs")[:MAX_COMPARED]
+
+
+def clone_param() -> str | None:
+    """The run whose settings `?clone=` asks to start from."""
+    return next(iter(_ids("clone")), None)
+
+
+def set_runs_param(run_ids: list[str]) -> None:
+    """Put the compared runs into the URL."""
+    st.query_params["runs"] = ",".join(run_ids[:MAX_COMPARED])
+
+
+def open_run(run_id: str) -> NoReturn:
+    """Go to the page of a run."""
+    st.switch_page(RUN_PAGE, query_params={"run": run_id})
+
+
+def open_compare(run_ids: list[str]) -> NoReturn:
+    """Go to the comparison of some runs."""
+    st.switch_page(COMPARE_PAGE, query_params={"runs": ",".join(run_ids[:MAX_COMPARED])})
+
+
+def open_launch(*, clone: str | None = None) -> NoReturn:
+    """Go to the launch form, filled from a run if one is given."""
+    st.switch_page(LAUNCH_PAGE, query_params={"clone": clone} if clone else None)
+
+
+def open_runs() -> NoReturn:
+    """Go to the list of runs."""
+    st.switch_page(RUNS_PAGE)
+
+
+def _ids(key: str) -> list[str]:
+    parts = [part.strip() for value in st.query_params.get_all(key) for part in value.split(",")]
+    return list(dict.fromkeys(part for part in parts if _RUN_ID.fullmatch(part)))

@@ -1,0 +1,1 @@
+"""Colours, shared by Streamlit's theme and the Plotly figures."""

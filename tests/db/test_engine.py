@@ -1,0 +1,147 @@
+from __future__ import annotations
+
+import sys
+import time
+from pathlib import Path
+
+import pytest
+from sqlalchemy import Engine, text
+
+from db import commands, queries, series
+from db.engine import check_reachable, make_engine, reading, writing
+from db.errors import Unreachable
+from db.models import Run
+from tests.db.runs import IN_FORK, STEPS, finish_epoch, steps, stored, submitted, training
+
+only_sqlite = pytest.mark.parametrize("url", ["sqlite"], indirect=True)
+
+
+@only_sqlite
+def test_every_sqlite_connection_is_prepared(engine: Engine, url: str) -> None:
+    for each in (engine, make_engine(url, pooled=False)):
+        with each.connect() as connection:
+            found = {
+                name: connection.exec_driver_sql(f"PRAGMA {name}").scalar() for name in ("journal_mode", "foreign_keys", "busy_timeout")
+            }
+        assert found == {"journal_mode": "wal", "foreign_keys": 1, "busy_timeout": 10_000}
+
+
+def test_what_is_written_together_fails_together(engine: Engine) -> None:
+    run_id = submitted(engine, "before")
+    with pytest.raises(RuntimeError), writing(engine) as session:  # noqa: PT012
+        session.get_one(Run, run_id).name = "after"
+        session.flush()
+        raise RuntimeError
+    assert stored(engine, run_id).name == "before"
+
+
+def test_rows_stay_usable_after_their_transaction(engine: Engine) -> None:
+    run_id = submitted(engine)
+    with reading(engine) as session:
+        run = session.get_one(Run, run_id)
+    assert run.model_dump()["id"] == run_id
+
+
+@only_sqlite
+def test_readers_do_not_wait_for_a_writer(engine: Engine) -> None:
+    run_id = submitted(engine, "before")
+    with writing(engine) as session:
+        session.get_one(Run, run_id).name = "after"
+        session.flush()
+        assert stored(engine, run_id).name == "before"
+    assert stored(engine, run_id).name == "after"
+
+
+def test_a_pool_free_engine_keeps_no_connection(engine: Engine, url: str) -> None:
+    submitted(engine)
+    engine.dispose()
+    bare = make_engine(url, pooled=False)
+    assert queries.count_runs(bare) == 1
+    assert "NullPool" in type(bare.pool).__name__
+
+
+def _train(url: str, until: float) -> tuple[int, float]:
+    """A trainer's life until `until`: (how many writes, the longest in seconds)."""
+    engine = make_engine(url)
+    own, writes, longest, epoch = training(engine), 0, 0.0, 0
+    while time.monotonic() < until:
+        epoch += 1
+        for first in range(STEPS):
+            before = time.monotonic()
+            steps(engine, own, epoch, first, [0.5])
+            commands.renew(engine, **own)
+            longest, writes = max(longest, time.monotonic() - before), writes + 2
+        finish_epoch(engine, own, epoch)
+    losses = series.step_losses(engine, own["run_id"], points=10**9)
+    assert len(losses) == epoch * STEPS
+    assert len(queries.epochs(engine, own["run_id"])) == epoch
+    engine.dispose()
+    return writes, longest
+
+
+def _watch(url: str, until: float) -> tuple[int, float]:
+    engine = make_engine(url)
+    reads, longest = 0, 0.0
+    while time.monotonic() < until:
+        before = time.monotonic()
+        for run in queries.list_runs(engine):
+            assert len(series.epochs_frame(engine, [run.id])) >= run.epoch
+        queries.runs_version(engine)
+        commands.expire_leases(engine)
+        longest, reads = max(longest, time.monotonic() - before), reads + 1
+    engine.dispose()
+    return reads, longest
+
+
+@only_sqlite
+def test_three_writers_and_two_readers_get_along(engine: Engine, url: str) -> None:
+    engine.dispose()
+    with IN_FORK.Pool(5) as pool:
+        until = time.monotonic() + 2
+        writers = [pool.apply_async(_train, (url, until)) for _ in range(3)]
+        readers = [pool.apply_async(_watch, (url, until)) for _ in range(2)]
+        done = [worker.get(timeout=60) for worker in (*writers, *readers)]  # raises what a process raised, "database is locked" above all
+    assert all(count > 5 and longest < 5 for count, longest in done), done
+    assert {run.status for run in queries.list_runs(engine)} == {"running"}
+
+
+@pytest.mark.parametrize(
+    "url",
+    [
+        "postgresql+psycopg://someone:geheim@127.0.0.1:1/ganboard",
+        "postgresql+psycopg://someone@127.0.0.1:1/ganboard?password=geheim",
+        "sqlite:////proc/no/such/folder/ganboard.db",
+    ],
+)
+def test_a_database_out_of_reach_is_one_sentence_without_the_password(url: str) -> None:
+    engine = make_engine(url)
+    with pytest.raises(Unreachable) as caught:
+        check_reachable(engine)
+    engine.dispose()
+    sentence = str(caught.value)
+    assert sentence.startswith(f"The database {url.split(':')[0]}://")
+    assert sentence.endswith(": check GANBOARD_DATABASE_URL.")
+    assert "\n" not in sentence
+    assert "geheim" not in sentence
+
+
+def test_a_file_that_is_no_database_is_said_to_be_none(tmp_path: Path) -> None:
+    path = tmp_path / "notes.txt"
+    path.write_text("This is not a database at all. " * 100)
+    engine = make_engine(f"sqlite:///{path}")
+    with pytest.raises(Unreachable, match="file is not a database"):
+        check_reachable(engine)
+    engine.dispose()
+    assert path.read_text().startswith("This is not")
+
+
+def test_a_missing_driver_is_named_with_its_remedy(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "psycopg", None)
+    with pytest.raises(Unreachable, match=r"PostgreSQL needs the package psycopg: install ganboard\[postgres\]."):
+        make_engine("postgresql+psycopg://someone@127.0.0.1/ganboard")
+
+
+def test_a_reachable_database_is_no_error(engine: Engine) -> None:
+    check_reachable(engine)
+    with engine.connect() as connection:
+        assert connection.execute(text("SELECT 1")).scalar() == 1

@@ -1,0 +1,177 @@
+"""What a trainer reports, in the order of a run's life: steps, epochs, images, checkpoints, and all of it again after a resume."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import pytest
+from sqlalchemy import Engine
+
+from db import commands, queries
+from db.models import Checkpoint
+from tests.db.runs import STEPS, checkpoint, claimed, contents, finish_epoch, sample, start, steps, stored, texts, training
+
+
+def losses(engine: Engine, run_id: str, epoch: int) -> tuple[list[float], list[float]]:
+    row = queries.step_losses(engine, run_id, epoch)
+    assert row is not None
+    return row.g_losses.tolist(), row.d_losses.tolist()
+
+
+def test_the_start_tells_what_is_trained(engine: Engine) -> None:
+    own = claimed(engine)
+    start(engine, own)
+    run = stored(engine, own["run_id"])
+    assert (run.hardware, run.examples, run.steps_per_epoch, run.g_parameters, run.d_parameters) == ({"host": "box"}, 256, STEPS, 3, 2)
+    assert (run.step, run.epoch, run.status) == (0, 0, "starting")
+    assert not any(text.startswith("Resumed") for text in texts(engine, run.id))
+
+
+def test_steps_arrive_in_pieces(engine: Engine) -> None:
+    own = training(engine)
+    steps(engine, own, 1, 0, [1.0, 2.0], [5.0, 6.0])
+    assert (stored(engine, own["run_id"]).step, stored(engine, own["run_id"]).g_loss, stored(engine, own["run_id"]).d_loss) == (2, 2.0, 6.0)
+    steps(engine, own, 1, 2, [3.0, 4.0], [7.0, 8.0])
+    assert losses(engine, own["run_id"], 1) == ([1.0, 2.0, 3.0, 4.0], [5.0, 6.0, 7.0, 8.0])
+    steps(engine, own, 2, 0, [9.0])
+    assert losses(engine, own["run_id"], 2) == ([9.0], [9.0])
+    assert stored(engine, own["run_id"]).step == STEPS + 1
+
+
+def test_the_rate_is_kept_until_there_is_a_new_one(engine: Engine) -> None:
+    own = training(engine)
+    one = np.ones(1, dtype=np.float32)
+    commands.append_steps(engine, **own, epoch=1, first=0, g_losses=one, d_losses=one, images_per_second=123.5)
+    commands.append_steps(engine, **own, epoch=1, first=1, g_losses=one, d_losses=one)
+    assert stored(engine, own["run_id"]).images_per_second == 123.5
+
+
+def test_a_loss_that_is_no_number_is_shown_as_it_is(engine: Engine) -> None:
+    own = training(engine)
+    steps(engine, own, 1, 0, [1.0, math.nan], [1.0, -math.inf])
+    run = stored(engine, own["run_id"])
+    assert run.g_loss is not None
+    assert math.isnan(run.g_loss)
+    assert run.d_loss == -math.inf
+
+
+def test_a_resumed_attempt_overlays_the_steps_it_repeats(engine: Engine) -> None:
+    old = training(engine, lease_seconds=-1)
+    steps(engine, old, 1, 0, [1.0, 2.0, 3.0])
+    new = training(engine, old["run_id"], start_step=1)
+    assert "Resumed after epoch 0, step 1 of the next." in texts(engine, new["run_id"])
+    assert stored(engine, new["run_id"]).step == 1
+    steps(engine, new, 1, 1, [20.0])
+    assert losses(engine, new["run_id"], 1)[0] == [1.0, 20.0, 3.0]  # the prefix stays, the rest until it is repeated, too
+    steps(engine, new, 1, 2, [30.0, 40.0])
+    assert losses(engine, new["run_id"], 1)[0] == [1.0, 20.0, 30.0, 40.0]
+    row = queries.step_losses(engine, new["run_id"], 1)
+    assert row is not None
+    assert row.attempt == new["attempt"]
+
+
+def test_a_repeated_report_changes_nothing(engine: Engine) -> None:
+    own = training(engine)
+    steps(engine, own, 1, 0, [1.0, 2.0])
+    before = contents(engine)
+    steps(engine, own, 1, 0, [1.0, 2.0])
+    assert contents(engine) == before
+
+
+@pytest.mark.parametrize(("known", "first"), [([], 1), ([1.0, 2.0], 3)])
+def test_a_gap_between_steps_is_an_error_that_changes_nothing(engine: Engine, known: list[float], first: int) -> None:
+    own = training(engine)
+    if known:
+        steps(engine, own, 1, 0, known)
+    before = contents(engine)
+    with pytest.raises(ValueError, match=f"run {own['run_id']}, epoch 1: steps {len(known)} to {first - 1} are missing"):
+        steps(engine, own, 1, first, [9.0])
+    assert contents(engine) == before
+
+
+def test_a_finished_epoch_sums_up(engine: Engine) -> None:
+    own = training(engine)
+    finish_epoch(engine, own, 1, 0.1, -0.0, seconds=2.0)
+    finish_epoch(engine, own, 2, 0.2, math.inf, seconds=0.5)
+    first, second = queries.epochs(engine, own["run_id"])
+    assert (first.g_loss, first.d_loss.hex(), first.seconds, first.compile_seconds) == (0.1, "-0x0.0p+0", 2.0, 0.25)
+    assert (second.g_x, second.g_y, second.d_x, second.d_y, second.images, second.attempt) == (1.0, 2.0, 3.0, 4.0, 256, 1)
+    assert queries.epochs(engine, own["run_id"], after=1) == [second]
+    run = stored(engine, own["run_id"])
+    assert (run.epoch, run.step, run.g_loss, run.d_loss, run.seconds) == (2, 2 * STEPS, 0.2, math.inf, 2.5)
+    assert run.images_per_second == 256 / 0.5
+
+
+def test_an_epoch_in_no_time_has_no_rate(engine: Engine) -> None:
+    own = training(engine)
+    finish_epoch(engine, own, 1, seconds=0.0)
+    assert stored(engine, own["run_id"]).images_per_second is None
+
+
+@pytest.mark.parametrize(("again", "differs"), [(0.1, False), (math.nextafter(0.1, 1), True), (math.nan, True)])
+def test_an_epoch_trained_again_is_compared_to_the_bit(engine: Engine, again: float, differs: bool) -> None:
+    old = training(engine, lease_seconds=-1)
+    finish_epoch(engine, old, 1, 0.1, math.nan)
+    new = training(engine, old["run_id"])
+    finish_epoch(engine, new, 1, again, math.nan, seconds=4.0)
+    warnings = [event.text for event in queries.events(engine, new["run_id"]) if event.level == "warning"]
+    assert warnings == (["Epoch 1 was trained again and its losses differ from the first time."] if differs else [])
+    (epoch,) = queries.epochs(engine, new["run_id"])
+    assert (epoch.attempt, epoch.g_loss.hex(), epoch.seconds) == (2, again.hex(), 4.0)
+    assert stored(engine, new["run_id"]).seconds == 4.0
+
+
+def test_grids_are_kept_per_epoch(engine: Engine) -> None:
+    own = training(engine)
+    for epoch, png in ((2, b"two"), (0, b"zero"), (2, b"two again")):
+        commands.add_grid(engine, **own, epoch=epoch, rows=4, columns=5, png=png)
+    assert queries.grid_epochs(engine, own["run_id"]) == [0, 2]
+    grid = queries.grid(engine, own["run_id"], 2)
+    assert grid is not None
+    assert (grid.png, grid.rows, grid.columns) == (b"two again", 4, 5)
+    assert queries.grid(engine, own["run_id"], 1) is None
+
+
+def listed(engine: Engine, run_id: str) -> list[tuple[int, int]]:
+    return [(checkpoint.step, checkpoint.attempt) for checkpoint in queries.checkpoints(engine, run_id)]
+
+
+def test_only_the_newest_checkpoints_stay_listed(engine: Engine) -> None:
+    own, other = training(engine), training(engine)
+    checkpoint(engine, other, 1)
+    for step in (4, 8, 12, 16):
+        checkpoint(engine, own, step, keep=2)
+    assert listed(engine, own["run_id"]) == [(12, 1), (16, 1)]
+    assert listed(engine, other["run_id"]) == [(1, 1)]
+    newest: Checkpoint = queries.checkpoints(engine, own["run_id"])[-1]
+    assert (newest.digest, newest.size, newest.epoch) == ("digest 16", 1 << 40, 4)
+    checkpoint(engine, own, 16, keep=2)
+    assert listed(engine, own["run_id"]) == [(12, 1), (16, 1)]
+
+
+def test_checkpoints_that_a_new_attempt_could_not_use_are_forgotten(engine: Engine) -> None:
+    old = training(engine, lease_seconds=-1)
+    for step in (4, 8, 12):
+        checkpoint(engine, old, step)
+    new = training(engine, old["run_id"], start_step=4)
+    assert listed(engine, new["run_id"]) == [(4, 1)]
+    checkpoint(engine, new, 6, keep=1)
+    assert listed(engine, new["run_id"]) == [(6, 2)]
+
+
+def test_events_come_newest_first(engine: Engine) -> None:
+    own = training(engine)
+    for text in ("one", "two", "three"):
+        commands.add_event(engine, **own, level="warning", text=text)
+    assert [event.text for event in queries.events(engine, own["run_id"], limit=2)] == ["three", "two"]
+    assert len(queries.events(engine, own["run_id"], limit=None)) == 5
+
+
+def test_samples_come_in_order_of_time(engine: Engine) -> None:
+    own = training(engine)
+    taken = [sample(own) for _ in range(5)]
+    for one in reversed(taken):
+        commands.add_sample(engine, one.model_copy())
+    assert [one.at for one in queries.samples(engine, own["run_id"])] == [one.at for one in taken]
+    assert [one.at for one in queries.samples(engine, own["run_id"], limit=2)] == [one.at for one in taken[-2:]]

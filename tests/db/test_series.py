@@ -1,0 +1,152 @@
+from __future__ import annotations
+
+import math
+from datetime import timedelta
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from hypothesis.extra import numpy as hnp
+from sqlalchemy import Engine
+
+from db import commands, series
+from db.models import utc_now
+from tests.db.runs import STEPS, finish_epoch, sample, steps, submitted, training
+
+Floats = npt.NDArray[np.float64]
+
+
+@st.composite
+def curves(draw: st.DrawFn) -> tuple[Floats, Floats, int]:
+    """Two loss curves of one length, and the number of points asked for."""
+    length = draw(st.integers(1, 300))
+    shape = hnp.arrays(np.float64, length, elements=st.floats(width=32) | st.just(math.nan))
+    return draw(shape), draw(shape), draw(st.integers(1, 120))
+
+
+@settings(deadline=None)
+@given(curves())
+def test_reduced_curves_keep_what_stands_out(drawn: tuple[Floats, Floats, int]) -> None:
+    g, d, points = drawn
+    kept = series._extremes(g, d, points)
+    assert (np.diff(kept) > 0).all()
+    assert kept[0] >= 0
+    assert kept[-1] == len(g) - 1
+    assert len(kept) <= max(points, 6) + 1
+    if len(g) <= points:
+        assert len(kept) == len(g)
+    for curve in (g, d):
+        assert np.isnan(curve[kept]).any() == np.isnan(curve).any()
+        if not np.isnan(curve).all():
+            assert np.nanmin(curve[kept]) == np.nanmin(curve)
+            assert np.nanmax(curve[kept]) == np.nanmax(curve)
+
+
+def test_a_spike_in_each_part_of_a_long_curve_stays() -> None:
+    g = np.sin(np.arange(30_000) / 500)
+    d = g.copy()
+    spikes = np.arange(700, 30_000, 1000)
+    g[spikes], d[spikes + 50] = 9.0, -9.0
+    g[20_000] = math.nan
+    kept = set(series._extremes(g, d, 2000).tolist())
+    assert {*spikes.tolist(), *(spikes + 50).tolist(), 20_000} <= kept
+    assert len(kept) <= 2001
+
+
+def test_steps_are_counted_over_epochs(engine: Engine) -> None:
+    own = training(engine)
+    steps(engine, own, 1, 0, [1.0, 2.0, 3.0, 4.0], [5.0, 6.0, 7.0, 8.0])
+    steps(engine, own, 2, 0, [math.nan, math.inf], [0.25, -0.0])
+    frame = series.step_losses(engine, own["run_id"])
+    assert list(frame.columns) == ["step", "epoch", "g_loss", "d_loss"]
+    assert frame["step"].tolist() == [1, 2, 3, 4, 5, 6]
+    assert frame["epoch"].tolist() == [0.25, 0.5, 0.75, 1.0, 1.25, 1.5]
+    np.testing.assert_array_equal(frame["g_loss"], [1.0, 2.0, 3.0, 4.0, math.nan, math.inf])
+    np.testing.assert_array_equal(frame["d_loss"], [5.0, 6.0, 7.0, 8.0, 0.25, -0.0])
+    assert frame["g_loss"].dtype == np.float64
+
+
+def test_many_steps_are_reduced_and_few_are_not(engine: Engine) -> None:
+    own = training(engine)
+    losses = np.random.default_rng(0).normal(size=STEPS).astype(np.float32).tolist()
+    for epoch in range(1, 31):
+        steps(engine, own, epoch, 0, losses)
+    assert len(series.step_losses(engine, own["run_id"])) == 30 * STEPS
+    few = series.step_losses(engine, own["run_id"], points=30)
+    assert 10 <= len(few) <= 31
+    assert few["step"].is_monotonic_increasing
+    assert few["g_loss"].max() == max(losses)
+
+
+def test_a_run_without_steps_has_an_empty_frame(engine: Engine) -> None:
+    frame = series.step_losses(engine, submitted(engine))
+    assert frame.empty
+    assert list(frame.columns) == ["step", "epoch", "g_loss", "d_loss"]
+
+
+def test_histograms_count_every_finite_loss(engine: Engine) -> None:
+    own = training(engine)
+    steps(engine, own, 1, 0, [0.0, 1.0, 1.0, math.nan], [5.0] * 4)
+    steps(engine, own, 2, 0, [4.0, math.inf, 2.5], [5.0] * 3)
+    epochs, edges, counts = series.loss_histograms(engine, own["run_id"], net="g", bins=4)
+    assert epochs == [1, 2]
+    assert edges.tolist() == [0.0, 1.0, 2.0, 3.0, 4.0]
+    assert counts.tolist() == [[1, 2, 0, 0], [0, 0, 1, 1]]
+    _, edges, counts = series.loss_histograms(engine, own["run_id"], net="d", bins=4)
+    assert edges.tolist() == [4.5, 4.75, 5.0, 5.25, 5.5]
+    assert counts.tolist() == [[0, 0, 4, 0], [0, 0, 3, 0]]
+
+
+def test_histograms_of_any_losses(engine: Engine) -> None:
+    """Constant, huge, tiny and absent ones: the edges always rise and every finite loss is counted."""
+    cases: list[list[float]] = [
+        [0.0] * 3, [1e30] * 2, [-3e38, 3e38], [1e-45, 0.0], [-1e-45] * 2, [math.nan, math.inf], [1e16] * 2, [-0.0, 0.0], [1.0, 1.0000001]
+    ]  # fmt: skip
+    for losses in cases:
+        own = training(engine)
+        steps(engine, own, 1, 0, losses)
+        epochs, edges, counts = series.loss_histograms(engine, own["run_id"], net="g")
+        assert (epochs, edges.shape, counts.shape) == ([1], (41,), (1, 40))
+        assert (np.diff(edges) > 0).all(), losses
+        assert counts.sum() == np.isfinite(losses).sum(), losses
+    assert series.loss_histograms(engine, submitted(engine), net="g")[0] == []
+
+
+def test_epochs_of_several_runs_side_by_side(engine: Engine) -> None:
+    first, second, other = (training(engine) for _ in range(3))
+    for own in (first, second, other):
+        finish_epoch(engine, own, 1, 0.5, math.nan, seconds=2.0)
+    finish_epoch(engine, second, 2, 0.25, 1.0, seconds=0.0)
+    frame = series.epochs_frame(engine, [second["run_id"], first["run_id"]])
+    assert list(frame.columns) == series.EPOCH_COLUMNS
+    assert len(frame) == 3
+    assert frame[["run_id", "epoch"]].values.tolist() == sorted(frame[["run_id", "epoch"]].values.tolist())
+    of_second = frame[frame["run_id"] == second["run_id"]]
+    assert of_second["images_per_second"].iloc[0] == 128.0
+    assert math.isnan(of_second["images_per_second"].iloc[1])
+    assert math.isnan(of_second["d_loss"].iloc[0])
+    assert str(frame["finished_at"].dt.tz) == "UTC"
+
+
+def test_no_epochs_are_an_empty_frame(engine: Engine) -> None:
+    for run_ids in ([], [submitted(engine)], ["nobody"]):
+        frame = series.epochs_frame(engine, run_ids)
+        assert frame.empty
+        assert list(frame.columns) == series.EPOCH_COLUMNS
+
+
+def test_samples_are_thinned_out_but_the_newest_stays(engine: Engine) -> None:
+    own = training(engine)
+    start = utc_now()
+    for i in range(10):
+        taken: dict[str, Any] = {"at": start + timedelta(seconds=i), "cpu_percent": float(i)}
+        commands.add_sample(engine, sample(own).model_copy(update=taken))
+    assert series.samples_frame(engine, own["run_id"])["cpu_percent"].tolist() == list(range(10))
+    assert series.samples_frame(engine, own["run_id"], points=4)["cpu_percent"].tolist() == [0, 3, 6, 9]
+    few = series.samples_frame(engine, own["run_id"], points=3)
+    assert few["cpu_percent"].tolist() == [1, 5, 9]
+    assert few.index.tolist() == [0, 1, 2]
+    assert few["gpu_percent"].isna().all()
+    assert series.samples_frame(engine, submitted(engine)).empty

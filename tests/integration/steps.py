@@ -1,0 +1,42 @@
+"""Takes steps in a process of its own, because logical devices and a failed collective last as long as the process.
+
+    python -m tests.integration.steps '{"batch_size": 32, "replicas": 2}' 20 OUTPUT.npz [ADAM_EPSILON]
+
+Writes every variable and both losses of every step.
+"""
+
+from __future__ import annotations
+
+import json
+import sys
+
+import numpy as np
+
+from gan import keys, runtime
+from gan.config import parse
+
+
+def main(config_json: str, count: str, output: str, epsilon: str = "") -> None:
+    config = parse({"dataset": "digits", **json.loads(config_json)})
+    runtime.prepare(config)
+    from gan import distribution
+    from gan.data import digits
+    from gan.step import Stepper, networks
+
+    images = digits.load(int(count) * config.batch_size).images
+    strategy = distribution.strategy(config)
+    assert strategy.num_replicas_in_sync == config.replicas
+    with strategy.scope():
+        nets = networks(config)
+        if epsilon:
+            nets.g_optimizer.epsilon = nets.d_optimizer.epsilon = float(epsilon)
+    stepper = Stepper(config, strategy, nets, images)
+    order = keys.order(config.seed, 1, len(images))
+    g_losses, d_losses = stepper.run(order, 0, 0, 1)
+    more = stepper.run(order, 1, 1, int(count) - 1)
+    assert stepper._run.experimental_get_tracing_count() == 1, "another number of steps must not trace again"
+    np.savez(output, g_losses=np.append(g_losses, more[0]), d_losses=np.append(d_losses, more[1]), **nets.arrays())
+
+
+if __name__ == "__main__":
+    main(*sys.argv[1:])

@@ -1,0 +1,78 @@
+"""n replicas compute what one computes, at the same global batch; each case in a process of its own.
+
+With SGD the weights agree to float32 rounding. With Adam they cannot: its update is about lr * g / |g|, so where a gradient is itself
+nothing but rounding error (at the black border of every image, say) the update has full size and a random sign. Two things are therefore
+shown: with an epsilon that outweighs rounding errors Adam agrees as SGD does, and with the usual one the losses agree and nearly all
+weights are within half of one update, none further apart than the updates it took.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+STEPS = 20
+RATE = 1e-4
+Arrays = dict[str, np.ndarray[Any, Any]]
+
+
+def take(directory: Path, steps: int = STEPS, epsilon: str = "", **changes: Any) -> Arrays:
+    output = directory / f"{len(list(directory.iterdir()))}.npz"
+    arguments = [json.dumps({"batch_size": 32, **changes}), str(steps), str(output), *([epsilon] if epsilon else [])]
+    done = subprocess.run([sys.executable, "-m", "tests.integration.steps", *arguments], capture_output=True, text=True, timeout=250)
+    assert done.returncode == 0, done.stderr[-3000:]
+    with np.load(output) as file:
+        return {name: file[name] for name in file.files}
+
+
+def distance(a: Arrays, b: Arrays, *parts: str) -> float:
+    """Largest difference of any variable of `parts`."""
+    names = [name for name in a if name.startswith(parts)]
+    assert a.keys() == b.keys()
+    assert names
+    return max(float(np.abs(a[name].astype(np.float64) - b[name]).max()) for name in names)
+
+
+WEIGHTS = ("generator/", "discriminator/")  # moving statistics included
+
+
+def test_two_replicas_equal_one_with_sgd(tmp_path: Path) -> None:
+    changes = {"optimizer": "sgd", "discriminator_batch_norm": True, "d_steps": 2}
+    one, two = (take(tmp_path, replicas=n, **changes) for n in (1, 2))
+    assert distance(one, two, *WEIGHTS) < 1e-6
+    assert distance(one, two, "g_losses", "d_losses") < 1e-5
+
+
+def test_two_replicas_equal_one_with_adam(tmp_path: Path) -> None:
+    one, two = (take(tmp_path, epsilon="1e-2", replicas=n) for n in (1, 2))
+    assert distance(one, two, *WEIGHTS) < 1e-6
+    assert distance(one, two, "g_losses", "d_losses") < 1e-5
+
+
+def test_two_replicas_with_adams_usual_epsilon_stay_close(tmp_path: Path) -> None:
+    one, two = (take(tmp_path, g_learning_rate=RATE, d_learning_rate=RATE, replicas=n) for n in (1, 2))
+    apart = np.concatenate([np.abs(one[name] - two[name]).ravel() for name in one if name.startswith(WEIGHTS)])
+    print(f"median {np.median(apart):.1e}, 99 % {np.quantile(apart, 0.99):.1e}, largest {apart.max():.1e}")
+    assert np.quantile(apart, 0.99) < RATE / 2
+    assert apart.max() < STEPS * RATE
+    assert distance(one, two, "g_losses", "d_losses") < 1e-3
+
+
+def test_xla_runs_on_two_replicas_with_statistics_of_their_own(tmp_path: Path) -> None:
+    found = take(tmp_path, 3, xla=True, replicas=2)
+    assert np.isfinite(found["g_losses"]).all()
+    assert all(np.isfinite(found[name]).all() for name in found)
+
+
+def test_float16_runs_on_two_replicas(tmp_path: Path) -> None:
+    half = take(tmp_path, 3, precision="mixed_float16", replicas=2, batch_size=8)
+    assert any("dynamic_scale" in name for name in half)
+    assert np.isfinite(half["g_losses"]).all()
+    assert half["g_losses"][0] == pytest.approx(math.log(2), rel=0.05)

@@ -1,0 +1,156 @@
+"""The web server as the supervisor starts it, from a foreign working directory."""
+
+from __future__ import annotations
+
+import json
+import os
+import socket
+import subprocess
+import sys
+import tomllib
+import urllib.error
+import urllib.request
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from app import serve
+from tests.polling import wait_until
+
+ROOT = Path(__file__).parents[2]
+
+
+def free_port() -> int:
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        return int(probe.getsockname()[1])
+
+
+def get(url: str, **headers: str) -> tuple[int, dict[str, str], bytes]:
+    try:
+        with urllib.request.urlopen(urllib.request.Request(url, headers=headers), timeout=10) as answer:
+            return answer.status, {k.lower(): v for k, v in answer.headers.items()}, answer.read()
+    except urllib.error.HTTPError as error:
+        with error:
+            return error.code, dict(error.headers), error.read()
+
+
+def environment(home: Path, **more: str) -> dict[str, str]:
+    kept = {name: value for name, value in os.environ.items() if not name.startswith(("GANBOARD_", "STREAMLIT_"))}
+    return {**kept, "GANBOARD_HOME": str(home), "PYTHONPATH": str(ROOT), **more}
+
+
+@pytest.fixture(scope="module")
+def url(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
+    path = tmp_path_factory.mktemp("serve")
+    port = free_port()
+    with (path / "log").open("wb") as log:
+        server = subprocess.Popen(serve.command(port), cwd=path, env=environment(path / "home"), stdout=log, stderr=log)
+    address = f"http://127.0.0.1:{port}"
+    try:
+        wait_until(lambda: _answers(f"{address}/api/health"), seconds=30, what="the health check")
+        yield address
+    finally:
+        server.terminate()
+        assert server.wait(15) is not None
+
+
+def _answers(url: str) -> bool:
+    try:
+        return get(url)[0] == 200
+    except OSError:
+        return False
+
+
+def test_health_asks_the_database(url: str) -> None:
+    status, headers, body = get(f"{url}/api/health")
+    assert (status, json.loads(body)) == (200, {"status": "ok"})
+    assert headers["cache-control"] == "no-store"
+
+
+def test_plotly_comes_from_here_and_may_be_kept(url: str) -> None:
+    status, headers, body = get(f"{url}/vendor/plotly.min.js")
+    assert (status, headers["content-type"].split(";")[0]) == (200, "text/javascript")
+    assert "max-age=" in headers["cache-control"]
+    assert b"Plotly" in body[-2000:] or b"plotly.js v" in body[:300]
+
+
+def test_only_this_machine_is_served_and_no_agent(url: str) -> None:
+    port = int(url.rpartition(":")[2])
+    listening = [line.split()[1] for line in Path("/proc/net/tcp").read_text().splitlines()[1:] if line.split()[3] == "0A"]
+    assert f"0100007F:{port:04X}" in listening
+    assert f"00000000:{port:04X}" not in listening
+    assert get(f"{url}/_stcore/agent/interact")[0] >= 400
+
+
+def handshake(url: str, host: str, origin: str) -> int:
+    """Status of an attempt to open the WebSocket that drives pages."""
+    port = int(url.rpartition(":")[2])
+    lines = [
+        "GET /_stcore/stream HTTP/1.1", f"Host: {host}", f"Origin: {origin}", "Upgrade: websocket", "Connection: Upgrade",
+        "Sec-WebSocket-Version: 13", "Sec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==", "", "",
+    ]  # fmt: skip
+    with socket.create_connection(("127.0.0.1", port), timeout=10) as connection:
+        connection.sendall("\r\n".join(lines).encode())
+        return int(connection.recv(1000).split()[1])
+
+
+def test_other_hosts_and_origins_cannot_drive_pages(url: str) -> None:
+    assert handshake(url, "localhost", "http://localhost") == 101
+    assert handshake(url, "rebound.example", "http://rebound.example") >= 400
+    assert handshake(url, "localhost", "http://elsewhere.example") >= 400
+
+
+def test_health_names_the_reason_when_the_database_is_gone(tmp_path: Path) -> None:
+    code = "from app.server import health; print(health(None).body.decode(), health(None).status_code)"
+    env = environment(tmp_path, GANBOARD_DATABASE_URL="sqlite:////proc/nowhere/x.db")
+    done = subprocess.run([sys.executable, "-c", code], cwd=tmp_path, env=env, capture_output=True, text=True, check=True)
+    assert "unable to open database file" in done.stdout
+    assert done.stdout.strip().endswith("503")
+
+
+def test_web_process_never_imports_tensorflow(tmp_path: Path) -> None:
+    code = """
+import runpy, sys
+from pathlib import Path
+import app.main, app.server
+import app
+for page in sorted((Path(app.__file__).parent / "pages").glob("*.py")):
+    runpy.run_path(str(page))
+heavy = {name for name in sys.modules if name.partition(".")[0] in ("tensorflow", "keras", "jax", "torch")}
+assert not heavy, sorted(heavy)[:5]
+assert "gan.step" not in sys.modules
+print("light")
+"""
+    done = subprocess.run([sys.executable, "-c", code], cwd=tmp_path, env=environment(tmp_path), capture_output=True, text=True, check=False)
+    assert done.stdout.strip() == "light", done.stderr[-3000:]
+
+
+def test_hardening() -> None:
+    config = tomllib.loads((ROOT / "app" / ".streamlit" / "config.toml").read_text())
+    wanted = {
+        "server": {"address": "127.0.0.1", "headless": True, "fileWatcherType": "none", "enableCORS": True, "enableXsrfProtection": True,
+                   "enableStaticServing": False, "enableAgentApi": False},
+        "client": {"showErrorDetails": "none", "toolbarMode": "minimal"},
+        "browser": {"gatherUsageStats": False},
+    }  # fmt: skip
+    for section, options in wanted.items():
+        assert {name: config[section][name] for name in options} == options
+    assert config["server"]["maxUploadSize"] <= 64
+
+
+def test_no_page_interprets_html() -> None:
+    for path in (ROOT / "app").rglob("*.py"):
+        source = path.read_text()
+        assert "unsafe_allow_html" not in source, path
+        assert "st.html(" not in source, path
+
+
+@pytest.mark.parametrize("port", ["0", "65536", "many"])
+def test_bad_ports_are_refused_in_a_sentence(port: str, tmp_path: Path) -> None:
+    command = [sys.executable, "-m", "app.serve", "--port", port]
+    done = subprocess.run(command, cwd=tmp_path, env=environment(tmp_path), capture_output=True, text=True, check=False)
+    assert done.returncode == 2
+    assert "argument --port" in done.stderr
+    assert "Traceback" not in done.stderr

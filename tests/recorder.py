@@ -1,0 +1,65 @@
+"""A sink that remembers, and a control that stops after so many questions."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any, TypeVar
+
+import numpy as np
+
+from gan.config import RunConfig
+from gan.events import EpochDone, Event, Losses, Outcome, Steps, Verdict
+from gan.loop import train
+
+T = TypeVar("T")
+
+
+class Recorder:
+    """Keeps every event."""
+
+    def __init__(self) -> None:
+        self.events: list[Event] = []
+
+    def __call__(self, event: Event) -> None:
+        self.events.append(event)
+
+    def of(self, kind: type[T]) -> list[T]:
+        return [event for event in self.events if isinstance(event, kind)]
+
+    def epochs(self) -> list[tuple[Any, ...]]:
+        """All of every finished epoch that must not depend on when it was computed."""
+        return [(e.epoch, e.g_loss.hex(), e.d_loss.hex(), e.images, e.g_path, e.d_path) for e in self.of(EpochDone)]
+
+    def steps(self) -> dict[int, Losses]:
+        """Losses [2, n] (G, D) by epoch; a sink may put a block where it was sent before, and so does this."""
+        found: dict[int, dict[int, tuple[np.float32, np.float32]]] = {}
+        for block in self.of(Steps):
+            for i, pair in enumerate(zip(block.g_losses, block.d_losses, strict=True)):
+                found.setdefault(block.epoch, {})[block.first + i] = pair
+        for epoch in found.values():
+            assert sorted(epoch) == list(range(len(epoch))), "a step is missing"
+        return {epoch: np.array([pairs[i] for i in range(len(pairs))]).T for epoch, pairs in found.items()}
+
+
+class After:
+    """Says `verdict` from the `calls`-th question on."""
+
+    def __init__(self, calls: int, verdict: Verdict = "stop") -> None:
+        self.calls, self.verdict = calls, verdict
+
+    def __call__(self) -> Verdict:
+        self.calls -= 1
+        return self.verdict if self.calls <= 0 else "go"
+
+
+def go() -> Verdict:
+    return "go"
+
+
+def run(
+    config: RunConfig, directory: Path, *, attempt: int = 1, control: Any = go, sink: Recorder | None = None
+) -> tuple[Recorder, Outcome]:
+    """Train in this process and record; data sets that need files are looked for in `directory`."""
+    recorder = sink or Recorder()
+    outcome = train(config, run_dir=directory, data_dir=directory, attempt=attempt, sink=recorder, control=control)
+    return recorder, outcome

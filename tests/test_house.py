@@ -1,0 +1,174 @@
+"""The house rules that no single module can keep: contracts between packages, locks, the container files."""
+
+from __future__ import annotations
+
+import ast
+import os
+import re
+import shutil
+import subprocess
+import sys
+import zipfile
+from pathlib import Path
+
+import pytest
+import yaml
+
+ROOT = Path(__file__).parents[1]
+BIN = Path(sys.executable).parent
+PACKAGES = ("app", "db", "gan", "worker")
+SCIENCE = {"tensorflow", "keras"}
+LOCKS = sorted((ROOT / "requirements").glob("*.lock"))
+
+
+def run(*command: str | Path, env: dict[str, str] | None = None, cwd: Path = ROOT) -> str:
+    """Standard output of a command that must succeed."""
+    done = subprocess.run([*map(str, command)], cwd=cwd, env={**os.environ, **(env or {})}, capture_output=True, text=True)
+    assert done.returncode == 0, f"{command} failed:\n{done.stdout}\n{done.stderr}"
+    return done.stdout
+
+
+def tracked() -> list[Path]:
+    """Files that are in the repository or would be with the next commit."""
+    names = run("git", "ls-files", "-z", "--cached", "--others", "--exclude-standard").split("\0")
+    return [ROOT / name for name in names if name and (ROOT / name).is_file()]
+
+
+# --- contracts between packages ---
+
+
+def test_import_contracts_hold() -> None:
+    assert "0 broken" in run(BIN / "lint-imports")
+
+
+def imports(path: Path) -> set[str]:
+    """Top-level names of everything that a file imports, at its top or inside a function."""
+    found = set()
+    for node in ast.walk(ast.parse(path.read_text())):
+        if isinstance(node, ast.Import):
+            found |= {alias.name.split(".")[0] for alias in node.names}
+        elif isinstance(node, ast.ImportFrom) and not node.level and node.module:
+            found.add(node.module.split(".")[0])
+    return found
+
+
+def test_only_gan_and_the_trainer_name_tensorflow() -> None:
+    files = [path for package in ("app", "db", "worker") for path in (ROOT / package).rglob("*.py")]
+    offenders = [path for path in files if imports(path) & SCIENCE and path != ROOT / "worker" / "trainer.py"]
+    assert files
+    assert not offenders
+    assert imports(ROOT / "gan" / "models" / "dcgan.py") & SCIENCE  # the search finds what it looks for
+
+
+LOADED = """
+import sys
+{}
+print(sorted({{name.split(".")[0] for name in sys.modules}} & {{"tensorflow", "keras"}}))
+"""
+PAGES = """
+from streamlit.testing.v1 import AppTest
+import app.server
+at = AppTest.from_file("app/main.py", default_timeout=60).run()
+for page in sorted(__import__("pathlib").Path("app/pages").glob("[!_]*.py")):
+    at.switch_page(f"pages/{page.name}").run()
+    assert not at.exception, (page, at.exception)
+"""
+
+
+@pytest.mark.parametrize(
+    "code",
+    [
+        "import worker.rq_worker, worker.job, worker.supervisor, worker.health, worker.cli",
+        pytest.param(PAGES, id="all pages rendered"),
+    ],
+)
+def test_tensorflow_stays_out_of_web_and_worker(code: str, home: Path) -> None:
+    output = run(sys.executable, "-c", LOADED.format(code), env={"GANBOARD_HOME": str(home)})
+    assert output.splitlines()[-1] == "[]"
+
+
+# --- what is installed ---
+
+
+@pytest.mark.parametrize("lock", LOCKS, ids=lambda lock: lock.name)
+def test_every_requirement_is_pinned_by_hash_and_names_no_index(lock: Path) -> None:
+    requirements = lock.read_text().replace("\\\n", " ").splitlines()
+    assert requirements
+    bad = [line[:60] for line in requirements if not re.fullmatch(r"[a-z0-9.-]+==\S+( ; [^#]+?)?(\s+--hash=sha256:[0-9a-f]{64})+", line)]
+    assert not bad
+
+
+def test_locks_agree_and_the_web_has_no_tensorflow() -> None:
+    pins = {lock.stem: dict(re.findall(r"^([a-z0-9.-]+)==(\S+)", lock.read_text(), re.MULTILINE)) for lock in LOCKS}
+    assert set(pins) == {"build", "dev", "gpu", "web", "worker"}
+    for name in ("build", "web", "worker"):
+        assert pins[name].items() <= pins["dev"].items()
+    assert {k: v for k, v in pins["gpu"].items() if k in pins["dev"]}.items() <= pins["dev"].items()
+    assert not {name for name in pins["web"] if name.startswith(("tensorflow", "keras"))}
+    assert "keras" in pins["worker"]
+    assert "keras" in pins["gpu"]
+
+
+def test_the_wheel_carries_every_file_of_the_packages(tmp_path: Path) -> None:
+    wanted = {str(path.relative_to(ROOT)) for path in tracked() if path.relative_to(ROOT).parts[0] in PACKAGES}
+    for name in (*wanted, "pyproject.toml", "README.md", "LICENSE"):
+        (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
+        shutil.copy(ROOT / name, tmp_path / name)
+    build = ("-m", "pip", "wheel", "--quiet", "--no-index", "--no-deps", "--no-build-isolation", "--wheel-dir", "wheel", ".")
+    run(sys.executable, *build, cwd=tmp_path)
+    (wheel,) = (tmp_path / "wheel").glob("ganboard-*.whl")
+    assert not wanted - set(zipfile.ZipFile(wheel).namelist())
+
+
+# --- container files ---
+
+
+def test_compose_file_follows_the_specification() -> None:
+    run(BIN / "check-jsonschema", "--builtin-schema", "vendor.compose-spec", "docker-compose.yml")
+
+
+def test_every_service_is_hardened_and_nothing_is_published_beyond_this_machine() -> None:
+    services = yaml.safe_load((ROOT / "docker-compose.yml").read_text())["services"]
+    for name, service in services.items():
+        assert service["cap_drop"] == ["ALL"], name
+        assert service["read_only"] is True, name
+        assert service["security_opt"] == ["no-new-privileges:true"], name
+        assert service["mem_limit"], name
+        assert service["pids_limit"], name
+        assert not service["image"].startswith("ganboard") or service["user"] == "10001:10001", name
+        assert all(port.startswith("127.0.0.1:") for port in service.get("ports", [])), name
+        assert not any("docker.sock" in volume for volume in service["volumes"]), name
+    assert services["worker-gpu"]["profiles"] == ["gpu"]
+    assert "deploy" not in services["worker"]  # a GPU reservation would not start on a machine without one
+
+
+def test_dockerfile_copies_what_exists_and_the_context_has_it() -> None:
+    lines = (ROOT / "Dockerfile").read_text().splitlines()
+    copied = [source for line in lines if line.startswith("COPY ") and "--from" not in line for source in line.split()[1:-1]]
+    let_through = [line[1:] for line in (ROOT / ".dockerignore").read_text().splitlines() if line.startswith("!")]
+    assert copied
+    for source in copied:
+        name = source.replace("${LOCK}", "worker")
+        assert (ROOT / name).exists(), source
+        assert any(Path(name).match(pattern) for pattern in let_through), source
+    stages = re.findall(r"^FROM \S+ AS (\S+)", "\n".join(lines), re.MULTILINE)
+    assert {"web", "worker"} <= set(stages)
+    assert "USER 10001:10001" in lines
+
+
+# --- what must not stand in the repository ---
+
+PRIVATE = re.compile(
+    rb"(^|[^\w.])/(work|root|farm)/|index[-_]url|find[-_]links|trusted[-_]host|https?://[^\s\"'/]+/(simple|packages)\b", re.MULTILINE
+)
+
+
+def test_no_file_names_a_package_index_or_a_place_on_somebodys_machine() -> None:
+    assert PRIVATE.search(b"--extra-index" + b"-url https://host")  # the pattern finds what it looks for
+    assert not [path for path in tracked() if PRIVATE.search(path.read_bytes())]
+
+
+def test_scripts_can_run() -> None:
+    assert os.access(ROOT / ".ci" / "run", os.X_OK)
+    run("bash", "-n", ROOT / ".ci" / "run")
+    assert "make up" in run("make", "help")

@@ -1,0 +1,201 @@
+"""The page that launches runs."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+from streamlit.testing.v1 import AppTest
+
+from db import queries
+from db.models import Run
+from gan.config import RunConfig
+from tests.factories import HARDWARE, HOSTILE_NAMES, make_worker
+from tests.ui.pages import button, checked, open_page, words
+from worker.context import Context
+
+MakeRun = Callable[..., Run]
+
+
+def set_number(at: AppTest, name: str, value: float | None) -> AppTest:
+    at.number_input(key=f"set_{name}").set_value(value)
+    return checked(at.run())
+
+
+def metrics(at: AppTest) -> dict[str, str]:
+    return {metric.label: metric.value for metric in at.metric}
+
+
+def launch(context: Context, at: AppTest) -> Run:
+    before = {run.id for run in queries.list_runs(context.engine)}
+    at = checked(button(at, "Launch").click().run())
+    new = [run for run in queries.list_runs(context.engine) if run.id not in before]
+    assert len(new) == 1
+    assert at.query_params["run"] == new[0].id
+    return new[0]
+
+
+@pytest.mark.usefixtures("context")
+def test_every_setting_has_a_widget_with_its_reason() -> None:
+    at = open_page("launch")
+    widgets = {w.key: w for w in [*at.number_input, *at.selectbox, *at.toggle, *at.text_input]}
+    for name, field in RunConfig.model_fields.items():
+        if name != "images_path":
+            assert f"Setting: {name}" in widgets[f"set_{name}"].help.replace("\\", "").replace("\u2060", "")
+            assert (field.description or "")[:10].split(":")[0] in widgets[f"set_{name}"].help.replace("\\", "")
+
+
+@pytest.mark.usefixtures("context")
+def test_the_image_folder_is_asked_for_when_it_is_needed() -> None:
+    at = open_page("launch")
+    assert "set_images_path" not in {w.key for w in at.text_input}
+    at.selectbox(key="set_dataset").set_value("images")
+    at = checked(at.run())
+    assert "set_images_path" in {w.key for w in at.text_input}
+    assert "dataset=images needs images_path" in words(at)
+    assert button(at, "Launch").disabled
+
+
+def test_launching_stores_the_run_and_opens_it(context: Context) -> None:
+    run = launch(context, open_page("launch"))
+    assert (run.status, run.preset, run.name) == ("queued", "starter", "starter, mixed_bfloat16")
+    assert RunConfig.model_validate(run.config).epochs == 20
+
+
+def test_name_and_settings_are_kept(context: Context) -> None:
+    at = open_page("launch")
+    at.text_input(key="launch_name").set_value("  my **run**  ")
+    at.toggle(key="set_xla").set_value(True)
+    at.number_input(key="set_g_learning_rate").set_value(3e-4)
+    run = launch(context, set_number(at, "batch_size", 128))
+    assert run.name == "my **run**"
+    assert (run.config["batch_size"], run.config["xla"], run.config["g_learning_rate"]) == (128, True, 3e-4)
+
+
+def test_a_second_click_launches_nothing_more(context: Context) -> None:
+    at = open_page("launch")
+    launch(context, at)
+    at.switch_page("pages/launch.py")
+    at = checked(at.run())
+    checked(button(at, "Launch").click().run())
+    assert queries.count_runs(context.engine) == 1
+
+
+@pytest.mark.usefixtures("context")
+def test_presets_fill_the_form(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    at = open_page("launch")
+    assert (at.number_input(key="set_epochs").value, at.selectbox(key="set_dataset").value) == (20, "digits")
+    at.get_by_key("launch_preset").set_value("paper")
+    at = checked(at.run())
+    assert (at.number_input(key="set_epochs").value, at.selectbox(key="set_dataset").value) == (30, "mnist")
+    assert "Seed 001 exactly" in words(at)
+    assert "ganboard run --preset paper" in words(at)
+
+
+@pytest.mark.usefixtures("context")
+def test_the_plan_follows_the_settings() -> None:
+    at = set_number(open_page("launch"), "batch_size", 100)
+    assert metrics(at) == {
+        "Steps per epoch": "17",
+        "Steps in all": "340",
+        "Replicas": "1",
+        "Batch per replica": "100",
+        "Dropped per epoch": "97",
+        "Training time": "unknown",
+    }
+    assert metrics(set_number(at, "replicas", 4))["Batch per replica"] == "25"
+
+
+def test_the_time_is_measured_on_a_run_like_this(make_run: MakeRun) -> None:
+    make_run("before", batch_size=64, limit=None, precision="mixed_bfloat16", steps_per_epoch=10, seconds_per_epoch=6.4)  # 0.01 s an image
+    assert metrics(open_page("launch"))["Training time"] == "5 min 58 s"  # 20 epochs of 28 steps of 64
+
+
+@pytest.mark.usefixtures("context")
+@pytest.mark.parametrize(
+    ("name", "value", "sentence"),
+    [
+        ("replicas", 3, "batch_size=64 does not divide among replicas=3: use a multiple of 3, such as 63 or 66."),
+        ("g_learning_rate", 0.0, "g_learning_rate=0.0 is not allowed: it must be more than 0.0 (default 0.0001)."),
+        ("limit", 10, "batch_size=64 is larger than limit=10: lower batch_size or raise limit."),
+        ("batch_size", 60_000, "batch_size=60000 is larger than the data set (1797 images of digits): use 1797 or less."),
+    ],
+)
+def test_bad_values_give_one_sentence_and_no_launch(name: str, value: float, sentence: str) -> None:
+    at = set_number(open_page("launch"), name, value)
+    assert sentence in words(at)
+    assert button(at, "Launch").disabled
+
+
+@pytest.mark.usefixtures("context")
+def test_a_name_with_hidden_characters_is_refused() -> None:
+    at = open_page("launch")
+    at.text_input(key="launch_name").set_value("abc\u202edef")
+    at = checked(at.run())
+    assert "invisible or control character U+202E" in words(at)
+    assert button(at, "Launch").disabled
+
+
+def test_what_no_worker_has_is_off_and_says_why(context: Context) -> None:
+    make_worker(context)
+    at = open_page("launch")
+    assert "mixed_float16" not in at.selectbox(key="set_precision").options
+    assert "precision=mixed_float16 needs a GPU and none was found" in words(at)
+    assert "tpu" not in at.selectbox(key="set_strategy").options
+    assert not at.warning
+
+
+def test_a_gpu_worker_brings_its_precision(context: Context) -> None:
+    make_worker(context, devices={**HARDWARE, "gpus": [{"name": "H200", "memory_bytes": 1 << 37}]})
+    assert "mixed_float16" in open_page("launch").selectbox(key="set_precision").options
+
+
+@pytest.mark.usefixtures("context")
+def test_without_a_worker_it_says_so() -> None:
+    at = open_page("launch")
+    assert "No worker is alive" in at.warning[0].value
+    assert "mixed_float16" in at.selectbox(key="set_precision").options
+    assert "fashion_mnist is not in" in words(at)
+
+
+def test_clone_starts_from_the_run(context: Context, make_run: MakeRun) -> None:
+    parent = make_run("the **parent**", batch_size=16, seed=7, preset="tiny")
+    at = open_page("launch", clone=parent.id)
+    assert (at.number_input(key="set_batch_size").value, at.number_input(key="set_seed").value) == (16, 7)
+    assert "Starts from the settings of “the **parent**”" in words(at)
+    child = launch(context, set_number(at, "seed", 8))
+    assert (child.parent_id, child.name, child.preset) == (parent.id, "the **parent** (clone)", "tiny")
+    assert child.config == {**parent.config, "seed": 8}
+
+
+def test_differences_are_counted_and_listed(make_run: MakeRun) -> None:
+    parent = make_run("parent")
+    at = set_number(open_page("launch", clone=parent.id), "batch_size", 64)
+    assert at.tabs[0].label.replace("\\", "") == "vs “parent” (1)"
+    assert at.dataframe[0].value.to_numpy().tolist() == [["batch_size", "32", "64"]]
+
+
+@pytest.mark.usefixtures("context")
+def test_a_clone_of_an_unknown_run_says_so() -> None:
+    at = open_page("launch", clone="nosuchrun1")
+    assert "There is no run nosuchrun1" in words(at)
+    assert at.number_input(key="set_epochs").value == 20
+    assert not open_page("launch", clone="../../etc").error
+
+
+@pytest.mark.parametrize("name", HOSTILE_NAMES)
+def test_clones_of_hostile_names(make_run: MakeRun, name: str) -> None:
+    parent = make_run(name)
+    at = open_page("launch", clone=parent.id)
+    assert at.text_input(key="launch_name").value == f"{name[:73]} (clone)"
+    assert not any(markdown.allow_html for markdown in at.markdown)
+
+
+def test_a_run_of_a_newer_version_can_be_cloned(context: Context, make_run: MakeRun) -> None:
+    from db import commands
+
+    config = {**RunConfig(dataset="digits").model_dump(mode="json"), "from_the_future": 1}
+    parent = commands.create_run(context.engine, name="new", config=config)
+    run = launch(context, open_page("launch", clone=parent.id))
+    assert "from_the_future" not in run.config

@@ -1,0 +1,276 @@
+"""The page of one run, in every state that a run can be in."""
+
+from __future__ import annotations
+
+import base64
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import orjson
+import pytest
+from streamlit.testing.v1 import AppTest
+
+from app.components import run_records, run_status
+from db import commands, queries
+from db.models import Run, SystemSample
+from gan.config import RunConfig
+from tests.factories import HOSTILE_NAMES, make_worker
+from tests.ui.pages import button, checked, open_page, words
+from worker.context import Context
+
+MakeRun = Callable[..., Run]
+VIEWS = ("Losses", "Images", "Timings", "Histograms", "Descent path", "System", "Log", "Events", "Config")
+
+
+def figures(at: AppTest) -> list[dict[str, Any]]:
+    """The Plotly figures of a page, in order."""
+    return [orjson.loads(element.proto.bytes) for element in at.get("bidi_component")]
+
+
+def numbers(array: Any) -> list[float]:
+    """Values of a trace, which Plotly packs in base 64."""
+    return list(array) if isinstance(array, list) else np.frombuffer(base64.b64decode(array["bdata"]), array["dtype"]).tolist()
+
+
+def own(run: Run) -> dict[str, Any]:
+    return {"run_id": run.id, "attempt": run.attempt}
+
+
+@pytest.mark.usefixtures("context")
+@pytest.mark.parametrize(
+    ("query", "title"), [({}, "No run is chosen"), ({"run": "gone"}, "No such run"), ({"run": "../etc"}, "No such run")]
+)
+def test_without_a_run_it_leads_on(query: dict[str, str], title: str) -> None:
+    at = open_page("run", **query)
+    assert at.title[0].value == title
+    assert at.get("page_link")[-1].proto.label == "All runs"
+
+
+def test_unknown_id_offers_the_newest_runs(make_run: MakeRun) -> None:
+    run = make_run("the newest")
+    at = open_page("run", run="nosuchrun")
+    assert "it was deleted" in words(at)
+    assert [link.proto.label for link in at.get("page_link")] == ["the newest · Finished", "All runs"]
+    assert run.id in at.get("page_link")[0].proto.query_string
+
+
+def test_waiting_run_says_for_what(context: Context, make_run: MakeRun) -> None:
+    make_run("ahead", status="queued")
+    run = make_run("behind", status="queued")
+    assert "no worker is alive. Start one with `ganboard up`" in words(open_page("run", run=run.id))
+    make_worker(context)
+    at = open_page("run", run=run.id)
+    assert "Waiting for a free worker: 1 run ahead of it." in words(at)
+    assert at.get("progress")[0].proto.text == "11 epochs planned".replace("11", str(run.config["epochs"]))
+    assert "The losses appear with the first steps." in words(at)
+    assert not figures(at)
+    assert button(at, "Stop").disabled is False
+
+
+def test_phases_before_training_are_named(context: Context, make_run: MakeRun) -> None:
+    run = make_run("starts", status="starting")
+    for phase, word in (("importing", "Importing TensorFlow"), ("compiling", "Tracing and compiling"), ("saving", "Saving a checkpoint")):
+        commands.set_phase(context.engine, **own(run), phase=phase)
+        assert word in words(open_page("run", run=run.id))
+
+
+def test_running_run_with_a_part_of_an_epoch(context: Context, make_run: MakeRun) -> None:
+    run = make_run("runs", status="running", epochs=2, steps_per_epoch=4, seconds_per_epoch=2.0)
+    losses = np.array([0.5, 0.25], np.float32)
+    commands.append_steps(context.engine, **own(run), epoch=3, first=0, g_losses=losses, d_losses=losses * 2, images_per_second=64.0)
+    at = open_page("run", run=run.id)
+    assert "Training epoch 3 of 12." in words(at)
+    progress = at.get("progress")[0].proto
+    assert progress.text == "Epoch 3 of 12 · step 10 of 48 · about 19 s left"  # 38 steps of 32 images at 64 a second
+    assert progress.value == int(100 * 10 / 48)
+    assert {metric.label: metric.value for metric in at.metric}["Generator loss"] == "0.2500"
+    steps, epochs = figures(at)
+    assert numbers(steps["data"][0]["x"]) == list(range(1, 11))
+    assert numbers(steps["data"][0]["y"])[-2:] == [0.5, 0.25]
+    assert numbers(epochs["data"][0]["x"]) == [1, 2]
+    keys = [figure["layout"]["uirevision"] for figure in figures(at)]
+    commands.append_steps(context.engine, **own(run), epoch=3, first=2, g_losses=losses, d_losses=losses)
+    again = figures(checked(at.run()))
+    assert numbers(again[0]["data"][0]["x"]) == list(range(1, 13))
+    assert [figure["layout"]["uirevision"] for figure in again] == keys
+
+
+def test_finished_run_is_complete_and_at_rest(make_run: MakeRun) -> None:
+    run = make_run("done", epochs=3, steps_per_epoch=4)
+    at = open_page("run", run=run.id)
+    assert at.get("progress")[0].proto.text == "Epoch 3 of 3 · step 12 of 12"
+    assert button(at, "Resume").disabled
+    assert not button(at, "Delete").disabled
+    assert "All epochs are done." in words(at)
+    assert {metric.label: metric.value for metric in at.metric}["Training time"] == "6.0 s"
+
+
+def test_failed_run_shows_the_error_and_what_to_do(context: Context, make_run: MakeRun) -> None:
+    run = make_run("broke", status="failed", epochs=1, error="The disk is full: **free** some space.\nThen resume.")
+    at = open_page("run", run=run.id)
+    assert [text.value for text in at.text] == ["The disk is full: **free** some space.\nThen resume."]
+    assert "**Resume** goes on from the newest checkpoint" in words(at)
+    at = checked(button(at, "Resume").click().run())
+    stored = queries.get_run(context.engine, run.id)
+    assert stored is not None
+    assert stored.status == "queued"
+    assert "Waiting" in words(at)
+
+
+def test_stop_is_asked_once(context: Context, make_run: MakeRun) -> None:
+    run = make_run("stops", status="running")
+    at = checked(button(open_page("run", run=run.id), "Stop").click().run())
+    stored = queries.get_run(context.engine, run.id)
+    assert stored is not None
+    assert stored.stop_requested_at is not None
+    assert button(at, "Stop").disabled
+    assert "Stopping" in words(at)
+
+
+def test_lost_lease_is_said(context: Context, make_run: MakeRun) -> None:
+    run = make_run("silent", status="running")
+    commands.renew(context.engine, **own(run), lease_seconds=-30)
+    assert "No sign of life since 30 s" in words(open_page("run", run=run.id))
+
+
+def test_clone_leads_to_the_form(make_run: MakeRun) -> None:
+    run = make_run("original", batch_size=16, limit=64)
+    at = checked(button(open_page("run", run=run.id), "Clone").click().run())
+    assert at.title[0].value == "Launch a run"
+    assert at.query_params["clone"] == [run.id]
+
+
+def test_delete_asks_first(context: Context, make_run: MakeRun) -> None:
+    run = make_run("goes")
+    at = checked(button(open_page("run", run=run.id), "Delete").click().run())
+    assert queries.get_run(context.engine, run.id) is not None
+    at = checked(button(at, "Delete 1 run").click().run())
+    assert queries.get_run(context.engine, run.id) is None
+    assert at.title[0].value == "No such run"
+
+
+def test_run_that_ends_or_vanishes_while_shown(context: Context, make_run: MakeRun) -> None:
+    run = make_run("ends", status="running")
+    at = open_page("run", run=run.id)
+    commands.finish(context.engine, **own(run), status="stopped")
+    assert not button(checked(at.run()), "Resume").disabled
+    commands.delete_run(context.engine, run_id=run.id)
+    assert checked(at.run()).title[0].value == "No such run"
+
+
+@pytest.mark.parametrize("view", VIEWS)
+@pytest.mark.parametrize(
+    "state", [{"status": "queued"}, {"epochs": 0, "status": "running"}, {"epochs": 2, "status": "failed"}, {"epochs": 300}]
+)
+def test_every_tab_of_every_state(make_run: MakeRun, view: str, state: dict[str, Any]) -> None:
+    run = make_run("tabs", **state, grids=state.get("epochs", 0) < 10)
+    at = open_page("run", run=run.id, view=view)
+    recorded = state.get("epochs", 0) > 0
+    expected = {"Losses": 2, "Timings": 2, "Histograms": 2, "Descent path": 2}.get(view, 0) if recorded else 0
+    assert len(figures(at)) == expected
+    assert not at.error
+
+
+@pytest.mark.parametrize("view", ["Losses", "Histograms", "Descent path"])
+def test_losses_that_are_not_finite(context: Context, make_run: MakeRun, view: str) -> None:
+    run = make_run("diverged", status="running", epochs=1)
+    broken = np.array([1.0, np.inf, -np.inf, np.nan], np.float32)
+    commands.append_steps(context.engine, **own(run), epoch=2, first=0, g_losses=broken, d_losses=broken)
+    nan = float("nan")
+    timed = {"steps": 4, "images": 128, "seconds": 2.0, "compile_seconds": 0.0}
+    commands.finish_epoch(
+        context.engine, **own(run), epoch=2, **timed, g_loss=nan, d_loss=nan, g_path=(nan, nan), d_path=(nan, float("inf"))
+    )
+    at = open_page("run", run=run.id, view=view)
+    assert {metric.label: metric.value for metric in at.metric}["Generator loss"] == "NaN"
+    shown = figures(at)
+    assert len(shown) == 2
+    if view == "Losses":
+        assert shown[0]["layout"]["shapes"][0]["x0"] == 6
+        assert np.isnan(numbers(shown[0]["data"][0]["y"])).tolist() == [False] * 5 + [True] * 3
+
+
+@pytest.mark.parametrize("name", HOSTILE_NAMES)
+def test_names_are_text(make_run: MakeRun, name: str) -> None:
+    at = open_page("run", run=make_run(name).id)
+    assert words(at).startswith(" ".join(name.split())[:20])
+    assert "\\" in at.title[0].value or name.isalpha() or not name.isascii()
+
+
+def test_image_slider_shows_the_chosen_epoch(make_run: MakeRun) -> None:
+    run = make_run("pictures", epochs=12)
+    at = open_page("run", run=run.id, view="Images")
+    assert captions(at)[0] == "After epoch 12"
+    assert captions(at)[1:] == ["Before training", *(f"After epoch {epoch}" for epoch in (2, 4, 7, 9, 12))]
+    checked(at.get_by_key("follow").set_value(False).run())
+    at = checked(at.get_by_key("at").set_value(5).run())
+    assert captions(at)[0] == "After epoch 5"
+
+
+def captions(at: AppTest) -> list[str]:
+    return [image.caption for images in at.get("imgs") for image in images.proto.imgs]
+
+
+def test_loss_options_come_from_the_address(make_run: MakeRun) -> None:
+    run = make_run("options", epochs=2)
+    at = open_page("run", run=run.id, x="epoch", smooth="0.9", log="true")
+    steps = figures(at)[0]
+    assert [trace["uid"] for trace in steps["data"]] == ["g-raw", "g", "d-raw", "d"]
+    assert steps["layout"]["yaxis"]["type"] == "log"
+    assert numbers(steps["data"][1]["x"])[-1] == 2
+
+
+def test_system_samples(context: Context, make_run: MakeRun) -> None:
+    run = make_run("samples", status="running")
+    for percent in (10.0, 90.0):
+        commands.add_sample(context.engine, SystemSample(**own(run), cpu_percent=percent, rss_bytes=2.0**30, memory_percent=20.0))
+    load, memory = figures(open_page("run", run=run.id, view="System"))
+    assert numbers(load["data"][0]["y"]) == [10, 90]
+    assert numbers(memory["data"][0]["y"]) == [1, 1]
+
+
+def test_log_is_the_end_of_the_file(context: Context, make_run: MakeRun) -> None:
+    run = make_run("logs", status="running")
+    path = context.settings.log_path(run.id)
+    path.parent.mkdir(parents=True)
+    path.write_bytes(b"\n".join(b"line %d" % n for n in range(500)) + b"\n1/9 \r9/9 \x1b[32mdone\x1b[0m\r\n<b>\xff</b>\n")
+    shown = open_page("run", run=run.id, view="Log").code[-1].value
+    assert shown.splitlines()[-2:] == ["9/9 done", "<b>\ufffd</b>"]
+    assert len(shown.splitlines()) == run_records.LOG_LINES
+
+
+def test_tail_of_a_huge_or_missing_log(tmp_path: Path) -> None:
+    path = tmp_path / "train.log"
+    assert run_records.tail(path) is None
+    path.write_bytes(b"x" * 10_000_000)
+    assert len(run_records.tail(path) or "") == 64 * 1024
+
+
+def test_config_marks_what_differs_from_the_default(make_run: MakeRun) -> None:
+    run = make_run("settings", precision="mixed_bfloat16")
+    at = open_page("run", run=run.id, view="Config")
+    table = at.dataframe[0].value.set_index("Setting")
+    assert set(table.index) == set(RunConfig.model_fields)
+    assert table.loc["precision", ["Changed", "Value", "Default"]].tolist() == ["●", "mixed_bfloat16", "float32"]
+    assert table.loc["xla", ["Changed", "Value"]].tolist() == ["", "no"]
+    hardware = dict(at.dataframe[1].value.itertuples(index=False, name=None))
+    assert hardware["versions tensorflow"] == "2.21.0"
+    assert json.loads(at.code[0].value) == run.config
+
+
+def test_a_setting_of_another_version_is_shown() -> None:
+    table = run_records.settings_frame({"mystery": [1, 2]}).set_index("Setting")
+    assert table.loc["mystery", ["Group", "Value"]].tolist() == ["Unknown", "[1, 2]"]
+
+
+def test_events_newest_first(make_run: MakeRun) -> None:
+    table = open_page("run", run=make_run("events", status="failed", error="It broke.").id, view="Events").dataframe[0].value
+    assert table.iloc[0][["Level", "Event"]].tolist() == ["Error", "It broke."]
+    assert table.iloc[-1]["Event"] == "Submitted."
+
+
+def test_progress_without_a_measured_speed_promises_nothing(make_run: MakeRun) -> None:
+    assert run_status.progress(make_run("new", status="running", epochs=0)).seconds_left is None

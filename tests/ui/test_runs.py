@@ -1,0 +1,170 @@
+"""The page of all runs."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import pytest
+
+from app import runs_table, text
+from db import commands, queries
+from db.models import Run
+from gan.config import RunConfig
+from tests.factories import HOSTILE_NAMES
+from tests.ui.pages import button, checked, open_page, select_runs, table_ids, words
+from worker.context import Context
+
+MakeRun = Callable[..., Run]
+
+
+@pytest.mark.usefixtures("context")
+def test_without_runs_it_says_what_to_do() -> None:
+    at = open_page()
+    assert "No runs yet" in words(at)
+    at = checked(button(at, "Set up the first run").click().run())
+    assert at.title[0].value == "Launch a run"
+
+
+def test_one_run_is_a_row_and_a_card(make_run: MakeRun) -> None:
+    run = make_run("first", epochs=3, batch_size=64)
+    at = open_page()
+    row = at.dataframe[0].value.iloc[0]
+    assert (row["Run"], list(row["Status"]), row["Epoch"], row["Progress"]) == ("first", ["Finished"], "3 / 3", 100)
+    assert (row["Batch"], row["s/epoch"], row["Images/s"], row["Id"]) == (64, 2.0, 4 * 64 / 2.0, run.id)
+    assert row["G loss"] == run.g_loss
+    assert row["Duration"].total_seconds() >= 0
+    assert "**first**" in words(at)
+    assert [metric.label for metric in at.metric] == ["G loss", "D loss", "Images/s"]
+
+
+def test_figures_that_do_not_exist_are_missing(make_run: MakeRun) -> None:
+    make_run("waits", status="queued")
+    row = open_page().dataframe[0].value.iloc[0]
+    assert row[["G loss", "D loss", "s/epoch", "Images/s", "Duration"]].isna().all()
+    assert row["Progress"] == 0
+
+
+def test_newest_first_and_the_training_run_on_the_card(make_run: MakeRun) -> None:
+    runs = [make_run("one"), make_run("two", status="running", epochs=2), make_run("three")]
+    at = open_page()
+    assert table_ids(at) == [run.id for run in reversed(runs)]
+    assert "**two**" in words(at)
+    assert "Epoch 2 of 12, 20 s left" in str(at.get("progress")[0].proto)
+
+
+@pytest.mark.parametrize("name", HOSTILE_NAMES)
+def test_hostile_names_are_only_text(make_run: MakeRun, name: str) -> None:
+    make_run(name)
+    at = open_page()
+    assert at.dataframe[0].value["Run"][0] == name
+    card = next(markdown.value for markdown in at.markdown if "badge[" in markdown.value)
+    assert card.startswith(f"**{text.escape(text.shorten(name, 48))}** ")
+    assert not any(markdown.allow_html for markdown in at.markdown)
+
+
+def test_three_hundred_runs(context: Context) -> None:
+    for number in range(300):
+        commands.create_run(context.engine, name=f"run {number}", config=RunConfig(dataset="digits").model_dump(mode="json"))
+    at = open_page()
+    assert len(table_ids(at)) == 300
+    assert "300 runs" in words(at)
+
+
+def test_search_and_states_filter(make_run: MakeRun) -> None:
+    make_run("alpha one")
+    make_run("alpha two", status="failed")
+    make_run("100% beta_", status="stopped")
+    at = open_page()
+    at.text_input(key="q").set_value("ALPHA")
+    assert sorted(checked(at.run()).dataframe[0].value["Run"]) == ["alpha one", "alpha two"]
+    assert "2 runs of 3" in words(at)
+    at.get_by_key("status").set_value(["failed"])
+    assert list(checked(at.run()).dataframe[0].value["Run"]) == ["alpha two"]
+    at.text_input(key="q").set_value("%")
+    assert "No run matches" in words(checked(at.run()))
+
+
+def test_filters_come_from_the_url(make_run: MakeRun) -> None:
+    make_run("alpha")
+    make_run("beta", status="failed")
+    assert list(open_page(q="alp").dataframe[0].value["Run"]) == ["alpha"]
+    assert list(open_page(status=["Failed"]).dataframe[0].value["Run"]) == ["beta"]
+
+
+def test_forged_url_values_do_no_harm(make_run: MakeRun) -> None:
+    make_run("alpha")
+    at = open_page(status=["nonsense"], q="x" * 10_000)
+    assert "No run matches" in words(at)
+
+
+def test_actions_follow_the_selection(make_run: MakeRun) -> None:
+    one, two, running = make_run("one"), make_run("two", status="stopped"), make_run("three", status="running")
+    at = open_page()
+    for label in ("Open", "Compare", "Clone", "Stop", "Resume", "Delete"):
+        assert next(b for b in reversed(at.button) if b.label == label).disabled
+    at = select_runs(at, [one.id])
+    on = {b.label for b in at.button if not b.disabled}
+    assert {"Open", "Clone", "Delete"} <= on
+    assert not {"Compare", "Stop", "Resume"} & on
+    at = select_runs(at, [two.id, running.id])
+    assert {"Compare", "Stop", "Resume", "Delete"} <= {b.label for b in at.button if not b.disabled}
+
+
+def test_compare_opens_the_comparison_of_the_selected(make_run: MakeRun) -> None:
+    one, two, _ = make_run("one"), make_run("two"), make_run("three")
+    at = select_runs(open_page(), [two.id, one.id])
+    at = checked(button(at, "Compare").click().run())
+    assert at.query_params["runs"] == f"{two.id},{one.id}"
+
+
+def test_open_goes_to_the_run(make_run: MakeRun) -> None:
+    run = make_run("one")
+    make_run("two")
+    at = select_runs(open_page(), [run.id])
+    at = checked(next(b for b in reversed(at.button) if b.label == "Open").click().run())
+    assert at.query_params["run"] == run.id
+
+
+def test_selection_stays_with_the_runs_when_rows_move(make_run: MakeRun) -> None:
+    old = make_run("old")
+    make_run("older than the next")
+    at = select_runs(open_page(), [old.id])
+    before = runs_table.key(table_ids(at))
+    newest = make_run("newest")  # now every row has moved down by one
+    at = checked(at.run())
+    assert table_ids(at)[0] == newest.id
+    assert at.session_state["runs_selected"] == [old.id]
+    # a late click on the table as it was
+    at.session_state[before] = {"selection": {"rows": [0], "columns": [], "cells": []}}
+    assert checked(at.run()).session_state["runs_selected"] == [old.id]
+
+
+def test_stop_and_resume_act_on_the_selected(context: Context, make_run: MakeRun) -> None:
+    running, stopped = make_run("running", status="running"), make_run("stopped", status="stopped", dataset="digits")
+    at = select_runs(open_page(), [running.id, stopped.id])
+    at = checked(button(at, "Stop").click().run())
+    stored = queries.get_run(context.engine, running.id)
+    assert stored is not None
+    assert stored.stop_requested_at is not None
+    at = checked(button(at, "Resume").click().run())
+    resumed = queries.get_run(context.engine, stopped.id)
+    assert resumed is not None
+    assert resumed.status == "queued"
+
+
+def test_delete_asks_first(context: Context, make_run: MakeRun) -> None:
+    doomed, running = make_run("**doomed**"), make_run("running", status="running")
+    at = select_runs(open_page(), [doomed.id, running.id])
+    at = checked(button(at, "Delete").click().run())
+    assert queries.count_runs(context.engine) == 2
+    assert any("**doomed**" in element.value for element in at.text)
+    at.button(key="delete_confirmed").click()
+    checked(at.run())
+    assert [run.id for run in queries.list_runs(context.engine)] == [running.id]
+
+
+def test_unreachable_database_is_one_sentence(home: object, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("GANBOARD_DATABASE_URL", "sqlite:////proc/nowhere/ganboard.db")
+    at = open_page()
+    assert "unable to open database file" in words(at)
+    assert "GANBOARD_DATABASE_URL" in words(at)

@@ -1,0 +1,90 @@
+"""The page of the installation."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import pytest
+from sqlalchemy import text as sql
+
+from db.engine import writing
+from db.models import Run
+from tests.factories import HARDWARE, HOSTILE_NAMES, make_worker
+from tests.ui.pages import open_page, words
+from worker.context import Context
+
+MakeRun = Callable[..., Run]
+
+
+def metrics(at) -> dict[str, str]:  # type: ignore[no-untyped-def]
+    return {metric.label: metric.value for metric in at.metric}
+
+
+def grow_old(context: Context, worker: str) -> None:
+    with writing(context.engine) as session:
+        session.execute(sql("UPDATE worker SET beat_at = '2020-01-01 00:00:00.000000' WHERE name = :name"), {"name": worker})
+
+
+@pytest.mark.usefixtures("context")
+def test_an_empty_installation_says_what_to_start() -> None:
+    at = open_page("system")
+    assert "no worker is alive: `ganboard up` or `ganboard worker` starts one." in words(at)
+    assert "The queue does not answer: `ganboard up` starts it." in words(at)
+    assert metrics(at)["Workers alive"] == "0 of 0"
+    assert "None in the last hour." in words(at)
+
+
+def test_counts_come_from_the_database(context: Context, make_run: MakeRun) -> None:
+    make_run("done", epochs=2)
+    make_run("waits", status="queued")
+    make_run("paused", status="suspended")
+    run = make_run("trains", status="running")
+    make_worker(context, run_id=run.id)
+    at = open_page("system")
+    found = metrics(at)
+    assert (found["Workers alive"], found["Training"], found["Waiting"], found["Queue"]) == ("1 of 1", "1", "2", "No answer")
+    assert "4 runs" in next(metric.help for metric in at.metric if metric.label == "Database")
+    row = at.dataframe[0].value.iloc[0]
+    assert (row["Worker"], row["State"], row["Trains"]) == ("testbox-1", "Alive", "trains")
+    assert (row["Processor"], row["Accelerators"], row["TensorFlow"]) == ("Test CPU @ 2.00 GHz, 2 cores", "none", "2.21.0")
+    assert "no worker is alive" not in words(at)
+
+
+def test_a_silent_worker_is_named(context: Context) -> None:
+    make_worker(context)
+    grow_old(context, "testbox-1")
+    at = open_page("system")
+    assert "Worker testbox-1 gave its last sign of life" in words(at)
+    assert at.dataframe[0].value.iloc[0]["State"] == "Silent"
+
+
+def test_different_tensorflows_are_noticed(context: Context) -> None:
+    make_worker(context, "a")
+    make_worker(context, "b", devices={**HARDWARE, "versions": {"tensorflow": "2.20.0"}})
+    assert "different TensorFlow versions (2.20.0, 2.21.0)" in words(open_page("system"))
+
+
+@pytest.mark.usefixtures("context")
+def test_versions_and_places_are_listed(home: object) -> None:
+    at = open_page("system")
+    versions = next(frame.value for frame in at.dataframe if "Package" in frame.value).set_index("Package")["Version"]
+    assert versions["streamlit"].startswith("1.67")
+    places = next(frame.value for frame in at.dataframe if "Where" in frame.value)["Where"].tolist()
+    assert str(home) in places
+    assert "mnist is not in" in words(at)
+
+
+def test_the_database_password_stays_hidden(context: Context, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("GANBOARD_REDIS_URL", "redis://:secretword@127.0.0.1:1/0")
+    at = open_page("system")
+    assert "check GANBOARD_REDIS_URL" in words(at)
+    assert not any("secretword" in frame.value.to_string() for frame in at.dataframe)
+
+
+@pytest.mark.parametrize("name", HOSTILE_NAMES)
+def test_hostile_names_of_runs_and_workers(context: Context, make_run: MakeRun, name: str) -> None:
+    run = make_run(name, status="running", epochs=0)
+    make_worker(context, name, run_id=run.id)
+    at = open_page("system")
+    assert at.dataframe[0].value.iloc[0][["Worker", "Trains"]].tolist() == [name, name]
+    assert not any(markdown.allow_html for markdown in at.markdown)

@@ -1,0 +1,47 @@
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from gan.capabilities import check, remarks
+from gan.config import RunConfig
+
+CPU: dict[str, Any] = {"gpus": [], "tpus": []}
+GPUS: dict[str, Any] = {"gpus": [{"name": "a"}, {"name": "b"}], "tpus": []}
+
+
+@pytest.mark.parametrize(
+    ("changes", "devices", "words"),
+    [
+        ({"precision": "mixed_float16"}, CPU, ("mixed_float16", "GPU", "mixed_bfloat16")),
+        ({"strategy": "tpu"}, CPU, ("strategy=tpu", "no TPU", "mirrored")),
+        ({"strategy": "multi_worker"}, GPUS, ("multi_worker", "not available", "mirrored")),
+        ({"loop": "fit"}, GPUS, ("loop=fit", "not available", "custom")),
+        ({"replicas": 128, "batch_size": 128}, CPU, ("replicas=128", "64")),
+    ],
+)
+def test_what_cannot_run_gets_one_sentence_with_a_remedy(changes: dict[str, Any], devices: dict[str, Any], words: tuple[str, ...]) -> None:
+    sentence = check(RunConfig(**changes), devices)
+    assert sentence is not None
+    assert all(word in sentence for word in words)
+    assert sentence.endswith(".")
+
+
+@pytest.mark.parametrize(
+    ("changes", "devices"),
+    [
+        ({}, CPU),
+        ({"precision": "mixed_bfloat16", "xla": True}, CPU),
+        ({"replicas": 4}, CPU),
+        ({"replicas": 2, "precision": "mixed_float16"}, GPUS),
+    ],
+)
+def test_what_can_run_passes(changes: dict[str, Any], devices: dict[str, Any]) -> None:
+    assert check(RunConfig(**changes), devices) is None
+
+
+def test_remarks_name_what_changes_the_meaning_of_results() -> None:
+    assert remarks(RunConfig(), CPU) == []
+    assert "share one CPU" in remarks(RunConfig(replicas=2), CPU)[0]
+    assert "batch norm" in remarks(RunConfig(replicas=2, xla=True), GPUS)[0]

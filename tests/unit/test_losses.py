@@ -1,0 +1,46 @@
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import pytest
+import tensorflow as tf
+
+from gan import losses
+from gan.config import RunConfig
+
+LOGITS = tf.constant([[0.0], [2.0], [-3.0]])
+
+
+def log_sigmoid(x: float) -> float:
+    return -math.log1p(math.exp(-x))
+
+
+def test_undecided_logits_cost_log_2_each() -> None:
+    zero = tf.zeros([4, 1])
+    np.testing.assert_allclose(losses.discriminator(zero, zero), [2 * math.log(2)] * 4, rtol=1e-6)
+    np.testing.assert_allclose(losses.generator(RunConfig(), zero), [0.6931] * 4, atol=1e-4)
+
+
+def test_discriminator_loss_is_the_sum_of_both_cross_entropies() -> None:
+    wanted = [-log_sigmoid(x) - log_sigmoid(-y) for x, y in ((0, 1), (2, -1), (-3, 4))]
+    np.testing.assert_allclose(losses.discriminator(LOGITS, tf.constant([[1.0], [-1.0], [4.0]])), wanted, rtol=1e-6)
+
+
+@pytest.mark.parametrize(("name", "formula"), [("non_saturating", lambda x: -log_sigmoid(x)), ("saturating", lambda x: log_sigmoid(-x))])
+def test_generator_loss(name: str, formula: object) -> None:
+    config = RunConfig(loss=name)  # type: ignore[arg-type]
+    np.testing.assert_allclose(losses.generator(config, LOGITS), [formula(x) for x in (0, 2, -3)], rtol=1e-6)  # type: ignore[operator]
+
+
+@pytest.mark.parametrize("name", ["non_saturating", "saturating"])
+def test_losses_stay_finite_for_large_logits(name: str) -> None:
+    large = tf.constant([[1e4], [-1e4]])
+    assert np.isfinite(losses.generator(RunConfig(loss=name), large)).all()  # type: ignore[arg-type]
+    assert np.isfinite(losses.discriminator(large, large)).all()
+
+
+def test_shares_of_the_replicas_add_up_to_the_global_mean() -> None:
+    values = tf.range(12.0)
+    shares = sum(float(losses.global_mean(part, 12)) for part in tf.split(values, 3))
+    assert shares == pytest.approx(5.5)

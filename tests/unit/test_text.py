@@ -1,0 +1,96 @@
+"""Words and numbers for the screen."""
+
+from __future__ import annotations
+
+import math
+import re
+import string
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from app import text
+from db.models import STATUSES
+from tests.factories import HOSTILE_NAMES
+
+
+def shown(markdown: str) -> str:
+    """What Markdown makes of backslashes, and the eye of word joiners."""
+    return re.sub(r"\\([!-/:-@\[-`{-~])", r"\1", markdown).replace(text.WORD_JOINER, "")
+
+
+@pytest.mark.parametrize("name", HOSTILE_NAMES)
+def test_escape_keeps_what_the_eye_reads(name: str) -> None:
+    assert shown(text.escape(name)) == name
+
+
+@given(st.text(st.sampled_from(string.punctuation + "aw wW:/@\n"), max_size=40))
+def test_escape_leaves_no_syntax(raw: str) -> None:
+    escaped = text.escape(raw)
+    assert "\n" not in escaped
+    assert not re.search(r"(?<!\\)(?:\\\\)*[!-/:-@\[-`{-~]", re.sub(r"\\[!-/:-@\[-`{-~]", "", escaped))
+    visible = re.sub(r"\\([!-/:-@\[-`{-~])", r"\1", escaped)  # what the plug-ins for links, icons and arrows see
+    assert not re.search(r":[\w/+-]+:|https?://|www\.|[\w.+-]+@\w|->|<-|--|>=|<=|~=", visible, re.IGNORECASE)
+
+
+def test_sentence_shows_commands_as_code_and_nothing_else() -> None:
+    assert text.sentence("The queue is off: `ganboard up` starts it.") == "The queue is off\\: `ganboard up` starts it\\."
+    assert shown(text.sentence("odd ` tick **bold**")) == "odd ` tick **bold**"
+
+
+@pytest.mark.parametrize(
+    ("seconds", "words"),
+    [
+        (0, "0 s"),
+        (0.0001, "< 1 ms"),
+        (0.042, "42 ms"),
+        (0.9996, "1.0 s"),
+        (3.21, "3.2 s"),
+        (9.96, "10 s"),
+        (59.6, "1 min"),
+        (80, "1 min 20 s"),
+        (3599.7, "1 h"),
+        (7500, "2 h 5 min"),
+        (200_000, "2 d 7 h"),
+        (None, "–"),
+        (math.nan, "–"),
+        (math.inf, "–"),
+        (-1, "–"),
+    ],
+)
+def test_duration(seconds: float | None, words: str) -> None:
+    assert text.duration(seconds) == words
+
+
+def test_ago() -> None:
+    assert [text.ago(s) for s in (0.5, 12.4, 61, 7300, 200_000)] == ["just now", "12 s ago", "1 min ago", "2 h ago", "2 d ago"]
+
+
+def test_size() -> None:
+    assert [text.size(n) for n in (0, 1023, 1536, 30 << 20, 5 << 40)] == ["0 B", "1023 B", "1.5 KiB", "30 MiB", "5 TiB"]
+
+
+def test_numbers() -> None:
+    assert text.integer(60000) == "60,000"
+    assert text.integer(None) == "–"
+    assert text.decimal(0.69314) == "0.6931"
+    assert [text.decimal(x) for x in (None, math.nan, math.inf, -math.inf)] == ["–", "NaN", "∞", "−∞"]
+    assert [text.plural(n, "run") for n in (0, 1, 1200)] == ["0 runs", "1 run", "1,200 runs"]
+
+
+def test_shorten() -> None:
+    assert text.shorten("short", 10) == "short"
+    assert text.shorten("x" * 80, 40) == "x" * 39 + "…"
+    assert text.shorten("a\n b", 40) == "a b"
+
+
+def test_every_status_has_a_look() -> None:
+    assert set(text.STATUS) == set(STATUSES)
+    assert text.status_badge("failed") == ":red-badge[:material/error: Failed]"
+
+
+def test_unknown_phase_shows_its_name() -> None:
+    assert text.phase_word("training") == "Training"
+    assert text.phase_word("exporting") == "exporting"
+    assert text.phase_word(None) == ""
