@@ -1,4 +1,4 @@
-"""Losses of the tiny preset against stored ones; `python -m tests.integration.test_golden` stores them anew (a change must be explained)."""
+"""Losses of the tiny preset against stored ones; `python -m tests.integration.test_golden` stores them anew (explain why)."""
 
 from __future__ import annotations
 

@@ -18,6 +18,8 @@ from typing import Any
 import numpy as np
 import pytest
 
+pytestmark = pytest.mark.slow
+
 STEPS = 20
 RATE = 1e-4
 Arrays = dict[str, np.ndarray[Any, Any]]
@@ -43,9 +45,10 @@ def distance(a: Arrays, b: Arrays, *parts: str) -> float:
 WEIGHTS = ("generator/", "discriminator/")  # moving statistics included
 
 
-def test_two_replicas_equal_one_with_sgd(tmp_path: Path) -> None:
-    changes = {"optimizer": "sgd", "discriminator_batch_norm": True, "d_steps": 2}
-    one, two = (take(tmp_path, replicas=n, **changes) for n in (1, 2))
+# With batch norm in D the game is so unsteady that rounding errors grow tenfold every few steps: fewer steps there
+@pytest.mark.parametrize(("steps", "changes"), [(STEPS, {}), (3, {"discriminator_batch_norm": True, "d_steps": 2})])
+def test_two_replicas_equal_one_with_sgd(tmp_path: Path, steps: int, changes: dict[str, Any]) -> None:
+    one, two = (take(tmp_path, steps, optimizer="sgd", replicas=n, **changes) for n in (1, 2))
     assert distance(one, two, *WEIGHTS) < 1e-6
     assert distance(one, two, "g_losses", "d_losses") < 1e-5
 

@@ -123,7 +123,9 @@ assert not heavy, sorted(heavy)[:5]
 assert "gan.step" not in sys.modules
 print("light")
 """
-    done = subprocess.run([sys.executable, "-c", code], cwd=tmp_path, env=environment(tmp_path), capture_output=True, text=True, check=False)
+    done = subprocess.run(
+        [sys.executable, "-c", code], cwd=tmp_path, env=environment(tmp_path), capture_output=True, text=True, check=False
+    )
     assert done.stdout.strip() == "light", done.stderr[-3000:]
 
 

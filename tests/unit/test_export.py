@@ -12,8 +12,8 @@ import pytest
 
 from db import commands, queries
 from db.models import Run
+from tests.cli import document, ganboard, refused
 from tests.factories import HOSTILE_NAMES
-from tests.unit.test_cli import document, ganboard, refused
 from worker.context import Context
 from worker.export import EPOCH_COLUMNS, STEP_COLUMNS, ExportFailed, export, safe_cell
 

@@ -1,16 +1,74 @@
+"""Progress fed by a trainer's own events: the lines of `ganboard train`."""
+
 from __future__ import annotations
 
 import numpy as np
+import pytest
 
-from gan.progress import Progress
+from gan import presets
+from gan.events import EpochDone, Event, Note, Phase, Started, Steps
+from worker.console import clean, duration
+from worker.progress import EventFeed, Lines, Live, View
+
+LOSSES = np.array([0.5, 0.25], np.float32)
 
 
-def test_an_epoch_is_the_float64_mean_of_its_steps() -> None:
-    progress = Progress(step=10, epoch=2)
-    g, d = np.float32([0.1, 0.2, 0.4]), np.float32([1, 2, 3])
-    progress.add(g[:1], d[:1], 1.5, 0.5)
-    progress.add(g[1:], d[1:], 2.0, 0.0)
-    done = progress.finish_epoch(96, (1.0, 2.0), (3.0, 4.0))
-    assert (done.epoch, done.g_loss, done.d_loss) == (3, float(g.astype(np.float64).mean()), 2.0)
-    assert (done.seconds, done.compile_seconds, done.images, done.g_path, done.d_path) == (3.5, 0.5, 96, (1.0, 2.0), (3.0, 4.0))
-    assert (progress.step, progress.epoch, progress.g_losses.size, progress.seconds) == (13, 3, 0, 0.0)
+def epoch_done(epoch: int, seconds: float = 2.0) -> EpochDone:
+    return EpochDone(epoch, 0.5, 0.25, seconds, 0.0, 128, (0.0, 0.0), (0.0, 0.0))
+
+
+def started(start_step: int = 0) -> Started:
+    return Started({}, examples=128, steps_per_epoch=4, start_step=start_step, g_parameters=1, d_parameters=1)
+
+
+def feed(view: View, *events: Event) -> None:
+    sink = EventFeed(presets.load("tiny", {"epochs": 3}), view)
+    with view:
+        for event in events:
+            sink(event)
+
+
+def test_lines_show_each_phase_once_and_each_epoch(capsys: pytest.CaptureFixture[str]) -> None:
+    epochs = [[Phase("training"), Steps(n, 0, LOSSES, LOSSES), epoch_done(n), Phase("saving")] for n in (1, 2, 3)]
+    feed(Lines(), Phase("importing"), Phase("loading"), started(), Phase("compiling"), *(event for epoch in epochs for event in epoch))
+    assert capsys.readouterr().out.splitlines() == [
+        "importing ...",
+        "loading ...",
+        "compiling ...",
+        "epoch 1/3: G 0.5000, D 0.2500, 2.00 s, 64 images/s, 4.0 s left",
+        "epoch 2/3: G 0.5000, D 0.2500, 2.00 s, 64 images/s, 2.0 s left",
+        "epoch 3/3: G 0.5000, D 0.2500, 2.00 s, 64 images/s, 0.0 s left",
+    ]
+
+
+def test_warnings_are_said_and_remarks_are_not(capsys: pytest.CaptureFixture[str]) -> None:
+    feed(Lines(), Note("info", "all is well"), Note("warning", "two replicas\nshare one \x1b[31mCPU"))
+    out = capsys.readouterr().out
+    assert "all is well" not in out
+    assert "two replicas share one \N{REPLACEMENT CHARACTER}[31mCPU" in out
+
+
+def test_live_counts_steps_over_all_epochs_from_where_it_resumed(capsys: pytest.CaptureFixture[str]) -> None:
+    feed(Live(), started(start_step=4), Steps(2, 0, LOSSES, LOSSES), epoch_done(2, seconds=90.0))
+    out = capsys.readouterr().out
+    assert "time left" in out
+    assert "2/3" in out
+    assert "1:30" in out  # one epoch is left, and it takes as long as the last
+
+
+def test_quiet_speaks_on_stderr_alone(capsys: pytest.CaptureFixture[str]) -> None:
+    feed(View(), Phase("importing"), started(), epoch_done(1), Note("warning", "careful"))
+    assert capsys.readouterr() == ("", "careful\n")
+
+
+@pytest.mark.parametrize(
+    ("seconds", "text"),
+    [(None, "-"), (0, "0.0 s"), (59.94, "59.9 s"), (60, "1:00"), (3599, "59:59"), (3723, "1:02:03"), (36000, "10:00:00")],
+)
+def test_duration(seconds: float | None, text: str) -> None:
+    assert duration(seconds) == text
+
+
+def test_clean_keeps_emoji_families_and_other_scripts() -> None:
+    assert clean("👩‍👩‍👧‍👦 漢字 مرحبا") == "👩‍👩‍👧‍👦 漢字 مرحبا"
+    assert clean("a\u202eb\x07c") == "a\N{REPLACEMENT CHARACTER}b\N{REPLACEMENT CHARACTER}c"

@@ -48,6 +48,12 @@ def test_settings_of_another_version_do_not_break_a_row() -> None:
     assert frame["Epoch"].tolist() == ["0 / ?", "0 / ?"]
 
 
+def test_strategy_says_what_auto_means() -> None:
+    configs = [{}, {"replicas": 4, "batch_size": 64}, {"strategy": "mirrored"}, {"strategy": "default"}]
+    frame = runs_table.frame([Run(name="x", config=RunConfig(**config).model_dump()) for config in configs])
+    assert frame["Strategy"].tolist() == ["default", "mirrored × 4", "mirrored", "default"]
+
+
 def test_another_order_is_another_widget() -> None:
     assert runs_table.key(["a", "b"]) == runs_table.key(["a", "b"])
     assert runs_table.key(["a", "b"]) != runs_table.key(["b", "a"])

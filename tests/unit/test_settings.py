@@ -106,9 +106,12 @@ def test_any_password_fits_into_the_url(monkeypatch: pytest.MonkeyPatch, tmp_pat
     assert parsed.query == make_url(url).query
 
 
-def test_a_password_inside_the_url_stays(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("GANBOARD_DATABASE_URL", "postgresql://u:p%40ss@h/d")
-    assert make_url(Settings().database).password == "p@ss"
+def test_a_password_inside_the_url_stays_and_is_hidden_when_shown(monkeypatch: pytest.MonkeyPatch) -> None:
+    for url in ("postgresql://u:p%40ss@h/d?sslmode=require", "postgresql://u@h/d?password=p%40ss&sslmode=require"):
+        monkeypatch.setenv("GANBOARD_DATABASE_URL", url)
+        parsed = make_url(Settings().database)
+        assert parsed.password == "p@ss"
+        assert parsed.render_as_string() == "postgresql+psycopg://u:***@h/d?sslmode=require"
 
 
 def test_a_password_is_no_use_to_sqlite(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
@@ -135,7 +138,7 @@ def test_any_folder_can_be_home(monkeypatch: pytest.MonkeyPatch, tmp_path: Path,
         ("nonsense", "is not a database URL such as"),
         ("://", "is not a database URL such as"),
         ("postgresql://h:port/d", "is not a database URL such as"),
-        ("postgresql://u:geheim/word@h/d", "is not a database URL such as"),
+        ("postgresql://u:p@geheim@h/d", "is not a database URL such as"),
         ("mysql://u:geheim@h/d", "names 'mysql': ganboard works with"),
         ("postgres://u:geheim@h/d", "names 'postgres': ganboard works with"),
         ("sqlite://", "names no file"),
@@ -144,7 +147,7 @@ def test_any_folder_can_be_home(monkeypatch: pytest.MonkeyPatch, tmp_path: Path,
 )
 def test_a_wrong_url_is_one_sentence_without_its_password(monkeypatch: pytest.MonkeyPatch, url: str, says: str) -> None:
     monkeypatch.setenv("GANBOARD_DATABASE_URL", url)
-    with pytest.raises(SettingsError, match="^GANBOARD_DATABASE_URL ") as caught:
+    with pytest.raises(SettingsError, match=r"^GANBOARD_DATABASE_URL ") as caught:
         _ = Settings().database
     assert says in str(caught.value)
     assert "geheim" not in str(caught.value)

@@ -1,0 +1,66 @@
+from __future__ import annotations
+
+import os
+import stat
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from worker import passwords
+
+
+@pytest.fixture
+def volumes(tmp_path: Path) -> tuple[Path, Path]:
+    database, queue = tmp_path / "database", tmp_path / "queue"
+    database.mkdir()
+    queue.mkdir()
+    return database, queue
+
+
+def contents(*folders: Path) -> dict[str, str]:
+    return {f"{folder.name}/{path.name}": path.read_text() for folder in folders for path in folder.iterdir()}
+
+
+def test_both_services_get_long_passwords_of_their_own(volumes: tuple[Path, Path]) -> None:
+    passwords.make_database_password(volumes[0])
+    passwords.make_queue_password(volumes[1])
+    found = contents(*volumes)
+    assert set(found) == {"database/password", "queue/password", "queue/redis.conf"}
+    assert found["database/password"] != found["queue/password"]
+    assert len(found["database/password"]) >= 43  # 32 random bytes
+    assert found["queue/redis.conf"] == f"requirepass {found['queue/password']}\n"
+
+
+def test_a_second_start_changes_nothing(volumes: tuple[Path, Path]) -> None:
+    passwords.make_database_password(volumes[0])
+    passwords.make_queue_password(volumes[1])
+    before = contents(*volumes)
+    passwords.make_database_password(volumes[0])
+    passwords.make_queue_password(volumes[1])
+    assert contents(*volumes) == before
+
+
+def test_a_start_that_was_cut_short_is_completed(volumes: tuple[Path, Path]) -> None:
+    (volumes[1] / "password").write_text("known")
+    passwords.make_queue_password(volumes[1])
+    assert (volumes[1] / "redis.conf").read_text() == "requirepass known\n"
+
+
+def test_services_with_other_users_can_read_whatever_the_umask(volumes: tuple[Path, Path]) -> None:
+    before = os.umask(0o077)
+    try:
+        passwords.make_database_password(volumes[0])
+    finally:
+        os.umask(before)
+    assert stat.S_IMODE((volumes[0] / "password").stat().st_mode) == 0o444
+
+
+def test_a_folder_that_cannot_be_written_is_one_sentence(tmp_path: Path) -> None:
+    done = subprocess.run(
+        [sys.executable, "-m", "worker.passwords", tmp_path / "absent", tmp_path / "absent"], capture_output=True, text=True, check=False
+    )
+    assert done.returncode == 1
+    assert done.stderr.count("\n") == 1
+    assert "absent" in done.stderr
