@@ -41,8 +41,8 @@ def collect(context: Context, workers: list[queries.WorkerState], queue: str | N
     if queue:
         found.append(Finding("error", f"{queue} New runs are stored all the same and start as soon as it does."))
     if not alive:
-        waits = f"{text.plural(len(waiting), 'run')} in the queue, and " if waiting else ""
-        found.append(Finding("error", f"{waits}no worker is alive: `ganboard up` or `ganboard worker` starts one."))
+        waits = f"{text.plural(len(waiting), 'run')} in the queue, and no" if waiting else "No"
+        found.append(Finding("error", f"{waits} worker is alive: `ganboard up` or `ganboard worker` starts one."))
     for state in workers:
         if not state.alive:
             found.append(

@@ -109,7 +109,7 @@ def show(context: Context, found: Outlook, here: Machines) -> None:
 def differences(values: Mapping[str, Any], bases: Mapping[str, Mapping[str, Any]]) -> None:
     """What sets the form apart from each of `bases`, one tab for each."""
     found = {name: diff(base, values) for name, base in bases.items()}
-    tabs = st.tabs([f"vs {text.escape(text.shorten(name, 24))} ({len(changes)})" for name, changes in found.items()])
+    tabs = st.tabs([f"vs {text.escape(text.shorten(name, 24))} ({len(changes)})" for name, changes in found.items()], key="differences")
     for tab, (name, changes) in zip(tabs, found.items(), strict=True):
         with tab:
             if not changes:

@@ -13,7 +13,7 @@ from app import text
 from db.models import ENDED, Run
 
 COLUMNS = (
-    "Run", "Status", "Progress", "Epoch", "G loss", "D loss", "s/epoch", "Images/s", "Data", "Batch", "Precision", "XLA", "Replicas",
+    "Run", "Status", "Progress", "Epoch", "G loss", "D loss", "s/epoch", "Images/s", "Data", "Batch", "Precision", "XLA", "Strategy",
     "Created", "Duration", "Id",
 )  # fmt: skip
 
@@ -47,7 +47,7 @@ def _row(run: Run) -> dict[str, Any]:
         "Batch": config.get("batch_size"),
         "Precision": config.get("precision"),
         "XLA": "on" if config.get("xla") else "off",
-        "Replicas": config.get("replicas"),
+        "Strategy": _strategy(config),
         "Created": run.created_at,
         "Duration": None,
         "Id": run.id,
@@ -55,6 +55,14 @@ def _row(run: Run) -> dict[str, Any]:
         "ended_at": run.ended_at,
         "ended": run.status in ENDED,
     }
+
+
+def _strategy(config: dict[str, Any]) -> str:
+    replicas = config.get("replicas", 1)
+    name = config.get("strategy", "auto")
+    if name == "auto":
+        name = "mirrored" if replicas > 1 else "default"
+    return f"{name} × {replicas}" if replicas > 1 else str(name)
 
 
 def key(run_ids: list[str]) -> str:
@@ -104,7 +112,7 @@ def _config() -> dict[str, Any]:
         "s/epoch": column.NumberColumn(format="%.3g", help="Training seconds per finished epoch; tracing and compiling left out"),
         "Images/s": column.NumberColumn(format="%.0f", help="Real images per training second, newest measurement"),
         "Batch": column.NumberColumn(format="%d", help="Global batch: over all replicas"),
-        "Replicas": column.NumberColumn(format="%d"),
+        "Strategy": column.TextColumn(help="How replicas are spread, and how many"),
         "Created": column.DatetimeColumn(format="distance", help="When it was submitted"),
         "Duration": column.NumberColumn(format="compact", help="Wall-clock time since it first started, waiting and compiling included"),
         "Id": column.TextColumn(help="For the command line: `ganboard show ID`"),

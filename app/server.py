@@ -23,7 +23,7 @@ PLOTLY_PATH = "/vendor/plotly.min.js"
 
 def plotly_js(request: Request) -> Response:
     """Plotly.js out of the installed wheel: charts work offline and no other host is asked."""
-    return FileResponse(PLOTLY_JS, media_type="text/javascript", headers={"Cache-Control": "public, max-age=31536000, immutable"})
+    return FileResponse(PLOTLY_JS, media_type="text/javascript", headers={"Cache-Control": "public, max-age=604800"})
 
 
 def health(request: Request) -> Response:

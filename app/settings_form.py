@@ -56,7 +56,7 @@ def draw(offered: Callable[[str, str], bool], notes: Mapping[str, str], base: Ma
     for group, fields in fields_by_group().items():
         changed = sum(present[name] != base.get(name) for name in fields)
         label = f"{group} :gray[· {changed} changed]" if changed else group
-        with st.expander(label, expanded=group in OPEN_GROUPS or bool(changed), icon=ICONS[group]):
+        with st.expander(label, expanded=group in OPEN_GROUPS or bool(changed), icon=ICONS[group], key=f"group_{group}"):
             with st.grid(min_column_width=210, gap="small", vertical_alignment="bottom"):
                 for name, field in fields.items():
                     if name != "images_path" or present["dataset"] == "images":

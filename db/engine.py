@@ -78,6 +78,6 @@ def clear_errors(engine: Engine) -> Iterator[None]:
     try:
         yield
     except DBAPIError as error:
-        where = engine.url.set(query={}).render_as_string(hide_password=True)  # a password may stand in the query, too
+        where = engine.url.render_as_string(hide_password=True)
         cause = next(iter(str(error.orig).strip().splitlines()), "no reason given").rstrip(".")
         raise Unreachable(f"The database {where} cannot be used ({cause}): check GANBOARD_DATABASE_URL.") from None

@@ -78,10 +78,12 @@ class Settings(BaseSettings):
             return URL.create("sqlite", database=str(self.state / "ganboard.db")).render_as_string()
         try:
             url = make_url(self.database_url)
-        except (ArgumentError, ValueError):  # ValueError: the port is not a number
+            if "@" in (url.host or ""):
+                raise ValueError("half of the password was taken for the host")
+        except (ArgumentError, ValueError):  # ValueError also when the port is not a number
             raise SettingsError(
                 "GANBOARD_DATABASE_URL is not a database URL such as postgresql://user@host:5432/name "
-                "(a password with @, :, / or % belongs into GANBOARD_DATABASE_PASSWORD)."
+                "(a password with @ or % belongs into GANBOARD_DATABASE_PASSWORD)."
             ) from None
         backend = url.get_backend_name()
         if backend not in ("sqlite", "postgresql"):
@@ -91,7 +93,9 @@ class Settings(BaseSettings):
                 raise SettingsError("GANBOARD_DATABASE_URL names no file: write sqlite:////absolute/path/to/ganboard.db.")
             url = url.set(drivername="sqlite")
         else:
-            url = url.set(drivername="postgresql+psycopg", password=self.database_password or url.password)
+            in_query = "".join(url.normalized_query.get("password", ()))  # where it would be shown
+            url = url.difference_update_query(["password"])
+            url = url.set(drivername="postgresql+psycopg", password=self.database_password or url.password or in_query or None)
         return url.render_as_string(hide_password=False)
 
     def run_dir(self, run_id: str) -> Path:

@@ -11,11 +11,13 @@ import shutil
 import subprocess
 import sys
 from collections.abc import Iterator
+from functools import cache
 from pathlib import Path
 
 REMEDY = "No Chromium was found: install one (Debian: apt-get install chromium; elsewhere: .venv/bin/playwright install chromium)."
 
 
+@cache
 def find() -> str | None:
     """Path of a Chromium that starts: $CHROMIUM, one on PATH, or Playwright's own."""
     return next(filter(_starts, _candidates()), None)
@@ -51,6 +53,7 @@ def fetch() -> None:
 def main() -> int:
     if not find():
         fetch()
+        find.cache_clear()
     if path := find():
         print(f"Browser tests use {path}")
         return 0

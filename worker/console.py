@@ -52,7 +52,9 @@ def duration(seconds: float | None) -> str:
     """1:02:03, 2:03 or 4.5 s."""
     if seconds is None:
         return "-"
-    return f"{seconds:.1f} s" if seconds < 60 else str(timedelta(seconds=round(seconds))).removeprefix("0:")
+    if seconds < 59.95:
+        return f"{seconds:.1f} s"
+    return str(timedelta(seconds=round(seconds))).removeprefix("0:").removeprefix("0")
 
 
 def loss(value: float | None) -> str:

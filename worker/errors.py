@@ -11,6 +11,7 @@ from __future__ import annotations
 
 from db.errors import DbError
 from db.settings import SettingsError
+from gan.checkpoints import CheckpointError
 from gan.config import ConfigError
 from gan.data import DatasetError
 
@@ -35,5 +36,5 @@ class ServiceFailed(WorkerError):
     pass
 
 
-CLEAR_ERRORS = (ConfigError, DatasetError, DbError, SettingsError, WorkerError)
+CLEAR_ERRORS = (CheckpointError, ConfigError, DatasetError, DbError, SettingsError, WorkerError)
 """What the command line and the pages catch: the message says it all."""

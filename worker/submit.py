@@ -10,7 +10,7 @@ from typing import Any
 from db import commands, queries
 from db.errors import UnknownRun
 from db.models import Run
-from gan import capabilities
+from gan import capabilities, presets
 from gan.config import ConfigError, RunConfig, diff, parse, plan
 from gan.data import catalog
 from worker.context import Context
@@ -99,16 +99,12 @@ def delete(context: Context, run_id: str) -> None:
 
 
 def default_name(config: RunConfig, preset: str) -> str:
-    """A name that says what is special: the preset or data set, and what differs from the defaults of speed."""
-    usual = RunConfig().model_dump()
-    special = [key for key in ("batch_size", "precision", "xla", "replicas") if key in diff(config.model_dump(), usual)]
-    short = {
-        "batch_size": f"batch {config.batch_size}",
-        "precision": config.precision,
-        "xla": "xla",
-        "replicas": f"{config.replicas} replicas",
-    }
-    return ", ".join([preset or config.dataset, *(short[key] for key in special)])
+    """A name that says what is special: the preset or data set, and which settings of speed differ from its usual ones."""
+    usual = presets.load(preset) if preset else RunConfig()
+    special = diff(config.model_dump(), usual.model_dump())
+    words = {"batch_size": f"batch {config.batch_size}", "precision": config.precision, "xla": "xla" if config.xla else "no xla"}
+    words["replicas"] = f"{config.replicas} replicas"
+    return ", ".join([preset or config.dataset, *(word for key, word in words.items() if key in special)])
 
 
 def _ring(context: Context, run: Run) -> None:

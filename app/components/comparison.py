@@ -12,7 +12,7 @@ from sqlalchemy import Engine
 
 from app import text
 from app.components.live_plotly import live_plotly
-from app.components.run_charts import LossOptions, enlarged
+from app.components.run_charts import LossOptions, enlarged, epoch_slider
 from app.components.run_records import shown
 from app.figures import compare
 from app.theme.palette import run_colours
@@ -120,9 +120,7 @@ def image_controls(engine: Engine, compared: Compared) -> tuple[int | None, list
     stored = grid_epochs(engine, compared)
     if len(stored) < 2:
         return None, stored
-    if st.session_state.get("at") not in stored:
-        st.session_state["at"] = stored[-1]
-    return st.select_slider("Epoch", stored, key="at", bind="query-params"), stored
+    return epoch_slider(stored), stored
 
 
 def draw_images(engine: Engine, compared: Compared, options: tuple[int | None, list[int]]) -> None:
@@ -146,7 +144,12 @@ def draw_images(engine: Engine, compared: Compared, options: tuple[int | None, l
                     st.caption("No grid up to this epoch.")
                     continue
                 when = "Before training" if grid.epoch == 0 else f"After epoch {grid.epoch}"
-                st.image(enlarged(grid), width="stretch", caption=when if grid.epoch == epoch else f"{when}, its last before {epoch}")
+                st.image(
+                    enlarged(grid),
+                    width="stretch",
+                    output_format="PNG",
+                    caption=when if grid.epoch == epoch else f"{when}, its last before {epoch}",
+                )
 
 
 def draw_timings(engine: Engine, compared: Compared) -> None:

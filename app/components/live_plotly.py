@@ -31,5 +31,5 @@ def live_plotly(figure: go.Figure, *, key: str) -> None:
     """
     figure.layout.uirevision = key
     # to_json writes what is not finite as null, which JSON.parse accepts and Plotly draws as a gap
-    encoded = figure.to_json(validate=False, engine="orjson").encode()
+    encoded = figure.to_json(validate=False, remove_uids=False, engine="orjson").encode()
     _mount(key=key, data=encoded, height=int(figure.layout.height))

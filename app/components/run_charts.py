@@ -81,10 +81,15 @@ def image_controls(engine: Engine, run: Run) -> ImageOptions:
         follow = st.toggle("Follow the newest", value=True, key="follow", bind="query-params")
         if follow or len(stored) < 2:
             return ImageOptions(None, newest)
-        if st.session_state.get("at") not in stored:
-            st.session_state["at"] = newest
-        chosen = st.select_slider("Epoch", stored, key="at", bind="query-params", width="stretch")
+        chosen = epoch_slider(stored)
     return ImageOptions(chosen, newest)
+
+
+def epoch_slider(stored: list[int]) -> int:
+    """Choose one of the stored epochs, the newest unless the URL says otherwise."""
+    if st.session_state.get("at", stored[-1]) not in stored:
+        st.session_state["at"] = stored[-1]
+    return st.select_slider("Epoch", stored, value=stored[-1], key="at", bind="query-params", width="stretch")
 
 
 def draw_images(engine: Engine, run: Run, options: ImageOptions) -> None:
@@ -104,17 +109,18 @@ def draw_images(engine: Engine, run: Run, options: ImageOptions) -> None:
         )
     with small:
         shown = [stored[i * (len(stored) - 1) // max(1, EARLIER - 1)] for i in range(EARLIER)]
-        columns = st.columns(2)
-        for index, earlier in enumerate(dict.fromkeys(shown)):
-            with columns[index % 2]:
-                _show_grid(engine, run.id, earlier, "stretch")
+        epochs = list(dict.fromkeys(shown))
+        for start in range(0, len(epochs), 2):
+            for column, earlier in zip(st.columns(2), epochs[start : start + 2], strict=False):
+                with column:
+                    _show_grid(engine, run.id, earlier, "stretch")
 
 
 def _show_grid(engine: Engine, run_id: str, epoch: int, width: int | str) -> None:
     grid = queries.grid(engine, run_id, epoch)
     if grid is not None:
         caption = "Before training" if epoch == 0 else f"After epoch {epoch}"
-        st.image(enlarged(grid), caption=caption, width=width)  # type: ignore[arg-type]
+        st.image(enlarged(grid), caption=caption, width=width, output_format="PNG")  # type: ignore[arg-type]
 
 
 def enlarged(grid: Grid) -> bytes:

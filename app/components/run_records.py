@@ -16,6 +16,7 @@ from gan.config import RunConfig, fields_by_group, unit
 from worker.context import Context
 
 LOG_LINES = 200
+NEWEST_LINES = 18  # fit on the screen, so that the end of the log needs no scrolling
 _LOG_BYTES = 64 * 1024
 _CONTROL = re.compile(r"\x1b\[[0-9;?]*[ -/]*[@-~]|[\x00-\x08\x0b-\x1f\x7f]")  # colours of terminals, and what no page can show
 
@@ -38,9 +39,11 @@ def draw_log(context: Context, run: Run) -> None:
     if not content:
         st.caption("The log is empty: it begins when a worker on this machine takes the run.")
         return
-    with st.container(height=520, border=False, autoscroll=True):
-        st.code(content, language=None, wrap_lines=True)
-    st.caption(f"The last {LOG_LINES} lines.")
+    lines = content.split("\n")
+    st.code("\n".join(lines[-NEWEST_LINES:]), language=None, wrap_lines=True)
+    if len(lines) > NEWEST_LINES:
+        with st.expander(f"The last {len(lines)} lines"):
+            st.code(content, language=None, wrap_lines=True)
 
 
 def draw_events(context: Context, run: Run) -> None:

@@ -48,6 +48,8 @@ def activity(run: Run, *, ahead: int, workers: int, now: datetime) -> str:
         if workers:
             return f"Waiting for a free worker: {place}."
         return f"Waiting: {place}, but no worker is alive. Start one with `ganboard up` or `ganboard worker`."
+    if run.status == "failed":
+        return "Ended by an error."
     if run.status not in ACTIVE:
         return text.STATUS[run.status].meaning
     if run.lease_until is not None and run.lease_until < now:

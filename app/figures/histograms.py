@@ -9,11 +9,9 @@ import numpy.typing as npt
 import plotly.graph_objects as go
 
 from app.figures.template import NETS, figure, finite
-from app.theme.palette import SEQUENTIAL
 
 COLUMNS = 300  # epochs are summed beyond that: a screen shows no more
 _NAMES = {net: name for net, name, _ in NETS}
-_SCALE = [[i / (len(SEQUENTIAL) - 3), colour] for i, colour in enumerate(SEQUENTIAL[2:])]
 _MEAN = "#e0543a"  # stands out from every blue of the scale
 
 
@@ -39,7 +37,7 @@ def density(
         x=at,
         y=centres,
         z=share.T,
-        colorscale=_SCALE,
+        autocolorscale=True,  # the viewer's template has one for light and one for dark
         zmin=0,
         hovertemplate="Epoch %{x}<br>loss about %{y:.3f}<br>%{z:.1f} % of the steps<extra></extra>",
         colorbar={"title": {"text": "% of steps", "side": "right"}, "thickness": 12, "outlinewidth": 0},

@@ -9,7 +9,7 @@ import numpy.typing as npt
 import pandas as pd
 import plotly.graph_objects as go
 
-from app.theme.palette import CATEGORICAL, DISCRIMINATOR, GENERATOR
+from app.theme.palette import CATEGORICAL, DISCRIMINATOR, GENERATOR, SEQUENTIAL
 
 HEIGHT = 400  # pixels
 NETS = (("g", "Generator", GENERATOR), ("d", "Discriminator", DISCRIMINATOR))
@@ -17,7 +17,7 @@ MISSING = "#d64545"  # marks losses that are not finite
 _FONT = "'Source Sans', 'Source Sans Pro', sans-serif"
 
 
-def _template(*, text: str, muted: str, grid: str, ground: str) -> go.layout.Template:
+def _template(*, text: str, muted: str, grid: str, ground: str, density: tuple[str, ...]) -> go.layout.Template:
     axis = {
         "gridcolor": grid,
         "linecolor": grid,
@@ -34,6 +34,7 @@ def _template(*, text: str, muted: str, grid: str, ground: str) -> go.layout.Tem
         layout={
             "font": {"family": _FONT, "size": 13, "color": text},
             "colorway": list(CATEGORICAL),
+            "colorscale": {"sequential": [[i / (len(density) - 1), colour] for i, colour in enumerate(density)]},
             "paper_bgcolor": "rgba(0,0,0,0)",
             "plot_bgcolor": "rgba(0,0,0,0)",
             "margin": {"l": 56, "r": 16, "t": 36, "b": 44},
@@ -50,8 +51,8 @@ def _template(*, text: str, muted: str, grid: str, ground: str) -> go.layout.Tem
 
 
 TEMPLATES = {
-    "light": _template(text="#1b2430", muted="#566273", grid="#e6eaef", ground="#ffffff"),
-    "dark": _template(text="#e4e9ef", muted="#9aa7b5", grid="#26303b", ground="#19212b"),
+    "light": _template(text="#1b2430", muted="#566273", grid="#e6eaef", ground="#ffffff", density=SEQUENTIAL[2:]),
+    "dark": _template(text="#e4e9ef", muted="#9aa7b5", grid="#26303b", ground="#19212b", density=SEQUENTIAL[-2::-1]),
 }
 
 

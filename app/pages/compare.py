@@ -83,7 +83,7 @@ def choose(engine: Engine, runs: list[Run]) -> Run | None:
     )
     if len(runs) < 2:
         return None
-    if st.session_state.get("base") not in chosen:
+    if st.session_state.get("base", chosen[0]) not in chosen:
         st.session_state["base"] = chosen[0]
     base = right.selectbox(
         "Baseline",

@@ -95,9 +95,9 @@ def _worker(seen: queries.WorkerState, names: dict[str, str]) -> dict[str, Any]:
 def _data_sets(context: Context) -> None:
     st.subheader("Data sets", anchor=False)
     for name, reason in catalog.available(context.settings.data).items():
-        with st.container(horizontal=True, gap="small"):
-            st.badge("Absent" if reason else "Here", color="gray" if reason else "green", width="content")
-            st.markdown(text.sentence(reason or name))
+        st.markdown(f"{text.escape(name)} {':gray-badge[Absent]' if reason else ':green-badge[Here]'}")
+        if reason:
+            st.caption(text.sentence(reason))
 
 
 def _places(context: Context) -> None:

@@ -4,12 +4,8 @@ from __future__ import annotations
 
 import os
 import signal
-import socket
-import subprocess
-import sys
 from collections.abc import Iterator
 from contextlib import suppress
-from pathlib import Path
 
 import psutil
 import pytest
@@ -17,6 +13,7 @@ import pytest
 from db import queries
 from gan.presets import load
 from tests.polling import wait_until
+from tests.up import ganboard_up
 from worker.context import Context
 from worker.submit import submit
 
@@ -25,16 +22,8 @@ SETTINGS = {"limit": 512, "batch_size": 32, "epochs": 9, "grid_size": 2}
 
 @pytest.fixture
 def supervisor(context: Context) -> Iterator[psutil.Process]:
-    """A real `ganboard up` with one worker."""
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        port = probe.getsockname()[1]
-    log = (context.settings.state / "up.log").open("w")
-    command = [str(Path(sys.executable).with_name("ganboard")), "up", "--port", str(port), "--no-starter"]
-    with log, subprocess.Popen(command, stdout=log, stderr=subprocess.STDOUT) as up:
-        yield psutil.Process(up.pid)
-        up.send_signal(signal.SIGINT)
-        assert up.wait(60) == 0
+    with ganboard_up(context.settings.state, "--no-starter") as up:
+        yield up.process
 
 
 def descendant(supervisor: psutil.Process, command: str) -> psutil.Process | None:

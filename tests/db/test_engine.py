@@ -60,37 +60,33 @@ def test_a_pool_free_engine_keeps_no_connection(engine: Engine, url: str) -> Non
     assert "NullPool" in type(bare.pool).__name__
 
 
-def _train(url: str, until: float) -> tuple[int, float]:
-    """A trainer's life until `until`: (how many writes, the longest in seconds)."""
+def _train(url: str, until: float) -> int:
+    """A trainer's life until `until`, for one epoch at least; returns how many it was."""
     engine = make_engine(url)
-    own, writes, longest, epoch = training(engine), 0, 0.0, 0
-    while time.monotonic() < until:
+    own, epoch = training(engine), 0
+    while epoch == 0 or time.monotonic() < until:
         epoch += 1
         for first in range(STEPS):
-            before = time.monotonic()
             steps(engine, own, epoch, first, [0.5])
             commands.renew(engine, **own)
-            longest, writes = max(longest, time.monotonic() - before), writes + 2
         finish_epoch(engine, own, epoch)
-    losses = series.step_losses(engine, own["run_id"], points=10**9)
-    assert len(losses) == epoch * STEPS
+    assert len(series.step_losses(engine, own["run_id"], points=10**9)) == epoch * STEPS
     assert len(queries.epochs(engine, own["run_id"])) == epoch
     engine.dispose()
-    return writes, longest
+    return epoch
 
 
-def _watch(url: str, until: float) -> tuple[int, float]:
+def _watch(url: str, until: float) -> int:
     engine = make_engine(url)
-    reads, longest = 0, 0.0
-    while time.monotonic() < until:
-        before = time.monotonic()
+    reads = 0
+    while reads == 0 or time.monotonic() < until:
         for run in queries.list_runs(engine):
             assert len(series.epochs_frame(engine, [run.id])) >= run.epoch
         queries.runs_version(engine)
         commands.expire_leases(engine)
-        longest, reads = max(longest, time.monotonic() - before), reads + 1
+        reads += 1
     engine.dispose()
-    return reads, longest
+    return reads
 
 
 @only_sqlite
@@ -100,16 +96,15 @@ def test_three_writers_and_two_readers_get_along(engine: Engine, url: str) -> No
         until = time.monotonic() + 2
         writers = [pool.apply_async(_train, (url, until)) for _ in range(3)]
         readers = [pool.apply_async(_watch, (url, until)) for _ in range(2)]
-        done = [worker.get(timeout=60) for worker in (*writers, *readers)]  # raises what a process raised, "database is locked" above all
-    assert all(count > 5 and longest < 5 for count, longest in done), done
-    assert {run.status for run in queries.list_runs(engine)} == {"running"}
+        trained = [writer.get(timeout=60) for writer in writers]  # raises what its process raised: "database is locked" above all
+        assert all(reader.get(timeout=60) for reader in readers)
+    assert sorted(run.epoch for run in queries.list_runs(engine, statuses=("running",))) == sorted(trained)
 
 
 @pytest.mark.parametrize(
     "url",
     [
         "postgresql+psycopg://someone:geheim@127.0.0.1:1/ganboard",
-        "postgresql+psycopg://someone@127.0.0.1:1/ganboard?password=geheim",
         "sqlite:////proc/no/such/folder/ganboard.db",
     ],
 )

@@ -128,3 +128,30 @@ def test_names_are_never_markup(page: Page, server: str, make_run: Callable[...,
     page.goto(f"{server}/run?run={runs[0].id}")
     expect(page.get_by_role("heading", name="<script>alert(1)</script>")).to_be_visible()
     assert complaints == []
+
+
+def test_every_tab_in_both_looks(
+    page: Page, server: str, make_run: Callable[..., Run], complaints: list[str], shot: Callable[[str], None]
+) -> None:
+    run = make_run("all tabs", epochs=12, status="running")
+    other = make_run("another", epochs=6, seconds_per_epoch=1.0, seed=5, xla=True)
+    page.goto(f"{server}/run?run={run.id}")
+    for scheme in ("light", "dark"):
+        page.emulate_media(color_scheme=scheme)
+        for view, charts in (
+            ("Images", 0),
+            ("Timings", 2),
+            ("Histograms", 2),
+            ("Descent path", 2),
+            ("Log", 0),
+            ("Config", 0),
+            ("Losses", 2),
+        ):
+            page.get_by_role("tab", name=view, exact=True).click()
+            expect(page.locator(PLOT)).to_have_count(charts)
+            assert f"view={view.replace(' ', '+')}" in page.url.replace("%20", "+") or view == "Losses"
+            shot(f"run_{view}_{scheme}")
+        expect(page.get_by_test_id("stException")).to_have_count(0)
+    page.goto(f"{server}/compare?runs={run.id},{other.id}&part=Timings")
+    expect(page.locator(PLOT)).to_have_count(2)
+    assert complaints == []

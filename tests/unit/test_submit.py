@@ -101,5 +101,6 @@ def test_stop_resume_delete(context: Context, make_run: Callable[..., Run]) -> N
 
 def test_default_names_say_what_is_special() -> None:
     assert default_name(parse({}), "") == "mnist"
-    assert default_name(load("starter"), "starter") == "starter, mixed_bfloat16"
+    assert default_name(load("starter"), "starter") == "starter"
+    assert default_name(load("starter", {"xla": True}), "starter") == "starter, xla"
     assert default_name(parse({"batch_size": 128, "xla": True, "replicas": 2}), "") == "mnist, batch 128, xla, 2 replicas"
