@@ -5,7 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from redis import Redis
+from redis.backoff import ExponentialBackoff
 from redis.exceptions import RedisError
+from redis.retry import Retry
 from sqlalchemy import Engine
 
 from db.engine import make_engine
@@ -31,7 +33,9 @@ def connect(settings: Settings) -> Redis:
     """A connection to the queue that answers. Raises QueueUnreachable."""
     url = settings.redis_url or socket_url(settings)
     try:
-        connection = Redis.from_url(url, password=settings.redis_password or None)
+        # few and quick tries: a page must not hang on a silent host, and whoever has to outlive an outage asks again
+        patience = {"socket_connect_timeout": 3, "retry": Retry(ExponentialBackoff(cap=0.5, base=0.05), 2)}
+        connection = Redis.from_url(url, password=settings.redis_password or None, **patience)
         connection.ping()
     except (RedisError, ValueError, OSError):
         remedy = "check GANBOARD_REDIS_URL" if settings.redis_url else "`ganboard up` starts it"

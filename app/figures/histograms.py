@@ -39,6 +39,7 @@ def density(
         z=share.T,
         autocolorscale=True,  # the viewer's template has one for light and one for dark
         zmin=0,
+        zmax=float(np.nanmax(share, initial=1.0)),
         hovertemplate="Epoch %{x}<br>loss about %{y:.3f}<br>%{z:.1f} % of the steps<extra></extra>",
         colorbar={"title": {"text": "% of steps", "side": "right"}, "thickness": 12, "outlinewidth": 0},
         hoverongaps=False,

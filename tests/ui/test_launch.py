@@ -11,11 +11,13 @@ from streamlit.testing.v1 import AppTest
 from db import queries
 from db.models import Run
 from gan.config import RunConfig
+from gan.presets import load
 from tests.factories import HARDWARE, HOSTILE_NAMES, make_worker
 from tests.ui.pages import button, checked, open_page, words
 from worker.context import Context
 
 MakeRun = Callable[..., Run]
+EPOCHS = load("starter").epochs
 
 
 def set_number(at: AppTest, name: str, value: float | None) -> AppTest:
@@ -59,8 +61,8 @@ def test_the_image_folder_is_asked_for_when_it_is_needed() -> None:
 
 def test_launching_stores_the_run_and_opens_it(context: Context) -> None:
     run = launch(context, open_page("launch"))
-    assert (run.status, run.preset, run.name) == ("queued", "starter", "starter, mixed_bfloat16")
-    assert RunConfig.model_validate(run.config).epochs == 20
+    assert (run.status, run.preset, run.name) == ("queued", "starter", "starter")
+    assert RunConfig.model_validate(run.config).epochs == EPOCHS
 
 
 def test_name_and_settings_are_kept(context: Context) -> None:
@@ -85,7 +87,7 @@ def test_a_second_click_launches_nothing_more(context: Context) -> None:
 @pytest.mark.usefixtures("context")
 def test_presets_fill_the_form(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     at = open_page("launch")
-    assert (at.number_input(key="set_epochs").value, at.selectbox(key="set_dataset").value) == (20, "digits")
+    assert (at.number_input(key="set_epochs").value, at.selectbox(key="set_dataset").value) == (EPOCHS, "digits")
     at.get_by_key("launch_preset").set_value("paper")
     at = checked(at.run())
     assert (at.number_input(key="set_epochs").value, at.selectbox(key="set_dataset").value) == (30, "mnist")
@@ -98,7 +100,7 @@ def test_the_plan_follows_the_settings() -> None:
     at = set_number(open_page("launch"), "batch_size", 100)
     assert metrics(at) == {
         "Steps per epoch": "17",
-        "Steps in all": "340",
+        "Steps in all": str(17 * EPOCHS),
         "Replicas": "1",
         "Batch per replica": "100",
         "Dropped per epoch": "97",
@@ -108,17 +110,17 @@ def test_the_plan_follows_the_settings() -> None:
 
 
 def test_the_time_is_measured_on_a_run_like_this(make_run: MakeRun) -> None:
-    make_run("before", batch_size=64, limit=None, precision="mixed_bfloat16", steps_per_epoch=10, seconds_per_epoch=6.4)  # 0.01 s an image
-    assert metrics(open_page("launch"))["Training time"] == "5 min 58 s"  # 20 epochs of 28 steps of 64
+    make_run("before", batch_size=32, limit=None, precision="mixed_bfloat16", steps_per_epoch=10, seconds_per_epoch=3.2)  # 0.01 s an image
+    assert metrics(open_page("launch"))["Training time"] == "8 min 58 s"  # 30 epochs of 56 steps of 32
 
 
 @pytest.mark.usefixtures("context")
 @pytest.mark.parametrize(
     ("name", "value", "sentence"),
     [
-        ("replicas", 3, "batch_size=64 does not divide among replicas=3: use a multiple of 3, such as 63 or 66."),
+        ("replicas", 3, "batch_size=32 does not divide among replicas=3: use a multiple of 3, such as 30 or 33."),
         ("g_learning_rate", 0.0, "g_learning_rate=0.0 is not allowed: it must be more than 0.0 (default 0.0001)."),
-        ("limit", 10, "batch_size=64 is larger than limit=10: lower batch_size or raise limit."),
+        ("limit", 10, "batch_size=32 is larger than limit=10: lower batch_size or raise limit."),
         ("batch_size", 60_000, "batch_size=60000 is larger than the data set (1797 images of digits): use 1797 or less."),
     ],
 )
@@ -180,7 +182,7 @@ def test_differences_are_counted_and_listed(make_run: MakeRun) -> None:
 def test_a_clone_of_an_unknown_run_says_so() -> None:
     at = open_page("launch", clone="nosuchrun1")
     assert "There is no run nosuchrun1" in words(at)
-    assert at.number_input(key="set_epochs").value == 20
+    assert at.number_input(key="set_epochs").value == EPOCHS
     assert not open_page("launch", clone="../../etc").error
 
 
