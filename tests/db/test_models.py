@@ -110,6 +110,7 @@ def test_any_float32_keeps_its_bits_even_those_of_a_nan(engine: Engine, raw: np.
 
 @quick
 @given(text=st.text(st.characters(), max_size=60))
+@example(text="a\0b\udcff\ud83dc")
 def test_any_text_can_be_stored(engine: Engine, text: str) -> None:
     """Of the messages of other programs, too: only NUL and lone surrogates, which no database takes, are replaced."""
     run_id = submitted(engine, name=text)
@@ -118,7 +119,7 @@ def test_any_text_can_be_stored(engine: Engine, text: str) -> None:
     storable = [c != "\0" and not "\ud800" <= c <= "\udfff" for c in text]
     assert len(found) == len(text)
     assert [c for c, kept in zip(found, storable, strict=True) if kept] == [c for c, kept in zip(text, storable, strict=True) if kept]
-    assert not {"\0"} & set(found)
+    assert "\0" not in found
 
 
 @quick
