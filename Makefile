@@ -47,7 +47,7 @@ lock: install-dev ## resolve requirements/*.lock anew (ARGS=--upgrade takes the 
 	$(LOCK) -c requirements/dev.lock --group build -o requirements/build.lock
 
 docker: ## everything in containers, with PostgreSQL and Redis (PORT=8501)
-	PORT=$(PORT) docker compose up --build --detach --wait
+	PORT=$(PORT) docker compose up --detach --wait
 
 clean: ## remove .venv and all caches; runs and data in .ganboard stay
 	rm -rf .venv build dist *.egg-info .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache test-results

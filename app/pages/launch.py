@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from typing import Any
 
 import streamlit as st
@@ -17,10 +16,9 @@ from worker.context import Context
 from worker.errors import BadName
 
 SOURCE = "launch_source"  # ("preset", name) or ("run", id): what the form was filled from
-LAUNCHED = "launch_last"  # the run that the last click made, so that a double click makes no second one
+LAUNCHED = "launch_last"  # the run that the click before made: a double click draws the page with the button pressed twice in a row
 PRESET = "launch_preset"
 NAME = "launch_name"
-DOUBLE_CLICK_SECONDS = 2.0
 
 
 def render() -> None:
@@ -111,13 +109,14 @@ def _launch(context: Context, found: launch_plan.Outlook, parent: dict[str, Any]
         checked, found = None, launch_plan.Outlook(found.config, found.plan, str(error))
         errors.tell(str(error))
     ready = found.config is not None and found.problem is None
-    if st.button("Launch", type="primary", icon=":material/rocket_launch:", width="stretch", disabled=not ready) and found.config:
-        launched, at = st.session_state.get(LAUNCHED, (None, 0.0))
-        if launched is None or time.monotonic() - at > DOUBLE_CLICK_SECONDS:
+    clicked = st.button("Launch", type="primary", icon=":material/rocket_launch:", width="stretch", disabled=not ready)
+    if not clicked:
+        st.session_state.pop(LAUNCHED, None)
+    elif found.config is not None:
+        if LAUNCHED not in st.session_state:
             run = submit.submit(context, found.config, name=checked, preset=preset, parent_id=parent["id"] if parent else None)
-            launched = run.id
-            st.session_state[LAUNCHED] = (launched, time.monotonic())
-        state.open_run(launched)
+            st.session_state[LAUNCHED] = run.id
+        state.open_run(st.session_state[LAUNCHED])
 
 
 render()

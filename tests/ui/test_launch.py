@@ -75,13 +75,21 @@ def test_name_and_settings_are_kept(context: Context) -> None:
     assert (run.config["batch_size"], run.config["xla"], run.config["g_learning_rate"]) == (128, True, 3e-4)
 
 
-def test_a_second_click_launches_nothing_more(context: Context) -> None:
+def test_a_double_click_launches_one_run(context: Context, make_run: MakeRun) -> None:
+    first = make_run("made by the first click", status="queued")
+    at = open_page("launch")
+    at.session_state["launch_last"] = first.id
+    at = checked(button(at, "Launch").click().run())
+    assert at.query_params["run"] == first.id
+    assert queries.count_runs(context.engine) == 1
+
+
+def test_a_visit_between_two_clicks_means_two_runs(context: Context) -> None:
     at = open_page("launch")
     launch(context, at)
     at.switch_page("pages/launch.py")
-    at = checked(at.run())
-    checked(button(at, "Launch").click().run())
-    assert queries.count_runs(context.engine) == 1
+    launch(context, checked(at.run()))
+    assert queries.count_runs(context.engine) == 2
 
 
 @pytest.mark.usefixtures("context")
