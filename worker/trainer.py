@@ -56,8 +56,7 @@ def train_attempt(context: Context, run_id: str, attempt: int, *, interrupt: Ver
         traceback.print_exc()
         status, error = "failed", _in_words(defect)
     lease.release()
-    commands.finish(context.engine, run_id=run_id, attempt=attempt, status=status, error=error)
-    return status
+    return commands.finish(context.engine, run_id=run_id, attempt=attempt, status=status, error=error)
 
 
 def train_in_process(context: Context, run_id: str, *, on_event: Sink | None = None) -> str:
