@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 import streamlit as st
+from streamlit.delta_generator import DeltaGenerator
 
 from app import errors, state, text
 from db import queries
@@ -70,10 +71,11 @@ def _each(runs: list[Run], done: str, action: Callable[[Run], object]) -> None:
     st.rerun()
 
 
-def tell_outcome() -> None:
-    """Say what the last action did; call it once at the top of a page."""
+def tell_outcome(place: DeltaGenerator) -> None:
+    """Say in `place` what the last action did; call it once, at the end of a page."""
     message, refused = st.session_state.pop(OUTCOME, ("", []))
     if message:
         st.toast(message, icon=":material/check:")
-    for sentence in refused:
-        errors.tell(sentence)
+    with place:
+        for sentence in refused:
+            errors.tell(sentence)

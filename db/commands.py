@@ -136,7 +136,8 @@ def finish(engine: Engine, *, run_id: str, attempt: int, status: str, error: str
     """
     words = {"finished": "Finished.", "stopped": "Stopped.", "suspended": "Suspended: the worker is shutting down.", "failed": error or ""}
     with writing(engine) as session:
-        fence(session, run_id, attempt, error=error, lease_until=None, worker=None, phase=None, queued_at=now())
+        waits = {"queued_at": now()} if status == "suspended" else {}
+        fence(session, run_id, attempt, error=error, lease_until=None, worker=None, phase=None, **waits)
         run = locked(session, run_id)
         run.status = "stopped" if status == "suspended" and run.stop_requested_at is not None else status
         if run.status in ENDED:

@@ -13,7 +13,6 @@ from worker.context import Context
 
 def show(context: Context, run: Run) -> None:
     """The row of buttons; what the run's state does not permit is greyed out and says why."""
-    run_actions.tell_outcome()
     with st.container(horizontal=True, horizontal_alignment="right", vertical_alignment="center", gap="small"):
         if run.status in ENDED:
             resumable = run.status != "finished"

@@ -9,7 +9,7 @@ from typing import Any
 import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
 
-from app import errors, state, text
+from app import errors, run_actions, state, text
 from app.components import run_buttons, run_charts, run_records, run_status
 from db import queries
 from db.models import ENDED, Run
@@ -51,7 +51,7 @@ def page() -> None:
         st.title(text.escape(text.shorten(run.name, 80)), anchor=False)
     with actions:
         run_buttons.show(context, run)
-    head = st.container()
+    outcome, head = st.container(), st.container()
     tabs = dict(zip(VIEWS, st.tabs(list(VIEWS), key="view", on_change="rerun", bind="query-params"), strict=True))
     name = next((name for name, tab in tabs.items() if tab.open), next(iter(VIEWS)))
     with tabs[name]:
@@ -59,6 +59,7 @@ def page() -> None:
         body = st.container()
     live = run.status not in ENDED
     st.fragment(tick, run_every=TICK_SECONDS if live else None)(run.id, name, options, head, body, live)
+    run_actions.tell_outcome(outcome)
 
 
 def tick(run_id: str, name: str, options: Any, head: DeltaGenerator, body: DeltaGenerator, live: bool) -> None:

@@ -22,9 +22,10 @@ def render() -> None:
         st.title("Runs", anchor=False)
         if st.button("Launch a run", type="primary", icon=":material/rocket_launch:"):
             state.open_launch()
-    run_actions.tell_outcome()
+    outcome = st.container()
     if not queries.count_runs(context.engine):
         _nothing_yet()
+        run_actions.tell_outcome(outcome)
         st.fragment(_wait_for_first, run_every=3.0)(context)
         return
     active = bool(queries.count_runs(context.engine, statuses=ACTIVE))
@@ -32,6 +33,7 @@ def render() -> None:
     search, statuses = _filters()
     run_actions.bar(context, st.session_state.get(SELECTED, []))
     st.fragment(_table, run_every=2.0 if active else 5.0)(context, search, statuses, active)
+    run_actions.tell_outcome(outcome)  # last: a part above that draws the page anew would swallow the words
 
 
 def _filters() -> tuple[str, tuple[str, ...]]:

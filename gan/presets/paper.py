@@ -2,7 +2,7 @@
 
     ganboard run --preset paper --follow
 
-Expected on two CPU cores: about 2.5 minutes an epoch, 75 minutes in all; on a recent GPU a few minutes.
+Expected on two CPU cores: about 80 seconds an epoch, 40 minutes in all.
 Expected result: strokes from epoch 3, clear digits from about epoch 15.
 """
 

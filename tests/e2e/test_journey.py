@@ -10,6 +10,7 @@ import pytest
 from playwright.sync_api import Page, expect
 
 from db import queries
+from tests.e2e.table import tick
 from tests.polling import wait_until
 from tests.up import Up, ganboard_up
 from worker.context import Context
@@ -113,12 +114,10 @@ def test_launch_watch_stop_resume_clone_compare(
 
     # Select both in the table, and compare.
     page.get_by_role("link", name="Runs").first.click()
-    table = page.get_by_test_id("stDataFrame").first
-    expect(table).to_be_visible()
-    box = table.bounding_box()
-    assert box is not None
-    for row in (0, 1):
-        page.mouse.click(box["x"] + 15, box["y"] + 35 * (row + 1) + 17)
+    expect(page.get_by_text("2 runs", exact=True)).to_be_visible(timeout=20_000)
+    for row, words in enumerate(("1 run selected", "2 runs selected")):
+        tick(page.get_by_test_id("stDataFrame"), row)
+        expect(page.get_by_text(words)).to_be_visible(timeout=20_000)
     shot("runs")
     page.get_by_role("button", name="Compare").click()
     expect(page.get_by_role("heading", name="Compare runs")).to_be_visible()

@@ -5,23 +5,18 @@ from __future__ import annotations
 from collections.abc import Callable
 from functools import partial
 
-from playwright.sync_api import Locator, Page, expect
+from playwright.sync_api import Page, expect
 
 from app.text import WORD_JOINER
 from db import commands, queries
 from db.models import Run
+from tests.e2e.table import tick
 from tests.factories import HOSTILE_NAMES
 from worker.context import Context
 
 MakeRun = Callable[..., Run]
-HEADER, ROW = 34, 36  # pixels of the table's header and rows
 PATIENCE = 20_000  # milliseconds
 LIVE_SYNTAX = "[role=tab] :is(img, code, strong, em, del, a, .katex, [data-testid=stIconMaterial])"
-
-
-def tick(table: Locator, row: int) -> None:
-    """Click the checkbox of a row, counted from 0; the table is drawn on a canvas."""
-    table.click(position={"x": 17, "y": HEADER + ROW * row + ROW / 2})
 
 
 def finish_epoch(context: Context, run: Run, epoch: int) -> None:
