@@ -40,7 +40,7 @@ def _live(context: Context) -> None:
         errors.tell(finding.sentence, finding.level)
     usage = shutil.disk_usage(context.settings.state)
     rows = queries.statistics(context.engine)
-    with st.grid(6, gap="small"):
+    with st.grid(3, gap="small"):
         st.metric("Workers alive", f"{sum(one.alive for one in workers)} of {len(workers)}", border=True)
         st.metric("Training", text.integer(findings.busy(context)), border=True)
         st.metric(
