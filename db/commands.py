@@ -25,8 +25,7 @@ WORKER_FORGOTTEN_SECONDS = 3600.0
 
 def create_run(engine: Engine, *, name: str, config: dict[str, Any], preset: str = "", parent_id: str | None = None) -> Run:
     """A new run, queued. The caller rings the queue afterwards."""
-    run = Run(name=name, config=config, preset=preset, parent_id=parent_id)
-    run.queued_at = now()  # type: ignore[assignment]
+    run = Run(name=name, config=config, preset=preset, parent_id=parent_id, queued_at=now())  # type: ignore[arg-type]
     with writing(engine) as session:
         session.add(run)
         session.flush()
@@ -336,8 +335,8 @@ def beat(engine: Engine, *, name: str, host: str, pid: int, run_id: str | None, 
     """A worker's sign of life; `devices` is kept from the last beat that had it."""
     with writing(engine) as session:
         worker = session.get(Worker, name, with_for_update=True) or Worker(name=name, host=host, pid=pid)
-        worker.host, worker.pid, worker.run_id, worker.beat_at = host, pid, run_id, now()  # type: ignore[assignment]
-        worker.devices = devices or worker.devices
+        worker.host, worker.pid, worker.run_id, worker.devices = host, pid, run_id, devices or worker.devices
+        worker.beat_at = now()  # type: ignore[assignment]
         session.add(worker)
         session.execute(delete(Worker).where(col(Worker.beat_at) < now(-WORKER_FORGOTTEN_SECONDS)))
 

@@ -45,6 +45,8 @@ class TrainWorker(Worker):
     No thread runs beside it (not even RQ's command listener), so that forking stays safe.
     """
 
+    max_connection_wait_time = 4.0  # RQ's pause between tries grows to this while Redis is away; the beats must not get old
+
     def __init__(self, context: Context, name: str) -> None:
         redis = context.redis()
         super().__init__(
