@@ -29,8 +29,8 @@ class Up:
 
 
 @contextmanager
-def ganboard_up(home: Path, *options: str) -> Iterator[Up]:
-    """Start it, wait until it greets, and at the end have it end everything as Ctrl-C does."""
+def ganboard_up(home: Path, *options: str, code: int = 0) -> Iterator[Up]:
+    """Start it, wait until it greets, and at the end have it end everything as Ctrl-C does, with exit code `code`."""
     port = free_port()
     home.mkdir(parents=True, exist_ok=True)
     log = home / "up.log"
@@ -45,9 +45,9 @@ def ganboard_up(home: Path, *options: str) -> Iterator[Up]:
             children += up.process.children(recursive=True)
         finally:
             process.send_signal(signal.SIGINT)
-            code = process.wait(90)
-    assert code == 0, log.read_text()
-    assert not psutil.wait_procs(children, timeout=5)[1], "ganboard up left processes behind"
+            ended = process.wait(90)
+    assert ended == code, log.read_text()
+    assert not psutil.wait_procs(children, timeout=20)[1], "ganboard up left processes behind"
 
 
 def free_port() -> int:

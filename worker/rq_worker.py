@@ -16,8 +16,10 @@ from pathlib import Path
 from types import FrameType
 from typing import IO, Any
 
+import psutil
 from redis.exceptions import RedisError
 from rq import Queue, Worker
+from rq.exceptions import StopRequested
 from rq.job import Job
 from rq.serializers import JSONSerializer
 from sqlalchemy.exc import SQLAlchemyError
@@ -113,7 +115,9 @@ class TrainWorker(Worker):
                 super().monitor_work_horse(job, queue)
                 return
             except RedisError as error:
-                log.warning("Redis is away (%s); the training goes on.", type(error).__name__)
+                if self._stop_requested and not psutil.pid_exists(self.horse_pid):
+                    raise StopRequested from None  # nothing is left to wait for, and Redis may never come back
+                log.warning("Redis is away (%s).", type(error).__name__)
                 self.tend()
                 time.sleep(1)
 
@@ -132,6 +136,10 @@ class TrainWorker(Worker):
             with contextlib.suppress(ProcessLookupError):
                 os.kill(self.horse_pid, signal.SIGTERM)
         super().request_stop(signum, frame)  # type: ignore[no-untyped-call]
+
+    def teardown(self) -> None:
+        with contextlib.suppress(RedisError):  # RQ says farewell to Redis, which may have gone before us
+            super().teardown()  # type: ignore[no-untyped-call]
 
     def subscribe(self) -> None:
         """No remote commands: whoever can write to Redis must not be able to stop workers, and no thread must exist when we fork."""

@@ -91,3 +91,21 @@ def test_kill_anything_at_any_moment(context: Context, supervisor: psutil.Proces
     assert "The worker was killed" in texts
     assert "differ" not in texts
     assert queries.get_run(context.engine, run.id).attempt == 4  # type: ignore[union-attr]  # redis's death did not disturb the training
+
+
+@pytest.mark.slow
+def test_nothing_outlives_a_killed_supervisor(context: Context) -> None:
+    home = context.settings.state
+    with ganboard_up(home, "--no-starter", code=-signal.SIGKILL) as up:
+        run = submit(context, load("tiny", {**SETTINGS, "epochs": 100}))
+        wait_until(lambda: progress(context, run.id) > 2, seconds=60, what="the first steps")
+        below = up.process.children(recursive=True)
+        assert len(below) >= 5, "redis, web, worker, work-horse, trainer"
+        up.process.kill()
+    assert not psutil.wait_procs(below, timeout=20)[1]
+    stored = queries.get_run(context.engine, run.id)
+    assert stored is not None
+    assert stored.status == "suspended"
+    assert queries.workers(context.engine) == []
+    with ganboard_up(home, "--no-starter"):
+        wait_until(lambda: progress(context, run.id) > stored.step, seconds=60, what="the run going on by itself")
