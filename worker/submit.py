@@ -22,6 +22,8 @@ CLONED = " (clone)"
 # what would reorder or hide text: bidirectional controls and zero-width characters, but the joiner that emoji need
 _HIDDEN = {chr(c) for c in (*range(0x202A, 0x202F), *range(0x2066, 0x206A), 0x200B, 0x200C, 0x200E, 0x200F, 0x061C, 0x2060, 0xFEFF)}
 
+_ANY_MACHINE: dict[str, Any] = {"gpus": [{}] * 1024, "tpus": []}  # stands for a worker that has not said yet what it has
+
 
 def check_name(text: str) -> str:
     """The name in Unicode NFC without surrounding blanks. Raises BadName."""
@@ -39,16 +41,16 @@ def check_name(text: str) -> str:
 def check(context: Context, config: RunConfig, *, here: bool = False) -> None:
     """Refuse a run that cannot work: data that is absent or too small, or what no live worker's machine has.
 
-    Raises ConfigError or DatasetError. Without a live worker, or for a run that is trained `here`, only the data is checked; the
-    trainer checks again.
+    Raises ConfigError or DatasetError. Without a live worker only what no machine has is refused, and for a run that is trained `here`
+    only the data is checked; the trainer checks again.
     """
     catalog.check(config, context.settings.data)
     plan(config, catalog.count(config, context.settings.data))
     if here:
         return
     devices = [state.worker.devices for state in queries.workers(context.engine) if state.alive and state.worker.devices]
-    lacks = [capabilities.check(config, device) for device in devices]
-    if lacks and all(lacks):
+    lacks = [capabilities.check(config, device) for device in devices or [_ANY_MACHINE]]
+    if all(lacks):
         raise ConfigError(str(lacks[0]))
 
 

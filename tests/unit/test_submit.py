@@ -63,6 +63,12 @@ def test_what_cannot_work_leaves_no_row(context: Context, changes: dict[str, obj
     assert queries.count_runs(context.engine) == 0
 
 
+def test_what_no_machine_can_do_is_refused_without_a_worker(context: Context) -> None:
+    with pytest.raises(ConfigError, match="loop=fit is not available"):
+        submit(context, load("tiny", {"loop": "fit"}))
+    assert submit(context, load("tiny", {"precision": "mixed_float16"})).status == "queued"  # a GPU worker may come
+
+
 def test_what_every_live_worker_lacks_is_refused(context: Context) -> None:
     make_worker(context, devices={**HARDWARE, "gpus": [], "tpus": []})
     with pytest.raises(ConfigError, match="mixed_float16 needs a GPU"):
