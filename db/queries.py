@@ -13,7 +13,7 @@ from sqlmodel.sql.sqltypes import UTCDateTime
 from db import clock
 from db.engine import reading
 from db.errors import UnknownRun
-from db.models import ACTIVE, ENDED, WAITING, Checkpoint, Epoch, Event, Grid, Run, StepLosses, SystemSample, Worker
+from db.models import ACTIVE, WAITING, Checkpoint, Epoch, Event, Grid, Run, StepLosses, Worker
 
 WORKER_ALIVE_SECONDS = 15.0
 MAX_SEARCH = 200  # characters: more than any name or id has, fewer than SQLite's limit for patterns
@@ -140,13 +140,6 @@ def grid(engine: Engine, run_id: str, epoch: int) -> Grid | None:
         return session.get(Grid, (run_id, epoch))
 
 
-def samples(engine: Engine, run_id: str, *, limit: int = 1000) -> list[SystemSample]:
-    """The newest system samples, in order of time."""
-    newest = select(SystemSample).where(SystemSample.run_id == run_id).order_by(col(SystemSample.at).desc()).limit(limit)
-    with reading(engine) as session:
-        return list(session.exec(newest))[::-1]
-
-
 def workers(engine: Engine) -> list[WorkerState]:
     """The workers that were alive within the hour before the newest sign of life, by name."""
     with reading(engine) as session:
@@ -190,10 +183,6 @@ def seconds_per_image(engine: Engine, config: dict[str, Any], *, host: str | Non
         if images and all(stored.get(key) == config.get(key) for key in same) and host in (None, (hardware or {}).get("host")):
             return float(seconds / images)
     return None
-
-
-def has_ended(run: Run) -> bool:
-    return run.status in ENDED
 
 
 def _matching(statement: Any, search: str, statuses: tuple[str, ...]) -> Any:

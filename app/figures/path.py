@@ -50,6 +50,9 @@ def descent(frame: pd.DataFrame, *, net: str, dimensions: int = 3) -> go.Figure:
     return build(name, colour, epochs, x, y, loss)
 
 
+_ENDS = ((slice(0, 1), "circle-open", "First epoch"), (slice(-1, None), "diamond", "Newest epoch"))
+
+
 def _in_space(
     name: str,
     colour: str,
@@ -84,7 +87,7 @@ def _in_space(
         marker={"size": 2.5, "color": colour},
         hovertemplate=hover,
     )
-    for where, symbol, label in ((slice(0, 1), "circle-open", "First epoch"), (slice(-1, None), "diamond", "Newest epoch")):
+    for where, symbol, label in _ENDS:
         plot.add_scatter3d(
             uid=label,
             x=x[where],
@@ -132,7 +135,7 @@ def _in_plane(
         },
         hovertemplate=hover,
     )
-    for where, symbol, label in ((slice(0, 1), "circle-open", "First epoch"), (slice(-1, None), "diamond", "Newest epoch")):
+    for where, symbol, label in _ENDS:
         plot.add_scatter(
             uid=label,
             x=x[where],

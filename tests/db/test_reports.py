@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from sqlalchemy import Engine
 
-from db import commands, queries
+from db import commands, queries, series
 from db.models import Checkpoint
 from tests.db.runs import STEPS, checkpoint, claimed, contents, finish_epoch, sample, start, steps, stored, texts, training
 
@@ -173,5 +173,4 @@ def test_samples_come_in_order_of_time(engine: Engine) -> None:
     taken = [sample(own) for _ in range(5)]
     for one in reversed(taken):
         commands.add_sample(engine, one.model_copy())
-    assert [one.at for one in queries.samples(engine, own["run_id"])] == [one.at for one in taken]
-    assert [one.at for one in queries.samples(engine, own["run_id"], limit=2)] == [one.at for one in taken[-2:]]
+    assert list(series.samples_frame(engine, own["run_id"])["at"]) == [one.at for one in taken]
