@@ -13,7 +13,7 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_valida
 from pydantic.fields import FieldInfo
 from pydantic_core import ErrorDetails, PydanticCustomError
 
-GROUPS = ("Data", "Model", "Training", "Optimizer", "Acceleration", "Output")
+GROUPS = ("Data", "Model", "Training", "Optimizer", "Schedule", "Acceleration", "Quality", "Safety", "Output")
 
 
 class ConfigError(ValueError):
@@ -38,24 +38,51 @@ class RunConfig(BaseModel):
     model: Literal["dcgan"] = setting("dcgan", "Model", "The networks: DCGAN of the study's Table 1")
     latent_dim: int = setting(100, "Model", "Length of the noise vector z (the study: 100)", unit="values", ge=1, le=4096)
     table1_literal: bool = setting(False, "Model", "Read Table 1 to the letter: an extra 7x7 transposed convolution in G")
+    generator_batch_norm: bool = setting(True, "Model", "Batch norm in G (Table 1); off makes every image independent of its batch")
     discriminator_batch_norm: bool = setting(False, "Model", "Batch norm in D: the study's text has it, its Table 1 does not")
 
     batch_size: int = setting(64, "Training", "Global batch over all replicas; the study sweeps 32 to 512", unit="images", ge=1, le=65_536)
+    accumulate: int = setting(1, "Training", "Add up the gradients of so many equal parts of the batch before each update: large batches in little memory", unit="parts", ge=1, le=1024)
     epochs: int = setting(30, "Training", "Passes over the data (the study: 30)", unit="epochs", ge=1, le=100_000)
     d_steps: int = setting(1, "Training", "Discriminator updates per generator update (k of the study's Eq. 4)", ge=1, le=16)
-    loss: Literal["non_saturating", "saturating"] = setting("non_saturating", "Training", "Generator loss: -log D(G(z)), or Eq. 5's log(1 - D(G(z)))")
+    loss: Literal["non_saturating", "saturating", "hinge", "wgan_gp"] = setting("non_saturating", "Training", "What G minimises: -log D(G(z)), Eq. 5's log(1 - D(G(z))), the hinge, or the Wasserstein critic with gradient penalty")
+    gradient_penalty: float = setting(10.0, "Training", "Weight of the penalty of loss=wgan_gp (Gulrajani et al. 2017: 10)", ge=0, le=1000)
+    r1: float = setting(0.0, "Training", "Weight gamma of the R1 penalty on D's gradient at real images (Mescheder et al. 2018: 10; 0 is off)", ge=0, le=1000)
+    label_smoothing: float = setting(0.0, "Training", "D's target for real images is 1 minus this (Salimans et al. 2016: 0.1; 0 is off)", ge=0, lt=0.5)
+    ema: float = setting(0.0, "Training", "Decay of a moving average of G's weights; grids and quality come from it (0 is off, 0.999 is usual)", ge=0, lt=1)
     seed: int = setting(0, "Training", "Same seed, same run: weights, order, noise and dropout all follow from it", ge=0, le=2**31 - 1)
 
-    optimizer: Literal["adam", "sgd"] = setting("adam", "Optimizer", "Update rule of both networks (Table 1: Adam)")
-    g_learning_rate: float = setting(1e-4, "Optimizer", "Learning rate of G (Table 1: 1e-4)", gt=0, le=10)
+    optimizer: Literal["adam", "sgd", "rmsprop"] = setting("adam", "Optimizer", "Update rule of both networks (Table 1: Adam)")
+    g_learning_rate: float = setting(1e-4, "Optimizer", "Learning rate of G (Table 1: 1e-4); unequal rates are TTUR (Heusel et al. 2017)", gt=0, le=10)
     d_learning_rate: float = setting(1e-4, "Optimizer", "Learning rate of D (Table 1: 1e-4)", gt=0, le=10)
     beta_1: float = setting(0.9, "Optimizer", "Adam's first-moment decay, or SGD's momentum; 0.5 steadies GANs", ge=0, lt=1)
+    beta_2: float = setting(0.999, "Optimizer", "Adam's second-moment decay", ge=0, lt=1)
+    rho: float = setting(0.9, "Optimizer", "RMSprop's decay of the mean square", ge=0, lt=1)
+    epsilon: float = setting(1e-7, "Optimizer", "What Adam and RMSprop add to the root of the mean square", gt=0, le=1)
+    clip_norm: float = setting(0.0, "Optimizer", "Scale each network's whole gradient, summed over all replicas, down to this norm (0 is off)", ge=0, le=1e6)
+
+    schedule: Literal["constant", "cosine_restart", "cyclic"] = setting("constant", "Schedule", "How the learning rates move over the epochs: not at all, down a cosine with restarts (SGDR), or up and down (Fig. 9)")
+    schedule_for: Literal["both", "generator", "discriminator"] = setting("both", "Schedule", "Whose rate moves; the other stays")
+    schedule_period: float = setting(17.0, "Schedule", "Epochs from restart to restart, or from minimum to minimum (Fig. 9: 17)", unit="epochs", gt=0, le=100_000)
+    schedule_minimum: float = setting(7.0, "Schedule", "Epoch of the first minimum of schedule=cyclic (Fig. 9: 7)", unit="epochs", ge=0, le=100_000)
+    schedule_depth: float = setting(0.9, "Schedule", "How far a rate falls below its value, as a share of it", ge=0, le=1)
+    warmup_epochs: float = setting(0.0, "Schedule", "Rates rise from zero over so many first epochs (Goyal et al. 2017)", unit="epochs", ge=0, le=100_000)
+    lr_scaling: Literal["none", "linear", "sqrt"] = setting("none", "Schedule", "Multiply the rates by batch_size / lr_base_batch, or by its root, so that large batches move as far")
+    lr_base_batch: int = setting(64, "Schedule", "The batch for which the learning rates were chosen", unit="images", ge=1, le=65_536)
 
     precision: Literal["float32", "mixed_bfloat16", "mixed_float16"] = setting("float32", "Acceleration", "Number format of the products; weights, logits and losses stay float32")
     xla: bool = setting(False, "Acceleration", "Compile the gradient function with XLA: pays on GPU and TPU, often not on CPU")
-    strategy: Literal["auto", "default", "mirrored", "multi_worker", "tpu"] = setting("auto", "Acceleration", "How replicas are spread; auto: mirrored when replicas > 1")
-    replicas: int = setting(1, "Acceleration", "Copies of the networks, each taking an equal share of the batch", unit="replicas", ge=1, le=1024)
-    loop: Literal["custom", "fit"] = setting("custom", "Acceleration", "Hand-written training loop, or Keras fit")
+    strategy: Literal["auto", "default", "mirrored", "multi_worker", "tpu"] = setting("auto", "Acceleration", "How replicas are spread: over devices of one process, over processes, or over TPU cores; auto: mirrored when replicas > 1")
+    replicas: int = setting(1, "Acceleration", "Copies of the networks, each taking an equal share of the batch; with multi_worker one process each", unit="replicas", ge=1, le=1024)
+    loop: Literal["custom", "fit"] = setting("custom", "Acceleration", "Hand-written training loop, or Keras fit with its own train_step")
+    convolution: Literal["auto", "direct", "spectral"] = setting("auto", "Acceleration", "How G's largest convolution is computed: directly, or by Fourier transforms with a tenth of the products; auto: spectral on CPU")
+    recompute: bool = setting(False, "Acceleration", "Forget activations and compute them again for the gradient: less memory, more time, equal gradients")
+
+    quality_every: int = setting(0, "Quality", "Judge generated images every so many epochs, and after the last (0 is never); needs labelled data", unit="epochs", ge=0, le=10_000)
+    quality_images: int = setting(2000, "Quality", "How many generated and how many real images are compared", unit="images", ge=200, le=50_000)
+
+    on_non_finite: Literal["stop", "roll_back"] = setting("stop", "Safety", "When a loss, gradient or weight is not finite: end the run, or once go back to the last checkpoint and on with half the rates")
+    stall_seconds: int = setting(600, "Safety", "Say so, with every thread's stack in the log, when no step ends for so long (0 is never)", unit="seconds", ge=0, le=86_400)
 
     grid_every: int = setting(1, "Output", "Draw the fixed-latent image grid every so many epochs (first and last always)", unit="epochs", ge=1, le=10_000)
     grid_size: int = setting(8, "Output", "Images per side of the grid", unit="images", ge=1, le=16)
@@ -71,12 +98,31 @@ class RunConfig(BaseModel):
             raise problem(f"images_path={self.images_path!r} is only used with dataset=images: set that, or leave images_path empty.")
         if self.strategy == "default" and self.replicas != 1:
             raise problem(f"replicas={self.replicas} needs strategy=mirrored or auto: strategy=default runs on one device.")
-        if self.batch_size % self.replicas:
-            lower = self.batch_size // self.replicas * self.replicas
+        if self.strategy == "multi_worker" and self.replicas < 2:
+            raise problem("replicas=1 is too few for strategy=multi_worker: set replicas to the number of processes, 2 or more.")
+        parts, names = self.replicas * self.accumulate, f"replicas={self.replicas}"
+        if self.accumulate > 1:
+            names += f" times accumulate={self.accumulate}"
+        if self.batch_size % parts:
+            lower = self.batch_size // parts * parts
             raise problem(
-                f"batch_size={self.batch_size} does not divide among replicas={self.replicas}: "
-                f"use a multiple of {self.replicas}, such as {lower or self.replicas} or {lower + self.replicas}."
+                f"batch_size={self.batch_size} does not divide among {names}: "
+                f"use a multiple of {parts}, such as {lower or parts} or {lower + parts}."
             )
+        if self.schedule != "constant":
+            for name in ("schedule_period", *(["schedule_minimum"] if self.schedule == "cyclic" else [])):
+                if getattr(self, name) > self.epochs:
+                    raise problem(f"{name}={getattr(self, name):g} is beyond the run's end: lower it to epochs={self.epochs} or less.")
+        if self.warmup_epochs > self.epochs:
+            raise problem(f"warmup_epochs={self.warmup_epochs:g} is beyond the run's end: lower it to epochs={self.epochs} or less.")
+        if self.label_smoothing and self.loss not in ("non_saturating", "saturating"):
+            raise problem(
+                f"label_smoothing={self.label_smoothing:g} has no meaning for loss={self.loss}, which has no labels: set it to 0."
+            )
+        if self.loss == "wgan_gp" and self.discriminator_batch_norm:
+            raise problem("loss=wgan_gp penalises the gradient of each image alone: set discriminator_batch_norm to false.")
+        if self.quality_every and self.dataset == "images":
+            raise problem("quality_every needs labelled images and dataset=images has none: set quality_every to 0.")
         if self.limit is not None and self.limit < self.batch_size:
             raise problem(f"batch_size={self.batch_size} is larger than limit={self.limit}: lower batch_size or raise limit.")
         return self
@@ -89,6 +135,11 @@ class RunConfig(BaseModel):
     @property
     def per_replica_batch(self) -> int:
         return self.batch_size // self.replicas
+
+    @property
+    def micro_batch(self) -> int:
+        """Images that one replica passes through the networks at a time."""
+        return self.per_replica_batch // self.accumulate
 
 
 @dataclass(frozen=True)

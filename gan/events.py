@@ -2,16 +2,21 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from typing import Any, Literal, Protocol
 
 import numpy as np
 import numpy.typing as npt
 
 Losses = npt.NDArray[np.float32]
-PhaseName = Literal["importing", "loading", "compiling", "training", "saving"]
+PhaseName = Literal["importing", "loading", "compiling", "training", "judging", "saving"]
 Outcome = Literal["finished", "stopped", "suspended"]
 Verdict = Literal["go", "stop", "suspend"]
+
+
+class TrainingFailed(Exception):
+    """A run that cannot go on; the message is one sentence with the remedy."""
 
 
 @dataclass(frozen=True)
@@ -41,6 +46,7 @@ class Steps:
     first: int
     g_losses: Losses  # [n] float32
     d_losses: Losses  # [n] float32
+    series: Mapping[str, Losses] = field(default_factory=dict)  # further values per step, [n] float32 each: see SERIES
 
 
 @dataclass(frozen=True)
@@ -55,6 +61,25 @@ class EpochDone:
     images: int  # real images seen
     g_path: tuple[float, float]  # seeded random projection of G's weights minus their initial value
     d_path: tuple[float, float]
+    measures: Mapping[str, float] = field(default_factory=dict)  # see MEASURES; what was not measured is absent
+
+
+@dataclass(frozen=True)
+class Quality:
+    """How good generated images were after an epoch, in the features of a small classifier trained on the same data set (`gan.quality`)."""
+
+    epoch: int
+    seconds: float  # what this judgement took
+    training_seconds: float  # training time up to here: the x axis of an honest learning curve
+    measures: Mapping[str, float]  # see QUALITY
+    histogram: tuple[float, ...]  # share of each class among the generated images, as the classifier sees them
+
+
+@dataclass(frozen=True)
+class Facts:
+    """Things that hold for the whole run, JSON-ready; later values replace earlier ones of the same name. See FACTS."""
+
+    values: Mapping[str, Any]
 
 
 @dataclass(frozen=True)
@@ -85,7 +110,57 @@ class Note:
     text: str
 
 
-Event = Phase | Started | Steps | EpochDone | Grid | Saved | Note
+Event = Phase | Started | Steps | EpochDone | Quality | Facts | Grid | Saved | Note
+
+# Names and what they mean, with units: pages and documents take their labels from here.
+SERIES = {
+    "g_rate": "Learning rate of G, as scheduled",
+    "d_rate": "Learning rate of D, as scheduled",
+    "g_effective": "Effective rate of G: RMS of the update / RMS of the gradient",
+    "d_effective": "Effective rate of D: RMS of the update / RMS of the gradient",
+}
+MEASURES = {
+    "input_seconds": "Waiting for images",
+    "compute_seconds": "Forward, backward and update",
+    "reduce_seconds": "All-reduce of the gradients",
+    "host_seconds": "Python, reports, grids and checkpoints between the calls",
+    "step_p50": "Median seconds per step",
+    "step_p95": "95th percentile of the seconds per step",
+    "step_max": "Longest step, in seconds",
+    "gflops": "GFLOP/s achieved in convolutions and products",
+    "peak_share": "Share of this machine's measured peak",
+    "reduce_bytes": "Bytes each replica sends per step in the all-reduce",
+    "peak_memory_bytes": "Highest memory of the trainer so far (GPU memory where there is a GPU)",
+    "d_real": "Mean of D's opinion of real images (1: all real)",
+    "d_fake": "Mean of D's opinion of generated images (1: all real)",
+    "overflows": "Values of the 16-bit gradients that were infinite or not a number",
+    "underflows": "Values of the 16-bit gradients that are exactly zero",
+    "skipped_steps": "Updates left out because a scaled gradient overflowed (mixed_float16)",
+    "loss_scale": "Loss scale at the end of the epoch (mixed_float16)",
+}
+QUALITY = {
+    "fid": "Frechet distance in the classifier's features (not Inception FID; lower is better)",
+    "kid": "Kernel distance in the classifier's features (lower is better)",
+    "precision": "Share of generated images inside the real ones' neighbourhoods",
+    "recall": "Share of real images inside the generated ones' neighbourhoods",
+    "density": "How densely generated images lie in the real ones' neighbourhoods (1: as dense as real ones)",
+    "coverage": "Share of real neighbourhoods that hold a generated image",
+    "class_distance": "Total variation distance between generated and real class shares (0: equal, 1: disjoint)",
+    "diversity": "Mean distance of generated pairs / mean distance of real pairs (1: as diverse)",
+}
+FACTS = {
+    "kernels_before": "Operations of the gradient function before XLA",
+    "kernels_after": "Kernels after XLA's fusion",
+    "off_accelerator": "Operations of the training step that are not placed on the accelerator",
+    "step_gflop": "GFLOP of convolutions and products in one step",
+    "peak_gflops": "Measured peak of this machine in this precision, GFLOP/s",
+    "estimated_memory_bytes": "Memory estimated before the start",
+    "measured_memory_bytes": "Memory measured in the first steps",
+    "largest_batch": "Largest global batch that fits, by the estimate",
+    "reduce_bytes": "Bytes each replica sends per step in the all-reduce",
+    "classifier_accuracy": "Test accuracy of the classifier that judges quality",
+    "form": "How the step is computed on this device",
+}
 
 
 class Sink(Protocol):

@@ -21,6 +21,8 @@ class Purpose(IntEnum):
     NOISE = 3
     GRID = 4
     PROJECTION = 5
+    QUALITY = 6
+    PENALTY = 7
     DROPOUT = 16  # 16 to 31: one stream for every mask of a step
 
 

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field
+from types import MappingProxyType
 
 import numpy as np
 
@@ -23,6 +25,7 @@ class Progress:
     d_losses: Losses = field(default_factory=_no_losses)
     seconds: float = 0.0
     compile_seconds: float = 0.0
+    rate_factor: float = 1.0  # on both learning rates; halved by a roll-back
 
     def add(self, g_losses: Losses, d_losses: Losses, seconds: float, compile_seconds: float) -> None:
         """Count steps that were just taken, with their losses [n] and times."""
@@ -32,10 +35,12 @@ class Progress:
         self.seconds += seconds
         self.compile_seconds += compile_seconds
 
-    def finish_epoch(self, images: int, g_path: tuple[float, float], d_path: tuple[float, float]) -> EpochDone:
+    def finish_epoch(
+        self, images: int, g_path: tuple[float, float], d_path: tuple[float, float], measures: Mapping[str, float] = MappingProxyType({})
+    ) -> EpochDone:
         """Close the started epoch and sum it up; losses are averaged in float64."""
         self.epoch += 1
         g_loss, d_loss = (float(np.mean(losses, dtype=np.float64)) for losses in (self.g_losses, self.d_losses))
-        done = EpochDone(self.epoch, g_loss, d_loss, self.seconds, self.compile_seconds, images, g_path, d_path)
+        done = EpochDone(self.epoch, g_loss, d_loss, self.seconds, self.compile_seconds, images, g_path, d_path, measures)
         self.g_losses, self.d_losses, self.seconds, self.compile_seconds = _no_losses(), _no_losses(), 0.0, 0.0
         return done

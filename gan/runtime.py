@@ -14,12 +14,17 @@ def prepare(config: RunConfig) -> None:
     """
     os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "2")
     os.environ.setdefault("KERAS_BACKEND", "tensorflow")
+    if config.xla:
+        # Read when the first graph is compiled. On a CPU, XLA's convolutions run at 0.6 of oneDNN's speed, so it gets only what it can fuse
+        # around them; a function compiled as a whole, as on accelerators, is not affected.
+        os.environ.setdefault("TF_XLA_FLAGS", "--tf_xla_auto_jit=2 --tf_xla_cpu_global_jit --tf_xla_ops_to_cluster=FUSIBLE")
     import tensorflow as tf
 
-    tf.config.experimental.enable_op_determinism()
     # Fusing forward operations finds nothing in a training step that needs their inputs again, and fails loudly inside a loop
     tf.config.optimizer.set_experimental_options({"remapping": False})
     gpus = tf.config.list_physical_devices("GPU")
+    if gpus:  # operations on a CPU are deterministic, and there the step reads the clock, which this switch forbids
+        tf.config.experimental.enable_op_determinism()
     for gpu in gpus:
         tf.config.experimental.set_memory_growth(gpu, True)
     if config.replicas > max(1, len(gpus)):
@@ -27,3 +32,15 @@ def prepare(config: RunConfig) -> None:
         wanted = [tf.config.LogicalDeviceConfiguration()] * config.replicas
         if len(tf.config.get_logical_device_configuration(cpu) or ()) != config.replicas:
             tf.config.set_logical_device_configuration(cpu, wanted)
+
+
+def accelerated() -> bool:
+    """Whether TensorFlow sees a GPU or TPU."""
+    import tensorflow as tf
+
+    return bool(tf.config.list_physical_devices("GPU") or tf.config.list_physical_devices("TPU") or tf.config.list_logical_devices("TPU"))
+
+
+def compiled(config: RunConfig) -> bool:
+    """Whether XLA compiles the gradient function as a whole; on a CPU it fuses element-wise operations only (see `prepare`)."""
+    return config.xla and accelerated()

@@ -1,7 +1,6 @@
 """The training step: both nets updated at once from the same forward pass, as often as one call asks for.
 
-The gradients are a pure function of weights, images, noise and masks (Keras `stateless_call`): it can be compiled by XLA although it runs
-in every replica, where variables may not be assigned, and extra discriminator steps leave no trace in the generator's moving statistics.
+In each replica: draw, take the gradients of its share of the batch (`gan.gradients`), sum them over all replicas in one piece, update.
 """
 
 from __future__ import annotations
@@ -14,24 +13,40 @@ import keras
 import numpy as np
 import tensorflow as tf
 
-from gan import losses, streams
+from gan import collectives, optimizers, runtime, streams
 from gan.config import RunConfig
 from gan.events import Losses
+from gan.gradients import FIGURES, Draws, Shares, State, shares
 from gan.keys import Purpose
 from gan.models import dcgan
+from gan.optimizers import put
 
 _MAX_D_STEPS = 16  # draws of one step; the limit of RunConfig.d_steps
 _REAL, _FAKE = 0, len(dcgan.MASKS)  # numbers of the first mask of either call of the discriminator
+# What a step reports, in this order; the last ones tell about the reduced gradients and the update, which are equal in every replica
+COLUMNS = (*FIGURES, "g_gradient", "g_update", "d_gradient", "d_update", "overflows", "underflows", "bad_tensor", "skipped", "loss_scale")
+TIMES = ("input", "compute", "reduce", "step")  # seconds of one replica
 
 
 @dataclass(frozen=True)
 class Networks:
-    """Both nets and their optimizers."""
+    """Both nets, their optimizers, and with `ema` the moving average of the generator."""
 
     generator: keras.Model
     discriminator: keras.Model
     g_optimizer: keras.Optimizer
     d_optimizer: keras.Optimizer
+    average: keras.Model | None
+
+    @property
+    def shown(self) -> keras.Model:
+        """The generator whose images are shown and judged."""
+        return self.average or self.generator
+
+    @property
+    def tensors(self) -> list[str]:
+        """Names of all trained tensors, D's first, as `bad_tensor` counts them."""
+        return [f"{net.name}/{v.path}" for net in (self.discriminator, self.generator) for v in net.trainable_variables]
 
     def arrays(self) -> dict[str, np.ndarray[Any, Any]]:
         """Everything that a checkpoint must hold, by name."""
@@ -43,26 +58,32 @@ class Networks:
             variable.assign(arrays[name])
 
     def _variables(self) -> Iterator[tuple[str, keras.Variable]]:
-        return ((f"{part}/{v.path}", v) for part in self.__dataclass_fields__ for v in getattr(self, part).variables)
+        parts = ((part, getattr(self, part)) for part in self.__dataclass_fields__)
+        return ((f"{part}/{v.path}", v) for part, owner in parts if owner is not None for v in owner.variables)
 
 
 def networks(config: RunConfig) -> Networks:
     """Fresh nets and optimizers, a pure function of the configuration; call it inside the strategy's scope."""
     g, d = dcgan.generator(config), dcgan.discriminator(config)
-    g_optimizer, d_optimizer = (_optimizer(config, rate) for rate in (config.g_learning_rate, config.d_learning_rate))
+    g_optimizer, d_optimizer = (optimizers.make(config, rate) for rate in (config.g_learning_rate, config.d_learning_rate))
     g_optimizer.build(g.trainable_variables)
     d_optimizer.build(d.trainable_variables)
-    return Networks(g, d, g_optimizer, d_optimizer)
+    return Networks(g, d, g_optimizer, d_optimizer, dcgan.generator(config) if config.ema else None)
 
 
-def _optimizer(config: RunConfig, rate: float) -> keras.Optimizer:
-    optimizer: keras.Optimizer
-    if config.optimizer == "adam":
-        optimizer = keras.optimizers.Adam(rate, beta_1=config.beta_1, name="adam")
-    else:
-        optimizer = keras.optimizers.SGD(rate, momentum=config.beta_1, name="sgd")
-    # bfloat16 has float32's range of exponents and needs no loss scaling; float16 does
-    return keras.optimizers.LossScaleOptimizer(optimizer, name="scale") if config.precision == "mixed_float16" else optimizer
+@dataclass(frozen=True)
+class Taken:
+    """What consecutive steps reported: `figures` [n, len(COLUMNS)] float32, `seconds` [n, replicas, len(TIMES)] float32."""
+
+    figures: Losses
+    seconds: Losses
+
+    def __len__(self) -> int:
+        return len(self.figures)
+
+    def __getitem__(self, name: str) -> Losses:
+        """One of COLUMNS, [n]."""
+        return self.figures[:, COLUMNS.index(name)]
 
 
 class Stepper:
@@ -70,96 +91,203 @@ class Stepper:
 
     def __init__(self, config: RunConfig, strategy: tf.distribute.Strategy, nets: Networks, images: np.ndarray[Any, Any]) -> None:
         self.config, self.strategy, self.nets = config, strategy, nets
+        self.replicas = strategy.num_replicas_in_sync
         # The whole data set stays in host memory as bytes and a step gathers its rows (50 kB at batch 64): nothing is left for a tf.data
         # pipeline to prefetch, order and position need no state, and every strategy reads it alike.
         with tf.device("/CPU:0"):
             self._images = tf.constant(images)
-        self._gradients = tf.function(self._gradients_eager, jit_compile=True) if config.xla else self._gradients_eager
+        self._gradients = {train_g: self._shares(train_g) for train_g in (True, False)}
+        if runtime.compiled(config):
+            self._gradients = {train_g: tf.function(function, jit_compile=True) for train_g, function in self._gradients.items()}
+        with strategy.scope():
+            weights = [*nets.discriminator.trainable_variables, *nets.generator.trainable_variables]
+            self._sums = [keras.Variable(tf.zeros(v.shape), trainable=False) for v in weights] if config.accumulate > 1 else []
+            self._figures = keras.Variable(tf.zeros(len(FIGURES)), trainable=False)
 
-    def run(self, order: np.ndarray[Any, Any], first: int, global_step: int, count: int) -> tuple[Losses, Losses]:
+    def run(self, order: np.ndarray[Any, Any], first: int, global_step: int, count: int, rates: Losses | None = None) -> Taken:
         """Take `count` steps on consecutive batches of `order`, from batch `first`; `global_step` numbers the first of them.
 
-        Returns the losses of G and D over the global batch, [count] float32 each. `count` = 0 only traces and optimises the graph.
+        `rates` [count, 2] are the learning rates of G and D, by default those of the configuration. `count` = 0 only traces and optimises
+        the graph.
         """
-        g, d = self._run(*(tf.constant(v) for v in (order, first, np.int64(global_step), count)))
-        return g.numpy(), d.numpy()
+        if rates is None:
+            rates = np.full([count, 2], [self.config.g_learning_rate, self.config.d_learning_rate], np.float32)
+        return self.taken(self._run(*(tf.constant(v) for v in (order, first, np.int64(global_step), count, rates))).numpy())
 
-    @tf.function  # type: ignore[untyped-decorator]
-    def _run(self, order: tf.Tensor, first: tf.Tensor, global_step: tf.Tensor, count: tf.Tensor) -> tuple[tf.Tensor, tf.Tensor]:
+    def taken(self, reports: Losses) -> Taken:
+        """Reports [n, width], summed over all replicas, by what they are about."""
+        return Taken(reports[:, : len(COLUMNS)], reports[:, len(COLUMNS) :].reshape(-1, self.replicas, len(TIMES)))
+
+    @tf.function(reduce_retracing=True)  # type: ignore[untyped-decorator]
+    def _run(self, order: tf.Tensor, first: tf.Tensor, global_step: tf.Tensor, count: tf.Tensor, rates: tf.Tensor) -> tf.Tensor:
         # count is a tensor and the loop a tf.while, so that changing it does not trace again
-        g_losses, d_losses = (tf.TensorArray(tf.float32, count, element_shape=[]) for _ in "gd")
-        size = self.config.batch_size
+        reports = tf.TensorArray(tf.float32, count, element_shape=[self.width])
+        rates = tf.reshape(rates, [count, 2])
         for i in tf.range(count):
-            start = (first + i) * size
-            share = self.strategy.run(self._replica_step, (order[start : start + size], global_step + tf.cast(i, tf.int64)))
-            g_losses = g_losses.write(i, self.strategy.reduce("SUM", share[0], axis=None))
-            d_losses = d_losses.write(i, self.strategy.reduce("SUM", share[1], axis=None))
-        return g_losses.stack(), d_losses.stack()
+            start = (first + i) * self.config.batch_size
+            batch, step = order[start : start + self.config.batch_size], global_step + tf.cast(i, tf.int64)
+            reports = reports.write(i, self._step(batch, step, rates[i]))
+        return collectives.sum_over_workers(self.strategy, reports.stack())
 
-    def _replica_step(self, batch: tf.Tensor, step: tf.Tensor) -> tuple[tf.Tensor, tf.Tensor]:
-        """One update of this replica; `batch` are the example indices [batch_size] of the global batch."""
+    def _step(self, batch: tf.Tensor, step: tf.Tensor, rates: tf.Tensor) -> tf.Tensor:
+        for k in range(self.config.d_steps - 1, -1, -1):  # the last one updates both nets; those before see the same images, fresh noise
+            if self.config.accumulate > 1:
+                for part in tf.range(self.config.accumulate - 1):
+                    self.strategy.run(_as_is(self.add), (batch, step, k, part))
+            report = self.strategy.run(_as_is(self.update), (batch, step, k, rates))
+        return tf.add_n(self.strategy.experimental_local_results(report))
+
+    @property
+    def width(self) -> int:
+        """Numbers in the report of one step."""
+        return len(COLUMNS) + self.replicas * len(TIMES)
+
+    def replica_step(self, batch: tf.Tensor, step: tf.Tensor, rates: tf.Tensor) -> tf.Tensor:
+        """One whole training step in a replica, without loops in the graph: what `fit` runs."""
+        for k in reversed(range(self.config.d_steps)):
+            for part in range(self.config.accumulate - 1):
+                self.add(batch, step, k, tf.constant(part))
+            report = self.update(batch, step, k, rates)
+        return report
+
+    def add(self, batch: tf.Tensor, step: tf.Tensor, k: int, part: tf.Tensor) -> None:
+        """Add a micro-batch's gradients to this replica's sums; `batch` are the example indices [batch_size] of the global batch."""
+        found, _ = self._micro_batch(batch, step, k, part)
+        for total, gradient in zip(self._sums, self._padded(found), strict=True):
+            put(total, total.value + gradient)
+        put(self._figures, self._figures.value + found.figures)
+
+    def update(self, batch: tf.Tensor, step: tf.Tensor, k: int, rates: tf.Tensor) -> tf.Tensor:
+        """The last micro-batch of this replica and the update; returns its share of the step's report [width]."""
         config, nets = self.config, self.nets
-        rows = config.per_replica_batch
         replica = tf.distribute.get_replica_context().replica_id_in_sync_group
-        row = tf.cast(replica, tf.int32) * rows
-        with tf.device("/CPU:0"):
-            images = tf.ensure_shape(tf.gather(self._images, batch[row : row + rows]), [rows, *dcgan.SHAPE])
-        for k in reversed(range(config.d_steps)):  # the last one updates both nets; the ones before see the same images, fresh noise
-            draw = step * _MAX_D_STEPS + k
-            noise = streams.normal(config.seed, Purpose.NOISE, draw, row, rows, config.latent_dim)
-            real_masks, fake_masks = (self._masks(call, draw, row) for call in (_REAL, _FAKE))
-            state = [[v.value for v in variables] for net in (nets.generator, nets.discriminator) for variables in _split(net)]
-            scales = [o.scale_loss(tf.ones([])) for o in (nets.g_optimizer, nets.d_optimizer)]
-            g_loss, d_loss, g_grads, d_grads, g_state, d_state = self._gradients(images, noise, real_masks, fake_masks, state, scales)
-            self._apply(nets.discriminator, nets.d_optimizer, d_grads, d_state)
-            if k == 0:
-                self._apply(nets.generator, nets.g_optimizer, g_grads, g_state)
-        return g_loss, d_loss
+        found, (began, loaded) = self._micro_batch(batch, step, k, tf.constant(config.accumulate - 1))
+        gradients, figures = self._padded(found), found.figures
+        if config.accumulate > 1:
+            gradients = [total.value + gradient for total, gradient in zip(self._sums, gradients, strict=True)]
+            figures += self._figures.value
+            with tf.control_dependencies([*gradients, figures]):
+                for variable in (*self._sums, self._figures):
+                    put(variable, tf.zeros(variable.shape))
+        computed = _now(gradients)
+        trained = gradients if k == 0 else gradients[: len(nets.discriminator.trainable_variables)]
+        reduced = collectives.sum_over_replicas(trained)
+        summed = _now(reduced)
+        told = self._apply(reduced, rates)
+        ended = _now(told)
+        seconds = tf.cast(tf.stack([loaded - began, computed - loaded, summed - computed, ended - began]), tf.float32)
+        own_row = tf.one_hot(replica, self.replicas)[:, None] * seconds
+        common = told * tf.cast(replica == 0, tf.float32)  # equal in every replica: said once
+        return tf.concat([figures, common, tf.reshape(own_row, [-1])], 0)
 
-    def _gradients_eager(
-        self,
-        images: tf.Tensor,
-        noise: tf.Tensor,
-        real_masks: Sequence[tf.Tensor],
-        fake_masks: Sequence[tf.Tensor],
-        state: Sequence[Sequence[tf.Tensor]],
-        scales: Sequence[tf.Tensor],
-    ) -> tuple[Any, ...]:
-        """This replica's share of both losses, their gradients, and both nets' new moving statistics."""
-        nets, size = self.nets, self.config.batch_size
-        g_weights, g_state, d_weights, d_state = state
-        real = tf.cast(images, tf.float32) / 127.5 - 1
-        with tf.GradientTape() as g_tape, tf.GradientTape() as d_tape:
-            g_tape.watch(g_weights)
-            d_tape.watch(d_weights)
-            fake, g_state = nets.generator.stateless_call(g_weights, g_state, noise, training=True)
-            real_logits, d_state = nets.discriminator.stateless_call(d_weights, d_state, [real, *real_masks], training=True)
-            fake_logits, d_state = nets.discriminator.stateless_call(d_weights, d_state, [fake, *fake_masks], training=True)
-            g_loss = losses.global_mean(losses.generator(self.config, fake_logits), size)
-            d_loss = losses.global_mean(losses.discriminator(real_logits, fake_logits), size)
-            g_target, d_target = g_loss * scales[0], d_loss * scales[1]
-        g_grads, d_grads = g_tape.gradient(g_target, g_weights), d_tape.gradient(d_target, d_weights)
-        return g_loss, d_loss, g_grads, d_grads, g_state, d_state
+    def _micro_batch(self, batch: tf.Tensor, step: tf.Tensor, k: int, part: tf.Tensor) -> tuple[Shares, tuple[tf.Tensor, tf.Tensor]]:
+        """Gradients of micro-batch number `part`, and the moments in which loading its images began and ended."""
+        config, nets = self.config, self.nets
+        rows = config.micro_batch
+        replica = tf.distribute.get_replica_context().replica_id_in_sync_group
+        row = tf.cast(replica, tf.int32) * config.per_replica_batch + part * rows
+        began = _now([v.value for v in self._sums[:1]])
+        with tf.device("/CPU:0"), tf.control_dependencies([began]):
+            images = tf.ensure_shape(tf.gather(self._images, batch[row : row + rows]), [rows, *dcgan.SHAPE])
+        loaded = _now([images])
+        draw = step * _MAX_D_STEPS + k
+        noise = streams.normal(config.seed, Purpose.NOISE, draw, row, rows, config.latent_dim)
+        mix = streams.uniform(config.seed, Purpose.PENALTY, draw, row, rows, 1)[:, :, None, None]
+        masks = [self._masks(call, draw, row) for call in (_REAL, _FAKE)]
+        state = State(*([v.value for v in vs] for net in (nets.generator, nets.discriminator) for vs in _split(net)))
+        scales = [optimizers.loss_scale(o) for o in (nets.g_optimizer, nets.d_optimizer)]
+        found = self._gradients[k == 0](state, Draws(images, noise, *masks, mix), scales)
+        for net, statistics in zip((nets.generator, nets.discriminator), found.statistics, strict=True):
+            if net is nets.discriminator or k == 0:
+                self._keep(net, statistics)
+        return found, (began, loaded)
+
+    def _shares(self, train_g: bool) -> Any:
+        nets = self.nets
+        return lambda state, draws, scales: shares(self.config, nets.generator, nets.discriminator, state, draws, scales, train_g)
+
+    def _padded(self, found: Shares) -> list[tf.Tensor]:
+        """Gradients of D, then of G; zeros where G is not trained, so that sums have one form."""
+        absent = [] if found.g_gradients or not self._sums else [tf.zeros(v.shape) for v in self.nets.generator.trainable_variables]
+        return [*found.d_gradients, *found.g_gradients, *absent]
+
+    def _apply(self, gradients: Sequence[tf.Tensor], rates: tf.Tensor) -> tf.Tensor:
+        """Update from reduced gradients; returns the rest of COLUMNS."""
+        config, nets = self.config, self.nets
+        counted = [tf.zeros([]), tf.zeros([])]
+        if config.precision != "float32":
+            counted = [
+                tf.add_n([tf.math.count_nonzero(test(g), dtype=tf.float32) for g in gradients])
+                for test in (lambda g: ~tf.math.is_finite(g), lambda g: tf.equal(g, 0))
+            ]
+        parts = [(nets.d_optimizer, nets.discriminator, rates[1])]
+        parts += [(nets.g_optimizer, nets.generator, rates[0])] if len(gradients) > len(nets.discriminator.trainable_variables) else []
+        given, squares, moves, skipped = iter(gradients), [], [], tf.zeros([])
+        for optimizer, net, rate in parts:
+            weights = net.trainable_variables
+            own = [next(given) for _ in weights]
+            scale = optimizers.loss_scale(optimizer)
+            norms = tf.stack([tf.nn.l2_loss(g) * 2 for g in own]) / tf.square(scale)
+            square = tf.reduce_sum(norms)
+            if config.clip_norm:
+                own = [g * (config.clip_norm / tf.maximum(tf.sqrt(square), config.clip_norm)) for g in own]
+            before = [tf.identity(v.value) for v in weights]
+            with tf.control_dependencies([*before, square]):
+                optimizers.set_rate(optimizer, rate)
+                optimizer.apply(own, weights)
+            moved = tf.add_n([tf.nn.l2_loss(v.value - old) * 2 for v, old in zip(weights, before, strict=True)])
+            squares.append(norms)
+            moves.append([square, moved])
+            skipped += tf.cast(~tf.math.is_finite(square), tf.float32)
+        if nets.average is not None and len(parts) == 2:
+            self._average()
+        norms = tf.concat(squares, 0)
+        bad = tf.where(
+            tf.reduce_all(tf.math.is_finite(norms)), -1, tf.argmax(tf.cast(~tf.math.is_finite(norms), tf.int32), output_type=tf.int32)
+        )
+        d, g = moves[0], moves[-1]
+        scaled = config.precision == "mixed_float16"
+        last = [tf.cast(bad, tf.float32), skipped if scaled else tf.zeros([]), optimizers.loss_scale(nets.g_optimizer)]
+        return tf.stack([*g, *d, *counted, *last])
+
+    def _average(self) -> None:
+        """Move the average towards the generator, at first faster: decay min(ema, (1 + n) / (10 + n)) after n updates (Tan and Le 2019)."""
+        nets = self.nets
+        assert nets.average is not None
+        n = tf.cast(nets.g_optimizer.iterations.value, tf.float32)
+        decay = tf.minimum(self.config.ema, (1 + n) / (10 + n))
+        for mean, now in zip(nets.average.trainable_variables, nets.generator.trainable_variables, strict=True):
+            put(mean, now.value + decay * (mean.value - now.value))
+        for mean, now in zip(nets.average.non_trainable_variables, nets.generator.non_trainable_variables, strict=True):
+            put(mean, now.value)
 
     def _masks(self, call: int, draw: tf.Tensor, row: tf.Tensor) -> list[tf.Tensor]:
-        rows = self.config.per_replica_batch
+        rows = self.config.micro_batch
         flat = [
             streams.keep(self.config.seed, call + i, dcgan.DROPOUT, draw, row, rows, int(np.prod(shape)))
             for i, shape in enumerate(dcgan.MASKS)
         ]
         return [tf.reshape(mask, [rows, *shape]) for mask, shape in zip(flat, dcgan.MASKS, strict=True)]
 
-    def _apply(self, net: keras.Model, optimizer: keras.Optimizer, gradients: list[tf.Tensor], state: list[tf.Tensor]) -> None:
-        if self.config.precision == "mixed_float16" and self.config.replicas > 1:
-            # LossScaleOptimizer looks for overflow before its sum over the replicas and believes the first one; the mean, which that sum
-            # turns back into the total, shows every replica's overflow to all.
-            gradients = tf.distribute.get_replica_context().all_reduce("MEAN", gradients)
-        optimizer.apply_gradients(zip(gradients, net.trainable_variables, strict=True))
-        if state and self.config.replicas > 1 and not dcgan.synchronized(self.config):
-            state = tf.distribute.get_replica_context().all_reduce("MEAN", state)
-        for variable, value in zip(net.non_trainable_variables, state, strict=True):
-            variable.assign(value)
+    def _keep(self, net: keras.Model, statistics: Sequence[tf.Tensor]) -> None:
+        if statistics and self.replicas > 1 and not dcgan.synchronized(self.config):
+            statistics = tf.distribute.get_replica_context().all_reduce("MEAN", statistics)
+        for variable, value in zip(net.non_trainable_variables, statistics, strict=True):
+            put(variable, value)
+
+
+def _as_is(function: Any) -> Any:
+    """AutoGraph would rewrite this function and all of Keras below it, which takes longer than everything else that tracing does."""
+    return tf.autograph.experimental.do_not_convert(function)
 
 
 def _split(net: keras.Model) -> tuple[list[keras.Variable], list[keras.Variable]]:
     return net.trainable_variables, net.non_trainable_variables
+
+
+def _now(done: Sequence[tf.Tensor] | tf.Tensor) -> tf.Tensor:
+    """The moment in which all of `done` is there, in seconds; zero on accelerators, whose work is not done when a graph goes on."""
+    if runtime.accelerated():
+        return tf.zeros([], tf.float64)
+    with tf.control_dependencies(done if isinstance(done, list) else [done]):
+        return tf.timestamp()

@@ -8,6 +8,7 @@ in a graph and under XLA alike, for uniform and for normal numbers (tests/unit/t
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 
 import tensorflow as tf
 
@@ -23,8 +24,26 @@ def normal(seed: int, purpose: int, draw: tf.Tensor, first_row: tf.Tensor, rows:
 
 
 def keep(seed: int, mask: int, rate: float, draw: tf.Tensor, first_row: tf.Tensor, rows: int, width: int) -> tf.Tensor:
-    """Dropout mask number `mask` of a step: [rows, width] bool, true with probability 1 - rate."""
-    return _draw(tf.raw_ops.StatelessRandomUniformV2, seed, Purpose.DROPOUT + mask, draw, first_row, rows, width) >= rate
+    """Dropout mask number `mask` of a step: [rows, width] bool, true with probability 1 - rate, to the nearest 1 / 65536.
+
+    Half a word is enough for each entry: masks were the costliest numbers of a step.
+    """
+    words = _draw(
+        partial(tf.raw_ops.StatelessRandomUniformFullIntV2, dtype=tf.int32),
+        seed,
+        Purpose.DROPOUT + mask,
+        draw,
+        first_row,
+        rows,
+        -(-width // 2),
+    )
+    halves = tf.reshape(tf.bitcast(words, tf.int16), [rows, -1])[:, :width]
+    return halves >= tf.constant(round(rate * 2**16) - 2**15, tf.int16)
+
+
+def uniform(seed: int, purpose: int, draw: tf.Tensor, first_row: tf.Tensor, rows: int, width: int) -> tf.Tensor:
+    """Uniform rows [rows, width] float32 in [0, 1), beginning at row `first_row` of draw number `draw`."""
+    return _draw(tf.raw_ops.StatelessRandomUniformV2, seed, purpose, draw, first_row, rows, width)
 
 
 def _draw(op: Callable[..., tf.Tensor], seed: int, purpose: int, draw: tf.Tensor, first_row: tf.Tensor, rows: int, width: int) -> tf.Tensor:

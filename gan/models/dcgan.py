@@ -11,8 +11,9 @@ from typing import Any
 import keras
 import tensorflow as tf
 
-from gan import keys
+from gan import keys, runtime
 from gan.config import RunConfig
+from gan.models.spectral import SpectralConv2DTranspose
 
 SHAPE = (28, 28, 1)
 DROPOUT = 0.3
@@ -42,7 +43,12 @@ def synchronized(config: RunConfig) -> bool:
 
     A function compiled by XLA cannot wait for other replicas in the middle: there each takes the statistics of its own share.
     """
-    return config.replicas > 1 and not config.xla
+    return config.replicas > 1 and not runtime.compiled(config)
+
+
+def spectral(config: RunConfig) -> bool:
+    """Whether the 7x7 transposed convolution is computed in the frequency domain: on CPU that pays, accelerators have their own ways."""
+    return config.convolution == "spectral" or (config.convolution == "auto" and not runtime.accelerated())
 
 
 def generator(config: RunConfig) -> keras.Model:
@@ -50,29 +56,32 @@ def generator(config: RunConfig) -> keras.Model:
     policy = keras.DTypePolicy(config.precision)
 
     def up(filters: int, strides: int, layer: int) -> keras.layers.Layer:
-        init = keras.initializers.GlorotUniform(keys.layer_seed(config.seed, 0, layer))
-        return keras.layers.Conv2DTranspose(
-            filters, _KERNEL, strides, "same", use_bias=False, kernel_initializer=init, dtype=policy, name=f"up_{layer}"
-        )
+        options = {"kernel_initializer": initial(layer), "dtype": policy, "name": f"up_{layer}"}
+        if strides == 1 and spectral(config):
+            return SpectralConv2DTranspose(filters, _KERNEL, **options)
+        return keras.layers.Conv2DTranspose(filters, _KERNEL, strides, "same", use_bias=False, **options)
 
-    def norm(layer: int) -> keras.layers.Layer:
-        return keras.layers.BatchNormalization(synchronized=synchronized(config), dtype=policy, name=f"norm_{layer}")
+    def initial(layer: int) -> keras.Initializer:
+        return keras.initializers.GlorotUniform(keys.layer_seed(config.seed, 0, layer))
+
+    def norm(layer: int) -> list[keras.layers.Layer]:
+        options = {"synchronized": synchronized(config), "dtype": policy, "name": f"norm_{layer}"}
+        return [keras.layers.BatchNormalization(**options)] if config.generator_batch_norm else []
 
     def leaky(layer: int) -> keras.layers.Layer:
         return keras.layers.LeakyReLU(_SLOPE, dtype=policy, name=f"leaky_{layer}")
 
-    init = keras.initializers.GlorotUniform(keys.layer_seed(config.seed, 0, 0))
     layers = [
         keras.layers.Input((config.latent_dim,)),
-        keras.layers.Dense(7 * 7 * 256, use_bias=False, kernel_initializer=init, dtype=policy, name="dense"),
-        norm(0),
+        keras.layers.Dense(7 * 7 * 256, use_bias=False, kernel_initializer=initial(0), dtype=policy, name="dense"),
+        *norm(0),
         leaky(0),
         keras.layers.Reshape((7, 7, 256), dtype=policy, name="reshape"),
         up(128, 1, 1),
-        *([up(128, 1, 4)] if config.table1_literal else [norm(1)]),  # Table 1 prints this row twice, the tutorial normalises here
+        *([up(128, 1, 4)] if config.table1_literal else norm(1)),  # Table 1 prints this row twice, the tutorial normalises here
         leaky(1),
         up(64, 2, 2),
-        norm(2),
+        *norm(2),
         leaky(2),
         up(1, 2, 3),
         keras.layers.Activation("tanh", dtype="float32", name="tanh"),

@@ -32,10 +32,10 @@ def main(config_json: str, count: str, output: str, epsilon: str = "") -> None:
             nets.g_optimizer.epsilon = nets.d_optimizer.epsilon = float(epsilon)
     stepper = Stepper(config, strategy, nets, images)
     order = keys.order(config.seed, 1, len(images))
-    g_losses, d_losses = stepper.run(order, 0, 0, 1)
-    more = stepper.run(order, 1, 1, int(count) - 1)
+    taken = [stepper.run(order, 0, 0, 1), stepper.run(order, 1, 1, int(count) - 1)]
     assert stepper._run.experimental_get_tracing_count() == 1, "another number of steps must not trace again"
-    np.savez(output, g_losses=np.append(g_losses, more[0]), d_losses=np.append(d_losses, more[1]), **nets.arrays())
+    g_losses, d_losses = (np.concatenate([part[name] for part in taken]) for name in ("g_loss", "d_loss"))
+    np.savez(output, g_losses=g_losses, d_losses=d_losses, **nets.arrays())
 
 
 if __name__ == "__main__":
