@@ -13,8 +13,6 @@ def check(config: RunConfig, devices: dict[str, Any]) -> str | None:
     """One sentence when `config` cannot run here, else None; `devices` as of `gan.hardware.describe` (`gpus` and `tpus` are read)."""
     gpus, tpus = len(devices["gpus"]), len(devices["tpus"])
     strategy = config.effective_strategy
-    if config.loop == "fit":
-        return "loop=fit is not available in this version: use loop=custom, which trains the same networks with its own loop."
     if strategy == "tpu":
         found = f"{tpus} TPU(s) found" if tpus else "no TPU found"
         return f"strategy=tpu is not available in this version ({found}): use strategy=mirrored or auto."

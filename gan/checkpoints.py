@@ -31,7 +31,10 @@ _NAME = re.compile(r"ckpt-(\d+)-(\d+)")
 _STATE, _MANIFEST = "state.npz", "manifest.json"
 _PROGRESS = "progress/"
 # Settings that change when a run ends or what is kept of it, but none of its weights
-_FREE = {"epochs", "checkpoint_every", "keep_checkpoints", "grid_every", "grid_size"}
+_FREE = {
+    "epochs", "checkpoint_every", "keep_checkpoints", "grid_every", "grid_size", "quality_every", "quality_images", "on_non_finite",
+    "stall_seconds",
+}  # fmt: skip
 
 
 class CheckpointError(Exception):
@@ -44,7 +47,7 @@ class NotFiniteError(CheckpointError):
 
 def config_hash(config: RunConfig, examples: int) -> str:
     """Digest of all that determines the weights: the settings but `_FREE`, and the number of images in the data set."""
-    settings = config.model_dump(exclude=_FREE) | {"examples": examples}
+    settings = config.model_dump(exclude=_FREE, exclude_defaults=True) | {"examples": examples}  # a new setting leaves old digests alone
     return hashlib.sha256(json.dumps(settings, sort_keys=True).encode()).hexdigest()
 
 
@@ -109,6 +112,15 @@ def load(directory: Path, expected: Arrays, *, digest: str, sink: Sink) -> tuple
             )
         return arrays, progress
     return None
+
+
+def newest_arrays(directory: Path) -> Arrays:
+    """Arrays of the newest checkpoint as they are, for comparisons. Raises CheckpointError when there is none."""
+    found = _listed(directory)
+    if not found:
+        raise CheckpointError(f"There is no checkpoint in {directory}.")
+    with np.load(found[0][2] / _STATE, allow_pickle=False) as file:
+        return {name: file[name] for name in file.files}
 
 
 def _read(path: Path, expected: Arrays, digest: str) -> tuple[Arrays, Progress, dict[str, str]]:

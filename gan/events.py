@@ -149,8 +149,8 @@ QUALITY = {
     "diversity": "Mean distance of generated pairs / mean distance of real pairs (1: as diverse)",
 }
 FACTS = {
-    "kernels_before": "Operations of the gradient function before XLA",
-    "kernels_after": "Kernels after XLA's fusion",
+    "kernels_before": "Operations before XLA's fusion",
+    "kernels_after": "Kernels after it",
     "off_accelerator": "Operations of the training step that are not placed on the accelerator",
     "step_gflop": "GFLOP of convolutions and products in one step",
     "peak_gflops": "Measured peak of this machine in this precision, GFLOP/s",

@@ -15,7 +15,8 @@ import numpy as np
 
 from gan import capabilities, checkpoints, data, hardware, keys, projection, rates, runtime
 from gan.config import ConfigError, RunConfig, plan
-from gan.events import Control, Facts, Grid, Note, Outcome, Phase, Sink, Started, Steps, TrainingFailed, Verdict
+from gan.events import Control, Facts, Grid, Note, Outcome, Phase, Quality, Sink, Started, Steps, TrainingFailed, Verdict
+from gan.guards import Guards, NotFinite, first_loss_not_finite, not_finite
 from gan.progress import Progress
 from gan.saver import Saver
 from gan.watchdog import Watchdog
@@ -24,17 +25,21 @@ if TYPE_CHECKING:
     from gan.step import Taken
 
 
-def train(config: RunConfig, *, run_dir: Path, data_dir: Path, attempt: int, sink: Sink, control: Control) -> Outcome:
+def train(
+    config: RunConfig, *, run_dir: Path, data_dir: Path, attempt: int, sink: Sink, control: Control, cache_dir: Path | None = None
+) -> Outcome:
     """Train `config`, or go on where an earlier attempt stopped, until it is finished or `control` says otherwise.
 
-    Checkpoints lie in `run_dir/checkpoints` and carry `attempt`, which must grow with every call on the same directory.
+    Checkpoints lie in `run_dir/checkpoints` and carry `attempt`, which must grow with every call on the same directory. What runs can share
+    (the classifier that judges quality) is kept in `cache_dir`, by default inside `run_dir`.
     Raises ConfigError when this machine, this version or the data set cannot run `config`, TrainingFailed when its numbers are no longer
     finite, CheckpointError when the disk refuses the last state of an ending attempt, and whatever `sink` or `control` raise.
     """
     # Import TensorFlow.
     sink(Phase("importing"))
     runtime.prepare(config)
-    from gan import distribution, fit, measures, runner, samples, step
+    from gan import distribution, fit, measures, peak, runner, samples, step
+    from gan.quality.judge import Judge
 
     machine = hardware.describe()
     if sentence := capabilities.check(config, machine):
@@ -42,7 +47,8 @@ def train(config: RunConfig, *, run_dir: Path, data_dir: Path, attempt: int, sin
 
     # Load the data.
     sink(Phase("loading"))
-    images = data.load(config, data_dir).images
+    dataset = data.load(config.model_copy(update={"limit": None}) if config.quality_every else config, data_dir)
+    images = dataset.images[: config.limit]
     amounts = plan(config, len(images))
     per_epoch = amounts.steps_per_epoch
 
@@ -65,15 +71,40 @@ def train(config: RunConfig, *, run_dir: Path, data_dir: Path, attempt: int, sin
 
     progress = restore()
     saver = Saver(config, directory, digest, attempt, nets.arrays, sink, saved_step=progress.step)
-    looped = {"custom": runner.CustomLoop, "fit": fit.FitLoop}[config.loop](step.Stepper(config, strategy, nets, images), agree)
-    measured = measures.Measures(config)
+    stepper = step.Stepper(config, strategy, nets, images)
+    looped: runner.Runner = fit.FitLoop(stepper, agree) if config.loop == "fit" else runner.CustomLoop(stepper, agree)
+    measured, guards = measures.Measures(config), Guards(config, per_epoch, images)
+    judge: Judge | None = None
+
+    def draw(epoch: int) -> None:
+        images = samples.grid(config, nets.shown)
+        sink(Grid(epoch, samples.png(images, config.grid_size), config.grid_size, config.grid_size))
+        for note in guards.grid(epoch, images):
+            sink(note)
+
+    def assess(epoch: int) -> None:
+        nonlocal judge
+        sink(Phase("judging"))
+        if judge is None:
+            judge = Judge(config, dataset, cache_dir or run_dir / "cache", lambda share: watchdog.beat())
+            sink(Facts(judge.facts))
+            for text in judge.remarks:
+                sink(Note("info", text))
+        began = time.monotonic()
+        figures, histogram = judge(samples.judged(config, nets.shown))
+        quality = Quality(epoch, time.monotonic() - began, progress.training_seconds, figures, histogram)
+        sink(quality)
+        for note in guards.judged(quality):
+            sink(note)
+        sink(Phase("training"))
 
     # Say what begins.
     sink(Started(machine, amounts.examples, per_epoch, progress.step, nets.generator.count_params(), nets.discriminator.count_params()))
     for text in capabilities.remarks(config, machine):
         sink(Note("info", text))
+    sink(Facts(measures.facts(config, machine, amounts.examples)))
     if progress.step == 0:
-        sink(Grid(0, samples.grid_png(config, nets.shown), config.grid_size, config.grid_size))
+        draw(0)
     if progress.g_losses.size:  # a sink may have lost the steps before the checkpoint
         sink(Steps(progress.epoch + 1, 0, progress.g_losses, progress.d_losses))
     if progress.epoch >= config.epochs:
@@ -82,11 +113,13 @@ def train(config: RunConfig, *, run_dir: Path, data_dir: Path, attempt: int, sin
     # Trace the training step.
     sink(Phase("compiling"))
     began = time.monotonic()
-    looped.trace(keys.order(config.seed, progress.epoch + 1, amounts.examples))
+    order = keys.order(config.seed, progress.epoch + 1, amounts.examples)
+    looped.trace(order)
+    sink(Facts(stepper.graph_facts(order)))
     progress.compile_seconds += time.monotonic() - began
     sink(Phase("training"))
     verdict: Verdict = "go"
-    trouble: str | None = None
+    trouble: NotFinite | None = None
 
     def report(news: runner.Report) -> bool:
         """After every call of the training step: tell what it did, and whether to go on."""
@@ -97,7 +130,9 @@ def train(config: RunConfig, *, run_dir: Path, data_dir: Path, attempt: int, sin
         measured.add(news)
         used = due[first : first + len(taken)]
         sink(Steps(epoch, first, taken["g_loss"], taken["d_loss"], measured.series(taken, used)))
-        trouble = not_finite(epoch, first, taken, nets.tensors)
+        for note in guards.opinions(progress.step - len(taken), taken["d_real"], taken["d_fake"]):
+            sink(note)
+        trouble = first_not_finite(progress.step - len(taken), taken, nets.tensors)
         verdict = control()
         if trouble is None and verdict == "go" and progress.g_losses.size < per_epoch and saver.due(None):
             saver.save(progress, leaving=False)
@@ -115,20 +150,32 @@ def train(config: RunConfig, *, run_dir: Path, data_dir: Path, attempt: int, sin
             # Recover once from numbers that are not finite.
             if trouble is not None:
                 if config.on_non_finite == "stop" or progress.rate_factor < 1:
-                    raise TrainingFailed(trouble)
+                    raise TrainingFailed(not_finite(config, per_epoch, trouble))
                 progress = restore()
                 progress.rate_factor = 0.5
-                trouble = None
-                sink(Note("error", f"Went back to step {progress.step}; both learning rates are halved."))
+                sink(Note("error", not_finite(config, per_epoch, trouble, back_to=progress.step)))
+                trouble, saver.saved_step = None, progress.step
                 continue
 
             # Finish the epoch.
             ended = progress.g_losses.size == per_epoch
             if ended:
-                points = [projection.path_point(config.seed, net, [v.numpy() for v in trained[net]], initial[net]) for net in range(2)]
-                sink(progress.finish_epoch(per_epoch * config.batch_size, *points, measured.epoch()))
+                g_path, d_path = (
+                    projection.path_point(config.seed, net, [v.numpy() for v in trained[net]], initial[net]) for net in range(2)
+                )
+                for note in guards.replicas(epoch, measured.replica_seconds()):
+                    sink(note)
+                done = progress.finish_epoch(per_epoch * config.batch_size, g_path, d_path, measured.epoch())
+                sink(done)
                 if epoch % config.grid_every == 0 or epoch == config.epochs:
-                    sink(Grid(epoch, samples.grid_png(config, nets.shown), config.grid_size, config.grid_size))
+                    draw(epoch)
+                if config.quality_every and (epoch % config.quality_every == 0 or epoch == config.epochs):
+                    with watchdog.paused():
+                        assess(epoch)
+                if measured.peak_gflops is None:
+                    measured.peak_gflops = peak.gflops(config.precision)
+                    sink(Facts({"peak_gflops": measured.peak_gflops, "measured_memory_bytes": done.measures["peak_memory_bytes"]}))
+                measured.begin()
 
             # Save, go on or leave.
             if progress.epoch >= config.epochs:
@@ -141,18 +188,17 @@ def train(config: RunConfig, *, run_dir: Path, data_dir: Path, attempt: int, sin
                 saver.save(progress, leaving=False)
 
 
-def not_finite(epoch: int, first: int, taken: Taken, tensors: Sequence[str]) -> str | None:
-    """A sentence about the first number that is not finite, or None; `first` counts the steps of the epoch from 0."""
-    found = [(int(np.argmin(np.isfinite(taken[f"{net[0]}_loss"]))), f"The loss of the {net}") for net in ("discriminator", "generator")]
-    found = [(step, what) for step, what in found if not np.isfinite(taken[f"{what.split()[-1][0]}_loss"]).all()]
-    bad = taken["bad_tensor"]
-    if (bad >= 0).any():
-        step = int(np.argmax(bad >= 0))
-        found.append((step, f"The gradient of {tensors[int(bad[step])]}"))
-    if not found:
-        return None
-    step, what = min(found)
-    return (
-        f"{what} is not finite from epoch {epoch}, step {first + step + 1}: the run cannot go on, and its last good checkpoint is kept. "
-        "Lower the learning rates, or use float32, then clone the run."
-    )
+def first_not_finite(first_step: int, taken: Taken, tensors: Sequence[str]) -> NotFinite | None:
+    """The first value of consecutive steps that is not finite; `first_step` counts from 0 over the whole run."""
+    found = [first_loss_not_finite(first_step, taken["g_loss"], taken["d_loss"])]
+    bad = taken["bad_tensor"] >= 0
+    if bad.any():
+        name = tensors[int(taken["bad_tensor"][bad.argmax()])]
+        found.append(
+            NotFinite("generator" if name.startswith("generator") else "discriminator", "gradient", first_step + int(bad.argmax()), name)
+        )
+    for net in ("discriminator", "generator"):
+        bad = ~np.isfinite(taken[f"{net[0]}_update"])
+        if bad.any():
+            found.append(NotFinite(net, "weight", first_step + int(bad.argmax())))
+    return min((one for one in found if one), key=lambda one: one.step, default=None)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import resource
 import sys
 import time
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
@@ -24,11 +25,12 @@ class Measures:
         self._config = config
         self._flop, self._bytes = costs.step_flop(config), costs.reduce_bytes(config)
         self.peak_gflops: float | None = None  # of this machine in this precision, once measured
+        self._reports: list[Report] = []
         self.begin()
 
     def begin(self) -> None:
         """An epoch, or the rest of one, begins now."""
-        self._reports: list[Report] = []
+        self._reports = []
         self._began = time.monotonic()
 
     def add(self, report: Report) -> None:
@@ -40,8 +42,13 @@ class Measures:
             effective = {f"{net}_effective": np.sqrt(taken[f"{net}_update"] / taken[f"{net}_gradient"]) for net in "gd"}
         return {"g_rate": rates[:, 0], "d_rate": rates[:, 1], **effective}
 
+    def replica_seconds(self) -> Losses:
+        """Seconds that each replica computed in the steps of this epoch, [n, replicas]: without waiting for images or for the others."""
+        rows = [report.taken.seconds[..., TIMES.index("compute")] for report in self._reports]
+        return np.concatenate(rows) if rows else np.empty([0, self._config.replicas], np.float32)
+
     def epoch(self) -> dict[str, float]:
-        """MEASURES of the epoch that has just ended; the next one begins."""
+        """MEASURES of the epoch that has just ended."""
         reports = self._reports
         if not reports:
             return {}
@@ -66,7 +73,6 @@ class Measures:
             found |= {"input_seconds": inputs, "reduce_seconds": reduce, "compute_seconds": training - inputs - reduce}
         if self.peak_gflops:
             found["peak_share"] = found["gflops"] / self.peak_gflops
-        self.begin()
         return {name: float(value) for name, value in found.items()}
 
     def _figures(self, reports: list[Report]) -> dict[str, Any]:
@@ -83,9 +89,15 @@ class Measures:
         return found
 
 
-def replica_seconds(taken: Taken) -> npt.NDArray[np.float32]:
-    """Seconds that each replica computed, [n, replicas]: without waiting for images or for the others' gradients."""
-    return taken.seconds[..., TIMES.index("compute")]
+def facts(config: RunConfig, machine: Mapping[str, Any], examples: int) -> dict[str, Any]:
+    """FACTS that follow from the configuration and the machine."""
+    memory = costs.available(config, machine)
+    return {
+        "step_gflop": costs.step_flop(config) / 1e9,
+        "reduce_bytes": costs.reduce_bytes(config),
+        "estimated_memory_bytes": costs.estimate(config, examples),
+        "largest_batch": costs.largest_batch(config, memory),
+    }
 
 
 def peak_memory() -> int:

@@ -6,7 +6,7 @@ cores). Every replica updates its own copy from equal gradients, so nothing is e
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import keras
@@ -84,7 +84,7 @@ class RMSprop(_Fused, keras.optimizers.RMSprop):  # type: ignore[misc]
 
 def make(config: RunConfig, rate: float) -> keras.Optimizer:
     """The optimizer of one network; call it inside the strategy's scope."""
-    kinds = {
+    kinds: dict[str, Callable[[], keras.Optimizer]] = {
         "adam": lambda: Adam(rate, beta_1=config.beta_1, beta_2=config.beta_2, epsilon=config.epsilon, name="adam"),
         "sgd": lambda: SGD(rate, momentum=config.beta_1, name="sgd"),
         # the kernel keeps a momentum slot, and Keras makes one only when told to use it

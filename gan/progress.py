@@ -25,6 +25,7 @@ class Progress:
     d_losses: Losses = field(default_factory=_no_losses)
     seconds: float = 0.0
     compile_seconds: float = 0.0
+    training_seconds: float = 0.0  # of all steps so far
     rate_factor: float = 1.0  # on both learning rates; halved by a roll-back
 
     def add(self, g_losses: Losses, d_losses: Losses, seconds: float, compile_seconds: float) -> None:
@@ -33,6 +34,7 @@ class Progress:
         self.g_losses = np.concatenate([self.g_losses, g_losses])
         self.d_losses = np.concatenate([self.d_losses, d_losses])
         self.seconds += seconds
+        self.training_seconds += seconds
         self.compile_seconds += compile_seconds
 
     def finish_epoch(

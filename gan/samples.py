@@ -14,15 +14,29 @@ from gan import streams
 from gan.config import RunConfig
 from gan.keys import Purpose
 
+_TOGETHER = 500
+
 
 def latents(config: RunConfig) -> tf.Tensor:
     """The run's fixed latents [grid_size ** 2, latent_dim] float32, a function of its seed."""
     return streams.normal(config.seed, Purpose.GRID, tf.constant(0), tf.constant(0), config.grid_size**2, config.latent_dim)
 
 
-def grid_png(config: RunConfig, generator: keras.Model) -> bytes:
-    """PNG of grid_size x grid_size images that `generator` makes of the fixed latents (moving statistics, no training)."""
-    return png(generator(latents(config), training=False).numpy(), config.grid_size)
+def grid(config: RunConfig, generator: keras.Model) -> npt.NDArray[np.float32]:
+    """Images [grid_size ** 2, 28, 28, 1] that `generator` makes of the fixed latents (moving statistics, no training)."""
+    images: npt.NDArray[np.float32] = generator(latents(config), training=False).numpy()
+    return images
+
+
+def judged(config: RunConfig, generator: keras.Model) -> npt.NDArray[np.float32]:
+    """The `quality_images` images [n, 28, 28, 1] by which `generator` is judged; their latents are a function of the seed."""
+    z = streams.normal(config.seed, Purpose.QUALITY, tf.constant(0), tf.constant(0), config.quality_images, config.latent_dim)
+    return np.concatenate([generator(part, training=False).numpy() for part in tf.split(z, _portions(config.quality_images))])
+
+
+def _portions(images: int) -> list[int]:
+    """Numbers of images that go through a network together, so that memory stays small."""
+    return [min(_TOGETHER, images - first) for first in range(0, images, _TOGETHER)]
 
 
 def png(images: npt.NDArray[np.float32], columns: int) -> bytes:

@@ -13,7 +13,7 @@ import keras
 import numpy as np
 import tensorflow as tf
 
-from gan import collectives, optimizers, runtime, streams
+from gan import collectives, graph, optimizers, runtime, streams
 from gan.config import RunConfig
 from gan.events import Losses
 from gan.gradients import FIGURES, Draws, Shares, State, shares
@@ -26,6 +26,8 @@ _REAL, _FAKE = 0, len(dcgan.MASKS)  # numbers of the first mask of either call o
 # What a step reports, in this order; the last ones tell about the reduced gradients and the update, which are equal in every replica
 COLUMNS = (*FIGURES, "g_gradient", "g_update", "d_gradient", "d_update", "overflows", "underflows", "bad_tensor", "skipped", "loss_scale")
 TIMES = ("input", "compute", "reduce", "step")  # seconds of one replica
+_INT32, _INT64 = (tf.TensorSpec([], kind) for kind in (tf.int32, tf.int64))
+_SIGNATURE = [tf.TensorSpec([None], tf.int32), _INT32, _INT64, _INT32, tf.TensorSpec([None, 2], tf.float32)]  # of Stepper._run
 
 
 @dataclass(frozen=True)
@@ -91,7 +93,7 @@ class Stepper:
 
     def __init__(self, config: RunConfig, strategy: tf.distribute.Strategy, nets: Networks, images: np.ndarray[Any, Any]) -> None:
         self.config, self.strategy, self.nets = config, strategy, nets
-        self.replicas = strategy.num_replicas_in_sync
+        self.replicas: int = strategy.num_replicas_in_sync
         # The whole data set stays in host memory as bytes and a step gathers its rows (50 kB at batch 64): nothing is left for a tf.data
         # pipeline to prefetch, order and position need no state, and every strategy reads it alike.
         with tf.device("/CPU:0"):
@@ -112,17 +114,46 @@ class Stepper:
         """
         if rates is None:
             rates = np.full([count, 2], [self.config.g_learning_rate, self.config.d_learning_rate], np.float32)
-        return self.taken(self._run(*(tf.constant(v) for v in (order, first, np.int64(global_step), count, rates))).numpy())
+        return self.taken(self._run(*self._arguments(order, first, global_step, count, rates)).numpy())
+
+    def graph_facts(self, order: np.ndarray[Any, Any]) -> dict[str, Any]:
+        """FACTS about the traced training step: its form, what runs off the accelerator, and what XLA fused."""
+        config = self.config
+        arguments = self._arguments(order, 0, 0, 0, np.zeros([0, 2], np.float32))
+        concrete = self._run.get_concrete_function(*arguments)
+        xla = "XLA for the gradient function" if runtime.compiled(config) else "XLA for element-wise operations" if config.xla else "no XLA"
+        found: dict[str, Any] = {"form": f"{'spectral' if dcgan.spectral(config) else 'direct'} convolution, {xla}"}
+        if runtime.accelerated():
+            found["off_accelerator"] = graph.off_accelerator(concrete, arguments)
+        if config.xla and not runtime.compiled(config):
+            found["kernels_before"], found["kernels_after"] = graph.clusters(concrete, arguments)
+        elif config.xla:
+            found["kernels_before"], found["kernels_after"] = graph.kernels(self._shares(True), self._example())
+        return found
+
+    def _example(self) -> list[Any]:
+        """Arguments of the gradient function, of the right shapes."""
+        config, rows = self.config, self.config.micro_batch
+        masks = [tf.ones([rows, *shape], tf.bool) for shape in dcgan.MASKS]
+        images = tf.zeros([rows, *dcgan.SHAPE], tf.uint8)
+        draws = Draws(images, tf.zeros([rows, config.latent_dim]), masks, masks, tf.zeros([rows, 1, 1, 1]))
+        return [self._state(), draws, [tf.ones([])] * 2]
+
+    def _state(self) -> State:
+        nets = self.nets
+        return State(*([v.value for v in vs] for net in (nets.generator, nets.discriminator) for vs in _split(net)))
+
+    def _arguments(self, order: np.ndarray[Any, Any], first: int, global_step: int, count: int, rates: Losses) -> list[tf.Tensor]:
+        return [tf.constant(v) for v in (order, first, np.int64(global_step), count, rates)]
 
     def taken(self, reports: Losses) -> Taken:
         """Reports [n, width], summed over all replicas, by what they are about."""
         return Taken(reports[:, : len(COLUMNS)], reports[:, len(COLUMNS) :].reshape(-1, self.replicas, len(TIMES)))
 
-    @tf.function(reduce_retracing=True)  # type: ignore[untyped-decorator]
+    @tf.function(input_signature=_SIGNATURE)  # type: ignore[untyped-decorator]
     def _run(self, order: tf.Tensor, first: tf.Tensor, global_step: tf.Tensor, count: tf.Tensor, rates: tf.Tensor) -> tf.Tensor:
         # count is a tensor and the loop a tf.while, so that changing it does not trace again
         reports = tf.TensorArray(tf.float32, count, element_shape=[self.width])
-        rates = tf.reshape(rates, [count, 2])
         for i in tf.range(count):
             start = (first + i) * self.config.batch_size
             batch, step = order[start : start + self.config.batch_size], global_step + tf.cast(i, tf.int64)
@@ -194,9 +225,8 @@ class Stepper:
         noise = streams.normal(config.seed, Purpose.NOISE, draw, row, rows, config.latent_dim)
         mix = streams.uniform(config.seed, Purpose.PENALTY, draw, row, rows, 1)[:, :, None, None]
         masks = [self._masks(call, draw, row) for call in (_REAL, _FAKE)]
-        state = State(*([v.value for v in vs] for net in (nets.generator, nets.discriminator) for vs in _split(net)))
         scales = [optimizers.loss_scale(o) for o in (nets.g_optimizer, nets.d_optimizer)]
-        found = self._gradients[k == 0](state, Draws(images, noise, *masks, mix), scales)
+        found = self._gradients[k == 0](self._state(), Draws(images, noise, masks[0], masks[1], mix), scales)
         for net, statistics in zip((nets.generator, nets.discriminator), found.statistics, strict=True):
             if net is nets.discriminator or k == 0:
                 self._keep(net, statistics)
@@ -216,10 +246,8 @@ class Stepper:
         config, nets = self.config, self.nets
         counted = [tf.zeros([]), tf.zeros([])]
         if config.precision != "float32":
-            counted = [
-                tf.add_n([tf.math.count_nonzero(test(g), dtype=tf.float32) for g in gradients])
-                for test in (lambda g: ~tf.math.is_finite(g), lambda g: tf.equal(g, 0))
-            ]
+            flags = [[~tf.math.is_finite(g) for g in gradients], [tf.equal(g, 0) for g in gradients]]
+            counted = [tf.add_n([tf.math.count_nonzero(flag, dtype=tf.float32) for flag in kind]) for kind in flags]
         parts = [(nets.d_optimizer, nets.discriminator, rates[1])]
         parts += [(nets.g_optimizer, nets.generator, rates[0])] if len(gradients) > len(nets.discriminator.trainable_variables) else []
         given, squares, moves, skipped = iter(gradients), [], [], tf.zeros([])
@@ -246,8 +274,8 @@ class Stepper:
             tf.reduce_all(tf.math.is_finite(norms)), -1, tf.argmax(tf.cast(~tf.math.is_finite(norms), tf.int32), output_type=tf.int32)
         )
         d, g = moves[0], moves[-1]
-        scaled = config.precision == "mixed_float16"
-        last = [tf.cast(bad, tf.float32), skipped if scaled else tf.zeros([]), optimizers.loss_scale(nets.g_optimizer)]
+        scaled = config.precision == "mixed_float16"  # there gradients overflow now and then, and such steps are skipped
+        last = [tf.cast(-1 if scaled else bad, tf.float32), skipped if scaled else tf.zeros([]), optimizers.loss_scale(nets.g_optimizer)]
         return tf.stack([*g, *d, *counted, *last])
 
     def _average(self) -> None:

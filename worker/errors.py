@@ -14,6 +14,7 @@ from db.settings import SettingsError
 from gan.checkpoints import CheckpointError
 from gan.config import ConfigError
 from gan.data import DatasetError
+from gan.events import TrainingFailed
 
 
 class WorkerError(Exception):
@@ -36,5 +37,5 @@ class ServiceFailed(WorkerError):
     pass
 
 
-CLEAR_ERRORS = (CheckpointError, ConfigError, DatasetError, DbError, SettingsError, WorkerError)
+CLEAR_ERRORS = (CheckpointError, ConfigError, DatasetError, DbError, SettingsError, TrainingFailed, WorkerError)
 """What the command line and the pages catch: the message says it all."""

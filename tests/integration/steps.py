@@ -1,6 +1,6 @@
 """Takes steps in a process of its own, because logical devices and a failed collective last as long as the process.
 
-    python -m tests.integration.steps '{"batch_size": 32, "replicas": 2}' 20 OUTPUT.npz [ADAM_EPSILON]
+    python -m tests.integration.steps '{"batch_size": 32, "replicas": 2}' 20 OUTPUT.npz
 
 Writes every variable and both losses of every step.
 """
@@ -16,7 +16,7 @@ from gan import keys, runtime
 from gan.config import parse
 
 
-def main(config_json: str, count: str, output: str, epsilon: str = "") -> None:
+def main(config_json: str, count: str, output: str) -> None:
     config = parse({"dataset": "digits", **json.loads(config_json)})
     runtime.prepare(config)
     from gan import distribution
@@ -28,8 +28,6 @@ def main(config_json: str, count: str, output: str, epsilon: str = "") -> None:
     assert strategy.num_replicas_in_sync == config.replicas
     with strategy.scope():
         nets = networks(config)
-        if epsilon:
-            nets.g_optimizer.epsilon = nets.d_optimizer.epsilon = float(epsilon)
     stepper = Stepper(config, strategy, nets, images)
     order = keys.order(config.seed, 1, len(images))
     taken = [stepper.run(order, 0, 0, 1), stepper.run(order, 1, 1, int(count) - 1)]

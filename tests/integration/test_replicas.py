@@ -1,9 +1,9 @@
 """n replicas compute what one computes, at the same global batch; each case in a process of its own.
 
-With SGD the weights agree to float32 rounding. With Adam they do so at first (1e-7 after 3 steps), but not for long: its update is about
-lr * g / |g|, so where a gradient is itself little more than rounding error the update has full size and a random sign, and the game then
-amplifies it (3e-4 after 20 steps at lr = 1e-4). So Adam is held to rounding for 3 steps, for 20 with an epsilon that outweighs rounding
-errors, and for 20 with the usual one to equal losses and to weights of which nearly all are within half of one update.
+With SGD the weights agree to float32 rounding for some steps, until an activation that is zero but for rounding falls on the other side of
+LeakyReLU's bend. Adam's update is about lr * g / |g|, so where a gradient is itself little more than rounding error the update has full
+size and a random sign. So SGD is held to rounding for 3 steps, in which a wrong factor moves weights by 0.01, Adam for 20 with an epsilon
+that outweighs rounding errors, and for 20 with the usual one to equal losses and to weights nearly all of which are within half an update.
 """
 
 from __future__ import annotations
@@ -25,9 +25,9 @@ RATE = 1e-4
 Arrays = dict[str, np.ndarray[Any, Any]]
 
 
-def take(directory: Path, steps: int = STEPS, epsilon: str = "", **changes: Any) -> Arrays:
+def take(directory: Path, steps: int = STEPS, **changes: Any) -> Arrays:
     output = directory / f"{len(list(directory.iterdir()))}.npz"
-    arguments = [json.dumps({"batch_size": 32, **changes}), str(steps), str(output), *([epsilon] if epsilon else [])]
+    arguments = [json.dumps({"batch_size": 32, **changes}), str(steps), str(output)]
     done = subprocess.run([sys.executable, "-m", "tests.integration.steps", *arguments], capture_output=True, text=True, timeout=250)
     assert done.returncode == 0, done.stderr[-3000:]
     with np.load(output) as file:
@@ -45,18 +45,17 @@ def distance(a: Arrays, b: Arrays, *parts: str) -> float:
 WEIGHTS = ("generator/", "discriminator/")  # moving statistics included
 
 
-# With batch norm in D the game is so unsteady that rounding errors grow tenfold every few steps: fewer steps there
-@pytest.mark.parametrize(("steps", "changes"), [(STEPS, {}), (3, {"discriminator_batch_norm": True, "d_steps": 2})])
-def test_two_replicas_equal_one_with_sgd(tmp_path: Path, steps: int, changes: dict[str, Any]) -> None:
-    rates = {"g_learning_rate": 0.01, "d_learning_rate": 0.01}  # large enough for a wrong factor to show
-    one, two = (take(tmp_path, steps, optimizer="sgd", replicas=n, **rates, **changes) for n in (1, 2))
-    assert distance(one, two, *WEIGHTS) < 1e-6
+# With batch norm in D the game is so unsteady that rounding errors grow tenfold every few steps: a smaller rate there
+@pytest.mark.parametrize(("rate", "changes"), [(0.01, {}), (0.001, {"discriminator_batch_norm": True, "d_steps": 2})])
+def test_two_replicas_equal_one_with_sgd(tmp_path: Path, rate: float, changes: dict[str, Any]) -> None:
+    rates = {"g_learning_rate": rate, "d_learning_rate": rate}  # large enough for a wrong factor to show
+    one, two = (take(tmp_path, 3, optimizer="sgd", replicas=n, **rates, **changes) for n in (1, 2))
+    assert distance(one, two, *WEIGHTS) < 2e-6
     assert distance(one, two, "g_losses", "d_losses") < 1e-5
 
 
-@pytest.mark.parametrize(("steps", "epsilon"), [(3, ""), (STEPS, "1e-2")])
-def test_two_replicas_equal_one_with_adam(tmp_path: Path, steps: int, epsilon: str) -> None:
-    one, two = (take(tmp_path, steps, epsilon, replicas=n) for n in (1, 2))
+def test_two_replicas_equal_one_with_adam(tmp_path: Path) -> None:
+    one, two = (take(tmp_path, epsilon=1e-2, replicas=n) for n in (1, 2))
     assert distance(one, two, *WEIGHTS) < 1e-6
     assert distance(one, two, "g_losses", "d_losses") < 1e-5
 
@@ -70,10 +69,9 @@ def test_two_replicas_with_adams_usual_epsilon_stay_close(tmp_path: Path) -> Non
     assert distance(one, two, "g_losses", "d_losses") < 1e-3
 
 
-def test_xla_runs_on_two_replicas_with_statistics_of_their_own(tmp_path: Path) -> None:
-    found = take(tmp_path, 3, xla=True, replicas=2)
-    assert np.isfinite(found["g_losses"]).all()
-    assert all(np.isfinite(found[name]).all() for name in found)
+def test_xla_on_cpu_leaves_two_replicas_equal_to_one(tmp_path: Path) -> None:
+    one, two = (take(tmp_path, 3, optimizer="sgd", xla=True, replicas=n) for n in (1, 2))
+    assert distance(one, two, *WEIGHTS) < 2e-6
 
 
 def test_float16_runs_on_two_replicas(tmp_path: Path) -> None:

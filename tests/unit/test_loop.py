@@ -10,9 +10,26 @@ import pytest
 
 from gan import loop
 from gan.config import ConfigError, RunConfig
-from gan.events import EpochDone, Event, Grid, Note, Phase, Saved, Started, Steps
+from gan.events import (
+    FACTS,
+    MEASURES,
+    QUALITY,
+    SERIES,
+    EpochDone,
+    Event,
+    Facts,
+    Grid,
+    Note,
+    Phase,
+    Quality,
+    Saved,
+    Started,
+    Steps,
+    TrainingFailed,
+)
+from gan.guards import NotFinite
 from gan.presets import load
-from gan.step import Stepper
+from gan.step import COLUMNS, Stepper, Taken
 from tests.recorder import After, Recorder, run
 
 TINY = load("tiny")
@@ -26,7 +43,7 @@ def undisturbed(tmp_path_factory: pytest.TempPathFactory) -> Recorder:
 
 
 def test_a_run_tells_everything_in_order(undisturbed: Recorder) -> None:
-    kinds = [type(event).__name__ for event in undisturbed.events if not isinstance(event, Steps)]
+    kinds = [type(event).__name__ for event in undisturbed.events if not isinstance(event, Steps | Facts)]
     epoch = ["EpochDone", "Grid", "Phase", "Saved"]
     assert kinds == ["Phase", "Phase", "Started", "Grid", "Phase", "Phase", *epoch, "Phase", *epoch]
     phases = [event.name for event in undisturbed.of(Phase)]
@@ -127,38 +144,68 @@ def test_a_damaged_checkpoint_costs_time_but_no_bit(undisturbed: Recorder, tmp_p
     assert second.epochs() == undisturbed.epochs()[1:]
 
 
-def test_losses_that_are_not_finite_are_named_once_and_never_saved(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    original = Stepper.run
+def poison(monkeypatch: pytest.MonkeyPatch, *steps: int) -> None:
+    """Makes a weight of the generator NaN before each of the numbered steps is taken for the first time."""
+    original, left = Stepper.run, list(steps)
 
-    def poisoned(self: Stepper, order: Any, first: int, global_step: int, count: int) -> Any:
-        g, d = original(self, order, first, global_step, count)
-        if global_step + count > 5:
-            self.nets.generator.get_layer("dense").kernel.assign_add(np.full((100, 12544), np.nan, np.float32))
-            d = d + np.float32("nan")
-        return g, d
+    def poisoned(self: Stepper, order: Any, first: int, global_step: int, count: int, *rates: Any) -> Any:
+        if left and global_step <= left[0] < global_step + count:
+            left.pop(0)
+            self.nets.generator.get_layer("dense").kernel.assign(np.full((100, 12544), np.nan, np.float32))
+        return original(self, order, first, global_step, count, *rates)
 
     monkeypatch.setattr(Stepper, "run", poisoned)
-    recorder, outcome = run(load("tiny", {"epochs": 3}), tmp_path)
-    assert outcome == "finished"
-    notes = [note.text for note in recorder.of(Note) if note.level == "error"]
-    assert len(notes) == 2
-    assert "discriminator is not finite from epoch 2" in notes[0]
-    assert "not saved" in notes[1]
-    assert [saved.step for saved in recorder.of(Saved)] == [4]
+
+
+def test_a_run_whose_numbers_are_not_finite_ends_and_keeps_its_last_good_checkpoint(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    poison(monkeypatch, 5)
+    sink = Recorder()
+    with pytest.raises(TrainingFailed, match=r"A loss in the discriminator is not finite at step \d of epoch 2.*lower the learning rates"):
+        run(load("tiny", {"epochs": 3}), tmp_path, sink=sink)
+    assert [saved.step for saved in sink.of(Saved)] == [4]
     assert [path.name for path in (tmp_path / "checkpoints").iterdir()] == ["ckpt-4-1"]
 
 
+def test_a_run_goes_back_once_and_on_with_half_the_rates(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    poison(monkeypatch, 5)
+    recorder, outcome = run(load("tiny", {"epochs": 3, "on_non_finite": "roll_back"}), tmp_path)
+    assert outcome == "finished"
+    (error,) = [note.text for note in recorder.of(Note) if note.level == "error"]
+    assert "went back to the checkpoint of step 4" in error
+    assert [done.epoch for done in recorder.of(EpochDone)] == [1, 2, 3]
+    rates = {block.epoch: block.series["g_rate"] for block in recorder.of(Steps)}
+    assert (rates[1][0], rates[3][0]) == pytest.approx((1e-4, 5e-5))
+
+
+def test_a_run_that_went_back_does_so_no_second_time(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    poison(monkeypatch, 2, 3)
+    sink = Recorder()
+    with pytest.raises(TrainingFailed, match="after going back once already"):
+        run(load("tiny", {"on_non_finite": "roll_back"}), tmp_path, sink=sink)
+    assert "went back to the start" in sink.of(Note)[-1].text
+
+
+def taken(**columns: list[float]) -> Taken:
+    figures = np.zeros([3, len(COLUMNS)], np.float32)
+    figures[:, COLUMNS.index("bad_tensor")] = -1
+    for name, values in columns.items():
+        figures[:, COLUMNS.index(name)] = values
+    return Taken(figures, np.zeros([3, 1, 4], np.float32))
+
+
 @pytest.mark.parametrize(
-    ("g", "d", "words"),
+    ("columns", "wanted"),
     [
-        ([1, 2, 3], [1, 2, 3], None),
-        ([1, np.nan, 3], [1, 2, np.inf], "loss of the generator is not finite from epoch 7, step 12"),
-        ([1, 2, np.nan], [np.inf, 2, 3], "loss of the discriminator is not finite from epoch 7, step 11"),
+        ({}, None),
+        ({"g_loss": [1, np.nan, 3], "d_loss": [1, 2, np.inf]}, NotFinite("generator", "loss", 11)),
+        ({"g_loss": [1, 2, np.nan], "bad_tensor": [-1, 1, 1]}, NotFinite("generator", "gradient", 11, "generator/dense")),
+        ({"d_update": [1, np.inf, 1], "d_loss": [1, 2, np.nan]}, NotFinite("discriminator", "weight", 11)),
     ],
 )
-def test_the_first_bad_loss_is_named(g: list[float], d: list[float], words: str | None) -> None:
-    sentence = loop.not_finite(7, 10, np.float32(g), np.float32(d))
-    assert sentence is None if words is None else words in (sentence or "")
+def test_the_first_value_that_is_not_finite_is_named(columns: dict[str, list[float]], wanted: NotFinite | None) -> None:
+    assert loop.first_not_finite(10, taken(**columns), ["discriminator/logits", "generator/dense"]) == wanted
 
 
 def test_grids_and_checkpoints_come_as_often_as_asked(tmp_path: Path) -> None:
@@ -169,7 +216,7 @@ def test_grids_and_checkpoints_come_as_often_as_asked(tmp_path: Path) -> None:
     assert [path.name for path in (tmp_path / "checkpoints").iterdir()] == ["ckpt-16-1"]
 
 
-@pytest.mark.parametrize(("changes", "word"), [({"precision": "mixed_float16"}, "needs a GPU"), ({"loop": "fit"}, "loop=fit")])
+@pytest.mark.parametrize(("changes", "word"), [({"precision": "mixed_float16"}, "needs a GPU"), ({"strategy": "tpu"}, "TPU")])
 def test_what_cannot_run_here_is_said_before_any_work(tmp_path: Path, changes: dict[str, Any], word: str) -> None:
     import tensorflow as tf
 
@@ -195,6 +242,50 @@ def test_other_settings_resume_to_the_same_bits_too(tmp_path: Path, changes: dic
     rest, _ = run(config, tmp_path / "parts", attempt=2)
     assert whole.epochs() == rest.epochs()
     assert np.isfinite([whole.of(EpochDone)[0].g_loss, whole.of(EpochDone)[0].d_loss]).all()
+
+
+def test_fit_gives_the_bits_of_the_custom_loop_and_resumes_to_them(undisturbed: Recorder, tmp_path: Path) -> None:
+    first, outcome = run(load("tiny", {"loop": "fit"}), tmp_path, control=After(3))
+    assert outcome == "stopped"
+    rest, outcome = run(load("tiny", {"loop": "fit"}), tmp_path, attempt=2)
+    assert outcome == "finished"
+    assert first.epochs() + rest.epochs() == undisturbed.epochs()
+    assert rest.of(Grid)[-1].png == undisturbed.of(Grid)[-1].png
+
+
+def test_an_epoch_says_where_its_time_went(undisturbed: Recorder) -> None:
+    first, second = undisturbed.of(EpochDone)
+    parts = sum(second.measures[f"{name}_seconds"] for name in ("input", "compute", "reduce"))
+    assert parts == pytest.approx(second.seconds, rel=1e-3)
+    assert 0 < second.measures["step_p50"] <= second.measures["step_p95"] <= second.measures["step_max"] <= second.seconds
+    assert second.measures["gflops"] > 0
+    assert second.measures["peak_share"] > 0
+    assert set(second.measures) <= set(MEASURES)
+    facts = {name: value for event in undisturbed.of(Facts) for name, value in event.values.items()}
+    assert set(facts) <= set(FACTS)
+    assert facts["step_gflop"] == pytest.approx(32 * 0.452, rel=0.01)
+    assert first.measures["peak_memory_bytes"] > 1e8
+
+
+def test_every_step_has_its_rates(undisturbed: Recorder) -> None:
+    for block in undisturbed.of(Steps):
+        assert set(block.series) == set(SERIES)
+        np.testing.assert_array_equal(block.series["g_rate"], np.float32(1e-4))
+        assert (np.abs(block.series["d_effective"]) < 1).all()
+        assert (block.series["g_effective"] > 0).all()
+
+
+def test_quality_is_judged_as_often_as_asked_and_alike_after_a_resume(tmp_path: Path) -> None:
+    config = load("tiny", {"epochs": 3, "quality_every": 2, "quality_images": 200, "ema": 0.9})
+    whole, _ = run(config, tmp_path / "a")
+    assert [quality.epoch for quality in whole.of(Quality)] == [2, 3]
+    assert all(set(quality.measures) == set(QUALITY) for quality in whole.of(Quality))
+    (tmp_path / "b" / "cache").parent.mkdir()
+    (tmp_path / "a" / "cache").rename(tmp_path / "b" / "cache")  # the classifier need not be trained twice
+    assert run(config, tmp_path / "b", control=After(3))[1] == "stopped"
+    rest, _ = run(config, tmp_path / "b", attempt=2)
+    assert rest.of(Quality)[-1].measures == whole.of(Quality)[-1].measures
+    assert 0 < whole.of(Quality)[0].training_seconds < whole.of(Quality)[1].training_seconds
 
 
 def test_a_changed_data_set_is_not_resumed(undisturbed: Recorder, tmp_path: Path) -> None:

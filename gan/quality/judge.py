@@ -1,0 +1,60 @@
+"""Judges generated images against real ones."""
+
+from __future__ import annotations
+
+import math
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from gan.config import ConfigError, RunConfig
+from gan.data.dataset import Dataset
+from gan.events import QUALITY
+from gan.quality import classifier, metrics
+
+MINIMUM = 200  # real images; the covariance of 64 features needs well more than 64
+
+
+class Judge:
+    """Compares generated images with `config.quality_images` real ones, prepared once.
+
+    `remarks` are sentences for a person, `facts` the values for `gan.events.Facts`.
+    """
+
+    def __init__(self, config: RunConfig, dataset: Dataset, cache_dir: Path, progress: classifier.Progress) -> None:
+        """Find or train the classifier in `cache_dir` (`classifier.obtain` on `progress`), and take the features of the real images.
+
+        Give the whole data set, whatever `config.limit`: then all runs on it share one classifier and are judged against the same images,
+        which are those that the classifier was not trained on, and others where these are too few. Call it outside any strategy's scope.
+        Raises ConfigError when the data have no labels or fewer than MINIMUM images.
+        """
+        count, wanted = len(dataset.images), config.quality_images
+        if dataset.labels is None:
+            raise ConfigError(f"quality_every needs labelled images and dataset={config.dataset} has none: set quality_every to 0.")
+        if count < MINIMUM:
+            raise ConfigError(f"quality_every needs {MINIMUM} real images and {config.dataset} has {count}: set quality_every to 0.")
+        self._classifier = classifier.obtain(config.dataset, dataset, cache_dir, progress)
+        self._real = metrics.sample(self._classifier(dataset.images[classifier.order(count)[:wanted]])[0])
+        self.facts: dict[str, Any] = {"classifier_accuracy": self._classifier.accuracy}
+        self.remarks = list(self._classifier.remarks)
+        if count < wanted:
+            self.remarks.append(
+                f"quality_images={wanted:,} is more than the {count:,} images of {config.dataset}: "
+                f"all of these are compared with {wanted:,} generated ones."
+            )
+
+    def __call__(self, images: npt.NDArray[np.float32]) -> tuple[dict[str, float], tuple[float, ...]]:
+        """Measures (the keys of `gan.events.QUALITY`) and class shares of generated `images` [n, 28, 28, 1] in [-1, 1], n at least 6.
+
+        They are rounded to grey levels 0 to 255 first, as the real ones are. Where a value is not finite all results are NaN.
+        """
+        classes = len(self._classifier.shares)
+        if not np.isfinite(images).all():
+            return dict.fromkeys(QUALITY, math.nan), (math.nan,) * classes
+        features, seen = self._classifier(np.clip(images * 127.5 + 127.5, 0, 255).round().astype(np.uint8))
+        shares = metrics.class_shares(seen, classes)
+        found = metrics.compare(self._real, metrics.sample(features))
+        found["class_distance"] = metrics.class_distance(shares, self._classifier.shares)
+        return {name: found[name] for name in QUALITY}, tuple(shares.tolist())

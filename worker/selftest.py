@@ -1,0 +1,145 @@
+"""`ganboard selftest`: proves here and now that different ways of computing a training compute the same training.
+
+Each claim compares the weights that two trainings end with. Plain SGD shows every wrong factor on a gradient (0.01 after three steps), Adam
+and RMSprop nearly cancel it. Rounding errors grow with the number of steps: an activation that is zero but for rounding can fall on either
+side of LeakyReLU's bend, and Adam, whose update is about lr g / |g|, turns a gradient of rounding errors into a full step of random sign.
+So SGD is compared after three steps, and Adam after twenty with an epsilon that outweighs rounding errors.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+import tempfile
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from gan import proof
+from gan.checkpoints import Arrays
+from gan.config import RunConfig, parse
+from worker.errors import ServiceFailed
+
+TIMEOUT_SECONDS = 600
+_BATCH = 32
+Settings = dict[str, Any]
+
+
+def _steps(count: int, **changes: Any) -> Settings:
+    return {"dataset": "digits", "batch_size": _BATCH, "limit": _BATCH * count, "epochs": 1, "grid_size": 1, **changes}
+
+
+_SGD = _steps(3, optimizer="sgd", g_learning_rate=0.01, d_learning_rate=0.01)
+_ADAM = _steps(20, epsilon=0.01)
+
+
+@dataclass(frozen=True)
+class Training:
+    """One training to compare: settings, and a variant of gan.proof."""
+
+    settings: Settings
+    variant: str = ""
+
+    @property
+    def config(self) -> RunConfig:
+        return parse(self.settings)
+
+
+@dataclass(frozen=True)
+class Claim:
+    """Two trainings whose weights differ by at most `bound`."""
+
+    name: str
+    one: Training
+    other: Training
+    bound: float
+    reason: str  # why the bound is what it is
+
+
+@dataclass(frozen=True)
+class Result:
+    """A claim and the largest difference of any weight; `problem` when a training failed."""
+
+    claim: Claim
+    difference: float | None
+    problem: str | None = None
+
+    @property
+    def holds(self) -> bool:
+        return self.difference is not None and self.difference <= self.claim.bound
+
+
+def _claim(name: str, base: Settings, changes: Settings, bound: float, reason: str, variant: str = "") -> Claim:
+    return Claim(name, Training(base), Training({**base, **changes}, variant), bound, reason)
+
+
+_TWO = {"replicas": 2}
+_ROUNDING = "float32 rounding in another order of sums"
+CLAIMS = (
+    _claim("2 replicas = 1 replica (SGD)", _SGD, _TWO, 2e-6, _ROUNDING),
+    _claim("2 replicas = 1 replica (Adam)", _ADAM, _TWO, 2e-6, _ROUNDING),
+    _claim("multi-worker = mirrored (SGD)", {**_SGD, **_TWO}, {"strategy": "multi_worker"}, 2e-6, _ROUNDING),
+    _claim("multi-worker = mirrored (Adam)", {**_ADAM, **_TWO}, {"strategy": "multi_worker"}, 2e-6, _ROUNDING),
+    _claim("fit = custom loop", _ADAM, {"loop": "fit"}, 0.0, "the same operations"),
+    _claim("fit = custom loop on 2 replicas", {**_ADAM, **_TWO}, {"loop": "fit"}, 0.0, "the same operations"),
+    _claim("4 accumulated parts = 1 batch (no batch norm)", {**_SGD, "generator_batch_norm": False}, {"accumulate": 4}, 2e-6, _ROUNDING),
+    _claim("recomputation = kept activations", _SGD, {"recompute": True}, 2e-6, _ROUNDING),
+    _claim("one backward pass through D = two", _SGD, {}, 2e-6, _ROUNDING, "two passes"),
+    _claim("spectral convolution = direct convolution", _SGD, {"convolution": "direct"}, 1e-5, _ROUNDING),
+    _claim("XLA = no XLA", _SGD, {"xla": True}, 2e-6, _ROUNDING),
+    _claim("resumed = never stopped", _ADAM, {}, 0.0, "nothing random is saved: the same bits", "interrupted"),
+)
+
+
+@dataclass
+class Selftest:
+    """Trains what the claims need, each training once."""
+
+    claims: tuple[Claim, ...] = CLAIMS
+    _states: dict[str, Arrays] = field(default_factory=dict)
+
+    def run(self, progress: Callable[[str], None] = lambda text: None) -> Iterator[Result]:
+        """One result after the other; `progress` hears what is being trained."""
+        with tempfile.TemporaryDirectory(prefix="ganboard-selftest-") as directory:
+            for number, claim in enumerate(self.claims, 1):
+                progress(f"{number} of {len(self.claims)}: {claim.name}")
+                try:
+                    one, other = (self._state(training, Path(directory)) for training in (claim.one, claim.other))
+                except ServiceFailed as error:
+                    yield Result(claim, None, str(error))
+                else:
+                    yield Result(claim, difference(one, other))
+
+    def _state(self, training: Training, directory: Path) -> Arrays:
+        key = json.dumps([training.settings, training.variant], sort_keys=True)
+        if key not in self._states:
+            run_dir = directory / str(len(self._states))
+            _train(training, run_dir)
+            self._states[key] = proof.state(run_dir)
+        return self._states[key]
+
+
+def difference(one: Arrays, other: Arrays) -> float:
+    """Largest absolute difference of any weight or moving statistic of two states; infinite when a network is missing from one."""
+    names = [{name for name in state if name.startswith(("generator/", "discriminator/"))} for state in (one, other)]
+    if names[0] != names[1] or not names[0]:
+        return float("inf")
+    return max(float(np.abs(one[name].astype(np.float64) - other[name]).max()) for name in names[0])
+
+
+def _train(training: Training, run_dir: Path) -> None:
+    """Raises ServiceFailed with the last line that a failed training wrote."""
+    command = [sys.executable, "-m", "gan.proof", json.dumps(training.settings), str(run_dir), training.variant]
+    environment = {**os.environ, "TF_CPP_MIN_LOG_LEVEL": "3"}
+    try:
+        done = subprocess.run(command, env=environment, capture_output=True, text=True, timeout=TIMEOUT_SECONDS, check=False)
+    except subprocess.TimeoutExpired:
+        raise ServiceFailed(f"the training did not end within {TIMEOUT_SECONDS} s") from None
+    if done.returncode:
+        last = (done.stderr.strip().splitlines() or ["it said nothing"])[-1]
+        raise ServiceFailed(f"the training failed: {last[:300]}")
