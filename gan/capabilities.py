@@ -7,6 +7,8 @@ from typing import Any
 from gan.config import RunConfig
 
 MAX_LOGICAL_REPLICAS = 64
+PROCESSES_PER_CORE = 4  # more than one shows that the result is right, on a machine that has no more cores
+PROCESS_BYTES = 700 * 2**20  # TensorFlow, the data and small networks in each process with strategy=multi_worker (measured: 650 MiB)
 
 
 def check(config: RunConfig, devices: dict[str, Any]) -> str | None:
@@ -14,18 +16,40 @@ def check(config: RunConfig, devices: dict[str, Any]) -> str | None:
     gpus, tpus = len(devices["gpus"]), len(devices["tpus"])
     strategy = config.effective_strategy
     if strategy == "tpu":
-        found = f"{tpus} TPU(s) found" if tpus else "no TPU found"
-        return f"strategy=tpu is not available in this version ({found}): use strategy=mirrored or auto."
+        if config.loop == "fit":
+            return "loop=fit is not available with strategy=tpu: use loop=custom, which trains the same networks with its own loop."
+        if config.replicas > tpus:
+            found = f"{tpus} TPU core(s) were found" if tpus else "no TPU was found"
+            return f"strategy=tpu with replicas={config.replicas} needs as many TPU cores and {found}: use strategy=mirrored or auto."
+        return None
     if strategy == "multi_worker":
-        return "strategy=multi_worker is not available in this version: use strategy=mirrored, which spreads replicas over one machine."
+        sentence = too_many_processes(config.replicas, devices.get("cores", 2**20), devices.get("memory_bytes", 2**60))
+        if sentence:
+            return sentence
     if config.precision == "mixed_float16" and not gpus:
         return "precision=mixed_float16 needs a GPU and none was found: use mixed_bfloat16, which runs everywhere, or float32."
-    if config.replicas > max(gpus, MAX_LOGICAL_REPLICAS):
+    if strategy == "mirrored" and config.replicas > max(gpus, MAX_LOGICAL_REPLICAS):
         return (
             f"replicas={config.replicas} is more than this machine can carry ({gpus} GPU(s) found, and at most {MAX_LOGICAL_REPLICAS} "
             f"replicas on logical CPU devices): lower replicas to {max(gpus, MAX_LOGICAL_REPLICAS)} or less."
         )
     return None
+
+
+def too_many_processes(count: int, cores: int, memory_bytes: int) -> str | None:
+    """One sentence when so many processes of one run are more than the machine can carry."""
+    by_cores, by_memory = PROCESSES_PER_CORE * cores, memory_bytes // PROCESS_BYTES
+    most = max(1, min(by_cores, by_memory))
+    if count <= most:
+        return None
+    limit = (
+        f"its {cores} cores carry {PROCESSES_PER_CORE} each" if by_cores < by_memory else f"its memory of {memory_bytes / 1e9:.1f} GB lasts"
+    )
+    remedy = f"lower replicas to {most} or less, or use" if most > 1 else "use"
+    return (
+        f"strategy=multi_worker with replicas={count} needs {count} processes on one machine, more than it can carry: "
+        f"{limit} for {most}; {remedy} strategy=mirrored, which needs one process."
+    )
 
 
 def remarks(config: RunConfig, devices: dict[str, Any]) -> list[str]:

@@ -65,7 +65,7 @@ def save(directory: Path, arrays: Arrays, progress: Progress, *, digest: str, at
         shutil.rmtree(temporary, ignore_errors=True)
         temporary.mkdir()
         with (temporary / _STATE).open("wb") as file:
-            np.savez(file, allow_pickle=False, **arrays, **{_PROGRESS + k: np.asarray(v) for k, v in vars(progress).items()})
+            np.savez(file, allow_pickle=False, **arrays, **{_PROGRESS + k: v for k, v in progress.arrays().items()})
             _flush(file)
         size, sha256 = _measure(temporary / _STATE)
         manifest = {
@@ -135,7 +135,7 @@ def _read(path: Path, expected: Arrays, digest: str) -> tuple[Arrays, Progress, 
     with np.load(path / _STATE, allow_pickle=False) as file:
         arrays = {name: file[name] for name in file.files}
     values = {name.removeprefix(_PROGRESS): arrays.pop(name) for name in list(arrays) if name.startswith(_PROGRESS)}
-    progress = Progress(**{name: value if value.ndim else value.item() for name, value in values.items()})
+    progress = Progress.of(values)
     if progress.step != manifest["step"]:
         raise CheckpointError(f"{_MANIFEST} is damaged")
     if strange := {name for name in {*arrays, *expected} if _form(arrays.get(name)) != _form(expected.get(name))}:

@@ -1,7 +1,8 @@
 """The processes of a run with strategy=multi_worker: who they are, and how they meet. Free of TensorFlow.
 
-TensorFlow joins a cluster in a call that waits for ever and holds the interpreter's lock, so that nothing in the process could end it. Hence
-all processes meet here first, over TCP on the port that the first one's TensorFlow server takes afterwards, and enter that call together.
+TensorFlow joins a cluster in a call that waits for ever and holds the interpreter's lock, so that nothing in the process could end it.
+Hence all processes meet here first, over TCP on the port that the first one's TensorFlow server takes afterwards, and enter that call
+together.
 """
 
 from __future__ import annotations
@@ -36,14 +37,11 @@ class Cluster:
     def meet(self, seconds: float | None = None) -> None:
         """Return in all processes at about the same time. Raises TrainingFailed, naming who is missing after `seconds` (JOIN_SECONDS)."""
         seconds = JOIN_SECONDS if seconds is None else seconds
-        if self.rank == 0:
-            missing = self._gather(time.monotonic() + seconds)
-        else:
-            missing = self._report(time.monotonic() + seconds)
-        if missing:
-            who = f"worker{'s' * (len(missing) > 1)} {', '.join(map(str, missing))} of {len(self.addresses)} (counted from 0)"
+        wait = self._gather if self.rank == 0 else self._report
+        if missing := wait(time.monotonic() + seconds):
+            ranks = f"rank{'s' * (len(missing) > 1)} {', '.join(map(str, missing))}"
             raise TrainingFailed(
-                f"Waited {seconds:.0f} s, and {who} did not join: the log may say why. "
+                f"Waited {seconds:.0f} s, and {ranks} of {len(self.addresses)} trainer processes did not join: the log may say why. "
                 "If this machine is short of memory or cores, lower replicas; then clone the run."
             )
 
@@ -86,14 +84,25 @@ class Cluster:
 
 def own(size: int) -> Cluster:
     """This process's place among `size` processes. Raises ConfigError when it was not started as one of them."""
-    try:
-        found = json.loads(os.environ[_VARIABLE])
-        cluster = Cluster(tuple(found["cluster"]["worker"]), int(found["task"]["index"]))
-    except (KeyError, TypeError, ValueError):
-        cluster = Cluster((), 0)
-    if len(cluster.addresses) != size or cluster.rank not in range(size):
+    cluster = _named()
+    if cluster is None or len(cluster.addresses) != size:
         raise ConfigError(
             f"strategy=multi_worker with replicas={size} needs {size} processes that know each other, and {_VARIABLE} does not name them: "
             "start the run with `ganboard train` or `ganboard run`."
         )
     return cluster
+
+
+def rank() -> int:
+    """This process's rank; 0 for one that was not started as one of several."""
+    cluster = _named()
+    return cluster.rank if cluster else 0
+
+
+def _named() -> Cluster | None:
+    try:
+        found = json.loads(os.environ[_VARIABLE])
+        cluster = Cluster(tuple(found["cluster"]["worker"]), int(found["task"]["index"]))
+    except (KeyError, TypeError, ValueError):
+        return None
+    return cluster if cluster.rank in range(len(cluster.addresses)) else None

@@ -47,8 +47,9 @@ def _multi_worker(config: RunConfig) -> tf.distribute.Strategy:
 
 
 def _tpu(config: RunConfig) -> tf.distribute.Strategy:
-    """On `replicas` cores of the TPU that TPU_NAME names, or of this machine's own."""
-    resolver = tf.distribute.cluster_resolver.TPUClusterResolver.connect()
+    """On `replicas` cores of the TPU of this machine."""
+    resolver = tf.distribute.cluster_resolver.TPUClusterResolver("local")
+    tf.config.experimental_connect_to_cluster(resolver)
     topology = tf.tpu.experimental.initialize_tpu_system(resolver)
     cores = tf.tpu.experimental.DeviceAssignment.build(topology, num_replicas=config.replicas)
     return tf.distribute.TPUStrategy(resolver, experimental_device_assignment=cores)

@@ -6,7 +6,7 @@ import json
 import os
 import platform
 from importlib.metadata import PackageNotFoundError, version
-from pathlib import Path
+from pathlib import Path, PurePosixPath
 from typing import Any
 
 import psutil
@@ -23,7 +23,7 @@ def describe() -> dict[str, Any]:
         "host": platform.node(),
         "cpu": _cpu()[0],
         "cores": len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count(),
-        "memory_bytes": psutil.virtual_memory().total,
+        "memory_bytes": memory_limit(),
         "cpu_flags": cpu_flags(),
         "gpus": _gpus(),
         "tpus": [device.name for device in tf.config.list_physical_devices("TPU")],
@@ -35,6 +35,26 @@ def cpu_flags() -> list[str]:
     """Those of CPU_FLAGS that this machine's processor has; does not start TensorFlow."""
     flags = _cpu()[1]
     return [flag for flag in CPU_FLAGS if flag in flags]
+
+
+def memory_limit(root: Path = Path("/")) -> int:
+    """Bytes of memory that this process may use: the machine's, or less where a control group (a container, say) has a limit.
+
+    The kernel ends what exceeds memory.max (cgroup v2) or memory.limit_in_bytes (v1), of the process's own group or any above it.
+    """
+    limits = [psutil.virtual_memory().total]
+    own = root / "proc/self/cgroup"
+    for line in own.read_text().splitlines() if own.exists() else []:  # "0::/path" of v2, "4:memory:/path" of v1
+        number, controllers, path = line.split(":", 2)
+        if number != "0" and "memory" not in controllers.split(","):
+            continue
+        top, name = ("sys/fs/cgroup", "memory.max") if number == "0" else ("sys/fs/cgroup/memory", "memory.limit_in_bytes")
+        group = PurePosixPath(path.lstrip("/"))  # a container may see the host's path and have its own group mounted at the top
+        for folder in (group, *group.parents):
+            limit = root / top / folder / name
+            if limit.exists() and (text := limit.read_text().strip()).isdigit():  # "max" is no limit, and v1's is a huge number
+                limits.append(int(text))
+    return min(limits)
 
 
 def versions() -> dict[str, str]:

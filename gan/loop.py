@@ -24,6 +24,8 @@ from gan.watchdog import Watchdog
 if TYPE_CHECKING:
     from gan.step import Taken
 
+VERDICTS: tuple[Verdict, ...] = ("go", "stop", "suspend")
+
 
 def train(
     config: RunConfig, *, run_dir: Path, data_dir: Path, attempt: int, sink: Sink, control: Control, cache_dir: Path | None = None
@@ -39,6 +41,7 @@ def train(
     sink(Phase("importing"))
     runtime.prepare(config)
     from gan import distribution, fit, measures, peak, runner, samples, step
+    from gan.agreement import Agreement
     from gan.quality.judge import Judge
 
     machine = hardware.describe()
@@ -61,22 +64,27 @@ def train(
     untrained = nets.arrays()
     directory, digest = run_dir / "checkpoints", checkpoints.config_hash(config, len(images))
 
+    shared = Agreement(strategy)
+
     def restore() -> Progress:
-        arrays, progress = checkpoints.load(directory, untrained, digest=digest, sink=sink) or (untrained, Progress())
-        nets.assign(arrays)
-        return progress
+        found = checkpoints.load(directory, untrained, digest=digest, sink=sink) if shared.leads else None
+        arrays, progress = found or (untrained, Progress())
+        nets.assign(shared.arrays(dict(arrays)))
+        return Progress.of(shared.arrays(progress.arrays()))
 
     def agree(number: int) -> int:
-        return number
+        return int(shared.numbers(number)[0])
 
     progress = restore()
-    saver = Saver(config, directory, digest, attempt, nets.arrays, sink, saved_step=progress.step)
+    saver = Saver(config, directory, digest, attempt, nets.arrays, sink, progress.step, writes=shared.leads)
     stepper = step.Stepper(config, strategy, nets, images)
     looped: runner.Runner = fit.FitLoop(stepper, agree) if config.loop == "fit" else runner.CustomLoop(stepper, agree)
     measured, guards = measures.Measures(config), Guards(config, per_epoch, images)
     judge: Judge | None = None
 
     def draw(epoch: int) -> None:
+        if not shared.leads:
+            return
         images = samples.grid(config, nets.shown)
         sink(Grid(epoch, samples.png(images, config.grid_size), config.grid_size, config.grid_size))
         for note in guards.grid(epoch, images):
@@ -84,6 +92,8 @@ def train(
 
     def assess(epoch: int) -> None:
         nonlocal judge
+        if not shared.leads:
+            return
         sink(Phase("judging"))
         if judge is None:
             judge = Judge(config, dataset, cache_dir or run_dir / "cache", lambda share: watchdog.beat())
@@ -110,14 +120,6 @@ def train(
     if progress.epoch >= config.epochs:
         return "finished"
 
-    # Trace the training step.
-    sink(Phase("compiling"))
-    began = time.monotonic()
-    order = keys.order(config.seed, progress.epoch + 1, amounts.examples)
-    looped.trace(order)
-    sink(Facts(stepper.graph_facts(order)))
-    progress.compile_seconds += time.monotonic() - began
-    sink(Phase("training"))
     verdict: Verdict = "go"
     trouble: NotFinite | None = None
 
@@ -133,13 +135,23 @@ def train(
         for note in guards.opinions(progress.step - len(taken), taken["d_real"], taken["d_fake"]):
             sink(note)
         trouble = first_not_finite(progress.step - len(taken), taken, nets.tensors)
-        verdict = control()
+        verdict = VERDICTS[agree(VERDICTS.index(control()))]
         if trouble is None and verdict == "go" and progress.g_losses.size < per_epoch and saver.due(None):
             saver.save(progress, leaving=False)
         return trouble is None and verdict == "go"
 
-    measured.begin()
     with Watchdog(config.stall_seconds, sink) as watchdog:
+        # Trace the training step.
+        sink(Phase("compiling"))
+        began = time.monotonic()
+        order = keys.order(config.seed, progress.epoch + 1, amounts.examples)
+        looped.trace(order)
+        watchdog.beat()
+        sink(Facts(stepper.graph_facts(order)))
+        progress.compile_seconds += time.monotonic() - began
+        sink(Phase("training"))
+
+        measured.begin()
         while True:
             # Take the steps of an epoch.
             epoch, first = progress.epoch + 1, progress.g_losses.size
@@ -155,6 +167,7 @@ def train(
                 progress.rate_factor = 0.5
                 sink(Note("error", not_finite(config, per_epoch, trouble, back_to=progress.step)))
                 trouble, saver.saved_step = None, progress.step
+                measured.begin()
                 continue
 
             # Finish the epoch.
@@ -172,17 +185,17 @@ def train(
                 if config.quality_every and (epoch % config.quality_every == 0 or epoch == config.epochs):
                     with watchdog.paused():
                         assess(epoch)
-                if measured.peak_gflops is None:
+                if measured.peak_gflops is None and shared.leads:
                     measured.peak_gflops = peak.gflops(config.precision)
                     sink(Facts({"peak_gflops": measured.peak_gflops, "measured_memory_bytes": done.measures["peak_memory_bytes"]}))
                 measured.begin()
 
             # Save, go on or leave.
-            if progress.epoch >= config.epochs:
-                saver.save(progress, leaving=True)
-                return "finished"
-            if verdict != "go":
-                saver.save(progress, leaving=True)
+            if progress.epoch >= config.epochs or verdict != "go":
+                with watchdog.paused():
+                    saver.save(progress, leaving=True)
+                if progress.epoch >= config.epochs:
+                    return "finished"
                 return "stopped" if verdict == "stop" else "suspended"
             if saver.due(epoch):
                 saver.save(progress, leaving=False)

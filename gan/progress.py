@@ -5,8 +5,10 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from types import MappingProxyType
+from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 
 from gan.events import EpochDone, Losses
 
@@ -27,6 +29,16 @@ class Progress:
     compile_seconds: float = 0.0
     training_seconds: float = 0.0  # of all steps so far
     rate_factor: float = 1.0  # on both learning rates; halved by a roll-back
+
+    def arrays(self) -> dict[str, npt.NDArray[Any]]:
+        """All of it as arrays by name, as `Progress.of` takes it."""
+        return {name: np.asarray(value) for name, value in vars(self).items()}
+
+    @classmethod
+    def of(cls, arrays: Mapping[str, npt.NDArray[Any]]) -> Progress:
+        """The progress that `arrays` was made of. Raises TypeError for other names."""
+        values: dict[str, Any] = {name: value if value.ndim else value.item() for name, value in arrays.items()}
+        return cls(**values)
 
     def add(self, g_losses: Losses, d_losses: Losses, seconds: float, compile_seconds: float) -> None:
         """Count steps that were just taken, with their losses [n] and times."""

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import os
 
+from gan import cluster
 from gan.config import RunConfig
 
 
 def prepare(config: RunConfig) -> None:
-    """Make operations deterministic and, with fewer GPUs than replicas, cut the CPU into logical devices.
+    """Make operations deterministic, choose the GPUs, and with fewer GPUs than replicas cut the CPU into logical devices.
 
-    Raises RuntimeError when TensorFlow already runs with other devices.
+    Raises RuntimeError when TensorFlow already runs with other devices, and ConfigError as `gan.cluster.own` does.
     """
     os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "2")
     os.environ.setdefault("KERAS_BACKEND", "tensorflow")
@@ -23,11 +24,17 @@ def prepare(config: RunConfig) -> None:
     # Fusing forward operations finds nothing in a training step that needs their inputs again, and fails loudly inside a loop
     tf.config.optimizer.set_experimental_options({"remapping": False})
     gpus = tf.config.list_physical_devices("GPU")
+    if config.replicas > max(1, len(gpus)):
+        gpus = []  # all replicas on the CPU: they should be of one kind
+    elif config.effective_strategy == "multi_worker":
+        gpus = [gpus[cluster.own(config.replicas).rank]]
+    gpus = gpus[: config.replicas]
+    tf.config.set_visible_devices(gpus, "GPU")
     if gpus:  # operations on a CPU are deterministic, and there the step reads the clock, which this switch forbids
         tf.config.experimental.enable_op_determinism()
     for gpu in gpus:
         tf.config.experimental.set_memory_growth(gpu, True)
-    if config.replicas > max(1, len(gpus)):
+    if config.effective_strategy == "mirrored" and config.replicas > 1 and not gpus:
         cpu = tf.config.list_physical_devices("CPU")[0]
         wanted = [tf.config.LogicalDeviceConfiguration()] * config.replicas
         if len(tf.config.get_logical_device_configuration(cpu) or ()) != config.replicas:
@@ -35,12 +42,17 @@ def prepare(config: RunConfig) -> None:
 
 
 def accelerated() -> bool:
-    """Whether TensorFlow sees a GPU or TPU."""
+    """Whether this process computes on a GPU or TPU."""
     import tensorflow as tf
 
-    return bool(tf.config.list_physical_devices("GPU") or tf.config.list_physical_devices("TPU") or tf.config.list_logical_devices("TPU"))
+    return bool(tf.config.get_visible_devices("GPU") or tf.config.list_physical_devices("TPU") or tf.config.list_logical_devices("TPU"))
 
 
 def compiled(config: RunConfig) -> bool:
     """Whether XLA compiles the gradient function as a whole; on a CPU it fuses element-wise operations only (see `prepare`)."""
     return config.xla and accelerated()
+
+
+def cores() -> int:
+    """CPU cores that this process may use; does not start TensorFlow."""
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1

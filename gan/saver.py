@@ -27,6 +27,7 @@ class Saver:
     arrays: Callable[[], Arrays]
     sink: Sink
     saved_step: int
+    writes: bool = True  # of several processes only the first one does
     _saved_at: float = field(default_factory=time.monotonic)
     _finite: bool = True
 
@@ -41,7 +42,7 @@ class Saver:
         Raises CheckpointError when the disk refuses the last state of an attempt that is `leaving`; otherwise training goes on with a note.
         """
         self._saved_at = time.monotonic()
-        if progress.step == self.saved_step or not self._finite:
+        if progress.step == self.saved_step or not self._finite or not self.writes:
             return
         self.sink(Phase("saving"))
         try:

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from worker import answer
+from worker import answer, cli_proof
 
 if TYPE_CHECKING:
     from db.models import Run
@@ -310,6 +310,10 @@ def doctor(as_json: AsJson = False) -> None:
     if as_json:
         answer.print_json({"ok": well, "checks": [asdict(check) for check in found]})
     raise typer.Exit(0 if well else 1)
+
+
+app.command()(cli_proof.bench)
+app.command()(cli_proof.selftest)
 
 
 @database.command()

@@ -22,7 +22,7 @@ import numpy as np
 
 from gan import proof
 from gan.checkpoints import Arrays
-from gan.config import RunConfig, parse
+from gan.config import ConfigError, RunConfig, parse
 from worker.errors import ServiceFailed
 
 TIMEOUT_SECONDS = 600
@@ -94,6 +94,14 @@ CLAIMS = (
     _claim("XLA = no XLA", _SGD, {"xla": True}, 2e-6, _ROUNDING),
     _claim("resumed = never stopped", _ADAM, {}, 0.0, "nothing random is saved: the same bits", "interrupted"),
 )
+
+
+def chosen(text: str | None) -> tuple[Claim, ...]:
+    """The claims whose name contains `text`, without regard to case. Raises ConfigError when there is none."""
+    found = tuple(claim for claim in CLAIMS if (text or "").lower() in claim.name.lower())
+    if not found:
+        raise ConfigError(f"No claim contains {(text or '')[:80]!r}; the claims are: {'; '.join(claim.name for claim in CLAIMS)}.")
+    return found
 
 
 @dataclass

@@ -1,0 +1,92 @@
+"""The commands that measure and prove: `ganboard bench` and `ganboard selftest`. Thin, as those of `worker.cli`, which lists them."""
+
+from __future__ import annotations
+
+import shutil
+import sys
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from worker import answer
+
+AsJson = Annotated[bool, typer.Option("--json", help="Print one JSON document on stdout and nothing else there.")]
+Names = Annotated[list[str] | None, typer.Option("--only", metavar="NAMES", help="Only these contestants or groups, with commas between.")]
+Precisions = Annotated[list[str] | None, typer.Option("--precision", help="float32 or mixed_bfloat16; both without it.")]
+
+
+def bench(
+    batch: Annotated[int, typer.Option("--batch", help="Images of one step, over all replicas.")] = 256,
+    precision: Precisions = None,
+    rounds: Annotated[int, typer.Option("--rounds", help="How often every contestant has its turn.")] = 5,
+    only: Names = None,
+    steps: Annotated[int | None, typer.Option("--steps", help="Steps of one turn; otherwise about five seconds.")] = None,
+    plot: Annotated[Path | None, typer.Option("--plot", metavar="FILE", help="A bar chart: .html, .png or .svg.")] = None,
+    peer_python: Annotated[
+        str, typer.Option("--peer-python", envvar="GANBOARD_PEER_PYTHON", help="The Python that has PyTorch and JAX.", show_default=False)
+    ] = sys.executable,
+    as_json: AsJson = False,
+) -> None:
+    """Measure our trainer beside the plain TensorFlow tutorial, PyTorch, JAX and the bare convolutions, in turns within one run.
+
+    On MNIST where the data directory has it, else on digits. Contestants: bare, platform, xla, fit, replicas, workers, start (all of them:
+    ganboard), tutorial, pytorch-eager, pytorch-channels-last, pytorch-compiled (pytorch), jax, floor. All rounds take about half an hour
+    on a small machine; leave the machine alone meanwhile.
+
+    Examples:
+      ganboard bench --only bare,tutorial --rounds 3
+      ganboard bench --peer-python ~/torch/bin/python --plot speed.html --json > speed.json
+    """
+    from db.settings import Settings
+    from gan.config import ConfigError
+    from worker.bench import view
+    from worker.bench.contestants import PRECISIONS
+    from worker.bench.race import Options
+    from worker.bench.race import bench as measure
+
+    if plot:
+        view.check_plot(plot)
+    python = shutil.which(peer_python)
+    if python is None:
+        raise ConfigError(f"--peer-python {peer_python}: there is no such program.")
+    options = Options(batch, _split(precision) or PRECISIONS, rounds, _split(only), steps, python)
+    with view.Lines() as watcher:
+        found = measure(Settings(), options, watcher)
+    if as_json:
+        answer.print_json(found)
+    else:
+        view.show(found)
+    if plot:
+        typer.echo(view.plot(found, plot), err=True)
+
+
+def selftest(
+    only: Annotated[str | None, typer.Option("--only", metavar="TEXT", help="Only the claims whose name contains this text.")] = None,
+    as_json: AsJson = False,
+) -> None:
+    """Prove here and now that different ways to compute a training compute the same training; a few minutes on two cores.
+
+    n replicas = 1 replica, multi-worker = mirrored, fit = custom loop, accumulated = whole batch, recomputed = kept, resumed = never
+    stopped, and more: one line each, with the largest difference of any weight and its bound. The exit code is 1 when a claim fails.
+
+    Examples:
+      ganboard selftest
+      ganboard selftest --only replica --json
+    """
+    from worker.selftest import Selftest, chosen
+    from worker.selftest_view import Lines, document
+
+    test = Selftest(chosen(only))
+    results = []
+    with Lines(len(test.claims), quiet=as_json) as lines:
+        for result in test.run(lines.training):
+            results.append(result)
+            lines.show(result)
+    if as_json:
+        answer.print_json(document(results))
+    raise typer.Exit(0 if all(result.holds for result in results) else 1)
+
+
+def _split(values: list[str] | None) -> list[str]:
+    return [name.strip() for value in values or [] for name in value.split(",") if name.strip()]
