@@ -1,0 +1,56 @@
+"""`ganboard bench` with real contestants on digits: one document, everyone measured in every round, nobody left behind."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import psutil
+import pytest
+
+from tests.cli import document, ganboard, refused
+
+
+@pytest.mark.slow
+def test_real_contestants_take_turns(home: Path) -> None:
+    options = ["--batch", "32", "--steps", "2", "--rounds", "2", "--precision", "float32"]
+    before = set(psutil.Process().children(recursive=True))
+    found = document("bench", *options, "--only", "bare,start,tutorial,floor,jax")
+    assert [one["name"] for one in found["contestants"]] == ["bare", "start", "tutorial", "jax", "floor"]
+    measured = {one["name"]: one for one in found["contestants"]}
+    for name in ("bare", "tutorial", "floor"):
+        assert len(measured[name]["images_per_second"]["rounds"]) == 2, measured[name]["problem"]
+        assert measured[name]["images_per_second"]["min"] > 0
+        assert measured[name]["memory_bytes"] > 1e8
+    assert measured["tutorial"]["ratios"]["tutorial"] == 1.0
+    assert len(measured["start"]["start_seconds"]["rounds"]) == 2
+    assert measured["jax"]["images_per_second"] or measured["jax"]["problem"]
+    assert found["hardware"]["versions"]["tensorflow"]
+    assert found["batch"] == 32
+    assert [goal["goal"] for goal in found["goals"] if goal["met"] is not None][0].startswith("float32 >= 1.10")
+    assert not set(psutil.Process().children(recursive=True)) - before
+    assert not list(home.glob("bench-*"))
+
+
+@pytest.mark.slow
+def test_a_run_of_the_platform_is_timed(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("worker.bench.race.SAVE_SECONDS", 0.1)
+    found = document("bench", "--batch", "128", "--steps", "1", "--rounds", "1", "--precision", "float32", "--only", "platform")
+    (platform,) = found["contestants"]
+    assert platform["problem"] is None
+    assert platform["images_per_second"]["min"] > 0
+    assert platform["alone_images_per_second"]["min"] > 0
+    assert next(goal["reached"] for goal in found["goals"] if goal["goal"].startswith("through queue")) > 0
+    assert not (home / "ganboard.db").exists()  # its runs are not among the user's
+
+
+def test_bad_input_is_one_sentence(home: Path, tmp_path: Path) -> None:
+    assert "rounds=0" in refused("bench", "--rounds", "0")
+    assert "batch_size=0" in refused("bench", "--batch", "0")
+    assert "'keras' is no contestant" in refused("bench", "--only", "bare,keras")
+    assert "fp8" in refused("bench", "--precision", "fp8")
+    assert "--peer-python" in refused("bench", "--peer-python", "no-such-python")
+    assert "speed.pdf" in refused("bench", "--plot", str(tmp_path / "speed.pdf"))
+
+
+def test_help_names_the_contestants() -> None:
+    assert "pytorch-compiled" in ganboard("bench", "--help").stdout

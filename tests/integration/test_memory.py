@@ -1,0 +1,47 @@
+"""Peak memory, each training in a process of its own; ratios measured in one run."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+pytestmark = pytest.mark.slow
+
+MEASURE = """
+import json, resource, sys
+import numpy as np
+from gan import keys, runtime
+from gan.config import parse
+config = parse(json.loads(sys.argv[1]))
+runtime.prepare(config)
+from gan import distribution
+from gan.step import Stepper, networks
+stepper = Stepper(config, distribution.strategy(config), networks(config), np.zeros([config.batch_size, 28, 28, 1], np.uint8))
+order = keys.order(0, 1, config.batch_size)
+stepper.run(order, 0, 0, 0)
+before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+stepper.run(order, 0, 0, 1)
+print(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before)
+"""
+
+
+def step_memory(**changes: Any) -> int:
+    """Memory that a step needs beyond what building it did, in kB."""
+    settings = json.dumps({"batch_size": 768, **changes})
+    done = subprocess.run(
+        [sys.executable, "-c", MEASURE, settings], capture_output=True, text=True, timeout=200, cwd=Path(__file__).parents[2], check=False
+    )
+    assert done.returncode == 0, done.stderr[-2000:]
+    return int(done.stdout)
+
+
+def test_recomputing_and_accumulating_lower_the_peak() -> None:
+    plain, recomputed, accumulated = step_memory(), step_memory(recompute=True), step_memory(accumulate=8)
+    print(f"plain {plain / 1e3:.0f} MB, recompute {recomputed / 1e3:.0f} MB, accumulate=8 {accumulated / 1e3:.0f} MB")
+    assert recomputed < 0.85 * plain
+    assert accumulated < 0.75 * plain
