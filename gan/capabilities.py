@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from gan import costs
 from gan.config import RunConfig
 
 MAX_LOGICAL_REPLICAS = 64
@@ -33,7 +34,7 @@ def check(config: RunConfig, devices: dict[str, Any]) -> str | None:
             f"replicas={config.replicas} is more than this machine can carry ({gpus} GPU(s) found, and at most {MAX_LOGICAL_REPLICAS} "
             f"replicas on logical CPU devices): lower replicas to {max(gpus, MAX_LOGICAL_REPLICAS)} or less."
         )
-    return None
+    return costs.too_large(config, devices)
 
 
 def too_many_processes(count: int, cores: int, memory_bytes: int) -> str | None:
@@ -60,7 +61,12 @@ def remarks(config: RunConfig, devices: dict[str, Any]) -> list[str]:
             f"{config.replicas} replicas share one CPU ({len(devices['gpus'])} GPU(s) found): "
             f"losses are those of {config.replicas} devices, times are not."
         )
-    if config.replicas > 1 and config.xla:
+    if config.xla and not devices["gpus"] and not devices["tpus"]:
+        found.append(
+            "XLA on a CPU fuses element-wise operations and leaves convolutions to oneDNN, which is faster at them: "
+            "expect about the speed without XLA, after a longer start."
+        )
+    elif config.replicas > 1 and config.xla:
         found.append(
             "XLA cannot wait for other replicas in the middle of its program: batch norm takes its statistics per replica, "
             "so losses differ from those of one replica."

@@ -91,12 +91,12 @@ class Measures:
 
 def facts(config: RunConfig, machine: Mapping[str, Any], examples: int) -> dict[str, Any]:
     """FACTS that follow from the configuration and the machine."""
-    memory = costs.available(config, machine)
+    gpu, memory = costs.on_gpu(config, machine), costs.available(config, machine)
     return {
         "step_gflop": costs.step_flop(config) / 1e9,
         "reduce_bytes": costs.reduce_bytes(config),
-        "estimated_memory_bytes": costs.estimate(config, examples),
-        "largest_batch": costs.largest_batch(config, memory),
+        "estimated_memory_bytes": costs.estimate(config, examples, on_gpu=gpu),
+        "largest_batch": costs.largest_batch(config, memory, examples, on_gpu=gpu),
     }
 
 

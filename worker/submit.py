@@ -22,7 +22,7 @@ CLONED = " (clone)"
 # what would reorder or hide text: bidirectional controls and zero-width characters, but the joiner that emoji need
 _HIDDEN = {chr(c) for c in (*range(0x202A, 0x202F), *range(0x2066, 0x206A), 0x200B, 0x200C, 0x200E, 0x200F, 0x061C, 0x2060, 0xFEFF)}
 
-_ANY_MACHINE: dict[str, Any] = {"gpus": [{}] * 1024, "tpus": []}  # stands for a worker that has not said yet what it has
+_ANY_MACHINE: dict[str, Any] = {"gpus": [{}] * 1024, "tpus": [""] * 1024}  # stands for a worker that has not said yet what it has
 
 
 def check_name(text: str) -> str:

@@ -64,8 +64,8 @@ def test_what_cannot_work_leaves_no_row(context: Context, changes: dict[str, obj
 
 
 def test_what_no_machine_can_do_is_refused_without_a_worker(context: Context) -> None:
-    with pytest.raises(ConfigError, match="loop=fit is not available"):
-        submit(context, load("tiny", {"loop": "fit"}))
+    with pytest.raises(ConfigError, match="loop=fit is not available with strategy=tpu"):
+        submit(context, load("tiny", {"loop": "fit", "strategy": "tpu"}))
     assert submit(context, load("tiny", {"precision": "mixed_float16"})).status == "queued"  # a GPU worker may come
 
 

@@ -1,0 +1,51 @@
+"""Our trainer without its surroundings: the steps of a run as `gan.loop` takes them, no grids, checkpoints, measures or reports."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+
+from gan import capabilities, data, hardware, keys, rates, runtime
+from gan.bench.protocol import Take, Task, Unavailable
+from gan.config import parse, plan
+
+
+def make(task: Task) -> tuple[Take, str]:
+    config = parse(task.settings)
+    runtime.prepare(config)
+    from gan import distribution, fit, step
+    from gan.runner import Report
+
+    machine = hardware.describe()
+    if sentence := capabilities.check(config, machine):
+        raise Unavailable(sentence)
+    images = data.load(config, Path(task.data_dir)).images
+    amounts = plan(config, len(images))
+    strategy = distribution.strategy(config)
+    with strategy.scope():
+        nets = step.networks(config)
+    stepper = step.Stepper(config, strategy, nets, images)
+    fitted = fit.FitLoop(stepper, lambda count: count) if config.loop == "fit" else None
+    done, last = 0, (0.0, 0.0)
+
+    def report(news: Report) -> bool:
+        nonlocal last
+        last = float(news.taken["g_loss"][-1]), float(news.taken["d_loss"][-1])
+        return True
+
+    def take(count: int) -> tuple[float, float]:
+        nonlocal done
+        while count:
+            epoch, first = divmod(done, amounts.steps_per_epoch)
+            portion = min(count, amounts.steps_per_epoch - first)
+            order = keys.order(config.seed, epoch + 1, amounts.examples)
+            due = np.stack(rates.rates(config, amounts.steps_per_epoch, done + np.arange(portion)), 1)
+            if fitted:
+                fitted.epoch(order, first, done, due, report)
+            else:
+                report(Report(stepper.run(order, first, done, portion, due), 0.0, 0.0))
+            done, count = done + portion, count - portion
+        return last
+
+    return take, ", ".join(f"{name} {machine['versions'][name]}" for name in ("tensorflow", "keras"))

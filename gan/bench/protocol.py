@@ -1,0 +1,71 @@
+"""How a contestant talks to whoever measures it: JSON lines, so that it can run in another Python that has none of our libraries.
+
+It says when its first step is done and when it is warm. Then it sleeps on its standard input until a line with a number of steps
+arrives, takes them, and answers how long that took; the end of the input ends it.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import resource
+import sys
+import time
+from collections.abc import Callable, Mapping
+from dataclasses import asdict, dataclass, field
+from importlib import import_module
+from typing import Any
+
+WARM_UP_STEPS = 3  # after the first: libraries choose kernels and fill their pools with memory
+
+Take = Callable[[int], tuple[float, float]]  # takes so many steps, waits for the last, answers its losses of G and D
+
+
+class Unavailable(Exception):
+    """This machine or this Python lacks what the contestant needs; the message says it in a few words."""
+
+
+@dataclass(frozen=True)
+class Task:
+    """What every contestant is told."""
+
+    batch: int  # images of one step, over all replicas
+    precision: str  # float32 or mixed_bfloat16
+    images: str  # file of numpy.save: [N, 28, 28, 1] uint8
+    form: str = ""  # for a module that has several
+    settings: Mapping[str, Any] = field(default_factory=dict)  # a RunConfig, for our own trainer
+    data_dir: str = ""  # where that finds its data set
+
+    def encode(self) -> str:
+        """The task as the argument of a contestant's program."""
+        return json.dumps(asdict(self))
+
+
+def serve(module: str, task: str) -> None:
+    """Be the contestant of `gan.bench.module`, whose `make` gives what takes its steps and the versions of what that is made with."""
+    answers = os.fdopen(os.dup(1), "w")
+    os.dup2(2, 1)  # what libraries print must not mix with the answers
+
+    def answer(**values: Any) -> None:
+        answers.write(json.dumps(values) + "\n")
+        answers.flush()
+
+    try:
+        make: Callable[[Task], tuple[Take, str]] = import_module(f"gan.bench.{module}").make
+        take, version = make(Task(**json.loads(task)))
+    except ModuleNotFoundError as absent:
+        return answer(unavailable=f"not installed: pip install {absent.name}")
+    except Unavailable as reason:
+        return answer(unavailable=str(reason))
+    take(1)
+    answer(first_step=True)
+    take(WARM_UP_STEPS)
+    answer(version=version)
+    for line in sys.stdin:
+        began = time.perf_counter()
+        g_loss, d_loss = take(int(line))
+        seconds = time.perf_counter() - began
+        # ru_maxrss is in KiB on Linux and in bytes on macOS
+        memory = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * (1 if sys.platform == "darwin" else 1024)
+        answer(seconds=seconds, g_loss=g_loss, d_loss=d_loss, memory_bytes=memory)
+    return None
