@@ -5,21 +5,21 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, get_args
+from typing import Any, Literal, get_args, get_origin
 
 import pandas as pd
 import streamlit as st
 
 from app import errors, text
 from db import queries
-from gan import capabilities, presets
-from gan.config import ConfigError, Plan, RunConfig, diff, parse, plan
+from gan import capabilities, costs, presets
+from gan.config import ConfigError, Plan, RunConfig, diff, fields_by_group, parse, plan
 from gan.data import catalog
 from gan.data.dataset import DatasetError
 from worker.context import Context
 
 # stands for a machine that nobody has described yet: it rules out only what no machine can do in this version
-ANY_MACHINE: dict[str, Any] = {"gpus": [None] * 1024, "tpus": []}
+ANY_MACHINE: dict[str, Any] = {"gpus": [{}] * 1024, "tpus": []}
 
 
 @dataclass(frozen=True)
@@ -34,10 +34,9 @@ class Machines:
         lacks = [capabilities.check(config, device) for device in self.devices or [ANY_MACHINE]]
         return None if None in lacks else lacks[0]
 
-    def remarks(self, config: RunConfig) -> list[str]:
-        """What to know before reading the results of `config` on the first of them that can run it."""
-        able = [device for device in self.devices if capabilities.check(config, device) is None]
-        return capabilities.remarks(config, able[0]) if able else []
+    def able(self, config: RunConfig) -> dict[str, Any] | None:
+        """The first of them that can run `config`."""
+        return next((device for device in self.devices if capabilities.check(config, device) is None), None)
 
 
 def machines(context: Context) -> Machines:
@@ -48,8 +47,9 @@ def machines(context: Context) -> Machines:
 def limits(here: Machines) -> tuple[set[tuple[str, str]], str]:
     """The options of the Acceleration group that cannot be had here, and sentences that say why."""
     refused = {}
-    for name in ("precision", "strategy", "loop"):
-        for option in get_args(RunConfig.model_fields[name].annotation):
+    choices = [(name, field) for name, field in fields_by_group()["Acceleration"].items() if get_origin(field.annotation) is Literal]
+    for name, field in choices:
+        for option in get_args(field.annotation):
             replicas = 2 if option in ("mirrored", "multi_worker", "tpu") else 1
             if reason := here.refusal(parse({"replicas": replicas, name: option})):
                 refused[name, option] = reason
@@ -88,6 +88,7 @@ def show(context: Context, found: Outlook, here: Machines) -> None:
         return
     config, steps = found.config, found.plan
     pace = queries.seconds_per_image(context.engine, config.model_dump(mode="json"))
+    machine = here.able(config)
     with st.grid(2, gap="small"):
         st.metric(
             "Steps per epoch", text.integer(steps.steps_per_epoch), help=f"{steps.examples:,} images in batches of {config.batch_size:,}"
@@ -102,8 +103,31 @@ def show(context: Context, found: Outlook, here: Machines) -> None:
             help=f"{'Measured' if pace else 'Known after the first epoch'} on a run with the same networks, batch, precision, XLA and "
             "replicas; starting and compiling come on top",
         )
-    for remark in here.remarks(config):
+        _memory(config, steps.examples, machine)
+    for remark in capabilities.remarks(config, machine) if machine else []:
         st.caption(text.escape(remark))
+
+
+def _memory(config: RunConfig, examples: int, machine: dict[str, Any] | None) -> None:
+    """Metrics of what has to fit into memory; `machine` is the first that can run `config`, None if there is none yet."""
+    gpu = machine is not None and costs.on_gpu(config, machine)
+    each = "each GPU" if gpu else "each process" if config.effective_strategy == "multi_worker" else "the trainer"
+    st.metric(
+        "Images at a time",
+        text.integer(config.micro_batch),
+        help="What one replica passes through the networks at once: the batch divided by replicas and by accumulate",
+    )
+    st.metric(
+        "Memory",
+        text.size(costs.estimate(config, examples, on_gpu=gpu)),
+        help=f"Estimated for {each} from the shapes of the layers; the first steps measure it",
+    )
+    largest = costs.largest_batch(config, costs.available(config, machine), examples, on_gpu=gpu) if machine else None
+    st.metric(
+        "Largest batch",
+        "unknown" if largest is None else text.integer(largest),
+        help="By the same estimate, in the memory of the first machine that can run these settings; known while a worker is alive",
+    )
 
 
 def differences(values: Mapping[str, Any], bases: Mapping[str, Mapping[str, Any]]) -> None:

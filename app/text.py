@@ -5,12 +5,13 @@ from __future__ import annotations
 import math
 import re
 from dataclasses import dataclass
+from typing import Any
 
 WORD_JOINER = "\u2060"
 _PUNCTUATION = re.compile(r"([!-/:-@\[-`{-~])")
 # Streamlit looks for icons, emoji codes, arrows, links and addresses in text that is already parsed, where a backslash is gone:
 # an invisible character that is no part of any of them keeps them apart
-_LATE_SYNTAX = re.compile(r"(?<=[:@])(?=\S)|(?<=[-<=~])(?=[-<>=~])|(?<=www)(?=\.)", re.IGNORECASE)
+_LATE_SYNTAX = re.compile(r"(?<=[:@])(?=\S)|(?<=[-<>=~])(?=[-<>=~])|(?<=www)(?=\.)", re.IGNORECASE)
 
 
 def escape(text: str) -> str:
@@ -92,6 +93,24 @@ def decimal(value: float | None, digits: int = 4) -> str:
     return f"{value:,.{digits}f}"
 
 
+def share(value: float | None) -> str:
+    """0.625 -> "62 %", 0.004 -> "0.4 %"; None -> "–"."""
+    if value is None or not math.isfinite(value):
+        return "–"
+    return f"{100 * value:.1f} %" if abs(value) < 0.0995 else f"{100 * value:.0f} %"
+
+
+def fact(name: str, value: Any) -> str:
+    """A fact of a run with the unit that its name ends in: "peak_memory_bytes" in MiB, whole numbers with commas, lists in a row."""
+    if isinstance(value, list):
+        return ", ".join(fact(name, one) for one in value) or "none"
+    if isinstance(value, bool) or not isinstance(value, int | float):
+        return str(value)
+    if name.endswith("_bytes"):
+        return size(value)
+    return f"{value:,}" if isinstance(value, int) else f"{value:,.4g}"
+
+
 def plural(count: int, noun: str) -> str:
     """1, "run" -> "1 run"; 3, "run" -> "3 runs"."""
     return f"{count:,} {noun}" if count == 1 else f"{count:,} {noun}s"
@@ -123,6 +142,7 @@ PHASE = {
     "loading": "Loading the data",
     "compiling": "Tracing and compiling the networks",
     "training": "Training",
+    "judging": "Judging the quality of generated images",
     "saving": "Saving a checkpoint",
 }
 

@@ -1,12 +1,10 @@
-"""Every write. A writer of a running run names its attempt: when another attempt owns the run, LeaseLost ends the writer."""
+"""Submitting, steering and owning runs, and the workers' signs of life. What a trainer reports is written by `reports`."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 from typing import Any
 
-import numpy as np
-import numpy.typing as npt
 from sqlalchemy import Engine, and_, case, delete, func, or_, update
 from sqlmodel import Session, col, select
 
@@ -14,7 +12,7 @@ from db.clock import now
 from db.engine import writing
 from db.errors import NotAllowed
 from db.fence import fence, locked, note
-from db.models import ACTIVE, ENDED, WAITING, Checkpoint, Epoch, Grid, Run, StepLosses, SystemSample, Worker
+from db.models import ACTIVE, ENDED, WAITING, Run, Worker
 
 LEASE_SECONDS = 15.0
 MAX_FAILURES = 5  # deaths in a row without a finished epoch between them
@@ -180,154 +178,6 @@ def _bury(session: Session, run: Run, cause: str) -> str:
     return run.status
 
 
-# --- what the trainer reports ------------------------------------------------------------------------------------
-
-
-def set_phase(engine: Engine, *, run_id: str, attempt: int, phase: str) -> None:
-    with writing(engine) as session:
-        status = {"status": "running"} if phase == "training" else {}
-        fence(session, run_id, attempt, phase=phase, phase_since=now(), **status)
-
-
-def set_started(
-    engine: Engine,
-    *,
-    run_id: str,
-    attempt: int,
-    hardware: dict[str, Any],
-    examples: int,
-    steps_per_epoch: int,
-    start_step: int,
-    g_parameters: int,
-    d_parameters: int,
-) -> None:
-    """The networks are built, `start_step` steps restored; checkpoints listed beyond that step could not be used: they are forgotten."""
-    with writing(engine) as session:
-        fence(
-            session,
-            run_id,
-            attempt,
-            hardware=hardware,
-            examples=examples,
-            steps_per_epoch=steps_per_epoch,
-            step=start_step,
-            epoch=start_step // steps_per_epoch,
-            g_parameters=g_parameters,
-            d_parameters=d_parameters,
-        )
-        session.execute(delete(Checkpoint).where(col(Checkpoint.run_id) == run_id, col(Checkpoint.step) > start_step))
-        if start_step:
-            epoch, step = divmod(start_step, steps_per_epoch)
-            note(session, run_id, attempt, "info", f"Resumed after epoch {epoch}, step {step} of the next.")
-
-
-def append_steps(
-    engine: Engine,
-    *,
-    run_id: str,
-    attempt: int,
-    epoch: int,
-    first: int,
-    g_losses: npt.NDArray[np.float32],
-    d_losses: npt.NDArray[np.float32],
-    images_per_second: float | None = None,
-) -> None:
-    """Losses of steps `first`, `first`+1, ... (from 0) of an epoch; a repeated step is overwritten with the same bits."""
-    with writing(engine) as session:
-        rate = {"images_per_second": images_per_second} if images_per_second is not None else {}
-        fence(
-            session,
-            run_id,
-            attempt,
-            step=(epoch - 1) * Run.steps_per_epoch + first + len(g_losses),  # type: ignore[operator]
-            g_loss=float(g_losses[-1]),
-            d_loss=float(d_losses[-1]),
-            **rate,
-        )
-        row = session.get(StepLosses, (run_id, epoch))
-        known = 0 if row is None else len(row.g_losses)
-        if first > known:
-            raise ValueError(f"run {run_id}, epoch {epoch}: steps {known} to {first - 1} are missing")
-        if row is None:
-            session.add(StepLosses(run_id=run_id, epoch=epoch, attempt=attempt, g_losses=g_losses, d_losses=d_losses))
-        else:
-            row.attempt = attempt
-            row.g_losses = _overlaid(row.g_losses, first, g_losses)
-            row.d_losses = _overlaid(row.d_losses, first, d_losses)
-
-
-def finish_epoch(
-    engine: Engine,
-    *,
-    run_id: str,
-    attempt: int,
-    epoch: int,
-    steps: int,
-    images: int,
-    g_loss: float,
-    d_loss: float,
-    seconds: float,
-    compile_seconds: float,
-    g_path: tuple[float, float],
-    d_path: tuple[float, float],
-) -> None:
-    """One finished epoch. A restated epoch whose losses differ from the stored ones is noted as an event."""
-    with writing(engine) as session:
-        fence(session, run_id, attempt, epoch=epoch, step=epoch * steps, g_loss=g_loss, d_loss=d_loss, failures=0)
-        old = session.get(Epoch, (run_id, epoch))
-        if old is not None and (old.g_loss.hex(), old.d_loss.hex()) != (g_loss.hex(), d_loss.hex()):
-            note(session, run_id, attempt, "warning", f"Epoch {epoch} was trained again and its losses differ from the first time.")
-        session.merge(
-            Epoch(
-                run_id=run_id,
-                epoch=epoch,
-                attempt=attempt,
-                steps=steps,
-                images=images,
-                g_loss=g_loss,
-                d_loss=d_loss,
-                seconds=seconds,
-                compile_seconds=compile_seconds,
-                g_x=g_path[0],
-                g_y=g_path[1],
-                d_x=d_path[0],
-                d_y=d_path[1],
-            )
-        )
-        session.flush()
-        total = session.scalar(select(func.sum(Epoch.seconds)).where(col(Epoch.run_id) == run_id))
-        fence(session, run_id, attempt, seconds=float(total or 0), images_per_second=images / seconds if seconds else None)
-
-
-def add_grid(engine: Engine, *, run_id: str, attempt: int, epoch: int, rows: int, columns: int, png: bytes) -> None:
-    with writing(engine) as session:
-        fence(session, run_id, attempt)
-        session.merge(Grid(run_id=run_id, epoch=epoch, attempt=attempt, rows=rows, columns=columns, png=png))
-
-
-def add_checkpoint(engine: Engine, *, run_id: str, attempt: int, step: int, epoch: int, digest: str, size: int, keep: int) -> None:
-    """A checkpoint that is on disk; only the `keep` newest stay listed, as they do on disk."""
-    with writing(engine) as session:
-        fence(session, run_id, attempt)
-        session.merge(Checkpoint(run_id=run_id, step=step, attempt=attempt, epoch=epoch, digest=digest, size=size))
-        session.flush()
-        newest_first = (col(Checkpoint.step).desc(), col(Checkpoint.attempt).desc())
-        for old in session.exec(select(Checkpoint).where(Checkpoint.run_id == run_id).order_by(*newest_first).offset(keep)):
-            session.delete(old)
-
-
-def add_event(engine: Engine, *, run_id: str, attempt: int, level: str, text: str) -> None:
-    with writing(engine) as session:
-        fence(session, run_id, attempt)
-        note(session, run_id, attempt, level, text)
-
-
-def add_sample(engine: Engine, sample: SystemSample) -> None:
-    with writing(engine) as session:
-        fence(session, sample.run_id, sample.attempt)
-        session.merge(sample)
-
-
 # --- workers -----------------------------------------------------------------------------------------------------
 
 
@@ -344,7 +194,3 @@ def beat(engine: Engine, *, name: str, host: str, pid: int, run_id: str | None, 
 def forget_worker(engine: Engine, *, name: str) -> None:
     with writing(engine) as session:
         session.execute(delete(Worker).where(col(Worker.name) == name))
-
-
-def _overlaid(old: npt.NDArray[np.float32], first: int, new: npt.NDArray[np.float32]) -> npt.NDArray[np.float32]:
-    return np.concatenate([old[:first], new, old[first + len(new) :]])

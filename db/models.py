@@ -17,6 +17,7 @@ STATUSES = ("queued", "starting", "running", "finished", "failed", "stopped", "s
 ACTIVE = ("starting", "running")  # has, or should have, a live lease
 WAITING = ("queued", "suspended")  # goes on by itself as soon as a worker is free
 ENDED = ("finished", "failed", "stopped")
+QUALITY_MEASURES = ("fid", "kid", "precision", "recall", "density", "coverage", "class_distance", "diversity")
 
 SQLModel.metadata.naming_convention = MetaData(
     naming_convention={
@@ -36,6 +37,10 @@ def new_id() -> str:
 
 def utc_now() -> datetime:
     return datetime.now(UTC)
+
+
+def _mapping() -> Any:
+    return Field(default_factory=dict, sa_type=Json, sa_column_kwargs={"server_default": "{}"})
 
 
 def _of_run(**options: Any) -> Any:
@@ -83,6 +88,7 @@ class Run(SQLModel, table=True):
     g_loss: float | None = Field(default=None, sa_type=Real)
     d_loss: float | None = Field(default=None, sa_type=Real)
     images_per_second: float | None = Field(default=None, sa_type=Real)
+    facts: dict[str, Any] = _mapping()  # what the trainer found out that holds for the whole run
 
 
 class Epoch(SQLModel, table=True):
@@ -104,6 +110,7 @@ class Epoch(SQLModel, table=True):
     g_y: float = Field(sa_type=Real)
     d_x: float = Field(sa_type=Real)
     d_y: float = Field(sa_type=Real)
+    measures: dict[str, float] = _mapping()  # where the time went, and the like; what was not measured is absent
 
 
 class StepLosses(SQLModel, table=True):
@@ -118,6 +125,49 @@ class StepLosses(SQLModel, table=True):
     attempt: int
     g_losses: npt.NDArray[np.float32] = Field(sa_type=Float32Array)
     d_losses: npt.NDArray[np.float32] = Field(sa_type=Float32Array)
+
+
+class StepSeries(SQLModel, table=True):
+    """Further values of every step of one epoch, such as learning rates, packed like the losses."""
+
+    __tablename__ = "step_series"
+
+    model_config = {"arbitrary_types_allowed": True}
+
+    run_id: str = _of_run(primary_key=True)
+    epoch: int = Field(primary_key=True)
+    name: str = Field(primary_key=True)
+    attempt: int
+    values: npt.NDArray[np.float32] = Field(sa_type=Float32Array)
+
+
+class Quality(SQLModel, table=True):
+    """How good generated images were after an epoch; a column for each of QUALITY_MEASURES, since JSON would lose NaN."""
+
+    __tablename__ = "quality"
+
+    model_config = {"arbitrary_types_allowed": True}
+
+    run_id: str = _of_run(primary_key=True)
+    epoch: int = Field(primary_key=True)
+    attempt: int
+    made_at: datetime = Field(default_factory=utc_now)
+    seconds: float = Field(sa_type=Real)  # what the judgement took
+    training_seconds: float = Field(sa_type=Real)  # training time up to here
+    fid: float | None = Field(default=None, sa_type=Real)
+    kid: float | None = Field(default=None, sa_type=Real)
+    precision: float | None = Field(default=None, sa_type=Real)
+    recall: float | None = Field(default=None, sa_type=Real)
+    density: float | None = Field(default=None, sa_type=Real)
+    coverage: float | None = Field(default=None, sa_type=Real)
+    class_distance: float | None = Field(default=None, sa_type=Real)
+    diversity: float | None = Field(default=None, sa_type=Real)
+    histogram: npt.NDArray[np.float32] = Field(sa_type=Float32Array)  # share of each class among the generated images
+
+    @property
+    def measures(self) -> dict[str, float]:
+        """What was measured, by name."""
+        return {name: value for name in QUALITY_MEASURES if (value := getattr(self, name)) is not None}
 
 
 class Grid(SQLModel, table=True):

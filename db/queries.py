@@ -6,6 +6,8 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
+import numpy as np
+import numpy.typing as npt
 from sqlalchemy import Engine, func, tuple_
 from sqlmodel import col, or_, select
 from sqlmodel.sql.sqltypes import UTCDateTime
@@ -13,9 +15,13 @@ from sqlmodel.sql.sqltypes import UTCDateTime
 from db import clock
 from db.engine import reading
 from db.errors import UnknownRun
-from db.models import ACTIVE, WAITING, Checkpoint, Epoch, Event, Grid, Run, StepLosses, Worker
+from db.models import ACTIVE, WAITING, Checkpoint, Epoch, Event, Grid, Quality, Run, StepLosses, StepSeries, Worker
 
 WORKER_ALIVE_SECONDS = 15.0
+OF_SPEED = (  # settings on which the seconds per image depend
+    "model", "table1_literal", "discriminator_batch_norm", "batch_size", "accumulate", "d_steps", "loss", "r1", "precision", "xla",
+    "strategy", "replicas", "loop", "convolution", "recompute",
+)  # fmt: skip
 MAX_SEARCH = 200  # characters: more than any name or id has, fewer than SQLite's limit for patterns
 QUEUE_ORDER = (col(Run.queued_at), col(Run.created_at))
 
@@ -118,6 +124,20 @@ def step_losses(engine: Engine, run_id: str, epoch: int) -> StepLosses | None:
         return session.get(StepLosses, (run_id, epoch))
 
 
+def step_series(engine: Engine, run_id: str, epoch: int) -> dict[str, npt.NDArray[np.float32]]:
+    """The further values of every step of one epoch, by name; NaN for steps of which nothing was reported."""
+    with reading(engine) as session:
+        return {
+            row.name: row.values for row in session.exec(select(StepSeries).where(StepSeries.run_id == run_id, StepSeries.epoch == epoch))
+        }
+
+
+def qualities(engine: Engine, run_id: str, *, after: int = 0) -> list[Quality]:
+    """The judgements of epochs later than `after`, ascending."""
+    with reading(engine) as session:
+        return list(session.exec(select(Quality).where(Quality.run_id == run_id, col(Quality.epoch) > after).order_by(col(Quality.epoch))))
+
+
 def events(engine: Engine, run_id: str, *, limit: int | None = 200) -> list[Event]:
     """The newest events, newest first; all with `limit=None`."""
     with reading(engine) as session:
@@ -169,8 +189,7 @@ def statistics(engine: Engine) -> dict[str, int]:
 
 
 def seconds_per_image(engine: Engine, config: dict[str, Any], *, host: str | None = None) -> float | None:
-    """Mean training seconds per image of the newest run with the same speed-relevant settings (on `host`); None if there is none."""
-    same = ("model", "table1_literal", "d_steps", "batch_size", "precision", "xla", "strategy", "replicas", "loop")
+    """Mean training seconds per image of the newest run with the same settings OF_SPEED (on `host`); None if there is none."""
     with reading(engine) as session:
         measured = session.execute(
             select(Run.config, Run.hardware, func.sum(Epoch.seconds), func.sum(Epoch.images))
@@ -180,7 +199,7 @@ def seconds_per_image(engine: Engine, config: dict[str, Any], *, host: str | Non
             .order_by(col(Run.created_at).desc())
         ).all()
     for stored, hardware, seconds, images in measured:
-        if images and all(stored.get(key) == config.get(key) for key in same) and host in (None, (hardware or {}).get("host")):
+        if images and all(stored.get(key) == config.get(key) for key in OF_SPEED) and host in (None, (hardware or {}).get("host")):
             return float(seconds / images)
     return None
 

@@ -12,12 +12,13 @@ from sqlalchemy import Engine
 from sqlmodel import col, select
 
 from db.engine import reading
-from db.models import Epoch, Run, StepLosses, SystemSample
+from db.models import QUALITY_MEASURES, Epoch, Quality, Run, StepLosses, StepSeries, SystemSample
 
 EPOCH_COLUMNS = [
     "run_id", "epoch", "finished_at", "steps", "images", "g_loss", "d_loss", "seconds", "compile_seconds",
     "g_x", "g_y", "d_x", "d_y", "images_per_second",
 ]  # fmt: skip
+QUALITY_COLUMNS = ["run_id", "epoch", "made_at", "seconds", "training_seconds", *QUALITY_MEASURES, "histogram"]
 
 
 def epochs_frame(engine: Engine, run_ids: list[str]) -> pd.DataFrame:
@@ -47,8 +48,57 @@ def step_losses(engine: Engine, run_id: str, *, points: int = 2000) -> pd.DataFr
     g = np.concatenate([row.g_losses for row in rows]).astype(np.float64)
     d = np.concatenate([row.d_losses for row in rows]).astype(np.float64)
     step = np.concatenate([(row.epoch - 1) * row.steps_per_epoch + 1 + np.arange(len(row.g_losses)) for row in rows])
-    kept = _extremes(g, d, points)
+    kept = _extremes([g, d], points)
     return pd.DataFrame({"step": step[kept], "epoch": step[kept] / rows[0].steps_per_epoch, "g_loss": g[kept], "d_loss": d[kept]})
+
+
+def step_series(engine: Engine, run_id: str, names: list[str], *, points: int = 2000) -> pd.DataFrame:
+    """Columns step (from 1), epoch (fraction of epochs passed) and one per name, reduced as `step_losses` are.
+
+    Steps of which none of these values was reported have no row; a value that is missing beside others is NaN.
+    """
+    with reading(engine) as session:
+        rows = session.execute(
+            select(StepSeries.epoch, StepSeries.name, StepSeries.values, Run.steps_per_epoch)  # type: ignore[call-overload]
+            .join(Run, col(Run.id) == StepSeries.run_id)
+            .where(col(StepSeries.run_id) == run_id, col(StepSeries.name).in_(names))
+            .order_by(col(StepSeries.epoch))
+        ).all()
+    if not rows:
+        return pd.DataFrame({name: [] for name in ("step", "epoch", *names)}, dtype=float)
+    lengths: dict[int, int] = {}  # by epoch, ascending
+    for row in rows:
+        lengths[row.epoch] = max(lengths.get(row.epoch, 0), len(row[2]))
+    starts = dict(zip(lengths, np.cumsum([0, *lengths.values()]), strict=False))
+    curves = {name: np.full(sum(lengths.values()), np.nan) for name in names}
+    for epoch, name, values, _ in rows:
+        curves[name][starts[epoch] : starts[epoch] + len(values)] = values
+    per_epoch = rows[0].steps_per_epoch
+    step = np.concatenate([(epoch - 1) * per_epoch + 1 + np.arange(length) for epoch, length in lengths.items()])
+    kept = _extremes(list(curves.values()), points)
+    return pd.DataFrame({"step": step[kept], "epoch": step[kept] / per_epoch} | {name: curve[kept] for name, curve in curves.items()})
+
+
+def quality_frame(engine: Engine, run_ids: list[str]) -> pd.DataFrame:
+    """All judgements of the runs, ordered by run and epoch, with QUALITY_COLUMNS: NaN where not measured, arrays as `histogram`."""
+    columns: list[Any] = [getattr(Quality, name) for name in QUALITY_COLUMNS]
+    with reading(engine) as session:
+        rows = session.execute(select(*columns).where(col(Quality.run_id).in_(run_ids)).order_by(col(Quality.run_id), col(Quality.epoch)))
+        frame = pd.DataFrame(list(rows), columns=QUALITY_COLUMNS)
+    return frame.astype(dict.fromkeys(QUALITY_MEASURES, float))
+
+
+def measures_frame(engine: Engine, run_ids: list[str]) -> pd.DataFrame:
+    """Columns run_id, epoch and one for every measure that any epoch of the runs has; NaN where an epoch lacks it."""
+    with reading(engine) as session:
+        rows = session.execute(
+            select(Epoch.run_id, Epoch.epoch, Epoch.measures)
+            .where(col(Epoch.run_id).in_(run_ids))
+            .order_by(col(Epoch.run_id), col(Epoch.epoch))
+        ).all()
+    names = dict.fromkeys(name for row in rows for name in row.measures)
+    columns = {name: np.array([row.measures.get(name, np.nan) for row in rows], dtype=np.float64) for name in names}
+    return pd.DataFrame({"run_id": [row.run_id for row in rows], "epoch": [row.epoch for row in rows]} | columns)
 
 
 def loss_histograms(engine: Engine, run_id: str, *, net: str, bins: int = 40) -> tuple[list[int], npt.NDArray[Any], npt.NDArray[Any]]:
@@ -81,14 +131,15 @@ def samples_frame(engine: Engine, run_id: str, *, points: int = 1000) -> pd.Data
     return frame.iloc[:: -max(1, -(-len(frame) // points))][::-1].reset_index(drop=True)  # counted from the newest, so that it stays
 
 
-def _extremes(g: npt.NDArray[Any], d: npt.NDArray[Any], points: int) -> npt.NDArray[Any]:
-    """Ascending indices: everything, or the last and, per bucket, the positions of each series' smallest, largest and first NaN."""
-    if len(g) <= points:
-        return np.arange(len(g))
-    edges = np.linspace(0, len(g), max(1, points // 6) + 1).astype(int)
-    kept = [np.array([len(g) - 1])]
-    for series in (g, d):
-        nan = np.isnan(series)
-        for sought in (np.where(nan, -np.inf, series), np.where(nan, -np.inf, -series), nan):  # the largest of -series is the smallest
+def _extremes(curves: list[npt.NDArray[Any]], points: int) -> npt.NDArray[Any]:
+    """Ascending indices: everything, or the last and, per bucket, the positions of each curve's smallest, largest and first NaN."""
+    length = len(curves[0])
+    if length <= points:
+        return np.arange(length)
+    edges = np.linspace(0, length, max(1, points // (3 * len(curves))) + 1).astype(int)
+    kept = [np.array([length - 1])]
+    for curve in curves:
+        nan = np.isnan(curve)
+        for sought in (np.where(nan, -np.inf, curve), np.where(nan, -np.inf, -curve), nan):  # the largest of -curve is the smallest
             kept += [np.array([start + sought[start:end].argmax() for start, end in pairwise(edges)])]
     return np.unique(np.concatenate(kept))

@@ -107,9 +107,10 @@ def step_flop(config: RunConfig) -> float:
     # A layer's backward pass costs its forward pass twice: for its weights, and for what entered, which in a first layer nobody asks for
     train_g = 3 * g - g_layers[0].macs
     judge = 3 * d - d_layers[0].macs
-    # A penalty differentiates the backward pass down to the image: through the weights, and through what came down, which begins with ones
-    twice = 3 * d - d_layers[-1].macs
-    train_d = 2 * judge + twice * bool(config.r1) + (d + twice) * (config.loss == "wgan_gp")
+    # A penalty is a backward pass down to the image, differentiated by its weights and by what came down, which begins with ones; that of
+    # wgan_gp has a forward pass of its own, whose logits nobody asks for
+    last = d_layers[-1].macs
+    train_d = 2 * judge + (3 * d - last) * bool(config.r1) + (4 * d - 2 * last) * (config.loss == "wgan_gp")
     again = (2 + (config.loss == "wgan_gp")) * d * config.recompute
     per_image = config.d_steps * (train_d + again) + (config.d_steps - 1) * g + train_g + g * config.recompute + d
     return 2.0 * config.batch_size * per_image

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from db import commands, queries
+from db import commands, queries, reports
 from db.models import Run
 from gan import presets
 from tests.factories import HARDWARE
@@ -16,7 +16,7 @@ def claimed(context: Context, *, run_id: str | None = None, epochs: int = 2) -> 
     if run_id is None:
         run_id = commands.create_run(context.engine, name="a run", config=config).id
     assert commands.claim(context.engine, run_id=run_id, worker="testbox-1", lease_seconds=60)
-    commands.set_started(
+    reports.set_started(
         context.engine,
         run_id=run_id,
         attempt=1,
@@ -27,7 +27,7 @@ def claimed(context: Context, *, run_id: str | None = None, epochs: int = 2) -> 
         g_parameters=1,
         d_parameters=1,
     )
-    commands.set_phase(context.engine, run_id=run_id, attempt=1, phase="training")
+    reports.set_phase(context.engine, run_id=run_id, attempt=1, phase="training")
     run = queries.get_run(context.engine, run_id)
     assert run is not None
     return run
@@ -35,8 +35,8 @@ def claimed(context: Context, *, run_id: str | None = None, epochs: int = 2) -> 
 
 def finish_epoch(context: Context, run: Run, epoch: int, g_loss: float, d_loss: float) -> None:
     losses = np.full(4, 0.5, np.float32)
-    commands.append_steps(context.engine, run_id=run.id, attempt=1, epoch=epoch, first=0, g_losses=losses, d_losses=losses)
-    commands.finish_epoch(
+    reports.append_steps(context.engine, run_id=run.id, attempt=1, epoch=epoch, first=0, g_losses=losses, d_losses=losses)
+    reports.finish_epoch(
         context.engine,
         run_id=run.id,
         attempt=1,
@@ -49,4 +49,9 @@ def finish_epoch(context: Context, run: Run, epoch: int, g_loss: float, d_loss: 
         compile_seconds=0.0,
         g_path=(0.0, 0.0),
         d_path=(0.0, 0.0),
+        measures={"compute_seconds": 1.5, "host_seconds": 0.5},
+    )
+    judged = {"fid": 10.0 / epoch, "recall": 0.5}
+    reports.add_quality(
+        context.engine, run_id=run.id, attempt=1, epoch=epoch, seconds=0.25, training_seconds=2.0 * epoch, measures=judged, histogram=[1.0]
     )

@@ -1,4 +1,4 @@
-"""Runs as the trainer would have stored them, written through db.commands."""
+"""Runs as the trainer would have stored them, written through db.commands and db.reports."""
 
 from __future__ import annotations
 
@@ -6,9 +6,10 @@ import io
 from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 from PIL import Image
 
-from db import commands
+from db import commands, reports
 from db.models import Run
 from gan.config import RunConfig
 from gan.presets import load
@@ -23,6 +24,20 @@ HARDWARE: dict[str, Any] = {  # as gan.hardware.describe gives it
     "gpus": [],
     "tpus": [],
     "versions": {"python": "3.11.0", "tensorflow": "2.21.0", "keras": "3.15.1", "numpy": "2.3.5"},
+}
+
+FACTS: dict[str, Any] = {  # as the trainer finds them out, in the names of gan.events.FACTS
+    "form": "plain: oneDNN's convolutions",
+    "kernels_before": 412,
+    "kernels_after": 96,
+    "off_accelerator": ["IteratorGetNext", "RandomUniform"],
+    "step_gflop": 7.4,
+    "peak_gflops": 193.5,
+    "estimated_memory_bytes": 1_100_000_000,
+    "measured_memory_bytes": 1_250_000_000,
+    "largest_batch": 4096,
+    "reduce_bytes": 10_174_180,
+    "classifier_accuracy": 0.987,
 }
 
 HOSTILE_NAMES = (
@@ -58,18 +73,20 @@ def make_run(
     seconds_per_epoch: float = 2.0,
     error: str = "The disk is full: free some space, then resume.",
     seed: int = 0,
+    measured: bool = True,
     **changes: Any,
 ) -> Run:
     """Store a run with `epochs` finished epochs and leave it in `status`; `changes` go into its configuration.
 
-    A queued run has no epochs. Without `epochs=` in the configuration a finished run has as many as were trained, any other ten more.
+    A queued run has no epochs. Unless `measured`, it is as if an old ganboard had trained it: losses alone. Quality is judged as
+    `quality_every` says. Without `epochs=` in the configuration a finished run has as many as were trained, any other ten more.
     """
     base = load("tiny").model_dump(mode="json")
     planned = max(epochs, 1) if status == "finished" else epochs + 10
     config = RunConfig.model_validate({**base, "epochs": planned, "seed": seed, **changes})
     run = commands.create_run(context.engine, name=name, config=config.model_dump(mode="json"), preset=preset, parent_id=parent_id)
     if status != "queued":
-        _train(context, run.id, config, status, epochs, steps_per_epoch, grids, seconds_per_epoch, error, seed)
+        _train(context, run.id, config, status, epochs, steps_per_epoch, grids, seconds_per_epoch, error, seed, measured)
     stored = _read(context, run.id)
     assert stored.status == status, f"asked for {status}, got {stored.status}"
     return stored
@@ -86,6 +103,7 @@ def _train(
     seconds_per_epoch: float,
     error: str,
     seed: int,
+    measured: bool,
 ) -> None:
     engine, random = context.engine, np.random.default_rng(seed)
     claim = commands.claim(engine, run_id=run_id, worker="testbox-1", lease_seconds=3600)
@@ -93,7 +111,7 @@ def _train(
     own = {"run_id": run_id, "attempt": claim.attempt}
     if status == "starting":
         return
-    commands.set_started(
+    reports.set_started(
         engine,
         **own,
         hardware=HARDWARE,
@@ -103,15 +121,19 @@ def _train(
         g_parameters=2_330_944,
         d_parameters=212_865,
     )
-    commands.set_phase(engine, **own, phase="training")
+    reports.set_phase(engine, **own, phase="training")
+    if measured:
+        reports.add_facts(engine, **own, values=FACTS)
     path = np.cumsum(random.normal(size=(epochs + 1, 4)), axis=0)
     if grids:
-        commands.add_grid(engine, **own, epoch=0, rows=4, columns=4, png=png(seed))
+        reports.add_grid(engine, **own, epoch=0, rows=4, columns=4, png=png(seed))
     for epoch in range(1, epochs + 1):
         g = (0.7 + 0.3 * random.random(steps_per_epoch) + epoch * 0.01).astype(np.float32)
         d = (1.4 - 0.3 * random.random(steps_per_epoch) - epoch * 0.01).astype(np.float32)
-        commands.append_steps(engine, **own, epoch=epoch, first=0, g_losses=g, d_losses=d)
-        commands.finish_epoch(
+        reports.append_steps(
+            engine, **own, epoch=epoch, first=0, g_losses=g, d_losses=d, series=_rates(config, epoch, steps_per_epoch) if measured else {}
+        )
+        reports.finish_epoch(
             engine,
             **own,
             epoch=epoch,
@@ -123,14 +145,53 @@ def _train(
             compile_seconds=5.0 if epoch == 1 else 0.0,
             g_path=(float(path[epoch, 0]), float(path[epoch, 1])),
             d_path=(float(path[epoch, 2]), float(path[epoch, 3])),
+            measures=_measures(config, seconds_per_epoch, steps_per_epoch) if measured else {},
         )
+        if config.quality_every and (epoch % config.quality_every == 0 or epoch == config.epochs):
+            fid = 40.0 / (epoch + seed % 7) + 2
+            reports.add_quality(engine, **own, **_quality(epoch, fid, epoch * seconds_per_epoch, random))
         if grids:
-            commands.add_grid(engine, **own, epoch=epoch, rows=4, columns=4, png=png(seed + epoch))
+            reports.add_grid(engine, **own, epoch=epoch, rows=4, columns=4, png=png(seed + epoch))
     if epochs:
         step = epochs * steps_per_epoch
-        commands.add_checkpoint(engine, **own, step=step, epoch=epochs, digest="0" * 64, size=30 << 20, keep=config.keep_checkpoints)
+        reports.add_checkpoint(engine, **own, step=step, epoch=epochs, digest="0" * 64, size=30 << 20, keep=config.keep_checkpoints)
     if status != "running":
         commands.finish(engine, **own, status=status, error=error if status == "failed" else None)
+
+
+def _rates(config: RunConfig, epoch: int, steps: int) -> dict[str, npt.NDArray[np.float32]]:
+    """A cosine with restarts every four epochs, and what Adam makes of it."""
+    passed = epoch - 1 + np.arange(steps) / steps
+    wave = 0.5 * (1 + np.cos(np.pi * (passed % 4) / 4)) + 0.01
+    nominal = {"g_rate": config.g_learning_rate * wave, "d_rate": config.d_learning_rate * np.ones(steps)}
+    effective = {"g_effective": nominal["g_rate"] * (60 + epoch), "d_effective": nominal["d_rate"] * (20 + epoch)}
+    return {name: values.astype(np.float32) for name, values in (nominal | effective).items()}
+
+
+def _measures(config: RunConfig, seconds: float, steps: int) -> dict[str, float]:
+    reduce = 0.1 * seconds if config.replicas > 1 else 0.0
+    shares = {"input_seconds": 0.02 * seconds, "reduce_seconds": reduce, "host_seconds": 0.08 * seconds}
+    step = seconds / steps
+    return {
+        **shares,
+        "compute_seconds": seconds - sum(shares.values()),
+        "step_p50": step,
+        "step_p95": 1.2 * step,
+        "step_max": 2.5 * step,
+        "gflops": 120.0,
+        "peak_share": 0.62,
+        "reduce_bytes": 1e7 if config.replicas > 1 else 0.0,
+        "peak_memory_bytes": 1.3e9,
+        "d_real": 0.62,
+        "d_fake": 0.41,
+    }
+
+
+def _quality(epoch: int, fid: float, training_seconds: float, random: np.random.Generator) -> dict[str, Any]:
+    histogram = random.dirichlet(np.full(10, 20.0))
+    measures = {"fid": fid, "kid": fid / 1000, "precision": 0.8, "recall": 0.5 + 0.01 * epoch, "density": 0.9, "coverage": 0.7}
+    measures |= {"class_distance": float(np.abs(histogram - 0.1).sum() / 2), "diversity": 0.93}
+    return {"epoch": epoch, "seconds": 0.4, "training_seconds": training_seconds, "measures": measures, "histogram": histogram}
 
 
 def make_worker(context: Context, name: str = "testbox-1", *, run_id: str | None = None, devices: dict[str, Any] | None = None) -> None:

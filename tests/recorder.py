@@ -40,6 +40,14 @@ class Recorder:
             assert sorted(epoch) == list(range(len(epoch))), "a step is missing"
         return {epoch: np.array([pairs[i] for i in range(len(pairs))]).T for epoch, pairs in found.items()}
 
+    def series(self) -> dict[int, dict[str, Losses]]:
+        """Further values [n] by epoch and name, as `steps` gives the losses."""
+        found: dict[int, dict[str, dict[int, np.float32]]] = {}
+        for block in self.of(Steps):
+            for name, values in block.series.items():
+                found.setdefault(block.epoch, {}).setdefault(name, {}).update(enumerate(values, block.first))
+        return {epoch: {name: np.array([at[i] for i in sorted(at)]) for name, at in of.items()} for epoch, of in found.items()}
+
 
 class After:
     """Says `verdict` from the `calls`-th question on."""

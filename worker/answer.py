@@ -101,13 +101,16 @@ def follow(context: Context, run: Run, as_json: bool) -> None:
 
 def report(context: Context, run: Run, as_json: bool) -> None:
     """How a run ended, and the exit code that says so."""
-    from worker.console import duration, rate
+    from db import queries
+    from worker.console import duration, rate, time_spent
 
     if as_json:
         print_document(context, run)
     elif run.status != "failed":
         speed = rate(run.images_per_second)
         typer.echo(f"Run {run.id} {run.status} after epoch {run.epoch}: {duration(run.seconds)} of training, last at {speed} images/s.")
+        if spent := time_spent(queries.epochs(context.engine, run.id), queries.qualities(context.engine, run.id)):
+            typer.echo(f"Time: {spent}.")
     if run.status == "failed":
         complain(f"run {run.id} failed: {run.error} Log: {context.settings.log_path(run.id)}")
     raise typer.Exit(EXIT_CODES[run.status])

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import sys
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING, Any
 
@@ -15,8 +15,10 @@ from rich.panel import Panel
 from rich.table import Table
 from rich.text import Text
 
-from db.models import Checkpoint, Epoch, Event, Run
+from db import queries
+from db.models import Checkpoint, Epoch, Event, Quality, Run
 from gan.config import RunConfig, fields_by_group, unit
+from gan.events import FACTS
 from worker.context import Context
 
 if TYPE_CHECKING:
@@ -35,6 +37,14 @@ CHECK_STYLES = {"ok": "green", "warn": "yellow", "fail": "bold red"}
 PIPE_WIDTH = 200  # columns for tables that no terminal limits
 NEWEST_EPOCHS = 10
 NEWEST_EVENTS = 5
+JUDGED = {
+    "fid": "FID {:.2f}",
+    "kid": "KID {:.4f}",
+    "precision": "precision {:.2f}",
+    "recall": "recall {:.2f}",
+    "coverage": "coverage {:.2f}",
+}
+PARTS = {"compute_seconds": "computing", "reduce_seconds": "all-reduce", "input_seconds": "waiting for images", "host_seconds": "host"}
 
 
 def make_console() -> Console:
@@ -63,6 +73,34 @@ def loss(value: float | None) -> str:
 
 def rate(value: float | None) -> str:
     return "-" if value is None else f"{value:,.0f}"
+
+
+def judgement(measures: Mapping[str, float]) -> str:
+    """The measures of quality that say most, on one line; distances are in the classifier's features."""
+    return ", ".join(form.format(measures[name]) for name, form in JUDGED.items() if name in measures)
+
+
+def time_spent(epochs: Sequence[Epoch], qualities: Sequence[Quality]) -> str:
+    """Where the time of all epochs went, on one line; empty when no epoch was measured."""
+    parts = {words: sum(epoch.measures.get(name, 0.0) for epoch in epochs) for name, words in PARTS.items()}
+    whole = sum(parts.values())
+    if not whole:
+        return ""
+    shares = ", ".join(f"{words} {share / whole:.0%}" for words, share in parts.items() if share / whole >= 0.005)
+    rest = {"compiling": sum(epoch.compile_seconds for epoch in epochs), "judging quality": sum(judged.seconds for judged in qualities)}
+    beside = ", ".join(f"{duration(seconds)} {words}" for words, seconds in rest.items() if seconds)
+    return f"{shares}" + (f"; beside that {beside}" if beside else "")
+
+
+def fact(name: str, value: Any) -> str:
+    """A fact of a run with its unit."""
+    if isinstance(value, list):
+        return ", ".join(fact(name, one) for one in value) or "none"
+    if not isinstance(value, int | float) or isinstance(value, bool):
+        return str(value)
+    if name.endswith("_bytes"):
+        return f"{value / 1e6:,.1f} MB"
+    return f"{value:,}" if isinstance(value, int) else f"{value:,.4g}"
 
 
 def print_check(check: Check) -> None:
@@ -110,7 +148,7 @@ def age(moment: datetime) -> str:
 def print_run(context: Context, run: Run, epochs: Sequence[Epoch], checkpoints: Sequence[Checkpoint], events: Sequence[Event]) -> None:
     """Everything about one run on one screen; `events` newest first."""
     facts = Table.grid(padding=(0, 2))
-    for label, value in _facts(context, run, checkpoints):
+    for label, value in [*_facts(context, run, checkpoints), *_measured(run, epochs, queries.qualities(context.engine, run.id))]:
         facts.add_row(Text(label, style="dim"), value)
     parts: list[Any] = [facts]
     if epochs:
@@ -148,6 +186,16 @@ def _facts(context: Context, run: Run, checkpoints: Sequence[Checkpoint]) -> Ite
         )
     yield "checkpoints", Text(str(context.settings.run_dir(run.id) / "checkpoints"), overflow="fold")
     yield "log", Text(str(context.settings.log_path(run.id)), overflow="fold")
+
+
+def _measured(run: Run, epochs: Sequence[Epoch], qualities: Sequence[Quality]) -> Iterable[tuple[str, Text]]:
+    if spent := time_spent(epochs, qualities):
+        yield "time", Text(spent)
+    if qualities:
+        yield "judged", Text(f"{judgement(qualities[-1].measures)} after epoch {qualities[-1].epoch}, in a classifier's features")
+    for name, value in sorted(run.facts.items(), key=lambda item: [*FACTS, item[0]].index(item[0])):
+        meaning = Text(f"  {FACTS[name]}" if name in FACTS else "", style="dim")
+        yield clean(name.removesuffix("_bytes").replace("_", " ")), Text(clean(fact(name, value))).append(meaning)
 
 
 def _status(run: Run) -> Text:

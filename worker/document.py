@@ -7,12 +7,12 @@ from typing import Any
 import orjson
 
 from db import queries
-from db.models import Epoch, Run
+from db.models import Epoch, Quality, Run
 from worker.context import Context
 
 
 def encode(document: Any) -> bytes:
-    """JSON in UTF-8, indented; a loss that is not finite becomes null, and its `_hex` neighbour says which it was."""
+    """JSON in UTF-8, indented; what is not finite becomes null, and a loss has a `_hex` neighbour that says which it was."""
     return orjson.dumps(document, option=orjson.OPT_INDENT_2 | orjson.OPT_UTC_Z)
 
 
@@ -30,8 +30,12 @@ def summary(context: Context, run: Run) -> dict[str, Any]:
 
 
 def document(context: Context, run: Run) -> dict[str, Any]:
-    """A run with all its finished epochs."""
-    return {**summary(context, run), "epochs": [_epoch(epoch) for epoch in queries.epochs(context.engine, run.id)]}
+    """A run with all its finished epochs and all judgements of its images."""
+    return {
+        **summary(context, run),
+        "epochs": [_epoch(epoch) for epoch in queries.epochs(context.engine, run.id)],
+        "quality": [_quality(judged) for judged in queries.qualities(context.engine, run.id)],
+    }
 
 
 def complete_document(context: Context, run: Run) -> dict[str, Any]:
@@ -51,6 +55,10 @@ def _epoch(epoch: Epoch) -> dict[str, Any]:
         "d_loss_hex": _hex(epoch.d_loss),
         "images_per_second": epoch.images / epoch.seconds if epoch.seconds else None,
     }
+
+
+def _quality(judged: Quality) -> dict[str, Any]:
+    return {**judged.model_dump(exclude={"run_id", "histogram"}), "histogram": judged.histogram.tolist()}
 
 
 def _hex(loss: float | None) -> str | None:

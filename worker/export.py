@@ -1,25 +1,27 @@
-"""A run as files that other programs read: run.json, epochs.csv, steps.csv, grids/ and train.log."""
+"""A run as files that other programs read: run.json, epochs.csv, steps.csv, quality.csv, grids/ and train.log."""
 
 from __future__ import annotations
 
 import csv
 import shutil
 from collections.abc import Iterable, Iterator
-from itertools import count
+from itertools import count, zip_longest
 from pathlib import Path
 from typing import Any
 
 from db import queries
 from db.models import Run
+from gan.events import MEASURES, QUALITY, SERIES
 from worker.context import Context
 from worker.document import complete_document, encode
 from worker.errors import WorkerError
 
 EPOCH_COLUMNS = (
     "run_id", "name", "epoch", "attempt", "steps", "images", "g_loss", "d_loss", "seconds", "compile_seconds", "images_per_second",
-    "g_x", "g_y", "d_x", "d_y", "g_loss_hex", "d_loss_hex", "finished_at",
+    "g_x", "g_y", "d_x", "d_y", "g_loss_hex", "d_loss_hex", "finished_at", *MEASURES,
 )  # fmt: skip
-STEP_COLUMNS = ("step", "epoch", "g_loss", "d_loss")
+STEP_COLUMNS = ("step", "epoch", "g_loss", "d_loss", *SERIES)
+QUALITY_COLUMNS = ("run_id", "name", "epoch", "attempt", "made_at", "seconds", "training_seconds", *QUALITY)
 
 
 class ExportFailed(WorkerError):
@@ -29,8 +31,8 @@ class ExportFailed(WorkerError):
 def export(context: Context, run: Run, directory: Path) -> list[Path]:
     """Write everything stored about `run` into `directory`, which must be empty or new; returns the files.
 
-    Numbers in the CSV files are the shortest decimals that give back the same float64 bits. run.json is written last: where it is, the
-    export is complete. Raises ExportFailed.
+    Numbers in the CSV files are the shortest decimals that give back the same float64 bits; a cell is empty where nothing was measured.
+    run.json is written last: where it is, the export is complete. Raises ExportFailed.
     """
     try:
         if directory.exists() and (not directory.is_dir() or any(directory.iterdir())):
@@ -50,8 +52,12 @@ def _write(context: Context, run: Run, directory: Path) -> Iterator[Path]:
     engine = context.engine
     document = complete_document(context, run)
     who = {"run_id": run.id, "name": safe_cell(run.name)}
-    yield _table(directory / "epochs.csv", EPOCH_COLUMNS, ({**who, **epoch} for epoch in document["epochs"]))
+    yield _table(directory / "epochs.csv", EPOCH_COLUMNS, ({**who, **epoch, **epoch["measures"]} for epoch in document["epochs"]))
     yield _table(directory / "steps.csv", STEP_COLUMNS, _steps(context, run))
+    if document["quality"]:
+        classes = [f"class_{k}" for k in range(max(len(judged["histogram"]) for judged in document["quality"]))]
+        rows = ({**who, **judged, **dict(zip(classes, judged["histogram"], strict=False))} for judged in document["quality"])
+        yield _table(directory / "quality.csv", (*QUALITY_COLUMNS, *classes), rows)
     if grids := queries.grid_epochs(engine, run.id):
         (directory / "grids").mkdir()
         for epoch in grids:
@@ -72,9 +78,10 @@ def _steps(context: Context, run: Run) -> Iterator[dict[str, Any]]:
         losses = queries.step_losses(context.engine, run.id, epoch)
         if losses is None:
             return
+        columns = {"g_loss": losses.g_losses, "d_loss": losses.d_losses, **queries.step_series(context.engine, run.id, epoch)}
         before = (epoch - 1) * (run.steps_per_epoch or 0)
-        for number, (g, d) in enumerate(zip(losses.g_losses.tolist(), losses.d_losses.tolist(), strict=True), before + 1):
-            yield {"step": number, "epoch": epoch, "g_loss": g, "d_loss": d}
+        for number, values in enumerate(zip_longest(*(column.tolist() for column in columns.values())), before + 1):
+            yield {"step": number, "epoch": epoch, **dict(zip(columns, values, strict=True))}
 
 
 def _table(path: Path, columns: tuple[str, ...], rows: Iterable[dict[str, Any]]) -> Path:

@@ -10,7 +10,7 @@ import time
 from sqlalchemy import Engine
 from sqlalchemy.exc import SQLAlchemyError
 
-from db import commands
+from db import commands, reports
 from db.errors import LeaseLost
 from worker.sampler import Sampler
 
@@ -36,7 +36,7 @@ class Lease(threading.Thread):
                 self.stop_requested = commands.renew(self._engine, run_id=self._run_id, attempt=self._attempt)
                 if time.monotonic() >= next_sample:
                     next_sample = time.monotonic() + SAMPLE_SECONDS
-                    commands.add_sample(self._engine, self._sampler.sample())
+                    reports.add_sample(self._engine, self._sampler.sample())
             except LeaseLost as error:
                 if not self._released.is_set():
                     print(f"{error} Ending.", file=sys.stderr, flush=True)  # noqa: T201  # stderr is the run's log

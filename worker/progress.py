@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 import time
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, Protocol, Self
 
@@ -13,8 +14,8 @@ from db import queries
 from db.errors import UnknownRun
 from db.models import ENDED, WAITING, Run
 from gan.config import RunConfig
-from gan.events import EpochDone, Event, Note, Phase, Started, Steps
-from worker.console import clean, duration, loss, make_console, rate
+from gan.events import EpochDone, Event, Note, Phase, Quality, Started, Steps
+from worker.console import clean, duration, judgement, loss, make_console, rate
 from worker.context import Context
 
 POLL_SECONDS = 0.5
@@ -48,6 +49,17 @@ class FinishedEpoch(Protocol):
     def images(self) -> int: ...
 
 
+class Judged(Protocol):
+    """What a stored judgement and a trainer's event have in common."""
+
+    @property
+    def epoch(self) -> int: ...
+    @property
+    def seconds(self) -> float: ...
+    @property
+    def measures(self) -> Mapping[str, float]: ...
+
+
 class View:
     """Shows nothing but `say`, and that on stderr: for `--json`."""
 
@@ -63,6 +75,8 @@ class View:
 
     def epoch(self, done: FinishedEpoch, state: State) -> None: ...
 
+    def quality(self, judged: Judged) -> None: ...
+
 
 class Lines(View):
     """One plain line per epoch, and one for each phase that people wait for: for files and pipes."""
@@ -76,7 +90,7 @@ class Lines(View):
     def show(self, state: State) -> None:
         if state.phase != self._phase:
             self._phase = state.phase
-            if state.phase not in ("training", "saving"):  # they alternate with every epoch
+            if state.phase not in ("training", "judging", "saving"):  # they alternate with every epoch
                 self.say(f"{state.phase} ...")
 
     def epoch(self, done: FinishedEpoch, state: State) -> None:
@@ -84,6 +98,9 @@ class Lines(View):
             f"epoch {done.epoch}/{state.epochs}: G {loss(done.g_loss)}, D {loss(done.d_loss)}, {done.seconds:.2f} s, "
             f"{rate(_speed(done))} images/s, {duration(_left(done, state))} left"
         )
+
+    def quality(self, judged: Judged) -> None:
+        self.say(f"quality after epoch {judged.epoch}: {judgement(judged.measures)}, judged in {judged.seconds:.1f} s")
 
 
 class Live(View):
@@ -132,6 +149,9 @@ class Live(View):
             f"{rate(_speed(done)):>9} {duration(_left(done, state)):>10}"
         )
 
+    def quality(self, judged: Judged) -> None:
+        self.say(f"{'quality':>11} {judgement(judged.measures)}")
+
 
 def make_view(*, quiet: bool) -> View:
     """The view that fits where stdout leads."""
@@ -161,6 +181,8 @@ class EventFeed:
             case EpochDone():
                 state.images_per_second = _speed(event)
                 self._view.epoch(event, state)
+            case Quality():
+                self._view.quality(event)
             case Note(level="warning" | "error"):
                 self._view.say(event.text)
         self._view.show(state)
@@ -168,7 +190,7 @@ class EventFeed:
 
 def follow(context: Context, run_id: str, view: View) -> Run:
     """Show a stored run until it has ended; returns it. Raises UnknownRun when it is deleted meanwhile."""
-    engine, epoch, heard, said = context.engine, 0, 0, ""
+    engine, epoch, judged, heard, said = context.engine, 0, 0, 0, ""
     while True:
         run = queries.get_run(engine, run_id)
         if run is None:
@@ -177,6 +199,9 @@ def follow(context: Context, run_id: str, view: View) -> Run:
         for done in queries.epochs(engine, run_id, after=epoch):
             epoch = done.epoch
             view.epoch(done, state)
+        for quality in queries.qualities(engine, run_id, after=judged):
+            judged = quality.epoch
+            view.quality(quality)
         for event in queries.events(engine, run_id, limit=20)[::-1]:
             assert event.id is not None
             if event.id > heard:

@@ -3,16 +3,15 @@
 from __future__ import annotations
 
 import time
-from dataclasses import asdict
 from typing import Any
 
 from sqlalchemy import Engine
 from sqlalchemy.exc import OperationalError
 from tenacity import retry, retry_if_exception_type, stop_after_delay, wait_random_exponential
 
-from db import commands
+from db import reports
 from gan.config import RunConfig
-from gan.events import EpochDone, Event, Grid, Note, Phase, Saved, Sink, Started, Steps
+from gan.events import EpochDone, Event, Facts, Grid, Note, Phase, Quality, Saved, Sink, Started, Steps
 
 OUTAGE_SECONDS = 600  # how long a write waits for a database that went away
 
@@ -34,19 +33,23 @@ class DbSink:
     def __call__(self, event: Event) -> None:
         match event:
             case Phase():
-                commands.set_phase(self._engine, **self._owner, phase=event.name)
+                reports.set_phase(self._engine, **self._owner, phase=event.name)
             case Started():
-                commands.set_started(self._engine, **self._owner, **asdict(event))
+                reports.set_started(self._engine, **self._owner, **vars(event))
             case Steps():
-                commands.append_steps(self._engine, **self._owner, **vars(event), images_per_second=self._rate(event))
+                reports.append_steps(self._engine, **self._owner, **vars(event), images_per_second=self._rate(event))
             case EpochDone():
-                commands.finish_epoch(self._engine, **self._owner, **asdict(event), steps=event.images // self._config.batch_size)
+                reports.finish_epoch(self._engine, **self._owner, **vars(event), steps=event.images // self._config.batch_size)
+            case Quality():
+                reports.add_quality(self._engine, **self._owner, **vars(event))
+            case Facts():
+                reports.add_facts(self._engine, **self._owner, **vars(event))
             case Grid():
-                commands.add_grid(self._engine, **self._owner, **asdict(event))
+                reports.add_grid(self._engine, **self._owner, **vars(event))
             case Saved():
-                commands.add_checkpoint(self._engine, **self._owner, **asdict(event), keep=self._config.keep_checkpoints)
+                reports.add_checkpoint(self._engine, **self._owner, **vars(event), keep=self._config.keep_checkpoints)
             case Note():
-                commands.add_event(self._engine, **self._owner, **asdict(event))
+                reports.add_event(self._engine, **self._owner, **vars(event))
 
     def _rate(self, event: Steps) -> float | None:
         """Images per second since the previous report, for the moments before the first epoch has a figure of its own."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -14,6 +15,7 @@ from app import text
 from app.components.live_plotly import live_plotly
 from app.components.run_charts import LossOptions, enlarged, epoch_slider
 from app.components.run_records import shown
+from app.components.run_timings import time_shares
 from app.figures import compare
 from app.theme.palette import run_colours
 from db import queries, series
@@ -21,6 +23,12 @@ from db.models import Run
 from gan.config import RunConfig, diff
 
 POINTS = 1000  # per run and network
+MEASURED = {  # title, unit, digits, factor
+    "step_p50": ("Median step", "Milliseconds", 1, 1e3),
+    "gflops": ("GFLOP/s in convolutions and products", "GFLOP/s", 1, 1.0),
+    "reduce_bytes": ("All-reduce per step and replica", "MB", 2, 1e-6),
+    "peak_memory_bytes": ("Peak memory", "MiB", 0, 2.0**-20),
+}
 
 
 @dataclass(frozen=True)
@@ -157,17 +165,32 @@ def draw_timings(engine: Engine, compared: Compared) -> None:
     if all(seconds is None for seconds, _ in speed.values()):
         st.caption("None of these runs has finished an epoch yet.")
         return
-    for index, (title, unit, digits) in enumerate((("Seconds per epoch", "Seconds", 2), ("Images per second", "Images per second", 0))):
-        st.markdown(f"**{title}**")
-        values = {run_id: pair[index] for run_id, pair in speed.items()}
-        live_plotly(
-            compare.bars(compared.series(), values, unit=unit, baseline=compared.baseline.id, digits=digits),
-            key=f"compare-bars-{index}-{len(compared.runs)}",
-        )
+    measures = series.measures_frame(engine, compared.ids)
+    _bars(compared, "Seconds per epoch", "Seconds", 2, {run_id: pair[0] for run_id, pair in speed.items()})
+    _bars(compared, "Images per second", "Images per second", 0, {run_id: pair[1] for run_id, pair in speed.items()})
+    for name, (title, unit, digits, scale) in MEASURED.items():
+        values = {run_id: value for run_id, value in medians(measures, name).items() if value > 0} if name in measures else {}
+        if values:
+            _bars(compared, title, unit, digits, {run_id: scale * value for run_id, value in values.items()})
+    shares = {run_id: time_shares(measures[measures["run_id"] == run_id]) for run_id in compared.ids}
+    if any(shares.values()):
+        st.markdown("**Where the time went**")
+        live_plotly(compare.parts(compared.series(), shares), key=f"compare-parts-{len(compared.runs)}")
     st.caption(
-        "Median seconds of the finished epochs, and real images per second over all of them; compiling left out. "
-        "The ratio is to the baseline run: for seconds less is better, for images per second more."
+        "Medians of the finished epochs, and real images per second over all of them; compiling left out. "
+        "The ratio is to the baseline run: for seconds, all-reduce and memory less is better, for images and GFLOP per second more."
     )
+
+
+def medians(measures: pd.DataFrame, name: str) -> dict[str, float]:
+    """Median over the epochs of one column of `db.series.measures_frame`, by run id; runs without it are left out."""
+    return {str(run_id): float(value) for run_id, value in measures.groupby("run_id")[name].median().dropna().items()}
+
+
+def _bars(compared: Compared, title: str, unit: str, digits: int, values: Mapping[str, float | None]) -> None:
+    st.markdown(f"**{title}**")
+    plot = compare.bars(compared.series(), values, unit=unit, baseline=compared.baseline.id, digits=digits)
+    live_plotly(plot, key=f"compare-bars-{title}-{len(compared.runs)}")
 
 
 def settings_frame(compared: Compared) -> pd.DataFrame:

@@ -10,7 +10,7 @@ from PIL import Image
 from sqlalchemy import Engine
 
 from app.components.live_plotly import live_plotly
-from app.figures import histograms, losses, path, system, timings
+from app.figures import histograms, losses, path, system
 from db import queries, series
 from db.models import ENDED, Grid, Run
 
@@ -52,7 +52,7 @@ def loss_controls(*, default: losses.Axis = "step", key: str = "x") -> LossOptio
 def draw_losses(engine: Engine, run: Run, options: LossOptions) -> None:
     steps = series.step_losses(engine, run.id)
     if steps.empty:
-        _nothing(run, "The losses appear with the first steps.")
+        nothing(run, "The losses appear with the first steps.")
         return
     live_plotly(
         losses.steps(steps, x=options.axis, smoothing=options.smoothing, log_y=options.log_y),
@@ -95,7 +95,7 @@ def epoch_slider(stored: list[int]) -> int:
 def draw_images(engine: Engine, run: Run, options: ImageOptions) -> None:
     stored = queries.grid_epochs(engine, run.id)
     if not stored:
-        _nothing(run, "The first grid appears before the first step.")
+        nothing(run, "The first grid appears before the first step.")
         return
     if options.epoch is not None and stored[-1] != options.known:
         st.rerun()  # the slider stands outside the part that updates, and now has one epoch more to offer
@@ -132,26 +132,11 @@ def enlarged(grid: Grid) -> bytes:
     return buffer.getvalue()
 
 
-def draw_timings(engine: Engine, run: Run) -> None:
-    done = series.epochs_frame(engine, [run.id])
-    if done.empty:
-        _nothing(run, "The first timing appears with the first finished epoch.")
-        return
-    st.markdown("**Seconds per epoch**")
-    live_plotly(timings.seconds(done), key=f"seconds-{run.id}")
-    st.markdown("**Images per second**")
-    live_plotly(timings.throughput(done), key=f"throughput-{run.id}")
-    st.caption(
-        "Wall-clock time of an epoch's training steps over all attempts; tracing and compiling are measured apart and stacked on top. "
-        "Images per second counts real images and leaves compiling out. Saving and drawing grids are in neither."
-    )
-
-
 def draw_histograms(engine: Engine, run: Run) -> None:
     done = series.epochs_frame(engine, [run.id])
     spread = {net: series.loss_histograms(engine, run.id, net=net) for net in ("g", "d")}
     if not any(counts.any() for _, _, counts in spread.values()):
-        _nothing(run, "The histograms appear with the first steps.")
+        nothing(run, "The histograms appear with the first steps.")
         return
     for net, (epochs, edges, counts) in spread.items():
         means = done[f"{net}_loss"].to_numpy()
@@ -171,7 +156,7 @@ def path_controls() -> int:
 def draw_path(engine: Engine, run: Run, dimensions: int) -> None:
     done = series.epochs_frame(engine, [run.id])
     if done.empty:
-        _nothing(run, "The path begins with the first finished epoch.")
+        nothing(run, "The path begins with the first finished epoch.")
         return
     for column, (net, name) in zip(st.columns(2), (("g", "Generator"), ("d", "Discriminator")), strict=True):
         with column:
@@ -186,12 +171,13 @@ def draw_path(engine: Engine, run: Run, dimensions: int) -> None:
 def draw_system(engine: Engine, run: Run) -> None:
     samples = series.samples_frame(engine, run.id)
     if samples.empty:
-        _nothing(run, "Samples of processors and memory appear every few seconds while it trains.")
+        nothing(run, "Samples of processors and memory appear every few seconds while it trains.")
         return
     live_plotly(system.load(samples), key=f"load-{run.id}")
     live_plotly(system.memory(samples), key=f"memory-{run.id}")
     st.caption("Measured by the trainer every few seconds. Processors and memory are shares of the whole machine, other programs included.")
 
 
-def _nothing(run: Run, sentence: str) -> None:
+def nothing(run: Run, sentence: str) -> None:
+    """Why a tab is empty: what will appear, or that nothing ever will."""
     st.caption("Nothing was recorded." if run.status in ENDED else sentence)

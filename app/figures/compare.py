@@ -4,13 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 import pandas as pd
 import plotly.graph_objects as go
 
 from app.figures.losses import Axis, smooth
+from app.figures.quality import AXES, WORDS
+from app.figures.quality import Axis as QualityAxis
 from app.figures.template import figure, finite, plain
+from app.figures.timings import PARTS
+from gan.events import MEASURES
 
 
 @dataclass(frozen=True)
@@ -50,6 +55,49 @@ def losses(
     return plot
 
 
+def quality(series: list[Series], frames: Mapping[str, pd.DataFrame], *, measure: str, x: QualityAxis) -> go.Figure:
+    """One measure of quality of every run over each other; frames by run id with the columns of `db.series.quality_frame`."""
+    plot = figure(height=360, xaxis={"title": {"text": AXES[x]}}, yaxis={"title": {"text": WORDS[measure]}}, showlegend=True)
+    for entry in series:
+        frame = frames[entry.run_id]
+        plot.add_scatter(
+            uid=entry.run_id,
+            x=frame[x].to_numpy(dtype=np.float64),
+            y=finite(frame[measure]),
+            mode="lines+markers" if len(frame) <= 60 else "lines",
+            line={"color": entry.colour, "width": 2},
+            marker={"size": 5},
+            name=plain(entry.name),
+            hovertemplate="%{y:.4g}",
+        )
+    return plot
+
+
+def parts(series: list[Series], shares: Mapping[str, Mapping[str, float]]) -> go.Figure:
+    """Where each run's time went: one bar per run of the shares (0 to 1) of PARTS, by run id and name; a run without shares has none."""
+    plot = figure(
+        height=130 + 42 * len(series),
+        hovermode="closest",
+        dragmode=False,
+        barmode="stack",
+        bargap=0.35,
+        xaxis={"title": {"text": "% of the time"}, "range": [0, 100], "fixedrange": True},
+        yaxis=_names(series),
+        legend={"traceorder": "normal"},
+    )
+    for name, colour in PARTS:
+        plot.add_bar(
+            uid=name,
+            orientation="h",
+            x=100 * finite([shares.get(entry.run_id, {}).get(name, np.nan) for entry in series]),
+            y=np.arange(len(series)),
+            name=MEASURES[name],
+            marker={"color": colour, "line": {"width": 0}},
+            hovertemplate="%{x:.1f} %",
+        )
+    return plot
+
+
 def bars(series: list[Series], values: Mapping[str, float | None], *, unit: str, baseline: str, digits: int = 2) -> go.Figure:
     """One bar per run, with its value and its ratio to the `baseline` run written at its end; a run without a value has no bar."""
     base = values.get(baseline)
@@ -63,14 +111,7 @@ def bars(series: list[Series], values: Mapping[str, float | None], *, unit: str,
         showlegend=False,
         bargap=0.35,
         xaxis={"title": {"text": unit}, "range": [0, 1.3 * longest or 1.0], "fixedrange": True},
-        # runs may have the same name: positions are numbers, the names only their labels
-        yaxis={
-            "tickmode": "array",
-            "tickvals": list(range(len(series))),
-            "ticktext": [plain(entry.name) for entry in series],
-            "autorange": "reversed",
-            "fixedrange": True,
-        },
+        yaxis=_names(series),
         margin={"t": 8},
     )
     plot.add_bar(
@@ -84,6 +125,12 @@ def bars(series: list[Series], values: Mapping[str, float | None], *, unit: str,
         cliponaxis=False,
     )
     return plot
+
+
+def _names(series: list[Series]) -> dict[str, Any]:
+    """An axis of runs. They may have the same name: positions are numbers, the names only their labels."""
+    labels = {"tickmode": "array", "tickvals": list(range(len(series))), "ticktext": [plain(entry.name) for entry in series]}
+    return {**labels, "autorange": "reversed", "fixedrange": True}
 
 
 def _ratio(value: float | None, base: float | None, is_baseline: bool, digits: int) -> str:

@@ -1,4 +1,4 @@
-"""What an epoch costs: seconds, with the compiling it contained, and images per second."""
+"""What an epoch costs: where its seconds went, how long its steps took, and images per second."""
 
 from __future__ import annotations
 
@@ -8,21 +8,64 @@ import plotly.graph_objects as go
 
 from app.figures.template import figure, finite, thin
 from app.theme.palette import CATEGORICAL
+from gan.events import MEASURES
 
 TRAINING, COMPILING = CATEGORICAL[0], CATEGORICAL[5]
+PARTS = (
+    ("compute_seconds", CATEGORICAL[0]),
+    ("reduce_seconds", CATEGORICAL[4]),
+    ("input_seconds", CATEGORICAL[1]),
+    ("host_seconds", CATEGORICAL[6]),
+)
+_QUANTILES = (("step_p50", CATEGORICAL[0]), ("step_p95", CATEGORICAL[4]), ("step_max", CATEGORICAL[1]))
 
 
 def seconds(frame: pd.DataFrame) -> go.Figure:
-    """Seconds of each epoch as bars: its training steps, and stacked on them tracing and compiling."""
-    plot = figure(
-        barmode="stack", bargap=0.25, xaxis={"title": {"text": "Epoch"}}, yaxis={"title": {"text": "Seconds"}, "rangemode": "tozero"}
-    )
-    rows = thin(frame, 300)
+    """Seconds of each epoch as stacked bars: where they went, and on top tracing and compiling.
+
+    `frame` has the columns of `db.series.epochs_frame` and those of `measures_frame` that there are; where computing was not measured
+    apart, the whole of the training steps is one part.
+    """
+    known = frame["compute_seconds"].notna() if "compute_seconds" in frame else pd.Series(False, index=frame.index)
+    rows = thin(frame.assign(seconds=frame["seconds"].mask(known)), 300)
     at = rows["epoch"].to_numpy(dtype=np.float64)
-    for column, name, colour in (("seconds", "Training steps", TRAINING), ("compile_seconds", "Tracing and compiling", COMPILING)):
-        plot.add_bar(
-            uid=column, x=at, y=finite(rows[column]), name=name, marker={"color": colour, "line": {"width": 0}}, hovertemplate="%{y:.2f} s"
-        )
+    plot = figure(
+        barmode="stack",
+        bargap=0.25,
+        xaxis={"title": {"text": "Epoch"}},
+        yaxis={"title": {"text": "Seconds"}, "rangemode": "tozero"},
+        legend={"traceorder": "normal"},
+    )
+    parts = [("seconds", "Training steps", TRAINING), *((name, MEASURES[name], colour) for name, colour in PARTS)]
+    for column, name, colour in (*parts, ("compile_seconds", "Tracing and compiling", COMPILING)):
+        values = finite(rows[column]) if column in rows else np.full(len(rows), np.nan)
+        if np.nansum(values) > 0 or column == "compile_seconds":
+            bar = {"color": colour, "line": {"width": 0}}
+            plot.add_bar(uid=column, x=at, y=values, name=name, marker=bar, hovertemplate="%{y:.2f} s")
+    return plot
+
+
+def steps(frame: pd.DataFrame) -> go.Figure:
+    """Median, 95th percentile and maximum of the seconds per step of each epoch, from `db.series.measures_frame`."""
+    plot = figure(
+        height=320,
+        xaxis={"title": {"text": "Epoch"}},
+        yaxis={"title": {"text": "Time per step"}, "rangemode": "tozero", "tickformat": "~s", "ticksuffix": "s"},
+        showlegend=True,
+    )
+    rows = thin(frame)
+    for column, colour in _QUANTILES:
+        if column in rows:
+            plot.add_scatter(
+                uid=column,
+                x=rows["epoch"].to_numpy(dtype=np.float64),
+                y=finite(rows[column]),
+                mode="lines+markers" if len(rows) <= 60 else "lines",
+                line={"color": colour, "width": 2},
+                marker={"size": 5},
+                name=MEASURES[column],
+                hovertemplate="%{y:.4s}s",
+            )
     return plot
 
 

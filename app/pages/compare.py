@@ -1,4 +1,4 @@
-"""Two to eight runs side by side: losses over each other, images at the same epoch, what each cost, and what they differ in."""
+"""Two to eight runs side by side: losses and quality over each other, images at the same epoch, what each cost, and what they differ in."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from sqlalchemy import Engine
 from streamlit.delta_generator import DeltaGenerator
 
 from app import errors, state, text
-from app.components import comparison
+from app.components import comparison, quality_comparison
 from app.components.comparison import Compared
 from app.components.run_charts import loss_controls
 from db import queries
@@ -32,6 +32,7 @@ class View:
 VIEWS = {
     "Losses": View(comparison.draw_losses, lambda engine, compared: loss_controls(default="epoch", key="by")),
     "Images": View(comparison.draw_images, comparison.image_controls),
+    "Quality": View(quality_comparison.draw, quality_comparison.controls),
     "Timings": View(lambda engine, compared, options: comparison.draw_timings(engine, compared)),
     "Settings": View(lambda engine, compared, options: comparison.draw_settings(compared)),
 }

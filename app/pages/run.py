@@ -1,4 +1,4 @@
-"""One run: what it does now, its losses, images, timings, path, log and settings, live while it is not ended."""
+"""One run: what it does now, its losses, images, quality, timings, rates, path, log and settings, live while it is not ended."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
 
 from app import errors, run_actions, state, text
-from app.components import run_buttons, run_charts, run_records, run_status
+from app.components import run_buttons, run_charts, run_quality, run_records, run_status, run_timings
 from db import queries
 from db.models import ENDED, Run
 from worker.context import Context
@@ -29,7 +29,9 @@ class View:
 VIEWS = {
     "Losses": View(lambda c, r, o: run_charts.draw_losses(c.engine, r, o), lambda c, r: run_charts.loss_controls()),
     "Images": View(lambda c, r, o: run_charts.draw_images(c.engine, r, o), lambda c, r: run_charts.image_controls(c.engine, r)),
-    "Timings": View(lambda c, r, o: run_charts.draw_timings(c.engine, r)),
+    "Quality": View(lambda c, r, o: run_quality.draw(c.engine, r, o), lambda c, r: run_quality.controls(c.engine, r)),
+    "Timings": View(lambda c, r, o: run_timings.draw(c.engine, r)),
+    "Rates": View(lambda c, r, o: run_timings.draw_rates(c.engine, r, o), lambda c, r: run_timings.rate_controls()),
     "Histograms": View(lambda c, r, o: run_charts.draw_histograms(c.engine, r)),
     "Descent path": View(lambda c, r, o: run_charts.draw_path(c.engine, r, o), lambda c, r: run_charts.path_controls()),
     "System": View(lambda c, r, o: run_charts.draw_system(c.engine, r)),

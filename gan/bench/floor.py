@@ -32,7 +32,7 @@ def flop(batch: int) -> float:
 
 
 def products(noise: tf.Tensor, images: tf.Tensor, weights: Sequence[tf.Tensor], pulls: Sequence[tf.Tensor]) -> list[tf.Tensor]:
-    """Gradients of all `weights` (as SHAPES); `pulls` [batch, 1] twice are those of the logits of real and of generated images.
+    """Gradients of all `weights` (as SHAPES) and the logits; `pulls` [batch, 1] twice are those of the logits of real and generated images.
 
     The pulls differ, else the two backward passes would be found equal and taken once.
     """
@@ -50,7 +50,7 @@ def products(noise: tf.Tensor, images: tf.Tensor, weights: Sequence[tf.Tensor], 
         x = tf.nn.conv2d_transpose(x, up_2, [batch, 14, 14, 64], 2)
         x = tf.nn.conv2d_transpose(x, up_3, [batch, 28, 28, 1], 2)
         outcome = [judge(images), judge(x)]
-    return list(tape.gradient(outcome, list(weights), output_gradients=list(pulls)))
+    return [*tape.gradient(outcome, list(weights), output_gradients=list(pulls)), *outcome]
 
 
 def make(task: Task) -> tuple[Take, str]:
@@ -66,7 +66,7 @@ def make(task: Task) -> tuple[Take, str]:
 
     def take(count: int) -> tuple[float, float]:
         for _ in range(count):
-            gradients = run(noise, images, weights, pulls)
-        return float(gradients[0][0, 0]), float(gradients[-1][0, 0])  # no losses, but what must be there when all is done
+            found = run(noise, images, weights, pulls)
+        return float(found[-1][0, 0]), float(found[0][0, 0])  # no losses, but what is there when all is done
 
     return take, f"tensorflow {tf.__version__}"

@@ -14,4 +14,5 @@ VALUES = {
     "d_learning_rate": 2e-4,
     "beta_1": 0.5,
     "precision": "mixed_bfloat16",
+    "quality_every": 10,
 }

@@ -9,7 +9,7 @@ import numpy as np
 from sqlalchemy import Engine, text
 from sqlmodel import SQLModel
 
-from db import commands, queries
+from db import commands, queries, reports
 from db.models import Run, SystemSample
 
 STEPS = 4  # per epoch
@@ -30,12 +30,12 @@ def claimed(engine: Engine, run_id: str | None = None, *, lease_seconds: float =
 def training(engine: Engine, run_id: str | None = None, *, start_step: int = 0, **options: Any) -> dict[str, Any]:
     own = claimed(engine, run_id, **options)
     start(engine, own, start_step)
-    commands.set_phase(engine, **own, phase="training")
+    reports.set_phase(engine, **own, phase="training")
     return own
 
 
 def start(engine: Engine, own: dict[str, Any], start_step: int = 0) -> None:
-    commands.set_started(
+    reports.set_started(
         engine,
         **own,
         hardware={"host": "box"},
@@ -59,13 +59,24 @@ def in_status(engine: Engine, status: str) -> str:
     return str(own["run_id"])
 
 
-def steps(engine: Engine, own: dict[str, Any], epoch: int, first: int, g: list[float], d: list[float] | None = None) -> None:
+def steps(
+    engine: Engine, own: dict[str, Any], epoch: int, first: int, g: list[float], d: list[float] | None = None, **series: list[float]
+) -> None:
     g_losses, d_losses = np.array(g, dtype=np.float32), np.array(d or g, dtype=np.float32)
-    commands.append_steps(engine, **own, epoch=epoch, first=first, g_losses=g_losses, d_losses=d_losses)
+    further = {name: np.array(values, dtype=np.float32) for name, values in series.items()}
+    reports.append_steps(engine, **own, epoch=epoch, first=first, g_losses=g_losses, d_losses=d_losses, series=further)
 
 
-def finish_epoch(engine: Engine, own: dict[str, Any], epoch: int, g_loss: float = 0.5, d_loss: float = 1.5, seconds: float = 2.0) -> None:
-    commands.finish_epoch(
+def finish_epoch(
+    engine: Engine,
+    own: dict[str, Any],
+    epoch: int,
+    g_loss: float = 0.5,
+    d_loss: float = 1.5,
+    seconds: float = 2.0,
+    measures: dict[str, float] | None = None,
+) -> None:
+    reports.finish_epoch(
         engine,
         **own,
         epoch=epoch,
@@ -77,11 +88,19 @@ def finish_epoch(engine: Engine, own: dict[str, Any], epoch: int, g_loss: float 
         compile_seconds=0.25,
         g_path=(1.0, 2.0),
         d_path=(3.0, 4.0),
+        measures=measures,
+    )
+
+
+def quality(engine: Engine, own: dict[str, Any], epoch: int, training_seconds: float = 2.0, **measures: float) -> None:
+    histogram = (0.5, 0.25, 0.25)
+    reports.add_quality(
+        engine, **own, epoch=epoch, seconds=0.5, training_seconds=training_seconds, measures=measures or {"fid": 9.0}, histogram=histogram
     )
 
 
 def checkpoint(engine: Engine, own: dict[str, Any], step: int, keep: int = 3) -> None:
-    commands.add_checkpoint(engine, **own, step=step, epoch=step // STEPS, digest=f"digest {step}", size=1 << 40, keep=keep)
+    reports.add_checkpoint(engine, **own, step=step, epoch=step // STEPS, digest=f"digest {step}", size=1 << 40, keep=keep)
 
 
 def sample(own: dict[str, Any]) -> SystemSample:

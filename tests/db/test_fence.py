@@ -9,23 +9,25 @@ from typing import Any
 import pytest
 from sqlalchemy import Engine
 
-from db import commands
+from db import commands, reports
 from db.errors import LeaseLost
-from tests.db.runs import checkpoint, claimed, contents, finish_epoch, sample, start, steps, submitted, training
+from tests.db.runs import checkpoint, claimed, contents, finish_epoch, quality, sample, start, steps, submitted, training
 
 Own = dict[str, Any]
 WRITES: dict[str, Callable[[Engine, Own], object]] = {
     "renew": lambda engine, own: commands.renew(engine, **own),
     "finish": lambda engine, own: commands.finish(engine, **own, status="finished"),
     "died": lambda engine, own: commands.died(engine, **own, cause="Killed"),
-    "set_phase": lambda engine, own: commands.set_phase(engine, **own, phase="training"),
+    "set_phase": lambda engine, own: reports.set_phase(engine, **own, phase="training"),
     "set_started": start,
     "append_steps": lambda engine, own: steps(engine, own, 1, 0, [0.5]),
     "finish_epoch": lambda engine, own: finish_epoch(engine, own, 1),
-    "add_grid": lambda engine, own: commands.add_grid(engine, **own, epoch=1, rows=1, columns=1, png=b"png"),
+    "add_quality": lambda engine, own: quality(engine, own, 1),
+    "add_facts": lambda engine, own: reports.add_facts(engine, **own, values={"form": "plain"}),
+    "add_grid": lambda engine, own: reports.add_grid(engine, **own, epoch=1, rows=1, columns=1, png=b"png"),
     "add_checkpoint": lambda engine, own: checkpoint(engine, own, 4),
-    "add_event": lambda engine, own: commands.add_event(engine, **own, level="info", text="late"),
-    "add_sample": lambda engine, own: commands.add_sample(engine, sample(own)),
+    "add_event": lambda engine, own: reports.add_event(engine, **own, level="info", text="late"),
+    "add_sample": lambda engine, own: reports.add_sample(engine, sample(own)),
 }
 
 
@@ -38,7 +40,12 @@ def refused(engine: Engine, own: Own) -> None:
 
 
 def test_every_command_that_takes_an_attempt_is_tested() -> None:
-    written = {name: command for name, command in vars(commands).items() if getattr(command, "__module__", None) == commands.__name__}
+    written = {
+        name: command
+        for module in (commands, reports)
+        for name, command in vars(module).items()
+        if getattr(command, "__module__", None) == module.__name__ and not name.startswith("_")
+    }
     fenced = {name for name, command in written.items() if isfunction(command) and "attempt" in signature(command).parameters}
     assert fenced | {"add_sample"} == set(WRITES)  # a sample names its attempt itself
 

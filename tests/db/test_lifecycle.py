@@ -6,10 +6,10 @@ import pytest
 from sqlalchemy import Engine
 from sqlmodel import SQLModel
 
-from db import commands, queries
+from db import commands, queries, reports
 from db.errors import NotAllowed, UnknownRun
 from db.models import ACTIVE, ENDED, STATUSES, WAITING
-from tests.db.runs import checkpoint, claimed, contents, finish_epoch, in_status, sample, steps, stored, submitted, texts, training
+from tests.db.runs import checkpoint, claimed, contents, finish_epoch, in_status, quality, sample, steps, stored, submitted, texts, training
 
 
 def test_a_new_run_is_queued_and_says_so(engine: Engine) -> None:
@@ -31,9 +31,9 @@ def test_a_run_from_submission_to_its_end(engine: Engine) -> None:
     assert 14 < (run.lease_until - run.started_at).total_seconds() < 16
 
     own = {"run_id": run_id, "attempt": 1}
-    commands.set_phase(engine, **own, phase="compiling")
+    reports.set_phase(engine, **own, phase="compiling")
     assert (stored(engine, run_id).status, stored(engine, run_id).phase) == ("starting", "compiling")
-    commands.set_phase(engine, **own, phase="training")
+    reports.set_phase(engine, **own, phase="training")
     assert (stored(engine, run_id).status, stored(engine, run_id).phase) == ("running", "training")
     assert commands.renew(engine, **own, lease_seconds=100) is False
     renewed = stored(engine, run_id).lease_until
@@ -155,11 +155,12 @@ def test_deleting(engine: Engine, status: str) -> None:
 def test_deleting_takes_every_row_of_that_run_and_no_other(engine: Engine) -> None:
     doomed, kept = training(engine), training(engine)
     for own in (doomed, kept):
-        steps(engine, own, 1, 0, [0.1, 0.2])
+        steps(engine, own, 1, 0, [0.1, 0.2], g_rate=[1e-4, 1e-4])
         finish_epoch(engine, own, 1)
-        commands.add_grid(engine, **own, epoch=1, rows=1, columns=1, png=b"png")
+        quality(engine, own, 1)
+        reports.add_grid(engine, **own, epoch=1, rows=1, columns=1, png=b"png")
         checkpoint(engine, own, 4)
-        commands.add_sample(engine, sample(own))
+        reports.add_sample(engine, sample(own))
         commands.finish(engine, **own, status="finished")
     rows = contents(engine)
     below_a_run = [table.name for table in SQLModel.metadata.sorted_tables if "run_id" in table.columns and table.name != "worker"]

@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import math
 import os
 import shutil
 import signal
@@ -8,26 +9,32 @@ import sys
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
+from datetime import UTC, datetime
 from pathlib import Path
+from typing import Any
 
+import numpy as np
 import pytest
+import sqlalchemy as sa
+from alembic import command
 from alembic.autogenerate import compare_metadata
 from alembic.runtime.migration import MigrationContext
 from sqlalchemy import Engine, inspect, text
 from sqlmodel import SQLModel
 
-from db import commands, migrate, queries
+from db import commands, migrate, queries, reports
 from db.engine import make_engine
 from db.errors import SchemaTooNew, Unreachable
-from tests.db.runs import IN_FORK, contents, finish_epoch, in_status, training
+from db.models import Epoch, Run, StepLosses
+from tests.db.runs import IN_FORK, contents, finish_epoch, in_status, quality, training
 
 ROOT = Path(migrate.__file__).parents[1]
 NEXT = """
 import sqlalchemy as sa
 from alembic import op
 
-revision = "0002"
-down_revision = "0001"
+revision = "0003"
+down_revision = "0002"
 branch_labels = None
 depends_on = None
 
@@ -46,7 +53,7 @@ made = op.create_table
 
 def create_table(name, *columns, **options):
     table = made(name, *columns, **options)
-    if name == "epoch":  # the fourth of eight
+    if name == "epoch":  # neither the first nor the last
         print("half-way", flush=True)
         os.kill(os.getpid(), signal.SIGKILL)
     return table
@@ -72,7 +79,7 @@ def next_version(folder: Path) -> Iterator[None]:
     """As if ganboard had one more migration, which rebuilds a table that others refer to."""
     newer = folder / "100% newer"
     shutil.copytree(migrate.MIGRATIONS, newer)
-    (newer / "versions" / "0002_notes.py").write_text(NEXT)
+    (newer / "versions" / "0003_notes.py").write_text(NEXT)
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(migrate, "MIGRATIONS", newer)
         yield
@@ -80,8 +87,8 @@ def next_version(folder: Path) -> Iterator[None]:
 
 def test_an_empty_database_gets_the_whole_schema(empty_engine: Engine) -> None:
     assert migrate.revision(empty_engine) is None
-    assert migrate.upgrade(empty_engine) == migrate.head() == "0001"
-    assert migrate.revision(empty_engine) == "0001"
+    assert migrate.upgrade(empty_engine) == migrate.head() == "0002"
+    assert migrate.revision(empty_engine) == "0002"
     assert tables(empty_engine) == {table.name for table in SQLModel.metadata.sorted_tables} | {"alembic_version"}
     assert drift(empty_engine) == []
     assert queries.list_runs(empty_engine) == []
@@ -97,7 +104,7 @@ def test_drift_would_be_seen(engine: Engine) -> None:
 def test_upgrading_again_changes_nothing(engine: Engine) -> None:
     in_status(engine, "running")
     before = contents(engine)
-    assert migrate.upgrade(engine) == "0001"
+    assert migrate.upgrade(engine) == "0002"
     assert contents(engine) == before
 
 
@@ -106,7 +113,7 @@ def test_rows_survive_a_migration_that_rebuilds_the_table_they_hang_on(engine: E
     finish_epoch(engine, own, 1)
     before = contents(engine)
     with next_version(tmp_path):
-        assert migrate.upgrade(engine) == "0002"
+        assert migrate.upgrade(engine) == "0003"
     after = contents(engine)
     assert len(after["run"]) == 1
     assert {**after, "run": []} == {**before, "run": []}
@@ -115,13 +122,56 @@ def test_rows_survive_a_migration_that_rebuilds_the_table_they_hang_on(engine: E
     assert contents(engine)["epoch"] == []
 
 
+def test_a_database_of_the_first_version_keeps_its_rows(empty_engine: Engine) -> None:
+    engine = empty_engine
+    with engine.begin() as connection:
+        command.upgrade(migrate._config(connection), "0001")
+    moment = datetime(2026, 2, 28, 23, 59, 59, 123456, tzinfo=UTC)
+    run = Run(
+        id="abcdefghjk", name="old", status="running", config={"seed": 1}, attempt=1, created_at=moment, queued_at=moment, g_loss=math.nan
+    )
+    losses = np.array([0.5, math.nan], np.float32)
+    own: dict[str, Any] = {"run_id": run.id, "attempt": 1, "epoch": 1}
+    figures: dict[str, Any] = dict.fromkeys(("g_loss", "d_loss", "seconds", "compile_seconds", "g_x", "g_y", "d_x", "d_y"), 0.1)
+    with engine.begin() as connection:
+        for row in (run, Epoch(**own, steps=2, images=128, **figures), StepLosses(**own, g_losses=losses, d_losses=losses)):
+            model = type(row).__table__  # type: ignore[attr-defined]
+            known = [column["name"] for column in inspect(connection).get_columns(model.name)]
+            old = sa.table(model.name, *(sa.column(name, model.c[name].type) for name in known))  # without the defaults of newer columns
+            connection.execute(sa.insert(old).values({name: getattr(row, name) for name in known}))
+    before = contents_of_known(engine)
+    assert migrate.upgrade(engine) == "0002"
+    assert drift(engine) == []
+    stored = queries.get_run(engine, run.id)
+    (epoch,) = queries.epochs(engine, run.id)
+    assert stored is not None
+    assert (stored.facts, epoch.measures, str(stored.g_loss), stored.created_at) == ({}, {}, "nan", moment)
+    assert contents_of_known(engine, only=before) == before
+    reports.add_facts(engine, run_id=run.id, attempt=1, values={"form": "plain"})
+    quality(engine, {"run_id": run.id, "attempt": 1}, 1)
+    finish_epoch(engine, {"run_id": run.id, "attempt": 1}, 1, measures={"gflops": 1.0})
+    assert queries.epochs(engine, run.id)[0].measures == {"gflops": 1.0}
+
+
+def contents_of_known(engine: Engine, only: dict[str, tuple[list[str], list[str]]] | None = None) -> dict[str, tuple[list[str], list[str]]]:
+    """Per table that holds rows: the names of its columns and the rows as the database has them; of `only` those tables and columns."""
+    found = {}
+    with engine.connect() as connection:
+        for name in only or tables(engine) - {"alembic_version"}:
+            columns = only[name][0] if only else [str(column["name"]) for column in inspect(connection).get_columns(name)]
+            rows = sorted(map(repr, connection.execute(text(f"SELECT {', '.join(columns)} FROM {name}")).all()))
+            if rows:
+                found[name] = (columns, rows)
+    return found
+
+
 def test_a_database_of_a_newer_version_is_refused_untouched(engine: Engine, tmp_path: Path) -> None:
     in_status(engine, "finished")
     with next_version(tmp_path):
         migrate.upgrade(engine)
     before, names = contents(engine), tables(engine)
     for refused in (migrate.upgrade, migrate.revision):
-        with pytest.raises(SchemaTooNew, match=r"^The database has schema 0002, but this ganboard knows only up to 0001: update ganboard"):
+        with pytest.raises(SchemaTooNew, match=r"^The database has schema 0003, but this ganboard knows only up to 0002: update ganboard"):
             refused(engine)
     assert (contents(engine), tables(engine)) == (before, names)
 
@@ -137,7 +187,7 @@ def _upgrade(url: str, start: float) -> str:
 
 def test_processes_that_upgrade_at_once_agree(empty_engine: Engine, url: str) -> None:
     with IN_FORK.Pool(4) as pool:
-        assert pool.starmap(_upgrade, [(url, time.monotonic() + 0.2)] * 4, chunksize=1) == ["0001"] * 4
+        assert pool.starmap(_upgrade, [(url, time.monotonic() + 0.2)] * 4, chunksize=1) == ["0002"] * 4
     assert drift(empty_engine) == []
 
 
@@ -148,7 +198,7 @@ def test_a_migration_killed_half_way_leaves_nothing_behind(empty_engine: Engine,
     assert (killed.returncode, killed.stdout) == (-signal.SIGKILL, "half-way\n"), killed.stderr
     assert tables(empty_engine) == set()
     assert migrate.revision(empty_engine) is None
-    assert migrate.upgrade(empty_engine) == "0001"
+    assert migrate.upgrade(empty_engine) == "0002"
     assert drift(empty_engine) == []
 
 

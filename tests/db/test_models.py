@@ -14,7 +14,7 @@ from sqlalchemy.exc import IntegrityError, StatementError
 from sqlmodel import SQLModel
 
 from db.engine import reading, writing
-from db.models import Checkpoint, Epoch, Event, Grid, Run, StepLosses, SystemSample, Worker, new_id
+from db.models import Checkpoint, Epoch, Event, Grid, Quality, Run, StepLosses, StepSeries, SystemSample, Worker, new_id
 from tests.db.runs import submitted
 
 MOMENT = datetime(2026, 2, 28, 23, 59, 59, 123456, tzinfo=UTC)
@@ -40,14 +40,18 @@ def full_rows() -> list[SQLModel]:
         attempt=3, worker="w", stop_requested_at=MOMENT, failures=2, error="It broke.", phase="training", phase_since=MOMENT,
         hardware={"host": "box", "devices": [{"name": "GPU:0"}]}, examples=60_000, steps_per_epoch=937, g_parameters=2_330_944,
         d_parameters=212_865, epoch=3, step=2811, seconds=12.25, g_loss=math.nan, d_loss=-0.0, images_per_second=math.inf,
+        facts={"form": "fused", "off_accelerator": ["Gather"], "largest_batch": 4096},
     )  # fmt: skip
     own: dict[str, Any] = {"run_id": run.id, "attempt": 3}
     losses = np.array([math.nan, -math.inf, -0.0, 1e-45, 3.4028235e38, 0.1], dtype=np.float32)
     return [
         run,
         Epoch(**own, epoch=1, finished_at=MOMENT, steps=6, images=384, g_loss=math.nan, d_loss=math.inf, seconds=1e-3, compile_seconds=0.0,
-              g_x=-0.0, g_y=5e-324, d_x=-math.inf, d_y=1 / 3),
+              g_x=-0.0, g_y=5e-324, d_x=-math.inf, d_y=1 / 3, measures={"input_seconds": 0.1, "overflows": 3.0}),
         StepLosses(**own, epoch=1, g_losses=losses, d_losses=-losses),
+        StepSeries(**own, epoch=1, name="g_rate", values=losses[::-1]),
+        Quality(**own, epoch=1, made_at=MOMENT, seconds=0.5, training_seconds=12.25, fid=math.nan, kid=-0.0, precision=math.inf, recall=0.1,
+                density=5e-324, coverage=1 / 3, class_distance=0.0, diversity=-math.inf, histogram=losses),
         Grid(**own, epoch=0, made_at=MOMENT, rows=4, columns=5, png=bytes(range(256))),
         Checkpoint(**own, step=2811, epoch=3, digest="0" * 64, size=1 << 40, saved_at=MOMENT),
         Event(**own, id=7, at=MOMENT, level="warning", text="so it goes"),

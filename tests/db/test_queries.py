@@ -5,7 +5,7 @@ from datetime import timedelta
 import pytest
 from sqlalchemy import Engine
 
-from db import commands, queries
+from db import commands, queries, reports
 from db.engine import writing
 from db.errors import UnknownRun
 from db.models import STATUSES, Run, Worker, utc_now
@@ -184,7 +184,7 @@ def test_every_visible_change_changes_the_version(engine: Engine) -> None:
     assert changed()
     own = training(engine, run_id)
     assert changed()
-    commands.set_phase(engine, **own, phase="compiling")
+    reports.set_phase(engine, **own, phase="compiling")
     assert changed()
     steps(engine, own, 1, 0, [0.5] * STEPS)
     assert changed()
@@ -244,7 +244,7 @@ def test_statistics_count(engine: Engine) -> None:
     own = training(engine)
     finish_epoch(engine, own, 1)
     finish_epoch(engine, own, 2)
-    commands.add_grid(engine, **own, epoch=0, rows=1, columns=1, png=b"png")
+    reports.add_grid(engine, **own, epoch=0, rows=1, columns=1, png=b"png")
     submitted(engine)
     found = queries.statistics(engine)
     assert {name: found[name] for name in ("run", "epoch", "grid", "checkpoint")} == {"run": 2, "epoch": 2, "grid": 1, "checkpoint": 0}

@@ -8,9 +8,9 @@ import numpy as np
 import pytest
 from sqlalchemy import Engine
 
-from db import commands, queries, series
+from db import queries, reports, series
 from db.models import Checkpoint
-from tests.db.runs import STEPS, checkpoint, claimed, contents, finish_epoch, sample, start, steps, stored, texts, training
+from tests.db.runs import STEPS, checkpoint, claimed, contents, finish_epoch, quality, sample, start, steps, stored, texts, training
 
 
 def losses(engine: Engine, run_id: str, epoch: int) -> tuple[list[float], list[float]]:
@@ -42,8 +42,8 @@ def test_steps_arrive_in_pieces(engine: Engine) -> None:
 def test_the_rate_is_kept_until_there_is_a_new_one(engine: Engine) -> None:
     own = training(engine)
     one = np.ones(1, dtype=np.float32)
-    commands.append_steps(engine, **own, epoch=1, first=0, g_losses=one, d_losses=one, images_per_second=123.5)
-    commands.append_steps(engine, **own, epoch=1, first=1, g_losses=one, d_losses=one)
+    reports.append_steps(engine, **own, epoch=1, first=0, g_losses=one, d_losses=one, images_per_second=123.5)
+    reports.append_steps(engine, **own, epoch=1, first=1, g_losses=one, d_losses=one)
     assert stored(engine, own["run_id"]).images_per_second == 123.5
 
 
@@ -90,6 +90,64 @@ def test_a_gap_between_steps_is_an_error_that_changes_nothing(engine: Engine, kn
     assert contents(engine) == before
 
 
+def series_of(engine: Engine, run_id: str, epoch: int) -> dict[str, list[float]]:
+    return {name: values.tolist() for name, values in queries.step_series(engine, run_id, epoch).items()}
+
+
+def test_further_values_of_each_step_are_overlaid_like_losses(engine: Engine) -> None:
+    old = training(engine, lease_seconds=-1)
+    steps(engine, old, 1, 0, [1.0, 2.0], g_rate=[0.5, 0.25], d_rate=[4.0, 5.0])
+    steps(engine, old, 1, 2, [3.0], g_rate=[0.125], d_rate=[6.0])
+    new = training(engine, old["run_id"], start_step=1)
+    steps(engine, new, 1, 1, [20.0], g_rate=[8.0], d_rate=[50.0])
+    assert series_of(engine, new["run_id"], 1) == {"g_rate": [0.5, 8.0, 0.125], "d_rate": [4.0, 50.0, 6.0]}
+    before = contents(engine)
+    steps(engine, new, 1, 1, [20.0], g_rate=[8.0], d_rate=[50.0])
+    assert contents(engine) == before
+    with pytest.raises(ValueError, match="steps 3 to 4 are missing"):
+        steps(engine, new, 1, 5, [9.0], g_rate=[9.0])
+    assert contents(engine) == before
+    assert series_of(engine, new["run_id"], 2) == {}
+
+
+def test_values_that_begin_in_the_middle_of_an_epoch_are_unknown_before(engine: Engine) -> None:
+    own = training(engine)
+    steps(engine, own, 1, 0, [1.0, 2.0])
+    steps(engine, own, 1, 2, [3.0, 4.0], g_rate=[0.5, math.inf])
+    np.testing.assert_array_equal(series_of(engine, own["run_id"], 1)["g_rate"], [math.nan, math.nan, 0.5, math.inf])
+
+
+def test_measures_that_are_not_finite_are_dropped(engine: Engine) -> None:
+    own = training(engine)
+    finish_epoch(engine, own, 1, measures={"input_seconds": 0.1, "gflops": math.nan, "peak_share": math.inf, "overflows": np.float32(3)})
+    finish_epoch(engine, own, 2)
+    assert [epoch.measures for epoch in queries.epochs(engine, own["run_id"])] == [{"input_seconds": 0.1, "overflows": 3.0}, {}]
+    finish_epoch(engine, own, 1, measures={"gflops": 7.0})  # trained again: nothing stays of the first time
+    assert queries.epochs(engine, own["run_id"])[0].measures == {"gflops": 7.0}
+
+
+def test_a_judgement_is_kept_to_the_bit_and_once_per_epoch(engine: Engine) -> None:
+    own = training(engine)
+    quality(engine, own, 4, fid=math.nan, kid=-0.0, recall=math.inf)
+    quality(engine, own, 2, training_seconds=1.5)
+    quality(engine, own, 2, training_seconds=1.5, fid=0.1)
+    early, late = queries.qualities(engine, own["run_id"])
+    assert (early.epoch, early.fid, early.kid, early.training_seconds, early.seconds) == (2, 0.1, None, 1.5, 0.5)
+    assert early.histogram.tolist() == [0.5, 0.25, 0.25]
+    assert late.fid is not None
+    assert math.isnan(late.fid)
+    assert (str(late.kid), late.recall, late.attempt) == ("-0.0", math.inf, 1)
+    assert [judged.epoch for judged in queries.qualities(engine, own["run_id"], after=2)] == [4]
+
+
+def test_facts_are_merged_key_by_key(engine: Engine) -> None:
+    own = training(engine)
+    assert stored(engine, own["run_id"]).facts == {}
+    reports.add_facts(engine, **own, values={"form": "plain", "largest_batch": 512})
+    reports.add_facts(engine, **own, values={"form": "fused", "off_accelerator": ["Gather"]})
+    assert stored(engine, own["run_id"]).facts == {"form": "fused", "largest_batch": 512, "off_accelerator": ["Gather"]}
+
+
 def test_a_finished_epoch_sums_up(engine: Engine) -> None:
     own = training(engine)
     finish_epoch(engine, own, 1, 0.1, -0.0, seconds=2.0)
@@ -125,7 +183,7 @@ def test_an_epoch_trained_again_is_compared_to_the_bit(engine: Engine, again: fl
 def test_grids_are_kept_per_epoch(engine: Engine) -> None:
     own = training(engine)
     for epoch, png in ((2, b"two"), (0, b"zero"), (2, b"two again")):
-        commands.add_grid(engine, **own, epoch=epoch, rows=4, columns=5, png=png)
+        reports.add_grid(engine, **own, epoch=epoch, rows=4, columns=5, png=png)
     assert queries.grid_epochs(engine, own["run_id"]) == [0, 2]
     grid = queries.grid(engine, own["run_id"], 2)
     assert grid is not None
@@ -163,7 +221,7 @@ def test_checkpoints_that_a_new_attempt_could_not_use_are_forgotten(engine: Engi
 def test_events_come_newest_first(engine: Engine) -> None:
     own = training(engine)
     for text in ("one", "two", "three"):
-        commands.add_event(engine, **own, level="warning", text=text)
+        reports.add_event(engine, **own, level="warning", text=text)
     assert [event.text for event in queries.events(engine, own["run_id"], limit=2)] == ["three", "two"]
     assert len(queries.events(engine, own["run_id"], limit=None)) == 5
 
@@ -172,5 +230,5 @@ def test_samples_come_in_order_of_time(engine: Engine) -> None:
     own = training(engine)
     taken = [sample(own) for _ in range(5)]
     for one in reversed(taken):
-        commands.add_sample(engine, one.model_copy())
+        reports.add_sample(engine, one.model_copy())
     assert list(series.samples_frame(engine, own["run_id"])["at"]) == [one.at for one in taken]

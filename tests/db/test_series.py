@@ -11,33 +11,34 @@ from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 from sqlalchemy import Engine
 
-from db import commands, series
+from db import reports, series
 from db.models import utc_now
-from tests.db.runs import STEPS, finish_epoch, sample, steps, submitted, training
+from tests.db.runs import STEPS, finish_epoch, quality, sample, steps, submitted, training
 
 Floats = npt.NDArray[np.float64]
 
 
 @st.composite
-def curves(draw: st.DrawFn) -> tuple[Floats, Floats, int]:
-    """Two loss curves of one length, and the number of points asked for."""
+def curves(draw: st.DrawFn) -> tuple[list[Floats], int]:
+    """Curves of one length, and the number of points asked for."""
     length = draw(st.integers(1, 300))
     shape = hnp.arrays(np.float64, length, elements=st.floats(width=32) | st.just(math.nan))
-    return draw(shape), draw(shape), draw(st.integers(1, 120))
+    return [draw(shape) for _ in range(draw(st.integers(1, 4)))], draw(st.integers(1, 120))
 
 
 @settings(deadline=None)
 @given(curves())
-def test_reduced_curves_keep_what_stands_out(drawn: tuple[Floats, Floats, int]) -> None:
-    g, d, points = drawn
-    kept = series._extremes(g, d, points)
+def test_reduced_curves_keep_what_stands_out(drawn: tuple[list[Floats], int]) -> None:
+    several, points = drawn
+    length = len(several[0])
+    kept = series._extremes(several, points)
     assert (np.diff(kept) > 0).all()
     assert kept[0] >= 0
-    assert kept[-1] == len(g) - 1
-    assert len(kept) <= max(points, 6) + 1
-    if len(g) <= points:
-        assert len(kept) == len(g)
-    for curve in (g, d):
+    assert kept[-1] == length - 1
+    assert len(kept) <= max(points, 3 * len(several)) + 1
+    if length <= points:
+        assert len(kept) == length
+    for curve in several:
         assert np.isnan(curve[kept]).any() == np.isnan(curve).any()
         if not np.isnan(curve).all():
             assert np.nanmin(curve[kept]) == np.nanmin(curve)
@@ -50,7 +51,7 @@ def test_a_spike_in_each_part_of_a_long_curve_stays() -> None:
     spikes = np.arange(700, 30_000, 1000)
     g[spikes], d[spikes + 50] = 9.0, -9.0
     g[20_000] = math.nan
-    kept = set(series._extremes(g, d, 2000).tolist())
+    kept = set(series._extremes([g, d], 2000).tolist())
     assert {*spikes.tolist(), *(spikes + 50).tolist(), 20_000} <= kept
     assert len(kept) <= 2001
 
@@ -84,6 +85,72 @@ def test_a_run_without_steps_has_an_empty_frame(engine: Engine) -> None:
     frame = series.step_losses(engine, submitted(engine))
     assert frame.empty
     assert list(frame.columns) == ["step", "epoch", "g_loss", "d_loss"]
+
+
+def test_further_values_stand_beside_their_steps(engine: Engine) -> None:
+    own = training(engine)
+    steps(engine, own, 1, 0, [0.0] * 4, g_rate=[1.0, 2.0, 3.0, 4.0], d_rate=[5.0, math.nan, 7.0, math.inf])
+    steps(engine, own, 2, 0, [0.0] * 4)
+    steps(engine, own, 3, 0, [0.0] * 2, g_rate=[8.0, 9.0])
+    frame = series.step_series(engine, own["run_id"], ["d_rate", "g_rate"])
+    assert list(frame.columns) == ["step", "epoch", "d_rate", "g_rate"]
+    assert frame["step"].tolist() == [1, 2, 3, 4, 9, 10]
+    assert frame["epoch"].tolist() == [0.25, 0.5, 0.75, 1.0, 2.25, 2.5]
+    np.testing.assert_array_equal(frame["g_rate"], [1.0, 2.0, 3.0, 4.0, 8.0, 9.0])
+    np.testing.assert_array_equal(frame["d_rate"], [5.0, math.nan, 7.0, math.inf, math.nan, math.nan])
+    assert series.step_series(engine, own["run_id"], ["g_rate", "nothing"])["nothing"].isna().all()
+
+
+def test_further_values_are_reduced_like_losses(engine: Engine) -> None:
+    own = training(engine)
+    values = np.random.default_rng(0).normal(size=STEPS).astype(np.float32).tolist()
+    for epoch in range(1, 31):
+        steps(engine, own, epoch, 0, values, g_rate=values)
+    few = series.step_series(engine, own["run_id"], ["g_rate"], points=30)
+    assert 10 <= len(few) <= 31
+    assert few["step"].is_monotonic_increasing
+    assert few["g_rate"].max() == max(values)
+
+
+def test_without_further_values_the_frame_is_empty(engine: Engine) -> None:
+    own = training(engine)
+    steps(engine, own, 1, 0, [1.0], g_rate=[1.0])
+    for run_id, names in ((submitted(engine), ["g_rate"]), (own["run_id"], ["d_rate"]), (own["run_id"], [])):
+        frame = series.step_series(engine, run_id, names)
+        assert frame.empty
+        assert list(frame.columns) == ["step", "epoch", *names]
+
+
+def test_judgements_of_several_runs_side_by_side(engine: Engine) -> None:
+    first, second, other = (training(engine) for _ in range(3))
+    for own in (first, second, other):
+        quality(engine, own, 1, fid=3.0, kid=math.nan)
+    quality(engine, second, 2, training_seconds=4.0, fid=math.inf)
+    frame = series.quality_frame(engine, [second["run_id"], first["run_id"]])
+    assert list(frame.columns) == series.QUALITY_COLUMNS
+    assert frame[["run_id", "epoch"]].values.tolist() == sorted([[first["run_id"], 1], [second["run_id"], 1], [second["run_id"], 2]])
+    of_second = frame[frame["run_id"] == second["run_id"]]
+    assert of_second["fid"].tolist() == [3.0, math.inf]
+    assert of_second["training_seconds"].tolist() == [2.0, 4.0]
+    assert of_second["kid"].isna().all()
+    assert of_second["diversity"].dtype == np.float64
+    assert of_second["histogram"].iloc[0].tolist() == [0.5, 0.25, 0.25]
+    empty = series.quality_frame(engine, [submitted(engine)])
+    assert empty.empty
+    assert list(empty.columns) == series.QUALITY_COLUMNS
+
+
+def test_measures_of_several_runs_side_by_side(engine: Engine) -> None:
+    first, second = training(engine), training(engine)
+    finish_epoch(engine, first, 1, measures={"input_seconds": 0.5})
+    finish_epoch(engine, second, 1, measures={"input_seconds": 0.25, "gflops": 100.0})
+    finish_epoch(engine, second, 2)
+    frame = series.measures_frame(engine, [first["run_id"], second["run_id"]])
+    assert set(frame.columns) == {"run_id", "epoch", "input_seconds", "gflops"}
+    np.testing.assert_array_equal(frame[frame["run_id"] == second["run_id"]]["gflops"], [100.0, math.nan])
+    np.testing.assert_array_equal(frame[frame["run_id"] == first["run_id"]][["epoch", "input_seconds"]], [[1, 0.5]])
+    for run_ids in ([], [submitted(engine)]):
+        assert list(series.measures_frame(engine, run_ids).columns) == ["run_id", "epoch"]
 
 
 def test_histograms_count_every_finite_loss(engine: Engine) -> None:
@@ -142,7 +209,7 @@ def test_samples_are_thinned_out_but_the_newest_stays(engine: Engine) -> None:
     start = utc_now()
     for i in range(10):
         taken: dict[str, Any] = {"at": start + timedelta(seconds=i), "cpu_percent": float(i)}
-        commands.add_sample(engine, sample(own).model_copy(update=taken))
+        reports.add_sample(engine, sample(own).model_copy(update=taken))
     assert series.samples_frame(engine, own["run_id"])["cpu_percent"].tolist() == list(range(10))
     assert series.samples_frame(engine, own["run_id"], points=4)["cpu_percent"].tolist() == [0, 3, 6, 9]
     few = series.samples_frame(engine, own["run_id"], points=3)

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from playwright.sync_api import Page, expect
 
-from db import commands
+from db import commands, reports
 from db.models import Run
 from tests.factories import HOSTILE_NAMES
 from tests.polling import wait_until
@@ -46,7 +46,7 @@ class Trainer:
     def train(self, count: int) -> None:
         losses = np.linspace(0.7, 1.3, count, dtype=np.float32)
         own: dict[str, Any] = {"run_id": self.run.id, "attempt": self.run.attempt}
-        commands.append_steps(self.context.engine, **own, epoch=2, first=self.done, g_losses=losses, d_losses=losses[::-1].copy())
+        reports.append_steps(self.context.engine, **own, epoch=2, first=self.done, g_losses=losses, d_losses=losses[::-1].copy())
         self.done += count
 
 
@@ -132,7 +132,9 @@ def test_names_are_never_markup(page: Page, server: str, make_run: Callable[...,
 
 TABS = {
     "Images": (0, "Drawn by the generator"),
-    "Timings": (2, "Wall-clock time"),
+    "Quality": (7, "not Inception scores"),
+    "Timings": (3, "Wall-clock time"),
+    "Rates": (1, "Dashed"),
     "Histograms": (2, "Each column is one epoch"),
     "Descent path": (2, "Where training carried the weights"),
     "Log": (0, "The log is empty"),
@@ -144,8 +146,8 @@ TABS = {
 def test_every_tab_in_both_looks(
     page: Page, server: str, make_run: Callable[..., Run], complaints: list[str], shot: Callable[[str], None]
 ) -> None:
-    run = make_run("all tabs", epochs=12, status="running")
-    other = make_run("another", epochs=6, seconds_per_epoch=1.0, seed=5, xla=True)
+    run = make_run("all tabs", epochs=12, status="running", quality_every=2)
+    other = make_run("another", epochs=6, seconds_per_epoch=1.0, seed=5, xla=True, quality_every=1)
     page.goto(f"{server}/run?run={run.id}")
     for scheme in ("light", "dark"):
         page.emulate_media(color_scheme=scheme)
@@ -155,6 +157,8 @@ def test_every_tab_in_both_looks(
             expect(page.locator(PLOT)).to_have_count(charts)
             shot(f"run_{view}_{scheme}")
         expect(page.get_by_test_id("stException")).to_have_count(0)
-    page.goto(f"{server}/compare?runs={run.id},{other.id}&part=Timings")
-    expect(page.locator(PLOT)).to_have_count(2)
+    for part, charts in (("Timings", 6), ("Quality", 2)):
+        page.goto(f"{server}/compare?runs={run.id},{other.id}&part={part}")
+        expect(page.locator(PLOT)).to_have_count(charts)
+        shot(f"compare_{part}")
     assert complaints == []

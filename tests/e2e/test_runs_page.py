@@ -8,7 +8,7 @@ from functools import partial
 from playwright.sync_api import Page, expect
 
 from app.text import WORD_JOINER
-from db import commands, queries
+from db import queries, reports
 from db.models import Run
 from tests.e2e.table import tick
 from tests.factories import HOSTILE_NAMES
@@ -20,7 +20,7 @@ LIVE_SYNTAX = "[role=tab] :is(img, code, strong, em, del, a, .katex, [data-testi
 
 
 def finish_epoch(context: Context, run: Run, epoch: int) -> None:
-    write = partial(commands.finish_epoch, context.engine, run_id=run.id, attempt=run.attempt, epoch=epoch)
+    write = partial(reports.finish_epoch, context.engine, run_id=run.id, attempt=run.attempt, epoch=epoch)
     write(steps=4, images=128, g_loss=0.5, d_loss=1.0, seconds=2.0, compile_seconds=0.0, g_path=(0.0, 0.0), d_path=(0.0, 0.0))
 
 

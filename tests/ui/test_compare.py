@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from app.theme.palette import run_colours
-from db import commands
+from db import commands, reports
 from db.models import Run
 from tests.factories import HOSTILE_NAMES
 from tests.ui.pages import checked, open_page, words
@@ -77,11 +77,64 @@ def test_one_slider_for_all_images(make_run: MakeRun) -> None:
 def test_timings_against_a_baseline_that_can_be_changed(make_run: MakeRun) -> None:
     runs = [make_run("slow", seconds_per_epoch=4.0), make_run("fast", seconds_per_epoch=2.0)]
     at = open_page("compare", runs=ids(runs), part="Timings")
-    seconds, rate = figures(at)
+    seconds, rate, step, gflops, memory, parts = figures(at)
     assert seconds["data"][0]["text"] == ["4.00 · baseline", "2.00 · 0.50×"]
     assert rate["data"][0]["text"] == ["32 · baseline", "64 · 2.00×"]
+    assert step["data"][0]["text"] == ["1,000.0 · baseline", "500.0 · 0.50×"]  # milliseconds
+    assert gflops["data"][0]["text"] == ["120.0 · baseline", "120.0 · 1.00×"]
+    assert memory["data"][0]["text"] == ["1,240 · baseline", "1,240 · 1.00×"]
+    assert [trace["uid"] for trace in parts["data"]] == ["compute_seconds", "reduce_seconds", "input_seconds", "host_seconds"]
+    assert [numbers(trace["x"]) for trace in parts["data"]] == [pytest.approx([share] * 2) for share in (90, 0, 2, 8)]
     at = checked(at.get_by_key("base").set_value(runs[1].id).run())
     assert figures(at)[0]["data"][0]["text"] == ["4.00 · 2.00×", "2.00 · baseline"]
+
+
+def test_timings_of_runs_that_were_not_measured(make_run: MakeRun) -> None:
+    runs = [make_run("old", measured=False), make_run("older", measured=False)]
+    assert len(figures(open_page("compare", runs=ids(runs), part="Timings"))) == 2
+    runs.append(make_run("new", replicas=2))
+    *_, reduce, _, parts = figures(open_page("compare", runs=ids(runs), part="Timings"))
+    assert reduce["data"][0]["text"] == ["", "", "10.00"]
+    np.testing.assert_array_equal(np.isnan(numbers(parts["data"][0]["x"])), [True, True, False])
+
+
+def test_quality_over_seconds_and_over_epochs(make_run: MakeRun) -> None:
+    runs = [
+        make_run("slow", epochs=4, seconds_per_epoch=4.0, quality_every=1),
+        make_run("fast", epochs=4, seconds_per_epoch=1.0, quality_every=2),
+        make_run("never judged", epochs=4),
+    ]
+    at = open_page("compare", runs=ids(runs), part="Quality")
+    by_seconds, by_epoch = figures(at)
+    assert [trace["line"]["color"] for trace in by_epoch["data"]] == list(run_colours([run.id for run in runs]).values())
+    assert [numbers(trace["x"]) for trace in by_seconds["data"]] == [[4, 8, 12, 16], [2, 4], []]
+    assert [numbers(trace["x"]) for trace in by_epoch["data"]] == [[1, 2, 3, 4], [2, 4], []]
+    at = checked(at.get_by_key("fid").set_value(22.0).run())
+    table = at.dataframe[1].value.set_index("Run")
+    columns = ["Best FID", "After epoch", "After", "Time to FID 22", "Ratio", "Baseline"]
+    assert table.loc["slow", columns].tolist() == ["12.00", "4", "16 s", "8.0 s", "1.00×", "●"]
+    assert table.loc["fast", columns].tolist() == ["12.00", "4", "4.0 s", "2.0 s", "0.25×", ""]
+    assert table.loc["never judged", columns].tolist() == ["–", "–", "–", "–", "–", ""]
+    at = checked(at.get_by_key("fid").set_value(1.0).run())
+    assert at.dataframe[1].value["Time to FID 1"].tolist() == ["not reached", "not reached", "–"]
+    assert at.dataframe[1].value["Ratio"].tolist() == ["–"] * 3
+    at = checked(at.get_by_key("measure").set_value("recall").run())
+    assert numbers(figures(at)[1]["data"][0]["y"]) == pytest.approx([0.51, 0.52, 0.53, 0.54])
+    assert "Recall: Share of real images" in words(at)
+
+
+def test_quality_of_runs_that_nobody_judged(make_run: MakeRun) -> None:
+    runs = [make_run("a"), make_run("b", status="queued")]
+    at = open_page("compare", runs=ids(runs), part="Quality")
+    assert "None of these runs has been judged" in words(at)
+    assert not figures(at)
+
+
+def test_quality_of_eight_runs(make_run: MakeRun) -> None:
+    runs = [make_run(f"run {n}", epochs=2, quality_every=1, seed=n) for n in range(8)]
+    at = open_page("compare", runs=ids(runs), part="Quality")
+    assert len({trace["line"]["color"] for trace in figures(at)[0]["data"]}) == 8
+    assert at.dataframe[1].value["Run"].tolist() == [f"run {n}" for n in range(8)]
 
 
 def test_only_settings_that_differ(make_run: MakeRun) -> None:
@@ -119,7 +172,7 @@ def test_at_most_eight(make_run: MakeRun) -> None:
 def test_running_run_with_losses_that_are_not_finite(context: Context, make_run: MakeRun) -> None:
     runs = [make_run("well", epochs=1), make_run("diverges", status="running", epochs=0)]
     broken = np.array([1.0, np.nan, np.inf, 2.0], np.float32)
-    commands.append_steps(context.engine, run_id=runs[1].id, attempt=1, epoch=1, first=0, g_losses=broken, d_losses=broken)
+    reports.append_steps(context.engine, run_id=runs[1].id, attempt=1, epoch=1, first=0, g_losses=broken, d_losses=broken)
     at = open_page("compare", runs=ids(runs), by="Step")
     assert np.isnan(numbers(figures(at)[0]["data"][1]["y"])).tolist() == [False, True, True, False]
     commands.delete_run(context.engine, run_id=runs[0].id)
@@ -127,10 +180,10 @@ def test_running_run_with_losses_that_are_not_finite(context: Context, make_run:
 
 
 def test_hostile_names_are_text(make_run: MakeRun) -> None:
-    runs = [make_run(name, epochs=2) for name in HOSTILE_NAMES]
+    runs = [make_run(name, epochs=2, quality_every=1) for name in HOSTILE_NAMES]
     at = open_page("compare", runs=ids(runs))
     names = [trace["name"] for trace in figures(at)[0]["data"]]
     assert not any("<" in name or ">" in name for name in names)
     assert names[0].startswith("&lt;script&gt;")
-    for part in ("Images", "Timings", "Settings"):
+    for part in ("Images", "Quality", "Timings", "Settings"):
         assert "Error" not in words(open_page("compare", runs=ids(runs), part=part))

@@ -4,12 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import pytest
 from streamlit.testing.v1 import AppTest
 
+from app import text
 from db import queries
 from db.models import Run
+from gan import costs
 from gan.config import RunConfig
 from gan.presets import load
 from tests.factories import HARDWARE, HOSTILE_NAMES, make_worker
@@ -38,14 +41,58 @@ def launch(context: Context, at: AppTest) -> Run:
     return new[0]
 
 
+def widgets(at: AppTest) -> dict[str, Any]:
+    """The form's widgets by the name of their setting."""
+    found = [*at.number_input, *at.selectbox, *at.toggle, *at.text_input]
+    return {widget.key.removeprefix("set_"): widget for widget in found if widget.key and widget.key.startswith("set_")}
+
+
+def explained(at: AppTest) -> set[str]:
+    """The settings that have a widget, each checked for its reason."""
+    shown = widgets(at)
+    for name, widget in shown.items():
+        help_text = widget.help.replace("\\", "").replace("\u2060", "")
+        assert f"Setting: {name}" in help_text
+        assert (RunConfig.model_fields[name].description or "")[:10].split(":")[0] in help_text
+    return set(shown)
+
+
 @pytest.mark.usefixtures("context")
-def test_every_setting_has_a_widget_with_its_reason() -> None:
+def test_every_setting_has_a_widget_with_its_reason_where_it_means_something() -> None:
     at = open_page("launch")
-    widgets = {w.key: w for w in [*at.number_input, *at.selectbox, *at.toggle, *at.text_input]}
-    for name, field in RunConfig.model_fields.items():
-        if name != "images_path":
-            assert f"Setting: {name}" in widgets[f"set_{name}"].help.replace("\\", "").replace("\u2060", "")
-            assert (field.description or "")[:10].split(":")[0] in widgets[f"set_{name}"].help.replace("\\", "")
+    hidden = {"images_path", "gradient_penalty", "rho", "quality_images", "lr_base_batch"}
+    hidden |= {"schedule_for", "schedule_period", "schedule_minimum", "schedule_depth"}
+    assert explained(at) == set(RunConfig.model_fields) - hidden
+    for name, value in {"dataset": "images", "loss": "wgan_gp", "optimizer": "rmsprop", "schedule": "cyclic", "lr_scaling": "sqrt"}.items():
+        at.selectbox(key=f"set_{name}").set_value(value)
+    at = set_number(at, "quality_every", 2)
+    assert explained(at) == set(RunConfig.model_fields) - {"label_smoothing", "beta_1", "beta_2"}
+    at.selectbox(key="set_schedule").set_value("cosine_restart")
+    at.selectbox(key="set_optimizer").set_value("sgd")
+    assert explained(checked(at.run())) & {"schedule_period", "schedule_minimum", "beta_1", "rho", "epsilon"} == {
+        "schedule_period",
+        "beta_1",
+    }
+
+
+def test_what_is_hidden_counts_as_its_default(context: Context) -> None:
+    at = set_number(open_page("launch"), "label_smoothing", 0.1)
+    at.selectbox(key="set_loss").set_value("wgan_gp")
+    at = set_number(checked(at.run()), "gradient_penalty", 5.0)
+    assert "label_smoothing" not in words(at)  # which no one could mend: its widget is gone
+    at.selectbox(key="set_loss").set_value("hinge")
+    at = checked(at.run())
+    assert any("Training" in box.label and "1 changed" in box.label for box in at.expander)
+    run = launch(context, at)
+    assert (run.config["loss"], run.config["label_smoothing"], run.config["gradient_penalty"]) == ("hinge", 0.0, 10.0)
+
+
+def test_what_was_hidden_comes_back_with_its_value(context: Context) -> None:
+    at = set_number(open_page("launch"), "label_smoothing", 0.1)
+    for loss in ("hinge", "saturating"):
+        at.selectbox(key="set_loss").set_value(loss)
+        at = checked(at.run())
+    assert launch(context, at).config["label_smoothing"] == 0.1
 
 
 @pytest.mark.usefixtures("context")
@@ -113,8 +160,22 @@ def test_the_plan_follows_the_settings() -> None:
         "Batch per replica": "100",
         "Dropped per epoch": "97",
         "Training time": "unknown",
+        "Images at a time": "100",
+        "Memory": text.size(costs.estimate(load("starter", {"batch_size": 100}), 1797)),
+        "Largest batch": "unknown",
     }
-    assert metrics(set_number(at, "replicas", 4))["Batch per replica"] == "25"
+    at = set_number(at, "replicas", 2)
+    assert metrics(at)["Batch per replica"] == "50"
+    assert metrics(set_number(at, "accumulate", 5))["Images at a time"] == "10"
+
+
+def test_memory_is_that_of_the_machine_that_would_train(context: Context) -> None:
+    make_worker(context)
+    at = open_page("launch")
+    config = load("starter")
+    assert metrics(at)["Largest batch"] == f"{costs.largest_batch(config, HARDWARE['memory_bytes'], 1797):,}"
+    make_worker(context, devices={**HARDWARE, "gpus": [{"name": "H200", "memory_bytes": 1 << 37}]})
+    assert metrics(checked(at.run()))["Memory"] == text.size(costs.estimate(config, 1797, on_gpu=True))
 
 
 def test_the_time_is_measured_on_a_run_like_this(make_run: MakeRun) -> None:

@@ -10,12 +10,13 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from db import commands, queries
+from db import queries, reports
 from db.models import Run
+from gan.events import MEASURES, QUALITY, SERIES
 from tests.cli import document, ganboard, refused
-from tests.factories import HOSTILE_NAMES
+from tests.factories import FACTS, HOSTILE_NAMES
 from worker.context import Context
-from worker.export import EPOCH_COLUMNS, STEP_COLUMNS, ExportFailed, export, safe_cell
+from worker.export import EPOCH_COLUMNS, QUALITY_COLUMNS, STEP_COLUMNS, ExportFailed, export, safe_cell
 
 MakeRun = Callable[..., Run]
 
@@ -26,13 +27,13 @@ def table(path: Path) -> list[dict[str, str]]:
 
 
 def test_an_export_holds_everything(make_run: MakeRun, context: Context, tmp_path: Path) -> None:
-    run = make_run(epochs=3, steps_per_epoch=4)
+    run = make_run(epochs=3, steps_per_epoch=4, quality_every=1)
     context.settings.log_path(run.id).parent.mkdir(parents=True)
     context.settings.log_path(run.id).write_text("epoch 1 began\n")
     out = tmp_path / "new" / "out"
     files = export(context, run, out)
     assert sorted(path.relative_to(out).as_posix() for path in files) == sorted(
-        ["run.json", "epochs.csv", "steps.csv", "train.log", *(f"grids/epoch-{epoch:04d}.png" for epoch in range(4))]
+        ["run.json", "epochs.csv", "steps.csv", "quality.csv", "train.log", *(f"grids/epoch-{epoch:04d}.png" for epoch in range(4))]
     )
     assert sorted(files) == sorted(path for path in out.rglob("*") if path.is_file())
     assert (out / "train.log").read_text() == "epoch 1 began\n"
@@ -64,16 +65,56 @@ def test_epochs_are_exact(make_run: MakeRun, context: Context, tmp_path: Path) -
     export(context, run, tmp_path / "out")
     rows = table(tmp_path / "out" / "epochs.csv")
     assert tuple(rows[0]) == EPOCH_COLUMNS
-    assert all(all(row.values()) for row in rows)
+    assert {column for row in rows for column, cell in row.items() if not cell} == set(MEASURES) - set(rows_measured(context, run))
     for row, epoch in zip(rows, queries.epochs(context.engine, run.id), strict=True):
         assert (float(row["g_loss"]), float(row["d_loss"]), float(row["g_x"])) == (epoch.g_loss, epoch.d_loss, epoch.g_x)
         assert float.fromhex(row["g_loss_hex"]) == epoch.g_loss
+        assert {name: float(row[name]) for name in epoch.measures} == epoch.measures
+
+
+def rows_measured(context: Context, run: Run) -> dict[str, float]:
+    return queries.epochs(context.engine, run.id)[0].measures
+
+
+def test_rates_stand_beside_the_losses(make_run: MakeRun, context: Context, tmp_path: Path) -> None:
+    run = make_run(epochs=2, steps_per_epoch=5)
+    export(context, run, tmp_path / "out")
+    rows = table(tmp_path / "out" / "steps.csv")
+    for name in SERIES:
+        stored = np.concatenate([queries.step_series(context.engine, run.id, epoch)[name] for epoch in (1, 2)])
+        assert np.array_equal(np.array([row[name] for row in rows], np.float32), stored)
+
+
+def test_what_was_not_measured_is_an_empty_cell(make_run: MakeRun, context: Context, tmp_path: Path) -> None:
+    export(context, make_run(epochs=1, measured=False), tmp_path / "out")
+    assert {row[name] for row in table(tmp_path / "out" / "epochs.csv") for name in MEASURES} == {""}
+    assert {row[name] for row in table(tmp_path / "out" / "steps.csv") for name in SERIES} == {""}
+    assert not (tmp_path / "out" / "quality.csv").exists()
+
+
+def test_judgements_are_exact_even_where_json_has_no_word(make_run: MakeRun, context: Context, tmp_path: Path) -> None:
+    run = make_run(status="running", epochs=2, quality_every=1)
+    measures = dict.fromkeys(QUALITY, 0.1) | {"fid": float("nan"), "kid": float("inf")}
+    reports.add_quality(
+        context.engine, run_id=run.id, attempt=1, epoch=3, seconds=1.0, training_seconds=6.0, measures=measures, histogram=[1.0] * 10
+    )
+    export(context, run, tmp_path / "out")
+    rows = table(tmp_path / "out" / "quality.csv")
+    assert tuple(rows[0]) == (*QUALITY_COLUMNS, *(f"class_{k}" for k in range(10)))
+    assert [row["epoch"] for row in rows] == ["1", "2", "3"]
+    assert [rows[2][name] for name in ("fid", "kid", "recall", "class_9")] == ["nan", "inf", "0.1", "1.0"]
+    for row, judged in zip(rows[:2], queries.qualities(context.engine, run.id), strict=False):
+        assert {name: float(row[name]) for name in QUALITY} == judged.measures
+        assert [np.float32(row[f"class_{k}"]) for k in range(10)] == judged.histogram.tolist()
+    shown = json.loads((tmp_path / "out" / "run.json").read_bytes())
+    assert [judged["fid"] is None for judged in shown["quality"]] == [False, False, True]
+    assert shown["facts"] == FACTS
 
 
 def test_losses_that_are_not_finite_stay_so(context: Context, make_run: MakeRun, tmp_path: Path) -> None:
     run = make_run(status="running", epochs=0, steps_per_epoch=3)
     losses = np.array([np.nan, np.inf, -np.inf], np.float32)
-    commands.append_steps(context.engine, run_id=run.id, attempt=run.attempt, epoch=1, first=0, g_losses=losses, d_losses=losses)
+    reports.append_steps(context.engine, run_id=run.id, attempt=run.attempt, epoch=1, first=0, g_losses=losses, d_losses=losses)
     export(context, run, tmp_path / "out")
     assert [row["g_loss"] for row in table(tmp_path / "out" / "steps.csv")] == ["nan", "inf", "-inf"]
 

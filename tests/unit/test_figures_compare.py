@@ -58,3 +58,22 @@ def test_bars_without_a_baseline_value_or_any_value() -> None:
 def test_same_names_are_different_bars() -> None:
     twins = [compare.Series("a", "same", "#111111"), compare.Series("b", "same", "#222222")]
     assert compare.bars(twins, {"a": 1.0, "b": 2.0}, unit="x", baseline="a").data[0].y.tolist() == [0, 1]
+
+
+def test_quality_of_every_run_even_without_a_judgement() -> None:
+    judged = pd.DataFrame({"epoch": [1, 2], "training_seconds": [3.0, 6.0], "fid": [9.0, np.inf]})
+    plot = compare.quality(RUNS[:2], {"a1": judged, "b2": judged[:0]}, measure="fid", x="training_seconds")
+    assert [(trace.uid, trace.line.color, list(trace.x)) for trace in plot.data] == [("a1", "#111111", [3, 6]), ("b2", "#222222", [])]
+    assert np.array_equal(plot.data[0].y, [9, np.nan], equal_nan=True)
+    assert plot.data[0].name == "&lt;b&gt;first&lt;/b&gt;"
+    assert (plot.layout.xaxis.title.text, plot.layout.yaxis.title.text) == ("Training seconds", "FID")
+
+
+def test_shares_of_the_time_are_stacked_to_a_hundred() -> None:
+    shares = {"a1": {"compute_seconds": 0.75, "host_seconds": 0.25}}
+    plot = compare.parts(RUNS[:2], shares)
+    assert plot.layout.barmode == "stack"
+    heights = np.array([bar.x for bar in plot.data])
+    assert np.nansum(heights[:, 0]) == 100
+    assert np.isnan(heights[:, 1]).all()
+    assert list(plot.layout.yaxis.ticktext) == ["&lt;b&gt;first&lt;/b&gt;", "second"]

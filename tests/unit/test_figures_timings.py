@@ -6,6 +6,7 @@ import numpy as np
 import pandas as pd
 
 from app.figures import timings
+from gan.events import MEASURES
 
 
 def frame(n: int) -> pd.DataFrame:
@@ -17,6 +18,39 @@ def frame(n: int) -> pd.DataFrame:
             "images_per_second": [np.nan] + [100.0] * (n - 1),
         }
     )
+
+
+def measured(n: int, **columns: float) -> pd.DataFrame:
+    return frame(n).assign(**columns)
+
+
+def test_seconds_are_split_where_they_were_measured() -> None:
+    some = measured(3, compute_seconds=1.5, reduce_seconds=0.0, input_seconds=0.25, host_seconds=0.5)
+    some.loc[0, ["compute_seconds", "reduce_seconds", "input_seconds", "host_seconds"]] = np.nan
+    heights = {bar.uid: list(bar.y) for bar in timings.seconds(some).data}
+    assert set(heights) == {"seconds", "compute_seconds", "input_seconds", "host_seconds", "compile_seconds"}  # nothing was reduced
+    assert np.array_equal(heights["seconds"], [2, np.nan, np.nan], equal_nan=True)
+    assert np.array_equal(heights["compute_seconds"], [np.nan, 1.5, 1.5], equal_nan=True)
+    assert "seconds" not in {bar.uid for bar in timings.seconds(some[1:]).data}
+
+
+def test_an_accelerators_steps_are_one_part_beside_the_host() -> None:
+    bars = {bar.uid: list(bar.y) for bar in timings.seconds(measured(2, host_seconds=0.5)).data}
+    assert (bars["seconds"], bars["host_seconds"]) == ([2, 2], [0.5, 0.5])
+
+
+def test_every_part_has_its_words_and_a_colour_of_its_own() -> None:
+    columns = {name: 1.0 for name, _ in timings.PARTS}
+    bars = timings.seconds(measured(2, **columns)).data
+    assert {bar.uid: bar.name for bar in bars} == {**{name: MEASURES[name] for name in columns}, "compile_seconds": "Tracing and compiling"}
+    assert len({bar.marker.color for bar in bars}) == 5
+
+
+def test_times_per_step() -> None:
+    plot = timings.steps(measured(2, step_p50=0.5, step_max=np.inf))
+    assert [(line.uid, line.name) for line in plot.data] == [("step_p50", MEASURES["step_p50"]), ("step_max", MEASURES["step_max"])]
+    assert np.isnan(plot.data[1].y).all()
+    assert not timings.steps(frame(2)).data
 
 
 def test_compiling_is_stacked_on_training() -> None:

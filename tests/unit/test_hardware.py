@@ -3,6 +3,10 @@ from __future__ import annotations
 import json
 import subprocess
 import sys
+from pathlib import Path
+
+import psutil
+import pytest
 
 from gan import hardware
 
@@ -21,3 +25,30 @@ def test_versions_need_no_tensorflow() -> None:
     code = "import sys; from gan import hardware; hardware.versions(); assert 'tensorflow' not in sys.modules"
     subprocess.run([sys.executable, "-c", code], check=True, timeout=60)
     assert hardware.versions()["tensorflow"].startswith("2.")
+
+
+GIB = 2**30
+
+
+@pytest.mark.parametrize(
+    ("groups", "files", "expected"),
+    [
+        ("0::/app/web", {"sys/fs/cgroup/app/web/memory.max": f"{GIB}"}, GIB),
+        ("0::/app/web", {"sys/fs/cgroup/app/web/memory.max": "max", "sys/fs/cgroup/app/memory.max": f"{GIB}"}, GIB),  # the group above
+        ("0::/", {"sys/fs/cgroup/memory.max": f"{GIB}"}, GIB),  # inside a container
+        ("3:cpu:/a\n4:cpuacct,memory:/a", {"sys/fs/cgroup/memory/a/memory.limit_in_bytes": f"{GIB}"}, GIB),
+        ("4:memory:/docker/0123", {"sys/fs/cgroup/memory/memory.limit_in_bytes": f"{GIB}"}, GIB),  # the host's path, seen from inside
+        ("4:memory:/", {"sys/fs/cgroup/memory/memory.limit_in_bytes": "9223372036854771712"}, None),
+        ("0::/", {"sys/fs/cgroup/memory.max": "max"}, None),
+        ("0::/a:b", {}, None),
+    ],
+)
+def test_memory_is_what_the_control_group_leaves(groups: str, files: dict[str, str], expected: int | None, tmp_path: Path) -> None:
+    for name, text in {"proc/self/cgroup": groups, **files}.items():
+        (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
+        (tmp_path / name).write_text(text + "\n")
+    assert hardware.memory_limit(tmp_path) == (expected or psutil.virtual_memory().total)
+
+
+def test_memory_without_control_groups_is_the_machines(tmp_path: Path) -> None:
+    assert hardware.memory_limit(tmp_path) == psutil.virtual_memory().total

@@ -5,9 +5,10 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+from db.models import Epoch
 from gan import presets
-from gan.events import EpochDone, Event, Note, Phase, Started, Steps
-from worker.console import clean, duration
+from gan.events import EpochDone, Event, Note, Phase, Quality, Started, Steps
+from worker.console import clean, duration, fact, judgement, time_spent
 from worker.progress import EventFeed, Lines, Live, View
 
 LOSSES = np.array([0.5, 0.25], np.float32)
@@ -46,6 +47,54 @@ def test_warnings_are_said_and_remarks_are_not(capsys: pytest.CaptureFixture[str
     out = capsys.readouterr().out
     assert "all is well" not in out
     assert "two replicas share one \N{REPLACEMENT CHARACTER}[31mCPU" in out
+
+
+JUDGED = Quality(2, 0.44, 60.0, {"fid": 12.345, "recall": 0.625, "diversity": 0.9}, (0.5, 0.5))
+
+
+def test_a_judgement_is_one_line_and_judging_is_not_announced(capsys: pytest.CaptureFixture[str]) -> None:
+    feed(Lines(), Phase("training"), epoch_done(2), Phase("judging"), JUDGED, Phase("training"))
+    assert capsys.readouterr().out.splitlines()[1:] == ["quality after epoch 2: FID 12.35, recall 0.62, judged in 0.4 s"]
+    feed(Live(), started(), epoch_done(2), Phase("judging"), JUDGED)
+    assert "FID 12.35, recall 0.62" in capsys.readouterr().out
+    feed(View(), JUDGED)
+    assert capsys.readouterr() == ("", "")
+
+
+def test_a_judgement_that_could_not_be_computed_is_shown_as_it_is() -> None:
+    assert judgement({"fid": float("nan"), "kid": float("inf")}) == "FID nan, KID inf"
+    assert judgement({}) == ""
+
+
+def test_where_the_time_went() -> None:
+    figures: dict[str, float] = dict.fromkeys(("g_loss", "d_loss", "g_x", "g_y", "d_x", "d_y"), 0.0)
+
+    def epoch(number: int, **measures: float) -> Epoch:
+        return Epoch(run_id="x", epoch=number, attempt=1, steps=1, images=1, seconds=2.0, compile_seconds=4.0, measures=measures, **figures)
+
+    assert time_spent([], []) == ""
+    assert time_spent([epoch(1)], []) == ""
+    measured = [
+        epoch(1, compute_seconds=1.5, reduce_seconds=0.5, step_p50=9.0, input_seconds=0.01),
+        epoch(2, compute_seconds=1.5, host_seconds=0.5),
+        epoch(3),
+    ]
+    assert time_spent(measured, []) == "computing 75%, all-reduce 12%, host 12%; beside that 12.0 s compiling"
+
+
+@pytest.mark.parametrize(
+    ("name", "value", "text"),
+    [
+        ("kernels_before", 1412, "1,412"),
+        ("peak_gflops", 193.456, "193.5"),
+        ("measured_memory_bytes", 1_250_000_000, "1,250.0 MB"),
+        ("off_accelerator", [], "none"),
+        ("off_accelerator", ["Gather", "Cast"], "Gather, Cast"),
+        ("form", "plain", "plain"),
+    ],
+)
+def test_facts_have_their_units(name: str, value: object, text: str) -> None:
+    assert fact(name, value) == text
 
 
 def test_live_counts_steps_over_all_epochs_from_where_it_resumed(capsys: pytest.CaptureFixture[str]) -> None:

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from types import MappingProxyType
+
 import numpy as np
 import pytest
 
 from db import commands, queries
 from db.errors import LeaseLost
-from gan.events import EpochDone, Grid, Note, Phase, Saved, Started, Steps
+from gan.events import QUALITY, SERIES, EpochDone, Facts, Grid, Note, Phase, Quality, Saved, Started, Steps
 from gan.presets import load
 from worker.context import Context
 from worker.sinks import Both, DbSink
@@ -25,9 +27,13 @@ def emit_an_epoch(sink: DbSink) -> None:
     sink(Started(hardware={"host": "here"}, examples=128, steps_per_epoch=4, start_step=0, g_parameters=5, d_parameters=6))
     sink(Grid(epoch=0, png=b"zero", rows=1, columns=1))
     sink(Phase("training"))
-    sink(Steps(epoch=1, first=0, g_losses=np.float32([1, 2]), d_losses=np.float32([3, 4])))
+    rates = {name: np.float32([1, 2]) for name in SERIES}
+    sink(Steps(epoch=1, first=0, g_losses=np.float32([1, 2]), d_losses=np.float32([3, 4]), series=rates))
     sink(Steps(epoch=1, first=2, g_losses=np.float32([5, np.nan]), d_losses=np.float32([6, np.inf])))
-    sink(EpochDone(1, float("nan"), float("inf"), 2.0, 1.0, 128, (1.0, 2.0), (3.0, 4.0)))
+    sink(EpochDone(1, float("nan"), float("inf"), 2.0, 1.0, 128, (1.0, 2.0), (3.0, 4.0), {"step_max": 0.5, "gflops": float("nan")}))
+    sink(Quality(epoch=1, seconds=0.5, training_seconds=2.0, measures=dict.fromkeys(QUALITY, 0.25), histogram=(0.5, 0.5)))
+    sink(Facts({"form": "plain"}))
+    sink(Facts(MappingProxyType({"largest_batch": 512})))
     sink(Saved(step=4, epoch=1, digest="ab", size=10))
     sink(Note("warning", "look here"))
 
@@ -39,6 +45,12 @@ def test_every_event_is_stored(context: Context, claimed: str) -> None:
     assert (run.status, run.phase, run.epoch, run.step, run.images_per_second) == ("running", "training", 1, 4, 64.0)
     [epoch] = queries.epochs(context.engine, claimed)
     assert (epoch.steps, epoch.images, str(epoch.g_loss), str(epoch.d_loss)) == (4, 128, "nan", "inf")
+    assert epoch.measures == {"step_max": 0.5}
+    [judged] = queries.qualities(context.engine, claimed)
+    assert judged.measures == dict.fromkeys(QUALITY, 0.25)
+    assert (judged.training_seconds, judged.histogram.tolist(), run.facts) == (2.0, [0.5, 0.5], {"form": "plain", "largest_batch": 512})
+    rates = queries.step_series(context.engine, claimed, 1)
+    assert {name: values.tolist() for name, values in rates.items()} == {name: [1.0, 2.0] for name in SERIES}
     assert queries.grid_epochs(context.engine, claimed) == [0]
     assert [c.step for c in queries.checkpoints(context.engine, claimed)] == [4]
     assert queries.events(context.engine, claimed)[0].text == "look here"

@@ -94,3 +94,29 @@ def test_unknown_phase_shows_its_name() -> None:
     assert text.phase_word("training") == "Training"
     assert text.phase_word("exporting") == "exporting"
     assert text.phase_word(None) == ""
+
+
+@pytest.mark.parametrize(
+    ("value", "words"),
+    [(0.625, "62 %"), (0.004, "0.4 %"), (0.0994, "9.9 %"), (0.0999, "10 %"), (0.0, "0.0 %"), (None, "–"), (math.nan, "–")],
+)
+def test_share(value: float | None, words: str) -> None:
+    assert text.share(value) == words
+
+
+@pytest.mark.parametrize(
+    ("name", "value", "words"),
+    [
+        ("kernels_before", 1412, "1,412"),
+        ("peak_gflops", 193.456, "193.5"),
+        ("reduce_bytes", 1 << 20, "1 MiB"),
+        ("off_accelerator", [], "none"),
+        ("class_shares", [0.1, 0.099371], "0.1, 0.09937"),
+        ("form", "plain", "plain"),
+        ("new", True, "True"),
+        ("new", None, "None"),
+        ("new", {"a": 1}, "{'a': 1}"),
+    ],
+)
+def test_fact(name: str, value: object, words: str) -> None:
+    assert text.fact(name, value) == words

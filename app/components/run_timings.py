@@ -1,0 +1,132 @@
+"""What a run's page tells about time and rates: where the seconds went, how fast the steps are, what the learning rates did."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+import pandas as pd
+import streamlit as st
+from sqlalchemy import Engine
+
+from app import text
+from app.components.live_plotly import live_plotly
+from app.components.run_charts import nothing
+from app.figures import losses, rates, timings
+from db import series
+from db.models import Run
+from gan.events import FACTS, MEASURES, SERIES
+
+# how each number was obtained; what it is says gan.events.MEASURES
+_HOW = {
+    "step_p50": "Over the steps of the newest epoch; of several replicas the slowest counts.",
+    "step_p95": "Over the steps of the newest epoch; of several replicas the slowest counts.",
+    "step_max": "The longest step of the newest epoch.",
+    "gflops": "The products of direct convolutions and of one backward pass for each loss, counted from the layers' shapes, divided by the "
+    "measured training time. Ways that need fewer products count as much, so they reach more.",
+    "peak_share": "GFLOP/s divided by what large matrix products reached on this machine in this precision. It passes 100 % where the step "
+    "needs fewer products than are counted.",
+    "peak_memory_bytes": "As the operating system, or the GPU's allocator, counted it at the end of the newest epoch.",
+    "reduce_bytes": "From the number of parameters, for a ring: 2 (p - 1) / p times the float32 gradients.",
+}
+_SHORT = {
+    "step_p50": "Step, median",
+    "step_p95": "Step, 95 %",
+    "step_max": "Longest step",
+    "gflops": "GFLOP/s",
+    "peak_share": "Share of peak",
+    "peak_memory_bytes": "Peak memory",
+    "reduce_bytes": "All-reduce per step",
+}
+
+
+def time_shares(frame: pd.DataFrame) -> dict[str, float]:
+    """Share of each of `timings.PARTS` in all measured time, from `db.series.measures_frame`; empty where none was measured."""
+    sums = {name: float(frame[name].sum()) for name, _ in timings.PARTS if name in frame}
+    whole = sum(sums.values())
+    return {name: seconds / whole for name, seconds in sums.items()} if whole > 0 and sums.get("compute_seconds") else {}
+
+
+def draw(engine: Engine, run: Run) -> None:
+    """The tab Timings."""
+    done = series.epochs_frame(engine, [run.id])
+    if done.empty:
+        nothing(run, "The first timing appears with the first finished epoch.")
+        return
+    measures = series.measures_frame(engine, [run.id])
+    names = [name for name in measures if name in MEASURES]
+    if names:
+        newest = measures[names].dropna(how="all").iloc[-1].dropna()
+        _newest({name: float(newest[name]) for name in names if name in newest})
+    st.markdown("**Where the seconds of each epoch went**")
+    live_plotly(timings.seconds(done.merge(measures, on=["run_id", "epoch"])), key=f"seconds-{run.id}")
+    st.caption(_where(time_shares(measures)))
+    if "step_p50" in names:
+        st.markdown("**Seconds per step**")
+        live_plotly(timings.steps(measures), key=f"per-step-{run.id}")
+    st.markdown("**Images per second**")
+    live_plotly(timings.throughput(done), key=f"throughput-{run.id}")
+    st.caption("Real images per second of the training steps; compiling, judging quality, saving and drawing grids are left out.")
+    if run.facts:
+        st.markdown("**What the trainer found out**")
+        _facts(run)
+    if names:
+        with st.expander("Every measure of every epoch"):
+            shown = measures[["epoch", *names]].rename(columns={"epoch": "Epoch", **MEASURES})
+            st.dataframe(shown, hide_index=True, key=f"measures-{run.id}")
+
+
+def _newest(values: Mapping[str, float]) -> None:
+    shown = [name for name in _SHORT if name in values and (name != "reduce_bytes" or values[name])]
+    if shown:
+        for column, name in zip(st.columns(len(shown)), shown, strict=True):
+            column.metric(_SHORT[name], _value(name, values[name]), help=f"{MEASURES[name]}. {_HOW[name]}")
+
+
+def _value(name: str, value: float) -> str:
+    if name.startswith("step_"):
+        return text.duration(value)
+    if name.endswith("_bytes"):
+        return text.size(value)
+    return text.share(value) if name.endswith("_share") else text.decimal(value, 1)
+
+
+def _where(shares: Mapping[str, float]) -> str:
+    if not shares:
+        return (
+            "Wall-clock time of an epoch's training steps over all attempts; tracing and compiling are measured apart and stacked on top."
+        )
+    parts = "; ".join(f"{MEASURES[name]}: {text.share(share)}" for name, share in shares.items() if share)
+    return (
+        f"Wall-clock time, over all epochs: {parts}. Tracing and compiling are measured apart and stacked on top. "
+        "Waiting and all-reduce are timed inside the step; computing is what remains of it. After a restart an epoch's parts are those "
+        "of its last attempt."
+    )
+
+
+def _facts(run: Run) -> None:
+    known = [name for name in FACTS if name in run.facts]  # in the order of their explanations: PostgreSQL keeps none
+    names = [*known, *sorted(set(run.facts) - set(known))]
+    rows = [(FACTS.get(name, name), text.fact(name, run.facts[name])) for name in names]
+    st.dataframe(pd.DataFrame(rows, columns=["Fact", "Value"]), hide_index=True, height="content", key=f"facts-{run.id}")
+
+
+def rate_controls() -> losses.Axis:
+    """The x axis of the tab Rates."""
+    axis = st.segmented_control(
+        "X axis", ("step", "epoch"), default="step", required=True, key="along", bind="query-params", format_func=str.capitalize
+    )
+    return "epoch" if axis == "epoch" else "step"
+
+
+def draw_rates(engine: Engine, run: Run, axis: losses.Axis) -> None:
+    """The tab Rates."""
+    frame = series.step_series(engine, run.id, list(SERIES))
+    if frame.empty:
+        nothing(run, "The learning rates appear with the first steps.")
+        return
+    live_plotly(rates.rates(frame, x=axis), key=f"rates-{run.id}-{axis}")
+    st.caption(
+        "Dashed: the learning rate that schedule, warm-up and batch scaling set. Solid: what the optimizer makes of it, the root mean "
+        "square of the update divided by that of the gradient; with SGD without momentum they are the same. Long runs show the extremes "
+        "of neighbouring steps."
+    )

@@ -1,0 +1,79 @@
+"""How good the generated images are: each measure over the course of training, and how the images spread over the classes."""
+
+from __future__ import annotations
+
+from typing import Any, Literal
+
+import numpy as np
+import pandas as pd
+import plotly.graph_objects as go
+
+from app.figures.template import MISSING, figure, finite
+from app.theme.palette import CATEGORICAL
+
+Axis = Literal["epoch", "training_seconds"]
+AXES: dict[Axis, str] = {"epoch": "Epoch", "training_seconds": "Training seconds"}
+WORDS = {
+    "fid": "FID",
+    "kid": "KID",
+    "precision": "Precision",
+    "recall": "Recall",
+    "density": "Density",
+    "coverage": "Coverage",
+    "class_distance": "Class distance",
+    "diversity": "Diversity",
+}
+
+CHARTS: tuple[tuple[str, ...], ...] = (
+    ("fid",),
+    ("kid",),
+    ("precision", "recall"),
+    ("density", "coverage"),
+    ("class_distance",),
+    ("diversity",),
+)  # those that are read together share a chart
+
+
+def course(frame: pd.DataFrame, names: tuple[str, ...], *, x: Axis) -> go.Figure:
+    """Some measures of `db.series.quality_frame` of one run, against epoch or seconds of training; what is not finite is a gap."""
+    title = {"text": " and ".join(WORDS[name] for name in names)}
+    plot = figure(height=260, xaxis={"title": {"text": AXES[x]}}, yaxis={"title": title}, showlegend=len(names) > 1)
+    for index, name in enumerate(names):
+        plot.add_scatter(
+            uid=name,
+            x=frame[x].to_numpy(dtype=np.float64),
+            y=finite(frame[name]),
+            mode="lines+markers" if len(frame) <= 60 else "lines",
+            line={"color": CATEGORICAL[index], "width": 2},
+            marker={"size": 5},
+            name=WORDS[name],
+            hovertemplate="%{y:.4g}",
+        )
+    return plot
+
+
+def classes(histogram: Any, real: Any = None) -> go.Figure:
+    """Share of each class among the generated images ([K], summing to 1) beside that among the `real` ones.
+
+    Without the latter a line stands where all classes would be equally frequent.
+    """
+    shares = 100 * finite(histogram)
+    plot = figure(
+        height=300,
+        bargap=0.3,
+        xaxis={"title": {"text": "Class, as the classifier sees it"}, "dtick": 1},
+        yaxis={"title": {"text": "% of the images"}, "rangemode": "tozero"},
+        showlegend=True,
+    )
+    at = np.arange(len(shares))
+    bars = [("generated", "Generated", shares, CATEGORICAL[0])]
+    if real is not None:
+        bars.append(("real", "Real", 100 * finite(real), CATEGORICAL[6]))
+    for uid, name, heights, colour in bars:
+        bar = {"color": colour, "line": {"width": 0}}
+        plot.add_bar(uid=uid, x=at, y=heights, name=name, marker=bar, hovertemplate="%{y:.1f} %")
+    if real is None:
+        ends, equal = [-0.5, len(shares) - 0.5], [100 / len(shares)] * 2
+        line = {"color": MISSING, "width": 2, "dash": "dash"}
+        plot.add_scatter(uid="equal", x=ends, y=equal, mode="lines", name="All equally frequent", line=line, hoverinfo="skip")
+    return plot
