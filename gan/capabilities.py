@@ -16,6 +16,10 @@ def check(config: RunConfig, devices: dict[str, Any]) -> str | None:
     """One sentence when `config` cannot run here, else None; `devices` as of `gan.hardware.describe` (`gpus` and `tpus` are read)."""
     gpus, tpus = len(devices["gpus"]), len(devices["tpus"])
     strategy = config.effective_strategy
+    if config.precision == "mixed_float16" and (strategy == "tpu" or gpus < config.replicas):
+        found = f"{gpus} GPU(s) were found" if gpus else "none was found"
+        needed = "a GPU" if config.replicas == 1 else f"{config.replicas} GPUs, one for each replica,"
+        return f"precision=mixed_float16 needs {needed} and {found}: use mixed_bfloat16, which runs everywhere, or float32."
     if strategy == "tpu":
         if config.loop == "fit":
             return "loop=fit is not available with strategy=tpu: use loop=custom, which trains the same networks with its own loop."
@@ -27,8 +31,6 @@ def check(config: RunConfig, devices: dict[str, Any]) -> str | None:
         sentence = too_many_processes(config.replicas, devices.get("cores", 2**20), devices.get("memory_bytes", 2**60))
         if sentence:
             return sentence
-    if config.precision == "mixed_float16" and not gpus:
-        return "precision=mixed_float16 needs a GPU and none was found: use mixed_bfloat16, which runs everywhere, or float32."
     if strategy == "mirrored" and config.replicas > max(gpus, MAX_LOGICAL_REPLICAS):
         return (
             f"replicas={config.replicas} is more than this machine can carry ({gpus} GPU(s) found, and at most {MAX_LOGICAL_REPLICAS} "

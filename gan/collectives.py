@@ -18,8 +18,6 @@ def sum_over_replicas(tensors: Sequence[tf.Tensor]) -> list[tf.Tensor]:
 
 
 def sum_over_workers(strategy: tf.distribute.Strategy, tensor: tf.Tensor) -> tf.Tensor:
-    """Sum of one tensor of each process over all processes; call it outside the replicas."""
-    if not isinstance(strategy, tf.distribute.MultiWorkerMirroredStrategy):
-        return tensor
-    summed = strategy.run(lambda value: tf.distribute.get_replica_context().all_reduce("SUM", value), (tensor,))
-    return strategy.experimental_local_results(summed)[0] / len(strategy.experimental_local_results(summed))
+    """Sum of one tensor of each process over all processes; call it outside of graphs and replicas."""
+    several = isinstance(strategy, tf.distribute.MultiWorkerMirroredStrategy)
+    return strategy.reduce("SUM", tensor, axis=None) if several else tensor

@@ -114,7 +114,8 @@ class Stepper:
         """
         if rates is None:
             rates = np.full([count, 2], [self.config.g_learning_rate, self.config.d_learning_rate], np.float32)
-        return self.taken(self._run(*self._arguments(order, first, global_step, count, rates)).numpy())
+        reports = self._run(*self._arguments(order, first, global_step, count, rates))
+        return self.taken(collectives.sum_over_workers(self.strategy, reports).numpy())
 
     def graph_facts(self, order: np.ndarray[Any, Any]) -> dict[str, Any]:
         """FACTS about the traced training step: its form, what runs off the accelerator, and what XLA fused."""
@@ -158,7 +159,7 @@ class Stepper:
             start = (first + i) * self.config.batch_size
             batch, step = order[start : start + self.config.batch_size], global_step + tf.cast(i, tf.int64)
             reports = reports.write(i, self._step(batch, step, rates[i]))
-        return collectives.sum_over_workers(self.strategy, reports.stack())
+        return reports.stack()
 
     def _step(self, batch: tf.Tensor, step: tf.Tensor, rates: tf.Tensor) -> tf.Tensor:
         for k in range(self.config.d_steps - 1, -1, -1):  # the last one updates both nets; those before see the same images, fresh noise

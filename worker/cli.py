@@ -106,7 +106,7 @@ def train(
     settings: ListSettings = False,
     as_json: AsJson = False,
 ) -> None:
-    """Train a run in this process: no Redis, no worker, the same database. Ctrl-C saves and stops it.
+    """Train a run in this process (with strategy=multi_worker in several): no Redis, no worker. Ctrl-C saves and stops it.
 
     Exit code: 0 for finished, 1 for failed, 3 for stopped. A stopped run goes on with `ganboard resume`.
 
@@ -117,6 +117,7 @@ def train(
         return answer.print_settings(as_json)
     config = _config(preset, changes)
     from db import queries
+    from worker.job import train_here
     from worker.progress import EventFeed, make_view
     from worker.submit import submit
     from worker.trainer import train_in_process
@@ -127,7 +128,10 @@ def train(
     # libraries that report on stdout must not mix with the document
     with make_view(quiet=as_json) as view, contextlib.redirect_stdout(sys.stderr) if as_json else contextlib.nullcontext():
         view.say(f"Run {submitted.id}: {submitted.name}")
-        train_in_process(context, submitted.id, on_event=EventFeed(config, view))
+        if config.effective_strategy == "multi_worker":
+            train_here(context, submitted.id, view)
+        else:
+            train_in_process(context, submitted.id, on_event=EventFeed(config, view))
     return answer.report(context, queries.find_run(context.engine, submitted.id), as_json)
 
 

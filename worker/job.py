@@ -1,27 +1,41 @@
-"""The one function that the queue may call: claim the run, start its trainer, and say what became of it."""
+"""The one function that the queue may call: claim the run, start its trainer, and say what became of it.
+
+A run with strategy=multi_worker has several trainer processes. `ganboard train` starts those from here too: what watches them must not be
+one of them, since a process inside a collective notices nothing.
+"""
 
 from __future__ import annotations
 
 import os
 import signal
-import subprocess
+import socket
 import sys
-from contextlib import suppress
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from types import FrameType
-from typing import IO
+from typing import IO, TYPE_CHECKING
 
 from db import commands, queries
+from db.commands import Claim
 from db.engine import make_engine
 from db.errors import DbError, LeaseLost
 from db.models import ACTIVE
 from db.settings import Settings
+from gan import capabilities, hardware, runtime
+from gan.events import Verdict
 from worker.context import Context
 from worker.errors import QueueUnreachable
-from worker.lifeline import PARENT, die_with_parent, environment_for_child
+from worker.gang import Ended, Gang
+from worker.lifeline import PARENT, die_with_parent
 from worker.queue import ring
 
+if TYPE_CHECKING:
+    from worker.progress import View
+
 WORKER = "GANBOARD_WORKER_NAME"  # set by the worker before it forks
+TRAINER = (sys.executable, "-m", "worker.trainer")
 
 
 def train(run_id: str) -> None:
@@ -32,49 +46,97 @@ def train(run_id: str) -> None:
     claim = commands.claim(engine, run_id=run_id, worker=os.environ[WORKER])
     if claim is None:
         return
-    with _open_log(settings.log_path(run_id)) as log:
-        print(f"--- attempt {claim.attempt} ---", file=log, flush=True)
-        suspended, code = _run_trainer(run_id, claim.attempt, log)
+    context = Context(settings, engine)
+    with _interrupts(signal.SIGTERM) as interrupt:
+        if _attempt(context, claim, interrupt, "suspend") == "queued":
+            _ring_again(context, run_id)
+
+
+def train_here(context: Context, run_id: str, view: View) -> None:
+    """`ganboard train` of a run with several processes: train it to its end, after a death again and again, without Redis and worker.
+
+    Raises LeaseLost if another worker has it.
+    """
+    from worker.progress import follow
+
+    owner = f"{socket.gethostname()}:train-{os.getpid()}"
+    claim = commands.claim(context.engine, run_id=run_id, worker=owner)
+    if claim is None:
+        raise LeaseLost(f"Run {run_id} cannot be started: another worker has it, or it has ended.")
+    with ThreadPoolExecutor(1) as pool, _interrupts(signal.SIGTERM, signal.SIGINT) as interrupt:
+        followed = pool.submit(follow, context, run_id, view)
+        while claim is not None and _attempt(context, claim, interrupt, "stop") == "queued":
+            if interrupt.came:
+                commands.request_stop(context.engine, run_id=run_id)
+            claim = commands.claim(context.engine, run_id=run_id, worker=owner)
+        followed.result()
+
+
+class _Interrupt:
+    """Whether a signal came; it is passed on to the first process of the gang, which saves and ends."""
+
+    def __init__(self) -> None:
+        self.came = False
+        self.gang: Gang | None = None
+
+    def __call__(self, signum: int, frame: FrameType | None) -> None:
+        self.came = True
+        if self.gang is not None:
+            self.gang.terminate()
+
+
+@contextmanager
+def _interrupts(*signals: signal.Signals) -> Iterator[_Interrupt]:
+    interrupt = _Interrupt()
+    before = {sig: signal.signal(sig, interrupt) for sig in signals}
+    try:
+        yield interrupt
+    finally:
+        for sig, handler in before.items():
+            signal.signal(sig, handler)
+
+
+def _attempt(context: Context, claim: Claim, interrupt: _Interrupt, verdict: Verdict) -> str | None:
+    """Start the trainer, wait for it, and end the attempt in the database if it could not; returns the status stored here, if any.
+
+    `verdict` is what a signal means.
+    """
+    engine, run_id, attempt = context.engine, claim.run_id, claim.attempt
+    size = int(claim.config["replicas"]) if claim.config.get("strategy") == "multi_worker" else 1
+    if sentence := capabilities.too_many_processes(size, runtime.cores(), hardware.memory_limit()):
+        return commands.finish(engine, run_id=run_id, attempt=attempt, status="failed", error=sentence)
+    with _open_log(context.settings.log_path(run_id)) as log:
+        print(f"--- attempt {attempt} ---", file=log, flush=True)
+        ended = _run_trainer([run_id, str(attempt), verdict], size, log, interrupt)
     run = queries.get_run(engine, run_id)
-    if run is None or run.attempt != claim.attempt or run.status not in ACTIVE:
-        return  # the trainer said itself how it ended, or another attempt has taken over
+    if run is None or run.attempt != attempt or run.status not in ACTIVE:
+        return None  # the trainer said itself how it ended, or another attempt has taken over
     with suppress(LeaseLost):
-        if suspended:
-            commands.finish(engine, run_id=run_id, attempt=claim.attempt, status="suspended")
-        elif commands.died(engine, run_id=run_id, attempt=claim.attempt, cause=_cause(code)) == "queued":
-            _ring_again(Context(settings, engine), run_id)
+        if interrupt.came:
+            return commands.finish(engine, run_id=run_id, attempt=attempt, status="stopped" if verdict == "stop" else "suspended")
+        return commands.died(engine, run_id=run_id, attempt=attempt, cause=_cause(ended, size))
+    return None
 
 
-def _run_trainer(run_id: str, attempt: int, log: IO[str]) -> tuple[bool, int]:
-    """Start the trainer and wait for it: (whether SIGTERM asked us to suspend it, its exit code)."""
-    trainer: subprocess.Popen[bytes] | None = None
-    suspend = False
-
-    def on_term(signum: int, frame: FrameType | None) -> None:
-        nonlocal suspend
-        suspend = True
-        if trainer is not None:
-            trainer.terminate()
-
-    signal.signal(signal.SIGTERM, on_term)
-    trainer = subprocess.Popen(
-        [sys.executable, "-m", "worker.trainer", run_id, str(attempt)],
-        stdout=log,
-        stderr=subprocess.STDOUT,
-        env=environment_for_child(PYTHONUNBUFFERED="1", TF_CPP_MIN_LOG_LEVEL=os.environ.get("TF_CPP_MIN_LOG_LEVEL", "2")),
-    )
-    if suspend:  # the signal came while the trainer was being started
-        trainer.terminate()
-    code = trainer.wait()
-    return suspend, code
+def _run_trainer(arguments: list[str], size: int, log: IO[str], interrupt: _Interrupt) -> Ended:
+    command = [*TRAINER, *arguments]
+    level = os.environ.get("TF_CPP_MIN_LOG_LEVEL", "2")
+    with Gang(command, size, output=log, PYTHONUNBUFFERED="1", TF_CPP_MIN_LOG_LEVEL=level) as gang:
+        interrupt.gang = gang
+        if interrupt.came:  # the signal came while the trainer was being started
+            gang.terminate()
+        ended = gang.wait()
+        interrupt.gang = None
+    return ended
 
 
-def _cause(code: int) -> str:
-    if code == -signal.SIGKILL:
-        return "The trainer was killed by SIGKILL, perhaps because memory ran out"
-    if code < 0:
-        return f"The trainer was killed by {signal.Signals(-code).name}"
-    return f"The trainer ended with exit code {code}"
+def _cause(ended: Ended, size: int) -> str:
+    who = "The trainer" if size == 1 else f"Rank {ended.rank} of {size} trainer processes"
+    if ended.code == -signal.SIGKILL:
+        return f"{who} was killed by SIGKILL, perhaps because memory ran out"
+    if ended.code < 0:
+        return f"{who} was killed by {signal.Signals(-ended.code).name}"
+    return f"{who} ended with exit code {ended.code}"
 
 
 def _ring_again(context: Context, run_id: str) -> None:

@@ -9,8 +9,6 @@ So SGD is compared after three steps, and Adam after twenty with an epsilon that
 from __future__ import annotations
 
 import json
-import os
-import subprocess
 import sys
 import tempfile
 from collections.abc import Callable, Iterator
@@ -24,8 +22,8 @@ from gan import proof
 from gan.checkpoints import Arrays
 from gan.config import ConfigError, RunConfig, parse
 from worker.errors import ServiceFailed
+from worker.gang import Gang
 
-TIMEOUT_SECONDS = 600
 _BATCH = 32
 Settings = dict[str, Any]
 
@@ -142,12 +140,13 @@ def difference(one: Arrays, other: Arrays) -> float:
 
 def _train(training: Training, run_dir: Path) -> None:
     """Raises ServiceFailed with the last line that a failed training wrote."""
-    command = [sys.executable, "-m", "gan.proof", json.dumps(training.settings), str(run_dir), training.variant]
-    environment = {**os.environ, "TF_CPP_MIN_LOG_LEVEL": "3"}
-    try:
-        done = subprocess.run(command, env=environment, capture_output=True, text=True, timeout=TIMEOUT_SECONDS, check=False)
-    except subprocess.TimeoutExpired:
-        raise ServiceFailed(f"the training did not end within {TIMEOUT_SECONDS} s") from None
-    if done.returncode:
-        last = (done.stderr.strip().splitlines() or ["it said nothing"])[-1]
-        raise ServiceFailed(f"the training failed: {last[:300]}")
+    config, output = training.config, run_dir.with_suffix(".log")
+    processes = config.replicas if config.effective_strategy == "multi_worker" else 1
+    with output.open("w+") as log:
+        command = [sys.executable, "-m", "gan.proof", json.dumps(training.settings), str(run_dir), training.variant]
+        with Gang(command, processes, output=log, TF_CPP_MIN_LOG_LEVEL="3") as gang:
+            ended = gang.wait()
+        if ended.code:
+            log.seek(0)
+            last = (log.read().strip().splitlines() or ["it said nothing"])[-1]
+            raise ServiceFailed(f"the training failed: {last[:300]}")

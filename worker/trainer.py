@@ -1,4 +1,8 @@
-"""The trainer process: `python -m worker.trainer RUN_ID ATTEMPT`. The only place outside `gan` where TensorFlow comes to life."""
+"""The trainer process: `python -m worker.trainer RUN_ID ATTEMPT VERDICT`. The only place outside `gan` where TensorFlow comes to life.
+
+VERDICT is what SIGTERM means: suspend or stop. With strategy=multi_worker several of these processes train one run. Rank 0 owns it: it
+alone holds the lease and writes. The others follow it and say in the log what goes wrong with them.
+"""
 
 from __future__ import annotations
 
@@ -9,54 +13,85 @@ import socket
 import sys
 import threading
 import traceback
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from typing import cast
 
 from db import commands, queries
 from db.engine import make_engine
 from db.errors import LeaseLost
 from db.settings import Settings
-from gan.config import parse
-from gan.events import Phase, Sink, Verdict
+from gan import cluster
+from gan.config import RunConfig, parse
+from gan.events import Control, Event, Note, Phase, Sink, Verdict
 from worker.context import Context
 from worker.errors import CLEAR_ERRORS
+from worker.gang import EXIT_ERROR
 from worker.lease import EXIT_LEASE_LOST, Lease
 from worker.lifeline import die_with_named_parent
 from worker.sinks import Both, DbSink
 
+_PARTNER_LOST = {"AbortedError", "CancelledError", "UnavailableError"}  # TensorFlow's words for a collective that lost a process
+
 
 def train_attempt(context: Context, run_id: str, attempt: int, *, interrupt: Verdict, also: Sink | None = None) -> str:
     """Train a claimed run to its end; returns its final status. SIGTERM and Ctrl-C ask for `interrupt` ("suspend" or "stop")."""
-    run = queries.get_run(context.engine, run_id)
-    assert run is not None, "a claimed run has a row"
     lease = Lease(context.engine, run_id, attempt)
     lease.start()
-    error = None
+
+    def make_sink(config: RunConfig) -> Sink:
+        sink = DbSink(context.engine, run_id, attempt, config)
+        return Both(sink, also) if also else sink
+
+    with _signals() as interrupted:
+
+        def control() -> Verdict:
+            return interrupt if interrupted.is_set() else "stop" if lease.stop_requested else "go"
+
+        status, error = _train(context, run_id, attempt, make_sink, control)
+    lease.release()
+    return commands.finish(context.engine, run_id=run_id, attempt=attempt, status=status, error=error)
+
+
+def follow_attempt(context: Context, run_id: str, attempt: int) -> int:
+    """A process that is not rank 0: take part in the attempt and write nothing but the log. Returns the exit code."""
+
+    def log(event: Event) -> None:
+        if isinstance(event, Note) and event.level != "info":
+            logging.warning("Rank %d: %s", cluster.rank(), event.text)
+
+    with _signals():  # rank 0 hears them, and all end together
+        _, error = _train(context, run_id, attempt, lambda config: log, lambda: "go")
+    if error:
+        logging.error("Rank %d: %s", cluster.rank(), error)
+    return EXIT_ERROR if error else 0
+
+
+def _train(context: Context, run_id: str, attempt: int, make_sink: Callable[[RunConfig], Sink], control: Control) -> tuple[str, str | None]:
+    """The outcome, or "failed" and why. Raises LeaseLost, and SystemExit when another process of the run is gone."""
+    run = queries.get_run(context.engine, run_id)
+    assert run is not None, "a claimed run has a row"
     try:
-        with _signals() as interrupted:
-            config = parse(run.config)
-            sink: Sink = DbSink(context.engine, run_id, attempt, config)
-            sink = Both(sink, also) if also else sink
-            sink(Phase("importing"))
-            from gan.loop import train
+        config = parse(run.config)
+        sink = make_sink(config)
+        sink(Phase("importing"))
+        from gan.loop import train
 
-            def control() -> Verdict:
-                return interrupt if interrupted.is_set() else "stop" if lease.stop_requested else "go"
-
-            settings = context.settings
-            run_dir = settings.run_dir(run_id)
-            status: str = train(config, run_dir=run_dir, data_dir=settings.data, attempt=attempt, sink=sink, control=control)
+        settings = context.settings
+        places = {"run_dir": settings.run_dir(run_id), "data_dir": settings.data, "cache_dir": settings.state / "quality"}
+        return train(config, **places, attempt=attempt, sink=sink, control=control), None
     except LeaseLost:
         raise
     except CLEAR_ERRORS as clear:
-        status, error = "failed", str(clear)
+        return "failed", str(clear)
     except MemoryError:
-        status, error = "failed", "Memory ran out: lower batch_size, then clone the run."
+        return "failed", "Memory ran out: lower batch_size, then clone the run."
     except Exception as defect:  # the last line of defence: the run must end in words, and the log keeps the rest
+        if run.config.get("strategy") == "multi_worker" and type(defect).__name__ in _PARTNER_LOST:
+            logging.error("Another process of this run is gone (%s).", type(defect).__name__)
+            sys.exit(EXIT_ERROR)
         traceback.print_exc()
-        status, error = "failed", _in_words(defect)
-    lease.release()
-    return commands.finish(context.engine, run_id=run_id, attempt=attempt, status=status, error=error)
+        return "failed", _in_words(defect)
 
 
 def train_in_process(context: Context, run_id: str, *, on_event: Sink | None = None) -> str:
@@ -89,10 +124,14 @@ def _in_words(defect: Exception) -> str:
 def main() -> int:
     die_with_named_parent()
     logging.basicConfig(level=logging.INFO, format="%(asctime)s %(levelname)s %(message)s")
-    run_id, attempt = sys.argv[1], int(sys.argv[2])
+    logging.getLogger("tensorflow").setLevel(logging.WARNING)  # it tells of every exchange it plans
+    run_id, attempt, interrupt = sys.argv[1], int(sys.argv[2]), cast("Verdict", sys.argv[3])
     settings = Settings()
+    context = Context(settings, make_engine(settings.database))
     try:
-        status = train_attempt(Context(settings, make_engine(settings.database)), run_id, attempt, interrupt="suspend")
+        if cluster.rank():
+            return follow_attempt(context, run_id, attempt)
+        status = train_attempt(context, run_id, attempt, interrupt=interrupt)
     except LeaseLost as error:
         logging.warning("%s Ending.", error)
         return EXIT_LEASE_LOST

@@ -10,14 +10,12 @@ from typing import Any
 
 import numpy as np
 import pytest
-from streamlit.testing.v1 import AppTest
 
 from app import text
 from app.components import run_records, run_status
 from db import commands, queries, reports
 from db.models import Run, SystemSample
 from gan.config import RunConfig
-from gan.events import MEASURES, QUALITY
 from tests.factories import HOSTILE_NAMES, make_worker
 from tests.ui.pages import button, checked, open_page, words
 from tests.ui.pictures import captions, figures, numbers
@@ -271,124 +269,3 @@ def test_events_newest_first(make_run: MakeRun) -> None:
 
 def test_progress_without_a_measured_speed_promises_nothing(make_run: MakeRun) -> None:
     assert run_status.progress(make_run("new", status="running", epochs=0)).seconds_left is None
-
-
-def metrics(at: AppTest) -> dict[str, str]:
-    return {metric.label: metric.value for metric in at.metric}
-
-
-def traces(figure: dict[str, Any]) -> list[str]:
-    return [trace["uid"] for trace in figure["data"]]
-
-
-def test_timings_say_where_the_time_went(make_run: MakeRun) -> None:
-    run = make_run("timed", epochs=3, steps_per_epoch=4, seconds_per_epoch=2.0, replicas=2)
-    at = open_page("run", run=run.id, view="Timings")
-    parts, per_step, rate = figures(at)
-    assert traces(parts) == ["compute_seconds", "reduce_seconds", "input_seconds", "host_seconds", "compile_seconds"]
-    assert numbers(parts["data"][0]["y"]) == pytest.approx([1.6] * 3)
-    assert traces(per_step) == ["step_p50", "step_p95", "step_max"]
-    assert numbers(rate["data"][0]["y"]) == [64.0] * 3
-    assert "All-reduce of the gradients: 10 %" in words(at)
-    shown = metrics(at)
-    assert (shown["Step, median"], shown["Longest step"], shown["GFLOP/s"], shown["Share of peak"]) == ("500 ms", "1.2 s", "120.0", "62 %")
-    assert shown["All-reduce per step"] == "9.54 MiB"
-    assert all(metric.help for metric in at.metric)
-    facts = dict(at.dataframe[0].value.itertuples(index=False, name=None))
-    assert facts["Largest global batch that fits, by the estimate"] == "4,096"
-    assert facts["Memory measured in the first steps"] == "1.16 GiB"
-    assert facts["Operations of the training step that are not placed on the accelerator"] == "IteratorGetNext, RandomUniform"
-    assert at.dataframe[1].value["Epoch"].tolist() == [1, 2, 3]
-    assert MEASURES["d_real"] in at.dataframe[1].value
-
-
-def test_timings_of_a_run_that_was_not_measured(make_run: MakeRun) -> None:
-    at = open_page("run", run=make_run("old", measured=False).id, view="Timings")
-    parts, _ = figures(at)
-    assert traces(parts) == ["seconds", "compile_seconds"]
-    assert numbers(parts["data"][0]["y"]) == [2.0] * 3
-    assert "Step, median" not in metrics(at)
-    assert not at.dataframe
-
-
-def test_epochs_from_before_and_after_an_update(context: Context, make_run: MakeRun) -> None:
-    run = make_run("updated", status="running", epochs=1, measured=False)
-    own_measures = {"compute_seconds": 1.5, "host_seconds": 0.5}
-    reports.finish_epoch(
-        context.engine, **own(run), epoch=2, steps=4, images=128, seconds=1.5, compile_seconds=0.0, g_loss=1.0, d_loss=1.0,
-        g_path=(0.0, 0.0), d_path=(0.0, 0.0), measures=own_measures,
-    )  # fmt: skip
-    parts, _ = figures(open_page("run", run=run.id, view="Timings"))
-    assert traces(parts) == ["seconds", "compute_seconds", "host_seconds", "compile_seconds"]
-    np.testing.assert_array_equal(numbers(parts["data"][0]["y"]), [2.0, np.nan])
-    np.testing.assert_array_equal(numbers(parts["data"][1]["y"]), [np.nan, 1.5])
-
-
-def test_rates_of_every_step(context: Context, make_run: MakeRun) -> None:
-    run = make_run("rates", epochs=2, steps_per_epoch=4, d_learning_rate=2e-4)
-    (rates,) = figures(open_page("run", run=run.id, view="Rates"))
-    assert traces(rates) == ["g_rate", "g_effective", "d_rate", "d_effective"]
-    assert rates["layout"]["yaxis"]["type"] == "log"
-    assert numbers(rates["data"][2]["x"]) == list(range(1, 9))
-    assert numbers(rates["data"][2]["y"]) == pytest.approx([2e-4] * 8)
-    (rates,) = figures(open_page("run", run=run.id, view="Rates", along="Epoch"))
-    assert numbers(rates["data"][0]["x"])[-1] == 2.0
-    assert "The learning rates appear with the first steps." in words(
-        open_page("run", run=make_run("begun", status="running", epochs=0).id, view="Rates")
-    )
-    assert "Nothing was recorded." in words(open_page("run", run=make_run("old", measured=False).id, view="Rates"))
-
-
-def test_quality_over_epochs_and_seconds(make_run: MakeRun) -> None:
-    run = make_run("judged", epochs=4, seconds_per_epoch=3.0, quality_every=1)
-    at = open_page("run", run=run.id, view="Quality")
-    shown = figures(at)
-    assert [traces(figure) for figure in shown[:6]] == [
-        ["fid"], ["kid"], ["precision", "recall"], ["density", "coverage"], ["class_distance"], ["diversity"],
-    ]  # fmt: skip
-    assert numbers(shown[0]["data"][0]["x"]) == [1, 2, 3, 4]
-    assert numbers(shown[0]["data"][0]["y"]) == pytest.approx([42.0, 22.0, 2 + 40 / 3, 12.0])
-    assert traces(shown[6]) == ["generated", "equal"]
-    assert sum(numbers(shown[6]["data"][0]["y"])) == pytest.approx(100)
-    assert metrics(at)["Best FID"] == "12.00"
-    assert metrics(at)["Time to FID 14"] == "12 s"  # 1.1 times the best, rounded up
-    assert (metrics(at)["Judging took"], metrics(at)["Share of the time"]) == ("1.6 s", "12 %")
-    assert "not Inception" in words(at)
-    at = checked(at.get_by_key("fid").set_value(22.0).run())
-    assert metrics(at)["Time to FID 22"] == "6.0 s"
-    at = checked(at.get_by_key("fid").set_value(1.0).run())
-    assert metrics(at)["Time to FID 1"] == "not reached"
-    at = open_page("run", run=run.id, view="Quality", over="Training seconds", fid="15.5")
-    assert numbers(figures(at)[1]["data"][0]["x"]) == [3, 6, 9, 12]
-    assert metrics(at)["Time to FID 15.5"] == "9.0 s"
-
-
-def test_quality_that_could_not_be_computed(context: Context, make_run: MakeRun) -> None:
-    run = make_run("diverged", status="running", epochs=1)
-    nan = dict.fromkeys(QUALITY, float("nan"))
-    judged = {"epoch": 1, "seconds": 0.5, "training_seconds": 2.0, "measures": nan, "histogram": [float("nan")] * 10}
-    reports.add_quality(context.engine, **own(run), **judged)
-    at = open_page("run", run=run.id, view="Quality")
-    assert (metrics(at)["Best FID"], metrics(at)["Newest FID"], metrics(at)["Seconds to FID"]) == ("–", "NaN", "–")
-    assert len(figures(at)) == 7
-
-
-def test_real_classes_stand_beside_the_generated_ones(context: Context, make_run: MakeRun) -> None:
-    run = make_run("classes", status="running", epochs=1, quality_every=1)
-    reports.add_facts(context.engine, **own(run), values={"class_shares": [0.1] * 10})
-    plot = figures(open_page("run", run=run.id, view="Quality"))[6]
-    assert traces(plot) == ["generated", "real"]
-    assert numbers(plot["data"][1]["y"]) == pytest.approx([10.0] * 10)
-
-
-def test_quality_says_when_it_comes_and_appears_by_itself(context: Context, make_run: MakeRun) -> None:
-    assert "This run is not judged: its quality_every is 0." in words(
-        open_page("run", run=make_run("unjudged", status="running", epochs=1).id, view="Quality")
-    )
-    assert "Nothing was recorded." in words(open_page("run", run=make_run("ended").id, view="Quality"))
-    run = make_run("judged later", status="running", epochs=1, quality_every=2)
-    at = open_page("run", run=run.id, view="Quality")
-    assert "The first judgement comes after epoch 2." in words(at)
-    judged = {"epoch": 2, "seconds": 0.5, "training_seconds": 4.0, "measures": {"fid": 9.0}, "histogram": [0.5, 0.5]}
-    reports.add_quality(context.engine, **own(run), **judged)
-    assert len(figures(checked(at.run()))) == 7

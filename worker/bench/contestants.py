@@ -1,0 +1,191 @@
+"""Who takes part in `ganboard bench`, and each contestant as processes that take training steps when told to (`gan.bench.protocol`)."""
+
+from __future__ import annotations
+
+import json
+import os
+import select
+import signal
+import socket
+import subprocess
+import sys
+import time
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Any
+
+import gan
+from gan.bench.protocol import Task
+from gan.cluster import Cluster
+from gan.config import ConfigError
+from worker.errors import WorkerError
+from worker.lifeline import environment_for_child
+
+ANSWER_SECONDS = 900.0  # a first step may wait minutes for a compiler
+PRECISIONS = ("float32", "mixed_bfloat16")
+_MIRRORED = {"strategy": "mirrored", "replicas": 2}
+_WORKERS = {"strategy": "multi_worker", "replicas": 2}
+
+
+class OutOfRace(WorkerError):
+    """A contestant that cannot take part, or no longer; the message says why."""
+
+
+@dataclass(frozen=True)
+class Contestant:
+    """Something that takes training steps, or what is measured in the manner of one."""
+
+    name: str
+    title: str
+    module: str = ""  # of gan.bench
+    form: str = ""
+    changes: Mapping[str, Any] = field(default_factory=dict, hash=False)  # to the settings of our trainer
+    peer: bool = False  # runs in the Python of --peer-python
+    every_precision: bool = True  # else only the first one asked for
+    precision: str = ""
+
+    @property
+    def label(self) -> str:
+        return f"{self.name} {self.precision}"
+
+    @property
+    def processes(self) -> int:
+        return int(self.changes["replicas"]) if self.changes.get("strategy") == "multi_worker" else 1
+
+
+CONTESTANTS = (
+    Contestant("bare", "ganboard's trainer alone", "ours"),
+    Contestant("platform", "ganboard through queue, database, grids, checkpoints", every_precision=False),
+    Contestant("xla", "ganboard with XLA", "ours", changes={"xla": True}),
+    Contestant("fit", "ganboard with Keras fit", "ours", changes={"loop": "fit"}, every_precision=False),
+    Contestant("replicas", "ganboard, 2 replicas", "ours", changes=_MIRRORED, every_precision=False),
+    Contestant("workers", "ganboard, 2 worker processes", "ours", changes=_WORKERS, every_precision=False),
+    Contestant("start", "ganboard from process start to first step", "ours", every_precision=False),
+    Contestant("tutorial", "TensorFlow's tutorial loop", "tutorial"),
+    Contestant("pytorch-eager", "PyTorch", "pytorch", "eager", peer=True),
+    Contestant("pytorch-channels-last", "PyTorch, channels_last", "pytorch", "channels_last", peer=True),
+    Contestant("pytorch-compiled", "PyTorch, channels_last, compiled", "pytorch", "compiled", peer=True),
+    Contestant("jax", "JAX, jitted", "jax", peer=True),
+    Contestant("floor", "The convolutions and products alone", "floor"),
+)
+GROUPS = {
+    "ganboard": ("bare", "platform", "xla", "fit", "replicas", "workers", "start"),
+    "pytorch": ("pytorch-eager", "pytorch-channels-last", "pytorch-compiled"),
+}
+
+
+def choose(only: Sequence[str], precisions: Sequence[str]) -> list[Contestant]:
+    """The contestants named, all without names, in each precision where that makes sense. Raises ConfigError."""
+    names = [contestant.name for contestant in CONTESTANTS]
+    for name in only:
+        if name not in names and name not in GROUPS:
+            raise ConfigError(f"{name[:80]!r} is no contestant: choose from {', '.join([*names, *GROUPS])}.")
+    for precision in precisions:
+        if precision not in PRECISIONS:
+            raise ConfigError(f"precision={precision[:80]} is not allowed: the benchmark knows {' and '.join(PRECISIONS)}.")
+    wanted = {each for name in only for each in GROUPS.get(name, (name,))} or set(names)
+    unique = list(dict.fromkeys(precisions))
+    return [
+        replace(contestant, precision=precision)
+        for precision in unique
+        for contestant in CONTESTANTS
+        if contestant.name in wanted and (contestant.every_precision or precision == unique[0])
+    ]
+
+
+class Running:
+    """The processes of one contestant; they sleep between turns."""
+
+    def __init__(self, contestant: Contestant, task: Task, python: str, scratch: Path) -> None:
+        """Start them; `scratch` is a directory for their logs, in which `gan` can be found."""
+        self.warm = False
+        self._log = scratch / f"{contestant.label.replace(' ', '-')}.log"
+        self._processes = []
+        environment = environment_for_child(
+            TF_CPP_MIN_LOG_LEVEL="2",
+            TF_FORCE_GPU_ALLOW_GROWTH="true",  # contestants share the accelerator's memory
+            XLA_PYTHON_CLIENT_PREALLOCATE="false",
+        )
+        if contestant.peer:
+            environment["PYTHONPATH"] = os.pathsep.join([str(scratch), *filter(None, [os.environ.get("PYTHONPATH")])])
+        command = [sys.executable, "-m", "worker.guard", python if contestant.peer else sys.executable]
+        command += ["-m", "gan.bench", contestant.module, task.encode()]
+        self._began = time.monotonic()
+        addresses = _addresses(contestant.processes)
+        with self._log.open("wb") as log:
+            for rank in range(contestant.processes):
+                place = Cluster(addresses, rank).environment() if addresses else {}
+                self._processes.append(
+                    subprocess.Popen(
+                        command,
+                        stdin=subprocess.PIPE,
+                        stdout=subprocess.PIPE,
+                        stderr=log,
+                        bufsize=0,  # so that select sees every answer
+                        env={**environment, **place},
+                        start_new_session=True,  # a Ctrl-C must reach the driver alone
+                    )
+                )
+
+    def first_step(self) -> float:
+        """Seconds from the start of the processes to the losses of the first step. Raises OutOfRace, as all that follow."""
+        self._answers()
+        return time.monotonic() - self._began
+
+    def warm_up(self) -> str:
+        """Wait until it is ready; returns the versions of what it is made with."""
+        self.warm = True
+        return str(self._answers()[0]["version"])
+
+    def take(self, steps: int) -> tuple[float, int]:
+        """Seconds that `steps` steps take, and the peak memory of all its processes in bytes."""
+        for process in self._processes:
+            assert process.stdin is not None
+            try:
+                process.stdin.write(b"%d\n" % steps)
+            except BrokenPipeError:
+                raise OutOfRace(self._why(process)) from None
+        answers = self._answers()
+        return max(answer["seconds"] for answer in answers), sum(answer["memory_bytes"] for answer in answers)
+
+    def end(self) -> None:
+        """Nothing is worth saving."""
+        for process in self._processes:
+            process.kill()
+            process.communicate()
+
+    def _answers(self) -> list[dict[str, Any]]:
+        found = []
+        for process in self._processes:
+            assert process.stdout is not None
+            if not select.select([process.stdout], [], [], ANSWER_SECONDS)[0]:
+                raise OutOfRace(f"no answer within {ANSWER_SECONDS:.0f} s")
+            line = process.stdout.readline()
+            if not line:
+                raise OutOfRace(self._why(process))
+            found.append(json.loads(line))
+            if reason := found[-1].get("unavailable"):
+                raise OutOfRace(reason)
+        return found
+
+    def _why(self, process: subprocess.Popen[bytes]) -> str:
+        code = process.wait()
+        if code < 0:
+            return f"failed: ended by {signal.Signals(-code).name}" + (", as when memory runs out" if code == -signal.SIGKILL else "")
+        said = [line for line in self._log.read_text(errors="replace").splitlines() if line.strip()]
+        return f"failed: {said[-1].strip()[:300] if said else f'exit code {code}'}"
+
+
+def peers_find_gan(scratch: Path) -> None:
+    """Let another Python import `gan` from `scratch` and nothing else that is installed for this one."""
+    (scratch / "gan").symlink_to(Path(gan.__file__).parent)
+
+
+def _addresses(processes: int) -> tuple[str, ...]:
+    """Where the processes of a cluster find each other; none for a single one."""
+    probes = [socket.create_server(("127.0.0.1", 0)) for _ in range(processes if processes > 1 else 0)]
+    addresses = tuple(f"127.0.0.1:{probe.getsockname()[1]}" for probe in probes)
+    for probe in probes:
+        probe.close()
+    return addresses

@@ -1,0 +1,79 @@
+"""The platform as a contestant: a real `ganboard up` in a temporary HOME trains real runs, with database, grids and checkpoints."""
+
+from __future__ import annotations
+
+import os
+import signal
+import socket
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+from db import queries
+from db.models import ENDED
+from db.settings import PREFIX, Settings
+from gan.config import RunConfig
+from worker.bench.contestants import OutOfRace
+from worker.context import Context, open_context
+from worker.lifeline import environment_for_child
+from worker.submit import submit
+
+READY_SECONDS = 120.0
+POLL_SECONDS = 1.0  # seldom: whoever looks takes time from the trainer
+
+
+class Platform:
+    """Redis, dashboard, one worker and SQLite, until `end`."""
+
+    def __init__(self, home: Path, data_dir: Path) -> None:
+        """Start them and wait until a worker is alive. Raises OutOfRace."""
+        # what the caller's own ganboard uses must not be touched
+        settings = Settings(home=home, data_dir=data_dir, database_url="", database_password="", redis_url="", redis_password="")
+        self._context = open_context(settings)
+        environment = {name: value for name, value in environment_for_child().items() if not name.startswith(PREFIX) or "PARENT" in name}
+        environment |= {f"{PREFIX}HOME": str(home), f"{PREFIX}DATA_DIR": str(data_dir)}
+        with socket.create_server(("127.0.0.1", 0)) as free:
+            port = free.getsockname()[1]
+        up = [sys.executable, "-c", "from worker.cli import app; app(prog_name='ganboard')", "up", "--no-starter", "--port", str(port)]
+        log = home / "up.log"
+        with log.open("wb") as output:
+            self._process = subprocess.Popen(
+                [sys.executable, "-m", "worker.guard", *up],
+                stdin=subprocess.DEVNULL,
+                stdout=output,
+                stderr=subprocess.STDOUT,
+                env=environment,
+                start_new_session=True,
+            )
+        deadline = time.monotonic() + READY_SECONDS
+        while "Open http" not in (said := log.read_text(errors="replace")):
+            if self._process.poll() is not None or time.monotonic() > deadline:
+                self.end()
+                raise OutOfRace(f"failed: ganboard up did not start: {said.strip()[-300:]}")
+            time.sleep(0.1)
+
+    @property
+    def context(self) -> Context:
+        return self._context
+
+    def train(self, config: RunConfig) -> tuple[float, int]:
+        """Seconds between the ends of a run's first and last epoch, and the images of all epochs but the first. Raises OutOfRace."""
+        run_id = submit(self._context, config).id
+        while True:
+            run = queries.get_run(self._context.engine, run_id)
+            assert run is not None
+            if run.status in ENDED:
+                break
+            time.sleep(POLL_SECONDS)
+        if run.status != "finished":
+            raise OutOfRace(f"failed: {run.error or run.status}")
+        first, *others = queries.epochs(self._context.engine, run_id)
+        return (others[-1].finished_at - first.finished_at).total_seconds(), sum(epoch.images for epoch in others)
+
+    def end(self) -> None:
+        """As Ctrl-C does: every process of it ends."""
+        if self._process.poll() is None:
+            os.kill(self._process.pid, signal.SIGINT)
+            self._process.wait()
+        self._context.engine.dispose()

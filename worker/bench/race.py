@@ -1,0 +1,263 @@
+"""Contestants in turns within one run, so that whatever the machine does meanwhile hits all alike."""
+
+from __future__ import annotations
+
+import contextlib
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
+from datetime import UTC, datetime
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import orjson
+import psutil
+
+from db.settings import Settings
+from gan import data
+from gan.bench.protocol import Task
+from gan.config import ConfigError, RunConfig, parse, plan
+from gan.data import mnist
+from gan.hardware import memory_limit
+from worker.bench.contestants import CONTESTANTS, PRECISIONS, Contestant, OutOfRace, Running, choose, peers_find_gan
+from worker.bench.platform import Platform
+from worker.bench.report import Result, document
+from worker.errors import ServiceFailed
+
+MAX_ROUNDS, MAX_STEPS = 1000, 1_000_000
+TURN_SECONDS = 5.0
+LEAST_STEPS = 5
+EPOCH_STEPS = 40  # of our trainer on a CPU, where all of MNIST takes minutes
+SAVE_SECONDS = 20.0  # the platform draws a grid and saves about so often, twice while it is timed
+SPARE_BYTES = 2 << 30  # a contestant is started only with so much memory left,
+BYTES_PER_IMAGE = 5 << 20  # and this much for each image of a batch: activations and gradients
+
+
+@dataclass(frozen=True)
+class Options:
+    """What the command was asked."""
+
+    batch: int = 256
+    precisions: Sequence[str] = PRECISIONS
+    rounds: int = 5
+    only: Sequence[str] = ()
+    steps: int | None = None  # of one turn; by default as many as fill TURN_SECONDS
+    peer_python: str = sys.executable
+
+
+@dataclass(frozen=True)
+class Doing:
+    """What goes on at this moment."""
+
+    round: int  # from 1
+    words: str
+    seconds_left: float | None  # until all is measured; unknown before the first turn has ended
+
+
+class Watcher:
+    """Hears how it goes; this one does not listen."""
+
+    def doing(self, now: Doing) -> None: ...
+
+    def done(self, words: str, seconds_left: float) -> None: ...
+
+
+def bench(settings: Settings, options: Options, watcher: Watcher) -> dict[str, Any]:
+    """Measure; returns the document of `worker.bench.report`. Raises ConfigError, DatasetError and ServiceFailed."""
+    if not 1 <= options.rounds <= MAX_ROUNDS:
+        raise ConfigError(f"rounds={options.rounds} is not allowed: it must be from 1 to {MAX_ROUNDS}.")
+    if options.steps is not None and not 1 <= options.steps <= MAX_STEPS:
+        raise ConfigError(f"steps={options.steps} is not allowed: it must be from 1 to {MAX_STEPS}.")
+    contestants = choose(options.only, options.precisions)
+    dataset = "mnist" if mnist.find("mnist", settings.data) else "digits"
+    base = parse({"dataset": dataset, "batch_size": options.batch})
+    for contestant in contestants:  # a batch that does not divide among replicas is refused before anything runs
+        parse({**base.model_dump(), **contestant.changes})
+    loaded = data.load(base, settings.data)
+    plan(base, len(loaded.images))
+    hardware, began = _hardware(), datetime.now(UTC)
+    if not (hardware["gpus"] or hardware["tpus"]):
+        base = base.model_copy(update={"limit": EPOCH_STEPS * options.batch})
+    # inside HOME, so that checkpoints go to the disk that real runs use
+    with tempfile.TemporaryDirectory(dir=settings.prepare_home(), prefix="bench-") as folder:
+        np.save(Path(folder, "images.npy"), loaded.images)
+        peers_find_gan(Path(folder))
+        with race(settings, options, base, len(loaded.images), Path(folder)) as racing:
+            results = racing.run(contestants, watcher)
+    about = {
+        "began": began.isoformat(timespec="seconds"),
+        "seconds": round((datetime.now(UTC) - began).total_seconds(), 1),
+        "data": loaded.source,
+        "batch": options.batch,
+        "rounds": options.rounds,
+        "hardware": hardware,
+    }
+    return document(results, about)
+
+
+@contextmanager
+def race(settings: Settings, options: Options, base: RunConfig, available: int, folder: Path) -> Iterator[Race]:
+    """A race whose processes end with it."""
+    racing = Race(settings, options, base, available, folder)
+    try:
+        yield racing
+    finally:
+        racing.end()
+
+
+class Race:
+    """Contestants sleep between their turns, and are ended and started anew only where memory runs short."""
+
+    def __init__(self, settings: Settings, options: Options, base: RunConfig, available: int, folder: Path) -> None:
+        """`folder` holds images.npy; `base` are the settings of our trainer, `available` the images of its data set."""
+        self._settings, self._options, self._base, self._folder = settings, options, base, folder
+        self._steps_per_epoch = plan(base, available).steps_per_epoch
+        self._results: dict[Contestant, Result] = {}
+        self._awake: dict[Contestant, Running] = {}
+        self._waiting: list[Contestant] = []  # whose turns come, in order
+        self._platform: Platform | None = None
+
+    def run(self, contestants: Sequence[Contestant], watcher: Watcher) -> list[Result]:
+        """Every round visits all, every other one backwards, so that a steady drift favours nobody."""
+        rounds, took = self._options.rounds, dict[Contestant, float]()
+        due = [(n, c) for n in range(1, rounds + 1) for c in (contestants if n % 2 else reversed(contestants))]
+        while due:
+            (number, contestant), *due = due
+            self._waiting = [c for _, c in due]
+            left, began = _left([contestant, *self._waiting], took) if took else None, time.monotonic()
+            try:
+                words = self._turn(contestant, number, partial(_tell, watcher, number, left))
+            except OutOfRace as reason:
+                self._result(contestant).problem = words = str(reason)
+                self._sleep_no_more(contestant)
+                due = [(n, c) for n, c in due if c != contestant]
+            took[contestant] = time.monotonic() - began
+            watcher.done(f"round {number}/{rounds}: {contestant.label}: {words}", _left([c for _, c in due], took))
+        return [self._result(contestant) for contestant in contestants]
+
+    def end(self) -> None:
+        for contestant in list(self._awake):
+            self._sleep_no_more(contestant)
+        if self._platform:
+            self._platform.end()
+
+    def _turn(self, contestant: Contestant, number: int, doing: Callable[[str], None]) -> str:
+        """One turn; returns its outcome in words. Raises OutOfRace."""
+        result = self._result(contestant)
+        if contestant.name == "start":
+            doing(f"starting {contestant.label}")
+            result.seconds[number] = self._start(contestant).first_step()
+            self._sleep_no_more(contestant)
+            return f"{result.seconds[number]:.1f} s"
+        if contestant.name == "platform":
+            return self._platform_turn(result, number, doing)
+        running = self._ready(result, doing)
+        doing(f"measuring {contestant.label}")
+        result.rates[number] = self._measure(running, result, result.steps)
+        return f"{result.rates[number]:,.0f} images/s"
+
+    def _platform_turn(self, result: Result, number: int, doing: Callable[[str], None]) -> str:
+        """A run of the platform, and beside it the bare trainer over the same number of steps; the order changes with the round."""
+        bare = self._result(replace(CONTESTANTS[0], precision=result.contestant.precision))
+        running = self._ready(bare, doing)
+        self._make_room(keep=bare.contestant)
+        if self._platform is None:
+            doing("starting ganboard up")
+            self._platform = Platform(self._folder / "home", self._settings.data)
+        every = max(1, round(SAVE_SECONDS / (bare.step_seconds * self._steps_per_epoch)))
+        result.steps = 2 * every * self._steps_per_epoch
+        epochs = {"epochs": 1 + 2 * every, "grid_every": every, "checkpoint_every": every}
+        config = parse({**self._base.model_dump(), "precision": result.contestant.precision, **epochs})
+
+        def through_the_platform() -> None:
+            doing(f"measuring {result.contestant.label}: a run of {config.epochs} epochs")
+            assert self._platform is not None
+            seconds, images = self._platform.train(config)
+            result.rates[number] = images / seconds
+
+        def beside_it() -> None:
+            doing(f"measuring {bare.contestant.label} over as many steps")
+            result.partner[number] = self._measure(running, bare, result.steps)
+
+        for measure in (beside_it, through_the_platform)[:: 1 if number % 2 else -1]:
+            measure()
+        return f"{result.rates[number]:,.0f} images/s, {result.partner[number]:,.0f} without"
+
+    def _result(self, contestant: Contestant) -> Result:
+        return self._results.setdefault(contestant, Result(contestant))
+
+    def _measure(self, running: Running, result: Result, steps: int) -> float:
+        """Images per second over so many steps."""
+        seconds, memory = running.take(steps)
+        result.memory_bytes = max(memory, result.memory_bytes or 0)
+        return steps * self._options.batch / seconds
+
+    def _ready(self, result: Result, doing: Callable[[str], None]) -> Running:
+        """The contestant's processes, warm; started when they are not there, and the length of its turns chosen the first time."""
+        contestant = result.contestant
+        if contestant not in self._awake:
+            doing(f"starting {contestant.label}")
+            running = self._start(contestant)
+            running.first_step()
+            result.version = running.warm_up()
+            if not result.steps:
+                result.step_seconds, _ = running.take(1)
+                result.steps = self._options.steps or max(LEAST_STEPS, round(TURN_SECONDS / result.step_seconds))
+        return self._awake[contestant]
+
+    def _start(self, contestant: Contestant) -> Running:
+        """Start a contestant's processes."""
+        self._make_room()
+        precision = contestant.precision
+        settings = {**self._base.model_dump(), "precision": precision, **contestant.changes}
+        images = str(self._folder / "images.npy")
+        task = Task(self._options.batch, precision, images, contestant.form, settings, str(self._settings.data))
+        self._awake[contestant] = Running(contestant, task, self._options.peer_python, self._folder)
+        return self._awake[contestant]
+
+    def _make_room(self, keep: Contestant | None = None) -> None:
+        """While memory is short, end those whose turn is furthest away, but not `keep`."""
+        needed = SPARE_BYTES + BYTES_PER_IMAGE * self._options.batch
+        while _memory_left() < needed and (others := [c for c in self._awake if c != keep]):
+            order = [*self._waiting, *others]
+            self._sleep_no_more(max(others, key=order.index))
+
+    def _sleep_no_more(self, contestant: Contestant) -> None:
+        if running := self._awake.pop(contestant, None):
+            running.end()
+
+
+def _tell(watcher: Watcher, number: int, left: float | None, words: str) -> None:
+    watcher.doing(Doing(number, words, left))
+
+
+def _left(turns: Sequence[Contestant], took: dict[Contestant, float]) -> float:
+    """Seconds that the turns to come take if each takes as long as the last of its kind, and an unknown one as long as the average."""
+    average = sum(took.values()) / len(took)
+    return sum(took.get(contestant, average) for contestant in turns)
+
+
+def _memory_left() -> int:
+    """Bytes that processes of ours may still use, on this machine and in this control group."""
+    own = 0
+    for process in [psutil.Process(), *psutil.Process().children(recursive=True)]:
+        with contextlib.suppress(psutil.NoSuchProcess):  # it has just ended
+            memory = process.memory_info()
+            own += memory.rss - getattr(memory, "shared", 0)
+    return min(int(psutil.virtual_memory().available), memory_limit() - own)
+
+
+def _hardware() -> dict[str, Any]:
+    """`gan.hardware.describe` of a process of its own, as TensorFlow must not live in this one."""
+    asked = subprocess.run([sys.executable, "-m", "gan.hardware"], capture_output=True, text=True)
+    if asked.returncode:
+        last = (asked.stderr.strip().splitlines() or [f"exit code {asked.returncode}"])[-1]
+        raise ServiceFailed(f"TensorFlow does not start ({last[:200]}): see `ganboard doctor`.")
+    described: dict[str, Any] = orjson.loads(asked.stdout.splitlines()[-1])
+    return described

@@ -1,0 +1,131 @@
+"""How a benchmark looks: progress on stderr while it runs, then a table on stdout and a plot."""
+
+from __future__ import annotations
+
+import importlib.util
+import sys
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any, Self
+
+from rich import box
+from rich.console import Console
+from rich.status import Status
+from rich.table import Table
+
+from gan.config import ConfigError
+from worker.bench.race import Doing, Watcher
+from worker.console import clean, duration, make_console, rate
+
+FORMATS = (".html", ".png", ".svg")
+EXPLANATION = """\
+images/s: median of the rounds. x: median of the ratios within each round, to the tutorial's loop in float32, to PyTorch's best form,
+and to the convolutions and products alone in the same precision (computed directly: other ways may be faster)."""
+
+
+class Lines(Watcher):
+    """A line on stderr for each turn; on a terminal also what goes on and how long it still takes."""
+
+    def __init__(self) -> None:
+        self._console = Console(stderr=True, markup=False, emoji=False, highlight=False, soft_wrap=True)
+        self._status = Status("", console=self._console)
+
+    def __enter__(self) -> Self:
+        if sys.stderr.isatty():
+            self._status.start()
+        return self
+
+    def __exit__(self, *_: Any) -> None:
+        self._status.stop()
+
+    def doing(self, now: Doing) -> None:
+        left = f", about {duration(now.seconds_left)} left" if now.seconds_left is not None else ""
+        self._status.update(f"round {now.round}: {now.words}{left}")
+
+    def done(self, words: str, seconds_left: float) -> None:
+        self._console.print(clean(words) + (f" (about {duration(seconds_left)} left)" if seconds_left else ""))
+
+
+def show(found: Mapping[str, Any]) -> None:
+    """The document on stdout."""
+    console, hardware = make_console(), found["hardware"]
+    console.print(f"{found['data']} Batch {found['batch']}, {found['rounds']} rounds in {duration(found['seconds'])}.")
+    console.print(", ".join([f"{hardware['cpu']}, {hardware['cores']} cores", *(gpu["name"] for gpu in hardware["gpus"])]))
+    table = Table(box=box.SIMPLE_HEAD)
+    table.add_column("contestant")
+    table.add_column("precision")
+    for heading in ("images/s", "min - max", "x tutorial", "x PyTorch", "x floor", "memory"):
+        table.add_column(heading, justify="right")
+    for one in found["contestants"]:
+        if one["images_per_second"]:
+            table.add_row(one["title"], one["precision"].removeprefix("mixed_"), *_figures(one))
+    console.print(table)
+    console.print(EXPLANATION)
+    for one in found["contestants"]:
+        if seconds := one["start_seconds"]:
+            console.print(f"{one['title']}: {seconds['median']:.1f} s ({seconds['min']:.1f} - {seconds['max']:.1f})")
+        if one["problem"]:
+            console.print(clean(f"{one['title']}, {one['precision'].removeprefix('mixed_')}: {one['problem']}"))
+    for goal in found["goals"]:
+        outcome = "not measured" if goal["met"] is None else f"{goal['reached']:.2f} {'reached' if goal['met'] else 'missed'}"
+        console.print(f"goal: {goal['goal']}: {outcome}")
+
+
+def _figures(one: Mapping[str, Any]) -> list[str]:
+    speed, memory = one["images_per_second"], one["memory_bytes"]
+    ratios = [f"{one['ratios'][name]:.2f}" if one["ratios"][name] else "-" for name in ("tutorial", "pytorch", "floor")]
+    return [rate(speed["median"]), f"{rate(speed['min'])} - {rate(speed['max'])}", *ratios, f"{memory / 2**30:.1f} GiB" if memory else "-"]
+
+
+def check_plot(path: Path) -> None:
+    """Refuse a file that cannot be written before the time is spent. Raises ConfigError."""
+    if path.suffix.lower() not in FORMATS:
+        raise ConfigError(f"--plot {path}: the file's name must end in {', '.join(FORMATS)}.")
+    try:
+        with path.open("ab"):
+            pass
+    except OSError as error:
+        raise ConfigError(f"--plot {path} cannot be written ({error.strerror}): choose another place.") from None
+
+
+def plot(found: Mapping[str, Any], path: Path) -> str:
+    """Write bars with least and most as error bars; returns a sentence on what was written: a page where no image can be made."""
+    import plotly.graph_objects as go
+
+    shown = [one for one in found["contestants"] if one["images_per_second"]]
+    figure = go.Figure()
+    for precision in dict.fromkeys(one["precision"] for one in shown):
+        bars = [one for one in shown if one["precision"] == precision]
+        speeds = [one["images_per_second"] for one in bars]
+        figure.add_bar(
+            name=precision.removeprefix("mixed_"),
+            orientation="h",
+            y=[one["title"] for one in bars],
+            x=[speed["median"] for speed in speeds],
+            error_x={
+                "array": [speed["max"] - speed["median"] for speed in speeds],
+                "arrayminus": [speed["median"] - speed["min"] for speed in speeds],
+            },
+        )
+    figure.update_layout(
+        title=f"Training speed at batch {found['batch']}: median, least and most of {found['rounds']} rounds",
+        xaxis_title=f"images/s on {found['hardware']['cpu']}",
+        yaxis={"autorange": "reversed", "automargin": True},
+        template="plotly_white",
+        height=200 + 60 * len({one["title"] for one in shown}),
+    )
+    wanted = path.suffix.lower()
+    if wanted == ".html":
+        figure.write_html(path, include_plotlyjs=True)  # all within one file, for a machine without a network
+        return f"The plot is in {path}."
+    try:
+        if importlib.util.find_spec("kaleido") is None:
+            raise RuntimeError("it needs pip install kaleido")
+        figure.write_image(path, width=1100)
+    except (RuntimeError, ValueError) as error:  # kaleido is there and its browser is not, for example
+        path.unlink(missing_ok=True)
+        page = path.with_suffix(".html")
+        figure.write_html(page, include_plotlyjs=True)
+        reason = " ".join(str(error).split())[:200].rstrip(".")
+        return f"No {wanted} could be made ({reason}): the plot is in {page}."
+    return f"The plot is in {path}."
