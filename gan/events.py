@@ -158,6 +158,7 @@ FACTS = {
     "measured_memory_bytes": "Memory measured in the first steps",
     "largest_batch": "Largest global batch that fits, by the estimate",
     "reduce_bytes": "Bytes each replica sends per step in the all-reduce",
+    "class_shares": "Share of each class in the data, as that classifier sees it",
     "classifier_accuracy": "Test accuracy of the classifier that judges quality",
     "form": "How the step is computed on this device",
 }

@@ -105,7 +105,8 @@ def default_name(config: RunConfig, preset: str) -> str:
     usual = presets.load(preset) if preset else RunConfig()
     special = diff(config.model_dump(), usual.model_dump())
     words = {"batch_size": f"batch {config.batch_size}", "precision": config.precision, "xla": "xla" if config.xla else "no xla"}
-    words["replicas"] = f"{config.replicas} replicas"
+    words |= {"replicas": f"{config.replicas} replicas", "accumulate": f"accumulate {config.accumulate}", "loop": config.loop}
+    words["recompute"] = "recompute"
     return ", ".join([preset or config.dataset, *(word for key, word in words.items() if key in special)])
 
 

@@ -37,7 +37,10 @@ class Judge:
             raise ConfigError(f"quality_every needs {MINIMUM} real images and {config.dataset} has {count}: set quality_every to 0.")
         self._classifier = classifier.obtain(config.dataset, dataset, cache_dir, progress)
         self._real = metrics.sample(self._classifier(dataset.images[classifier.order(count)[:wanted]])[0])
-        self.facts: dict[str, Any] = {"classifier_accuracy": self._classifier.accuracy}
+        self.facts: dict[str, Any] = {
+            "classifier_accuracy": self._classifier.accuracy,
+            "class_shares": self._classifier.shares.tolist(),
+        }
         self.remarks = list(self._classifier.remarks)
         if count < wanted:
             self.remarks.append(
