@@ -12,13 +12,25 @@ from gan.data import digits, mnist
 
 _TAPS = 5 * 5  # of every kernel
 _PIXELS = 28 * 28
-_MAP = 7 * 7
+_WAVES = 121  # real products per pair of channels of the spectral form of a 7x7 layer (gan.models.spectral)
 _MOST = 65_536  # the limit of RunConfig.batch_size
 _UNKNOWN = 2**60
-_BASE = 830 * 2**20
-_WORK = 180_000
-_GPU_RESERVE = 2**30
-_WAVES = 121  # real products per pair of channels of the spectral form of a 7x7 layer (gan.models.spectral)
+
+# Memory is reckoned from the layers but for these, which were fitted to peaks of resident memory (VmHWM) of whole trainings on two CPU
+# cores, TensorFlow 2.21, MNIST, batch norm in G, spectral form. Measured / estimated MB:
+#   batch                   32         64        512        1024       2048
+#   float32            970/ 977   980/1010 1373/1398  1792/1841  2570/2729
+#   bfloat16           978/ 971   978/ 997 1286/1305  1564/1659  2273/2366
+#   XLA, float32                1086/1107             2205/2238
+#   1024: XLA bfloat16 (512) 1439/1520, recompute 1504/1517, recompute bfloat16 1380/1405, wgan_gp 2125/2194, r1 2070/2018,
+#   fit 1758/1841, D's batch norm 1947/1867, direct 1722/1621, 4 replicas 1884/2057; accumulate=8 of 2048 1252/1193; quality 1288/1302
+_PROCESS = 826 * 10**6  # Python, TensorFlow (664 MB once imported and started) and the traced and optimised training step
+_COMPILER = 70 * 10**6  # XLA
+_WORK = {4: 110_000, 2: 250_000}  # per image, beside what is kept: gradients on their way; in 16 bits also copies in float32
+_RECOMPUTED = 340_000  # the same where a block's values are made again
+_FUSED = 430_000  # and where XLA lays out the buffers
+_JUDGE, _JUDGED = 280 * 10**6, 8_700  # the classifier of gan.quality at work, and per image that it compares
+_GPU_RESERVE = 2**30  # what CUDA, its libraries and the screen take of a GPU: an allowance, not measured
 
 
 @dataclass(frozen=True)
@@ -33,7 +45,8 @@ class Layer:
     norm: bool = False
     activated: bool = True
     masked: bool = False
-    waves: int = 0  # values in the frequency domain
+    waves: int = 0  # values in the frequency domain, of what comes in and goes out
+    spectrum: int = 0  # weights in the frequency domain, whatever the number of images
 
     def kept(self, half: int, recompute: bool) -> int:
         """Bytes that wait for the backward pass, with `half` bytes per value of a layer's computation.
@@ -52,9 +65,18 @@ def generator(config: RunConfig, on_cpu: bool = True) -> tuple[Layer, ...]:
     def up(name: str, side: int, channels: int, filters: int, stride: int, normed: bool, activated: bool = True) -> Layer:
         pairs = channels * filters
         leaving = (side * stride) ** 2 * filters
-        waves = _WAVES * (channels + filters) if spectral and stride == 1 else 0
-        parameters = _TAPS * pairs + 2 * filters * normed
-        return Layer(name, side**2 * _TAPS * pairs, parameters, side**2 * channels, leaving, normed, activated, waves=waves)
+        points = _WAVES if spectral and stride == 1 else 0
+        return Layer(
+            name,
+            side**2 * _TAPS * pairs,
+            _TAPS * pairs + 2 * filters * normed,
+            side**2 * channels,
+            leaving,
+            normed,
+            activated,
+            waves=points * (channels + filters),
+            spectrum=points * pairs,
+        )
 
     size = 7 * 7 * 256
     dense = Layer("dense", config.latent_dim * size, (config.latent_dim + 2 * norm) * size, config.latent_dim, size, norm)
@@ -129,27 +151,36 @@ def reduce_bytes(config: RunConfig) -> int:
 def estimate(config: RunConfig, examples: int | None = None, *, on_gpu: bool = False) -> int:
     """Bytes of memory that a trainer process needs at its highest: of the machine, or with `on_gpu` of each GPU.
 
-    `examples` is the size of the data set, where that is known. With strategy=multi_worker there are `config.replicas` such processes.
+    `examples` is the size of the data set, where that is known. With strategy=multi_worker there are `config.replicas` such processes. On
+    CPU within 25 % of what was measured for batches of 32 to 2048; what a GPU's libraries use as workspace was not measured.
     """
-    trained = parameters(generator(config)) + parameters(discriminator(config))
-    slots = {"adam": 2, "sgd": bool(config.beta_1), "rmsprop": 2}[config.optimizer]
-    stored = trained * (1 + slots) + parameters(generator(config)) * bool(config.ema)
-    waves = sum(_WAVES * layer.entering * layer.leaving // _MAP**2 for layer in generator(config, not on_gpu) if layer.waves)
-    replica = 4 * (stored + trained * (1 + (config.accumulate > 1)) + 2 * waves) + config.micro_batch * image_bytes(config, on_gpu=on_gpu)
+    g, d = parameters(generator(config)), parameters(discriminator(config))
+    slots = {"adam": 2, "sgd": int(config.beta_1 > 0), "rmsprop": 2}[config.optimizer]
+    stored = (g + d) * (1 + slots) + g * (config.ema > 0)
+    gradients = (g + d) * (1 + (config.accumulate > 1))
+    spectra = sum(2 * layer.spectrum for layer in generator(config, not on_gpu))  # of the weights, and their gradients
+    replicas = 1 if on_gpu or config.effective_strategy == "multi_worker" else config.replicas
+    needs = replicas * 4 * (stored + gradients + spectra)
+    training = replicas * config.micro_batch * image_bytes(config, on_gpu=on_gpu)
     if on_gpu:
-        return replica
-    examples = min(config.limit or _MOST, examples or (digits.COUNT if config.dataset == "digits" else mnist.COUNT))
-    replicas = 1 if config.effective_strategy == "multi_worker" else config.replicas
-    # the images twice: as read and as TensorFlow's constant; what is stored once more: as a checkpoint writes it
-    return _BASE + 2 * _PIXELS * examples + 4 * stored + replicas * replica
+        return needs + training
+    examples = examples or (digits.COUNT if config.dataset == "digits" else mnist.COUNT)
+    if config.limit and not config.quality_every:  # judging needs the whole data set
+        examples = min(config.limit, examples)
+    needs += _PROCESS + _COMPILER * config.xla
+    needs += 2 * _PIXELS * examples + 4 * stored  # the images as read and as a constant of TensorFlow; a checkpoint on its way to disk
+    return needs + max(training, (_JUDGE + _JUDGED * config.quality_images) * (config.quality_every > 0))
 
 
 def image_bytes(config: RunConfig, *, on_gpu: bool = False) -> int:
-    """Bytes that one image of a micro-batch takes on a replica: what both nets keep for the backward pass, and what that works with."""
+    """Bytes per image of a micro-batch: what both nets keep for the backward pass, and what that works with.
+
+    Real and generated images pass through D one after the other; what the first left is gone or not there yet when most is kept.
+    """
     half = 4 if config.precision == "float32" else 2
     g, d = (sum(layer.kept(half, config.recompute) for layer in net) for net in (generator(config, not on_gpu), discriminator(config)))
-    judged = 1 + (config.loss == "wgan_gp") + bool(config.r1)
-    return g + judged * d + _WORK
+    passes = 1 + (config.r1 > 0) + 2 * (config.loss == "wgan_gp")  # a penalty keeps its backward pass, that of wgan_gp also a forward pass
+    return g + passes * d + max(_WORK[half], _RECOMPUTED * config.recompute, _FUSED * config.xla)
 
 
 def on_gpu(config: RunConfig, machine: Mapping[str, Any]) -> bool:
@@ -175,7 +206,7 @@ def largest_batch(config: RunConfig, memory_bytes: int, examples: int | None = N
     def needs(count: int) -> int:
         return estimate(config.model_copy(update={"batch_size": count * parts}), examples, on_gpu=on_gpu)
 
-    return parts * (bisect_right(range(1, _MOST // parts + 1), memory_bytes, key=needs))
+    return parts * bisect_right(range(1, _MOST // parts + 1), memory_bytes, key=needs)
 
 
 def too_large(config: RunConfig, machine: Mapping[str, Any]) -> str | None:

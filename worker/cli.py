@@ -259,7 +259,7 @@ def delete(run_id: RunId, yes: Annotated[bool, typer.Option("--yes", "-y", help=
 def export(
     run_id: RunId, directory: Annotated[Path, typer.Argument(metavar="DIR", help="A new or empty directory.")], as_json: AsJson = False
 ) -> None:
-    """Write a run as files: run.json, epochs.csv, steps.csv, grids/*.png and train.log.
+    """Write a run as files: run.json, epochs.csv, steps.csv, quality.csv, grids/*.png and train.log.
 
     Example:
       ganboard export latest results/baseline

@@ -1,7 +1,6 @@
 from __future__ import annotations
 
 import math
-import re
 from typing import Any
 
 import pytest
@@ -60,8 +59,13 @@ def counted(run: RunConfig) -> float:
     batch = run.batch_size
     kernels = {
         "dense": (run.latent_dim, 12544),
-        **{"up_1": (5, 5, 128, 256), "up_4": (5, 5, 128, 128), "up_2": (5, 5, 64, 128), "up_3": (5, 5, 1, 64)},
-        **{"down_0": (5, 5, 1, 64), "down_1": (5, 5, 64, 128), "logits": (6272, 1)},
+        "up_1": (5, 5, 128, 256),
+        "up_4": (5, 5, 128, 128),
+        "up_2": (5, 5, 64, 128),
+        "up_3": (5, 5, 1, 64),
+        "down_0": (5, 5, 1, 64),
+        "down_1": (5, 5, 64, 128),
+        "logits": (6272, 1),
     }
 
     def leaky(x: tf.Tensor) -> tf.Tensor:

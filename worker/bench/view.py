@@ -49,7 +49,7 @@ class Lines(Watcher):
 def show(found: Mapping[str, Any]) -> None:
     """The document on stdout."""
     console, hardware = make_console(), found["hardware"]
-    console.print(f"{found['data']} Batch {found['batch']}, {found['rounds']} rounds in {duration(found['seconds'])}.")
+    console.print(f"{found['data']} Batch {found['batch']}, {_rounds(found)} in {duration(found['seconds'])}.")
     console.print(", ".join([f"{hardware['cpu']}, {hardware['cores']} cores", *(gpu["name"] for gpu in hardware["gpus"])]))
     table = Table(box=box.SIMPLE_HEAD)
     table.add_column("contestant")
@@ -75,6 +75,10 @@ def _figures(one: Mapping[str, Any]) -> list[str]:
     speed, memory = one["images_per_second"], one["memory_bytes"]
     ratios = [f"{one['ratios'][name]:.2f}" if one["ratios"][name] else "-" for name in ("tutorial", "pytorch", "floor")]
     return [rate(speed["median"]), f"{rate(speed['min'])} - {rate(speed['max'])}", *ratios, f"{memory / 2**30:.1f} GiB" if memory else "-"]
+
+
+def _rounds(found: Mapping[str, Any]) -> str:
+    return f"{found['rounds']} round{'s' * (found['rounds'] > 1)}"
 
 
 def check_plot(path: Path) -> None:
@@ -108,7 +112,7 @@ def plot(found: Mapping[str, Any], path: Path) -> str:
             },
         )
     figure.update_layout(
-        title=f"Training speed at batch {found['batch']}: median, least and most of {found['rounds']} rounds",
+        title=f"Training speed at batch {found['batch']}: median, least and most of {_rounds(found)}",
         xaxis_title=f"images/s on {found['hardware']['cpu']}",
         yaxis={"autorange": "reversed", "automargin": True},
         template="plotly_white",
