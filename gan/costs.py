@@ -16,14 +16,15 @@ _WAVES = 121  # real products per pair of channels of the spectral form of a 7x7
 _MOST = 65_536  # the limit of RunConfig.batch_size
 _UNKNOWN = 2**60
 
-# Memory is reckoned from the layers but for these, which were fitted to peaks of resident memory (VmHWM) of whole trainings on two CPU
-# cores, TensorFlow 2.21, MNIST, batch norm in G, spectral form. Measured / estimated MB:
-#   batch                   32         64        512        1024       2048
-#   float32            970/ 977   980/1010 1373/1398  1792/1841  2570/2729
-#   bfloat16           978/ 971   978/ 997 1286/1305  1564/1659  2273/2366
-#   XLA, float32                1086/1107             2205/2238
-#   1024: XLA bfloat16 (512) 1439/1520, recompute 1504/1517, recompute bfloat16 1380/1405, wgan_gp 2125/2194, r1 2070/2018,
-#   fit 1758/1841, D's batch norm 1947/1867, direct 1722/1621, 4 replicas 1884/2057; accumulate=8 of 2048 1252/1193; quality 1288/1302
+# Memory is reckoned from the layers but for these, which were fitted to the highest resident memory (VmHWM) of whole trainings: two CPU
+# cores, TensorFlow 2.21, MNIST, first steps, spectral form, Adam. Measured / estimated, in MB:
+#   batch             32        64        512         1024         2048
+#   float32      970/ 962  980/ 995  1373/1375  1822/1803  2570/2678
+#   bfloat16     978/ 957  978/ 979  1286/1295  1554/1649  2273/2357
+#   XLA                   1086/1086             2205/2207               (512 in bfloat16: 1439/1457)
+#   at 1024: recompute 1504/1518, in bfloat16 1380/1413; wgan_gp 2125/2163, r1 2070/1980, D's batch norm 1947/1829, d_steps=2 1994/1803,
+#   direct 1722/1581, table1_literal 1808/1957, loop=fit 1758/1810, 2 replicas 1800/1875, 4 replicas 1884/2019; others:
+#   2048 in 8 parts 1252/1168, 4096 in 4 parts 1892/1820; 64 with quality 1288/1320, of 20,000 images 1444/1476; 64 of digits 964/985
 _PROCESS = 826 * 10**6  # Python, TensorFlow (664 MB once imported and started) and the traced and optimised training step
 _COMPILER = 70 * 10**6  # XLA
 _WORK = {4: 110_000, 2: 250_000}  # per image, beside what is kept: gradients on their way; in 16 bits also copies in float32
@@ -215,7 +216,10 @@ def too_large(config: RunConfig, machine: Mapping[str, Any]) -> str | None:
     needs = estimate(config, on_gpu=gpu)
     if needs <= memory:
         return None
-    place = "the GPU has" if gpu else "each of its processes has" if config.effective_strategy == "multi_worker" else "this machine has"
+    if gpu:
+        place = "the GPU has" if config.replicas == 1 else "each GPU has"
+    else:
+        place = f"each of its {config.replicas} processes has" if config.effective_strategy == "multi_worker" else "this machine has"
     remedies = []
     if largest := largest_batch(config, memory, on_gpu=gpu):
         remedies.append(f"lower batch_size to {largest} or less")

@@ -29,8 +29,8 @@ def strategy(config: RunConfig) -> tf.distribute.TPUStrategy:
         where = "on this machine" if name == LOCAL else f"under the name TPU_NAME={name}"
         reason = (str(error).strip() or type(error).__name__).splitlines()[0][:200].rstrip(".:; ")
         raise ConfigError(
-            f"strategy=tpu found no usable TPU {where} ({reason}): run on a TPU VM with the extra tpu installed and no other process on the "
-            "TPU, or use strategy=mirrored."
+            f"strategy=tpu found no usable TPU {where} ({reason}): run on a TPU VM with the extra tpu installed and no other process on "
+            "the TPU, or use strategy=mirrored."
         ) from error
     made = tf.distribute.TPUStrategy(resolver)
     cores = made.num_replicas_in_sync
