@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from worker import answer, cli_proof
+from worker.cli_proof import AsJson
 
 if TYPE_CHECKING:
     from db.models import Run
@@ -24,7 +25,6 @@ app = typer.Typer(cls=answer.Commands, no_args_is_help=True, add_completion=Fals
 database = typer.Typer(no_args_is_help=True, help="The database's schema.")
 app.add_typer(database, name="db")
 
-AsJson = Annotated[bool, typer.Option("--json", help="Print one JSON document on stdout and nothing else there.")]
 RunId = Annotated[str, typer.Argument(metavar="RUN", help="A run's id, the beginning of one, or `latest`.")]
 Preset = Annotated[str | None, typer.Option("--preset", metavar="NAME", help="Begin with these settings: starter, paper or tiny.")]
 Changes = Annotated[list[str] | None, typer.Option("--set", metavar="KEY=VALUE", help="Change one setting; may be repeated.")]
