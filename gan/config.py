@@ -121,6 +121,9 @@ class RunConfig(BaseModel):
             )
         if self.loss == "wgan_gp" and self.discriminator_batch_norm:
             raise problem("loss=wgan_gp penalises the gradient of each image alone: set discriminator_batch_norm to false.")
+        if self.recompute and (self.r1 or self.loss == "wgan_gp"):
+            penalty = f"r1={self.r1:g}" if self.r1 else "loss=wgan_gp"
+            raise problem(f"recompute=true cannot be combined with {penalty}, which needs gradients of gradients: set recompute to false.")
         if self.quality_every and self.dataset == "images":
             raise problem("quality_every needs labelled images and dataset=images has none: set quality_every to 0.")
         if self.limit is not None and self.limit < self.batch_size:

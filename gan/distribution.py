@@ -4,14 +4,15 @@ from __future__ import annotations
 
 import tensorflow as tf
 
-from gan import cluster
+from gan import cluster, tpu
 from gan.config import RunConfig
 
 
 def strategy(config: RunConfig) -> tf.distribute.Strategy:
     """The strategy with `config.replicas` replicas; call `gan.runtime.prepare` first.
 
-    Raises ConfigError when strategy=multi_worker was not started as several processes, and TrainingFailed when one of them does not join.
+    Raises ConfigError when strategy=multi_worker was not started as several processes or there is no such TPU, and TrainingFailed when a
+    process does not join.
     """
     match config.effective_strategy:
         case "default":
@@ -21,7 +22,7 @@ def strategy(config: RunConfig) -> tf.distribute.Strategy:
         case "multi_worker":
             return _multi_worker(config)
         case _:
-            return _tpu(config)
+            return tpu.strategy(config)
 
 
 def _mirrored(config: RunConfig) -> tf.distribute.Strategy:
@@ -44,12 +45,3 @@ def _multi_worker(config: RunConfig) -> tf.distribute.Strategy:
         implementation=kinds.NCCL if tf.config.get_visible_devices("GPU") else kinds.RING
     )
     return tf.distribute.MultiWorkerMirroredStrategy(communication_options=options)
-
-
-def _tpu(config: RunConfig) -> tf.distribute.Strategy:
-    """On `replicas` cores of the TPU of this machine."""
-    resolver = tf.distribute.cluster_resolver.TPUClusterResolver("local")
-    tf.config.experimental_connect_to_cluster(resolver)
-    topology = tf.tpu.experimental.initialize_tpu_system(resolver)
-    cores = tf.tpu.experimental.DeviceAssignment.build(topology, num_replicas=config.replicas)
-    return tf.distribute.TPUStrategy(resolver, experimental_device_assignment=cores)

@@ -218,11 +218,13 @@ class Stepper:
         rows = config.micro_batch
         replica = tf.distribute.get_replica_context().replica_id_in_sync_group
         row = tf.cast(replica, tf.int32) * config.per_replica_batch + part * rows
-        began = _now([v.value for v in self._sums[:1]])
+        ready = [tf.identity(v.value) for v in self._sums[:1]]  # the parts before are added up, and what they kept is gone
+        began = _now(ready)
         with tf.device("/CPU:0"), tf.control_dependencies([began]):
-            images = tf.ensure_shape(tf.gather(self._images, batch[row : row + rows]), [rows, *dcgan.SHAPE])
+            images = tf.ensure_shape(tf.gather(self._images, tf.slice(batch, [row], [rows])), [rows, *dcgan.SHAPE])
         loaded = _now([images])
-        draw = step * _MAX_D_STEPS + k
+        with tf.control_dependencies([began, *ready]):
+            draw = tf.identity(step * _MAX_D_STEPS + k)
         noise = streams.normal(config.seed, Purpose.NOISE, draw, row, rows, config.latent_dim)
         mix = streams.uniform(config.seed, Purpose.PENALTY, draw, row, rows, 1)[:, :, None, None]
         masks = [self._masks(call, draw, row) for call in (_REAL, _FAKE)]

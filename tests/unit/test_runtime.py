@@ -34,3 +34,55 @@ assert cpus == (1 if gpus >= {replicas} else {replicas}), (cpus, gpus)
 print(distribution.strategy(config).num_replicas_in_sync)
 """
     assert python(code) == str(replicas)
+
+
+@pytest.mark.parametrize(
+    ("gpus", "config", "rank", "used"),
+    [
+        (0, {"replicas": 2}, 1, []),
+        (1, {"replicas": 2}, 1, []),  # too few: all replicas on the CPU
+        (4, {"replicas": 2}, 1, ["GPU:1"]),
+        (4, {"replicas": 2, "strategy": "mirrored"}, 0, ["GPU:0", "GPU:1"]),
+        (1, {"replicas": 2, "strategy": "mirrored"}, 0, []),
+        (4, {"strategy": "default"}, 0, ["GPU:0"]),
+    ],
+)
+def test_each_process_takes_the_gpus_of_its_replicas(gpus: int, config: dict[str, object], rank: int, used: list[str]) -> None:
+    settings = {"strategy": "multi_worker", **config}
+    code = f"""
+import os
+from unittest import mock
+import tensorflow as tf
+from gan import runtime
+from gan.cluster import Cluster
+from gan.config import RunConfig
+os.environ |= Cluster(("127.0.0.1:1", "127.0.0.1:2"), {rank}).environment()
+found = [f"GPU:{{i}}" for i in range({gpus})]
+listed = tf.config.list_physical_devices
+with (
+    mock.patch.object(tf.config, "list_physical_devices", lambda kind: found if kind == "GPU" else listed(kind)),
+    mock.patch.object(tf.config, "set_visible_devices") as visible,
+    mock.patch.object(tf.config.experimental, "set_memory_growth") as growth,
+    mock.patch.object(tf.config.experimental, "enable_op_determinism") as determinism,
+):
+    runtime.prepare(RunConfig(**{settings!r}))
+assert visible.call_args.args[1] == "GPU"
+assert [call.args[0] for call in growth.call_args_list] == visible.call_args.args[0]
+assert determinism.called == bool(visible.call_args.args[0])
+print(visible.call_args.args[0])
+"""
+    assert python(code) == str(used)
+
+
+def test_processes_share_the_cores() -> None:
+    code = """
+import os
+from gan import runtime
+from gan.config import RunConfig
+runtime.prepare(RunConfig(strategy="multi_worker", replicas=2))
+import tensorflow as tf
+assert len(tf.config.list_logical_devices("CPU")) == 1
+if not tf.config.list_physical_devices("GPU"):
+    assert tf.config.threading.get_intra_op_parallelism_threads() == max(1, runtime.cores() // 2)
+"""
+    assert python(code) == ""

@@ -1,0 +1,17 @@
+"""A trainer process whose rank may be told not to join: python -m tests.integration.gang RANK SECONDS, then worker.trainer's arguments."""
+
+from __future__ import annotations
+
+import sys
+import time
+
+from gan import cluster
+from worker import trainer
+
+if __name__ == "__main__":
+    missing, seconds = int(sys.argv[1]), float(sys.argv[2])
+    del sys.argv[1:3]
+    if cluster.rank() == missing:
+        time.sleep(1000)
+    cluster.JOIN_SECONDS = seconds
+    sys.exit(trainer.main())

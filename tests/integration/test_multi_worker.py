@@ -1,0 +1,138 @@
+"""Real gangs of two trainer processes, from the command line as people start them."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import psutil
+import pytest
+
+from db import queries
+from db.models import Run
+from gan import proof
+from gan.presets import load
+from tests.polling import wait_until
+from worker import gang, job
+from worker.context import Context
+from worker.gang import Ended, Gang
+from worker.job import train_here
+from worker.progress import View
+from worker.selftest import difference
+from worker.submit import submit
+
+pytestmark = pytest.mark.slow
+
+SETTINGS = ["strategy=multi_worker", "replicas=2", "limit=512", "epochs=4", "grid_size=2"]
+STARTED = 20  # steps after which to disturb: in the second epoch, with a checkpoint behind
+
+
+@contextmanager
+def training(*more: str) -> Iterator[subprocess.Popen[str]]:
+    script = "from worker.cli import app; app()"
+    options = [word for setting in (*SETTINGS, *more) for word in ("--set", setting)]
+    command = [sys.executable, "-c", script, "train", "--preset", "tiny", "--json", *options]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as process:
+        try:
+            yield process
+        finally:
+            process.kill()
+
+
+def ranks(process: subprocess.Popen[str]) -> list[psutil.Process]:
+    """The trainer processes, in the order of their start, which is that of their ranks."""
+    children = psutil.Process(process.pid).children()
+    return sorted((child for child in children if "worker.trainer" in child.cmdline()), key=lambda child: (child.create_time(), child.pid))
+
+
+def outcome(process: subprocess.Popen[str], code: int) -> dict[str, Any]:
+    output, errors = process.communicate(timeout=280)
+    assert process.returncode == code, errors[-3000:]
+    found: dict[str, Any] = json.loads(output)
+    return found
+
+
+def under_way(context: Context) -> bool:
+    runs = queries.list_runs(context.engine)
+    return bool(runs) and runs[0].step >= STARTED
+
+
+def losses(run: dict[str, Any]) -> list[tuple[int, str, str]]:
+    return [(epoch["epoch"], epoch["g_loss_hex"], epoch["d_loss_hex"]) for epoch in run["epochs"]]
+
+
+@pytest.mark.timeout(600)
+def test_a_gang_that_lost_one_goes_on_together_with_the_same_losses_to_the_bit(context: Context) -> None:
+    with training() as process:
+        undisturbed = outcome(process, 0)
+    assert undisturbed["status"] == "finished"
+    assert [epoch for epoch, _, _ in losses(undisturbed)] == [1, 2, 3, 4]
+    assert undisturbed["attempt"] == 1
+
+    with training("epochs=4") as process:
+        wait_until(lambda: queries.count_runs(context.engine) == 2 and under_way(context), seconds=200, what="the second epoch")
+        first = ranks(process)
+        assert len(first) == 2
+        os.kill(first[1].pid, signal.SIGKILL)
+        assert not psutil.wait_procs(first, timeout=gang.GRACE_SECONDS + 20)[1], "the others are ended as well"
+        disturbed = outcome(process, 0)
+    assert disturbed["attempt"] == 2
+    assert losses(disturbed) == losses(undisturbed)
+    texts = " ".join(event.text for event in queries.events(context.engine, disturbed["id"]))
+    assert "Rank 1 of 2 trainer processes was killed by SIGKILL" in texts
+    assert "differ" not in texts
+    steps = Path(disturbed["directory"], "checkpoints")
+    assert sorted(path.name.split("-")[2] for path in steps.iterdir()) == sorted(path.name.split("-")[2] for path in steps.glob("ckpt-*"))
+
+
+@pytest.mark.timeout(400)
+def test_ctrl_c_stops_all_of_them_after_the_same_step(context: Context) -> None:
+    with training("epochs=1000") as process:
+        wait_until(lambda: under_way(context), seconds=200, what="the second epoch")
+        all_of_them = ranks(process)
+        for one in (process, *all_of_them):  # a terminal sends it to every process of the group
+            one.send_signal(signal.SIGINT)
+        stopped = outcome(process, 3)
+    assert stopped["status"] == "stopped"
+    assert not psutil.wait_procs(all_of_them, timeout=5)[1]
+    newest = queries.checkpoints(context.engine, stopped["id"])
+    assert max(checkpoint.step for checkpoint in newest) >= STARTED
+
+
+@pytest.mark.timeout(200)
+def test_one_that_never_joins_is_named_and_nothing_is_left(context: Context, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(job, "TRAINER", (sys.executable, "-m", "tests.integration.gang", "1", "2"))
+    monkeypatch.setattr(gang, "GRACE_SECONDS", 1)
+    run = submit(context, load("tiny", {"strategy": "multi_worker", "replicas": 2}), here=True)
+    train_here(context, run.id, View())
+    failed: Run | None = queries.get_run(context.engine, run.id)
+    assert failed is not None
+    assert failed.status == "failed"
+    assert failed.error is not None
+    assert "rank 1 of 2 trainer processes did not join" in failed.error
+    assert "lower replicas" in failed.error
+    assert "Traceback" not in context.settings.log_path(run.id).read_text()
+    assert not [child for child in psutil.Process().children(recursive=True) if "tests.integration.gang" in " ".join(child.cmdline())]
+
+
+@pytest.mark.timeout(300)
+def test_two_processes_compute_what_two_replicas_in_one_do(tmp_path: Path) -> None:
+    rates = {"optimizer": "sgd", "g_learning_rate": 0.01, "d_learning_rate": 0.01}  # large enough for a wrong factor to show
+    settings = {"dataset": "digits", "batch_size": 32, "limit": 96, "epochs": 1, "grid_size": 1, "replicas": 2, **rates}
+
+    def state(name: str, size: int, **changes: str) -> Any:
+        command = [sys.executable, "-m", "gan.proof", json.dumps({**settings, **changes}), str(tmp_path / name)]
+        with (tmp_path / f"{name}.log").open("w") as log, Gang(command, size, output=log) as started:
+            assert started.wait() == Ended(0, 0), (tmp_path / f"{name}.log").read_text()[-3000:]
+        return proof.state(tmp_path / name)
+
+    custom = state("custom", 2, strategy="multi_worker")
+    assert difference(custom, state("mirrored", 1, strategy="mirrored")) < 1e-6
+    assert difference(custom, state("fit", 2, strategy="multi_worker", loop="fit")) < 1e-6
