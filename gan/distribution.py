@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import signal
+
 import tensorflow as tf
 
 from gan import cluster, tpu
@@ -44,4 +46,7 @@ def _multi_worker(config: RunConfig) -> tf.distribute.Strategy:
     options = tf.distribute.experimental.CommunicationOptions(
         implementation=kinds.NCCL if tf.config.get_visible_devices("GPU") else kinds.RING
     )
-    return tf.distribute.MultiWorkerMirroredStrategy(communication_options=options)
+    handler = signal.getsignal(signal.SIGTERM)
+    made = tf.distribute.MultiWorkerMirroredStrategy(communication_options=options)
+    signal.signal(signal.SIGTERM, handler)  # TensorFlow has put its own in place, which tells nobody here of a preemption
+    return made

@@ -93,12 +93,13 @@ def test_a_gang_that_lost_one_goes_on_together_with_the_same_losses_to_the_bit(c
 
 
 @pytest.mark.timeout(400)
-def test_ctrl_c_stops_all_of_them_after_the_same_step(context: Context) -> None:
+@pytest.mark.parametrize(("signum", "everyone"), [(signal.SIGINT, True), (signal.SIGTERM, False)])
+def test_a_signal_stops_all_of_them_after_the_same_step(context: Context, signum: signal.Signals, everyone: bool) -> None:
     with training("epochs=1000") as process:
         wait_until(lambda: under_way(context), seconds=200, what="the second epoch")
         all_of_them = ranks(process)
-        for one in (process, *all_of_them):  # a terminal sends it to every process of the group
-            one.send_signal(signal.SIGINT)
+        for one in (process, *(all_of_them if everyone else [])):  # a terminal sends Ctrl-C to every process of the group
+            one.send_signal(signum)
         stopped = outcome(process, 3)
     assert stopped["status"] == "stopped"
     assert not psutil.wait_procs(all_of_them, timeout=5)[1]

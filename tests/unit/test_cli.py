@@ -36,6 +36,8 @@ COMMAND_LINE = {
     "export": ["RUN", "DIR", "--json"],
     "worker": [],
     "doctor": ["--json"],
+    "bench": ["--batch", "--precision", "--rounds", "--only", "--steps", "--plot", "--peer-python", "--json"],
+    "selftest": ["--only", "--json"],
     "db upgrade": [],
 }
 
