@@ -32,7 +32,7 @@ class Adversaries(keras.Model):  # type: ignore[misc]
 
     def train_step(self, data: Any) -> dict[str, tf.Tensor]:
         """In each replica: one step, its report summed over all replicas, as fit hands on the values of one replica only."""
-        return {"report": collectives.sum_over_replicas([self._stepper.replica_step(*data)])[0]}
+        return {"report": collectives.sum_over_replicas([self._stepper.replica_step(*data)])[0][None]}
 
 
 class FitLoop:
@@ -40,8 +40,8 @@ class FitLoop:
 
     def __init__(self, stepper: Stepper, agree: Agree) -> None:
         self._stepper, self._agree, self._pace = stepper, agree, Pace()
+        self._model = Adversaries(stepper)
         with stepper.strategy.scope():
-            self._model = Adversaries(stepper)
             self._model.compile(jit_compile=False)
 
     def trace(self, order: np.ndarray[Any, Any]) -> None:
@@ -58,11 +58,12 @@ class FitLoop:
 
         callback = keras.callbacks.LambdaCallback(on_train_batch_end=on_train_batch_end)
         data = self._data(order, first, global_step, rates)
-        self._model.fit(data, epochs=1, steps_per_epoch=len(rates), shuffle=False, verbose=0, callbacks=[callback])
+        with self._stepper.strategy.scope():
+            self._model.fit(data, epochs=1, steps_per_epoch=len(rates), shuffle=False, verbose=0, callbacks=[callback])
         self._pace.end_epoch()
 
     def _flush(self, report: Listener) -> bool:
-        taken = self._stepper.taken(np.stack([np.asarray(one) for one in self._reports]))
+        taken = self._stepper.taken(np.stack([np.ravel(one) for one in self._reports]))
         self._left -= self._due
         going = report(Report(taken, *self._pace.split(time.monotonic() - self._began, self._due)))
         if self._left and going:

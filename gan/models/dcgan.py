@@ -13,6 +13,7 @@ import tensorflow as tf
 
 from gan import keys, runtime
 from gan.config import RunConfig
+from gan.models.normalization import BatchNormalization
 from gan.models.spectral import SpectralConv2DTranspose
 
 SHAPE = (28, 28, 1)
@@ -66,7 +67,7 @@ def generator(config: RunConfig) -> keras.Model:
 
     def norm(layer: int) -> list[keras.layers.Layer]:
         options = {"synchronized": synchronized(config), "dtype": policy, "name": f"norm_{layer}"}
-        return [keras.layers.BatchNormalization(**options)] if config.generator_batch_norm else []
+        return [BatchNormalization(**options)] if config.generator_batch_norm else []
 
     def leaky(layer: int) -> keras.layers.Layer:
         return keras.layers.LeakyReLU(_SLOPE, dtype=policy, name=f"leaky_{layer}")
@@ -99,7 +100,7 @@ def discriminator(config: RunConfig) -> keras.Model:
         init = keras.initializers.GlorotUniform(keys.layer_seed(config.seed, 1, i))
         x = keras.layers.Conv2D(filters, _KERNEL, 2, "same", kernel_initializer=init, dtype=policy, name=f"down_{i}")(x)
         if config.discriminator_batch_norm and i:  # not right after the input: Radford et al. 2016, section 3
-            x = keras.layers.BatchNormalization(synchronized=synchronized(config), dtype=policy, name=f"norm_{i}")(x)
+            x = BatchNormalization(synchronized=synchronized(config), dtype=policy, name=f"norm_{i}")(x)
         x = keras.layers.LeakyReLU(_SLOPE, dtype=policy, name=f"leaky_{i}")(x)
         x = KeyedDropout(DROPOUT, dtype=policy, name=f"dropout_{i}")([x, masks[i]])
     x = keras.layers.Flatten(dtype=policy, name="flatten")(x)

@@ -10,7 +10,7 @@ from gan.config import ConfigError
 from worker.selftest import CLAIMS, Claim, Result, Selftest, Training, chosen, difference
 from worker.selftest_view import describe, document
 
-TINY = {"dataset": "digits", "limit": 16, "batch_size": 8, "epochs": 1, "grid_size": 1}
+TINY = {"dataset": "digits", "limit": 64, "batch_size": 8, "epochs": 1, "grid_size": 1}
 
 
 def test_every_claim_compares_two_configurations_that_can_be_parsed() -> None:
