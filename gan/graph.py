@@ -60,8 +60,7 @@ def clusters(concrete: Any, args: Sequence[Any]) -> tuple[int, int]:
     For XLA on a CPU (`gan.runtime.prepare`). A cluster counts as one kernel; what computes nothing is left out on both sides. Call it with
     arguments with which the function changes nothing (a count of zero steps): it runs once, inside a fresh function.
     """
-    traced = concrete.graph.as_graph_def()
-    before = [node.op for node in (*traced.node, *(node for called in traced.library.function for node in called.node_def))]
+    before = list(_operations(concrete.graph))
     after = [node.op for node in _placed(concrete, args)]
     runs, rest = after.count("_XlaRun"), [op for op in after if op not in _PLUMBING and not op.startswith("_Xla")]
     # each cluster has a call beside it that stands in until it is compiled
@@ -80,8 +79,14 @@ def uncompilable(function: Callable[..., Any], args: Sequence[Any]) -> list[str]
     try:
         _program(compiled, args, "hlo", tf.config.list_logical_devices("CPU")[0].name)
     except (ValueError, tf.errors.OpError) as error:
-        return sorted(set(_operations(compiled.get_concrete_function(*args).graph))) or [_first_sentence(str(error))]
+        return without_xla(_operations(compiled.get_concrete_function(*args).graph)) or [_first_sentence(str(error))]
     return []
+
+
+def without_xla(operations: Iterable[str]) -> list[str]:
+    """Those types of operations for which no XLA kernel is registered, in the order of their names."""
+    kernels = {op: {kernel.device_type for kernel in registry.get_registered_kernels_for_op(op).kernel} for op in set(operations) - _PLUMBING}
+    return sorted(op for op, devices in kernels.items() if not any(re.fullmatch(r"XLA_\w+_JIT", device) for device in devices))
 
 
 def _placed(concrete: Callable[..., Any], args: Sequence[Any]) -> list[Any]:
@@ -105,13 +110,9 @@ def _program(compiled: Any, args: Sequence[Any], stage: str, device: str) -> str
 
 
 def _operations(graph: tf.Graph) -> Iterable[str]:
-    """Types of the operations in `graph` and all it calls for which no XLA kernel is registered."""
+    """Types of the operations in `graph` and all it calls."""
     definition = graph.as_graph_def()
-    nodes = [*definition.node, *(node for called in definition.library.function for node in called.node_def)]
-    for op in {node.op for node in nodes} - _PLUMBING:
-        devices = {kernel.device_type for kernel in registry.get_registered_kernels_for_op(op).kernel}
-        if not any(re.fullmatch(r"XLA_\w+_JIT", device) for device in devices):
-            yield op
+    return (node.op for node in (*definition.node, *(node for called in definition.library.function for node in called.node_def)))
 
 
 def _instructions(program: str) -> int:

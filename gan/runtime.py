@@ -52,8 +52,11 @@ def accelerated() -> bool:
 
 
 def compiled(config: RunConfig) -> bool:
-    """Whether XLA compiles the gradient function as a whole; on a CPU it fuses element-wise operations only (see `prepare`)."""
-    return config.xla and accelerated()
+    """Whether XLA is asked to compile the gradient function as a whole: on GPUs. On a CPU it fuses element-wise operations only (see
+    `prepare`), and a TPU compiles the whole step unasked."""
+    import tensorflow as tf
+
+    return config.xla and bool(tf.config.get_visible_devices("GPU"))
 
 
 def cores() -> int:

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 import keras
@@ -122,6 +123,8 @@ class Stepper:
         config = self.config
         arguments = self._arguments(order, 0, 0, 0, np.zeros([0, 2], np.float32))
         concrete = self._run.get_concrete_function(*arguments)
+        if isinstance(self.strategy, tf.distribute.TPUStrategy):
+            return {"form": "direct convolution, XLA for the whole step"}
         xla = "XLA for the gradient function" if runtime.compiled(config) else "XLA for element-wise operations" if config.xla else "no XLA"
         found: dict[str, Any] = {"form": f"{'spectral' if dcgan.spectral(config) else 'direct'} convolution, {xla}"}
         if runtime.accelerated():
@@ -162,12 +165,20 @@ class Stepper:
         return reports.stack()
 
     def _step(self, batch: tf.Tensor, step: tf.Tensor, rates: tf.Tensor) -> tf.Tensor:
+        images, seconds = self._load(batch)
         for k in range(self.config.d_steps - 1, -1, -1):  # the last one updates both nets; those before see the same images, fresh noise
             if self.config.accumulate > 1:
                 for part in tf.range(self.config.accumulate - 1):
-                    self.strategy.run(_as_is(self.add), (batch, step, k, part))
-            report = self.strategy.run(_as_is(self.update), (batch, step, k, rates))
+                    self.strategy.run(_as_is(partial(self.add, k)), (images, step, part))
+            report = self.strategy.run(_as_is(partial(self.update, k)), (images, step, rates, seconds))
         return tf.add_n(self.strategy.experimental_local_results(report))
+
+    def _load(self, batch: tf.Tensor) -> tuple[tf.Tensor, tf.Tensor]:
+        """Images of the examples `batch` [batch_size], and how long reading them took. On the host: a TPU takes only what has a fixed shape."""
+        began = _now([])
+        with tf.device("/CPU:0"), tf.control_dependencies([began]):
+            images = tf.ensure_shape(tf.gather(self._images, batch), [self.config.batch_size, *dcgan.SHAPE])
+        return images, _now([images]) - began
 
     @property
     def width(self) -> int:
@@ -176,24 +187,26 @@ class Stepper:
 
     def replica_step(self, batch: tf.Tensor, step: tf.Tensor, rates: tf.Tensor) -> tf.Tensor:
         """One whole training step in a replica, without loops in the graph: what `fit` runs."""
+        images, seconds = self._load(batch)
         for k in reversed(range(self.config.d_steps)):
             for part in range(self.config.accumulate - 1):
-                self.add(batch, step, k, tf.constant(part))
-            report = self.update(batch, step, k, rates)
+                self.add(k, images, step, tf.constant(part))
+            report = self.update(k, images, step, rates, seconds)
         return report
 
-    def add(self, batch: tf.Tensor, step: tf.Tensor, k: int, part: tf.Tensor) -> None:
-        """Add a micro-batch's gradients to this replica's sums; `batch` are the example indices [batch_size] of the global batch."""
-        found, _ = self._micro_batch(batch, step, k, part)
+    def add(self, k: int, images: tf.Tensor, step: tf.Tensor, part: tf.Tensor) -> None:
+        """Add a micro-batch's gradients to this replica's sums; `images` [batch_size, ...] are those of the global batch, and `k` counts
+        down the discriminator's steps."""
+        found, _ = self._micro_batch(k, images, step, part)
         for total, gradient in zip(self._sums, self._padded(found), strict=True):
             put(total, total.value + gradient)
         put(self._figures, self._figures.value + found.figures)
 
-    def update(self, batch: tf.Tensor, step: tf.Tensor, k: int, rates: tf.Tensor) -> tf.Tensor:
-        """The last micro-batch of this replica and the update; returns its share of the step's report [width]."""
+    def update(self, k: int, images: tf.Tensor, step: tf.Tensor, rates: tf.Tensor, loading: tf.Tensor) -> tf.Tensor:
+        """The last micro-batch of this replica and the update; returns its share of the step's report [width]. `loading` in seconds."""
         config, nets = self.config, self.nets
         replica = tf.distribute.get_replica_context().replica_id_in_sync_group
-        found, (began, loaded) = self._micro_batch(batch, step, k, tf.constant(config.accumulate - 1))
+        found, began = self._micro_batch(k, images, step, tf.constant(config.accumulate - 1))
         gradients, figures = self._padded(found), found.figures
         if config.accumulate > 1:
             gradients = [total.value + gradient for total, gradient in zip(self._sums, gradients, strict=True)]
@@ -207,33 +220,31 @@ class Stepper:
         summed = _now(reduced)
         told = self._apply(reduced, rates)
         ended = _now(told)
-        seconds = tf.cast(tf.stack([loaded - began, computed - loaded, summed - computed, ended - began]), tf.float32)
+        seconds = tf.cast(tf.stack([loading, computed - began, summed - computed, loading + ended - began]), tf.float32)
         own_row = tf.one_hot(replica, self.replicas)[:, None] * seconds
         common = told * tf.cast(replica == 0, tf.float32)  # equal in every replica: said once
         return tf.concat([figures, common, tf.reshape(own_row, [-1])], 0)
 
-    def _micro_batch(self, batch: tf.Tensor, step: tf.Tensor, k: int, part: tf.Tensor) -> tuple[Shares, tuple[tf.Tensor, tf.Tensor]]:
-        """Gradients of micro-batch number `part`, and the moments in which loading its images began and ended."""
+    def _micro_batch(self, k: int, images: tf.Tensor, step: tf.Tensor, part: tf.Tensor) -> tuple[Shares, tf.Tensor]:
+        """Gradients of this replica's micro-batch number `part`, and the moment in which computing them began."""
         config, nets = self.config, self.nets
         rows = config.micro_batch
         replica = tf.distribute.get_replica_context().replica_id_in_sync_group
         row = tf.cast(replica, tf.int32) * config.per_replica_batch + part * rows
         ready = [tf.identity(v.value) for v in self._sums[:1]]  # the parts before are added up, and what they kept is gone
         began = _now(ready)
-        with tf.device("/CPU:0"), tf.control_dependencies([began]):
-            images = tf.ensure_shape(tf.gather(self._images, tf.slice(batch, [row], [rows])), [rows, *dcgan.SHAPE])
-        loaded = _now([images])
         with tf.control_dependencies([began, *ready]):
             draw = tf.identity(step * _MAX_D_STEPS + k)
+            own = tf.slice(images, [row, 0, 0, 0], [rows, *dcgan.SHAPE])
         noise = streams.normal(config.seed, Purpose.NOISE, draw, row, rows, config.latent_dim)
         mix = streams.uniform(config.seed, Purpose.PENALTY, draw, row, rows, 1)[:, :, None, None]
         masks = [self._masks(call, draw, row) for call in (_REAL, _FAKE)]
         scales = [optimizers.loss_scale(o) for o in (nets.g_optimizer, nets.d_optimizer)]
-        found = self._gradients[k == 0](self._state(), Draws(images, noise, masks[0], masks[1], mix), scales)
+        found = self._gradients[k == 0](self._state(), Draws(own, noise, masks[0], masks[1], mix), scales)
         for net, statistics in zip((nets.generator, nets.discriminator), found.statistics, strict=True):
             if net is nets.discriminator or k == 0:
                 self._keep(net, statistics)
-        return found, (began, loaded)
+        return found, began
 
     def _shares(self, train_g: bool) -> Any:
         nets = self.nets
