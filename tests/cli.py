@@ -15,11 +15,13 @@ from typer.testing import CliRunner, Result
 
 from worker.cli import app
 
-# the program on standard input's terminal, which becomes its own, so that a typed Ctrl-C reaches it
+# the program on standard input's terminal, which becomes its own, so that a typed Ctrl-C reaches it; tests that were started in the
+# background have inherited that Ctrl-C is ignored
 PROGRAM = [
     sys.executable,
     "-c",
-    "import fcntl, termios; fcntl.ioctl(0, termios.TIOCSCTTY, 0); from worker.cli import app; app(prog_name='ganboard')",
+    "import fcntl, signal, termios; fcntl.ioctl(0, termios.TIOCSCTTY, 0); signal.signal(signal.SIGINT, signal.default_int_handler); "
+    "from worker.cli import app; app(prog_name='ganboard')",
 ]
 
 
