@@ -85,7 +85,9 @@ def uncompilable(function: Callable[..., Any], args: Sequence[Any]) -> list[str]
 
 def without_xla(operations: Iterable[str]) -> list[str]:
     """Those types of operations for which no XLA kernel is registered, in the order of their names."""
-    kernels = {op: {kernel.device_type for kernel in registry.get_registered_kernels_for_op(op).kernel} for op in set(operations) - _PLUMBING}
+    kernels = {
+        op: {kernel.device_type for kernel in registry.get_registered_kernels_for_op(op).kernel} for op in set(operations) - _PLUMBING
+    }
     return sorted(op for op, devices in kernels.items() if not any(re.fullmatch(r"XLA_\w+_JIT", device) for device in devices))
 
 

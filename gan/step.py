@@ -174,7 +174,10 @@ class Stepper:
         return tf.add_n(self.strategy.experimental_local_results(report))
 
     def _load(self, batch: tf.Tensor) -> tuple[tf.Tensor, tf.Tensor]:
-        """Images of the examples `batch` [batch_size], and how long reading them took. On the host: a TPU takes only what has a fixed shape."""
+        """Images of the examples `batch` [batch_size], and the seconds that reading them took.
+
+        On the host, since a TPU takes only what has a fixed shape.
+        """
         began = _now([])
         with tf.device("/CPU:0"), tf.control_dependencies([began]):
             images = tf.ensure_shape(tf.gather(self._images, batch), [self.config.batch_size, *dcgan.SHAPE])

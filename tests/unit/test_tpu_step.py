@@ -19,7 +19,8 @@ THE_TPUS_OWN = {"TPUReplicateMetadata", "CrossReplicaSum", "AllToAll"}  # regist
 VARIANTS: dict[str, dict[str, Any]] = {
     "plain": {},
     "every switch": {
-        "precision": "mixed_bfloat16", "accumulate": 2, "d_steps": 2, "ema": 0.9, "clip_norm": 1, "r1": 1, "loss": "hinge", "optimizer": "rmsprop",
+        "precision": "mixed_bfloat16", "accumulate": 2, "d_steps": 2, "ema": 0.9, "clip_norm": 1, "r1": 1, "loss": "hinge",
+        "optimizer": "rmsprop",
     },
     "penalty and momentum": {"loss": "wgan_gp", "optimizer": "sgd", "label_smoothing": 0},
     "recomputed": {"recompute": True, "loss": "saturating", "xla": True},
