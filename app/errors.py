@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Literal
@@ -11,6 +12,7 @@ import streamlit as st
 from sqlalchemy.exc import DBAPIError
 
 from app import text
+from db.errors import DbError
 from worker.errors import CLEAR_ERRORS
 
 LOOKS: dict[str, tuple[str, str, Literal["red", "orange"]]] = {
@@ -18,18 +20,30 @@ LOOKS: dict[str, tuple[str, str, Literal["red", "orange"]]] = {
     "warning": ("Warning", ":material/warning:", "orange"),
 }
 
+RETRY_SECONDS = 3.0
+
 logger = logging.getLogger(__name__)
 
 
 @contextmanager
-def sentences() -> Iterator[None]:
-    """Show a foreseen error where it happened. Every page runs inside one; Streamlit hands the rest to `show` (app/server.py)."""
+def sentences(*, retry: bool = False) -> Iterator[None]:
+    """Show a foreseen error where it happened. Every page runs inside one; Streamlit hands the rest to `show` (app/server.py).
+
+    With `retry` the whole page runs again every few seconds while it is the database that fails.
+    """
     try:
         yield
     except (*CLEAR_ERRORS, DBAPIError) as error:
         if isinstance(error, DBAPIError):
             logger.warning("The database refused a statement", exc_info=error)
         show(error)
+        if retry and isinstance(error, DBAPIError | DbError):
+            st.fragment(_once_more, run_every=RETRY_SECONDS)(time.monotonic())
+
+
+def _once_more(since: float) -> None:
+    if time.monotonic() - since > RETRY_SECONDS / 2:  # not at once, with the page that just failed
+        st.rerun()
 
 
 def show(error: Exception) -> bool:

@@ -1,4 +1,4 @@
-"""The card of the run that matters most: the one that trains, else the newest."""
+"""The card of the run that matters most: the one that trains, else the newest; or always the newest, for whoever follows it."""
 
 from __future__ import annotations
 
@@ -13,20 +13,35 @@ SPARK_EPOCHS = 60
 
 
 def card(context: Context) -> None:
-    found = queries.list_runs(context.engine, statuses=ACTIVE, limit=1) or queries.list_runs(context.engine, limit=1)
-    if not found:
-        return
-    run = found[0]
-    epochs = queries.epochs(context.engine, run.id)
     with st.container(border=True, horizontal=True, vertical_alignment="center", gap="medium", key="latest"):
+        picture = st.container(width="content")
+        with st.container(width=380, gap="small"):
+            headline = st.container(gap="small")
+            with st.container(horizontal=True, vertical_alignment="center"):
+                opener = st.container(width="content")
+                follow = st.toggle(
+                    "Follow the newest",
+                    key="follow",
+                    bind="query-params",
+                    help="Show the run that was submitted last, here and on the page that Open leads to; otherwise the run that trains",
+                )
+        run = _chosen(context, follow)
+        if run is None:
+            return
         drawn = queries.grid_epochs(context.engine, run.id)
         if drawn:
-            st.image(_thumbnail(context, str(context.engine.url), run.id, run.attempt, drawn[-1]), width=120)
-        with st.container(width=380, gap="small"):
+            png = _thumbnail(context, str(context.engine.url), run.id, run.attempt, drawn[-1])
+            picture.image(png, width=120, alt=f"Generated images after epoch {drawn[-1]}")
+        with headline:
             _headline(context, run)
-            if st.button("Open", icon=":material/open_in_full:", key=f"open_{run.id}"):
-                state.open_run(run.id)
-        _figures(run, epochs)
+        if opener.button("Open", icon=":material/open_in_full:", key=f"open_{run.id}"):
+            state.open_run("latest" if follow else run.id)
+        _figures(run, queries.epochs(context.engine, run.id, after=run.epoch - SPARK_EPOCHS))
+
+
+def _chosen(context: Context, follow: bool) -> Run | None:
+    active = [] if follow else queries.list_runs(context.engine, statuses=ACTIVE, limit=1)
+    return next(iter(active or queries.list_runs(context.engine, limit=1)), None)
 
 
 def _headline(context: Context, run: Run) -> None:
@@ -49,11 +64,10 @@ def _left(run: Run, total: int) -> str:
 
 
 def _figures(run: Run, epochs: list[Epoch]) -> None:
-    recent = epochs[-SPARK_EPOCHS:]
     for label, value, series in (
-        ("G loss", text.decimal(run.g_loss, 3), [epoch.g_loss for epoch in recent]),
-        ("D loss", text.decimal(run.d_loss, 3), [epoch.d_loss for epoch in recent]),
-        ("Images/s", text.integer(run.images_per_second), [epoch.images / epoch.seconds for epoch in recent if epoch.seconds > 0]),
+        ("G loss", text.decimal(run.g_loss, 3), [epoch.g_loss for epoch in epochs]),
+        ("D loss", text.decimal(run.d_loss, 3), [epoch.d_loss for epoch in epochs]),
+        ("Images/s", text.integer(run.images_per_second), [epoch.images / epoch.seconds for epoch in epochs if epoch.seconds > 0]),
     ):
         st.metric(label, value, chart_data=series if len(series) > 1 else None, width=150)
 

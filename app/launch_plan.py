@@ -1,4 +1,4 @@
-"""What the launch form amounts to: whether it can run, how many steps it takes, how long that will last, and what is special about it."""
+"""What the launch form amounts to: whether it can run, how many steps it takes, how long that will last and when it would begin."""
 
 from __future__ import annotations
 
@@ -7,41 +7,20 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal, get_args, get_origin
 
-import pandas as pd
 import streamlit as st
 
 from app import errors, text
-from db import queries
+from db import pace, queries
+from db.models import ACTIVE, WAITING, Run
+from db.pace import Estimate, History
 from gan import capabilities, costs, presets
-from gan.config import ConfigError, Plan, RunConfig, diff, fields_by_group, parse, plan
+from gan.config import ConfigError, Plan, RunConfig, fields_by_group, parse, plan
 from gan.data import catalog
 from gan.data.dataset import DatasetError
 from worker.context import Context
+from worker.submit import Machines
 
-# stands for a machine that nobody has described yet: it rules out only what no machine can do in this version
-ANY_MACHINE: dict[str, Any] = {"gpus": [{}] * 1024, "tpus": []}
-
-
-@dataclass(frozen=True)
-class Machines:
-    """The machines of the live workers, as `gan.hardware.describe` reported them."""
-
-    workers: int
-    devices: list[dict[str, Any]]
-
-    def refusal(self, config: RunConfig) -> str | None:
-        """Why none of them can run `config`; None if one can."""
-        lacks = [capabilities.check(config, device) for device in self.devices or [ANY_MACHINE]]
-        return None if None in lacks else lacks[0]
-
-    def able(self, config: RunConfig) -> dict[str, Any] | None:
-        """The first of them that can run `config`."""
-        return next((device for device in self.devices if capabilities.check(config, device) is None), None)
-
-
-def machines(context: Context) -> Machines:
-    alive = [state.worker for state in queries.workers(context.engine) if state.alive]
-    return Machines(len(alive), [worker.devices for worker in alive if worker.devices])
+UNITS = (("d", 86_400.0), ("h", 3600.0), ("min", 60.0), ("s", 1.0), ("ms", 0.001))
 
 
 def limits(here: Machines) -> tuple[set[tuple[str, str]], str]:
@@ -80,32 +59,60 @@ def _count(dataset: str, images_path: str, data_dir: str) -> int:
     return catalog.count(parse({"dataset": dataset, "images_path": images_path}), Path(data_dir))
 
 
-def show(context: Context, found: Outlook, here: Machines) -> None:
+def estimate(config: RunConfig, here: Machines, history: History) -> Estimate | None:
+    """The pace of `config` on the first live machine that can run it; without one, where the newest run trained."""
+    return history.estimate(config.model_dump(mode="json"), (here.able(config) or {}).get("host"))
+
+
+def show(found: Outlook, here: Machines, history: History) -> None:
     """The plan as figures, or the sentence why there is none."""
     if found.problem is not None:
         errors.tell(found.problem)
     if found.config is None or found.plan is None:
         return
     config, steps = found.config, found.plan
-    pace = queries.seconds_per_image(context.engine, config.model_dump(mode="json"))
+    expected = estimate(config, here, history)
     machine = here.able(config)
     with st.grid(2, gap="small"):
         st.metric(
+            "Training time",
+            span(expected, steps.total_steps * config.batch_size) if expected else "unknown",
+            help=text.escape(_time_help(expected)),
+        )
+        st.metric(
+            "Steps in all",
+            text.integer(steps.total_steps),
+            help=f"Updates of G: steps per epoch times {config.epochs:,} epochs",
+        )
+        st.metric(
             "Steps per epoch", text.integer(steps.steps_per_epoch), help=f"{steps.examples:,} images in batches of {config.batch_size:,}"
         )
-        st.metric("Steps in all", text.integer(steps.total_steps))
-        st.metric("Replicas", text.integer(config.replicas), help=f"Strategy: {config.effective_strategy}")
-        st.metric("Batch per replica", text.integer(steps.per_replica_batch))
         st.metric("Dropped per epoch", text.integer(steps.dropped_per_epoch), help="Images of the incomplete last batch; others each epoch")
-        st.metric(
-            "Training time",
-            text.duration(pace * steps.total_steps * config.batch_size) if pace else "unknown",
-            help=f"{'Measured' if pace else 'Known after the first epoch'} on a run with the same networks, batch, precision, XLA and "
-            "replicas; starting and compiling come on top",
-        )
+        st.metric("Replicas", text.integer(config.replicas), help=f"Strategy: {config.effective_strategy}")
+        st.metric("Batch per replica", text.integer(steps.per_replica_batch), help="The global batch divided by the replicas")
         _memory(config, steps.examples, machine)
+    if expected:
+        st.caption(text.escape(f"Time {expected.basis}."))
     for remark in capabilities.remarks(config, machine) if machine else []:
         st.caption(text.escape(remark))
+
+
+def span(expected: Estimate, images: int) -> str:
+    """Time of training for so many images: one, or a range where the estimate is not certain."""
+    return text.duration(expected.likely * images) if expected.certain else between(expected.low * images, expected.high * images)
+
+
+def between(low: float, high: float) -> str:
+    """Two times in the unit of the larger: (1230, 1606) -> "20 to 27 min", (4.4, 9.8) -> "4.4 to 9.8 s"."""
+    unit, size = next(((unit, size) for unit, size in UNITS if high >= 2 * size), UNITS[-1])
+    return " to ".join(f"{seconds / size:.{0 if seconds >= 9.95 * size else 1}f}" for seconds in (low, high)) + f" {unit}"
+
+
+def _time_help(expected: Estimate | None) -> str:
+    if expected is None:
+        return "Known after the first epoch: no run was measured here with settings near enough to judge by"
+    beside = f"about {text.duration(expected.beside)} for" if expected.beside is not None else "time for"
+    return f"Estimated {expected.basis}. On top comes {beside} starting, compiling, judging and saving."
 
 
 def _memory(config: RunConfig, examples: int, machine: dict[str, Any] | None) -> None:
@@ -130,25 +137,33 @@ def _memory(config: RunConfig, examples: int, machine: dict[str, Any] | None) ->
     )
 
 
-def differences(values: Mapping[str, Any], bases: Mapping[str, Mapping[str, Any]]) -> None:
-    """What sets the form apart from each of `bases`, one tab for each."""
-    found = {name: diff(base, values) for name, base in bases.items()}
-    tabs = st.tabs([f"vs {text.escape(text.shorten(name, 24))} ({len(changes)})" for name, changes in found.items()], key="differences")
-    for tab, (name, changes) in zip(tabs, found.items(), strict=True):
-        with tab:
-            if not changes:
-                st.caption("No differences.")
-                continue
-            rows = [(setting, _shown(before), _shown(after)) for setting, (before, after) in changes.items()]
-            st.dataframe(pd.DataFrame(rows, columns=["Setting", text.shorten(name, 24), "This run"]), hide_index=True, row_height=32)
+def queue(context: Context, here: Machines, history: History) -> str:
+    """One sentence: what waits and trains now, and when a run that is launched now would begin."""
+    runs = queries.list_runs(context.engine, statuses=(*ACTIVE, *WAITING), archived=True)[::-1]  # in the order in which they were queued
+    data = context.settings.data
+    training, waiting = ([left(run, here, history, data) for run in runs if run.status in states] for states in (ACTIVE, WAITING))
+    if not here.workers:
+        return f"{text.plural(len(waiting), 'run')} waiting for a worker; none is alive." if waiting else "No worker is alive."
+    ahead = f"{len(training)} in training, {len(waiting)} waiting"
+    begin = pace.begins(training, waiting, here.workers)
+    if begin is None:
+        return f"{ahead}: when a run launched now would begin is not known yet, since nothing like them was measured."
+    if begin == 0:
+        return f"{ahead}: a run launched now begins at once."
+    return f"{ahead}: a run launched now would begin in about {text.duration(begin)}."
+
+
+def left(run: Run, here: Machines, history: History, data_dir: Path) -> float | None:
+    """Estimated seconds until a run that trains or waits is done; None where nothing like it was measured."""
+    found = outlook(run.config, here, data_dir)
+    if found.config is None or found.plan is None:
+        return None
+    if run.epoch:
+        return run.seconds / run.epoch * (found.config.epochs - run.epoch)
+    expected = estimate(found.config, here, history)
+    return expected.likely * found.plan.total_steps * found.config.batch_size + (expected.beside or 0.0) if expected else None
 
 
 def preset_values(name: str) -> dict[str, Any]:
     """All settings of a preset, defaults included."""
     return presets.load(name).model_dump(mode="json")
-
-
-def _shown(value: Any) -> str:
-    if isinstance(value, bool):
-        return "on" if value else "off"
-    return "all" if value is None else f"{value:g}" if isinstance(value, float) else str(value)

@@ -6,7 +6,8 @@ from pathlib import Path
 
 import streamlit as st
 
-from app import errors, state
+from app import errors, run_actions, state
+from app.components import alerts
 
 ICON = Path(__file__).parent / "theme" / "icon.svg"  # a Material icon would be fetched from another host
 
@@ -19,12 +20,16 @@ def navigate() -> None:
             st.Page(state.LAUNCH_PAGE, title="Launch", icon=":material/rocket_launch:", url_path="launch"),
             st.Page(state.RUN_PAGE, title="Run", icon=":material/show_chart:", url_path="run"),
             st.Page(state.COMPARE_PAGE, title="Compare", icon=":material/compare_arrows:", url_path="compare"),
+            st.Page(state.PLAYGROUND_PAGE, title="Playground", icon=":material/palette:", url_path="playground"),
             st.Page(state.SYSTEM_PAGE, title="System", icon=":material/memory:", url_path="system"),
+            st.Page(state.VIEW_PAGE, title="Saved view", url_path="view", visibility="hidden"),
         ],
         position="top",
     )
-    with errors.sentences():
+    with errors.sentences(retry=True):
         state.context()
+        run_actions.leave_deleted()
+        alerts.show()
         page.run()
 
 

@@ -1,4 +1,4 @@
-"""What can be done with selected runs: open, compare, stop, resume, delete. Also used by the page of one run."""
+"""What can be done with selected runs: open, compare, stop, resume, tag, archive, delete. Also used by the page of one run."""
 
 from __future__ import annotations
 
@@ -8,22 +8,27 @@ import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
 
 from app import errors, state, text
-from db import queries
+from db import marks, queries
 from db.models import ACTIVE, ENDED, Run
 from worker import submit
 from worker.context import Context
 from worker.errors import CLEAR_ERRORS
 
 OUTCOME = "run_actions_outcome"
+SELECTED = "runs_selected"
+GONE = "run_actions_gone"
 
 
-def bar(context: Context, run_ids: list[str]) -> None:
-    """Buttons for the selected runs; those that cannot apply are off and say why."""
-    runs = queries.get_runs(context.engine, run_ids)
+def bar(context: Context, hidden: int = 0) -> None:
+    """Buttons for the selected runs, of which the table shows all but `hidden`; those that cannot apply are off and say why."""
+    selected = st.session_state.get(SELECTED, [])
+    runs = queries.get_runs(context.engine, selected) if selected else []
     stoppable = [run for run in runs if run.status not in ENDED and run.stop_requested_at is None]
     resumable = [run for run in runs if run.status in ("stopped", "failed")]
+    ended = [run for run in runs if run.status in ENDED and run.archived_at is None]
+    archived = [run for run in runs if run.archived_at is not None]
     deletable = [run for run in runs if run.status not in ACTIVE]
-    with st.container(horizontal=True, vertical_alignment="center", key="run_actions"):
+    with st.container(horizontal=True, vertical_alignment="center", gap="small", key="run_actions"):
         if st.button("Open", icon=":material/open_in_full:", disabled=len(runs) != 1, help="Select one run"):
             state.open_run(runs[0].id)
         comparable = 2 <= len(runs) <= state.MAX_COMPARED
@@ -37,30 +42,98 @@ def bar(context: Context, run_ids: list[str]) -> None:
             "Resume", icon=":material/resume:", disabled=not resumable, help="Stopped and failed runs go on from their last checkpoint"
         ):
             _each(resumable, "Resuming", lambda run: submit.resume(context, run.id))
+        if st.button("Tags", icon=":material/label:", disabled=not runs, help="Put words on runs, to find and group them by"):
+            edit_tags(context, runs)
+        if archived and not ended:
+            if st.button("Restore", icon=":material/unarchive:", help="Put them back into the usual list"):
+                _each(archived, "Restored", lambda run: marks.restore(context.engine, run_ids=[run.id]))
+        elif st.button(
+            "Archive",
+            icon=":material/archive:",
+            disabled=not ended,
+            help="Take runs that have ended out of the usual list; nothing is lost",
+        ):
+            _each(ended, "Archived", lambda run: marks.archive(context.engine, run_ids=[run.id]))
         if st.button(
             "Delete", icon=":material/delete:", disabled=not deletable, help="Removes runs that do not train, checkpoints included"
         ):
             confirm_delete(context, deletable)
-        st.caption(f"{text.plural(len(runs), 'run')} selected" if runs else "Select runs in the table", width="content")
+        st.caption(_words(len(runs), hidden), width="content")
+        if runs and st.button("Clear", type="tertiary", help="Select none"):
+            select([])
+            st.rerun()
+
+
+def select(run_ids: list[str]) -> None:
+    """Make these the selected runs, whatever tables were drawn before."""
+    st.session_state[SELECTED] = run_ids
+    for widget in [name for name in st.session_state if str(name).startswith("runs_") and name != SELECTED]:
+        del st.session_state[widget]
+
+
+def _words(selected: int, hidden: int) -> str:
+    if not selected:
+        return "Select runs in the table"
+    return f"{text.plural(selected, 'run')} selected" + (f", {hidden} of them not shown" if hidden else "")
+
+
+@st.dialog("Tags", icon=":material/label:")
+def edit_tags(context: Context, runs: list[Run]) -> None:
+    """Add tags to runs, and take tags away from them."""
+    present = queries.tags_of(context.engine, [run.id for run in runs])
+    carried = sorted({tag for tags in present.values() for tag in tags})
+    of = f"“{text.escape(text.shorten(runs[0].name, 40))}”" if len(runs) == 1 else f"these {len(runs)} runs"
+    st.multiselect(
+        "Add",
+        queries.all_tags(context.engine),
+        accept_new_options=True,
+        key="tags_added",
+        placeholder="Type a tag, or choose one",
+        help=f"Up to {marks.TAG_LENGTH} letters, digits, blanks and - _ . : each, and {marks.TAGS_PER_RUN} tags per run",
+    )
+    st.multiselect("Remove", carried, key="tags_removed", placeholder="None" if carried else f"No tag is on {of}", disabled=not carried)
+    st.button("Save", type="primary", key="tags_saved", on_click=_save_tags, args=(context, runs))
+
+
+def _save_tags(context: Context, runs: list[Run]) -> None:
+    added, removed = (st.session_state.get(key, []) for key in ("tags_added", "tags_removed"))
+
+    def change(run: Run) -> None:
+        marks.remove_tags(context.engine, run_ids=[run.id], tags=removed)
+        marks.add_tags(context.engine, run_ids=[run.id], tags=added)
+
+    _each(runs, "Tagged", change)
 
 
 @st.dialog("Delete for good?", icon=":material/delete:")
 def confirm_delete(context: Context, runs: list[Run]) -> None:
-    """Ask, then delete; `runs` must not be training."""
+    """Ask, then delete; `runs` must not be training. From the page of a run it goes on to the list."""
     st.write(f"The losses, images, log and checkpoints of {'this run' if len(runs) == 1 else f'these {len(runs)} runs'} will be removed:")
     with st.container(height=160 if len(runs) > 4 else "content", border=True):
         for run in runs:
             st.text(f"{text.shorten(run.name, 60)}  ({run.id})")
-    st.button(
-        f"Delete {text.plural(len(runs), 'run')}",
-        type="primary",
-        key="delete_confirmed",
-        on_click=lambda: _each(runs, "Deleted", lambda run: submit.delete(context, run.id)),
-    )
+    st.button(f"Delete {text.plural(len(runs), 'run')}", type="primary", key="delete_confirmed", on_click=_delete, args=(context, runs))
+
+
+def _delete(context: Context, runs: list[Run]) -> None:
+    _act(runs, "Deleted", lambda run: submit.delete(context, run.id))
+    st.session_state[GONE] = "run" in st.query_params  # then the address names what was deleted
+    st.rerun()
+
+
+def leave_deleted() -> None:
+    """Go on to the list if the run of this page has just been deleted; pages cannot be left from where that happens."""
+    if st.session_state.pop(GONE, False):
+        state.open_runs()
 
 
 def _each(runs: list[Run], done: str, action: Callable[[Run], object]) -> None:
-    """Act on every run, keep going past refusals, and leave words about it for the next drawing of the page."""
+    _act(runs, done, action)
+    st.rerun()
+
+
+def _act(runs: list[Run], done: str, action: Callable[[Run], object]) -> None:
+    """Act on every run, keep going past refusals, and leave words about it for the next drawing of a page."""
     refused = []
     for run in runs:
         try:
@@ -68,7 +141,6 @@ def _each(runs: list[Run], done: str, action: Callable[[Run], object]) -> None:
         except CLEAR_ERRORS as error:
             refused.append(str(error))
     st.session_state[OUTCOME] = (f"{done} {text.plural(len(runs) - len(refused), 'run')}." if len(refused) < len(runs) else "", refused)
-    st.rerun()
 
 
 def tell_outcome(place: DeltaGenerator) -> None:

@@ -3,66 +3,42 @@
 from __future__ import annotations
 
 import hashlib
+from collections.abc import Mapping, Sequence
 from datetime import datetime
 from typing import Any
 
-import pandas as pd
+import pyarrow as pa
 import streamlit as st
 
-from app import text
-from db.models import ENDED, Run
+from app.runs_columns import COLUMNS, NUMBER, USUAL
+from db.listing import Listed
+from db.models import ENDED
 
-COLUMNS = (
-    "Run", "Status", "Progress", "Epoch", "G loss", "D loss", "s/epoch", "Images/s", "Data", "Batch", "Precision", "XLA", "Strategy",
-    "Created", "Duration", "Id",
-)  # fmt: skip
+TO_FID = "To FID"  # there when a distance to reach is given
 
 
-def frame(runs: list[Run]) -> pd.DataFrame:
-    """A row per run in the given order, with COLUMNS and what `with_duration` needs; figures that do not exist yet are missing."""
-    rows = [_row(run) for run in runs]
-    return pd.DataFrame(rows, columns=[*COLUMNS, "started_at", "ended_at", "ended"])
+def frame(runs: Sequence[Listed], columns: Sequence[str] = USUAL, reached: Mapping[str, float] | None = None) -> pa.Table:
+    """A row per run in the given order; what does not exist yet is null. "Duration" is left to `with_duration`.
+
+    `reached` are the seconds of training until an FID was reached, by run id: a column of its own.
+    """
+    chosen = [name for name in COLUMNS if name in columns or name == "Run"]
+    arrays = {name: pa.array([COLUMNS[name].value(run) for run in runs], COLUMNS[name].type) for name in chosen}
+    if reached is not None:
+        arrays[TO_FID] = pa.array([reached.get(run.id) for run in runs], NUMBER)
+    return pa.table(arrays)
 
 
-def with_duration(table: pd.DataFrame, present: datetime) -> pd.DataFrame:
-    """Fill in "Duration": wall-clock time from start to end, or to `present` while the run has not ended."""
-    ends = table["ended_at"].where(table["ended"], present)
-    passed = pd.to_datetime(ends, utc=True) - pd.to_datetime(table["started_at"], utc=True)
-    return table.assign(Duration=passed.dt.floor("s"))[list(COLUMNS)]
-
-
-def _row(run: Run) -> dict[str, Any]:
-    config = run.config
-    total = (run.steps_per_epoch or 0) * config.get("epochs", 0)
-    return {
-        "Run": run.name,
-        "Status": [text.status_word(run.status)],
-        "Progress": min(100.0, 100 * run.step / total) if total else 0.0,
-        "Epoch": f"{run.epoch} / {config.get('epochs', '?')}",
-        "G loss": run.g_loss,
-        "D loss": run.d_loss,
-        "s/epoch": run.seconds / run.epoch if run.epoch else None,
-        "Images/s": run.images_per_second,
-        "Data": config.get("dataset"),
-        "Batch": config.get("batch_size"),
-        "Precision": config.get("precision"),
-        "XLA": "on" if config.get("xla") else "off",
-        "Strategy": _strategy(config),
-        "Created": run.created_at,
-        "Duration": None,
-        "Id": run.id,
-        "started_at": run.started_at,
-        "ended_at": run.ended_at,
-        "ended": run.status in ENDED,
-    }
-
-
-def _strategy(config: dict[str, Any]) -> str:
-    replicas = config.get("replicas", 1)
-    name = config.get("strategy", "auto")
-    if name == "auto":
-        name = "mirrored" if replicas > 1 else "default"
-    return f"{name} × {replicas}" if replicas > 1 else str(name)
+def with_duration(table: pa.Table, runs: Sequence[Listed], present: datetime) -> pa.Table:
+    """Fill in "Duration", if it is shown: wall-clock time from start to end, or to `present` while the run has not ended."""
+    place = table.schema.get_field_index("Duration")
+    if place < 0:
+        return table
+    ends = [(run.ended_at if run.status in ENDED else present) for run in runs]
+    passed = [
+        max(0, int((end - run.started_at).total_seconds())) if run.started_at and end else None for run, end in zip(runs, ends, strict=True)
+    ]
+    return table.set_column(place, "Duration", pa.array(passed, pa.duration("s")))
 
 
 def key(run_ids: list[str]) -> str:
@@ -74,12 +50,15 @@ def key(run_ids: list[str]) -> str:
     return "runs_" + hashlib.sha256(",".join(run_ids).encode()).hexdigest()[:16]
 
 
-def show(table: pd.DataFrame, selected: list[str]) -> list[str]:
-    """Draw the table with these runs selected; returns the ids that are selected now, in the table's order."""
-    run_ids = table["Id"].tolist()
+def show(table: pa.Table, run_ids: list[str], selected: list[str]) -> list[str]:
+    """Draw the table, whose rows are these runs, with some selected; returns the ids selected now.
+
+    Selected runs that the table does not show stay selected, behind the others.
+    """
     widget = key(run_ids)
     if widget not in st.session_state:
-        rows = [row for row, run_id in enumerate(run_ids) if run_id in selected]
+        chosen = set(selected)
+        rows = [row for row, run_id in enumerate(run_ids) if run_id in chosen]
         st.session_state[widget] = {"selection": {"rows": rows, "columns": [], "cells": []}}
     state = st.dataframe(
         table,
@@ -87,33 +66,18 @@ def show(table: pd.DataFrame, selected: list[str]) -> list[str]:
         on_select="rerun",
         selection_mode="multi-row",
         hide_index=True,
-        height=min(38 + 36 * max(len(table), 1), 640),
+        height=min(38 + 36 * max(len(run_ids), 1), 640),
         row_height=36,
-        column_config=_config(),
+        column_config={name: COLUMNS[name].look if name in COLUMNS else _to_fid() for name in table.column_names},
         lazy=False,
         placeholder="–",
     )
-    return [run_ids[row] for row in sorted(state["selection"]["rows"]) if row < len(run_ids)]
+    shown = set(run_ids)
+    rows = sorted(row for row in state["selection"]["rows"] if 0 <= row < len(run_ids))
+    return [run_ids[row] for row in rows] + [run_id for run_id in selected if run_id not in shown]
 
 
-def _config() -> dict[str, Any]:
-    column = st.column_config
-    return {
-        "Run": column.TextColumn(width="medium", pinned=True),
-        "Status": column.MultiselectColumn(  # one coloured chip; nothing is edited here
-            width=104,
-            options=[look.word for look in text.STATUS.values()],
-            color=[look.colour for look in text.STATUS.values()],
-        ),
-        "Progress": column.ProgressColumn(min_value=0, max_value=100, format="%.0f%%", width=116, help="Steps done of all steps"),
-        "Epoch": column.TextColumn(width="small", alignment="right", help="Finished epochs of those planned"),
-        "G loss": column.NumberColumn(format="%.4f", help="Generator: the newest step's loss while it trains, then the last epoch's mean"),
-        "D loss": column.NumberColumn(format="%.4f", help="Discriminator: likewise"),
-        "s/epoch": column.NumberColumn(format="%.3g", help="Training seconds per finished epoch; tracing and compiling left out"),
-        "Images/s": column.NumberColumn(format="%.0f", help="Real images per training second, newest measurement"),
-        "Batch": column.NumberColumn(format="%d", help="Global batch: over all replicas"),
-        "Strategy": column.TextColumn(help="How replicas are spread, and how many"),
-        "Created": column.DatetimeColumn(format="distance", help="When it was submitted"),
-        "Duration": column.NumberColumn(format="compact", help="Wall-clock time since it first started, waiting and compiling included"),
-        "Id": column.TextColumn(help="For the command line: `ganboard show ID`"),
-    }
+def _to_fid() -> Any:
+    return st.column_config.NumberColumn(
+        format="%.1f s", help="Seconds of training until a judgement first found the FID that is to be reached"
+    )

@@ -1,9 +1,10 @@
-"""The web application as ASGI: Streamlit's pages, a health check, and Plotly's script from this origin."""
+"""The web application as ASGI: Streamlit's pages, a health check, what other programs read, and Plotly's script from this origin."""
 
 from __future__ import annotations
 
 from pathlib import Path
 
+import pandas  # noqa: F401  # Streamlit loads it with the first table: the first visitor would wait for that
 import plotly
 import streamlit as st
 from sqlalchemy import text
@@ -13,7 +14,7 @@ from starlette.responses import FileResponse, JSONResponse, Response
 from starlette.routing import Route
 from streamlit.runtime.pages_manager import PagesManager
 
-from app import errors
+from app import api, errors
 from app.state import context
 from worker.errors import CLEAR_ERRORS
 
@@ -45,6 +46,6 @@ PagesManager.uses_pages_directory = False
 # plain functions run in Starlette's thread pool: a slow database holds up no page
 app = st.App(
     Path(__file__).with_name("main.py"),
-    routes=[Route(PLOTLY_PATH, plotly_js), Route("/api/health", health)],
+    routes=[Route(PLOTLY_PATH, plotly_js), Route("/api/health", health), *api.ROUTES],
     on_script_error=errors.show,  # fragments and callbacks run outside main.py
 )

@@ -4,15 +4,17 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping
+from dataclasses import astuple
 from typing import Any, Literal, get_args, get_origin
 
 import annotated_types
 import streamlit as st
 from pydantic.fields import FieldInfo
 
-from app import text
+from app import against_study, text
 from gan.config import RunConfig, fields_by_group, unit
 
+SEARCH = "launch_search"
 OPEN_GROUPS = ("Data", "Training", "Acceleration")  # the others wait in closed expanders
 ICONS = {
     "Data": ":material/dataset:",
@@ -27,6 +29,13 @@ ICONS = {
 }
 WORDS = {
     "xla": "XLA",
+    "latent_dim": "Latent size",
+    "table1_literal": "Table 1 to the letter",
+    "generator_batch_norm": "Batch norm in G",
+    "discriminator_batch_norm": "Batch norm in D",
+    "schedule_for": "Schedule moves",
+    "quality_images": "Judged",
+    "keep_checkpoints": "Checkpoints kept",
     "ema": "EMA of G",
     "r1": "R1 penalty",
     "rho": "RMSprop's rho",
@@ -84,44 +93,110 @@ def _shown(name: str, held: Mapping[str, Any]) -> bool:
     return name not in RELEVANT or RELEVANT[name](held)
 
 
-def draw(offered: Callable[[str, str], bool], notes: Mapping[str, str], base: Mapping[str, Any]) -> None:
-    """The widgets of all groups.
+def label(name: str) -> str:
+    """What a setting is called on the screen."""
+    field = RunConfig.model_fields[name]
+    word = WORDS.get(name, name.replace("_", " ").capitalize())
+    return word + (f" ({unit(field)})" if unit(field) not in ("", name) else "")
+
+
+def allowed(field: FieldInfo) -> str:
+    """The values that a setting may have, in words."""
+    kind = field.annotation
+    if get_origin(kind) is Literal:
+        return ", ".join(map(str, get_args(kind)))
+    if kind is bool:
+        return "on or off"
+    if kind is str:
+        return "text"
+    words = {
+        annotated_types.Ge: "at least",
+        annotated_types.Gt: "more than",
+        annotated_types.Le: "at most",
+        annotated_types.Lt: "less than",
+    }
+    limits = [f"{words[type(limit)]} {astuple(limit)[0]:,.15g}" for limit in field.metadata if type(limit) in words]
+    return f"a {'number' if kind is float else 'whole number'}, {' and '.join(limits)}{'' if kind in (int, float) else '; or all'}"
+
+
+def matches(name: str, search: str) -> bool:
+    """Whether every word of `search` occurs in what is known of a setting."""
+    known = f"{name} {label(name)} {RunConfig.model_fields[name].description}".lower()
+    return all(word in known for word in search.lower().split())
+
+
+def draw(offered: Callable[[str, str], bool], notes: Mapping[str, str], base: Mapping[str, Any], base_name: str) -> None:
+    """A search box and the widgets of all groups.
 
     `offered(field, option)` says whether an option of a choice can be had here, `notes` are sentences under a group, and settings
-    that differ from `base` are counted in the headings.
+    that differ from `base`, which is called `base_name`, are counted in the headings.
     """
+    search = st.text_input(
+        "Search settings",
+        key=SEARCH,
+        type="search",
+        icon=":material/search:",
+        placeholder="Search settings, such as rate or memory",
+        max_chars=80,
+        label_visibility="collapsed",
+        live=True,
+    )
     present = values()
+    sought = {name for name in RunConfig.model_fields if matches(name, search or "")}
+    shown = {name for name in sought if _shown(name, present)}
+    if search and not shown:
+        st.caption("No setting that matters now is called or described so.")
     for group, fields in fields_by_group().items():
-        changed = sum(present[name] != base.get(name) for name in fields)
-        label = f"{group} :gray[· {changed} changed]" if changed else group
-        with st.expander(label, expanded=group in OPEN_GROUPS or bool(changed), icon=ICONS[group], key=f"group_{group}"):
+        changed = [name for name in fields if present[name] != base.get(name)]
+        if not shown & set(fields):
+            continue
+        heading = f"{group} :gray[· {len(changed)} changed]" if changed else group
+        opened = bool(search) or group in OPEN_GROUPS or bool(changed)
+        with st.expander(heading, expanded=opened, icon=ICONS[group], key=f"group_{group}"):
             with st.grid(min_column_width=210, gap="small", vertical_alignment="bottom"):
                 for name, field in fields.items():
-                    if _shown(name, present):
+                    if name in shown:
                         _widget(name, field, offered)
             if group in notes:
                 st.caption(notes[group])
+            if changed:
+                st.button(
+                    f"Reset {group} to {text.escape(base_name)}",
+                    key=f"reset_{group}",
+                    type="tertiary",
+                    icon=":material/restart_alt:",
+                    on_click=_reset,
+                    args=(tuple(fields), dict(base)),
+                )
+    if search and (hidden := sought - shown):
+        names = ", ".join(sorted(map(label, hidden)))
+        st.caption(text.escape(f"Hidden, for other settings leave it without effect: {names}."))
+
+
+def _reset(names: tuple[str, ...], base: Mapping[str, Any]) -> None:
+    for name in names:
+        st.session_state[key(name)] = base.get(name, RunConfig.model_fields[name].default)
 
 
 def _widget(name: str, field: FieldInfo, offered: Callable[[str, str], bool]) -> None:
     """One field; its value comes from the session's state, where `fill` put it."""
-    label = WORDS.get(name, name.replace("_", " ").capitalize())
-    label += f" ({unit(field)})" if unit(field) not in ("", name) else ""
-    common: dict[str, Any] = {"key": key(name), "help": text.escape(f"{field.description}. Setting: {name}"), "persist_state": "session"}
-    kind = field.annotation
+    usual = against_study.shown(field.default) or "empty"
+    about = f"{field.description}. Allowed: {allowed(field)}; default: {usual}. Setting: {name}"
+    common: dict[str, Any] = {"key": key(name), "help": text.escape(about), "persist_state": "session"}
+    kind, words = field.annotation, label(name)
     if get_origin(kind) is Literal:
         present = st.session_state[common["key"]]
         options = [option for option in get_args(kind) if option == present or offered(name, option)]
-        st.selectbox(label, options, filter_mode=None, **common)
+        st.selectbox(words, options, filter_mode=None, **common)
     elif kind is bool:
-        st.toggle(label, **common)
+        st.toggle(words, **common)
     elif kind is str:
-        st.text_input(label, max_chars=300, **common)
+        st.text_input(words, max_chars=300, **common)
     elif kind is float:
-        st.number_input(label, format="%g", step=_step(field), **common)
+        st.number_input(words, format="%g", step=_step(field), **common)
     else:
         low, high = _limits(field)
-        st.number_input(label, min_value=low, max_value=high, step=1, placeholder="all", **common)
+        st.number_input(words, min_value=low, max_value=high, step=1, placeholder="all", **common)
 
 
 def _step(field: FieldInfo) -> float:

@@ -14,7 +14,9 @@ RUNS_PAGE = "pages/runs.py"
 LAUNCH_PAGE = "pages/launch.py"
 RUN_PAGE = "pages/run.py"
 COMPARE_PAGE = "pages/compare.py"
+PLAYGROUND_PAGE = "pages/playground.py"
 SYSTEM_PAGE = "pages/system.py"
+VIEW_PAGE = "pages/view.py"
 
 MAX_COMPARED = 8
 _RUN_ID = re.compile(r"[a-z0-9]{1,32}", re.ASCII)
@@ -41,6 +43,16 @@ def runs_param() -> list[str]:
     return _ids("runs")[:MAX_COMPARED]
 
 
+def runs_beyond() -> int:
+    """How many more runs `?runs=` names than can be compared."""
+    return max(0, len(_ids("runs")) - MAX_COMPARED)
+
+
+def sweep_param() -> str | None:
+    """The grid of runs that `?sweep=` names."""
+    return next(iter(_ids("sweep")), None)
+
+
 def clone_param() -> str | None:
     """The run whose settings `?clone=` asks to start from."""
     return next(iter(_ids("clone")), None)
@@ -63,12 +75,23 @@ def open_compare(run_ids: list[str]) -> NoReturn:
 
 def open_launch(*, clone: str | None = None) -> NoReturn:
     """Go to the launch form, filled from a run if one is given."""
-    st.switch_page(LAUNCH_PAGE, query_params={"clone": clone} if clone else None)
+    st.switch_page(LAUNCH_PAGE, query_params={"clone": clone} if clone else {})
+
+
+def step_param() -> int | None:
+    """The step of the checkpoint that `?step=` names."""
+    text = st.query_params.get("step", "")
+    return int(text) if text.isascii() and text.isdigit() and len(text) <= 10 else None
+
+
+def open_playground(run_id: str) -> NoReturn:
+    """Go and draw with a run's generator."""
+    st.switch_page(PLAYGROUND_PAGE, query_params={"run": run_id})
 
 
 def open_runs() -> NoReturn:
     """Go to the list of runs."""
-    st.switch_page(RUNS_PAGE)
+    st.switch_page(RUNS_PAGE, query_params={})  # with None Streamlit refuses while a widget is bound to the address
 
 
 def _ids(key: str) -> list[str]:

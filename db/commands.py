@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -11,7 +12,7 @@ from sqlmodel import Session, col, select
 from db.clock import now
 from db.engine import writing
 from db.errors import NotAllowed
-from db.fence import fence, locked, note
+from db.fence import FINISHED, fence, locked, note
 from db.models import ACTIVE, ENDED, WAITING, Run, Worker
 
 LEASE_SECONDS = 15.0
@@ -21,15 +22,30 @@ WORKER_FORGOTTEN_SECONDS = 3600.0
 # --- submitting and steering -------------------------------------------------------------------------------------
 
 
-def create_run(engine: Engine, *, name: str, config: dict[str, Any], preset: str = "", parent_id: str | None = None) -> Run:
+def create_run(
+    engine: Engine, *, name: str, config: dict[str, Any], preset: str = "", parent_id: str | None = None, sweep: str | None = None
+) -> Run:
     """A new run, queued. The caller rings the queue afterwards."""
-    run = Run(name=name, config=config, preset=preset, parent_id=parent_id, queued_at=now())  # type: ignore[arg-type]
+    return create_runs(engine, [(name, config)], preset=preset, parent_id=parent_id, sweep=sweep)[0]
+
+
+def create_runs(
+    engine: Engine, runs: Sequence[tuple[str, dict[str, Any]]], *, preset: str = "", parent_id: str | None = None, sweep: str | None = None
+) -> list[Run]:
+    """New runs with these names and configurations, queued in this order: all of them or, should anything fail, none."""
+    common = {"preset": preset, "parent_id": parent_id, "sweep": sweep, "queued_at": now()}
+    made = [Run(name=name, config=config, **common) for name, config in runs]  # type: ignore[arg-type]
     with writing(engine) as session:
-        session.add(run)
+        # those that are created in the same moment by others may share a number, and so a colour
+        newest = session.scalar(select(func.max(Run.number))) or 0
+        for number, run in enumerate(made, newest + 1):
+            run.number = number
+            session.add(run)
         session.flush()
-        session.refresh(run)
-        note(session, run.id, 0, "info", f"Cloned from {parent_id}." if parent_id else "Submitted.")
-    return run
+        for run in made:
+            session.refresh(run)
+            note(session, run.id, 0, "info", f"Cloned from {parent_id}." if parent_id else "Submitted.")
+    return made
 
 
 def request_stop(engine: Engine, *, run_id: str) -> str:
@@ -58,7 +74,7 @@ def resume(engine: Engine, *, run_id: str) -> Run:
             remedy = "clone it to train it anew" if run.status == "finished" else "it goes on by itself"
             raise NotAllowed(f"Run {run_id} is {run.status}: only stopped and failed runs can be resumed; {remedy}.")
         run.status, run.queued_at = "queued", now()  # type: ignore[assignment]
-        run.stop_requested_at = run.lease_until = run.ended_at = run.error = run.phase = None
+        run.stop_requested_at = run.lease_until = run.ended_at = run.error = run.phase = run.archived_at = None
         run.failures = 0
         note(session, run_id, run.attempt, "info", "Resume requested.")
         session.flush()
@@ -131,7 +147,7 @@ def finish(engine: Engine, *, run_id: str, attempt: int, status: str, error: str
 
     Returns the status stored: a run that is suspended after its stop was requested is stopped, since nobody may claim it again.
     """
-    words = {"finished": "Finished.", "stopped": "Stopped.", "suspended": "Suspended: the worker is shutting down.", "failed": error or ""}
+    words = {"finished": FINISHED, "stopped": "Stopped.", "suspended": "Suspended: the worker is shutting down.", "failed": error or ""}
     with writing(engine) as session:
         waits = {"queued_at": now()} if status == "suspended" else {}
         fence(session, run_id, attempt, error=error, lease_until=None, worker=None, phase=None, **waits)
@@ -174,7 +190,7 @@ def _bury(session: Session, run: Run, cause: str) -> str:
     else:
         run.status, run.queued_at = "queued", now()  # type: ignore[assignment]
     outcome = {"queued": "Going on from the newest checkpoint.", "failed": "Giving up.", "stopped": "Stopped as requested."}[run.status]
-    note(session, run.id, run.attempt, "warning", f"{cause}. {outcome}")
+    note(session, run.id, run.attempt, "error" if run.status == "failed" else "warning", f"{cause}. {outcome}")
     return run.status
 
 

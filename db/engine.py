@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+import sqlite3
 from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
@@ -9,8 +11,8 @@ from typing import Any
 import orjson
 from sqlalchemy import Engine, create_engine, event, text
 from sqlalchemy.engine import make_url
-from sqlalchemy.exc import DBAPIError
-from sqlalchemy.pool import NullPool
+from sqlalchemy.exc import DBAPIError, DisconnectionError
+from sqlalchemy.pool import ConnectionPoolEntry, NullPool
 from sqlmodel import Session
 
 from db.errors import Unreachable
@@ -30,6 +32,7 @@ def make_engine(url: str, *, pooled: bool = True) -> Engine:
         engine = create_engine(url, **options)
         event.listen(engine, "connect", _prepare_sqlite)
         event.listen(engine, "begin", _begin_sqlite)
+        _follow_file(engine)
         return engine
     if pooled:
         options["pool_pre_ping"] = True
@@ -50,6 +53,40 @@ def _prepare_sqlite(connection: Any, _: Any) -> None:
 def _begin_sqlite(connection: Any) -> None:
     # a transaction that reads before it writes must take the write lock first, or SQLite may refuse it at once
     connection.exec_driver_sql(f"BEGIN {connection.get_execution_options().get('sqlite_lock', '')}")
+
+
+def _follow_file(engine: Engine) -> None:
+    """Once opened, the database is the file at its path: when that is replaced its successor is read, when it is gone none is made.
+
+    SQLite would go on in the file that was moved away, and would put an empty database beside the log of the old one.
+    """
+    opened = False
+
+    def connecting(*_: Any) -> None:
+        if opened and _identity(engine) is None:
+            raise sqlite3.OperationalError("the file is gone")
+
+    def connected(_: Any, record: ConnectionPoolEntry) -> None:
+        nonlocal opened
+        record.info["file"] = _identity(engine)
+        opened = opened or record.info["file"] is not None
+
+    def checked_out(_: Any, record: ConnectionPoolEntry, __: Any) -> None:
+        if record.info["file"] != _identity(engine):
+            raise DisconnectionError("the file was moved or replaced")  # the pool connects anew
+
+    event.listen(engine, "do_connect", connecting)
+    event.listen(engine, "connect", connected)
+    event.listen(engine, "checkout", checked_out)
+
+
+def _identity(engine: Engine) -> tuple[int, int] | None:
+    """Which file lies at the database's path; None if there is none, or it has no path."""
+    try:
+        found = os.stat(engine.url.database or "")
+    except OSError:
+        return None
+    return found.st_dev, found.st_ino
 
 
 @contextmanager

@@ -4,6 +4,9 @@ DbError
 |- UnknownRun       no such run
 |- NotAllowed       the run's state does not permit the command
 |- LeaseLost        another attempt owns the run: the writer must end
+|- NoteChanged      somebody else wrote the note meanwhile
+|- BadMark          a tag, note or view that cannot be stored
+|- BadSearch        a search that cannot be understood
 |- SchemaTooNew     the database was written by a newer ganboard
 '- Unreachable      no connection
 """
@@ -24,6 +27,18 @@ class NotAllowed(DbError):
 
 
 class LeaseLost(DbError):
+    pass
+
+
+class NoteChanged(DbError):
+    pass
+
+
+class BadMark(DbError):
+    pass
+
+
+class BadSearch(DbError):
     pass
 
 

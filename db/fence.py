@@ -10,6 +10,8 @@ from sqlmodel import Session, col, select
 from db.errors import LeaseLost, UnknownRun
 from db.models import ACTIVE, Event, Run
 
+FINISHED = "Finished."  # the note that a run has done all its epochs
+
 
 def fence(session: Session, run_id: str, attempt: int, **values: Any) -> None:
     """Write `values` to the run's row if `attempt` still owns it, else raise LeaseLost.

@@ -55,6 +55,7 @@ class Run(SQLModel, table=True):
         CheckConstraint("status IN ({})".format(", ".join(f"'{s}'" for s in STATUSES)), name="status"),
         Index("ix_run_created_at", "created_at"),
         Index("ix_run_status", "status"),
+        Index("ix_run_sweep", "sweep"),
     )
 
     id: str = Field(default_factory=new_id, primary_key=True, sa_type=Text)
@@ -63,6 +64,11 @@ class Run(SQLModel, table=True):
     config: dict[str, Any] = Field(sa_type=Json)
     preset: str = ""
     parent_id: str | None = None  # cloned from
+    sweep: str | None = None  # the id that all runs of one grid share
+    number: int = Field(default=0, sa_column_kwargs={"server_default": "0"})  # counts runs as they are created; gives each its colour
+    note: str | None = Field(default=None, sa_type=Text)
+    note_version: int = Field(default=0, sa_column_kwargs={"server_default": "0"})  # so that nobody overwrites a note unseen
+    archived_at: datetime | None = None  # out of the usual lists, nothing else
     created_at: datetime = Field(default_factory=utc_now)
     queued_at: datetime = Field(default_factory=utc_now)
     started_at: datetime | None = None
@@ -89,6 +95,45 @@ class Run(SQLModel, table=True):
     d_loss: float | None = Field(default=None, sa_type=Real)
     images_per_second: float | None = Field(default=None, sa_type=Real)
     facts: dict[str, Any] = _mapping()  # what the trainer found out that holds for the whole run
+
+
+class Tag(SQLModel, table=True):
+    """A word on a run."""
+
+    __tablename__ = "tag"
+
+    run_id: str = _of_run(primary_key=True)
+    tag: str = Field(primary_key=True, sa_type=Text)
+
+
+class SavedView(SQLModel, table=True):
+    """A page as somebody left it, under a name: its address without the host."""
+
+    __tablename__ = "saved_view"
+
+    name: str = Field(primary_key=True, sa_type=Text)
+    page: str  # the page's url_path
+    query: str = Field(sa_type=Text)  # of the URL, without "?"
+    saved_at: datetime = Field(default_factory=utc_now)
+
+
+class Drawing(SQLModel, table=True):
+    """Something that was asked of a stored generator, and the answer."""
+
+    __tablename__ = "drawing"
+    __table_args__ = (Index("ix_drawing_asked_at", "asked_at"),)
+
+    id: str = Field(default_factory=new_id, primary_key=True, sa_type=Text)
+    run_id: str = _of_run()
+    step: int  # of the checkpoint
+    kind: str  # what is asked: a name that worker.painter knows
+    options: dict[str, Any] = _mapping()
+    asked_at: datetime = Field(default_factory=utc_now)
+    begun_at: datetime | None = None
+    answered_at: datetime | None = None
+    error: str | None = Field(default=None, sa_type=Text)
+    png: bytes | None = Field(default=None, sa_type=LargeBinary)
+    facts: dict[str, Any] = _mapping()  # of the answer
 
 
 class Epoch(SQLModel, table=True):

@@ -9,20 +9,18 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 from sqlalchemy import Engine, func, tuple_
-from sqlmodel import col, or_, select
+from sqlmodel import col, select
 from sqlmodel.sql.sqltypes import UTCDateTime
 
 from db import clock
 from db.engine import reading
 from db.errors import UnknownRun
-from db.models import ACTIVE, WAITING, Checkpoint, Epoch, Event, Grid, Quality, Run, StepLosses, StepSeries, Worker
+from db.models import ACTIVE, WAITING, Checkpoint, Epoch, Event, Grid, Quality, Run, SavedView, StepLosses, StepSeries, Tag, Worker
+from db.pace import Measured
 
 WORKER_ALIVE_SECONDS = 15.0
-OF_SPEED = (  # settings on which the seconds per image depend
-    "model", "table1_literal", "discriminator_batch_norm", "batch_size", "accumulate", "d_steps", "loss", "r1", "precision", "xla",
-    "strategy", "replicas", "loop", "convolution", "recompute",
-)  # fmt: skip
-MAX_SEARCH = 200  # characters: more than any name or id has, fewer than SQLite's limit for patterns
+PAINTER = ":painter:"  # in the name of a painter, which gives the same signs of life as a worker
+MAX_ID = 200  # characters: more than any id has, fewer than SQLite's limit for patterns
 QUEUE_ORDER = (col(Run.queued_at), col(Run.created_at))
 
 
@@ -39,11 +37,14 @@ class WorkerState:
 
 
 def find_run(engine: Engine, text: str) -> Run:
-    """The run with this id, or the only one whose id begins with `text`; `latest` is the newest. Raises UnknownRun."""
-    prefix = text.strip().lower()[:MAX_SEARCH]
+    """The run with this id, or the only one whose id begins with `text`; `latest` is the newest that is not archived.
+
+    Raises UnknownRun.
+    """
+    prefix = text.strip().lower()[:MAX_ID]
     with reading(engine) as session:
         if prefix == "latest":
-            found = list(session.exec(select(Run).order_by(col(Run.created_at).desc()).limit(1)))
+            found = list(session.exec(select(Run).where(col(Run.archived_at).is_(None)).order_by(col(Run.created_at).desc()).limit(1)))
         else:
             found = list(session.exec(select(Run).where(col(Run.id).startswith(prefix, autoescape=True)).limit(2))) if prefix else []
     if len(found) == 1:
@@ -53,21 +54,37 @@ def find_run(engine: Engine, text: str) -> Run:
     raise UnknownRun(f"There is no run {text[:80]!r}: `ganboard runs` lists them.")
 
 
+def newest_run_id(engine: Engine) -> str | None:
+    """The id that `latest` stands for."""
+    with reading(engine) as session:
+        return session.exec(select(Run.id).order_by(col(Run.created_at).desc()).limit(1)).first()
+
+
 def get_run(engine: Engine, run_id: str) -> Run | None:
     with reading(engine) as session:
         return session.get(Run, run_id)
 
 
-def list_runs(engine: Engine, *, search: str = "", statuses: tuple[str, ...] = (), limit: int | None = None, offset: int = 0) -> list[Run]:
-    """Runs, newest first; `search` is looked for in id and name, case-insensitively."""
-    statement = _matching(select(Run), search, statuses).order_by(col(Run.created_at).desc(), col(Run.id))
+def list_runs(
+    engine: Engine, *, statuses: tuple[str, ...] = (), archived: bool = False, limit: int | None = None, offset: int = 0
+) -> list[Run]:
+    """Runs, newest first; the archived ones among them only when asked for. Tables use `listing`, which reads less of each."""
+    statement = _in(select(Run), statuses, archived).order_by(col(Run.created_at).desc(), col(Run.id))
     with reading(engine) as session:
         return list(session.exec(statement.limit(limit).offset(offset)))
 
 
-def count_runs(engine: Engine, *, search: str = "", statuses: tuple[str, ...] = ()) -> int:
+def count_runs(engine: Engine, *, statuses: tuple[str, ...] = (), archived: bool = False) -> int:
+    """How many runs there are; the archived ones count only when asked for."""
     with reading(engine) as session:
-        return session.scalar(_matching(select(func.count()).select_from(Run), search, statuses)) or 0
+        return session.scalar(_in(select(func.count()).select_from(Run), statuses, archived)) or 0
+
+
+def names(engine: Engine, *, limit: int) -> list[tuple[str, str]]:
+    """Id and name of the newest runs that are not archived, the newest first."""
+    newest = select(Run.id, Run.name).where(col(Run.archived_at).is_(None)).order_by(col(Run.created_at).desc(), col(Run.id))
+    with reading(engine) as session:
+        return [(run_id, name) for run_id, name in session.execute(newest.limit(limit))]
 
 
 def get_runs(engine: Engine, run_ids: list[str]) -> list[Run]:
@@ -80,10 +97,19 @@ def get_runs(engine: Engine, run_ids: list[str]) -> list[Run]:
 def runs_version(engine: Engine) -> tuple[Any, ...]:
     """Changes whenever a list of runs would look different: a cheap key for caches."""
     figures: list[Any] = [func.count(), func.count(col(Run.stop_requested_at)), func.max(Run.queued_at), func.max(Run.phase_since)]
-    figures += [func.sum(figure) for figure in (Run.attempt, Run.epoch, Run.step)]
+    figures += [func.sum(figure) for figure in (Run.attempt, Run.epoch, Run.step, Run.note_version)]
+    figures += [func.count(col(Run.archived_at)), select(func.max(Event.id)).scalar_subquery()]  # every change of tags leaves an event
     with reading(engine) as session:
         states = session.execute(select(Run.status, func.count()).group_by(col(Run.status)).order_by(col(Run.status)))
         return (*session.execute(select(*figures)).one(), *map(tuple, states))
+
+
+def chart_version(engine: Engine, run_id: str) -> tuple[Any, ...]:
+    """Changes whenever a chart of this run would, but for its newest step, which is `Run.step`: a key for caches."""
+    last = select(func.max(Event.id)).where(Event.run_id == run_id).scalar_subquery()
+    judged = select(func.max(Quality.made_at)).where(Quality.run_id == run_id).scalar_subquery()
+    with reading(engine) as session:
+        return tuple(session.execute(select(Run.attempt, Run.epoch, last, judged).where(Run.id == run_id)).one_or_none() or ())
 
 
 def queue_position(engine: Engine, run: Run) -> int:
@@ -138,10 +164,11 @@ def qualities(engine: Engine, run_id: str, *, after: int = 0) -> list[Quality]:
         return list(session.exec(select(Quality).where(Quality.run_id == run_id, col(Quality.epoch) > after).order_by(col(Quality.epoch))))
 
 
-def events(engine: Engine, run_id: str, *, limit: int | None = 200) -> list[Event]:
-    """The newest events, newest first; all with `limit=None`."""
+def events(engine: Engine, run_id: str, *, limit: int | None = 200, levels: tuple[str, ...] = ()) -> list[Event]:
+    """The newest events (of these levels), newest first; all with `limit=None`."""
+    found = select(Event).where(Event.run_id == run_id).order_by(col(Event.id).desc()).limit(limit)
     with reading(engine) as session:
-        return list(session.exec(select(Event).where(Event.run_id == run_id).order_by(col(Event.id).desc()).limit(limit)))
+        return list(session.exec(found.where(col(Event.level).in_(levels)) if levels else found))
 
 
 def checkpoints(engine: Engine, run_id: str) -> list[Checkpoint]:
@@ -150,9 +177,15 @@ def checkpoints(engine: Engine, run_id: str) -> list[Checkpoint]:
 
 
 def grid_epochs(engine: Engine, run_id: str) -> list[int]:
-    """Epochs for which a grid is stored, ascending."""
+    """Epochs for which a grid of generated images is stored, ascending; what is stored as epoch -1 are real images."""
+    return [epoch for epoch in grid_attempts(engine, run_id) if epoch >= 0]
+
+
+def grid_attempts(engine: Engine, run_id: str) -> dict[int, int]:
+    """The attempt that drew each stored grid, by epoch, ascending; epoch -1 are real images, the first of the data set."""
     with reading(engine) as session:
-        return list(session.exec(select(Grid.epoch).where(Grid.run_id == run_id).order_by(col(Grid.epoch))))
+        rows = session.execute(select(Grid.epoch, Grid.attempt).where(Grid.run_id == run_id).order_by(col(Grid.epoch)))
+        return {row.epoch: row.attempt for row in rows}
 
 
 def grid(engine: Engine, run_id: str, epoch: int) -> Grid | None:
@@ -162,11 +195,19 @@ def grid(engine: Engine, run_id: str, epoch: int) -> Grid | None:
 
 def workers(engine: Engine) -> list[WorkerState]:
     """The workers that were alive within the hour before the newest sign of life, by name."""
+    return _signs_of_life(engine, ~col(Worker.name).contains(PAINTER))
+
+
+def painters(engine: Engine) -> list[WorkerState]:
+    """The same of the painters, which draw for the playground and train nothing; `devices["warm"]`: whether TensorFlow is loaded."""
+    return _signs_of_life(engine, col(Worker.name).contains(PAINTER))
+
+
+def _signs_of_life(engine: Engine, which: Any) -> list[WorkerState]:
     with reading(engine) as session:
         present = clock.read(session)
-        return [
-            WorkerState(worker, (present - worker.beat_at).total_seconds()) for worker in session.exec(select(Worker).order_by(Worker.name))
-        ]
+        found = session.exec(select(Worker).where(which).order_by(Worker.name))
+        return [WorkerState(worker, (present - worker.beat_at).total_seconds()) for worker in found]
 
 
 def database_time(engine: Engine) -> datetime:
@@ -188,26 +229,83 @@ def statistics(engine: Engine) -> dict[str, int]:
         return {**counts, "bytes": int(session.connection().exec_driver_sql(size).scalar_one())}
 
 
-def seconds_per_image(engine: Engine, config: dict[str, Any], *, host: str | None = None) -> float | None:
-    """Mean training seconds per image of the newest run with the same settings OF_SPEED (on `host`); None if there is none."""
+def stored_bytes(engine: Engine) -> dict[str, int]:
+    """Bytes of what takes most room: `series` (losses and other values of every step), `grids`, and `checkpoints`, which are files.
+
+    `series` follows from the number of steps and from how many values their run reports, since a sum over all rows takes seconds.
+    """
+    others = select(func.count()).where(StepSeries.run_id == Run.id, StepSeries.epoch == 1).correlate(Run).scalar_subquery()
+    figures: dict[str, Any] = {
+        "series": func.sum(Run.step * 4 * (2 + others)),
+        "grids": func.sum(func.length(Grid.png)),
+        "checkpoints": func.sum(Checkpoint.size),
+    }
     with reading(engine) as session:
-        measured = session.execute(
-            select(Run.config, Run.hardware, func.sum(Epoch.seconds), func.sum(Epoch.images))
-            .join(Epoch, col(Epoch.run_id) == Run.id)
-            .where(col(Run.id).in_(select(Run.id).order_by(col(Run.created_at).desc()).limit(200)))
-            .group_by(col(Run.id))
-            .order_by(col(Run.created_at).desc())
-        ).all()
-    for stored, hardware, seconds, images in measured:
-        if images and all(stored.get(key) == config.get(key) for key in OF_SPEED) and host in (None, (hardware or {}).get("host")):
-            return float(seconds / images)
-    return None
+        return {name: int(session.scalar(select(figure)) or 0) for name, figure in figures.items()}
 
 
-def _matching(statement: Any, search: str, statuses: tuple[str, ...]) -> Any:
-    search = search.strip()[:MAX_SEARCH]
-    if search:
-        statement = statement.where(
-            or_(col(Run.name).icontains(search, autoescape=True), col(Run.id).startswith(search.lower(), autoescape=True))
-        )
+def largest_runs(engine: Engine, *, limit: int) -> list[tuple[Run, int]]:
+    """The runs whose checkpoints take most room, with their bytes, the largest first."""
+    size: Any = func.sum(Checkpoint.size)
+    found = select(Run, size).join(Checkpoint, col(Checkpoint.run_id) == Run.id).group_by(col(Run.id))
+    with reading(engine) as session:
+        return [(run, int(taken)) for run, taken in session.execute(found.order_by(size.desc(), col(Run.id)).limit(limit))]
+
+
+def measured_runs(engine: Engine, *, limit: int = 300) -> list[Measured]:
+    """What the newest runs with finished epochs took, the newest first."""
+    columns = (Run.config, Run.hardware, Run.seconds, Run.epoch, Run.steps_per_epoch, Run.status, Run.attempt, Run.started_at, Run.ended_at)
+    measured: Any = select(*columns).where(col(Run.epoch) > 0).order_by(col(Run.created_at).desc()).limit(limit)  # type: ignore[call-overload]
+    with reading(engine) as session:
+        rows = session.execute(measured).all()
+    found = []
+    for run in rows:
+        images = run.epoch * (run.steps_per_epoch or 0) * run.config.get("batch_size", 0)
+        whole = run.status == "finished" and run.attempt == 1
+        beside = (run.ended_at - run.started_at).total_seconds() - run.seconds if whole else -1.0
+        found.append(Measured(run.config, (run.hardware or {}).get("host", ""), run.seconds, images, beside if beside >= 0 else None))
+    return found
+
+
+def sweep_runs(engine: Engine, sweep: str) -> list[Run]:
+    """The runs of one grid, in the order in which they were made."""
+    with reading(engine) as session:
+        return list(session.exec(select(Run).where(Run.sweep == sweep).order_by(col(Run.created_at), col(Run.number))))
+
+
+def finished_configs(engine: Engine) -> list[tuple[str, dict[str, Any]]]:
+    """Id and configuration of every finished run that is not archived, the newest first."""
+    finished = select(Run.id, Run.config).where(Run.status == "finished", col(Run.archived_at).is_(None))
+    with reading(engine) as session:
+        return [(run_id, config) for run_id, config in session.execute(finished.order_by(col(Run.created_at).desc()))]
+
+
+def tags_of(engine: Engine, run_ids: list[str]) -> dict[str, list[str]]:
+    """The tags of each of these runs, in alphabetical order."""
+    found: dict[str, list[str]] = {run_id: [] for run_id in run_ids}
+    with reading(engine) as session:
+        for tag in session.exec(select(Tag).where(col(Tag.run_id).in_(run_ids)).order_by(col(Tag.tag))):
+            found[tag.run_id].append(tag.tag)
+    return found
+
+
+def all_tags(engine: Engine) -> list[str]:
+    """Every tag that any run has, in alphabetical order."""
+    with reading(engine) as session:
+        return list(session.exec(select(Tag.tag).distinct().order_by(col(Tag.tag))))
+
+
+def views(engine: Engine, page: str) -> list[SavedView]:
+    """The saved views of a page, by name."""
+    with reading(engine) as session:
+        return list(session.exec(select(SavedView).where(SavedView.page == page).order_by(func.lower(SavedView.name))))
+
+
+def view(engine: Engine, name: str) -> SavedView | None:
+    with reading(engine) as session:
+        return session.get(SavedView, name)
+
+
+def _in(statement: Any, statuses: tuple[str, ...], archived: bool) -> Any:
+    statement = statement if archived else statement.where(col(Run.archived_at).is_(None))
     return statement.where(col(Run.status).in_(statuses)) if statuses else statement

@@ -114,6 +114,11 @@ def load(directory: Path, expected: Arrays, *, digest: str, sink: Sink) -> tuple
     return None
 
 
+def newest(directory: Path) -> Path | None:
+    """The folder of the newest complete checkpoint, with manifest.json and state.npz; a later save may remove it."""
+    return next((path for _, _, path in _listed(directory)), None)
+
+
 def newest_arrays(directory: Path) -> Arrays:
     """Arrays of the newest checkpoint as they are, for comparisons. Raises CheckpointError when there is none."""
     found = _listed(directory)
@@ -121,6 +126,27 @@ def newest_arrays(directory: Path) -> Arrays:
         raise CheckpointError(f"There is no checkpoint in {directory}.")
     with np.load(found[0][2] / _STATE, allow_pickle=False) as file:
         return {name: file[name] for name in file.files}
+
+
+def part(directory: Path, step: int, prefix: str) -> Arrays:
+    """Those arrays of the checkpoint of `step` whose names begin with `prefix`, its digest checked. For readers beside a training: nothing
+    is set aside or deleted. Raises CheckpointError in one sentence.
+    """
+    found = next((path for number, _, path in _listed(directory) if number == step), None)
+    try:
+        if found is None:
+            raise FileNotFoundError
+        promised = json.loads((found / _MANIFEST).read_bytes())["files"][_STATE]
+        if _measure(found / _STATE) != (promised["size"], promised["sha256"]):
+            raise CheckpointError(f"The checkpoint of step {step} is damaged: choose another epoch.")
+        with np.load(found / _STATE, allow_pickle=False) as file:
+            return {name: file[name] for name in file.files if name.startswith(prefix)}
+    except FileNotFoundError:
+        raise CheckpointError(
+            f"The checkpoint of step {step} is gone: a run keeps its newest ones (keep_checkpoints); choose another epoch."
+        ) from None
+    except (OSError, ValueError, KeyError, TypeError, EOFError, BadZipFile) as error:
+        raise CheckpointError(f"The checkpoint of step {step} cannot be read ({type(error).__name__}): choose another epoch.") from error
 
 
 def _read(path: Path, expected: Arrays, digest: str) -> tuple[Arrays, Progress, dict[str, str]]:

@@ -7,9 +7,11 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any, Literal
+from functools import cache
+from types import NoneType
+from typing import Any, Literal, get_args
 
-from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
+from pydantic import BaseModel, ConfigDict, Field, ValidationError, create_model, model_validator
 from pydantic.fields import FieldInfo
 from pydantic_core import ErrorDetails, PydanticCustomError
 
@@ -178,6 +180,22 @@ def parse(values: Mapping[str, Any]) -> RunConfig:
         raise ConfigError(" ".join(dict.fromkeys(_sentence(e) for e in error.errors()))) from None
 
 
+def parse_value(name: str, value: Any) -> Any:
+    """The value of one setting with its type, by itself: only `parse` can say whether it suits the others. Raises ConfigError."""
+    if name not in RunConfig.model_fields:
+        parse({name: value})  # refuses it
+    try:
+        return getattr(_alone(name).model_validate({name: _unless_none(name, value)}), name)
+    except ValidationError as error:
+        raise ConfigError(_sentence(error.errors()[0])) from None
+
+
+@cache
+def _alone(name: str) -> type[BaseModel]:
+    field = RunConfig.model_fields[name]
+    return create_model(name, __config__=RunConfig.model_config, **{name: (field.annotation, field)})  # type: ignore[call-overload, no-any-return]
+
+
 def parse_assignments(assignments: list[str]) -> dict[str, Any]:
     """`["batch_size=128", "limit=none"]` as a mapping; raises ConfigError for text that is not `key=value`."""
     values: dict[str, Any] = {}
@@ -185,8 +203,15 @@ def parse_assignments(assignments: list[str]) -> dict[str, Any]:
         key, equals, value = text.partition("=")
         if not equals or not key.strip():
             raise ConfigError(f"{text[:80]!r} is not of the form key=value, such as batch_size=128.")
-        values[key.strip()] = None if value.strip().lower() == "none" else value.strip()
+        values[key.strip()] = _unless_none(key.strip(), value.strip())
     return values
+
+
+def _unless_none(name: str, value: Any) -> Any:
+    """None for the words, where a setting may be None."""
+    field = RunConfig.model_fields.get(name)
+    optional = field is not None and NoneType in get_args(field.annotation)
+    return None if optional and isinstance(value, str) and value.lower() in ("none", "all") else value
 
 
 def diff(a: Mapping[str, Any], b: Mapping[str, Any]) -> dict[str, tuple[Any, Any]]:

@@ -82,9 +82,12 @@ class Facts:
     values: Mapping[str, Any]
 
 
+REAL_IMAGES = -1  # the epoch of a grid of real images
+
+
 @dataclass(frozen=True)
 class Grid:
-    """Images generated from the run's fixed latents; epoch 0 is before the first step."""
+    """Images generated from the run's fixed latents; epoch 0 is before the first step, REAL_IMAGES the first images of the data set."""
 
     epoch: int
     png: bytes

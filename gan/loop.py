@@ -15,7 +15,7 @@ import numpy as np
 
 from gan import capabilities, checkpoints, data, hardware, keys, projection, rates, runtime
 from gan.config import ConfigError, RunConfig, plan
-from gan.events import Control, Facts, Grid, Note, Outcome, Phase, Quality, Sink, Started, Steps, TrainingFailed, Verdict
+from gan.events import REAL_IMAGES, Control, Facts, Grid, Note, Outcome, Phase, Quality, Sink, Started, Steps, TrainingFailed, Verdict
 from gan.guards import Guards, NotFinite, first_loss_not_finite, not_finite
 from gan.progress import Progress
 from gan.saver import Saver
@@ -82,6 +82,10 @@ def train(
     measured, guards = measures.Measures(config), Guards(config, per_epoch, images)
     judge: Judge | None = None
 
+    def draw_real() -> None:
+        if shared.leads:
+            sink(Grid(REAL_IMAGES, samples.png(samples.real(config, images), config.grid_size), config.grid_size, config.grid_size))
+
     def draw(epoch: int) -> None:
         if not shared.leads:
             return
@@ -114,6 +118,7 @@ def train(
         sink(Note("info", text))
     sink(Facts(measures.facts(config, machine, amounts.examples)))
     if progress.step == 0:
+        draw_real()
         draw(0)
     if progress.g_losses.size:  # a sink may have lost the steps before the checkpoint
         sink(Steps(progress.epoch + 1, 0, progress.g_losses, progress.d_losses))

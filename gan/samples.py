@@ -28,6 +28,13 @@ def grid(config: RunConfig, generator: keras.Model) -> npt.NDArray[np.float32]:
     return images
 
 
+def real(config: RunConfig, images: npt.NDArray[np.uint8]) -> npt.NDArray[np.float32]:
+    """The first `grid_size ** 2` of the data set's `images` [N, H, W, C] in [-1, 1], black where there are no more."""
+    count = config.grid_size**2
+    some = images[:count].astype(np.float32) / 127.5 - 1
+    return np.concatenate([some, np.full((count - len(some), *some.shape[1:]), -1, np.float32)])
+
+
 def judged(config: RunConfig, generator: keras.Model) -> npt.NDArray[np.float32]:
     """The `quality_images` images [n, 28, 28, 1] by which `generator` is judged; their latents are a function of the seed."""
     z = streams.normal(config.seed, Purpose.QUALITY, tf.constant(0), tf.constant(0), config.quality_images, config.latent_dim)

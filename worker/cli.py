@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from worker import answer, cli_proof
+from worker import answer, cli_marks, cli_proof, cli_sweep
 from worker.cli_proof import AsJson
 
 if TYPE_CHECKING:
@@ -54,7 +54,7 @@ def up(
     workers: Annotated[int, typer.Option(min=0, max=64, help="How many runs may train at once.")] = 1,
     no_starter: Annotated[bool, typer.Option("--no-starter", help="Do not begin a first run when there is none.")] = False,
 ) -> None:
-    """Start everything: Redis, workers and the dashboard. Ctrl-C ends it all; runs go on at the next start.
+    """Start everything: Redis, workers, a painter and the dashboard. Ctrl-C ends it all; runs go on at the next start.
 
     Example:
       ganboard up --port 8600 --workers 2
@@ -138,30 +138,45 @@ def train(
 @app.command()
 def runs(
     status: Annotated[list[str] | None, typer.Option("--status", help="Only runs in this state; may be repeated.")] = None,
-    search: Annotated[str, typer.Option("--search", help="Only runs whose name contains this, or whose id begins so.")] = "",
+    search: Annotated[
+        str, typer.Option("--search", metavar="TERMS", help="Only runs for which all these hold, such as `tag:x batch_size>=128 -old`.")
+    ] = "",
+    archived: Annotated[bool, typer.Option("--archived", help="The archived runs instead of the others.")] = False,
     limit: Annotated[int, typer.Option("--limit", min=1, help="How many at most, the newest first.")] = 50,
     as_json: AsJson = False,
 ) -> None:
     """List runs, newest first.
 
+    A word of a search is looked for in name, note and tags, and at the beginning of the id; \"two words\" go together. Others are tag:x,
+    status:failed, preset:paper, sweep:ID, /regex/ for names, and any setting or figure (epoch, step, seconds, g_loss, d_loss,
+    images_per_second, fid) with = != > >= < or <=. A minus before a term turns it round.
+
     Examples:
       ganboard runs --status running --status queued
-      ganboard runs --search paper --json
+      ganboard runs --search "paper fid<20 -tag:old" --json
     """
-    from db import queries
+    from db import listing, queries
+    from db import search as language
     from db.models import STATUSES
+    from gan.config import RunConfig
 
     if unknown := set(status or ()) - set(STATUSES):
         raise typer.BadParameter(f"{min(unknown)!r} is not a state: choose from {', '.join(STATUSES)}.", param_hint="--status")
     context, statuses = _open(), tuple(status or ())
-    found = queries.list_runs(context.engine, search=search, statuses=statuses, limit=limit)
+    usual = [
+        run
+        for run in listing.list_all(context.engine)
+        if (run.archived_at is not None) == archived and (not statuses or run.status in statuses)
+    ]
+    matching = language.matching(usual, language.parse(search, RunConfig().model_dump(mode="json")))
+    found = queries.get_runs(context.engine, [run.id for run in matching[:limit]])
     if as_json:
-        from worker.document import summary
+        from worker.document import summaries
 
-        return answer.print_json([summary(context, each) for each in found])
+        return answer.print_json(summaries(context, found))
     from worker.console import print_runs
 
-    return print_runs(found, queries.count_runs(context.engine, search=search, statuses=statuses))
+    return print_runs(found, len(matching))
 
 
 @app.command()
@@ -259,7 +274,7 @@ def delete(run_id: RunId, yes: Annotated[bool, typer.Option("--yes", "-y", help=
 def export(
     run_id: RunId, directory: Annotated[Path, typer.Argument(metavar="DIR", help="A new or empty directory.")], as_json: AsJson = False
 ) -> None:
-    """Write a run as files: run.json, epochs.csv, steps.csv, quality.csv, grids/*.png and train.log.
+    """Write a run as files: run.json, epochs.csv, steps.csv, quality.csv, events.csv, grids/*.png and train.log.
 
     Example:
       ganboard export latest results/baseline
@@ -293,6 +308,18 @@ def worker() -> None:
 
 
 @app.command()
+def painter() -> None:
+    """Run one painter in the foreground: it draws what the playground asks of stored generators. `ganboard up` has one.
+
+    Example:
+      GANBOARD_DATABASE_URL=postgresql://me@db/ganboard ganboard painter
+    """
+    from worker import painter as painting
+
+    painting.main()
+
+
+@app.command()
 def doctor(as_json: AsJson = False) -> None:
     """Check what this machine has, what is missing and what to do; the exit code is 1 when something must be mended.
 
@@ -316,6 +343,11 @@ def doctor(as_json: AsJson = False) -> None:
     raise typer.Exit(0 if well else 1)
 
 
+app.command(context_settings=cli_marks.UNSIGNED)(cli_marks.tag)
+app.command()(cli_marks.note)
+app.command()(cli_marks.archive)
+app.command()(cli_marks.restore)
+app.command()(cli_sweep.sweep)
 app.command()(cli_proof.bench)
 app.command()(cli_proof.selftest)
 

@@ -16,11 +16,17 @@ def encode(document: Any) -> bytes:
     return orjson.dumps(document, option=orjson.OPT_INDENT_2 | orjson.OPT_UTC_Z)
 
 
-def summary(context: Context, run: Run) -> dict[str, Any]:
-    """A run without its epochs: one entry of `runs --json`."""
+def summaries(context: Context, runs: list[Run]) -> list[dict[str, Any]]:
+    """Runs without their epochs: what `runs --json` prints."""
+    tags = queries.tags_of(context.engine, [run.id for run in runs])
+    return [_summary(context, run, tags[run.id]) for run in runs]
+
+
+def _summary(context: Context, run: Run, tags: list[str]) -> dict[str, Any]:
     return {
         **{name: getattr(run, name) for name in ("id", "name", "status")},  # first, where a person looks
         **run.model_dump(exclude={"lease_until"}),
+        "tags": tags,
         "hardware": run.hardware or {},
         "g_loss_hex": _hex(run.g_loss),
         "d_loss_hex": _hex(run.d_loss),
@@ -32,7 +38,7 @@ def summary(context: Context, run: Run) -> dict[str, Any]:
 def document(context: Context, run: Run) -> dict[str, Any]:
     """A run with all its finished epochs and all judgements of its images."""
     return {
-        **summary(context, run),
+        **summaries(context, [run])[0],
         "epochs": [_epoch(epoch) for epoch in queries.epochs(context.engine, run.id)],
         "quality": [_quality(judged) for judged in queries.qualities(context.engine, run.id)],
     }

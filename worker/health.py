@@ -1,4 +1,4 @@
-"""`python -m worker.health`: does a worker of this machine give signs of life? For container health checks, so it imports little."""
+"""`python -m worker.health`: does a worker or painter of this machine live? For container health checks, so it imports little."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from db.settings import Settings, SettingsError
 def complaint(engine: Engine, host: str) -> str | None:
     """None when a worker of `host` is alive, else one sentence. Raises Unreachable."""
     check_reachable(engine)
-    ages = [state.age_seconds for state in queries.workers(engine) if state.worker.host == host]
+    ages = [state.age_seconds for state in (*queries.workers(engine), *queries.painters(engine)) if state.worker.host == host]
     if not ages:
         return f"No worker of {host} is known to the database."
     if min(ages) >= queries.WORKER_ALIVE_SECONDS:

@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import shutil
 import unicodedata
+from collections.abc import Sequence
 from contextlib import suppress
+from dataclasses import dataclass
 from typing import Any
 
 from db import commands, queries
 from db.errors import UnknownRun
 from db.models import Run
+from db.words import invisible
 from gan import capabilities, presets
 from gan.config import ConfigError, RunConfig, diff, parse, plan
 from gan.data import catalog
@@ -19,10 +22,31 @@ from worker.queue import ring
 
 NAME_LENGTH = 80
 CLONED = " (clone)"
-# what would reorder or hide text: bidirectional controls and zero-width characters, but the joiner that emoji need
-_HIDDEN = {chr(c) for c in (*range(0x202A, 0x202F), *range(0x2066, 0x206A), 0x200B, 0x200C, 0x200E, 0x200F, 0x061C, 0x2060, 0xFEFF)}
 
 _ANY_MACHINE: dict[str, Any] = {"gpus": [{}] * 1024, "tpus": [""] * 1024}  # stands for a worker that has not said yet what it has
+
+
+@dataclass(frozen=True)
+class Machines:
+    """The live workers, and the machines of those that said what they have, as `gan.hardware.describe` gives it."""
+
+    workers: int
+    devices: list[dict[str, Any]]
+
+    def refusal(self, config: RunConfig) -> str | None:
+        """Why none of them can run `config`, None if one can; without a worker only what no machine can do is refused."""
+        lacks = [capabilities.check(config, device) for device in self.devices or [_ANY_MACHINE]]
+        return None if None in lacks else lacks[0]
+
+    def able(self, config: RunConfig) -> dict[str, Any] | None:
+        """The first of them that can run `config`."""
+        return next((device for device in self.devices if capabilities.check(config, device) is None), None)
+
+
+def machines(context: Context) -> Machines:
+    """What the live workers have."""
+    alive = [state.worker for state in queries.workers(context.engine) if state.alive]
+    return Machines(len(alive), [worker.devices for worker in alive if worker.devices])
 
 
 def check_name(text: str) -> str:
@@ -32,9 +56,8 @@ def check_name(text: str) -> str:
         raise BadName("The name is empty: give the run a name, or leave it out to get one.")
     if len(name) > NAME_LENGTH:
         raise BadName(f"The name has {len(name)} characters: {NAME_LENGTH} is the limit.")
-    bad = next((c for c in name if c in _HIDDEN or unicodedata.category(c) in ("Cc", "Cs", "Co", "Cn", "Zl", "Zp")), None)
-    if bad is not None:
-        raise BadName(f"The name contains the invisible or control character U+{ord(bad):04X}: leave it out.")
+    if bad := invisible(name):
+        raise BadName(f"The name contains the invisible or control character {bad}: leave it out.")
     return name
 
 
@@ -46,12 +69,8 @@ def check(context: Context, config: RunConfig, *, here: bool = False) -> None:
     """
     catalog.check(config, context.settings.data)
     plan(config, catalog.count(config, context.settings.data))
-    if here:
-        return
-    devices = [state.worker.devices for state in queries.workers(context.engine) if state.alive and state.worker.devices]
-    lacks = [capabilities.check(config, device) for device in devices or [_ANY_MACHINE]]
-    if all(lacks):
-        raise ConfigError(str(lacks[0]))
+    if not here and (refusal := machines(context).refusal(config)):
+        raise ConfigError(refusal)
 
 
 def submit(
@@ -65,7 +84,7 @@ def submit(
     check(context, config, here=here)
     run = commands.create_run(context.engine, name=name, config=config.model_dump(mode="json"), preset=preset, parent_id=parent_id)
     if not here:
-        _ring(context, run)
+        call(context, [run])
     return run
 
 
@@ -90,7 +109,7 @@ def resume(context: Context, run_id: str) -> Run:
         raise UnknownRun(f"There is no run {run_id[:80]!r}.")
     check(context, parse(run.config))
     run = commands.resume(context.engine, run_id=run_id)
-    _ring(context, run)
+    call(context, [run])
     return run
 
 
@@ -102,6 +121,7 @@ def delete(context: Context, run_id: str) -> None:
 
 def default_name(config: RunConfig, preset: str) -> str:
     """A name that says what is special: the preset or data set, and which settings of speed differ from its usual ones."""
+    preset = preset if preset in presets.NAMES else ""  # that of an older version may be gone
     usual = presets.load(preset) if preset else RunConfig()
     special = diff(config.model_dump(), usual.model_dump())
     words = {"batch_size": f"batch {config.batch_size}", "precision": config.precision, "xla": "xla" if config.xla else "no xla"}
@@ -110,7 +130,9 @@ def default_name(config: RunConfig, preset: str) -> str:
     return ", ".join([preset or config.dataset, *(word for key, word in words.items() if key in special)])
 
 
-def _ring(context: Context, run: Run) -> None:
-    # without a queue the run is stored all the same: a worker's reconciler rings for it later
+def call(context: Context, runs: Sequence[Run]) -> None:
+    """Ring for runs that are stored. Without a queue they wait all the same: a worker's reconciler rings for them later."""
     with suppress(QueueUnreachable):
-        ring(context.redis(), run)
+        connection = context.redis()
+        for run in runs:
+            ring(connection, run)

@@ -1,4 +1,4 @@
-"""`ganboard up`: Redis, the dashboard and the workers as children of one process that restarts what dies and ends all together."""
+"""`ganboard up`: Redis, the dashboard, the workers and a painter as children of one process that restarts what dies and ends all."""
 
 from __future__ import annotations
 
@@ -140,12 +140,16 @@ def _services(settings: Settings, context: Context, port: int, workers: int, add
             return f"http://{address}:{port}" if answer.status == 200 else None
         return None
 
+    def painter_ready() -> str | None:
+        return "for the playground" if any(state.alive for state in queries.painters(context.engine)) else None
+
     found = []
     if not settings.redis_url:
         found.append(Service("redis", redis_server.command(settings), logs / "redis.log", lambda: _redis_ready(settings)))
     serve = ["worker.guard", sys.executable, "-m", "app.serve", "--port", str(port), "--address", address]
     found.append(Service("web", python + serve, logs / "web.log", web_ready))
     found += [Service(f"worker {n}", [*python, "worker.rq_worker"], logs / f"worker-{n}.log", worker_ready) for n in range(1, workers + 1)]
+    found.append(Service("painter", [*python, "worker.painter"], logs / "painter.log", painter_ready))
     return found
 
 
@@ -160,7 +164,7 @@ def _redis_ready(settings: Settings) -> str | None:
 
 def _submit_starter(context: Context) -> None:
     """A first run for an empty database, so that a newcomer sees digits emerge without a click."""
-    if queries.count_runs(context.engine):
+    if queries.count_runs(context.engine, archived=True):
         return
     starter = values("starter")
     if not {"avx512_bf16", "amx_bf16"} & set(cpu_flags()):
@@ -169,7 +173,7 @@ def _submit_starter(context: Context) -> None:
 
 
 def _end_all(services: list[Service]) -> None:
-    """Workers first and all at once, since they save; then the page; Redis last, since workers still speak to it."""
+    """Workers first and all at once, since they save; then painter and page; Redis last, since workers still speak to it."""
     workers = [service for service in services if service.name.startswith("worker")]
     for service in workers:
         if service.process and service.process.poll() is None:

@@ -1,34 +1,33 @@
-"""The parts of the comparison: who is compared, in figures, pictures and settings."""
+"""Who is compared, and what came of it: in a sentence or two, and in one row of figures per run."""
 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any
+from datetime import datetime
 
+import numpy as np
+import numpy.typing as npt
 import pandas as pd
+import pyarrow as pa
 import streamlit as st
 from sqlalchemy import Engine
 
 from app import text
-from app.components.live_plotly import live_plotly
-from app.components.run_charts import LossOptions, enlarged, epoch_slider
-from app.components.run_records import shown
-from app.components.run_timings import time_shares
+from app.components import verdict
 from app.figures import compare
-from app.theme.palette import run_colours
+from app.theme.palette import run_swatch
 from db import queries, series
 from db.models import Run
-from gan.config import RunConfig, diff
 
-POINTS = 1000  # per run and network
-MEASURED = {  # title, unit, digits, factor
-    "step_p50": ("Median step", "Milliseconds", 1, 1e3),
-    "gflops": ("GFLOP/s in convolutions and products", "GFLOP/s", 1, 1.0),
-    "reduce_bytes": ("All-reduce per step and replica", "MB", 2, 1e-6),
-    "peak_memory_bytes": ("Peak memory", "MiB", 0, 2.0**-20),
-}
+HOW = (
+    "Speed: the ratio of the median images per second of all finished epochs, compiling left out. Within 2 %, or within twice its "
+    "standard error where that is more, speeds are about equal. Quality: the classifier-FID after the last epoch at which both "
+    "were judged; equal is what differs by less than twice the spread of such a difference, as neighbouring judgements show it, or by "
+    "less than 10 % where fewer than five judgements tell. This is one run of each: another seed may change the quality by more."
+)
+
+Arrays = dict[str, npt.NDArray[np.float64]]
 
 
 @dataclass(frozen=True)
@@ -49,164 +48,98 @@ class Compared:
         return {run_id: f"{name} ({run_id})" if name in repeated else name for run_id, name in names.items()}
 
     def series(self) -> list[compare.Series]:
-        labels, colours = self.labels(), run_colours(self.ids)
-        return [compare.Series(run.id, labels[run.id], colours[run.id]) for run in self.runs]
+        labels = self.labels()
+        return [compare.Series(run.id, labels[run.id], run.number) for run in self.runs]
 
 
-def speeds(runs: list[Run], epochs: pd.DataFrame) -> dict[str, tuple[float | None, float | None]]:
-    """Per run: median seconds per epoch and images per second over all epochs, both without compiling; None before the first epoch."""
-    found: dict[str, tuple[float | None, float | None]] = {}
-    for run in runs:
-        own = epochs[epochs["run_id"] == run.id]
-        total = float(own["seconds"].sum())
-        found[run.id] = (
-            (float(own["seconds"].median()), float(own["images"].sum()) / total if total > 0 else None) if len(own) else (None, None)
-        )
-    return found
+def by_run(compared: Compared, frame: pd.DataFrame) -> dict[str, pd.DataFrame]:
+    """The rows of each run of a frame with a column run_id; none for runs that it lacks."""
+    return dict.fromkeys(compared.ids, frame.iloc[:0]) | {str(run_id): rows for run_id, rows in frame.groupby("run_id")}
 
 
-def draw_summary(engine: Engine, compared: Compared) -> None:
+def speeds(epochs: Arrays) -> dict[str, tuple[float | None, float | None]]:
+    """Medians of the seconds per epoch and the images per second in `db.series.speeds`, by run id; None before the first epoch."""
+    return {run_id: (_median(values[:, 0]), _median(values[:, 1])) for run_id, values in epochs.items()}
+
+
+def _median(values: npt.NDArray[np.float64]) -> float | None:
+    finite = values[np.isfinite(values)]
+    return float(np.median(finite)) if len(finite) else None
+
+
+def draw_head(engine: Engine, compared: Compared) -> None:
+    """What the comparison shows, in words, and one row of figures per run."""
+    epochs, judged = series.speeds(engine, compared.ids), series.fids(engine, compared.ids)
+    draw_verdict(compared, epochs, judged, queries.database_time(engine))
+    draw_summary(compared, epochs, judged)
+
+
+def draw_verdict(compared: Compared, epochs: Arrays, judged: Arrays, now: datetime) -> None:
+    """The sentences; `epochs` are of `db.series.speeds`, `judged` of `db.series.fids`."""
+    labels, results = compared.labels(), []
+    for run in compared.runs:
+        rates = epochs[run.id][:, 1]
+        found = judged[run.id]
+        results.append(verdict.Result(run, labels[run.id], rates[rates > 0], found[:, 0].astype(np.int64), found[:, 1]))
+    base = next(result for result in results if result.run.id == compared.baseline.id)
+    said = verdict.verdict(base, [result for result in results if result is not base], now)
+    with st.container(border=True, key="verdict", gap="xsmall"):
+        st.markdown(f"**{text.escape(said.headline)}**", help=HOW)
+        for remark in said.remarks[:4]:
+            st.caption(f":material/info: {text.escape(remark)}")
+        if said.each or len(said.remarks) > 4:
+            with st.expander("Each run against the baseline", key="each", type="compact"):
+                st.markdown("\n".join(f"- {text.escape(sentence)}" for sentence in said.each))
+                for remark in said.remarks[4:]:
+                    st.caption(f":material/info: {text.escape(remark)}")
+
+
+def draw_summary(compared: Compared, epochs: Arrays, judged: Arrays) -> None:
     """One row per run: what it is, what it cost, what it reached."""
-    speed = speeds(compared.runs, series.epochs_frame(engine, compared.ids))
-    labels, colours = compared.labels(), run_colours(compared.ids)
+    labels = compared.labels()
+    speed = speeds(epochs)
+    fids = {run_id: found[np.isfinite(found[:, 1]), 1] for run_id, found in judged.items()}
     rows = [
         {
-            "": "■",
+            "": run_swatch(run.number),
             "Run": labels[run.id],
             "Status": text.status_word(run.status),
             "Epochs": f"{run.epoch} of {run.config['epochs']}",
             "Training": text.duration(run.seconds or None),
             "Median per epoch": text.duration(speed[run.id][0]),
             "Images/s": text.integer(speed[run.id][1]),
+            "Best FID": text.decimal(fids[run.id].min() if len(fids[run.id]) else None, 2),
             "Generator loss": text.decimal(run.g_loss),
             "Discriminator loss": text.decimal(run.d_loss),
             "Baseline": "●" if run.id == compared.baseline.id else "",
         }
         for run in compared.runs
     ]
-    chips = [f"color: {colours[run.id]}; font-size: 1.3em" for run in compared.runs]
-    st.dataframe(
-        pd.DataFrame(rows).style.apply(lambda _: chips, subset=[""]),
-        hide_index=True,
-        height="content",
+    runs_table(
+        rows,
         key="summary",
-        column_config={
-            "": st.column_config.TextColumn(width=30, help="Colour of the run in every figure"),
-            "Training": st.column_config.TextColumn(help="Training steps of all finished epochs, compiling and waiting left out"),
-            "Median per epoch": st.column_config.TextColumn(help="Median over the finished epochs, compiling left out"),
-            "Images/s": st.column_config.TextColumn(help="Real images per second of training, compiling left out"),
+        meanings={
+            "Epochs": "Finished epochs of those planned",
+            "Training": "Training steps of all finished epochs, compiling and waiting left out",
+            "Median per epoch": "Median over the finished epochs, compiling left out",
+            "Images/s": "Real images per second of training, median over the finished epochs, compiling left out",
+            "Best FID": "Lowest distance in the features of a small classifier that any judgement found; lower is better",
+            "Generator loss": "Mean of the last epoch, or of the newest step while it trains",
+            "Discriminator loss": "Mean of the last epoch, or of the newest step while it trains",
+            "Baseline": "The run that ratios are taken to",
         },
     )
 
 
-def draw_losses(engine: Engine, compared: Compared, options: LossOptions) -> None:
-    if options.axis == "epoch":
-        everything = series.epochs_frame(engine, compared.ids)
-        frames = {run_id: everything[everything["run_id"] == run_id] for run_id in compared.ids}
-    else:
-        frames = {run_id: series.step_losses(engine, run_id, points=POINTS) for run_id in compared.ids}
-    if all(frame.empty for frame in frames.values()):
-        st.caption("None of these runs has losses yet.")
-        return
-    for column, (net, name) in zip(st.columns(2), (("g", "Generator"), ("d", "Discriminator")), strict=True):
-        with column:
-            st.markdown(f"**{name}**")
-            live_plotly(
-                compare.losses(compared.series(), frames, net=net, x=options.axis, smoothing=options.smoothing, log_y=options.log_y),
-                key=f"compare-{net}-{options.axis}-{options.log_y}",
-            )
-    st.caption("Means of the epochs." if options.axis == "epoch" else "Every step, or the extremes of neighbouring steps in long runs.")
-
-
-def grid_epochs(engine: Engine, compared: Compared) -> list[int]:
-    """Epochs for which at least one of the runs has a grid, ascending."""
-    return sorted({epoch for run_id in compared.ids for epoch in queries.grid_epochs(engine, run_id)})
-
-
-def image_controls(engine: Engine, compared: Compared) -> tuple[int | None, list[int]]:
-    """One slider for all runs; returns the epoch (None: the newest) and the epochs that were offered."""
-    stored = grid_epochs(engine, compared)
-    if len(stored) < 2:
-        return None, stored
-    return epoch_slider(stored), stored
-
-
-def draw_images(engine: Engine, compared: Compared, options: tuple[int | None, list[int]]) -> None:
-    chosen, offered = options
-    stored = grid_epochs(engine, compared)
-    if stored != offered:
-        st.rerun()  # the slider stands outside the part that updates
-    if not stored:
-        st.caption("None of these runs has drawn a grid yet.")
-        return
-    epoch = stored[-1] if chosen is None else chosen
-    labels = compared.labels()
-    width = min(4, len(compared.runs))
-    for start in range(0, len(compared.runs), width):
-        for column, run in zip(st.columns(width), compared.runs[start : start + width], strict=False):
-            with column:
-                st.markdown(f"**{text.escape(labels[run.id])}**")
-                own = [known for known in queries.grid_epochs(engine, run.id) if known <= epoch]
-                grid = queries.grid(engine, run.id, own[-1]) if own else None
-                if grid is None:
-                    st.caption("No grid up to this epoch.")
-                    continue
-                when = "Before training" if grid.epoch == 0 else f"After epoch {grid.epoch}"
-                st.image(
-                    enlarged(grid),
-                    width="stretch",
-                    output_format="PNG",
-                    caption=when if grid.epoch == epoch else f"{when}, its last before {epoch}",
-                )
-
-
-def draw_timings(engine: Engine, compared: Compared) -> None:
-    speed = speeds(compared.runs, series.epochs_frame(engine, compared.ids))
-    if all(seconds is None for seconds, _ in speed.values()):
-        st.caption("None of these runs has finished an epoch yet.")
-        return
-    measures = series.measures_frame(engine, compared.ids)
-    _bars(compared, "Seconds per epoch", "Seconds", 2, {run_id: pair[0] for run_id, pair in speed.items()})
-    _bars(compared, "Images per second", "Images per second", 0, {run_id: pair[1] for run_id, pair in speed.items()})
-    for name, (title, unit, digits, scale) in MEASURED.items():
-        values = {run_id: value for run_id, value in medians(measures, name).items() if value > 0} if name in measures else {}
-        if values:
-            _bars(compared, title, unit, digits, {run_id: scale * value for run_id, value in values.items()})
-    shares = {run_id: time_shares(measures[measures["run_id"] == run_id]) for run_id in compared.ids}
-    if any(shares.values()):
-        st.markdown("**Where the time went**")
-        live_plotly(compare.parts(compared.series(), shares), key=f"compare-parts-{len(compared.runs)}")
-    st.caption(
-        "Medians of the finished epochs, and real images per second over all of them; compiling left out. "
-        "The ratio is to the baseline run: for seconds, all-reduce and memory less is better, for images and GFLOP per second more."
+def runs_table(rows: list[dict[str, str]], *, key: str, meanings: dict[str, str]) -> None:
+    """A row per run; the column without a name has its `run_swatch`, `meanings` explain others."""
+    st.dataframe(
+        pa.table({name: [row[name] for row in rows] for name in rows[0]}),
+        hide_index=True,
+        height="content",
+        key=key,
+        column_config={
+            "": st.column_config.ImageColumn(width=56, help="Colour and line of the run in every figure"),
+            **{name: st.column_config.TextColumn(help=meaning) for name, meaning in meanings.items()},
+        },
     )
-
-
-def medians(measures: pd.DataFrame, name: str) -> dict[str, float]:
-    """Median over the epochs of one column of `db.series.measures_frame`, by run id; runs without it are left out."""
-    return {str(run_id): float(value) for run_id, value in measures.groupby("run_id")[name].median().dropna().items()}
-
-
-def _bars(compared: Compared, title: str, unit: str, digits: int, values: Mapping[str, float | None]) -> None:
-    st.markdown(f"**{title}**")
-    plot = compare.bars(compared.series(), values, unit=unit, baseline=compared.baseline.id, digits=digits)
-    live_plotly(plot, key=f"compare-bars-{title}-{len(compared.runs)}")
-
-
-def settings_frame(compared: Compared) -> pd.DataFrame:
-    """The settings in which at least one run differs from the baseline: one row each, one column per run."""
-    base = compared.baseline.config
-    differing = {name for run in compared.runs for name in diff(base, run.config)}
-    order = [*(name for name in RunConfig.model_fields if name in differing), *sorted(differing - set(RunConfig.model_fields))]
-    labels = compared.labels()
-    columns: dict[str, Any] = {"Setting": order}
-    return pd.DataFrame(columns | {labels[run.id]: [shown(run.config.get(name)) for name in order] for run in compared.runs})
-
-
-def draw_settings(compared: Compared) -> None:
-    frame = settings_frame(compared)
-    if frame.empty:
-        st.caption("These runs have the same settings.")
-        return
-    st.dataframe(frame, hide_index=True, height="content", key="differences")
-    st.caption("Only settings that differ are listed.")

@@ -28,6 +28,11 @@ function isDark(element) {
   return getComputedStyle(element).colorScheme.includes("dark");
 }
 
+const NEEDS_WEBGL = {
+  scatter3d: "This browser has no WebGL, which 3-D needs: choose the 2-D view.",
+  parcoords: "This browser has no WebGL, which parallel coordinates need: the table below has the same numbers.",
+};
+
 let webgl = null;
 
 function hasWebgl() {
@@ -76,8 +81,8 @@ class Chart {
     const figure = this.wanted; // the newest, should several have waited for the library
     if (figure === null || !this.element.isConnected || this.held) return;
     this.wanted = null;
-    if (figure.data.some((trace) => trace.type === "scatter3d") && !hasWebgl()) {
-      this.say("This browser has no WebGL, which 3-D needs: choose the 2-D view.");
+    if (figure.data.some((trace) => trace.type in NEEDS_WEBGL) && !hasWebgl()) {
+      this.say(NEEDS_WEBGL[figure.data.find((trace) => trace.type in NEEDS_WEBGL).type]);
       return;
     }
     if (!this.drawn) this.element.replaceChildren();

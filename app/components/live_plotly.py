@@ -6,6 +6,7 @@ in the plot that is there. The library comes from this server (`/vendor/plotly.m
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from pathlib import Path
 
 import orjson
@@ -24,12 +25,25 @@ _JS = f"const VENDOR = '{_VENDOR}';\nconst TEMPLATES = {_TEMPLATES.decode()};\n"
 _mount = st.components.v2.component("ganboard_live_plotly", html=_HTML, css=_CSS, js=_JS, isolate_styles=False)
 
 
-def live_plotly(figure: go.Figure, *, key: str) -> None:
-    """Show `figure`, whose layout has a height; `key` names the run and the chart and never depends on the data.
+@dataclass(frozen=True)
+class Chart:
+    """A figure as the browser gets it; `key` names the run and the chart and never depends on the data."""
 
-    Equal keys are the same plot: what a person zoomed or hid stays as long as the key does.
-    """
-    figure.layout.uirevision = key
-    # to_json writes what is not finite as null, which JSON.parse accepts and Plotly draws as a gap
-    encoded = figure.to_json(validate=False, remove_uids=False, engine="orjson").encode()
-    _mount(key=key, data=encoded, height=int(figure.layout.height))
+    key: str
+    encoded: bytes
+    height: int
+
+    @classmethod
+    def of(cls, figure: go.Figure, key: str) -> Chart:
+        """`figure`, whose layout has a height. Equal keys are the same plot: what a person zoomed or hid stays as long as the key does."""
+        figure.layout.uirevision = key
+        # to_json writes what is not finite as null, which JSON.parse accepts and Plotly draws as a gap
+        return cls(key, figure.to_json(validate=False, remove_uids=False, engine="orjson").encode(), int(figure.layout.height))
+
+    def show(self) -> None:
+        _mount(key=self.key, data=self.encoded, height=self.height)
+
+
+def live_plotly(figure: go.Figure, *, key: str) -> None:
+    """Show `figure` as `Chart.of` takes it."""
+    Chart.of(figure, key).show()

@@ -1,4 +1,4 @@
-"""The quality of several runs side by side: over seconds and over epochs, how good each became, and how soon it was good enough."""
+"""The quality of several runs over each other, how good each became, and how soon it was good enough."""
 
 from __future__ import annotations
 
@@ -9,11 +9,13 @@ import streamlit as st
 from sqlalchemy import Engine
 
 from app import text
-from app.components.comparison import Compared
+from app.components.comparison import Compared, by_run, runs_table
 from app.components.live_plotly import live_plotly
+from app.components.run_charts import axis_control
 from app.components.run_quality import CAPTION, best, seconds_to, threshold_control
 from app.figures import compare, quality
-from app.theme.palette import run_colours
+from app.figures.template import Axis
+from app.theme.palette import run_swatch
 from db import series
 from gan.events import QUALITY
 
@@ -21,14 +23,16 @@ from gan.events import QUALITY
 @dataclass(frozen=True)
 class Options:
     measure: str
+    axis: Axis
     fid: float | None  # the distance to be reached
+    log_y: bool
 
 
 def controls(engine: Engine, compared: Compared) -> Options | None:
     frame = series.quality_frame(engine, compared.ids)
     if frame.empty:
         return None
-    with st.container(horizontal=True, vertical_alignment="bottom", gap="large"):
+    with st.container(horizontal=True, vertical_alignment="bottom", gap="medium"):
         measure = st.selectbox(
             "Measure",
             tuple(QUALITY),
@@ -38,7 +42,9 @@ def controls(engine: Engine, compared: Compared) -> Options | None:
             filter_mode=None,
             width=180,
         )
-        return Options(measure, threshold_control(frame))
+        axis = axis_control(key="over", default="training_seconds")
+        log_y = st.toggle("Log y", key="logq", bind="query-params", help="Logarithmic axis; what is not positive is left out.")
+        return Options(measure, axis, threshold_control(frame), log_y)
 
 
 def draw(engine: Engine, compared: Compared, options: Options | None) -> None:
@@ -49,20 +55,18 @@ def draw(engine: Engine, compared: Compared, options: Options | None) -> None:
         return
     if options is None:
         st.rerun()  # the controls stand outside the part that updates, and were left out while there was nothing to control
-    frames = {run_id: everything[everything["run_id"] == run_id] for run_id in compared.ids}
-    st.caption(f"{quality.WORDS[options.measure]}: {text.escape(QUALITY[options.measure])}")
-    axes: tuple[tuple[quality.Axis, str], ...] = (("training_seconds", "Over seconds of training"), ("epoch", "Over epochs"))
-    for column, (axis, heading) in zip(st.columns(2), axes, strict=True):
-        with column:
-            st.markdown(f"**{heading}**")
-            plot = compare.quality(compared.series(), frames, measure=options.measure, x=axis)
-            live_plotly(plot, key=f"compare-quality-{options.measure}-{axis}")
+    frames = by_run(compared, everything)
+    st.markdown(f"**{quality.WORDS[options.measure]}** :gray[{text.escape(QUALITY[options.measure])}]")
+    plot = compare.quality(compared.series(), frames, measure=options.measure, x=options.axis, log_y=options.log_y)
+    live_plotly(plot, key=f"compare-quality-{options.measure}-{options.axis}-{options.log_y:d}")
     _table(compared, frames, options.fid)
     st.caption(f"{CAPTION} Time is that of the training steps alone; the ratio is to the baseline run, less is better.")
+    if len({(run.config.get("dataset"), run.config.get("images_path")) for run in compared.runs}) > 1:
+        st.caption(":material/info: These runs learn from different data sets: their measures cannot be compared.")
 
 
 def _table(compared: Compared, frames: dict[str, pd.DataFrame], fid: float | None) -> None:
-    labels, colours = compared.labels(), run_colours(compared.ids)
+    labels = compared.labels()
     reached = {run_id: seconds_to(frame, fid) for run_id, frame in frames.items()}
     base, goal = reached[compared.baseline.id], "Time to FID" if fid is None else f"Time to FID {fid:g}"
     rows = []
@@ -71,7 +75,7 @@ def _table(compared: Compared, frames: dict[str, pd.DataFrame], fid: float | Non
         lowest = best(frame)
         rows.append(
             {
-                "": "■",
+                "": run_swatch(run.number),
                 "Run": labels[run.id],
                 "Best FID": text.decimal(lowest.fid if lowest else None, 2),
                 "After epoch": text.integer(lowest.epoch if lowest else None),
@@ -81,14 +85,10 @@ def _table(compared: Compared, frames: dict[str, pd.DataFrame], fid: float | Non
                 "Baseline": "●" if run.id == compared.baseline.id else "",
             }
         )
-    chips = [f"color: {colours[run.id]}; font-size: 1.3em" for run in compared.runs]
-    st.dataframe(
-        pd.DataFrame(rows).style.apply(lambda _: chips, subset=[""]),
-        hide_index=True,
-        height="content",
-        key="quality",
-        column_config={
-            "": st.column_config.TextColumn(width=30, help="Colour of the run in every figure"),
-            "After": st.column_config.TextColumn(help="Seconds of training until its best FID"),
-        },
-    )
+    meanings = {
+        "Best FID": f"{QUALITY['fid']}",
+        "After": "Seconds of training until its best FID",
+        goal: "Seconds of training until a judgement first found the distance at or below this",
+        "Ratio": "Of that time to the baseline's",
+    }
+    runs_table(rows, key="quality", meanings=meanings)

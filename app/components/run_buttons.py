@@ -1,4 +1,4 @@
-"""What a person can do to one run: stop, resume, clone, delete, read its configuration."""
+"""What a person can do to one run: stop, resume, clone, delete, take its data along, read its configuration."""
 
 from __future__ import annotations
 
@@ -9,6 +9,16 @@ from app import errors, run_actions, state
 from db.models import ACTIVE, ENDED, Run
 from worker import submit
 from worker.context import Context
+
+DOWNLOADS = {
+    "export.zip": "everything: JSON, tables, images, log",
+    "": "the run with its epochs as JSON",
+    "epochs.csv": "one row per epoch",
+    "losses.csv": "every step: losses, learning rates, times",
+    "quality.csv": "every judgement",
+    "events.csv": "what happened, and when",
+    "model": "the newest checkpoint, and how to load it",
+}
 
 
 def show(context: Context, run: Run) -> None:
@@ -30,8 +40,17 @@ def show(context: Context, run: Run) -> None:
                     st.rerun()
         if st.button("Clone", key="clone_run", icon=":material/content_copy:", help="Open the launch form with these settings."):
             state.open_launch(clone=run.id)
+        if st.button("Draw", key="draw", icon=":material/palette:", help="Open the playground: new images from this run's generator."):
+            state.open_playground(run.id)
         why = "Stop it first." if run.status in ACTIVE else "Remove its figures, images, log and checkpoints."
         if st.button("Delete", key="delete", icon=":material/delete:", disabled=run.status in ACTIVE, help=why):
             run_actions.confirm_delete(context, [run])
+        with st.popover("Download", icon=":material/download:", help="The run as files; programs read the same addresses."):
+            address = f"/api/runs/{run.id}"
+            st.markdown(
+                "\n".join(
+                    f"- [{name or 'run.json'}]({address + '/' * bool(name) + name}) :gray[{what}]" for name, what in DOWNLOADS.items()
+                )
+            )
         with st.popover("Config", icon=":material/data_object:", help="The stored configuration as JSON."):
             st.code(orjson.dumps(run.config, option=orjson.OPT_INDENT_2).decode(), language="json")

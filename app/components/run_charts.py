@@ -1,36 +1,66 @@
-"""The pictures of a run's page. `controls` are drawn once, outside the part that updates; the rest is drawn anew with every tick."""
+"""The curves of a run's page. `controls` are drawn once, outside the part that updates; the rest is drawn anew with every tick."""
 
 from __future__ import annotations
 
-import io
 from dataclasses import dataclass
 
+import pandas as pd
 import streamlit as st
-from PIL import Image
 from sqlalchemy import Engine
 
-from app.components.live_plotly import live_plotly
+from app.components.live_plotly import Chart, live_plotly
+from app.components.run_cache import by_epoch, by_step
 from app.figures import histograms, losses, path, system
-from db import queries, series
-from db.models import ENDED, Grid, Run
+from app.figures.template import AXES, Axis
+from db import series
+from db.models import ENDED, Run
 
-GRID_PIXELS = 560
-EARLIER = 6
+_AXIS_HELP = (
+    "Training seconds are those of the steps alone, over all attempts: compiling, judging and pauses are not in them. Time is the clock, "
+    "in UTC. Both are known at the ends of epochs and interpolated in between."
+)
 
 
 @dataclass(frozen=True)
 class LossOptions:
-    axis: losses.Axis
-    smoothing: float
+    """How loss curves are drawn, here and on the compare page."""
+
+    axis: Axis
+    smoothing: float  # 0 to 0.999
     log_y: bool
+    log_x: bool = False
+    robust: bool = False  # the y axis leaves out the lowest and highest hundredth
+    events: bool = True  # marks where something happened
+
+    @property
+    def scale(self) -> str:
+        """Part of a chart's key: with another scale it is another chart, whose zoom is its own."""
+        return f"{self.axis}-{self.log_x:d}{self.log_y:d}{self.robust:d}"
 
 
-def loss_controls(*, default: losses.Axis = "step", key: str = "x") -> LossOptions:
-    """X axis, kept in the URL as `key`, smoothing and scale."""
-    with st.container(horizontal=True, vertical_alignment="bottom", gap="large"):
-        axis = st.segmented_control(
-            "X axis", ("step", "epoch"), default=default, required=True, key=key, bind="query-params", format_func=str.capitalize
-        )
+def axis_control(*, key: str, default: Axis = "step") -> Axis:
+    """What the x axis counts, kept in the URL as `key`."""
+    chosen = st.segmented_control(
+        "X axis", tuple(AXES), default=default, required=True, key=key, bind="query-params", format_func=AXES.__getitem__, help=_AXIS_HELP
+    )
+    return chosen if chosen in AXES else default  # an address may choose none
+
+
+def events_control() -> bool:
+    """Whether events are marked, kept in the URL."""
+    return st.toggle(
+        "Events",
+        True,
+        key="marks",
+        bind="query-params",
+        help="Dotted lines where something happened: warnings, errors, attempts, stops and resumes. Point at one to read it.",
+    )
+
+
+def loss_controls(*, default: Axis = "step", key: str = "x", events: bool = True) -> LossOptions:
+    """X axis, kept in the URL as `key`, smoothing, scales and, if there are any, `events`."""
+    with st.container(horizontal=True, vertical_alignment="bottom", gap="medium"):
+        axis = axis_control(key=key, default=default)
         smoothing = st.slider(
             "Smoothing",
             0.0,
@@ -40,111 +70,85 @@ def loss_controls(*, default: losses.Axis = "step", key: str = "x") -> LossOptio
             format="%.3f",
             key="smooth",
             bind="query-params",
-            width=260,
-            help="Weight of the past in the exponential moving average; the raw losses stay behind it. 0 is off, 0.9 a good start.",
+            width=220,
+            help="Weight of the past in the exponential moving average over the steps; the raw losses stay behind it. 0 is off, 0.9 a good "
+            "start.",
         )
-        log_y = st.toggle(
-            "Log scale", key="log", bind="query-params", help="Logarithmic loss axis. Losses that are not positive are left out."
+        log_y = st.toggle("Log y", key="log", bind="query-params", help="Logarithmic loss axis. Losses that are not positive are left out.")
+        log_x = st.toggle("Log x", key="logx", bind="query-params", help="Logarithmic x axis; the clock has none.", disabled=axis == "time")
+        robust = st.toggle(
+            "Ignore outliers",
+            key="robust",
+            bind="query-params",
+            help="The loss axis shows the 1st to 99th percentile and a margin; what lies outside stays drawn, out of sight.",
         )
-    return LossOptions("epoch" if axis == "epoch" else "step", smoothing, log_y)
+        return LossOptions(axis, smoothing, log_y, log_x and axis != "time", robust, events_control() if events else False)
+
+
+def events_if(engine: Engine, run: Run, wanted: bool) -> pd.DataFrame | None:
+    """What is to be marked on the axes of a run's charts."""
+    return by_epoch(engine, run, "events", (), lambda: series.events_frame(engine, run.id)) if wanted else None
 
 
 def draw_losses(engine: Engine, run: Run, options: LossOptions) -> None:
-    steps = series.step_losses(engine, run.id)
-    if steps.empty:
+    scales = {"log_x": options.log_x, "log_y": options.log_y, "robust": options.robust}
+
+    def steps() -> Chart | None:
+        frame, events = series.step_losses(engine, run.id, smoothing=options.smoothing), events_if(engine, run, options.events)
+        if frame.empty:
+            return None
+        plot = losses.steps(frame, x=options.axis, smoothed=options.smoothing > 0, events=events, **scales)
+        return Chart.of(plot, f"steps-{run.id}-{options.scale}")
+
+    def epochs() -> Chart:
+        done, events = series.epochs_frame(engine, [run.id]), events_if(engine, run, options.events)
+        return Chart.of(losses.epochs(done, x=options.axis, events=events, **scales), f"epochs-{run.id}-{options.scale}")
+
+    chart = by_step(engine, run, "steps", options, steps)
+    if chart is None:
         nothing(run, "The losses appear with the first steps.")
         return
-    live_plotly(
-        losses.steps(steps, x=options.axis, smoothing=options.smoothing, log_y=options.log_y),
-        key=f"steps-{run.id}-{options.axis}-{options.log_y}",
-    )
-    done = series.epochs_frame(engine, [run.id])
-    if not done.empty:
-        live_plotly(losses.epochs(done, log_y=options.log_y), key=f"epochs-{run.id}-{options.log_y}")
+    chart.show()
+    by_epoch(engine, run, "epochs", options, epochs).show()
     st.caption(
         "Mean binary cross-entropy over the batch, in nats, as computed in the training step. A discriminator that only guesses "
         "stands at 2 ln 2 ≈ 1.386, the generator then at ln 2 ≈ 0.693. Long runs show the extremes of neighbouring steps, so spikes stay."
+        + (" **Outliers are out of sight:** the loss axes show the 1st to 99th percentile." if options.robust else "")
     )
 
 
-@dataclass(frozen=True)
-class ImageOptions:
-    epoch: int | None  # None follows the newest
-    known: int | None  # the newest grid that the slider offers
+def histogram_controls() -> bool:
+    """Whether outliers are left out."""
+    return st.toggle(
+        "Ignore outliers",
+        key="common",
+        bind="query-params",
+        help="The loss axis spans the 1st to 99th percentile of all steps; steps outside it are counted nowhere.",
+    )
 
 
-def image_controls(engine: Engine, run: Run) -> ImageOptions:
-    """Follow the newest grid, or choose one with a slider."""
-    stored = queries.grid_epochs(engine, run.id)
-    newest = stored[-1] if stored else None
-    with st.container(horizontal=True, vertical_alignment="bottom", gap="large"):
-        follow = st.toggle("Follow the newest", value=True, key="follow", bind="query-params")
-        if follow or len(stored) < 2:
-            return ImageOptions(None, newest)
-        chosen = epoch_slider(stored)
-    return ImageOptions(chosen, newest)
+def draw_histograms(engine: Engine, run: Run, robust: bool) -> None:
+    def densities() -> list[Chart]:
+        done = series.epochs_frame(engine, [run.id])
+        at, charts = done["epoch"].to_numpy(), []
+        for net in ("g", "d"):
+            epochs, edges, counts = series.loss_histograms(engine, run.id, net=net, robust=robust)
+            if counts.any():
+                plot = histograms.density(epochs, edges, counts, net=net, mean_epochs=at, means=done[f"{net}_loss"])
+                charts.append(Chart.of(plot, f"histogram-{net}-{robust:d}-{run.id}"))
+        return charts
 
-
-def epoch_slider(stored: list[int]) -> int:
-    """Choose one of the stored epochs, the newest unless the URL says otherwise."""
-    if st.session_state.get("at", stored[-1]) not in stored:
-        st.session_state["at"] = stored[-1]
-    return st.select_slider("Epoch", stored, value=stored[-1], key="at", bind="query-params", width="stretch")
-
-
-def draw_images(engine: Engine, run: Run, options: ImageOptions) -> None:
-    stored = queries.grid_epochs(engine, run.id)
-    if not stored:
-        nothing(run, "The first grid appears before the first step.")
+    charts = by_step(engine, run, "histograms", robust, densities)
+    if not charts:
+        nothing(run, "No step had a finite loss." if run.step else "The histograms appear with the first steps.")
         return
-    if options.epoch is not None and stored[-1] != options.known:
-        st.rerun()  # the slider stands outside the part that updates, and now has one epoch more to offer
-    epoch = stored[-1] if options.epoch is None else options.epoch
-    large, small = st.columns([3, 2], gap="large")
-    with large:
-        _show_grid(engine, run.id, epoch, GRID_PIXELS)
-        st.caption(
-            "Drawn by the generator from the same latent vectors every time, so each picture grows in its place. "
-            "Epoch 0 is before training."
-        )
-    with small:
-        shown = [stored[i * (len(stored) - 1) // max(1, EARLIER - 1)] for i in range(EARLIER)]
-        epochs = list(dict.fromkeys(shown))
-        for start in range(0, len(epochs), 2):
-            for column, earlier in zip(st.columns(2), epochs[start : start + 2], strict=False):
-                with column:
-                    _show_grid(engine, run.id, earlier, "stretch")
-
-
-def _show_grid(engine: Engine, run_id: str, epoch: int, width: int | str) -> None:
-    grid = queries.grid(engine, run_id, epoch)
-    if grid is not None:
-        caption = "Before training" if epoch == 0 else f"After epoch {epoch}"
-        st.image(enlarged(grid), caption=caption, width=width, output_format="PNG")  # type: ignore[arg-type]
-
-
-def enlarged(grid: Grid) -> bytes:
-    """The grid as PNG bytes, enlarged by whole pixels: a browser would blur it."""
-    with Image.open(io.BytesIO(grid.png)) as image:
-        factor = max(1, GRID_PIXELS // image.width)
-        buffer = io.BytesIO()
-        image.resize((image.width * factor, image.height * factor), Image.Resampling.NEAREST).save(buffer, "PNG", compress_level=1)
-    return buffer.getvalue()
-
-
-def draw_histograms(engine: Engine, run: Run) -> None:
-    done = series.epochs_frame(engine, [run.id])
-    spread = {net: series.loss_histograms(engine, run.id, net=net) for net in ("g", "d")}
-    if not any(counts.any() for _, _, counts in spread.values()):
-        nothing(run, "The histograms appear with the first steps.")
-        return
-    for net, (epochs, edges, counts) in spread.items():
-        means = done[f"{net}_loss"].to_numpy()
-        live_plotly(
-            histograms.density(epochs, edges, counts, net=net, mean_epochs=done["epoch"].to_numpy(), means=means),
-            key=f"histogram-{net}-{run.id}",
-        )
-    st.caption("Each column is one epoch: how its steps spread over the losses, darker or lighter by their share. The line is the mean.")
+    for chart in charts:
+        chart.show()
+    st.caption(
+        "Each column is one epoch: how its steps spread over the losses, darker or lighter by their share. Points are the means of the "
+        f"epochs, the line their moving average over {histograms.TREND_EPOCHS} epochs."
+        + (" **Outliers are left out:** the loss axes span the 1st to 99th percentile." if robust else "")
+    )
 
 
 def path_controls() -> int:
@@ -154,6 +158,7 @@ def path_controls() -> int:
 
 
 def draw_path(engine: Engine, run: Run, dimensions: int) -> None:
+    """The live path; docs/descent-path.md says what it is made of, and where surfaces will stand."""
     done = series.epochs_frame(engine, [run.id])
     if done.empty:
         nothing(run, "The path begins with the first finished epoch.")
@@ -168,13 +173,14 @@ def draw_path(engine: Engine, run: Run, dimensions: int) -> None:
     )
 
 
-def draw_system(engine: Engine, run: Run) -> None:
+def draw_system(engine: Engine, run: Run, events: bool) -> None:
     samples = series.samples_frame(engine, run.id)
     if samples.empty:
         nothing(run, "Samples of processors and memory appear every few seconds while it trains.")
         return
-    live_plotly(system.load(samples), key=f"load-{run.id}")
-    live_plotly(system.memory(samples), key=f"memory-{run.id}")
+    marks = events_if(engine, run, events)
+    live_plotly(system.load(samples, marks), key=f"load-{run.id}")
+    live_plotly(system.memory(samples, marks), key=f"memory-{run.id}")
     st.caption("Measured by the trainer every few seconds. Processors and memory are shares of the whole machine, other programs included.")
 
 

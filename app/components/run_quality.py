@@ -10,8 +10,10 @@ import streamlit as st
 from sqlalchemy import Engine
 
 from app import text
-from app.components.live_plotly import live_plotly
-from app.components.run_charts import nothing
+from app.components.live_plotly import Chart
+from app.components.run_cache import by_epoch
+from app.components.run_charts import axis_control, events_control, events_if, nothing
+from app.components.run_status import tiles
 from app.figures import quality
 from db import series
 from db.models import Run
@@ -28,6 +30,8 @@ CAPTION = (
 class QualityOptions:
     axis: quality.Axis
     fid: float | None  # the distance to be reached
+    log_y: bool
+    events: bool
 
 
 @dataclass(frozen=True)
@@ -48,22 +52,15 @@ def best(frame: pd.DataFrame) -> Best | None:
     return Best(float(row["fid"]), int(row["epoch"]), float(row["training_seconds"]))
 
 
-def axis_control(*, default: quality.Axis = "epoch") -> quality.Axis:
-    """Over epochs, or over seconds of training: the honest axis of an accelerated run."""
-    return st.segmented_control(
-        "X axis", tuple(quality.AXES), default=default, required=True, key="over", bind="query-params", format_func=quality.AXES.__getitem__
-    )
-
-
-def threshold_control(frame: pd.DataFrame) -> float | None:
-    """The FID to be reached; at first a tenth above the best of `frame`, rounded up."""
+def threshold_control(frame: pd.DataFrame, *, key: str = "fid") -> float | None:
+    """The FID to be reached, kept in the URL as `key`; at first a tenth above the best of `frame`, rounded up."""
     return st.number_input(
         "FID to reach",
         min_value=0.0,
         value=suggested(frame),
         format="%g",
         placeholder="such as 20",
-        key="fid",
+        key=key,
         bind="query-params",
         width=180,
         help="Training time until a judgement first found the distance at or below this: late by one interval at most, never early.",
@@ -90,8 +87,10 @@ def controls(engine: Engine, run: Run) -> QualityOptions | None:
     frame = series.quality_frame(engine, [run.id])
     if frame.empty:
         return None
-    with st.container(horizontal=True, vertical_alignment="bottom", gap="large"):
-        return QualityOptions(axis_control(), threshold_control(frame))
+    with st.container(horizontal=True, vertical_alignment="bottom", gap="medium"):
+        axis, fid = axis_control(key="over", default="epoch"), threshold_control(frame, key="goal")
+        log_y = st.toggle("Log y", key="logq", bind="query-params", help="Logarithmic axes; what is not positive is left out.")
+        return QualityOptions(axis, fid, log_y, events_control())
 
 
 def draw(engine: Engine, run: Run, options: QualityOptions | None) -> None:
@@ -104,15 +103,26 @@ def draw(engine: Engine, run: Run, options: QualityOptions | None) -> None:
     if options is None:
         st.rerun()  # the controls stand outside the part that updates, and were left out while there was nothing to control
     _figures(run, frame, options.fid)
+    charts = by_epoch(engine, run, "quality", (options, run.facts.get("class_shares")), lambda: _charts(engine, run, frame, options))
     for start in range(0, len(quality.CHARTS), 2):
-        for column, names in zip(st.columns(2), quality.CHARTS[start : start + 2], strict=False):
+        for column, index in zip(st.columns(2), range(start, len(quality.CHARTS)), strict=False):
             with column:
+                names = quality.CHARTS[index]
                 st.markdown("  \n".join(f"**{quality.WORDS[name]}** :gray[{text.escape(QUALITY[name])}]" for name in names))
-                live_plotly(quality.course(frame, names, x=options.axis), key=f"quality-{names[0]}-{run.id}-{options.axis}")
-    newest = frame.iloc[-1]
-    st.markdown(f"**Classes of the images after epoch {newest['epoch']}**")
-    live_plotly(quality.classes(newest["histogram"], run.facts.get("class_shares")), key=f"classes-{run.id}")
+                charts[index].show()
+    st.markdown(f"**Classes of the images after epoch {frame.iloc[-1]['epoch']}**")
+    charts[-1].show()
     st.caption(f"{CAPTION} {int(run.config['quality_images']):,} generated images against as many real ones; higher is better unless said.")
+
+
+def _charts(engine: Engine, run: Run, frame: pd.DataFrame, options: QualityOptions) -> list[Chart]:
+    events = events_if(engine, run, options.events)
+    charts = []
+    for names in quality.CHARTS:
+        plot = quality.course(frame, names, x=options.axis, log_y=options.log_y, events=events)
+        charts.append(Chart.of(plot, f"quality-{names[0]}-{run.id}-{options.axis}-{options.log_y:d}"))
+    shares = quality.classes(frame.iloc[-1]["histogram"], run.facts.get("class_shares"))
+    return [*charts, Chart.of(shares, f"classes-{run.id}")]
 
 
 def _figures(run: Run, frame: pd.DataFrame, fid: float | None) -> None:
@@ -129,5 +139,4 @@ def _figures(run: Run, frame: pd.DataFrame, fid: float | None) -> None:
         ("Judging took", text.duration(judging), f"{text.plural(len(frame), 'judgement')}, outside the training time."),
         ("Share of the time", text.share(judging / (judging + run.seconds)), "Judging, as a share of training and judging."),
     )
-    for column, (label, value, meaning) in zip(st.columns(len(entries)), entries, strict=True):
-        column.metric(label, value, help=meaning)
+    tiles(entries)

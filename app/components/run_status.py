@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
+import math
+from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
 
 import streamlit as st
 
-from app import text
+from app import state, text
 from db import queries
-from db.models import ACTIVE, WAITING, Run
+from db.models import ACTIVE, WAITING, Event, Run
 from worker.context import Context
+
+TILE = 165  # pixels: two fit on a phone
 
 
 @dataclass(frozen=True)
@@ -64,20 +68,61 @@ def activity(run: Run, *, ahead: int, workers: int, now: datetime) -> str:
     return f"{text.phase_word(run.phase) or 'Starting'}{since}."
 
 
-def show(context: Context, run: Run) -> None:
-    """The live head of a run's page."""
+def alert(run: Run, troubles: list[Event]) -> tuple[str, str] | None:
+    """The one thing that a person must know now, as Markdown for one line, and all of it; None while all is well.
+
+    `troubles` are the run's warnings and errors, newest first; those of earlier attempts count only if they were errors.
+    """
+    present = [event for event in troubles if event.attempt == run.attempt or event.level == "error"]
+    broken = [
+        name for name, loss in (("generator", run.g_loss), ("discriminator", run.d_loss)) if loss is not None and not math.isfinite(loss)
+    ]
+    if broken:
+        sentence = f"The loss of the {' and that of the '.join(broken)} is not finite any more: the run has diverged."
+        return f":red[:material/error: **{sentence}**]", "\n".join([sentence, *(event.text for event in present[:1])])
+    if not present:
+        return None
+    newest, more = present[0], f" · {text.plural(len(present), 'warning')}, see Events" if len(present) > 1 else ""
+    colour, icon = ("red", "error") if newest.level == "error" else ("orange", "warning")
+    return f":{colour}[:material/{icon}: {text.escape(text.shorten(newest.text, 150))}]{more}", newest.text
+
+
+@dataclass(frozen=True)
+class Link:
+    """A way to another run, at the head of the page."""
+
+    label: str
+    run: str  # an id, or "latest"
+    icon: str
+    help: str
+
+
+def show(context: Context, run: Run, link: Link) -> None:
+    """The live head of a run's page; its lines are always there, so that nothing below them moves."""
     now = queries.database_time(context.engine)
     waiting = run.status in WAITING
     ahead = queries.queue_position(context.engine, run) if waiting else 0
     workers = sum(worker.alive for worker in queries.workers(context.engine)) if waiting else 0
     with st.container(horizontal=True, vertical_alignment="center", gap="small"):
-        st.markdown(text.status_badge(run.status), width="content")
+        st.markdown(text.status_badge(run.status), width="content", help=text.STATUS[run.status].meaning)
         st.markdown(activity(run, ahead=ahead, workers=workers, now=now), width="stretch")
-        st.caption(_origin(run, now), width="content")
+        st.caption(_origin(run, now), width="content", help="When it was submitted, who trains it, how often it was started, and its id.")
+    with st.container(horizontal=True, vertical_alignment="center", gap="small"):
+        _alert(context, run)
+        st.page_link(state.RUN_PAGE, label=link.label, icon=link.icon, query_params={"run": link.run}, help=link.help, width="content")
     if run.status == "failed":
         _failure(run)
     _bar(run)
     _figures(run)
+
+
+def _alert(context: Context, run: Run) -> None:
+    said = alert(run, queries.events(context.engine, run.id, levels=("warning", "error"))) if run.status != "failed" else None
+    if said:
+        st.markdown(said[0], help=text.escape(said[1]), width="stretch")
+    else:
+        word = "" if run.status == "failed" else ":gray[:material/check: No warnings]"
+        st.markdown(word, help="What goes wrong while it trains is said here, and listed under Events." if word else None, width="stretch")
 
 
 def _origin(run: Run, now: datetime) -> str:
@@ -118,5 +163,11 @@ def _figures(run: Run) -> None:
         ("Seconds per epoch", text.duration(left or None), "Mean over the finished epochs, compiling left out."),
         ("Training time", text.duration(run.seconds or None), "Training steps of all finished epochs, compiling and waiting left out."),
     )
-    for column, (label, value, meaning) in zip(st.columns(len(entries)), entries, strict=True):
-        column.metric(label, value, help=meaning)
+    tiles(entries)
+
+
+def tiles(entries: Sequence[tuple[str, str, str]]) -> None:
+    """Figures in a row, two beside each other on a phone: label, value and what it means."""
+    with st.container(horizontal=True, horizontal_alignment="distribute", gap="small"):
+        for label, value, meaning in entries:
+            st.metric(label, value, help=meaning, width=TILE)

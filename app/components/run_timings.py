@@ -3,15 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import dataclass
 
 import pandas as pd
 import streamlit as st
 from sqlalchemy import Engine
 
 from app import text
-from app.components.live_plotly import live_plotly
-from app.components.run_charts import nothing
-from app.figures import losses, rates, timings
+from app.components.live_plotly import Chart
+from app.components.run_cache import by_epoch, by_step
+from app.components.run_charts import axis_control, events_control, events_if, nothing
+from app.components.run_status import tiles
+from app.figures import rates, timings
+from app.figures.template import Axis
 from db import series
 from db.models import Run
 from gan.events import FACTS, MEASURES, SERIES
@@ -46,25 +50,39 @@ def time_shares(frame: pd.DataFrame) -> dict[str, float]:
     return {name: seconds / whole for name, seconds in sums.items()} if whole > 0 and sums.get("compute_seconds") else {}
 
 
-def draw(engine: Engine, run: Run) -> None:
+@dataclass(frozen=True)
+class CourseOptions:
+    """How curves over the course of a run are drawn."""
+
+    axis: Axis
+    events: bool
+    log_x: bool = False
+
+
+def controls() -> CourseOptions:
+    """The x axis of the tab Timings."""
+    with st.container(horizontal=True, vertical_alignment="bottom", gap="medium"):
+        return CourseOptions(axis_control(key="when", default="epoch"), events_control())
+
+
+def draw(engine: Engine, run: Run, options: CourseOptions) -> None:
     """The tab Timings."""
-    done = series.epochs_frame(engine, [run.id])
-    if done.empty:
+    measures, charts = by_epoch(engine, run, "timings", options, lambda: _charts(engine, run, options))
+    if measures.empty:
         nothing(run, "The first timing appears with the first finished epoch.")
         return
-    measures = series.measures_frame(engine, [run.id])
     names = [name for name in measures if name in MEASURES]
     if names:
         newest = measures[names].dropna(how="all").iloc[-1].dropna()
         _newest({name: float(newest[name]) for name in names if name in newest})
     st.markdown("**Where the seconds of each epoch went**")
-    live_plotly(timings.seconds(done.merge(measures, on=["run_id", "epoch"])), key=f"seconds-{run.id}")
+    charts[0].show()
     st.caption(_where(time_shares(measures)))
     if "step_p50" in names:
         st.markdown("**Seconds per step**")
-        live_plotly(timings.steps(measures), key=f"per-step-{run.id}")
+        charts[1].show()
     st.markdown("**Images per second**")
-    live_plotly(timings.throughput(done), key=f"throughput-{run.id}")
+    charts[2].show()
     st.caption("Real images per second of the training steps; compiling, judging quality, saving and drawing grids are left out.")
     if run.facts:
         st.markdown("**What the trainer found out**")
@@ -75,11 +93,22 @@ def draw(engine: Engine, run: Run) -> None:
             st.dataframe(shown, hide_index=True, key=f"measures-{run.id}")
 
 
+def _charts(engine: Engine, run: Run, options: CourseOptions) -> tuple[pd.DataFrame, list[Chart]]:
+    done, measures = series.epochs_frame(engine, [run.id]), series.measures_frame(engine, [run.id])
+    if done.empty:
+        return measures, []
+    both, events = done.merge(measures, on=["run_id", "epoch"]), events_if(engine, run, options.events)
+    return measures, [
+        Chart.of(timings.seconds(both), f"seconds-{run.id}"),
+        Chart.of(timings.steps(both, x=options.axis, events=events), f"per-step-{run.id}-{options.axis}"),
+        Chart.of(timings.throughput(done, x=options.axis, events=events), f"throughput-{run.id}-{options.axis}"),
+    ]
+
+
 def _newest(values: Mapping[str, float]) -> None:
     shown = [name for name in _SHORT if name in values and (name != "reduce_bytes" or values[name])]
     if shown:
-        for column, name in zip(st.columns(len(shown)), shown, strict=True):
-            column.metric(_SHORT[name], _value(name, values[name]), help=f"{MEASURES[name]}. {_HOW[name]}")
+        tiles([(_SHORT[name], _value(name, values[name]), f"{MEASURES[name]}. {_HOW[name]}") for name in shown])
 
 
 def _value(name: str, value: float) -> str:
@@ -110,21 +139,29 @@ def _facts(run: Run) -> None:
     st.dataframe(pd.DataFrame(rows, columns=["Fact", "Value"]), hide_index=True, height="content", key=f"facts-{run.id}")
 
 
-def rate_controls() -> losses.Axis:
+def rate_controls() -> CourseOptions:
     """The x axis of the tab Rates."""
-    axis = st.segmented_control(
-        "X axis", ("step", "epoch"), default="step", required=True, key="along", bind="query-params", format_func=str.capitalize
-    )
-    return "epoch" if axis == "epoch" else "step"
+    with st.container(horizontal=True, vertical_alignment="bottom", gap="medium"):
+        axis = axis_control(key="along")
+        log_x = st.toggle("Log x", key="logx", bind="query-params", help="Logarithmic x axis; the clock has none.", disabled=axis == "time")
+        return CourseOptions(axis, events_control(), log_x and axis != "time")
 
 
-def draw_rates(engine: Engine, run: Run, axis: losses.Axis) -> None:
+def draw_rates(engine: Engine, run: Run, options: CourseOptions) -> None:
     """The tab Rates."""
-    frame = series.step_series(engine, run.id, list(SERIES))
-    if frame.empty:
+
+    def chart() -> Chart | None:
+        frame = series.step_series(engine, run.id, list(SERIES))
+        if frame.empty:
+            return None
+        plot = rates.rates(frame, x=options.axis, log_x=options.log_x, events=events_if(engine, run, options.events))
+        return Chart.of(plot, f"rates-{run.id}-{options.axis}-{options.log_x:d}")
+
+    found = by_step(engine, run, "rates", options, chart)
+    if found is None:
         nothing(run, "The learning rates appear with the first steps.")
         return
-    live_plotly(rates.rates(frame, x=axis), key=f"rates-{run.id}-{axis}")
+    found.show()
     st.caption(
         "Dashed: the learning rate that schedule, warm-up and batch scaling set. Solid: what the optimizer makes of it, the root mean "
         "square of the update divided by that of the gradient; with SGD without momentum they are the same. Long runs show the extremes "

@@ -6,12 +6,14 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
+import pandas as pd
 import plotly.graph_objects as go
 
 from app.figures.template import NETS, figure, finite
 
 COLUMNS = 300  # epochs are summed beyond that: a screen shows no more
 _NAMES = {net: name for net, name, _ in NETS}
+TREND_EPOCHS = 5
 _MEAN = "#e0543a"  # stands out from every blue of the scale
 
 
@@ -20,7 +22,8 @@ def density(
 ) -> go.Figure:
     """Share of the steps of each epoch ([E] epochs) whose loss fell into each bin (edges [B + 1], counts [E, B]).
 
-    `means` [M] are the mean losses of `mean_epochs` [M]; bins without a step stay empty.
+    `means` [M] are the mean losses of `mean_epochs` [M]: points, and their moving average over TREND_EPOCHS epochs as a line. Bins without
+    a step stay empty.
     """
     plot = figure(
         height=360,
@@ -44,16 +47,29 @@ def density(
         colorbar={"title": {"text": "% of steps", "side": "right"}, "thickness": 12, "outlinewidth": 0},
         hoverongaps=False,
     )
+    at, raw = np.asarray(mean_epochs, dtype=np.float64), finite(means)
     plot.add_scatter(
         uid="mean",
-        x=np.asarray(mean_epochs, dtype=np.float64),
-        y=finite(means),
-        mode="lines+markers" if len(mean_epochs) <= 60 else "lines",
-        line={"color": _MEAN, "width": 2},
-        marker={"size": 4},
+        x=at,
+        y=raw,
+        mode="markers" if len(at) <= 60 else "lines",
+        line={"color": _MEAN, "width": 1},
+        opacity=0.55,
+        marker={"size": 4, "color": _MEAN},
         name="Mean of the epoch",
         showlegend=True,
         hovertemplate="Epoch %{x}<br>mean %{y:.4f}<extra></extra>",
+    )
+    trend = pd.Series(raw).rolling(TREND_EPOCHS, min_periods=1).mean().to_numpy()
+    plot.add_scatter(
+        uid="trend",
+        x=at,
+        y=np.where(np.isfinite(raw), trend, np.nan),
+        mode="lines",
+        line={"color": _MEAN, "width": 2.5},
+        name=f"Moving average of {TREND_EPOCHS} epochs",
+        showlegend=True,
+        hovertemplate=f"Epoch %{{x}}<br>mean of {TREND_EPOCHS} epochs %{{y:.4f}}<extra></extra>",
     )
     return plot
 

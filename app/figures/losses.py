@@ -2,68 +2,82 @@
 
 from __future__ import annotations
 
-from typing import Literal
+from collections.abc import Iterable
 
 import numpy as np
-import numpy.typing as npt
 import pandas as pd
 import plotly.graph_objects as go
 
-from app.figures.template import NETS, figure, finite, mark_not_finite, thin
+from app.figures.template import NETS, Axis, along, course, finite, limit, mark_events, mark_not_finite, thin
+from db.series import MAX_SMOOTHING, smooth
 
-MAX_SMOOTHING = 0.999
-Axis = Literal["step", "epoch"]
+__all__ = ["MAX_SMOOTHING", "Axis", "epochs", "smooth", "steps"]
 
 
-def smooth(values: npt.NDArray[np.float64], weight: float) -> npt.NDArray[np.float64]:
-    """Exponential moving average of [n] values with bias correction, as of Adam (Kingma & Ba 2015, Algorithm 1).
+def steps(
+    frame: pd.DataFrame,
+    *,
+    x: Axis = "step",
+    smoothed: bool = False,
+    log_x: bool = False,
+    log_y: bool = False,
+    robust: bool = False,
+    events: pd.DataFrame | None = None,
+) -> go.Figure:
+    """Loss of every step, from `db.series.step_losses`; if `smoothed`, pale behind its smoothed course.
 
-    m_t = w m_(t-1) + (1 - w) x_t, shown as m_t / (1 - w^t), so a constant series stays constant. NaN is passed over and
-    stays a gap. `weight` is 0 (none) to 0.999.
+    `robust` lets the y axis show the 1st to 99th percentile of all steps; `events` are those of `db.series.events_frame`.
     """
-    if weight <= 0:
-        return values
-    averaged = pd.Series(values).ewm(alpha=1 - min(weight, MAX_SMOOTHING), adjust=True, ignore_na=True).mean().to_numpy()
-    return np.where(np.isnan(values), np.nan, averaged)
-
-
-def steps(frame: pd.DataFrame, *, x: Axis = "step", smoothing: float = 0.0, log_y: bool = False) -> go.Figure:
-    """Loss against step, or against epochs passed, from `db.series.step_losses`: raw, and pale behind its smoothed course."""
-    plot = _axes("Step" if x == "step" else "Epochs passed", "Loss per step", log_y)
-    at = frame[x].to_numpy(dtype=np.float64)
+    plot = course(x, "Loss per step", log_x=log_x, log_y=log_y)
+    at = along(frame, x)
     for net, name, colour in NETS:
         raw = finite(frame[f"{net}_loss"])
-        if smoothing > 0:
+        if smoothed:
             pale = {"color": colour, "width": 1}
             plot.add_scatter(
                 uid=f"{net}-raw", x=at, y=raw, mode="lines", line=pale, opacity=0.3, legendgroup=net, showlegend=False, hoverinfo="skip"
             )
-        line = {"color": colour, "width": 2 if smoothing > 0 else 1.5}
-        plot.add_scatter(uid=net, x=at, y=smooth(raw, smoothing), mode="lines", line=line, name=name, legendgroup=net)
-    plot.update_traces(hovertemplate="%{y:.4f}", selector={"showlegend": None})
+        line = {"color": colour, "width": 2 if smoothed else 1.5}
+        values = finite(frame[f"{net}_smooth"]) if smoothed else raw
+        plot.add_scatter(uid=net, x=at, y=values, mode="lines", line=line, name=name, legendgroup=net, hovertemplate="%{y:.4f}")
     mark_not_finite(plot, at, frame["g_loss"], frame["d_loss"])
-    return plot
+    return _finished(plot, x, frame.attrs.get("usual") if robust else None, events)
 
 
-def epochs(frame: pd.DataFrame, *, log_y: bool = False) -> go.Figure:
-    """Mean loss of each epoch, from `db.series.epochs_frame` of one run."""
-    plot = _axes("Epoch", "Mean loss per epoch", log_y)
+def epochs(
+    frame: pd.DataFrame,
+    *,
+    x: Axis = "epoch",
+    log_x: bool = False,
+    log_y: bool = False,
+    robust: bool = False,
+    events: pd.DataFrame | None = None,
+) -> go.Figure:
+    """Mean loss of each epoch, from `db.series.epochs_frame` of one run, at the epoch's end; options as those of `steps`."""
+    plot = course(x, "Mean loss per epoch", log_x=log_x, log_y=log_y)
     rows = thin(frame)
+    at = along(rows, x)
     for net, name, colour in NETS:
-        mode = "lines+markers" if len(rows) <= 60 else "lines"
         plot.add_scatter(
             uid=net,
-            x=rows["epoch"].to_numpy(dtype=np.float64),
+            x=at,
             y=finite(rows[f"{net}_loss"]),
-            mode=mode,
+            mode="lines+markers" if len(rows) <= 60 else "lines",
             line={"color": colour, "width": 2},
             marker={"size": 5},
             name=name,
             hovertemplate="%{y:.4f}",
         )
-    mark_not_finite(plot, rows["epoch"], rows["g_loss"], rows["d_loss"])
+    mark_not_finite(plot, at, rows["g_loss"], rows["d_loss"])
+    known = finite(rows[["g_loss", "d_loss"]])
+    usual = np.nanpercentile(known, (1, 99)) if np.isfinite(known).any() else None
+    return _finished(plot, x, usual if robust else None, events)
+
+
+def _finished(plot: go.Figure, x: Axis, usual: Iterable[float] | None, events: pd.DataFrame | None) -> go.Figure:
+    if usual is not None:
+        low, high = usual
+        limit(plot, low, high)
+    if events is not None:
+        mark_events(plot, events, x)
     return plot
-
-
-def _axes(x: str, y: str, log_y: bool) -> go.Figure:
-    return figure(xaxis={"title": {"text": x}}, yaxis={"title": {"text": y}, "type": "log" if log_y else "linear"})

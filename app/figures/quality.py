@@ -2,17 +2,18 @@
 
 from __future__ import annotations
 
-from typing import Any, Literal
+from typing import Any
 
 import numpy as np
 import pandas as pd
 import plotly.graph_objects as go
 
-from app.figures.template import MISSING, figure, finite
+from app.figures import template
+from app.figures.template import AXES, MISSING, Axis, along, figure, finite, mark_events
 from app.theme.palette import CATEGORICAL
 
-Axis = Literal["epoch", "training_seconds"]
-AXES: dict[Axis, str] = {"epoch": "Epoch", "training_seconds": "Training seconds"}
+__all__ = ["AXES", "CHARTS", "WORDS", "Axis", "classes", "course"]
+
 WORDS = {
     "fid": "FID",
     "kid": "KID",
@@ -34,14 +35,14 @@ CHARTS: tuple[tuple[str, ...], ...] = (
 )  # those that are read together share a chart
 
 
-def course(frame: pd.DataFrame, names: tuple[str, ...], *, x: Axis) -> go.Figure:
-    """Some measures of `db.series.quality_frame` of one run, against epoch or seconds of training; what is not finite is a gap."""
-    title = {"text": " and ".join(WORDS[name] for name in names)}
-    plot = figure(height=260, xaxis={"title": {"text": AXES[x]}}, yaxis={"title": title}, showlegend=len(names) > 1)
+def course(frame: pd.DataFrame, names: tuple[str, ...], *, x: Axis, log_y: bool = False, events: pd.DataFrame | None = None) -> go.Figure:
+    """Some measures of `db.series.quality_frame` of one run over its course; what is not finite is a gap."""
+    title = " and ".join(WORDS[name] for name in names)
+    plot = template.course(x, title, log_y=log_y, height=260, showlegend=len(names) > 1)
     for index, name in enumerate(names):
         plot.add_scatter(
             uid=name,
-            x=frame[x].to_numpy(dtype=np.float64),
+            x=along(frame, x),
             y=finite(frame[name]),
             mode="lines+markers" if len(frame) <= 60 else "lines",
             line={"color": CATEGORICAL[index], "width": 2},
@@ -49,6 +50,9 @@ def course(frame: pd.DataFrame, names: tuple[str, ...], *, x: Axis) -> go.Figure
             name=WORDS[name],
             hovertemplate="%{y:.4g}",
         )
+    if events is not None:
+        mark_events(plot, events, x)
+        plot.update_traces(showlegend=False, selector=lambda trace: trace.uid.startswith("events-"))
     return plot
 
 

@@ -6,21 +6,16 @@ import numpy as np
 import pandas as pd
 import plotly.graph_objects as go
 
-from app.figures.losses import Axis
-from app.figures.template import NETS, figure, finite
+from app.figures.template import NETS, Axis, along, course, finite, mark_events
 
 _KINDS = (("rate", "as scheduled", {"width": 2, "dash": "dash"}), ("effective", "effective", {"width": 1.5}))
 
 
-def rates(frame: pd.DataFrame, *, x: Axis = "step") -> go.Figure:
+def rates(frame: pd.DataFrame, *, x: Axis = "step", log_x: bool = False, events: pd.DataFrame | None = None) -> go.Figure:
     """Nominal and effective rates of both networks on a logarithmic axis, from `db.series.step_series`; what is not positive is a gap."""
-    plot = figure(
-        height=460,
-        xaxis={"title": {"text": "Step" if x == "step" else "Epochs passed"}},
-        yaxis={"title": {"text": "Learning rate"}, "type": "log", "exponentformat": "e"},
-        showlegend=True,
-    )
-    at = frame[x].to_numpy(dtype=np.float64)
+    plot = course(x, "Learning rate", log_x=log_x, log_y=True, height=460, showlegend=True)
+    plot.update_yaxes(exponentformat="e")
+    at = along(frame, x)
     for net, name, colour in NETS:
         for kind, word, line in _KINDS:
             values = finite(frame[f"{net}_{kind}"])
@@ -34,4 +29,6 @@ def rates(frame: pd.DataFrame, *, x: Axis = "step") -> go.Figure:
                 name=f"{name}, {word}",
                 hovertemplate="%{y:.3e}",
             )
+    if events is not None:
+        mark_events(plot, events, x)
     return plot

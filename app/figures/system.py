@@ -5,33 +5,38 @@ from __future__ import annotations
 import pandas as pd
 import plotly.graph_objects as go
 
-from app.figures.template import figure, finite
+from app.figures.template import along, course, finite, mark_events
 from app.theme.palette import CATEGORICAL
 
 _GIB = 2.0**30
 _HEIGHT = 280
 
 
-def load(frame: pd.DataFrame) -> go.Figure:
+def load(frame: pd.DataFrame, events: pd.DataFrame | None = None) -> go.Figure:
     """Percent of the machine's processors, of its memory and, where there is one, of the GPU, from `db.series.samples_frame`."""
-    plot = figure(height=_HEIGHT, yaxis={"title": {"text": "Percent of the machine"}, "range": [0, 105]})
+    plot = course("time", "Percent of the machine", height=_HEIGHT, showlegend=True)
+    plot.update_yaxes(range=[0, 105])
     columns = (("cpu_percent", "Processors"), ("memory_percent", "Memory"), ("gpu_percent", "GPU"))
-    _lines(plot, frame, columns, 1.0, "%{y:.0f} %")
-    return plot
+    return _lines(plot, frame, columns, 1.0, "%{y:.0f} %", events)
 
 
-def memory(frame: pd.DataFrame) -> go.Figure:
+def memory(frame: pd.DataFrame, events: pd.DataFrame | None = None) -> go.Figure:
     """GiB that the trainer holds: resident memory and, where there is one, memory of the GPU."""
-    plot = figure(height=_HEIGHT, yaxis={"title": {"text": "GiB"}, "rangemode": "tozero"})
-    _lines(plot, frame, (("rss_bytes", "Trainer's memory"), ("gpu_memory_bytes", "GPU memory")), _GIB, "%{y:.2f} GiB")
-    return plot
+    plot = course("time", "GiB", height=_HEIGHT, showlegend=True)
+    plot.update_yaxes(rangemode="tozero")
+    columns = (("rss_bytes", "Trainer's memory"), ("gpu_memory_bytes", "GPU memory"))
+    return _lines(plot, frame, columns, _GIB, "%{y:.2f} GiB", events)
 
 
-def _lines(plot: go.Figure, frame: pd.DataFrame, columns: tuple[tuple[str, str], ...], unit: float, hover: str) -> None:
-    times = pd.to_datetime(frame["at"], utc=True).dt.tz_localize(None)
+def _lines(
+    plot: go.Figure, frame: pd.DataFrame, columns: tuple[tuple[str, str], ...], unit: float, hover: str, events: pd.DataFrame | None
+) -> go.Figure:
+    times = along(frame.assign(time=pd.to_datetime(frame["at"], utc=True).dt.tz_localize(None)), "time")
     for index, (column, name) in enumerate(columns):
         values = finite(frame[column].astype(float))
         if pd.notna(values).any():
             line = {"color": CATEGORICAL[index], "width": 2}
             plot.add_scatter(uid=column, x=times, y=values / unit, mode="lines", line=line, name=name, hovertemplate=hover)
-    plot.update_layout(showlegend=True, xaxis={"title": {"text": "Time (UTC)"}})
+    if events is not None:
+        mark_events(plot, events, "time")
+    return plot

@@ -6,7 +6,7 @@ import numpy as np
 import pandas as pd
 import plotly.graph_objects as go
 
-from app.figures.template import figure, finite, thin
+from app.figures.template import Axis, along, course, figure, finite, mark_events, thin
 from app.theme.palette import CATEGORICAL
 from gan.events import MEASURES
 
@@ -45,20 +45,16 @@ def seconds(frame: pd.DataFrame) -> go.Figure:
     return plot
 
 
-def steps(frame: pd.DataFrame) -> go.Figure:
-    """Median, 95th percentile and maximum of the seconds per step of each epoch, from `db.series.measures_frame`."""
-    plot = figure(
-        height=320,
-        xaxis={"title": {"text": "Epoch"}},
-        yaxis={"title": {"text": "Time per step"}, "rangemode": "tozero", "tickformat": "~s", "ticksuffix": "s"},
-        showlegend=True,
-    )
+def steps(frame: pd.DataFrame, *, x: Axis = "epoch", events: pd.DataFrame | None = None) -> go.Figure:
+    """Median, 95th percentile and maximum of the seconds per step of each epoch: columns of `measures_frame` and of `epochs_frame`."""
+    plot = course(x, "Time per step", height=320, showlegend=True)
+    plot.update_yaxes(rangemode="tozero", tickformat="~s", ticksuffix="s")
     rows = thin(frame)
     for column, colour in _QUANTILES:
         if column in rows:
             plot.add_scatter(
                 uid=column,
-                x=rows["epoch"].to_numpy(dtype=np.float64),
+                x=along(rows, x),
                 y=finite(rows[column]),
                 mode="lines+markers" if len(rows) <= 60 else "lines",
                 line={"color": colour, "width": 2},
@@ -66,18 +62,19 @@ def steps(frame: pd.DataFrame) -> go.Figure:
                 name=MEASURES[column],
                 hovertemplate="%{y:.4s}s",
             )
+    if events is not None:
+        mark_events(plot, events, x)
     return plot
 
 
-def throughput(frame: pd.DataFrame) -> go.Figure:
+def throughput(frame: pd.DataFrame, *, x: Axis = "epoch", events: pd.DataFrame | None = None) -> go.Figure:
     """Real images per second of each epoch's training steps, compiling left out."""
-    plot = figure(
-        xaxis={"title": {"text": "Epoch"}}, yaxis={"title": {"text": "Images per second"}, "rangemode": "tozero"}, showlegend=False
-    )
+    plot = course(x, "Images per second", showlegend=False)
+    plot.update_yaxes(rangemode="tozero")
     rows = thin(frame)
     plot.add_scatter(
         uid="rate",
-        x=rows["epoch"].to_numpy(dtype=np.float64),
+        x=along(rows, x),
         y=finite(rows["images_per_second"]),
         mode="lines+markers" if len(rows) <= 60 else "lines",
         line={"color": TRAINING, "width": 2},
@@ -85,4 +82,6 @@ def throughput(frame: pd.DataFrame) -> go.Figure:
         hovertemplate="%{y:,.0f} images/s",
         name="Images per second",
     )
+    if events is not None:
+        mark_events(plot, events, x)
     return plot

@@ -1,4 +1,4 @@
-"""Two to eight runs side by side: losses and quality over each other, images at the same epoch, what each cost, and what they differ in."""
+"""Two to eight runs side by side: what came of it in words, losses, images, quality, cost, settings, and all of it over many runs."""
 
 from __future__ import annotations
 
@@ -11,14 +11,24 @@ from sqlalchemy import Engine
 from streamlit.delta_generator import DeltaGenerator
 
 from app import errors, state, text
-from app.components import comparison, quality_comparison
+from app.components import (
+    comparison,
+    comparison_files,
+    cost_comparison,
+    image_comparison,
+    loss_comparison,
+    parallel,
+    quality_comparison,
+    saved_views,
+    settings_comparison,
+)
 from app.components.comparison import Compared
 from app.components.run_charts import loss_controls
 from db import queries
 from db.models import ENDED, Run
 
 TICK_SECONDS = 2.0
-OFFERED = 200  # newest runs in the chooser
+OFFERED = 1000  # newest runs in the chooser
 
 
 @dataclass(frozen=True)
@@ -30,32 +40,38 @@ class View:
 
 
 VIEWS = {
-    "Losses": View(comparison.draw_losses, lambda engine, compared: loss_controls(default="epoch", key="by")),
-    "Images": View(comparison.draw_images, comparison.image_controls),
+    "Losses": View(loss_comparison.draw, lambda engine, compared: loss_controls(default="epoch", key="by", events=False)),
+    "Images": View(image_comparison.draw, image_comparison.controls),
     "Quality": View(quality_comparison.draw, quality_comparison.controls),
-    "Timings": View(lambda engine, compared, options: comparison.draw_timings(engine, compared)),
-    "Settings": View(lambda engine, compared, options: comparison.draw_settings(compared)),
+    "Timings": View(cost_comparison.draw, cost_comparison.controls),
+    "Settings": View(
+        lambda engine, compared, everything: settings_comparison.draw(compared, everything),
+        lambda engine, compared: settings_comparison.controls(),
+    ),
+    "Parallel": View(parallel.draw, parallel.controls),
 }
+# one more line of the verdict would move everything below it
+STEADY = "<style>.st-key-verdict {min-height: 5.5rem}</style>"
 
 
 def page() -> None:
     engine = state.context().engine
-    st.title("Compare runs", anchor=False)
-    asked = state.runs_param()
-    runs = queries.get_runs(engine, asked)
-    unknown = [run_id for run_id in asked if run_id not in {run.id for run in runs}]
-    if unknown:
-        st.caption(f":material/info: Left out, because no such run exists: {', '.join(unknown)}.")
+    with st.container(horizontal=True, vertical_alignment="center", horizontal_alignment="distribute"):
+        st.title("Compare runs", anchor=False, width="content")
+        tools = st.container(horizontal=True, width="content")
+    runs = asked_runs(engine)
     baseline = choose(engine, runs)
+    with tools:
+        saved_views.show("compare")
     if baseline is None:
         st.caption("Choose at least two runs." if queries.count_runs(engine) > 1 else "There are fewer than two runs to compare.")
         st.page_link(state.RUNS_PAGE, label="All runs", icon=":material/list:")
         return
     compared = Compared(runs, baseline)
-    with st.container(horizontal=True, gap="medium"):
-        for run in runs:
-            label = text.escape(text.shorten(run.name, 24))
-            st.page_link(state.RUN_PAGE, label=label, icon=text.STATUS[run.status].icon, query_params={"run": run.id})
+    with tools:
+        comparison_files.menu(engine, compared)
+    draw_links(engine, runs)
+    st.html(STEADY)
     head = st.container()
     tabs = dict(zip(VIEWS, st.tabs(list(VIEWS), key="part", on_change="rerun", bind="query-params"), strict=True))
     name = next((name for name, tab in tabs.items() if tab.open), next(iter(VIEWS)))
@@ -66,17 +82,40 @@ def page() -> None:
     st.fragment(tick, run_every=TICK_SECONDS if live else None)(compared.ids, baseline.id, name, options, head, body, live)
 
 
+def asked_runs(engine: Engine) -> list[Run]:
+    """The runs that the URL names, or the first ones of the sweep that it names; with a word on what is left out."""
+    asked, sweep = state.runs_param(), state.sweep_param()
+    if sweep and "runs" not in st.query_params:
+        found = queries.sweep_runs(engine, sweep)
+        if not found:
+            st.caption(f":material/info: There is no sweep {sweep}: its runs were deleted, or the address is not complete.")
+        elif len(found) > state.MAX_COMPARED:
+            st.caption(f":material/info: The first {state.MAX_COMPARED} of the sweep's {len(found)} runs; Parallel shows them all.")
+        return found[: state.MAX_COMPARED]
+    beyond = state.runs_beyond()
+    if beyond:
+        st.caption(f":material/info: {state.MAX_COMPARED} runs can be compared; the address names {text.integer(beyond)} more, left out.")
+    runs = queries.get_runs(engine, asked)
+    unknown = [run_id for run_id in asked if run_id not in {run.id for run in runs}]
+    if unknown:
+        st.caption(f":material/info: Left out, because no such run exists: {', '.join(unknown)}.")
+    return runs
+
+
 def choose(engine: Engine, runs: list[Run]) -> Run | None:
     """Add and remove runs, and choose the baseline; None while fewer than two are chosen. The URL holds the choice."""
     chosen = [run.id for run in runs]
-    offered = {run.id: run for run in [*runs, *queries.list_runs(engine, limit=OFFERED)]}
-    if st.session_state.get("compared") != chosen:
+    offered = {run.id: run.name for run in runs} | dict(queries.names(engine, limit=OFFERED))
+    # at first as a default, which the browser has at once: a value from here would be lost, and the runs with it, if a click interrupts
+    moved = "compared" in st.session_state and st.session_state["compared"] != chosen
+    if moved:
         st.session_state["compared"] = chosen
     left, right = st.columns([3, 1])
     left.multiselect(
         "Runs",
         list(offered),
-        format_func=lambda run_id: f"{text.shorten(offered[run_id].name)} ({run_id})",
+        default=None if moved else chosen,
+        format_func=lambda run_id: f"{text.shorten(offered[run_id])} ({run_id})",
         key="compared",
         max_selections=state.MAX_COMPARED,
         placeholder="Choose two to eight runs",
@@ -89,7 +128,7 @@ def choose(engine: Engine, runs: list[Run]) -> Run | None:
     base = right.selectbox(
         "Baseline",
         chosen,
-        format_func=lambda run_id: text.shorten(offered[run_id].name, 30),
+        format_func=lambda run_id: text.shorten(offered[run_id], 30),
         key="base",
         bind="query-params",
         help="The run that ratios are taken to.",
@@ -97,8 +136,28 @@ def choose(engine: Engine, runs: list[Run]) -> Run | None:
     return next(run for run in runs if run.id == base)
 
 
+def draw_links(engine: Engine, runs: list[Run]) -> None:
+    """The way to the page of each run, and to the other runs of their sweeps."""
+    with st.container(horizontal=True, gap="medium", vertical_alignment="center"):
+        for run in runs:
+            label = text.escape(text.shorten(run.name, 24))
+            st.page_link(state.RUN_PAGE, label=label, icon=text.STATUS[run.status].icon, query_params={"run": run.id})
+        chosen = [run.id for run in runs]
+        sweeps = dict.fromkeys(run.sweep for run in runs if run.sweep)
+        others = [run.id for sweep in sweeps for run in queries.sweep_runs(engine, sweep) if run.id not in chosen]
+        more = others[: state.MAX_COMPARED - len(runs)]
+        if more:
+            st.button(
+                f"Add {text.plural(len(more), 'run')} of the same sweep",
+                icon=":material/add:",
+                key="siblings",
+                on_click=lambda: state.set_runs_param([*chosen, *more]),
+                help="Runs that were launched as one grid share a sweep",
+            )
+
+
 def tick(run_ids: list[str], baseline_id: str, name: str, options: Any, head: DeltaGenerator, body: DeltaGenerator, live: bool) -> None:
-    """Draw the summary and the open tab from what the database says now; the whole page once a run is gone or the last has ended."""
+    """Draw the head and the open tab from what the database says now; the whole page once a run is gone or the last has ended."""
     with errors.sentences():
         engine = state.context().engine
         runs = queries.get_runs(engine, run_ids)
@@ -106,7 +165,7 @@ def tick(run_ids: list[str], baseline_id: str, name: str, options: Any, head: De
             st.rerun()
         compared = Compared(runs, next(run for run in runs if run.id == baseline_id))
         with head:
-            comparison.draw_summary(engine, compared)
+            comparison.draw_head(engine, compared)
         with body:
             VIEWS[name].draw(engine, compared, options)
 

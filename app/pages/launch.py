@@ -1,84 +1,132 @@
-"""Set up a run, see what it amounts to, launch it. `?clone=ID` starts from the settings of a run."""
+"""Set up a run or a grid of runs, see what it amounts to, launch it.
+
+`?preset=NAME` starts from a preset, `?clone=ID` from the settings of a run.
+"""
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Any
 
 import streamlit as st
 
-from app import errors, launch_plan, settings_form, state, text
+from app import against_study, errors, launch_plan, settings_form, state, text
+from app.components import grid_builder, preset_cards
 from db import queries
+from db.pace import History
 from gan import presets
-from gan.config import RunConfig
+from gan.config import ConfigError, RunConfig, parse_value
 from gan.data import catalog
 from worker import submit
 from worker.context import Context
 from worker.errors import BadName
 
 SOURCE = "launch_source"  # ("preset", name) or ("run", id): what the form was filled from
-LAUNCHED = "launch_last"  # the run that the click before made: a double click draws the page with the button pressed twice in a row
-PRESET = "launch_preset"
+LAUNCHED = "launch_last"  # {"run": id} after a click; changed in place, which no rerun can interrupt
 NAME = "launch_name"
+MODE = "launch_mode"
+ONE, GRID = "One run", "Grid of runs"
+QUEUE_EVERY = 5.0  # seconds between looks at the queue
 
 
 def render() -> None:
     context = state.context()
-    st.title("Launch a run", anchor=False)
+    st.title("Launch", anchor=False)
     parent = _fill(context)
-    here = launch_plan.machines(context)
+    here, history = submit.machines(context), History(queries.measured_runs(context.engine))
     if not here.workers:
         st.warning(
             "No worker is alive: the run will wait in the queue until one is. `ganboard up` starts them with this page, "
             "`ganboard worker` starts one alone.",
             icon=":material/hourglass_empty:",
         )
+    base_name, base = _source(context, here, history, parent)
+    mode = st.segmented_control(
+        "What to launch", (ONE, GRID), key=MODE, default=ONE, required=True, label_visibility="collapsed", persist_state="session"
+    )
+    preset, parent_id = (parent["preset"], parent["id"]) if parent else (st.session_state[SOURCE][1], None)
+    grid = st.container()  # its place is above the form, whose widgets say what it starts from
     form, side = st.columns([3, 2], gap="large")
     with form:
-        base_name, base = _source(parent)
         refused, reasons = launch_plan.limits(here)
         notes = {"Data": _data_notes(context), **({"Acceleration": reasons} if reasons else {})}
-        settings_form.draw(lambda name, option: (name, option) not in refused, notes, base)
+        settings_form.draw(lambda name, option: (name, option) not in refused, notes, base, text.shorten(base_name, 20))
+    values = settings_form.values()
+    with grid:
+        if mode == GRID:
+            queue = partial(_queue, context)
+            grid_builder.draw(context, values, here, history, preset=preset, parent_id=parent_id, queue=queue)
     with side, st.container(border=True):
-        found = launch_plan.outlook(settings_form.values(), here, context.settings.data)
-        _launch(context, found, parent)
-        launch_plan.show(context, found, here)
-        bases = {base_name: base, "paper": launch_plan.preset_values("paper")}
-        launch_plan.differences(settings_form.values(), bases)
+        found = launch_plan.outlook(values, here, context.settings.data)
+        if mode == GRID:
+            st.caption("The form's own settings, from which the grid varies:")
+        else:
+            _launch(context, found, preset, parent_id)
+        launch_plan.show(found, here, history)
+        against_study.tabs(values, {base_name: base, against_study.STUDY: launch_plan.preset_values(against_study.STUDY)})
 
 
 def _fill(context: Context) -> dict[str, Any] | None:
-    """Fill the form when it is empty or the URL asks for another run's settings; returns that run's id, name, preset and settings."""
+    """Fill the form when it is empty or the URL asks for other settings; returns what is known of the run that it starts from."""
     clone = state.clone_param()
     if clone is None:
-        if not settings_form.is_filled() or st.session_state.get(SOURCE, ("", ""))[0] != "preset":
-            _use_preset(presets.NAMES[0])
+        _fill_from_preset()
         return None
+    source = st.session_state.get(SOURCE)
     run = queries.get_run(context.engine, clone)
     if run is None:
         st.query_params.pop("clone")
-        errors.tell(f"There is no run {clone}: it may have been deleted. The form starts from a preset instead.")
-        _use_preset(presets.NAMES[0])
+        if source == ("run", clone) and settings_form.is_filled():
+            errors.tell(f"Run {clone} was deleted meanwhile: the form keeps its settings.", "warning")
+            st.session_state[SOURCE] = ("preset", presets.NAMES[0])
+        else:
+            errors.tell(f"There is no run {clone}: it may have been deleted. The form starts from a preset instead.")
+            _use_preset(presets.NAMES[0])
         return None
-    known = {name: value for name, value in run.config.items() if name in RunConfig.model_fields}
-    if st.session_state.get(SOURCE) != ("run", clone) or not settings_form.is_filled():
+    known, foreign = _known(run.config)
+    if foreign:
+        errors.tell(f"This version does not know {', '.join(foreign)} of that run: the defaults are taken.", "warning")
+    if source != ("run", clone) or not settings_form.is_filled():
         settings_form.fill(known)
         st.session_state[SOURCE] = ("run", clone)
         st.session_state[NAME] = f"{run.name[: submit.NAME_LENGTH - 7]} (clone)"
     return {"id": run.id, "name": run.name, "preset": run.preset, "config": {**RunConfig().model_dump(mode="json"), **known}}
 
 
+def _fill_from_preset() -> None:
+    asked = st.query_params.get("preset")
+    if asked is not None and asked not in presets.NAMES:
+        st.query_params.pop("preset")
+        errors.tell(f"There is no preset {asked[:40]!r}: choose one of {', '.join(presets.NAMES)}.")
+        asked = None
+    kind, name = st.session_state.get(SOURCE, ("", ""))
+    if kind != "preset" or not settings_form.is_filled() or (asked is not None and asked != name):
+        _use_preset(asked or presets.NAMES[0])
+
+
+def _known(config: dict[str, Any]) -> tuple[dict[str, Any], list[str]]:
+    """The settings of a stored run that this version has, and the names and values of those that it has not."""
+    known, foreign = {}, []
+    for name, value in config.items():
+        try:
+            known[name] = parse_value(name, value)
+        except ConfigError:
+            foreign.append(f"{name[:40]}={str(value)[:40]}")
+    return known, foreign
+
+
 def _use_preset(name: str) -> None:
     settings_form.fill(launch_plan.preset_values(name))
     st.session_state[SOURCE] = ("preset", name)
-    st.session_state[PRESET] = name
     st.session_state[NAME] = ""
 
 
-def _preset_chosen() -> None:
-    _use_preset(st.session_state[PRESET])
+def _preset_chosen(name: str) -> None:
+    _use_preset(name)
+    st.query_params["preset"] = name
 
 
-def _source(parent: dict[str, Any] | None) -> tuple[str, dict[str, Any]]:
+def _source(context: Context, here: submit.Machines, history: History, parent: dict[str, Any] | None) -> tuple[str, dict[str, Any]]:
     """Say what the form starts from, and let it be another preset; returns its name and settings."""
     if parent is not None:
         with st.container(border=True, horizontal=True, vertical_alignment="center"):
@@ -86,10 +134,8 @@ def _source(parent: dict[str, Any] | None) -> tuple[str, dict[str, Any]]:
             if st.button("Use a preset instead", icon=":material/close:", type="tertiary"):
                 state.open_launch()
         return f"“{text.shorten(parent['name'], 20)}”", parent["config"]
-    st.segmented_control("Start from a preset", presets.NAMES, key=PRESET, required=True, on_change=_preset_chosen, persist_state="session")
     name = st.session_state[SOURCE][1]
-    paragraphs = [" ".join(paragraph.split()) for paragraph in presets.about(name).split("\n\n")]
-    st.caption(f"{text.escape(paragraphs[0])}  \n{text.escape(paragraphs[-1])}  \n`{paragraphs[1]}`")
+    preset_cards.draw(context, here, history, name, _preset_chosen)
     return name, launch_plan.preset_values(name)
 
 
@@ -98,9 +144,15 @@ def _data_notes(context: Context) -> str:
     return "  \n".join(text.escape(reason) for reason in catalog.available(context.settings.data).values() if reason)
 
 
-def _launch(context: Context, found: launch_plan.Outlook, parent: dict[str, Any] | None) -> None:
+@st.fragment(run_every=QUEUE_EVERY)
+def _queue(context: Context) -> None:
+    """What waits now, and when a run that is launched now would begin."""
+    history = History(queries.measured_runs(context.engine))
+    st.caption(text.escape(launch_plan.queue(context, submit.machines(context), history)))
+
+
+def _launch(context: Context, found: launch_plan.Outlook, preset: str, parent_id: str | None) -> None:
     """Name and button; on a click the run is stored and its page opened."""
-    preset = parent["preset"] if parent else st.session_state[SOURCE][1]
     usual = submit.default_name(found.config, preset) if found.config else ""
     name = st.text_input("Name", key=NAME, max_chars=submit.NAME_LENGTH, placeholder=usual, live=True, persist_state="session")
     try:
@@ -109,14 +161,15 @@ def _launch(context: Context, found: launch_plan.Outlook, parent: dict[str, Any]
         checked, found = None, launch_plan.Outlook(found.config, found.plan, str(error))
         errors.tell(str(error))
     ready = found.config is not None and found.problem is None
+    launched: dict[str, str] = st.session_state.setdefault(LAUNCHED, {})
     clicked = st.button("Launch", type="primary", icon=":material/rocket_launch:", width="stretch", disabled=not ready)
+    _queue(context)
     if not clicked:
-        st.session_state.pop(LAUNCHED, None)
+        launched.clear()
     elif found.config is not None:
-        if LAUNCHED not in st.session_state:
-            run = submit.submit(context, found.config, name=checked, preset=preset, parent_id=parent["id"] if parent else None)
-            st.session_state[LAUNCHED] = run.id
-        state.open_run(st.session_state[LAUNCHED])
+        if "run" not in launched:  # a double click draws the page with the button pressed twice in a row
+            launched["run"] = submit.submit(context, found.config, name=checked, preset=preset, parent_id=parent_id).id
+        state.open_run(launched["run"])
 
 
 render()

@@ -10,12 +10,14 @@ import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
 
 from app import errors, run_actions, state, text
-from app.components import run_buttons, run_charts, run_quality, run_records, run_status, run_timings
+from app.components import run_buttons, run_charts, run_images, run_notes, run_quality, run_records, run_status, run_timings
 from db import queries
 from db.models import ENDED, Run
 from worker.context import Context
 
 TICK_SECONDS = 1.5
+LOOK_SECONDS = 4.0  # how often an ended run looks whether a newer one has been submitted, if it is to be followed
+LATEST = "latest"
 
 
 @dataclass(frozen=True)
@@ -28,53 +30,84 @@ class View:
 
 VIEWS = {
     "Losses": View(lambda c, r, o: run_charts.draw_losses(c.engine, r, o), lambda c, r: run_charts.loss_controls()),
-    "Images": View(lambda c, r, o: run_charts.draw_images(c.engine, r, o), lambda c, r: run_charts.image_controls(c.engine, r)),
+    "Images": View(lambda c, r, o: run_images.draw(c.engine, r)),
     "Quality": View(lambda c, r, o: run_quality.draw(c.engine, r, o), lambda c, r: run_quality.controls(c.engine, r)),
-    "Timings": View(lambda c, r, o: run_timings.draw(c.engine, r)),
+    "Timings": View(lambda c, r, o: run_timings.draw(c.engine, r, o), lambda c, r: run_timings.controls()),
     "Rates": View(lambda c, r, o: run_timings.draw_rates(c.engine, r, o), lambda c, r: run_timings.rate_controls()),
-    "Histograms": View(lambda c, r, o: run_charts.draw_histograms(c.engine, r)),
+    "Histograms": View(lambda c, r, o: run_charts.draw_histograms(c.engine, r, o), lambda c, r: run_charts.histogram_controls()),
     "Descent path": View(lambda c, r, o: run_charts.draw_path(c.engine, r, o), lambda c, r: run_charts.path_controls()),
-    "System": View(lambda c, r, o: run_charts.draw_system(c.engine, r)),
+    "System": View(lambda c, r, o: run_charts.draw_system(c.engine, r, o), lambda c, r: run_charts.events_control()),
     "Log": View(lambda c, r, o: run_records.draw_log(c, r)),
     "Events": View(lambda c, r, o: run_records.draw_events(c, r)),
     "Config": View(lambda c, r, o: run_records.draw_config(c, r)),
+    "Notes": View(run_notes.draw, run_notes.controls),
 }
+
+
+@dataclass(frozen=True)
+class Shown:
+    """What the part that updates was drawn for: when one of these changes, the whole page is drawn anew."""
+
+    run_id: str
+    live: bool
+    following: bool  # the newest run, whichever it is
+    newest: str | None  # run id when the page was drawn
 
 
 def page() -> None:
     context = state.context()
-    run_id = state.run_param()
+    asked = state.run_param()
+    newest = queries.newest_run_id(context.engine)
+    run_id = newest if asked == LATEST else asked
     run = queries.get_run(context.engine, run_id) if run_id else None
     if run is None:
-        missing(context, asked=bool(st.query_params.get("run")))
+        missing(context, asked=bool(st.query_params.get("run")) and asked != LATEST)
         return
     title, actions = st.columns([1, 1], vertical_alignment="center")
     with title:
         st.title(text.escape(text.shorten(run.name, 80)), anchor=False)
     with actions:
         run_buttons.show(context, run)
+    run_notes.line(context, run)
     outcome, head = st.container(), st.container()
     tabs = dict(zip(VIEWS, st.tabs(list(VIEWS), key="view", on_change="rerun", bind="query-params"), strict=True))
     name = next((name for name, tab in tabs.items() if tab.open), next(iter(VIEWS)))
     with tabs[name]:
         options = VIEWS[name].controls(context, run)
         body = st.container()
-    live = run.status not in ENDED
-    st.fragment(tick, run_every=TICK_SECONDS if live else None)(run.id, name, options, head, body, live)
+    shown = Shown(run.id, run.status not in ENDED, asked == LATEST, newest)
+    every = TICK_SECONDS if shown.live else LOOK_SECONDS if shown.following else None
+    st.fragment(tick, run_every=every)(shown, name, options, head, body)
     run_actions.tell_outcome(outcome)
 
 
-def tick(run_id: str, name: str, options: Any, head: DeltaGenerator, body: DeltaGenerator, live: bool) -> None:
+def tick(shown: Shown, name: str, options: Any, head: DeltaGenerator, body: DeltaGenerator) -> None:
     """Draw the head and the open tab from what the database says now; once the run has ended or gone, the whole page, one last time."""
     with errors.sentences():
         context = state.context()
-        run = queries.get_run(context.engine, run_id)
-        if run is None or (run.status not in ENDED) != live:
+        run = queries.get_run(context.engine, shown.run_id)
+        newest = queries.newest_run_id(context.engine)
+        if run is None or (run.status not in ENDED) != shown.live or (shown.following and newest != shown.newest):
             st.rerun()
         with head:
-            run_status.show(context, run)
+            run_status.show(context, run, link(context, shown, newest))
         with body:
             VIEWS[name].draw(context, run, options)
+
+
+def link(context: Context, shown: Shown, newest: str | None) -> run_status.Link:
+    """A quiet offer: to follow the newest run, to see a newer one, or to stay with this one."""
+    if shown.following:
+        return run_status.Link(
+            "Following the newest run: stay with this",
+            shown.run_id,
+            ":material/push_pin:",
+            "The page goes over to every newer run by itself.",
+        )
+    newer = queries.get_run(context.engine, newest) if newest and newest != shown.newest else None
+    if newer:
+        return run_status.Link(f"Newer: {text.escape(text.shorten(newer.name, 30))}", newer.id, ":material/update:", "Submitted just now.")
+    return run_status.Link("Follow the newest run", LATEST, ":material/update:", f"The address ?run={LATEST} does the same.")
 
 
 def missing(context: Context, *, asked: bool) -> None:

@@ -2,51 +2,75 @@
 
 from __future__ import annotations
 
-from typing import Any
-
-import pandas as pd
 import streamlit as st
 
-from app import latest, run_actions, runs_table, state, text
-from db import queries
-from db.models import ACTIVE, STATUSES
+from app import latest, run_actions, run_list, runs_table, state, text
+from app.components import saved_views
+from app.run_actions import SELECTED
+from app.run_list import Choice
+from app.runs_columns import COLUMNS, SETTINGS, USUAL
+from db import queries, search
+from db.errors import BadSearch
+from db.models import STATUSES
 from worker.context import Context
 
-LIMIT = 2000  # rows shown; more are found by searching
-SELECTED = "runs_selected"
+SEARCH_HINT = "Search: a word, `tag:x` · `status:failed` · `batch_size>=128` · `fid<20` · `/regex/` · `-not`"
+SEARCH_HELP = """All terms must hold; a minus before a term turns it round.
+
+| Search | finds runs |
+|---|---|
+| `paper` | with this in name, note or a tag, or at the beginning of the id |
+| `"two words"` | with both, one after the other |
+| `tag:baseline` | that carry the tag |
+| `status:failed` | in this state |
+| `preset:paper`, `sweep:ID` | launched from a preset, or by one grid |
+| `precision=float32`, `xla=true` | with a setting |
+| `batch_size>=128`, `d_steps!=1` | with a setting; also `>`, `<`, `<=` |
+| `fid<20`, `epoch>5`, `g_loss=nan` | with a figure: epoch, step, seconds, g_loss, d_loss, images_per_second, fid (the best) |
+| `/^paper.*32$/` | whose name matches a regular expression |
+| `-tag:old` | that do not carry the tag |
+"""
 
 
 def render() -> None:
     context = state.context()
+    runs = run_list.runs(context)
     with st.container(horizontal=True, vertical_alignment="center", horizontal_alignment="distribute"):
         st.title("Runs", anchor=False)
-        if st.button("Launch a run", type="primary", icon=":material/rocket_launch:"):
-            state.open_launch()
+        with st.container(horizontal=True, width="content", vertical_alignment="center"):
+            saved_views.show("runs")
+            if st.button("Launch a run", type="primary", icon=":material/rocket_launch:"):
+                state.open_launch()
     outcome = st.container()
-    if not queries.count_runs(context.engine):
+    if not runs:
         _nothing_yet()
         run_actions.tell_outcome(outcome)
         st.fragment(_wait_for_first, run_every=3.0)(context)
         return
-    active = bool(queries.count_runs(context.engine, statuses=ACTIVE))
-    st.fragment(latest.card, run_every=2.0 if active else None)(context)
-    search, statuses = _filters()
-    run_actions.bar(context, st.session_state.get(SELECTED, []))
-    st.fragment(_table, run_every=2.0 if active else 5.0)(context, search, statuses, active)
+    active = run_list.is_active(runs)
+    pace = 2.0 if active else 5.0
+    st.fragment(latest.card, run_every=pace)(context)
+    choice = _choice()
+    known = {run.id for run in runs}
+    st.session_state[SELECTED] = [run_id for run_id in st.session_state.get(SELECTED, []) if run_id in known]
+    shown = {run.id for run in run_list.chosen(context, choice)[0]}
+    run_actions.bar(context, hidden=sum(run_id not in shown for run_id in st.session_state[SELECTED]))
+    st.fragment(_table, run_every=pace)(context, choice, active)
     run_actions.tell_outcome(outcome)  # last: a part above that draws the page anew would swallow the words
 
 
-def _filters() -> tuple[str, tuple[str, ...]]:
-    with st.container(horizontal=True, vertical_alignment="bottom"):
-        search = st.text_input(
+def _choice() -> Choice:
+    """The row of filters; a search that cannot be understood leaves the last good one in force and says what to mend."""
+    with st.container(horizontal=True, vertical_alignment="center", gap="small"):
+        typed = st.text_input(
             "Search",
             key="q",
             bind="query-params",
             type="search",
             live=True,
-            placeholder="Name or id",
+            placeholder="Search",
             label_visibility="collapsed",
-            width=280,
+            width=260,
         )
         chosen = st.pills(
             "Status",
@@ -56,30 +80,59 @@ def _filters() -> tuple[str, tuple[str, ...]]:
             selection_mode="multi",
             format_func=text.status_word,
             label_visibility="collapsed",
+            width="content",
         )
-    return (search or "").strip(), tuple(chosen)
+        archived = st.toggle("Archived", key="archived", bind="query-params", help="Show the runs that were put into the archive instead")
+        with st.popover("Columns", icon=":material/view_column:"):
+            columns = st.multiselect(
+                "Columns", tuple(COLUMNS), USUAL, key="columns", bind="query-params", help="Any setting can be a column, too"
+            )
+            fid = st.number_input(
+                "FID to reach",
+                min_value=0.0,
+                value=None,
+                format="%g",
+                placeholder="such as 20",
+                key="fid",
+                bind="query-params",
+                help="Adds a column: seconds of training until a judgement first found the distance at or below this",
+            )
+    good = _understood((typed or "").strip())
+    return Choice(good, tuple(chosen), archived, tuple(columns), fid)
 
 
-def _table(context: Context, search: str, statuses: tuple[str, ...], was_active: bool) -> None:
-    if bool(queries.count_runs(context.engine, statuses=ACTIVE)) != was_active:
+def _understood(typed: str) -> str:
+    """The search in force, and below the box the hint or what is wrong."""
+    with st.container(horizontal=True, vertical_alignment="center", gap="small"):
+        try:
+            search.parse(typed, SETTINGS)
+        except BadSearch as mistake:
+            st.markdown(f":small[:red[:material/error: {text.sentence(str(mistake))}]]", width="content")
+        else:
+            st.session_state["runs_search"] = typed
+            st.caption(SEARCH_HINT, width="content")
+        with st.popover("All terms", type="tertiary", help="What can be searched for"):
+            st.markdown(SEARCH_HELP)
+    return str(st.session_state.get("runs_search", ""))
+
+
+def _table(context: Context, choice: Choice, was_active: bool) -> None:
+    runs = run_list.runs(context)
+    if run_list.is_active(runs) != was_active or not runs:
         st.rerun()  # the pace of both live parts follows what trains
-    rows = _rows(context, str(context.engine.url), queries.runs_version(context.engine), search, statuses)
-    if rows.empty:
-        st.info("No run matches: change the search or the states above.", icon=":material/filter_alt_off:")
+    chosen, table = run_list.chosen(context, choice)
+    if not chosen:
+        words = "The archive is empty, or none of its runs matches" if choice.archived else "No run matches"
+        st.info(f"{words}: change the search or the states above.", icon=":material/filter_alt_off:")
         return
-    table = runs_table.with_duration(rows, queries.database_time(context.engine))
     before = st.session_state.get(SELECTED, [])
-    now = runs_table.show(table, before)
-    total = queries.count_runs(context.engine)
-    st.caption(f"{text.plural(len(table), 'run')} of {total:,}" if len(table) < total else text.plural(total, "run"))
+    drawn = runs_table.with_duration(table, chosen, queries.database_time(context.engine))
+    now = runs_table.show(drawn, [run.id for run in chosen], before)
+    everything = sum((run.archived_at is not None) == choice.archived for run in runs)
+    st.caption(f"{text.plural(len(chosen), 'run')} of {everything:,}" if len(chosen) < everything else text.plural(everything, "run"))
     if now != before:
         st.session_state[SELECTED] = now
         st.rerun()
-
-
-@st.cache_data(max_entries=16, show_spinner=False)
-def _rows(_context: Context, database: str, version: tuple[Any, ...], search: str, statuses: tuple[str, ...]) -> pd.DataFrame:
-    return runs_table.frame(queries.list_runs(_context.engine, search=search, statuses=statuses, limit=LIMIT))
 
 
 def _nothing_yet() -> None:
@@ -94,7 +147,7 @@ def _nothing_yet() -> None:
 
 
 def _wait_for_first(context: Context) -> None:
-    if queries.count_runs(context.engine):
+    if queries.count_runs(context.engine, archived=True):
         st.rerun()
 
 

@@ -4,62 +4,88 @@ from __future__ import annotations
 
 import platform
 import shutil
+from datetime import datetime
 from importlib.metadata import PackageNotFoundError, version
 from typing import Any
 
 import pandas as pd
 import streamlit as st
 
-from app import errors, findings, state, text
+from app import errors, state, text
 from db import queries
-from gan.data import catalog
+from db.models import ACTIVE, WAITING
+from worker import doctor
 from worker.context import Context
 
+TICK_SECONDS = 5.0
+SIZES_SECONDS = 60  # how long measured sizes are shown before they are measured again
+WAITING_SHOWN = 20
+LARGEST = 10
 PACKAGES = ("ganboard", "streamlit", "plotly", "sqlmodel", "sqlalchemy", "rq", "redis", "pydantic", "numpy", "pandas")
+STATUS_WORDS = {"ok": "Well", "warn": "Warning", "fail": "Error"}
 
 
 def render() -> None:
     context = state.context()
     st.title("System", anchor=False)
-    st.fragment(_live, run_every=5.0)(context)
+    st.fragment(_live, run_every=TICK_SECONDS)(context)
     storage, software = st.columns(2, gap="large")
     with storage:
+        _sizes(context)
         _data_sets(context)
-        _places(context)
     with software:
+        _places(context)
         _versions(context)
 
 
 def _live(context: Context) -> None:
-    workers = queries.workers(context.engine)
-    queue = findings.queue_problem(context)
-    found = findings.collect(context, workers, queue)
-    if not found:
+    checks = [*doctor.machine(context.settings), *doctor.installation(context.settings, context.engine)]
+    _findings(checks)
+    _figures(context, queue=next(check for check in checks if check.name == "queue"))
+    _workers(context)
+    _waiting(context)
+
+
+def _findings(checks: list[doctor.Check]) -> None:
+    """The same list as `ganboard doctor` prints, what is not well first and open."""
+    unwell = sorted((check for check in checks if check.status != "ok"), key=lambda check: check.status != "fail")
+    if not unwell:
         st.success("Everything works: the queue answers, and a worker is ready.", icon=":material/check:")
-    for finding in found:
-        errors.tell(finding.sentence, finding.level)
+    for check in unwell:
+        words = f"{check.name[:1].upper()}{check.name[1:]}: {check.text.rstrip('.')}. {check.remedy}"
+        errors.tell(words, "error" if check.status == "fail" else "warning")
+    with st.expander(f"All {len(checks)} checks", icon=":material/checklist:"):
+        rows = [(STATUS_WORDS[check.status], check.name, check.text, check.remedy) for check in checks]
+        st.dataframe(pd.DataFrame(rows, columns=["State", "What", "Found", "Remedy"]), hide_index=True, height="content", key="checks")
+        st.caption("`ganboard doctor` prints the same for the machine where it is called, and asks TensorFlow for its devices as well.")
+
+
+def _figures(context: Context, *, queue: doctor.Check) -> None:
+    workers = queries.workers(context.engine)
+    stored = _stored(context, str(context.engine.url))
     usage = shutil.disk_usage(context.settings.state)
-    rows = queries.statistics(context.engine)
-    with st.grid(3, gap="small"):
-        st.metric("Workers alive", f"{sum(one.alive for one in workers)} of {len(workers)}", border=True)
-        st.metric("Training", text.integer(findings.busy(context)), border=True)
+    with st.grid(6, min_column_width=150, gap="small"):
         st.metric(
-            "Waiting",
-            text.integer(len(queries.waiting_runs(context.engine))),
+            "Workers alive",
+            f"{sum(one.alive for one in workers)} of {len(workers)}",
             border=True,
-            help="Queued and suspended runs in the database",
+            help=f"Workers that gave a sign of life within {queries.WORKER_ALIVE_SECONDS:.0f} s, of those of the last hour",
         )
+        training = queries.count_runs(context.engine, statuses=ACTIVE)
+        st.metric("Training", text.integer(training), border=True, help="Runs that a worker holds now")
+        waiting = queries.count_runs(context.engine, statuses=WAITING)
+        st.metric("Waiting", text.integer(waiting), border=True, help="Queued and suspended runs in the database")
         st.metric(
             "Queue",
-            "No answer" if queue else "Answers",
+            "Answers" if queue.status == "ok" else "No answer",
             border=True,
             help="Redis: it only tells workers that the database has something for them",
         )
         st.metric(
             "Database",
-            text.size(rows["bytes"]),
+            text.size(stored["bytes"]),
             border=True,
-            help=f"{rows['run']:,} runs, {rows['epoch']:,} epochs, {rows['grid']:,} image grids",
+            help=f"{stored['run']:,} runs, {stored['epoch']:,} epochs, {stored['grid']:,} image grids; counted once in {SIZES_SECONDS} s",
         )
         st.metric(
             "Disk free",
@@ -67,12 +93,22 @@ def _live(context: Context) -> None:
             border=True,
             help=f"Of {text.size(usage.total)} that hold {text.escape(str(context.settings.state))}",
         )
-    st.subheader("Workers", anchor=False)
+
+
+def _workers(context: Context) -> None:
+    st.header("Workers", anchor=False)
+    workers = queries.workers(context.engine)
     if not workers:
         st.caption("None in the last hour.")
         return
     names = {run.id: run.name for run in queries.get_runs(context.engine, [one.worker.run_id for one in workers if one.worker.run_id])}
-    st.dataframe(pd.DataFrame([_worker(one, names) for one in workers]), hide_index=True, placeholder="–", key="workers")
+    st.dataframe(
+        pd.DataFrame([_worker(one, names) for one in workers]),
+        hide_index=True,
+        placeholder="–",
+        key="workers",
+        column_config={"Last sign of life": st.column_config.TextColumn(help="By the clock of the database")},
+    )
 
 
 def _worker(seen: queries.WorkerState, names: dict[str, str]) -> dict[str, Any]:
@@ -92,16 +128,85 @@ def _worker(seen: queries.WorkerState, names: dict[str, str]) -> dict[str, Any]:
     }
 
 
+def _waiting(context: Context) -> None:
+    """What waits for a worker, the next one first."""
+    runs = queries.waiting_runs(context.engine)
+    if not runs:
+        return
+    st.header("What waits", anchor=False)
+    present = queries.database_time(context.engine)
+    rows = [
+        (place, run.name, text.status_word(run.status), _since(run.queued_at, present), f"run?run={run.id}")
+        for place, run in enumerate(runs[:WAITING_SHOWN], 1)
+    ]
+    st.dataframe(
+        pd.DataFrame(rows, columns=["Place", "Run", "State", "Waits since", "Page"]),
+        hide_index=True,
+        key="waiting",
+        column_config={
+            "Place": st.column_config.NumberColumn(help="1 is the next that a free worker takes", width="small"),
+            "Page": st.column_config.LinkColumn(display_text="Open", width="small"),
+        },
+    )
+    if len(runs) > WAITING_SHOWN:
+        st.caption(f"And {text.plural(len(runs) - WAITING_SHOWN, 'run')} more.")
+
+
+def _since(moment: datetime, present: datetime) -> str:
+    return text.ago((present - moment).total_seconds())
+
+
+def _sizes(context: Context) -> None:
+    st.header("Storage", anchor=False)
+    stored = _stored(context, str(context.engine.url))
+    rows = [
+        ("Losses and rates of every step", text.size(stored["series"]), "database"),
+        ("Image grids", text.size(stored["grids"]), "database"),
+        ("Checkpoints", text.size(stored["checkpoints"]), "files"),
+    ]
+    st.dataframe(
+        pd.DataFrame(rows, columns=["What", "Size", "Where"]),
+        hide_index=True,
+        key="sizes",
+        column_config={"Size": st.column_config.TextColumn(help=f"About, without indexes and overhead; counted once in {SIZES_SECONDS} s")},
+    )
+    if st.button("What could be freed", icon=":material/search:", help="Shows the largest runs. Nothing is deleted here."):
+        _largest(context)
+
+
+@st.cache_data(max_entries=4, ttl=SIZES_SECONDS, show_spinner=False)
+def _stored(_context: Context, database: str) -> dict[str, int]:
+    return queries.statistics(_context.engine) | queries.stored_bytes(_context.engine)
+
+
+@st.dialog("What could be freed", icon=":material/search:", width="medium")
+def _largest(context: Context) -> None:
+    """The runs with the largest checkpoints; deleting is the business of the page Runs."""
+    largest = queries.largest_runs(context.engine, limit=LARGEST)
+    if not largest:
+        st.write("No run has stored a checkpoint.")
+        return
+    rows = [(run.name, text.status_word(run.status), text.size(size), f"run?run={run.id}") for run, size in largest]
+    st.dataframe(
+        pd.DataFrame(rows, columns=["Run", "State", "Checkpoints", "Page"]),
+        hide_index=True,
+        height="content",
+        column_config={"Page": st.column_config.LinkColumn(display_text="Open", width="small")},
+    )
+    st.caption("The runs whose checkpoints take most space. A run's page and the page Runs delete what you no longer need.")
+
+
 def _data_sets(context: Context) -> None:
-    st.subheader("Data sets", anchor=False)
-    for name, reason in catalog.available(context.settings.data).items():
-        st.markdown(f"{text.escape(name)} {':gray-badge[Absent]' if reason else ':green-badge[Here]'}")
-        if reason:
-            st.caption(text.sentence(reason))
+    st.header("Data sets", anchor=False)
+    for check in doctor.data_sets(context.settings):
+        name = check.name.removeprefix("data: ")
+        st.markdown(f"{text.escape(name)} {':green-badge[Here]' if check.status == 'ok' else ':gray-badge[Absent]'}")
+        if check.remedy:
+            st.caption(text.sentence(check.remedy))
 
 
 def _places(context: Context) -> None:
-    st.subheader("Places", anchor=False)
+    st.header("Places", anchor=False)
     settings = context.settings
     rows = [
         ("State (GANBOARD_HOME)", str(settings.state)),
@@ -113,7 +218,7 @@ def _places(context: Context) -> None:
 
 
 def _versions(context: Context) -> None:
-    st.subheader("Versions", anchor=False)
+    st.header("Versions", anchor=False)
     rows = [("python", platform.python_version(), "web")] + [(name, _version(name), "web") for name in PACKAGES]
     for one in queries.workers(context.engine):
         if one.alive and one.worker.devices:

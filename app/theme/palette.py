@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import hashlib
+from urllib.parse import quote
 
 # found by search: the eight colours that lie farthest apart, also for people without red, green or blue cones (tests/unit/test_palette.py)
 CATEGORICAL = ("#0a64e1", "#e45d0d", "#236960", "#c80898", "#b376ff", "#749267", "#59a5c5", "#8a5008")
@@ -18,22 +18,24 @@ DIVERGING = (
 )  # fmt: skip
 
 
-def run_colours(run_ids: list[str]) -> dict[str, str]:
-    """A colour for every run: chosen by its id, or the next free one if an earlier run of the list has that.
-
-    So a run keeps its colour from page to page and however many runs are added behind it, and up to eight runs never share one.
-    """
-    slots: dict[str, int] = {}
-    for run_id in run_ids:
-        if run_id in slots:
-            continue
-        slot = int.from_bytes(hashlib.sha256(run_id.encode()).digest()[:4]) % len(CATEGORICAL)
-        while slot in slots.values() and len(slots) < len(CATEGORICAL):
-            slot = (slot + 1) % len(CATEGORICAL)
-        slots[run_id] = slot
-    return {run_id: CATEGORICAL[slot] for run_id, slot in slots.items()}
+# every eighth run has the same colour: Plotly's dash of its line, the same for SVG, and Plotly's pattern of its bars
+DASHES = ("solid", "dash", "dot", "dashdot")
+_SVG_DASHES = ("none", "8 4", "3 3", "8 3 3 3")
+PATTERNS = ("", "/", ".", "x")
 
 
-def run_colour(run_id: str) -> str:
-    """The colour of a run that is shown alone."""
-    return run_colours([run_id])[run_id]
+def run_colour(number: int) -> str:
+    """The colour of the run with this `Run.number`, on every page and whatever else is shown."""
+    return CATEGORICAL[number % len(CATEGORICAL)]
+
+
+def run_style(number: int) -> int:
+    """Index into DASHES and PATTERNS: tells runs of one colour apart, until after 32 runs both come back."""
+    return number // len(CATEGORICAL) % len(DASHES)
+
+
+def run_swatch(number: int) -> str:
+    """A piece of the run's line, as the address of an SVG picture, for tables."""
+    look = f'stroke="{run_colour(number)}" stroke-width="3" stroke-dasharray="{_SVG_DASHES[run_style(number)]}"'
+    line = f'<line x1="8" y1="10" x2="40" y2="10" {look}/>'
+    return "data:image/svg+xml," + quote(f'<svg xmlns="http://www.w3.org/2000/svg" width="48" height="20" viewBox="0 0 48 20">{line}</svg>')

@@ -25,3 +25,9 @@ def load(name: str, changes: dict[str, Any] | None = None) -> RunConfig:
 def about(name: str) -> str:
     """What a preset says of itself: command, expected time, expected result."""
     return (import_module(f"gan.presets.{name}").__doc__ or "").strip()
+
+
+def description(name: str) -> tuple[str, str, str]:
+    """The three paragraphs of `about`, each on one line: what a preset is for, its command, what to expect of it."""
+    purpose, command, expected = (" ".join(paragraph.split()) for paragraph in about(name).split("\n\n"))
+    return purpose, command, expected

@@ -1,4 +1,4 @@
-"""Seed 001 exactly: DCGAN on MNIST, Adam(1e-4), 30 epochs; the study sweeps batch_size over 64, 128, 256, 512.
+"""The published study exactly: DCGAN on MNIST with Adam(1e-4), whose batch it varies from 64 to 512.
 
     ganboard run --preset paper --follow
 

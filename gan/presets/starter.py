@@ -1,4 +1,4 @@
-"""The first run a newcomer sees: scikit-learn's real handwritten digits, nothing to download.
+"""For a first look: legible digits within a minute or so, from scikit-learn's handwritten ones, nothing to download.
 
     ganboard run --preset starter --follow
 

@@ -7,10 +7,12 @@ from pathlib import Path
 
 import pytest
 from sqlalchemy import Engine, text
+from sqlalchemy.exc import OperationalError
 
 from db import commands, queries, series
 from db.engine import check_reachable, make_engine, reading, writing
 from db.errors import Unreachable
+from db.migrate import upgrade
 from db.models import Run
 from tests.db.runs import IN_FORK, STEPS, finish_epoch, steps, stored, submitted, training
 
@@ -59,6 +61,34 @@ def test_a_pool_free_engine_keeps_no_connection(engine: Engine, url: str) -> Non
     bare = make_engine(url, pooled=False)
     assert queries.count_runs(bare) == 1
     assert "NullPool" in type(bare.pool).__name__
+
+
+@only_sqlite
+@pytest.mark.parametrize("pooled", [True, False])
+def test_a_file_that_goes_away_is_missed_and_its_return_is_noticed(engine: Engine, url: str, pooled: bool) -> None:
+    opened = make_engine(url, pooled=pooled)
+    submitted(opened)
+    here, away = Path(str(opened.url.database)), Path(f"{opened.url.database}.away")
+    here.rename(away)
+    for _ in range(2):
+        with pytest.raises(OperationalError, match="the file is gone"):
+            queries.count_runs(opened)
+    assert not here.exists()  # no empty database beside the log of the old one
+    away.rename(here)
+    assert queries.count_runs(opened) == 1
+    opened.dispose()
+
+
+@only_sqlite
+def test_a_file_that_was_replaced_is_read_anew(engine: Engine, tmp_path: Path) -> None:
+    submitted(engine)
+    engine.dispose()  # the log is written into the file
+    assert queries.count_runs(engine) == 1
+    other = make_engine(f"sqlite:///{tmp_path / 'other.db'}")
+    upgrade(other)
+    other.dispose()
+    (tmp_path / "other.db").replace(str(engine.url.database))
+    assert queries.count_runs(engine) == 0
 
 
 def _train(url: str, until: float) -> int:

@@ -5,7 +5,7 @@ from datetime import timedelta
 import pytest
 from sqlalchemy import Engine
 
-from db import commands, queries, reports
+from db import commands, marks, queries, reports
 from db.engine import writing
 from db.errors import UnknownRun
 from db.models import STATUSES, Run, Worker, utc_now
@@ -97,40 +97,6 @@ def test_the_list_is_newest_first_and_comes_in_pages(engine: Engine) -> None:
     assert queries.count_runs(engine) == 5
 
 
-def test_searching_names(engine: Engine) -> None:
-    for i, name in enumerate(("the paper run", "100% real", "under_score", "back\\slash", "übung ÉTÉ")):
-        with_id(engine, f"99999999{i}9", name=name)
-    expected = {
-        "PAPER": {"the paper run"},
-        "  paper ": {"the paper run"},
-        "100%": {"100% real"},
-        "%": {"100% real"},
-        "_": {"under_score"},
-        "\\": {"back\\slash"},
-        "ÜBUNG": {"übung ÉTÉ"},
-        "été": {"übung ÉTÉ"},
-        "R": {"the paper run", "100% real", "under_score"},
-        "nothing like it": set(),
-    }
-    assert {search: {run.name for run in queries.list_runs(engine, search=search)} for search in expected} == expected
-    assert {search: queries.count_runs(engine, search=search) for search in expected} == {
-        search: len(names) for search, names in expected.items()
-    }
-
-
-def test_searching_ids(engine: Engine) -> None:
-    with_id(engine, "abcdefghjk", name="x")
-    assert [run.id for run in queries.list_runs(engine, search="ABCD")] == ["abcdefghjk"]
-    assert queries.list_runs(engine, search="bcd") == []
-
-
-def test_no_search_text_is_an_error(engine: Engine) -> None:
-    with_id(engine, "abcdefghjk", name="plain")
-    assert {search: queries.count_runs(engine, search=search) for search in AWKWARD} == {
-        search: int(not search.strip()) for search in AWKWARD
-    }
-
-
 def test_lists_by_status(engine: Engine) -> None:
     run_ids = {status: in_status(engine, status) for status in STATUSES}
     for status in STATUSES:
@@ -138,6 +104,18 @@ def test_lists_by_status(engine: Engine) -> None:
     assert queries.count_runs(engine, statuses=("running", "failed")) == 2
     assert {run.id for run in queries.active_runs_of(engine, "w-1")} == {run_ids["starting"], run_ids["running"]}
     assert queries.active_runs_of(engine, "w-2") == []
+
+
+def test_archived_runs_are_listed_and_counted_only_when_asked_for(engine: Engine) -> None:
+    old, new = in_status(engine, "finished"), in_status(engine, "stopped")
+    marks.archive(engine, run_ids=[new])
+    assert [run.id for run in queries.list_runs(engine)] == [old]
+    assert [run.id for run in queries.list_runs(engine, archived=True)] == [new, old]
+    assert (queries.count_runs(engine), queries.count_runs(engine, archived=True)) == (1, 2)
+    assert queries.find_run(engine, "latest").id == old
+    assert queries.find_run(engine, new).id == new
+    commands.resume(engine, run_id=new)  # what trains again is seen again
+    assert queries.count_runs(engine) == 2
 
 
 # --- the queue ---
@@ -204,6 +182,19 @@ def test_every_visible_change_changes_the_version(engine: Engine) -> None:
     another = submitted(engine)
     assert changed()
     commands.delete_run(engine, run_id=another)
+    marks.add_tags(engine, run_ids=[run_id], tags=["a"])
+    assert changed()
+    marks.add_tags(engine, run_ids=[run_id], tags=["b"])
+    marks.remove_tags(engine, run_ids=[run_id], tags=["a"])  # as many tags as before
+    assert changed()
+    marks.write_note(engine, run_id=run_id, text="words", version=0)
+    assert changed()
+    marks.write_note(engine, run_id=run_id, text="other words", version=1)
+    assert changed()
+    marks.archive(engine, run_ids=[run_id])
+    assert changed()
+    marks.restore(engine, run_ids=[run_id])
+    assert changed()
     seen.clear()
     seen.append(queries.runs_version(engine))
     commands.beat(engine, name="w", host="box", pid=1, run_id=None)
@@ -251,23 +242,23 @@ def test_statistics_count(engine: Engine) -> None:
     assert found["bytes"] > 10_000
 
 
-def test_the_speed_of_runs_like_this_one(engine: Engine) -> None:
-    def measured(seconds: float, **config: object) -> None:
-        own = training(engine, submitted(engine, **config))
-        finish_epoch(engine, own, 1, seconds=seconds)
-        finish_epoch(engine, own, 2, seconds=3 * seconds)
+def test_what_takes_room(engine: Engine) -> None:
+    small, large = training(engine), training(engine)
+    steps(engine, small, 1, 0, [0.5, 0.5, 0.5], g_rate=[1.0, 1.0, 1.0])
+    reports.add_grid(engine, **small, epoch=0, rows=1, columns=1, png=b"12345")
+    for own, count in ((small, 1), (large, 2)):
+        for step in range(count):
+            reports.add_checkpoint(engine, **own, step=step, epoch=0, digest="", size=1 << 40, keep=3)
+    found = queries.stored_bytes(engine)
+    assert found == {"series": 3 * 3 * 4, "grids": 5, "checkpoints": 3 << 40}
+    largest = [(run.id, size) for run, size in queries.largest_runs(engine, limit=5)]
+    assert largest == [(large["run_id"], 2 << 40), (small["run_id"], 1 << 40)]
+    assert len(queries.largest_runs(engine, limit=1)) == 1
 
-    assert queries.seconds_per_image(engine, {"batch_size": 64}) is None
-    measured(1.0)
-    measured(5.0, seed=3)
-    measured(100.0, xla=True)
-    submitted(engine)  # without an epoch
-    images = STEPS * 64
-    assert queries.seconds_per_image(engine, {"batch_size": 64, "seed": 7}) == 2 * 5.0 / images
-    assert queries.seconds_per_image(engine, {"batch_size": 64}, host="box") == 2 * 5.0 / images
-    assert queries.seconds_per_image(engine, {"batch_size": 64, "xla": True}) == 2 * 100.0 / images
-    assert queries.seconds_per_image(engine, {"batch_size": 64}, host="elsewhere") is None
-    assert queries.seconds_per_image(engine, {"batch_size": 128}) is None
+
+def test_nothing_takes_no_room(engine: Engine) -> None:
+    assert queries.stored_bytes(engine) == {"series": 0, "grids": 0, "checkpoints": 0}
+    assert queries.largest_runs(engine, limit=5) == []
 
 
 def test_the_time_of_the_database_is_now(engine: Engine) -> None:

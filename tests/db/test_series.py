@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
@@ -61,7 +62,7 @@ def test_steps_are_counted_over_epochs(engine: Engine) -> None:
     steps(engine, own, 1, 0, [1.0, 2.0, 3.0, 4.0], [5.0, 6.0, 7.0, 8.0])
     steps(engine, own, 2, 0, [math.nan, math.inf], [0.25, -0.0])
     frame = series.step_losses(engine, own["run_id"])
-    assert list(frame.columns) == ["step", "epoch", "g_loss", "d_loss"]
+    assert list(frame.columns) == [*series.AXES, "g_loss", "d_loss", "g_smooth", "d_smooth"]
     assert frame["step"].tolist() == [1, 2, 3, 4, 5, 6]
     assert frame["epoch"].tolist() == [0.25, 0.5, 0.75, 1.0, 1.25, 1.5]
     np.testing.assert_array_equal(frame["g_loss"], [1.0, 2.0, 3.0, 4.0, math.nan, math.inf])
@@ -81,10 +82,53 @@ def test_many_steps_are_reduced_and_few_are_not(engine: Engine) -> None:
     assert few["g_loss"].max() == max(losses)
 
 
+def test_smoothing_comes_before_reduction(engine: Engine) -> None:
+    own = training(engine)
+    losses = np.tile(np.float32([0.0, 0.0, 0.0, 1.0]), 300 * STEPS // 4)
+    for epoch in range(300):
+        steps(engine, own, epoch + 1, 0, losses[epoch * STEPS : (epoch + 1) * STEPS].tolist())
+    whole = series.step_losses(engine, own["run_id"], points=300 * STEPS, smoothing=0.99)
+    few = series.step_losses(engine, own["run_id"], points=60, smoothing=0.99)
+    assert len(few) < 100
+    expected = whole.set_index("step").loc[few["step"]]
+    np.testing.assert_array_equal(few["g_smooth"], expected["g_smooth"])
+    assert few["g_smooth"].iloc[-1] == pytest.approx(0.25, abs=0.02)  # the extremes alone would have a mean of a half
+    np.testing.assert_array_equal(series.step_losses(engine, own["run_id"])["g_smooth"], whole["g_loss"])
+
+
+def test_usual_losses_leave_out_the_hundredths(engine: Engine) -> None:
+    own = training(engine)
+    for epoch in range(1, 51):
+        odd = [math.inf, math.nan] if epoch == 7 else [1e6, -1e6] if epoch == 9 else [0.5, 0.5]
+        steps(engine, own, epoch, 0, [0.0, 1.0, *odd])
+    assert series.step_losses(engine, own["run_id"]).attrs["usual"] == (0.0, 1.0)
+    _, edges, counts = series.loss_histograms(engine, own["run_id"], net="g", robust=True)
+    assert (edges[0], edges[-1]) == (0.0, 1.0)
+    assert counts.sum() == 50 * STEPS - 4
+
+
+def test_epochs_and_judgements_have_all_axes(engine: Engine) -> None:
+    own = training(engine)
+    for epoch in (1, 2, 3):
+        finish_epoch(engine, own, epoch, seconds=epoch)
+    quality(engine, own, 2, training_seconds=3.0)
+    done = series.epochs_frame(engine, [own["run_id"], "nothing"])
+    assert done["step"].tolist() == [STEPS, 2 * STEPS, 3 * STEPS]
+    assert done["training_seconds"].tolist() == [1, 3, 6]
+    assert done["time"].dt.tz is None
+    assert done["time"].is_monotonic_increasing
+    judged = series.quality_frame(engine, [own["run_id"]])
+    assert judged[["step", "training_seconds"]].to_numpy().tolist() == [[2 * STEPS, 3.0]]
+    assert (judged["time"] >= done["time"][2]).all()
+    for frame in (series.epochs_frame(engine, []), series.quality_frame(engine, [])):
+        assert set(series.AXES) <= set(frame.columns)
+        assert frame.empty
+
+
 def test_a_run_without_steps_has_an_empty_frame(engine: Engine) -> None:
     frame = series.step_losses(engine, submitted(engine))
     assert frame.empty
-    assert list(frame.columns) == ["step", "epoch", "g_loss", "d_loss"]
+    assert list(frame.columns) == [*series.AXES, "g_loss", "d_loss", "g_smooth", "d_smooth"]
 
 
 def test_further_values_stand_beside_their_steps(engine: Engine) -> None:
@@ -93,7 +137,7 @@ def test_further_values_stand_beside_their_steps(engine: Engine) -> None:
     steps(engine, own, 2, 0, [0.0] * 4)
     steps(engine, own, 3, 0, [0.0] * 2, g_rate=[8.0, 9.0])
     frame = series.step_series(engine, own["run_id"], ["d_rate", "g_rate"])
-    assert list(frame.columns) == ["step", "epoch", "d_rate", "g_rate"]
+    assert list(frame.columns) == [*series.AXES, "d_rate", "g_rate"]
     assert frame["step"].tolist() == [1, 2, 3, 4, 9, 10]
     assert frame["epoch"].tolist() == [0.25, 0.5, 0.75, 1.0, 2.25, 2.5]
     np.testing.assert_array_equal(frame["g_rate"], [1.0, 2.0, 3.0, 4.0, 8.0, 9.0])
@@ -118,7 +162,7 @@ def test_without_further_values_the_frame_is_empty(engine: Engine) -> None:
     for run_id, names in ((submitted(engine), ["g_rate"]), (own["run_id"], ["d_rate"]), (own["run_id"], [])):
         frame = series.step_series(engine, run_id, names)
         assert frame.empty
-        assert list(frame.columns) == ["step", "epoch", *names]
+        assert list(frame.columns) == [*series.AXES, *names]
 
 
 def test_judgements_of_several_runs_side_by_side(engine: Engine) -> None:
@@ -217,3 +261,18 @@ def test_samples_are_thinned_out_but_the_newest_stays(engine: Engine) -> None:
     assert few.index.tolist() == [0, 1, 2]
     assert few["gpu_percent"].isna().all()
     assert series.samples_frame(engine, submitted(engine)).empty
+
+
+def test_speeds_and_distances_of_each_run(engine: Engine) -> None:
+    first, second, silent = training(engine), training(engine), submitted(engine)
+    for epoch, seconds in ((1, 2.0), (2, 0.0)):
+        finish_epoch(engine, first, epoch, seconds=seconds)
+    quality(engine, second, 3, fid=3.5)
+    quality(engine, second, 1, kid=0.5)
+    run_ids = [second["run_id"], first["run_id"], silent]
+    speeds, fids = series.speeds(engine, run_ids), series.fids(engine, run_ids)
+    assert list(speeds) == list(fids) == run_ids
+    np.testing.assert_array_equal(speeds[first["run_id"]], [[2.0, 128.0], [0.0, math.nan]])
+    np.testing.assert_allclose(fids[second["run_id"]], [[1, math.nan], [3, 3.5]])
+    assert speeds[silent].shape == fids[silent].shape == (0, 2)
+    assert series.speeds(engine, []) == {}

@@ -8,7 +8,7 @@ from functools import partial
 from playwright.sync_api import Page, expect
 
 from app.text import WORD_JOINER
-from db import queries, reports
+from db import commands, queries, reports
 from db.models import Run
 from tests.e2e.table import tick
 from tests.factories import HOSTILE_NAMES
@@ -58,7 +58,7 @@ def test_filters_stand_in_the_address(make_run: MakeRun, server: str, page: Page
     make_run("alpha")
     make_run("beta", status="failed")
     page.goto(server)
-    page.get_by_placeholder("Name or id").press_sequentially("alp")
+    page.get_by_placeholder("Search", exact=True).press_sequentially("alp")
     expect(page.get_by_text("1 run of 2")).to_be_visible(timeout=PATIENCE)
     assert "q=alp" in page.url
     page.reload()
@@ -92,4 +92,85 @@ def test_names_are_drawn_as_they_were_typed(make_run: MakeRun, server: str, page
         expect(card.locator("strong")).to_be_visible(timeout=PATIENCE)
         assert name.startswith(card.locator("strong").inner_text().replace(WORD_JOINER, "").removesuffix("…"))
         assert card.get_by_role("link").count() == 0
+    assert complaints == []
+
+
+def test_tag_archive_and_restore_by_mouse(context: Context, make_run: MakeRun, server: str, page: Page, complaints: list[str]) -> None:
+    make_run("first")
+    run = make_run("second")
+    page.goto(server)
+    table = page.get_by_test_id("stDataFrame")
+    expect(page.get_by_text("2 runs", exact=True)).to_be_visible(timeout=PATIENCE)
+    tick(table, 0)
+    expect(page.get_by_text("1 run selected")).to_be_visible(timeout=PATIENCE)
+    page.get_by_role("button", name="Tags").click()
+    dialog = page.get_by_role("dialog")
+    dialog.get_by_role("combobox").first.fill("baseline")
+    dialog.get_by_role("combobox").first.press("Enter")
+    dialog.get_by_test_id("stBaseButton-primary").click()
+    expect(dialog).to_be_hidden(timeout=PATIENCE)
+    assert queries.tags_of(context.engine, [run.id]) == {run.id: ["baseline"]}
+
+    page.get_by_role("button", name="Archive", exact=True).click()
+    expect(page.get_by_text("1 run", exact=True)).to_be_visible(timeout=PATIENCE)
+    page.get_by_text("Archived", exact=True).click()
+    expect(page.get_by_text("1 run selected")).to_be_visible(timeout=PATIENCE)
+    page.get_by_role("button", name="Restore").click()
+    expect(page.get_by_text("The archive is empty")).to_be_visible(timeout=PATIENCE)
+    assert queries.count_runs(context.engine) == 2
+    assert complaints == []
+
+
+def test_a_view_brings_back_filters_columns_and_search(make_run: MakeRun, server: str, page: Page, complaints: list[str]) -> None:
+    make_run("alpha")
+    make_run("beta", status="failed")
+    page.goto(f"{server}/?q=beta&status=Failed&columns=Id&columns=seed&follow=true")
+    expect(page.get_by_text("1 run of 2")).to_be_visible(timeout=PATIENCE)
+    page.get_by_role("button", name="Views").click()
+    name = page.get_by_label("Save the present view as")
+    name.fill("what failed")
+    page.get_by_role("button", name="Save", exact=True).click()
+    expect(page.get_by_role("link", name="what failed")).to_be_visible(timeout=PATIENCE)
+
+    page.goto(server)
+    expect(page.get_by_text("2 runs", exact=True)).to_be_visible(timeout=PATIENCE)
+    page.get_by_role("button", name="Views").click()
+    page.get_by_role("link", name="what failed").click()
+    expect(page.get_by_text("1 run of 2")).to_be_visible(timeout=PATIENCE)
+    expect(page.get_by_placeholder("Search", exact=True)).to_have_value("beta")
+    for part in ("q=beta", "status=Failed", "columns=Id", "columns=seed", "follow=true"):
+        assert part in page.url
+    page.get_by_role("button", name="Launch a run").click()
+    expect(page.get_by_role("heading", name="Launch")).to_be_visible(timeout=PATIENCE)
+    assert complaints == []
+
+
+def test_the_end_of_a_run_is_told_and_counted(context: Context, make_run: MakeRun, server: str, page: Page, complaints: list[str]) -> None:
+    run = make_run("the one", status="running", epochs=2)
+    page.goto(f"{server}/system")
+    alerts = page.locator(".st-key-alerts")
+    bell = alerts.get_by_role("button")
+    expect(bell).to_be_visible(timeout=PATIENCE)
+    expect(alerts).not_to_contain_text("1")
+    commands.finish(context.engine, run_id=run.id, attempt=run.attempt, status="finished")
+    expect(page.get_by_test_id("stToast")).to_contain_text("the one has finished", timeout=PATIENCE)
+    expect(alerts).to_contain_text("1", timeout=PATIENCE)
+    bell.click()
+    dialog = page.get_by_role("dialog")
+    expect(dialog.get_by_text("Finished. ")).to_be_visible(timeout=PATIENCE)
+    expect(alerts).not_to_contain_text("1", timeout=PATIENCE)
+    dialog.get_by_role("link", name="the one").click()
+    expect(page.get_by_role("heading", name="the one")).to_be_visible(timeout=PATIENCE)
+    assert complaints == []
+
+
+def test_deleting_from_the_page_of_a_run_leads_to_the_list(make_run: MakeRun, server: str, page: Page, complaints: list[str]) -> None:
+    run = make_run("doomed")
+    make_run("other")
+    page.goto(f"{server}/run?run={run.id}&view=Config")
+    page.get_by_role("button", name="Delete").click()
+    page.get_by_role("button", name="Delete 1 run").click()
+    expect(page.get_by_role("heading", name="Runs")).to_be_visible(timeout=PATIENCE)
+    expect(page.get_by_text("Deleted 1 run.")).to_be_visible(timeout=PATIENCE)
+    expect(page.get_by_text("1 run", exact=True)).to_be_visible(timeout=PATIENCE)
     assert complaints == []

@@ -102,6 +102,13 @@ def test_other_hosts_and_origins_cannot_drive_pages(url: str) -> None:
     assert handshake(url, "localhost", "http://elsewhere.example") >= 400
 
 
+def test_other_host_names_cannot_read_runs(url: str) -> None:
+    assert json.loads(get(f"{url}/api/runs")[2]) == []
+    status, _, body = get(f"{url}/api/runs", Host="rebound.example")
+    assert (status, set(json.loads(body))) == (403, {"error"})
+    assert get(f"{url}/api/nothing")[0] == 404
+
+
 def test_health_names_the_reason_when_the_database_is_gone(tmp_path: Path) -> None:
     code = "from app.server import health; print(health(None).body.decode(), health(None).status_code)"
     env = environment(tmp_path, GANBOARD_DATABASE_URL="sqlite:////proc/nowhere/x.db")

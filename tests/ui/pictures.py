@@ -12,6 +12,11 @@ from streamlit.testing.v1 import AppTest
 
 def figures(at: AppTest) -> list[dict[str, Any]]:
     """The Plotly figures of a page, in order."""
+    return [found for found in components(at) if "layout" in found]
+
+
+def components(at: AppTest) -> list[dict[str, Any]]:
+    """What the components of a page were given, in order."""
     return [orjson.loads(element.proto.bytes) for element in at.get("bidi_component")]
 
 

@@ -6,11 +6,18 @@ from collections.abc import Callable
 
 import numpy as np
 import pytest
+from sqlalchemy import update
+from sqlmodel import col
 
-from app.theme.palette import run_colours
+from app.components import comparison_files
+from app.components.comparison import Compared
+from app.components.loss_comparison import frames_of
+from app.theme.palette import run_colour
 from db import commands, reports
+from db.engine import writing
 from db.models import Run
-from tests.factories import HOSTILE_NAMES
+from gan.events import REAL_IMAGES
+from tests.factories import HOSTILE_NAMES, png
 from tests.ui.pages import checked, open_page, words
 from tests.ui.pictures import captions, figures, numbers
 from worker.context import Context
@@ -40,6 +47,7 @@ def test_unknown_runs_are_left_out_with_a_word(make_run: MakeRun) -> None:
     runs = [make_run("one"), make_run("two")]
     at = open_page("compare", runs=f"{runs[0].id},gone,{runs[1].id},<script>")
     assert "Left out, because no such run exists: gone." in words(at)
+    assert not any("<script>" in caption.value for caption in at.caption)
     assert at.dataframe[0].value["Run"].tolist() == ["one", "two"]
 
 
@@ -55,11 +63,12 @@ def test_summary_tells_state_cost_and_losses(make_run: MakeRun) -> None:
 
 def test_losses_by_epoch_and_step_in_the_colours_of_the_runs(make_run: MakeRun) -> None:
     runs = [make_run("a", epochs=2), make_run("b", epochs=5)]
-    colours = run_colours([run.id for run in runs])
     at = open_page("compare", runs=ids(runs))
     g, d = figures(at)
-    assert [(trace["uid"], trace["line"]["color"]) for trace in g["data"]] == list(colours.items())
+    assert [(trace["uid"], trace["line"]["color"]) for trace in g["data"]] == [(run.id, run_colour(run.number)) for run in runs]
     assert numbers(d["data"][1]["x"]) == [1, 2, 3, 4, 5]
+    reverse = figures(open_page("compare", runs=ids(runs[::-1])))[0]["data"]
+    assert {trace["uid"]: trace["line"] for trace in reverse} == {trace["uid"]: trace["line"] for trace in g["data"]}
     at = open_page("compare", runs=ids(runs), by="Step", smooth="0.5")
     assert numbers(figures(at)[0]["data"][-1]["x"]) == list(range(1, 21))
     assert len(figures(at)[0]["data"]) == 4
@@ -77,7 +86,7 @@ def test_one_slider_for_all_images(make_run: MakeRun) -> None:
 def test_timings_against_a_baseline_that_can_be_changed(make_run: MakeRun) -> None:
     runs = [make_run("slow", seconds_per_epoch=4.0), make_run("fast", seconds_per_epoch=2.0)]
     at = open_page("compare", runs=ids(runs), part="Timings")
-    seconds, rate, step, gflops, memory, parts = figures(at)
+    seconds, rate, memory, step, gflops, parts = figures(at)
     assert seconds["data"][0]["text"] == ["4.00 · baseline", "2.00 · 0.50×"]
     assert rate["data"][0]["text"] == ["32 · baseline", "64 · 2.00×"]
     assert step["data"][0]["text"] == ["1,000.0 · baseline", "500.0 · 0.50×"]  # milliseconds
@@ -93,7 +102,7 @@ def test_timings_of_runs_that_were_not_measured(make_run: MakeRun) -> None:
     runs = [make_run("old", measured=False), make_run("older", measured=False)]
     assert len(figures(open_page("compare", runs=ids(runs), part="Timings"))) == 2
     runs.append(make_run("new", replicas=2))
-    *_, reduce, _, parts = figures(open_page("compare", runs=ids(runs), part="Timings"))
+    *_, reduce, parts = figures(open_page("compare", runs=ids(runs), part="Timings"))
     assert reduce["data"][0]["text"] == ["", "", "10.00"]
     np.testing.assert_array_equal(np.isnan(numbers(parts["data"][0]["x"])), [True, True, False])
 
@@ -105,8 +114,8 @@ def test_quality_over_seconds_and_over_epochs(make_run: MakeRun) -> None:
         make_run("never judged", epochs=4),
     ]
     at = open_page("compare", runs=ids(runs), part="Quality")
-    by_seconds, by_epoch = figures(at)
-    assert [trace["line"]["color"] for trace in by_epoch["data"]] == list(run_colours([run.id for run in runs]).values())
+    (by_seconds,), (by_epoch,) = figures(at), figures(open_page("compare", runs=ids(runs), part="Quality", over="Epoch"))
+    assert [trace["line"]["color"] for trace in by_epoch["data"]] == [run_colour(run.number) for run in runs]
     assert [numbers(trace["x"]) for trace in by_seconds["data"]] == [[4, 8, 12, 16], [2, 4], []]
     assert [numbers(trace["x"]) for trace in by_epoch["data"]] == [[1, 2, 3, 4], [2, 4], []]
     at = checked(at.get_by_key("fid").set_value(22.0).run())
@@ -119,8 +128,8 @@ def test_quality_over_seconds_and_over_epochs(make_run: MakeRun) -> None:
     assert at.dataframe[1].value["Time to FID 1"].tolist() == ["not reached", "not reached", "–"]
     assert at.dataframe[1].value["Ratio"].tolist() == ["–"] * 3
     at = checked(at.get_by_key("measure").set_value("recall").run())
-    assert numbers(figures(at)[1]["data"][0]["y"]) == pytest.approx([0.51, 0.52, 0.53, 0.54])
-    assert "Recall: Share of real images" in words(at)
+    assert numbers(figures(at)[0]["data"][0]["y"]) == pytest.approx([0.51, 0.52, 0.53, 0.54])
+    assert "**Recall** :gray[Share of real images" in words(at)
 
 
 def test_quality_of_runs_that_nobody_judged(make_run: MakeRun) -> None:
@@ -140,10 +149,23 @@ def test_quality_of_eight_runs(make_run: MakeRun) -> None:
 def test_only_settings_that_differ(make_run: MakeRun) -> None:
     runs = [make_run("same"), make_run("same", xla=True), make_run("other", g_learning_rate=0.001)]
     at = open_page("compare", runs=ids(runs), part="Settings")
-    table = at.dataframe[1].value.set_index("Setting")
+    table = at.dataframe[1].value.set_index("Name")
     assert list(table.index) == ["g_learning_rate", "xla"]
-    assert table.columns.tolist() == [f"same ({runs[0].id})", f"same ({runs[1].id})", "other"]
-    assert table.loc["xla"].tolist() == ["no", "yes", "no"]
+    assert table.columns.tolist() == ["Group", f"same ({runs[0].id})", f"same ({runs[1].id})", "other"]
+    assert table.loc["xla"].tolist() == ["Acceleration", "no", "yes", "no"]
+    at = checked(at.get_by_key("all").set_value(True).run())
+    table = at.dataframe[1].value.set_index("Name")
+    assert table[table["Differs"] == "●"].index.tolist() == ["g_learning_rate", "xla"]
+    assert table.loc["epochs", "other"] == "3"
+    assert table.loc["versions tensorflow", "other"] == "2.21.0"
+
+
+def test_figures_that_differ_are_listed_below_the_settings(make_run: MakeRun, context: Context) -> None:
+    runs = [make_run("a"), make_run("b", status="running")]
+    reports.add_facts(context.engine, run_id=runs[1].id, attempt=1, values={"peak_gflops": 400.0})
+    at = open_page("compare", runs=ids(runs), part="Settings")
+    table = at.dataframe[1].value.set_index("Name")
+    assert table.loc["Measured peak of this machine in this precision, GFLOP/s"].tolist() == ["Found out", "193.5", "400"]
 
 
 def test_equal_settings_are_said_to_be_equal(make_run: MakeRun) -> None:
@@ -166,7 +188,10 @@ def test_at_most_eight(make_run: MakeRun) -> None:
     runs = [make_run(f"run {n}", epochs=1) for n in range(9)]
     at = open_page("compare", runs=ids(runs))
     assert at.dataframe[0].value["Run"].tolist() == [f"run {n}" for n in range(8)]
+    assert "8 runs can be compared; the address names 1 more, left out." in words(at)
     assert len({trace["line"]["color"] for trace in figures(at)[0]["data"]}) == 8
+    at = open_page("compare", runs=",".join([*(run.id for run in runs), *(f"x{n}" for n in range(5000))]))
+    assert "the address names 5,001 more" in words(at)
 
 
 def test_running_run_with_losses_that_are_not_finite(context: Context, make_run: MakeRun) -> None:
@@ -185,5 +210,158 @@ def test_hostile_names_are_text(make_run: MakeRun) -> None:
     names = [trace["name"] for trace in figures(at)[0]["data"]]
     assert not any("<" in name or ">" in name for name in names)
     assert names[0].startswith("&lt;script&gt;")
-    for part in ("Images", "Quality", "Timings", "Settings"):
+    for part in ("Images", "Quality", "Timings", "Settings", "Parallel"):
         assert "Error" not in words(open_page("compare", runs=ids(runs), part=part))
+
+
+def test_the_verdict_stands_above_all(make_run: MakeRun) -> None:
+    runs = [
+        make_run("slow", epochs=6, seconds_per_epoch=3.0),
+        make_run("fast", epochs=6, seconds_per_epoch=2.0, precision="mixed_bfloat16"),
+    ]
+    at = open_page("compare", runs=ids(runs))
+    assert "mixed_bfloat16 is 1.50× faster than float32." in words(at)
+    assert "Quality was not judged: set quality_every before the start." in words(at)
+    at = checked(at.get_by_key("base").set_value(runs[1].id).run())
+    assert "float32 is 1.50× slower than mixed_bfloat16." in words(at)
+
+
+def test_the_verdict_on_quality(make_run: MakeRun) -> None:
+    runs = [make_run("a", epochs=6, quality_every=1), make_run("b", epochs=6, quality_every=1, seconds_per_epoch=1.0, xla=True)]
+    said = words(open_page("compare", runs=ids(runs)))
+    assert "xla on is 2.00× faster than xla off at equal quality: classifier-FID 8.67 against 8.67 after epoch 6" in said
+
+
+def test_many_runs_get_a_headline_and_a_sentence_each(make_run: MakeRun) -> None:
+    runs = [make_run(f"run {n}", epochs=4, seconds_per_epoch=4.0 / (n + 1), seed=n) for n in range(4)]
+    said = words(open_page("compare", runs=ids(runs)))
+    assert "Fastest is seed 3: 4.00× the baseline “run 0”." in said
+    assert "- seed 1 is 2.00× faster than seed 0.\n- seed 2" in said
+
+
+def test_runs_of_different_data_and_losses(make_run: MakeRun) -> None:
+    runs = [make_run("a", epochs=4, quality_every=1), make_run("b", epochs=4, quality_every=1, dataset="mnist", loss="hinge")]
+    for part in ("Losses", "Images", "Quality", "Timings", "Settings", "Parallel"):
+        said = words(open_page("compare", runs=ids(runs), part=part))
+        assert "The data differ (mnist and digits): quality and losses cannot be compared" in said
+        assert "The loss functions differ: loss curves cannot be compared." in said
+    assert "These runs learn from different data sets" in words(open_page("compare", runs=ids(runs), part="Quality"))
+
+
+def test_nothing_but_runs_without_epochs(make_run: MakeRun) -> None:
+    runs = [make_run("a", status="queued"), make_run("b", status="starting"), make_run("c", status="failed", epochs=0, grids=False)]
+    for part, sentence in {
+        "Losses": "None of these runs has losses yet.",
+        "Images": "None of these runs has drawn a grid yet.",
+        "Quality": "None of these runs has been judged",
+        "Timings": "None of these runs has finished an epoch yet.",
+        "Parallel": "0 runs of 3 with this figure",
+    }.items():
+        said = words(open_page("compare", runs=ids(runs), part=part))
+        assert sentence in said
+        assert "The baseline “a” has not finished an epoch yet" in said
+
+
+def test_axes_scales_and_outliers(make_run: MakeRun) -> None:
+    runs = [make_run("a", epochs=3), make_run("b", epochs=3)]
+    at = open_page("compare", runs=ids(runs), by="Training seconds", logx="true", log="true", robust="true")
+    layout = figures(at)[0]["layout"]
+    assert (layout["xaxis"]["title"]["text"], layout["xaxis"]["type"], layout["yaxis"]["type"]) == ("Training seconds", "log", "log")
+    assert len(layout["yaxis"]["range"]) == 2
+    assert "Outliers are out of sight" in words(at)
+    assert len(figures(open_page("compare", runs=ids(runs), by="Time (UTC)"))[0]["data"][0]["x"]) == 12
+
+
+def test_time_to_a_quality_among_the_costs(make_run: MakeRun) -> None:
+    runs = [
+        make_run("slow", epochs=4, seconds_per_epoch=4.0, quality_every=1),
+        make_run("never", epochs=1, quality_every=1),
+        make_run("unjudged", epochs=4),
+    ]
+    at = checked(open_page("compare", runs=ids(runs), part="Timings").get_by_key("fid").set_value(22.0).run())
+    assert "Seconds to FID 22" in words(at)
+    assert figures(at)[2]["data"][0]["text"] == ["8.0 · baseline", "not reached", "not judged"]
+    at = checked(at.get_by_key("fid").set_value(12.0).run())
+    assert figures(at)[2]["data"][0]["text"] == ["16.0 · baseline", "not reached", "not judged"]
+
+
+def test_all_images_have_one_size(make_run: MakeRun) -> None:
+    runs = [make_run("a"), make_run("b")]
+    at = open_page("compare", runs=ids(runs), part="Images", size="Large", at="1")
+    assert captions(at) == ["After epoch 1", "After epoch 1"]
+    assert at.get_by_key("size").value == "Large"
+
+
+def test_real_images_stand_beside(context: Context, make_run: MakeRun) -> None:
+    runs = [make_run("a"), make_run("b", status="running")]
+    reports.add_grid(context.engine, run_id=runs[1].id, attempt=1, epoch=REAL_IMAGES, rows=4, columns=4, png=png(9))
+    at = open_page("compare", runs=ids(runs), part="Images")
+    assert captions(at) == ["After epoch 3", "After epoch 3", "Of digits"]
+    assert at.get_by_key("at").options == ["0", "1", "2", "3"]
+
+
+def test_the_rest_of_a_sweep_can_be_added(context: Context, make_run: MakeRun) -> None:
+    runs = [make_run(f"run {n}", epochs=1, seed=n, quality_every=1) for n in range(10)]
+    in_sweep(context, runs, "grid1")
+    at = open_page("compare", runs=ids(runs[3:5]))
+    at = checked(at.get_by_key("siblings").click().run())
+    assert at.query_params["runs"] in (ids([*runs[3:5], *runs[:3], *runs[5:8]]), [ids([*runs[3:5], *runs[:3], *runs[5:8]])])
+    assert len(at.dataframe[0].value) == 8
+    assert not [button for button in at.button if button.key == "siblings"]
+
+
+def test_a_sweep_by_its_address(context: Context, make_run: MakeRun) -> None:
+    runs = [make_run(f"run {n}", epochs=2, seed=n, batch_size=16 * (1 + n % 2), quality_every=1) for n in range(10)]
+    in_sweep(context, runs, "grid1")
+    at = open_page("compare", sweep="grid1", part="Parallel")
+    assert at.dataframe[0].value["Run"].tolist() == [f"run {n}" for n in range(8)]
+    assert "The first 8 of the sweep's 10 runs" in words(at)
+    (plot,) = figures(at)
+    assert [axis["label"] for axis in plot["data"][0]["dimensions"]] == [
+        "batch_size", "seed", "Seconds per epoch", "Images per second", "Best FID",
+    ]  # fmt: skip
+    assert len(numbers(plot["data"][0]["dimensions"][0]["values"])) == 10
+    at = checked(at.get_by_key("by_measure").set_value("Images per second").run())
+    at = checked(at.get_by_key("best").click().run())
+    assert len(at.dataframe[0].value) == 8
+    assert "There is no sweep gone" in words(open_page("compare", sweep="gone"))
+
+
+def test_runs_that_a_search_finds(make_run: MakeRun) -> None:
+    runs = [make_run(f"run {n}", epochs=2, seed=n, batch_size=16 * (1 + n % 2), quality_every=1) for n in range(6)]
+    at = open_page("compare", runs=ids(runs[:2]), part="Parallel", of="Search", find="batch_size=16")
+    assert len(numbers(figures(at)[0]["data"][0]["dimensions"][0]["values"])) == 3
+    at = checked(at.get_by_key("find").set_value("nonsense>3").run())
+    assert "'nonsense' is neither a setting nor a figure" in words(at)
+    assert not figures(at)
+
+
+def test_forged_values_in_the_address(make_run: MakeRun) -> None:
+    runs = [make_run("a", quality_every=1), make_run("b", quality_every=1)]
+    forged = {"by": "<x>", "smooth": "nan", "base": "gone", "at": "99999", "size": "Huge", "measure": "'; DROP", "over": "-1"}
+    forged |= {"fid": "-5", "of": "Everything", "by_measure": "x", "find": "a" * 5000, "all": "maybe", "sweep": "../../etc"}
+    for part in ("Losses", "Images", "Quality", "Timings", "Settings", "Parallel", "Nowhere"):
+        at = open_page("compare", runs=ids(runs), part=part, **forged)
+        assert "defect" not in words(at)
+        assert len(at.dataframe[0].value) == 2
+
+
+def test_files(context: Context, make_run: MakeRun) -> None:
+    runs = [make_run("=1+1", epochs=2, quality_every=1), make_run("waits", status="queued")]
+    compared = Compared(runs, runs[0])
+    summary = comparison_files.summary_frame(context.engine, compared).set_index("run_id")
+    assert summary.loc[runs[0].id, ["name", "finished_epochs", "seconds_per_epoch", "precision"]].tolist() == ["'=1+1", 2, 2.0, "float32"]
+    assert np.isnan(summary.loc[runs[1].id, "best_fid"])
+    for by_epoch, rows in ((True, 2), (False, 8)):
+        curves = comparison_files.curves_frame(compared, frames_of(context.engine, compared, by_epoch=by_epoch))
+        assert curves.columns[:2].tolist() == ["run_id", "name"]
+        assert (len(curves), set(curves["run_id"])) == (rows, {runs[0].id})
+        assert {"step", "epoch", "training_seconds", "time", "g_loss", "d_loss"} <= set(curves)
+    nothing = Compared(runs[1:], runs[1])
+    assert comparison_files.curves_frame(nothing, frames_of(context.engine, nothing, by_epoch=True)).empty
+
+
+def in_sweep(context: Context, runs: list[Run], sweep: str) -> None:
+    """As if these runs had been launched as one grid."""
+    with writing(context.engine) as session:
+        session.execute(update(Run).where(col(Run.id).in_([run.id for run in runs])).values(sweep=sweep))

@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from pathlib import Path
 from typing import Any
 
 import pytest
 from streamlit.testing.v1 import AppTest
 
 from app import text
-from db import queries
+from db import commands, queries
 from db.models import Run
 from gan import costs
 from gan.config import RunConfig
@@ -125,7 +124,7 @@ def test_name_and_settings_are_kept(context: Context) -> None:
 def test_a_double_click_launches_one_run(context: Context, make_run: MakeRun) -> None:
     first = make_run("made by the first click", status="queued")
     at = open_page("launch")
-    at.session_state["launch_last"] = first.id
+    at.session_state["launch_last"] = {"run": first.id}
     at = checked(button(at, "Launch").click().run())
     assert at.query_params["run"] == first.id
     assert queries.count_runs(context.engine) == 1
@@ -140,14 +139,15 @@ def test_a_visit_between_two_clicks_means_two_runs(context: Context) -> None:
 
 
 @pytest.mark.usefixtures("context")
-def test_presets_fill_the_form(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_presets_fill_the_form() -> None:
     at = open_page("launch")
     assert (at.number_input(key="set_epochs").value, at.selectbox(key="set_dataset").value) == (EPOCHS, "digits")
-    at.get_by_key("launch_preset").set_value("paper")
-    at = checked(at.run())
+    at = checked(button(at, "Use paper").click().run())
     assert (at.number_input(key="set_epochs").value, at.selectbox(key="set_dataset").value) == (30, "mnist")
-    assert "Seed 001 exactly" in words(at)
-    assert "ganboard run --preset paper" in words(at)
+    assert "The published study exactly" in words(at)
+    assert "mnist · batch 64 · 30 epochs" in words(at)
+    assert at.query_params["preset"] == "paper"
+    assert [line for line in words(at).splitlines() if "In use" in line] == ["**paper** :green-badge[:material/check: In use]"]
 
 
 @pytest.mark.usefixtures("context")
@@ -181,6 +181,29 @@ def test_memory_is_that_of_the_machine_that_would_train(context: Context) -> Non
 def test_the_time_is_measured_on_a_run_like_this(make_run: MakeRun) -> None:
     make_run("before", batch_size=32, limit=None, precision="mixed_bfloat16", steps_per_epoch=10, seconds_per_epoch=3.2)  # 0.01 s an image
     assert metrics(open_page("launch"))["Training time"] == "8 min 58 s"  # 30 epochs of 56 steps of 32
+
+
+def test_the_time_says_what_it_comes_from(make_run: MakeRun) -> None:
+    for batch, seconds in ((64, 6.4), (128, 10.24)):  # 0.010 and 0.008 s an image
+        make_run(batch_size=batch, limit=None, precision="mixed_bfloat16", steps_per_epoch=10, seconds_per_epoch=seconds)
+    at = open_page("launch")
+    assert " to " in metrics(at)["Training time"]
+    assert "Time from 2 runs with batch 64 and 128, on testbox." in words(at)
+    at.toggle(key="set_xla").set_value(True)
+    assert metrics(checked(at.run()))["Training time"] == "unknown"
+
+
+def test_the_queue_says_when_a_run_would_begin(context: Context, make_run: MakeRun) -> None:
+    make_worker(context)
+    at = open_page("launch")
+    assert "0 in training, 0 waiting: a run launched now begins at once." in words(at)
+    run = make_run("now", status="running", epochs=3)  # 2 s an epoch, ten more
+    make_worker(context, run_id=run.id)
+    make_run("next", status="queued", epochs=2)
+    at = checked(at.run())
+    assert "1 in training, 1 waiting: a run launched now would begin in about" in words(at)
+    make_run("unlike any", status="queued", loop="fit")
+    assert "is not known yet" in words(checked(at.run()))
 
 
 @pytest.mark.usefixtures("context")
@@ -240,11 +263,35 @@ def test_clone_starts_from_the_run(context: Context, make_run: MakeRun) -> None:
     assert child.config == {**parent.config, "seed": 8}
 
 
-def test_differences_are_counted_and_listed(make_run: MakeRun) -> None:
+def test_differences_are_counted_listed_and_explained(make_run: MakeRun) -> None:
     parent = make_run("parent")
     at = set_number(open_page("launch", clone=parent.id), "batch_size", 64)
     assert at.tabs[0].label.replace("\\", "") == "vs “parent” (1)"
     assert at.dataframe[0].value.to_numpy().tolist() == [["batch_size", "32", "64"]]
+    said = words(at)
+    assert "**limit**: all → 128" in said
+    assert "an epoch is shorter than the study's" in said
+    assert "**batch_size**" not in said  # 64 is the study's own
+
+
+@pytest.mark.usefixtures("context")
+def test_a_group_goes_back_to_its_preset() -> None:
+    at = set_number(set_number(open_page("launch"), "seed", 7), "beta_1", 0.9)
+    at = checked(button(at, "Reset Training to starter").click().run())
+    assert (at.number_input(key="set_seed").value, at.number_input(key="set_beta_1").value) == (0, 0.9)
+    assert not any(box.label == "Reset Training to starter" for box in at.button)
+
+
+def test_a_setting_is_found_and_keeps_its_value(context: Context) -> None:
+    at = set_number(open_page("launch"), "seed", 7)
+    at.text_input(key="launch_search").set_value("smoothing")
+    at = checked(at.run())
+    assert set(widgets(at)) == {"label_smoothing"}
+    at.text_input(key="launch_search").set_value("rmsprop's decay")
+    assert "Hidden, for other settings leave it without effect: RMSprop's rho." in words(checked(at.run()))
+    at.text_input(key="launch_search").set_value("nothing like this")
+    assert "No setting that matters now" in words(checked(at.run()))
+    assert launch(context, at).config["seed"] == 7
 
 
 @pytest.mark.usefixtures("context")
@@ -263,10 +310,29 @@ def test_clones_of_hostile_names(make_run: MakeRun, name: str) -> None:
     assert not any(markdown.allow_html for markdown in at.markdown)
 
 
-def test_a_run_of_a_newer_version_can_be_cloned(context: Context, make_run: MakeRun) -> None:
-    from db import commands
-
-    config = {**RunConfig(dataset="digits").model_dump(mode="json"), "from_the_future": 1}
-    parent = commands.create_run(context.engine, name="new", config=config)
-    run = launch(context, open_page("launch", clone=parent.id))
+def test_a_run_of_a_newer_version_can_be_cloned(context: Context) -> None:
+    config = {**RunConfig(dataset="digits").model_dump(mode="json"), "from_the_future": 1, "precision": "float8"}
+    parent = commands.create_run(context.engine, name="new", config=config, preset="a preset of that version")
+    at = open_page("launch", clone=parent.id)
+    assert "This version does not know " in words(at)
+    assert "precision=float8" in words(at)
+    run = launch(context, at)
     assert "from_the_future" not in run.config
+    assert (run.config["precision"], run.preset) == ("float32", "a preset of that version")
+
+
+def test_a_run_that_is_deleted_while_its_clone_is_edited_costs_nothing(context: Context, make_run: MakeRun) -> None:
+    parent = make_run("parent")
+    at = set_number(open_page("launch", clone=parent.id), "seed", 7)
+    commands.delete_run(context.engine, run_id=parent.id)
+    at = checked(at.run())
+    assert f"Run {parent.id} was deleted meanwhile" in words(at)
+    assert at.number_input(key="set_seed").value == 7
+
+
+@pytest.mark.usefixtures("context")
+def test_a_preset_in_the_address() -> None:
+    assert open_page("launch", preset="tiny").number_input(key="set_epochs").value == 2
+    at = open_page("launch", preset="of long ago <b>")
+    assert "There is no preset 'of long ago <b>': choose one of starter, paper, tiny." in words(at)
+    assert at.number_input(key="set_epochs").value == EPOCHS

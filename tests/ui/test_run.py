@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from streamlit.testing.v1 import AppTest
 
 from app import text
 from app.components import run_records, run_status
@@ -18,11 +19,11 @@ from db.models import Run, SystemSample
 from gan.config import RunConfig
 from tests.factories import HOSTILE_NAMES, make_worker
 from tests.ui.pages import button, checked, open_page, words
-from tests.ui.pictures import captions, figures, numbers
+from tests.ui.pictures import figures, numbers
 from worker.context import Context
 
 MakeRun = Callable[..., Run]
-VIEWS = ("Losses", "Images", "Quality", "Timings", "Rates", "Histograms", "Descent path", "System", "Log", "Events", "Config")
+VIEWS = ("Losses", "Images", "Quality", "Timings", "Rates", "Histograms", "Descent path", "System", "Log", "Events", "Config", "Notes")
 FIGURES = {"Losses": 2, "Quality": 7, "Timings": 3, "Rates": 1, "Histograms": 2, "Descent path": 2}
 
 
@@ -82,7 +83,7 @@ def test_running_run_with_a_part_of_an_epoch(context: Context, make_run: MakeRun
     steps, epochs = figures(at)
     assert numbers(steps["data"][0]["x"]) == list(range(1, 11))
     assert numbers(steps["data"][0]["y"])[-2:] == [0.5, 0.25]
-    assert numbers(epochs["data"][0]["x"]) == [1, 2]
+    assert numbers(epochs["data"][0]["x"]) == [4, 8]  # the last steps of the epochs
     keys = [figure["layout"]["uirevision"] for figure in figures(at)]
     reports.append_steps(context.engine, **own(run), epoch=3, first=2, g_losses=losses, d_losses=losses)
     again = figures(checked(at.run()))
@@ -131,7 +132,7 @@ def test_lost_lease_is_said(context: Context, make_run: MakeRun) -> None:
 def test_clone_leads_to_the_form(make_run: MakeRun) -> None:
     run = make_run("original", batch_size=16, limit=64)
     at = checked(button(open_page("run", run=run.id), "Clone").click().run())
-    assert at.title[0].value == "Launch a run"
+    assert at.title[0].value.startswith("Launch")
     assert at.query_params["clone"] == run.id
 
 
@@ -139,9 +140,8 @@ def test_delete_asks_first(context: Context, make_run: MakeRun) -> None:
     run = make_run("goes")
     at = checked(button(open_page("run", run=run.id), "Delete").click().run())
     assert queries.get_run(context.engine, run.id) is not None
-    at = checked(button(at, "Delete 1 run").click().run())
-    assert queries.get_run(context.engine, run.id) is None
-    assert at.title[0].value == "No such run"
+    checked(button(at, "Delete 1 run").click().run())
+    assert queries.get_run(context.engine, run.id) is None  # app/main.py then leads to the list: tests/e2e/test_run_page.py
 
 
 def test_run_that_ends_or_vanishes_while_shown(context: Context, make_run: MakeRun) -> None:
@@ -195,25 +195,78 @@ def test_names_are_text(make_run: MakeRun, name: str) -> None:
     assert title == text.escape(text.shorten(name, 80))
 
 
-def test_image_slider_shows_the_chosen_epoch(make_run: MakeRun) -> None:
-    run = make_run("pictures", epochs=12)
-    at = open_page("run", run=run.id, view="Images")
-    assert captions(at)[0] == "After epoch 12"
-    assert captions(at)[1:] == ["Before training", *(f"After epoch {epoch}" for epoch in (2, 4, 7, 9, 12))]
-    checked(at.get_by_key("follow").set_value(False).run())
-    at = checked(at.get_by_key("at").set_value(5).run())
-    assert captions(at)[0] == "After epoch 5"
-    assert captions(open_page("run", run=run.id, view="Images", follow="false", at="7"))[0] == "After epoch 7"
-    assert captions(open_page("run", run=run.id, view="Images", follow="false", at="999"))[0] == "After epoch 12"
-
-
 def test_loss_options_come_from_the_address(make_run: MakeRun) -> None:
     run = make_run("options", epochs=2)
-    at = open_page("run", run=run.id, x="Epoch", smooth="0.9", log="true")
-    steps = figures(at)[0]
+    at = open_page("run", run=run.id, x="Epoch", smooth="0.9", log="true", logx="true", robust="true", marks="false")
+    steps, epochs = figures(at)
     assert [trace["uid"] for trace in steps["data"]] == ["g-raw", "g", "d-raw", "d"]
-    assert steps["layout"]["yaxis"]["type"] == "log"
+    assert (steps["layout"]["xaxis"]["type"], steps["layout"]["yaxis"]["type"]) == ("log", "log")
+    assert len(steps["layout"]["yaxis"]["range"]) == len(epochs["layout"]["yaxis"]["range"]) == 2
+    assert "Outliers are out of sight" in words(at)
     assert numbers(steps["data"][1]["x"])[-1] == 2
+    for axis, last in (("Step", 8), ("Training seconds", 4)):
+        steps, epochs = figures(open_page("run", run=run.id, x=axis))
+        assert numbers(steps["data"][0]["x"])[-1] == numbers(epochs["data"][0]["x"])[-1] == last
+        assert [trace["uid"] for trace in steps["data"]] == ["g", "d", "events-info"]
+    at = open_page("run", run=run.id, x="Time (UTC)", logx="true")
+    assert [figure["layout"]["xaxis"]["type"] for figure in figures(at)] == ["date", "date"]
+    assert at.get_by_key("logx").disabled
+
+
+@pytest.mark.parametrize("forged", ["", "Bogus,-1", "1e999"])
+def test_forged_options_are_ignored(make_run: MakeRun, forged: str) -> None:
+    run = make_run("forged", epochs=2, quality_every=1)
+    names = ("x", "smooth", "log", "logx", "robust", "marks", "over", "goal", "along", "when", "common", "dim", "at")
+    for view in ("Losses", "Images", "Quality", "Timings", "Rates", "Histograms", "Descent path", forged):
+        at = open_page("run", run=run.id, view=view, **dict.fromkeys(names, forged))
+        assert at.title[0].value == "forged"
+        assert "Error" not in words(at), view
+
+
+def test_latest_is_the_newest_run_and_goes_on_to_newer_ones(make_run: MakeRun) -> None:
+    assert open_page("run", run="latest").title[0].value == "No run is chosen"
+    first = make_run("first", status="running")
+    at = open_page("run", run="latest")
+    assert at.title[0].value == "first"
+    stay = at.get("page_link")[-1].proto
+    assert stay.label == "Following the newest run: stay with this"
+    assert first.id in stay.query_string
+    make_run("second", status="queued")
+    assert checked(at.run()).title[0].value == "second"
+
+
+def test_a_newer_run_is_offered_quietly(make_run: MakeRun) -> None:
+    run = make_run("first", status="running")
+    at = open_page("run", run=run.id)
+    assert [(link.proto.label, link.proto.query_string) for link in at.get("page_link")] == [("Follow the newest run", "run=latest")]
+
+
+def alert(at: AppTest) -> str:
+    return next(element.value for element in at.markdown if element.value.startswith((":red[", ":orange[", ":gray[")))
+
+
+def test_trouble_stands_at_the_head(context: Context, make_run: MakeRun) -> None:
+    run = make_run("trouble", status="running", epochs=1)
+    assert alert(open_page("run", run=run.id)) == ":gray[:material/check: No warnings]"
+    reports.add_event(context.engine, **own(run), level="warning", text="D wins: **lower** its rate.")
+    said = alert(open_page("run", run=run.id, view="Config"))
+    assert said == f":orange[:material/warning: {text.escape('D wins: **lower** its rate.')}]"
+    reports.add_event(context.engine, **own(run), level="error", text="Step 5 was not finite: rates are halved.")
+    said = alert(open_page("run", run=run.id))
+    assert said.startswith(":red[:material/error: Step 5 was not finite")
+    assert said.endswith(" · 2 warnings, see Events")
+    broken = np.array([np.nan], np.float32)
+    reports.append_steps(context.engine, **own(run), epoch=2, first=0, g_losses=broken, d_losses=broken)
+    assert "The loss of the generator and that of the discriminator is not finite any more" in alert(open_page("run", run=run.id))
+    assert "No warnings" not in words(open_page("run", run=make_run("broke", status="failed").id))
+
+
+def test_everything_can_be_downloaded(make_run: MakeRun) -> None:
+    run = make_run("data")
+    listed = next(element.value for element in open_page("run", run=run.id).markdown if "export.zip" in element.value)
+    for name in ("export.zip", "epochs.csv", "losses.csv", "quality.csv", "events.csv", "model"):
+        assert f"[{name}](/api/runs/{run.id}/{name})" in listed
+    assert f"[run.json](/api/runs/{run.id})" in listed
 
 
 def test_system_samples(context: Context, make_run: MakeRun) -> None:

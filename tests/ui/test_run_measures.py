@@ -28,7 +28,7 @@ def metrics(at: AppTest) -> dict[str, str]:
 
 
 def traces(figure: dict[str, Any]) -> list[str]:
-    return [trace["uid"] for trace in figure["data"]]
+    return [trace["uid"] for trace in figure["data"] if not trace["uid"].startswith("events-")]
 
 
 def test_timings_say_where_the_time_went(make_run: MakeRun) -> None:
@@ -44,6 +44,10 @@ def test_timings_say_where_the_time_went(make_run: MakeRun) -> None:
     assert (shown["Step, median"], shown["Longest step"], shown["GFLOP/s"], shown["Share of peak"]) == ("500 ms", "1.2 s", "120.0", "62 %")
     assert shown["All-reduce per step"] == "9.54 MiB"
     assert all(metric.help for metric in at.metric)
+    for axis, last in (("Step", 12.0), ("Training seconds", 6.0)):
+        bars, *curves = figures(open_page("run", run=run.id, view="Timings", when=axis))
+        assert [numbers(curve["data"][0]["x"])[-1] for curve in curves] == [last, last]
+        assert numbers(bars["data"][0]["x"]) == [1, 2, 3]
     facts = dict(at.dataframe[0].value.itertuples(index=False, name=None))
     assert facts["Largest global batch that fits, by the estimate"] == "4,096"
     assert facts["Memory measured in the first steps"] == "1.16 GiB"
@@ -104,13 +108,25 @@ def test_quality_over_epochs_and_seconds(make_run: MakeRun) -> None:
     assert metrics(at)["Time to FID 14"] == "12 s"  # 1.1 times the best, rounded up
     assert (metrics(at)["Judging took"], metrics(at)["Share of the time"]) == ("1.6 s", "12 %")
     assert "not Inception" in words(at)
-    at = checked(at.get_by_key("fid").set_value(22.0).run())
+    at = checked(at.get_by_key("goal").set_value(22.0).run())
     assert metrics(at)["Time to FID 22"] == "6.0 s"
-    at = checked(at.get_by_key("fid").set_value(1.0).run())
+    at = checked(at.get_by_key("goal").set_value(1.0).run())
     assert metrics(at)["Time to FID 1"] == "not reached"
-    at = open_page("run", run=run.id, view="Quality", over="Training seconds", fid="15.5")
+    at = open_page("run", run=run.id, view="Quality", over="Training seconds", goal="15.5")
     assert numbers(figures(at)[1]["data"][0]["x"]) == [3, 6, 9, 12]
     assert metrics(at)["Time to FID 15.5"] == "9.0 s"
+
+
+def test_histograms_with_and_without_outliers(context: Context, make_run: MakeRun) -> None:
+    run = make_run("spread", status="running", epochs=60, steps_per_epoch=10)
+    losses = np.array([0.7, 50.0], np.float32)
+    reports.append_steps(context.engine, **own(run), epoch=61, first=0, g_losses=losses, d_losses=losses)
+    generator, _ = figures(open_page("run", run=run.id, view="Histograms"))
+    assert traces(generator) == ["density", "mean", "trend"]
+    assert numbers(generator["data"][0]["y"])[-1] > 45
+    at = open_page("run", run=run.id, view="Histograms", common="true")
+    assert numbers(figures(at)[0]["data"][0]["y"])[-1] < 2
+    assert "Outliers are left out" in words(at)
 
 
 def test_quality_that_could_not_be_computed(context: Context, make_run: MakeRun) -> None:

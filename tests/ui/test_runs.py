@@ -7,7 +7,7 @@ from collections.abc import Callable
 import pytest
 
 from app import runs_table, text
-from db import commands, queries
+from db import commands, marks, queries
 from db.models import Run
 from gan.config import RunConfig
 from tests.factories import HOSTILE_NAMES
@@ -22,7 +22,7 @@ def test_without_runs_it_says_what_to_do() -> None:
     at = open_page()
     assert "No runs yet" in words(at)
     at = checked(button(at, "Set up the first run").click().run())
-    assert at.title[0].value == "Launch a run"
+    assert at.title[0].value == "Launch"
 
 
 def test_one_run_is_a_row_and_a_card(make_run: MakeRun) -> None:
@@ -93,8 +93,114 @@ def test_filters_come_from_the_url(make_run: MakeRun) -> None:
 
 def test_forged_url_values_do_no_harm(make_run: MakeRun) -> None:
     make_run("alpha")
-    at = open_page(status=["nonsense"], q="x" * 10_000)
-    assert "No run matches" in words(at)
+    at = open_page(status=["nonsense"], q="x" * 10_000, columns=["nonsense", "Id", "seed"], fid="-1e999", archived="perhaps", follow="x")
+    assert "The search has 10,000 characters: 200 is the limit." in words(at)
+    assert table_ids(at)
+
+
+def test_forged_rows_select_nothing(make_run: MakeRun) -> None:
+    run = make_run("alpha")
+    at = open_page()
+    at.session_state[runs_table.key([run.id])] = {"selection": {"rows": [7, -3, 0], "columns": [], "cells": []}}
+    assert at.run().session_state["runs_selected"] in ([run.id], [])
+
+
+def test_a_mistake_in_a_search_is_explained_and_changes_nothing_else(make_run: MakeRun) -> None:
+    make_run("alpha")
+    make_run("beta")
+    at = open_page()
+    at.text_input(key="q").set_value("alpha")
+    checked(at.run())
+    at.text_input(key="q").set_value("alpha status:done")
+    checked(at.run())
+    assert "'done' is not a state: choose from queued" in words(at)
+    assert list(at.dataframe[0].value["Run"]) == ["alpha"]
+    at.text_input(key="q").set_value("status:finished -alpha")
+    assert list(checked(at.run()).dataframe[0].value["Run"]) == ["beta"]
+    assert "is not a state" not in words(at)
+
+
+def test_settings_and_figures_are_searched(make_run: MakeRun) -> None:
+    make_run("small", batch_size=32)
+    make_run("large", batch_size=128, quality_every=1, dataset="digits")
+    assert list(open_page(q="batch_size>=64").dataframe[0].value["Run"]) == ["large"]
+    assert list(open_page(q="fid<100").dataframe[0].value["Run"]) == ["large"]
+    assert list(open_page(q="/^S/").dataframe[0].value["Run"]) == ["small"]
+
+
+def test_columns_come_from_the_url(make_run: MakeRun) -> None:
+    make_run("one", seed=7, quality_every=1, dataset="digits", seconds_per_epoch=2.0)
+    at = open_page(columns=["Id", "seed", "Best FID"], fid="20")
+    row = at.dataframe[0].value.iloc[0]
+    assert list(row.index) == ["Run", "Best FID", "Id", "seed", "To FID"]
+    assert (row["seed"], row["Best FID"], row["To FID"]) == (7, 40 / 3 + 2, 6.0)
+
+
+def test_tags_are_shown_added_and_removed_in_bulk(context: Context, make_run: MakeRun) -> None:
+    one, two = make_run("one"), make_run("two")
+    marks.add_tags(context.engine, run_ids=[one.id], tags=["old"])
+    at = select_runs(open_page(), [one.id, two.id])
+    at = checked(button(at, "Tags").click().run())
+    next(m for m in at.multiselect if m.label == "Remove").set_value(["old"])
+    next(m for m in at.multiselect if m.label == "Add").set_value(["paper", "new one"])
+    checked(at.button(key="tags_saved").click().run())
+    assert queries.tags_of(context.engine, [one.id, two.id]) == {one.id: ["new one", "paper"], two.id: ["new one", "paper"]}
+    assert list(open_page(q="tag:paper").dataframe[0].value["Tags"][0]) == ["new one", "paper"]
+
+
+def test_a_tag_that_cannot_be_used_is_explained(context: Context, make_run: MakeRun) -> None:
+    run = make_run("one")
+    at = checked(button(select_runs(open_page(), [run.id]), "Tags").click().run())
+    next(m for m in at.multiselect if m.label == "Add").set_value(["a/b"])
+    checked(at.button(key="tags_saved").click().run())
+    assert "The tag 'a/b' contains '/': use letters, digits, blanks and - _ . : only." in words(at)
+    assert queries.all_tags(context.engine) == []
+
+
+def test_archived_runs_leave_the_list_and_come_back(context: Context, make_run: MakeRun) -> None:
+    old, running, new = make_run("old"), make_run("running", status="running"), make_run("new")
+    at = select_runs(open_page(), [old.id, running.id])
+    at = checked(button(at, "Archive").click().run())
+    assert table_ids(at) == [new.id, running.id]
+    assert "2 runs" in words(at)
+    at = open_page(archived="true")
+    assert table_ids(at) == [old.id]
+    at = checked(button(select_runs(at, [old.id]), "Restore").click().run())
+    assert "The archive is empty" in words(at)
+    assert queries.count_runs(context.engine) == 3
+
+
+def test_a_selection_survives_a_search_that_hides_it(make_run: MakeRun) -> None:
+    one, two = make_run("one"), make_run("two")
+    at = select_runs(open_page(), [one.id])
+    at.text_input(key="q").set_value("two")
+    at = select_runs(checked(at.run()), [two.id])
+    assert at.session_state["runs_selected"] == [two.id, one.id]
+    assert "2 runs selected, 1 of them not shown" in words(at)
+    at = checked(button(at, "Clear").click().run())
+    assert at.session_state["runs_selected"] == []
+    at.text_input(key="q").set_value("")
+    assert checked(at.run()).session_state["runs_selected"] == []
+
+
+def test_the_card_follows_the_newest_run(make_run: MakeRun) -> None:
+    make_run("trains", status="running", epochs=2)
+    make_run("newest", status="queued")
+    assert "**trains**" in words(open_page())
+    at = open_page(follow="true")
+    assert "**newest**" in words(at)
+    at = checked(button(at, "Open").click().run())
+    assert at.query_params["run"] == "latest"
+
+
+def test_views_are_saved_listed_and_forgotten(context: Context, make_run: MakeRun) -> None:
+    make_run("alpha")
+    marks.save_view(context.engine, name="the <b>failed</b>", page="runs", query="status=Failed")
+    at = checked(button(open_page(q="a%b", columns=["Id", "seed"]), "Views").click().run())
+    assert [link.proto.label.replace("\\", "") for link in at.get("page_link")] == ["the <b>failed</b>"]
+    at = open_page("view", name="the <b>failed</b>")
+    assert "No such view" not in words(at)
+    assert "There is no view “nonsense”" in words(open_page("view", name="nonsense"))
 
 
 def test_actions_follow_the_selection(make_run: MakeRun) -> None:

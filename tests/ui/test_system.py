@@ -3,21 +3,32 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from itertools import takewhile
 
+import pandas as pd
 import pytest
 from sqlalchemy import text as sql
 
 from db.engine import writing
 from db.models import Run
+from db.settings import Settings
+from tests.db.runs import contents
 from tests.factories import HARDWARE, HOSTILE_NAMES, make_worker
-from tests.ui.pages import open_page, words
+from tests.ui.pages import button, checked, open_page, words
+from worker import doctor
 from worker.context import Context
 
 MakeRun = Callable[..., Run]
+STATUS_WORDS = {"ok": "Well", "warn": "Warning", "fail": "Error"}
 
 
 def metrics(at) -> dict[str, str]:  # type: ignore[no-untyped-def]
     return {metric.label: metric.value for metric in at.metric}
+
+
+def table(at, column: str) -> pd.DataFrame:  # type: ignore[no-untyped-def]
+    """The first table that has this column."""
+    return next(frame.value for frame in at.dataframe if column in frame.value)
 
 
 def grow_old(context: Context, worker: str) -> None:
@@ -28,8 +39,8 @@ def grow_old(context: Context, worker: str) -> None:
 @pytest.mark.usefixtures("context")
 def test_an_empty_installation_says_what_to_start() -> None:
     at = open_page("system")
-    assert "No worker is alive: `ganboard up` or `ganboard worker` starts one." in words(at)
-    assert "The queue does not answer: `ganboard up` starts it." in words(at)
+    assert "Workers: none alive. Run: `ganboard up` (or `ganboard worker`)" in words(at)
+    assert "Queue: does not answer. Run: `ganboard up`; new runs are stored and start then." in words(at)
     assert metrics(at)["Workers alive"] == "0 of 0"
     assert "None in the last hour." in words(at)
 
@@ -44,18 +55,18 @@ def test_counts_come_from_the_database(context: Context, make_run: MakeRun) -> N
     found = metrics(at)
     assert (found["Workers alive"], found["Training"], found["Waiting"], found["Queue"]) == ("1 of 1", "1", "2", "No answer")
     assert "4 runs" in next(metric.help for metric in at.metric if metric.label == "Database")
-    row = at.dataframe[0].value.iloc[0]
+    row = table(at, "Worker").iloc[0]
     assert (row["Worker"], row["State"], row["Trains"]) == ("testbox-1", "Alive", "trains")
     assert (row["Processor"], row["Accelerators"], row["TensorFlow"]) == ("Test CPU @ 2.00 GHz, 2 cores", "none", "2.21.0")
-    assert "worker is alive" not in words(at)
+    assert "Workers: none" not in words(at)
 
 
 def test_a_silent_worker_is_named(context: Context) -> None:
     make_worker(context)
     grow_old(context, "testbox-1")
     at = open_page("system")
-    assert "Worker testbox-1 gave its last sign of life" in words(at)
-    assert at.dataframe[0].value.iloc[0]["State"] == "Silent"
+    assert "Worker testbox-1: silent for" in words(at)
+    assert table(at, "Worker").iloc[0]["State"] == "Silent"
 
 
 def test_different_tensorflows_are_noticed(context: Context) -> None:
@@ -67,9 +78,9 @@ def test_different_tensorflows_are_noticed(context: Context) -> None:
 @pytest.mark.usefixtures("context")
 def test_versions_and_places_are_listed(home: object) -> None:
     at = open_page("system")
-    versions = next(frame.value for frame in at.dataframe if "Package" in frame.value).set_index("Package")["Version"]
+    versions = table(at, "Package").set_index("Package")["Version"]
     assert versions["streamlit"].startswith("1.67")
-    places = next(frame.value for frame in at.dataframe if "Where" in frame.value)["Where"].tolist()
+    places = next(frame.value for frame in at.dataframe if "Where" in frame.value and "Size" not in frame.value)["Where"].tolist()
     assert str(home) in places
     assert "mnist is not in" in words(at)
 
@@ -77,7 +88,7 @@ def test_versions_and_places_are_listed(home: object) -> None:
 def test_the_database_password_stays_hidden(context: Context, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("GANBOARD_REDIS_URL", "redis://:secretword@127.0.0.1:1/0")
     at = open_page("system")
-    assert "check GANBOARD_REDIS_URL" in words(at)
+    assert "Check GANBOARD_REDIS_URL" in words(at)
     assert not any("secretword" in frame.value.to_string() for frame in at.dataframe)
 
 
@@ -86,5 +97,39 @@ def test_hostile_names_of_runs_and_workers(context: Context, make_run: MakeRun, 
     run = make_run(name, status="running", epochs=0)
     make_worker(context, name, run_id=run.id)
     at = open_page("system")
-    assert at.dataframe[0].value.iloc[0][["Worker", "Trains"]].tolist() == [name, name]
+    assert table(at, "Worker").iloc[0][["Worker", "Trains"]].tolist() == [name, name]
     assert not any(markdown.allow_html for markdown in at.markdown)
+
+
+@pytest.mark.usefixtures("context")
+def test_the_page_and_the_doctor_say_the_same() -> None:
+    at = open_page("system")
+    shown = table(at, "Found").set_index("What")[["State", "Remedy"]]
+    found = {check.name: check for check in takewhile(lambda check: check.name != "tensorflow", doctor.checks(Settings()))}
+    assert set(shown.index) == {name for name in found if not name.startswith("data: ") and name != "database"}
+    for name, row in shown.iterrows():
+        assert (row["State"], row["Remedy"]) == (STATUS_WORDS[found[str(name)].status], found[str(name)].remedy)
+
+
+def test_what_waits_is_listed_in_order(context: Context, make_run: MakeRun) -> None:
+    for index in range(22):
+        make_run(f"run {index}", status="queued")
+    at = open_page("system")
+    waiting = table(at, "Place")
+    assert waiting["Run"].tolist() == [f"run {index}" for index in range(20)]
+    assert "And 2 runs more." in words(at)
+    assert "none alive, and 22 runs in the queue" in words(at)
+
+
+def test_sizes_are_told_and_the_button_frees_nothing(context: Context, make_run: MakeRun) -> None:
+    small, large = make_run("small", epochs=1, steps_per_epoch=1), make_run("large", epochs=2)
+    with writing(context.engine) as session:
+        session.execute(sql("UPDATE checkpoint SET size = 2 * size WHERE run_id = :id"), {"id": large.id})
+    at = open_page("system")
+    sizes = table(at, "Size").set_index("What")["Size"]
+    assert sizes["Checkpoints"] == "90 MiB"
+    assert sizes["Losses and rates of every step"] == f"{9 * (4 * 4 + 2 * 4)} B"
+    before = contents(context.engine)
+    at = checked(button(at, "What could be freed").click().run())
+    assert table(at, "Checkpoints")["Run"].tolist() == [large.name, small.name]
+    assert contents(context.engine) == before

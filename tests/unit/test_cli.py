@@ -27,15 +27,21 @@ COMMAND_LINE = {
     "up": ["--port", "--workers", "--no-starter"],
     "run": ["--preset", "--set", "--name", "--follow", "--settings", "--json"],
     "train": ["--preset", "--set", "--name", "--follow", "--settings", "--json"],
-    "runs": ["--status", "--search", "--limit", "--json"],
+    "runs": ["--status", "--search", "--archived", "--limit", "--json"],
     "show": ["RUN", "--json"],
     "stop": ["RUN", "--json"],
     "resume": ["RUN", "--json"],
     "clone": ["RUN", "--set", "--name", "--json"],
     "delete": ["RUN", "--yes", "-y", "--json"],
     "export": ["RUN", "DIR", "--json"],
+    "tag": ["RUN", "[+TAG|-TAG]...", "--json"],
+    "note": ["RUN", "TEXT", "--json"],
+    "archive": ["RUN...", "--json"],
+    "restore": ["RUN...", "--json"],
     "worker": [],
+    "painter": [],
     "doctor": ["--json"],
+    "sweep": ["--preset", "--set", "--vary", "--seeds", "--name", "--reuse", "--dry-run", "--json"],
     "bench": ["--batch", "--precision", "--rounds", "--only", "--steps", "--plot", "--peer-python", "--json"],
     "selftest": ["--only", "--json"],
     "db upgrade": [],
@@ -86,7 +92,8 @@ def test_reading_and_submitting_runs_loads_no_tensorflow(home: Path) -> None:
     script = """
 import sys
 from worker.cli import app
-for words in (["run", "--preset", "tiny"], ["runs"], ["show", "latest"], ["stop", "latest"], ["delete", "latest", "--yes"]):
+sweep = ["sweep", "--preset", "tiny", "--seeds", "2"]
+for words in (sweep, ["run", "--preset", "tiny"], ["runs"], ["show", "latest"], ["stop", "latest"], ["delete", "latest", "--yes"]):
     try:
         app(words)
     except SystemExit as ended:

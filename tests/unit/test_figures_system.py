@@ -24,3 +24,12 @@ def test_with_a_gpu() -> None:
     data = frame(gpu_percent=[90.0, None], gpu_memory_bytes=[2.0**32, 2.0**32])
     assert [line.uid for line in system.load(data).data] == ["cpu_percent", "memory_percent", "gpu_percent"]
     assert system.memory(data).data[1].y.tolist() == [4, 4]
+
+
+def test_events_stand_on_the_clock() -> None:
+    at = pd.to_datetime(["2026-01-01T10:00:02.500"])
+    events = pd.DataFrame({"time": at, "level": ["warning"], "text": ["Slow."]})
+    for plot in (system.load(frame(), events), system.memory(frame(), events)):
+        assert plot.data[-1].uid == "events-warning"
+        assert plot.data[-1].x[0] == "2026-01-01T10:00:02.500"
+        assert plot.layout.xaxis.title.text == "Time (UTC)"

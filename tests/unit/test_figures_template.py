@@ -38,6 +38,8 @@ def test_thinning_keeps_means_and_leaves_short_frames_alone() -> None:
     assert thinned["epoch"].tolist()[:2] == [3, 8]
     assert (thinned["seconds"] == 2).all()
     assert thin(frame.head(7), 500)["epoch"].tolist() == [1, 2, 3, 4, 5, 6, 7]
+    times = thin(frame.assign(time=np.datetime64("2026-01-01", "ms") + frame["epoch"].to_numpy() * np.timedelta64(1, "s")), 500)["time"]
+    assert times[1] == pd.Timestamp("2026-01-01 00:00:08")
 
 
 def test_thinning_an_empty_frame() -> None:

@@ -14,6 +14,7 @@ from gan.events import (
     FACTS,
     MEASURES,
     QUALITY,
+    REAL_IMAGES,
     SERIES,
     EpochDone,
     Event,
@@ -45,13 +46,13 @@ def undisturbed(tmp_path_factory: pytest.TempPathFactory) -> Recorder:
 def test_a_run_tells_everything_in_order(undisturbed: Recorder) -> None:
     kinds = [type(event).__name__ for event in undisturbed.events if not isinstance(event, Steps | Facts)]
     epoch = ["EpochDone", "Grid", "Phase", "Saved"]
-    assert kinds == ["Phase", "Phase", "Started", "Grid", "Phase", "Phase", *epoch, "Phase", *epoch]
+    assert kinds == ["Phase", "Phase", "Started", "Grid", "Grid", "Phase", "Phase", *epoch, "Phase", *epoch]
     phases = [event.name for event in undisturbed.of(Phase)]
     assert phases == ["importing", "loading", "compiling", "training", "saving", "training", "saving"]
     started = undisturbed.of(Started)[0]
     assert (started.examples, started.steps_per_epoch, started.start_step) == (128, 4, 0)
     assert (started.g_parameters, started.d_parameters) == (2_330_944, 212_865)
-    assert [grid.epoch for grid in undisturbed.of(Grid)] == [0, 1, 2]
+    assert [grid.epoch for grid in undisturbed.of(Grid)] == [REAL_IMAGES, 0, 1, 2]
     assert [(saved.step, saved.epoch) for saved in undisturbed.of(Saved)] == [(4, 1), (8, 2)]
 
 
@@ -100,23 +101,17 @@ class Killed(Exception):
     pass
 
 
-class Until(Recorder):
-    """Raises at the n-th event, as a lost database or a kill would."""
-
-    def __init__(self, count: int) -> None:
-        super().__init__()
-        self.count = count
+class UntilSaved(Recorder):
+    """Raises when it should hear of the first checkpoint, which is on disk then, as a lost database or a kill would."""
 
     def __call__(self, event: Event) -> None:
-        if len(self.events) == self.count:
+        if isinstance(event, Saved):
             raise Killed
         super().__call__(event)
 
 
 def test_a_sink_that_fails_ends_the_attempt_and_the_next_one_makes_it_good(undisturbed: Recorder, tmp_path: Path) -> None:
-    # Right after the first epoch's checkpoint is on disk, before the sink hears of it
-    count = next(i for i, event in enumerate(undisturbed.events) if isinstance(event, Saved))
-    sink = Until(count)
+    sink = UntilSaved()
     with pytest.raises(Killed):
         run(TINY, tmp_path, sink=sink)
     second, _ = run(TINY, tmp_path, attempt=2)
@@ -211,7 +206,7 @@ def test_the_first_value_that_is_not_finite_is_named(columns: dict[str, list[flo
 def test_grids_and_checkpoints_come_as_often_as_asked(tmp_path: Path) -> None:
     config = load("tiny", {"epochs": 4, "grid_every": 3, "checkpoint_every": 3, "keep_checkpoints": 1})
     recorder, _ = run(config, tmp_path)
-    assert [grid.epoch for grid in recorder.of(Grid)] == [0, 3, 4]
+    assert [grid.epoch for grid in recorder.of(Grid)] == [REAL_IMAGES, 0, 3, 4]
     assert [saved.step for saved in recorder.of(Saved)] == [12, 16]
     assert [path.name for path in (tmp_path / "checkpoints").iterdir()] == ["ckpt-16-1"]
 

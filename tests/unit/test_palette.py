@@ -5,13 +5,13 @@ from __future__ import annotations
 import itertools
 import tomllib
 from pathlib import Path
+from urllib.parse import unquote
 
 import numpy as np
 import numpy.typing as npt
 import pytest
 
 from app.theme import palette
-from db.models import new_id
 
 CONFIG = Path(__file__).parents[2] / "app" / ".streamlit" / "config.toml"
 
@@ -60,24 +60,32 @@ def test_streamlit_has_the_same_colours() -> None:
     assert tuple(theme["chartDivergingColors"]) == palette.DIVERGING
 
 
-def test_primary_buttons_can_be_read() -> None:
+def test_primary_colours_can_be_read() -> None:
     theme = tomllib.loads(CONFIG.read_text())["theme"]
-    assert min(contrast("#ffffff", theme[kind]["primaryColor"]) for kind in ("light", "dark")) > 4
+    assert contrast("#ffffff", theme["light"]["primaryColor"]) > 4.5
+    dark = theme["dark"]["primaryColor"]  # both ground of white words and words on the dark ground: one of them has to give way
+    assert contrast("#ffffff", dark) > 3.5
+    assert contrast(dark, theme["dark"]["backgroundColor"]) > 4.5
 
 
-def test_eight_runs_have_eight_colours() -> None:
-    for _ in range(200):
-        run_ids = [new_id() for _ in range(8)]
-        assert len(set(palette.run_colours(run_ids).values())) == 8
+def test_thirty_two_runs_in_a_row_look_different() -> None:
+    for first in (0, 1, 30, 1000):
+        looks = {(palette.run_colour(number), palette.run_style(number)) for number in range(first, first + 32)}
+        assert len(looks) == 32
+        assert len({palette.run_colour(number) for number in range(first, first + 8)}) == 8
 
 
-def test_a_run_keeps_its_colour_when_others_come_behind_it() -> None:
-    run_ids = [new_id() for _ in range(8)]
-    for count in range(1, 9):
-        assert palette.run_colours(run_ids[:count]) == {i: palette.run_colours(run_ids)[i] for i in run_ids[:count]}
-    assert palette.run_colours(run_ids)[run_ids[0]] == palette.run_colour(run_ids[0])
+def test_a_look_follows_from_the_number_alone() -> None:
+    assert [palette.run_colour(number) for number in (0, 7, 8)] == [palette.CATEGORICAL[0], palette.CATEGORICAL[7], palette.CATEGORICAL[0]]
+    assert [palette.DASHES[palette.run_style(number)] for number in (0, 8, 16, 24, 32)] == ["solid", "dash", "dot", "dashdot", "solid"]
 
 
-def test_more_runs_than_colours_repeat_colours() -> None:
-    run_ids = [new_id() for _ in range(30)]
-    assert set(palette.run_colours(run_ids)) == set(run_ids)
+def test_every_style_has_a_dash_and_a_pattern() -> None:
+    assert len(palette.DASHES) == len(set(palette.PATTERNS))
+
+
+def test_swatches_differ_as_lines_do() -> None:
+    assert len({palette.run_swatch(number) for number in range(32)}) == 32
+    picture = unquote(palette.run_swatch(9).removeprefix("data:image/svg+xml,"))
+    assert palette.CATEGORICAL[1] in picture
+    assert 'stroke-dasharray="8 4"' in picture

@@ -32,3 +32,12 @@ def test_the_grid_is_a_function_of_the_seed() -> None:
 
     assert grid(1) == grid(1) != grid(2)
     assert pixels(grid(1)).shape == (56, 56)
+
+
+def test_real_images_are_the_first_ones_and_black_where_there_are_no_more() -> None:
+    images = np.random.default_rng(0).integers(0, 256, (5, 4, 4, 1), dtype=np.uint8)
+    for size, count in ((2, 4), (3, 5)):
+        sheet = pixels(samples.png(samples.real(RunConfig(grid_size=size), images), size))
+        tiles = sheet.reshape(size, 4, size, 4).swapaxes(1, 2).reshape(-1, 4, 4)
+        assert np.array_equal(tiles[:count], images[:count, ..., 0])
+        assert not tiles[count:].any()

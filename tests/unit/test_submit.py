@@ -14,7 +14,7 @@ from gan.presets import load
 from tests.factories import HARDWARE, make_worker
 from worker.context import Context
 from worker.errors import BadName
-from worker.submit import check_name, clone, default_name, delete, resume, stop, submit
+from worker.submit import check_name, clone, default_name, delete, machines, resume, stop, submit
 
 
 @pytest.mark.parametrize(
@@ -110,3 +110,16 @@ def test_default_names_say_what_is_special() -> None:
     assert default_name(load("starter"), "starter") == "starter"
     assert default_name(load("starter", {"xla": True}), "starter") == "starter, xla"
     assert default_name(parse({"batch_size": 128, "xla": True, "replicas": 2}), "") == "mnist, batch 128, xla, 2 replicas"
+    assert default_name(parse({"batch_size": 128}), "a preset of long ago") == "mnist, batch 128"
+
+
+def test_machines_are_those_of_live_workers(context: Context) -> None:
+    assert machines(context).workers == 0
+    assert machines(context).able(load("tiny")) is None
+    assert machines(context).refusal(load("tiny", {"precision": "mixed_float16"})) is None  # a GPU worker may come
+    make_worker(context, devices={**HARDWARE, "host": "a"})
+    make_worker(context, "z-gpu-box", devices={**HARDWARE, "host": "b", "gpus": [{"name": "a GPU", "memory_bytes": 1 << 37}]})
+    here = machines(context)
+    assert here.workers == 2
+    assert {(here.able(load("tiny", {"precision": precision})) or {})["host"] for precision in ("float32", "mixed_float16")} == {"a", "b"}
+    assert "no TPU was found" in (here.refusal(load("tiny", {"strategy": "tpu"})) or "")

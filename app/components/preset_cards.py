@@ -1,0 +1,40 @@
+"""The presets as cards: what each is for, what it takes here, and a button to fill the form from it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import streamlit as st
+
+from app import launch_plan, text
+from db.pace import History
+from gan import presets
+from worker.context import Context
+from worker.submit import Machines
+
+
+def draw(context: Context, here: Machines, history: History, chosen: str, use: Callable[[str], None]) -> None:
+    """A card for each preset; `use(name)` is called when its button is pressed, `chosen` is marked."""
+    with st.grid(len(presets.NAMES), min_column_width=240, gap="small"):
+        for name in presets.NAMES:
+            with st.container(border=True, height="stretch", key=f"preset_{name}"):
+                _card(context, here, history, name, name == chosen, use)
+
+
+def _card(context: Context, here: Machines, history: History, name: str, chosen: bool, use: Callable[[str], None]) -> None:
+    purpose, command, expected = presets.description(name)
+    mark = " :green-badge[:material/check: In use]" if chosen else ""
+    st.markdown(f"**{name}**{mark}")
+    st.caption(text.escape(purpose))
+    found = launch_plan.outlook(launch_plan.preset_values(name), here, context.settings.data)
+    if found.config is None or found.plan is None:
+        st.caption(text.sentence(found.problem or ""))
+    else:
+        config = found.config
+        pace = launch_plan.estimate(config, here, history)
+        takes = f"{launch_plan.span(pace, found.plan.total_steps * config.batch_size)} of training" if pace else "time unknown here"
+        facts = f"{config.dataset} · batch {config.batch_size} · {text.plural(config.epochs, 'epoch')} · {takes}"
+        how = f"The time is {pace.basis}." if pace else "Nothing like it was measured here yet."
+        st.caption(text.escape(facts), help=f"{text.escape(how)} {text.escape(expected)}  \n`{command}`")
+    again = chosen and "Fill the form with its settings again; what was changed is lost."
+    st.button(f"Use {name}", key=f"use_{name}", on_click=use, args=(name,), help=again or "Fill the form with its settings.")

@@ -1,0 +1,64 @@
+"""The images of a run, epoch by epoch, in a player that needs the server for nothing but the pictures themselves."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import orjson
+import streamlit as st
+from sqlalchemy import Engine
+
+from app import state
+from app.components.run_charts import nothing
+from app.components.run_quality import best
+from db import queries, series
+from db.models import Run
+from gan.events import REAL_IMAGES
+
+_HERE = Path(__file__)
+_mount = st.components.v2.component(
+    "ganboard_grid_player",
+    html=_HERE.with_name("run_player.html").read_text(),
+    css=_HERE.with_name("run_player.css").read_text(),
+    js=_HERE.with_name("run_player.js").read_text(),
+)
+
+
+def grid_url(run_id: str, epoch: int, attempt: int) -> str:
+    """Where the browser finds a grid; the attempt makes it the address of one picture for good."""
+    return f"/api/runs/{run_id}/grids/{epoch}.png?attempt={attempt}"
+
+
+def draw(engine: Engine, run: Run) -> None:
+    """The tab Images."""
+    stored = queries.grid_attempts(engine, run.id)
+    epochs = [epoch for epoch in stored if epoch >= 0]
+    if not epochs:
+        nothing(run, "The first grid appears before the first step.")
+        return
+    judged = series.quality_frame(engine, [run.id])
+    lowest = best(judged[judged["epoch"].isin(epochs)])
+    data = {
+        "run": run.id,
+        "frames": [{"epoch": epoch, "url": grid_url(run.id, epoch, stored[epoch])} for epoch in epochs],
+        "best": None if lowest is None else {"epoch": lowest.epoch, "fid": f"{lowest.fid:.2f}"},
+        "real": grid_url(run.id, REAL_IMAGES, stored[REAL_IMAGES]) if REAL_IMAGES in stored else None,
+        "start": start_epoch(epochs),
+    }
+    _mount(key=f"player-{run.id}", data=orjson.dumps(data))
+    st.caption(
+        "Drawn by the generator from the same latent vectors every time, so each picture grows in its place. Epoch 0 is before training."
+    )
+    st.page_link(
+        state.PLAYGROUND_PAGE,
+        label="Draw new images with this generator",
+        icon=":material/palette:",
+        query_params={"run": run.id},
+        help="The playground draws from its stored checkpoints, goes from one image to another, and finds the nearest real ones.",
+    )
+
+
+def start_epoch(epochs: list[int]) -> int | None:
+    """The epoch that `?at=` names, if there is a grid of it; None follows the newest."""
+    asked = st.query_params.get("at", "")
+    return next((epoch for epoch in epochs if str(epoch) == asked), None)

@@ -1,0 +1,60 @@
+"""What several runs differ in: settings, and what the trainer found on its machine."""
+
+from __future__ import annotations
+
+import pandas as pd
+import streamlit as st
+
+from app import text
+from app.components.comparison import Compared
+from app.components.run_records import flat, shown
+from db.models import Run
+from gan.config import fields_by_group
+from gan.events import FACTS
+
+
+def frame_of(compared: Compared, *, everything: bool = False) -> pd.DataFrame:
+    """Settings, and figures that hold for the whole run, as text: one row each, one column per run.
+
+    Those in which at least one run differs from the baseline, or all, with a mark where they differ.
+    """
+    rows = {run.id: _described(run) for run in compared.runs}
+    order = list(dict.fromkeys(name for run_id in (compared.baseline.id, *compared.ids) for name in rows[run_id]))
+    groups = {group: place for place, group in enumerate(dict.fromkeys(group for group, _ in order))}
+    labels, found = compared.labels(), []
+    for group, name in sorted(order, key=lambda entry: groups[entry[0]]):
+        values = {labels[run_id]: described.get((group, name), "–") for run_id, described in rows.items()}
+        differs = len(set(values.values())) > 1
+        if everything or differs:
+            found.append({"Differs": "●" if differs else "", "Group": group, "Name": name, **values})
+    return pd.DataFrame(found, columns=["Differs", "Group", "Name", *labels.values()])
+
+
+def _described(run: Run) -> dict[tuple[str, str], str]:
+    """All of a run that can be compared, by group and name."""
+    found = {(group, name): shown(run.config[name]) for group, fields in fields_by_group().items() for name in fields if name in run.config}
+    known = {name for _, name in found}
+    found |= {("Unknown", name): shown(value) for name, value in sorted(run.config.items()) if name not in known}
+    sizes = {"Images": run.examples, "Steps per epoch": run.steps_per_epoch, "Parameters of the generator": run.g_parameters}
+    sizes |= {"Parameters of the discriminator": run.d_parameters}
+    found |= {("Size", name): text.integer(value) for name, value in sizes.items() if value is not None}
+    found |= {("Hardware", name): value for name, value in flat(run.hardware or {})}
+    facts = {name: value for name, value in run.facts.items() if name != "class_shares"}  # ten numbers in one cell tell nobody anything
+    return found | {("Found out", FACTS.get(name, name)): text.fact(name, facts[name]) for name in sorted(facts)}
+
+
+def controls() -> bool:
+    """Whether all settings are shown."""
+    return st.toggle("All settings", key="all", bind="query-params", help="Also those that are the same in all runs")
+
+
+def draw(compared: Compared, everything: bool) -> None:
+    """The tab Settings."""
+    frame = frame_of(compared, everything=everything)
+    if not frame[frame["Differs"] != ""]["Group"].isin([*fields_by_group(), "Unknown"]).any():
+        st.caption("These runs have the same settings.")
+    if frame.empty:
+        return
+    st.dataframe(frame if everything else frame.drop(columns="Differs"), hide_index=True, height="content", key=f"differences-{everything}")
+    if not everything:
+        st.caption("Only what differs is listed: settings, and below them what the trainer found on its machine.")

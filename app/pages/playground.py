@@ -1,0 +1,119 @@
+"""The latent playground: draw with a stored generator, walk between two images, and look at the training images nearest to them.
+
+The address says everything: run, step of the checkpoint, seed, and which images are picked.
+"""
+
+from __future__ import annotations
+
+import streamlit as st
+
+from app import state, text
+from app.components import playground_picks, playground_views
+from app.components.playground_views import Chosen
+from db import drawings, queries
+from db.models import ENDED, Checkpoint, Run
+from worker.context import Context
+
+OFFERED = 200  # newest runs in the chooser
+
+
+def page() -> None:
+    context = state.context()
+    st.title("Playground", anchor=False)
+    with st.container(horizontal=True, vertical_alignment="bottom"):
+        run = choose_run(context)
+        if run is None:
+            return
+        checkpoint = choose_epoch(context, run)
+        seed = playground_picks.seed("seed", "Seed", on_change=playground_picks.clear)
+        psi = st.slider(
+            "Truncation ψ",
+            0.0,
+            1.5,
+            1.0,
+            step=0.05,
+            key="psi",
+            bind="query-params",
+            width=180,
+            help="Multiplies the latents. Below 1 they lie nearer to the mean: cleaner, but more alike; above 1 the other way round.",
+        )
+    playground_views.show(Chosen(context, run, checkpoint, seed, psi))
+
+
+def choose_run(context: Context) -> Run | None:
+    """The run of the address, else the newest that has a checkpoint; None, and words about it, when there is none."""
+    offered = {run.id: run for run in drawings.drawable_runs(context.engine, limit=OFFERED)}
+    asked = state.run_param()
+    named = queries.get_run(context.engine, asked) if asked else None
+    if named is not None and queries.checkpoints(context.engine, named.id):
+        offered.setdefault(named.id, named)
+    elif "run" in st.query_params or not offered:
+        _nothing(named, offered)
+        return None
+    st.session_state["playground_run"] = chosen = named.id if named else next(iter(offered))
+    st.query_params["run"] = chosen
+    st.selectbox(
+        "Run",
+        list(offered),
+        format_func=lambda run_id: f"{text.shorten(offered[run_id].name)} ({run_id})",
+        key="playground_run",
+        on_change=_go_to_run,
+        width=320,
+        help="Runs with a stored checkpoint, the newest first.",
+    )
+    return offered[chosen]
+
+
+def _go_to_run() -> None:
+    st.query_params["run"] = st.session_state["playground_run"]
+    st.query_params.pop("step", None)
+
+
+def choose_epoch(context: Context, run: Run) -> Checkpoint:
+    """The checkpoint of the address, else the newest."""
+    stored = {one.step: one for one in sorted(queries.checkpoints(context.engine, run.id), key=lambda one: (one.step, one.attempt))}
+    asked = state.step_param()
+    st.session_state["playground_step"] = chosen = asked if asked in stored else max(stored)
+    st.query_params["step"] = str(chosen)  # a training run goes on: what is on the screen must not change for it
+    st.selectbox(
+        "After epoch",
+        sorted(stored, reverse=True),
+        format_func=lambda step: _moment(run, stored[step]),
+        key="playground_step",
+        on_change=_go_to_step,
+        width=200,
+        help="Stored checkpoints; the setting keep_checkpoints says how many a run keeps.",
+    )
+    return stored[chosen]
+
+
+def _go_to_step() -> None:
+    st.query_params["step"] = str(st.session_state["playground_step"])
+
+
+def _moment(run: Run, checkpoint: Checkpoint) -> str:
+    """The epoch, and the step too when the checkpoint lies within one."""
+    whole = run.steps_per_epoch is None or checkpoint.step == checkpoint.epoch * run.steps_per_epoch
+    return f"{checkpoint.epoch}" if whole else f"{checkpoint.epoch}, at step {checkpoint.step:,}"
+
+
+def _nothing(named: Run | None, offered: dict[str, Run]) -> None:
+    """Why nothing can be drawn, and the way on."""
+    if named is not None:
+        coming = "" if named.status in ENDED else " Its first one is saved after an epoch or five minutes."
+        st.info(f"{text.escape(text.shorten(named.name))} has no checkpoint to draw with.{coming}", icon=":material/palette:")
+        st.page_link(state.RUN_PAGE, label="To the run", icon=":material/show_chart:", query_params={"run": named.id})
+    elif "run" in st.query_params:
+        st.info("There is no run with this id: it was deleted, or the address is not complete.", icon=":material/search_off:")
+    else:
+        st.info(
+            "Here stored generators draw on request: new images, walks between two of them, and the training images nearest to them. "
+            "That needs a run with a checkpoint, which every run saves after its first epoch.",
+            icon=":material/palette:",
+        )
+        st.page_link(state.LAUNCH_PAGE, label="Launch a run", icon=":material/rocket_launch:")
+    if offered:
+        st.page_link(state.PLAYGROUND_PAGE, label="Draw with the newest run", icon=":material/palette:")
+
+
+page()

@@ -1,0 +1,50 @@
+"""A grid of runs by mouse alone: presets, values, table, one launch, and the ways on from it. No worker: nothing trains."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import pytest
+from playwright.sync_api import Page, expect
+
+from db import queries
+from tests.factories import make_run, make_worker
+from worker.context import Context
+
+
+@pytest.mark.slow
+def test_a_grid_is_built_launched_and_followed(
+    page: Page, server: str, context: Context, complaints: list[str], shot: Callable[[str], None]
+) -> None:
+    make_run(context, "before", batch_size=32, limit=None, steps_per_epoch=56, seconds_per_epoch=1.5)
+    page.goto(f"{server}/launch")
+    page.get_by_role("button", name="Use tiny").focus()
+    page.keyboard.press("Enter")  # the cards are reached without a mouse too
+    expect(page.locator(".st-key-preset_tiny").get_by_text("In use")).to_be_visible()
+    expect(page).to_have_url(f"{server}/launch?preset=tiny")
+    page.get_by_role("radio", name="Grid of runs").or_(page.get_by_role("button", name="Grid of runs")).first.click()
+    builder = page.locator(".st-key-grid_builder")
+    values = builder.get_by_role("textbox", name="Batch size (images)", exact=True)
+    values.fill("16, 32, 256")
+    values.press("Enter")
+    table = builder.get_by_role("region", name="The runs of this grid")
+    expect(table.get_by_role("row")).to_have_count(7)  # with the heading: three batches, two precisions
+    expect(table.locator("del")).to_have_count(4)
+    expect(table.get_by_text("batch_size=256 is larger than limit=128").first).to_be_visible()
+    shot("launch_grid")
+
+    # A double click launches it once.
+    make_worker(context)
+    page.reload()  # the form of a tab lives on the server: the address brings the preset back
+    expect(page.locator(".st-key-preset_tiny").get_by_text("In use")).to_be_visible()
+    page.get_by_role("radio", name="Grid of runs").or_(page.get_by_role("button", name="Grid of runs")).first.click()
+    values.fill("16, 32")
+    values.press("Enter")
+    builder.get_by_role("button", name="Launch 4 runs").dblclick()
+    expect(builder.get_by_text("Launched", exact=False).first).to_be_visible()
+    expect(builder.get_by_text("0 of 4 runs ended")).to_be_visible()
+    assert queries.count_runs(context.engine) == 5
+    shot("launch_grid_done")
+    builder.get_by_role("link", name="Compare them").click()
+    expect(page.get_by_role("heading", name="Compare runs")).to_be_visible()
+    assert complaints == []

@@ -1,0 +1,37 @@
+"""`ganboard up` has a painter, brings it back when it dies, and takes it along."""
+
+from __future__ import annotations
+
+import psutil
+import pytest
+
+from db import queries
+from tests.polling import wait_until
+from tests.up import Up, ganboard_up
+from worker.context import Context
+
+
+def painter(up: Up) -> psutil.Process | None:
+    # of a zombie there is no command line
+    return next((child for child in up.process.children() if "worker.painter" in (child.as_dict(["cmdline"])["cmdline"] or [])), None)
+
+
+def pids(context: Context) -> list[int]:
+    return [state.worker.pid for state in queries.painters(context.engine)]
+
+
+@pytest.mark.slow
+def test_up_keeps_a_painter(context: Context) -> None:
+    with ganboard_up(context.settings.state, "--no-starter", "--workers", "0") as up:
+        first = painter(up)
+        assert first is not None
+        [state] = queries.painters(context.engine)
+        assert (state.alive, state.worker.pid) == (True, first.pid)
+        assert not queries.workers(context.engine)
+        first.kill()
+        wait_until(lambda: (now := painter(up)) and now.pid != first.pid, seconds=60, what="another painter")
+        assert up.said("painter   ended with code -9; restarting in 0.5 s")
+        second = painter(up)
+        assert second is not None
+        wait_until(lambda: second.pid in pids(context), seconds=60, what="its sign of life")
+    assert not second.is_running()

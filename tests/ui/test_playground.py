@@ -1,0 +1,255 @@
+"""The playground's page; the test answers in the painter's place."""
+
+from __future__ import annotations
+
+import io
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import orjson
+import pytest
+from PIL import Image
+from streamlit.testing.v1 import AppTest
+
+from db import commands, drawings, queries, reports
+from db.engine import writing
+from db.models import Drawing, Run
+from tests.factories import HOSTILE_NAMES
+from tests.ui.pages import button, checked, open_page, words
+from worker.context import Context
+
+MakeRun = Callable[..., Run]
+
+
+def png(columns: int, rows: int) -> bytes:
+    buffer = io.BytesIO()
+    Image.fromarray(np.zeros((28 * rows, 28 * columns), np.uint8)).save(buffer, "PNG")
+    return buffer.getvalue()
+
+
+def painter_alive(context: Context) -> None:
+    commands.beat(context.engine, name=f"box{queries.PAINTER}1", host="box", pid=1, run_id=None, devices={"warm": True})
+
+
+def asked(context: Context) -> Drawing:
+    """The one request that waits, claimed."""
+    drawing = drawings.claim(context.engine)
+    assert drawing is not None
+    assert drawings.claim(context.engine) is None
+    return drawing
+
+
+def reply(context: Context, at: AppTest, *, columns: int = 4, rows: int = 4, **facts: Any) -> tuple[AppTest, Drawing]:
+    """Answer what waits; the page anew, and what was asked."""
+    drawing = asked(context)
+    size = {"columns": columns, "images": columns * rows, "seconds": 0.04}
+    assert drawings.answer(context.engine, drawing, png=png(columns, rows), facts=size | facts)
+    return checked(at.run()), drawing
+
+
+def sheets(at: AppTest) -> list[dict[str, Any]]:
+    return [orjson.loads(element.proto.json) for element in at.get("bidi_component")]
+
+
+def choose(at: AppTest, key: str, value: Any) -> AppTest:
+    return checked(at.get_by_key(key).set_value(value).run())
+
+
+def test_without_any_checkpoint_it_says_what_is_needed(context: Context, make_run: MakeRun) -> None:
+    at = open_page("playground")
+    assert "That needs a run with a checkpoint" in words(at)
+    assert [link.proto.label for link in at.get("page_link")] == ["Launch a run"]
+    run = make_run("young", status="running", epochs=0)
+    at = open_page("playground", run=run.id)
+    assert "young has no checkpoint to draw with. Its first one is saved after an epoch or five minutes." in words(at)
+    assert drawings.claim(context.engine) is None
+
+
+@pytest.mark.parametrize("run", ["nosuchrun", "../etc", "x" * 999, "' OR 1=1"])
+def test_an_unknown_run_leads_on(context: Context, make_run: MakeRun, run: str) -> None:
+    make_run("other")
+    at = open_page("playground", run=run)
+    assert "There is no run with this id" in words(at)
+    assert [link.proto.label for link in at.get("page_link")] == ["Draw with the newest run"]
+    assert drawings.claim(context.engine) is None
+
+
+def test_it_draws_at_once_and_shows_the_answer(context: Context, make_run: MakeRun) -> None:
+    make_run("older")
+    run = make_run("newest")
+    painter_alive(context)
+    at = open_page("playground")
+    assert "Waiting for the painter" in words(at)
+    assert not sheets(at)
+    at, drawing = reply(context, at)
+    assert (drawing.run_id, drawing.step, drawing.kind) == (run.id, 12, "draw")
+    assert drawing.options == {"seed": 0, "psi": 1.0, "images": 16}
+    assert "16 images in 40 ms, answered after" in words(at)
+    [sheet] = sheets(at)
+    assert (sheet["columns"], sheet["rows"], sheet["picked"], sheet["pickable"]) == (4, 4, [], True)
+    assert sheet["labels"][1] == "Image 2 of seed 0"
+    checked(at.run())
+    assert drawings.claim(context.engine) is None  # drawing the page again asks nothing
+
+
+def test_phases_and_a_missing_painter_are_named(context: Context, make_run: MakeRun) -> None:
+    make_run()
+    at = open_page("playground")
+    assert "No painter is alive, so nobody draws: `ganboard painter` starts one" in words(at)
+    painter_alive(context)
+    drawing = asked(context)
+    for phase, sentence in (
+        ("warming", "Warming up: the painter loads TensorFlow"),
+        ("restoring", "Loading the generator"),
+        ("newer", "Drawing"),
+    ):
+        drawings.say(context.engine, drawing, phase)
+        assert sentence in words(checked(at.run()))
+
+
+def test_the_picture_stays_until_the_next_one_is_here(context: Context, make_run: MakeRun) -> None:
+    make_run()
+    painter_alive(context)
+    at, _ = reply(context, open_page("playground"))
+    at = choose(at, "seed", 7)
+    [sheet] = sheets(at)
+    assert sheet["labels"][0] == "Image 1 of seed 0"
+    assert "Waiting for the painter" in words(at)
+    at, drawing = reply(context, at)
+    assert drawing.options["seed"] == 7
+    assert sheets(at)[0]["labels"][0] == "Image 1 of seed 7"
+
+
+def test_only_the_newest_wish_waits(context: Context, make_run: MakeRun) -> None:
+    make_run()
+    at = open_page("playground")
+    for seed in (1, 2, 3):
+        at = choose(at, "seed", seed)
+    assert asked(context).options["seed"] == 3
+
+
+def test_an_error_is_a_sentence_and_can_be_tried_again(context: Context, make_run: MakeRun) -> None:
+    make_run()
+    at = open_page("playground")
+    drawings.answer(context.engine, asked(context), error="The checkpoint of step 12 is gone: choose another epoch.")
+    at.run()
+    assert "The checkpoint of step 12 is gone" in words(checked(at))
+    button(at, "Try again").click()
+    at, _ = reply(context, checked(at.run()))
+    assert len(sheets(at)) == 1
+
+
+def test_address_chooses_run_step_seed_and_picks(context: Context, make_run: MakeRun) -> None:
+    run = make_run("with two", status="running", epochs=2)
+    reports.add_checkpoint(context.engine, run_id=run.id, attempt=1, step=6, epoch=1, digest="0", size=1, keep=9)
+    make_run("newest")
+    at = open_page("playground", run=run.id, step="6", seed="42", psi="0.5", picked="3,1", images="36")
+    assert at.get_by_key("playground_step").options == ["2", "1, at step 6"]
+    at, drawing = reply(context, at, columns=6, rows=6)
+    assert (drawing.run_id, drawing.step) == (run.id, 6)
+    assert drawing.options == {"seed": 42, "psi": 0.5, "images": 36}
+    assert sheets(at)[0]["picked"] == [3, 1]
+    at = choose(at, "playground_step", 8)
+    assert at.query_params["step"] == "8"
+    assert asked(context).step == 8
+
+
+@pytest.mark.parametrize(
+    "query",
+    [
+        {"seed": "-5"}, {"seed": "99999999999999999999"}, {"seed": "x"}, {"psi": "nan"}, {"psi": "-1"}, {"images": "999999"},
+        {"step": "999"}, {"step": "-1"}, {"step": "1e9"}, {"step": "٣"}, {"picked": "-1,64,9999999,x,٣,,"}, {"do": "Delete"},
+    ],
+    ids=str,
+)  # fmt: skip
+def test_forged_addresses_fall_back(context: Context, make_run: MakeRun, query: dict[str, str]) -> None:
+    run = make_run()
+    at, drawing = reply(context, open_page("playground", run=run.id, **query))
+    assert (drawing.step, drawing.options) == (12, {"seed": 0, "psi": 1.0, "images": 16})
+    assert sheets(at)[0]["picked"] == []
+
+
+def test_two_picked_images_are_walked_between(context: Context, make_run: MakeRun) -> None:
+    run = make_run()
+    at, _ = reply(context, open_page("playground", run=run.id, seed="5"))
+    assert [button(at, label).disabled for label in ("Walk between the two", "Look around")] == [True, True]
+    at.query_params["picked"] = "9,2"
+    at = checked(at.run())
+    assert [button(at, label).disabled for label in ("Walk between the two", "Nearest training images", "Look around")] == [
+        False,
+        False,
+        True,
+    ]
+    button(at, "Walk between the two").click()
+    at, drawing = reply(context, checked(at.run()), columns=9, rows=1)
+    assert drawing.kind == "interpolate"
+    assert drawing.options == {"seed": 5, "psi": 1.0, "other": 5, "first": 9, "second": 2, "steps": 9, "rows": 1}
+    assert "From image 10 to image 3 of the seed, along a great circle" in words(at)
+    assert sheets(at)[0]["pickable"] is False
+    button(at, "Between two seeds instead").click()
+    at, drawing = reply(context, checked(at.run()), columns=9, rows=4)
+    assert drawing.options == {"seed": 5, "psi": 1.0, "other": 1, "first": 0, "second": 0, "steps": 9, "rows": 4}
+    assert sheets(at)[0]["labels"][8] == "Row 1, 100% of the way from seed 5 to seed 1"
+
+
+def test_a_new_seed_forgets_what_was_picked(context: Context, make_run: MakeRun) -> None:
+    run = make_run()
+    at, first = reply(context, open_page("playground", run=run.id, picked="3"))
+    button(at, "New seed").click()
+    at, second = reply(context, checked(at.run()))
+    assert first.options["seed"] != second.options["seed"]
+    assert sheets(at)[0]["picked"] == []
+
+
+def test_nearest_images_come_with_distances(context: Context, make_run: MakeRun) -> None:
+    run = make_run()
+    at = open_page("playground", run=run.id, do="Nearest", picked="3,1")
+    facts = {"distances": [[4.0, 5.0, 6.0, 7.0, 8.0, 9.0], [1.0, None, 3.0, 4.0, 5.0, 6.0]], "spacing": 4.25, "searched": 128}
+    at, drawing = reply(context, at, columns=7, rows=2, **facts)
+    assert drawing.options == {"seed": 0, "psi": 1.0, "picks": [3, 1]}
+    [sheet] = sheets(at)
+    assert sheet["captions"][:8] == ["drawn", "4.00", "5.00", "6.00", "7.00", "8.00", "9.00", "drawn"]
+    assert sheet["captions"][8:10] == ["1.00", "–"]
+    assert "nearest of 128 training images" in words(at)
+    assert "lie 4.25 from their nearest neighbour" in words(at)
+
+
+def test_around_one_image(context: Context, make_run: MakeRun) -> None:
+    run = make_run()
+    at, drawing = reply(context, open_page("playground", run=run.id, do="Around", picked="3"), columns=7, rows=7)
+    assert drawing.options == {"seed": 0, "psi": 1.0, "row": 3, "degrees": 25.0}
+    assert sheets(at)[0]["labels"][24] == "Image 4 of seed 0"
+
+
+def test_a_run_deleted_while_it_is_drawn(context: Context, make_run: MakeRun) -> None:
+    run = make_run()
+    at = open_page("playground", run=run.id)
+    commands.delete_run(context.engine, run_id=run.id)
+    assert "There is no run with this id" in words(checked(at.run()))
+
+
+def test_an_answer_that_was_forgotten_is_asked_for_again(context: Context, make_run: MakeRun) -> None:
+    make_run()
+    at, _ = reply(context, open_page("playground"))
+    with writing(context.engine) as session:
+        for row in session.exec(drawings.select(Drawing)):
+            session.delete(row)
+    at, _ = reply(context, checked(at.run()))
+    assert len(sheets(at)) == 1
+
+
+def test_too_many_requests_are_refused_in_a_sentence(context: Context, make_run: MakeRun) -> None:
+    run = make_run()
+    with writing(context.engine) as session:
+        session.add_all(Drawing(run_id=run.id, step=1, kind="draw") for _ in range(drawings.MAX_WAITING))
+    assert "100 drawings are waiting already: try again in a moment." in words(open_page("playground"))
+
+
+def test_hostile_names_are_only_text(context: Context, make_run: MakeRun) -> None:
+    for name in HOSTILE_NAMES:
+        run = make_run(name, status="running", epochs=0)
+        assert name.replace("\\", "")[:20].split()[0] in words(open_page("playground", run=run.id))
+    for name in HOSTILE_NAMES:
+        make_run(name)
+    assert len(open_page("playground").get_by_key("playground_run").options) == len(HOSTILE_NAMES)

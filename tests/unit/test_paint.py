@@ -1,0 +1,73 @@
+"""A stored generator draws what the run's own grid shows."""
+
+from __future__ import annotations
+
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from gan import paint, presets, samples
+from gan.checkpoints import CheckpointError
+from gan.config import RunConfig
+from gan.latent import Draw
+from tests.stored import store
+
+
+def config(**changes: Any) -> RunConfig:
+    return presets.load("tiny", changes)
+
+
+@pytest.mark.parametrize(
+    "changes",
+    [{"seed": 5}, {"ema": 0.9}, {"precision": "mixed_bfloat16"}, {"replicas": 2}, {"table1_literal": True, "generator_batch_norm": False}],
+    ids=str,
+)
+def test_the_grid_of_the_run_comes_back_to_the_bit(tmp_path: Path, changes: dict[str, Any]) -> None:
+    settings = config(**changes)
+    nets = store(settings, tmp_path)
+    wanted = samples.png(samples.grid(settings, nets.shown), settings.grid_size)
+    generator = paint.restore(settings, tmp_path, 12)
+    wish = Draw(seed=settings.seed, images=settings.grid_size**2)
+    drawn = paint.images(generator, wish.points(partial(paint.normal, width=settings.latent_dim)))
+    assert samples.png(drawn, wish.columns) == wanted
+
+
+def test_another_seed_draws_something_else(tmp_path: Path) -> None:
+    store(config(), tmp_path)
+    generator = paint.restore(config(), tmp_path, 12)
+    one, same, other = (paint.images(generator, paint.normal(seed, 0, 4, 100)) for seed in (1, 1, 2))
+    np.testing.assert_array_equal(one, same)
+    assert not np.array_equal(one, other)
+    assert one.shape == (4, 28, 28, 1)
+    np.testing.assert_array_equal(paint.normal(1, 2, 2, 100), paint.normal(1, 0, 4, 100)[2:])
+
+
+def test_the_newest_attempt_of_a_step_counts(tmp_path: Path) -> None:
+    store(config(seed=1), tmp_path, attempt=1)
+    nets = store(config(seed=2), tmp_path, attempt=2)
+    found = paint.restore(config(), tmp_path, 12)
+    np.testing.assert_array_equal(found.variables[0].numpy(), nets.generator.variables[0].numpy())
+
+
+def test_a_checkpoint_that_is_gone_damaged_or_foreign_is_said_so_and_left_alone(tmp_path: Path) -> None:
+    store(config(), tmp_path)
+    with pytest.raises(CheckpointError, match=r"^The checkpoint of step 13 is gone: .*keep_checkpoints"):
+        paint.restore(config(), tmp_path, 13)
+    with pytest.raises(CheckpointError, match=r"^The checkpoint of step 12 is gone"):
+        paint.restore(config(), tmp_path / "nowhere", 12)
+    with pytest.raises(CheckpointError, match=r"^The checkpoint of step 12 does not fit the generator of this version in "):
+        paint.restore(config(latent_dim=7), tmp_path, 12)
+    with pytest.raises(CheckpointError, match="does not fit"):
+        paint.restore(config(ema=0.9), tmp_path, 12)  # has no average
+    state, manifest = tmp_path / "ckpt-12-1" / "state.npz", tmp_path / "ckpt-12-1" / "manifest.json"
+    state.write_bytes(state.read_bytes()[:-1000])
+    with pytest.raises(CheckpointError, match=r"^The checkpoint of step 12 is damaged"):
+        paint.restore(config(), tmp_path, 12)
+    for text in ("{", "[]", "{}", '{"files": {"state.npz": 3}}'):
+        manifest.write_text(text)
+        with pytest.raises(CheckpointError, match=r"^The checkpoint of step 12 cannot be read"):
+            paint.restore(config(), tmp_path, 12)
+    assert [path.name for path in tmp_path.iterdir()] == ["ckpt-12-1"]
