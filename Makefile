@@ -24,7 +24,7 @@ install: .venv/run.stamp ## only install what running needs, into .venv
 install-dev: .venv/dev.stamp ## install what tests and checks need as well
 
 test: install-dev chromium ## all tests, the browser's included (ARGS="-k name" goes to pytest)
-	$(BIN)/pytest $(ARGS)
+	$(BIN)/pytest -n auto --maxprocesses 4 --dist worksteal $(ARGS)
 
 test-fast: install-dev ## unit tests only
 	$(BIN)/pytest tests/unit $(ARGS)

@@ -52,15 +52,15 @@ def best(frame: pd.DataFrame) -> Best | None:
     return Best(float(row["fid"]), int(row["epoch"]), float(row["training_seconds"]))
 
 
-def threshold_control(frame: pd.DataFrame, *, key: str = "fid") -> float | None:
-    """The FID to be reached, kept in the URL as `key`; at first a tenth above the best of `frame`, rounded up."""
+def threshold_control(frame: pd.DataFrame) -> float | None:
+    """The FID to be reached, kept in the URL as `goal`; at first a tenth above the best of `frame`, rounded up."""
     return st.number_input(
         "FID to reach",
         min_value=0.0,
         value=suggested(frame),
         format="%g",
         placeholder="such as 20",
-        key=key,
+        key="goal",  # the list of runs has a `fid` of its own, which is empty at first
         bind="query-params",
         width=180,
         help="Training time until a judgement first found the distance at or below this: late by one interval at most, never early.",
@@ -88,7 +88,7 @@ def controls(engine: Engine, run: Run) -> QualityOptions | None:
     if frame.empty:
         return None
     with st.container(horizontal=True, vertical_alignment="bottom", gap="medium"):
-        axis, fid = axis_control(key="over", default="epoch"), threshold_control(frame, key="goal")
+        axis, fid = axis_control(key="over", default="epoch"), threshold_control(frame)
         log_y = st.toggle("Log y", key="logq", bind="query-params", help="Logarithmic axes; what is not positive is left out.")
         return QualityOptions(axis, fid, log_y, events_control())
 

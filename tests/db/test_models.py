@@ -14,7 +14,22 @@ from sqlalchemy.exc import IntegrityError, StatementError
 from sqlmodel import SQLModel
 
 from db.engine import reading, writing
-from db.models import Checkpoint, Epoch, Event, Grid, Quality, Run, StepLosses, StepSeries, SystemSample, Worker, new_id
+from db.models import (
+    Checkpoint,
+    Drawing,
+    Epoch,
+    Event,
+    Grid,
+    Quality,
+    Run,
+    SavedView,
+    StepLosses,
+    StepSeries,
+    SystemSample,
+    Tag,
+    Worker,
+    new_id,
+)  # fmt: skip
 from tests.db.runs import submitted
 
 MOMENT = datetime(2026, 2, 28, 23, 59, 59, 123456, tzinfo=UTC)
@@ -40,7 +55,8 @@ def full_rows() -> list[SQLModel]:
         attempt=3, worker="w", stop_requested_at=MOMENT, failures=2, error="It broke.", phase="training", phase_since=MOMENT,
         hardware={"host": "box", "devices": [{"name": "GPU:0"}]}, examples=60_000, steps_per_epoch=937, g_parameters=2_330_944,
         d_parameters=212_865, epoch=3, step=2811, seconds=12.25, g_loss=math.nan, d_loss=-0.0, images_per_second=math.inf,
-        facts={"form": "fused", "off_accelerator": ["Gather"], "largest_batch": 4096},
+        facts={"form": "fused", "off_accelerator": ["Gather"], "largest_batch": 4096}, sweep="cccccccccc", number=41, note="ünïcode\n 漢字",
+        note_version=2, archived_at=MOMENT,
     )  # fmt: skip
     own: dict[str, Any] = {"run_id": run.id, "attempt": 3}
     losses = np.array([math.nan, -math.inf, -0.0, 1e-45, 3.4028235e38, 0.1], dtype=np.float32)
@@ -56,6 +72,10 @@ def full_rows() -> list[SQLModel]:
         Checkpoint(**own, step=2811, epoch=3, digest="0" * 64, size=1 << 40, saved_at=MOMENT),
         Event(**own, id=7, at=MOMENT, level="warning", text="so it goes"),
         SystemSample(**own, at=MOMENT, cpu_percent=99.9, rss_bytes=1e12, memory_percent=0.1, gpu_percent=50.0, gpu_memory_bytes=8e10),
+        Tag(run_id=run.id, tag="ünïcode"),
+        SavedView(name="mine", page="compare", query="runs=a,b&log=true", saved_at=MOMENT),
+        Drawing(id="dddddddddd", run_id=run.id, step=2811, kind="draw", options={"seed": 1}, asked_at=MOMENT, begun_at=MOMENT,
+                answered_at=MOMENT, error="It broke.", png=bytes(range(256)), facts={"seconds": 0.1}),
         Worker(name="w", host="box", pid=4242, started_at=MOMENT, beat_at=MOMENT, run_id=run.id, devices={"gpus": []}),
     ]  # fmt: skip
 

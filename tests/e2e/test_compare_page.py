@@ -98,7 +98,7 @@ def test_a_copied_address_shows_the_same(make_run: MakeRun, server: str, page: P
     threshold = page.get_by_role("spinbutton", name="FID to reach")
     threshold.fill("22")
     threshold.press("Enter")
-    page.wait_for_function("() => location.search.includes('fid=22') && location.search.includes('over=Epoch')")
+    page.wait_for_function("() => location.search.includes('goal=22') && location.search.includes('over=Epoch')")
     other = new_context().new_page()  # type: ignore[attr-defined]
     other.goto(page.url)
     expect(other.get_by_role("tab", name="Quality")).to_have_attribute("aria-selected", "true")

@@ -41,7 +41,7 @@ def test_five_tabs_follow_one_run(
     assert failed == []
 
 
-@pytest.mark.parametrize("where", ["runs", "run?run={live}", "run?run={ended}", "compare?runs={live},{ended}", "launch", "system"])
+@pytest.mark.parametrize("where", ["", "run?run={live}", "run?run={ended}", "compare?runs={live},{ended}", "launch", "system"])
 def test_a_database_that_goes_away_and_comes_back(
     context: Context, make_run: Callable[..., Run], server: str, page: Page, where: str
 ) -> None:

@@ -13,6 +13,7 @@ SWITCHES = "--no-sandbox --disable-dev-shm-usage --use-gl=angle --use-angle=swif
 FAILED = ("This page failed", "does not answer right now", "Connection error")  # of app.errors.show, and of Streamlit
 TITLE = "[data-testid=stHeading] h1"
 WATCHED_SECONDS = 30.0
+PATIENCE = 300_000  # milliseconds: twenty tabs that open at once share the cores
 
 
 @dataclass
@@ -40,9 +41,9 @@ def live_tabs(url: str, tabs: int, addresses: list[str], seconds: float = WATCHE
         pages = [context.new_page() for _ in range(tabs)]
         for index, page in enumerate(pages):
             _listen(page, shown)
-            page.goto(f"{url}/{addresses[index % len(addresses)]}")
+            page.goto(f"{url}/{addresses[index % len(addresses)]}", wait_until="commit", timeout=PATIENCE)
         for page in pages:
-            page.locator(TITLE).first.wait_for(timeout=120_000)
+            page.locator(TITLE).first.wait_for(timeout=PATIENCE)
         shown.updates = 0
         deadline = time.monotonic() + seconds
         while time.monotonic() < deadline:

@@ -123,7 +123,7 @@ def measure(context: Context, web: Web, *, walks: int, tabs: int) -> Iterator[Li
     yield walked(web, walks, [("", ""), ("run", f"run={ids[0]}"), ("compare", f"runs={','.join(ids)}"), *((page, "") for page in others)])
     if tabs:
         with trainer.training():
-            shown = live_tabs(web.url, tabs, [f"run?run={live.id}", "runs", f"compare?runs={live.id},{ids[0]}", "system"])
+            shown = live_tabs(web.url, tabs, [f"run?run={live.id}", "", f"compare?runs={live.id},{ids[0]}", "system"])
         yield Line(f"{tabs} browser tabs live", shown.words, "no errors", not shown.errors)
         yield Line("Resident memory afterwards", f"{web.resident() / 2**20:,.0f} MiB", "400 MiB", web.resident() < MEMORY_GOAL)
 

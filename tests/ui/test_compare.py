@@ -118,13 +118,13 @@ def test_quality_over_seconds_and_over_epochs(make_run: MakeRun) -> None:
     assert [trace["line"]["color"] for trace in by_epoch["data"]] == [run_colour(run.number) for run in runs]
     assert [numbers(trace["x"]) for trace in by_seconds["data"]] == [[4, 8, 12, 16], [2, 4], []]
     assert [numbers(trace["x"]) for trace in by_epoch["data"]] == [[1, 2, 3, 4], [2, 4], []]
-    at = checked(at.get_by_key("fid").set_value(22.0).run())
+    at = checked(at.get_by_key("goal").set_value(22.0).run())
     table = at.dataframe[1].value.set_index("Run")
     columns = ["Best FID", "After epoch", "After", "Time to FID 22", "Ratio", "Baseline"]
     assert table.loc["slow", columns].tolist() == ["12.00", "4", "16 s", "8.0 s", "1.00×", "●"]
     assert table.loc["fast", columns].tolist() == ["12.00", "4", "4.0 s", "2.0 s", "0.25×", ""]
     assert table.loc["never judged", columns].tolist() == ["–", "–", "–", "–", "–", ""]
-    at = checked(at.get_by_key("fid").set_value(1.0).run())
+    at = checked(at.get_by_key("goal").set_value(1.0).run())
     assert at.dataframe[1].value["Time to FID 1"].tolist() == ["not reached", "not reached", "–"]
     assert at.dataframe[1].value["Ratio"].tolist() == ["–"] * 3
     at = checked(at.get_by_key("measure").set_value("recall").run())
@@ -278,10 +278,10 @@ def test_time_to_a_quality_among_the_costs(make_run: MakeRun) -> None:
         make_run("never", epochs=1, quality_every=1),
         make_run("unjudged", epochs=4),
     ]
-    at = checked(open_page("compare", runs=ids(runs), part="Timings").get_by_key("fid").set_value(22.0).run())
+    at = checked(open_page("compare", runs=ids(runs), part="Timings").get_by_key("goal").set_value(22.0).run())
     assert "Seconds to FID 22" in words(at)
     assert figures(at)[2]["data"][0]["text"] == ["8.0 · baseline", "not reached", "not judged"]
-    at = checked(at.get_by_key("fid").set_value(12.0).run())
+    at = checked(at.get_by_key("goal").set_value(12.0).run())
     assert figures(at)[2]["data"][0]["text"] == ["16.0 · baseline", "not reached", "not judged"]
 
 
@@ -339,7 +339,7 @@ def test_runs_that_a_search_finds(make_run: MakeRun) -> None:
 def test_forged_values_in_the_address(make_run: MakeRun) -> None:
     runs = [make_run("a", quality_every=1), make_run("b", quality_every=1)]
     forged = {"by": "<x>", "smooth": "nan", "base": "gone", "at": "99999", "size": "Huge", "measure": "'; DROP", "over": "-1"}
-    forged |= {"fid": "-5", "of": "Everything", "by_measure": "x", "find": "a" * 5000, "all": "maybe", "sweep": "../../etc"}
+    forged |= {"goal": "-5", "of": "Everything", "by_measure": "x", "find": "a" * 5000, "all": "maybe", "sweep": "../../etc"}
     for part in ("Losses", "Images", "Quality", "Timings", "Settings", "Parallel", "Nowhere"):
         at = open_page("compare", runs=ids(runs), part=part, **forged)
         assert "defect" not in words(at)
