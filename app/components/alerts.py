@@ -6,6 +6,7 @@ import streamlit as st
 from sqlalchemy.exc import DBAPIError
 
 from app import state, text
+from app.theme import style
 from db import notices, queries
 from db.notices import Notice
 from worker.context import Context
@@ -17,14 +18,14 @@ SEEN, TOLD = "alerts_seen", "alerts_told"  # numbers of the newest event that wa
 ASKED = "alerts_asked"
 ICONS = {"warning": ":material/warning:", "error": ":material/error:", "info": ":material/check:"}
 # in the header, beside the menu: no page gives up height for it
-STYLE = """<style>
+STYLE = """
 [data-testid="stLayoutWrapper"]:has(> .st-key-alerts) { position: fixed; top: .55rem; right: 3.25rem; width: auto; z-index: 999991; }
-</style>"""
+"""
 
 
 def show() -> None:
     """Draw the bell, and look for news every few seconds while the page is open."""
-    st.html(STYLE)
+    style.apply(STYLE)
     st.fragment(_bell, run_every=SECONDS, key="bell_look")()
     if st.session_state.pop(ASKED, False):
         _list(state.context())

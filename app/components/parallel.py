@@ -16,6 +16,7 @@ from app.components.comparison import Compared
 from app.components.live_plotly import live_plotly
 from app.components.run_records import shown
 from app.figures import parallel
+from app.theme import style
 from db import listing, queries, search
 from db.errors import BadSearch
 from db.listing import Listed
@@ -28,12 +29,12 @@ DISPLAY_ONLY = {"quality_every", "stall_seconds", "grid_every", "grid_size", "ch
 COMPARED, SWEEP, FOUND = "Compared runs", "Whole sweep", "Search"
 AXIS_PIXELS = 90
 # on a phone the axes keep their distance and are scrolled; Plotly draws them black and their ticks with a white shadow, in every theme
-STYLE = """<style>
+STYLE = """
 .st-key-parallel_lines { overflow-x: auto }
 .st-key-parallel_lines .live-plotly { min-width: WIDTHpx }
 .st-key-parallel_lines .parcoords .axis :is(path, line) { stroke: gray !important; stroke-opacity: 0.7 !important }
 .st-key-parallel_lines .parcoords .axis text { text-shadow: none !important }
-</style>"""
+"""
 
 
 @dataclass(frozen=True)
@@ -104,7 +105,7 @@ def draw(engine: Engine, compared: Compared, options: Options) -> None:
         st.caption(f"{text.plural(len(measured), 'run')} of {len(runs):,} with this figure: two or more make a picture.")
         return
     axes = _axes(measured, options.measure)
-    st.html(STYLE.replace("WIDTH", str(AXIS_PIXELS * len(axes))))
+    style.apply(STYLE.replace("WIDTH", str(AXIS_PIXELS * len(axes))))
     with st.container(key="parallel_lines"):
         live_plotly(
             parallel.coordinates(axes, coloured=options.measure, less_is_better=measure.less_is_better),

@@ -24,6 +24,7 @@ from app.components import (
 )
 from app.components.comparison import Compared
 from app.components.run_charts import loss_controls
+from app.theme import style
 from db import queries
 from db.models import ENDED, Run
 
@@ -51,7 +52,7 @@ VIEWS = {
     "Parallel": View(parallel.draw, parallel.controls),
 }
 # one more line of the verdict would move everything below it
-STEADY = "<style>.st-key-verdict {min-height: 5.5rem}</style>"
+STEADY = ".st-key-verdict {min-height: 5.5rem}"
 
 
 def page() -> None:
@@ -71,7 +72,7 @@ def page() -> None:
     with tools:
         comparison_files.menu(engine, compared)
     draw_links(engine, runs)
-    st.html(STEADY)
+    style.apply(STEADY)
     head = st.container()
     tabs = dict(zip(VIEWS, st.tabs(list(VIEWS), key="part", on_change="rerun", bind="query-params"), strict=True))
     name = next((name for name, tab in tabs.items() if tab.open), next(iter(VIEWS)))

@@ -124,7 +124,7 @@ def test_launch_watch_stop_resume_clone_compare(
     expect(page.locator(PLOT)).to_have_count(2)
     shot("compare_losses")
     page.get_by_role("tab", name="Images").click()
-    expect(page.get_by_test_id("stImage")).to_have_count(2)
+    expect(page.get_by_test_id("stImage")).to_have_count(3)  # with real ones
     shot("compare_images")
     page.get_by_role("tab", name="Settings").click()
     shot("compare_settings")

@@ -74,7 +74,7 @@ def test_zoom_legend_and_dom_survive_updates(
     page.wait_for_function(hidden)
     remember(page)
 
-    for _ in range(6):
+    for _ in range(20):
         before = points(page)
         trainer.train(5)
         wait_until(lambda before=before: points(page) == before + 5, seconds=15, what="new points")  # type: ignore[misc]

@@ -97,7 +97,7 @@ def test_nothing_moves_while_it_is_live(page: Page, server: str, context: Contex
     page.wait_for_function(f"({points})() === 400")
     wait_until(lambda: page.evaluate(PLACES) == page.evaluate(PLACES), seconds=20, what="a page at rest")
     before = page.evaluate(PLACES)
-    for tick in range(6):
+    for tick in range(20):
         losses = np.full(20, 0.5 + tick, np.float32)
         reports.append_steps(context.engine, **own, epoch=2, first=20 * tick, g_losses=losses, d_losses=losses, images_per_second=500.0)
         if tick == 2:

@@ -8,6 +8,7 @@ import json
 import tempfile
 import zipfile
 from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -73,7 +74,8 @@ def get(address: str, method: str = "GET") -> Answer:
             answer.body += message.get("body", b"")
             answer.parts += bool(message.get("body"))
 
-    anyio.run(APP, scope, receive, send)
+    with ThreadPoolExecutor(1) as thread:  # beside tests in a browser this one has an event loop already
+        thread.submit(anyio.run, APP, scope, receive, send).result()
     return answer
 
 

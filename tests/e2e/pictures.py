@@ -1,0 +1,62 @@
+"""Draws docs/images anew from a running dashboard with at least two finished runs:
+
+python -m tests.e2e.pictures http://127.0.0.1:8501 docs/images
+"""
+
+from __future__ import annotations
+
+import json
+import sys
+import urllib.request
+from pathlib import Path
+
+from playwright.sync_api import Page, expect, sync_playwright
+
+from tests import chromium
+from tests.e2e.sights import TABS, settled
+
+LOOKS = ("light", "dark")
+TALL = {"width": 1280, "height": 960}
+
+
+def main(url: str, folder: str) -> None:
+    with urllib.request.urlopen(f"{url}/api/runs?status=finished") as answer:
+        finished = [run["id"] for run in json.load(answer)["runs"]]
+    assert len(finished) >= 2, "at least two finished runs are needed"
+    sights = {
+        "runs": "", "launch": "launch", "run": f"run?run={finished[0]}", "compare": f"compare?runs={','.join(finished[:3])}",
+        "playground": f"playground?run={finished[0]}", "system": "system",
+    }  # fmt: skip
+    names = []
+    with sync_playwright() as driver:
+        browser = driver.chromium.launch(executable_path=chromium.find(), args=["--no-sandbox", "--enable-unsafe-swiftshader"])
+        for look in LOOKS:
+            page = browser.new_page(viewport=TALL, color_scheme=look)  # type: ignore[arg-type]
+            for name, path in sights.items():
+                page.goto(f"{url}/{path}")
+                names += _draw(page, Path(folder), name, look)
+        browser.close()
+    parts = [f"## {name}\n\n" + "\n".join(f"![{name}, {look}]({name}-{look}.png)" for look in LOOKS) for name in dict.fromkeys(names)]
+    head = "# Pictures\n\nEvery page of the dashboard in light and dark, as headless Chromium drew it on two CPU cores (1280x960).\n\n"
+    Path(folder, "README.md").write_text(head + "\n\n".join(parts) + "\n")
+
+
+def _draw(page: Page, folder: Path, name: str, look: str) -> list[str]:
+    settled(page)
+    if name == "playground":
+        expect(page.get_by_text("drawn in", exact=False).first.or_(page.get_by_test_id("stBidiComponentRegular").first)).to_be_visible()
+        page.wait_for_timeout(20_000)  # the first drawing loads TensorFlow
+    page.screenshot(path=folder / f"{name}-{look}.png")
+    drawn = [name]
+    if name in ("run", "compare"):
+        tabs = page.locator(TABS)
+        for label in tabs.all_inner_texts()[1:]:
+            tabs.get_by_text(label, exact=True).click()
+            settled(page)
+            drawn.append(f"{name}-{label.lower().split()[-1]}")
+            page.screenshot(path=folder / f"{drawn[-1]}-{look}.png")
+    return drawn
+
+
+if __name__ == "__main__":
+    main(*sys.argv[1:])
