@@ -38,7 +38,7 @@ def test_launch_watch_compare_export_archive(
     page.get_by_role("button", name="Use tiny").click()
     page.get_by_role("radio", name="Grid of runs").or_(page.get_by_role("button", name="Grid of runs")).first.click()
     builder = page.locator(".st-key-grid_builder")
-    builder.locator("[data-baseweb=tag]", has_text="Precision").locator("[role=presentation], [title=Delete]").first.click()
+    builder.get_by_role("button", name="Remove Precision").click()
     values = builder.get_by_role("textbox", name="Batch size (images)", exact=True)
     values.fill("8, 16, 32, 64, 128")
     values.press("Enter")
@@ -78,7 +78,7 @@ def test_launch_watch_compare_export_archive(
     for row in range(1, RUNS):
         tick(page.get_by_test_id("stDataFrame"), row)
         expect(page.get_by_text(f"{row + 1} runs selected")).to_be_visible()
-    page.get_by_role("button", name="Archive").click()
+    page.get_by_role("button", name="Archive", exact=True).click()
     expect(page.get_by_text(f"Archived {RUNS} runs.")).to_be_visible()
     assert queries.count_runs(context.engine) == 0
     assert queries.count_runs(context.engine, archived=True) == RUNS
