@@ -63,7 +63,7 @@ def page() -> None:
     if run is None:
         missing(context, asked=bool(st.query_params.get("run")) and asked != LATEST)
         return
-    title, actions = st.columns([1, 1], vertical_alignment="center")
+    title, actions = st.columns([2, 3], vertical_alignment="center")
     with title:
         st.title(text.escape(text.shorten(run.name, 80)), anchor=False)
     with actions:

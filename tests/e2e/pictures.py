@@ -21,7 +21,7 @@ TALL = {"width": 1280, "height": 960}
 
 def main(url: str, folder: str) -> None:
     with urllib.request.urlopen(f"{url}/api/runs?status=finished") as answer:
-        finished = [run["id"] for run in json.load(answer)["runs"]]
+        finished = [run["id"] for run in json.load(answer)]
     assert len(finished) >= 2, "at least two finished runs are needed"
     sights = {
         "runs": "", "launch": "launch", "run": f"run?run={finished[0]}", "compare": f"compare?runs={','.join(finished[:3])}",
@@ -43,9 +43,11 @@ def main(url: str, folder: str) -> None:
 
 def _draw(page: Page, folder: Path, name: str, look: str) -> list[str]:
     settled(page)
+    if name in ("run", "compare"):
+        expect(page.locator(".js-plotly-plot").first).to_be_visible(timeout=60_000)
     if name == "playground":
-        expect(page.get_by_text("drawn in", exact=False).first.or_(page.get_by_test_id("stBidiComponentRegular").first)).to_be_visible()
-        page.wait_for_timeout(20_000)  # the first drawing loads TensorFlow
+        # the first drawing loads TensorFlow
+        expect(page.locator(".picture").nth(15)).to_be_visible(timeout=90_000)
     page.screenshot(path=folder / f"{name}-{look}.png")
     drawn = [name]
     if name in ("run", "compare"):
