@@ -77,7 +77,7 @@ def test_zoom_legend_and_dom_survive_updates(
     for _ in range(20):
         before = points(page)
         trainer.train(5)
-        wait_until(lambda before=before: points(page) == before + 5, seconds=15, what="new points")  # type: ignore[misc]
+        wait_until(lambda before=before: points(page) == before + 5, seconds=60, what="new points")  # type: ignore[misc]
         assert x_range(page) == zoomed
         assert page.evaluate(hidden)
         assert same_nodes(page)

@@ -42,7 +42,7 @@ def test_the_player_plays_without_the_server_and_its_address_can_be_shared(
     add_grid(context, run, -1)
     page.goto(f"{server}/run?run={run.id}&view=Images")
     said, slider = page.locator("output"), page.get_by_role("slider", name="Epoch")
-    expect(said).to_have_text("After epoch 4 · 5 of 5")
+    expect(said).to_have_text("After epoch 4 · 5 of 5", timeout=90_000)
     expect(page.get_by_alt_text("Generated images, after epoch 4")).to_be_visible()
     expect(page.get_by_alt_text("Real images of the data set")).to_be_visible()
 
