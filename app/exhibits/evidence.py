@@ -1,0 +1,120 @@
+"""What the runs of a study have to say: gathered once, asked by every exhibit."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import Any, Literal
+
+import numpy as np
+import orjson
+import pandas as pd
+import plotly.graph_objects as go
+from sqlalchemy import Engine
+
+from db import series
+from db.models import Run
+from gan.config import RunConfig, diff
+
+Verdict = Literal["reproduced", "not reproduced here", "cannot be tested here"]
+REPRODUCED: Verdict = "reproduced"
+NOT_HERE: Verdict = "not reproduced here"
+UNTESTED: Verdict = "cannot be tested here"
+
+
+@dataclass(frozen=True)
+class Exhibit:
+    """One figure or table. Words are plain text; `figure` is None while runs are lacking, and `finding` then says which."""
+
+    key: str
+    title: str
+    claim: str  # the paper's
+    verdict: Verdict
+    finding: str
+    how: str  # the figures were obtained
+    figure: go.Figure | None = None
+    table: pd.DataFrame = field(default_factory=pd.DataFrame)
+
+
+@dataclass(frozen=True)
+class Family:
+    """Runs that differ in one setting and the seed alone: the runs of each value, in ascending order of the values."""
+
+    name: str
+    cells: Mapping[Any, list[Run]]
+    common: Mapping[str, Any]  # their configuration otherwise
+
+    @property
+    def what(self) -> str:
+        return "Batch" if self.name == "batch_size" else self.name
+
+
+@dataclass(frozen=True)
+class Evidence:
+    """The finished runs of a study, each once, how many others there are, by their state, and the setting that sets its curves apart."""
+
+    engine: Engine
+    runs: list[Run]
+    others: Mapping[str, int]
+    axis: str = "batch_size"
+
+    @classmethod
+    def of(cls, engine: Engine, runs: Iterable[Run], definition: Mapping[str, Any] | None = None) -> Evidence:
+        """`runs` as `db.studies.runs` gives them, part by part; a study that varies no batch size is laid out by what it varies first."""
+        varied = [name for part in (definition or {}).get("parts", []) for name in part["vary"]]
+        known = {run.id: run for run in runs}.values()
+        others: dict[str, int] = {}
+        for run in known:
+            if run.status != "finished":
+                others[run.status] = others.get(run.status, 0) + 1
+        axis = "batch_size" if "batch_size" in varied or not varied else varied[0]
+        timed = [run for run in known if run.status == "finished" and run.epoch and run.steps_per_epoch and run.seconds > 0]
+        return cls(engine, timed, others, axis)
+
+    @cached_property
+    def epochs(self) -> dict[str, pd.DataFrame]:
+        """`db.series.epochs_frame` of each run."""
+        frame = series.epochs_frame(self.engine, [run.id for run in self.runs])
+        return {str(run_id): rows for run_id, rows in frame.groupby("run_id")}
+
+    def families(self, name: str) -> list[Family]:
+        """All families of at least two values of the setting, the largest first, then the most usual."""
+        groups: dict[bytes, tuple[dict[str, Any], dict[Any, list[Run]]]] = {}
+        for run in self.runs:
+            common = {key: value for key, value in run.config.items() if key not in (name, "seed")}
+            _, cells = groups.setdefault(orjson.dumps(common, option=orjson.OPT_SORT_KEYS), (common, {}))
+            cells.setdefault(run.config[name], []).append(run)
+        usual = RunConfig().model_dump(mode="json")
+        found = [
+            Family(name, dict(sorted(cells.items(), key=lambda cell: (cell[0] is None, cell[0]))), common)
+            for common, cells in groups.values()
+            if len(cells) > 1
+        ]
+        return sorted(found, key=lambda one: (-len(one.cells), len(diff(usual, {**usual, **one.common}))))
+
+    def family(self, name: str) -> Family | None:
+        """The first of `families`."""
+        return next(iter(self.families(name)), None)
+
+    def curves(self) -> Family | None:
+        """The family that curves are drawn of."""
+        return self.family(self.axis)
+
+    def lacking(self, what: str) -> str:
+        """What must be there before a figure can be drawn, and what there is."""
+        states = ", ".join(f"{count} {status}" for status, count in self.others.items())
+        return f"{what} So far {len(self.runs)} finished{f' ({states})' if states else ''}."
+
+
+def per_seed(runs: list[Run], value: Any) -> np.ndarray[Any, np.dtype[np.float64]]:
+    """`value(run)` of each run, those that are not finite left out."""
+    found = np.array([value(run) for run in runs], dtype=np.float64)
+    return found[np.isfinite(found)]
+
+
+def spread(values: np.ndarray[Any, np.dtype[np.float64]]) -> str:
+    """A mean with the range over seeds, in words."""
+    if not len(values):
+        return "–"
+    return f"{values.mean():.4g}" if len(values) == 1 else f"{values.mean():.4g} ({values.min():.4g} to {values.max():.4g})"

@@ -1,0 +1,112 @@
+"""What more replicas buy: measured beside published speed-ups, and what is to be expected of numbers that were not tried."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import pandas as pd
+
+from app.exhibits.evidence import UNTESTED, Evidence, Exhibit, Family, per_seed
+from app.exhibits.timing import law_of, per_image
+from app.figures import study
+from db import series
+from gan import scaling
+
+PUBLISHED = {
+    "Multi-GPU GAN (seed 003), GPUs": scaling.GPU_SPEEDUPS,
+    "3DGAN, V100 over two (Cardoso et al. 2021)": scaling.speedups(scaling.GPU_EPOCH_SECONDS),
+}
+TRIED = (1, 2, 4, 8, 16, 32)
+NEEDED = "Two finished runs are needed that differ in replicas alone."
+
+
+def _seconds(family: Family) -> dict[int, float]:
+    """Mean seconds per image over the seeds, by number of replicas."""
+    return {count: float(per_seed(runs, per_image).mean()) for count, runs in family.cells.items()}
+
+
+def scaled(evidence: Evidence) -> Exhibit:
+    key, title = "scaling", "Scaling: speed-up by number of replicas"
+    claim = "Four GPUs are 1.7792 times as fast as one (seed 003); 128 V100 train a 3DGAN 51 times as fast as two. Neither is linear."
+    how = (
+        "Seconds per image of runs that differ in replicas and seed alone, over those of one replica. The curve is Amdahl's law with the "
+        "serial share that fits best; the Karp-Flatt share of each point shows whether that share is one. Published points are theirs."
+    )
+    family = evidence.family("replicas")
+    if family is None or 1 not in family.cells:
+        return Exhibit(key, title, claim, UNTESTED, evidence.lacking(NEEDED), how)
+    seconds = _seconds(family)
+    measured = {count: seconds[1] / taken for count, taken in seconds.items()}
+    serial = scaling.fit_amdahl(measured)
+    rows = [("here", count, ratio, ratio / count, _fraction(ratio, count)) for count, ratio in measured.items()]
+    for source, points in PUBLISHED.items():
+        rows += [(source, count, ratio, ratio / count, _fraction(ratio, count)) for count, ratio in points.items()]
+    table = pd.DataFrame(rows, columns=["source", "replicas", "speedup", "efficiency", "karp_flatt"])
+    limit = f"at most {1 / serial:.3g} times as fast, however many" if serial > 0 else "no limit shows"
+    finding = f"{', '.join(f'{ratio:.2f} on {count}' for count, ratio in measured.items())}. Serial share {100 * serial:.0f} %: {limit}. "
+    finding += f"The published GPU points fit {100 * scaling.fit_amdahl(scaling.GPU_SPEEDUPS):.0f} %."
+    plot = study.speedups({"Measured here": measured, **PUBLISHED}, serial)
+    return Exhibit(key, title, claim, UNTESTED, finding, how, plot, table)
+
+
+def _fraction(ratio: float, count: int) -> float:
+    return scaling.karp_flatt(ratio, count) if count > 1 else np.nan
+
+
+def forecast(evidence: Evidence) -> Exhibit:
+    key, title = "forecast", "Forecast: numbers of replicas that were not tried"
+    claim = "Stragglers are named as the limit of synchronous training; the study leaves open what they cost."
+    how = (
+        "A FORECAST, not a measurement. It takes t(B) and the scatter of steps (median, 95th percentile, maximum) from runs on one replica "
+        "and the undivided share from the measured speed-ups. It assumes that replicas scatter independently, share no processor and wait "
+        "for the slowest. The bar ends at the 95th percentile of single steps."
+    )
+    batches, counts = evidence.family("batch_size"), evidence.family("replicas")
+    if batches is None or counts is None or 1 not in counts.cells:
+        lacking = "Finished runs are needed that differ in batch size alone, and some that differ in replicas alone."
+        return Exhibit(key, title, claim, UNTESTED, evidence.lacking(lacking), how)
+    law, batch = law_of(batches), int(counts.common["batch_size"])
+    seconds = _seconds(counts)
+    serial = float(np.clip(scaling.fit_amdahl({count: seconds[1] / taken for count, taken in seconds.items()}), 0, 1))
+    steps = _scatter(evidence, counts)
+    expected = {
+        count: scaling.forecast(law, batch=batch, replicas=count, relative_steps=steps, serial=serial) for count in TRIED if count <= batch
+    }
+    rows = [
+        (
+            count,
+            1000 * one.seconds,
+            1000 * one.high,
+            one.speedup(expected[1]),
+            one.waiting,
+            1000 * seconds[count] * batch if count in seconds else np.nan,
+        )
+        for count, one in expected.items()
+    ]
+    table = pd.DataFrame(rows, columns=["replicas", "milliseconds", "milliseconds_p95", "speedup", "waiting", "measured_milliseconds"])
+    known = table.dropna(subset=["measured_milliseconds"])
+    error = float((known["milliseconds"] / known["measured_milliseconds"] - 1).abs().max())
+    last = expected[max(expected)]
+    finding = (
+        f"At batch {batch}, {max(expected)} replicas are expected to be {last.speedup(expected[1]):.2f} times as fast as one, and to wait "
+        f"{100 * last.waiting:.0f} % of the time for the slowest. Where it was measured the forecast is off by at most {100 * error:.0f} %."
+    )
+    return Exhibit(key, title, claim, UNTESTED, finding, how, study.forecast(table), table)
+
+
+def _scatter(evidence: Evidence, counts: Family) -> npt.NDArray[Any]:
+    """Seconds of steps on one replica over their median, 1 where none was measured.
+
+    Of each epoch only three quantiles are stored: of 100 steps 90 count as the median, nine as the 95th percentile, one as the maximum.
+    """
+    frame = series.measures_frame(evidence.engine, [run.id for run in counts.cells[1]])
+    names = ["step_p50", "step_p95", "step_max"]
+    if not set(names) <= set(frame.columns):
+        return np.ones(1)
+    rows = frame[names].dropna().to_numpy(dtype=np.float64)
+    if not len(rows):
+        return np.ones(1)
+    relative = np.median(rows / rows[:, :1], axis=0)
+    return np.concatenate([np.ones(90), np.full(9, relative[1]), np.full(1, relative[2])])

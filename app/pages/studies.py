@@ -1,0 +1,165 @@
+"""Studies: launch one, watch it, and read its figures beside what the paper claims."""
+
+from __future__ import annotations
+
+import streamlit as st
+
+from app import errors, exhibits, state, text
+from app.components.live_plotly import live_plotly
+from app.exhibits.evidence import NOT_HERE, REPRODUCED, Evidence, Exhibit
+from db import studies
+from db.models import Run, Study
+from gan.studies import BUDGETS, NAMES, built_in
+from worker import study as work
+from worker.context import Context
+from worker.errors import CLEAR_ERRORS
+
+TICK_SECONDS = 3.0
+REFUSED = "study_refused"
+ICONS = {REPRODUCED: ":material/check_circle:", NOT_HERE: ":material/cancel:"}
+COLOURS = {REPRODUCED: "green", NOT_HERE: "orange"}
+
+
+def render() -> None:
+    context = state.context()
+    with st.container(horizontal=True, vertical_alignment="center", horizontal_alignment="distribute"):
+        st.title("Studies", anchor=False)
+        if st.button("Launch a study", type="primary", icon=":material/science:"):
+            _launch(context)
+    if refused := st.session_state.pop(REFUSED, None):
+        errors.tell(refused)
+    known = studies.listed(context.engine)
+    if not known:
+        st.info(
+            "A study is a set of runs that answers a question, with its figures beside what the published one claims. "
+            "`ganboard study paper --preset paper-small` launches one too.",
+            icon=":material/science:",
+        )
+        return
+    chosen = _choose([study for study, _ in known])
+    if chosen is None:
+        return
+    st.markdown(text.escape(str(chosen.definition.get("purpose", ""))))
+    now = work.progress(context, chosen.id)
+    st.fragment(_progress, run_every=None if now.over else TICK_SECONDS)(context, chosen.id, now.finished + now.broken)
+    _figures(context, chosen)
+
+
+def _choose(known: list[Study]) -> Study | None:
+    by_id = {study.id: study for study in known}
+    asked = state.study_param()
+    if asked is not None and asked not in by_id:
+        st.info("There is no study with this id: it was deleted, or the address is not complete.", icon=":material/search_off:")
+        return None
+    st.session_state["study_shown"] = asked or known[0].id
+    shown = st.selectbox(
+        "Study",
+        list(by_id),
+        format_func=lambda one: f"{text.shorten(by_id[one].title)}, {by_id[one].created_at:%Y-%m-%d %H:%M} ({one})",
+        key="study_shown",
+        on_change=lambda: st.query_params.__setitem__("study", st.session_state["study_shown"]),
+        width=480,
+    )
+    return by_id[shown]
+
+
+@st.dialog("Launch a study", icon=":material/science:")
+def _launch(context: Context) -> None:
+    name = st.selectbox("Study", NAMES, key="study_name", format_func=lambda one: built_in(one, "tiny").title)
+    budget = st.segmented_control("Budget", list(BUDGETS), default="paper-small", required=True, key="study_budget") or "paper-small"
+    asked = built_in(name, budget)
+    st.caption(text.escape(asked.purpose))
+    st.caption(text.escape(f"{budget}: {BUDGETS[budget].about}."))
+    with errors.sentences():
+        needed = work.examine(context, asked)
+        missing = [one for one in needed if not one.run_id]
+        seconds = [one.member.seconds() for one in missing]
+        known = [one for one in seconds if one is not None]
+        time = f"about {text.duration(sum(known))} one after another" if known and len(known) == len(missing) else "time unknown here"
+        st.markdown(f"{text.plural(len(needed), 'run')}, {len(missing)} to train: {time}." if missing else "All of its runs are finished.")
+        if st.button("Launch", type="primary", key="study_launch", on_click=_start, args=(context, name, budget)):
+            st.rerun()  # closes the dialog
+
+
+def _start(context: Context, name: str, budget: str) -> None:
+    try:
+        stored, _ = work.launch(context, built_in(name, budget))
+        st.query_params["study"] = stored.id
+    except CLEAR_ERRORS as error:
+        st.session_state[REFUSED] = str(error)
+
+
+def _progress(context: Context, study_id: str, ended: int) -> None:
+    """How far it is; the whole page, figures too, once another run has ended or goes on."""
+    now = work.progress(context, study_id)
+    if now.finished + now.broken != ended:
+        st.rerun()
+    left = f" · about {text.duration(now.seconds_left)} left" if now.seconds_left and not now.over else ""
+    broken = f" · {now.broken} stopped or failed" if now.broken else ""
+    st.progress(now.done, text=f"{now.finished} of {text.plural(now.runs, 'run')} finished{broken}{left}")
+    for run in now.training:
+        st.page_link(
+            state.RUN_PAGE, label=text.escape(text.shorten(run.name)), icon=text.STATUS[run.status].icon, query_params={"run": run.id}
+        )
+
+
+def _figures(context: Context, study: Study) -> None:
+    runs = [run for part in studies.runs(context.engine, study.id).values() for run in part]
+    shown = _exhibits(context, str(context.engine.url), _version(study, runs), study, runs)
+    _verdicts(shown)
+    for one in shown:
+        _exhibit(one)
+    ids = list(dict.fromkeys(run.id for run in runs))[: state.MAX_COMPARED]
+    st.page_link(state.RUNS_PAGE, label="Its runs", icon=":material/list:", query_params={"q": f"sweep:{study.id}"})
+    if len(ids) > 1:
+        st.page_link(
+            state.COMPARE_PAGE,
+            label="Compare them",
+            icon=":material/compare_arrows:",
+            query_params={"runs": ",".join(ids[: state.MAX_COMPARED])},
+        )
+
+
+def _version(study: Study, runs: list[Run]) -> tuple[str, ...]:
+    """Changes when a run is added, ends or goes on."""
+    return study.id, *(f"{run.id} {run.status} {run.epoch * (run.status == 'finished')}" for run in runs)
+
+
+@st.cache_resource(max_entries=4, show_spinner="Drawing the figures …")
+def _exhibits(_context: Context, database: str, version: object, _study: Study, _runs: list[Run]) -> list[Exhibit]:
+    return exhibits.make(Evidence.of(_context.engine, _runs, _study.definition), list(_study.definition.get("figures", [])))
+
+
+def _verdicts(shown: list[Exhibit]) -> None:
+    st.header("What held here", anchor=False)
+    for one in shown:
+        st.markdown(f"{_badge(one)} &ensp;**{text.escape(one.title)}** &ensp;{text.escape(one.claim)}")
+
+
+def _badge(one: Exhibit) -> str:
+    icon, colour = ICONS.get(one.verdict, ":material/help:"), COLOURS.get(one.verdict, "gray")
+    return f":{colour}-badge[{icon} {one.verdict}]"
+
+
+def _exhibit(one: Exhibit) -> None:
+    st.header(text.escape(one.title), anchor=False)
+    st.markdown(f"{_badge(one)} &ensp;{text.escape(one.finding)}")
+    if one.figure is not None:
+        live_plotly(one.figure, key=f"study-{one.key}")
+    elif not one.table.empty:
+        st.dataframe(one.table, hide_index=True, height="content", key=f"study-table-{one.key}")
+    st.caption(text.escape(f"The paper: {one.claim}"))
+    st.caption(text.escape(one.how))
+    if not one.table.empty:
+        st.download_button(
+            "CSV",
+            one.table.to_csv(index=False).encode(),
+            file_name=f"{one.key}.csv",
+            mime="text/csv",
+            key=f"csv-{one.key}",
+            icon=":material/download:",
+            on_click="ignore",
+        )
+
+
+render()

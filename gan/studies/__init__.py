@@ -1,0 +1,94 @@
+"""Studies: grids of runs that answer a question together. Each is a small file that says what it asks and which runs it needs.
+
+A study of one's own is such a file too: it sets `STUDY = Study(...)`, with `Study`, `Part` and `BUDGETS` imported from here.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import field
+from importlib import import_module
+from typing import Any
+
+from pydantic.dataclasses import dataclass  # so that a file that sets something else is refused where it does
+
+from gan.config import ConfigError
+
+NAMES = ("paper", "batch-size", "precision-xla", "scaling", "schedules")
+FIGURES = ("table1", "fig5", "fig6", "fig7", "fig8", "fig9", "fig10", "fig12", "fig13", "quality", "scaling", "forecast")
+
+
+@dataclass(frozen=True)
+class Part:
+    """One grid of a study: every combination of the values in `vary` on top of `settings`."""
+
+    name: str
+    settings: Mapping[str, Any] = field(default_factory=dict)
+    vary: Mapping[str, Sequence[Any]] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class Study:
+    """What all runs share, how often each is repeated with another seed, the grids, and the figures that come of them."""
+
+    name: str
+    title: str
+    purpose: str
+    settings: Mapping[str, Any]
+    parts: tuple[Part, ...]
+    seeds: int = 1
+    figures: tuple[str, ...] = FIGURES
+
+
+@dataclass(frozen=True)
+class Budget:
+    """How much a study may cost: settings of all runs, the batch sizes, seeds per run, and whether grids are crossed in full."""
+
+    about: str
+    settings: Mapping[str, Any]
+    batches: tuple[int, ...]
+    seeds: int
+    crossed: bool = False
+
+    @property
+    def usual(self) -> int:
+        """The batch at which everything but the batch is varied: the study's own 64, or the smallest."""
+        return 64 if 64 in self.batches else self.batches[0]
+
+
+BUDGETS = {
+    "paper": Budget(
+        "as published, every combination: days on a CPU, hours on a GPU",
+        {"dataset": "mnist", "epochs": 30, "quality_every": 5, "quality_images": 5000},
+        batches=(32, 64, 128, 256, 512),
+        seeds=3,
+        crossed=True,
+    ),
+    "paper-small": Budget(
+        "the same questions on a tenth of the images and fewer epochs: an evening on a laptop",
+        {"dataset": "mnist", "limit": 6144, "epochs": 6, "quality_every": 2, "quality_images": 1000},
+        batches=(32, 64, 128, 256, 512),
+        seeds=2,
+    ),
+    "tiny": Budget(
+        "for tests: minutes, and nothing to conclude from",
+        {"dataset": "digits", "limit": 128, "epochs": 2, "grid_size": 4},
+        batches=(16, 32),
+        seeds=1,
+    ),
+}
+
+
+def budget(name: str) -> Budget:
+    """Raises ConfigError for an unknown name."""
+    if name not in BUDGETS:
+        raise ConfigError(f"budget {name[:80]!r} does not exist: choose one of {', '.join(BUDGETS)}.")
+    return BUDGETS[name]
+
+
+def built_in(name: str, budget_name: str) -> Study:
+    """The study of that name within a budget. Raises ConfigError for unknown names."""
+    if name not in NAMES:
+        raise ConfigError(f"study {name[:80]!r} does not exist: choose one of {', '.join(NAMES)}, or name a Python file.")
+    make: Callable[[Budget], Study] = import_module(f"gan.studies.{name.replace('-', '_')}").study
+    return make(budget(budget_name))

@@ -1,0 +1,26 @@
+"""How training scales over replicas of one process and over processes.
+
+ganboard study scaling --preset paper-small --follow
+"""
+
+from __future__ import annotations
+
+from gan.studies import Budget, Part, Study
+
+REPLICAS = (1, 2, 4)
+
+
+def study(budget: Budget) -> Study:
+    batch = {"batch_size": budget.batches[-1]}
+    return Study(
+        "scaling",
+        "Scaling",
+        "How much faster is training on more replicas, and what share of a step cannot be divided?",
+        budget.settings,
+        (
+            Part("replicas", batch, {"replicas": REPLICAS}),
+            Part("workers", {**batch, "strategy": "multi_worker"}, {"replicas": REPLICAS[1:]}),
+        ),
+        budget.seeds,
+        ("fig13", "scaling", "forecast"),
+    )

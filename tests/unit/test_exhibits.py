@@ -1,0 +1,222 @@
+"""The figures of a study: their numbers from known times, their verdicts, and what they say while runs are lacking."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+
+from app import exhibits
+from app.exhibits import learning, networks, timing
+from app.exhibits.evidence import NOT_HERE, REPRODUCED, UNTESTED, Evidence, Exhibit
+from db import queries, reports
+from db.models import Run
+from tests.db.runs import in_status
+from worker.context import Context
+
+MakeRun = Callable[..., Run]
+IMAGES = 6144
+
+
+def study_run(make_run: MakeRun, batch: int, seconds: float, **changes: Any) -> Run:
+    """A finished run of 6 epochs that each took so many seconds."""
+    steps = IMAGES // batch
+    changes = {"dataset": "mnist", "limit": IMAGES, "epochs": 6, "batch_size": batch, **changes}
+    return make_run(f"batch {batch}", steps_per_epoch=steps, seconds_per_epoch=seconds, **changes)
+
+
+def evidence(context: Context) -> Evidence:
+    return Evidence.of(context.engine, queries.list_runs(context.engine))
+
+
+def made(context: Context, name: str) -> Exhibit:
+    return exhibits.MAKERS[name](evidence(context))
+
+
+@pytest.mark.parametrize("name", exhibits.MAKERS)
+def test_without_runs_each_says_what_it_needs(context: Context, name: str) -> None:
+    in_status(context.engine, "failed")
+    found = made(context, name)
+    assert (found.verdict, found.figure, len(found.table)) == (UNTESTED, None, 0)
+    assert "So far 0 finished (1 failed)." in found.finding
+
+
+def test_fig5_finds_the_constants_of_known_times(context: Context, make_run: MakeRun) -> None:
+    for seed, noise in enumerate((0.98, 1.02)):
+        for batch in (64, 128, 256, 512):
+            study_run(make_run, batch, IMAGES * (0.001 + 0.595 / batch) * noise, seed=seed)
+    found = made(context, "fig5")
+    assert found.verdict == REPRODUCED
+    assert "the time changes by -79 % (measured)" in found.finding
+    assert "worth 595 images" in found.finding
+    assert len(found.table) == 8
+    assert found.figure is not None
+    curve, points = found.figure.data
+    assert points.y == pytest.approx([6 * IMAGES * (0.001 + 0.595 / batch) for batch in (64, 128, 256, 512)])
+    assert points.error_y.array == pytest.approx([0.02 * high for high in points.y])
+    assert curve.y[0] == pytest.approx(points.y[0], rel=0.02)
+
+
+def test_fig5_without_the_papers_batches_goes_by_the_law(context: Context, make_run: MakeRun) -> None:
+    for batch in (32, 256):
+        study_run(make_run, batch, IMAGES * 0.002)
+    found = made(context, "fig5")
+    assert found.verdict == NOT_HERE
+    assert "by the fitted law, as these batches were not both run" in found.finding
+
+
+@pytest.mark.parametrize(
+    ("seconds", "verdict"), [((20.0, 15.0, 12.0), REPRODUCED), ((12.0, 15.0, 20.0), NOT_HERE), ((12.0, 12.1, 12.0), NOT_HERE)]
+)
+def test_fig6_asks_whether_larger_batches_take_less(context: Context, make_run: MakeRun, seconds: tuple[float, ...], verdict: str) -> None:
+    for batch, taken in zip((32, 64, 128), seconds, strict=True):
+        study_run(make_run, batch, taken)
+    found = made(context, "fig6")
+    assert found.verdict == verdict
+    assert f"{seconds[0]:.3g} s at 32" in found.finding
+    assert set(found.table["batch_size"]) == {32, 64, 128}
+
+
+def test_families_differ_in_one_setting_alone(context: Context, make_run: MakeRun) -> None:
+    for batch in (32, 64):
+        study_run(make_run, batch, 10.0)
+    study_run(make_run, 128, 10.0, xla=True)
+    study_run(make_run, 64, 10.0, dataset="digits", limit=512)
+    family = evidence(context).family("batch_size")
+    assert family is not None
+    assert list(family.cells) == [32, 64]
+    assert evidence(context).family("precision") is None
+
+
+def test_a_study_of_another_setting_is_laid_out_by_that(context: Context, make_run: MakeRun) -> None:
+    for beta in (0.5, 0.9):
+        study_run(make_run, 64, 10.0, beta_1=beta)
+    asked = {"parts": [{"vary": {"beta_1": [0.5, 0.9]}}]}
+    found = {
+        one.key: one for one in exhibits.make(Evidence.of(context.engine, queries.list_runs(context.engine), asked), list(exhibits.MAKERS))
+    }
+    for name in ("fig6", "fig7", "fig10"):
+        assert found[name].verdict == UNTESTED
+        assert " at 0.5" in found[name].finding
+        assert found[name].figure is not None
+        assert set(found[name].table["beta_1"]) == {0.5, 0.9}
+    assert "differ in batch size alone" in found["fig5"].finding
+
+
+def test_fig12_compares_pairs_and_tells_when_compiling_is_paid_back(context: Context, make_run: MakeRun) -> None:
+    for xla in (False, True):
+        for precision in ("float32", "mixed_bfloat16"):
+            study_run(make_run, 64, 12.0 / (1.15 if xla else 1), xla=xla, precision=precision)
+    found = made(context, "fig12")
+    assert found.verdict == REPRODUCED
+    assert "1.15 times as quick (median of 2 comparisons)" in found.finding
+    assert found.table["speedup"].to_numpy() == pytest.approx([1.15, 1.15])
+
+
+def test_fig13_prints_both_readings_and_names_what_is_absent(context: Context, make_run: MakeRun) -> None:
+    study_run(make_run, 32, 10.0)
+    study_run(make_run, 32, 8.0, replicas=2)
+    study_run(make_run, 64, 1.0)
+    found = made(context, "fig13")
+    assert found.verdict == UNTESTED
+    assert "Only CPU was there." in found.finding
+    table = found.table.set_index("device")
+    assert table.loc["CPU, float32, 2 replicas", "less_time"] == pytest.approx(0.2)
+    assert table.loc["CPU, float32, 2 replicas", "times_as_fast"] == pytest.approx(1.25)
+    assert len(table) == 2
+
+
+def test_scaling_stands_beside_the_published_points(context: Context, make_run: MakeRun) -> None:
+    for replicas, seconds in ((1, 10.0), (2, 7.5), (4, 6.25)):  # Amdahl's law with a serial half
+        study_run(make_run, 64, seconds, replicas=replicas)
+    found = made(context, "scaling")
+    assert "1.33 on 2, 1.60 on 4. Serial share 50 %: at most 2 times as fast" in found.finding
+    assert "fit 43 %" in found.finding
+    table = found.table.set_index(["source", "replicas"])
+    assert table.loc[("here", 4), ["efficiency", "karp_flatt"]].tolist() == pytest.approx([0.4, 0.5])
+    assert len(table) == 3 + 4 + 7
+
+
+def test_a_forecast_says_that_it_is_one_and_how_far_it_was_off(context: Context, make_run: MakeRun) -> None:
+    for batch in (32, 64):
+        study_run(make_run, batch, IMAGES * (0.001 + 0.01 / batch))
+    study_run(make_run, 64, 0.6 * IMAGES * (0.001 + 0.01 / 64), replicas=2)
+    found = made(context, "forecast")
+    assert "A FORECAST, not a measurement." in found.how
+    assert "Where it was measured the forecast is off by at most" in found.finding
+    assert found.table["replicas"].tolist() == [1, 2, 4, 8, 16, 32]
+    assert found.table["milliseconds"][1] < found.table["milliseconds"][0]
+    assert found.table["waiting"].is_monotonic_increasing
+    assert found.table["milliseconds"][0] >= 64 * 1000 * (0.001 + 0.01 / 64) * 0.99
+
+
+def test_seconds_to_the_best_quality_that_all_reached(context: Context, make_run: MakeRun) -> None:
+    for batch, seconds in ((32, 20.0), (64, 5.0)):
+        study_run(make_run, batch, seconds, quality_every=1)
+    found = made(context, "quality")
+    assert found.verdict == REPRODUCED
+    assert "The quickest is batch 64." in found.finding
+    assert set(found.table["batch_size"]) == {32, 64}
+    assert (found.table.groupby("run_id")["fid"].min() <= float(found.finding.split()[2].rstrip(":")) * 1.01).all()
+
+
+def test_losses_and_what_they_reach(context: Context, make_run: MakeRun) -> None:
+    for seed in (0, 1):
+        for batch in (32, 64):
+            study_run(make_run, batch, 10.0, seed=seed)
+    for name in ("fig7", "fig8", "fig10"):
+        found = made(context, name)
+        assert found.figure is not None, name
+        assert " at 32" in found.finding
+        assert {32, 64} == set(found.table["batch_size"])
+    best = made(context, "fig10").table
+    assert (best.groupby("batch_size")["best"].diff().dropna() <= 0).all()
+
+
+@pytest.mark.parametrize(
+    ("values", "dips"), [([3, 1, 3, 3, 1, 3], [2 / 6, 5 / 6]), ([1, 2, 3, 4], []), ([2, 2, 2], []), ([1.0], []), ([], [])]
+)
+def test_dips_lie_below_both_neighbours(values: list[float], dips: list[float]) -> None:
+    assert learning._dips(np.array(values, dtype=float)) == pytest.approx(dips)
+
+
+def test_fig9_shows_nominal_and_effective_rates(context: Context, make_run: MakeRun) -> None:
+    study_run(make_run, 32, 10.0)
+    study_run(make_run, 64, 10.0)
+    found = made(context, "fig9")
+    assert found.figure is not None
+    assert [re.sub(r" \(\w+\)", "", trace.name) for trace in found.figure.data] == [
+        f"batch {batch}, {kind}" for batch in (32, 64) for kind in ("nominal", "effective")
+    ]
+    assert found.verdict == UNTESTED
+    assert "The claim is on batch 512" in found.finding
+
+
+def test_fig9_judges_the_fixed_rate_at_batch_512(context: Context, make_run: MakeRun) -> None:
+    for batch in (64, 512):
+        study_run(make_run, batch, 10.0)
+    found = made(context, "fig9")
+    assert found.verdict == NOT_HERE  # the factory's rates only rise
+    assert "at batch 512 dips at none of the run" in found.finding
+
+
+def test_table1_lays_built_layers_beside_the_printed_ones(context: Context, make_run: MakeRun) -> None:
+    run = make_run("with layers", status="running", epochs=1)
+    layers = {"generator_layers": [*networks.GENERATOR, "Activation 28x28x1"], "discriminator_layers": list(networks.DISCRIMINATOR)}
+    reports.add_facts(context.engine, run_id=run.id, attempt=run.attempt, values=layers)
+    whole = Evidence(context.engine, queries.get_runs(context.engine, [run.id]), {})
+    assert networks.table1(whole).verdict == REPRODUCED
+    assert len(networks.table1(whole).table) == 19
+    reports.add_facts(context.engine, run_id=run.id, attempt=run.attempt, values={"discriminator_layers": ["Conv2D 14x14x64"]})
+    other = Evidence(context.engine, queries.get_runs(context.engine, [run.id]), {})
+    assert networks.table1(other).verdict == NOT_HERE
+    assert "7 of 19 layers differ." in networks.table1(other).finding
+
+
+def test_devices_are_named_by_kind() -> None:
+    config = {"precision": "float32", "replicas": 4}
+    assert timing.device(Run(name="", config=config, hardware={"gpus": [{"name": "H200"}]})) == "GPU, float32, 4 replicas"
+    assert timing.device(Run(name="", config={**config, "replicas": 1}, hardware=None)) == "CPU, float32, 1 replica"

@@ -1,0 +1,148 @@
+"""The commands for studies: `ganboard study` and `studies`. Thin, as those of `worker.cli`, which lists them."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+import time
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from worker import answer
+from worker.arguments import AsJson, Changes, open_database
+
+if TYPE_CHECKING:
+    from db.models import Study
+    from worker.context import Context
+    from worker.study import Needed, Progress
+
+Budget = Annotated[str, typer.Option("--preset", metavar="NAME", help="What it may cost: paper, paper-small or tiny.")]
+POLL_SECONDS = 1.0
+
+
+def study(
+    name: Annotated[str, typer.Argument(metavar="NAME", help="paper, batch-size, precision-xla, scaling, schedules, or a Python file.")],
+    preset: Budget = "paper-small",
+    changes: Changes = None,
+    seeds: Annotated[int | None, typer.Option("--seeds", min=1, max=50, help="How often each run is repeated with another seed.")] = None,
+    follow: Annotated[bool, typer.Option("--follow", help="Show progress until all runs have ended; Ctrl-C leaves them running.")] = False,
+    dry_run: Annotated[bool, typer.Option("--dry-run", help="Show the runs and the time they would take, and store nothing.")] = False,
+    as_json: AsJson = False,
+) -> None:
+    """Launch the grids of runs that answer a question; the page Studies shows the figures that come of them.
+
+    The same command again goes on with the same study: finished runs are used again, also those of other studies, stopped and failed
+    ones resumed.
+
+    Examples:
+      ganboard study paper --preset paper-small --follow
+      ganboard study batch-size --preset tiny --set dataset=digits --dry-run
+      ganboard study my_study.py
+    """
+    from gan.config import parse_assignments
+    from worker import study as work
+
+    asked = work.resolve(name, preset, parse_assignments(changes or []), seeds)
+    context = open_database()
+    if dry_run:
+        return _dry(work.examine(context, asked), as_json)
+    stored, queued = work.launch(context, asked)
+    if follow:
+        return _follow(context, stored, as_json)
+    state = work.progress(context, stored.id)
+    if as_json:
+        return answer.print_json(_document(stored, state))
+    typer.echo(f"Study {stored.id}: {stored.title}. {state.runs} runs, {state.finished} finished, {len(queued)} queued now.")
+    return typer.echo("Watch it: the same command with --follow, or the page Studies.")
+
+
+def list_studies(as_json: AsJson = False) -> None:
+    """List the studies that were launched, newest first.
+
+    Example:
+      ganboard studies
+    """
+    from db import studies as stored
+
+    found = stored.listed(open_database().engine)
+    if as_json:
+        return answer.print_json(
+            [{"id": one.id, "name": one.name, "title": one.title, "created_at": one.created_at, "runs": states} for one, states in found]
+        )
+    if not found:
+        return typer.echo("There is no study yet: ganboard study paper --preset paper-small launches one.")
+    for one, states in found:
+        words = ", ".join(f"{count} {status}" for status, count in states.items()) or "no runs"
+        typer.echo(f"{one.id}  {one.created_at:%Y-%m-%d %H:%M}  {one.name:<14} {words}")
+    return None
+
+
+def report(
+    name: Annotated[str, typer.Argument(metavar="STUDY", help="A study's id, the beginning of one, or `latest`.")],
+    file: Annotated[Path, typer.Argument(metavar="FILE", help="Where the HTML goes; a CSV file for each figure goes beside it.")],
+) -> None:
+    """Write a study as one HTML file with figures, claims, verdicts, runs, settings and machines.
+
+    Example:
+      ganboard report latest results/paper.html
+    """
+    raise typer.Exit(subprocess.run([sys.executable, "-m", "app.report", name, str(file)], check=False).returncode)
+
+
+def _document(stored: Study, state: Progress) -> dict[str, Any]:
+    return {
+        "id": stored.id,
+        "name": stored.name,
+        "title": stored.title,
+        "runs": state.runs,
+        "finished": state.finished,
+        "broken": state.broken,
+        "done": state.done,
+        "seconds_left": state.seconds_left,
+    }
+
+
+def _dry(needed: list[Needed], as_json: bool) -> None:
+    from worker.console import duration
+
+    seconds = [one.member.seconds() for one in needed if not one.run_id]
+    known = [value for value in seconds if value is not None]
+    if as_json:
+        runs = [{"name": one.member.name, "parts": one.parts, "run": one.run_id, "seconds": one.member.seconds()} for one in needed]
+        return answer.print_json({"count": len(needed), "missing": len(seconds), "seconds": sum(known), "runs": runs})
+    for one in needed:
+        typer.echo(f"{one.member.name:<60} {'finished: ' + one.run_id if one.run_id else duration(one.member.seconds())}")
+    lacking = f", {len(seconds) - len(known)} of unknown length" if len(known) < len(seconds) else ""
+    time = f", about {duration(sum(known))} one after another" if known else ""
+    return typer.echo(f"{len(needed)} runs, {len(seconds)} to train{time}{lacking}.")
+
+
+def _follow(context: Context, stored: Study, as_json: bool) -> None:
+    from rich.progress import BarColumn, Progress, SpinnerColumn, TextColumn
+
+    from worker import study as work
+    from worker.console import clean, duration, make_console
+
+    columns = SpinnerColumn(), TextColumn("{task.description}", markup=False), BarColumn(), TextColumn("{task.fields[left]}", markup=False)
+    try:
+        with Progress(*columns, console=make_console(), transient=True, disable=as_json) as bar:
+            task = bar.add_task(stored.title, total=1.0, left="")
+            told = -1
+            while not (state := work.progress(context, stored.id)).over:
+                now = ", ".join(clean(run.name) for run in state.training) or "waiting for a worker"
+                left = f"{state.finished + state.broken} of {state.runs} runs, {duration(state.seconds_left)} left: {now}"
+                bar.update(task, completed=state.done, left=left)
+                if state.finished + state.broken != told and not bar.console.is_terminal and not as_json:
+                    told = state.finished + state.broken
+                    typer.echo(left)
+                time.sleep(POLL_SECONDS)
+    except KeyboardInterrupt:
+        typer.echo(f"\nLeft study {stored.id}: it goes on. See it: the page Studies, or ganboard studies", err=True)
+        raise typer.Exit(answer.INTERRUPTED) from None
+    if as_json:
+        answer.print_json(_document(stored, state))
+    else:
+        typer.echo(f"Study {stored.id}: {state.finished} of {state.runs} runs finished, {state.broken} stopped or failed.")
+    raise typer.Exit(1 if state.broken else 0)
