@@ -5,17 +5,26 @@ from __future__ import annotations
 import streamlit as st
 
 from app import state, text
+from app.theme import style
 from db import queries
 from db.models import ACTIVE, WAITING, Epoch, Run
 from worker.context import Context
 
 SPARK_EPOCHS = 60
+# on a phone the words stand beside the picture and the three figures in one row
+STYLE = """
+@media (max-width: 640px) {
+  [data-testid="stLayoutWrapper"]:has(> .st-key-latest_words) { flex: 1 1 180px; min-width: 0; width: auto; }
+  .st-key-latest [data-testid="stElementContainer"]:has(> [data-testid="stMetric"]) { flex: 1 1 22%; min-width: 0; width: auto; }
+}
+"""
 
 
 def card(context: Context) -> None:
+    style.apply(STYLE)
     with st.container(border=True, horizontal=True, vertical_alignment="center", gap="medium", key="latest"):
         picture = st.container(width="content")
-        with st.container(width=380, gap="small"):
+        with st.container(width=380, gap="small", key="latest_words"):
             headline = st.container(gap="small")
             with st.container(horizontal=True, vertical_alignment="center"):
                 opener = st.container(width="content")
@@ -64,10 +73,11 @@ def _left(run: Run, total: int) -> str:
 
 
 def _figures(run: Run, epochs: list[Epoch]) -> None:
+    speeds = [epoch.images / epoch.seconds for epoch in epochs if epoch.seconds > 0]
     for label, value, series in (
         ("G loss", text.decimal(run.g_loss, 3), [epoch.g_loss for epoch in epochs]),
         ("D loss", text.decimal(run.d_loss, 3), [epoch.d_loss for epoch in epochs]),
-        ("Images/s", text.integer(run.images_per_second), [epoch.images / epoch.seconds for epoch in epochs if epoch.seconds > 0]),
+        ("Images/s", text.integer(run.images_per_second), speeds),
     ):
         st.metric(label, value, chart_data=series if len(series) > 1 else None, width=150)
 

@@ -8,7 +8,9 @@ import streamlit as st
 
 from app import errors, run_actions, state
 from app.components import alerts
+from app.theme import style
 
+COMPACT = '[data-testid="stMainBlockContainer"] {padding-top: 4.5rem}'  # charts begin higher on a small screen
 ICON = Path(__file__).parent / "theme" / "icon.svg"  # a Material icon would be fetched from another host
 
 
@@ -20,6 +22,7 @@ def navigate() -> None:
             st.Page(state.LAUNCH_PAGE, title="Launch", icon=":material/rocket_launch:", url_path="launch"),
             st.Page(state.RUN_PAGE, title="Run", icon=":material/show_chart:", url_path="run"),
             st.Page(state.COMPARE_PAGE, title="Compare", icon=":material/compare_arrows:", url_path="compare"),
+            st.Page(state.STUDIES_PAGE, title="Studies", icon=":material/science:", url_path="studies"),
             st.Page(state.PLAYGROUND_PAGE, title="Playground", icon=":material/palette:", url_path="playground"),
             st.Page(state.SYSTEM_PAGE, title="System", icon=":material/memory:", url_path="system"),
             st.Page(state.VIEW_PAGE, title="Saved view", url_path="view", visibility="hidden"),
@@ -29,6 +32,7 @@ def navigate() -> None:
     with errors.sentences(retry=True):
         state.context()
         run_actions.leave_deleted()
+        style.apply(COMPACT)
         alerts.show()
         page.run()
 

@@ -14,6 +14,7 @@ RUNS_PAGE = "pages/runs.py"
 LAUNCH_PAGE = "pages/launch.py"
 RUN_PAGE = "pages/run.py"
 COMPARE_PAGE = "pages/compare.py"
+STUDIES_PAGE = "pages/studies.py"
 PLAYGROUND_PAGE = "pages/playground.py"
 SYSTEM_PAGE = "pages/system.py"
 VIEW_PAGE = "pages/view.py"
@@ -51,6 +52,11 @@ def runs_beyond() -> int:
 def sweep_param() -> str | None:
     """The grid of runs that `?sweep=` names."""
     return next(iter(_ids("sweep")), None)
+
+
+def study_param() -> str | None:
+    """The study that `?study=` names."""
+    return next(iter(_ids("study")), None)
 
 
 def clone_param() -> str | None:

@@ -33,18 +33,30 @@ def create_runs(
     engine: Engine, runs: Sequence[tuple[str, dict[str, Any]]], *, preset: str = "", parent_id: str | None = None, sweep: str | None = None
 ) -> list[Run]:
     """New runs with these names and configurations, queued in this order: all of them or, should anything fail, none."""
+    with writing(engine) as session:
+        return add_runs(session, runs, preset=preset, parent_id=parent_id, sweep=sweep)
+
+
+def add_runs(
+    session: Session,
+    runs: Sequence[tuple[str, dict[str, Any]]],
+    *,
+    preset: str = "",
+    parent_id: str | None = None,
+    sweep: str | None = None,
+) -> list[Run]:
+    """As `create_runs`, within the caller's transaction."""
     common = {"preset": preset, "parent_id": parent_id, "sweep": sweep, "queued_at": now()}
     made = [Run(name=name, config=config, **common) for name, config in runs]  # type: ignore[arg-type]
-    with writing(engine) as session:
-        # those that are created in the same moment by others may share a number, and so a colour
-        newest = session.scalar(select(func.max(Run.number))) or 0
-        for number, run in enumerate(made, newest + 1):
-            run.number = number
-            session.add(run)
-        session.flush()
-        for run in made:
-            session.refresh(run)
-            note(session, run.id, 0, "info", f"Cloned from {parent_id}." if parent_id else "Submitted.")
+    # those that are created in the same moment by others may share a number, and so a colour
+    newest = session.scalar(select(func.max(Run.number))) or 0
+    for number, run in enumerate(made, newest + 1):
+        run.number = number
+        session.add(run)
+    session.flush()
+    for run in made:
+        session.refresh(run)
+        note(session, run.id, 0, "info", f"Cloned from {parent_id}." if parent_id else "Submitted.")
     return made
 
 

@@ -22,6 +22,10 @@ class UnknownRun(DbError):
     pass
 
 
+class UnknownStudy(DbError):
+    pass
+
+
 class NotAllowed(DbError):
     pass
 

@@ -1,6 +1,6 @@
 """What people add to runs, and all writes of it: tags, notes, the archive; and the views of pages that they save.
 
-Every change to a run leaves an event, so that its history is complete and `queries.runs_version` sees it.
+Every change to a run leaves an event, so that its history is complete and `listing.ended_version` sees it.
 """
 
 from __future__ import annotations

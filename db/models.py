@@ -117,6 +117,28 @@ class SavedView(SQLModel, table=True):
     saved_at: datetime = Field(default_factory=utc_now)
 
 
+class Study(SQLModel, table=True):
+    """Grids of runs that answer a question together, and what was asked."""
+
+    __tablename__ = "study"
+
+    id: str = Field(default_factory=new_id, primary_key=True, sa_type=Text)
+    name: str = Field(sa_type=Text)  # of a built-in study, or of a file's
+    title: str = Field(sa_type=Text)
+    definition: dict[str, Any] = Field(sa_type=Json)  # purpose, settings, parts, seeds, figures
+    created_at: datetime = Field(default_factory=utc_now)
+
+
+class StudyRun(SQLModel, table=True):
+    """A run that a part of a study counts; one may serve several parts, and several studies."""
+
+    __tablename__ = "study_run"
+
+    study_id: str = Field(primary_key=True, sa_column_args=[ForeignKey("study.id", ondelete="CASCADE")])
+    part: str = Field(primary_key=True, sa_type=Text)
+    run_id: str = _of_run(primary_key=True)
+
+
 class Drawing(SQLModel, table=True):
     """Something that was asked of a stored generator, and the answer."""
 

@@ -57,7 +57,7 @@ def find_run(engine: Engine, text: str) -> Run:
 def newest_run_id(engine: Engine) -> str | None:
     """The id that `latest` stands for."""
     with reading(engine) as session:
-        return session.exec(select(Run.id).order_by(col(Run.created_at).desc()).limit(1)).first()
+        return session.exec(select(Run.id).where(col(Run.archived_at).is_(None)).order_by(col(Run.created_at).desc()).limit(1)).first()
 
 
 def get_run(engine: Engine, run_id: str) -> Run | None:
@@ -92,16 +92,6 @@ def get_runs(engine: Engine, run_ids: list[str]) -> list[Run]:
     with reading(engine) as session:
         found = {run.id: run for run in session.exec(select(Run).where(col(Run.id).in_(run_ids)))}
     return [found[run_id] for run_id in run_ids if run_id in found]
-
-
-def runs_version(engine: Engine) -> tuple[Any, ...]:
-    """Changes whenever a list of runs would look different: a cheap key for caches."""
-    figures: list[Any] = [func.count(), func.count(col(Run.stop_requested_at)), func.max(Run.queued_at), func.max(Run.phase_since)]
-    figures += [func.sum(figure) for figure in (Run.attempt, Run.epoch, Run.step, Run.note_version)]
-    figures += [func.count(col(Run.archived_at)), select(func.max(Event.id)).scalar_subquery()]  # every change of tags leaves an event
-    with reading(engine) as session:
-        states = session.execute(select(Run.status, func.count()).group_by(col(Run.status)).order_by(col(Run.status)))
-        return (*session.execute(select(*figures)).one(), *map(tuple, states))
 
 
 def chart_version(engine: Engine, run_id: str) -> tuple[Any, ...]:

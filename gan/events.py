@@ -163,6 +163,8 @@ FACTS = {
     "reduce_bytes": "Bytes each replica sends per step in the all-reduce",
     "class_shares": "Share of each class in the data, as that classifier sees it",
     "classifier_accuracy": "Test accuracy of the classifier that judges quality",
+    "generator_layers": "Layers of G: kind and output",
+    "discriminator_layers": "Layers of D",
     "form": "How the step is computed on this device",
 }
 

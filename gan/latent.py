@@ -5,6 +5,7 @@ A point is (seed, row): row `row` of the standard normal latents that `seed` giv
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping
 from typing import Annotated, Any, ClassVar
 
@@ -31,7 +32,7 @@ class WishError(ValueError):
     """Something that cannot be drawn; the message is one sentence."""
 
 
-class Wish(BaseModel):
+class Wish(BaseModel, ABC):
     """What every request says. `psi` scales the latents towards their mean 0: fewer odd images, less variety (the truncation of
     Karras et al. 2019, in z because this generator has no w)."""
 
@@ -42,13 +43,13 @@ class Wish(BaseModel):
     psi: float = Field(1.0, ge=0, le=1.5)
 
     @property
+    @abstractmethod
     def columns(self) -> int:
         """Images in a row of the sheet."""
-        raise NotImplementedError
 
+    @abstractmethod
     def points(self, normal: Normal) -> Latents:
         """The latents [n, latent_dim] of the images, row by row of the sheet."""
-        raise NotImplementedError
 
 
 class Draw(Wish):

@@ -42,6 +42,7 @@ def train(
     runtime.prepare(config)
     from gan import distribution, fit, measures, peak, runner, samples, step
     from gan.agreement import Agreement
+    from gan.models import layers
     from gan.quality.judge import Judge
 
     machine = hardware.describe()
@@ -117,6 +118,7 @@ def train(
     for text in capabilities.remarks(config, machine):
         sink(Note("info", text))
     sink(Facts(measures.facts(config, machine, amounts.examples)))
+    sink(Facts({"generator_layers": layers.words(nets.generator), "discriminator_layers": layers.words(nets.discriminator)}))
     if progress.step == 0:
         draw_real()
         draw(0)

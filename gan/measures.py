@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import resource
-import sys
 import time
 from collections.abc import Mapping
 from typing import Any
@@ -14,6 +12,7 @@ import numpy.typing as npt
 from gan import costs
 from gan.config import RunConfig
 from gan.events import Losses
+from gan.memory import peak_resident
 from gan.runner import Report
 from gan.step import TIMES, Taken
 
@@ -107,4 +106,4 @@ def peak_memory() -> int:
     gpus = tf.config.list_logical_devices("GPU")
     if gpus:
         return max(int(tf.config.experimental.get_memory_info(gpu.name)["peak"]) for gpu in gpus)
-    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * (1 if sys.platform == "darwin" else 1024)
+    return peak_resident()

@@ -120,11 +120,11 @@ class Stepper:
 
     def graph_facts(self, order: np.ndarray[Any, Any]) -> dict[str, Any]:
         """FACTS about the traced training step: its form, what runs off the accelerator, and what XLA fused."""
+        if isinstance(self.strategy, tf.distribute.TPUStrategy):
+            return {"form": "direct convolution, XLA for the whole step"}
         config = self.config
         arguments = self._arguments(order, 0, 0, 0, np.zeros([0, 2], np.float32))
         concrete = self._run.get_concrete_function(*arguments)
-        if isinstance(self.strategy, tf.distribute.TPUStrategy):
-            return {"form": "direct convolution, XLA for the whole step"}
         xla = "XLA for the gradient function" if runtime.compiled(config) else "XLA for element-wise operations" if config.xla else "no XLA"
         found: dict[str, Any] = {"form": f"{'spectral' if dcgan.spectral(config) else 'direct'} convolution, {xla}"}
         if runtime.accelerated():

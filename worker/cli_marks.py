@@ -7,14 +7,12 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from worker import answer
-from worker.cli_proof import AsJson
+from worker.arguments import AsJson, RunId, RunIds, find, find_all
 
 if TYPE_CHECKING:
     from db.models import Run
     from worker.context import Context
 
-RunId = Annotated[str, typer.Argument(metavar="RUN", help="A run's id, the beginning of one, or `latest`.")]
-RunIds = Annotated[list[str], typer.Argument(metavar="RUN...", help="Ids of runs, beginnings of them, or `latest`.")]
 UNSIGNED = {"ignore_unknown_options": True}  # -word takes a tag away
 
 
@@ -34,7 +32,7 @@ def tag(
 
     if unsigned := next((change[:80] for change in changes or () if change[:1] not in ("+", "-")), None):
         raise BadMark(f"{unsigned!r} has no sign: write +{unsigned} to put the tag on, -{unsigned} to take it away.")
-    context, found = _find(run_id)
+    context, found = find(run_id)
     added, removed = ([change[1:] for change in changes or () if change[0] == sign] for sign in "+-")
     if removed:
         marks.remove_tags(context.engine, run_ids=[found.id], tags=removed)
@@ -58,7 +56,7 @@ def note(
     from db import marks, queries
     from worker.console import clean
 
-    context, found = _find(run_id)
+    context, found = find(run_id)
     if text is not None:
         marks.write_note(context.engine, run_id=found.id, text=text, version=found.note_version)
         found = queries.find_run(context.engine, found.id)
@@ -74,7 +72,7 @@ def archive(run_ids: RunIds, as_json: AsJson = False) -> None:
     """
     from db import marks
 
-    context, found = _find_all(run_ids)
+    context, found = find_all(run_ids)
     marks.archive(context.engine, run_ids=[run.id for run in found])
     _say(context, found, "Archived", as_json)
 
@@ -87,22 +85,9 @@ def restore(run_ids: RunIds, as_json: AsJson = False) -> None:
     """
     from db import marks
 
-    context, found = _find_all(run_ids)
+    context, found = find_all(run_ids)
     marks.restore(context.engine, run_ids=[run.id for run in found])
     _say(context, found, "Restored", as_json)
-
-
-def _find(run_id: str) -> tuple[Context, Run]:
-    context, (found,) = _find_all([run_id])
-    return context, found
-
-
-def _find_all(run_ids: list[str]) -> tuple[Context, list[Run]]:
-    from db import queries
-    from worker.context import open_context
-
-    context = open_context(pooled=False)
-    return context, list({run.id: run for run in (queries.find_run(context.engine, run_id) for run_id in run_ids)}.values())
 
 
 def _say(context: Context, runs: list[Run], done: str, as_json: bool) -> None:

@@ -10,8 +10,8 @@ from typing import Annotated
 import typer
 
 from worker import answer
+from worker.arguments import AsJson
 
-AsJson = Annotated[bool, typer.Option("--json", help="Print one JSON document on stdout and nothing else there.")]
 Names = Annotated[list[str] | None, typer.Option("--only", metavar="NAMES", help="Only these contestants or groups, with commas between.")]
 Precisions = Annotated[list[str] | None, typer.Option("--precision", help="float32 or mixed_bfloat16; both without it.")]
 

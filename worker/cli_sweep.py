@@ -7,9 +7,8 @@ from typing import Annotated, Any
 import typer
 
 from worker import answer
-from worker.cli_proof import AsJson
+from worker.arguments import AsJson, Preset, open_database
 
-Preset = Annotated[str | None, typer.Option("--preset", metavar="NAME", help="Begin with these settings: starter, paper or tiny.")]
 Changes = Annotated[list[str] | None, typer.Option("--set", metavar="KEY=VALUE", help="Change one setting of all runs; may be repeated.")]
 Vary = Annotated[
     list[str] | None, typer.Option("--vary", metavar="KEY=VALUE,VALUE", help="A setting and the values it takes; may be repeated.")
@@ -36,7 +35,6 @@ def sweep(
     from gan import presets
     from gan.config import ConfigError, RunConfig, parse_assignments
     from worker import sweep as grids
-    from worker.context import open_context
 
     given = parse_assignments(changes or [])
     base = {**(presets.values(preset) if preset is not None else {}), **given}
@@ -44,7 +42,7 @@ def sweep(
     if not varied:
         raise ConfigError("Nothing varies, which is one run: use `ganboard run`, or give --vary batch_size=32,64 or --seeds 3.")
     title = grids.check_title(name, preset or "", {**RunConfig().model_dump(mode="json"), **base})
-    context = open_context(pooled=False)
+    context = open_database()
     grid = grids.examine(context, base, varied, title=title)
     chosen = [member for member in grid if not member.problem and not (reuse and member.finished)]
     if all(member.problem for member in grid):

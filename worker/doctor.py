@@ -61,9 +61,10 @@ def machine(settings: Settings) -> Iterator[Check]:
 
 
 def installation(settings: Settings, engine: Engine) -> Iterator[Check]:
-    """What the parts of this installation do: the queue, and by the database the workers and what waits for them."""
+    """What the parts of this installation do: the queue, and by the database the workers, what waits for them, and the painter."""
     yield _queue(settings)
     yield from _workers(engine)
+    yield _painter(engine)
 
 
 def data_sets(settings: Settings) -> Iterator[Check]:
@@ -158,6 +159,14 @@ def _workers(engine: Engine) -> Iterator[Check]:
     if len(versions) > 1:
         remedy = "Equal runs may differ: install the same version for all workers."
         yield Check("versions", "warn", f"the workers have different TensorFlow versions ({', '.join(sorted(versions))})", remedy)
+
+
+def _painter(engine: Engine) -> Check:
+    alive = [state.worker for state in queries.painters(engine) if state.alive]
+    if not alive:
+        return Check("painter", "warn", "none alive: the playground gets no answers", "Run: `ganboard up` (or `ganboard painter`)")
+    warm = any((worker.devices or {}).get("warm") for worker in alive)
+    return Check("painter", "ok", f"{len(alive)} alive, {'warm' if warm else 'loads TensorFlow with the first request'}")
 
 
 def _redis_binary(settings: Settings) -> Check:

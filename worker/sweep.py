@@ -122,15 +122,14 @@ def members(
         if machine is None and (refusal := here.refusal(config)):
             return Member(changes, name, config, problem=refusal)
         stored = config.model_dump(mode="json")
-        return Member(changes, name, config, steps, history.estimate(stored, (machine or {}).get("host")), finished.get(_digest(stored)))
+        return Member(changes, name, config, steps, history.estimate(stored, (machine or {}).get("host")), finished.get(digest(stored)))
 
     return [member(dict(zip(varied, combination, strict=True))) for combination in product(*varied.values())]
 
 
 def finished_runs(context: Context) -> dict[bytes, str]:
-    """The newest finished run of each configuration, by its digest; settings that a run is too old to know count as their defaults."""
-    usual = RunConfig().model_dump(mode="json")
-    return {_digest({**usual, **config}): run_id for run_id, config in reversed(queries.finished_configs(context.engine))}
+    """The newest finished run of each configuration, by its digest."""
+    return {digest(config): run_id for run_id, config in reversed(queries.finished_configs(context.engine))}
 
 
 def examine(context: Context, base: Mapping[str, Any], varied: Axes, *, title: str) -> list[Member]:
@@ -204,5 +203,11 @@ def _shown(value: Any) -> str:
     return "all" if value is None else f"{value:g}" if isinstance(value, float) else str(value)
 
 
-def _digest(config: Mapping[str, Any]) -> bytes:
-    return orjson.dumps(config, option=orjson.OPT_SORT_KEYS)
+def digest(config: Mapping[str, Any]) -> bytes:
+    """Equal for equal configurations; settings that a run is too old to know count as their defaults."""
+    return orjson.dumps({**_usual(), **config}, option=orjson.OPT_SORT_KEYS)
+
+
+@cache
+def _usual() -> dict[str, Any]:
+    return RunConfig().model_dump(mode="json")

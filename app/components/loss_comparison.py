@@ -41,9 +41,8 @@ def draw(engine: Engine, compared: Compared, options: LossOptions) -> None:
     if all(frame.empty for frame in frames.values()):
         st.caption("None of these runs has losses yet.")
         return
-    for column, (net, name) in zip(st.columns(2), (("g", "Generator"), ("d", "Discriminator")), strict=True):
+    for column, net in zip(st.columns(2), ("g", "d"), strict=True):
         with column:
-            st.markdown(f"**{name}**")
             plot = compare.losses(
                 compared.series(),
                 frames,

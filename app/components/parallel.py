@@ -11,13 +11,13 @@ import pandas as pd
 import streamlit as st
 from sqlalchemy import Engine
 
-from app import errors, state, text
+from app import errors, run_list, state, text
 from app.components.comparison import Compared
 from app.components.live_plotly import live_plotly
 from app.components.run_records import shown
 from app.figures import parallel
 from app.theme import style
-from db import listing, queries, search
+from db import search
 from db.errors import BadSearch
 from db.listing import Listed
 from gan.config import RunConfig
@@ -95,7 +95,7 @@ def sweep_of(compared: Compared) -> str | None:
 def draw(engine: Engine, compared: Compared, options: Options) -> None:
     """The tab Parallel."""
     try:
-        runs = _runs(engine, compared, options)
+        runs = _runs(compared, options)
     except BadSearch as error:
         errors.tell(str(error), "warning")
         return
@@ -122,19 +122,14 @@ def draw(engine: Engine, compared: Compared, options: Options) -> None:
     _table(measured, axes)
 
 
-def _runs(engine: Engine, compared: Compared, options: Options) -> list[Listed]:
-    everything = _listed(engine, str(engine.url), queries.runs_version(engine))
+def _runs(compared: Compared, options: Options) -> list[Listed]:
+    everything = run_list.runs(state.context())
     if options.source == FOUND:
         return [run for run in search.matching(everything, search.parse(options.sought, DEFAULTS)) if run.archived_at is None]
     if options.source == SWEEP:
         return [run for run in everything if run.sweep == sweep_of(compared)]
     found = {run.id: run for run in everything}
     return [found[run_id] for run_id in compared.ids if run_id in found]
-
-
-@st.cache_resource(max_entries=2, show_spinner=False)
-def _listed(_engine: Engine, database: str, version: tuple[Any, ...]) -> list[Listed]:
-    return listing.list_all(_engine)
 
 
 def _finite(value: float | None) -> bool:

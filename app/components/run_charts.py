@@ -64,7 +64,7 @@ def loss_controls(*, default: Axis = "step", key: str = "x", events: bool = True
         smoothing = st.slider(
             "Smoothing",
             0.0,
-            losses.MAX_SMOOTHING,
+            series.MAX_SMOOTHING,
             0.0,
             step=0.001,
             format="%.3f",

@@ -15,6 +15,7 @@ from db.models import ACTIVE, WAITING, Event, Run
 from worker.context import Context
 
 TILE = 165  # pixels: two fit on a phone
+STEADY = ".st-key-trouble {min-height: 3rem; justify-content: center}"  # two lines: a warning moves nothing
 
 
 @dataclass(frozen=True)
@@ -84,7 +85,7 @@ def alert(run: Run, troubles: list[Event]) -> tuple[str, str] | None:
         return None
     newest, more = present[0], f" · {text.plural(len(present), 'warning')}, see Events" if len(present) > 1 else ""
     colour, icon = ("red", "error") if newest.level == "error" else ("orange", "warning")
-    return f":{colour}[:material/{icon}: {text.escape(text.shorten(newest.text, 150))}]{more}", newest.text
+    return f":{colour}[:material/{icon}: {text.escape(text.shorten(newest.text, 90))}]{more}", newest.text
 
 
 @dataclass(frozen=True)
@@ -107,12 +108,14 @@ def show(context: Context, run: Run, link: Link) -> None:
         st.markdown(text.status_badge(run.status), width="content", help=text.STATUS[run.status].meaning)
         st.markdown(activity(run, ahead=ahead, workers=workers, now=now), width="stretch")
         st.caption(_origin(run, now), width="content", help="When it was submitted, who trains it, how often it was started, and its id.")
-    with st.container(horizontal=True, vertical_alignment="center", gap="small"):
-        _alert(context, run)
         st.page_link(state.RUN_PAGE, label=link.label, icon=link.icon, query_params={"run": link.run}, help=link.help, width="content")
     if run.status == "failed":
         _failure(run)
-    _bar(run)
+    bar, trouble = st.columns([3, 2], vertical_alignment="center", gap="medium")
+    with bar:
+        _bar(run)
+    with trouble, st.container(key="trouble"):
+        _alert(context, run)
     _figures(run)
 
 

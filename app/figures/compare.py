@@ -11,7 +11,7 @@ import pandas as pd
 import plotly.graph_objects as go
 
 from app.figures.quality import WORDS
-from app.figures.template import Axis, along, course, figure, finite, limit, plain
+from app.figures.template import NETS, Axis, along, course, figure, finite, limit, plain
 from app.figures.timings import PARTS
 from app.text import shorten
 from app.theme.palette import DASHES, PATTERNS, run_colour, run_style
@@ -51,7 +51,8 @@ def losses(
     `frames` are by run id and have the columns `x`, `{net}_loss` and, if `smoothed`, `{net}_smooth`, before which the losses then stand
     pale. The y axis spans `usual`, or everything.
     """
-    plot = course(x, "Loss", log_x=log_x, log_y=log_y, height=360, showlegend=True)
+    name = next(name for one, name, _ in NETS if one == net)
+    plot = course(x, f"{name} loss", log_x=log_x, log_y=log_y, height=360, showlegend=True)
     for entry in series:
         frame = frames[entry.run_id]
         raw = finite(frame[f"{net}_loss"])

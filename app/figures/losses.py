@@ -9,9 +9,6 @@ import pandas as pd
 import plotly.graph_objects as go
 
 from app.figures.template import NETS, Axis, along, course, finite, limit, mark_events, mark_not_finite, thin
-from db.series import MAX_SMOOTHING, smooth
-
-__all__ = ["MAX_SMOOTHING", "Axis", "epochs", "smooth", "steps"]
 
 
 def steps(

@@ -71,7 +71,8 @@ def page() -> None:
     compared = Compared(runs, baseline)
     with tools:
         comparison_files.menu(engine, compared)
-    draw_links(engine, runs)
+        with st.popover("Open", icon=":material/open_in_full:", help="The page of each run, and the other runs of its sweep."):
+            draw_links(engine, runs)
     style.apply(STEADY)
     head = st.container()
     tabs = dict(zip(VIEWS, st.tabs(list(VIEWS), key="part", on_change="rerun", bind="query-params"), strict=True))
@@ -139,22 +140,21 @@ def choose(engine: Engine, runs: list[Run]) -> Run | None:
 
 def draw_links(engine: Engine, runs: list[Run]) -> None:
     """The way to the page of each run, and to the other runs of their sweeps."""
-    with st.container(horizontal=True, gap="medium", vertical_alignment="center"):
-        for run in runs:
-            label = text.escape(text.shorten(run.name, 24))
-            st.page_link(state.RUN_PAGE, label=label, icon=text.STATUS[run.status].icon, query_params={"run": run.id})
-        chosen = [run.id for run in runs]
-        sweeps = dict.fromkeys(run.sweep for run in runs if run.sweep)
-        others = [run.id for sweep in sweeps for run in queries.sweep_runs(engine, sweep) if run.id not in chosen]
-        more = others[: state.MAX_COMPARED - len(runs)]
-        if more:
-            st.button(
-                f"Add {text.plural(len(more), 'run')} of the same sweep",
-                icon=":material/add:",
-                key="siblings",
-                on_click=lambda: state.set_runs_param([*chosen, *more]),
-                help="Runs that were launched as one grid share a sweep",
-            )
+    for run in runs:
+        label = text.escape(text.shorten(run.name, 60))
+        st.page_link(state.RUN_PAGE, label=label, icon=text.STATUS[run.status].icon, query_params={"run": run.id})
+    chosen = [run.id for run in runs]
+    sweeps = dict.fromkeys(run.sweep for run in runs if run.sweep)
+    others = [run.id for sweep in sweeps for run in queries.sweep_runs(engine, sweep) if run.id not in chosen]
+    more = others[: state.MAX_COMPARED - len(runs)]
+    if more:
+        st.button(
+            f"Add {text.plural(len(more), 'run')} of the same sweep",
+            icon=":material/add:",
+            key="siblings",
+            on_click=lambda: state.set_runs_param([*chosen, *more]),
+            help="Runs that were launched as one grid share a sweep",
+        )
 
 
 def tick(run_ids: list[str], baseline_id: str, name: str, options: Any, head: DeltaGenerator, body: DeltaGenerator, live: bool) -> None:

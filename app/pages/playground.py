@@ -20,6 +20,7 @@ OFFERED = 200  # newest runs in the chooser
 def page() -> None:
     context = state.context()
     st.title("Playground", anchor=False)
+    asked = state.step_param()
     with st.container(horizontal=True, vertical_alignment="bottom"):
         run = choose_run(context)
         if run is None:
@@ -36,6 +37,11 @@ def page() -> None:
             bind="query-params",
             width=180,
             help="Multiplies the latents. Below 1 they lie nearer to the mean: cleaner, but more alike; above 1 the other way round.",
+        )
+    if asked not in (None, checkpoint.step):
+        st.info(
+            f"There is no checkpoint of step {asked:,}: the run keeps its {run.config['keep_checkpoints']} newest. Here is the last one.",
+            icon=":material/history:",
         )
     playground_views.show(Chosen(context, run, checkpoint, seed, psi))
 

@@ -11,6 +11,7 @@ from streamlit.delta_generator import DeltaGenerator
 
 from app import errors, run_actions, state, text
 from app.components import run_buttons, run_charts, run_images, run_notes, run_quality, run_records, run_status, run_timings
+from app.theme import style
 from db import queries
 from db.models import ENDED, Run
 from worker.context import Context
@@ -69,6 +70,7 @@ def page() -> None:
     with actions:
         run_buttons.show(context, run)
     run_notes.line(context, run)
+    style.apply(run_status.STEADY)
     outcome, head = st.container(), st.container()
     tabs = dict(zip(VIEWS, st.tabs(list(VIEWS), key="view", on_change="rerun", bind="query-params"), strict=True))
     name = next((name for name, tab in tabs.items() if tab.open), next(iter(VIEWS)))

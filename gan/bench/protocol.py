@@ -8,13 +8,14 @@ from __future__ import annotations
 
 import json
 import os
-import resource
 import sys
 import time
 from collections.abc import Callable, Mapping
 from dataclasses import asdict, dataclass, field
 from importlib import import_module
 from typing import Any
+
+from gan.memory import peak_resident
 
 WARM_UP_STEPS = 3  # after the first: libraries choose kernels and fill their pools with memory
 
@@ -65,7 +66,5 @@ def serve(module: str, task: str) -> None:
         began = time.perf_counter()
         g_loss, d_loss = take(int(line))
         seconds = time.perf_counter() - began
-        # ru_maxrss is in KiB on Linux and in bytes on macOS
-        memory = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * (1 if sys.platform == "darwin" else 1024)
-        answer(seconds=seconds, g_loss=g_loss, d_loss=d_loss, memory_bytes=memory)
+        answer(seconds=seconds, g_loss=g_loss, d_loss=d_loss, memory_bytes=peak_resident())
     return None

@@ -9,7 +9,7 @@ import pytest
 from sqlalchemy import Engine, text
 from sqlalchemy.exc import OperationalError
 
-from db import commands, queries, series
+from db import commands, listing, queries, series
 from db.engine import check_reachable, make_engine, reading, writing
 from db.errors import Unreachable
 from db.migrate import upgrade
@@ -114,7 +114,7 @@ def _watch(url: str, until: float) -> int:
     while reads == 0 or time.monotonic() < until:
         for run in queries.list_runs(engine):
             assert len(series.epochs_frame(engine, [run.id])) >= run.epoch
-        queries.runs_version(engine)
+        listing.ended_version(engine)
         commands.expire_leases(engine)
         reads += 1
     engine.dispose()

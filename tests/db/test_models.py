@@ -25,6 +25,8 @@ from db.models import (
     SavedView,
     StepLosses,
     StepSeries,
+    Study,
+    StudyRun,
     SystemSample,
     Tag,
     Worker,
@@ -76,6 +78,8 @@ def full_rows() -> list[SQLModel]:
         SavedView(name="mine", page="compare", query="runs=a,b&log=true", saved_at=MOMENT),
         Drawing(id="dddddddddd", run_id=run.id, step=2811, kind="draw", options={"seed": 1}, asked_at=MOMENT, begun_at=MOMENT,
                 answered_at=MOMENT, error="It broke.", png=bytes(range(256)), facts={"seconds": 0.1}),
+        Study(id="sssssssss", name="mine.py", title="naïve 漢字", definition=config, created_at=MOMENT),
+        StudyRun(study_id="sssssssss", part="batches", run_id=run.id),
         Worker(name="w", host="box", pid=4242, started_at=MOMENT, beat_at=MOMENT, run_id=run.id, devices={"gpus": []}),
     ]  # fmt: skip
 

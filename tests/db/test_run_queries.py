@@ -4,15 +4,18 @@ from __future__ import annotations
 
 from sqlalchemy import Engine
 
-from db import queries, reports
+from db import commands, marks, queries, reports
 from tests.db.runs import STEPS, finish_epoch, quality, steps, submitted, training
 
 
 def test_the_newest_run_is_the_one_that_latest_finds(engine: Engine) -> None:
     assert queries.newest_run_id(engine) is None
-    submitted(engine)
+    earlier = submitted(engine)
     newest = submitted(engine)
     assert queries.newest_run_id(engine) == newest == queries.find_run(engine, "latest").id
+    commands.request_stop(engine, run_id=newest)
+    marks.archive(engine, run_ids=[newest])
+    assert queries.newest_run_id(engine) == earlier == queries.find_run(engine, "latest").id
 
 
 def test_real_images_are_no_epoch(engine: Engine) -> None:

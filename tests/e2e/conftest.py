@@ -15,7 +15,7 @@ from playwright.sync_api import BrowserContext, ConsoleMessage, Page, Request, e
 
 from tests import chromium
 from tests.polling import wait_until
-from tests.up import free_port
+from tests.up import Up, free_port, ganboard_up
 from worker.context import Context
 
 ROOT = Path(__file__).parents[2]
@@ -66,6 +66,13 @@ def server(context: Context, tmp_path: Path) -> Iterator[str]:
     finally:
         process.terminate()
         process.wait(20)
+
+
+@pytest.fixture
+def up(context: Context) -> Iterator[Up]:
+    """A real `ganboard up` without a starter run; a test that uses it has `server` give its address."""
+    with ganboard_up(context.settings.state, "--no-starter") as running:
+        yield running
 
 
 @pytest.fixture

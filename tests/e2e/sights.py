@@ -6,7 +6,9 @@ from collections.abc import Callable, Iterator
 
 from playwright.sync_api import Page, expect
 
-from db.models import Run
+from db import studies
+from db.models import Run, Study
+from gan.studies import FIGURES
 from tests.factories import make_worker
 from tests.scale.tab import new_tab
 from worker.context import Context
@@ -26,6 +28,9 @@ def furnish(context: Context, make_run: Callable[..., Run]) -> list[Run]:
         make_run("broke", status="failed", epochs=1, seed=7),
     ]
     make_worker(context, run_id=runs[2].id)
+    asked = {"purpose": "What does bfloat16 cost?", "parts": [{"vary": {"precision": []}}], "figures": list(FIGURES)}
+    study = Study(name="mine", title="Precision", definition=asked)
+    studies.store(context.engine, study, counted={"precision": [run.id for run in runs[:2]]}, missing=[])
     return runs
 
 

@@ -127,3 +127,15 @@ def test_every_part_in_both_looks_and_on_a_phone(
             shot(f"compare_{part}_{scheme}_{width}")
         expect(page.get_by_test_id("stException")).to_have_count(0)
     assert complaints == []
+
+
+def test_the_way_to_a_run_and_back(make_run: MakeRun, server: str, page: Page, complaints: list[str]) -> None:
+    runs = [make_run("here", epochs=2), make_run("there", epochs=2, xla=True)]
+    page.goto(f"{server}/compare?runs={runs[0].id},{runs[1].id}")
+    page.get_by_role("button", name="Open").click()
+    page.get_by_test_id("stPopoverBody").get_by_role("link", name="there").click()
+    expect(page.get_by_role("heading", name="there")).to_be_visible()
+    page.go_back()
+    expect(page.get_by_role("heading", name="Compare runs")).to_be_visible()
+    expect(page.locator(PLOT)).to_have_count(2)
+    assert complaints == []

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import zipfile
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -11,17 +11,11 @@ from playwright.sync_api import Page, expect
 
 from db import queries
 from tests.e2e.table import tick
-from tests.up import Up, ganboard_up
+from tests.up import Up
 from worker.context import Context
 
 RUNS = 5
 PATIENCE = 180_000  # milliseconds for five short trainings, one after the other
-
-
-@pytest.fixture
-def up(context: Context) -> Iterator[Up]:
-    with ganboard_up(context.settings.state, "--no-starter") as running:
-        yield running
 
 
 @pytest.fixture

@@ -17,8 +17,7 @@ import json, sys
 import numpy as np
 from gan import keys, runtime
 from gan.config import parse
-def peak():  # getrusage would begin with the memory of the process that started this one
-    return next(int(line.split()[1]) for line in open("/proc/self/status") if line.startswith("VmHWM"))
+from gan.memory import peak_resident
 config = parse(json.loads(sys.argv[1]))
 runtime.prepare(config)
 from gan import distribution
@@ -26,14 +25,14 @@ from gan.step import Stepper, networks
 stepper = Stepper(config, distribution.strategy(config), networks(config), np.zeros([config.batch_size, 28, 28, 1], np.uint8))
 order = keys.order(0, 1, config.batch_size)
 stepper.run(order, 0, 0, 0)
-before = peak()
+before = peak_resident()
 stepper.run(order, 0, 0, 1)
-print(peak() - before)
+print(peak_resident() - before)
 """
 
 
 def step_memory(**changes: Any) -> int:
-    """Memory that a step needs beyond what building it did, in kB."""
+    """Memory that a step needs beyond what building it did, in bytes."""
     settings = json.dumps({"batch_size": 768, **changes})
     done = subprocess.run(
         [sys.executable, "-c", MEASURE, settings], capture_output=True, text=True, timeout=200, cwd=Path(__file__).parents[2], check=False
@@ -44,6 +43,6 @@ def step_memory(**changes: Any) -> int:
 
 def test_recomputing_and_accumulating_lower_the_peak() -> None:
     plain, recomputed, accumulated = step_memory(), step_memory(recompute=True), step_memory(accumulate=8)
-    print(f"plain {plain / 1e3:.0f} MB, recompute {recomputed / 1e3:.0f} MB, accumulate=8 {accumulated / 1e3:.0f} MB")
+    print(f"plain {plain / 1e6:.0f} MB, recompute {recomputed / 1e6:.0f} MB, accumulate=8 {accumulated / 1e6:.0f} MB")
     assert recomputed < 0.85 * plain
     assert accumulated < 0.75 * plain

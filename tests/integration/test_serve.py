@@ -14,6 +14,8 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+import uvicorn
+import uvloop
 
 from app import serve
 from tests.polling import wait_until
@@ -163,3 +165,9 @@ def test_bad_ports_are_refused_in_a_sentence(port: str, tmp_path: Path) -> None:
     assert done.returncode == 2
     assert "argument --port" in done.stderr
     assert "Traceback" not in done.stderr
+
+
+def test_small_messages_do_not_wait_for_large_ones_to_arrive() -> None:
+    """Sockets of asyncio's own loop keep Nagle's algorithm on, those of uvloop do not: 40 ms in each tick of a live page."""
+    chosen = uvicorn.Config(None).get_loop_factory()  # type: ignore[arg-type]
+    assert chosen is uvloop.new_event_loop

@@ -170,6 +170,13 @@ def test_forged_addresses_fall_back(context: Context, make_run: MakeRun, query: 
     assert sheets(at)[0]["picked"] == []
 
 
+def test_a_checkpoint_that_is_gone_is_named(make_run: MakeRun) -> None:
+    run = make_run()
+    sentence = "There is no checkpoint of step 4,000: the run keeps its 3 newest. Here is the last one."
+    assert sentence in words(open_page("playground", run=run.id, step="4000"))
+    assert "There is no checkpoint" not in words(open_page("playground", run=run.id))
+
+
 def test_two_picked_images_are_walked_between(context: Context, make_run: MakeRun) -> None:
     run = make_run()
     at, _ = reply(context, open_page("playground", run=run.id, seed="5"))

@@ -41,6 +41,7 @@ def test_an_empty_installation_says_what_to_start() -> None:
     at = open_page("system")
     assert "Workers: none alive. Run: `ganboard up` (or `ganboard worker`)" in words(at)
     assert "Queue: does not answer. Run: `ganboard up`; new runs are stored and start then." in words(at)
+    assert "Painter: none alive: the playground gets no answers. Run: `ganboard up` (or `ganboard painter`)" in words(at)
     assert metrics(at)["Workers alive"] == "0 of 0"
     assert "None in the last hour." in words(at)
 

@@ -13,6 +13,7 @@ import pytest
 from redis import Redis
 from sqlalchemy import text as sql
 
+from db import queries
 from db.engine import writing
 from db.models import Run
 from db.settings import Settings
@@ -73,6 +74,14 @@ def test_workers_that_need_attention_are_named(context: Context, make_run: MakeR
     assert "1 waited over a minute" in found["waiting"].text
     assert "2.20.0, 2.21.0" in found["versions"].text
     assert "worker fine" not in found
+
+
+def test_painters_are_told_of(context: Context) -> None:
+    assert "ganboard painter" in quick_checks()["painter"].remedy
+    make_worker(context, f"testbox{queries.PAINTER}1", devices={"warm": False})
+    assert quick_checks()["painter"].text == "1 alive, loads TensorFlow with the first request"
+    make_worker(context, f"testbox{queries.PAINTER}2", devices={"warm": True})
+    assert quick_checks()["painter"].text == "2 alive, warm"
 
 
 def test_the_doctor_changes_no_schema(home: Path) -> None:

@@ -9,6 +9,8 @@ import pandas as pd
 import pytest
 
 from app.figures import losses
+from app.figures.template import Axis
+from db.series import smooth
 
 
 def frame(n: int = 50, *, smoothing: float = 0.0, **columns: object) -> pd.DataFrame:
@@ -17,7 +19,7 @@ def frame(n: int = 50, *, smoothing: float = 0.0, **columns: object) -> pd.DataF
     times = {"training_seconds": step * 0.5, "time": np.datetime64("2026-01-01T10:00", "ms") + step * np.timedelta64(500, "ms")}
     values = pd.DataFrame({"step": step, "epoch": step / 10, **times, "g_loss": np.sin(step), "d_loss": np.cos(step)} | columns)
     for net in "gd":
-        values[f"{net}_smooth"] = losses.smooth(values[f"{net}_loss"].to_numpy(dtype=float), smoothing)
+        values[f"{net}_smooth"] = smooth(values[f"{net}_loss"].to_numpy(dtype=float), smoothing)
     values.attrs["usual"] = (-0.5, 0.75)
     return values
 
@@ -60,7 +62,7 @@ def test_smoothed_losses_leave_the_raw_ones_behind() -> None:
     ("x", "title", "kind"),
     [("step", "Step", "log"), ("epoch", "Epoch", "log"), ("training_seconds", "Training seconds", "log"), ("time", "Time (UTC)", "date")],
 )
-def test_every_axis(x: losses.Axis, title: str, kind: str) -> None:
+def test_every_axis(x: Axis, title: str, kind: str) -> None:
     data = frame()
     for plot in (losses.steps(data, x=x, log_x=True), losses.epochs(data, x=x, log_x=True)):
         assert (plot.layout.xaxis.title.text, plot.layout.xaxis.type) == (title, kind)
@@ -81,7 +83,7 @@ def test_outliers_are_out_of_sight_but_drawn() -> None:
 
 
 @pytest.mark.parametrize("x", ["step", "epoch", "training_seconds", "time"])
-def test_events_are_lines_with_their_words(x: losses.Axis) -> None:
+def test_events_are_lines_with_their_words(x: Axis) -> None:
     events = pd.concat([happened(10), happened(10.1, "error", "It broke."), happened(30, "info", "Attempt 2 begins.")], ignore_index=True)
     for plot in (losses.steps(frame(), x=x, events=events), losses.epochs(frame(), x=x, events=events)):
         lines = {line.uid: line for line in plot.data if line.uid.startswith("events")}
@@ -109,7 +111,7 @@ def test_marks_stand_right_on_logarithmic_axes() -> None:
 
 @pytest.mark.parametrize("weight", [0.0, 0.5, 0.9, 0.999, 1.0])
 def test_smoothing_keeps_a_constant_constant(weight: float) -> None:
-    assert losses.smooth(np.full(40, 1.25), weight) == pytest.approx(np.full(40, 1.25), abs=1e-12)
+    assert smooth(np.full(40, 1.25), weight) == pytest.approx(np.full(40, 1.25), abs=1e-12)
 
 
 def test_smoothing_is_the_bias_corrected_average_of_adam() -> None:
@@ -118,11 +120,11 @@ def test_smoothing_is_the_bias_corrected_average_of_adam() -> None:
     for t, value in enumerate(values, 1):
         average = 0.8 * average + 0.2 * value
         expected.append(average / (1 - 0.8**t))
-    assert losses.smooth(values, 0.8) == pytest.approx(expected)
+    assert smooth(values, 0.8) == pytest.approx(expected)
 
 
 def test_nan_is_a_gap_that_smoothing_passes_over() -> None:
-    smoothed = losses.smooth(np.array([2.0, np.nan, 2.0]), 0.9)
+    smoothed = smooth(np.array([2.0, np.nan, 2.0]), 0.9)
     assert np.array_equal(np.isnan(smoothed), [False, True, False])
     assert smoothed[2] == pytest.approx(2.0)
 

@@ -1,0 +1,246 @@
+"""The commands for runs: `ganboard run`, `train`, `runs`, `show`, `stop`, `resume`, `clone`, `delete`, `export`. Thin, as `worker.cli`."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from worker import answer
+from worker.arguments import AsJson, Changes, ListSettings, Name, Preset, RunId, find, open_database
+
+if TYPE_CHECKING:
+    from gan.config import RunConfig
+
+
+def run(
+    preset: Preset = None,
+    changes: Changes = None,
+    name: Name = None,
+    follow: Annotated[bool, typer.Option("--follow", help="Show progress until the run has ended; Ctrl-C leaves it running.")] = False,
+    settings: ListSettings = False,
+    as_json: AsJson = False,
+) -> None:
+    """Queue a run; a worker trains it.
+
+    With --follow the exit code is 0 for finished, 1 for failed, 3 for stopped, and 130 after Ctrl-C.
+
+    Examples:
+      ganboard run --preset starter --follow
+      ganboard run --preset paper --set batch_size=256 --set xla=true
+      ganboard run --settings
+    """
+    if settings:
+        return answer.print_settings(as_json)
+    config = _config(preset, changes)
+    from worker.submit import submit
+
+    context = open_database()
+    submitted = submit(context, config, name=name, preset=preset or "")
+    waiting = answer.waiting(context, submitted)
+    if follow:
+        return answer.follow(context, submitted, as_json)
+    said = f"Queued run {submitted.id}: {submitted.name}{waiting}\nSee it: ganboard show {submitted.id}"
+    return answer.changed(context, submitted.id, said, as_json)
+
+
+def train(
+    preset: Preset = None,
+    changes: Changes = None,
+    name: Name = None,
+    follow: Annotated[bool, typer.Option("--follow", help="Accepted as by `run`; train always shows its progress.")] = False,
+    settings: ListSettings = False,
+    as_json: AsJson = False,
+) -> None:
+    """Train a run in this process (with strategy=multi_worker in several): no Redis, no worker. Ctrl-C saves and stops it.
+
+    Exit code: 0 for finished, 1 for failed, 3 for stopped. A stopped run goes on with `ganboard resume`.
+
+    Example:
+      ganboard train --preset tiny --set precision=mixed_bfloat16
+    """
+    if settings:
+        return answer.print_settings(as_json)
+    config = _config(preset, changes)
+    from db import queries
+    from worker.job import train_here
+    from worker.progress import EventFeed, make_view
+    from worker.submit import submit
+    from worker.trainer import train_in_process
+
+    os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "2")  # before TensorFlow is loaded: its start-up notes are no errors
+    context = open_database(pooled=True)
+    submitted = submit(context, config, name=name, preset=preset or "", here=True)
+    # libraries that report on stdout must not mix with the document
+    with make_view(quiet=as_json) as view, contextlib.redirect_stdout(sys.stderr) if as_json else contextlib.nullcontext():
+        view.say(f"Run {submitted.id}: {submitted.name}")
+        if config.effective_strategy == "multi_worker":
+            train_here(context, submitted.id, view)
+        else:
+            train_in_process(context, submitted.id, on_event=EventFeed(config, view))
+    return answer.report(context, queries.find_run(context.engine, submitted.id), as_json)
+
+
+def runs(
+    status: Annotated[list[str] | None, typer.Option("--status", help="Only runs in this state; may be repeated.")] = None,
+    search: Annotated[
+        str, typer.Option("--search", metavar="TERMS", help="Only runs for which all these hold, such as `tag:x batch_size>=128 -old`.")
+    ] = "",
+    archived: Annotated[bool, typer.Option("--archived", help="The archived runs instead of the others.")] = False,
+    limit: Annotated[int, typer.Option("--limit", min=1, help="How many at most, the newest first.")] = 50,
+    as_json: AsJson = False,
+) -> None:
+    """List runs, newest first.
+
+    A word of a search is looked for in name, note and tags, and at the beginning of the id; \"two words\" go together. Others are tag:x,
+    status:failed, preset:paper, sweep:ID, /regex/ for names, and any setting or figure (epoch, step, seconds, g_loss, d_loss,
+    images_per_second, fid) with = != > >= < or <=. A minus before a term turns it round.
+
+    Examples:
+      ganboard runs --status running --status queued
+      ganboard runs --search "paper fid<20 -tag:old" --json
+    """
+    from db import listing, queries
+    from db import search as language
+    from db.models import STATUSES
+    from gan.config import RunConfig
+
+    if unknown := set(status or ()) - set(STATUSES):
+        raise typer.BadParameter(f"{min(unknown)!r} is not a state: choose from {', '.join(STATUSES)}.", param_hint="--status")
+    context, statuses = open_database(), tuple(status or ())
+    usual = [
+        run
+        for run in listing.list_all(context.engine)
+        if (run.archived_at is not None) == archived and (not statuses or run.status in statuses)
+    ]
+    matching = language.matching(usual, language.parse(search, RunConfig().model_dump(mode="json")))
+    found = queries.get_runs(context.engine, [run.id for run in matching[:limit]])
+    if as_json:
+        from worker.document import summaries
+
+        return answer.print_json(summaries(context, found))
+    from worker.console import print_runs
+
+    return print_runs(found, len(matching))
+
+
+def show(run_id: RunId, as_json: AsJson = False) -> None:
+    """Show a run: state, settings, hardware, epochs, and where its files lie.
+
+    Examples:
+      ganboard show latest
+      ganboard show k7m --json
+    """
+    from db import queries
+    from worker.console import print_run
+
+    context, found = find(run_id)
+    if as_json:
+        return answer.print_document(context, found)
+    engine = context.engine
+    lists = queries.epochs(engine, found.id), queries.checkpoints(engine, found.id), queries.events(engine, found.id)
+    return print_run(context, found, *lists)
+
+
+def stop(run_id: RunId, as_json: AsJson = False) -> None:
+    """Stop a run at its next step; it saves a checkpoint and can be resumed.
+
+    Example:
+      ganboard stop latest
+    """
+    from db.models import ENDED
+    from worker import submit
+
+    context, found = find(run_id)
+    now = submit.stop(context, found.id)
+    said = f"Run {found.id} is stopped." if now in ENDED else f"Run {found.id} stops after the step it is in."
+    answer.changed(context, found.id, said, as_json)
+
+
+def resume(run_id: RunId, as_json: AsJson = False) -> None:
+    """Queue a stopped or failed run again; it goes on from its newest checkpoint.
+
+    Example:
+      ganboard resume k7m
+    """
+    from worker import submit
+
+    context, found = find(run_id)
+    resumed = submit.resume(context, found.id)
+    answer.changed(context, found.id, f"Run {found.id} is queued again.{answer.waiting(context, resumed)}", as_json)
+
+
+def clone(run_id: RunId, changes: Changes = None, name: Name = None, as_json: AsJson = False) -> None:
+    """Queue a new run with another's settings, some of them changed.
+
+    Example:
+      ganboard clone latest --set precision=mixed_bfloat16 --name "the same in bfloat16"
+    """
+    from gan.config import parse_assignments
+    from worker import submit
+
+    values = parse_assignments(changes or [])
+    context, found = find(run_id)
+    cloned = submit.clone(context, found.id, values, name=name)
+    answer.changed(context, cloned.id, f"Queued run {cloned.id}: {cloned.name}{answer.waiting(context, cloned)}", as_json)
+
+
+def delete(run_id: RunId, yes: Annotated[bool, typer.Option("--yes", "-y", help="Do not ask.")] = False, as_json: AsJson = False) -> None:
+    """Delete a run with its log, images and checkpoints, for good.
+
+    Example:
+      ganboard delete k7m --yes
+    """
+    from worker import submit
+    from worker.console import clean
+
+    context, found = find(run_id)
+    what = f"run {found.id} ({clean(found.name)}) with {found.epoch} finished epoch{'s' * (found.epoch != 1)}"
+    if not yes:
+        if as_json or not sys.stdin.isatty():
+            answer.complain(f"deleting {what} cannot be undone: say --yes.")
+            raise typer.Exit(1)
+        if not typer.confirm(f"Delete {what}, its log, images and checkpoints?", err=True):
+            answer.complain("nothing was deleted.")
+            raise typer.Exit(1)
+    submit.delete(context, found.id)
+    if as_json:
+        answer.print_json({"id": found.id, "name": found.name, "deleted": True})
+    else:
+        typer.echo(f"Deleted {what}.")
+
+
+def export(
+    run_id: RunId, directory: Annotated[Path, typer.Argument(metavar="DIR", help="A new or empty directory.")], as_json: AsJson = False
+) -> None:
+    """Write a run as files: run.json, epochs.csv, steps.csv, quality.csv, events.csv, grids/*.png and train.log.
+
+    Example:
+      ganboard export latest results/baseline
+    """
+    from worker import export as exporter
+
+    context, found = find(run_id)
+    files = [(str(path.relative_to(directory)), path.stat().st_size) for path in exporter.export(context, found, directory)]
+    if as_json:
+        return answer.print_json(
+            {"id": found.id, "directory": str(directory.resolve()), "files": [{"path": p, "bytes": b} for p, b in files]}
+        )
+    grids = [size for path, size in files if path.startswith("grids")]
+    shown = [(path, size) for path, size in files if not path.startswith("grids")]
+    if grids:
+        shown.append((f"grids/ ({len(grids)} images)", sum(grids)))
+    typer.echo("\n".join([f"Exported run {found.id} to {directory}", *(f"{size:>12,} bytes  {path}" for path, size in shown)]))
+    return None
+
+
+def _config(preset: str | None, changes: list[str] | None) -> RunConfig:
+    from gan import presets
+    from gan.config import parse, parse_assignments
+
+    values = parse_assignments(changes or [])
+    return parse(values) if preset is None else presets.load(preset, values)
