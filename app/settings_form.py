@@ -15,6 +15,8 @@ from app import against_study, text
 from gan.config import RunConfig, fields_by_group, unit
 
 SEARCH = "launch_search"
+FILLED = "settings_filled"  # how often the form was filled
+RESET = "settings_reset"  # {"fields": names} after a click; changed in place, since a next click can cut a callback short
 OPEN_GROUPS = ("Data", "Training", "Acceleration")  # the others wait in closed expanders
 ICONS = {
     "Data": ":material/dataset:",
@@ -68,8 +70,12 @@ RELEVANT: dict[str, Callable[[Mapping[str, Any]], bool]] = {
 
 
 def key(name: str) -> str:
-    """The widget's key of a field."""
-    return f"set_{name}"
+    """The widget's key of a field.
+
+    Another one after each filling: a click that the browser sends before it has seen the new values carries the old ones along, and
+    would put them back.
+    """
+    return f"set_{name}_{st.session_state.get(FILLED, 0)}"
 
 
 def is_filled() -> bool:
@@ -78,15 +84,22 @@ def is_filled() -> bool:
 
 
 def fill(values: Mapping[str, Any]) -> None:
-    """Put these settings into the widgets, and the defaults where `values` says nothing. Call it before `draw`, or in a callback."""
+    """Put these settings into the widgets, and the defaults where `values` says nothing. Call it before `draw`."""
+    for name in RunConfig.model_fields:
+        st.session_state.pop(key(name), None)
+    st.session_state[FILLED] = st.session_state.get(FILLED, 0) + 1
     for name, field in RunConfig.model_fields.items():
         st.session_state[key(name)] = values.get(name, field.default)
 
 
 def values() -> dict[str, Any]:
     """What the widgets hold now, unchecked; the default for those that are hidden, so that nobody is told to mend what is not there."""
-    held = {name: st.session_state[key(name)] for name in RunConfig.model_fields}
+    held = _held()
     return {name: value if _shown(name, held) else RunConfig.model_fields[name].default for name, value in held.items()}
+
+
+def _held() -> dict[str, Any]:
+    return {name: st.session_state[key(name)] for name in RunConfig.model_fields}
 
 
 def _shown(name: str, held: Mapping[str, Any]) -> bool:
@@ -141,6 +154,10 @@ def draw(offered: Callable[[str, str], bool], notes: Mapping[str, str], base: Ma
         label_visibility="collapsed",
         live=True,
     )
+    reset = st.session_state.setdefault(RESET, {})
+    if reset:
+        fill({**base, **{name: value for name, value in _held().items() if name not in reset["fields"]}})
+        reset.clear()
     present = values()
     sought = {name for name in RunConfig.model_fields if matches(name, search or "")}
     shown = {name for name in sought if _shown(name, present)}
@@ -165,17 +182,12 @@ def draw(offered: Callable[[str, str], bool], notes: Mapping[str, str], base: Ma
                     key=f"reset_{group}",
                     type="tertiary",
                     icon=":material/restart_alt:",
-                    on_click=_reset,
-                    args=(tuple(fields), dict(base)),
+                    on_click=reset.update,
+                    args=({"fields": tuple(fields)},),
                 )
     if search and (hidden := sought - shown):
         names = ", ".join(sorted(map(label, hidden)))
         st.caption(text.escape(f"Hidden, for other settings leave it without effect: {names}."))
-
-
-def _reset(names: tuple[str, ...], base: Mapping[str, Any]) -> None:
-    for name in names:
-        st.session_state[key(name)] = base.get(name, RunConfig.model_fields[name].default)
 
 
 def _widget(name: str, field: FieldInfo, offered: Callable[[str, str], bool]) -> None:

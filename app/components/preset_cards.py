@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-
 import streamlit as st
 
 from app import launch_plan, text
@@ -13,15 +11,15 @@ from worker.context import Context
 from worker.submit import Machines
 
 
-def draw(context: Context, here: Machines, history: History, chosen: str, use: Callable[[str], None]) -> None:
-    """A card for each preset; `use(name)` is called when its button is pressed, `chosen` is marked."""
+def draw(context: Context, here: Machines, history: History, chosen: str, choice: dict[str, str]) -> None:
+    """A card for each preset; its button puts the name into `choice["preset"]`, `chosen` is marked."""
     with st.grid(len(presets.NAMES), min_column_width=240, gap="small"):
         for name in presets.NAMES:
             with st.container(border=True, height="stretch", key=f"preset_{name}"):
-                _card(context, here, history, name, name == chosen, use)
+                _card(context, here, history, name, name == chosen, choice)
 
 
-def _card(context: Context, here: Machines, history: History, name: str, chosen: bool, use: Callable[[str], None]) -> None:
+def _card(context: Context, here: Machines, history: History, name: str, chosen: bool, choice: dict[str, str]) -> None:
     purpose, command, expected = presets.description(name)
     mark = " :green-badge[:material/check: In use]" if chosen else ""
     st.markdown(f"**{name}**{mark}")
@@ -37,4 +35,6 @@ def _card(context: Context, here: Machines, history: History, name: str, chosen:
         how = f"The time is {pace.basis}." if pace else "Nothing like it was measured here yet."
         st.caption(text.escape(facts), help=f"{text.escape(how)} {text.escape(expected)}  \n`{command}`")
     again = chosen and "Fill the form with its settings again; what was changed is lost."
-    st.button(f"Use {name}", key=f"use_{name}", on_click=use, args=(name,), help=again or "Fill the form with its settings.")
+    st.button(
+        f"Use {name}", key=f"use_{name}", on_click=choice.update, args=({"preset": name},), help=again or "Fill the form with its settings."
+    )

@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+import time
 from functools import partial
 from typing import Any
 
@@ -23,10 +24,13 @@ from worker.errors import BadName
 
 SOURCE = "launch_source"  # ("preset", name) or ("run", id): what the form was filled from
 LAUNCHED = "launch_last"  # {"run": id} after a click; changed in place, which no rerun can interrupt
+CHOSEN = "launch_chosen"  # {"preset": name} after a click on a card; changed in place, since a next click can cut a callback short
+CHOSEN_AT = "launch_chosen_at"  # the clock's seconds when that was
 NAME = "launch_name"
 MODE = "launch_mode"
 ONE, GRID = "One run", "Grid of runs"
 QUEUE_EVERY = 5.0  # seconds between looks at the queue
+SETTLED = 5.0  # seconds after a choice of preset until every click carries the new address
 
 
 def render() -> None:
@@ -99,9 +103,19 @@ def _fill_from_preset() -> None:
         st.query_params.pop("preset")
         errors.tell(f"There is no preset {asked[:40]!r}: choose one of {', '.join(presets.NAMES)}.")
         asked = None
+    chosen = st.session_state.setdefault(CHOSEN, {})
+    if "preset" in chosen:
+        _use_preset(chosen["preset"])
+        st.session_state[CHOSEN_AT] = time.monotonic()
+        st.query_params["preset"] = asked = chosen["preset"]
+        chosen.clear()  # when all of it is done
     kind, name = st.session_state.get(SOURCE, ("", ""))
-    if kind != "preset" or not settings_form.is_filled() or (asked is not None and asked != name):
+    fresh = kind != "preset" or not settings_form.is_filled()
+    settled = time.monotonic() - st.session_state.get(CHOSEN_AT, -SETTLED) >= SETTLED
+    if fresh or (settled and asked not in (None, name)):
         _use_preset(asked or presets.NAMES[0])
+    elif asked not in (None, name):
+        st.query_params["preset"] = name
 
 
 def _known(config: dict[str, Any]) -> tuple[dict[str, Any], list[str]]:
@@ -121,11 +135,6 @@ def _use_preset(name: str) -> None:
     st.session_state[NAME] = ""
 
 
-def _preset_chosen(name: str) -> None:
-    _use_preset(name)
-    st.query_params["preset"] = name
-
-
 def _source(context: Context, here: submit.Machines, history: History, parent: dict[str, Any] | None) -> tuple[str, dict[str, Any]]:
     """Say what the form starts from, and let it be another preset; returns its name and settings."""
     if parent is not None:
@@ -135,7 +144,7 @@ def _source(context: Context, here: submit.Machines, history: History, parent: d
                 state.open_launch()
         return f"“{text.shorten(parent['name'], 20)}”", parent["config"]
     name = st.session_state[SOURCE][1]
-    preset_cards.draw(context, here, history, name, _preset_chosen)
+    preset_cards.draw(context, here, history, name, st.session_state.setdefault(CHOSEN, {}))
     return name, launch_plan.preset_values(name)
 
 

@@ -48,3 +48,21 @@ def test_a_grid_is_built_launched_and_followed(
     builder.get_by_role("link", name="Compare them").click()
     expect(page.get_by_role("heading", name="Compare runs")).to_be_visible()
     assert complaints == []
+
+
+@pytest.mark.parametrize("milliseconds", [0, 40, 80, 160])
+def test_a_preset_is_taken_whole_however_soon_the_next_click_comes(page: Page, server: str, milliseconds: int) -> None:
+    page.goto(f"{server}/launch?preset=paper")
+    limit, epochs = (page.get_by_label(label, exact=True) for label in ("Limit (images)", "Epochs"))
+    expect(epochs).to_have_value("30")
+    expect(page.get_by_test_id("stApp")).to_have_attribute("data-test-script-state", "notRunning")
+    clicked = [
+        page.get_by_role("button", name="Use tiny").element_handle(),
+        page.get_by_role("radio", name="Grid of runs").or_(page.get_by_role("button", name="Grid of runs")).first.element_handle(),
+        milliseconds,
+    ]
+    page.evaluate("async ([one, two, ms]) => { one.click(); await new Promise(r => setTimeout(r, ms)); two.click(); }", clicked)
+    expect(page.get_by_role("region", name="The runs of this grid")).to_be_visible()
+    expect(page.get_by_test_id("stApp")).to_have_attribute("data-test-script-state", "notRunning")
+    expect(limit).to_have_value("128")
+    expect(epochs).to_have_value("2")

@@ -43,6 +43,7 @@ def epoch_shown(page: Page) -> int:
 
 
 @pytest.mark.slow
+@pytest.mark.timeout(900)  # a processor without bfloat16 instructions takes ten times as long
 def test_launch_watch_stop_resume_clone_compare(
     page: Page, up: Up, context: Context, complaints: list[str], shot: Callable[[str], None], tmp_path: Path
 ) -> None:
@@ -50,7 +51,7 @@ def test_launch_watch_stop_resume_clone_compare(
     page.goto(up.url)
     page.get_by_role("button", name="Launch a run").click()
     page.get_by_role("radio", name="tiny").or_(page.get_by_role("button", name="tiny")).first.click()
-    set_number(page, "Limit (images)", 512)
+    set_number(page, "Limit (images)", 256)
     set_number(page, "Batch size (images)", 128)
     set_number(page, "Epochs", EPOCHS)
     choose(page, "Precision", "mixed_bfloat16")
@@ -64,7 +65,7 @@ def test_launch_watch_stop_resume_clone_compare(
     page.evaluate("window.never_reloaded = true")
     [run] = queries.list_runs(context.engine)
     assert (run.config["batch_size"], run.config["precision"], run.config["xla"]) == (128, "mixed_bfloat16", True)
-    wait_until(lambda: epoch_shown(page) >= 3, seconds=240, every=0.3, what="epoch 3 on the page")
+    wait_until(lambda: epoch_shown(page) >= 2, seconds=240, every=0.3, what="epoch 2 on the page")
     expect(page.locator(PLOT).first).to_be_visible()
     drag = page.locator(f"{PLOT} .nsewdrag").first.bounding_box()
     assert drag is not None
@@ -74,7 +75,7 @@ def test_launch_watch_stop_resume_clone_compare(
     page.mouse.up()
     ranged = f"() => JSON.stringify(document.querySelector('{PLOT}')._fullLayout.xaxis.range)"
     zoomed, seen = page.evaluate(ranged), epoch_shown(page)
-    wait_until(lambda: epoch_shown(page) >= seen + 3, seconds=240, every=0.3, what="three more epochs")
+    wait_until(lambda: epoch_shown(page) >= seen + 2, seconds=240, every=0.3, what="two more epochs")
     assert page.evaluate(ranged) == zoomed
     assert page.evaluate("window.never_reloaded")
     shot("run_live")
@@ -96,12 +97,12 @@ def test_launch_watch_stop_resume_clone_compare(
     page.get_by_role("button", name="Clone").click()
     expect(page.get_by_text("Starts from the settings of")).to_be_visible()
     set_number(page, "Batch size (images)", 64)
-    set_number(page, "Epochs", 3)
+    set_number(page, "Epochs", 2)
     page.get_by_text("XLA", exact=True).click()
     page.get_by_label("Name", exact=True).fill("the second")
     page.get_by_role("button", name="Launch", exact=True).click()
     expect(page.get_by_role("heading", name="the second")).to_be_visible(timeout=30_000)
-    expect(page.get_by_text("All epochs are done.")).to_be_visible(timeout=90_000)
+    expect(page.get_by_text("All epochs are done.")).to_be_visible(timeout=180_000)
     page.get_by_role("tab", name="Images").click()
     expect(page.get_by_role("img").first).to_be_visible()
     shot("run_images")

@@ -121,8 +121,8 @@ def test_every_option_of_the_losses_stands_in_the_address(
     page.get_by_role("radio", name="Training seconds").or_(page.get_by_role("button", name="Training seconds")).first.click()
     wanted = {"log=true", "robust=true", "marks=false", "x=Training"}
     wait_until(lambda: all(part in page.url for part in wanted), seconds=20, what="all options in the address")
-    layout = f"""() => {{ const l = document.querySelector('{PLOT}')._fullLayout;
-        return JSON.stringify([l.xaxis.title.text, l.yaxis.type, l.yaxis.range, document.querySelector('{PLOT}')._fullData.length]); }}"""
+    layout = f"""() => {{ const plot = document.querySelector('{PLOT}'), l = plot?._fullLayout;  // none while it is drawn anew
+        return l ? JSON.stringify([l.xaxis.title.text, l.yaxis.type, l.yaxis.range, plot._fullData.length]) : ''; }}"""
     page.wait_for_function(f"({layout})().includes('Training seconds')")
     shown = page.evaluate(layout)
     assert json.loads(shown)[3] == 2

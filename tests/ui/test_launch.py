@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 from typing import Any
 
@@ -23,7 +24,7 @@ EPOCHS = load("starter").epochs
 
 
 def set_number(at: AppTest, name: str, value: float | None) -> AppTest:
-    at.number_input(key=f"set_{name}").set_value(value)
+    setting(at, name).set_value(value)
     return checked(at.run())
 
 
@@ -43,7 +44,12 @@ def launch(context: Context, at: AppTest) -> Run:
 def widgets(at: AppTest) -> dict[str, Any]:
     """The form's widgets by the name of their setting."""
     found = [*at.number_input, *at.selectbox, *at.toggle, *at.text_input]
-    return {widget.key.removeprefix("set_"): widget for widget in found if widget.key and widget.key.startswith("set_")}
+    return {match[1]: widget for widget in found if widget.key and (match := re.fullmatch(r"set_(\w+)_\d+", widget.key))}
+
+
+def setting(at: AppTest, name: str) -> Any:
+    """The widget of a setting."""
+    return widgets(at)[name]
 
 
 def explained(at: AppTest) -> set[str]:
@@ -63,11 +69,11 @@ def test_every_setting_has_a_widget_with_its_reason_where_it_means_something() -
     hidden |= {"schedule_for", "schedule_period", "schedule_minimum", "schedule_depth"}
     assert explained(at) == set(RunConfig.model_fields) - hidden
     for name, value in {"dataset": "images", "loss": "wgan_gp", "optimizer": "rmsprop", "schedule": "cyclic", "lr_scaling": "sqrt"}.items():
-        at.selectbox(key=f"set_{name}").set_value(value)
+        setting(at, name).set_value(value)
     at = set_number(at, "quality_every", 2)
     assert explained(at) == set(RunConfig.model_fields) - {"label_smoothing", "beta_1", "beta_2"}
-    at.selectbox(key="set_schedule").set_value("cosine_restart")
-    at.selectbox(key="set_optimizer").set_value("sgd")
+    setting(at, "schedule").set_value("cosine_restart")
+    setting(at, "optimizer").set_value("sgd")
     assert explained(checked(at.run())) & {"schedule_period", "schedule_minimum", "beta_1", "rho", "epsilon"} == {
         "schedule_period",
         "beta_1",
@@ -76,10 +82,10 @@ def test_every_setting_has_a_widget_with_its_reason_where_it_means_something() -
 
 def test_what_is_hidden_counts_as_its_default(context: Context) -> None:
     at = set_number(open_page("launch"), "label_smoothing", 0.1)
-    at.selectbox(key="set_loss").set_value("wgan_gp")
+    setting(at, "loss").set_value("wgan_gp")
     at = set_number(checked(at.run()), "gradient_penalty", 5.0)
     assert "label_smoothing" not in words(at)  # which no one could mend: its widget is gone
-    at.selectbox(key="set_loss").set_value("hinge")
+    setting(at, "loss").set_value("hinge")
     at = checked(at.run())
     assert any("Training" in box.label and "1 changed" in box.label for box in at.expander)
     run = launch(context, at)
@@ -89,7 +95,7 @@ def test_what_is_hidden_counts_as_its_default(context: Context) -> None:
 def test_what_was_hidden_comes_back_with_its_value(context: Context) -> None:
     at = set_number(open_page("launch"), "label_smoothing", 0.1)
     for loss in ("hinge", "saturating"):
-        at.selectbox(key="set_loss").set_value(loss)
+        setting(at, "loss").set_value(loss)
         at = checked(at.run())
     assert launch(context, at).config["label_smoothing"] == 0.1
 
@@ -97,10 +103,10 @@ def test_what_was_hidden_comes_back_with_its_value(context: Context) -> None:
 @pytest.mark.usefixtures("context")
 def test_the_image_folder_is_asked_for_when_it_is_needed() -> None:
     at = open_page("launch")
-    assert "set_images_path" not in {w.key for w in at.text_input}
-    at.selectbox(key="set_dataset").set_value("images")
+    assert "images_path" not in widgets(at)
+    setting(at, "dataset").set_value("images")
     at = checked(at.run())
-    assert "set_images_path" in {w.key for w in at.text_input}
+    assert "images_path" in widgets(at)
     assert "dataset=images needs images_path" in words(at)
     assert button(at, "Launch").disabled
 
@@ -114,8 +120,8 @@ def test_launching_stores_the_run_and_opens_it(context: Context) -> None:
 def test_name_and_settings_are_kept(context: Context) -> None:
     at = open_page("launch")
     at.text_input(key="launch_name").set_value("  my **run**  ")
-    at.toggle(key="set_xla").set_value(True)
-    at.number_input(key="set_g_learning_rate").set_value(3e-4)
+    setting(at, "xla").set_value(True)
+    setting(at, "g_learning_rate").set_value(3e-4)
     run = launch(context, set_number(at, "batch_size", 128))
     assert run.name == "my **run**"
     assert (run.config["batch_size"], run.config["xla"], run.config["g_learning_rate"]) == (128, True, 3e-4)
@@ -141,9 +147,9 @@ def test_a_visit_between_two_clicks_means_two_runs(context: Context) -> None:
 @pytest.mark.usefixtures("context")
 def test_presets_fill_the_form() -> None:
     at = open_page("launch")
-    assert (at.number_input(key="set_epochs").value, at.selectbox(key="set_dataset").value) == (EPOCHS, "digits")
+    assert (setting(at, "epochs").value, setting(at, "dataset").value) == (EPOCHS, "digits")
     at = checked(button(at, "Use paper").click().run())
-    assert (at.number_input(key="set_epochs").value, at.selectbox(key="set_dataset").value) == (30, "mnist")
+    assert (setting(at, "epochs").value, setting(at, "dataset").value) == (30, "mnist")
     assert "The published study exactly" in words(at)
     assert "mnist · batch 64 · 30 epochs" in words(at)
     assert at.query_params["preset"] == "paper"
@@ -189,7 +195,7 @@ def test_the_time_says_what_it_comes_from(make_run: MakeRun) -> None:
     at = open_page("launch")
     assert " to " in metrics(at)["Training time"]
     assert "Time from 2 runs with batch 64 and 128, on testbox." in words(at)
-    at.toggle(key="set_xla").set_value(True)
+    setting(at, "xla").set_value(True)
     assert metrics(checked(at.run()))["Training time"] == "unknown"
 
 
@@ -234,29 +240,29 @@ def test_a_name_with_hidden_characters_is_refused() -> None:
 def test_what_no_worker_has_is_off_and_says_why(context: Context) -> None:
     make_worker(context)
     at = open_page("launch")
-    assert "mixed_float16" not in at.selectbox(key="set_precision").options
+    assert "mixed_float16" not in setting(at, "precision").options
     assert "precision=mixed_float16 needs a GPU and none was found" in words(at)
-    assert "tpu" not in at.selectbox(key="set_strategy").options
+    assert "tpu" not in setting(at, "strategy").options
     assert not at.warning
 
 
 def test_a_gpu_worker_brings_its_precision(context: Context) -> None:
     make_worker(context, devices={**HARDWARE, "gpus": [{"name": "H200", "memory_bytes": 1 << 37}]})
-    assert "mixed_float16" in open_page("launch").selectbox(key="set_precision").options
+    assert "mixed_float16" in setting(open_page("launch"), "precision").options
 
 
 @pytest.mark.usefixtures("context")
 def test_without_a_worker_it_says_so() -> None:
     at = open_page("launch")
     assert "No worker is alive" in at.warning[0].value
-    assert "mixed_float16" in at.selectbox(key="set_precision").options
+    assert "mixed_float16" in setting(at, "precision").options
     assert "fashion_mnist is not in" in words(at)
 
 
 def test_clone_starts_from_the_run(context: Context, make_run: MakeRun) -> None:
     parent = make_run("the **parent**", batch_size=16, seed=7, preset="tiny")
     at = open_page("launch", clone=parent.id)
-    assert (at.number_input(key="set_batch_size").value, at.number_input(key="set_seed").value) == (16, 7)
+    assert (setting(at, "batch_size").value, setting(at, "seed").value) == (16, 7)
     assert "Starts from the settings of “the **parent**”" in words(at)
     child = launch(context, set_number(at, "seed", 8))
     assert (child.parent_id, child.name, child.preset) == (parent.id, "the **parent** (clone)", "tiny")
@@ -278,7 +284,7 @@ def test_differences_are_counted_listed_and_explained(make_run: MakeRun) -> None
 def test_a_group_goes_back_to_its_preset() -> None:
     at = set_number(set_number(open_page("launch"), "seed", 7), "beta_1", 0.9)
     at = checked(button(at, "Reset Training to starter").click().run())
-    assert (at.number_input(key="set_seed").value, at.number_input(key="set_beta_1").value) == (0, 0.9)
+    assert (setting(at, "seed").value, setting(at, "beta_1").value) == (0, 0.9)
     assert not any(box.label == "Reset Training to starter" for box in at.button)
 
 
@@ -298,7 +304,7 @@ def test_a_setting_is_found_and_keeps_its_value(context: Context) -> None:
 def test_a_clone_of_an_unknown_run_says_so() -> None:
     at = open_page("launch", clone="nosuchrun1")
     assert "There is no run nosuchrun1" in words(at)
-    assert at.number_input(key="set_epochs").value == EPOCHS
+    assert setting(at, "epochs").value == EPOCHS
     assert not open_page("launch", clone="../../etc").error
 
 
@@ -327,12 +333,12 @@ def test_a_run_that_is_deleted_while_its_clone_is_edited_costs_nothing(context: 
     commands.delete_run(context.engine, run_id=parent.id)
     at = checked(at.run())
     assert f"Run {parent.id} was deleted meanwhile" in words(at)
-    assert at.number_input(key="set_seed").value == 7
+    assert setting(at, "seed").value == 7
 
 
 @pytest.mark.usefixtures("context")
 def test_a_preset_in_the_address() -> None:
-    assert open_page("launch", preset="tiny").number_input(key="set_epochs").value == 2
+    assert setting(open_page("launch", preset="tiny"), "epochs").value == 2
     at = open_page("launch", preset="of long ago <b>")
     assert "There is no preset 'of long ago <b>': choose one of starter, paper, tiny." in words(at)
-    assert at.number_input(key="set_epochs").value == EPOCHS
+    assert setting(at, "epochs").value == EPOCHS
