@@ -14,6 +14,7 @@ from db.engine import writing
 from db.errors import NotAllowed
 from db.fence import FINISHED, fence, locked, note
 from db.models import ACTIVE, ENDED, WAITING, Run, Worker
+from db.portable import IMPORTED
 
 LEASE_SECONDS = 15.0
 MAX_FAILURES = 5  # deaths in a row without a finished epoch between them
@@ -85,6 +86,8 @@ def resume(engine: Engine, *, run_id: str) -> Run:
         if run.status not in ("stopped", "failed"):
             remedy = "clone it to train it anew" if run.status == "finished" else "it goes on by itself"
             raise NotAllowed(f"Run {run_id} is {run.status}: only stopped and failed runs can be resumed; {remedy}.")
+        if IMPORTED in run.facts:
+            raise NotAllowed(f"Run {run_id} was imported and its checkpoints lie elsewhere: clone it to train it here.")
         run.status, run.queued_at = "queued", now()  # type: ignore[assignment]
         run.stop_requested_at = run.lease_until = run.ended_at = run.error = run.phase = run.archived_at = None
         run.failures = 0

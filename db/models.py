@@ -158,6 +158,28 @@ class Drawing(SQLModel, table=True):
     facts: dict[str, Any] = _mapping()  # of the answer
 
 
+class Surface(SQLModel, table=True):
+    """A loss surface that was asked for, through the end of a run and with the paths of others, and the answer."""
+
+    __tablename__ = "surface"
+    __table_args__ = (Index("ix_surface_run_id", "run_id"),)
+
+    id: str = Field(default_factory=new_id, primary_key=True, sa_type=Text)
+    run_id: str = _of_run()
+    others: list[str] = Field(sa_type=Json)
+    options: dict[str, Any] = Field(sa_type=Json)
+    asked_at: datetime = Field(default_factory=utc_now)
+    begun_at: datetime | None = None
+    beat_at: datetime | None = None  # the surveyor's last sign of life
+    answered_at: datetime | None = None
+    tries: int = 0
+    phase: str = ""
+    done: float = 0.0
+    error: str | None = Field(default=None, sa_type=Text)
+    arrays: bytes | None = Field(default=None, sa_type=LargeBinary)
+    facts: dict[str, Any] = _mapping()  # of the answer
+
+
 class Epoch(SQLModel, table=True):
     """What one finished epoch (from 1) cost and reached."""
 

@@ -15,7 +15,22 @@ from sqlmodel.sql.sqltypes import UTCDateTime
 from db import clock
 from db.engine import reading
 from db.errors import UnknownRun
-from db.models import ACTIVE, WAITING, Checkpoint, Epoch, Event, Grid, Quality, Run, SavedView, StepLosses, StepSeries, Tag, Worker
+from db.models import (
+    ACTIVE,
+    WAITING,
+    Checkpoint,
+    Epoch,
+    Event,
+    Grid,
+    Quality,
+    Run,
+    SavedView,
+    StepLosses,
+    StepSeries,
+    SystemSample,
+    Tag,
+    Worker,
+)
 from db.pace import Measured
 
 WORKER_ALIVE_SECONDS = 15.0
@@ -176,6 +191,18 @@ def grid_attempts(engine: Engine, run_id: str) -> dict[int, int]:
     with reading(engine) as session:
         rows = session.execute(select(Grid.epoch, Grid.attempt).where(Grid.run_id == run_id).order_by(col(Grid.epoch)))
         return {row.epoch: row.attempt for row in rows}
+
+
+def grids(engine: Engine, run_id: str) -> list[Grid]:
+    """All grids of a run, ascending by epoch."""
+    with reading(engine) as session:
+        return list(session.exec(select(Grid).where(Grid.run_id == run_id).order_by(col(Grid.epoch))))
+
+
+def samples(engine: Engine, run_id: str) -> list[SystemSample]:
+    """What the trainer used, in order of time."""
+    with reading(engine) as session:
+        return list(session.exec(select(SystemSample).where(SystemSample.run_id == run_id).order_by(col(SystemSample.at))))
 
 
 def grid(engine: Engine, run_id: str, epoch: int) -> Grid | None:

@@ -33,7 +33,7 @@ _PROGRESS = "progress/"
 # Settings that change when a run ends or what is kept of it, but none of its weights
 _FREE = {
     "epochs", "checkpoint_every", "keep_checkpoints", "grid_every", "grid_size", "quality_every", "quality_images", "on_non_finite",
-    "stall_seconds",
+    "stall_seconds", "snapshots",
 }  # fmt: skip
 
 

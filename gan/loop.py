@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from gan import capabilities, checkpoints, data, hardware, keys, projection, rates, runtime
+from gan import capabilities, checkpoints, data, hardware, keys, projection, rates, runtime, snapshots
 from gan.config import ConfigError, RunConfig, plan
 from gan.events import REAL_IMAGES, Control, Facts, Grid, Note, Outcome, Phase, Quality, Sink, Started, Steps, TrainingFailed, Verdict
 from gan.guards import Guards, NotFinite, first_loss_not_finite, not_finite
@@ -94,6 +94,13 @@ def train(
         sink(Grid(epoch, samples.png(images, config.grid_size), config.grid_size, config.grid_size))
         for note in guards.grid(epoch, images):
             sink(note)
+
+    def keep(epoch: int, weights: list[snapshots.Moves]) -> None:
+        moves = [[now - then for now, then in zip(*pair, strict=True)] for pair in zip(weights, initial, strict=True)]
+        try:
+            snapshots.save(run_dir / snapshots.FOLDER, epoch, moves)
+        except OSError as error:
+            sink(Note("warning", f"The weights of epoch {epoch} are not kept for the descent path: {error.strerror or error}."))
 
     def assess(epoch: int) -> None:
         nonlocal judge
@@ -180,9 +187,10 @@ def train(
             # Finish the epoch.
             ended = progress.g_losses.size == per_epoch
             if ended:
-                g_path, d_path = (
-                    projection.path_point(config.seed, net, [v.numpy() for v in trained[net]], initial[net]) for net in range(2)
-                )
+                weights = [[v.numpy() for v in variables] for variables in trained]
+                g_path, d_path = (projection.path_point(config.seed, net, weights[net], initial[net]) for net in range(2))
+                if shared.leads and snapshots.due(epoch, config.epochs, config.snapshots):
+                    keep(epoch, weights)
                 for note in guards.replicas(epoch, measured.replica_seconds()):
                     sink(note)
                 done = progress.finish_epoch(per_epoch * config.batch_size, g_path, d_path, measured.epoch())

@@ -104,11 +104,12 @@ def doctor(as_json: AsJson = False) -> None:
 ELSEWHERE: tuple[Callable[..., None], ...] = (
     cli_runs.run, cli_runs.train, cli_runs.runs, cli_runs.show, cli_runs.stop, cli_runs.resume, cli_runs.clone, cli_runs.delete,
     cli_runs.export, cli_marks.tag, cli_marks.note, cli_marks.archive, cli_marks.restore, cli_sweep.sweep, cli_study.study,
-    cli_study.report, cli_proof.bench, cli_proof.selftest,
+    cli_study.report, cli_study.surface, cli_proof.bench, cli_proof.selftest,
 )  # fmt: skip
 for command in ELSEWHERE:
     app.command(context_settings=cli_marks.UNSIGNED if command is cli_marks.tag else None)(command)
 app.command("studies")(cli_study.list_studies)
+app.command("import")(cli_runs.import_runs)
 
 
 @database.command()

@@ -217,7 +217,9 @@ def delete(run_id: RunId, yes: Annotated[bool, typer.Option("--yes", "-y", help=
 def export(
     run_id: RunId, directory: Annotated[Path, typer.Argument(metavar="DIR", help="A new or empty directory.")], as_json: AsJson = False
 ) -> None:
-    """Write a run as files: run.json, epochs.csv, steps.csv, quality.csv, events.csv, grids/*.png and train.log.
+    """Write a run as files: run.json, epochs.csv, steps.csv, quality.csv, events.csv, grids/*.png, train.log, manifest.json.
+
+    `ganboard import` reads such a folder, or a ZIP of it, on another machine.
 
     Example:
       ganboard export latest results/baseline
@@ -235,6 +237,30 @@ def export(
     if grids:
         shown.append((f"grids/ ({len(grids)} images)", sum(grids)))
     typer.echo("\n".join([f"Exported run {found.id} to {directory}", *(f"{size:>12,} bytes  {path}" for path, size in shown)]))
+    return None
+
+
+def import_runs(
+    paths: Annotated[list[Path], typer.Argument(metavar="PATH...", help="Folders that `ganboard export` wrote, or ZIP files of them.")],
+    as_json: AsJson = False,
+) -> None:
+    """Read in runs that another machine exported, to see and compare them here.
+
+    Each is checked in full before it is stored: files that were changed, values out of range and strange archives are refused.
+
+    Example:
+      ganboard import results/baseline from-the-server.zip
+    """
+    from worker import bundle
+
+    context = open_database()
+    found = [bundle.read_in(context, path) for path in paths]
+    if as_json:
+        return answer.print_json([{"id": run.id, "name": run.name, "status": run.status, "epochs": run.epoch} for run in found])
+    for run in found:
+        typer.echo(
+            f"Run {run.id} ({run.name}): {run.status} after {run.epoch} epochs on {(run.hardware or {}).get('host', 'an unknown machine')}."
+        )
     return None
 
 

@@ -5,13 +5,14 @@ from __future__ import annotations
 import subprocess
 import sys
 import time
+from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from worker import answer
-from worker.arguments import AsJson, Changes, open_database
+from worker.arguments import AsJson, Changes, RunIds, find_all, open_database
 
 if TYPE_CHECKING:
     from db.models import Study
@@ -91,6 +92,60 @@ def report(
     raise typer.Exit(subprocess.run([sys.executable, "-m", "app.report", name, str(file)], check=False).returncode)
 
 
+def surface(
+    run_ids: RunIds,
+    plane: Annotated[
+        str, typer.Option("--plane", help="principal: where the paths vary most; random: filter-normalised directions.")
+    ] = "principal",
+    size: Annotated[int, typer.Option("--size", help="Points of the grid per side, 5 to 61.")] = 21,
+    images: Annotated[int, typer.Option("--images", help="Images and noises at which every loss is taken, 16 to 4096.")] = 256,
+    as_json: AsJson = False,
+) -> None:
+    """Compute the loss surfaces of G and D through the end of the first RUN, with the paths of all, for the tab Descent path of its page.
+
+    Examples:
+      ganboard surface latest
+      ganboard surface 7k3 9xq --plane random --size 31
+    """
+    from rich.progress import BarColumn, Progress, TextColumn, TimeRemainingColumn
+
+    from db import surfaces
+    from db.errors import UnknownRun
+    from gan import landscape
+    from worker import surveyor
+    from worker.console import make_console
+
+    wish = landscape.parse({"plane": plane, "size": size, "images": images})
+    context, runs = find_all(run_ids)
+    asked = surfaces.ask(context.engine, [run.id for run in runs], wish.model_dump())
+    columns = TextColumn("{task.description}"), BarColumn(), TimeRemainingColumn()
+    with Progress(*columns, console=make_console(), transient=True, disable=as_json) as bar:
+        task = bar.add_task("waiting", total=1.0)
+
+        def told(phase: str, done: float) -> None:
+            bar.update(task, description=phase, completed=done)
+
+        claimed = surfaces.claim(context.engine, asked)
+        if claimed is not None:
+            surveyor.survey(context, claimed, told)
+        while (found := surfaces.find(context.engine, asked)) and found.answered_at is None:  # a painter was quicker
+            told(found.phase or "waiting", found.done)
+            time.sleep(POLL_SECONDS)
+    if found is None:
+        raise UnknownRun("The surface is gone: its run was deleted meanwhile.")
+    if found.error:
+        raise landscape.LandscapeError(found.error)
+    if as_json:
+        arrays = {name: array.tolist() for name, array in surfaces.unpack(found).items()}
+        return answer.print_json({"id": found.id, "runs": [found.run_id, *found.others], "options": found.options, **found.facts, **arrays})
+    shares = found.facts["shares"]
+    typer.echo(
+        f"Computed in {found.facts['seconds']:.0f} s; the plane holds {shares['g']:.0%} of G's way and {shares['d']:.0%} of D's. "
+        f"See it: the tab Descent path of run {found.run_id}."
+    )
+    return None
+
+
 def _document(stored: Study, state: Progress) -> dict[str, Any]:
     return {
         "id": stored.id,
@@ -102,6 +157,20 @@ def _document(stored: Study, state: Progress) -> dict[str, Any]:
         "done": state.done,
         "seconds_left": state.seconds_left,
     }
+
+
+def _await_surface(context: Context, stored: Study, told: Callable[[str, float], None]) -> None:
+    """Wait until the surface of Fig. 11 is computed: by a painter, or here when none is alive."""
+    from db import queries, surfaces
+    from worker import study as work
+    from worker import surveyor
+
+    while (found := work.surface(context, stored)) and found.answered_at is None:
+        told(found.phase or "waiting", found.done)
+        if not any(painter.alive for painter in queries.painters(context.engine)) and (claimed := surfaces.claim(context.engine, found.id)):
+            surveyor.survey(context, claimed, told)
+        else:
+            time.sleep(POLL_SECONDS)
 
 
 def _dry(needed: list[Needed], as_json: bool) -> None:
@@ -138,6 +207,7 @@ def _follow(context: Context, stored: Study, as_json: bool) -> None:
                     told = state.finished + state.broken
                     typer.echo(left)
                 time.sleep(POLL_SECONDS)
+            _await_surface(context, stored, lambda phase, done: bar.update(task, completed=done, left=f"loss surface: {phase}"))
     except KeyboardInterrupt:
         typer.echo(f"\nLeft study {stored.id}: it goes on. See it: the page Studies, or ganboard studies", err=True)
         raise typer.Exit(answer.INTERRUPTED) from None

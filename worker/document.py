@@ -45,12 +45,14 @@ def document(context: Context, run: Run) -> dict[str, Any]:
 
 
 def complete_document(context: Context, run: Run) -> dict[str, Any]:
-    """A run with its epochs, events and checkpoints, oldest first."""
+    """A run with its epochs, events, checkpoints, grids (their pictures are files) and samples of the machine, oldest first."""
     events = queries.events(context.engine, run.id, limit=None)[::-1]
     return {
         **document(context, run),
         "events": [event.model_dump(exclude={"id", "run_id"}) for event in events],
         "checkpoints": [checkpoint.model_dump(exclude={"run_id"}) for checkpoint in queries.checkpoints(context.engine, run.id)],
+        "grids": [grid.model_dump(exclude={"run_id", "png"}) for grid in queries.grids(context.engine, run.id)],
+        "samples": [sample.model_dump(exclude={"run_id"}) for sample in queries.samples(context.engine, run.id)],
     }
 
 

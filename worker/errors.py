@@ -15,6 +15,7 @@ from gan.checkpoints import CheckpointError
 from gan.config import ConfigError
 from gan.data import DatasetError
 from gan.events import TrainingFailed
+from gan.landscape import LandscapeError
 from gan.latent import WishError
 
 
@@ -38,5 +39,15 @@ class ServiceFailed(WorkerError):
     pass
 
 
-CLEAR_ERRORS = (CheckpointError, ConfigError, DatasetError, DbError, SettingsError, TrainingFailed, WishError, WorkerError)
+CLEAR_ERRORS = (
+    CheckpointError,
+    ConfigError,
+    DatasetError,
+    DbError,
+    LandscapeError,
+    SettingsError,
+    TrainingFailed,
+    WishError,
+    WorkerError,
+)
 """What the command line and the pages catch: the message says it all."""

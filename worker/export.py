@@ -17,6 +17,7 @@ from db import queries, timeline
 from db.models import Run
 from gan import checkpoints
 from gan.events import MEASURES, QUALITY, REAL_IMAGES, SERIES
+from worker.bundle import write_manifest
 from worker.context import Context
 from worker.document import complete_document, document, encode
 from worker.errors import WorkerError
@@ -64,13 +65,15 @@ def export(context: Context, run: Run, directory: Path) -> list[Path]:
     """Write everything stored about `run` into `directory`, which must be empty or new; returns the files.
 
     Numbers in the CSV files are the shortest decimals that give back the same float64 bits; a cell is empty where nothing was measured.
-    run.json is written last: where it is, the export is complete. Raises ExportFailed.
+    manifest.json, with the digest of every other file, is written last: where it is, the export is complete, and `ganboard import` reads it.
+    Raises ExportFailed.
     """
     try:
         if directory.exists() and (not directory.is_dir() or any(directory.iterdir())):
             raise ExportFailed(f"{directory} is not an empty directory: name a new one.")
         directory.mkdir(parents=True, exist_ok=True)
-        return list(_write(context, run, directory))
+        files = list(_write(context, run, directory))
+        return [*files, write_manifest(directory, files)]
     except OSError as error:
         raise ExportFailed(f"{error.filename or directory} cannot be written ({error.strerror}).") from None
 
@@ -146,13 +149,12 @@ def _write(context: Context, run: Run, directory: Path) -> Iterator[Path]:
         with (directory / name).open("w", newline="", encoding="utf-8") as file:
             file.writelines(lines(context, run))
         yield directory / name
-    if grids := queries.grid_attempts(engine, run.id):
+    if grids := queries.grids(engine, run.id):
         (directory / "grids").mkdir()
-        for epoch in grids:
-            if (grid := queries.grid(engine, run.id, epoch)) is not None:
-                path = directory / "grids" / ("real.png" if epoch == REAL_IMAGES else f"epoch-{epoch:04d}.png")
-                path.write_bytes(grid.png)
-                yield path
+        for grid in grids:
+            path = directory / "grids" / ("real.png" if grid.epoch == REAL_IMAGES else f"epoch-{grid.epoch:04d}.png")
+            path.write_bytes(grid.png)
+            yield path
     log = context.settings.log_path(run.id)
     if log.is_file():  # it lies on the machine that trained the run
         yield Path(shutil.copyfile(log, directory / "train.log"))

@@ -1,4 +1,5 @@
-"""`ganboard painter`: draws what the playground asks of stored generators, since the web process has no TensorFlow.
+"""`ganboard painter`: draws what the playground asks of stored generators, since the web process has no TensorFlow, and starts a surveyor
+(worker/surveyor.py) when a loss surface is asked for.
 
 Requests are rows of the database (db/drawings.py); Redis only rings, and without it the painter looks once a second. TensorFlow enters with
 the first request and leaves, with all the memory it took, when nobody has asked for a while: the process then becomes itself anew.
@@ -31,6 +32,7 @@ from worker.bell import Bell
 from worker.context import Context, open_context
 from worker.errors import CLEAR_ERRORS
 from worker.lifeline import die_with_named_parent
+from worker.surveyor import Surveyors
 
 log = logging.getLogger("ganboard.painter")
 
@@ -161,13 +163,14 @@ class Pulse(threading.Thread):
 
 def serve(context: Context, painter: Painter) -> None:
     """Answer until nobody has asked a warm painter for IDLE_SECONDS."""
-    bell, asked_at, prune_at = Bell(context), time.monotonic(), 0.0
+    bell, asked_at, prune_at, surveyors = Bell(context), time.monotonic(), 0.0, Surveyors(context)
     while not (painter.warm and time.monotonic() - asked_at > IDLE_SECONDS):
         drawing: Drawing | None = None
         try:
             if time.monotonic() >= prune_at:
                 prune_at = time.monotonic() + PRUNE_SECONDS
                 drawings.prune(context.engine)
+            surveyors.tend()
             drawing = drawings.claim(context.engine)
             if drawing is not None:
                 painter.answer(drawing)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import runpy
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, replace
@@ -10,16 +11,18 @@ from typing import Any
 
 import orjson
 
-from db import queries, studies
+from db import queries, studies, surfaces
 from db.errors import NotAllowed
-from db.models import ACTIVE, ENDED, Run, new_id
+from db.models import ACTIVE, ENDED, Run, Surface, new_id
 from db.models import Study as Stored
 from db.pace import History
 from gan.config import ConfigError
 from gan.data import catalog
+from gan.landscape import Wish
 from gan.studies import FIGURES, NAMES, Study, built_in
 from worker import submit, sweep
 from worker.context import Context
+from worker.families import axis, families
 
 LIMIT = sweep.LIMIT  # runs of one study
 
@@ -116,7 +119,32 @@ def launch(context: Context, study: Study) -> tuple[Stored, list[Run]]:
             missing.append(((one.member.name, one.member.config.model_dump(mode="json")), one.parts))
     made = studies.store(context.engine, stored, counted=counted, missing=missing)
     submit.call(context, made)
-    return studies.find(context.engine, stored.id), made + _again(context, [one.run_id for one in needed if one.run_id])
+    queued = made + _again(context, [one.run_id for one in needed if one.run_id])
+    _ask_for_surface(context, stored, anew=bool(queued))
+    return studies.find(context.engine, stored.id), queued
+
+
+def _ask_for_surface(context: Context, stored: Stored, *, anew: bool) -> None:
+    """Have the paths of Fig. 11 laid over one surface as soon as their runs have ended."""
+    ids = _on_surface(context, stored)
+    if ids and (anew or surface(context, stored) is None):
+        with contextlib.suppress(NotAllowed):  # `ganboard surface` asks again
+            surfaces.ask(context.engine, ids, Wish().model_dump())
+
+
+def _on_surface(context: Context, stored: Stored) -> list[str]:
+    """The runs of Fig. 11: one of each value by which the study's curves are told apart."""
+    if "fig11" not in stored.definition["figures"]:
+        return []
+    runs = {run.id: run for part in studies.runs(context.engine, stored.id).values() for run in part}.values()
+    family = next(iter(families(runs, axis(stored.definition))), None)
+    return [run.id for run in family.first_seeds][: surfaces.MAX_RUNS] if family else []
+
+
+def surface(context: Context, stored: Stored) -> Surface | None:
+    """The newest loss surface of Fig. 11 that was asked for."""
+    ids = _on_surface(context, stored)
+    return next(iter(surfaces.of_runs(context.engine, ids, Wish().model_dump())), None) if ids else None
 
 
 def _again(context: Context, run_ids: list[str]) -> list[Run]:

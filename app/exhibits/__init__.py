@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from app.exhibits import learning, networks, replicas, timing
+from app.exhibits import descent, learning, networks, replicas, timing
 from app.exhibits.evidence import Evidence, Exhibit
 
 MAKERS: dict[str, Callable[[Evidence], Exhibit]] = {
@@ -15,6 +15,7 @@ MAKERS: dict[str, Callable[[Evidence], Exhibit]] = {
     "fig8": learning.fig8,
     "fig9": learning.fig9,
     "fig10": learning.fig10,
+    "fig11": descent.fig11,
     "fig12": timing.fig12,
     "fig13": timing.fig13,
     "quality": learning.quality,

@@ -8,14 +8,13 @@ from functools import cached_property
 from typing import Any, Literal
 
 import numpy as np
-import orjson
 import pandas as pd
 import plotly.graph_objects as go
 from sqlalchemy import Engine
 
 from db import series
 from db.models import Run
-from gan.config import RunConfig, diff
+from worker.families import Family, axis, families
 
 Verdict = Literal["reproduced", "not reproduced here", "cannot be tested here"]
 REPRODUCED: Verdict = "reproduced"
@@ -38,19 +37,6 @@ class Exhibit:
 
 
 @dataclass(frozen=True)
-class Family:
-    """Runs that differ in one setting and the seed alone: the runs of each value, in ascending order of the values."""
-
-    name: str
-    cells: Mapping[Any, list[Run]]
-    common: Mapping[str, Any]  # their configuration otherwise
-
-    @property
-    def what(self) -> str:
-        return "Batch" if self.name == "batch_size" else self.name
-
-
-@dataclass(frozen=True)
 class Evidence:
     """The finished runs of a study, each once, how many others there are, by their state, and the setting that sets its curves apart."""
 
@@ -62,15 +48,13 @@ class Evidence:
     @classmethod
     def of(cls, engine: Engine, runs: Iterable[Run], definition: Mapping[str, Any] | None = None) -> Evidence:
         """`runs` as `db.studies.runs` gives them, part by part; a study that varies no batch size is laid out by what it varies first."""
-        varied = [name for part in (definition or {}).get("parts", []) for name in part["vary"]]
         known = {run.id: run for run in runs}.values()
         others: dict[str, int] = {}
         for run in known:
             if run.status != "finished":
                 others[run.status] = others.get(run.status, 0) + 1
-        axis = "batch_size" if "batch_size" in varied or not varied else varied[0]
         timed = [run for run in known if run.status == "finished" and run.epoch and run.steps_per_epoch and run.seconds > 0]
-        return cls(engine, timed, others, axis)
+        return cls(engine, timed, others, axis(definition or {}))
 
     @cached_property
     def epochs(self) -> dict[str, pd.DataFrame]:
@@ -79,19 +63,8 @@ class Evidence:
         return {str(run_id): rows for run_id, rows in frame.groupby("run_id")}
 
     def families(self, name: str) -> list[Family]:
-        """All families of at least two values of the setting, the largest first, then the most usual."""
-        groups: dict[bytes, tuple[dict[str, Any], dict[Any, list[Run]]]] = {}
-        for run in self.runs:
-            common = {key: value for key, value in run.config.items() if key not in (name, "seed")}
-            _, cells = groups.setdefault(orjson.dumps(common, option=orjson.OPT_SORT_KEYS), (common, {}))
-            cells.setdefault(run.config[name], []).append(run)
-        usual = RunConfig().model_dump(mode="json")
-        found = [
-            Family(name, dict(sorted(cells.items(), key=lambda cell: (cell[0] is None, cell[0]))), common)
-            for common, cells in groups.values()
-            if len(cells) > 1
-        ]
-        return sorted(found, key=lambda one: (-len(one.cells), len(diff(usual, {**usual, **one.common}))))
+        """`worker.families.families` of the finished runs."""
+        return families(self.runs, name)
 
     def family(self, name: str) -> Family | None:
         """The first of `families`."""

@@ -9,10 +9,11 @@ import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
-from app.exhibits.evidence import NOT_HERE, REPRODUCED, UNTESTED, Evidence, Exhibit, Family, Verdict
+from app.exhibits.evidence import NOT_HERE, REPRODUCED, UNTESTED, Evidence, Exhibit, Verdict
 from app.figures import study
 from db import series
 from db.models import Run
+from worker.families import Family
 
 SMOOTHING = 0.9  # of the step losses, before their best is taken
 TREND_EPOCHS = 3

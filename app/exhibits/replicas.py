@@ -8,11 +8,12 @@ import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
-from app.exhibits.evidence import UNTESTED, Evidence, Exhibit, Family, per_seed
+from app.exhibits.evidence import UNTESTED, Evidence, Exhibit, per_seed
 from app.exhibits.timing import law_of, per_image
 from app.figures import study
 from db import series
 from gan import scaling
+from worker.families import Family
 
 PUBLISHED = {
     "Multi-GPU GAN (seed 003), GPUs": scaling.GPU_SPEEDUPS,

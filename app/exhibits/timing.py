@@ -9,10 +9,11 @@ import numpy as np
 import pandas as pd
 
 from app import text
-from app.exhibits.evidence import NOT_HERE, REPRODUCED, UNTESTED, Evidence, Exhibit, Family, per_seed, spread
+from app.exhibits.evidence import NOT_HERE, REPRODUCED, UNTESTED, Evidence, Exhibit, per_seed, spread
 from app.figures import study
 from db.models import Run
 from gan import scaling
+from worker.families import Family
 
 REDUCTION = 0.79  # from batch 64 to 512 on 8 TPU cores: abstract and section 5.1
 XLA_SPEEDUP = 1.15  # section 5.3

@@ -10,7 +10,7 @@ import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
 
 from app import errors, run_actions, state, text
-from app.components import run_buttons, run_charts, run_images, run_notes, run_quality, run_records, run_status, run_timings
+from app.components import run_buttons, run_charts, run_images, run_notes, run_quality, run_records, run_status, run_surface, run_timings
 from app.theme import style
 from db import queries
 from db.models import ENDED, Run
@@ -23,10 +23,11 @@ LATEST = "latest"
 
 @dataclass(frozen=True)
 class View:
-    """One tab: `controls` are drawn outside the part that updates and return what `draw` needs to know of them."""
+    """One tab: `controls` are drawn outside the part that updates and return what `draw` needs to know of them, `below` after it."""
 
     draw: Callable[[Context, Run, Any], None]
     controls: Callable[[Context, Run], Any] = lambda context, run: None
+    below: Callable[[Context, Run, Any], None] = lambda context, run, options: None
 
 
 VIEWS = {
@@ -36,7 +37,7 @@ VIEWS = {
     "Timings": View(lambda c, r, o: run_timings.draw(c.engine, r, o), lambda c, r: run_timings.controls()),
     "Rates": View(lambda c, r, o: run_timings.draw_rates(c.engine, r, o), lambda c, r: run_timings.rate_controls()),
     "Histograms": View(lambda c, r, o: run_charts.draw_histograms(c.engine, r, o), lambda c, r: run_charts.histogram_controls()),
-    "Descent path": View(lambda c, r, o: run_charts.draw_path(c.engine, r, o), lambda c, r: run_charts.path_controls()),
+    "Descent path": View(lambda c, r, o: run_charts.draw_path(c.engine, r, o), lambda c, r: run_charts.path_controls(), run_surface.show),
     "System": View(lambda c, r, o: run_charts.draw_system(c.engine, r, o), lambda c, r: run_charts.events_control()),
     "Log": View(lambda c, r, o: run_records.draw_log(c, r)),
     "Events": View(lambda c, r, o: run_records.draw_events(c, r)),
@@ -80,6 +81,8 @@ def page() -> None:
     shown = Shown(run.id, run.status not in ENDED, asked == LATEST, newest)
     every = TICK_SECONDS if shown.live else LOOK_SECONDS if shown.following else None
     st.fragment(tick, run_every=every)(shown, name, options, head, body)
+    with tabs[name]:
+        VIEWS[name].below(context, run, options)
     run_actions.tell_outcome(outcome)
 
 

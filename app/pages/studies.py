@@ -41,7 +41,8 @@ def render() -> None:
         return
     st.markdown(text.escape(str(chosen.definition.get("purpose", ""))))
     now = work.progress(context, chosen.id)
-    st.fragment(_progress, run_every=None if now.over else TICK_SECONDS)(context, chosen.id, now.finished + now.broken)
+    waits = _surface_waits(context, chosen)
+    st.fragment(_progress, run_every=None if now.over and not waits else TICK_SECONDS)(context, chosen, now.finished + now.broken, waits)
     _figures(context, chosen)
 
 
@@ -89,11 +90,20 @@ def _start(context: Context, name: str, budget: str) -> None:
         st.session_state[REFUSED] = str(error)
 
 
-def _progress(context: Context, study_id: str, ended: int) -> None:
-    """How far it is; the whole page, figures too, once another run has ended or goes on."""
-    now = work.progress(context, study_id)
-    if now.finished + now.broken != ended:
+def _surface_waits(context: Context, study: Study) -> bool:
+    surface = work.surface(context, study)
+    return surface is not None and surface.answered_at is None
+
+
+def _progress(context: Context, study: Study, ended: int, waited: bool) -> None:
+    """How far it is; the whole page, figures too, once another run has ended or goes on, or the loss surface is there."""
+    now = work.progress(context, study.id)
+    if now.finished + now.broken != ended or _surface_waits(context, study) != waited:
         st.rerun()
+    surface = work.surface(context, study)
+    if now.over and waited and surface is not None:
+        st.progress(surface.done, text=f"Loss surface of Fig. 11: {surface.phase or 'waiting for a painter'}")
+        return
     left = f" · about {text.duration(now.seconds_left)} left" if now.seconds_left and not now.over else ""
     broken = f" · {now.broken} stopped or failed" if now.broken else ""
     st.progress(now.done, text=f"{now.finished} of {text.plural(now.runs, 'run')} finished{broken}{left}")
@@ -105,7 +115,9 @@ def _progress(context: Context, study_id: str, ended: int) -> None:
 
 def _figures(context: Context, study: Study) -> None:
     runs = [run for part in studies.runs(context.engine, study.id).values() for run in part]
-    shown = _exhibits(context, str(context.engine.url), _version(study, runs), study, runs)
+    surface = work.surface(context, study)
+    version = *_version(study, runs), str(surface and (surface.id, surface.answered_at))
+    shown = _exhibits(context, str(context.engine.url), version, study, runs)
     _verdicts(shown)
     for one in shown:
         _exhibit(one)

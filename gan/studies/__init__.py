@@ -15,7 +15,7 @@ from pydantic.dataclasses import dataclass  # so that a file that sets something
 from gan.config import ConfigError
 
 NAMES = ("paper", "batch-size", "precision-xla", "scaling", "schedules")
-FIGURES = ("table1", "fig5", "fig6", "fig7", "fig8", "fig9", "fig10", "fig12", "fig13", "quality", "scaling", "forecast")
+FIGURES = ("table1", "fig5", "fig6", "fig7", "fig8", "fig9", "fig10", "fig11", "fig12", "fig13", "quality", "scaling", "forecast")
 
 
 @dataclass(frozen=True)

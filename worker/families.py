@@ -1,0 +1,52 @@
+"""Runs that differ in one setting and the seed alone: what every comparison of a study is made of."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import orjson
+
+from db.models import Run
+from gan.config import RunConfig, diff
+
+
+@dataclass(frozen=True)
+class Family:
+    """The runs of each value of the setting `name`, in ascending order of the values."""
+
+    name: str
+    cells: Mapping[Any, list[Run]]
+    common: Mapping[str, Any]  # their configuration otherwise
+
+    @property
+    def what(self) -> str:
+        return "Batch" if self.name == "batch_size" else self.name
+
+    @property
+    def first_seeds(self) -> list[Run]:
+        """One run of each value: that with the lowest seed."""
+        return [min(runs, key=lambda run: int(run.config["seed"])) for runs in self.cells.values()]
+
+
+def families(runs: Iterable[Run], name: str) -> list[Family]:
+    """All families of at least two values of the setting, the largest first, then the most usual."""
+    groups: dict[bytes, tuple[dict[str, Any], dict[Any, list[Run]]]] = {}
+    for run in runs:
+        common = {key: value for key, value in run.config.items() if key not in (name, "seed")}
+        _, cells = groups.setdefault(orjson.dumps(common, option=orjson.OPT_SORT_KEYS), (common, {}))
+        cells.setdefault(run.config[name], []).append(run)
+    usual = RunConfig().model_dump(mode="json")
+    found = [
+        Family(name, dict(sorted(cells.items(), key=lambda cell: (cell[0] is None, cell[0]))), common)
+        for common, cells in groups.values()
+        if len(cells) > 1
+    ]
+    return sorted(found, key=lambda one: (-len(one.cells), len(diff(usual, {**usual, **one.common}))))
+
+
+def axis(definition: Mapping[str, Any]) -> str:
+    """The setting that sets the curves of a study apart: the batch size, or what it varies first."""
+    varied = [name for part in definition.get("parts", []) for name in part["vary"]]
+    return "batch_size" if "batch_size" in varied or not varied else varied[0]

@@ -1,0 +1,117 @@
+"""`python -m worker.surveyor`: computes the loss surfaces that were asked for, one after another, and ends when none waits.
+
+A painter starts it (`Surveyors.tend`), so that TensorFlow's memory goes when it ends and drawings are answered meanwhile.
+"""
+
+from __future__ import annotations
+
+import logging
+import os
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Callable
+from typing import Any
+
+from sqlalchemy.exc import SQLAlchemyError
+
+from db import queries, surfaces
+from db.models import Surface
+from gan import config as configs
+from gan import landscape
+from gan.landscape import LandscapeError
+from worker.context import Context, open_context
+from worker.errors import CLEAR_ERRORS
+from worker.lifeline import die_with_named_parent, environment_for_child
+
+log = logging.getLogger("ganboard.surveyor")
+
+BEAT_SECONDS = 1.0
+NICE = 10  # trainings go first
+
+
+class Withdrawn(Exception):
+    """The request is gone, or somebody else's."""
+
+
+def survey(context: Context, surface: Surface, told: Callable[[str, float], None] = lambda phase, done: None) -> None:
+    """Compute a claimed request, or say in one sentence why it cannot be. Only errors of the database itself and Withdrawn are raised."""
+    engine, beat_at = context.engine, 0.0
+
+    def tell(phase: str, done: float) -> None:
+        nonlocal beat_at
+        told(phase, done)
+        if time.monotonic() - beat_at >= BEAT_SECONDS:
+            beat_at = time.monotonic()
+            if not surfaces.say(engine, surface, phase, done):
+                raise Withdrawn
+
+    try:
+        if surface.tries > surfaces.MAX_TRIES:
+            raise LandscapeError(f"Computing it ended {surfaces.MAX_TRIES} times: the painter's log may say why.")
+        arrays, facts = _compute(context, surface, tell)
+    except (SQLAlchemyError, Withdrawn):
+        raise
+    except CLEAR_ERRORS as clear:
+        surfaces.answer(engine, surface, error=str(clear))
+    except Exception as defect:  # the last line of defence: a person waits, and the log keeps the rest
+        log.exception("Surface %s failed", surface.id)
+        cause = (str(defect).strip().splitlines() or [""])[0][:300]
+        surfaces.answer(
+            engine, surface, error=f"Computing it failed with {type(defect).__name__}: {cause} The painter's log has the details."
+        )
+    else:
+        surfaces.answer(engine, surface, arrays=arrays, facts=facts)
+
+
+def _compute(context: Context, surface: Surface, told: Callable[[str, float], None]) -> tuple[Any, dict[str, Any]]:
+    wish = landscape.parse(surface.options)
+    found = {run.id: run for run in queries.get_runs(context.engine, [surface.run_id, *surface.others])}
+    if gone := [run_id for run_id in (surface.run_id, *surface.others) if run_id not in found]:
+        raise LandscapeError(f"Run {gone[0]} was deleted meanwhile: ask again without it.")
+    told("warming", 0.0)
+    os.environ.update(CUDA_VISIBLE_DEVICES="-1", TF_CPP_MIN_LOG_LEVEL="2", KERAS_BACKEND="tensorflow")  # accelerators are for trainings
+    from gan import surfaces as computing
+
+    runs = [found[run_id] for run_id in (surface.run_id, *surface.others)]
+    given = [(configs.parse(run.config), context.settings.run_dir(run.id)) for run in runs]
+    return computing.compute(given, wish, context.settings.data, told)
+
+
+class Surveyors:
+    """Starts a surveyor when a surface waits and none is at work."""
+
+    def __init__(self, context: Context) -> None:
+        self._context = context
+        self._process: subprocess.Popen[bytes] | None = None
+
+    def tend(self) -> None:
+        """To be called again and again. Raises SQLAlchemyError."""
+        if self._process is not None and self._process.poll() is None:
+            return
+        self._process = None
+        if surfaces.waiting(self._context.engine):
+            self._process = subprocess.Popen([sys.executable, "-m", "worker.surveyor"], env=environment_for_child())
+
+
+def main() -> None:
+    """Compute until nothing waits, or SIGTERM."""
+    die_with_named_parent(signal.SIGTERM)
+    os.nice(NICE)
+    logging.basicConfig(level=logging.INFO, format="%(asctime)s %(message)s", stream=sys.stdout)
+    for sig in (signal.SIGTERM, signal.SIGINT):
+        signal.signal(sig, lambda *_: sys.exit(0))
+    context = open_context()
+    while (surface := surfaces.claim(context.engine)) is not None:
+        try:
+            survey(context, surface)
+        except Withdrawn:
+            continue
+        except SystemExit:
+            surfaces.release(context.engine, surface)
+            raise
+
+
+if __name__ == "__main__":
+    main()
