@@ -1,7 +1,7 @@
-"""What `ganboard export` wrote, read on another machine: `ganboard import`. Nothing in it is trusted, and nothing of it is unpacked to disk.
+"""What `ganboard export` wrote, read in on another machine. Nothing of it is trusted, and nothing unpacked to disk.
 
-A bundle is a folder, or a ZIP of one, with run.json, steps.csv, grids/ and manifest.json, which holds the digest of every file. All values are
-checked for type and range, and against each other, before one transaction stores them.
+A bundle is a folder, or a ZIP of one, with run.json, steps.csv, grids/ and manifest.json, which holds the digest of every file. All values
+are checked for type and range, and against each other, before one transaction stores them.
 """
 
 from __future__ import annotations
@@ -57,7 +57,10 @@ class BadBundle(WorkerError):
 def _hex(text: Any) -> float:
     if not isinstance(text, str) or len(text) > 40:
         raise ValueError("it must be the text of float.hex")
-    return float.fromhex(text)
+    try:
+        return float.fromhex(text)
+    except OverflowError:
+        raise ValueError("it is too large for a number") from None
 
 
 Count = Annotated[int, Field(ge=0, le=2**53)]
@@ -192,6 +195,8 @@ def write_manifest(directory: Path, files: Iterable[Path]) -> Path:
 
 def read_in(context: Context, path: Path) -> Run:
     """Store the run that a bundle holds, under its own id. Raises BadBundle, in one sentence, before anything is stored."""
+    if not path.exists():
+        raise BadBundle(f"There is no {path}: name a folder that `ganboard export` wrote, or a ZIP of one.")
     with ExitStack() as stack:
         try:
             content = _Content(path, stack)
@@ -287,7 +292,8 @@ def _store(context: Context, content: _Content, path: Path) -> Run:
     _agree(told, config.epochs, path)
     common = told.model_dump(
         include={
-            "id", "status", "preset", "note", "created_at", "queued_at", "started_at", "ended_at", "attempt", "error", "hardware", "examples",
+            "id", "status", "preset", "note", "created_at", "queued_at", "started_at", "ended_at", "attempt", "error", "hardware",
+            "examples",
             "steps_per_epoch", "g_parameters", "d_parameters", "epoch", "step", "images_per_second",
         }
     )  # fmt: skip
@@ -306,9 +312,15 @@ def _agree(told: _Run, epochs: int, path: Path) -> None:
         raise BadBundle(f"{path} is refused: the run is finished after {told.epoch} epochs, but its settings ask for {epochs}.")
     if any(one.steps != told.steps_per_epoch for one in told.epochs):
         raise BadBundle(f"{path} is refused: an epoch has not the {told.steps_per_epoch} steps that the run says.")
-    last = told.epochs[-1] if told.epochs and told.step == told.epoch * (told.steps_per_epoch or 0) else None
-    if last and (last.g_loss_hex, last.d_loss_hex) != (told.g_loss_hex, told.d_loss_hex) and last.g_loss_hex == last.g_loss_hex:
-        raise BadBundle(f"{path} is refused: the run's losses are not those of its last epoch.")
+    if told.epochs and told.step == told.epoch * (told.steps_per_epoch or 0):
+        last = told.epochs[-1]
+        if not (_same(last.g_loss_hex, told.g_loss_hex) and _same(last.d_loss_hex, told.d_loss_hex)):
+            raise BadBundle(f"{path} is refused: the run's losses are not those of its last epoch.")
+
+
+def _same(a: Number, b: Number) -> bool:
+    """Equal, or both not a number."""
+    return a == b or (a != a and b != b)
 
 
 def _number(value: Number) -> float:
@@ -387,5 +399,5 @@ def _steps(told: _Run, content: _Content) -> Iterator[Any]:
 def _same_means(told: _Epoch, columns: dict[str, npt.NDArray[np.float32]], refused: str) -> None:
     for net, loss in (("g", told.g_loss_hex), ("d", told.d_loss_hex)):
         mean = float(columns[f"{net}_loss"].mean(dtype=np.float64))
-        if mean != loss and not (mean != mean and loss != loss):
+        if not _same(mean, loss):
             raise BadBundle(f"{refused} gives {net.upper()} a mean loss of {mean!r} in epoch {told.epoch}, run.json {loss!r}.")

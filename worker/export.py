@@ -65,7 +65,7 @@ def export(context: Context, run: Run, directory: Path) -> list[Path]:
     """Write everything stored about `run` into `directory`, which must be empty or new; returns the files.
 
     Numbers in the CSV files are the shortest decimals that give back the same float64 bits; a cell is empty where nothing was measured.
-    manifest.json, with the digest of every other file, is written last: where it is, the export is complete, and `ganboard import` reads it.
+    manifest.json, with the digest of every other file, is written last: where it is, the export is complete and can be imported.
     Raises ExportFailed.
     """
     try:

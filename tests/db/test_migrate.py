@@ -79,7 +79,7 @@ def next_version(folder: Path) -> Iterator[None]:
     """As if ganboard had one more migration, which rebuilds a table that others refer to."""
     newer = folder / "100% newer"
     shutil.copytree(migrate.MIGRATIONS, newer)
-    (newer / "versions" / "0005_notes.py").write_text(NEXT)
+    (newer / "versions" / "0006_notes.py").write_text(NEXT)
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(migrate, "MIGRATIONS", newer)
         yield
@@ -113,7 +113,7 @@ def test_rows_survive_a_migration_that_rebuilds_the_table_they_hang_on(engine: E
     finish_epoch(engine, own, 1)
     before = contents(engine)
     with next_version(tmp_path):
-        assert migrate.upgrade(engine) == "0005"
+        assert migrate.upgrade(engine) == "0006"
     after = contents(engine)
     assert len(after["run"]) == 1
     assert {**after, "run": []} == {**before, "run": []}

@@ -33,7 +33,16 @@ def test_an_export_holds_everything(make_run: MakeRun, context: Context, tmp_pat
     out = tmp_path / "new" / "out"
     files = export(context, run, out)
     assert sorted(path.relative_to(out).as_posix() for path in files) == sorted(
-        ["run.json", "epochs.csv", "steps.csv", "quality.csv", "events.csv", "train.log", *(f"grids/epoch-{e:04d}.png" for e in range(4))]
+        [
+            "manifest.json",
+            "run.json",
+            "epochs.csv",
+            "steps.csv",
+            "quality.csv",
+            "events.csv",
+            "train.log",
+            *(f"grids/epoch-{e:04d}.png" for e in range(4)),
+        ]
     )
     assert sorted(files) == sorted(path for path in out.rglob("*") if path.is_file())
     assert (out / "train.log").read_text() == "epoch 1 began\n"
@@ -139,7 +148,7 @@ def test_losses_that_are_not_finite_stay_so(context: Context, make_run: MakeRun,
 
 def test_a_queued_run_exports_empty_tables(make_run: MakeRun, context: Context, tmp_path: Path) -> None:
     files = export(context, make_run(status="queued"), tmp_path / "out")
-    assert [path.name for path in files] == ["epochs.csv", "steps.csv", "quality.csv", "events.csv", "run.json"]
+    assert [path.name for path in files] == ["epochs.csv", "steps.csv", "quality.csv", "events.csv", "run.json", "manifest.json"]
     assert table(tmp_path / "out" / "steps.csv") == []
 
 

@@ -1,0 +1,79 @@
+"""The loss surface below a run's path: asked for, waited for, shown, refused."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import pytest
+from streamlit.testing.v1 import AppTest
+
+from db import queries, surfaces
+from db.models import Run
+from gan.landscape import Wish
+from tests.factories import make_worker
+from tests.surfaces import make_surface
+from tests.ui.pages import button, checked, open_page, words
+from worker.context import Context
+
+MakeRun = Callable[..., Run]
+
+
+def opened(run: Run) -> AppTest:
+    return open_page("run", run=run.id, view="Descent path")
+
+
+def waiting(at: AppTest) -> str:
+    return str(at.get("progress")[-1].proto.text)
+
+
+def test_a_surface_is_asked_for_and_waited_for(context: Context, make_run: MakeRun) -> None:
+    run, other = make_run("first"), make_run("second", batch_size=32)
+    make_run("of other data", dataset="mnist", limit=256)
+    at = opened(run)
+    assert "the loss in a plane" in words(at).lower()
+    [others] = [box for box in at.multiselect if box.key == "surface_others"]
+    assert len(others.options) == 1
+    others.set_value([other.id])
+    at = checked(at.run())
+    at = checked(button(at, "Compute the surface").click().run())
+    [asked] = surfaces.of_runs(context.engine, [run.id, other.id])
+    assert asked.options == Wish().model_dump()
+    assert "No painter is alive" in waiting(at)
+    make_worker(context, f"here{queries.PAINTER}1")
+    assert "Waiting for the runs to end, or for a painter." in waiting(checked(at.run()))
+    claimed = surfaces.claim(context.engine)
+    assert claimed is not None
+    surfaces.say(context.engine, claimed, "computing", 0.5)
+    assert "Computing" in waiting(checked(at.run()))
+
+
+def test_an_answer_is_drawn_with_its_shares(context: Context, make_run: MakeRun) -> None:
+    run = make_run("first")
+    make_surface(context, [run.id])
+    at = opened(run)
+    assert "The plane holds 91.0% of the variance of G's path and 82.0% of D's; 256 images" in words(at)
+    assert button(at, "Compute it anew")
+
+
+def test_an_error_is_told_and_asked_again(context: Context, make_run: MakeRun) -> None:
+    run = make_run("first")
+    make_surface(context, [run.id], arrays=None, facts={}, error="Run <b> kept no weights: train with snapshots=10.")
+    at = opened(run)
+    assert "kept no weights" in words(at)
+    checked(button(at, "Compute it anew").click().run())
+    assert [one.error is None for one in surfaces.of_runs(context.engine, [run.id])] == [True, False]
+
+
+@pytest.mark.parametrize("status", ["running", "queued", "failed"])
+def test_runs_in_any_state_can_be_asked_for(context: Context, make_run: MakeRun, status: str) -> None:
+    run = make_run("first", status=status)
+    checked(button(opened(run), "Compute the surface").click().run())
+    assert len(surfaces.of_runs(context.engine, [run.id])) == 1
+
+
+def test_too_many_requests_are_told(context: Context, make_run: MakeRun) -> None:
+    run = make_run("first")
+    for size in range(surfaces.MAX_WAITING):
+        surfaces.ask(context.engine, [run.id], {"size": size})
+    at = checked(button(opened(run), "Compute the surface").click().run())
+    assert "20 surfaces are waiting already: try again when some are done." in words(at)

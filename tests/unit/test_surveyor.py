@@ -1,0 +1,98 @@
+"""The surveyor: a real surface of a real run, errors in one sentence, and a request that was withdrawn."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from collections.abc import Callable
+
+import pytest
+
+from db import commands, queries, surfaces
+from db.models import Run, Surface
+from gan.landscape import Wish
+from tests.cli import document, refused
+from tests.polling import wait_until
+from worker import surveyor
+from worker.context import Context
+from worker.lifeline import environment_for_child
+
+MakeRun = Callable[..., Run]
+WISH = Wish(size=5, images=16).model_dump()
+
+
+def answered(context: Context, run: Run, wish: dict[str, object]) -> Surface:
+    asked = surfaces.ask(context.engine, [run.id], wish)
+    claimed = surfaces.claim(context.engine, asked)
+    assert claimed is not None
+    surveyor.survey(context, claimed)
+    found = surfaces.find(context.engine, asked)
+    assert found is not None
+    assert found.answered_at is not None
+    return found
+
+
+def test_errors_are_sentences(context: Context, make_run: MakeRun, monkeypatch: pytest.MonkeyPatch) -> None:
+    run = make_run()
+    assert "kept no weights: train with snapshots=10" in (answered(context, run, WISH).error or "")
+    assert "size=99 makes no surface" in (answered(context, run, {**WISH, "size": 99}).error or "")
+
+    def broken(*_: object) -> None:
+        raise RuntimeError("the roof is on fire\nsecond line")
+
+    monkeypatch.setattr(surveyor, "_compute", broken)
+    error = answered(context, run, {**WISH, "size": 7}).error or ""
+    assert error == "Computing it failed with RuntimeError: the roof is on fire The painter's log has the details."
+
+
+def test_one_that_killed_two_surveyors_is_given_up(context: Context, make_run: MakeRun) -> None:
+    asked = surfaces.ask(context.engine, [make_run().id], WISH)
+    claimed = surfaces.claim(context.engine, asked)
+    assert claimed is not None
+    claimed.tries = surfaces.MAX_TRIES + 1
+    with context.engine.begin() as connection:
+        connection.exec_driver_sql(f"UPDATE surface SET tries = {claimed.tries}")
+    surveyor.survey(context, claimed)
+    found = surfaces.find(context.engine, asked)
+    assert found is not None
+    assert found.error == "Computing it ended 2 times: the painter's log may say why."
+
+
+def test_a_withdrawn_request_is_dropped(context: Context, make_run: MakeRun, monkeypatch: pytest.MonkeyPatch) -> None:
+    run = make_run()
+    surfaces.ask(context.engine, [run.id], WISH)
+    claimed = surfaces.claim(context.engine)
+    assert claimed is not None
+
+    def meanwhile(_: object, __: object, told: Callable[[str, float], None]) -> None:
+        commands.delete_run(context.engine, run_id=run.id)
+        told("computing", 0.5)
+
+    monkeypatch.setattr(surveyor, "_compute", meanwhile)
+    with pytest.raises(surveyor.Withdrawn):
+        surveyor.survey(context, claimed)
+
+
+@pytest.mark.slow
+def test_a_run_is_trained_and_its_surface_computed(context: Context) -> None:
+    trained = document("train", "--preset", "tiny", "--set", "epochs=3", "--set", "limit=32", "--set", "batch_size=16")
+    surfaces.ask(context.engine, [trained["id"]], WISH)
+    surveyors = surveyor.Surveyors(context)
+    surveyors.tend()  # as the painter does
+    wait_until(lambda: surfaces.of_runs(context.engine, [trained["id"]])[0].answered_at is not None, seconds=120, what="the surface")
+    assert surveyors._process is not None
+    assert surveyors._process.wait() == 0
+    [found] = surfaces.of_runs(context.engine, [trained["id"]])
+    assert found.error is None
+    assert set(surfaces.unpack(found)) == {f"{net}.{part}" for net in "gd" for part in ("x", "y", "surface", "path")}
+    told = document("surface", trained["id"], "--size", "5", "--images", "16", "--plane", "random")
+    assert len(told["g.surface"]) == 5
+    assert [row[1] for row in told["d.path"]] == [0, 1, 2, 3]
+    assert refused("surface", trained["id"], "--size", "4").startswith("ganboard: size=4 makes no surface")
+
+
+def test_without_requests_the_process_ends(context: Context) -> None:
+    environment = {**environment_for_child(), "GANBOARD_HOME": os.environ["GANBOARD_HOME"]}
+    ended = subprocess.run([sys.executable, "-m", "worker.surveyor"], env=environment, capture_output=True, timeout=60, check=False)
+    assert (ended.returncode, queries.list_runs(context.engine)) == (0, [])
