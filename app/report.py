@@ -17,6 +17,7 @@ from app.exhibits.evidence import Evidence, Exhibit
 from app.figures.template import TEMPLATES
 from db import studies
 from db.models import Run, Study
+from gan import published
 from worker.context import Context, open_context
 from worker.errors import CLEAR_ERRORS
 from worker.export import safe_cell
@@ -48,6 +49,9 @@ def render(study: Study, runs: list[Run], shown: list[Exhibit]) -> str:
         exhibits=[(one, _figure(one.figure, one.key), _table(one)) for one in shown],
         runs=[_run(run) for run in runs],
         settings=[(name, _shared(runs, name)) for name in sorted({name for run in runs for name in run.config})],
+        published=published.table(),
+        published_columns=published.COLUMNS,
+        documents=published.DOCUMENTS.values(),
         machines=sorted({_machine(run) for run in runs if run.hardware}),
         script=Markup(PLOTLY_JS.read_text(encoding="utf-8")),  # noqa: S704  # ours, from the wheel
     )

@@ -14,11 +14,6 @@ import numpy.typing as npt
 
 Floats = npt.NDArray[np.float64]
 
-# speed-up by number of GPUs over one: the multi-GPU GAN of seed 003, abstract
-GPU_SPEEDUPS = {1: 1.0, 2: 1.322, 3: 1.688, 4: 1.7792}
-# seconds per epoch by number of V100 GPUs, batch 96 each, with prefetch: the 3DGAN of Cardoso et al., EPJ Web Conf. 251, 02073 (2021)
-GPU_EPOCH_SECONDS = {2: 1784.42, 4: 900.49, 8: 456.62, 16: 229.66, 32: 115.02, 64: 59.35, 128: 34.90}
-
 
 class TooFew(ValueError):
     """Measurements that do not determine what was asked of them; the message says what is missing."""
@@ -105,6 +100,19 @@ def speedups(seconds: Mapping[int, float]) -> dict[int, float]:
     """Speed-up over the fewest replicas measured, by the quotient of the replica numbers: seconds at 2, 4, 8 count as 1, 2, 4."""
     fewest = min(seconds)
     return {count // fewest: seconds[fewest] / taken for count, taken in sorted(seconds.items()) if count % fewest == 0}
+
+
+def held_out(batches: npt.ArrayLike, seconds_per_image: npt.ArrayLike) -> dict[int, float]:
+    """Relative error with which `fit_batches` of all other batches predicts the mean of each one: predicted / measured - 1.
+
+    Raises TooFew unless three different batches were measured.
+    """
+    batch, taken = np.asarray(batches, dtype=np.float64), np.asarray(seconds_per_image, dtype=np.float64)
+    different = np.unique(batch)
+    if len(different) < 3:
+        raise TooFew("Three batch sizes are needed to hold one out.")
+    laws = {one: fit_batches(batch[batch != one], taken[batch != one]) for one in different}
+    return {int(one): law.seconds(one) / float(taken[batch == one].mean()) - 1 for one, law in laws.items()}
 
 
 def break_even(extra_seconds: float, plain_step: float, compiled_step: float) -> float:

@@ -109,6 +109,7 @@ ELSEWHERE: tuple[Callable[..., None], ...] = (
 for command in ELSEWHERE:
     app.command(context_settings=cli_marks.UNSIGNED if command is cli_marks.tag else None)(command)
 app.command("studies")(cli_study.list_studies)
+app.command("published")(cli_study.list_published)
 app.command("import")(cli_runs.import_runs)
 
 

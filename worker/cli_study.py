@@ -92,6 +92,31 @@ def report(
     raise typer.Exit(subprocess.run([sys.executable, "-m", "app.report", name, str(file)], check=False).returncode)
 
 
+def list_published(as_json: AsJson = False) -> None:
+    """List what others published: their numbers on their hardware, to be laid beside one's own.
+
+    Example:
+      ganboard published --json
+    """
+    from gan import published
+
+    if as_json:
+        return answer.print_json(
+            {
+                "documents": {name: vars(one) for name, one in published.DOCUMENTS.items()},
+                "references": [vars(one) for one in published.REFERENCES],
+            }
+        )
+    for name, document in published.DOCUMENTS.items():
+        typer.echo(f"{document.title}. {document.where}. {document.system}.")
+        for one in published.REFERENCES:
+            if one.document == name:
+                batch = f"batch {one.batch}" if one.batch else ""
+                over = f"over {one.baseline}" if one.baseline else ""
+                typer.echo(f"  {one.devices:>4} x {one.device:<10} {batch:<12} {one.value:>9,.4g} {one.unit} {over} {one.note}".rstrip())
+    return None
+
+
 def surface(
     run_ids: RunIds,
     plane: Annotated[

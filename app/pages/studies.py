@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import pandas as pd
 import streamlit as st
 
 from app import errors, exhibits, state, text
@@ -9,6 +10,7 @@ from app.components.live_plotly import live_plotly
 from app.exhibits.evidence import NOT_HERE, REPRODUCED, Evidence, Exhibit
 from db import studies
 from db.models import Run, Study
+from gan import published
 from gan.studies import BUDGETS, NAMES, built_in
 from worker import study as work
 from worker.context import Context
@@ -35,6 +37,7 @@ def render() -> None:
             "`ganboard study paper --preset paper-small` launches one too.",
             icon=":material/science:",
         )
+        _published()
         return
     chosen = _choose([study for study, _ in known])
     if chosen is None:
@@ -44,6 +47,7 @@ def render() -> None:
     waits = _surface_waits(context, chosen)
     st.fragment(_progress, run_every=None if now.over and not waits else TICK_SECONDS)(context, chosen, now.finished + now.broken, waits)
     _figures(context, chosen)
+    _published()
 
 
 def _choose(known: list[Study]) -> Study | None:
@@ -130,6 +134,16 @@ def _figures(context: Context, study: Study) -> None:
             icon=":material/compare_arrows:",
             query_params={"runs": ",".join(ids[: state.MAX_COMPARED])},
         )
+
+
+def _published() -> None:
+    """The numbers of others, read-only and marked as theirs."""
+    with st.expander("What others published", icon=":material/menu_book:"):
+        st.caption("Their claims on their hardware, as printed: never measured here, and never counted as a run.")
+        for one in published.DOCUMENTS.values():
+            st.markdown(f"**{text.escape(one.short)}**: {text.escape(f'{one.title}. {one.where}. {one.system}.')}")
+        table = pd.DataFrame(published.table(), columns=list(published.COLUMNS))
+        st.dataframe(table, hide_index=True, key="published", height=320)
 
 
 def _version(study: Study, runs: list[Run]) -> tuple[str, ...]:

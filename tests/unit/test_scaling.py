@@ -7,7 +7,7 @@ import math
 import numpy as np
 import pytest
 
-from gan import scaling
+from gan import published, scaling
 
 BATCHES = np.repeat([32, 64, 128, 256, 512], 5)
 
@@ -51,9 +51,10 @@ def test_too_few_batches(batches: list[int], said: str) -> None:
 
 
 def test_the_published_speedups_give_the_derived_fractions() -> None:
-    fractions = [scaling.karp_flatt(scaling.GPU_SPEEDUPS[count], count) for count in (2, 3, 4)]
+    theirs = {1: 1.0, **published.by_devices("multi-gpu")}
+    fractions = [scaling.karp_flatt(theirs[count], count) for count in (2, 3, 4)]
     assert fractions == pytest.approx([0.513, 0.389, 0.416], abs=0.001)
-    serial = scaling.fit_amdahl(scaling.GPU_SPEEDUPS)
+    serial = scaling.fit_amdahl(theirs)
     assert serial == pytest.approx(0.426, abs=0.001)
     assert scaling.amdahl([2, 3, 4, math.inf], serial) == pytest.approx([1.40, 1.62, 1.76, 2.35], abs=0.005)
     with pytest.raises(scaling.TooFew, match="two are needed"):
@@ -61,7 +62,7 @@ def test_the_published_speedups_give_the_derived_fractions() -> None:
 
 
 def test_speedups_count_from_the_fewest_replicas() -> None:
-    found = scaling.speedups(scaling.GPU_EPOCH_SECONDS)
+    found = scaling.speedups(published.by_devices("3dgan", "with prefetch"))
     assert list(found) == [1, 2, 4, 8, 16, 32, 64]
     assert found[64] == pytest.approx(51.13, abs=0.01)
 
@@ -69,6 +70,17 @@ def test_speedups_count_from_the_fewest_replicas() -> None:
 @pytest.mark.parametrize(("serial", "replicas"), [(0.0, 4), (0.1, 2), (0.5, 8), (1.0, 3)])
 def test_amdahl_and_karp_flatt_undo_each_other(serial: float, replicas: int) -> None:
     assert scaling.karp_flatt(float(scaling.amdahl(replicas, serial)), replicas) == pytest.approx(serial)
+
+
+def test_a_batch_that_was_held_out_is_predicted() -> None:
+    batches = np.repeat([32, 64, 128, 256, 512], 3)
+    law = scaling.BatchLaw(0.05, 0.001, 0.0, 0.0)
+    noise = np.random.default_rng(0).normal(1, 0.01, len(batches))
+    errors = scaling.held_out(batches, np.array([law.seconds(batch) for batch in batches]) * noise)
+    assert list(errors) == [32, 64, 128, 256, 512]
+    assert max(map(abs, errors.values())) < 0.05
+    with pytest.raises(scaling.TooFew, match=r"^Three batch sizes are needed"):
+        scaling.held_out([32, 64], [1.0, 1.0])
 
 
 def test_break_even() -> None:
