@@ -230,7 +230,7 @@ def _follow(context: Context, stored: Study, as_json: bool) -> None:
                 bar.update(task, completed=state.done, left=left)
                 if state.finished + state.broken != told and not bar.console.is_terminal and not as_json:
                     told = state.finished + state.broken
-                    typer.echo(left)
+                    typer.echo(f"{told} of {state.runs} runs ended, {duration(state.seconds_left)} left")
                 time.sleep(POLL_SECONDS)
             _await_surface(context, stored, lambda phase, done: bar.update(task, completed=done, left=f"loss surface: {phase}"))
     except KeyboardInterrupt:

@@ -180,7 +180,9 @@ def progress(context: Context, study_id: str) -> Progress:
     runs = list({run.id: run for part in studies.runs(context.engine, study_id).values() for run in part}.values())
     history = History(queries.measured_runs(context.engine))
     images = {run.id: _images(run) for run in runs}
-    left = [_left(run, images[run.id], history) for run in runs if run.status not in ENDED]
+    finished = [run for run in runs if run.status == "finished" and run.seconds > 0]
+    usual = sum(run.seconds for run in finished) / sum(images[run.id] for run in finished) if finished else None
+    left = [_left(run, images[run.id], history, usual) for run in runs if run.status not in ENDED]
     whole = sum(images.values())
     done = sum(images[run.id] if run.status in ENDED else run.step * int(run.config["batch_size"]) for run in runs)
     return Progress(
@@ -200,9 +202,12 @@ def _images(run: Run) -> int:
     return int(run.config["limit"] or 60_000) * int(run.config["epochs"])
 
 
-def _left(run: Run, images: int, history: History) -> float | None:
+def _left(run: Run, images: int, history: History, usual: float | None) -> float | None:
+    """Seconds, from the run's own pace, that of runs like it, or else `usual`, the study's seconds per image so far."""
     remaining = max(0, images - run.step * int(run.config["batch_size"]))
     if run.images_per_second:
         return remaining / run.images_per_second
     estimate = history.estimate(run.config, None)
-    return None if estimate is None else estimate.likely * remaining + (estimate.beside or 0.0)
+    if estimate is None:
+        return None if usual is None else usual * remaining
+    return estimate.likely * remaining + (estimate.beside or 0.0)

@@ -9,10 +9,11 @@ import streamlit as st
 
 from app import against_study, errors, launch_plan, settings_form, text
 from app.components import grid_table, launched_grid
-from db import queries
+from db import queries, studies
 from db.pace import History
 from gan.config import ConfigError, RunConfig
-from worker import sweep
+from gan.studies import Part, Study
+from worker import study, sweep
 from worker.context import Context
 from worker.errors import CLEAR_ERRORS
 from worker.submit import Machines
@@ -21,6 +22,7 @@ FIELDS = "grid_fields"
 SEEDS = "grid_seeds"
 NAME = "grid_name"
 REUSE = "grid_reuse"
+STUDY = "grid_study"
 LAUNCHED = "grid_launched"  # {"shown": names} and, once launched, "sweep" and "compare"; changed in place, which no rerun can interrupt
 USUAL = ("batch_size", "precision")  # what a grid varies until somebody chooses
 SUGGESTED = {"batch_size": "32, 64, 128, 256", "precision": ["float32", "mixed_bfloat16"], "replicas": "1, 2"}
@@ -47,18 +49,21 @@ def draw(
         st.subheader("Grid of runs", anchor=False)
         st.caption("Every combination of the values below becomes a run. All other settings are those of the form.")
         try:
-            title, varied = _asked(base, preset)
+            title, values, seeds = _asked(base, preset)
+            purpose = f"What changes with {' and '.join(values) or 'the seed'}?"
+            asked: Study | None = Study("grid", title, purpose, dict(base), (Part("grid", {}, values),), seeds)
+            varied = sweep.repeated(values, base, seeds)
             grid = sweep.members(
                 base, varied, title=title, data_dir=context.settings.data, here=here, history=history, finished=sweep.finished_runs(context)
             )
             grid_table.draw(grid, list(varied))
         except CLEAR_ERRORS as error:
             errors.tell(str(error))
-            grid = []
+            grid, asked = [], None
         if "sweep" in launched:  # where the button was, so that the person who pressed it sees what became of it
             launched_grid.show(context, launched)
-        elif grid:
-            _offer(context, grid, launched, queue, preset, parent_id)
+        elif grid and asked:
+            _offer(context, grid, asked, launched, queue, preset, parent_id)
         else:
             st.button("Launch the grid", key="grid_launch", type="primary", icon=":material/rocket_launch:", disabled=True)
 
@@ -66,6 +71,7 @@ def draw(
 def _offer(
     context: Context,
     grid: Sequence[sweep.Member],
+    asked: Study,
     launched: dict[str, Any],
     queue: Callable[[], None],
     preset: str,
@@ -74,6 +80,13 @@ def _offer(
     """What the grid amounts to, and the button that launches it."""
     chosen = _chosen(grid)
     _totals(grid, chosen, queue)
+    as_study = st.toggle(
+        "As a study",
+        key=STUDY,
+        help="The page Studies then shows their figures, with the numbers as CSV, and a report; finished runs with the same settings are "
+        "used in any case. A study has no holes: no combination may be refused.",
+        persist_state="session",
+    )
     label = f"Launch {text.plural(len(chosen), 'run')}"
     clicked = st.button(label, key="grid_launch", type="primary", icon=":material/rocket_launch:", disabled=not chosen)
     names = [member.name for member in chosen]
@@ -81,13 +94,19 @@ def _offer(
         errors.tell("What can run here has changed since the button was drawn: look at the table again, then press once more.", "warning")
     elif clicked:
         with errors.sentences():
-            _launch(context, grid, chosen, launched, preset, parent_id)
+            if as_study:
+                _launch_study(context, asked, launched)
+            else:
+                _launch(context, grid, chosen, launched, preset, parent_id)
             st.rerun()
     launched["shown"] = names
 
 
-def _asked(base: Mapping[str, Any], preset: str) -> tuple[str, sweep.Axes]:
-    """What the names begin with, and the settings that vary. Raises ConfigError (a sentence for each mistake) and BadName."""
+def _asked(base: Mapping[str, Any], preset: str) -> tuple[str, dict[str, Sequence[Any]], int]:
+    """What the names begin with, the settings that vary, and how often all is repeated.
+
+    Raises ConfigError (a sentence for each mistake) and BadName.
+    """
     names = st.multiselect(
         "Settings to vary",
         list(RunConfig.model_fields),
@@ -127,7 +146,7 @@ def _asked(base: Mapping[str, Any], preset: str) -> tuple[str, sweep.Axes]:
         raise ConfigError(" ".join(mistakes))
     if not varied and seeds == 1:
         raise ConfigError("Nothing varies yet: choose a setting above, or more than one repetition.")
-    return sweep.check_title(typed, preset, base), sweep.repeated(varied, base, seeds)
+    return sweep.check_title(typed, preset, base), varied, seeds
 
 
 def _values(name: str, base: Mapping[str, Any]) -> str | list[Any]:
@@ -198,3 +217,9 @@ def _launch(
     ids = iter(run.id for run in queries.sweep_runs(context.engine, made))
     able = [member for member in grid if not member.problem]
     launched["compare"] = [next(ids) if member in chosen else str(member.finished) for member in able]
+
+
+def _launch_study(context: Context, asked: Study, launched: dict[str, Any]) -> None:
+    stored, _ = study.launch(context, asked)
+    launched["sweep"] = launched["study"] = stored.id
+    launched["compare"] = list(dict.fromkeys(run.id for runs in studies.runs(context.engine, stored.id).values() for run in runs))

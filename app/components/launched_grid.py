@@ -16,11 +16,14 @@ EVERY = 2.0  # seconds between looks
 
 
 def show(context: Context, launched: dict[str, Any]) -> None:
-    """What became of a grid, and the ways on from it; `launched` has its id as "sweep" and what can be compared as "compare"."""
+    """What became of a grid, and the ways on from it; `launched` has its id as "sweep", what can be compared as "compare", and with
+    "study" the study that it is."""
     made = launched["sweep"]
     st.markdown(f":green-badge[:material/check: Launched] as sweep `{made}`")
     _progress(context, made)
     with st.container(horizontal=True, vertical_alignment="center"):
+        if "study" in launched:
+            st.page_link(state.STUDIES_PAGE, label="Its figures", icon=":material/science:", query_params={"study": launched["study"]})
         st.page_link(state.RUNS_PAGE, label="See them in the list", icon=":material/list:", query_params={"q": f"sweep:{made}"})
         compared = launched.get("compare", [])[: state.MAX_COMPARED]
         if len(compared) > 1:

@@ -10,7 +10,7 @@ import pytest
 from streamlit.testing.v1 import AppTest
 
 from app import text
-from db import queries
+from db import queries, studies
 from db.models import Run
 from tests.factories import HOSTILE_NAMES, make_worker
 from tests.ui.pages import button, checked, open_page, words
@@ -165,3 +165,24 @@ def test_a_grid_from_a_clone_names_its_parent(context: Context, make_run: MakeRu
     checked(button(at, "Launch 2 runs").click().run())
     made = [run for run in queries.list_runs(context.engine) if run.sweep]
     assert [(run.parent_id, run.preset, run.config["seed"]) for run in made] == [(parent.id, "tiny", 3)] * 2
+
+
+def test_a_grid_can_be_a_study(context: Context) -> None:
+    at = grid_page(open_page("launch", preset="tiny"), batch_size="16, 32", seeds=2)
+    at.toggle(key="grid_study").set_value(True)
+    at.text_input(key="grid_name").set_value("my question")
+    at = checked(button(checked(at.run()), "Launch 4 runs").click().run())
+    [(stored, states)] = studies.listed(context.engine)
+    assert (stored.title, states) == ("my question", {"queued": 4})
+    assert stored.definition["parts"][0]["vary"] == {"batch_size": [16, 32]}
+    assert links(at)["Its figures"] == f"study={stored.id}"
+    shown = open_page("studies", study=stored.id)
+    assert "What changes with batch_size?" in words(shown)
+
+
+def test_a_study_has_no_holes(context: Context) -> None:
+    at = grid_page(open_page("launch", preset="tiny"), batch_size="16, 4000")
+    at.toggle(key="grid_study").set_value(True)
+    at = checked(button(checked(at.run()), "Launch 1 run").click().run())
+    assert "The study grid cannot run" in words(at)
+    assert studies.listed(context.engine) == []
