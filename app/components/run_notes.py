@@ -8,6 +8,7 @@ from app import errors, text
 from db import marks, queries
 from db.errors import NoteChanged
 from db.models import Run
+from db.portable import IMPORTED
 from worker.context import Context
 from worker.errors import CLEAR_ERRORS
 
@@ -16,11 +17,16 @@ _REFUSED = "note_refused"
 
 
 def line(context: Context, run: Run) -> None:
-    """Tags and the beginning of the note, for the head of the page; nothing when there are none."""
+    """Where the run comes from if not from here, tags, and the beginning of the note, for the head of the page; nothing without them."""
     tags = queries.tags_of(context.engine, [run.id]).get(run.id, [])
-    if not tags and not run.note:
+    imported = run.facts.get(IMPORTED)
+    if not tags and not run.note and not imported:
         return
     with st.container(horizontal=True, vertical_alignment="center", gap="small", key="marks_of_run"):
+        if imported:
+            host = text.escape(str((run.hardware or {}).get("host", "another machine"))[:60])
+            about = f"Trained on {host}, read in on {str(imported)[:10]}; its checkpoints lie there: it can be cloned, not resumed."
+            st.badge("Imported", icon=":material/input:", color="blue", help=about)
         for tag in tags:
             st.badge(text.escape(tag), color="gray")
         if run.note:

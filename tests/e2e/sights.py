@@ -11,6 +11,7 @@ from db.models import Run, Study
 from gan.studies import FIGURES
 from tests.factories import make_worker
 from tests.scale.tab import new_tab
+from tests.surfaces import make_surface
 from worker.context import Context
 
 VIEWPORTS = {"desktop": {"width": 1280, "height": 720}, "phone": {"width": 390, "height": 844}}
@@ -31,6 +32,8 @@ def furnish(context: Context, make_run: Callable[..., Run]) -> list[Run]:
     asked = {"purpose": "What does bfloat16 cost?", "parts": [{"vary": {"precision": []}}], "figures": list(FIGURES)}
     study = Study(name="mine", title="Precision", definition=asked)
     studies.store(context.engine, study, counted={"precision": [run.id for run in runs[:2]]}, missing=[])
+    make_surface(context, [run.id for run in runs[:2]])
+    make_surface(context, [runs[0].id])
     return runs
 
 

@@ -5,10 +5,14 @@ from __future__ import annotations
 from collections.abc import Callable
 
 import pytest
+from sqlalchemy import update
+from sqlmodel import col
 from streamlit.testing.v1 import AppTest
 
 from db import queries, surfaces
+from db.engine import writing
 from db.models import Run
+from db.portable import IMPORTED
 from gan.landscape import Wish
 from tests.factories import make_worker
 from tests.surfaces import make_surface
@@ -77,3 +81,10 @@ def test_too_many_requests_are_told(context: Context, make_run: MakeRun) -> None
         surfaces.ask(context.engine, [run.id], {"size": size})
     at = checked(button(opened(run), "Compute the surface").click().run())
     assert "20 surfaces are waiting already: try again when some are done." in words(at)
+
+
+def test_an_imported_run_is_marked(context: Context, make_run: MakeRun) -> None:
+    run = make_run("from the server")
+    with writing(context.engine) as session:
+        session.execute(update(Run).where(col(Run.id) == run.id).values(facts={**run.facts, IMPORTED: "2026-11-21T10:00:00+00:00"}))
+    assert ":blue-badge[:material/input: Imported]" in words(open_page("run", run=run.id))

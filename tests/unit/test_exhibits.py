@@ -15,6 +15,7 @@ from app.exhibits.evidence import NOT_HERE, REPRODUCED, UNTESTED, Evidence, Exhi
 from db import queries, reports
 from db.models import Run
 from tests.db.runs import in_status
+from tests.surfaces import arrays, make_surface
 from worker.context import Context
 
 MakeRun = Callable[..., Run]
@@ -220,3 +221,21 @@ def test_devices_are_named_by_kind() -> None:
     config = {"precision": "float32", "replicas": 4}
     assert timing.device(Run(name="", config=config, hardware={"gpus": [{"name": "H200"}]})) == "GPU, float32, 4 replicas"
     assert timing.device(Run(name="", config={**config, "replicas": 1}, hardware=None)) == "CPU, float32, 1 replica"
+
+
+@pytest.mark.parametrize(("radii", "verdict"), [((3.0, 1.0), REPRODUCED), ((1.0, 3.0), NOT_HERE)])
+def test_fig11_lays_the_paths_over_one_surface(context: Context, make_run: MakeRun, radii: tuple[float, ...], verdict: str) -> None:
+    ids = [study_run(make_run, batch, 10.0).id for batch in (64, 512)]
+    study_run(make_run, 64, 10.0, seed=1)  # of each batch the first seed alone
+    found = made(context, "fig11")
+    assert (found.verdict, found.figure) == (UNTESTED, None)
+    assert f"ganboard surface {ids[0]} {ids[1]} computes it." in found.finding
+    make_surface(context, ids, arrays=None, facts={}, error="Run 2 of 2 kept no weights.")
+    assert "Run 2 of 2 kept no weights." in made(context, "fig11").finding
+    make_surface(context, ids, arrays=arrays(2, radii=radii))
+    found = made(context, "fig11")
+    assert found.verdict == verdict
+    assert f"{radii[0]:.3g} and {radii[0]:.3g} at 64 (576 steps), {radii[1]:.3g} and {radii[1]:.3g} at 512 (72 steps)" in found.finding
+    assert "holds 91% of the variance of G's paths and 82% of D's" in found.finding
+    assert list(found.table.columns) == ["batch_size", "net", "epoch", "x", "y", "loss", "radius"]
+    assert len(found.table) == 16

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from db import commands, queries, studies
+from db import commands, queries, studies, surfaces
 from db.models import Run
 from gan.config import ConfigError
 from gan.studies import BUDGETS, NAMES, Part, Study, built_in
@@ -157,3 +157,20 @@ def test_following_ends_with_the_last_run(context: Context, make_run: MakeRun) -
     ended = document("study", "batch-size", "--preset", "tiny", "--follow")
     assert (ended["runs"], ended["finished"], ended["broken"], ended["done"]) == (2, 2, 0, 1.0)
     assert "2 of 2 runs finished, 0 stopped or failed" in ganboard("study", "batch-size", "--preset", "tiny", "--follow").output
+
+
+def test_the_paths_of_its_first_seeds_share_a_surface(context: Context) -> None:
+    stored, _ = study.launch(context, SMALL)
+    asked = study.surface(context, stored)
+    assert asked is not None
+    runs = {run.id: run for run in studies.runs(context.engine, stored.id)["batches"]}
+    assert [(runs[one].config["batch_size"], runs[one].config["seed"]) for one in (asked.run_id, *asked.others)] == [(16, 0), (32, 0)]
+    assert surfaces.claim(context.engine) is None  # its runs have not ended
+    study.launch(context, SMALL)
+    assert study.surface(context, stored) == asked
+
+
+def test_without_fig11_no_surface_is_asked_for(context: Context) -> None:
+    stored, _ = study.launch(context, study.replace(SMALL, figures=("fig7",)))
+    assert study.surface(context, stored) is None
+    assert not surfaces.waiting(context.engine)
