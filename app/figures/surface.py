@@ -14,7 +14,7 @@ from app.figures.template import NETS, figure, finite, plain
 from app.theme.palette import CATEGORICAL, run_colour
 
 Arrays = Mapping[str, npt.NDArray[Any]]
-_CAMERA = {"eye": {"x": 1.35, "y": -1.35, "z": 0.9}}
+_CAMERA = {"eye": {"x": 1.55, "y": -1.55, "z": 1.0}}
 _AXES = {"principal": ("1st principal direction", "2nd principal direction"), "random": ("1st random direction", "2nd random direction")}
 RUN, EPOCH, X, Y, LOSS, RADIUS = range(6)  # columns of a path
 
