@@ -104,7 +104,9 @@ def _home(settings: Settings) -> Check:
     text = f"{home}, {free / 1e9:.1f} GB free"
     if free < DISK_BYTES:
         status: Literal["warn", "fail"] = "fail" if free < DISK_LEAST_BYTES else "warn"
-        return Check("home", status, text, "Free some space, or delete old runs: checkpoints take about 30 MB each.")
+        return Check(
+            "home", status, text, "Free some space, or delete old runs: checkpoints take about 30 MB each, snapshots of their paths 5 MB."
+        )
     return Check("home", "ok", text)
 
 
