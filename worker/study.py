@@ -38,7 +38,7 @@ class Needed:
 
 def resolve(name: str, budget: str, changes: Mapping[str, Any], seeds: int | None = None) -> Study:
     """A built-in study within a budget, or that of a Python file, with settings changed for all its runs. Raises ConfigError."""
-    study = built_in(name, budget) if name in NAMES or not name.endswith(".py") else _from_file(Path(name))
+    study = built_in(name, budget, changes) if name in NAMES or not name.endswith(".py") else _from_file(Path(name))
     if unknown := next((name for name in study.figures if name not in FIGURES), None):
         raise ConfigError(f"The study {study.name} asks for the figure {str(unknown)[:80]!r}: choose from {', '.join(FIGURES)}.")
     varied = sorted({key for part in study.parts for key in part.vary} & changes.keys())

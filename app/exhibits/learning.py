@@ -108,12 +108,11 @@ def fig9(evidence: Evidence) -> Exhibit:
         "Nominal: as the schedule sets it. Effective: RMS of the weights' change over RMS of the gradient, which moves even when the "
         "nominal rate stays. Both are D's, medians of the epoch's steps, first seed. Dips are minima of the effective rate."
     )
-    first = min((run.config["seed"] for run in evidence.runs), default=0)
     frames, fixed = {}, {}
-    for run in sorted(evidence.runs, key=lambda run: int(run.config["batch_size"])):
-        rates = _rates(evidence, run) if run.config["seed"] == first else None
+    for name, run in _of_fig9(evidence):
+        rates = _rates(evidence, run)
         if rates is not None:
-            frames[f"{run.name} ({run.id})"] = rates
+            frames[name] = rates
             if run.config["schedule"] == "constant":
                 fixed[int(run.config["batch_size"])] = rates
     if not frames:
@@ -132,6 +131,22 @@ def fig9(evidence: Evidence) -> Exhibit:
         f"{', '.join(f'{100 * at:.0f} %' for at in DIPS)}). A schedule that is set to dip there does so by construction."
     )
     return Exhibit(key, title, claim, REPRODUCED if as_claimed else NOT_HERE, finding, how, study.rates(frames), table)
+
+
+def _of_fig9(evidence: Evidence) -> list[tuple[str, Run]]:
+    """One run of each curve of the study, and one of each whose rate moves, named by what sets them apart."""
+    family = evidence.curves()
+    fixed = (
+        list(zip(family.cells, family.first_seeds, strict=True))
+        if family
+        else [(run.config["batch_size"], run) for run in evidence.runs[:1]]
+    )
+    found = [(f"{family.what if family else 'Batch'} {value}", run) for value, run in fixed]
+    moving: dict[str, Run] = {}
+    for run in evidence.runs:
+        if run.config["schedule"] != "constant":
+            moving.setdefault(f"Batch {run.config['batch_size']}, {run.config['schedule']}", run)
+    return found + [(name, run) for name, run in moving.items() if run not in [one for _, one in fixed]]
 
 
 def _rates(evidence: Evidence, run: Run) -> pd.DataFrame | None:

@@ -47,6 +47,8 @@ def scaled(evidence: Evidence) -> Exhibit:
         rows += [(source, count, ratio, ratio / count, _fraction(ratio, count)) for count, ratio in points.items()]
     table = pd.DataFrame(rows, columns=["source", "replicas", "speedup", "efficiency", "karp_flatt"])
     limit = f"at most {1 / serial:.3g} times as fast, however many" if serial > 0 else "no limit shows"
+    if serial >= 1:
+        limit = "more replicas gain nothing here, as when they share the processors"
     finding = f"{', '.join(f'{ratio:.2f} on {count}' for count, ratio in measured.items())}. Serial share {100 * serial:.0f} %: {limit}. "
     finding += f"The published GPU points fit {100 * scaling.fit_amdahl(MULTI_GPU):.0f} %."
     plot = study.speedups({"Measured here": measured, **PUBLISHED}, serial)

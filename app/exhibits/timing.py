@@ -64,7 +64,7 @@ def fig5(evidence: Evidence) -> Exhibit:
     source = "measured" if both else "by the fitted law, as these batches were not both run"
     finding = (
         f"From 64 to 512 the time changes by {-100 * measured:+.0f} % ({source}). a = {1000 * law.per_step:.3g} ms per step, "
-        f"b = {1e6 * law.per_image:.3g} µs per image: a step's fixed cost is worth {law.even_batch:.3g} images, and "
+        f"b = {1e3 * law.per_image:.3g} ms per image: a step's fixed cost is worth {law.even_batch:.3g} images, and "
         "larger batches save less than half. A fall of 79 % needs 595 images."
     )
     verdict = REPRODUCED if abs(measured - REDUCTION) <= CLOSE else NOT_HERE

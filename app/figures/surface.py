@@ -35,10 +35,23 @@ def landscape(arrays: Arrays, *, net: str, plane: str, names: Sequence[str], num
         plot.add_surface(uid="surface", x=xs, y=ys, z=losses, opacity=0.85, hovertemplate="loss %{z:.4f}<extra></extra>", **look)
     else:
         plot = figure(height=480, hovermode="closest", xaxis={"title": {"text": across}}, yaxis={"title": {"text": along}})
-        plot.add_contour(uid="surface", x=xs, y=ys, z=losses, ncontours=24, hovertemplate="loss %{z:.4f}<extra></extra>", **look)
+        plot.add_contour(uid="surface", x=xs, y=ys, z=losses, hovertemplate="loss %{z:.4f}<extra></extra>", **_levels(arrays, net), **look)
     for run, (name, number) in enumerate(zip(names, numbers, strict=True)):
         _path(plot, arrays[f"{net}.path"], run, plain(name), run_colour(number), dimensions)
     return plot
+
+
+def _levels(arrays: Arrays, net: str) -> dict[str, Any]:
+    """Contours where the paths lie: from the lowest loss to the highest of a path, or to the upper quartile of the grid if that is more.
+
+    Far from the paths losses can be a hundred times as large, and would leave one colour for all that matters.
+    """
+    losses = finite(arrays[f"{net}.surface"])
+    if np.isnan(losses).all():
+        return {}
+    low = float(np.nanmin(losses))
+    high = max(float(np.nanquantile(losses, 0.75)), float(np.nanmax(finite(arrays[f"{net}.path"][:, LOSS]), initial=low)))
+    return {"autocontour": False, "contours": {"start": low, "end": high, "size": (high - low) / 24 or 1.0}, "zmin": low, "zmax": high}
 
 
 def _path(plot: go.Figure, path: npt.NDArray[np.float64], run: int, name: str, colour: str, dimensions: int) -> None:
@@ -83,13 +96,13 @@ def radius(arrays: Arrays, *, names: Sequence[str], numbers: Sequence[int]) -> g
 def side_by_side(arrays: Arrays, names: Sequence[str]) -> go.Figure:
     """Contours with the paths of G and of D, and the radii, in one figure; colours as they come."""
     plot = make_subplots(1, 3, subplot_titles=("Generator", "Discriminator", "Distance from the end"), horizontal_spacing=0.07)
-    plot.update_layout(height=420, template=None, hovermode="closest")
+    plot.update_layout(
+        height=440, template=None, hovermode="closest", margin={"t": 90}, legend={"orientation": "h", "y": 1.12, "yanchor": "bottom"}
+    )
     for column, (net, _, _) in enumerate(NETS, 1):
         xs, ys, losses = (finite(arrays[f"{net}.{part}"]) for part in ("x", "y", "surface"))
-        plot.add_contour(
-            x=xs, y=ys, z=losses, ncontours=20, colorscale="Viridis", showscale=False, hovertemplate="loss %{z:.4f}<extra></extra>",
-            row=1, col=column,
-        )  # fmt: skip
+        look = {"colorscale": "Viridis", "showscale": False, "hovertemplate": "loss %{z:.4f}<extra></extra>", **_levels(arrays, net)}
+        plot.add_contour(x=xs, y=ys, z=losses, row=1, col=column, **look)
         for run, (name, colour) in enumerate(zip(names, CATEGORICAL * 4, strict=False)):
             rows = arrays[f"{net}.path"][arrays[f"{net}.path"][:, RUN] == run]
             common = {

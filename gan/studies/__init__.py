@@ -6,8 +6,9 @@ A study of one's own is such a file too: it sets `STUDY = Study(...)`, with `Stu
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import field
+from dataclasses import field, replace
 from importlib import import_module
+from types import MappingProxyType
 from typing import Any
 
 from pydantic.dataclasses import dataclass  # so that a file that sets something else is refused where it does
@@ -86,9 +87,10 @@ def budget(name: str) -> Budget:
     return BUDGETS[name]
 
 
-def built_in(name: str, budget_name: str) -> Study:
-    """The study of that name within a budget. Raises ConfigError for unknown names."""
+def built_in(name: str, budget_name: str, changes: Mapping[str, Any] = MappingProxyType({})) -> Study:
+    """The study of that name within a budget, some of whose settings are changed. Raises ConfigError for unknown names."""
     if name not in NAMES:
         raise ConfigError(f"study {name[:80]!r} does not exist: choose one of {', '.join(NAMES)}, or name a Python file.")
     make: Callable[[Budget], Study] = import_module(f"gan.studies.{name.replace('-', '_')}").study
-    return make(budget(budget_name))
+    within = budget(budget_name)
+    return make(replace(within, settings={**within.settings, **changes}))
