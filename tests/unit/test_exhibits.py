@@ -190,7 +190,7 @@ def test_fig9_shows_nominal_and_effective_rates(context: Context, make_run: Make
     found = made(context, "fig9")
     assert found.figure is not None
     assert [re.sub(r" \(\w+\)", "", trace.name) for trace in found.figure.data] == [
-        f"batch {batch}, {kind}" for batch in (32, 64) for kind in ("nominal", "effective")
+        f"Batch {batch}, {kind}" for batch in (32, 64) for kind in ("nominal", "effective")
     ]
     assert found.verdict == UNTESTED
     assert "The claim is on batch 512" in found.finding
