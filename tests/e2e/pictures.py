@@ -24,8 +24,8 @@ def main(url: str, folder: str) -> None:
         finished = [run["id"] for run in json.load(answer)]
     assert len(finished) >= 2, "at least two finished runs are needed"
     sights = {
-        "runs": "", "launch": "launch", "run": f"run?run={finished[0]}", "compare": f"compare?runs={','.join(finished[:3])}",
-        "playground": f"playground?run={finished[0]}", "system": "system",
+        "runs": "", "launch": "launch", "run": f"run?run={finished[0]}", "compare": f"compare?runs={','.join(finished[-3:])}",
+        "playground": f"playground?run={finished[0]}", "studies": "studies", "system": "system",
     }  # fmt: skip
     names = []
     with sync_playwright() as driver:
@@ -41,6 +41,12 @@ def main(url: str, folder: str) -> None:
     Path(folder, "README.md").write_text(head + "\n\n".join(parts) + "\n")
 
 
+def _shoot(page: Page, path: Path) -> None:
+    """Once every image that can be seen is loaded."""
+    page.wait_for_function("() => [...document.images].every(i => !i.offsetParent || (i.complete && i.naturalWidth))", timeout=60_000)
+    page.screenshot(path=path)
+
+
 def _draw(page: Page, folder: Path, name: str, look: str) -> list[str]:
     settled(page)
     if name in ("run", "compare"):
@@ -48,7 +54,7 @@ def _draw(page: Page, folder: Path, name: str, look: str) -> list[str]:
     if name == "playground":
         # the first drawing loads TensorFlow
         expect(page.locator(".picture").nth(15)).to_be_visible(timeout=90_000)
-    page.screenshot(path=folder / f"{name}-{look}.png")
+    _shoot(page, folder / f"{name}-{look}.png")
     drawn = [name]
     if name in ("run", "compare"):
         tabs = page.locator(TABS)
@@ -56,7 +62,7 @@ def _draw(page: Page, folder: Path, name: str, look: str) -> list[str]:
             tabs.get_by_text(label, exact=True).click()
             settled(page)
             drawn.append(f"{name}-{label.lower().split()[-1]}")
-            page.screenshot(path=folder / f"{drawn[-1]}-{look}.png")
+            _shoot(page, folder / f"{drawn[-1]}-{look}.png")
     return drawn
 
 
