@@ -32,6 +32,7 @@ from db.models import (
     Worker,
 )
 from db.pace import Measured
+from db.portable import IMPORTED
 
 WORKER_ALIVE_SECONDS = 15.0
 PAINTER = ":painter:"  # in the name of a painter, which gives the same signs of life as a worker
@@ -291,10 +292,18 @@ def sweep_runs(engine: Engine, sweep: str) -> list[Run]:
 
 
 def finished_configs(engine: Engine) -> list[tuple[str, dict[str, Any]]]:
-    """Id and configuration of every finished run that is not archived, the newest first."""
-    finished = select(Run.id, Run.config).where(Run.status == "finished", col(Run.archived_at).is_(None))
+    """Id and configuration of every run that was finished here and is not archived, the newest first."""
+    finished = select(Run.id, Run.config, Run.facts).where(Run.status == "finished", col(Run.archived_at).is_(None))
     with reading(engine) as session:
-        return [(run_id, config) for run_id, config in session.execute(finished.order_by(col(Run.created_at).desc()))]
+        rows = session.execute(finished.order_by(col(Run.created_at).desc()))
+        return [(run_id, config) for run_id, config, facts in rows if IMPORTED not in facts]
+
+
+def imported_runs(engine: Engine) -> list[Run]:
+    """The finished runs of other machines that are not archived, in the order in which they were made."""
+    finished = select(Run).where(Run.status == "finished", col(Run.archived_at).is_(None)).order_by(col(Run.created_at))
+    with reading(engine) as session:
+        return [run for run in session.exec(finished) if IMPORTED in run.facts]
 
 
 def tags_of(engine: Engine, run_ids: list[str]) -> dict[str, list[str]]:

@@ -1,4 +1,4 @@
-"""Runs that differ in one setting and the seed alone: what every comparison of a study is made of."""
+"""Runs of one machine that differ in one setting and the seed alone: what every comparison of a study is made of."""
 
 from __future__ import annotations
 
@@ -32,10 +32,10 @@ class Family:
 
 def families(runs: Iterable[Run], name: str) -> list[Family]:
     """All families of at least two values of the setting, the largest first, then the most usual."""
-    groups: dict[bytes, tuple[dict[str, Any], dict[Any, list[Run]]]] = {}
+    groups: dict[tuple[str, bytes], tuple[dict[str, Any], dict[Any, list[Run]]]] = {}
     for run in runs:
         common = {key: value for key, value in run.config.items() if key not in (name, "seed")}
-        _, cells = groups.setdefault(orjson.dumps(common, option=orjson.OPT_SORT_KEYS), (common, {}))
+        _, cells = groups.setdefault((machine(run), orjson.dumps(common, option=orjson.OPT_SORT_KEYS)), (common, {}))
         cells.setdefault(run.config[name], []).append(run)
     usual = RunConfig().model_dump(mode="json")
     found = [
@@ -44,6 +44,15 @@ def families(runs: Iterable[Run], name: str) -> list[Family]:
         if len(cells) > 1
     ]
     return sorted(found, key=lambda one: (-len(one.cells), len(diff(usual, {**usual, **one.common}))))
+
+
+def machine(run: Run) -> str:
+    """What times depend on: the accelerators, or else the processor. Empty while a run has not said."""
+    hardware = run.hardware or {}
+    devices = [str(gpu.get("name", "GPU")) for gpu in hardware.get("gpus", [])] or [str(tpu) for tpu in hardware.get("tpus", [])]
+    if devices:
+        return ", ".join(f"{devices.count(name)} x {name}" for name in dict.fromkeys(devices))
+    return f"{hardware.get('cpu', '')}, {hardware.get('cores', '?')} cores" if hardware else ""
 
 
 def axis(definition: Mapping[str, Any]) -> str:

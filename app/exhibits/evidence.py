@@ -12,9 +12,10 @@ import pandas as pd
 import plotly.graph_objects as go
 from sqlalchemy import Engine
 
-from db import series
+from db import queries, series
 from db.models import Run
-from worker.families import Family, axis, families
+from worker.families import Family, axis, families, machine
+from worker.sweep import digest
 
 Verdict = Literal["reproduced", "not reproduced here", "cannot be tested here"]
 REPRODUCED: Verdict = "reproduced"
@@ -47,14 +48,28 @@ class Evidence:
 
     @classmethod
     def of(cls, engine: Engine, runs: Iterable[Run], definition: Mapping[str, Any] | None = None) -> Evidence:
-        """`runs` as `db.studies.runs` gives them, part by part; a study that varies no batch size is laid out by what it varies first."""
-        known = {run.id: run for run in runs}.values()
+        """`runs` as `db.studies.runs` gives them, part by part; a study that varies no batch size is laid out by what it varies first.
+
+        Imported runs with the same settings join them: families keep machines apart.
+        """
+        known = list({run.id: run for run in runs}.values())
         others: dict[str, int] = {}
         for run in known:
             if run.status != "finished":
                 others[run.status] = others.get(run.status, 0) + 1
+        asked = {digest(run.config) for run in known}
+        known = [*known, *(run for run in queries.imported_runs(engine) if digest(run.config) in asked and run not in known)]
         timed = [run for run in known if run.status == "finished" and run.epoch and run.steps_per_epoch and run.seconds > 0]
         return cls(engine, timed, others, axis(definition or {}))
+
+    @cached_property
+    def machines(self) -> set[str]:
+        """On which the runs trained."""
+        return {machine(run) for run in self.runs}
+
+    def where(self, run: Run) -> str:
+        """The machine of a run in brackets, where there are several."""
+        return f" ({machine(run)})" if len(self.machines) > 1 else ""
 
     @cached_property
     def epochs(self) -> dict[str, pd.DataFrame]:

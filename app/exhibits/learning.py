@@ -217,7 +217,8 @@ def quality(evidence: Evidence) -> Exhibit:
     if family.name == "batch_size":
         verdict = REPRODUCED if quickest == max(reached) else NOT_HERE
     table = pd.concat(found.assign(**{family.name: value}) for value, found in rows.items())
-    table = table[[family.name, "run_id", "epoch", "training_seconds", "fid"]]
+    order = {run.id: place for place, run in enumerate(evidence.runs)}  # ids are random: the same study twice has the same order
+    table = table.iloc[table["run_id"].map(order).argsort(kind="stable")][[family.name, "run_id", "epoch", "training_seconds", "fid"]]
     return Exhibit(key, title, claim, verdict, finding, how, study.seconds_to_quality(reached, goal, family.what), table)
 
 

@@ -124,6 +124,7 @@ def fig12(evidence: Evidence) -> Exhibit:
         epochs, steps = float(off["epoch"].max()), float(off["steps"].mean())
         paid = scaling.break_even((compiling[1] - compiling[0]) * epochs, seconds[0] / steps, seconds[1] / steps)
         label = f"batch {family.common['batch_size']}, {family.common['precision']}, {text.plural(family.common['replicas'], 'replica')}"
+        label += evidence.where(family.cells[True][0])
         rows.append((label, *seconds, *(once * epochs for once in compiling), seconds[0] / seconds[1], paid))
     names = ["runs", "seconds_off", "seconds_on", "compile_off", "compile_on", "speedup", "break_even_steps"]
     table = pd.DataFrame(rows, columns=names)
@@ -151,7 +152,7 @@ def fig13(evidence: Evidence) -> Exhibit:
     groups: dict[str, list[Run]] = {}
     for run in plain:
         if run.config["batch_size"] == least:
-            groups.setdefault(device(run), []).append(run)
+            groups.setdefault(device(run) + evidence.where(run), []).append(run)
     taken = {name: per_seed(runs, per_image) for name, runs in groups.items()}
     slowest = max(taken, key=lambda name: taken[name].mean())
     rows = [
@@ -177,7 +178,8 @@ def _order(taken: dict[str, Any]) -> Any:
     """Whether the order is the paper's: distributed TPU, GPU, TPU alone, CPU."""
 
     def best(kind: str, several: bool) -> float:
-        return min((t.mean() for name, t in taken.items() if name.startswith(kind) and name.endswith("s") is several), default=np.inf)
+        found = [times.mean() for name, times in taken.items() if name.startswith(kind) and (", 1 replica" not in name) is several]
+        return min(found, default=np.inf)
 
     order = [best("TPU", True), best("GPU", False), best("TPU", False), best("CPU", False)]
     return REPRODUCED if order == sorted(order) and np.isfinite(order).all() else NOT_HERE

@@ -8,14 +8,19 @@ from typing import Any
 
 import numpy as np
 import pytest
+from sqlalchemy import update
+from sqlmodel import col
 
 from app import exhibits
 from app.exhibits import learning, networks, timing
 from app.exhibits.evidence import NOT_HERE, REPRODUCED, UNTESTED, Evidence, Exhibit
-from db import queries, reports
+from db import commands, queries, reports
+from db.engine import writing
 from db.models import Run
+from db.portable import IMPORTED
 from tests.db.runs import in_status
 from tests.surfaces import arrays, make_surface
+from worker import sweep
 from worker.context import Context
 
 MakeRun = Callable[..., Run]
@@ -239,3 +244,48 @@ def test_fig11_lays_the_paths_over_one_surface(context: Context, make_run: MakeR
     assert "holds 91% of the variance of G's paths and 82% of D's" in found.finding
     assert list(found.table.columns) == ["batch_size", "net", "epoch", "x", "y", "loss", "radius"]
     assert len(found.table) == 16
+
+
+def test_runs_that_diverged_break_no_figure(context: Context, make_run: MakeRun) -> None:
+    for batch in (32, 64):
+        study_run(make_run, batch, 10.0)
+        run = make_run(
+            f"diverged {batch}",
+            status="running",
+            epochs=1,
+            steps_per_epoch=IMAGES // batch,
+            batch_size=batch,
+            dataset="mnist",
+            limit=IMAGES,
+        )
+        own: dict[str, Any] = {"run_id": run.id, "attempt": run.attempt}
+        for epoch in range(2, run.config["epochs"] + 1):
+            losses = np.full(IMAGES // batch, np.nan, np.float32)
+            reports.append_steps(context.engine, **own, epoch=epoch, first=0, g_losses=losses, d_losses=losses)
+            told = {"steps": IMAGES // batch, "images": IMAGES, "g_loss": np.nan, "d_loss": np.inf, "seconds": 1.0, "compile_seconds": 0.0}
+            reports.finish_epoch(context.engine, **own, epoch=epoch, **told, g_path=(np.nan, 0.0), d_path=(0.0, 0.0))
+        commands.finish(context.engine, **own, status="finished")
+    for one in exhibits.make(evidence(context), list(exhibits.MAKERS)):
+        assert one.finding
+        assert "Traceback" not in one.finding
+
+
+def test_imported_runs_of_other_machines_join_and_stay_apart(context: Context, make_run: MakeRun) -> None:
+    for xla, seconds in ((False, 10.0), (True, 11.0)):
+        study_run(make_run, 32, seconds, xla=xla)
+    own = queries.list_runs(context.engine)
+    gpu = {"gpus": [{"name": "Test GPU"}], "host": "server"}
+    for xla, seconds in ((False, 1.15), (True, 1.0)):
+        run = study_run(make_run, 32, seconds, xla=xla)
+        with writing(context.engine) as session:
+            values = {"facts": {**run.facts, IMPORTED: "2026-11-21"}, "hardware": {**run.hardware, **gpu}}  # type: ignore[dict-item]
+            session.execute(update(Run).where(col(Run.id) == run.id).values(values))
+    found = {one.key: one for one in exhibits.make(Evidence.of(context.engine, own), ["fig12", "fig13"])}
+    assert found["fig12"].table["speedup"].to_numpy() == pytest.approx([10 / 11, 1.15])
+    assert [("Test GPU" in label, "Test CPU" in label) for label in found["fig12"].table["runs"]] == [(False, True), (True, False)]
+    assert found["fig13"].table["device"].tolist() == [
+        "CPU, float32, 1 replica (Test CPU @ 2.00 GHz, 2 cores)",
+        "GPU, float32, 1 replica (1 x Test GPU)",
+    ]
+    assert found["fig13"].table["times_as_fast"].to_numpy() == pytest.approx([1.0, 10 / 1.15])
+    assert len(sweep.finished_runs(context)) == 2  # a study here is not made of another machine's times
