@@ -101,7 +101,7 @@ def test_runs_are_filtered_as_on_the_command_line(context: Context, make_run: Ma
     marks.archive(context.engine, run_ids=[old.id])
     assert listed() == ["three", "two", "one"]
     assert listed("status=failed&status=queued") == ["three", "two"]
-    assert listed("search=t") == ["three", "two"]
+    assert listed("search=%2F%5Et%2F") == ["three", "two"]  # not `t`, with which an id may begin
     assert listed("search=seed%3D5") == ["three"]
     assert listed("limit=1") == ["three"]
     assert listed("archived=true") == ["old"]
