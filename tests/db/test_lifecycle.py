@@ -6,7 +6,7 @@ import pytest
 from sqlalchemy import Engine
 from sqlmodel import SQLModel
 
-from db import commands, drawings, marks, queries, reports, studies
+from db import commands, drawings, marks, queries, reports, studies, surfaces
 from db.errors import NotAllowed, UnknownRun
 from db.models import ACTIVE, ENDED, STATUSES, WAITING, Study
 from tests.db.runs import checkpoint, claimed, contents, finish_epoch, in_status, quality, sample, steps, stored, submitted, texts, training
@@ -163,6 +163,7 @@ def test_deleting_takes_every_row_of_that_run_and_no_other(engine: Engine) -> No
         reports.add_sample(engine, sample(own))
         marks.add_tags(engine, run_ids=[own["run_id"]], tags=["a tag"])
         drawings.ask(engine, run_id=own["run_id"], step=4, kind="sheet", options={})
+        surfaces.ask(engine, [own["run_id"]], {})
         study = Study(name="s", title="S", definition={})
         studies.store(engine, study, counted={"part": [own["run_id"]]}, missing=[])
         commands.finish(engine, **own, status="finished")
