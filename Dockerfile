@@ -26,7 +26,7 @@ RUN python -m venv --without-pip /venv && pip --python /venv/bin/python install 
 FROM ${BASE} AS runtime
 # a new volume takes its owner from the directory that it covers
 RUN useradd --uid 10001 --user-group --no-create-home --home-dir /tmp ganboard \
-    && install --directory --owner ganboard --group ganboard /state /data /secrets/database /secrets/queue
+    && install --directory --owner ganboard --group ganboard /state /data /secrets/database /secrets/queue /secrets/web
 ENV PATH=/venv/bin:$PATH PYTHONUNBUFFERED=1 PYTHONDONTWRITEBYTECODE=1 HOME=/tmp GANBOARD_HOME=/state GANBOARD_DATA_DIR=/data
 WORKDIR /state
 

@@ -1,9 +1,11 @@
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help up install install-dev test test-fast check chromium lock docker clean
+.PHONY: help up install install-dev test test-fast crash-quick crash soak check audit sbom chromium lock docker clean
 
 PORT ?= 8501
 ARGS ?=
+MINUTES ?= 120
+LOCKED ?= worker
 BIN := .venv/bin
 PIP := $(BIN)/python -m pip --disable-pip-version-check
 LOCK := $(BIN)/uv pip compile --quiet --universal --python-version 3.11 --generate-hashes --no-header --no-annotate
@@ -29,12 +31,31 @@ test: install-dev chromium ## all tests, the browser's included (ARGS="-k name" 
 test-fast: install-dev ## unit tests only
 	$(BIN)/pytest tests/unit $(ARGS)
 
+crash-quick: install-dev ## the crash suite as `make test` has it
+	$(BIN)/pytest tests/crash $(ARGS)
+
+crash: install-dev ## the whole crash suite, 200 random kills, and the mutants that it must notice (hours)
+	GANBOARD_CRASH=full $(BIN)/pytest tests/crash --timeout 3600 $(ARGS)
+	$(BIN)/python -m tests.crash.random_kills 200 1 '{"epochs": 400}'
+	$(BIN)/python -m tests.crash.mutants
+
+soak: install-dev ## random faults against a small fleet, then the universal checker (MINUTES=120)
+	$(BIN)/python -m tests.crash.soak $(MINUTES)
+
 check: install-dev ## formatting, lint, types, import contracts, compose file
 	$(BIN)/ruff format --check .
 	$(BIN)/ruff check .
 	$(BIN)/mypy
 	$(BIN)/lint-imports
 	$(BIN)/check-jsonschema --builtin-schema vendor.compose-spec docker-compose.yml
+
+audit: install-dev ## known vulnerabilities of the pinned packages (needs the online database; tests/advisories.toml has the exceptions)
+	$(BIN)/python -m tests.audit requirements/*.lock
+
+sbom: install-dev ## what a worker is made of, as build/sbom.cdx.json in CycloneDX (LOCKED=web for the dashboard)
+	@mkdir -p build
+	$(BIN)/cyclonedx-py requirements requirements/$(LOCKED).lock --pyproject pyproject.toml --output-reproducible \
+		--output-format JSON --output-file build/sbom.cdx.json
 
 chromium: install-dev # finds or fetches a browser; only GANBOARD_REQUIRE_BROWSER makes its absence an error
 	@$(BIN)/python -m tests.chromium

@@ -40,7 +40,7 @@ LISTED = 50  # runs that /api/runs lists unless told otherwise
 MAX_LISTED = 1000
 MAX_SCALE = 16
 LINES = 2000  # of a table that are sent together
-FOREVER = "public, max-age=31536000, immutable"
+FOREVER = "private, max-age=31536000, immutable"
 _RUN = re.compile(r"[a-z0-9]{1,32}", re.ASCII)
 _EPOCH = re.compile(r"-?\d{1,9}", re.ASCII)
 _packing = BoundedSemaphore(2)  # ZIP files that are made at once
@@ -180,7 +180,7 @@ def _packed(pack: Callable[[Path], None], name: str) -> Response:
 
 
 def _enlarged(png: bytes, factor: int) -> bytes:
-    with Image.open(io.BytesIO(png)) as image:
+    with Image.open(io.BytesIO(png), formats=["PNG"]) as image:
         buffer = io.BytesIO()
         image.resize((image.width * factor, image.height * factor), Image.Resampling.NEAREST).save(buffer, "PNG", compress_level=1)
     return buffer.getvalue()

@@ -8,6 +8,7 @@ from app import state, text
 from app.theme import style
 from db import queries
 from db.models import ACTIVE, WAITING, Epoch, Run
+from gan.config import foreign
 from worker.context import Context
 
 SPARK_EPOCHS = 60
@@ -36,6 +37,9 @@ def card(context: Context) -> None:
                 )
         run = _chosen(context, follow)
         if run is None:
+            return
+        if why := foreign(run.config):
+            headline.markdown(text.sentence(f"{text.shorten(run.name, 48)}: {why}"))
             return
         drawn = queries.grid_epochs(context.engine, run.id)
         if drawn:

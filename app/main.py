@@ -6,7 +6,7 @@ from pathlib import Path
 
 import streamlit as st
 
-from app import errors, run_actions, state
+from app import auth, errors, run_actions, state
 from app.components import alerts
 from app.theme import style
 
@@ -16,6 +16,9 @@ ICON = Path(__file__).parent / "theme" / "icon.svg"  # a Material icon would be 
 
 def navigate() -> None:
     st.set_page_config(page_title="ganboard", page_icon=ICON, layout="wide")
+    with errors.sentences():
+        signed_in = auth.gate()
+    account = [st.Page(auth.account, title="Account", icon=":material/account_circle:", url_path="account")] if signed_in else []
     page = st.navigation(
         [
             st.Page(state.RUNS_PAGE, title="Runs", icon=":material/list:", url_path="runs", default=True),
@@ -26,6 +29,7 @@ def navigate() -> None:
             st.Page(state.PLAYGROUND_PAGE, title="Playground", icon=":material/palette:", url_path="playground"),
             st.Page(state.SYSTEM_PAGE, title="System", icon=":material/memory:", url_path="system"),
             st.Page(state.VIEW_PAGE, title="Saved view", url_path="view", visibility="hidden"),
+            *account,
         ],
         position="top",
     )

@@ -18,6 +18,7 @@ from app.figures.template import TEMPLATES
 from db import studies
 from db.models import Run, Study
 from gan import published
+from gan.hardware import devices
 from worker.context import Context, open_context
 from worker.errors import CLEAR_ERRORS
 from worker.export import safe_cell
@@ -87,10 +88,8 @@ def _shared(runs: list[Run], name: str) -> str:
 
 def _machine(run: Run) -> str:
     hardware = run.hardware or {}
-    devices = [str(gpu.get("name", "GPU")) for gpu in hardware.get("gpus", [])] + [str(tpu) for tpu in hardware.get("tpus", [])]
     versions = ", ".join(f"{name} {version}" for name, version in hardware.get("versions", {}).items())
-    processor = f"{hardware.get('cpu', '?')}, {hardware.get('cores', '?')} cores"
-    return f"{hardware.get('host', '?')}: {processor}; {', '.join(devices) or 'no accelerator'}; {versions}"
+    return f"{hardware.get('host', '?')}: {devices(hardware)}; {versions}"
 
 
 def main() -> int:

@@ -7,7 +7,7 @@ from collections.abc import Callable
 import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
 
-from app import errors, state, text
+from app import auth, errors, state, text
 from db import marks, queries
 from db.models import ACTIVE, ENDED, Run
 from worker import submit
@@ -36,26 +36,29 @@ def bar(context: Context, hidden: int = 0) -> None:
             state.open_compare([run.id for run in runs])
         if st.button("Clone", icon=":material/content_copy:", disabled=len(runs) != 1, help="Edit a copy of one run's settings"):
             state.open_launch(clone=runs[0].id)
-        if st.button("Stop", icon=":material/stop:", disabled=not stoppable, help="Ends after its present step; can be resumed"):
+        if st.button("Stop", icon=":material/stop:", **auth.writer("Ends after its present step; can be resumed", disabled=not stoppable)):
             _each(stoppable, "Stopping", lambda run: submit.stop(context, run.id))
         if st.button(
-            "Resume", icon=":material/resume:", disabled=not resumable, help="Stopped and failed runs go on from their last checkpoint"
+            "Resume",
+            icon=":material/resume:",
+            **auth.writer("Stopped and failed runs go on from their last checkpoint", disabled=not resumable),
         ):
             _each(resumable, "Resuming", lambda run: submit.resume(context, run.id))
-        if st.button("Tags", icon=":material/label:", disabled=not runs, help="Put words on runs, to find and group them by"):
+        if st.button("Tags", icon=":material/label:", **auth.writer("Put words on runs, to find and group them by", disabled=not runs)):
             edit_tags(context, runs)
         if archived and not ended:
-            if st.button("Restore", icon=":material/unarchive:", help="Put them back into the usual list"):
+            if st.button("Restore", icon=":material/unarchive:", **auth.writer("Put them back into the usual list")):
                 _each(archived, "Restored", lambda run: marks.restore(context.engine, run_ids=[run.id]))
         elif st.button(
             "Archive",
             icon=":material/archive:",
-            disabled=not ended,
-            help="Take runs that have ended out of the usual list; nothing is lost",
+            **auth.writer("Take runs that have ended out of the usual list; nothing is lost", disabled=not ended),
         ):
             _each(ended, "Archived", lambda run: marks.archive(context.engine, run_ids=[run.id]))
         if st.button(
-            "Delete", icon=":material/delete:", disabled=not deletable, help="Removes runs that do not train, checkpoints included"
+            "Delete",
+            icon=":material/delete:",
+            **auth.writer("Removes runs that do not train, checkpoints included", disabled=not deletable),
         ):
             confirm_delete(context, deletable)
         st.caption(_words(len(runs), hidden), width="content")

@@ -5,7 +5,7 @@ Nobody may change what these functions return: the cache does not copy it.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import pyarrow as pa
@@ -16,6 +16,7 @@ from app.runs_columns import SETTINGS
 from db import listing, search
 from db.listing import Listed
 from db.models import ACTIVE, ENDED, WAITING
+from gan.config import foreign
 from worker.context import Context
 
 
@@ -63,7 +64,7 @@ def chosen(context: Context, choice: Choice) -> tuple[list[Listed], pa.Table]:
 
 def _parts(context: Context) -> tuple[list[Listed], list[Listed], tuple[Any, ...]]:
     """Runs that have not ended, those that have, and the version of the latter."""
-    going = listing.list_all(context.engine, statuses=WAITING + ACTIVE)  # first: a run that ends meanwhile is in both, not in neither
+    going = _listed(context, WAITING + ACTIVE)  # first: a run that ends meanwhile is in both, not in neither
     version = listing.ended_version(context.engine)
     ended = _ended(context, str(context.engine.url), version)
     over = {run.id for run in ended}
@@ -76,7 +77,13 @@ def _newest_first(runs: list[Listed]) -> list[Listed]:
 
 @st.cache_resource(max_entries=2, show_spinner=False)
 def _ended(_context: Context, database: str, version: tuple[Any, ...]) -> list[Listed]:
-    return listing.list_all(_context.engine, statuses=ENDED)
+    return _listed(_context, ENDED)
+
+
+def _listed(context: Context, statuses: tuple[str, ...]) -> list[Listed]:
+    """Settings that cannot be read are left out: one damaged run must not take the table from all others."""
+    runs = listing.list_all(context.engine, statuses=statuses)
+    return [replace(run, config={}) if foreign(run.config) else run for run in runs]
 
 
 @st.cache_resource(max_entries=16, show_spinner=False)

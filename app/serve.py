@@ -8,9 +8,13 @@ from __future__ import annotations
 import argparse
 import os
 import sys
+from urllib.parse import urlsplit
+
+from db.settings import Settings, SettingsError
+from worker import access
 
 LOOPBACK = "127.0.0.1"
-LOOPBACKS = (LOOPBACK, "localhost", "::1")
+LOOPBACKS = (LOOPBACK, "localhost", "::1")  # names by which this machine calls itself
 ALLOWED_HOSTS = "STREAMLIT_SERVER_ALLOWED_HOSTS"  # comma-separated host names
 
 
@@ -20,12 +24,19 @@ def command(port: int, address: str = LOOPBACK) -> list[str]:
 
 
 def serve(port: int, address: str) -> None:
-    """Serve until interrupted or terminated."""
-    from app.server import app  # noqa: PLC0415  # `command` is for processes that need no Streamlit
+    """Serve until interrupted or terminated. Raises SettingsError when the dashboard or the queue would be open to strangers."""
+    settings = Settings()
+    access.check_address(settings, address)
+    access.check_queue(settings)
+    from app import logs  # noqa: PLC0415  # `command` is for processes that need no Streamlit
+
+    logs.configure()
+    from app.server import app  # noqa: PLC0415
 
     config: dict[str, object] = {"server.port": port, "server.address": address}
-    if address not in LOOPBACKS and ALLOWED_HOSTS not in os.environ:
-        config["server.allowedHosts"] = ["*"]  # whoever opens it to a network knows its names, we do not
+    public = urlsplit(settings.public_url).hostname
+    if public and ALLOWED_HOSTS not in os.environ:
+        config["server.allowedHosts"] = [public, *LOOPBACKS]
     app.run(config=config)
 
 
@@ -41,7 +52,10 @@ def main() -> None:
     parser.add_argument("--port", type=_port, default=8501, help="TCP port, 1 to 65535")
     parser.add_argument("--address", default=LOOPBACK, help="address to listen on; only this machine by default")
     arguments = parser.parse_args()
-    serve(arguments.port, arguments.address)
+    try:
+        serve(arguments.port, arguments.address)
+    except SettingsError as error:
+        sys.exit(f"ganboard: {error}")
 
 
 if __name__ == "__main__":

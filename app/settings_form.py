@@ -50,6 +50,7 @@ WORDS = {
     "lr_base_batch": "Base batch",
     "on_non_finite": "When not finite",
     "stall_seconds": "Stalled after",
+    "max_minutes": "Stop after",
 }
 # settings that mean something only beside others; without those they are hidden and count as their default
 RELEVANT: dict[str, Callable[[Mapping[str, Any]], bool]] = {

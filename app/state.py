@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import re
+from dataclasses import replace
 from typing import NoReturn
 
 import streamlit as st
 
+from app import auth
 from db.settings import Settings
+from worker.access import sign_in
 from worker.context import Context, open_context
 
 RUNS_PAGE = "pages/runs.py"
@@ -31,7 +34,10 @@ def context() -> Context:
 
 @st.cache_resource(show_spinner=False, max_entries=4)
 def _open(_settings: Settings, key: str) -> Context:
-    return open_context(_settings)
+    opened, rules = open_context(_settings), sign_in(_settings)
+    if rules is None:
+        return opened
+    return replace(opened, engine=opened.engine.execution_options(before_writing=auth.check_writes(rules)))
 
 
 def run_param() -> str | None:

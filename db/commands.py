@@ -174,14 +174,14 @@ def finish(engine: Engine, *, run_id: str, attempt: int, status: str, error: str
         return run.status
 
 
-def died(engine: Engine, *, run_id: str, attempt: int, cause: str) -> str:
-    """The attempt's process ended without a word: queue the run again, or fail it after MAX_FAILURES. Returns the new status.
+def died(engine: Engine, *, run_id: str, attempt: int, cause: str, limit: int = MAX_FAILURES) -> str:
+    """The attempt's process ended without a word: queue the run again, or fail it after `limit` deaths in a row. Returns the new status.
 
     A process that could still finish the row itself is fenced out from now on. Raises LeaseLost if the attempt had ended already.
     """
     with writing(engine) as session:
         fence(session, run_id, attempt, lease_until=None, worker=None, phase=None)
-        return _bury(session, locked(session, run_id), cause)
+        return _bury(session, locked(session, run_id), cause, limit)
 
 
 def expire_leases(engine: Engine) -> list[str]:
@@ -194,12 +194,12 @@ def expire_leases(engine: Engine) -> list[str]:
         return [run.id for run in dead]
 
 
-def _bury(session: Session, run: Run, cause: str) -> str:
+def _bury(session: Session, run: Run, cause: str, limit: int = MAX_FAILURES) -> str:
     run.failures += 1
     run.worker = run.lease_until = run.phase = None
     if run.stop_requested_at is not None:
         run.status, run.ended_at = "stopped", now()  # type: ignore[assignment]
-    elif run.failures >= MAX_FAILURES:
+    elif run.failures >= limit:
         run.status, run.ended_at = "failed", now()  # type: ignore[assignment]
         run.error = f"{cause}; {run.failures} times in a row without finishing an epoch. Read the log, then resume."
     else:

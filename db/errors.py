@@ -6,6 +6,7 @@ DbError
 |- LeaseLost        another attempt owns the run: the writer must end
 |- NoteChanged      somebody else wrote the note meanwhile
 |- BadMark          a tag, note or view that cannot be stored
+|- BadCopy          a copy of a database that is none, or damaged
 |- BadSearch        a search that cannot be understood
 |- SchemaTooNew     the database was written by a newer ganboard
 '- Unreachable      no connection
@@ -43,6 +44,10 @@ class BadMark(DbError):
 
 
 class BadSearch(DbError):
+    pass
+
+
+class BadCopy(DbError):
     pass
 
 

@@ -37,6 +37,16 @@ def upgrade(engine: Engine) -> str:
     return newest
 
 
+def create(connection: Connection) -> None:
+    """This version's tables in an empty database, within the caller's transaction."""
+    command.upgrade(_config(connection), "head")
+
+
+def known(revision: str) -> bool:
+    """Whether this version of the code can upgrade a database of `revision`."""
+    return revision in {script.revision for script in ScriptDirectory.from_config(_config(None)).walk_revisions()}
+
+
 def head() -> str:
     """The revision that this version of the code works with."""
     found = ScriptDirectory.from_config(_config(None)).get_current_head()

@@ -278,6 +278,8 @@ def measured_runs(engine: Engine, *, limit: int = 300) -> list[Measured]:
         rows = session.execute(measured).all()
     found = []
     for run in rows:
+        if not isinstance(run.config.get("batch_size"), int):  # no ganboard wrote this
+            continue
         images = run.epoch * (run.steps_per_epoch or 0) * run.config.get("batch_size", 0)
         whole = run.status == "finished" and run.attempt == 1
         beside = (run.ended_at - run.started_at).total_seconds() - run.seconds if whole else -1.0

@@ -196,6 +196,17 @@ def add_checkpoint(engine: Engine, *, run_id: str, attempt: int, step: int, epoc
             session.delete(old)
 
 
+def list_checkpoints(engine: Engine, *, run_id: str, attempt: int, found: Sequence[Mapping[str, Any]]) -> None:
+    """List exactly those that were `found` on disk, each with step, attempt (its own), epoch, digest and size."""
+    with writing(engine) as session:
+        fence(session, run_id, attempt)
+        there = {(one["step"], one["attempt"]): one for one in found}
+        for listed in session.exec(select(Checkpoint).where(Checkpoint.run_id == run_id)):
+            if there.pop((listed.step, listed.attempt), None) is None:
+                session.delete(listed)
+        session.add_all(Checkpoint(run_id=run_id, **one) for one in there.values())
+
+
 def add_event(engine: Engine, *, run_id: str, attempt: int, level: str, text: str) -> None:
     with writing(engine) as session:
         fence(session, run_id, attempt)

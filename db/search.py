@@ -34,6 +34,7 @@ _TERM = re.compile(
     ) (?=\s|$)""",
     re.VERBOSE,
 )
+_CONTROL = dict.fromkeys(range(32), " ")  # in no name, and in no sentence about a search
 _COMPARE: dict[str, Callable[[Any, Any], bool]] = {
     "=": operator.eq,
     "!=": operator.ne,
@@ -47,7 +48,7 @@ _BOOLEANS = {"true": True, "on": True, "yes": True, "false": False, "off": False
 
 def parse(text: str, settings: Mapping[str, Any]) -> list[Test]:
     """The terms of a search; `settings` are all that a configuration has, with their defaults. Raises BadSearch with one sentence."""
-    text = text.strip()
+    text = text.translate(_CONTROL).strip().encode(errors="replace").decode()  # half of a surrogate pair is in no name
     if len(text) > LENGTH:
         raise BadSearch(f"The search has {len(text):,} characters: {LENGTH} is the limit.")
     tests, place = [], 0

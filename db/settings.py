@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 from functools import cached_property
 from pathlib import Path
 from typing import Any
@@ -13,10 +14,15 @@ from sqlalchemy.engine import URL, make_url
 from sqlalchemy.exc import ArgumentError
 
 PREFIX = "GANBOARD_"
+_RUN_ID = re.compile(r"[a-z0-9]{1,32}", re.ASCII)
+SECRET_BYTES = 65_536  # of a file that holds one value
 
 
 class SettingsError(ValueError):
-    """The environment cannot be used; the message is one sentence with the remedy."""
+    """The environment cannot be used; the message is one sentence with the remedy, on one line whatever the variables hold."""
+
+    def __init__(self, sentence: str) -> None:
+        super().__init__("".join(c if c.isprintable() else repr(c)[1:-1] for c in sentence))
 
 
 class SecretFiles(PydanticBaseSettingsSource):
@@ -27,7 +33,13 @@ class SecretFiles(PydanticBaseSettingsSource):
         if not path:
             return None, field_name, False
         try:
-            return Path(path).read_text().strip(), field_name, False
+            with Path(path).open("rb") as file:
+                secret = file.read(SECRET_BYTES + 1)
+            if len(secret) > SECRET_BYTES:  # a device never ends
+                raise SettingsError(
+                    f"{PREFIX}{field_name.upper()}_FILE={path} holds more than {SECRET_BYTES:,} bytes: name a file with one value."
+                )
+            return secret.decode().strip(), field_name, False
         except OSError as error:
             raise SettingsError(f"{PREFIX}{field_name.upper()}_FILE={path} cannot be read: {error.strerror}.") from None
         except UnicodeDecodeError:
@@ -49,6 +61,18 @@ class Settings(BaseSettings):
     redis_url: str = Field("", description="redis:// or unix:// URL; empty: an embedded server on a socket in HOME")
     redis_password: str = Field("", description="Password for REDIS_URL, so that it can come from a file")
     data_dir: Path | None = Field(None, description="Data sets; empty: HOME/data")
+    log_format: str = Field("text", description="What logs look like: lines for people, or one JSON object per line")
+    published: str = Field(
+        "", description="`loopback`: a container whose port this machine alone can reach, whatever it is bound to inside"
+    )
+    public_url: str = Field("", description="Where browsers find the dashboard, such as https://ganboard.example.org; for sign-in")
+    oidc_url: str = Field("", description="The sign-in provider's https://.../.well-known/openid-configuration; empty: nobody signs in")
+    oidc_client_id: str = Field("", description="How the provider knows ganboard")
+    oidc_client_secret: str = Field("", description="How ganboard proves to the provider that it is ganboard")
+    cookie_secret: str = Field("", description="Signs the cookie that says who somebody is; 32 random characters or more")
+    operators: str = Field("", description="Who may change things: e-mail addresses and @domains, with commas between")
+    viewers: str = Field("", description="Who may look: e-mail addresses and @domains, with commas between")
+    api_token: str = Field("", description="What programs show to read /api when people sign in; empty: programs cannot")
 
     @classmethod
     def settings_customise_sources(
@@ -77,6 +101,7 @@ class Settings(BaseSettings):
         if not self.database_url:
             return URL.create("sqlite", database=str(self.state / "ganboard.db")).render_as_string()
         try:
+            (self.database_url + self.database_password).encode()  # what is not UTF-8 cannot be sent
             url = make_url(self.database_url)
             if "@" in (url.host or ""):
                 raise ValueError("half of the password was taken for the host")
@@ -91,6 +116,10 @@ class Settings(BaseSettings):
         if backend == "sqlite":
             if url.database in (None, "", ":memory:"):
                 raise SettingsError("GANBOARD_DATABASE_URL names no file: write sqlite:////absolute/path/to/ganboard.db.")
+            if url.query:
+                raise SettingsError(
+                    f"GANBOARD_DATABASE_URL has ?{next(iter(url.query))}=, which would be ignored: end it with the file's name."
+                )
             url = url.set(drivername="sqlite")
         else:
             in_query = "".join(url.normalized_query.get("password", ()))  # where it would be shown
@@ -98,17 +127,31 @@ class Settings(BaseSettings):
             url = url.set(drivername="postgresql+psycopg", password=self.database_password or url.password or in_query or None)
         return url.render_as_string(hide_password=False)
 
+    @cached_property
+    def json_logs(self) -> bool:
+        """Whether logs are JSON. Raises SettingsError."""
+        if self.log_format not in ("text", "json"):
+            raise SettingsError(
+                f"GANBOARD_LOG_FORMAT={self.log_format[:40]} is neither text nor json: choose one, or leave it out for text."
+            )
+        return self.log_format == "json"
+
     def run_dir(self, run_id: str) -> Path:
-        """Directory of a run's log and checkpoints."""
-        return self.state / "runs" / run_id
+        """Directory of a run's log and checkpoints: below HOME/runs, whatever stands in the database. Raises SettingsError."""
+        runs = self.state / "runs"
+        path = runs / run_id
+        if not _RUN_ID.fullmatch(run_id) or path.resolve() != runs.resolve() / run_id:
+            raise SettingsError(f"{path} is not the directory of a run: it must lie in {runs} under the run's id, and be no link.")
+        return path
 
     def log_path(self, run_id: str) -> Path:
         return self.run_dir(run_id) / "train.log"
 
     def prepare_home(self) -> Path:
-        """Make HOME; raises SettingsError when it cannot be written."""
+        """Make HOME; raises SettingsError when it cannot be written, or when the environment asks for what there is not."""
+        _ = self.json_logs
         try:
-            self.state.mkdir(parents=True, exist_ok=True)
+            self.state.mkdir(mode=0o700, parents=True, exist_ok=True)  # a new one is its owner's alone
             probe = self.state / f".writable-{os.getpid()}"
             probe.touch()
             probe.unlink()
@@ -121,6 +164,7 @@ class Settings(BaseSettings):
 
 def _absolute(name: str, path: Path) -> Path:
     try:
+        str(path).encode()  # what is not UTF-8 can stand in no URL of a database
         return path.expanduser().resolve()
-    except (OSError, RuntimeError) as error:  # RuntimeError: no such user, or symbolic links in a circle
+    except (OSError, RuntimeError, ValueError) as error:  # RuntimeError: no such user, or symbolic links in a circle
         raise SettingsError(f"{PREFIX}{name}={path} is not a usable path: {error}.") from None

@@ -54,6 +54,10 @@ class Real(TypeDecorator[float]):
     def process_result_value(self, value: Any, dialect: Dialect) -> float | None:
         return None if value is None else float(value)
 
+    def compare_values(self, x: Any, y: Any) -> bool:
+        # -0.0 in place of 0.0 is a change, NaN in place of NaN is none
+        return x is y or (x is not None and y is not None and float(x).hex() == float(y).hex())
+
 
 class Float32Array(TypeDecorator[npt.NDArray[np.float32]]):
     """A vector of float32 packed as little-endian bytes: exact, and one row for thousands of values."""
@@ -68,4 +72,5 @@ class Float32Array(TypeDecorator[npt.NDArray[np.float32]]):
         return None if value is None else np.frombuffer(value, dtype="<f4")
 
     def compare_values(self, x: Any, y: Any) -> bool:
-        return x is y or (x is not None and y is not None and np.array_equal(x, y))
+        # by their bits: -0.0 in place of 0.0 is a change, NaN in place of the same NaN is none
+        return x is y or (x is not None and y is not None and x.tobytes() == y.tobytes())

@@ -15,6 +15,8 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError, create_model
 from pydantic.fields import FieldInfo
 from pydantic_core import ErrorDetails, PydanticCustomError
 
+ALWAYS = ("dataset", "batch_size", "epochs", "seed", "precision", "xla")  # in the configuration of every run, however old
+TOLD = 4  # mistakes at a time
 GROUPS = ("Data", "Model", "Training", "Optimizer", "Schedule", "Acceleration", "Quality", "Safety", "Output")
 
 
@@ -84,7 +86,9 @@ class RunConfig(BaseModel):
     quality_images: int = setting(2000, "Quality", "How many generated and how many real images are compared", unit="images", ge=200, le=50_000)
 
     on_non_finite: Literal["stop", "roll_back"] = setting("stop", "Safety", "When a loss, gradient or weight is not finite: end the run, or once go back to the last checkpoint and on with half the rates")
-    stall_seconds: int = setting(600, "Safety", "Say so, with every thread's stack in the log, when no step ends for so long (0 is never)", unit="seconds", ge=0, le=86_400)
+    stall_seconds: int = setting(600, "Safety", "Say so, with every thread's stack in the log, when no step ends for so long, and after twice as long start again from the last checkpoint (0 is never)", unit="seconds", ge=0, le=86_400)
+
+    max_minutes: float = setting(0.0, "Safety", "Stop with a checkpoint after so many minutes of training in one go (0 is never); resume goes on", unit="minutes", ge=0, le=1_000_000)
 
     grid_every: int = setting(1, "Output", "Draw the fixed-latent image grid every so many epochs (first and last always)", unit="epochs", ge=1, le=10_000)
     grid_size: int = setting(8, "Output", "Images per side of the grid", unit="images", ge=1, le=16)
@@ -174,11 +178,13 @@ def plan(config: RunConfig, available: int) -> Plan:
 
 
 def parse(values: Mapping[str, Any]) -> RunConfig:
-    """Validate `values` (strings from a command line are fine); raises ConfigError with one sentence per mistake."""
+    """Validate `values` (strings from a command line are fine); raises ConfigError with one sentence for each of the first mistakes."""
     try:
         return RunConfig.model_validate(dict(values))
     except ValidationError as error:
-        raise ConfigError(" ".join(dict.fromkeys(_sentence(e) for e in error.errors()))) from None
+        said = list(dict.fromkeys(_sentence(e) for e in error.errors()))
+        more = [f"And {len(said) - TOLD} more."] if len(said) > TOLD else []
+        raise ConfigError(" ".join(said[:TOLD] + more)) from None
 
 
 def parse_value(name: str, value: Any) -> Any:
@@ -213,6 +219,20 @@ def _unless_none(name: str, value: Any) -> Any:
     field = RunConfig.model_fields.get(name)
     optional = field is not None and NoneType in get_args(field.annotation)
     return None if optional and isinstance(value, str) and value.lower() in ("none", "all") else value
+
+
+def foreign(stored: Mapping[str, Any]) -> str | None:
+    """Why nothing can be shown of a stored configuration, in a sentence; None where each setting has its type and none of ALWAYS is missing.
+
+    Names that this version does not know are no reason, nor are rules between settings, which may be newer than the run.
+    """
+    try:
+        RunConfig.model_validate({name: value for name, value in stored.items() if name in RunConfig.model_fields}, strict=True)
+    except ValidationError as error:
+        if wrong := next((one for one in error.errors() if one["type"] != "ganboard"), None):
+            return _sentence(wrong)
+    missing = next((name for name in ALWAYS if name not in stored), None)
+    return missing and f"{missing} is missing."
 
 
 def diff(a: Mapping[str, Any], b: Mapping[str, Any]) -> dict[str, tuple[Any, Any]]:
@@ -271,7 +291,17 @@ def _sentence(error: ErrorDetails) -> str:
     wanted = _WANTED.get(error["type"])
     if wanted is None:
         return f"{name}: {error['msg']}."
-    given = str(error["input"])
-    shown = given if len(given) <= 60 else given[:60] + "..."
     field = RunConfig.model_fields[name]
-    return f"{name}={shown} is not allowed: it must be {wanted.format(**error.get('ctx', {}))} (default {field.default})."
+    return (
+        f"{name}={_legible(error['input'])} is not allowed: it must be {wanted.format(**error.get('ctx', {}))} (default {field.default})."
+    )
+
+
+def _legible(value: Any) -> str:
+    """The beginning of a value, on one line and without what a terminal or a log should not get."""
+    try:
+        given = str(value)
+    except ValueError:  # Python writes out no more than 4,300 digits
+        return "a number of thousands of digits"
+    short = given if len(given) <= 60 else given[:60] + "..."
+    return "".join(c if c.isprintable() else repr(c)[1:-1] for c in short)

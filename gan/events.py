@@ -106,6 +106,24 @@ class Saved:
 
 
 @dataclass(frozen=True)
+class Found:
+    """A complete checkpoint that an attempt before has saved, and perhaps could not tell of."""
+
+    step: int
+    attempt: int
+    epoch: int
+    digest: str  # as in `Saved`
+    size: int
+
+
+@dataclass(frozen=True)
+class OnDisk:
+    """All checkpoints that are there when an attempt begins: others that were told of are gone, or were set aside."""
+
+    checkpoints: tuple[Found, ...]
+
+
+@dataclass(frozen=True)
 class Note:
     """Something a person should read on the run's page."""
 
@@ -113,7 +131,7 @@ class Note:
     text: str
 
 
-Event = Phase | Started | Steps | EpochDone | Quality | Facts | Grid | Saved | Note
+Event = Phase | Started | Steps | EpochDone | Quality | Facts | Grid | Saved | OnDisk | Note
 
 # Names and what they mean, with units: pages and documents take their labels from here.
 SERIES = {

@@ -5,6 +5,8 @@ from __future__ import annotations
 import json
 import os
 import platform
+from collections import Counter
+from collections.abc import Mapping
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path, PurePosixPath
 from typing import Any
@@ -31,6 +33,16 @@ def describe() -> dict[str, Any]:
     }
 
 
+def devices(hardware: Mapping[str, Any]) -> str:
+    """What computes on a machine that `describe` has described: its accelerators, else its processor and cores."""
+    if gpus := hardware.get("gpus"):
+        counts = Counter(str(gpu.get("name", "GPU")) for gpu in gpus)
+        return ", ".join(f"{count} × {name}" if count > 1 else name for name, count in counts.items())
+    if tpus := hardware.get("tpus"):
+        return f"{len(tpus)} TPU cores"
+    return f"{hardware.get('cpu', 'unknown')}, {hardware.get('cores', '?')} cores"
+
+
 def cpu_flags() -> list[str]:
     """Those of CPU_FLAGS that this machine's processor has; does not start TensorFlow."""
     flags = _cpu()[1]
@@ -55,6 +67,15 @@ def memory_limit(root: Path = Path("/")) -> int:
             if limit.exists() and (text := limit.read_text().strip()).isdigit():  # "max" is no limit, and v1's is a huge number
                 limits.append(int(text))
     return min(limits)
+
+
+def oom_kills(root: Path = Path("/")) -> int:
+    """How many processes of this machine the kernel has ended for want of memory since it started; 0 where it does not count."""
+    try:
+        counters = dict(line.split(" ", 1) for line in (root / "proc/vmstat").read_text().splitlines())
+    except OSError:
+        return 0
+    return int(counters.get("oom_kill", 0))
 
 
 def versions() -> dict[str, str]:

@@ -6,8 +6,9 @@ Starting is resuming: the newest valid checkpoint is always looked for first. Be
 
 from __future__ import annotations
 
+import math
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -15,7 +16,22 @@ import numpy as np
 
 from gan import capabilities, checkpoints, data, hardware, keys, projection, rates, runtime, snapshots
 from gan.config import ConfigError, RunConfig, plan
-from gan.events import REAL_IMAGES, Control, Facts, Grid, Note, Outcome, Phase, Quality, Sink, Started, Steps, TrainingFailed, Verdict
+from gan.events import (
+    REAL_IMAGES,
+    Control,
+    Facts,
+    Grid,
+    Note,
+    OnDisk,
+    Outcome,
+    Phase,
+    Quality,
+    Sink,
+    Started,
+    Steps,
+    TrainingFailed,
+    Verdict,
+)
 from gan.guards import Guards, NotFinite, first_loss_not_finite, not_finite
 from gan.progress import Progress
 from gan.saver import Saver
@@ -28,12 +44,21 @@ VERDICTS: tuple[Verdict, ...] = ("go", "stop", "suspend")
 
 
 def train(
-    config: RunConfig, *, run_dir: Path, data_dir: Path, attempt: int, sink: Sink, control: Control, cache_dir: Path | None = None
+    config: RunConfig,
+    *,
+    run_dir: Path,
+    data_dir: Path,
+    attempt: int,
+    sink: Sink,
+    control: Control,
+    cache_dir: Path | None = None,
+    on_hang: Callable[[], None] = lambda: None,
 ) -> Outcome:
     """Train `config`, or go on where an earlier attempt stopped, until it is finished or `control` says otherwise.
 
     Checkpoints lie in `run_dir/checkpoints` and carry `attempt`, which must grow with every call on the same directory. What runs can share
-    (the classifier that judges quality) is kept in `cache_dir`, by default inside `run_dir`.
+    (the classifier that judges quality) is kept in `cache_dir`, by default inside `run_dir`. `on_hang` is called from another thread when
+    no step has ended for so long that none will: it should end the process.
     Raises ConfigError when this machine, this version or the data set cannot run `config`, TrainingFailed when its numbers are no longer
     finite, CheckpointError when the disk refuses the last state of an ending attempt, and whatever `sink` or `control` raise.
     """
@@ -77,7 +102,8 @@ def train(
         return int(shared.numbers(number)[0])
 
     progress = restore()
-    saver = Saver(config, directory, digest, attempt, nets.arrays, sink, progress.step, writes=shared.leads)
+    sink(OnDisk(checkpoints.found(directory)))
+    saver = Saver(config, directory, digest, attempt, nets.arrays, sink, progress.step, control, writes=shared.leads)
     stepper = step.Stepper(config, strategy, nets, images)
     looped: runner.Runner = fit.FitLoop(stepper, agree) if config.loop == "fit" else runner.CustomLoop(stepper, agree)
     measured, guards = measures.Measures(config), Guards(config, per_epoch, images)
@@ -136,6 +162,14 @@ def train(
 
     verdict: Verdict = "go"
     trouble: NotFinite | None = None
+    deadline = time.monotonic() + 60 * config.max_minutes if config.max_minutes else math.inf
+
+    def asked() -> Verdict:
+        wish = control()
+        if wish != "go" or time.monotonic() < deadline:
+            return wish
+        sink(Note("warning", f"Stopped after max_minutes={config.max_minutes:g} of training in one go: resume goes on."))
+        return "stop"
 
     def report(news: runner.Report) -> bool:
         """After every call of the training step: tell what it did, and whether to go on."""
@@ -149,12 +183,12 @@ def train(
         for note in guards.opinions(progress.step - len(taken), taken["d_real"], taken["d_fake"]):
             sink(note)
         trouble = first_not_finite(progress.step - len(taken), taken, nets.tensors)
-        verdict = VERDICTS[agree(VERDICTS.index(control()))]
+        verdict = VERDICTS[agree(VERDICTS.index(asked()))]
         if trouble is None and verdict == "go" and progress.g_losses.size < per_epoch and saver.due(None):
             saver.save(progress, leaving=False)
         return trouble is None and verdict == "go"
 
-    with Watchdog(config.stall_seconds, sink) as watchdog:
+    with Watchdog(config.stall_seconds, sink, on_hang) as watchdog:
         # Trace the training step.
         sink(Phase("compiling"))
         began = time.monotonic()
@@ -208,10 +242,10 @@ def train(
             # Save, go on or leave.
             if progress.epoch >= config.epochs or verdict != "go":
                 with watchdog.paused():
-                    saver.save(progress, leaving=True)
-                if progress.epoch >= config.epochs:
+                    safe = saver.save(progress, leaving=True)
+                if progress.epoch >= config.epochs and safe:
                     return "finished"
-                return "stopped" if verdict == "stop" else "suspended"
+                return "suspended" if (verdict if verdict != "go" else control()) == "suspend" else "stopped"
             if saver.due(epoch):
                 saver.save(progress, leaving=False)
 

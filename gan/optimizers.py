@@ -25,13 +25,10 @@ class _Fused:
 
     def _backend_update_step(self, gradients: Sequence[tf.Tensor], variables: Sequence[keras.Variable], learning_rate: tf.Tensor) -> None:
         for gradient, variable in zip(gradients, variables, strict=True):
-            self.update_step(gradient, variable, tf.convert_to_tensor(learning_rate))
+            self.update_step(gradient, variable, tf.convert_to_tensor(learning_rate))  # type: ignore[attr-defined]  # each optimizer's own
 
     def _slot(self, slots: Sequence[keras.Variable], variable: keras.Variable) -> Any:
         return slots[self._get_variable_index(variable)].value.handle  # type: ignore[attr-defined]
-
-    def update_step(self, gradient: tf.Tensor, variable: keras.Variable, learning_rate: tf.Tensor) -> None:
-        raise NotImplementedError
 
 
 class Adam(_Fused, keras.optimizers.Adam):  # type: ignore[misc]

@@ -1,35 +1,46 @@
-"""Says when no step has ended for long, and leaves every thread's stack in the log. Free of TensorFlow."""
+"""Says when no step has ended for long, and ends what never will. Free of TensorFlow."""
 
 from __future__ import annotations
 
 import faulthandler
-import os
+import sys
 import threading
 import time
 import traceback
-from collections.abc import Iterator
+from collections import deque
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from pathlib import Path
+from statistics import median
 from typing import Self
 
 from gan.events import Note, Sink
 
+PATIENCE = 2.0  # times as long as the limit, then it hangs
+USUAL = 20.0  # times as long as usual is no hang yet
+REMEMBERED = 99  # waits of which the median is the usual one
+FRAMES = 4
+
 
 class Watchdog:
-    """`with Watchdog(config.stall_seconds, sink) as watchdog:` around the loop, and `watchdog.beat()` whenever it has got somewhere.
+    """`with Watchdog(config.stall_seconds, sink, on_hang) as watchdog:` around the loop, and `watchdog.beat()` whenever it moves.
 
     When no beat comes for `seconds` (0: never looks), the stacks of all threads go to stderr, which is the run's log, and a warning to
-    `sink`; when beats return, an info. Once per stall. `sink` is called from the watchdog's thread while the loop may be calling it too:
-    it must allow that (a database sink with a session per event does). What it raises is printed: the loop meets the same with its next
-    event. A thread that stalls with the interpreter's lock in hand stops this thread too, but also the renewal of the run's lease.
+    `sink`; when beats return, an info. Once per stall. When none comes for PATIENCE times `seconds`, and for USUAL times the median wait of
+    late, `on_hang` is called. Both are called from the watchdog's thread while the loop may be calling the sink too: it must allow that.
+    What it raises is printed: the loop meets the same with its next event. A thread that stalls with the interpreter's lock in hand stops
+    this thread too, but also the renewal of the run's lease.
     """
 
-    def __init__(self, seconds: float, sink: Sink) -> None:
-        self._seconds, self._sink = seconds, sink
+    def __init__(self, seconds: float, sink: Sink, on_hang: Callable[[], None] = lambda: None) -> None:
+        self._seconds, self._sink, self._on_hang = seconds, sink, on_hang
+        self._waits: deque[float] = deque(maxlen=REMEMBERED)
         self._moved = threading.Event()
         self._paused = self._ended = False
         self._thread = threading.Thread(target=self._watch, name="watchdog", daemon=True)
 
     def __enter__(self) -> Self:
+        self._loop = threading.get_ident()
         if self._seconds:
             self._thread.start()
         return self
@@ -61,21 +72,32 @@ class Watchdog:
             if self._ended:
                 return
             since = time.monotonic()
-            if self._moved.wait(self._seconds) or self._paused:
+            if self._moved.wait(self._seconds):
+                self._waits.append(time.monotonic() - since)
+                continue
+            if self._paused:
                 continue
             faulthandler.dump_traceback(all_threads=True)
             self._say(Note("warning", self._stalled()))
-            self._moved.wait()
+            hangs_after = max(PATIENCE * self._seconds, USUAL * median(self._waits or [0.0]))
+            while not self._moved.wait(max(0.0, since + hangs_after - time.monotonic())):
+                if not self._paused:
+                    self._on_hang()
+                hangs_after += self._seconds
             if not self._ended:
                 self._say(Note("info", f"Training moves again, after {time.monotonic() - since:.0f} s without a finished step."))
 
     def _stalled(self) -> str:
-        me = os.getpid()
         return (
-            f"No step has ended for {self._seconds:g} s (stall_seconds); the stacks of all threads are in the run's log. If it does not "
-            f"move again, end process {me} (kill -9 {me}): the run goes on from its last checkpoint. If a step takes that long here, lower "
-            "batch_size or raise stall_seconds."
+            f"No step has ended for {self._seconds:g} s (stall_seconds): the loop is in {self._where()}; the stacks of all threads are "
+            f"in the run's log. If it does not move it is started again from the last checkpoint after {PATIENCE:g} times as long. If a "
+            "step takes that long here, lower batch_size or raise stall_seconds."
         )
+
+    def _where(self) -> str:
+        """The innermost calls of the loop's thread."""
+        frames = traceback.extract_stack(sys._current_frames().get(self._loop))[-FRAMES:]
+        return " > ".join(f"{frame.name} ({Path(frame.filename).name}:{frame.lineno})" for frame in frames) or "no Python code"
 
     def _say(self, note: Note) -> None:
         try:

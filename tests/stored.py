@@ -17,5 +17,6 @@ def store(config: RunConfig, directory: Path, *, step: int = 12, epoch: int = 3,
         for variable in nets.average.variables:
             variable.assign(variable * 0.5)
     digest = checkpoints.config_hash(config, 128)
-    checkpoints.save(directory, nets.arrays(), Progress(step, epoch), digest=digest, attempt=attempt, keep=keep)
+    checkpoints.save(directory, nets.arrays(), Progress(step, epoch), digest=digest, attempt=attempt)
+    checkpoints.prune(directory, keep)
     return nets

@@ -14,23 +14,24 @@ from collections.abc import Callable, Iterable, Iterator
 from contextlib import ExitStack
 from datetime import UTC, datetime
 from pathlib import Path, PurePosixPath
-from typing import Annotated, Any
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 import orjson
 from PIL import Image
-from pydantic import AwareDatetime, BaseModel, BeforeValidator, ConfigDict, Field, ValidationError
+from pydantic import ValidationError
 
 from db import portable
 from db.errors import DbError
 from db.marks import check_tag
-from db.models import ENDED, Epoch, Event, Grid, Quality, Run, StepLosses, StepSeries, SystemSample
+from db.models import Epoch, Event, Grid, Quality, Run, StepLosses, StepSeries, SystemSample
 from gan import config as configs
 from gan.config import ConfigError
 from gan.data.archive import SafeZip
 from gan.data.dataset import DatasetError
-from gan.events import QUALITY, REAL_IMAGES, SERIES
+from gan.events import QUALITY, SERIES
+from worker.bundle_parts import MAX_FILES, Manifest, Number, ToldEpoch, ToldRun
 from worker.context import Context
 from worker.errors import BadName, WorkerError
 from worker.submit import check_name
@@ -40,146 +41,12 @@ MANIFEST = "manifest.json"
 MAX_JSON = 128 << 20  # bytes of run.json or manifest.json
 MAX_TABLE = 512 << 20
 MAX_GRID = 16 << 20
-MAX_GRIDS = 20_000
-MAX_FILES = MAX_GRIDS + 20
 MAX_SIDE = 4096  # pixels of a grid
 _FILE = re.compile(r"(run\.json|(epochs|steps|quality|events|samples)\.csv|train\.log|grids/(real|epoch-\d{4,6})\.png)")
-_DIGEST = re.compile(r"[0-9a-f]{64}")
 
 
 class BadBundle(WorkerError):
     """A bundle that is refused; the message is one sentence."""
-
-
-# --- what a bundle may hold ---------------------------------------------------------------------------------------
-
-
-def _hex(text: Any) -> float:
-    if not isinstance(text, str) or len(text) > 40:
-        raise ValueError("it must be the text of float.hex")
-    try:
-        return float.fromhex(text)
-    except OverflowError:
-        raise ValueError("it is too large for a number") from None
-
-
-Count = Annotated[int, Field(ge=0, le=2**53)]
-Few = Annotated[int, Field(ge=0, le=10_000_000)]
-Number = float | None  # JSON has neither NaN nor infinity: they are null
-Hex = Annotated[float, BeforeValidator(_hex)]
-Word = Annotated[str, Field(max_length=4000)]
-Map = Annotated[dict[Annotated[str, Field(max_length=80)], Any], Field(max_length=500)]
-Measures = Annotated[dict[Annotated[str, Field(max_length=80)], float], Field(max_length=200)]
-
-
-class _Part(BaseModel):
-    model_config = ConfigDict(extra="ignore", strict=False)
-
-
-class _Epoch(_Part):
-    epoch: Annotated[int, Field(ge=1, le=100_000)]
-    attempt: Few
-    finished_at: AwareDatetime
-    steps: Annotated[int, Field(ge=1, le=10_000_000)]
-    images: Count
-    g_loss_hex: Hex
-    d_loss_hex: Hex
-    seconds: float
-    compile_seconds: float
-    g_x: Number
-    g_y: Number
-    d_x: Number
-    d_y: Number
-    measures: Measures
-
-
-class _Judgement(_Part):
-    epoch: Annotated[int, Field(ge=0, le=100_000)]
-    attempt: Few
-    made_at: AwareDatetime
-    seconds: float
-    training_seconds: float
-    histogram: Annotated[list[float], Field(max_length=1000)]
-    fid: Number = None
-    kid: Number = None
-    precision: Number = None
-    recall: Number = None
-    density: Number = None
-    coverage: Number = None
-    class_distance: Number = None
-    diversity: Number = None
-
-
-class _Event(_Part):
-    attempt: Few
-    at: AwareDatetime
-    level: Annotated[str, Field(pattern="^(info|warning|error)$")]
-    text: Word
-
-
-class _Grid(_Part):
-    epoch: Annotated[int, Field(ge=REAL_IMAGES, le=100_000)]
-    attempt: Few
-    made_at: AwareDatetime
-    rows: Annotated[int, Field(ge=1, le=64)]
-    columns: Annotated[int, Field(ge=1, le=64)]
-
-    @property
-    def file(self) -> str:
-        return f"grids/{'real' if self.epoch == REAL_IMAGES else f'epoch-{self.epoch:04d}'}.png"
-
-
-class _Sample(_Part):
-    at: AwareDatetime
-    attempt: Few
-    cpu_percent: float
-    rss_bytes: float
-    memory_percent: float
-    gpu_percent: Number = None
-    gpu_memory_bytes: Number = None
-
-
-class _Run(_Part):
-    id: Annotated[str, Field(pattern="^[a-z0-9]{10}$")]
-    name: Word
-    status: Annotated[str, Field(pattern=f"^({'|'.join(ENDED)})$")]
-    config: Map
-    preset: Annotated[str, Field(max_length=40)] = ""
-    note: Word | None = None
-    created_at: AwareDatetime
-    queued_at: AwareDatetime
-    started_at: AwareDatetime | None = None
-    ended_at: AwareDatetime | None = None
-    attempt: Few
-    error: Word | None = None
-    hardware: Map | None = None
-    examples: Count | None = None
-    steps_per_epoch: Annotated[int, Field(ge=1, le=10_000_000)] | None = None
-    g_parameters: Count | None = None
-    d_parameters: Count | None = None
-    epoch: Few
-    step: Count
-    seconds: Number
-    g_loss_hex: Hex | None = None
-    d_loss_hex: Hex | None = None
-    images_per_second: Number = None
-    facts: Map
-    tags: Annotated[list[Word], Field(max_length=100)] = []
-    epochs: Annotated[list[_Epoch], Field(max_length=100_000)]
-    quality: Annotated[list[_Judgement], Field(max_length=100_000)] = []
-    events: Annotated[list[_Event], Field(max_length=200_000)] = []
-    grids: Annotated[list[_Grid], Field(max_length=MAX_GRIDS)] = []
-    samples: Annotated[list[_Sample], Field(max_length=2_000_000)] = []
-
-
-class _Manifest(BaseModel):
-    model_config = ConfigDict(extra="ignore")
-
-    format: int
-    files: Annotated[dict[str, Annotated[str, Field(pattern=_DIGEST.pattern)]], Field(max_length=MAX_FILES)]
-
-
-# --- writing ------------------------------------------------------------------------------------------------------
 
 
 def write_manifest(directory: Path, files: Iterable[Path]) -> Path:
@@ -188,9 +55,6 @@ def write_manifest(directory: Path, files: Iterable[Path]) -> Path:
     path = directory / MANIFEST
     path.write_bytes(orjson.dumps({"format": FORMAT, "files": digests}, option=orjson.OPT_INDENT_2))
     return path
-
-
-# --- reading ------------------------------------------------------------------------------------------------------
 
 
 def read_in(context: Context, path: Path) -> Run:
@@ -228,7 +92,7 @@ class _Content:
             names, self._read = self._in_archive(archive)
         if MANIFEST not in names:
             raise BadBundle(f"{path} has no {MANIFEST}: only what `ganboard export` of this version wrote can be read in.")
-        manifest = _Manifest.model_validate_json(self._read(MANIFEST, MAX_JSON))
+        manifest = Manifest.model_validate_json(self._read(MANIFEST, MAX_JSON))
         if manifest.format != FORMAT:
             raise BadBundle(f"{path} has format {manifest.format}, this ganboard reads {FORMAT}: use the version that wrote it.")
         self.digests = manifest.files
@@ -282,7 +146,7 @@ class _Content:
 
 
 def _store(context: Context, content: _Content, path: Path) -> Run:
-    told = _Run.model_validate_json(content.read("run.json", MAX_JSON))
+    told = ToldRun.model_validate_json(content.read("run.json", MAX_JSON))
     try:
         config = configs.parse(told.config)
         name = check_name(told.name)
@@ -292,22 +156,36 @@ def _store(context: Context, content: _Content, path: Path) -> Run:
     _agree(told, config.epochs, path)
     common = told.model_dump(
         include={
-            "id", "status", "preset", "note", "created_at", "queued_at", "started_at", "ended_at", "attempt", "error", "hardware",
+            "id", "status", "preset", "note", "created_at", "queued_at", "started_at", "ended_at", "attempt", "error",
             "examples",
             "steps_per_epoch", "g_parameters", "d_parameters", "epoch", "step", "images_per_second",
         }
     )  # fmt: skip
-    facts = {**told.facts, portable.IMPORTED: datetime.now(UTC).isoformat(timespec="seconds")}
+    hardware = told.hardware.model_dump(exclude_unset=True) if told.hardware else None
+    facts = {**told.facts.model_dump(exclude_unset=True), portable.IMPORTED: datetime.now(UTC).isoformat(timespec="seconds")}
     seconds = _number(told.seconds)
-    run = Run(**common, name=name, config=told.config, facts=facts, seconds=seconds, g_loss=told.g_loss_hex, d_loss=told.d_loss_hex)
+    run = Run(
+        **common,
+        name=name,
+        config={name: config.model_dump(mode="json")[name] for name in told.config},  # typed, and no setting more than it had
+        hardware=hardware,
+        facts=facts,
+        seconds=seconds,
+        g_loss=told.g_loss_hex,
+        d_loss=told.d_loss_hex,
+    )
     rows = [*_rows(told, content), *_steps(told, content)]
     return portable.insert(context.engine, run, rows, tags, f"Imported from {path.name[:100]}.")
 
 
-def _agree(told: _Run, epochs: int, path: Path) -> None:
+def _agree(told: ToldRun, epochs: int, path: Path) -> None:
     """What one export cannot contradict itself in."""
     if [one.epoch for one in told.epochs] != list(range(1, told.epoch + 1)):
         raise BadBundle(f"{path} is refused: it tells of {len(told.epochs)} epochs and says that {told.epoch} are finished.")
+    listed: dict[str, list[Any]] = {"judgement": [one.epoch for one in told.quality], "grid": [one.epoch for one in told.grids]}
+    for what, keys in {**listed, "sample of the machine": [one.at for one in told.samples]}.items():
+        if len(set(keys)) < len(keys):
+            raise BadBundle(f"{path} is refused: it holds the same {what} twice.")
     if told.status == "finished" and told.epoch != epochs:
         raise BadBundle(f"{path} is refused: the run is finished after {told.epoch} epochs, but its settings ask for {epochs}.")
     if any(one.steps != told.steps_per_epoch for one in told.epochs):
@@ -327,7 +205,7 @@ def _number(value: Number) -> float:
     return float("nan") if value is None else value
 
 
-def _rows(told: _Run, content: _Content) -> Iterator[Any]:
+def _rows(told: ToldRun, content: _Content) -> Iterator[Any]:
     for one in told.epochs:
         path: dict[str, Any] = {name: _number(getattr(one, name)) for name in ("g_x", "g_y", "d_x", "d_y")}
         plain = one.model_dump(include={"epoch", "attempt", "finished_at", "steps", "images", "seconds", "compile_seconds", "measures"})
@@ -360,7 +238,7 @@ def _check_png(data: bytes, name: str, path: Path) -> None:
         raise BadBundle(f"{path} is refused: {name} is no readable PNG ({type(error).__name__}).") from None
 
 
-def _steps(told: _Run, content: _Content) -> Iterator[Any]:
+def _steps(told: ToldRun, content: _Content) -> Iterator[Any]:
     """The losses and series of every epoch; their float64 means must be the epochs' losses to the bit."""
     text = io.TextIOWrapper(io.BytesIO(content.read("steps.csv", MAX_TABLE)), encoding="utf-8", newline="")
     refused = f"{content.path} is refused: steps.csv"
@@ -396,7 +274,7 @@ def _steps(told: _Run, content: _Content) -> Iterator[Any]:
                 yield StepSeries(run_id=told.id, epoch=epoch, name=name, attempt=attempt, values=series)
 
 
-def _same_means(told: _Epoch, columns: dict[str, npt.NDArray[np.float32]], refused: str) -> None:
+def _same_means(told: ToldEpoch, columns: dict[str, npt.NDArray[np.float32]], refused: str) -> None:
     for net, loss in (("g", told.g_loss_hex), ("d", told.d_loss_hex)):
         mean = float(columns[f"{net}_loss"].mean(dtype=np.float64))
         if not _same(mean, loss):

@@ -12,7 +12,7 @@ from typing import Annotated
 
 import typer
 
-from worker import answer, cli_marks, cli_proof, cli_runs, cli_study, cli_sweep
+from worker import answer, cli_backup, cli_marks, cli_proof, cli_runs, cli_study, cli_sweep
 from worker.arguments import AsJson, open_database
 
 app = typer.Typer(cls=answer.Commands, no_args_is_help=True, add_completion=False, rich_markup_mode="rich", pretty_exceptions_enable=False)
@@ -38,7 +38,8 @@ def main() -> None:
 
 @app.command()
 def up(
-    port: Annotated[int, typer.Option(min=1, max=65535, help="The dashboard's port on 127.0.0.1.")] = 8501,
+    port: Annotated[int, typer.Option(min=1, max=65535, help="The dashboard's port.")] = 8501,
+    address: Annotated[str, typer.Option(help="Where it listens; with sign-in (docs/security.md) also 0.0.0.0.")] = "127.0.0.1",
     workers: Annotated[int, typer.Option(min=0, max=64, help="How many runs may train at once.")] = 1,
     no_starter: Annotated[bool, typer.Option("--no-starter", help="Do not begin a first run when there is none.")] = False,
 ) -> None:
@@ -50,7 +51,7 @@ def up(
     from db.settings import Settings
     from worker import supervisor
 
-    raise typer.Exit(supervisor.up(Settings(), port=port, workers=workers, starter=not no_starter))
+    raise typer.Exit(supervisor.up(Settings(), port=port, workers=workers, starter=not no_starter, address=address))
 
 
 @app.command()
@@ -78,11 +79,16 @@ def painter() -> None:
 
 
 @app.command()
-def doctor(as_json: AsJson = False) -> None:
-    """Check what this machine has, what is missing and what to do; the exit code is 1 when something must be mended.
+def doctor(
+    deep: Annotated[bool, typer.Option("--deep", help="Read every checkpoint and compare it with its digest.")] = False,
+    fix: Annotated[bool, typer.Option("--fix", help="Do what is safe: delete leftovers, queue runs again that nobody trains.")] = False,
+    as_json: AsJson = False,
+) -> None:
+    """Check what this machine has, what is missing or broken and what to do; the exit code is 1 when something must be mended.
 
-    Example:
+    Examples:
       ganboard doctor --json
+      ganboard doctor --deep --fix
     """
     from dataclasses import asdict
 
@@ -90,21 +96,24 @@ def doctor(as_json: AsJson = False) -> None:
     from worker import doctor as examination
     from worker.console import print_check
 
-    found = []
-    for check in examination.checks(Settings()):
+    settings, found = Settings(), []
+    mended = list(examination.mend(settings)) if fix else []
+    for line in mended if not as_json else ():
+        typer.echo(line)
+    for check in examination.checks(settings, deep=deep):
         found.append(check)
         if not as_json:
             print_check(check)
     well = all(check.status != "fail" for check in found)
     if as_json:
-        answer.print_json({"ok": well, "checks": [asdict(check) for check in found]})
+        answer.print_json({"ok": well, "mended": mended, "checks": [asdict(check) for check in found]})
     raise typer.Exit(0 if well else 1)
 
 
 ELSEWHERE: tuple[Callable[..., None], ...] = (
     cli_runs.run, cli_runs.train, cli_runs.runs, cli_runs.show, cli_runs.stop, cli_runs.resume, cli_runs.clone, cli_runs.delete,
-    cli_runs.export, cli_marks.tag, cli_marks.note, cli_marks.archive, cli_marks.restore, cli_sweep.sweep, cli_study.study,
-    cli_study.report, cli_study.surface, cli_proof.bench, cli_proof.selftest,
+    cli_runs.export, cli_marks.tag, cli_marks.note, cli_marks.archive, cli_marks.unarchive, cli_sweep.sweep, cli_study.study,
+    cli_study.report, cli_study.surface, cli_proof.bench, cli_proof.selftest, cli_backup.backup, cli_backup.restore,
 )  # fmt: skip
 for command in ELSEWHERE:
     app.command(context_settings=cli_marks.UNSIGNED if command is cli_marks.tag else None)(command)

@@ -1,4 +1,4 @@
-"""The commands for what people add to runs: `ganboard tag`, `note`, `archive` and `restore`. Thin, as those of `worker.cli`."""
+"""The commands for what people add to runs: `ganboard tag`, `note`, `archive` and `unarchive`. Thin, as those of `worker.cli`."""
 
 from __future__ import annotations
 
@@ -77,11 +77,11 @@ def archive(run_ids: RunIds, as_json: AsJson = False) -> None:
     _say(context, found, "Archived", as_json)
 
 
-def restore(run_ids: RunIds, as_json: AsJson = False) -> None:
+def unarchive(run_ids: RunIds, as_json: AsJson = False) -> None:
     """Put archived runs back into the usual lists.
 
     Example:
-      ganboard restore k7m
+      ganboard unarchive k7m
     """
     from db import marks
 

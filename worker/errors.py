@@ -4,6 +4,7 @@ WorkerError
 |- BadName           a run's name cannot be used
 |- AlreadyRunning    another ganboard holds this HOME, or the port
 |- QueueUnreachable  Redis does not answer
+|  '- QueueRefuses   it answers, and takes no commands
 '- ServiceFailed     a process of ours could not be started
 """
 
@@ -32,6 +33,10 @@ class AlreadyRunning(WorkerError):
 
 
 class QueueUnreachable(WorkerError):
+    pass
+
+
+class QueueRefuses(QueueUnreachable):
     pass
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import shutil
 from collections.abc import Iterable, Iterator
+from contextlib import suppress
 from itertools import count, zip_longest
 from pathlib import Path
 from typing import Any
@@ -17,6 +18,7 @@ from db import queries, timeline
 from db.models import Run
 from gan import checkpoints
 from gan.events import MEASURES, QUALITY, REAL_IMAGES, SERIES
+from worker.artefacts import open_inside
 from worker.bundle import write_manifest
 from worker.context import Context
 from worker.document import complete_document, document, encode
@@ -100,8 +102,12 @@ def model_zip(context: Context, run: Run, path: Path) -> None:
         with ZipFile(path, "w", ZIP_STORED) as archive:  # weights hardly shrink
             archive.writestr("README.txt", README.format(run_id=run.id, step=newest.name.split("-")[1]))
             archive.writestr("config.json", orjson.dumps(run.config, option=orjson.OPT_INDENT_2))
-            for file in ("manifest.json", "state.npz"):
-                archive.write(newest / file, file)
+            for name in ("manifest.json", "state.npz"):
+                with (
+                    open_inside(directory.parent, f"checkpoints/{newest.name}/{name}") as source,
+                    archive.open(name, "w", force_zip64=True) as target,
+                ):
+                    shutil.copyfileobj(source, target)
     except FileNotFoundError:
         raise ExportFailed(f"The checkpoint of run {run.id} was replaced by a newer one just now: try again.") from None
 
@@ -156,8 +162,10 @@ def _write(context: Context, run: Run, directory: Path) -> Iterator[Path]:
             path.write_bytes(grid.png)
             yield path
     log = context.settings.log_path(run.id)
-    if log.is_file():  # it lies on the machine that trained the run
-        yield Path(shutil.copyfile(log, directory / "train.log"))
+    with suppress(FileNotFoundError), open_inside(log.parent, log.name) as source:  # it lies on the machine that trained the run
+        with (directory / "train.log").open("xb") as copy:
+            shutil.copyfileobj(source, copy)
+        yield directory / "train.log"
     path = directory / "run.json"
     path.write_bytes(encode(complete_document(context, run)))
     yield path

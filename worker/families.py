@@ -10,6 +10,7 @@ import orjson
 
 from db.models import Run
 from gan.config import RunConfig, diff
+from gan.hardware import devices
 
 
 @dataclass(frozen=True)
@@ -48,11 +49,7 @@ def families(runs: Iterable[Run], name: str) -> list[Family]:
 
 def machine(run: Run) -> str:
     """What times depend on: the accelerators, or else the processor. Empty while a run has not said."""
-    hardware = run.hardware or {}
-    devices = [str(gpu.get("name", "GPU")) for gpu in hardware.get("gpus", [])] or [str(tpu) for tpu in hardware.get("tpus", [])]
-    if devices:
-        return ", ".join(f"{devices.count(name)} x {name}" for name in dict.fromkeys(devices))
-    return f"{hardware.get('cpu', '')}, {hardware.get('cores', '?')} cores" if hardware else ""
+    return devices(run.hardware) if run.hardware else ""
 
 
 def axis(definition: Mapping[str, Any]) -> str:

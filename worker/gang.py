@@ -17,6 +17,7 @@ from worker.lifeline import environment_for_child
 
 GRACE_SECONDS = 10.0  # for a process that has nothing more to do, or a reason of its own to end, and is about to say so
 EXIT_ERROR = 70  # EX_SOFTWARE: the process has said in the log what went wrong with it
+EXIT_HANGS = 74  # EX_IOERR: no step ended any more, and the process ended itself
 
 
 @dataclass(frozen=True)

@@ -7,6 +7,7 @@ one of them, since a process inside a collective notices nothing.
 from __future__ import annotations
 
 import os
+import resource
 import signal
 import socket
 import sys
@@ -25,9 +26,10 @@ from db.models import ACTIVE
 from db.settings import Settings
 from gan import capabilities, hardware, runtime
 from gan.events import Verdict
+from worker import artefacts, logs
 from worker.context import Context
 from worker.errors import QueueUnreachable
-from worker.gang import Ended, Gang
+from worker.gang import EXIT_HANGS, Ended, Gang
 from worker.lifeline import PARENT, die_with_parent
 from worker.queue import ring
 
@@ -46,6 +48,7 @@ def train(run_id: str) -> None:
     claim = commands.claim(engine, run_id=run_id, worker=os.environ[WORKER])
     if claim is None:
         return
+    logs.bind(run=run_id, attempt=claim.attempt)
     context = Context(settings, engine)
     with _interrupts(signal.SIGTERM) as interrupt:
         if _attempt(context, claim, interrupt, "suspend") == "queued":
@@ -106,7 +109,8 @@ def _attempt(context: Context, claim: Claim, interrupt: _Interrupt, verdict: Ver
     if sentence := capabilities.too_many_processes(size, runtime.cores(), hardware.memory_limit()):
         return commands.finish(engine, run_id=run_id, attempt=attempt, status="failed", error=sentence)
     with _open_log(context.settings.log_path(run_id)) as log:
-        print(f"--- attempt {attempt} ---", file=log, flush=True)
+        print(logs.line(f"--- attempt {attempt} ---", run=run_id, attempt=attempt), file=log, flush=True)
+        kills = hardware.oom_kills()
         ended = _run_trainer([run_id, str(attempt), verdict], size, log, interrupt)
     run = queries.get_run(engine, run_id)
     if run is None or run.attempt != attempt or run.status not in ACTIVE:
@@ -114,7 +118,8 @@ def _attempt(context: Context, claim: Claim, interrupt: _Interrupt, verdict: Ver
     with suppress(LeaseLost):
         if interrupt.came:
             return commands.finish(engine, run_id=run_id, attempt=attempt, status="stopped" if verdict == "stop" else "suspended")
-        return commands.died(engine, run_id=run_id, attempt=attempt, cause=_cause(ended, size))
+        cause, limit = _cause(ended, size, memory_ran_out=hardware.oom_kills() > kills)
+        return commands.died(engine, run_id=run_id, attempt=attempt, cause=cause, limit=limit)
     return None
 
 
@@ -130,13 +135,17 @@ def _run_trainer(arguments: list[str], size: int, log: IO[str], interrupt: _Inte
     return ended
 
 
-def _cause(ended: Ended, size: int) -> str:
+def _cause(ended: Ended, size: int, *, memory_ran_out: bool) -> tuple[str, int]:
+    """Why the trainer ended, and how many such ends in a row are one too many: what only a person can mend is not tried for long."""
     who = "The trainer" if size == 1 else f"Rank {ended.rank} of {size} trainer processes"
-    if ended.code == -signal.SIGKILL:
-        return f"{who} was killed by SIGKILL, perhaps because memory ran out"
+    if ended.code == -signal.SIGKILL and memory_ran_out:
+        had, limit = resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss / 2**20, hardware.memory_limit() / 2**30
+        return f"{who} was killed because memory ran out (it had {had:.1f} of {limit:.1f} GiB): lower batch_size, then clone the run", 3
+    if ended.code == EXIT_HANGS:
+        return f"{who} took no step any more (stall_seconds) and ended itself", 2
     if ended.code < 0:
-        return f"{who} was killed by {signal.Signals(-ended.code).name}"
-    return f"{who} ended with exit code {ended.code}"
+        return f"{who} was killed by {signal.Signals(-ended.code).name}", commands.MAX_FAILURES
+    return f"{who} ended with exit code {ended.code}", commands.MAX_FAILURES
 
 
 def _ring_again(context: Context, run_id: str) -> None:
@@ -148,4 +157,4 @@ def _ring_again(context: Context, run_id: str) -> None:
 
 def _open_log(path: Path) -> IO[str]:
     path.parent.mkdir(parents=True, exist_ok=True)
-    return path.open("a", encoding="utf-8")
+    return open(path, "a", encoding="utf-8", opener=artefacts.no_link)

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+import logging
 import os
-import sys
 import threading
 import time
 
@@ -30,19 +30,22 @@ class Lease(threading.Thread):
         self.stop_requested = False
 
     def run(self) -> None:
-        next_sample = time.monotonic()
+        next_sample, away = time.monotonic(), False
         while not self._released.is_set():
             try:
                 self.stop_requested = commands.renew(self._engine, run_id=self._run_id, attempt=self._attempt)
+                away = False
                 if time.monotonic() >= next_sample:
                     next_sample = time.monotonic() + SAMPLE_SECONDS
                     reports.add_sample(self._engine, self._sampler.sample())
             except LeaseLost as error:
                 if not self._released.is_set():
-                    print(f"{error} Ending.", file=sys.stderr, flush=True)  # noqa: T201  # stderr is the run's log
+                    logging.warning("%s Ending.", error)  # into the run's log
                     os._exit(EXIT_LEASE_LOST)
             except SQLAlchemyError as error:  # an outage: the row stays ours until another attempt takes it
-                print(f"Lease not renewed: {error}", file=sys.stderr, flush=True)  # noqa: T201
+                if not away:
+                    logging.warning("Lease not renewed: %s", error)
+                away = True
             self._released.wait(RENEW_SECONDS)
 
     def release(self) -> None:

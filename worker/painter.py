@@ -28,6 +28,7 @@ from gan import data, latent, nearest
 from gan.config import RunConfig
 from gan.data import catalog
 from gan.data.dataset import DatasetError, Images
+from worker import logs
 from worker.bell import Bell
 from worker.context import Context, open_context
 from worker.errors import CLEAR_ERRORS
@@ -191,8 +192,7 @@ def serve(context: Context, painter: Painter) -> None:
 def main() -> None:
     """`ganboard painter`: draw until SIGTERM or Ctrl-C."""
     die_with_named_parent()
-    logging.basicConfig(level=logging.INFO, format="%(asctime)s %(message)s", stream=sys.stdout)
-    logging.getLogger("alembic").setLevel(logging.WARNING)
+    logs.configure()
     # accelerators belong to the trainings: a GPU would give up memory for what a CPU does in milliseconds
     os.environ.update(CUDA_VISIBLE_DEVICES="-1", TF_CPP_MIN_LOG_LEVEL="2", KERAS_BACKEND="tensorflow")
     for sig in (signal.SIGTERM, signal.SIGINT):

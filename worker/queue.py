@@ -3,15 +3,29 @@
 from __future__ import annotations
 
 from redis import Redis
-from redis.exceptions import RedisError
+from redis.exceptions import RedisError, ResponseError
 from rq import Queue
+from rq.job import Job
+from rq.registry import (
+    CanceledJobRegistry,
+    DeferredJobRegistry,
+    FailedJobRegistry,
+    FinishedJobRegistry,
+    ScheduledJobRegistry,
+    StartedJobRegistry,
+)
 from rq.serializers import JSONSerializer
+from rq.worker_registration import REDIS_WORKER_KEYS, WORKERS_BY_QUEUE_KEY
 
 from db.models import Run
 from worker.errors import QueueUnreachable
 
 QUEUE = "ganboard"
 JOB = "worker.job.train"  # the only function that a worker accepts
+
+_REGISTRIES = (
+    CanceledJobRegistry, DeferredJobRegistry, FailedJobRegistry, FinishedJobRegistry, ScheduledJobRegistry, StartedJobRegistry,
+)  # fmt: skip
 
 
 def open_queue(redis: Redis) -> Queue:
@@ -23,13 +37,36 @@ def ring(redis: Redis, run: Run) -> None:
 
     Raises QueueUnreachable.
     """
-    queue = open_queue(redis)
-    job_id = f"{run.id}-{run.attempt}"
     try:
-        # the queue's own list, not a registry: counting registries writes to Redis
-        if job_id in queue.get_job_ids():
-            return
-        # no time limit, no retry, nothing kept: lease, attempts and results are the database's
-        queue.enqueue_call(JOB, args=(run.id,), job_id=job_id, timeout=-1, result_ttl=0, failure_ttl=3600)
+        try:
+            _ring(redis, run)
+        except ResponseError as error:
+            if "WRONGTYPE" not in str(error):
+                raise
+            clear(redis, f"{run.id}-{run.attempt}")
+            _ring(redis, run)
     except RedisError as error:
         raise QueueUnreachable(f"The queue does not answer ({type(error).__name__}).") from None
+
+
+def sweep(redis: Redis) -> None:
+    """Empty what RQ remembers of jobs beside the queue itself. Nobody reads it: what becomes of a run is in the database."""
+    queue = open_queue(redis)
+    redis.delete(queue.intermediate_queue_key, *(registry(queue=queue).key for registry in _REGISTRIES))
+
+
+def clear(redis: Redis, *job_ids: str) -> None:
+    """Throw away all that RQ shares under fixed names, and these jobs: somebody else has written there. Waiting runs are rung for again."""
+    sweep(redis)
+    queue = open_queue(redis)
+    shared = (Queue.redis_queues_keys, REDIS_WORKER_KEYS, WORKERS_BY_QUEUE_KEY % QUEUE)
+    redis.delete(queue.key, *shared, *map(Job.key_for, job_ids))
+
+
+def _ring(redis: Redis, run: Run) -> None:
+    queue = open_queue(redis)
+    job_id = f"{run.id}-{run.attempt}"
+    # the queue's own list, not a registry: counting registries writes to Redis
+    if queue.get_job_position(job_id) is None:
+        # no time limit, no retry, nothing kept: lease, attempts and results are the database's
+        queue.enqueue_call(JOB, args=(run.id,), job_id=job_id, timeout=-1, result_ttl=0, failure_ttl=3600)

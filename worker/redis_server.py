@@ -40,6 +40,18 @@ def socket_url(settings: Settings) -> str:
     return f"unix://{socket_path(settings)}"
 
 
+def set_aside(settings: Settings) -> str:
+    """Move away what the server could not start with, a log torn by a power cut say: the next one begins empty. Says so in a sentence.
+
+    Nothing is lost: the database knows every run that waits, and workers ring for them again.
+    """
+    kept = settings.state / "redis"
+    place = next(place for number in range(1, 10**6) if not (place := kept.with_name(f"redis-damaged-{number}")).exists())
+    kept.rename(place)
+    kept.mkdir(mode=0o700)
+    return f"did not start: what it had stored lies in {place} now, and the database rings again for every run that waits"
+
+
 def command(settings: Settings) -> list[str]:
     """The server as our own child: no port, an owner-only socket, every second on disk, never refusing for memory.
 

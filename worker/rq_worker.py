@@ -3,41 +3,43 @@
 from __future__ import annotations
 
 import contextlib
-import fcntl
-import json
 import logging
 import os
 import signal
 import socket
-import subprocess
 import sys
 import time
-from pathlib import Path
+from collections.abc import Iterator
 from types import FrameType
-from typing import IO, Any
+from typing import Any
 
 import psutil
-from redis.exceptions import RedisError
+from redis.exceptions import RedisError, ResponseError
 from rq import Queue, Worker
 from rq.exceptions import StopRequested
 from rq.job import Job
 from rq.serializers import JSONSerializer
+from rq.utils import now
 from sqlalchemy.exc import SQLAlchemyError
 
 from db import commands, queries
 from db.errors import DbError, LeaseLost
-from db.settings import Settings
+from worker import logs
 from worker.context import Context, open_context
 from worker.errors import CLEAR_ERRORS, QueueUnreachable
 from worker.job import WORKER
 from worker.lifeline import PARENT, die_with_named_parent
-from worker.queue import JOB, QUEUE
+from worker.message import AWAY, Message, is_ours
+from worker.probe import DeviceProbe
+from worker.queue import JOB, QUEUE, clear, sweep
 from worker.reconcile import reconcile
+from worker.slots import take_slot
 
 log = logging.getLogger("ganboard.worker")
 
 BEAT_SECONDS = 3.0
 RECONCILE_SECONDS = 3.0
+STRANGE_SECONDS = 15.0  # a work-horse needs less to claim its run, and to end after it
 WORKER_TTL_SECONDS = 17  # RQ waits for a job this long minus 15 s: so an idle worker tends to its duties every 2 s
 
 
@@ -56,6 +58,7 @@ class TrainWorker(Worker):
             name=f"{name.replace(':', '-')}-{os.getpid()}-{int(time.time())}",
             connection=redis,
             serializer=JSONSerializer,
+            job_class=Message,
             worker_ttl=WORKER_TTL_SECONDS,
             job_monitoring_interval=2,
             maintenance_interval=30,
@@ -64,13 +67,15 @@ class TrainWorker(Worker):
         self._context, self._own_name = context, name
         self._run_id: str | None = None
         self._next_beat = self._next_reconcile = 0.0
+        self._strange_since: float | None = None  # since when no run of ours is active though a work-horse lives
         self._probe = DeviceProbe()
 
     # --- duties ---
 
     def heartbeat(self, timeout: int | None = None, pipeline: Any = None) -> None:
         self.tend()
-        super().heartbeat(timeout, pipeline)
+        with self._outliving():
+            super().heartbeat(timeout, pipeline)
 
     def tend(self) -> None:
         """Beat and reconcile when due; an outage of either service is logged and outlived."""
@@ -89,35 +94,87 @@ class TrainWorker(Worker):
                 )
             if time.monotonic() >= self._next_reconcile:
                 self._next_reconcile = time.monotonic() + RECONCILE_SECONDS
+                self._end_what_is_not_ours()
                 reconcile(self._context, self.connection)
         except (SQLAlchemyError, DbError, QueueUnreachable) as error:
             log.warning("%s", str(error).splitlines()[0])
+
+    def _end_what_is_not_ours(self) -> None:
+        """A work-horse or trainer that is frozen loses its run to another attempt and would keep this worker busy for ever."""
+        if not self.horse_pid or queries.active_runs_of(self._context.engine, self._own_name):
+            self._strange_since = None
+            return
+        self._strange_since = self._strange_since or time.monotonic()
+        if time.monotonic() - self._strange_since > STRANGE_SECONDS:
+            log.warning("Run %s is no longer ours: its process is ended.", self._run_id)
+            self.kill_horse(signal.SIGKILL)
+
+    # --- what others may have put into Redis ---
+
+    @contextlib.contextmanager
+    def _outliving(self) -> Iterator[None]:
+        """Steps of RQ's that end a worker when they meet what is not of RQ's making: it is thrown away, and the worker goes on."""
+        try:
+            yield
+        except (ResponseError, ValueError, TypeError, KeyError) as error:
+            if isinstance(error, ResponseError) and "WRONGTYPE" not in str(error):
+                raise
+            log.error("The queue held something that is not ours, and was cleared (%s).", str(error).splitlines()[0][:200])
+            clear(self.connection)
+            self.connection.delete(self.key)
+            self._next_reconcile = 0.0
+            time.sleep(0.2)
+
+    def register_birth(self) -> None:
+        while True:
+            with self._outliving():
+                super().register_birth()  # type: ignore[no-untyped-call]
+                return
+
+    def dequeue_job_and_maintain_ttl(self, timeout: int | None, max_idle_time: int | None = None) -> tuple[Job, Queue] | None:
+        while True:
+            with self._outliving():
+                return super().dequeue_job_and_maintain_ttl(timeout, max_idle_time)
+
+    def run_maintenance_tasks(self) -> None:
+        """Not RQ's own: it calls, in this process, whatever function a lost job names for its failure."""
+        sweep(self.connection)
+        self.last_cleaned_at = now()  # type: ignore[assignment]
+
+    def check_for_suspension(self, burst: bool) -> None:
+        """Never: whoever can write to Redis must not be able to stop workers."""
 
     # --- jobs ---
 
     def execute_job(self, job: Job, queue: Queue) -> None:
         if not is_ours(job):
             log.error("Refused job %s: this worker runs %s(run id) and nothing else.", job.id, JOB)
-            job.delete()
+            self.connection.delete(job.key)
             return
         self._run_id = job.args[0]
         self._next_beat = 0.0  # say at once what we work on
         try:
-            super().execute_job(job, queue)
+            with self._outliving():
+                super().execute_job(job, queue)
         finally:
             self._run_id = None
             self._next_beat = 0.0
 
     def monitor_work_horse(self, job: Job, queue: Queue) -> None:
-        """RQ's own, but a Redis that is away does not end the worker, which would end the training."""
+        """RQ's own, but neither a Redis that is away nor what it holds ends the worker, which would end the training."""
         while True:
             try:
                 super().monitor_work_horse(job, queue)
                 return
-            except RedisError as error:
-                if self._stop_requested and not psutil.pid_exists(self.horse_pid):
+            except (RedisError, ValueError) as error:  # ValueError: the job's state is no state
+                away, gone = isinstance(error, AWAY), not psutil.pid_exists(self.horse_pid)
+                if self._stop_requested and gone:
                     raise StopRequested from None  # nothing is left to wait for, and Redis may never come back
-                log.warning("Redis is away (%s).", type(error).__name__)
+                log.warning("Redis is away (%s)." if away else "The queue holds something that is not ours (%s).", type(error).__name__)
+                if gone and not away:
+                    self.connection.delete(job.key, self.key)
+                    bury_own_runs(self._context, self._own_name, "The work-horse died")
+                    return
                 self.tend()
                 time.sleep(1)
 
@@ -148,68 +205,11 @@ class TrainWorker(Worker):
         pass
 
 
-class DeviceProbe:
-    """What this machine can train on, found out once by a process of its own, since asking loads TensorFlow."""
-
-    def __init__(self) -> None:
-        # a low priority, so that a first run does not start later for it
-        self._process: subprocess.Popen[str] | None = subprocess.Popen(
-            ["nice", "-n", "19", sys.executable, "-m", "gan.hardware"],
-            stdout=subprocess.PIPE,
-            stderr=subprocess.DEVNULL,
-            text=True,
-        )
-
-    def result(self) -> dict[str, Any] | None:
-        """The devices, once; None before the probe has ended and afterwards."""
-        if self._process is None or self._process.poll() is None:
-            return None
-        process, self._process = self._process, None
-        answer, _ = process.communicate()
-        lines = answer.strip().splitlines()
-        if process.returncode or not lines:
-            log.warning("The device probe ended with exit code %d.", process.returncode)
-            return None
-        devices: dict[str, Any] = json.loads(lines[-1])
-        return devices
-
-
-def is_ours(job: Job) -> bool:
-    """Whether a message is exactly what `worker.queue.ring` sends: RQ itself would import and call anything."""
-    try:
-        plain = job.func_name == JOB and job.instance is None and not job.kwargs
-        one_id = len(job.args) == 1 and isinstance(job.args[0], str)
-    except Exception:  # data that cannot be decoded can raise anything
-        return False
-    extras = (job._success_callback_name, job._failure_callback_name, job._stopped_callback_name, job.webhooks, job._dependency_ids)
-    return plain and one_id and not any(extras) and not job.repeats_left and not job.retries_left
-
-
 def bury_own_runs(context: Context, name: str, cause: str) -> None:
     """Queue again what this worker had claimed and did not end."""
     for run in queries.active_runs_of(context.engine, name):
         with contextlib.suppress(LeaseLost):
             commands.died(context.engine, run_id=run.id, attempt=run.attempt, cause=cause)
-
-
-def take_slot(settings: Settings) -> tuple[str, IO[str]]:
-    """A name that is ours as long as the returned file stays open: host:1, host:2, ...
-
-    The name returns when a worker dies, so its successor knows at once that the runs under that name have no worker.
-    """
-    directory = settings.state / "workers"
-    directory.mkdir(exist_ok=True)
-    slot = 0
-    while True:
-        slot += 1
-        name = f"{socket.gethostname()}:{slot}"
-        file = Path(directory / f"{name}.lock").open("w")  # noqa: SIM115  # held open for life
-        try:
-            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except BlockingIOError:
-            file.close()
-            continue
-        return name, file
 
 
 def _wait_for_queue(context: Context) -> None:
@@ -229,8 +229,7 @@ def _wait_for_queue(context: Context) -> None:
 def main() -> int:
     """`ganboard worker`: work until SIGTERM or Ctrl-C."""
     die_with_named_parent(signal.SIGTERM)
-    logging.basicConfig(level=logging.INFO, format="%(asctime)s %(message)s", stream=sys.stdout)
-    logging.getLogger("alembic").setLevel(logging.WARNING)
+    logs.configure()
     try:
         context = open_context(pooled=False)  # no connection may be open when RQ forks
     except CLEAR_ERRORS as error:

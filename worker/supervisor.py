@@ -12,6 +12,7 @@ import time
 import urllib.request
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
 from types import FrameType
 from typing import IO
@@ -24,7 +25,8 @@ from db.settings import Settings
 from gan.config import parse
 from gan.hardware import cpu_flags
 from gan.presets import values
-from worker import redis_server
+from worker import logs, redis_server
+from worker.access import check_address
 from worker.context import Context, open_context
 from worker.errors import AlreadyRunning, ServiceFailed
 from worker.lifeline import environment_for_child
@@ -49,8 +51,11 @@ class Service:
     restarts: int = 0
     retry_at: float = 0.0
     announced: bool = field(default=False)
+    mend: Callable[[], str] | None = None  # what to do when it died before it answered, and what to say of that
 
     def start(self) -> None:
+        if self.log.exists() and self.log.stat().st_size >= logs.MAX_BYTES:  # for programs that do not see to it themselves
+            logs.rotate(self.log)
         with self.log.open("ab") as log:
             # a session of its own: Ctrl-C in the terminal must reach the supervisor alone
             self.process = subprocess.Popen(
@@ -58,7 +63,7 @@ class Service:
                 stdout=log,
                 stderr=subprocess.STDOUT,
                 stdin=subprocess.DEVNULL,
-                env=environment_for_child(),
+                env=environment_for_child(**{logs.FILE: str(self.log)}),
                 start_new_session=True,
             )
         self.started = time.monotonic()
@@ -78,6 +83,8 @@ class Service:
             pause = min(LONGEST_PAUSE_SECONDS, 0.5 * 2 ** (self.restarts - 1))
             self.retry_at = time.monotonic() + pause
             say(f"  {self.name:<9} ended with code {self.process.returncode}; restarting in {pause:.1f} s (log: {self.log})")
+            if self.mend and not self.announced:
+                say(f"  {self.name:<9} {self.mend()}")
         elif time.monotonic() >= self.retry_at:
             self.retry_at = 0.0
             self.start()
@@ -95,6 +102,7 @@ class Service:
 
 def up(settings: Settings, *, port: int, workers: int, starter: bool, address: str = "127.0.0.1") -> int:
     """Serve until SIGINT or SIGTERM. Raises AlreadyRunning, ServiceFailed, SettingsError and DbError before anything is started."""
+    check_address(settings, address)
     settings.prepare_home()
     with _only_one(settings, port):
         _check_port(address, port)
@@ -135,8 +143,10 @@ def _services(settings: Settings, context: Context, port: int, workers: int, add
         alive = [state.worker.name for state in queries.workers(context.engine) if state.alive]
         return f"{len(alive)} alive" if len(alive) >= workers else None
 
+    host = "127.0.0.1" if address == "0.0.0.0" else address  # noqa: S104  # the one means them all
+
     def web_ready() -> str | None:
-        with contextlib.suppress(OSError), urllib.request.urlopen(f"http://127.0.0.1:{port}/_stcore/health", timeout=1) as answer:
+        with contextlib.suppress(OSError), urllib.request.urlopen(f"http://{host}:{port}/_stcore/health", timeout=1) as answer:
             return f"http://{address}:{port}" if answer.status == 200 else None
         return None
 
@@ -145,7 +155,8 @@ def _services(settings: Settings, context: Context, port: int, workers: int, add
 
     found = []
     if not settings.redis_url:
-        found.append(Service("redis", redis_server.command(settings), logs / "redis.log", lambda: _redis_ready(settings)))
+        command, mend = redis_server.command(settings), partial(redis_server.set_aside, settings)
+        found.append(Service("redis", command, logs / "redis.log", lambda: _redis_ready(settings), mend=mend))
     serve = ["worker.guard", sys.executable, "-m", "app.serve", "--port", str(port), "--address", address]
     found.append(Service("web", python + serve, logs / "web.log", web_ready))
     found += [Service(f"worker {n}", [*python, "worker.rq_worker"], logs / f"worker-{n}.log", worker_ready) for n in range(1, workers + 1)]
@@ -226,5 +237,5 @@ def _end_on_signal() -> Callable[[], bool]:
     return lambda: ending
 
 
-def _say(line: str) -> None:
-    print(line, flush=True)  # noqa: T201  # the supervisor speaks to its terminal
+def _say(words: str) -> None:
+    print(logs.line(words.strip()) if logs.as_json() else words, flush=True)  # noqa: T201  # the supervisor speaks to its terminal

@@ -21,6 +21,7 @@ from db.models import Surface
 from gan import config as configs
 from gan import landscape
 from gan.landscape import LandscapeError
+from worker import logs
 from worker.context import Context, open_context
 from worker.errors import CLEAR_ERRORS
 from worker.lifeline import die_with_named_parent, environment_for_child
@@ -99,7 +100,7 @@ def main() -> None:
     """Compute until nothing waits, or SIGTERM."""
     die_with_named_parent(signal.SIGTERM)
     os.nice(NICE)
-    logging.basicConfig(level=logging.INFO, format="%(asctime)s %(message)s", stream=sys.stdout)
+    logs.configure()
     for sig in (signal.SIGTERM, signal.SIGINT):
         signal.signal(sig, lambda *_: sys.exit(0))
     context = open_context()

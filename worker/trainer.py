@@ -12,9 +12,9 @@ import signal
 import socket
 import sys
 import threading
-import traceback
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager, nullcontext
+from functools import partial
 from typing import cast
 
 from db import commands, queries
@@ -24,11 +24,13 @@ from db.settings import Settings
 from gan import cluster
 from gan.config import RunConfig, parse
 from gan.events import Control, Event, Note, Phase, Sink, Verdict
+from worker import logs
 from worker.context import Context
 from worker.errors import CLEAR_ERRORS
-from worker.gang import EXIT_ERROR
+from worker.gang import EXIT_ERROR, EXIT_HANGS
 from worker.lease import EXIT_LEASE_LOST, Lease
 from worker.lifeline import die_with_named_parent
+from worker.outage import Outage, outlive
 from worker.sinks import Both, DbSink
 
 _PARTNER_LOST = {"AbortedError", "CancelledError", "UnavailableError"}  # TensorFlow's words for a collective that lost a process
@@ -38,19 +40,19 @@ def train_attempt(context: Context, run_id: str, attempt: int, *, interrupt: Ver
     """Train a claimed run to its end; returns its final status. SIGTERM and Ctrl-C ask for `interrupt` ("suspend" or "stop")."""
     lease = Lease(context.engine, run_id, attempt)
     lease.start()
-
-    def make_sink(config: RunConfig) -> Sink:
-        sink = DbSink(context.engine, run_id, attempt, config)
-        return Both(sink, also) if also else sink
-
     with _signals() as interrupted:
 
         def control() -> Verdict:
             return interrupt if interrupted.is_set() else "stop" if lease.stop_requested else "go"
 
+        @contextmanager
+        def make_sink(config: RunConfig) -> Iterator[Sink]:
+            with DbSink(context.engine, run_id, attempt, config, interrupted.is_set) as sink:
+                yield Both(sink, also) if also else sink
+
         status, error = _train(context, run_id, attempt, make_sink, control)
     lease.release()
-    return commands.finish(context.engine, run_id=run_id, attempt=attempt, status=status, error=error)
+    return outlive(partial(commands.finish, context.engine, run_id=run_id, attempt=attempt, status=status, error=error))
 
 
 def follow_attempt(context: Context, run_id: str, attempt: int) -> int:
@@ -61,26 +63,28 @@ def follow_attempt(context: Context, run_id: str, attempt: int) -> int:
             logging.warning("Rank %d: %s", cluster.rank(), event.text)
 
     with _signals():  # rank 0 hears them, and all end together
-        _, error = _train(context, run_id, attempt, lambda config: log, lambda: "go")
+        _, error = _train(context, run_id, attempt, lambda config: nullcontext(log), lambda: "go")
     if error:
         logging.error("Rank %d: %s", cluster.rank(), error)
     return EXIT_ERROR if error else 0
 
 
-def _train(context: Context, run_id: str, attempt: int, make_sink: Callable[[RunConfig], Sink], control: Control) -> tuple[str, str | None]:
-    """The outcome, or "failed" and why. Raises LeaseLost, and SystemExit when another process of the run is gone."""
-    run = queries.get_run(context.engine, run_id)
+def _train(
+    context: Context, run_id: str, attempt: int, make_sink: Callable[[RunConfig], AbstractContextManager[Sink]], control: Control
+) -> tuple[str, str | None]:
+    """The outcome, or "failed" and why. Raises LeaseLost and Outage, and SystemExit when another process of the run is gone."""
+    run = outlive(partial(queries.get_run, context.engine, run_id))
     assert run is not None, "a claimed run has a row"
     try:
         config = parse(run.config)
-        sink = make_sink(config)
-        sink(Phase("importing"))
-        from gan.loop import train
+        with make_sink(config) as sink:
+            sink(Phase("importing"))
+            from gan.loop import train
 
-        settings = context.settings
-        places = {"run_dir": settings.run_dir(run_id), "data_dir": settings.data, "cache_dir": settings.state / "quality"}
-        return train(config, **places, attempt=attempt, sink=sink, control=control), None
-    except LeaseLost:
+            settings = context.settings
+            places = {"run_dir": settings.run_dir(run_id), "data_dir": settings.data, "cache_dir": settings.state / "quality"}
+            return train(config, **places, attempt=attempt, sink=sink, control=control, on_hang=_end), None
+    except (LeaseLost, Outage):
         raise
     except CLEAR_ERRORS as clear:
         return "failed", str(clear)
@@ -90,7 +94,7 @@ def _train(context: Context, run_id: str, attempt: int, make_sink: Callable[[Run
         if run.config.get("strategy") == "multi_worker" and type(defect).__name__ in _PARTNER_LOST:
             logging.error("Another process of this run is gone (%s).", type(defect).__name__)
             sys.exit(EXIT_ERROR)
-        traceback.print_exc()
+        logging.exception("The trainer failed")
         return "failed", _in_words(defect)
 
 
@@ -114,6 +118,11 @@ def _signals() -> Iterator[threading.Event]:
             signal.signal(sig, handler)
 
 
+def _end() -> None:
+    logging.error("No step ends any more: this process ends, and the run is started again.")
+    os._exit(EXIT_HANGS)
+
+
 def _in_words(defect: Exception) -> str:
     if type(defect).__name__ == "ResourceExhaustedError":
         return "The device's memory ran out: lower batch_size, then clone the run."
@@ -123,9 +132,10 @@ def _in_words(defect: Exception) -> str:
 
 def main() -> int:
     die_with_named_parent()
-    logging.basicConfig(level=logging.INFO, format="%(asctime)s %(levelname)s %(message)s")
+    logs.configure(text="%(asctime)s %(levelname)s %(message)s")
     logging.getLogger("tensorflow").setLevel(logging.WARNING)  # it tells of every exchange it plans
     run_id, attempt, interrupt = sys.argv[1], int(sys.argv[2]), cast("Verdict", sys.argv[3])
+    logs.bind(run=run_id, attempt=attempt)
     settings = Settings()
     context = Context(settings, make_engine(settings.database))
     try:
@@ -135,6 +145,9 @@ def main() -> int:
     except LeaseLost as error:
         logging.warning("%s Ending.", error)
         return EXIT_LEASE_LOST
+    except Outage as error:
+        logging.warning("%s", error)
+        return EXIT_ERROR
     logging.info("Run %s attempt %d: %s", run_id, attempt, status)
     return 0
 

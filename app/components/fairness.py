@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from collections import Counter
 from datetime import datetime
 from typing import Any
 
@@ -11,6 +10,7 @@ from app import text
 from app.components.run_records import shown
 from db.models import ENDED, Run
 from gan.config import diff
+from gan.hardware import devices
 
 FEW = 3  # epochs: fewer make no speed
 TOGETHER = 0.1  # share of the shorter training during which the other one ran beside it
@@ -57,16 +57,6 @@ def remarks(first: Run, second: Run, now: datetime) -> list[str]:
 def other_data(one: dict[str, Any], two: dict[str, Any]) -> bool:
     """Whether two configurations learn from different data sets."""
     return any(one.get(name) != two.get(name) for name in ("dataset", "images_path"))
-
-
-def devices(hardware: dict[str, Any]) -> str:
-    """What computes on a machine, from `gan.hardware.describe`: its accelerators, else its processor and cores."""
-    if gpus := hardware.get("gpus"):
-        counts = Counter(str(gpu["name"]) for gpu in gpus)
-        return ", ".join(f"{count} × {name}" if count > 1 else name for name, count in counts.items())
-    if tpus := hardware.get("tpus"):
-        return f"{len(tpus)} TPU cores"
-    return f"{hardware.get('cpu', 'unknown')}, {hardware.get('cores', '?')} cores"
 
 
 def _machines(first: Run, second: Run, now: datetime) -> list[str]:

@@ -7,7 +7,7 @@ from typing import Any, Literal, get_args, get_origin
 
 import streamlit as st
 
-from app import against_study, errors, launch_plan, settings_form, text
+from app import against_study, auth, errors, launch_plan, settings_form, text
 from app.components import grid_table, launched_grid
 from db import queries, studies
 from db.pace import History
@@ -88,7 +88,7 @@ def _offer(
         persist_state="session",
     )
     label = f"Launch {text.plural(len(chosen), 'run')}"
-    clicked = st.button(label, key="grid_launch", type="primary", icon=":material/rocket_launch:", disabled=not chosen)
+    clicked = st.button(label, key="grid_launch", type="primary", icon=":material/rocket_launch:", **auth.writer(disabled=not chosen))
     names = [member.name for member in chosen]
     if clicked and launched.get("shown") != names:  # a worker came or went, or a run finished, since the person saw the table
         errors.tell("What can run here has changed since the button was drawn: look at the table again, then press once more.", "warning")

@@ -105,7 +105,7 @@ def _enlarged(_engine: Engine, database: str, run_id: str, epoch: int, attempt: 
     grid = queries.grid(_engine, run_id, epoch)
     if grid is None:
         return None
-    with Image.open(io.BytesIO(grid.png)) as image:
+    with Image.open(io.BytesIO(grid.png), formats=["PNG"]) as image:
         factor = max(1, max(SIZES.values()) // image.width)
         buffer = io.BytesIO()
         image.resize((image.width * factor, image.height * factor), Image.Resampling.NEAREST).save(buffer, "PNG", compress_level=1)

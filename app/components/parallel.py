@@ -25,7 +25,7 @@ from gan.config import RunConfig
 DEFAULTS: dict[str, Any] = RunConfig().model_dump(mode="json")
 AXES = 8  # of settings
 LINES = 500  # more hide each other
-DISPLAY_ONLY = {"quality_every", "stall_seconds", "grid_every", "grid_size", "checkpoint_every", "keep_checkpoints"}
+DISPLAY_ONLY = {"quality_every", "stall_seconds", "max_minutes", "grid_every", "grid_size", "checkpoint_every", "keep_checkpoints"}
 COMPARED, SWEEP, FOUND = "Compared runs", "Whole sweep", "Search"
 AXIS_PIXELS = 90
 # on a phone the axes keep their distance and are scrolled; Plotly draws them black and their ticks with a white shadow, in every theme

@@ -139,7 +139,7 @@ def _save(asked: Asked, file_name: str) -> None:
 
 
 def _enlarged(png: bytes) -> bytes:
-    with Image.open(io.BytesIO(png)) as image:
+    with Image.open(io.BytesIO(png), formats=["PNG"]) as image:
         buffer = io.BytesIO()
         image.resize((image.width * ENLARGED, image.height * ENLARGED), Image.Resampling.NEAREST).save(buffer, "PNG", compress_level=1)
     return buffer.getvalue()

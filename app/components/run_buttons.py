@@ -5,7 +5,7 @@ from __future__ import annotations
 import orjson
 import streamlit as st
 
-from app import errors, run_actions, state
+from app import auth, errors, run_actions, state
 from db.models import ACTIVE, ENDED, Run
 from worker import submit
 from worker.context import Context
@@ -27,14 +27,14 @@ def show(context: Context, run: Run) -> None:
         if run.status in ENDED:
             resumable = run.status != "finished"
             why = "Go on from the newest checkpoint." if resumable else "It has done all its epochs: clone it to train it anew."
-            if st.button("Resume", key="resume", icon=":material/resume:", disabled=not resumable, help=why):
+            if st.button("Resume", key="resume", icon=":material/resume:", **auth.writer(why, disabled=not resumable)):
                 with errors.sentences():
                     submit.resume(context, run.id)
                     st.rerun()
         else:
             asked = run.stop_requested_at is not None
             why = "It stops after its present step." if asked else "Save a checkpoint after the present step and stop; it can be resumed."
-            if st.button("Stop", key="stop", icon=":material/stop:", disabled=asked, help=why):
+            if st.button("Stop", key="stop", icon=":material/stop:", **auth.writer(why, disabled=asked)):
                 with errors.sentences():
                     submit.stop(context, run.id)
                     st.rerun()
@@ -43,7 +43,7 @@ def show(context: Context, run: Run) -> None:
         if st.button("Draw", key="draw", icon=":material/palette:", help="Open the playground: new images from this run's generator."):
             state.open_playground(run.id)
         why = "Stop it first." if run.status in ACTIVE else "Remove its figures, images, log and checkpoints."
-        if st.button("Delete", key="delete", icon=":material/delete:", disabled=run.status in ACTIVE, help=why):
+        if st.button("Delete", key="delete", icon=":material/delete:", **auth.writer(why, disabled=run.status in ACTIVE)):
             run_actions.confirm_delete(context, [run])
         with st.popover("Download", icon=":material/download:", help="The run as files; programs read the same addresses."):
             address = f"/api/runs/{run.id}"

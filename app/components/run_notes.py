@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import streamlit as st
 
-from app import errors, text
+from app import auth, errors, text
 from db import marks, queries
 from db.errors import NoteChanged
 from db.models import Run
@@ -60,8 +60,10 @@ def _tags(context: Context, run: Run) -> None:
         accept_new_options=True,
         max_selections=marks.TAGS_PER_RUN,
         placeholder="Type a word and press Enter",
-        help=f"Words to find and group runs by: at most {marks.TAGS_PER_RUN}, of up to {marks.TAG_LENGTH} characters. "
-        "The list of runs filters by them.",
+        **auth.writer(
+            f"Words to find and group runs by: at most {marks.TAGS_PER_RUN}, of up to {marks.TAG_LENGTH} characters. "
+            "The list of runs filters by them."
+        ),
         on_change=_store_tags,
         args=(context, run.id, own),
     )
@@ -89,7 +91,7 @@ def _note(context: Context, run: Run) -> None:
         height=240,
         max_chars=marks.NOTE_LENGTH,
         placeholder="What this run is for, what was found, what to try next",
-        help="Everybody who sees this run can read and edit it.",
+        **auth.writer("Everybody who sees this run can read it, and every operator edit it."),
     )
     behind = version != run.note_version
     if behind:
@@ -106,8 +108,7 @@ def _note(context: Context, run: Run) -> None:
             "Save mine instead of theirs" if behind else "Save",
             key="save_note",
             type="primary",
-            disabled=draft == (run.note or ""),
-            help="Stores the note." if draft != (run.note or "") else "Nothing was changed.",
+            **auth.writer("Stores the note." if draft != (run.note or "") else "Nothing was changed.", disabled=draft == (run.note or "")),
             on_click=_store_note,
             args=(context, run.id, run.note_version),
         )

@@ -13,7 +13,9 @@ import streamlit as st
 from db import queries
 from db.models import Run
 from gan.config import RunConfig, fields_by_group, unit
+from worker.artefacts import open_inside
 from worker.context import Context
+from worker.logs import as_text
 
 LOG_LINES = 200
 NEWEST_LINES = 18  # fit on the screen, so that the end of the log needs no scrolling
@@ -24,14 +26,14 @@ _CONTROL = re.compile(r"\x1b\[[0-9;?]*[ -/]*[@-~]|[\x00-\x08\x0b-\x1f\x7f]")  # 
 def tail(path: Path, *, lines: int = LOG_LINES) -> str | None:
     """The last `lines` lines (of at most 64 KiB) of a text file; None when there is none. A bar that redraws itself is one line."""
     try:
-        with path.open("rb") as file:
+        with open_inside(path.parent, path.name) as file:
             end = file.seek(0, os.SEEK_END)
             file.seek(max(0, end - _LOG_BYTES))
             content = file.read(_LOG_BYTES).decode("utf-8", errors="replace")
     except FileNotFoundError:
         return None
     last = content.rstrip("\n").split("\n")[-lines:]
-    return "\n".join(_CONTROL.sub("", line.rstrip("\r").rpartition("\r")[2]) for line in last)
+    return "\n".join(_CONTROL.sub("", as_text(line.rstrip("\r").rpartition("\r")[2])) for line in last)
 
 
 def draw_log(context: Context, run: Run) -> None:

@@ -6,7 +6,7 @@ from typing import Any
 
 import streamlit as st
 
-from app import errors, text
+from app import auth, errors, text
 from app.components.live_plotly import live_plotly
 from app.figures import surface as figures
 from db import queries, surfaces
@@ -77,7 +77,7 @@ def _answer(context: Context, run: Run, others: list[str], wish: Wish, dimension
         label = "Compute the surface" if found is None else "Compute it anew"
         if found is not None and found.error:
             st.warning(text.escape(found.error), icon=":material/error:")
-        st.button(label, icon=":material/landscape:", key="surface_ask", on_click=_ask, args=(context, run, others, wish))
+        st.button(label, icon=":material/landscape:", key="surface_ask", on_click=_ask, args=(context, run, others, wish), **auth.writer())
         if found is None:
             st.caption(text.escape(ABOUT))
         elif found.arrays is not None:

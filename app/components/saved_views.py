@@ -7,7 +7,7 @@ from urllib.parse import urlencode
 import streamlit as st
 from sqlalchemy import Engine
 
-from app import errors, state, text
+from app import auth, errors, state, text
 from db import marks, queries
 
 
@@ -31,15 +31,16 @@ def _list(engine: Engine, page: str) -> None:
     for view in views:
         with st.container(horizontal=True, vertical_alignment="center", horizontal_alignment="distribute", gap="small"):
             st.page_link(state.VIEW_PAGE, label=text.escape(view.name), icon=":material/bookmark:", query_params={"name": view.name})
-            if st.button("Delete", icon=":material/delete:", type="tertiary", key=f"forget_{view.name}", help="Forget this view"):
-                marks.delete_view(engine, name=view.name)
-                st.rerun("fragment")
+            if st.button("Delete", icon=":material/delete:", type="tertiary", key=f"forget_{view.name}", **auth.writer("Forget this view")):
+                with errors.sentences():
+                    marks.delete_view(engine, name=view.name)
+                    st.rerun("fragment")
 
 
 def _save(engine: Engine, page: str) -> None:
     with st.form("save_view", clear_on_submit=True, border=False):
         name = st.text_input("Save the present view as", max_chars=marks.VIEW_NAME_LENGTH, placeholder="Such as: bfloat16 against float32")
-        if st.form_submit_button("Save", icon=":material/bookmark_add:"):
+        if st.form_submit_button("Save", icon=":material/bookmark_add:", **auth.writer()):
             with errors.sentences():
                 address = {key: st.query_params.get_all(key) for key in st.query_params}
                 marks.save_view(engine, name=name, page=page, query=urlencode(address, doseq=True))

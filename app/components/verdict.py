@@ -25,7 +25,7 @@ BLURRED = 0.3  # of FID: what varies by more shows nothing
 NAMED = 3  # differing settings that a sentence can name
 SPEAKING = ("dataset", "model", "loss", "optimizer", "precision")  # settings whose values need no name beside them
 # settings that change neither speed nor images, or of which `fairness` speaks
-UNSAID = {"epochs", "quality_every", "quality_images", "on_non_finite", "stall_seconds", "keep_checkpoints"}
+UNSAID = {"epochs", "quality_every", "quality_images", "on_non_finite", "stall_seconds", "max_minutes", "keep_checkpoints"}
 
 
 @dataclass(frozen=True)

@@ -95,7 +95,8 @@ def fig6(evidence: Evidence) -> Exhibit:
     )
     middle = {batch: float(rows["seconds"].median()) for batch, rows in frames.items()}
     falls = all(later < before * (1 + CLOSE) for before, later in pairwise(middle.values()))
-    gained = 1 - middle[max(middle)] / middle[min(middle)]
+    smallest, *_, largest = middle.values()
+    gained = 1 - largest / smallest
     first = float(np.mean([rows.loc[rows["epoch"] == 1, "compile_seconds"].mean() for rows in frames.values()]))
     finding = (
         f"Medians: {', '.join(f'{seconds:.3g} s at {batch}' for batch, seconds in middle.items())}. The first epoch compiles for "

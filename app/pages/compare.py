@@ -27,6 +27,7 @@ from app.components.run_charts import loss_controls
 from app.theme import style
 from db import queries
 from db.models import ENDED, Run
+from gan.config import foreign
 
 TICK_SECONDS = 2.0
 OFFERED = 1000  # newest runs in the chooser
@@ -93,7 +94,7 @@ def asked_runs(engine: Engine) -> list[Run]:
             st.caption(f":material/info: There is no sweep {sweep}: its runs were deleted, or the address is not complete.")
         elif len(found) > state.MAX_COMPARED:
             st.caption(f":material/info: The first {state.MAX_COMPARED} of the sweep's {len(found)} runs; Parallel shows them all.")
-        return found[: state.MAX_COMPARED]
+        return readable(found[: state.MAX_COMPARED])
     beyond = state.runs_beyond()
     if beyond:
         st.caption(f":material/info: {state.MAX_COMPARED} runs can be compared; the address names {text.integer(beyond)} more, left out.")
@@ -101,7 +102,16 @@ def asked_runs(engine: Engine) -> list[Run]:
     unknown = [run_id for run_id in asked if run_id not in {run.id for run in runs}]
     if unknown:
         st.caption(f":material/info: Left out, because no such run exists: {', '.join(unknown)}.")
-    return runs
+    return readable(runs)
+
+
+def readable(runs: list[Run]) -> list[Run]:
+    """Those whose settings can be read; with a word on the others."""
+    reasons = {run.id: foreign(run.config) for run in runs}
+    for run_id, why in reasons.items():
+        if why:
+            st.caption(f":material/info: Left out, because its settings cannot be read: {run_id}. {text.escape(why)}")
+    return [run for run in runs if not reasons[run.id]]
 
 
 def choose(engine: Engine, runs: list[Run]) -> Run | None:

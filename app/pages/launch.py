@@ -11,7 +11,7 @@ from typing import Any
 
 import streamlit as st
 
-from app import against_study, errors, launch_plan, settings_form, state, text
+from app import against_study, auth, errors, launch_plan, settings_form, state, text
 from app.components import grid_builder, preset_cards
 from db import queries
 from db.pace import History
@@ -171,7 +171,7 @@ def _launch(context: Context, found: launch_plan.Outlook, preset: str, parent_id
         errors.tell(str(error))
     ready = found.config is not None and found.problem is None
     launched: dict[str, str] = st.session_state.setdefault(LAUNCHED, {})
-    clicked = st.button("Launch", type="primary", icon=":material/rocket_launch:", width="stretch", disabled=not ready)
+    clicked = st.button("Launch", type="primary", icon=":material/rocket_launch:", width="stretch", **auth.writer(disabled=not ready))
     _queue(context)
     if not clicked:
         launched.clear()

@@ -7,11 +7,12 @@ from __future__ import annotations
 
 import streamlit as st
 
-from app import state, text
+from app import auth, state, text
 from app.components import playground_picks, playground_views
 from app.components.playground_views import Chosen
 from db import drawings, queries
 from db.models import ENDED, Checkpoint, Run
+from gan.config import foreign
 from worker.context import Context
 
 OFFERED = 200  # newest runs in the chooser
@@ -43,15 +44,18 @@ def page() -> None:
             f"There is no checkpoint of step {asked:,}: the run keeps its {run.config['keep_checkpoints']} newest. Here is the last one.",
             icon=":material/history:",
         )
+    if reason := auth.read_only():  # a drawing costs the painter's time
+        st.info(text.escape(reason), icon=":material/visibility:")
+        return
     playground_views.show(Chosen(context, run, checkpoint, seed, psi))
 
 
 def choose_run(context: Context) -> Run | None:
     """The run of the address, else the newest that has a checkpoint; None, and words about it, when there is none."""
-    offered = {run.id: run for run in drawings.drawable_runs(context.engine, limit=OFFERED)}
+    offered = {run.id: run for run in drawings.drawable_runs(context.engine, limit=OFFERED) if not foreign(run.config)}
     asked = state.run_param()
     named = queries.get_run(context.engine, asked) if asked else None
-    if named is not None and queries.checkpoints(context.engine, named.id):
+    if named is not None and not foreign(named.config) and queries.checkpoints(context.engine, named.id):
         offered.setdefault(named.id, named)
     elif "run" in st.query_params or not offered:
         _nothing(named, offered)

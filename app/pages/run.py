@@ -14,6 +14,7 @@ from app.components import run_buttons, run_charts, run_images, run_notes, run_q
 from app.theme import style
 from db import queries
 from db.models import ENDED, Run
+from gan.config import foreign
 from worker.context import Context
 
 TICK_SECONDS = 1.5
@@ -71,6 +72,12 @@ def page() -> None:
     with actions:
         run_buttons.show(context, run)
     run_notes.line(context, run)
+    if why := foreign(run.config):
+        errors.tell(
+            f"The settings of this run cannot be read, so nothing of it is shown: {why} `ganboard show {run.id}` prints it as stored."
+        )
+        run_actions.tell_outcome(st.container())
+        return
     style.apply(run_status.STEADY)
     outcome, head = st.container(), st.container()
     tabs = dict(zip(VIEWS, st.tabs(list(VIEWS), key="view", on_change="rerun", bind="query-params"), strict=True))

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pandas as pd
 import streamlit as st
 
-from app import errors, exhibits, state, text
+from app import auth, errors, exhibits, state, text
 from app.components.live_plotly import live_plotly
 from app.exhibits.evidence import NOT_HERE, REPRODUCED, Evidence, Exhibit
 from db import studies
@@ -26,7 +26,7 @@ def render() -> None:
     context = state.context()
     with st.container(horizontal=True, vertical_alignment="center", horizontal_alignment="distribute"):
         st.title("Studies", anchor=False)
-        if st.button("Launch a study", type="primary", icon=":material/science:"):
+        if st.button("Launch a study", type="primary", icon=":material/science:", **auth.writer()):
             _launch(context)
     if refused := st.session_state.pop(REFUSED, None):
         errors.tell(refused)
@@ -143,6 +143,7 @@ def _published() -> None:
         for one in published.DOCUMENTS.values():
             st.markdown(f"**{text.escape(one.short)}**: {text.escape(f'{one.title}. {one.where}. {one.system}.')}")
         table = pd.DataFrame(published.table(), columns=list(published.COLUMNS))
+        table["Batch"] = table["Batch"].map("{:,.0f}".format, na_action="ignore").fillna("")
         st.dataframe(table, hide_index=True, key="published", height=320)
 
 

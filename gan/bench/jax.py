@@ -117,7 +117,7 @@ def make(task: Task) -> tuple[Take, str]:
         return {"g": adam(state["g"], g_gradients), "d": adam(state["d"], d_gradients), "moving": moving}, losses
 
     jitted, state = jax.jit(step, donate_argnums=0), initial()
-    images, generator = np.load(task.images), np.random.default_rng(0)
+    images, generator = np.load(task.images, allow_pickle=False), np.random.default_rng(0)
     order, at, key = generator.permutation(len(images)), 0, jax.random.key(1)
 
     def take(count: int) -> tuple[float, float]:

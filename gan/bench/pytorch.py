@@ -63,7 +63,7 @@ def make(task: Task) -> tuple[Take, str]:
     g, d = (net.to(device, memory_format=layout) for net in networks())
     g_weights, d_weights = list(g.parameters()), list(d.parameters())
     adams = [torch.optim.Adam(weights, 1e-4, eps=1e-7, fused=True) for weights in (g_weights, d_weights)]
-    images = torch.from_numpy(np.load(task.images)).permute(0, 3, 1, 2).to(device)
+    images = torch.from_numpy(np.load(task.images, allow_pickle=False)).permute(0, 3, 1, 2).to(device)
 
     def gradients(real: Any, noise: Any) -> tuple[Any, Any, list[Any]]:
         with torch.autocast(device.type, torch.bfloat16, enabled=task.precision == "mixed_bfloat16"):

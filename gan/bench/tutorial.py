@@ -53,7 +53,7 @@ def discriminator() -> keras.Model:
 
 def make(task: Task) -> tuple[Take, str]:
     keras.mixed_precision.set_global_policy(task.precision)
-    images = (np.load(task.images).astype("float32") - 127.5) / 127.5
+    images = (np.load(task.images, allow_pickle=False).astype("float32") - 127.5) / 127.5
     dataset = tf.data.Dataset.from_tensor_slices(images).shuffle(len(images)).batch(task.batch, drop_remainder=True)
     batches = iter(dataset.repeat().prefetch(tf.data.AUTOTUNE))
     g, d = generator(), discriminator()

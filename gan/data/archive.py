@@ -5,7 +5,8 @@ from __future__ import annotations
 import stat
 import struct
 import zipfile
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
 from types import TracebackType
 from typing import BinaryIO
@@ -18,8 +19,20 @@ MAX_MEMBER = 512 << 20  # bytes of one member: it is held in memory
 MAX_RATIO = 100
 MAX_MEMBERS = 200_000
 
+CHUNK = 1 << 20  # bytes read together
+
 _LOCAL_HEADER = 30  # bytes before the name
 _REMEDY = "copy it again from its origin, or pack it again as an ordinary zip"
+
+
+@dataclass(frozen=True)
+class Limits:
+    """How much a zip may hold, in bytes and in members."""
+
+    compressed: int
+    expanded: int
+    member: int
+    members: int
 
 
 class SafeZip:
@@ -28,8 +41,9 @@ class SafeZip:
     Raises DatasetError that names the archive, the member and the limit.
     """
 
-    def __init__(self, path: Path) -> None:
+    def __init__(self, path: Path, limits: Limits | None = None) -> None:
         self.path = path
+        self._limits = limits or Limits(MAX_COMPRESSED, MAX_EXPANDED, MAX_MEMBER, MAX_MEMBERS)
         with reading(path, _REMEDY):
             self._file = path.open("rb")
             try:
@@ -55,6 +69,16 @@ class SafeZip:
                 raise zipfile.BadZipFile(f"it expands to {len(data)} bytes and declares {info.file_size}")
             return data
 
+    def chunks(self, name: str) -> Iterator[bytes]:
+        """The bytes of one member, a MiB at a time, counted while inflating and verified against its CRC."""
+        info, left = self.members[name], self.members[name].file_size
+        with reading(f"{self.path}: member {name!r}", _REMEDY), self._zip.open(info) as member:
+            while chunk := member.read(CHUNK):
+                left -= len(chunk)
+                yield chunk
+            if left:
+                raise zipfile.BadZipFile(f"it expands to {info.file_size - left} bytes and declares {info.file_size}")
+
     def head(self, name: str, size: int) -> bytes:
         """The first `size` bytes of one member."""
         with reading(f"{self.path}: member {name!r}", _REMEDY), self._zip.open(self.members[name]) as member:
@@ -62,11 +86,13 @@ class SafeZip:
 
     def _open(self) -> zipfile.ZipFile:
         size = self.path.stat().st_size
-        if size > MAX_COMPRESSED:
-            raise self._refused(f"is {size:,} bytes, more than the {MAX_COMPRESSED:,} allowed for a zip: unpack it and name the folder")
+        if size > self._limits.compressed:
+            raise self._refused(
+                f"is {size:,} bytes, more than the {self._limits.compressed:,} allowed for a zip: unpack it and name the folder"
+            )
         # zipfile builds an object for every member while it opens: a million of them must be refused before that.
-        if _directory_length(self._file) > MAX_MEMBERS:
-            raise self._refused(f"has more than {MAX_MEMBERS:,} members: split it")
+        if _directory_length(self._file, self._limits.members) > self._limits.members:
+            raise self._refused(f"has more than {self._limits.members:,} members: split it")
         return zipfile.ZipFile(self._file)
 
     def _checked(self, infos: Iterable[zipfile.ZipInfo]) -> dict[str, zipfile.ZipInfo]:
@@ -76,7 +102,7 @@ class SafeZip:
         end = 0
         for info in sorted(infos, key=lambda info: info.header_offset):
             name = str(PurePosixPath(info.orig_filename))
-            refusal = _refusal(info)
+            refusal = _refusal(info, self._limits.member)
             if refusal is None and name in seen:
                 refusal = "occurs twice"
             if refusal is None and info.header_offset < end:
@@ -86,8 +112,8 @@ class SafeZip:
             seen.add(name)
             end = info.header_offset + _LOCAL_HEADER + info.compress_size
             expanded += info.file_size
-            if expanded > MAX_EXPANDED:
-                raise self._refused(f"expands to more than the {MAX_EXPANDED:,} bytes allowed: split it")
+            if expanded > self._limits.expanded:
+                raise self._refused(f"expands to more than the {self._limits.expanded:,} bytes allowed: split it")
             if not info.is_dir():
                 files[name] = info
         return files
@@ -96,7 +122,7 @@ class SafeZip:
         return DatasetError(f"{self.path} {why}.")
 
 
-def _refusal(info: zipfile.ZipInfo) -> str | None:
+def _refusal(info: zipfile.ZipInfo, most: int) -> str | None:
     """Why a member is not allowed, or None. The name is judged as written: zipfile's `filename` is already cut at a NUL."""
     name = info.orig_filename
     kind = stat.S_IFMT(info.external_attr >> 16)
@@ -108,22 +134,22 @@ def _refusal(info: zipfile.ZipInfo) -> str | None:
         return "is encrypted"
     if info.compress_type not in (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED):
         return "is packed by a method other than store or deflate"
-    if info.file_size > MAX_MEMBER:
-        return f"expands to {info.file_size:,} bytes, more than the {MAX_MEMBER:,} allowed"
+    if info.file_size > most:
+        return f"expands to {info.file_size:,} bytes, more than the {most:,} allowed"
     if info.file_size > MAX_RATIO * info.compress_size:
         return f"expands more than {MAX_RATIO} times"
     return None
 
 
-def _directory_length(file: BinaryIO) -> int:
-    """Members in the central directory that zipfile will read (its own search for it, so that both see the same), up to MAX_MEMBERS + 1."""
+def _directory_length(file: BinaryIO, most: int) -> int:
+    """Members in the central directory that zipfile will read (its own search for it, so that both see the same), up to `most` + 1."""
     end = zipfile._EndRecData(file)  # type: ignore[attr-defined]
     if end is None:
         raise zipfile.BadZipFile("it is not a zip file")
     signature, size, location = end[0], end[5], end[9]
     position = start = location - size - (76 if signature == b"PK\x06\x06" else 0)
     count = 0
-    while position < start + size and count <= MAX_MEMBERS:
+    while position < start + size and count <= most:
         file.seek(position)
         header = file.read(46)
         if len(header) < 46 or header[:4] != b"PK\x01\x02":

@@ -11,7 +11,7 @@ from itertools import islice
 from pathlib import Path, PurePosixPath
 
 import numpy as np
-from PIL import Image, ImageOps
+from PIL import Image, ImageOps, UnidentifiedImageError
 
 from gan.data.archive import MAX_MEMBERS, SafeZip
 from gan.data.dataset import SIDE, Dataset, DatasetError, Images, reading
@@ -67,6 +67,8 @@ def decode(data: bytes, what: str) -> Images:
             too_large = max(image.size) > MAX_SIDE or image.width * image.height > MAX_PIXELS
         except Image.DecompressionBombError:  # Pillow's own limit lies higher
             too_large = True
+        except UnidentifiedImageError:
+            raise ValueError("it is no PNG or JPEG") from None
         if too_large:
             limit = f"{MAX_SIDE:,} pixels a side or {MAX_PIXELS:,} in all"
             raise DatasetError(f"{what} has more than the {limit} that are allowed: make it smaller, or take it out.")

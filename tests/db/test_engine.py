@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import os
+import sqlite3
 import sys
 import time
 from pathlib import Path
@@ -10,6 +11,7 @@ from sqlalchemy import Engine, text
 from sqlalchemy.exc import OperationalError
 
 from db import commands, listing, queries, series
+from db import engine as module
 from db.engine import check_reachable, make_engine, reading, writing
 from db.errors import Unreachable
 from db.migrate import upgrade
@@ -23,10 +25,24 @@ only_sqlite = pytest.mark.parametrize("url", ["sqlite"], indirect=True)
 def test_every_sqlite_connection_is_prepared(engine: Engine, url: str) -> None:
     for each in (engine, make_engine(url, pooled=False)):
         with each.connect() as connection:
-            found = {
-                name: connection.exec_driver_sql(f"PRAGMA {name}").scalar() for name in ("journal_mode", "foreign_keys", "busy_timeout")
-            }
-        assert found == {"journal_mode": "wal", "foreign_keys": 1, "busy_timeout": 10_000}
+            names = ("journal_mode", "foreign_keys", "busy_timeout", "synchronous")
+            found = {name: connection.exec_driver_sql(f"PRAGMA {name}").scalar() for name in names}
+        assert found == {"journal_mode": "wal", "foreign_keys": 1, "busy_timeout": 10_000, "synchronous": 2}  # 2: FULL
+
+
+@only_sqlite
+def test_a_writer_waits_for_the_lock_and_then_says_so(engine: Engine, url: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    submitted(engine)
+    monkeypatch.setattr(module, "BUSY_MILLISECONDS", 50)
+    other = sqlite3.connect(engine.url.database or "")
+    other.execute("BEGIN IMMEDIATE")
+    with pytest.raises(OperationalError, match="database is locked"):
+        submitted(engine)
+    other.rollback()
+    other.close()
+    submitted(engine)
+    with engine.connect() as connection:
+        assert connection.exec_driver_sql("PRAGMA busy_timeout").scalar() == 50
 
 
 def test_what_is_written_together_fails_together(engine: Engine) -> None:

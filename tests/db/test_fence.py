@@ -14,6 +14,7 @@ from db.errors import LeaseLost
 from tests.db.runs import checkpoint, claimed, contents, finish_epoch, quality, sample, start, steps, submitted, training
 
 Own = dict[str, Any]
+FOUND = {"step": 4, "attempt": 1, "epoch": 1, "digest": "ab", "size": 10}
 WRITES: dict[str, Callable[[Engine, Own], object]] = {
     "renew": lambda engine, own: commands.renew(engine, **own),
     "finish": lambda engine, own: commands.finish(engine, **own, status="finished"),
@@ -26,6 +27,7 @@ WRITES: dict[str, Callable[[Engine, Own], object]] = {
     "add_facts": lambda engine, own: reports.add_facts(engine, **own, values={"form": "plain"}),
     "add_grid": lambda engine, own: reports.add_grid(engine, **own, epoch=1, rows=1, columns=1, png=b"png"),
     "add_checkpoint": lambda engine, own: checkpoint(engine, own, 4),
+    "list_checkpoints": lambda engine, own: reports.list_checkpoints(engine, **own, found=[FOUND]),
     "add_event": lambda engine, own: reports.add_event(engine, **own, level="info", text="late"),
     "add_sample": lambda engine, own: reports.add_sample(engine, sample(own)),
 }

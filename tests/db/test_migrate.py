@@ -159,7 +159,8 @@ def contents_of_known(engine: Engine, only: dict[str, tuple[list[str], list[str]
     with engine.connect() as connection:
         for name in only or tables(engine) - {"alembic_version"}:
             columns = only[name][0] if only else [str(column["name"]) for column in inspect(connection).get_columns(name)]
-            rows = sorted(map(repr, connection.execute(text(f"SELECT {', '.join(columns)} FROM {name}")).all()))
+            quoted = ", ".join(f'"{column}"' for column in columns)
+            rows = sorted(map(repr, connection.execute(text(f"SELECT {quoted} FROM {name}")).all()))
             if rows:
                 found[name] = (columns, rows)
     return found

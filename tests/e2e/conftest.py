@@ -7,6 +7,7 @@ import subprocess
 import sys
 import urllib.request
 from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -53,7 +54,13 @@ def page(new_context: Callable[[], BrowserContext]) -> Page:
 @pytest.fixture
 def server(context: Context, tmp_path: Path) -> Iterator[str]:
     """The address of a dashboard over `context`'s state directory."""
-    port = free_port()
+    with serving(free_port(), tmp_path) as url:
+        yield url
+
+
+@contextmanager
+def serving(port: int, tmp_path: Path) -> Iterator[str]:
+    """A dashboard on this port, with this process's environment; its log is web.log."""
     url = f"http://127.0.0.1:{port}"
     log = tmp_path / "web.log"
     with log.open("wb") as output:  # a pipe that nobody reads would block the server

@@ -14,6 +14,7 @@ from playwright.sync_api import Page, expect, sync_playwright
 
 from tests import chromium
 from tests.e2e.sights import TABS, settled
+from tests.e2e.until import until
 
 LOOKS = ("light", "dark")
 TALL = {"width": 1280, "height": 960}
@@ -43,7 +44,7 @@ def main(url: str, folder: str) -> None:
 
 def _shoot(page: Page, path: Path) -> None:
     """Once every image that can be seen is loaded."""
-    page.wait_for_function("() => [...document.images].every(i => !i.offsetParent || (i.complete && i.naturalWidth))", timeout=60_000)
+    until(page, "() => [...document.images].every(i => !i.offsetParent || (i.complete && i.naturalWidth))", seconds=60)
     page.screenshot(path=path)
 
 

@@ -9,6 +9,7 @@ from playwright.sync_api import Page, expect
 
 from db import reports
 from db.models import Run
+from tests.e2e.until import until
 from tests.polling import wait_until
 from worker.context import Context
 
@@ -82,7 +83,7 @@ def test_one_slider_moves_all_images(
     widths = page.evaluate("() => [...document.querySelectorAll('[data-testid=stImage] img')].map((image) => image.width)")
     assert len(set(widths)) == 1
     page.get_by_role("radio", name="Small").click()
-    page.wait_for_function(f"() => [...document.querySelectorAll('[data-testid=stImage] img')].every((image) => image.width < {widths[0]})")
+    until(page, f"() => [...document.querySelectorAll('[data-testid=stImage] img')].every((image) => image.width < {widths[0]})")
     expect(page.get_by_text("After epoch 3", exact=True)).to_have_count(3)
     shot("compare_images")
     assert complaints == []
@@ -94,11 +95,11 @@ def test_a_copied_address_shows_the_same(make_run: MakeRun, server: str, page: P
     page.get_by_role("tab", name="Quality").click()  # which interrupts the first drawing
     expect(page.get_by_text("not Inception scores")).to_be_visible()
     page.get_by_role("radio", name="Epoch", exact=True).click()
-    page.wait_for_function(f"() => document.querySelector('{PLOT}')?._fullLayout?.xaxis.title.text === 'Epoch'")
+    until(page, f"() => document.querySelector('{PLOT}')?._fullLayout?.xaxis.title.text === 'Epoch'")
     threshold = page.get_by_role("spinbutton", name="FID to reach")
     threshold.fill("22")
     threshold.press("Enter")
-    page.wait_for_function("() => location.search.includes('goal=22') && location.search.includes('over=Epoch')")
+    until(page, "() => location.search.includes('goal=22') && location.search.includes('over=Epoch')")
     other = new_context().new_page()  # type: ignore[attr-defined]
     other.goto(page.url)
     expect(other.get_by_role("tab", name="Quality")).to_have_attribute("aria-selected", "true")

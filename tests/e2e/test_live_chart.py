@@ -10,6 +10,7 @@ from playwright.sync_api import Page, expect
 
 from db import commands, reports
 from db.models import Run
+from tests.e2e.until import until
 from tests.factories import HOSTILE_NAMES
 from tests.polling import wait_until
 from worker.context import Context
@@ -71,7 +72,7 @@ def test_zoom_legend_and_dom_survive_updates(
     zoomed = x_range(page)
     page.locator(f"{PLOT} .legendtoggle").nth(1).click()
     hidden = f"() => document.querySelector('{PLOT}')._fullData[1].visible === 'legendonly'"
-    page.wait_for_function(hidden)
+    until(page, hidden)
     remember(page)
 
     for _ in range(20):
@@ -97,10 +98,10 @@ def test_theme_changes_in_place(
     page.emulate_media(color_scheme="light")
     page.goto(f"{server}/run?run={run.id}")
     colour = f"() => document.querySelector('{PLOT}')?._fullLayout?.font.color"
-    page.wait_for_function(f"{colour} === '#1b2430'")
+    until(page, f"{colour} === '#1b2430'")
     remember(page)
     page.emulate_media(color_scheme="dark")
-    page.wait_for_function(f"{colour} === '#e4e9ef'")
+    until(page, f"{colour} === '#e4e9ef'")
     assert same_nodes(page)
     assert complaints == []
     shot("theme_dark")
@@ -114,7 +115,7 @@ def test_chart_follows_the_width_of_the_window(page: Page, server: str, make_run
     for width in (700, 1280):
         page.set_viewport_size({"width": width, "height": 720})
         fits = f"() => {{ const e = document.querySelector('{PLOT}'); return Math.abs(e._fullLayout.width - e.offsetWidth) <= 1 && "
-        page.wait_for_function(fits + f"e.offsetWidth > {width * 0.6} && e.offsetWidth < {width}; }}")
+        until(page, fits + f"e.offsetWidth > {width * 0.6} && e.offsetWidth < {width}; }}")
     assert same_nodes(page)
     assert complaints == []
 

@@ -12,6 +12,7 @@ from playwright.sync_api import Locator, Page, expect
 
 from db import marks, queries, reports
 from db.models import Run
+from tests.e2e.until import until
 from tests.factories import png
 from tests.polling import wait_until
 from worker.context import Context
@@ -94,7 +95,7 @@ def test_nothing_moves_while_it_is_live(page: Page, server: str, context: Contex
     points = f"() => document.querySelectorAll('{PLOT}')[0]?._fullData[0].x.length"
     page.goto(f"{server}/run?run={run.id}&smooth=0.9&x=Epoch")
     expect(page.locator(PLOT)).to_have_count(2)
-    page.wait_for_function(f"({points})() === 400")
+    until(page, f"({points})() === 400")
     wait_until(lambda: page.evaluate(PLACES) == page.evaluate(PLACES), seconds=20, what="a page at rest")
     before = page.evaluate(PLACES)
     for tick in range(20):
@@ -103,7 +104,7 @@ def test_nothing_moves_while_it_is_live(page: Page, server: str, context: Contex
         if tick == 2:
             reports.add_event(context.engine, **own, level="warning", text="The discriminator wins.")
         wanted = 400 + 20 * (tick + 1)
-        page.wait_for_function(f"({points})() === {wanted}")
+        until(page, f"({points})() === {wanted}")
         assert page.evaluate(PLACES) == before
     expect(page.get_by_text("The discriminator wins.").first).to_be_visible()
     assert complaints == []
@@ -123,14 +124,14 @@ def test_every_option_of_the_losses_stands_in_the_address(
     wait_until(lambda: all(part in page.url for part in wanted), seconds=20, what="all options in the address")
     layout = f"""() => {{ const plot = document.querySelector('{PLOT}'), l = plot?._fullLayout;  // none while it is drawn anew
         return l ? JSON.stringify([l.xaxis.title.text, l.yaxis.type, l.yaxis.range, plot._fullData.length]) : ''; }}"""
-    page.wait_for_function(f"({layout})().includes('Training seconds')")
+    until(page, f"({layout})().includes('Training seconds')")
     shown = page.evaluate(layout)
     assert json.loads(shown)[3] == 2
     with page.context.browser.new_context() as other:  # type: ignore[union-attr]
         copy = other.new_page()
         copy.goto(page.url)
         expect(copy.locator(PLOT)).to_have_count(2)
-        copy.wait_for_function(f"({layout})().includes('Training seconds')")
+        until(copy, f"({layout})().includes('Training seconds')")
         assert copy.evaluate(layout) == shown
     shot("run_options")
     assert complaints == []

@@ -9,6 +9,7 @@ from playwright.sync_api import Page, expect
 
 from db import surfaces
 from tests.cli import document
+from tests.e2e.until import until
 from tests.up import Up
 from worker.context import Context
 
@@ -37,6 +38,6 @@ def test_a_surface_is_asked_for_computed_and_drawn(
     [found] = surfaces.of_runs(context.engine, [trained["id"]])
     assert (found.options["size"], found.error, found.tries) == (11, None, 1)
     page.get_by_text("2-D", exact=True).click()
-    page.wait_for_function("() => document.querySelectorAll('.contourlayer .contour').length === 2")
+    until(page, "() => document.querySelectorAll('.contourlayer .contour').length === 2")
     shot("run_surface")
     assert complaints == []

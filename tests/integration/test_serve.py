@@ -18,6 +18,7 @@ import uvicorn
 import uvloop
 
 from app import serve
+from tests import identity
 from tests.polling import wait_until
 
 ROOT = Path(__file__).parents[2]
@@ -112,7 +113,7 @@ def test_other_host_names_cannot_read_runs(url: str) -> None:
 
 
 def test_health_names_the_reason_when_the_database_is_gone(tmp_path: Path) -> None:
-    code = "from app.server import health; print(health(None).body.decode(), health(None).status_code)"
+    code = "from app.health import health; print(health(None).body.decode(), health(None).status_code)"
     env = environment(tmp_path, GANBOARD_DATABASE_URL="sqlite:////proc/nowhere/x.db")
     done = subprocess.run([sys.executable, "-c", code], cwd=tmp_path, env=env, capture_output=True, text=True, check=True)
     assert "unable to open database file" in done.stdout
@@ -171,3 +172,42 @@ def test_small_messages_do_not_wait_for_large_ones_to_arrive() -> None:
     """Sockets of asyncio's own loop keep Nagle's algorithm on, those of uvloop do not: 40 ms in each tick of a live page."""
     chosen = uvicorn.Config(None).get_loop_factory()  # type: ignore[arg-type]
     assert chosen is uvloop.new_event_loop
+
+
+# --- refusals to start ---
+
+
+@pytest.mark.parametrize(
+    ("address", "more", "says"),
+    [
+        ("0.0.0.0", {}, "The dashboard is not opened on 0.0.0.0 without sign-in"),
+        ("127.0.0.1", {"GANBOARD_OPERATORS": "olga@lab.example"}, "Sign-in is not complete: set GANBOARD_OIDC_URL, "),
+        ("127.0.0.1", {"GANBOARD_REDIS_URL": "redis://queue:6379/0"}, "The queue on queue has no password"),
+    ],
+)
+def test_an_open_door_is_refused_before_anything_listens(address: str, more: dict[str, str], says: str, tmp_path: Path) -> None:
+    commands = [
+        serve.command(free_port(), address),
+        [sys.executable, "-c", "from worker.cli import app; app()", "up", "--port", str(free_port()), "--address", address],
+    ]
+    for command in commands:
+        done = subprocess.run(command, cwd=tmp_path, env=environment(tmp_path / "home", **more), capture_output=True, text=True, timeout=60)
+        assert done.returncode == 1
+        assert done.stderr.startswith(f"ganboard: {says}")
+        assert done.stderr.count("\n") == 1
+        assert not done.stdout
+
+
+def test_a_worker_refuses_a_queue_without_a_password(tmp_path: Path) -> None:
+    for module in ("worker.rq_worker", "worker.painter"):
+        env = environment(tmp_path / "home", GANBOARD_REDIS_URL="redis://queue:6379/0")
+        done = subprocess.run([sys.executable, "-m", module], cwd=tmp_path, env=env, capture_output=True, text=True, timeout=60)
+        assert done.returncode == 1
+        assert done.stderr.startswith("ganboard: The queue on queue has no password")
+
+
+def test_health_gives_no_reason_where_people_sign_in(tmp_path: Path) -> None:
+    code = "from app.server import health; print(health(None).body.decode(), health(None).status_code)"
+    env = environment(tmp_path, GANBOARD_DATABASE_URL="sqlite:////proc/nowhere/x.db", **identity.environment("http://127.0.0.1:1"))
+    done = subprocess.run([sys.executable, "-c", code], cwd=tmp_path, env=env, capture_output=True, text=True, check=True)
+    assert done.stdout.strip() == '{"status":"unhealthy"} 503'

@@ -243,7 +243,7 @@ def test_everything_in_one_file(context: Context, make_run: MakeRun, tmp_path: P
 def checkpoint(context: Context, run: Run, step: int = 12) -> Path:
     directory = context.settings.run_dir(run.id) / "checkpoints"
     arrays = {"generator/dense": np.arange(6, dtype=np.float32)}
-    checkpoints.save(directory, arrays, Progress(step=step), digest="d", attempt=1, keep=2)
+    checkpoints.save(directory, arrays, Progress(step=step), digest="d", attempt=1)
     return directory / f"ckpt-{step}-1"
 
 

@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import errno
 import json
 import os
 import resource
@@ -15,7 +16,7 @@ import pytest
 from gan import checkpoints
 from gan.checkpoints import CheckpointError, NotFiniteError, config_hash
 from gan.config import RunConfig
-from gan.events import Note
+from gan.events import Found, Note
 from gan.progress import Progress
 from tests.recorder import Recorder
 
@@ -31,7 +32,8 @@ def progress(step: int = 5) -> Progress:
 
 
 def save(directory: Path, step: int = 5, *, value: float = 1.0, attempt: int = 1, keep: int = 9, digest: str = DIGEST) -> Path:
-    checkpoints.save(directory, arrays(value), progress(step), digest=digest, attempt=attempt, keep=keep)
+    checkpoints.save(directory, arrays(value), progress(step), digest=digest, attempt=attempt)
+    checkpoints.prune(directory, keep)
     return directory / f"ckpt-{step}-{attempt}"
 
 
@@ -43,8 +45,16 @@ def load(directory: Path) -> tuple[float, Progress, list[str]] | None:
     return (float(found[0]["generator/dense/kernel"][0, 0]), found[1], notes) if found else None
 
 
+def test_what_is_found_is_what_was_told(tmp_path: Path) -> None:
+    told = checkpoints.save(tmp_path, arrays(), progress(5), digest=DIGEST, attempt=3)
+    save(tmp_path, 6)
+    (tmp_path / "ckpt-6-1" / "manifest.json").write_text("[]")
+    assert checkpoints.found(tmp_path) == (Found(told.step, 3, told.epoch, told.digest, told.size),)
+    assert checkpoints.found(tmp_path / "nowhere") == ()
+
+
 def test_what_was_saved_comes_back_to_the_bit(tmp_path: Path) -> None:
-    saved = checkpoints.save(tmp_path / "new", arrays(), progress(), digest=DIGEST, attempt=1, keep=3)
+    saved = checkpoints.save(tmp_path / "new", arrays(), progress(), digest=DIGEST, attempt=1)
     found = checkpoints.load(tmp_path / "new", arrays(), digest=DIGEST, sink=Recorder())
     assert found is not None
     for name, array in arrays().items():
@@ -96,6 +106,9 @@ DAMAGES: dict[str, Callable[[Path], object]] = {
     "another format": lambda c: edit(c, format=99),
     "foreign configuration": lambda c: edit(c, config_hash="0" * 64),
     "empty directory": lambda c: [file.unlink() for file in c.iterdir()],
+    "manifest without versions": lambda c: edit(c, versions=None),
+    "folder of another step": lambda c: (shutil.rmtree(c), shutil.copytree(c.with_name("ckpt-4-1"), c)),
+    "folder of another attempt": lambda c: edit(c, attempt=2),
     "a file instead of a directory": lambda c: (shutil.rmtree(c), c.write_text("")),
 }
 
@@ -193,7 +206,11 @@ def test_everything_is_flushed_before_and_after_the_rename(tmp_path: Path, monke
     monkeypatch.setattr(os, "fsync", record_fsync)
     monkeypatch.setattr(Path, "rename", record_rename)
     save(tmp_path / "all")
-    assert calls == ["state.npz", "manifest.json", "ckpt-5-1.tmp", "ckpt-5-1.tmp -> ckpt-5-1", "all"]
+    assert calls[-5:] == ["state.npz", "manifest.json", "ckpt-5-1.tmp", "ckpt-5-1.tmp -> ckpt-5-1", "all"]
+    assert calls[:2] == [tmp_path.name, tmp_path.parent.name]  # the folders that lead to the first one, too
+    calls.clear()
+    save(tmp_path / "all", 6)
+    assert calls == ["state.npz", "manifest.json", "ckpt-6-1.tmp", "ckpt-6-1.tmp -> ckpt-6-1", "all"]
 
 
 def test_only_settings_that_determine_the_weights_count() -> None:
@@ -202,3 +219,98 @@ def test_only_settings_that_determine_the_weights_count() -> None:
     other = [{"seed": 1}, {"limit": 128}, {"replicas": 2}, {"xla": True}, {"precision": "mixed_bfloat16"}, {"beta_1": 0.5}]
     assert len({config_hash(RunConfig(**changes), 128) for changes in other} | {DIGEST}) == len(other) + 1
     assert config_hash(RunConfig(), 129) != DIGEST
+
+
+def test_too_little_room_is_said_in_bytes_before_anything_is_written(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    save(tmp_path, 4)
+    room = os.statvfs_result((4096, 4096, 1000, 3, 3, 0, 0, 0, 0, 255))
+    monkeypatch.setattr(os, "statvfs", lambda _: room)
+    with pytest.raises(CheckpointError, match=r"step 5 was not saved in .*: it needs 1,053,[0-9]{3} bytes and 12,288 bytes are free"):
+        save(tmp_path, 5)
+    assert [path.name for path in tmp_path.iterdir()] == ["ckpt-4-1"]
+    monkeypatch.setattr(os, "statvfs", lambda _: os.statvfs_result((4096, 4096, 0, 0, 0, 0, 0, 0, 0, 255)))
+    save(tmp_path, 5)  # a file system that tells no sizes
+
+
+def test_a_failed_last_flush_leaves_nothing_half_promised(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    save(tmp_path, 4)
+
+    def refuse(path: Path) -> None:
+        if path == tmp_path:
+            raise OSError(errno.EIO, "Input/output error")
+
+    with monkeypatch.context() as patch:
+        patch.setattr(checkpoints, "_flush_directory", refuse)
+        with pytest.raises(CheckpointError, match=r"Input/output error; check that disk\.$"):
+            save(tmp_path, 5)
+    assert [path.name for path in tmp_path.iterdir()] == ["ckpt-4-1"]
+    save(tmp_path, 5)
+
+
+def test_pruning_keeps_the_newest_and_drops_what_was_set_aside_before_them(tmp_path: Path) -> None:
+    for step in (1, 2, 3, 10):
+        checkpoints.save(tmp_path, arrays(), progress(step), digest=DIGEST, attempt=1)
+    for name in ("aside-0-ckpt-2-1", "aside-0-ckpt-3-1", "aside-1-ckpt-11-1", "ckpt-2-1.tmp"):
+        shutil.copytree(tmp_path / "ckpt-2-1", tmp_path / name)
+    checkpoints.prune(tmp_path, 2)
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["aside-0-ckpt-3-1", "aside-1-ckpt-11-1", "ckpt-10-1", "ckpt-3-1"]
+    checkpoints.prune(tmp_path / "absent", 2)
+
+
+@pytest.mark.parametrize("failures", [2, 3])
+def test_a_disk_that_cannot_be_read_sets_nothing_aside(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, failures: int) -> None:
+    save(tmp_path, 4, value=4)
+    save(tmp_path, 5, value=5)
+    monkeypatch.setattr(checkpoints._read.retry, "sleep", lambda _: None)  # type: ignore[attr-defined]
+    real, left = checkpoints._open, [failures]
+
+    def fail_first(path: Path) -> object:
+        left[0] -= 1
+        if left[0] >= 0:
+            raise OSError(errno.EIO, "Input/output error")
+        return real(path)
+
+    monkeypatch.setattr(checkpoints, "_open", fail_first)
+    if failures == 2:
+        assert load(tmp_path)[0] == 5  # type: ignore[index]  # the third try succeeds
+        return
+    with pytest.raises(CheckpointError, match=r"step 5 cannot be read .*: check that disk"):
+        load(tmp_path)
+    assert load(tmp_path)[0] == 5  # type: ignore[index]  # it has passed
+
+
+def test_a_manifest_without_attempt_is_read(tmp_path: Path) -> None:
+    manifest = save(tmp_path) / "manifest.json"
+    content = json.loads(manifest.read_text())
+    del content["attempt"]  # as the first ganboard wrote it
+    manifest.write_text(json.dumps(content))
+    assert load(tmp_path)[2] == []  # type: ignore[index]
+
+
+def test_links_and_pipes_are_refused_at_once(tmp_path: Path) -> None:
+    save(tmp_path, 4, value=4)
+    state = save(tmp_path, 5) / "state.npz"
+    state.unlink()
+    os.mkfifo(state)
+    assert load(tmp_path)[0] == 4  # type: ignore[index]
+    (tmp_path / "ckpt-6-1").symlink_to(tmp_path / "ckpt-4-1")
+    found = load(tmp_path)
+    assert found is not None
+    assert found[0] == 4
+    assert "it is not a directory" in found[2][0]
+
+
+def test_verifying_tells_what_does_not_load_and_changes_nothing(tmp_path: Path) -> None:
+    listed = [(step, 1, checkpoints.save(tmp_path, arrays(), progress(step), digest=DIGEST, attempt=1).digest) for step in (1, 2, 3, 4)]
+    assert checkpoints.verify(tmp_path, listed) == {}
+    flip(tmp_path / "ckpt-1-1" / "state.npz", 0.5)
+    edit(tmp_path / "ckpt-2-1", epoch=9)
+    (tmp_path / "ckpt-4-1").rename(tmp_path / "elsewhere")
+    before = sorted(tmp_path.rglob("*"))
+    bad = checkpoints.verify(tmp_path, listed)
+    assert {step: words.split(":")[0] for (step, _), words in bad.items()} == {
+        1: "CheckpointError",
+        2: "manifest.json is not the one that was listed",
+        4: "FileNotFoundError",
+    }
+    assert sorted(tmp_path.rglob("*")) == before

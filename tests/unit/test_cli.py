@@ -24,7 +24,7 @@ from worker.context import Context
 MakeRun = Callable[..., Run]
 
 COMMAND_LINE = {
-    "up": ["--port", "--workers", "--no-starter"],
+    "up": ["--port", "--address", "--workers", "--no-starter"],
     "run": ["--preset", "--set", "--name", "--follow", "--settings", "--json"],
     "train": ["--preset", "--set", "--name", "--follow", "--settings", "--json"],
     "runs": ["--status", "--search", "--archived", "--limit", "--json"],
@@ -37,10 +37,12 @@ COMMAND_LINE = {
     "tag": ["RUN", "[+TAG|-TAG]...", "--json"],
     "note": ["RUN", "TEXT", "--json"],
     "archive": ["RUN...", "--json"],
-    "restore": ["RUN...", "--json"],
+    "unarchive": ["RUN...", "--json"],
+    "backup": ["FILE", "--json"],
+    "restore": ["FILE", "--force", "--json"],
     "worker": [],
     "painter": [],
-    "doctor": ["--json"],
+    "doctor": ["--deep", "--fix", "--json"],
     "sweep": ["--preset", "--set", "--vary", "--seeds", "--name", "--reuse", "--dry-run", "--json"],
     "study": ["NAME", "--preset", "--set", "--seeds", "--follow", "--dry-run", "--json"],
     "surface": ["RUN...", "--plane", "--size", "--images", "--json"],

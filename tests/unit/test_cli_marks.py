@@ -49,7 +49,7 @@ def test_archived_runs_are_listed_apart(make_run: MakeRun) -> None:
     assert [run["id"] for run in document("archive", one.id, two.id, one.id)] == [one.id, two.id]
     assert [run["id"] for run in document("runs")] == [three.id]
     assert [run["id"] for run in document("runs", "--archived")] == [two.id, one.id]
-    assert ganboard("restore", one.id).stdout == f"Restored run {one.id}.\n"
+    assert ganboard("unarchive", one.id).stdout == f"Restored run {one.id}.\n"
     assert [run["id"] for run in document("runs")] == [three.id, one.id]
     assert "stop it first, then archive it" in refused("archive", one.id, three.id)
     assert [run["id"] for run in document("runs", "--archived")] == [two.id]

@@ -129,7 +129,7 @@ def test_a_missing_redis_server_fails_unless_a_url_is_given(home: Path, monkeypa
 def test_a_tensorflow_that_cannot_start_fails_with_its_own_words(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     (tmp_path / "tensorflow.py").write_text("raise ImportError('this processor has no AVX')")
     monkeypatch.setenv("PYTHONPATH", str(tmp_path))
-    [found] = doctor._tensorflow()
+    [found] = doctor.here.tensorflow()
     assert found.status == "fail"
     assert "this processor has no AVX" in found.text
     assert "pip install" in found.remedy

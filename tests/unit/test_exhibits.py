@@ -285,7 +285,7 @@ def test_imported_runs_of_other_machines_join_and_stay_apart(context: Context, m
     assert [("Test GPU" in label, "Test CPU" in label) for label in found["fig12"].table["runs"]] == [(False, True), (True, False)]
     assert found["fig13"].table["device"].tolist() == [
         "CPU, float32, 1 replica (Test CPU @ 2.00 GHz, 2 cores)",
-        "GPU, float32, 1 replica (1 x Test GPU)",
+        "GPU, float32, 1 replica (Test GPU)",
     ]
     assert found["fig13"].table["times_as_fast"].to_numpy() == pytest.approx([1.0, 10 / 1.15])
     assert len(sweep.finished_runs(context)) == 2  # a study here is not made of another machine's times

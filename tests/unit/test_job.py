@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import signal
 import sys
 from pathlib import Path
@@ -16,7 +17,7 @@ from gan.presets import load
 from tests.attempt import claimed
 from worker import job
 from worker.context import Context
-from worker.gang import Ended
+from worker.gang import EXIT_HANGS, Ended
 from worker.job import _cause, train_here
 from worker.progress import View
 from worker.submit import submit
@@ -37,14 +38,22 @@ def ended(context: Context, run: Run) -> Run:
 @pytest.mark.parametrize(
     ("end", "size", "words"),
     [
-        (Ended(0, -signal.SIGKILL), 1, "The trainer was killed by SIGKILL, perhaps because memory ran out"),
-        (Ended(0, 3), 1, "The trainer ended with exit code 3"),
-        (Ended(1, -signal.SIGSEGV), 2, "Rank 1 of 2 trainer processes was killed by SIGSEGV"),
-        (Ended(2, 70), 4, "Rank 2 of 4 trainer processes ended with exit code 70"),
+        (Ended(0, -signal.SIGKILL), 1, ("The trainer was killed by SIGKILL", 5)),
+        (Ended(0, 3), 1, ("The trainer ended with exit code 3", 5)),
+        (Ended(0, EXIT_HANGS), 1, ("The trainer took no step any more (stall_seconds) and ended itself", 2)),
+        (Ended(1, -signal.SIGSEGV), 2, ("Rank 1 of 2 trainer processes was killed by SIGSEGV", 5)),
+        (Ended(2, 70), 4, ("Rank 2 of 4 trainer processes ended with exit code 70", 5)),
     ],
 )
-def test_a_death_is_put_into_words(end: Ended, size: int, words: str) -> None:
-    assert _cause(end, size) == words
+def test_a_death_is_put_into_words(end: Ended, size: int, words: tuple[str, int]) -> None:
+    assert _cause(end, size, memory_ran_out=False) == words
+
+
+def test_a_death_for_want_of_memory_says_how_much_there_was() -> None:
+    text, limit = _cause(Ended(0, -signal.SIGKILL), 1, memory_ran_out=True)
+    assert re.fullmatch(r"The trainer was killed because memory ran out \(it had \d+\.\d of \d+\.\d GiB\): lower batch_size, .*", text)
+    assert limit == 3
+    assert _cause(Ended(0, -signal.SIGTERM), 1, memory_ran_out=True) == ("The trainer was killed by SIGTERM", 5)
 
 
 def test_more_processes_than_the_machine_carries_are_not_started(context: Context, monkeypatch: pytest.MonkeyPatch) -> None:

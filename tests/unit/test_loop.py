@@ -46,9 +46,9 @@ def undisturbed(tmp_path_factory: pytest.TempPathFactory) -> Recorder:
 def test_a_run_tells_everything_in_order(undisturbed: Recorder) -> None:
     kinds = [type(event).__name__ for event in undisturbed.events if not isinstance(event, Steps | Facts)]
     epoch = ["EpochDone", "Grid", "Phase", "Saved"]
-    assert kinds == ["Phase", "Phase", "Started", "Grid", "Grid", "Phase", "Phase", *epoch, "Phase", *epoch]
+    assert kinds == ["Phase", "Phase", "OnDisk", "Started", "Grid", "Grid", "Phase", "Phase", *epoch, "Phase", *epoch, "Phase"]
     phases = [event.name for event in undisturbed.of(Phase)]
-    assert phases == ["importing", "loading", "compiling", "training", "saving", "training", "saving"]
+    assert phases == ["importing", "loading", "compiling", "training", "saving", "training", "saving", "saving"]
     started = undisturbed.of(Started)[0]
     assert (started.examples, started.steps_per_epoch, started.start_step) == (128, 4, 0)
     assert (started.g_parameters, started.d_parameters) == (2_330_944, 212_865)
@@ -201,6 +201,19 @@ def taken(**columns: list[float]) -> Taken:
 )
 def test_the_first_value_that_is_not_finite_is_named(columns: dict[str, list[float]], wanted: NotFinite | None) -> None:
     assert loop.first_not_finite(10, taken(**columns), ["discriminator/logits", "generator/dense"]) == wanted
+
+
+def test_a_budget_of_time_stops_with_a_checkpoint_and_resume_goes_on(undisturbed: Recorder, tmp_path: Path) -> None:
+    first, outcome = run(load("tiny", {"max_minutes": 1e-6}), tmp_path)
+    assert outcome == "stopped"
+    assert [note.text for note in first.of(Note) if "max_minutes" in note.text] == [
+        "Stopped after max_minutes=1e-06 of training in one go: resume goes on."
+    ]
+    [saved] = first.of(Saved)
+    assert 0 < saved.step < 8
+    second, outcome = run(load("tiny"), tmp_path, attempt=2)
+    assert outcome == "finished"
+    assert second.epochs() == undisturbed.epochs()
 
 
 def test_grids_and_checkpoints_come_as_often_as_asked(tmp_path: Path) -> None:

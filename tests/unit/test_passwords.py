@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import hashlib
 import os
 import stat
 import subprocess
@@ -9,6 +10,7 @@ from pathlib import Path
 import pytest
 
 from worker import passwords
+from worker.access import SHORTEST_SECRET
 
 
 @pytest.fixture
@@ -30,7 +32,8 @@ def test_both_services_get_long_passwords_of_their_own(volumes: tuple[Path, Path
     assert set(found) == {"database/password", "queue/password", "queue/redis.conf"}
     assert found["database/password"] != found["queue/password"]
     assert len(found["database/password"]) >= 43  # 32 random bytes
-    assert found["queue/redis.conf"] == f"requirepass {found['queue/password']}\n"
+    assert found["queue/password"] not in found["queue/redis.conf"]
+    assert hashlib.sha256(found["queue/password"].encode()).hexdigest() in found["queue/redis.conf"]
 
 
 def test_a_second_start_changes_nothing(volumes: tuple[Path, Path]) -> None:
@@ -45,7 +48,25 @@ def test_a_second_start_changes_nothing(volumes: tuple[Path, Path]) -> None:
 def test_a_start_that_was_cut_short_is_completed(volumes: tuple[Path, Path]) -> None:
     (volumes[1] / "password").write_text("known")
     passwords.make_queue_password(volumes[1])
-    assert (volumes[1] / "redis.conf").read_text() == "requirepass known\n"
+    assert (volumes[1] / "redis.conf").read_text() == passwords.redis_conf("known")
+
+
+def test_the_settings_of_an_older_version_give_way(volumes: tuple[Path, Path]) -> None:
+    (volumes[1] / "password").write_text("known")
+    (volumes[1] / "redis.conf").write_text("requirepass known\n")
+    passwords.make_queue_password(volumes[1])
+    assert (volumes[1] / "redis.conf").read_text() == passwords.redis_conf("known")
+    assert (volumes[1] / "password").read_text() == "known"
+
+
+def test_the_web_gets_secrets_that_sign_in_accepts(tmp_path: Path) -> None:
+    passwords.make_web_secrets(tmp_path)
+    before = contents(tmp_path)
+    passwords.make_web_secrets(tmp_path)
+    assert contents(tmp_path) == before
+    assert {path.name for path in tmp_path.iterdir()} == {"cookie", "api-token"}
+    assert all(len(secret) >= SHORTEST_SECRET for secret in before.values())
+    assert len(set(before.values())) == 2
 
 
 def test_services_with_other_users_can_read_whatever_the_umask(volumes: tuple[Path, Path]) -> None:
@@ -59,7 +80,7 @@ def test_services_with_other_users_can_read_whatever_the_umask(volumes: tuple[Pa
 
 def test_a_folder_that_cannot_be_written_is_one_sentence(tmp_path: Path) -> None:
     done = subprocess.run(
-        [sys.executable, "-m", "worker.passwords", tmp_path / "absent", tmp_path / "absent"], capture_output=True, text=True, check=False
+        [sys.executable, "-m", "worker.passwords", *[tmp_path / "absent"] * 3], capture_output=True, text=True, check=False
     )
     assert done.returncode == 1
     assert done.stderr.count("\n") == 1

@@ -10,8 +10,8 @@ from rq.job import Callback, Job
 from rq.serializers import JSONSerializer
 
 from db.models import Run
+from worker.message import is_ours
 from worker.queue import open_queue, ring
-from worker.rq_worker import is_ours
 
 
 def test_a_ring_carries_the_run_id_and_nothing_else(redis: Redis, make_run: Callable[..., Run]) -> None:
@@ -23,21 +23,24 @@ def test_a_ring_carries_the_run_id_and_nothing_else(redis: Redis, make_run: Call
     assert is_ours(job)
 
 
+RUN = "abcdefghjk"  # so that each foreign job is wrong in one thing alone
+
+
 @pytest.mark.parametrize(
     "foreign",
     [
-        {"func": "os.system", "args": ("true",)},
-        {"func": "eval", "args": ("1",)},
+        {"func": "os.system", "args": (RUN,)},
+        {"func": "eval", "args": (RUN,)},
         {"func": "worker.job.train", "args": (1,)},
-        {"func": "worker.job.train", "args": ("a", "b")},
-        {"func": "worker.job.train", "args": ("a",), "kwargs": {"x": 1}},
-        {"func": "worker.job.train", "args": ("a",), "on_success": Callback("os.getcwd")},
-        {"func": "worker.job.train", "args": ("a",), "on_failure": Callback("os.getcwd")},
-        {"func": "worker.job.train", "args": ("a",), "on_stopped": Callback("os.getcwd")},
+        {"func": "worker.job.train", "args": (RUN, RUN)},
+        {"func": "worker.job.train", "args": (RUN,), "kwargs": {"x": 1}},
+        {"func": "worker.job.train", "args": (RUN,), "on_success": Callback("os.getcwd")},
+        {"func": "worker.job.train", "args": (RUN,), "on_failure": Callback("os.getcwd")},
+        {"func": "worker.job.train", "args": (RUN,), "on_stopped": Callback("os.getcwd")},
     ],
 )
 def test_foreign_jobs_are_refused(redis: Redis, foreign: dict[str, object]) -> None:
-    job = open_queue(redis).enqueue_call(**foreign)  # type: ignore[arg-type]
+    job = open_queue(redis).enqueue_call(**{"timeout": -1, **foreign})  # type: ignore[arg-type]
     assert not is_ours(Job.fetch(job.id, connection=redis, serializer=JSONSerializer))
 
 

@@ -36,12 +36,23 @@ def test_every_variable_is_read(monkeypatch: pytest.MonkeyPatch, tmp_path: Path)
         "REDIS_URL": "redis://queue.example:6380/1",
         "REDIS_PASSWORD": "two",
         "DATA_DIR": str(tmp_path / "d"),
+        "LOG_FORMAT": "json",
+        "PUBLISHED": "loopback",
+        "PUBLIC_URL": "https://ganboard.example",
+        "OIDC_URL": "https://provider.example/.well-known/openid-configuration",
+        "OIDC_CLIENT_ID": "ganboard",
+        "OIDC_CLIENT_SECRET": "three",
+        "COOKIE_SECRET": "four",
+        "OPERATORS": "olga@lab.example",
+        "VIEWERS": "@lab.example",
+        "API_TOKEN": "five",
     }
     assert {name.upper() for name in Settings.model_fields} == set(variables)
     for name, value in variables.items():
         monkeypatch.setenv(f"GANBOARD_{name}", value)
     settings = Settings()
     assert (settings.state, settings.data) == (tmp_path / "h", tmp_path / "d")
+    assert settings.json_logs
     assert settings.database == "postgresql+psycopg://u:one@db.example:5433/ganboard"
     assert (settings.redis_url, settings.redis_password) == ("redis://queue.example:6380/1", "two")
 
@@ -198,3 +209,14 @@ def test_settings_are_fixed_once_read(monkeypatch: pytest.MonkeyPatch) -> None:
     assert settings.state == before
     with pytest.raises(ValueError, match="frozen"):
         settings.redis_url = "redis://elsewhere"
+
+
+def test_a_new_home_is_its_owners_alone(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.setenv("GANBOARD_HOME", str(tmp_path / "new"))
+    assert Settings().prepare_home().stat().st_mode & 0o777 == 0o700
+
+
+def test_a_secret_file_that_never_ends_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("GANBOARD_REDIS_PASSWORD_FILE", "/dev/zero")
+    with pytest.raises(SettingsError, match="/dev/zero holds more than 65,536 bytes: name a file with one value"):
+        Settings()

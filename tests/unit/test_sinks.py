@@ -2,16 +2,22 @@
 
 from __future__ import annotations
 
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
 from types import MappingProxyType
 
 import numpy as np
 import pytest
 
-from db import commands, queries
+from db import commands, engine, queries
 from db.errors import LeaseLost
-from gan.events import QUALITY, SERIES, EpochDone, Facts, Grid, Note, Phase, Quality, Saved, Started, Steps
+from gan.events import QUALITY, SERIES, EpochDone, Facts, Found, Grid, Note, OnDisk, Phase, Quality, Saved, Started, Steps
 from gan.presets import load
+from tests.polling import wait_until
+from worker import sinks
 from worker.context import Context
+from worker.outage import Outage
 from worker.sinks import Both, DbSink
 
 
@@ -39,7 +45,8 @@ def emit_an_epoch(sink: DbSink) -> None:
 
 
 def test_every_event_is_stored(context: Context, claimed: str) -> None:
-    emit_an_epoch(DbSink(context.engine, claimed, 1, load("tiny")))
+    with DbSink(context.engine, claimed, 1, load("tiny")) as sink:
+        emit_an_epoch(sink)
     run = queries.get_run(context.engine, claimed)
     assert run is not None
     assert (run.status, run.phase, run.epoch, run.step, run.images_per_second) == ("running", "training", 1, 4, 64.0)
@@ -57,12 +64,79 @@ def test_every_event_is_stored(context: Context, claimed: str) -> None:
 
 
 def test_an_old_attempt_writes_nothing(context: Context, claimed: str) -> None:
+    def of_the_dead() -> None:
+        with DbSink(context.engine, claimed, 1, load("tiny")) as sink:
+            commands.died(context.engine, run_id=claimed, attempt=1, cause="test")
+            assert commands.claim(context.engine, run_id=claimed, worker="other")
+            sink(Note("info", "from the grave"))
+
+    with pytest.raises(LeaseLost):
+        of_the_dead()
+    assert all(event.text != "from the grave" for event in queries.events(context.engine, claimed))
+
+
+def test_the_next_event_and_the_barrier_raise_what_was_refused(context: Context, claimed: str) -> None:
     sink = DbSink(context.engine, claimed, 1, load("tiny"))
     commands.died(context.engine, run_id=claimed, attempt=1, cause="test")
-    assert commands.claim(context.engine, run_id=claimed, worker="other")
-    with pytest.raises(LeaseLost):
-        sink(Note("info", "from the grave"))
-    assert all(event.text != "from the grave" for event in queries.events(context.engine, claimed))
+    sink(Note("info", "from the grave"))
+    for again in (lambda: sink(Phase("saving")), sink.flush, lambda: sink(Note("info", "again"))):
+        with pytest.raises(LeaseLost):
+            again()
+
+
+@contextmanager
+def locked(context: Context) -> Iterator[None]:
+    """Nobody else can write; SQLite says so after a moment instead of ten seconds."""
+    with context.engine.connect() as reader, context.engine.execution_options(sqlite_lock="EXCLUSIVE").begin():
+        reader.exec_driver_sql("SELECT 1")
+        yield
+
+
+@pytest.fixture
+def impatient(monkeypatch: pytest.MonkeyPatch, context: Context) -> None:
+    monkeypatch.setattr(engine, "BUSY_MILLISECONDS", 20)
+    monkeypatch.setattr(sinks, "TOLD_SECONDS", 0.0)
+    context.engine.dispose()  # the next connections have the new patience
+
+
+@pytest.mark.usefixtures("impatient")
+def test_training_goes_on_while_the_database_is_away_up_to_the_barrier(context: Context, claimed: str) -> None:
+    with DbSink(context.engine, claimed, 1, load("tiny")) as sink:
+        with locked(context):
+            emit_an_epoch(sink)  # returns at once
+            waiting = threading.Thread(target=sink, args=(Phase("saving"),))
+            waiting.start()
+            wait_until(lambda: sink._away, seconds=10, what="the outage")
+            assert waiting.is_alive()
+            assert queries.epochs(context.engine, claimed) == []
+        waiting.join(10)
+        assert not waiting.is_alive()
+        assert [epoch.epoch for epoch in queries.epochs(context.engine, claimed)] == [1]
+    assert any("The database did not answer for" in event.text for event in queries.events(context.engine, claimed))
+
+
+@pytest.mark.usefixtures("impatient")
+def test_a_process_that_has_to_end_does_not_wait_for_the_database(context: Context, claimed: str) -> None:
+    leaving = threading.Event()
+    sink = DbSink(context.engine, claimed, 1, load("tiny"), leaving.is_set)
+    with locked(context):
+        sink(Note("info", "late"))
+        wait_until(lambda: sink._away, seconds=10, what="the outage")
+        leaving.set()
+        with pytest.raises(Outage):
+            sink(Phase("saving"))
+    wait_until(lambda: not sink._away, seconds=30, what="the database's return")
+    sink.flush()  # a stop that was asked for does not cut short what only takes its time
+    assert "late" in [event.text for event in queries.events(context.engine, claimed)]
+
+
+def test_those_on_disk_are_listed_and_no_others(context: Context, claimed: str) -> None:
+    with DbSink(context.engine, claimed, 1, load("tiny")) as sink:
+        for step in (1, 2):
+            sink(Saved(step=step, epoch=0, digest="ab", size=10))
+        sink(OnDisk((Found(2, 1, 0, "ab", 10), Found(1, 0, 0, "cd", 11))))
+    listed = [(c.step, c.attempt, c.digest, c.size) for c in queries.checkpoints(context.engine, claimed)]
+    assert listed == [(1, 0, "cd", 11), (2, 1, "ab", 10)]
 
 
 def test_both_sinks_hear_everything_in_order() -> None:

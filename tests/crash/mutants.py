@@ -1,0 +1,170 @@
+"""Does the suite notice? `python -m tests.crash.mutants [NAME]` takes one safety out at a time and runs the tests that should fail for it.
+
+Every mutant is a copy of the tree in a temporary folder with one piece of text replaced. Prints a line per mutant: killed (by the first
+test that failed) or survived, which is a defect of the tests (exit 1).
+"""
+
+from __future__ import annotations
+
+import os
+import shlex
+import shutil
+import subprocess
+import sys
+import tempfile
+import time
+from dataclasses import dataclass
+from pathlib import Path
+
+ROOT = Path(__file__).parents[2]
+
+
+@dataclass(frozen=True)
+class Mutant:
+    """`old` in `file` becomes `new`; `tests` must fail."""
+
+    name: str
+    file: str
+    old: str
+    new: str
+    tests: str
+
+
+MUTANTS = [
+    Mutant("no fence", "db/fence.py", "col(Run.attempt) == attempt, ", "", "tests/unit/test_sinks.py tests/db/test_fence.py"),
+    Mutant(
+        "a claim for everybody",
+        "db/commands.py",
+        "col(Run.id) == run_id, free, col",
+        "col(Run.id) == run_id, col",
+        "tests/db/test_lease.py",
+    ),
+    Mutant(
+        "the worker's clock decides",
+        "db/commands.py",
+        "col(Run.lease_until) < now())\n        dead",
+        "col(Run.lease_until) < __import__('db.models').models.utc_now())\n        dead",
+        "tests/db/test_lease.py",
+    ),
+    Mutant("no fsync of files", "gan/checkpoints.py", "    os.fsync(file.fileno())\n", "", "tests/crash/test_power_loss.py -k kernel"),
+    Mutant(
+        "no fsync of folders",
+        "gan/checkpoints.py",
+        "        os.fsync(descriptor)\n",
+        "        pass\n",
+        "tests/crash/test_power_loss.py -k kernel",
+    ),
+    Mutant(
+        "named before it is written",
+        "gan/checkpoints.py",
+        'made = final.with_suffix(".tmp")',
+        "made = final",
+        "tests/unit/test_checkpoints.py tests/crash/test_power_loss.py -k 'kernel or checkpoint'",
+    ),
+    Mutant(
+        "no digest at load",
+        "gan/checkpoints.py",
+        '!= (promised["size"], promised["sha256"])',
+        "== (0, 0)",
+        "tests/crash/test_mutations.py tests/unit/test_checkpoints.py",
+    ),
+    Mutant(
+        "what is not finite is saved",
+        "gan/checkpoints.py",
+        "if bad := next(_not_finite(arrays), None):\n        raise NotFiniteError",
+        "if bad := None:\n        raise NotFiniteError",
+        "tests/unit/test_checkpoints.py",
+    ),
+    Mutant(
+        "no barrier before a checkpoint",
+        "worker/sinks.py",
+        '        if event == Phase("saving"):\n            self.flush()\n',
+        "",
+        "tests/unit/test_sinks.py",
+    ),
+    Mutant(
+        "old ones deleted before newer ones are listed",
+        "gan/saver.py",
+        "        return checkpoints.save(",
+        "        checkpoints.prune(self.directory, self.config.keep_checkpoints - 1)\n        return checkpoints.save(",
+        "tests/unit/test_saver.py",
+    ),
+    Mutant("noise is drawn again", "gan/streams.py", "tf.cast(draw, tf.uint64)]", "tf.zeros([], tf.uint64)]", "tests/unit/test_streams.py"),
+    Mutant("children outlive parents", "worker/lifeline.py", ".prctl(_PR_SET_PDEATHSIG,", ".prctl(-1,", "tests/unit/test_lifeline.py"),
+    Mutant(
+        "a run is lost with the queue",
+        "worker/submit.py",
+        "with suppress(QueueUnreachable):",
+        "with suppress(ZeroDivisionError):",
+        "tests/unit/test_submit.py",
+    ),
+    Mutant(
+        "any job is run",
+        "worker/message.py",
+        "plain = job.func_name == JOB and ",
+        "plain = ",
+        "tests/unit/test_queue.py",
+    ),
+    Mutant("SQLite need not flush", "db/engine.py", "synchronous=FULL", "synchronous=OFF", "tests/db/test_engine.py"),
+    Mutant("migrations without a lock", "db/migrate.py", 'sqlite_lock="EXCLUSIVE"', 'sqlite_lock=""', "tests/db/test_migrate.py"),
+    Mutant(
+        "a frozen trainer is kept",
+        "worker/rq_worker.py",
+        "                self._end_what_is_not_ours()\n",
+        "",
+        "tests/crash/test_frozen.py -k worker",
+    ),
+    Mutant(
+        "an outage of Redis ends the worker",
+        "worker/rq_worker.py",
+        "            except RedisError as error:\n                if self._stop_requested",
+        "            except ZeroDivisionError as error:\n                if self._stop_requested",
+        "tests/crash/test_outages.py -k redis",
+    ),
+    Mutant(
+        "a damaged log stops Redis",
+        "worker/supervisor.py",
+        "if self.mend and not self.announced:",
+        "if False:",
+        "tests/crash/test_queue_loss.py",
+    ),
+]
+
+
+def copy(folder: Path) -> None:
+    """The tree as it is, without what git ignores."""
+    listed = subprocess.run(["git", "ls-files", "-co", "--exclude-standard", "-z"], cwd=ROOT, check=True, capture_output=True, text=True)
+    for name in filter(None, listed.stdout.split("\0")):
+        if (ROOT / name).is_file():
+            (folder / name).parent.mkdir(parents=True, exist_ok=True)
+            shutil.copy(ROOT / name, folder / name)
+
+
+def killed_by(mutant: Mutant) -> str | None:
+    """The first test that fails for the mutant, None when it survives."""
+    with tempfile.TemporaryDirectory(prefix="ganboard-mutant-") as name:
+        folder = Path(name)
+        copy(folder)
+        path = folder / mutant.file
+        text = path.read_text()
+        assert text.count(mutant.old) == 1, f"{mutant.name}: {mutant.file} holds {mutant.old!r} {text.count(mutant.old)} times"
+        path.write_text(text.replace(mutant.old, mutant.new))
+        command = [sys.executable, "-m", "pytest", "-x", "-q", "-p", "no:cacheprovider", *shlex.split(mutant.tests)]
+        environment = {**os.environ, "PYTHONPATH": name, "PYTHONDONTWRITEBYTECODE": "1"}
+        run = subprocess.run(command, cwd=folder, env=environment, capture_output=True, text=True)
+    assert run.returncode in (0, 1), run.stdout[-2000:] + run.stderr[-2000:]
+    return next((line.split()[1] for line in run.stdout.splitlines() if line.startswith(("FAILED", "ERROR"))), None)
+
+
+def main(only: str = "") -> int:
+    survivors = 0
+    for mutant in [mutant for mutant in MUTANTS if only in mutant.name]:
+        began = time.monotonic()
+        test = killed_by(mutant)
+        survivors += test is None
+        print(f"| {mutant.name} | {f'killed by {test}' if test else 'SURVIVED'} | {time.monotonic() - began:.0f} s |", flush=True)
+    return bool(survivors)
+
+
+if __name__ == "__main__":
+    sys.exit(main(*sys.argv[1:2]))

@@ -1,0 +1,57 @@
+"""A trainer killed at the points where a kill could hurt most, one after the other on one run: nothing is lost, doubled or different."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import pytest
+
+from db import queries
+from db.models import Run
+from tests.crash.conftest import FULL, assert_same
+from worker.context import Context
+
+# each meets its fate after an epoch of its own is stored, so that no budget of deaths without progress runs out
+QUICK = [
+    "db.reports._overlaid:6:after",  # inside a transaction
+    "gan.checkpoints._flush:3:before",  # the second checkpoint's arrays are written, not flushed
+    "pathlib.Path.rename:2:after",  # it has its name, which is not flushed, and no row lists it
+    "db.reports.add_checkpoint:2:before",
+]
+THOROUGH = [
+    "db.reports.append_steps:7:before",
+    "db.reports.append_steps:7:after",
+    "db.reports.finish_epoch:2:before",
+    "db.reports.finish_epoch:2:after",
+    "gan.checkpoints._flush:3:after",
+    "gan.checkpoints._flush:4:before",  # its manifest
+    "gan.checkpoints._flush:4:after",
+    "pathlib.Path.rename:2:before",
+    "gan.checkpoints._flush_directory:4:after",
+    "db.reports.add_checkpoint:2:after",
+    "gan.checkpoints._remove:4:before",  # an old one has its .tmp name and is being deleted
+    "db.reports.add_grid:4:before",
+    "gan.snapshots.save:1:after",
+]
+LAST = "db.commands.finish:1:before"  # everything is done but the word that it is
+
+
+@pytest.mark.slow
+@pytest.mark.timeout(900)
+def test_killed_at_the_worst_points(context: Context, train: Callable[..., Run]) -> None:
+    traps = [*QUICK, *(THOROUGH if FULL else []), LAST]
+    epochs = 2 * len(traps) + 2
+    settings = {"epochs": epochs, "snapshots": 200}
+    disturbed = train(*traps, **settings)
+    assert disturbed.attempt == len(traps) + 1, "a trap was never met"
+    killed = [event.text for event in queries.events(context.engine, disturbed.id, limit=None) if "killed by SIGKILL" in event.text]
+    assert len(killed) == len(traps)
+    assert_same(context, train(**settings), disturbed)
+
+
+@pytest.mark.slow
+@pytest.mark.timeout(600)
+def test_a_last_checkpoint_that_was_never_told_of_is_listed(context: Context, train: Callable[..., Run]) -> None:
+    disturbed = train("db.reports.add_checkpoint:1:before", epochs=1)
+    assert disturbed.attempt == 2
+    assert_same(context, train(epochs=1), disturbed)

@@ -1,0 +1,163 @@
+"""Sign-in in a real browser: what operators, viewers, strangers and people whose sign-in has ended see and can do."""
+
+from __future__ import annotations
+
+import json
+import urllib.error
+import urllib.request
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+from playwright.sync_api import BrowserContext, Page, expect
+
+from db import queries
+from db.models import Run
+from tests import identity, oidc
+from tests.e2e.conftest import serving
+from tests.polling import wait_until
+from tests.up import free_port
+from worker.context import Context
+
+TOKEN = "a token for programs of thirty-two characters or more"
+
+
+@pytest.fixture
+def server(context: Context, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[str]:
+    """A dashboard that asks who is there."""
+    port = free_port()
+    for name, value in {**identity.environment(f"http://127.0.0.1:{port}"), "GANBOARD_API_TOKEN": TOKEN}.items():
+        monkeypatch.setenv(name, value)
+    with serving(port, tmp_path) as url:
+        yield url
+
+
+def become(browser: BrowserContext, server: str, email: str, seconds: float = 3600, **more: str) -> None:
+    """Carry the cookie of somebody who has signed in."""
+    browser.clear_cookies()
+    browser.add_cookies(
+        [{"name": name, "value": value, "url": server} for name, value in identity.cookie(email, server, seconds, **more).items()]
+    )
+
+
+def status(url: str, **headers: str) -> int:
+    try:
+        with urllib.request.urlopen(urllib.request.Request(url, headers=headers), timeout=10) as answer:
+            return int(answer.status)
+    except urllib.error.HTTPError as error:
+        error.close()
+        return error.code
+
+
+def test_nobody_sees_anything_before_signing_in(page: Page, server: str, make_run: Callable[..., Run]) -> None:
+    run = make_run("secret plan")
+    for address in ("", f"/run?run={run.id}", "/launch", "/account"):
+        page.goto(server + address)
+        expect(page.get_by_text("Sign in to see the runs.")).to_be_visible()
+        expect(page.get_by_role("button", name="Sign in")).to_be_visible()
+        assert "secret plan" not in page.content()
+        assert page.get_by_role("link", name="Launch").count() == 0
+
+
+def test_an_operator_launches_and_signs_out(page: Page, server: str, context: Context) -> None:
+    become(page.context, server, identity.OPERATOR)
+    page.goto(f"{server}/launch?preset=tiny")
+    page.get_by_role("button", name="Launch", exact=True).click()
+    wait_until(lambda: queries.count_runs(context.engine) == 1, seconds=30, what="the run")
+    page.goto(f"{server}/account")
+    expect(page.get_by_text(", operator.")).to_be_visible()
+    page.get_by_role("button", name="Sign out").click()
+    expect(page.get_by_text("Sign in to see the runs.")).to_be_visible()
+    assert not [cookie for cookie in page.context.cookies() if cookie["name"].startswith("_streamlit_user")]
+
+
+def test_a_viewer_looks_and_changes_nothing(page: Page, server: str, make_run: Callable[..., Run], complaints: list[str]) -> None:
+    run = make_run("to look at", epochs=2)
+    become(page.context, server, identity.VIEWER)
+    buttons = {
+        f"/run?run={run.id}": ("Resume", "Delete"), "/launch?preset=tiny": ("Launch",), "/studies": ("Launch a study",),
+        "/": ("Stop", "Delete"),
+    }  # fmt: skip
+    for address, names in buttons.items():
+        page.goto(server + address)
+        for name in names:
+            expect(page.get_by_role("button", name=name, exact=True)).to_be_disabled()
+    page.goto(f"{server}/playground?run={run.id}")
+    expect(page.get_by_text("only operators change anything")).to_be_visible()
+    page.goto(f"{server}/run?run={run.id}")
+    with page.expect_response(lambda answer: "/grids/" in answer.url) as picture:
+        page.get_by_role("tab", name="Images").click()
+    assert picture.value.ok  # the cookie opens it
+    assert not complaints
+
+
+def test_strangers_expired_and_forged_sign_ins_are_refused_in_a_sentence(page: Page, server: str, make_run: Callable[..., Run]) -> None:
+    make_run("secret plan")
+    cases = [
+        ((identity.STRANGER, 3600, {}), "is not on the list of this ganboard"),
+        ((identity.OPERATOR, -1, {}), "Your sign-in has expired: sign in again."),
+        ((identity.OPERATOR, 3600, {"secret": "another secret of thirty-two characters or more"}), "Sign in to see the runs."),
+    ]
+    for (email, seconds, more), sentence in cases:
+        become(page.context, server, email, seconds, **more)
+        page.goto(server)
+        expect(page.get_by_text(sentence)).to_be_visible()
+        assert "secret plan" not in page.content()
+
+
+def test_a_page_that_is_open_hears_nothing_more_once_the_sign_in_has_ended(page: Page, server: str, make_run: Callable[..., Run]) -> None:
+    run = make_run("trains now", status="running", epochs=1)
+    become(page.context, server, identity.OPERATOR, seconds=12)
+    page.goto(f"{server}/run?run={run.id}")
+    expect(page.get_by_text("trains now").first).to_be_visible()
+    expect(page.get_by_text("Your sign-in has expired: sign in again.")).to_be_visible(
+        timeout=60_000
+    )  # it updates itself, and so finds out
+    assert "trains now" not in page.content()
+
+
+def test_programs_read_with_the_token_and_nobody_without(server: str, make_run: Callable[..., Run]) -> None:
+    run = make_run("to read", epochs=1)
+    addresses = [
+        f"{server}/api/runs",
+        *(f"{server}/api/runs/{run.id}{rest}" for rest in ("", "/epochs.csv", "/grids/1.png", "/export.zip")),
+    ]
+    carried = "; ".join(f"{name}={value}" for name, value in identity.cookie(identity.VIEWER, server).items())
+    expired = "; ".join(f"{name}={value}" for name, value in identity.cookie(identity.VIEWER, server, -1).items())
+    foreign = "; ".join(f"{name}={value}" for name, value in identity.cookie(identity.VIEWER, "https://other.example").items())
+    for address in addresses:
+        assert status(address) == 401
+        assert status(address, Authorization=f"Bearer {TOKEN}x") == 401
+        assert status(address, Authorization="Bearer ") == 401
+        assert status(address, Cookie=expired) == 401
+        assert status(address, Cookie=foreign) == 401
+        assert status(address, Cookie=carried) == 200
+        assert status(address, Authorization=f"Bearer {TOKEN}") == 200
+    assert status(f"{server}/media/{'0' * 56}.png") == 401
+    with urllib.request.urlopen(f"{server}/api/health", timeout=10) as answer:
+        assert json.load(answer) == {"status": "ok"}
+
+
+def test_the_whole_way_through_a_provider(page: Page, context: Context, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    port = free_port()
+    url = f"http://127.0.0.1:{port}"
+    with oidc.provider() as provider:
+        settings = {**identity.environment(url), "GANBOARD_OIDC_URL": f"{provider.url}/.well-known/openid-configuration"}
+        for name, value in settings.items():
+            monkeypatch.setenv(name, value)
+        with serving(port, tmp_path):
+            for email, sentence in {
+                identity.OPERATOR: ", operator.",
+                identity.VIEWER: ", viewer.",
+                identity.STRANGER: "is not on the list of this ganboard",
+            }.items():
+                page.goto(url)
+                page.get_by_role("button", name="Sign in").click()
+                page.get_by_label("E-mail").fill(email)
+                page.get_by_role("button", name="Go").click()
+                expect(page.get_by_role("button", name="Sign in")).to_have_count(int(email == identity.STRANGER))
+                page.goto(f"{url}/account")
+                expect(page.get_by_text(sentence)).to_be_visible()
+                page.get_by_role("button", name="Sign out").click()
+                expect(page.get_by_text("Sign in to see the runs.")).to_be_visible()
+            assert provider.ended == [f"{url}/oauth2callback"] * 3

@@ -1,0 +1,82 @@
+"""What this machine has, what is missing or broken, and the remedy: for `ganboard doctor`, the page System and /api/ready alike."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from sqlalchemy import Engine
+
+from db.settings import Settings
+from gan.data import catalog
+from worker.doctor import database, files, processes, queue, workers
+from worker.doctor import machine as here
+from worker.doctor.check import Check
+
+__all__ = ["Check", "checks", "data_sets", "home", "installation", "machine", "mend"]
+
+home = here.home
+
+
+def checks(settings: Settings, *, deep: bool = False) -> Iterator[Check]:
+    """All findings, the quick ones first; `deep` reads every checkpoint. Changes nothing but that HOME and an empty SQLite file come
+    into being.
+    """
+    yield from machine(settings)
+    if settings.state.is_dir():
+        yield from _state(settings, deep=deep)
+    yield from data_sets(settings)
+    yield from here.tensorflow()
+
+
+def machine(settings: Settings) -> Iterator[Check]:
+    """What this process sees of its machine, within milliseconds. HOME comes into being."""
+    yield here.python()
+    yield here.cpu()
+    yield here.memory()
+    yield here.home(settings)
+    yield here.redis_binary(settings)
+
+
+def installation(settings: Settings, engine: Engine) -> Iterator[Check]:
+    """What the parts of this installation do: the queue, and by the database the workers, what waits for them, and the painter."""
+    yield queue.queue(settings)
+    yield from workers.workers(engine)
+    yield workers.painter(engine)
+
+
+def data_sets(settings: Settings) -> Iterator[Check]:
+    """Which data sets are here, named "data: mnist" and so on."""
+    for name, absent in catalog.available(settings.data).items():
+        yield Check(f"data: {name}", "warn", "not here", absent) if absent else Check(f"data: {name}", "ok", "here")
+
+
+def mend(settings: Settings) -> Iterator[str]:
+    """Do what is safe, and say each thing that was done: delete leftovers of killed writers, queue again what has no live lease."""
+    for name in files.remove_leftovers(settings):
+        yield f"Deleted {name}."
+    _, engine = database.schema(settings)
+    if engine is not None:
+        for run_id in database.queue_again(engine):
+            yield f"Run {run_id} had no live lease: queued again, or ended if that was due."
+
+
+def _state(settings: Settings, *, deep: bool) -> Iterator[Check]:
+    yield from files.private(settings)
+    if (settings.state / "restore.json").exists():
+        yield Check(
+            "restore", "warn", "a restore is under way, or was cut short", "The next command completes or undoes it: `ganboard runs`"
+        )
+    found, engine = database.schema(settings, deep=deep)
+    yield from found
+    yield from processes.supervisor(settings)
+    if engine is None:
+        yield queue.queue(settings)
+        yield Check("workers", "warn", "not known before the database can be read", "Mend the database first.")
+        return
+    yield from installation(settings, engine)
+    yield from queue.keeping(settings)
+    yield from processes.slots(settings, engine)
+    yield from database.content(engine)
+    yield from files.state(settings, engine)
+    if deep:
+        yield from files.damaged(settings)

@@ -1,0 +1,89 @@
+"""The database: its schema, whether the file is whole and can be written, its clock, and runs that nobody trains."""
+
+from __future__ import annotations
+
+import os
+import sqlite3
+from collections.abc import Iterator
+from contextlib import closing
+from datetime import UTC, datetime
+from pathlib import Path
+
+from sqlalchemy import Engine
+
+from db import commands, migrate, queries
+from db.engine import make_engine
+from db.errors import DbError, SchemaTooNew
+from db.models import ACTIVE
+from db.settings import Settings, SettingsError
+from worker.doctor.check import Check
+from worker.doctor.files import FIX
+
+SKEW_SECONDS = 5.0
+QUICK_CHECK_BYTES = 1e9  # a larger file is read with --deep only
+
+
+def schema(settings: Settings, *, deep: bool = False) -> tuple[list[Check], Engine | None]:
+    """Findings on the database as a whole, and an engine when this version's schema is there."""
+    try:
+        engine = make_engine(settings.database, pooled=False)
+        where = engine.url.render_as_string(hide_password=True)
+        if found := list(_file(engine, deep=deep)):
+            return found, None
+        revision, wanted = migrate.revision(engine), migrate.head()
+    except SchemaTooNew as error:
+        return [Check("database", "fail", "was written by a newer ganboard", str(error))], None
+    except (DbError, SettingsError) as error:
+        return [Check("database", "fail", "not usable", str(error))], None
+    if revision == wanted:
+        return [Check("database", "ok", f"{where}, schema {revision}")], engine
+    return [Check("database", "warn", f"{where}, schema {revision or 'still empty'}, not {wanted}", "Run: `ganboard db upgrade`")], None
+
+
+def _file(engine: Engine, *, deep: bool) -> Iterator[Check]:
+    """What is wrong with an SQLite file, before anything else opens it."""
+    path = Path(engine.url.database or "")
+    if engine.dialect.name != "sqlite" or not path.is_file():
+        return
+    if not (os.access(path, os.W_OK) and os.access(path.parent, os.W_OK)):
+        log = Path(f"{path}-wal")
+        left = f"; {log.name} beside it holds commits that cannot be worked in" if log.exists() and log.stat().st_size else ""
+        yield Check("database", "fail", f"{path} or its folder cannot be written{left}", "Make the disk writable, or correct the owner.")
+        return
+    if path.stat().st_size > QUICK_CHECK_BYTES and not deep:
+        return
+    try:
+        with closing(sqlite3.connect(path, timeout=5)) as connection:
+            said = connection.execute("PRAGMA quick_check(1)").fetchone()[0]
+    except sqlite3.OperationalError:  # locked, for one: what follows says so
+        return
+    except sqlite3.DatabaseError as error:
+        said = str(error)
+    if said != "ok":
+        said = " ".join(str(said).split())[:200]
+        yield Check(
+            "database", "fail", f"{path} is damaged ({said})", "Bring it back: `ganboard restore BACKUP --force` keeps this one aside."
+        )
+
+
+def content(engine: Engine) -> Iterator[Check]:
+    """Runs without an owner, and the clock."""
+    skew = (queries.database_time(engine) - datetime.now(UTC)).total_seconds()
+    if abs(skew) > SKEW_SECONDS:
+        remedy = "Leases go by the database's clock, what pages show by this one: set both by NTP."
+        yield Check(
+            "clock", "warn", f"the database's clock is {abs(skew):,.0f} s {'ahead of' if skew > 0 else 'behind'} this machine's", remedy
+        )
+    if dead := [run.id for run in queries.list_runs(engine, statuses=ACTIVE, archived=True) if _expired(engine, run.id)]:
+        remedy = f"A worker queues them again; without one: `ganboard up`. {FIX}"
+        yield Check("leases", "warn", f"said to train, but nobody does: {', '.join(dead[:5])}", remedy)
+
+
+def _expired(engine: Engine, run_id: str) -> bool:
+    run = queries.get_run(engine, run_id)
+    return run is not None and (run.lease_until is None or run.lease_until < queries.database_time(engine))
+
+
+def queue_again(engine: Engine) -> list[str]:
+    """The runs that were queued again, or ended, since their lease had run out."""
+    return commands.expire_leases(engine)

@@ -1,0 +1,123 @@
+"""What lies in HOME: leftovers of crashes, folders that nobody owns, checkpoints that are not what the database says."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import stat
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+from sqlalchemy import Engine
+
+from db import queries
+from db.portable import IMPORTED
+from db.settings import Settings
+from gan import checkpoints
+from worker.doctor.check import Check
+
+LEFTOVER_SECONDS = 60.0  # what is younger may be being written
+NAMED = 3  # of many, the rest is counted
+
+
+def private(settings: Settings) -> Iterator[Check]:
+    """Whether others on this machine can read the state."""
+    mode = stat.S_IMODE(settings.state.stat().st_mode)
+    if mode & (stat.S_IROTH | stat.S_IWOTH):
+        can = "write" if mode & stat.S_IWOTH else "read"
+        yield Check("permissions", "warn", f"every user of this machine can {can} {settings.state}", f"Run: `chmod 700 {settings.state}`")
+
+
+def state(settings: Settings, engine: Engine) -> Iterator[Check]:
+    """What can be seen without reading any file."""
+    runs = {run.id: run for run in queries.list_runs(engine, archived=True)}
+    folders = {path.name: path for path in _entries(settings.state / "runs") if path.is_dir()}
+
+    if old := leftovers(settings):
+        size = sum(_size(path) for path in old)
+        yield Check("leftovers", "warn", f"{_named(old, settings.state)}, {_mb(size)}, of writers that were killed", FIX)
+    aside = [path for folder in folders.values() for path in _entries(folder / "checkpoints") if path.name.startswith("aside-")]
+    if aside:
+        size = sum(_size(path) for path in aside)
+        remedy = "They could not be used when their run went on: keep them to find out why, or delete them."
+        yield Check("set aside", "warn", f"{_named(aside, settings.state)}, {_mb(size)}", remedy)
+    if orphans := [path for name, path in folders.items() if name not in runs]:
+        size = sum(_size(path) for path in orphans)
+        remedy = "Their runs were deleted, or belong to another database: delete the folders, or move them away."
+        yield Check("orphans", "warn", f"{_named(orphans, settings.state)} without a run, {_mb(size)}", remedy)
+
+    here = [run for run in runs.values() if run.id in folders and IMPORTED not in run.facts]
+    missing = [
+        f"{run.id} step {row.step}"
+        for run in here
+        for row in queries.checkpoints(engine, run.id)
+        if not (settings.run_dir(run.id) / "checkpoints" / f"ckpt-{row.step}-{row.attempt}" / "manifest.json").exists()
+    ]
+    if missing:
+        remedy = "The run goes on from the newest that is there; bring the folders back from a backup to have these again."
+        yield Check("checkpoints", "fail", f"listed, but not on this disk: {_some(missing)}", remedy)
+
+
+def damaged(settings: Settings) -> Iterator[Check]:
+    """Every checkpoint read and compared with its digest."""
+    bad, count = [], 0
+    for folder in _entries(settings.state / "runs"):
+        for step, _, path in checkpoints.complete(folder / "checkpoints"):
+            count += 1
+            try:
+                if checkpoints.damage(path):
+                    bad.append(f"{folder.name} step {step}")
+            except FileNotFoundError:  # retention was quicker
+                continue
+    if bad:
+        remedy = "A run that goes on sets them aside and takes the one before: look at the disk, and bring them back from a backup."
+        yield Check("digests", "fail", f"damaged checkpoints: {_some(bad)}", remedy)
+    else:
+        yield Check("digests", "ok", f"{count:,} checkpoints have the digest that they were saved with")
+
+
+def leftovers(settings: Settings) -> list[Path]:
+    """What a killed writer left half done, and nobody writes any more."""
+    found = [*settings.state.glob("*.tmp"), *(settings.state / "runs").glob("*/*/*.tmp"), *(settings.state / "runs").glob("*/*/.*.tmp")]
+    return sorted(path for path in set(found) if _age(path) > LEFTOVER_SECONDS)
+
+
+def remove_leftovers(settings: Settings) -> list[str]:
+    """Delete them; returns what was deleted. A restore that was cut short is left to the next start, which completes or undoes it."""
+    removed = []
+    for path in leftovers(settings):
+        if path.name.startswith("restore-") and (settings.state / "restore.json").exists():
+            continue
+        shutil.rmtree(path) if path.is_dir() and not path.is_symlink() else path.unlink(missing_ok=True)
+        removed.append(str(path.relative_to(settings.state)))
+    return removed
+
+
+FIX = "Run: `ganboard doctor --fix`"
+
+
+def _age(path: Path) -> float:
+    """Seconds since anything in it changed."""
+    newest = max((os.lstat(one).st_mtime for one in (path, *_entries(path)) if os.path.lexists(one)), default=time.time())
+    return time.time() - newest
+
+
+def _entries(folder: Path) -> list[Path]:
+    return sorted(folder.iterdir()) if folder.is_dir() and not folder.is_symlink() else []
+
+
+def _size(path: Path) -> int:
+    return sum(os.lstat(one).st_size for one in (path, *path.rglob("*")) if os.path.lexists(one) and not one.is_dir())
+
+
+def _mb(size: int) -> str:
+    return f"{size / 1e6:,.1f} MB"
+
+
+def _named(paths: list[Path], home: Path) -> str:
+    return _some([str(path.relative_to(home)) for path in paths])
+
+
+def _some(names: list[str]) -> str:
+    return ", ".join(names[:NAMED]) + (f" and {len(names) - NAMED:,} more" if len(names) > NAMED else "")

@@ -1,0 +1,99 @@
+"""What this process sees of its machine: Python, processor, memory, disk, Redis's program, TensorFlow and its devices."""
+
+from __future__ import annotations
+
+import json
+import platform
+import shutil
+import subprocess
+import sys
+from collections.abc import Iterator
+from typing import Any
+
+import psutil
+
+from db.settings import Settings, SettingsError
+from gan.hardware import cpu_flags
+from worker import redis_server
+from worker.doctor.check import Check, Status
+from worker.errors import ServiceFailed
+
+PYTHON = ((3, 11), (3, 13))  # from, below
+MEMORY_BYTES = 2e9  # a DCGAN trainer at batch 64 stays below, TensorFlow included
+DISK_BYTES, DISK_LEAST_BYTES = 2e9, 2e8
+TENSORFLOW_SECONDS = 120.0
+
+
+def python() -> Check:
+    text = f"Python {platform.python_version()} on {platform.platform(terse=True)}, {platform.machine()}"
+    if PYTHON[0] <= sys.version_info[:2] < PYTHON[1]:
+        return Check("python", "ok", text)
+    return Check("python", "fail", text, "Use Python 3.11 or 3.12.")
+
+
+def cpu() -> Check:
+    flags = cpu_flags()
+    bf16 = any("bf16" in flag for flag in flags)
+    speed = "mixed_bfloat16 is fast here" if bf16 else "mixed_bfloat16 works, but without its own instructions"
+    return Check("cpu", "ok", f"{psutil.cpu_count()} cores, {', '.join(flags) or 'no AVX2'}: {speed}")
+
+
+def memory() -> Check:
+    memory = psutil.virtual_memory()
+    text = f"{memory.available / 1e9:.1f} GB free of {memory.total / 1e9:.1f} GB"
+    if memory.available < MEMORY_BYTES:
+        return Check("memory", "warn", text, f"A trainer takes up to {MEMORY_BYTES / 1e9:.0f} GB: end other programs.")
+    return Check("memory", "ok", text)
+
+
+def home(settings: Settings) -> Check:
+    try:
+        home = settings.prepare_home()
+    except SettingsError as error:
+        return Check("home", "fail", f"{settings.state} cannot be written", str(error))
+    free = shutil.disk_usage(home).free
+    text = f"{home}, {free / 1e9:.1f} GB free"
+    if free < DISK_BYTES:
+        status: Status = "fail" if free < DISK_LEAST_BYTES else "warn"
+        return Check(
+            "home", status, text, "Free some space, or delete old runs: checkpoints take about 30 MB each, snapshots of their paths 5 MB."
+        )
+    return Check("home", "ok", text)
+
+
+def redis_binary(settings: Settings) -> Check:
+    try:
+        return Check("redis", "ok", redis_server.find_binary())
+    except ServiceFailed as error:
+        if settings.redis_url:
+            return Check("redis", "ok", "no redis-server found, and none is needed: GANBOARD_REDIS_URL names one")
+        return Check("redis", "fail", "no redis-server found", str(error))
+
+
+def tensorflow() -> Iterator[Check]:
+    """TensorFlow and its devices, asked in a process of its own: it takes seconds to start and memory to keep."""
+    install = "Install it: `pip install 'ganboard[cpu]'` (or `ganboard[gpu]`)."
+    try:
+        asked = subprocess.run([sys.executable, "-m", "gan.hardware"], capture_output=True, text=True, timeout=TENSORFLOW_SECONDS)
+    except subprocess.TimeoutExpired:
+        yield Check("tensorflow", "fail", f"did not start within {TENSORFLOW_SECONDS:.0f} s", "Try: `python -m gan.hardware`")
+        return
+    if asked.returncode:
+        last = (asked.stderr.strip().splitlines() or [f"exit code {asked.returncode}"])[-1]
+        yield Check("tensorflow", "fail", last[:300], install)
+        return
+    hardware: dict[str, Any] = json.loads(asked.stdout.splitlines()[-1])
+    versions = hardware["versions"]
+    yield Check("tensorflow", "ok", f"TensorFlow {versions.get('tensorflow')}, Keras {versions.get('keras')}")
+    yield _accelerators(hardware)
+
+
+def _accelerators(hardware: dict[str, Any]) -> Check:
+    names = [gpu["name"] for gpu in hardware["gpus"]] + hardware["tpus"]
+    if names:
+        return Check("gpu", "ok", ", ".join(names))
+    if shutil.which("nvidia-smi"):
+        return Check(
+            "gpu", "warn", "this machine has an NVIDIA driver, but TensorFlow sees no GPU", "Install it: `pip install 'ganboard[gpu]'`."
+        )
+    return Check("gpu", "ok", "none: TensorFlow trains on the CPU")

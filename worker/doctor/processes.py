@@ -1,0 +1,82 @@
+"""What runs on this machine: the supervisor, its port, and workers that hold their slot."""
+
+from __future__ import annotations
+
+import fcntl
+import socket
+import urllib.request
+from collections.abc import Iterator
+from pathlib import Path
+from urllib.parse import urlsplit
+
+import psutil
+from sqlalchemy import Engine
+
+from db import queries
+from db.settings import Settings
+from worker.doctor.check import Check
+
+PORT = 8501  # unless up.lock tells of another
+
+
+def supervisor(settings: Settings) -> Iterator[Check]:
+    """Whether `ganboard up` runs, answers, and could be started again."""
+    lock = settings.state / "up.lock"
+    said = lock.read_text(errors="replace").strip()[:100] if lock.is_file() else ""
+    address = said if said.startswith("http://") else ""
+    port = urlsplit(address).port or PORT
+    if lock.is_file() and _held(lock):
+        if address and not _answers(address):
+            yield Check(
+                "up", "warn", f"it runs, but its page at {address} does not answer", f"Look at {settings.state / 'logs' / 'web.log'}"
+            )
+        else:
+            yield Check("up", "ok", f"runs{' at ' + address if address else ''}")
+        return
+    if said:
+        yield Check("up", "ok", "is not up, and was killed when it last was: its up.lock is left and does no harm")
+    if owner := _listener(port):
+        yield Check(
+            "port", "warn", f"port {port} is taken by {owner}", "End that program, or run: `ganboard up --port` with another number"
+        )
+
+
+def slots(settings: Settings, engine: Engine) -> Iterator[Check]:
+    """Workers whose process lives here without a sign of life in the database."""
+    alive = {state.worker.name for state in queries.workers(engine) if state.alive}
+    for path in sorted((settings.state / "workers").glob(f"{socket.gethostname()}:*.lock")):
+        if path.stem not in alive and _held(path):
+            remedy = "It hangs, starts just now, or works with another database: look at its log, then restart it."
+            yield Check(f"slot {path.stem}", "warn", "its process lives, but gives no sign of life", remedy)
+
+
+def _held(path: Path) -> bool:
+    with path.open("a") as file:
+        try:
+            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            return True
+    return False
+
+
+def _answers(address: str) -> bool:
+    try:
+        with urllib.request.urlopen(f"{address}/_stcore/health", timeout=3) as answer:  # noqa: S310  # up.lock's own http address
+            return bool(answer.status == 200)
+    except OSError:
+        return False
+
+
+def _listener(port: int) -> str | None:
+    """Who listens on a port of this machine, None when nobody does."""
+    with socket.socket() as probe:
+        probe.settimeout(1)
+        if probe.connect_ex(("127.0.0.1", port)):
+            return None
+    try:
+        for one in psutil.net_connections("tcp"):
+            if one.status == psutil.CONN_LISTEN and one.laddr and one.laddr.port == port and one.pid:
+                return f"{psutil.Process(one.pid).name()} (process {one.pid})"
+    except psutil.Error:
+        pass
+    return "another program"

@@ -1,0 +1,30 @@
+"""A database that is away, locked or full comes back: what to do until then."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable
+from typing import TypeVar
+
+from sqlalchemy.exc import InterfaceError, OperationalError
+from tenacity import RetryCallState, Retrying, retry_if_exception_type, wait_random_exponential
+
+log = logging.getLogger(__name__)
+
+T = TypeVar("T")
+AWAY = (OperationalError, InterfaceError)  # no connection, no lock in time, no room: all of them pass
+
+
+class Outage(Exception):
+    """The database stayed away and this process had to end; the run goes on from its newest checkpoint."""
+
+
+def outlive(write: Callable[[], T], on_away: Callable[[], None] = lambda: None) -> T:
+    """`write()`, again and again while the database is away, logged once and told to `on_away`. Other errors are raised at once."""
+
+    def away(state: RetryCallState) -> None:
+        on_away()
+        if state.attempt_number == 1 and state.outcome is not None:
+            log.warning("The database does not take a write (%s); trying until it does.", str(state.outcome.exception()).splitlines()[0])
+
+    return Retrying(retry=retry_if_exception_type(AWAY), wait=wait_random_exponential(max=5), before_sleep=away)(write)
