@@ -16,6 +16,7 @@ from gan.config import RunConfig, fields_by_group, unit
 
 SEARCH = "launch_search"
 FILLED = "settings_filled"  # how often the form was filled
+FILLING = "settings_filling"  # what it was filled with last
 RESET = "settings_reset"  # {"fields": names} after a click; changed in place, since a next click can cut a callback short
 OPEN_GROUPS = ("Data", "Training", "Acceleration")  # the others wait in closed expanders
 ICONS = {
@@ -81,7 +82,7 @@ def key(name: str) -> str:
 
 def is_filled() -> bool:
     """Whether the form holds values already."""
-    return all(key(name) in st.session_state for name in RunConfig.model_fields)
+    return FILLING in st.session_state
 
 
 def fill(values: Mapping[str, Any]) -> None:
@@ -89,8 +90,7 @@ def fill(values: Mapping[str, Any]) -> None:
     for name in RunConfig.model_fields:
         st.session_state.pop(key(name), None)
     st.session_state[FILLED] = st.session_state.get(FILLED, 0) + 1
-    for name, field in RunConfig.model_fields.items():
-        st.session_state[key(name)] = values.get(name, field.default)
+    st.session_state[FILLING] = {name: values.get(name, field.default) for name, field in RunConfig.model_fields.items()}
 
 
 def values() -> dict[str, Any]:
@@ -100,7 +100,7 @@ def values() -> dict[str, Any]:
 
 
 def _held() -> dict[str, Any]:
-    return {name: st.session_state[key(name)] for name in RunConfig.model_fields}
+    return {name: st.session_state.get(key(name), value) for name, value in st.session_state[FILLING].items()}
 
 
 def _shown(name: str, held: Mapping[str, Any]) -> bool:
@@ -192,24 +192,26 @@ def draw(offered: Callable[[str, str], bool], notes: Mapping[str, str], base: Ma
 
 
 def _widget(name: str, field: FieldInfo, offered: Callable[[str, str], bool]) -> None:
-    """One field; its value comes from the session's state, where `fill` put it."""
+    """One field. It begins with what `fill` was given: a value put into the session's state would reach the browser only with the
+    first drawing, and never if the next click cuts that short."""
     usual = against_study.shown(field.default) or "empty"
     about = f"{field.description}. Allowed: {allowed(field)}; default: {usual}. Setting: {name}"
     common: dict[str, Any] = {"key": key(name), "help": text.escape(about), "persist_state": "session"}
     kind, words = field.annotation, label(name)
+    begins = st.session_state[FILLING][name]
     if get_origin(kind) is Literal:
-        present = st.session_state[common["key"]]
-        options = [option for option in get_args(kind) if option == present or offered(name, option)]
-        st.selectbox(words, options, filter_mode=None, **common)
+        present = st.session_state.get(common["key"], begins)
+        options = [option for option in get_args(kind) if option in (present, begins) or offered(name, option)]
+        st.selectbox(words, options, index=options.index(begins), filter_mode=None, **common)
     elif kind is bool:
-        st.toggle(words, **common)
+        st.toggle(words, begins, **common)
     elif kind is str:
-        st.text_input(words, max_chars=300, **common)
+        st.text_input(words, begins, max_chars=300, **common)
     elif kind is float:
-        st.number_input(words, format="%g", step=_step(field), **common)
+        st.number_input(words, value=float(begins), format="%g", step=_step(field), **common)
     else:
         low, high = _limits(field)
-        st.number_input(words, min_value=low, max_value=high, step=1, placeholder="all", **common)
+        st.number_input(words, value=begins, min_value=low, max_value=high, step=1, placeholder="all", **common)
 
 
 def _step(field: FieldInfo) -> float:

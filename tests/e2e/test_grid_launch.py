@@ -25,6 +25,7 @@ def test_a_grid_is_built_launched_and_followed(
     page.get_by_role("radio", name="Grid of runs").or_(page.get_by_role("button", name="Grid of runs")).first.click()
     builder = page.locator(".st-key-grid_builder")
     values = builder.get_by_role("textbox", name="Batch size (images)", exact=True)
+    expect(page.get_by_test_id("stApp")).to_have_attribute("data-test-script-state", "notRunning")
     values.fill("16, 32, 256")
     values.press("Enter")
     table = builder.get_by_role("region", name="The runs of this grid")
@@ -38,6 +39,7 @@ def test_a_grid_is_built_launched_and_followed(
     page.reload()  # the form of a tab lives on the server: the address brings the preset back
     expect(page.locator(".st-key-preset_tiny").get_by_text("In use")).to_be_visible()
     page.get_by_role("radio", name="Grid of runs").or_(page.get_by_role("button", name="Grid of runs")).first.click()
+    expect(page.get_by_test_id("stApp")).to_have_attribute("data-test-script-state", "notRunning")
     values.fill("16, 32")
     values.press("Enter")
     builder.get_by_role("button", name="Launch 4 runs").dblclick()

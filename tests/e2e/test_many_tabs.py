@@ -48,29 +48,29 @@ def test_a_database_that_goes_away_and_comes_back(
     address = where.format(live=runs[2].id, ended=runs[0].id)
     page.goto(f"{server}/{address}")
     heading = page.get_by_test_id("stHeading").first
-    expect(heading).to_be_visible(seconds=PATIENCE / 1000)
+    expect(heading).to_be_visible(timeout=PATIENCE)
     title = heading.inner_text()
     context.engine.dispose()  # writes the log into the file
     here = Path(str(context.engine.url.database))
     away = here.with_suffix(".away")
     here.rename(away)
     page.reload()
-    expect(page.get_by_text(GONE).first).to_be_visible(seconds=PATIENCE / 1000)
+    expect(page.get_by_text(GONE).first).to_be_visible(timeout=PATIENCE)
     away.rename(here)
-    expect(page.get_by_text(GONE)).to_have_count(0, seconds=PATIENCE / 1000)
-    expect(heading).to_have_text(title, seconds=PATIENCE / 1000)
+    expect(page.get_by_text(GONE)).to_have_count(0, timeout=PATIENCE)
+    expect(heading).to_have_text(title, timeout=PATIENCE)
 
 
 def test_an_open_page_says_that_the_database_is_away(context: Context, make_run: Callable[..., Run], server: str, page: Page) -> None:
     live = furnish(context, make_run)[2]
     page.goto(f"{server}/run?run={live.id}")
-    expect(page.get_by_text(re.compile(r"Epoch \d of 12")).first).to_be_visible(seconds=PATIENCE / 1000)
+    expect(page.get_by_text(re.compile(r"Epoch \d of 12")).first).to_be_visible(timeout=PATIENCE)
     context.engine.dispose()
     here = Path(str(context.engine.url.database))
     away = here.with_suffix(".away")
     here.rename(away)
-    expect(page.get_by_text(GONE).first).to_be_visible(seconds=PATIENCE / 1000)
+    expect(page.get_by_text(GONE).first).to_be_visible(timeout=PATIENCE)
     away.rename(here)
-    expect(page.get_by_text(GONE)).to_have_count(0, seconds=PATIENCE / 1000)
+    expect(page.get_by_text(GONE)).to_have_count(0, timeout=PATIENCE)
     Trainer(context, live).train(1)
-    expect(page.get_by_text(re.compile(r"Epoch \d of 12")).first).to_be_visible(seconds=PATIENCE / 1000)
+    expect(page.get_by_text(re.compile(r"Epoch \d of 12")).first).to_be_visible(timeout=PATIENCE)

@@ -1,4 +1,4 @@
-"""Waiting for something in the page. Playwright's own wait evaluates text there, which the page's security policy refuses."""
+"""Waiting for something in the page. It polls from outside, so that a stricter security policy of the page would not forbid it."""
 
 from __future__ import annotations
 

@@ -207,7 +207,7 @@ def test_a_worker_refuses_a_queue_without_a_password(tmp_path: Path) -> None:
 
 
 def test_health_gives_no_reason_where_people_sign_in(tmp_path: Path) -> None:
-    code = "from app.server import health; print(health(None).body.decode(), health(None).status_code)"
+    code = "from app.health import health; print(health(None).body.decode(), health(None).status_code)"
     env = environment(tmp_path, GANBOARD_DATABASE_URL="sqlite:////proc/nowhere/x.db", **identity.environment("http://127.0.0.1:1"))
     done = subprocess.run([sys.executable, "-c", code], cwd=tmp_path, env=env, capture_output=True, text=True, check=True)
     assert done.stdout.strip() == '{"status":"unhealthy"} 503'
