@@ -58,12 +58,16 @@ def check(where: Context | Settings, expected: Expected) -> list[str]:
     try:
         found = list(_known(engine, expected))
         runs = [run for run_id in expected.states if (run := queries.get_run(engine, run_id)) is not None]
-        for run in runs:
-            clauses: list[Callable[[Engine, Settings, Run, Expected], Iterator[str]]] = [_state, _rows, _golden, _attempts, _checkpoints]
-            found += [f"Run {run.id} ({run.name}): {words}" for clause in clauses for words in clause(engine, settings, run, expected)]
+        found += [words for run in runs for words in check_run(engine, settings, run, expected)]
     finally:
         engine.dispose()
     return found + list(_leftovers(settings, expected))
+
+
+def check_run(engine: Engine, settings: Settings, run: Run, expected: Expected) -> list[str]:
+    """The violations of one run: clauses (a) to (e)."""
+    clauses: list[Callable[[Engine, Settings, Run, Expected], Iterator[str]]] = [_state, _rows, _golden, _attempts, _checkpoints]
+    return [f"Run {run.id} ({run.name}): {words}" for clause in clauses for words in clause(engine, settings, run, expected)]
 
 
 def _known(engine: Engine, expected: Expected) -> Iterator[str]:

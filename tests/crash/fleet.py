@@ -22,6 +22,7 @@ from db import queries
 from db.errors import NotAllowed
 from db.models import ENDED, Run
 from gan.presets import load
+from tests.crash import checker
 from tests.polling import wait_until
 from tests.up import free_port
 from worker import redis_server, submit
@@ -30,6 +31,7 @@ from worker.context import Context, open_context
 RECOVERY = 180.0
 WORKERS = 3
 WAITING = 2  # runs that are kept in the queue
+KEPT = 4  # finished runs
 SMALL = {"dataset": "digits", "limit": 256, "batch_size": 32, "grid_size": 2, "epochs": 24, "keep_checkpoints": 2, "snapshots": 2}
 KINDS: dict[str, dict[str, Any]] = {
     "plain": SMALL,
@@ -57,6 +59,8 @@ class Fleet:
     golden: dict[str, list[tuple[str, str]]] = field(default_factory=dict)  # by kind
     runs: dict[str, str] = field(default_factory=dict)  # kind by run
     up: psutil.Process | None = None
+    violations: list[str] = field(default_factory=list)  # of runs that are deleted
+    deleted: list[int] = field(default_factory=list)  # the attempts of each
 
     def __post_init__(self) -> None:
         os.environ["GANBOARD_HOME"] = str(self.home)
@@ -123,6 +127,19 @@ class Fleet:
         with outlived():
             return queries.get_runs(self.context.engine, list(self.runs))
         return []
+
+    def expected(self) -> checker.Expected:
+        golden = {run_id: self.golden[kind] for run_id, kind in self.runs.items()}
+        return checker.Expected(dict.fromkeys(self.runs, ("finished",)), golden=golden, ports=(self.port,))
+
+    def tidy(self) -> None:
+        """Check and delete all finished runs but the newest: the disk is small."""
+        finished = [run for run in self.known() if run.status == "finished"]
+        for run in sorted(finished, key=lambda run: run.ended_at or run.created_at)[:-KEPT]:
+            self.violations += checker.check_run(self.context.engine, self.context.settings, run, self.expected())
+            submit.delete(self.context, run.id)
+            del self.runs[run.id]
+            self.deleted.append(run.attempt)
 
     def steps(self) -> dict[str, tuple[int, str]]:
         return {run.id: (run.step, run.status) for run in self.known()}

@@ -33,7 +33,7 @@ from tests.crash.fleet import KINDS, RECOVERY, Fleet, outlived
 from tests.polling import wait_until
 
 PAUSE = (8.0, 25.0)  # seconds between the recovery from one fault and the next
-DISK = 900 << 20  # bytes of the home's own disk
+DISK = 2 << 30  # bytes of the home's own disk
 
 
 def recovered(fleet: Fleet, before: dict[str, tuple[int, str]]) -> bool:
@@ -63,6 +63,7 @@ def soak(fleet: Fleet, minutes: float) -> dict[str, list[float]]:
     names, weights = list(FAULTS), [weight for _, weight in FAULTS.values()]
     while time.monotonic() - began < 60 * minutes:
         with outlived():
+            fleet.tidy()
             fleet.feed()
         wait_until(lambda: len(fleet.processes("worker.trainer")) > 0, seconds=RECOVERY, every=0.2, what="a trainer")
         time.sleep(fleet.random.uniform(*PAUSE))
@@ -113,9 +114,7 @@ def main(minutes: float = 120.0, seed: int = 0) -> int:
             taken = soak(fleet, minutes)
             drain(fleet)
             fleet.stop()
-            expected = dict.fromkeys(fleet.runs, ("finished",))
-            golden = {run_id: fleet.golden[kind] for run_id, kind in fleet.runs.items()}
-            violations = checker.check(Settings(), checker.Expected(expected, golden=golden, ports=(fleet.port,)))
+            violations = fleet.violations + checker.check(Settings(), fleet.expected())
             report(fleet, taken, violations)
             return bool(violations)
         except BaseException:
@@ -133,10 +132,10 @@ def report(fleet: Fleet, taken: dict[str, list[float]], violations: list[str]) -
     for name, seconds in sorted(taken.items()):
         print(f"| {name} | {len(seconds)} | {np.median(seconds):.1f} s | {max(seconds):.1f} s |")
     everything = [one for seconds in taken.values() for one in seconds]
-    attempts = [run.attempt for run in fleet.known()]
+    attempts = [*fleet.deleted, *(run.attempt for run in fleet.known())]
     print(
         f"\n{len(everything)} faults, recovery {np.median(everything):.1f} s (p50), {np.quantile(everything, 0.99):.1f} s (p99); "
-        f"{len(fleet.runs)} runs in {sum(attempts)} attempts; {len(violations)} violations."
+        f"{len(attempts)} runs in {sum(attempts)} attempts; {len(violations)} violations."
     )
     print("\n".join(violations))
 
