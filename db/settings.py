@@ -56,10 +56,10 @@ class Settings(BaseSettings):
     model_config = SettingsConfigDict(env_prefix=PREFIX, env_ignore_empty=True, extra="ignore", frozen=True)
 
     home: Path = Field(Path(".ganboard"), description="State directory: database, logs, checkpoints, sockets")
-    database_url: str = Field("", description="SQLAlchemy URL; empty: SQLite in HOME")
-    database_password: str = Field("", description="Password for DATABASE_URL, so that it can come from a file")
-    redis_url: str = Field("", description="redis:// or unix:// URL; empty: an embedded server on a socket in HOME")
-    redis_password: str = Field("", description="Password for REDIS_URL, so that it can come from a file")
+    database_url: str = Field("", description="SQLAlchemy URL; empty: SQLite in HOME", repr=False)
+    database_password: str = Field("", description="Password for DATABASE_URL, so that it can come from a file", repr=False)
+    redis_url: str = Field("", description="redis:// or unix:// URL; empty: an embedded server on a socket in HOME", repr=False)
+    redis_password: str = Field("", description="Password for REDIS_URL, so that it can come from a file", repr=False)
     data_dir: Path | None = Field(None, description="Data sets; empty: HOME/data")
     log_format: str = Field("text", description="What logs look like: lines for people, or one JSON object per line")
     published: str = Field(
@@ -68,11 +68,11 @@ class Settings(BaseSettings):
     public_url: str = Field("", description="Where browsers find the dashboard, such as https://ganboard.example.org; for sign-in")
     oidc_url: str = Field("", description="The sign-in provider's https://.../.well-known/openid-configuration; empty: nobody signs in")
     oidc_client_id: str = Field("", description="How the provider knows ganboard")
-    oidc_client_secret: str = Field("", description="How ganboard proves to the provider that it is ganboard")
-    cookie_secret: str = Field("", description="Signs the cookie that says who somebody is; 32 random characters or more")
+    oidc_client_secret: str = Field("", description="How ganboard proves to the provider that it is ganboard", repr=False)
+    cookie_secret: str = Field("", description="Signs the cookie that says who somebody is; 32 random characters or more", repr=False)
     operators: str = Field("", description="Who may change things: e-mail addresses and @domains, with commas between")
     viewers: str = Field("", description="Who may look: e-mail addresses and @domains, with commas between")
-    api_token: str = Field("", description="What programs show to read /api when people sign in; empty: programs cannot")
+    api_token: str = Field("", description="What programs show to read /api when people sign in; empty: programs cannot", repr=False)
 
     @classmethod
     def settings_customise_sources(

@@ -12,18 +12,17 @@ import hashlib
 import json
 import os
 import re
-import shutil
 import stat
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager, suppress
-from io import BufferedReader
 from pathlib import Path
-from typing import IO, Any
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 from tenacity import retry, retry_if_exception, stop_after_attempt, wait_fixed
 
+from gan import files
 from gan.config import RunConfig
 from gan.events import Found, Note, Saved, Sink
 from gan.hardware import versions
@@ -73,16 +72,16 @@ def save(directory: Path, arrays: Arrays, progress: Progress, *, digest: str, at
     made = final.with_suffix(".tmp")
     try:
         directory.mkdir(parents=True, exist_ok=True)
-        _remove(made)
+        files.remove(made)
         if sentence := _no_room(directory, arrays):
             raise CheckpointError(f"Checkpoint of step {progress.step} was not saved in {directory}: {sentence}")
         if not _listed(directory):  # who made the folders above may not have flushed them
-            _flush_above(directory)
+            files.flush_above(directory)
         made.mkdir()
         with (made / _STATE).open("wb") as file:
             np.savez(file, allow_pickle=False, **arrays)
-            _flush(file)
-        size, sha256 = _measure(made / _STATE)
+            files.flush(file)
+        size, sha256 = files.measure(made / _STATE)
         manifest = {
             "format": FORMAT,
             "step": progress.step,
@@ -95,12 +94,12 @@ def save(directory: Path, arrays: Arrays, progress: Progress, *, digest: str, at
         text = json.dumps(manifest, indent=1).encode()
         with (made / _MANIFEST).open("wb") as file:
             file.write(text)
-            _flush(file)
-        _flush_directory(made)
+            files.flush(file)
+        files.flush_directory(made)
         made = made.rename(final)
-        _flush_directory(directory)
+        files.flush_directory(directory)
     except OSError as error:
-        _remove(made)
+        files.remove(made)
         reason, remedy = error.strerror or error, "make room there" if error.errno in _FULL else "check that disk"
         raise CheckpointError(f"Checkpoint of step {progress.step} was not saved in {directory}: {reason}; {remedy}.") from error
     return Saved(progress.step, progress.epoch, hashlib.sha256(text).hexdigest(), size + len(text))
@@ -113,9 +112,9 @@ def prune(directory: Path, keep: int) -> None:
     aside = [path for path in directory.glob("aside-*") if (match := _ASIDE.fullmatch(path.name)) and int(match[1]) < oldest]
     for old in [path for _, _, path in found[keep:]] + aside:
         doomed = old.with_suffix(".tmp")
-        _remove(doomed)
+        files.remove(doomed)
         with suppress(OSError):
-            _remove(old.rename(doomed))  # never seen half deleted under its name
+            files.remove(old.rename(doomed))  # never seen half deleted under its name
 
 
 def load(directory: Path, expected: Arrays, *, digest: str, sink: Sink) -> tuple[Arrays, Progress] | None:
@@ -125,7 +124,7 @@ def load(directory: Path, expected: Arrays, *, digest: str, sink: Sink) -> tuple
     read now, though asked several times, stays in its place: CheckpointError.
     """
     for leftover in [*directory.glob("ckpt-*.tmp"), *directory.glob("aside-*.tmp")]:
-        _remove(leftover)
+        files.remove(leftover)
     for step, _, path in _listed(directory):
         try:
             arrays, progress, saved_by = _read(path, expected, digest)
@@ -138,7 +137,11 @@ def load(directory: Path, expected: Arrays, *, digest: str, sink: Sink) -> tuple
                     f"from the one before."
                 ) from error
             path.rename(_unused(path))
-            why = " ".join(str(error).split())[:200] if isinstance(error, CheckpointError) else f"{type(error).__name__} while it was read"
+            why = (
+                " ".join(str(error).split())[:200]
+                if isinstance(error, (CheckpointError, files.NoFile))
+                else f"{type(error).__name__} while it was read"
+            )
             sink(Note("warning", f"The checkpoint of step {step} cannot be used and is set aside: {why}. Trying the one before it."))
             continue
         if saved_by != versions():
@@ -168,7 +171,7 @@ def verify(directory: Path, listed: Iterable[tuple[int, int, str]]) -> dict[tupl
         path = directory / f"ckpt-{step}-{attempt}"
         try:
             words = damage(path)
-            if words is None and _measure(path / _MANIFEST)[1] != digest:
+            if words is None and files.measure(path / _MANIFEST)[1] != digest:
                 words = f"{_MANIFEST} is not the one that was listed"
         except FileNotFoundError as error:
             words = f"FileNotFoundError: {error}"
@@ -181,7 +184,7 @@ def found(directory: Path) -> tuple[Found, ...]:
     """The complete checkpoints as their manifests tell, newest first; those without a readable one are left out."""
     known = []
     for step, attempt, path in _listed(directory):
-        with suppress(CheckpointError, OSError, ValueError, KeyError, TypeError), _open(path / _MANIFEST) as file:
+        with suppress(OSError, ValueError, KeyError, TypeError), files.open_plain(path / _MANIFEST) as file:
             text = file.read()
             manifest = json.loads(text)
             size = len(text) + int(manifest["files"][_STATE]["size"])
@@ -222,7 +225,7 @@ def part(directory: Path, step: int, prefix: str) -> Arrays:
         raise CheckpointError(
             f"The checkpoint of step {step} is gone: a run keeps its newest ones (keep_checkpoints); choose another epoch."
         ) from None
-    except CheckpointError as error:
+    except (CheckpointError, files.NoFile) as error:
         raise CheckpointError(f"The checkpoint of step {step} is damaged ({error}): choose another epoch.") from None
     except MemoryError:
         raise
@@ -260,7 +263,7 @@ def _verified(path: Path) -> Iterator[tuple[dict[str, Any], Any]]:
     step, attempt = int(name[1]), int(name[2])
     if not stat.S_ISDIR(path.lstat().st_mode):
         raise CheckpointError("it is not a directory")
-    with _open(path / _MANIFEST) as file:
+    with files.open_plain(path / _MANIFEST) as file:
         manifest = json.load(file)
     if manifest["format"] != FORMAT:
         raise CheckpointError(f"its format is {manifest['format']}, this version reads {FORMAT}")
@@ -270,8 +273,8 @@ def _verified(path: Path) -> Iterator[tuple[dict[str, Any], Any]]:
     if not isinstance(manifest["versions"], dict):
         raise CheckpointError(f"{_MANIFEST} is damaged")
     promised = manifest["files"][_STATE]
-    with _open(path / _STATE) as file:
-        if _measured(file) != (promised["size"], promised["sha256"]):
+    with files.open_plain(path / _STATE) as file:
+        if files.measured(file) != (promised["size"], promised["sha256"]):
             raise CheckpointError(f"{_STATE} is damaged")
         file.seek(0)
         with np.load(file, allow_pickle=False) as arrays:
@@ -286,44 +289,6 @@ def _no_room(directory: Path, arrays: Arrays) -> str | None:
     return f"it needs {needed:,} bytes and {free:,} bytes are free; make room there."
 
 
-def _open(path: Path) -> BufferedReader:
-    """An ordinary file: no link to elsewhere, and no pipe that would be waited for."""
-    file = open(path, "rb", opener=lambda name, flags: os.open(name, flags | os.O_NOFOLLOW | os.O_NONBLOCK))  # noqa: SIM115
-    if not stat.S_ISREG(os.fstat(file.fileno()).st_mode):
-        file.close()
-        raise CheckpointError(f"{path.name} is not a file")
-    return file
-
-
-def _remove(path: Path) -> None:
-    """Delete a folder, a file or a link, as far as the disk lets us."""
-    if path.is_dir() and not path.is_symlink():
-        shutil.rmtree(path, ignore_errors=True)
-    else:
-        with suppress(OSError):
-            path.unlink()
-
-
-def _flush(file: IO[bytes]) -> None:
-    file.flush()
-    os.fsync(file.fileno())
-
-
-def _flush_directory(path: Path) -> None:
-    descriptor = os.open(path, os.O_RDONLY)
-    try:
-        os.fsync(descriptor)
-    finally:
-        os.close(descriptor)
-
-
-def _flush_above(directory: Path) -> None:
-    for folder in directory.parents:
-        if not os.access(folder, os.W_OK):
-            break  # made before us, by somebody else
-        _flush_directory(folder)
-
-
 def _listed(directory: Path) -> list[tuple[int, int, Path]]:
     """Complete checkpoints as (step, attempt, path), newest first."""
     found = [(match, path) for path in directory.glob("ckpt-*") if (match := _NAME.fullmatch(path.name))]
@@ -336,15 +301,6 @@ def _not_finite(arrays: Arrays) -> Iterator[str]:
 
 def _form(array: npt.NDArray[Any] | None) -> tuple[Any, ...] | None:
     return None if array is None else (array.shape, array.dtype)
-
-
-def _measure(path: Path) -> tuple[int, str]:
-    with _open(path) as file:
-        return _measured(file)
-
-
-def _measured(file: BufferedReader) -> tuple[int, str]:
-    return os.fstat(file.fileno()).st_size, hashlib.file_digest(file, "sha256").hexdigest()
 
 
 def _unused(path: Path) -> Path:

@@ -25,7 +25,7 @@ from pydantic import BaseModel, ConfigDict, Field
 
 from db import migrate, queries, transfer
 from db.errors import BadCopy
-from gan import checkpoints
+from gan import checkpoints, files
 from gan.data.archive import CHUNK
 from worker.context import Context
 from worker.errors import WorkerError
@@ -91,11 +91,10 @@ def backup(context: Context, path: Path, view: View) -> Made:
             with open(temporary, "xb", opener=_private) as file, ZipFile(file, "w", ZIP_STORED) as archive:
                 made = _write(context, _Writer(archive, view), temporary)
                 archive.close()
-                file.flush()
-                os.fsync(file.fileno())
+                files.flush(file)
             size = temporary.stat().st_size
             temporary.rename(path)
-            flush_directory(path.parent)
+            files.flush_directory(path.parent)
     except BadCopy as error:
         raise BackupFailed(f"This installation cannot be restored, since {error}: see `ganboard doctor`.") from None
     except OSError as error:
@@ -210,14 +209,6 @@ def _size(path: Path) -> int:
         return path.stat().st_size
     except FileNotFoundError:
         return 0
-
-
-def flush_directory(path: Path) -> None:
-    descriptor = os.open(path, os.O_RDONLY)
-    try:
-        os.fsync(descriptor)
-    finally:
-        os.close(descriptor)
 
 
 def _private(path: str, flags: int) -> int:

@@ -30,7 +30,8 @@ def backup(file: File, as_json: AsJson = False) -> None:
         return answer.print_json(asdict(made))
     left = f"; {made.left_out} files with strange names in runs/ were left out" if made.left_out else ""
     return typer.echo(
-        f"{made.file} holds {made.runs:,} runs, {made.checkpoints:,} checkpoints and {made.files:,} files in {_size(made.bytes)}, "
+        f"{made.file} holds {_many(made.runs, 'run')}, {_many(made.checkpoints, 'checkpoint')} and {_many(made.files, 'file')} "
+        f"in {_size(made.bytes)}, "
         f"written in {made.seconds:.1f} s{left}. Back with: ganboard restore {file}"
     )
 
@@ -55,7 +56,7 @@ def restore(
         done = bringing.restore(settings, file.expanduser(), view, force=force)
     if as_json:
         return answer.print_json(asdict(done))
-    lines = [f"{settings.state} holds {done.runs:,} runs and {done.files:,} files, restored in {done.seconds:.1f} s."]
+    lines = [f"{settings.state} holds {_many(done.runs, 'run')} and {_many(done.files, 'file')}, restored in {done.seconds:.1f} s."]
     if done.queued:
         lines.append(f"{done.queued:,} trained during the backup: they go on from their newest checkpoints with the next `ganboard up`.")
     if done.lost_checkpoints:
@@ -65,6 +66,10 @@ def restore(
     if done.aside:
         lines.append(f"The old state lies in {done.aside}.")
     return typer.echo("\n".join(lines))
+
+
+def _many(count: int, noun: str) -> str:
+    return f"{count:,} {noun}{'s' * (count != 1)}"
 
 
 def _size(count: int) -> str:

@@ -24,7 +24,7 @@ from db import transfer
 from db.engine import clear_errors, make_engine
 from db.errors import DbError
 from db.settings import Settings
-from worker.backup import flush_directory
+from gan import files
 from worker.errors import WorkerError
 
 JOURNAL = "restore.json"
@@ -56,7 +56,7 @@ class Exchange:
         json.dump({"token": made._token, "aside": aside, "database": made._database}, journal)
         journal.flush()
         os.fsync(journal.fileno())
-        flush_directory(settings.state)
+        files.flush_directory(settings.state)
         (made.staging / "runs").mkdir(parents=True)
         return made
 
@@ -92,7 +92,7 @@ class Exchange:
                 _link(path, self.aside / path.name)  # type: ignore[operator]
             os.sync()
             os.replace(self._new, self._file)
-            flush_directory(self._file.parent)
+            files.flush_directory(self._file.parent)
         return loaded
 
     def conclude(self) -> None:
@@ -111,7 +111,7 @@ class Exchange:
                 path.unlink(missing_ok=True)
             if self.aside:
                 shutil.rmtree(self.aside, ignore_errors=True)
-        flush_directory(self._settings.state)
+        files.flush_directory(self._settings.state)
         shutil.rmtree(self.staging, ignore_errors=True)
 
 

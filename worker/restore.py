@@ -22,10 +22,10 @@ from pydantic import ValidationError
 from db import migrate, queries, transfer
 from db.errors import BadCopy, SchemaTooNew
 from db.settings import Settings
-from gan import checkpoints
+from gan import checkpoints, files
 from gan.data.archive import Limits, SafeZip
 from gan.data.dataset import DatasetError
-from worker.backup import DATABASE, FORMAT, MANIFEST, MAX_MEMBERS, MEMBER, Manifest, flush_directory
+from worker.backup import DATABASE, FORMAT, MANIFEST, MAX_MEMBERS, MEMBER, Manifest
 from worker.errors import AlreadyRunning, WorkerError
 from worker.exchange import JOURNAL, Exchange, RestoreRefused, check_free
 from worker.transfer_view import View
@@ -117,7 +117,7 @@ def _conclude(exchange: Exchange | None, journal: Path) -> None:
     if exchange is not None:
         exchange.conclude()
     journal.unlink()
-    flush_directory(journal.parent)
+    files.flush_directory(journal.parent)
 
 
 def _hold(journal: IO[str]) -> None:

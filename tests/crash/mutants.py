@@ -46,10 +46,10 @@ MUTANTS = [
         "col(Run.lease_until) < __import__('db.models').models.utc_now())\n        dead",
         "tests/db/test_lease.py",
     ),
-    Mutant("no fsync of files", "gan/checkpoints.py", "    os.fsync(file.fileno())\n", "", "tests/crash/test_power_loss.py -k kernel"),
+    Mutant("no fsync of files", "gan/files.py", "    os.fsync(file.fileno())\n", "", "tests/crash/test_power_loss.py -k kernel"),
     Mutant(
         "no fsync of folders",
-        "gan/checkpoints.py",
+        "gan/files.py",
         "        os.fsync(descriptor)\n",
         "        pass\n",
         "tests/crash/test_power_loss.py -k kernel",

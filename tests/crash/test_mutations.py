@@ -6,7 +6,7 @@ import zipfile
 
 import pytest
 
-from gan import checkpoints
+from gan import checkpoints, files
 from tests.crash.mutations import MUTATIONS, try_all
 
 
@@ -26,6 +26,6 @@ def test_a_loader_without_checksums_is_found_out(monkeypatch: pytest.MonkeyPatch
         def __ne__(self, other: object) -> bool:
             return False
 
-    monkeypatch.setattr(checkpoints, "_measured", lambda file: Always((0, "")))
+    monkeypatch.setattr(files, "measured", lambda file: Always((0, "")))
     monkeypatch.setattr(zipfile.ZipExtFile, "_update_crc", lambda self, data: None)  # the second line of defence
     assert try_all(45, seed=1)[1]

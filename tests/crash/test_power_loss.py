@@ -13,7 +13,7 @@ from typing import Any
 
 import pytest
 
-from gan import checkpoints
+from gan import checkpoints, files
 from gan.events import Saved
 from tests.crash import power
 
@@ -25,20 +25,20 @@ def test_a_sample_of_all_disks_after_power_cuts(tmp_path: Path) -> None:
 
 
 def without_file_flush(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(checkpoints, "_flush", lambda file: file.flush())
+    monkeypatch.setattr(files, "flush", lambda file: file.flush())
 
 
 def without_directory_flush(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(checkpoints, "_flush_directory", lambda path: None)
+    monkeypatch.setattr(files, "flush_directory", lambda path: None)
 
 
 def without_flush_above(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(checkpoints, "_flush_above", lambda path: None)
+    monkeypatch.setattr(files, "flush_above", lambda path: None)
 
 
 def with_the_flush_before_the_rename(monkeypatch: pytest.MonkeyPatch) -> None:
-    real = checkpoints._flush_directory
-    monkeypatch.setattr(checkpoints, "_flush_directory", lambda path: real(path) if path.suffix == ".tmp" else None)
+    real = files.flush_directory
+    monkeypatch.setattr(files, "flush_directory", lambda path: real(path) if path.suffix == ".tmp" else None)
 
 
 def with_old_ones_pruned_before_the_new_one_is_listed(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -14,7 +14,7 @@ from worker.context import Context
 # each meets its fate after an epoch of its own is stored, so that no budget of deaths without progress runs out
 QUICK = [
     "db.reports._overlaid:6:after",  # inside a transaction
-    "gan.checkpoints._flush:3:before",  # the second checkpoint's arrays are written, not flushed
+    "gan.files.flush:3:before",  # the second checkpoint's arrays are written, not flushed
     "pathlib.Path.rename:2:after",  # it has its name, which is not flushed, and no row lists it
     "db.reports.add_checkpoint:2:before",
 ]
@@ -23,13 +23,13 @@ THOROUGH = [
     "db.reports.append_steps:7:after",
     "db.reports.finish_epoch:2:before",
     "db.reports.finish_epoch:2:after",
-    "gan.checkpoints._flush:3:after",
-    "gan.checkpoints._flush:4:before",  # its manifest
-    "gan.checkpoints._flush:4:after",
+    "gan.files.flush:3:after",
+    "gan.files.flush:4:before",  # its manifest
+    "gan.files.flush:4:after",
     "pathlib.Path.rename:2:before",
-    "gan.checkpoints._flush_directory:4:after",
+    "gan.files.flush_directory:4:after",
     "db.reports.add_checkpoint:2:after",
-    "gan.checkpoints._remove:4:before",  # an old one has its .tmp name and is being deleted
+    "gan.files.remove:4:before",  # an old one has its .tmp name and is being deleted
     "db.reports.add_grid:4:before",
     "gan.snapshots.save:1:after",
 ]

@@ -13,7 +13,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from gan import checkpoints
+from gan import checkpoints, files
 from gan.checkpoints import CheckpointError, NotFiniteError, config_hash
 from gan.config import RunConfig
 from gan.events import Found, Note
@@ -65,7 +65,7 @@ def test_what_was_saved_comes_back_to_the_bit(tmp_path: Path) -> None:
     path = tmp_path / "new" / "ckpt-5-1"
     assert (saved.step, saved.epoch) == (5, 2)
     assert saved.size == sum(file.stat().st_size for file in path.iterdir())
-    assert saved.digest == checkpoints._measure(path / "manifest.json")[1]
+    assert saved.digest == files.measure(path / "manifest.json")[1]
 
 
 def test_nothing_there_is_no_checkpoint(tmp_path: Path) -> None:
@@ -240,7 +240,7 @@ def test_a_failed_last_flush_leaves_nothing_half_promised(tmp_path: Path, monkey
             raise OSError(errno.EIO, "Input/output error")
 
     with monkeypatch.context() as patch:
-        patch.setattr(checkpoints, "_flush_directory", refuse)
+        patch.setattr(files, "flush_directory", refuse)
         with pytest.raises(CheckpointError, match=r"Input/output error; check that disk\.$"):
             save(tmp_path, 5)
     assert [path.name for path in tmp_path.iterdir()] == ["ckpt-4-1"]
@@ -262,7 +262,7 @@ def test_a_disk_that_cannot_be_read_sets_nothing_aside(tmp_path: Path, monkeypat
     save(tmp_path, 4, value=4)
     save(tmp_path, 5, value=5)
     monkeypatch.setattr(checkpoints._read.retry, "sleep", lambda _: None)  # type: ignore[attr-defined]
-    real, left = checkpoints._open, [failures]
+    real, left = files.open_plain, [failures]
 
     def fail_first(path: Path) -> object:
         left[0] -= 1
@@ -270,7 +270,7 @@ def test_a_disk_that_cannot_be_read_sets_nothing_aside(tmp_path: Path, monkeypat
             raise OSError(errno.EIO, "Input/output error")
         return real(path)
 
-    monkeypatch.setattr(checkpoints, "_open", fail_first)
+    monkeypatch.setattr(files, "open_plain", fail_first)
     if failures == 2:
         assert load(tmp_path)[0] == 5  # type: ignore[index]  # the third try succeeds
         return

@@ -220,3 +220,8 @@ def test_a_secret_file_that_never_ends_is_refused(monkeypatch: pytest.MonkeyPatc
     monkeypatch.setenv("GANBOARD_REDIS_PASSWORD_FILE", "/dev/zero")
     with pytest.raises(SettingsError, match="/dev/zero holds more than 65,536 bytes: name a file with one value"):
         Settings()
+
+
+def test_what_is_secret_stands_in_no_repr() -> None:
+    secrets = ("database_url", "database_password", "redis_url", "redis_password", "oidc_client_secret", "cookie_secret", "api_token")
+    assert "hush" not in repr(Settings(**dict.fromkeys(secrets, "hush")))

@@ -1,0 +1,68 @@
+"""Files that survive a power cut and are what they seem: flushing, opening, measuring, removing."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import shutil
+import stat
+from contextlib import suppress
+from io import BufferedReader
+from pathlib import Path
+from typing import IO
+
+
+class NoFile(ValueError):
+    """Something that is not an ordinary file; the message says what."""
+
+
+def open_plain(path: Path) -> BufferedReader:
+    """An ordinary file to read: no link to elsewhere, and no pipe that would be waited for. Raises NoFile, OSError."""
+    file = open(path, "rb", opener=lambda name, flags: os.open(name, flags | os.O_NOFOLLOW | os.O_NONBLOCK))  # noqa: SIM115
+    if not stat.S_ISREG(os.fstat(file.fileno()).st_mode):
+        file.close()
+        raise NoFile(f"{path.name} is not a file")
+    return file
+
+
+def measure(path: Path) -> tuple[int, str]:
+    """Bytes and SHA-256 of a file. Raises NoFile, OSError."""
+    with open_plain(path) as file:
+        return measured(file)
+
+
+def measured(file: BufferedReader) -> tuple[int, str]:
+    """Bytes and SHA-256 of an open file, from where it stands."""
+    return os.fstat(file.fileno()).st_size, hashlib.file_digest(file, "sha256").hexdigest()
+
+
+def remove(path: Path) -> None:
+    """Delete a folder, a file or a link, as far as the disk lets us."""
+    if path.is_dir() and not path.is_symlink():
+        shutil.rmtree(path, ignore_errors=True)
+    else:
+        with suppress(OSError):
+            path.unlink()
+
+
+def flush(file: IO[bytes]) -> None:
+    """What is written lies on the disk when this returns."""
+    file.flush()
+    os.fsync(file.fileno())
+
+
+def flush_directory(path: Path) -> None:
+    """The names in this folder lie on the disk when this returns."""
+    descriptor = os.open(path, os.O_RDONLY)
+    try:
+        os.fsync(descriptor)
+    finally:
+        os.close(descriptor)
+
+
+def flush_above(directory: Path) -> None:
+    """The names of all folders above, as far up as they are ours."""
+    for folder in directory.parents:
+        if not os.access(folder, os.W_OK):
+            break  # made before us, by somebody else
+        flush_directory(folder)
