@@ -12,7 +12,7 @@ from gan.data import digits, mnist
 
 _TAPS = 5 * 5  # of every kernel
 _PIXELS = 28 * 28
-_WAVES = 121  # real products per pair of channels of the spectral form of a 7x7 layer (gan.models.spectral)
+_WAVES = 121  # real products per pair of channels of the spectral form of a 7x7 layer (gan.models.dcgan.spectral)
 _MOST = 65_536  # the limit of RunConfig.batch_size
 _UNKNOWN = 2**60
 
@@ -59,7 +59,7 @@ class Layer:
 
 
 def generator(config: RunConfig, on_cpu: bool = True) -> tuple[Layer, ...]:
-    """The generator of `gan.models.dcgan`, from noise to image."""
+    """The generator of `gan.models.dcgan.networks`, from noise to image."""
     norm = config.generator_batch_norm
     spectral = config.convolution == "spectral" or (config.convolution == "auto" and on_cpu)
 
@@ -92,7 +92,7 @@ def generator(config: RunConfig, on_cpu: bool = True) -> tuple[Layer, ...]:
 
 
 def discriminator(config: RunConfig) -> tuple[Layer, ...]:
-    """The discriminator of `gan.models.dcgan`, from image to logit."""
+    """The discriminator of `gan.models.dcgan.networks`, from image to logit."""
 
     def down(name: str, side: int, channels: int, filters: int, norm: bool) -> Layer:
         weights, leaving = _TAPS * channels * filters, (side // 2) ** 2 * filters

@@ -23,6 +23,7 @@ class Purpose(IntEnum):
     PROJECTION = 5
     QUALITY = 6
     PENALTY = 7
+    FLIPS = 8
     DROPOUT = 16  # 16 to 31: one stream for every mask of a step
 
 

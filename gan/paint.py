@@ -14,12 +14,12 @@ from gan.checkpoints import CheckpointError
 from gan.config import RunConfig
 from gan.keys import Purpose
 from gan.latent import Latents
-from gan.models import dcgan
+from gan.models.dcgan import networks
 
 
 def restore(config: RunConfig, directory: Path, step: int) -> keras.Model:
     """The generator whose images are shown (with `ema` the average) as it was after `step`. Raises CheckpointError in one sentence."""
-    generator = dcgan.generator(config.model_copy(update={"replicas": 1}))
+    generator = networks.generator(config.model_copy(update={"replicas": 1}))
     part = "average" if config.ema else "generator"
     arrays = checkpoints.part(directory, step, f"{part}/")
     for variable in generator.variables:

@@ -7,7 +7,8 @@ in a graph and under XLA alike, for uniform and for normal numbers (tests/unit/t
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import math
+from collections.abc import Callable, Sequence
 from functools import partial
 
 import tensorflow as tf
@@ -39,6 +40,12 @@ def keep(seed: int, mask: int, rate: float, draw: tf.Tensor, first_row: tf.Tenso
     )
     halves = tf.reshape(tf.bitcast(words, tf.int16), [rows, -1])[:, :width]
     return halves >= tf.constant(round(rate * 2**16) - 2**15, tf.int16)
+
+
+def masks(seed: int, rate: float, draw: tf.Tensor, first_row: tf.Tensor, rows: int, shapes: Sequence[tuple[int, ...]]) -> list[tf.Tensor]:
+    """Dropout masks [rows, *shape] of one step, numbered as `shapes` are."""
+    flat = [keep(seed, i, rate, draw, first_row, rows, math.prod(shape)) for i, shape in enumerate(shapes)]
+    return [tf.reshape(mask, [rows, *shape]) for mask, shape in zip(flat, shapes, strict=True)]
 
 
 def uniform(seed: int, purpose: int, draw: tf.Tensor, first_row: tf.Tensor, rows: int, width: int) -> tf.Tensor:

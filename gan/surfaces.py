@@ -22,7 +22,7 @@ from gan.config import RunConfig
 from gan.gradients import forward
 from gan.keys import Purpose
 from gan.landscape import LandscapeError, Weights, Wish
-from gan.models import dcgan
+from gan.models.dcgan import networks
 
 COLUMNS = ("run", "epoch", "x", "y", "loss", "radius")  # of a path; run counts from 0, radius is the distance from the run's last point
 Told = Callable[[str, float], None]  # a phase and the share of all that is done
@@ -84,7 +84,7 @@ def compute(
 
 def _networks(config: RunConfig) -> tuple[keras.Model, keras.Model]:
     plain = config.model_copy(update={"precision": "float32", "replicas": 1, "xla": False})
-    return dcgan.generator(plain), dcgan.discriminator(plain)
+    return networks.generator(plain), networks.discriminator(plain)
 
 
 def _shapes(start: Sequence[Weights]) -> list[list[tuple[int, ...]]]:
@@ -123,11 +123,8 @@ class _Losses:
         real = tf.cast(chosen, tf.float32) / 127.5 - 1
         zero = tf.constant(0)
         noise = streams.normal(wish.seed, Purpose.NOISE, zero, zero, self.rows, config.latent_dim)
-        masks = [
-            tf.reshape(streams.keep(wish.seed, i, dcgan.DROPOUT, zero, zero, self.rows, int(np.prod(shape))), [self.rows, *shape])
-            for i, shape in enumerate(dcgan.MASKS * 2)
-        ]
-        of_real, of_fake = masks[: len(dcgan.MASKS)], masks[len(dcgan.MASKS) :]
+        masks = streams.masks(wish.seed, networks.DROPOUT, zero, zero, self.rows, networks.MASKS * 2)
+        of_real, of_fake = masks[: len(networks.MASKS)], masks[len(networks.MASKS) :]
         statistics = [[v.value for v in net.non_trainable_variables] for net in nets]
         fixed = [[tf.constant(tensor) for tensor in end] for end in ends]
 

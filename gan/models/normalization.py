@@ -11,6 +11,17 @@ from typing import Any
 import keras
 import tensorflow as tf
 
+from gan import runtime
+from gan.config import RunConfig
+
+
+def synchronized(config: RunConfig) -> bool:
+    """Whether batch norm takes its statistics over all replicas, so that n replicas compute what one computes.
+
+    A function compiled by XLA cannot wait for other replicas in the middle: there each takes the statistics of its own share.
+    """
+    return config.replicas > 1 and not runtime.compiled(config)
+
 
 class BatchNormalization(keras.layers.BatchNormalization):  # type: ignore[misc]
     """Keras's layer for channels that come last; with `synchronized` all replicas must give it inputs of equal shape."""

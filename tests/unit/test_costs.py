@@ -35,7 +35,7 @@ def config(**changes: Any) -> RunConfig:
     ],
 )
 def test_the_table_of_layers_is_that_of_the_networks(changes: dict[str, Any]) -> None:
-    from gan.models import dcgan
+    from gan.models.dcgan import networks as dcgan
 
     run = config(**changes)
     for net, layers in ((dcgan.generator(run), costs.generator(run)), (dcgan.discriminator(run), costs.discriminator(run))):

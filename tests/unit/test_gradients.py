@@ -1,4 +1,4 @@
-"""The gradients of `gan.gradients` against plain maths: one tape for each loss, the models called as anyone would call them."""
+"""The gradients of `gan.models.dcgan.recipe` against plain maths: one tape for each loss, the models called as anyone would call them."""
 
 from __future__ import annotations
 
@@ -10,8 +10,9 @@ import tensorflow as tf
 
 from gan import losses
 from gan.config import RunConfig, parse
-from gan.gradients import Draws, Shares, State, shares
-from gan.models import dcgan
+from gan.gradients import Shares, State
+from gan.models.dcgan import networks as dcgan
+from gan.models.dcgan.recipe import Draws, shares
 from gan.step import Networks, networks
 
 ROWS = 4

@@ -7,7 +7,7 @@ from PIL import Image
 
 from gan import samples
 from gan.config import RunConfig
-from gan.models import dcgan
+from gan.models.dcgan import networks as dcgan
 
 
 def pixels(png: bytes) -> np.ndarray:

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 import tensorflow as tf
 
-from gan.models.spectral import SpectralConv2DTranspose, bilinear
+from gan.models.dcgan.spectral import SpectralConv2DTranspose, bilinear
 
 
 @pytest.mark.parametrize(("size", "kernel"), [(7, 5), (7, 3), (4, 5), (9, 1), (1, 5)])

@@ -117,13 +117,10 @@ def test_gradients_are_those_of_the_losses_on_paper() -> None:
     replay = stepper(optimizer="sgd", beta_1=0)
     before = made.nets.generator.get_layer("up_3").kernel.numpy()
     take(made)
-    masks = [replay._masks(call, tf.constant(0, tf.int64), tf.constant(0)) for call in (0, 2)]
-    from gan import streams
-
-    noise = streams.normal(0, keys.Purpose.NOISE, tf.constant(0), tf.constant(0), 4, 8)
+    draws = replay.recipe.draws(replay.recipe.phases[-1], replay.recipe.example(4), tf.constant(0, tf.int64), tf.constant(0))
     with tf.GradientTape() as tape:
-        fake = replay.nets.generator(noise, training=True)
-        logits = replay.nets.discriminator([fake, *masks[1]], training=True)
+        fake = replay.nets.generator(draws.noise, training=True)
+        logits = replay.nets.discriminator([fake, *draws.fake_masks], training=True)
         loss = tf.reduce_mean(losses.generator(replay.config, logits))
     gradient = tape.gradient(loss, replay.nets.generator.get_layer("up_3").kernel.value)
     np.testing.assert_allclose(made.nets.generator.get_layer("up_3").kernel.numpy() - before, -gradient.numpy(), atol=1e-6)

@@ -12,7 +12,7 @@ import tensorflow as tf
 from gan import data, keys, landscape, losses, snapshots, streams, surfaces
 from gan.keys import Purpose
 from gan.landscape import LandscapeError, Wish
-from gan.models import dcgan
+from gan.models.dcgan import networks as dcgan
 from gan.presets import load
 from tests.recorder import run
 

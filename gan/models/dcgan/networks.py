@@ -5,46 +5,19 @@ Kernel 5x5, tanh, slope 0.3, dropout 0.3 and no biases in the generator are not 
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import Any
-
 import keras
-import tensorflow as tf
 
 from gan import keys, runtime
 from gan.config import RunConfig
-from gan.models.normalization import BatchNormalization
-from gan.models.spectral import SpectralConv2DTranspose
+from gan.models.dcgan.spectral import SpectralConv2DTranspose
+from gan.models.keyed import KeyedDropout
+from gan.models.normalization import BatchNormalization, synchronized
 
 SHAPE = (28, 28, 1)
 DROPOUT = 0.3
 MASKS = ((14, 14, 64), (7, 7, 128))  # shapes of the discriminator's two dropout masks, per image
 _SLOPE = 0.3
 _KERNEL = 5
-
-
-class KeyedDropout(keras.layers.Layer):  # type: ignore[misc]
-    """Inverted dropout by a mask that the caller draws, so that it is a function of (seed, step, image) and not of a saved state."""
-
-    def __init__(self, rate: float, **kwargs: Any) -> None:
-        super().__init__(**kwargs)
-        self.rate = rate
-
-    def call(self, inputs: Sequence[Any]) -> tf.Tensor:
-        """`inputs` = (values, keep); without a mask (inference) the values pass."""
-        values, keep = inputs
-        return values if keep is None else tf.where(keep, values * (1 / (1 - self.rate)), tf.zeros([], values.dtype))
-
-    def compute_output_shape(self, input_shape: Sequence[tuple[int | None, ...]]) -> tuple[int | None, ...]:
-        return input_shape[0]
-
-
-def synchronized(config: RunConfig) -> bool:
-    """Whether batch norm takes its statistics over all replicas, so that n replicas compute what one computes.
-
-    A function compiled by XLA cannot wait for other replicas in the middle: there each takes the statistics of its own share.
-    """
-    return config.replicas > 1 and not runtime.compiled(config)
 
 
 def spectral(config: RunConfig) -> bool:

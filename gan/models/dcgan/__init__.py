@@ -1,0 +1,1 @@
+"""DCGAN of the study (seeds 000 and 001)."""

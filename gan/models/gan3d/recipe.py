@@ -1,0 +1,104 @@
+"""How 3DGAN is trained: D on real showers, D on generated ones, then G twice (AngleArch3dGAN, Gan3DTrainAngle).
+
+Generated showers are made for the particles of the batch, at the fixed angle too, where the original draws energies of its own: what
+G learns are then the energies of the data, whatever they are.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import NamedTuple
+
+import keras
+import tensorflow as tf
+
+from gan import streams
+from gan.config import RunConfig
+from gan.gradients import Shares, State, Tensors, forward
+from gan.keys import Purpose
+from gan.losses import global_mean
+from gan.models.gan3d import losses, networks
+from gan.models.gan3d.data import Showers
+from gan.recipe import Phase
+
+FLIPPED = 0.05  # share of D's labels that are turned, so that it is never quite sure
+_REAL, _FAKE, _G = "real", "fake", "generator"
+
+
+class Draws(NamedTuple):
+    """What a micro-batch is made of."""
+
+    image: tf.Tensor  # [rows, x, y, z, 1]: real cells to the power of 0.85
+    labels: tf.Tensor  # [rows, 3]: energy in 100 GeV, angle in radians, sum of cells
+    noise: tf.Tensor  # [rows, width]
+    flips: tf.Tensor  # [rows] uniform
+    masks: Tensors
+
+
+class Recipe:
+    """See `gan.recipe.Recipe`; the data are `Showers`."""
+
+    phases = (Phase(d=True, g=False, kind=_REAL), Phase(d=True, g=False, kind=_FAKE), *[Phase(d=False, g=True, kind=_G)] * 2)
+    terms = tuple(f"{net}_{name}" for net in ("g", "d") for name in losses.TERMS[1:])
+    form = "up-sampling folded into convolutions"
+
+    def __init__(self, config: RunConfig, geometry: networks.Geometry = "25x25x25") -> None:
+        self.config, self.geometry = config, geometry
+        self.shape = networks.SHAPES[geometry]
+
+    def networks(self) -> tuple[keras.Model, keras.Model]:
+        return networks.generator(self.config, self.geometry), networks.discriminator(self.config, self.geometry)
+
+    def columns(self, data: Showers) -> tuple[tf.RaggedTensor, tf.RaggedTensor, tf.Tensor]:
+        values, cells = (tf.RaggedTensor.from_row_splits(part, data.splits) for part in (data.values, data.cells))
+        return values, cells, tf.constant(data.labels)
+
+    def rows(self, columns: tuple[tf.RaggedTensor, tf.RaggedTensor, tf.Tensor], batch: tf.Tensor) -> list[tf.Tensor]:
+        values, cells, labels = (tf.gather(column, batch) for column in columns)
+        count, size = self.config.batch_size, self.shape[0] * self.shape[1] * self.shape[2]
+        at = tf.stack([tf.cast(values.value_rowids(), tf.int32), tf.cast(cells.values, tf.int32)], 1)
+        images = tf.reshape(tf.scatter_nd(at, values.values, [count, size]), [count, *self.shape])
+        return [images, tf.ensure_shape(labels, [count, 3])]
+
+    def example(self, rows: int) -> list[tf.Tensor]:
+        return [tf.ones([rows, *self.shape]), tf.ones([rows, 3])]
+
+    def draws(self, phase: Phase, own: Sequence[tf.Tensor], draw: tf.Tensor, row: tf.Tensor) -> Draws:
+        seed, rows = self.config.seed, self.config.micro_batch
+        noise = streams.normal(seed, Purpose.NOISE, draw, row, rows, networks.noise(self.geometry))
+        flips = streams.uniform(seed, Purpose.FLIPS, draw, row, rows, 1)[:, 0]
+        masks = streams.masks(seed, networks.DROPOUT, draw, row, rows, networks.masks(self.geometry))
+        return Draws(own[0], own[1], noise, flips, masks)
+
+    def shares(
+        self, generator: keras.Model, discriminator: keras.Model, state: State, draws: Draws, scales: Tensors, phase: Phase
+    ) -> Shares:
+        recompute = self.config.recompute
+        g_statistics: Tensors = []
+        with tf.GradientTape() as tape:
+            tape.watch(state.g_weights if phase.g else state.d_weights)
+            image = draws.image
+            if phase.kind != _REAL:
+                latents = networks.latents(self.geometry, draws.noise, draws.labels)
+                made = forward(generator, state.g_weights, state.g_statistics, latents, recompute=recompute, training=phase.g)
+                image, g_statistics = made[0], made[1] if phase.g else []
+            judged, d_statistics = forward(discriminator, state.d_weights, state.d_statistics, image, draws.masks, recompute=recompute)
+            turned = tf.cast(draws.flips < FLIPPED, tf.float32) if phase.d else tf.zeros_like(draws.flips)
+            target = tf.abs(float(phase.kind != _FAKE) - turned)
+            parts = losses.terms(judged, image, draws.labels, target, losses.POWERS[self.geometry])
+            means = tf.stack([global_mean(part, self.config.batch_size) for part in tf.unstack(parts, axis=1)])
+            loss = tf.reduce_sum(means * losses.WEIGHTS[self.geometry])
+            scaled = loss * scales[0 if phase.g else 1]
+        gradients = tape.gradient(scaled, state.g_weights if phase.g else state.d_weights)
+        opinion = global_mean(tf.sigmoid(judged[:, 0]), self.config.batch_size)
+        told = self._told(phase, loss, opinion, means[1:])
+        return Shares(told, [] if phase.g else gradients, gradients if phase.g else [], (g_statistics, d_statistics))
+
+    def _told(self, phase: Phase, loss: tf.Tensor, opinion: tf.Tensor, parts: tf.Tensor) -> tf.Tensor:
+        """Each net has two phases in a step: losses are the means of both."""
+        zero, half = tf.zeros([]), parts / 2
+        common = (
+            [loss / 2, zero, zero, zero] if phase.g else [zero, loss / 2, *([opinion, zero] if phase.kind == _REAL else [zero, opinion])]
+        )
+        own = [half, tf.zeros_like(half)] if phase.g else [tf.zeros_like(half), half]
+        return tf.concat([tf.stack(common), *own], 0)

@@ -1,0 +1,56 @@
+"""What a model brings to the training step. `gan/models/<name>/recipe.py` has a class `Recipe`; everything else is shared by all models."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from importlib import import_module
+from typing import Any, NamedTuple, Protocol
+
+import keras
+import tensorflow as tf
+
+from gan.config import RunConfig
+from gan.gradients import Shares, State, Tensors
+
+
+class Phase(NamedTuple):
+    """One update within a training step: whose weights move, whether its figures are told, and what else tells it from others."""
+
+    d: bool
+    g: bool
+    told: bool = True  # told figures of several phases are added up
+    kind: str = ""
+
+
+class Recipe(Protocol):
+    """A model as the training step sees it, for one configuration. An example is a row in each of several arrays."""
+
+    phases: Sequence[Phase]
+    terms: Sequence[str]  # figures of the model's own, behind `gan.gradients.FIGURES`
+    form: str  # how the networks are computed, in words
+
+    def __init__(self, config: RunConfig) -> None: ...
+
+    def networks(self) -> tuple[keras.Model, keras.Model]:
+        """Fresh generator and discriminator, a pure function of the configuration; called inside the strategy's scope."""
+
+    def columns(self, data: Any) -> Any:
+        """The whole data set as tensors in host memory."""
+
+    def rows(self, columns: Any, batch: tf.Tensor) -> list[tf.Tensor]:
+        """The examples `batch` [batch_size], each array of fixed shape [batch_size, ...]; called on the host."""
+
+    def example(self, rows: int) -> list[tf.Tensor]:
+        """Arrays like a replica's part of `rows`, with any values."""
+
+    def draws(self, phase: Phase, own: Sequence[tf.Tensor], draw: tf.Tensor, row: tf.Tensor) -> Any:
+        """What one micro-batch is made of: its examples `own`, and random numbers as functions of (seed, `draw`, global `row`)."""
+
+    def shares(self, generator: keras.Model, discriminator: keras.Model, state: State, draws: Any, scales: Tensors, phase: Phase) -> Shares:
+        """Losses and gradients of this micro-batch: a pure function, the gradients multiplied by the loss scales of G and D."""
+
+
+def make(config: RunConfig) -> Recipe:
+    """The recipe of `config.model`."""
+    found: Recipe = import_module(f"gan.models.{config.model}.recipe").Recipe(config)
+    return found
