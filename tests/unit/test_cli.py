@@ -53,6 +53,8 @@ COMMAND_LINE = {
     "bench": ["--batch", "--precision", "--rounds", "--only", "--steps", "--plot", "--peer-python", "--json"],
     "selftest": ["--only", "--json"],
     "db upgrade": [],
+    "data showers": ["FILE", "--events", "--layout", "--energy-low", "--energy-high", "--seed", "--json"],
+    "data check": ["FILES...", "--json"],
 }
 
 

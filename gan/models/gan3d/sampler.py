@@ -1,0 +1,104 @@
+"""Showers without a simulation: random electrons in the calorimeter, spot by spot (docs/showers.md).
+
+Event n of a seed is the same whichever events are drawn before it: everything random in it comes from Philox with the key (seed, 1) and the
+counter n. NumPy promises the raw numbers of Philox for ever, those of its gamma and Poisson distributions only within a release.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from gan.config import ConfigError
+from gan.models.gan3d import profile
+from gan.models.gan3d.geometry import Calorimeter
+
+Cells = npt.NDArray[np.float32]
+
+PER_GEV = 50  # stored units of CERN's variable-angle files in a GeV
+ENERGIES = (2.0, 500.0)  # GeV: CERN's files span these
+ANGLES = (30.0, 150.0)  # degrees
+_STREAM = 1  # second word of the key, 0 in the streams of a training (gan.keys)
+
+
+@dataclass(frozen=True)
+class Shower:
+    """One event."""
+
+    cells: Cells  # [x, y, z], stored units: 50 times the visible GeV
+    energy: float  # of the particle, GeV
+    theta: float  # between the track and the y axis of the face, rad; pi/2 is straight
+
+
+@dataclass(frozen=True)
+class Beam:
+    """Energies and angles, uniform between these. Raises ConfigError."""
+
+    energy_low: float = 100.0  # GeV
+    energy_high: float = 200.0
+    theta_low: float = 60.0  # degrees
+    theta_high: float = 120.0
+
+    def __post_init__(self) -> None:
+        for name, unit, (low, high) in (("energy", "GeV", ENERGIES), ("theta", "degrees", ANGLES)):
+            first, last = getattr(self, f"{name}_low"), getattr(self, f"{name}_high")
+            if not low <= first <= last <= high:
+                raise ConfigError(
+                    f"{name} from {first:g} to {last:g} {unit} is outside what the sampler covers: "
+                    f"choose a range within {low:g} to {high:g} {unit}, the lower end first."
+                )
+
+
+class Sampler:
+    """A source of showers of one seed (0 to 2^64 - 1)."""
+
+    def __init__(self, beam: Beam | None = None, calorimeter: Calorimeter | None = None, seed: int = 0) -> None:
+        if not 0 <= seed < 2**64:
+            raise ConfigError(f"seed={seed} must be a whole number from 0 to {2**64 - 1}.")
+        self.beam, self.calorimeter, self.seed = beam or Beam(), calorimeter or Calorimeter(), seed
+
+    def events(self, count: int, first: int = 0) -> Iterator[Shower]:
+        """`count` showers from number `first` on."""
+        return (self.event(number) for number in range(first, first + count))
+
+    def event(self, number: int) -> Shower:
+        """Shower `number` (0 to 2^64 - 1) of this seed."""
+        key = np.array([self.seed, _STREAM], np.uint64)
+        rng = np.random.Generator(np.random.Philox(key=key, counter=np.array([0, number, 0, 0], np.uint64)))
+        energy = rng.uniform(self.beam.energy_low, self.beam.energy_high)
+        theta = math.radians(rng.uniform(self.beam.theta_low, self.beam.theta_high))
+        return Shower(self._cells(rng, energy, theta), energy, theta)
+
+    def _cells(self, rng: np.random.Generator, energy: float, theta: float) -> Cells:
+        """Cells [x, y, z] in stored units: Poisson spots in every layer, each with an equal share of the layer's energy."""
+        geometry, medium = self.calorimeter, self.calorimeter.medium
+        means = profile.longitudinal(medium, energy)
+        t, alpha = means.draw(rng.standard_normal(), rng.standard_normal())
+        path = medium.inverse_fs / math.sin(theta)  # X0 of the slanted track in one layer
+        faces = np.asarray(np.arange(geometry.nz + 1) * path, np.float64)
+        deposited = energy * np.diff(profile.containment(faces, t, alpha))
+        # of mean `deposited` and variance c^2 `deposited`: the sampling fluctuations
+        seen = rng.gamma(deposited / medium.resolution**2, medium.resolution**2)
+        counts = rng.poisson(profile.spots(medium, energy) * np.diff(profile.containment(faces, *profile.spot_profile(medium, t, alpha))))
+        tau = profile.relative_depth(faces[:-1] + path / 2, t, alpha, means.mean_ln_alpha)
+        shape = profile.radial(medium, energy, tau)
+
+        layer = np.repeat(np.arange(geometry.nz), counts)
+        kind, share, phi = rng.random((3, len(layer)), np.float32)
+        moliere = medium.moliere * 10 / geometry.cell  # in cells
+        core, tail, weight = (each.astype(np.float32)[layer] for each in (shape.core * moliere, shape.tail * moliere, shape.weight))
+        # the distribution function of 2rR^2/(r^2+R^2)^2 is r^2/(r^2+R^2)
+        radius = np.where(kind < weight, core, tail) * np.sqrt(share / (1 - share))
+        phi *= np.float32(2 * math.pi)
+        lean = (np.arange(geometry.nz) - (geometry.nz - 1) / 2) * geometry.pitch / geometry.cell / math.tan(theta)
+        x = geometry.nx / 2 + radius * np.cos(phi)
+        y = (geometry.ny / 2 + lean).astype(np.float32)[layer] + radius * np.sin(phi) * np.float32(1 / math.sin(theta))
+        inside = (x >= 0) & (x < geometry.nx) & (y >= 0) & (y < geometry.ny)
+        place = (x[inside].astype(np.intp) * geometry.ny + y[inside].astype(np.intp)) * geometry.nz + layer[inside]
+        spot = seen / np.maximum(counts, 1) * geometry.sampling_fraction * PER_GEV
+        cells = np.bincount(place, weights=spot[layer[inside]], minlength=math.prod(geometry.shape))
+        return cells.astype(np.float32).reshape(geometry.shape)
