@@ -13,7 +13,7 @@ from gan import keys
 from gan.config import parse
 from gan.models.gan3d import data, heads, layouts, losses, networks
 from gan.models.gan3d.observables import measured_angle
-from gan.models.gan3d.reader import prepared
+from gan.models.gan3d.reader import sampled
 from gan.models.gan3d.recipe import FLIPPED, Recipe
 from gan.models.gan3d.sampler import Sampler
 from gan.step import Stepper
@@ -26,7 +26,7 @@ COUNTS = {"51x51x25": "variable", "25x25x25": "fixed"}
 @cache
 def showers(geometry: networks.Geometry) -> data.Showers:
     layout = layouts.LAYOUTS[COUNTS[geometry]]
-    batch = prepared(list(Sampler(seed=3).events(EVENTS)), layout)
+    batch = sampled(list(Sampler(seed=3).events(EVENTS)), layout)
     return data.gather([batch], EVENTS, layout.shape)
 
 

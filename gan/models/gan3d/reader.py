@@ -12,9 +12,9 @@ import numpy as np
 import numpy.typing as npt
 
 from gan.data.dataset import DatasetError, reading
-from gan.models.gan3d.layouts import REMEDY, VARIABLE, find_array, open_showers, require_labels
+from gan.models.gan3d.layouts import REMEDY, VARIABLE, Layout, crop, find_array, open_showers, require_labels
 from gan.models.gan3d.observables import Floats, measured_angle
-from gan.models.gan3d.sampler import Cells
+from gan.models.gan3d.sampler import PER_GEV, Cells, Shower
 
 LEAST = 10.0  # prepared units: an event whose cells sum up to no more is left out, as 3DGAN does
 ENERGY_UNIT = 100.0  # GeV
@@ -117,16 +117,7 @@ class Reader:
         for which in np.unique(place):
             rows = order[place == which]
             self._files[which].read(numbers[rows] - self._starts[which], rows, cells, angle)
-        how = self.preparation
-        if how.xscale != 1:
-            cells *= np.float32(how.xscale)
-        if how.threshold > 0:
-            cells[cells < how.threshold] = 0
-        ecal = cells.sum((1, 2, 3), dtype=np.float64).astype(np.float32)
-        if self.angle_source == "cells":
-            angle = measured_angle(cells)
-        energy = self.energy[numbers] / ENERGY_UNIT
-        return Batch(_power(cells, how.power), energy.astype(np.float32), angle.astype(np.float32), ecal)
+        return _prepared(cells, self.energy[numbers], None if self.angle_source == "cells" else angle, self.preparation)
 
     def batches(self, numbers: Indices, size: int) -> Iterator[Batch]:
         """These events, `size` at a time, the last batch smaller."""
@@ -152,6 +143,24 @@ class Reader:
             )
         energy = self.energy[found]
         return Report(len(self), found, float(energy.min()), float(energy.max()), float(np.concatenate(fractions).mean()))
+
+
+def sampled(showers: Sequence[Shower], layout: Layout) -> Batch:
+    """Showers of the sampler as a file of this layout would give them back."""
+    cells = crop(np.stack([shower.cells for shower in showers]), layout.shape) / np.float32(PER_GEV / layout.per_gev)
+    energy = np.array([shower.energy for shower in showers])
+    return _prepared(cells, energy, None, Preparation(layout.xscale, layout.threshold, layout.power))
+
+
+def _prepared(cells: Cells, energy: Floats, angle: Floats | None, how: Preparation) -> Batch:
+    """Stored cells [b, x, y, z], which are changed in place, and particles' energies in GeV; angles that are not given are measured."""
+    if how.xscale != 1:
+        cells *= np.float32(how.xscale)
+    if how.threshold > 0:
+        cells[cells < how.threshold] = 0
+    ecal = cells.sum((1, 2, 3), dtype=np.float64).astype(np.float32)
+    angle = measured_angle(cells) if angle is None else angle
+    return Batch(_power(cells, how.power), (energy / ENERGY_UNIT).astype(np.float32), angle.astype(np.float32), ecal)
 
 
 class _File:
