@@ -20,7 +20,7 @@ _FEW = 3  # events of either sample: a bin of energy with fewer has no spread wo
 _LEAST_P = 1e-300
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Pair:
     """One observable of both samples, over the same abscissa."""
 
@@ -29,7 +29,7 @@ class Pair:
     candidate: Floats
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Comparison:
     """`numbers` by name (objective.*, sampling_fraction.*, shape.*, moment.*, ...) and `curves` by name.
 

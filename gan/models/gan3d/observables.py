@@ -56,7 +56,7 @@ def cell_bins(cells: Array, power: float = 1.0) -> npt.NDArray[np.int64]:
     return np.diff(np.stack([np.zeros(len(cells), np.int64), *above, np.full(len(cells), flat.shape[1])], 1), axis=1)
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Observed:
     """Observables of n events, one row each; energies in GeV, lengths in cells, angles in rad."""
 

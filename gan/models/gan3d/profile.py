@@ -41,7 +41,7 @@ class Longitudinal:
         return t, max(alpha, _LEAST_ALPHA)
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Radial:
     """f(r) = p 2rC^2/(r^2+C^2)^2 + (1-p) 2rT^2/(r^2+T^2)^2 at several depths, arrays of one shape."""
 
