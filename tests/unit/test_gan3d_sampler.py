@@ -15,7 +15,7 @@ from gan.models.gan3d.sampler import PER_GEV, Beam, Sampler
 
 MEDIUM = Calorimeter().medium
 FRACTION = Calorimeter().sampling_fraction
-STRAIGHT = 250  # events
+STRAIGHT = 200  # events
 
 
 @cache

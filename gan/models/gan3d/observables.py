@@ -29,8 +29,8 @@ def measured_angle(cells: Array) -> Floats:
     """The angle (rad) [n] that the tracks in cells [n, x, y, z] make with the y axis, of any unit of energy; 100.0 for an empty event.
 
     The `ang` head of the 3DGAN: the slope m = dy / sqrt(dx^2 + dz^2) from the event's barycentre to that of every layer, negated in front
-    of it; the mean of pi/2 - atan(m) over the layers that are not empty, weighted by z (G. Khattak et al., "Fast simulation of a high
-    granularity calorimeter by generative adversarial networks", Eur. Phys. J. C 82 (2022) 386).
+    of it; the mean of pi/2 - atan(m) over the layers that are not empty, weighted by z (G. Khattak et al., Eur. Phys. J. C 82
+    (2022) 386, doi 10.1140/epjc/s10052-022-10258-4).
     """
     xz, yz = cells.sum(2, dtype=np.float64), cells.sum(1, dtype=np.float64)  # [n, x, z], [n, y, z]
     layers = xz.sum(1)  # [n, z]
