@@ -49,14 +49,15 @@ def outlook(values: Mapping[str, Any], here: Machines, data_dir: Path) -> Outloo
         config = parse(values)
         if refusal := here.refusal(config):
             return Outlook(config, None, refusal)
-        return Outlook(config, plan(config, _count(config.dataset, config.images_path, str(data_dir))), None)
+        return Outlook(config, plan(config, _count(config.model, config.geometry, config.dataset, config.images_path, str(data_dir))), None)
     except (ConfigError, DatasetError) as error:
         return Outlook(None, None, str(error))
 
 
 @st.cache_data(ttl=10, max_entries=64, show_spinner=False)
-def _count(dataset: str, images_path: str, data_dir: str) -> int:
-    return catalog.count(parse({"dataset": dataset, "images_path": images_path}), Path(data_dir))
+def _count(model: str, geometry: str, dataset: str, images_path: str, data_dir: str) -> int:
+    config = parse({"model": model, "geometry": geometry, "dataset": dataset, "images_path": images_path})
+    return catalog.count(config, Path(data_dir))
 
 
 def estimate(config: RunConfig, here: Machines, history: History) -> Estimate | None:

@@ -12,7 +12,7 @@ import streamlit as st
 from pydantic.fields import FieldInfo
 
 from app import against_study, text
-from gan.config import RunConfig, fields_by_group, unit
+from gan.config import FILES, UNREAD, RunConfig, fields_by_group, unit
 
 SEARCH = "launch_search"
 FILLED = "settings_filled"  # how often the form was filled
@@ -55,7 +55,7 @@ WORDS = {
 }
 # settings that mean something only beside others; without those they are hidden and count as their default
 RELEVANT: dict[str, Callable[[Mapping[str, Any]], bool]] = {
-    "images_path": lambda v: v["dataset"] == "images",
+    "images_path": lambda v: v["dataset"] in FILES,
     "gradient_penalty": lambda v: v["loss"] == "wgan_gp",
     "label_smoothing": lambda v: v["loss"] in ("non_saturating", "saturating"),
     "beta_1": lambda v: v["optimizer"] in ("adam", "sgd"),
@@ -104,7 +104,7 @@ def _held() -> dict[str, Any]:
 
 
 def _shown(name: str, held: Mapping[str, Any]) -> bool:
-    return name not in RELEVANT or RELEVANT[name](held)
+    return name not in UNREAD[held["model"]] and (name not in RELEVANT or RELEVANT[name](held))
 
 
 def label(name: str) -> str:

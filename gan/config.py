@@ -20,6 +20,21 @@ TOLD = 4  # mistakes at a time
 GROUPS = ("Data", "Model", "Training", "Optimizer", "Schedule", "Acceleration", "Quality", "Safety", "Output")
 
 
+DATASETS = {"dcgan": ("digits", "mnist", "fashion_mnist", "images"), "gan3d": ("showers", "hdf5")}
+FILES = {
+    "images": "the folder or zip inside the data directory that holds the pictures",
+    "hdf5": "the folder or file inside the data directory that holds the showers",
+}
+# Settings that a model's training does not read
+UNREAD = {
+    "dcgan": ("geometry",),
+    "gan3d": (
+        "latent_dim", "table1_literal", "generator_batch_norm", "discriminator_batch_norm", "d_steps", "loss", "gradient_penalty", "r1",
+        "label_smoothing", "convolution", "quality_every",
+    ),
+}  # fmt: skip
+
+
 class ConfigError(ValueError):
     """A configuration that cannot be run; the message is one sentence for the person who wrote it."""
 
@@ -35,11 +50,12 @@ class RunConfig(BaseModel):
     model_config = ConfigDict(frozen=True, extra="forbid", allow_inf_nan=False, strict=False)
 
     # fmt: off
-    dataset: Literal["digits", "mnist", "fashion_mnist", "images"] = setting("mnist", "Data", "What the generator learns to imitate; digits is always there, offline")
-    images_path: str = setting("", "Data", "For dataset=images: a folder or zip of PNG or JPEG files, relative to the data directory", max_length=300)
+    dataset: Literal["digits", "mnist", "fashion_mnist", "images", "showers", "hdf5"] = setting("mnist", "Data", "What the generator learns to imitate; digits is always there, offline; showers (sampled) and hdf5 (CERN's files) are for model=gan3d")
+    images_path: str = setting("", "Data", "For dataset=images a folder or zip of PNG or JPEG files, for dataset=hdf5 a folder or file of showers, relative to the data directory", max_length=300)
     limit: int | None = setting(None, "Data", "Use only the first examples: shorter epochs for a first look", unit="images", ge=1, le=10_000_000)
 
-    model: Literal["dcgan"] = setting("dcgan", "Model", "The networks: DCGAN of the study's Table 1")
+    model: Literal["dcgan", "gan3d"] = setting("dcgan", "Model", "The networks: DCGAN of the study's Table 1, or the 3DGAN of calorimeter showers")
+    geometry: Literal["25x25x25", "51x51x25"] = setting("25x25x25", "Model", "Cells of a shower for model=gan3d: 25x25x25 at a fixed angle (EcalEnergyGan), or 51x51x25 with the angle as a condition (AngleArch3dGAN)", unit="cells")
     latent_dim: int = setting(100, "Model", "Length of the noise vector z (the study: 100)", unit="values", ge=1, le=4096)
     table1_literal: bool = setting(False, "Model", "Read Table 1 to the letter: an extra 7x7 transposed convolution in G")
     generator_batch_norm: bool = setting(True, "Model", "Batch norm in G (Table 1); off makes every image independent of its batch")
@@ -99,10 +115,19 @@ class RunConfig(BaseModel):
 
     @model_validator(mode="after")
     def _fits_together(self) -> RunConfig:
-        if self.dataset == "images" and not self.images_path:
-            raise problem("dataset=images needs images_path: the folder or zip inside the data directory that holds the pictures.")
-        if self.dataset != "images" and self.images_path:
-            raise problem(f"images_path={self.images_path!r} is only used with dataset=images: set that, or leave images_path empty.")
+        learns = DATASETS[self.model]
+        if self.dataset not in learns:
+            raise problem(f"model={self.model} does not learn from dataset={self.dataset}: choose one of {', '.join(learns)}.")
+        for name in UNREAD[self.model]:
+            value, default = getattr(self, name), type(self).model_fields[name].default
+            if value != default:
+                raise problem(f"{name}={value} has no meaning for model={self.model}: leave it at {default}.")
+        if self.dataset in FILES and not self.images_path:
+            raise problem(f"dataset={self.dataset} needs images_path: {FILES[self.dataset]}.")
+        if self.dataset not in FILES and self.images_path:
+            raise problem(
+                f"images_path={self.images_path!r} is only used with dataset={' or '.join(FILES)}: set that, or leave images_path empty."
+            )
         if self.strategy == "default" and self.replicas != 1:
             raise problem(f"replicas={self.replicas} needs strategy=mirrored or auto: strategy=default runs on one device.")
         if self.strategy == "multi_worker" and self.replicas < 2:

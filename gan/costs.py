@@ -3,16 +3,13 @@
 from __future__ import annotations
 
 from bisect import bisect_right
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping
+from importlib import import_module
 from typing import Any
 
 from gan.config import RunConfig
-from gan.data import digits, mnist
+from gan.layer import Layer, parameters
 
-_TAPS = 5 * 5  # of every kernel
-_PIXELS = 28 * 28
-_WAVES = 121  # real products per pair of channels of the spectral form of a 7x7 layer (gan.models.dcgan.spectral)
 _MOST = 65_536  # the limit of RunConfig.batch_size
 _UNKNOWN = 2**60
 
@@ -27,94 +24,28 @@ _UNKNOWN = 2**60
 #   2048 in 8 parts 1252/1168, 4096 in 4 parts 1892/1820; 64 with quality 1288/1320, of 20,000 images 1444/1476; 64 of digits 964/985
 _PROCESS = 826 * 10**6  # Python, TensorFlow (664 MB once imported and started) and the traced and optimised training step
 _COMPILER = 70 * 10**6  # XLA
-_WORK = {4: 110_000, 2: 250_000}  # per image, beside what is kept: gradients on their way; in 16 bits also copies in float32
-_RECOMPUTED = 340_000  # the same where a block's values are made again
-_FUSED = 430_000  # and where XLA lays out the buffers
 _JUDGE, _JUDGED = 280 * 10**6, 8_700  # the classifier of gan.quality at work, and per image that it compares
 _GPU_RESERVE = 2**30  # what CUDA, its libraries and the screen take of a GPU: an allowance, not measured
 
 
-@dataclass(frozen=True)
-class Layer:
-    """One convolution or product with the batch norm, LeakyReLU and dropout behind it; all numbers are for one image."""
-
-    name: str
-    macs: int  # multiply-accumulates forwards, those of a direct convolution that skips the zeros of padding and stride
-    parameters: int  # trained ones, batch norm included
-    entering: int  # values that come in
-    leaving: int  # values that go out
-    norm: bool = False
-    activated: bool = True
-    masked: bool = False
-    waves: int = 0  # values in the frequency domain, of what comes in and goes out
-    spectrum: int = 0  # weights in the frequency domain, whatever the number of images
-
-    def kept(self, half: int, recompute: bool) -> int:
-        """Bytes that wait for the backward pass, with `half` bytes per value of a layer's computation.
-
-        What enters is wanted by the weights' gradient, the value before LeakyReLU by its own; batch norm keeps its input in float32.
-        """
-        values = self.entering + (0 if recompute else self.waves + self.leaving * self.activated)
-        return half * values + (0 if recompute else 4 * self.leaving * self.norm) + self.leaving * self.masked
-
-
 def generator(config: RunConfig, on_cpu: bool = True) -> tuple[Layer, ...]:
-    """The generator of `gan.models.dcgan.networks`, from noise to image."""
-    norm = config.generator_batch_norm
-    spectral = config.convolution == "spectral" or (config.convolution == "auto" and on_cpu)
-
-    def up(name: str, side: int, channels: int, filters: int, stride: int, normed: bool, activated: bool = True) -> Layer:
-        pairs = channels * filters
-        leaving = (side * stride) ** 2 * filters
-        points = _WAVES if spectral and stride == 1 else 0
-        return Layer(
-            name,
-            side**2 * _TAPS * pairs,
-            _TAPS * pairs + 2 * filters * normed,
-            side**2 * channels,
-            leaving,
-            normed,
-            activated,
-            waves=points * (channels + filters),
-            spectrum=points * pairs,
-        )
-
-    size = 7 * 7 * 256
-    dense = Layer("dense", config.latent_dim * size, (config.latent_dim + 2 * norm) * size, config.latent_dim, size, norm)
-    literal = (up("up_4", 7, 128, 128, 1, False),) if config.table1_literal else ()
-    return (
-        dense,
-        up("up_1", 7, 256, 128, 1, norm and not literal, not literal),
-        *literal,
-        up("up_2", 7, 128, 64, 2, norm),
-        up("up_3", 14, 64, 1, 2, False),
-    )
+    """The generator's layers, from noise to image."""
+    return _of(config).generator(config, on_cpu)  # type: ignore[no-any-return]
 
 
 def discriminator(config: RunConfig) -> tuple[Layer, ...]:
-    """The discriminator of `gan.models.dcgan.networks`, from image to logit."""
-
-    def down(name: str, side: int, channels: int, filters: int, norm: bool) -> Layer:
-        weights, leaving = _TAPS * channels * filters, (side // 2) ** 2 * filters
-        parameters = weights + filters + 2 * filters * norm
-        return Layer(name, (side // 2) ** 2 * weights, parameters, side**2 * channels, leaving, norm, masked=True)
-
-    size = 7 * 7 * 128
-    return (
-        down("down_0", 28, 1, 64, False),
-        down("down_1", 14, 64, 128, config.discriminator_batch_norm),
-        Layer("logits", size, size + 1, size, 1, activated=False),
-    )
+    """The discriminator's layers, from image to logit."""
+    return _of(config).discriminator(config)  # type: ignore[no-any-return]
 
 
-def parameters(layers: Sequence[Layer]) -> int:
-    """Trained parameters."""
-    return sum(layer.parameters for layer in layers)
+def image_bytes(config: RunConfig, *, on_gpu: bool = False) -> int:
+    """Bytes per image of a micro-batch: what both nets keep for the backward pass, and what that works with."""
+    return int(_of(config).image_bytes(config, on_gpu=on_gpu))
 
 
-def macs(layers: Sequence[Layer]) -> int:
-    """Multiply-accumulates of one image, forwards."""
-    return sum(layer.macs for layer in layers)
+def _of(config: RunConfig) -> Any:
+    """The part of the model's folder that knows its layers."""
+    return import_module(f"gan.models.{config.model}.costs")
 
 
 def step_flop(config: RunConfig) -> float:
@@ -125,18 +56,7 @@ def step_flop(config: RunConfig) -> float:
     Accumulating changes nothing. With recompute each forward pass counts twice, as in "hardware FLOPs" (Chowdhery et al. 2022, PaLM,
     appendix B), not "model FLOPs".
     """
-    g_layers, d_layers = generator(config), discriminator(config)
-    g, d = macs(g_layers), macs(d_layers)
-    # A layer's backward pass costs its forward pass twice: for its weights, and for what entered, which in a first layer nobody asks for
-    train_g = 3 * g - g_layers[0].macs
-    judge = 3 * d - d_layers[0].macs
-    # A penalty is a backward pass down to the image, differentiated by its weights and by what came down, which begins with ones; that of
-    # wgan_gp has a forward pass of its own, whose logits nobody asks for
-    last = d_layers[-1].macs
-    train_d = 2 * judge + (3 * d - last) * bool(config.r1) + (4 * d - 2 * last) * (config.loss == "wgan_gp")
-    again = (2 + (config.loss == "wgan_gp")) * d * config.recompute
-    per_image = config.d_steps * (train_d + again) + (config.d_steps - 1) * g + train_g + g * config.recompute + d
-    return 2.0 * config.batch_size * per_image
+    return 2.0 * config.batch_size * float(_of(config).step_macs(config))
 
 
 def reduce_bytes(config: RunConfig) -> int:
@@ -161,27 +81,16 @@ def estimate(config: RunConfig, examples: int | None = None, *, on_gpu: bool = F
     gradients = (g + d) * (1 + (config.accumulate > 1))
     spectra = sum(2 * layer.spectrum for layer in generator(config, not on_gpu))  # of the weights, and their gradients
     replicas = 1 if on_gpu or config.effective_strategy == "multi_worker" else config.replicas
-    needs = replicas * 4 * (stored + gradients + spectra)
+    needs: int = replicas * 4 * (stored + gradients + spectra)
     training = replicas * config.micro_batch * image_bytes(config, on_gpu=on_gpu)
     if on_gpu:
         return needs + training
-    examples = examples or (digits.COUNT if config.dataset == "digits" else mnist.COUNT)
+    examples = examples or _of(config).examples(config)
     if config.limit and not config.quality_every:  # judging needs the whole data set
         examples = min(config.limit, examples)
     needs += _PROCESS + _COMPILER * config.xla
-    needs += 2 * _PIXELS * examples + 4 * stored  # the images as read and as a constant of TensorFlow; a checkpoint on its way to disk
+    needs += _of(config).EXAMPLE * examples + 4 * stored  # the data; a checkpoint on its way to disk
     return needs + max(training, (_JUDGE + _JUDGED * config.quality_images) * (config.quality_every > 0))
-
-
-def image_bytes(config: RunConfig, *, on_gpu: bool = False) -> int:
-    """Bytes per image of a micro-batch: what both nets keep for the backward pass, and what that works with.
-
-    Real and generated images pass through D one after the other; what the first left is gone or not there yet when most is kept.
-    """
-    half = 4 if config.precision == "float32" else 2
-    g, d = (sum(layer.kept(half, config.recompute) for layer in net) for net in (generator(config, not on_gpu), discriminator(config)))
-    passes = 1 + (config.r1 > 0) + 2 * (config.loss == "wgan_gp")  # a penalty keeps its backward pass, that of wgan_gp also a forward pass
-    return g + passes * d + max(_WORK[half], _RECOMPUTED * config.recompute, _FUSED * config.xla)
 
 
 def on_gpu(config: RunConfig, machine: Mapping[str, Any]) -> bool:

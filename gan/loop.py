@@ -65,7 +65,7 @@ def train(
     # Import TensorFlow.
     sink(Phase("importing"))
     runtime.prepare(config)
-    from gan import distribution, fit, measures, peak, runner, samples, step
+    from gan import distribution, fit, measures, peak, recipe, runner, samples, step
     from gan.agreement import Agreement
     from gan.models import layers
     from gan.quality.judge import Judge
@@ -77,18 +77,19 @@ def train(
     # Load the data.
     sink(Phase("loading"))
     dataset = data.load(config.model_copy(update={"limit": None}) if config.quality_every else config, data_dir)
-    images = dataset.images[: config.limit]
-    amounts = plan(config, len(images))
+    examples = dataset.first(config.limit)
+    amounts = plan(config, len(examples))
     per_epoch = amounts.steps_per_epoch
 
     # Build the networks and restore the newest checkpoint.
     strategy = distribution.strategy(config)
+    model = recipe.make(config)
     with strategy.scope():
-        nets = step.networks(config)
+        nets = step.networks(config, model)
     trained = nets.generator.trainable_variables, nets.discriminator.trainable_variables
     initial = [[v.numpy() for v in variables] for variables in trained]
     untrained = nets.arrays()
-    directory, digest = run_dir / "checkpoints", checkpoints.config_hash(config, len(images))
+    directory, digest = run_dir / "checkpoints", checkpoints.config_hash(config, len(examples))
 
     shared = Agreement(strategy)
 
@@ -104,21 +105,22 @@ def train(
     progress = restore()
     sink(OnDisk(checkpoints.found(directory)))
     saver = Saver(config, directory, digest, attempt, nets.arrays, sink, progress.step, control, writes=shared.leads)
-    stepper = step.Stepper(config, strategy, nets, images)
+    stepper = step.Stepper(config, strategy, nets, examples, model)
     looped: runner.Runner = fit.FitLoop(stepper, agree) if config.loop == "fit" else runner.CustomLoop(stepper, agree)
-    measured, guards = measures.Measures(config), Guards(config, per_epoch, images)
+    pictures = model.pictures(examples)
+    measured, guards = measures.Measures(config), Guards(config, per_epoch, pictures)
     judge: Judge | None = None
 
     def draw_real() -> None:
         if shared.leads:
-            sink(Grid(REAL_IMAGES, samples.png(samples.real(config, images), config.grid_size), config.grid_size, config.grid_size))
+            sink(Grid(REAL_IMAGES, samples.png(samples.real(config, pictures), config.grid_size), config.grid_size, config.grid_size))
 
     def draw(epoch: int) -> None:
         if not shared.leads:
             return
-        images = samples.grid(config, nets.shown)
-        sink(Grid(epoch, samples.png(images, config.grid_size), config.grid_size, config.grid_size))
-        for note in guards.grid(epoch, images):
+        made = model.grid(nets.shown, examples)
+        sink(Grid(epoch, samples.png(made, config.grid_size), config.grid_size, config.grid_size))
+        for note in guards.grid(epoch, made):
             sink(note)
 
     def keep(epoch: int, weights: list[snapshots.Moves]) -> None:

@@ -7,6 +7,8 @@ from importlib import import_module
 from typing import Any, NamedTuple, Protocol
 
 import keras
+import numpy as np
+import numpy.typing as npt
 import tensorflow as tf
 
 from gan.config import RunConfig
@@ -39,6 +41,12 @@ class Recipe(Protocol):
 
     def rows(self, columns: Any, batch: tf.Tensor) -> list[tf.Tensor]:
         """The examples `batch` [batch_size], each array of fixed shape [batch_size, ...]; called on the host."""
+
+    def pictures(self, examples: Any) -> npt.NDArray[np.uint8]:
+        """What people look at of real examples: pictures [n, H, W, C], as many as a grid has or more, where there are so many."""
+
+    def grid(self, generator: keras.Model, examples: Any) -> npt.NDArray[np.float32]:
+        """Pictures [grid_size ** 2, H, W, C] in [-1, 1] of what G makes, always of the same noise and conditions."""
 
     def example(self, rows: int) -> list[tf.Tensor]:
         """Arrays like a replica's part of `rows`, with any values."""

@@ -25,6 +25,7 @@ from gan.landscape import LandscapeError, Weights, Wish
 from gan.models.dcgan import networks
 
 COLUMNS = ("run", "epoch", "x", "y", "loss", "radius")  # of a path; run counts from 0, radius is the distance from the run's last point
+MODEL = "dcgan"  # whose losses are evaluated here
 Told = Callable[[str, float], None]  # a phase and the share of all that is done
 
 
@@ -38,6 +39,8 @@ def compute(
     Raises LandscapeError and DatasetError in one sentence.
     """
     began = time.monotonic()
+    if other := next((config.model for config, _ in runs if config.model != MODEL), None):
+        raise LandscapeError(f"Surfaces are drawn of model={MODEL}, and a run's model is {other}: choose runs of {MODEL}.")
     told("reading", 0.0)
     nets = _networks(runs[0][0])
     starts = [[[v.numpy() for v in net.trainable_variables] for net in _networks(config)] for config, _ in runs]

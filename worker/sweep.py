@@ -108,14 +108,14 @@ def members(
         raise ConfigError(f"This grid has {total:,} runs: {LIMIT} is the limit, so leave out some values or repetitions.")
 
     @cache
-    def images(dataset: str, path: str) -> int:
-        return catalog.count(parse({"dataset": dataset, "images_path": path}), data_dir)
+    def examples(model: str, geometry: str, dataset: str, path: str) -> int:
+        return catalog.count(parse({"model": model, "geometry": geometry, "dataset": dataset, "images_path": path}), data_dir)
 
     def member(changes: dict[str, Any]) -> Member:
         name = _name(title, changes)
         try:
             config = parse({**base, **changes})
-            steps = plan(config, images(config.dataset, config.images_path))
+            steps = plan(config, examples(config.model, config.geometry, config.dataset, config.images_path))
         except (ConfigError, DatasetError) as error:
             return Member(changes, name, problem=str(error))
         machine = here.able(config)

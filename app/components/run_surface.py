@@ -20,6 +20,7 @@ PLANES = {"principal": "Principal", "random": "Random"}
 SIZES = {11: "Coarse", 21: "Usual", 31: "Fine"}
 CANDIDATES = 100  # newest runs, of which some may share the surface
 REFUSED = "surface_refused"
+DRAWN = "dcgan"  # the model whose losses gan.surfaces evaluates
 SAME = ("model", "dataset", "latent_dim", "table1_literal", "generator_batch_norm", "discriminator_batch_norm")
 ABOUT = (
     "The loss in a plane of the space of weights through the end of this run, at fixed images, noise and dropout; while one net moves, the "
@@ -31,6 +32,9 @@ ABOUT = (
 def show(context: Context, run: Run, dimensions: int) -> None:
     """Controls, then progress, a sentence, or the figures."""
     st.subheader("Loss surface", anchor=False)
+    if run.config.get("model", DRAWN) != DRAWN:
+        st.caption(f"Surfaces are drawn of runs with model={DRAWN}.")
+        return
     others = {one.id: one for one in queries.list_runs(context.engine, limit=CANDIDATES) if one.id != run.id and _comparable(run, one)}
     with st.container(horizontal=True, vertical_alignment="bottom"):
         plane = st.segmented_control(

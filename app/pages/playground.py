@@ -15,6 +15,7 @@ from db.models import ENDED, Checkpoint, Run
 from gan.config import foreign
 from worker.context import Context
 
+DRAWN = "dcgan"  # the model whose generators gan.paint restores
 OFFERED = 200  # newest runs in the chooser
 
 
@@ -52,10 +53,10 @@ def page() -> None:
 
 def choose_run(context: Context) -> Run | None:
     """The run of the address, else the newest that has a checkpoint; None, and words about it, when there is none."""
-    offered = {run.id: run for run in drawings.drawable_runs(context.engine, limit=OFFERED) if not foreign(run.config)}
+    offered = {run.id: run for run in drawings.drawable_runs(context.engine, limit=OFFERED) if _draws(run)}
     asked = state.run_param()
     named = queries.get_run(context.engine, asked) if asked else None
-    if named is not None and not foreign(named.config) and queries.checkpoints(context.engine, named.id):
+    if named is not None and _draws(named) and queries.checkpoints(context.engine, named.id):
         offered.setdefault(named.id, named)
     elif "run" in st.query_params or not offered:
         _nothing(named, offered)
@@ -72,6 +73,10 @@ def choose_run(context: Context) -> Run | None:
         help="Runs with a stored checkpoint, the newest first.",
     )
     return offered[chosen]
+
+
+def _draws(run: Run) -> bool:
+    return not foreign(run.config) and run.config.get("model", DRAWN) == DRAWN
 
 
 def _go_to_run() -> None:
@@ -109,7 +114,10 @@ def _moment(run: Run, checkpoint: Checkpoint) -> str:
 
 def _nothing(named: Run | None, offered: dict[str, Run]) -> None:
     """Why nothing can be drawn, and the way on."""
-    if named is not None:
+    if named is not None and named.config.get("model", DRAWN) != DRAWN:
+        st.info(f"The playground draws from noise alone, with model={DRAWN}: see this run's images on its page.", icon=":material/palette:")
+        st.page_link(state.RUN_PAGE, label="To the run", icon=":material/show_chart:", query_params={"run": named.id})
+    elif named is not None:
         coming = "" if named.status in ENDED else " Its first one is saved after an epoch or five minutes."
         st.info(f"{text.escape(text.shorten(named.name))} has no checkpoint to draw with.{coming}", icon=":material/palette:")
         st.page_link(state.RUN_PAGE, label="To the run", icon=":material/show_chart:", query_params={"run": named.id})

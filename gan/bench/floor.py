@@ -13,6 +13,7 @@ import tensorflow as tf
 from gan import costs
 from gan.bench.protocol import Take, Task
 from gan.config import RunConfig
+from gan.layer import macs
 
 NOISE = 100
 SHAPES = (  # of all weights, by layer: those of a transposed convolution end in (out, in)
@@ -28,7 +29,7 @@ def flop(batch: int) -> float:
     """
     config = RunConfig()
     g, d = costs.generator(config), costs.discriminator(config)
-    return 2.0 * batch * (3 * costs.macs(g) - g[0].macs + 6 * costs.macs(d) - d[0].macs)
+    return 2.0 * batch * (3 * macs(g) - g[0].macs + 6 * macs(d) - d[0].macs)
 
 
 def products(noise: tf.Tensor, images: tf.Tensor, weights: Sequence[tf.Tensor], pulls: Sequence[tf.Tensor]) -> list[tf.Tensor]:

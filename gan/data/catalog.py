@@ -2,31 +2,27 @@
 
 from __future__ import annotations
 
+from importlib import import_module
 from pathlib import Path
+from typing import Any
 
-from gan.config import RunConfig
-from gan.data import digits, images, mnist
+from gan.config import DATASETS, RunConfig
+from gan.data import mnist
 
 
 def count(config: RunConfig, data_dir: Path) -> int:
-    """Images in `config.dataset` before `config.limit`, from file headers and names alone.
-
-    MNIST and Fashion-MNIST count 60,000 while they are absent, for that is what a download brings: `check` tells whether it can.
-    Raises DatasetError for absent or damaged files.
-    """
-    if config.dataset == "digits":
-        return digits.COUNT
-    if config.dataset == "images":
-        return images.count(data_dir, config.images_path)
-    path = mnist.find(config.dataset, data_dir)
-    return mnist.count(path) if path else mnist.COUNT
+    """Examples in `config.dataset` before `config.limit`, from file headers and names alone. Raises DatasetError."""
+    return int(source(config).count(config, data_dir))
 
 
 def check(config: RunConfig, data_dir: Path) -> None:
-    """Raises DatasetError when `config` has no usable data: absent or damaged files, or a download that cannot succeed (3 s at most)."""
-    if config.dataset in mnist.ORIGINS and not mnist.find(config.dataset, data_dir):
-        mnist.require_download(config.dataset, data_dir)
-    count(config, data_dir)
+    """Raises DatasetError when `config` has no usable data."""
+    source(config).check(config, data_dir)
+
+
+def source(config: RunConfig) -> Any:
+    """The part of the model's folder that knows its data: `load`, `count` and `check`."""
+    return import_module(f"gan.models.{config.model}.source")
 
 
 def available(data_dir: Path) -> dict[str, str | None]:
@@ -36,14 +32,16 @@ def available(data_dir: Path) -> dict[str, str | None]:
         for name, origin in mnist.ORIGINS.items()
         if not mnist.find(name, data_dir)
     }
-    if not _has_pictures(data_dir):
+    if not _has(data_dir, (".zip",)):
         absent["images"] = f"There is no folder or zip of pictures in {data_dir}: put one there and name it in images_path."
-    return {name: absent.get(name) for name in ("digits", "mnist", "fashion_mnist", "images")}
+    if not _has(data_dir, (".h5", ".hdf5")):
+        absent["hdf5"] = f"There is no folder or HDF5 file of showers in {data_dir}: put one there and name it in images_path."
+    return {name: absent.get(name) for names in DATASETS.values() for name in names}
 
 
-def _has_pictures(data_dir: Path) -> bool:
+def _has(data_dir: Path, suffixes: tuple[str, ...]) -> bool:
     try:
         entries = [entry for entry in data_dir.iterdir() if not entry.name.startswith(".") and entry.name not in mnist.ORIGINS]
     except OSError:  # no such directory, or not ours to read
         return False
-    return any(entry.is_dir() or entry.suffix.lower() == ".zip" for entry in entries)
+    return any(entry.is_dir() or entry.suffix.lower() in suffixes for entry in entries)

@@ -27,6 +27,10 @@ class Dataset:
     labels: Labels | None  # [N]
     source: str  # one sentence: what the images are and where they were read
 
+    def first(self, limit: int | None) -> Images:
+        """The first `limit` images, or all."""
+        return self.images[:limit]
+
 
 @contextmanager
 def reading(what: object, remedy: str) -> Iterator[None]:

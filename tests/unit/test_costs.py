@@ -12,6 +12,7 @@ import pytest
 
 from gan import costs
 from gan.config import RunConfig
+from gan.layer import macs, parameters
 
 CPU: dict[str, Any] = {"gpus": [], "tpus": [], "memory_bytes": 4 * 10**9}
 GPUS: dict[str, Any] = {"gpus": [{"name": "a", "memory_bytes": 8 * 10**9}] * 2, "tpus": [], "memory_bytes": 4 * 10**9}
@@ -43,15 +44,15 @@ def test_the_table_of_layers_is_that_of_the_networks(changes: dict[str, Any]) ->
         assert [layer.name for layer in layers] == [layer.name for layer in products]
         assert [layer.entering for layer in layers] == [math.prod(layer.input.shape[1:]) for layer in products]
         assert [layer.leaving for layer in layers] == [math.prod(layer.output.shape[1:]) for layer in products]
-        assert costs.parameters(layers) == sum(math.prod(weight.shape) for weight in net.trainable_variables)
+        assert parameters(layers) == sum(math.prod(weight.shape) for weight in net.trainable_variables)
         assert sum(layer.norm for layer in layers) == sum("norm" in layer.name for layer in net.layers)
         assert sum(layer.activated for layer in layers) == sum("leaky" in layer.name for layer in net.layers) + (net.name == "generator")
 
 
 def test_forward_passes_cost_what_the_tutorials_networks_cost() -> None:
-    assert 2e-9 * costs.macs(costs.generator(config())) == pytest.approx(0.1035, abs=5e-5)
-    assert 2e-9 * costs.macs(costs.generator(config(table1_literal=True))) == pytest.approx(0.1436, abs=5e-5)
-    assert 2e-9 * costs.macs(costs.discriminator(config())) == pytest.approx(0.0207, abs=5e-5)
+    assert 2e-9 * macs(costs.generator(config())) == pytest.approx(0.1035, abs=5e-5)
+    assert 2e-9 * macs(costs.generator(config(table1_literal=True))) == pytest.approx(0.1436, abs=5e-5)
+    assert 2e-9 * macs(costs.discriminator(config())) == pytest.approx(0.0207, abs=5e-5)
 
 
 # --- products of a step ---
@@ -132,7 +133,7 @@ def counted(run: RunConfig) -> float:
     return 2.0 * sum(macs(op) for op in wanted)
 
 
-def macs(op: Any) -> int:
+def counted_macs(op: Any) -> int:
     """Multiply-accumulates of one operation: every value of a convolution's outer map meets one kernel's window."""
     if op.type == "MatMul":
         inner = op.inputs[0].shape[0 if op.get_attr("transpose_a") else 1]
@@ -157,7 +158,7 @@ def test_a_step_costs_what_is_counted_in_its_graph(changes: dict[str, Any]) -> N
 def test_a_step_costs_what_the_study_was_reckoned_to_cost() -> None:
     assert costs.step_flop(config()) == pytest.approx(64 * 0.452e9, rel=1e-3)
     assert costs.step_flop(config(accumulate=8, replicas=2)) == costs.step_flop(config())
-    forward = 2.0 * 64 * (costs.macs(costs.generator(config())) + 2 * costs.macs(costs.discriminator(config())))
+    forward = 2.0 * 64 * (macs(costs.generator(config())) + 2 * macs(costs.discriminator(config())))
     assert costs.step_flop(config(recompute=True)) == costs.step_flop(config()) + forward
 
 
@@ -243,7 +244,7 @@ def test_memory_follows_what_costs_it() -> None:
 def test_on_gpus_each_holds_one_replica_and_nothing_of_the_host() -> None:
     one, four = (costs.estimate(config(batch_size=256 * n, replicas=n), on_gpu=True) for n in (1, 4))
     assert one == four < costs.estimate(config(batch_size=256))
-    weights = costs.parameters(costs.generator(config())) + costs.parameters(costs.discriminator(config()))
+    weights = parameters(costs.generator(config())) + parameters(costs.discriminator(config()))
     assert one == 4 * 4 * weights + 256 * costs.image_bytes(config(), on_gpu=True)
     assert costs.image_bytes(config(), on_gpu=True) < costs.image_bytes(config())  # no spectral form there
 

@@ -20,6 +20,7 @@ from gan.step import Stepper
 from gan.step import networks as made_networks
 
 EVENTS = 8
+SMALL = {"model": "gan3d", "dataset": "showers", "batch_size": 4}
 COUNTS = {"51x51x25": "variable", "25x25x25": "fixed"}
 
 
@@ -31,9 +32,8 @@ def showers(geometry: networks.Geometry) -> data.Showers:
 
 
 def stepper(geometry: networks.Geometry = "25x25x25", **changes: Any) -> Stepper:
-    config = parse({"batch_size": 4, "optimizer": "rmsprop", "g_learning_rate": 1e-3, "d_learning_rate": 1e-3, **changes})
-    recipe = Recipe(config, geometry)
-    return Stepper(config, tf.distribute.get_strategy(), made_networks(config, recipe), showers(geometry), recipe)
+    config = parse({**SMALL, "geometry": geometry, "optimizer": "rmsprop", "g_learning_rate": 1e-3, "d_learning_rate": 1e-3, **changes})
+    return Stepper(config, tf.distribute.get_strategy(), made_networks(config), showers(geometry))
 
 
 def test_showers_are_held_without_their_empty_cells() -> None:
@@ -47,7 +47,7 @@ def test_showers_are_held_without_their_empty_cells() -> None:
 
 @pytest.mark.parametrize("geometry", ["25x25x25", "51x51x25"])
 def test_a_batch_is_made_dense_in_the_graph(geometry: networks.Geometry) -> None:
-    recipe, held = Recipe(parse({"batch_size": 4}), geometry), showers(geometry)
+    recipe, held = Recipe(parse({**SMALL, "geometry": geometry})), showers(geometry)
     images, labels = recipe.rows(recipe.columns(held), tf.constant([6, 0, 3, 3]))
     np.testing.assert_array_equal(images[..., 0], held.dense(0, EVENTS)[[6, 0, 3, 3]])
     np.testing.assert_array_equal(labels, held.labels[[6, 0, 3, 3]])
@@ -136,7 +136,7 @@ def test_the_discriminators_gradient_is_that_of_the_losses_on_paper() -> None:
 
 
 def test_one_label_in_twenty_is_turned() -> None:
-    recipe = Recipe(parse({"batch_size": 1000, "dataset": "digits"}))
+    recipe = Recipe(parse({**SMALL, "batch_size": 1000}))
     recipe.shape = (1, 1, 1, 1)
     draws = [recipe.draws(recipe.phases[0], recipe.example(1), tf.constant(i, tf.int64), tf.constant(0)).flips.numpy() for i in (0, 1)]
     shares = [float((flips < FLIPPED).mean()) for flips in draws]

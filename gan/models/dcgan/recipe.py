@@ -7,9 +7,10 @@ from typing import Any, NamedTuple
 
 import keras
 import numpy as np
+import numpy.typing as npt
 import tensorflow as tf
 
-from gan import losses, streams
+from gan import losses, samples, streams
 from gan.config import RunConfig
 from gan.gradients import Shares, State, Tensors, forward
 from gan.keys import Purpose
@@ -46,6 +47,12 @@ class Recipe:
 
     def rows(self, columns: Sequence[tf.Tensor], batch: tf.Tensor) -> list[tf.Tensor]:
         return [tf.ensure_shape(tf.gather(columns[0], batch), [self.config.batch_size, *networks.SHAPE])]
+
+    def pictures(self, examples: npt.NDArray[np.uint8]) -> npt.NDArray[np.uint8]:
+        return examples
+
+    def grid(self, generator: keras.Model, examples: npt.NDArray[np.uint8]) -> npt.NDArray[np.float32]:
+        return samples.grid(self.config, generator)
 
     def example(self, rows: int) -> list[tf.Tensor]:
         return [tf.zeros([rows, *networks.SHAPE], tf.uint8)]

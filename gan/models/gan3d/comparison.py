@@ -20,7 +20,7 @@ _FEW = 3  # events of either sample: a bin of energy with fewer has no spread wo
 _LEAST_P = 1e-300
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Pair:
     """One observable of both samples, over the same abscissa."""
 
@@ -29,7 +29,7 @@ class Pair:
     candidate: Floats
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Comparison:
     """`numbers` by name (objective.*, sampling_fraction.*, shape.*, moment.*, ...) and `curves` by name.
 
@@ -47,9 +47,9 @@ def compare(reference: Observed, candidate: Observed, *, bins: int = 10) -> Comp
     objective.total = objective.moment + objective.profile + objective.angle, the 3DGAN's single number, 0 for perfect: mean relative
     difference of the first two moments over the axes; mean relative difference of the mean profiles over cells and axes; mean of
     |measured angle - wanted angle| / wanted angle of the candidate's own events. `bins` of equal width in the energy of the particle.
-    `.chi2` and `.kolmogorov` are -log10 p: 0 agrees, above 3 is less than one chance in a thousand. `spectrum.chi2` takes the cells of an
-    event for independent, and is too sure. Raises DatasetError for different shapes, fewer than ten events in a sample, or empty ones in
-    the reference.
+    `.chi2` and `.kolmogorov` are -log10 p: 0 agrees, above 3 is less than one chance in a thousand. Those of the spectrum go by the spread
+    from event to event and by the mean log10 of an event's cells. Raises DatasetError for different shapes, fewer than ten events in a
+    sample, or empty ones in the reference.
     """
     for name, sample in (("reference", reference), ("candidate", candidate)):
         if len(sample) < _LEAST_EVENTS:
@@ -128,12 +128,14 @@ def _shapes(a: Observed, b: Observed, numbers: dict[str, float], curves: dict[st
 
 
 def _spectra(a: Observed, b: Observed, numbers: dict[str, float], curves: dict[str, Pair]) -> None:
-    counts = [s.spectrum.sum(0, dtype=np.float64)[1:-1] for s in (a, b)]
-    both = counts[0] + counts[1] > 0
-    table = np.stack(counts)[:, both]
-    both_filled = table.sum(1).all()
-    numbers["spectrum.chi2"] = _minus_log(stats.chi2_contingency(table).pvalue if both_filled else 0)
-    curves["spectrum"] = Pair((DECADES[:-1] + DECADES[1:]) / 2, counts[0] / len(a), counts[1] / len(b))
+    events = [s.spectrum[:, 1:-1].astype(np.float64) for s in (a, b)]
+    centres = (DECADES[:-1] + DECADES[1:]) / 2
+    means, errors = ([f(e, axis=0) for e in events] for f in (np.mean, stats.sem))
+    filled = means[0] + means[1] > 0
+    # by the spread from event to event: the cells of one event are no independent entries of a histogram
+    numbers["spectrum.chi2_per_bin"] = float(_ratio((means[0] - means[1]) ** 2, errors[0] ** 2 + errors[1] ** 2)[filled].mean())
+    numbers["spectrum.kolmogorov"] = _kolmogorov(*(_ratio(e @ centres, e.sum(1)) for e in events))
+    curves["spectrum"] = Pair(centres, *means)
     curves["sparsity"] = Pair(DECADES, a.sparsity, b.sparsity)
     numbers["sparsity.difference"] = float(np.abs(a.sparsity - b.sparsity).max())
     for i, limit in enumerate(HIT_THRESHOLDS):

@@ -27,6 +27,13 @@ class Showers:
     def __len__(self) -> int:
         return len(self.labels)
 
+    def first(self, limit: int | None) -> Showers:
+        """The first `limit` events, or all."""
+        if limit is None or limit >= len(self):
+            return self
+        end = self.splits[limit]
+        return Showers(self.values[:end], self.cells[:end], self.splits[: limit + 1], self.labels[:limit], self.shape)
+
     def dense(self, first: int, last: int) -> npt.NDArray[np.float32]:
         """Images [last - first, x, y, z] of consecutive events."""
         images = np.zeros((last - first, int(np.prod(self.shape))), np.float32)
@@ -35,7 +42,7 @@ class Showers:
         return images.reshape(-1, *self.shape)
 
 
-def load(reader: Reader, limit: int | None = None, progress: Progress | None = None) -> Showers:
+def load_files(reader: Reader, limit: int | None = None, progress: Progress | None = None) -> Showers:
     """The first `limit` events of `reader` that a training keeps; looks at every event. Raises DatasetError."""
     kept = reader.check().kept[:limit]
     return gather(reader.batches(kept, _TOGETHER), len(kept), reader.layout.shape, progress)

@@ -34,7 +34,7 @@ SILICON = Material(z=14, a=28.0855, density=2.329, x0=21.82, mip=1.664)
 
 @dataclass(frozen=True)
 class Medium:
-    """A stack of two materials as one homogeneous medium (Grindhammer, Peters, hep-ex/0001020, section 2)."""
+    """A stack of two materials as one homogeneous medium (Grindhammer, Peters, hep-ex/0001020)."""
 
     z: float
     x0: float  # cm of the stack's material, gaps left out
@@ -87,10 +87,10 @@ class Calorimeter:
     @cached_property
     def medium(self) -> Medium:
         """The stack as one medium, by the mass weights w_i = rho_i d_i / sum: Z = sum w_i Z_i, 1/X0 = sum w_i/X0_i (g/cm2),
-        Ec = X0 sum w_i Ec_i/X0_i, R_M = 21.2 MeV X0/Ec, e_hat = 1/(1 + 0.007 (Z_p - Z_a)) (hep-ex/0001020, section 2).
+        Ec = X0 sum w_i Ec_i/X0_i, R_M = 21.2 MeV X0/Ec, e_hat = 1/(1 + 0.007 (Z_p - Z_a)) (hep-ex/0001020).
 
         The resolution is that of Wigmans for electromagnetic sampling calorimeters, c = 2.7 % sqrt(d/f) with the active layer's thickness
-        d in mm and the sampling fraction f of minimum ionising particles ("Calorimetry", 2nd edition, Oxford 2017, chapter 4; first in
+        d in mm and the sampling fraction f of minimum ionising particles ("Calorimetry", 2nd edition, Oxford 2017; also in
         Livan, Vercesi, Wigmans, CERN-95-02). It is not the fraction of electrons, `sampling_fraction`, that scales the cells.
         """
         stack = ((self.passive, self.passive_mm / 10), (self.active, self.active_mm / 10))

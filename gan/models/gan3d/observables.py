@@ -29,8 +29,8 @@ def measured_angle(cells: Array) -> Floats:
     """The angle (rad) [n] that the tracks in cells [n, x, y, z] make with the y axis, of any unit of energy; 100.0 for an empty event.
 
     The `ang` head of the 3DGAN: the slope m = dy / sqrt(dx^2 + dz^2) from the event's barycentre to that of every layer, negated in front
-    of it; the mean of pi/2 - atan(m) over the layers that are not empty, weighted by z (G. Khattak et al., "Fast simulation of a high
-    granularity calorimeter by generative adversarial networks", Eur. Phys. J. C 82 (2022) 386).
+    of it; the mean of pi/2 - atan(m) over the layers that are not empty, weighted by z (G. Khattak et al., Eur. Phys. J. C 82
+    (2022) 386, doi 10.1140/epjc/s10052-022-10258-4).
     """
     xz, yz = cells.sum(2, dtype=np.float64), cells.sum(1, dtype=np.float64)  # [n, x, z], [n, y, z]
     layers = xz.sum(1)  # [n, z]
@@ -56,7 +56,7 @@ def cell_bins(cells: Array, power: float = 1.0) -> npt.NDArray[np.int64]:
     return np.diff(np.stack([np.zeros(len(cells), np.int64), *above, np.full(len(cells), flat.shape[1])], 1), axis=1)
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Observed:
     """Observables of n events, one row each; energies in GeV, lengths in cells, angles in rad."""
 

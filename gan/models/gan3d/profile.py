@@ -34,14 +34,14 @@ class Longitudinal:
     rho: float
 
     def draw(self, z1: float, z2: float) -> tuple[float, float]:
-        """T and alpha of the shower with these two standard normal numbers (hep-ex/0001020, eq. 14)."""
+        """T and alpha of the shower with these two standard normal numbers."""
         c1, c2 = math.sqrt((1 + self.rho) / 2), math.sqrt((1 - self.rho) / 2)
         t = math.exp(self.mean_ln_t + self.sigma_ln_t * (c1 * z1 + c2 * z2))
         alpha = math.exp(self.mean_ln_alpha + self.sigma_ln_alpha * (c1 * z1 - c2 * z2))
         return t, max(alpha, _LEAST_ALPHA)
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Radial:
     """f(r) = p 2rC^2/(r^2+C^2)^2 + (1-p) 2rT^2/(r^2+T^2)^2 at several depths, arrays of one shape."""
 
@@ -51,7 +51,7 @@ class Radial:
 
 
 def longitudinal(medium: Medium, energy: float) -> Longitudinal:
-    """Distribution of (T, alpha) for an energy in GeV (hep-ex/0001020, section 3.2 and appendix A.2)."""
+    """Distribution of (T, alpha) for an energy in GeV (hep-ex/0001020)."""
     ln_y = math.log(energy * 1000 / medium.critical)
     t_homogeneous = max(ln_y - 0.812, _LEAST)
     alpha_homogeneous = max(0.81 + (0.458 + 2.26 / medium.z) * ln_y, _LEAST)
@@ -71,13 +71,13 @@ def containment(depth: Floats, t: float, alpha: float) -> Floats:
 
 
 def relative_depth(depth: Floats, t: float, alpha: float, mean_ln_alpha: float) -> Floats:
-    """tau: depth (X0) in units of the centre of gravity T alpha/(alpha-1), scaled to the mean shower's (hep-ex/0001020, section 4.2)."""
+    """tau: depth (X0) in units of the centre of gravity T alpha/(alpha-1), scaled to the mean shower's (hep-ex/0001020)."""
     mean = math.exp(mean_ln_alpha)
     return depth / t * (alpha - 1) / alpha * mean / (mean - 1)
 
 
 def radial(medium: Medium, energy: float, tau: Floats) -> Radial:
-    """Radial profile at relative depths tau for an energy in GeV (hep-ex/0001020, section 3.3 and appendices A.1.3, A.2.3)."""
+    """Radial profile at relative depths tau for an energy in GeV (hep-ex/0001020)."""
     ln_e, z, thick, missing = math.log(energy), medium.z, medium.inverse_fs, 1 - medium.e_hat
     fading = np.exp(-tau)
     core = 0.0251 + 0.00319 * ln_e + (0.1162 - 0.000381 * z) * tau
@@ -92,12 +92,12 @@ def radial(medium: Medium, energy: float, tau: Floats) -> Radial:
 
 
 def spots(medium: Medium, energy: float) -> float:
-    """Mean number of energy spots of a shower with an energy in GeV: 10.3/c E^0.959 (hep-ex/0001020, section 4.2)."""
+    """Mean number of energy spots of a shower with an energy in GeV: 10.3/c E^0.959 (hep-ex/0001020)."""
     return float(10.3 / medium.resolution * energy**0.959)
 
 
 def spot_profile(medium: Medium, t: float, alpha: float) -> tuple[float, float]:
-    """T and alpha of the longitudinal profile of the number of spots (hep-ex/0001020, section 4.2)."""
+    """T and alpha of the longitudinal profile of the number of spots (hep-ex/0001020)."""
     return t * (0.813 + 0.0019 * medium.z), max(alpha * (0.844 + 0.0026 * medium.z), _LEAST_ALPHA)
 
 

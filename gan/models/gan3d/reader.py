@@ -13,12 +13,13 @@ import numpy.typing as npt
 
 from gan.data.dataset import DatasetError, reading
 from gan.models.gan3d.layouts import REMEDY, VARIABLE, Layout, crop, find_array, open_showers, require_labels
-from gan.models.gan3d.observables import Floats, measured_angle
+from gan.models.gan3d.observables import Floats, Observed, measured_angle
 from gan.models.gan3d.sampler import PER_GEV, Cells, Shower
 
 LEAST = 10.0  # prepared units: an event whose cells sum up to no more is left out, as 3DGAN does
 ENERGY_UNIT = 100.0  # GeV
-_BATCH = 32  # events that `check` holds at once
+MOST = 1e9  # stored units of one cell: no energy of a particle, and sums of such cells would leave float32
+_BATCH = 32  # events that `check` and `observe` hold at once
 
 Angle = Literal["mtheta", "theta"]
 Indices = npt.NDArray[np.int64]
@@ -35,7 +36,7 @@ class Preparation:
     least: float = LEAST  # of ecal
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Batch:
     """b events, in the order they were asked for."""
 
@@ -45,7 +46,7 @@ class Batch:
     ecal: Row  # [b] sum of the prepared cells before their power
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Report:
     """What a look at every event found; the last three are of the events kept."""
 
@@ -123,6 +124,15 @@ class Reader:
         """These events, `size` at a time, the last batch smaller."""
         return (self.read(numbers[begin : begin + size]) for begin in range(0, len(numbers), size))
 
+    def observe(self, numbers: Indices) -> Observed:
+        """Observables of these events, with the angle of training as the one they are said to have."""
+        parts = []
+        for begin in range(0, len(numbers), _BATCH):
+            rows = numbers[begin : begin + _BATCH]
+            batch = self.read(rows)
+            parts.append(Observed.of(self.gev(batch.images), self.energy[rows], batch.angle))
+        return Observed.join(parts)
+
     def check(self, progress: Callable[[int, int], None] | None = None) -> Report:
         """Look at every event; `progress(done, all)` after some of them. Raises DatasetError for the first that cannot be used."""
         kept, fractions = [], []
@@ -193,9 +203,9 @@ class _File:
         if self.angle is not None:
             angle[rows] = self.angle[numbers]
         flat = cells.reshape(len(cells), -1)[rows]
-        good = (flat.min(1) >= 0) & np.isfinite(flat.sum(1))  # NaN is not >= 0; a sum that float32 cannot hold is no energy either
+        good = (flat.min(1) >= 0) & (flat.max(1) <= MOST)  # NaN is neither
         if not good.all():
-            raise self._bad(int(numbers[good.argmin()]), "cells that are negative, infinite or no numbers")
+            raise self._bad(int(numbers[good.argmin()]), f"cells that are no numbers, negative or above {MOST:g}")
 
     def _angle(self, name: Angle) -> Floats | None:
         found = find_array(self._file, name, self.path)

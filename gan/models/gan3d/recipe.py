@@ -10,6 +10,8 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 import keras
+import numpy as np
+import numpy.typing as npt
 import tensorflow as tf
 
 from gan import streams
@@ -17,11 +19,12 @@ from gan.config import RunConfig
 from gan.gradients import Shares, State, Tensors, forward
 from gan.keys import Purpose
 from gan.losses import global_mean
-from gan.models.gan3d import losses, networks
+from gan.models.gan3d import looks, losses, networks
 from gan.models.gan3d.data import Showers
 from gan.recipe import Phase
 
 FLIPPED = 0.05  # share of D's labels that are turned, so that it is never quite sure
+_PICTURES = 500  # of real events, for comparisons
 _REAL, _FAKE, _G = "real", "fake", "generator"
 
 
@@ -42,9 +45,9 @@ class Recipe:
     terms = tuple(f"{net}_{name}" for net in ("g", "d") for name in losses.TERMS[1:])
     form = "up-sampling folded into convolutions"
 
-    def __init__(self, config: RunConfig, geometry: networks.Geometry = "25x25x25") -> None:
-        self.config, self.geometry = config, geometry
-        self.shape = networks.SHAPES[geometry]
+    def __init__(self, config: RunConfig) -> None:
+        self.config, self.geometry = config, config.geometry
+        self.shape = networks.SHAPES[config.geometry]
 
     def networks(self) -> tuple[keras.Model, keras.Model]:
         return networks.generator(self.config, self.geometry), networks.discriminator(self.config, self.geometry)
@@ -59,6 +62,18 @@ class Recipe:
         at = tf.stack([tf.cast(values.value_rowids(), tf.int32), tf.cast(cells.values, tf.int32)], 1)
         images = tf.reshape(tf.scatter_nd(at, values.values, [count, size]), [count, *self.shape])
         return [images, tf.ensure_shape(labels, [count, 3])]
+
+    def pictures(self, examples: Showers) -> npt.NDArray[np.uint8]:
+        shown = looks.side(examples.dense(0, min(len(examples), _PICTURES)), losses.POWERS[self.geometry])
+        return (shown * 127.5 + 127.5).round().astype(np.uint8)
+
+    def grid(self, generator: keras.Model, examples: Showers) -> npt.NDArray[np.float32]:
+        """For the particles of the first real events, so that both grids can be laid side by side."""
+        count, none = self.config.grid_size**2, tf.constant(0)
+        noise = streams.normal(self.config.seed, Purpose.GRID, none, none, count, networks.noise(self.geometry))
+        latents = networks.latents(self.geometry, noise, np.resize(examples.labels, (count, 3)))
+        made = [generator(part, training=False).numpy()[..., 0] for part in tf.split(latents, self.config.grid_size)]
+        return looks.side(np.concatenate(made), losses.POWERS[self.geometry])
 
     def example(self, rows: int) -> list[tf.Tensor]:
         return [tf.ones([rows, *self.shape]), tf.ones([rows, 3])]

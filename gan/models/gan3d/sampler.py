@@ -25,7 +25,7 @@ ANGLES = (30.0, 150.0)  # degrees
 _STREAM = 1  # second word of the key, 0 in the streams of a training (gan.keys)
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Shower:
     """One event."""
 

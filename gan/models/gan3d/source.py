@@ -1,0 +1,64 @@
+"""The showers that 3DGAN learns from. Light: the web process counts and checks with it."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from gan.config import RunConfig
+from gan.data.dataset import DatasetError
+from gan.data.images import resolve
+from gan.models.gan3d.data import Showers, gather, load_files
+from gan.models.gan3d.layouts import LAYOUTS, Layout
+from gan.models.gan3d.reader import Reader, sampled
+from gan.models.gan3d.sampler import Beam, Sampler
+
+SAMPLED = 10_000  # events of dataset=showers, one and a half milliseconds each
+LAYOUT = {"51x51x25": "variable", "25x25x25": "fixed"}
+BEAMS = {"51x51x25": Beam(), "25x25x25": Beam(theta_low=90, theta_high=90)}  # those of 25 cells cannot be told an angle
+_SUFFIXES = (".h5", ".hdf5")
+_TOGETHER = 64
+
+
+def load(config: RunConfig, data_dir: Path) -> Showers:
+    """The first `config.limit` events: sampled, or read from the HDF5 files below `config.images_path`. Raises DatasetError."""
+    if config.dataset == "showers":
+        count = min(config.limit or SAMPLED, SAMPLED)
+        sampler, layout = Sampler(BEAMS[config.geometry]), _layout(config)
+        portions = ((first, min(_TOGETHER, count - first)) for first in range(0, count, _TOGETHER))
+        return gather((sampled(list(sampler.events(size, first)), layout) for first, size in portions), count, layout.shape)
+    with _reader(config, data_dir) as reader:
+        return load_files(reader, config.limit)
+
+
+def count(config: RunConfig, data_dir: Path) -> int:
+    """Events before `config.limit`; of files all those that are in them, nearly empty ones included."""
+    if config.dataset == "showers":
+        return SAMPLED
+    with _reader(config, data_dir) as reader:
+        return len(reader)
+
+
+def check(config: RunConfig, data_dir: Path) -> None:
+    """Raises DatasetError for absent, damaged or foreign files; the cells are looked at when the training begins."""
+    count(config, data_dir)
+
+
+def _layout(config: RunConfig) -> Layout:
+    return LAYOUTS[LAYOUT[config.geometry]]
+
+
+def _reader(config: RunConfig, data_dir: Path) -> Reader:
+    path = resolve(data_dir, config.images_path, suffixes=_SUFFIXES)
+    paths = sorted(one for one in path.rglob("*") if one.suffix.lower() in _SUFFIXES) if path.is_dir() else [path]
+    if not paths:
+        raise DatasetError(
+            f"There is no HDF5 file (.h5, .hdf5) in {path}: copy CERN's files there, or write some with `ganboard data showers`."
+        )
+    reader = Reader(paths)
+    if reader.layout is not _layout(config):
+        reader.close()
+        raise DatasetError(
+            f"{paths[0]} holds {'x'.join(map(str, reader.layout.shape))} cells per event, and geometry={config.geometry}: "
+            f"set geometry to what the files have, or name other files."
+        )
+    return reader
