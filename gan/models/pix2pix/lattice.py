@@ -121,7 +121,8 @@ class Flow:
 
     def _start(self, bump: float) -> tuple[npt.NDArray[np.float64], npt.NDArray[np.float64]]:
         (nx, ny), D = self.grid, self.obstacle.diameter
-        x, y = np.arange(nx) - (self.obstacle.rear(self.grid) + D), (np.arange(ny) - (self.obstacle.corner(self.grid)[1] + D / 2))
+        x, y = np.arange(nx) - (self.obstacle.rear(self.grid) + D), np.arange(ny) - (self.obstacle.corner(self.grid)[1] + (D - 1) / 2)
+        y = (y + ny / 2) % ny - ny / 2  # the nearest of the periodic copies
         gauss = np.exp(-(x**2 + y[:, np.newaxis] ** 2) / (2 * D**2))
         ux, uy = np.full((ny, nx), self.speed), bump * self.speed * gauss
         return np.where(self.solid, 0, ux).ravel(), np.where(self.solid, 0, uy).ravel()

@@ -13,6 +13,7 @@ from gan.data.dataset import DatasetError, reading
 from gan.files import open_plain
 from gan.models.pix2pix.lattice import relaxation
 from gan.models.pix2pix.obstacle import Obstacle, Shape
+from gan.models.pix2pix.recipe import MAX_CASES
 
 NAME = "manifest.json"
 FORMAT = "ganboard-flow-1"
@@ -60,7 +61,7 @@ class Manifest(_Strict):
     seed: Annotated[int, Field(ge=0)]
     channels: Literal["u_x/U - 1, u_y/U, vorticity D/U / 3 within -1 and 1"]
     dtype: Literal["<f2"]
-    sequences: Annotated[tuple[Stored, ...], Field(min_length=1, max_length=10_000)]
+    sequences: Annotated[tuple[Stored, ...], Field(min_length=1, max_length=MAX_CASES)]
 
     @property
     def digest(self) -> str:

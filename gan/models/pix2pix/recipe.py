@@ -16,6 +16,7 @@ DISCARD = 4000  # steps: shedding is at half amplitude after 1,200 to 2,400, dev
 EVERY = 40  # steps: a period of 600 to 700 has about 16 frames
 FRAMES = 501  # 500 pairs of neighbours
 MOVE_X, MOVE_Y = 0.04, 0.1  # of the grid's length and width, to either side
+MAX_CASES = 1000
 _LIMITS = {"frames": (2, 100_000), "discard": (1, 1_000_000), "every": (1, 10_000), "seed": (0, (1 << 63) - 1)}
 
 
@@ -46,10 +47,10 @@ class Recipe:
 
     def check(self) -> None:
         """Raises FlowError for whatever cannot be computed, before any work."""
-        for name, (low, high) in _LIMITS.items():
-            value = getattr(self, name)
-            if not low <= value <= high:
-                raise FlowError(f"{name}={value} lies outside the limits of {low:,} and {high:,}: choose a value between them.")
+        for name in _LIMITS:
+            _within(name, getattr(self, name))
+        if len(self.cases) > MAX_CASES:
+            raise FlowError(f"{len(self.cases):,} flows exceed the limit of {MAX_CASES:,}: name fewer Reynolds numbers or obstacles.")
         if not any(not case.held_out for case in self.cases):
             raise FlowError("0 flows are left to train with, at least 1 is needed: hold out fewer, or name more.")
         for case in self.cases:
@@ -63,6 +64,7 @@ def plan(
 
     `seed` places each obstacle up to `MOVE_X` and `MOVE_Y` off its usual place and gives the bump a sign. Raises FlowError.
     """
+    _within("seed", seed)
     held_numbers = [number for name in held_out if (number := _number(name)) is not None]
     held_shapes = [name for name in held_out if _number(name) is None]
     cases = [
@@ -71,6 +73,12 @@ def plan(
         for number in dict.fromkeys([*reynolds, *held_numbers])
     ]
     return tuple(_placed(case, seed, number) for number, case in enumerate(cases))
+
+
+def _within(name: str, value: int) -> None:
+    low, high = _LIMITS[name]
+    if not low <= value <= high:
+        raise FlowError(f"{name}={value} lies outside the limits of {low:,} and {high:,}: choose a value between them.")
 
 
 def _number(text: str) -> float | None:
