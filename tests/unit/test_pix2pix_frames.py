@@ -6,6 +6,8 @@ import errno
 import json
 import os
 import re
+import subprocess
+import sys
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
@@ -115,6 +117,13 @@ def test_frames_are_not_read_before_they_are_asked_for(folder: Path) -> None:
     frames = Frames(folder)
     assert all(isinstance(found, np.memmap) for found in frames._maps)
     assert not any(found.flags.writeable for found in frames._maps)
+
+
+def test_none_of_it_needs_tensorflow() -> None:
+    code = (
+        "import sys, gan.models.pix2pix.frames, gan.models.pix2pix.tiles, worker.cli_flow; print({'tensorflow', 'keras'} & {*sys.modules})"
+    )
+    assert subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout == "set()\n"
 
 
 # --- writing ---

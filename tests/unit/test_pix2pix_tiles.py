@@ -9,7 +9,6 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from gan.models.pix2pix import tiles
 from gan.models.pix2pix.tiles import Group, TilingError, assign, group, merge, split, ungroup
 
 sizes = st.tuples(st.integers(1, 4), st.integers(1, 4), st.integers(1, 7), st.integers(1, 7), st.integers(1, 3))
@@ -105,7 +104,3 @@ def test_what_cannot_be_tiled_is_refused_in_one_sentence(call: Any, sentence: st
         call()
     assert sentence in str(caught.value)
     assert str(caught.value).count(". ") == 0
-
-
-def test_the_module_needs_no_tensorflow() -> None:
-    assert "tensorflow" not in vars(tiles)

@@ -28,6 +28,7 @@ from gan.models.pix2pix import manifest as manifests
 from gan.models.pix2pix import street
 from gan.models.pix2pix.lattice import Field, Flow
 from gan.models.pix2pix.manifest import CHANNELS, DTYPE, FORMAT, REMEDY, Manifest, Stored, file_name
+from gan.models.pix2pix.obstacle import Mask
 from gan.models.pix2pix.recipe import Recipe
 
 Progress = Callable[[int, int], None]  # done, total
@@ -82,8 +83,8 @@ class Frames:
     def __init__(self, folder: Path) -> None:
         self.folder = folder
         self.manifest = manifests.read(folder)
-        self.masks = [stored.obstacle.mask(self.manifest.grid) for stored in self.manifest.sequences]  # each [ny, nx]
-        self._maps = [self._map(number) for number in range(len(self.masks))]
+        self._maps = [self._map(number) for number in range(len(self.manifest.sequences))]
+        self._masks: dict[int, Mask] = {}
 
     def frame(self, sequence: int, number: int) -> Field:
         """u_x/U - 1, u_y/U and vorticity: float32 [ny, nx, 3]. Raises DatasetError when values are damaged."""
@@ -93,9 +94,15 @@ class Frames:
             raise DatasetError(f"{path}: frame {number} holds values that are not finite or exceed the limit of {MAX_VALUE:g}: {REMEDY}.")
         return found
 
+    def mask(self, sequence: int) -> Mask:
+        """True in the solid: bool [ny, nx]."""
+        if sequence not in self._masks:
+            self._masks[sequence] = self.manifest.sequences[sequence].obstacle.mask(self.manifest.grid)
+        return self._masks[sequence]
+
     def conditioned(self, sequence: int, number: int) -> Field:
         """The frame with its obstacle as the fourth channel: float32 [ny, nx, 4]."""
-        return np.concatenate([self.frame(sequence, number), self.masks[sequence][..., np.newaxis]], axis=-1, dtype=np.float32)
+        return np.concatenate([self.frame(sequence, number), self.mask(sequence)[..., np.newaxis]], axis=-1, dtype=np.float32)
 
     def pairs(self, split: Split, lag: int = 1) -> Pairs:
         """Frames t and t + `lag` of every sequence of a split; raises DatasetError when there is none."""
