@@ -1,0 +1,1 @@
+"""The Karman vortex street: a flow solver, frame pairs from it, tiles for inference, and the networks that imitate it."""
