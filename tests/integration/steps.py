@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import json
 import sys
+from pathlib import Path
 
 import numpy as np
 
@@ -18,18 +19,18 @@ from gan.config import parse
 
 def main(config_json: str, count: str, output: str) -> None:
     config = parse({"dataset": "digits", **json.loads(config_json)})
+    config = config.model_copy(update={"limit": int(count) * config.batch_size})
     runtime.prepare(config)
-    from gan import distribution
-    from gan.data import digits
+    from gan import data, distribution
     from gan.step import Stepper, networks
 
-    images = digits.load(int(count) * config.batch_size).images
+    examples = data.load(config, Path()).first(None)
     strategy = distribution.strategy(config)
     assert strategy.num_replicas_in_sync == config.replicas
     with strategy.scope():
         nets = networks(config)
-    stepper = Stepper(config, strategy, nets, images)
-    order = keys.order(config.seed, 1, len(images))
+    stepper = Stepper(config, strategy, nets, examples)
+    order = keys.order(config.seed, 1, len(examples))
     taken = [stepper.run(order, 0, 0, 1), stepper.run(order, 1, 1, int(count) - 1)]
     assert stepper._run.experimental_get_tracing_count() == 1, "another number of steps must not trace again"
     g_losses, d_losses = (np.concatenate([part[name] for part in taken]) for name in ("g_loss", "d_loss"))

@@ -69,6 +69,20 @@ def test_two_replicas_with_adams_usual_epsilon_stay_close(tmp_path: Path) -> Non
     assert distance(one, two, "g_losses", "d_losses") < 1e-3
 
 
+SHOWERS = {"model": "gan3d", "dataset": "showers", "batch_size": 4, "optimizer": "sgd", "beta_1": 0.0}
+
+
+def test_two_replicas_of_3dgan_equal_one(tmp_path: Path) -> None:
+    """Its losses are large and its D has batch norm: rates at which a wrong factor still moves weights a hundred times the bound."""
+    rates = {"g_learning_rate": 1e-5, "d_learning_rate": 1e-5}
+    still, one, two = (take(tmp_path, 3, **SHOWERS, **rates | more) for more in ({"g_learning_rate": 1e-12}, {}, {"replicas": 2}))
+    bound = 2e-6
+    assert distance(one, two, *WEIGHTS) < bound
+    assert distance(one, still, "generator/") > 20 * bound
+    np.testing.assert_allclose(one["d_losses"], two["d_losses"], rtol=1e-4)
+    np.testing.assert_allclose(one["g_losses"], two["g_losses"], rtol=1e-4)
+
+
 def test_xla_on_cpu_leaves_two_replicas_equal_to_one(tmp_path: Path) -> None:
     one, two = (take(tmp_path, 3, optimizer="sgd", xla=True, replicas=n) for n in (1, 2))
     assert distance(one, two, *WEIGHTS) < 2e-6

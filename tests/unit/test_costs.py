@@ -49,6 +49,26 @@ def test_the_table_of_layers_is_that_of_the_networks(changes: dict[str, Any]) ->
         assert sum(layer.activated for layer in layers) == sum("leaky" in layer.name for layer in net.layers) + (net.name == "generator")
 
 
+@pytest.mark.parametrize(("geometry", "g", "d", "step"), [("51x51x25", 6.123, 3.791, 80.0), ("25x25x25", 0.511, 1.570, 19.0)])
+def test_3dgan_costs_what_was_counted(geometry: str, g: float, d: float, step: float) -> None:
+    """Products in GFLOP as counted from the published layers, parameters and maps as the networks have them."""
+    from gan.models.gan3d import networks
+
+    run = config(model="gan3d", dataset="showers", geometry=geometry)
+    assert 2e-9 * macs(costs.generator(run)) == pytest.approx(g, abs=5e-4)
+    assert 2e-9 * macs(costs.discriminator(run)) == pytest.approx(d, abs=5e-4)
+    assert 1e-9 * costs.step_flop(run) / run.batch_size == pytest.approx(step, rel=0.03)
+    for net, layers in (
+        (networks.generator(run, geometry), costs.generator(run)),
+        (networks.discriminator(run, geometry), costs.discriminator(run)),
+    ):
+        products = [layer for layer in net.layers if hasattr(layer, "kernel") or layer.name == "judgements"]
+        assert [layer.name for layer in layers] == [layer.name for layer in products]
+        assert [layer.entering for layer in layers] == [math.prod(layer.input.shape[1:]) for layer in products]
+        assert [layer.leaving for layer in layers] == [math.prod(layer.output.shape[1:]) for layer in products]
+        assert parameters(layers) == sum(math.prod(weight.shape) for weight in net.trainable_variables)
+
+
 def test_forward_passes_cost_what_the_tutorials_networks_cost() -> None:
     assert 2e-9 * macs(costs.generator(config())) == pytest.approx(0.1035, abs=5e-5)
     assert 2e-9 * macs(costs.generator(config(table1_literal=True))) == pytest.approx(0.1436, abs=5e-5)
