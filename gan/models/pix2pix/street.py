@@ -70,7 +70,8 @@ def strouhal(signal: Signal, dt: float, D: float, U: float) -> float | None:
 def williamson(reynolds: float) -> float | None:
     """Strouhal number of a circular cylinder in an unconfined stream; None outside 49 <= Re <= 180, where the formula says nothing.
 
-    St = -3.3265/Re + 0.1816 + 1.6e-4 Re (Williamson 1989, "Oblique and parallel modes of vortex shedding ...", J. Fluid Mech. 206).
+    St = -3.3265/Re + 0.1816 + 1.6e-4 Re (Williamson 1989, "Oblique and parallel modes of vortex shedding ...", J. Fluid Mech. 206);
+    the constants are as commonly quoted, not checked against the paper.
     """
     low, high = WILLIAMSON
     return -3.3265 / reynolds + 0.1816 + 1.6e-4 * reynolds if low <= reynolds <= high else None
