@@ -92,3 +92,10 @@ sys.exit(f"loaded: {{sorted(heavy)}}" if heavy else 0)
 """
     ran = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, timeout=60)
     assert ran.returncode == 0, ran.stderr
+
+
+def test_a_pipe_gets_a_line_now_and_then(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("worker.events_view.LINE_SECONDS", 0)
+    said = ganboard("data", "showers", str(tmp_path / "x.h5"), "--events", "40")
+    assert "showers: 32 of 40 events" in said.stderr
+    assert "showers:" not in said.stdout

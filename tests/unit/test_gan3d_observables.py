@@ -94,6 +94,8 @@ def test_the_observables_of_one_event_are_what_a_person_computes() -> None:
     assert centre["Mx3"] == pytest.approx(-0.25 * 1.5**3 + 0.75 * 0.5**3)
     assert seen.ratios[0] == pytest.approx([0.25, 0, 0.75])
     assert seen.hits.tolist() == [[2, 2]]
+    even = Observed.of(np.ones((1, 2, 2, 25), np.float32), np.ones(1), np.ones(1))
+    assert even.ratios[0] == pytest.approx([8 / 25, 8 / 25, 9 / 25])
     assert seen.peak.tolist() == [[3, 2, 6]]
     assert seen.along_z[0] == pytest.approx([0.001, 0, 0, 0, 0, 0, 0.003])
     assert seen.spectrum.sum() == 2

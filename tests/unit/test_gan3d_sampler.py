@@ -134,3 +134,15 @@ def test_a_beam_outside_the_fits_is_refused(values: tuple[float, ...]) -> None:
 def test_a_seed_outside_64_bits_is_refused(seed: int) -> None:
     with pytest.raises(ConfigError, match="seed="):
         Sampler(seed=seed)
+
+
+def test_the_parameterisation_has_the_published_numbers() -> None:
+    """Worked out apart from the code, from the constants of hep-ex/0001020, for 100 GeV in this calorimeter."""
+    radial = profile.radial(MEDIUM, 100, np.array([0.2, 1.0, 2.0]))
+    assert radial.core == pytest.approx([0.07394, 0.13244, 0.21463], abs=2e-5)
+    assert radial.tail == pytest.approx([1.39644, 0.53457, 0.83944], abs=2e-5)
+    assert radial.weight == pytest.approx([0.91851, 0.83119, 0.52394], abs=2e-5)
+    means = profile.longitudinal(MEDIUM, 100)
+    assert (means.mean_ln_t, means.mean_ln_alpha) == pytest.approx((2.08072, 1.62578), abs=1e-5)
+    assert profile.spots(MEDIUM, 100) == pytest.approx(8386, abs=1)
+    assert profile.spot_profile(MEDIUM, 1, 10) == pytest.approx((0.9508, 10.3257), abs=1e-4)
