@@ -9,10 +9,12 @@ from typing import Annotated
 
 import typer
 
-from worker import answer
+from worker import answer, cli_flow
 from worker.arguments import AsJson
 
-data_app = typer.Typer(no_args_is_help=True, help="Showers for the 3DGAN: make them, check files of them.")
+data_app = typer.Typer(
+    no_args_is_help=True, help="Make data sets: showers for the 3DGAN, vortex streets for pix2pix; check files of showers."
+)
 
 
 class LayoutName(StrEnum):
@@ -94,3 +96,6 @@ def check(
         f"{reader.preparation.least:g}.\n"
         f"Energies {low:.1f} to {high:.1f} GeV, mean sampling fraction {fraction:.4f}."
     )
+
+
+data_app.command()(cli_flow.flow)

@@ -1,4 +1,4 @@
-"""The command that computes vortex streets: `ganboard flow`. Thin, as those of `worker.cli`."""
+"""The command that computes vortex streets: `ganboard data flow`. Thin, as those of `worker.cli`."""
 
 from __future__ import annotations
 
@@ -43,28 +43,28 @@ def flow(
     Every Reynolds number is computed with every obstacle; what --held-out names is computed as well and never trained with.
 
     Examples:
-      ganboard flow streets
-      ganboard flow small --grid 96x48 --diameter 6 --reynolds 60,80,100 --held-out 70 --frames 101
+      ganboard data flow streets
+      ganboard data flow small --grid 96x48 --diameter 6 --reynolds 60,80,100 --held-out 70 --frames 101
     """
     from time import monotonic
 
     from gan.models.pix2pix import frames as storing
-    from gan.models.pix2pix.recipe import Recipe, plan
+    from gan.models.pix2pix.recording import Recording, plan
     from worker.steps_view import make_view
 
     cases = plan([_number(word) for word in _words(reynolds)], _words(obstacle), _words(held_out), diameter=diameter, seed=seed)
-    recipe = Recipe(cases, _grid(grid), speed, frames, discard, every, seed)
+    recording = Recording(cases, _grid(grid), speed, frames, discard, every, seed)
     began = monotonic()
     with make_view("Flow", quiet=as_json) as progress:
-        manifest = storing.write(folder.expanduser(), recipe, progress)
+        manifest = storing.write(folder.expanduser(), recording, progress)
     seconds = monotonic() - began
     rows = [_row(stored) for stored in manifest.sequences]
     if as_json:
-        told = {"folder": str(folder.expanduser().resolve()), "digest": manifest.digest, "seconds": seconds, "steps": recipe.steps}
+        told = {"folder": str(folder.expanduser().resolve()), "digest": manifest.digest, "seconds": seconds, "steps": recording.steps}
         return answer.print_json({**told, "frames": manifest.frames, "grid": list(manifest.grid), "sequences": rows})
     for row in rows:
         typer.echo(_line(row))
-    steps = recipe.steps * len(rows)
+    steps = recording.steps * len(rows)
     return typer.echo(
         f"{folder} holds {len(rows)} x {frames:,} frames; {steps:,} steps in {seconds:.1f} s, {seconds / steps * 1e3:.2f} ms each."
     )

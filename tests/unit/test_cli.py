@@ -55,6 +55,20 @@ COMMAND_LINE = {
     "db upgrade": [],
     "data showers": ["FILE", "--events", "--layout", "--energy-low", "--energy-high", "--seed", "--json"],
     "data check": ["FILES...", "--json"],
+    "data flow": [
+        "FOLDER",
+        "--reynolds",
+        "--obstacle",
+        "--held-out",
+        "--frames",
+        "--grid",
+        "--diameter",
+        "--speed",
+        "--discard",
+        "--every",
+        "--seed",
+        "--json",
+    ],
 }
 
 

@@ -1,4 +1,4 @@
-"""`ganboard flow`, in an application of its own."""
+"""`ganboard data flow`."""
 
 from __future__ import annotations
 
@@ -6,11 +6,11 @@ import json
 from pathlib import Path
 
 import pytest
-import typer
 from typer.testing import CliRunner, Result
 
 from gan.models.pix2pix.frames import Frames
-from worker import answer, cli_flow, steps_view
+from worker import cli_flow, steps_view
+from worker.cli import app
 
 SMALL = [
     "--grid",
@@ -29,17 +29,9 @@ SMALL = [
     "5",
 ]
 
-app = typer.Typer(cls=answer.Commands, pretty_exceptions_enable=False)
-app.command()(cli_flow.flow)
-
-
-@app.callback()
-def main() -> None:
-    """A group, so that errors become sentences as under `ganboard`."""
-
 
 def flow(*arguments: str, code: int = 0) -> Result:
-    result = CliRunner().invoke(app, ["flow", *arguments], catch_exceptions=False)
+    result = CliRunner().invoke(app, ["data", "flow", *arguments], catch_exceptions=False)
     assert result.exit_code == code, result.output
     return result
 

@@ -22,10 +22,10 @@ from gan.models.pix2pix import street
 from gan.models.pix2pix.frames import Frames, write
 from gan.models.pix2pix.lattice import Flow
 from gan.models.pix2pix.obstacle import FlowError, Obstacle
-from gan.models.pix2pix.recipe import Case, Recipe, plan
+from gan.models.pix2pix.recording import Case, Recording, plan
 
 GRID = (60, 24)
-RECIPE = Recipe(
+RECORDING = Recording(
     (
         Case(Obstacle("circle", 4), 50),
         Case(Obstacle("circle", 4), 40, held_out=True),
@@ -41,7 +41,7 @@ RECIPE = Recipe(
 
 @pytest.fixture
 def folder(tmp_path: Path) -> Path:
-    write(tmp_path / "streets", RECIPE)
+    write(tmp_path / "streets", RECORDING)
     return tmp_path / "streets"
 
 
@@ -88,23 +88,23 @@ def test_the_manifest_tells_the_recipe_and_the_measured_flows(folder: Path) -> N
 
 
 def test_a_long_enough_sequence_has_its_strouhal_number(tmp_path: Path) -> None:
-    recipe = Recipe((Case(Obstacle("circle", 6), 80),), (96, 48), frames=3, discard=4500, every=20)
-    (stored,) = write(tmp_path / "one", recipe).sequences
+    recording = Recording((Case(Obstacle("circle", 6), 80),), (96, 48), frames=3, discard=4500, every=20)
+    (stored,) = write(tmp_path / "one", recording).sequences
     assert stored.strouhal == pytest.approx(0.163, abs=0.02)
 
 
 def test_equal_recipes_give_equal_digests_and_plain_npy_files(folder: Path, tmp_path: Path) -> None:
-    again = write(tmp_path / "again", RECIPE)
+    again = write(tmp_path / "again", RECORDING)
     assert again.digest == Frames(folder).manifest.digest
     loaded = np.load(folder / "001.npy", mmap_mode="r", allow_pickle=False)
     assert loaded.shape == (6, 24, 60, 3)
     assert loaded.dtype == np.float16
-    assert write(tmp_path / "other", replace(RECIPE, every=9)).digest != again.digest
+    assert write(tmp_path / "other", replace(RECORDING, every=9)).digest != again.digest
 
 
 def test_progress_counts_solver_steps(tmp_path: Path) -> None:
     told: list[tuple[int, int]] = []
-    write(tmp_path / "streets", RECIPE, lambda done, total: told.append((done, total)))
+    write(tmp_path / "streets", RECORDING, lambda done, total: told.append((done, total)))
     assert told[-1] == (210, 210)
     assert {total for _, total in told} == {210}
     assert [done for done, _ in told] == sorted(done for done, _ in told)
@@ -135,7 +135,7 @@ def test_what_is_interrupted_leaves_nothing(tmp_path: Path) -> None:
             raise KeyboardInterrupt
 
     with pytest.raises(KeyboardInterrupt):
-        write(tmp_path / "streets", RECIPE, stop)
+        write(tmp_path / "streets", RECORDING, stop)
     assert list(tmp_path.iterdir()) == []
 
 
@@ -145,12 +145,12 @@ def test_a_full_disk_leaves_nothing_and_says_so(tmp_path: Path, monkeypatch: pyt
 
     monkeypatch.setattr(files, "flush", full)
     with pytest.raises(DatasetError, match=r"streets was not written \(No space left on device\): make room there, or ask for fewer"):
-        write(tmp_path / "streets", RECIPE)
+        write(tmp_path / "streets", RECORDING)
     assert list(tmp_path.iterdir()) == []
 
 
 def test_room_is_looked_for_before_any_work(tmp_path: Path) -> None:
-    huge = replace(RECIPE, cases=RECIPE.cases * 300, frames=100_000, grid=(2048, 2048))
+    huge = replace(RECORDING, cases=RECORDING.cases * 300, frames=100_000, grid=(2048, 2048))
     with pytest.raises(DatasetError, match=r"The frames need [\d,]+ MB and .* MB free: make room"):
         write(tmp_path / "streets", huge)
 
@@ -160,7 +160,7 @@ def test_what_is_there_is_not_overwritten(tmp_path: Path, occupied: str) -> None
     path = tmp_path / "streets"
     {"file": path.touch, "folder": path.mkdir, "link": lambda: path.symlink_to(tmp_path)}[occupied]()
     with pytest.raises(DatasetError, match="exists already: name another folder, or delete that one first"):
-        write(path, RECIPE)
+        write(path, RECORDING)
     assert len(list(tmp_path.iterdir())) == 1
 
 
@@ -171,16 +171,16 @@ def test_what_is_there_is_not_overwritten(tmp_path: Path, occupied: str) -> None
         ({"every": 0}, "every=0 lies outside the limits of 1 and 10,000"),
         ({"discard": -5}, "discard=-5 lies outside the limits of 1"),
         ({"seed": -1}, "seed=-1 lies outside the limits of 0"),
-        ({"cases": RECIPE.cases * 334}, "1,002 flows exceed the limit of 1,000: name fewer"),
+        ({"cases": RECORDING.cases * 334}, "1,002 flows exceed the limit of 1,000: name fewer"),
         ({"cases": ()}, "0 flows are left to train with, at least 1 is needed"),
-        ({"cases": RECIPE.cases[1:]}, "0 flows are left to train with"),
+        ({"cases": RECORDING.cases[1:]}, "0 flows are left to train with"),
         ({"cases": (Case(Obstacle("circle", 4), 300),)}, "Reynolds number 300 needs tau"),
         ({"speed": 0.3}, "An inlet speed of 0.3"),
     ],
 )
 def test_a_recipe_that_cannot_be_computed_is_refused_before_any_work(tmp_path: Path, change: dict[str, Any], sentence: str) -> None:
     with pytest.raises(FlowError, match=re.escape(sentence)):
-        write(tmp_path / "streets", replace(RECIPE, **change))
+        write(tmp_path / "streets", replace(RECORDING, **change))
     assert list(tmp_path.iterdir()) == []
 
 
@@ -298,6 +298,6 @@ def test_a_lag_without_pairs_is_refused(folder: Path, lag: int) -> None:
 
 
 def test_a_split_without_sequences_is_refused(tmp_path: Path) -> None:
-    write(tmp_path / "streets", replace(RECIPE, cases=RECIPE.cases[:1]))
+    write(tmp_path / "streets", replace(RECORDING, cases=RECORDING.cases[:1]))
     with pytest.raises(DatasetError, match="holds no held-out sequence, at least 1 is needed"):
         Frames(tmp_path / "streets").pairs("held-out")

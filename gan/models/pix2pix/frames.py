@@ -1,6 +1,6 @@
 """Frame pairs of vortex streets: written into a folder, read back by index through memory maps.
 
-    FOLDER/manifest.json   recipe, flows, measured Strouhal numbers, digests
+    FOLDER/manifest.json   recording, flows, measured Strouhal numbers, digests
     FOLDER/000.npy         frames of sequence 0: float16 [frames, ny, nx, 3]
 
 float16, since its rounding (2^-11, 0.05 %) is far below the solver's own error (Ma^2, 3 %), and it halves what is stored and read.
@@ -29,7 +29,7 @@ from gan.models.pix2pix import street
 from gan.models.pix2pix.lattice import Field, Flow
 from gan.models.pix2pix.manifest import CHANNELS, DTYPE, FORMAT, REMEDY, Manifest, Stored, file_name
 from gan.models.pix2pix.obstacle import Mask
-from gan.models.pix2pix.recipe import Recipe
+from gan.models.pix2pix.recording import Recording
 
 Progress = Callable[[int, int], None]  # done, total
 Split = Literal["train", "held-out"]
@@ -39,28 +39,28 @@ _HEADER = 128  # bytes of an npy file before its numbers
 _WATCH = 10  # steps between samples of the signal, at most
 
 
-def write(folder: Path, recipe: Recipe, progress: Progress = lambda done, total: None) -> Manifest:
-    """Compute `recipe` into a new `folder`, which appears only when it is whole; `progress` counts solver steps.
+def write(folder: Path, recording: Recording, progress: Progress = lambda done, total: None) -> Manifest:
+    """Compute `recording` into a new `folder`, which appears only when it is whole; `progress` counts solver steps.
 
-    Raises DatasetError before any work when the recipe cannot be computed, the folder exists or the disk lacks the room.
+    Raises DatasetError before any work when the recording cannot be computed, the folder exists or the disk lacks the room.
     """
-    recipe.check()
+    recording.check()
     with reading(repr(str(folder)), "name a folder that can be made"):
         folder = folder.resolve()
         if os.path.lexists(folder):
             raise DatasetError(f"{folder} exists already: name another folder, or delete that one first.")
         folder.parent.mkdir(parents=True, exist_ok=True)
-        _require_room(folder.parent, recipe)
+        _require_room(folder.parent, recording)
     made = folder.with_name(f".{folder.name}.{os.getpid()}.tmp")
     files.remove(made)
     try:
         made.mkdir()
         stored = []
-        for number in range(len(recipe.cases)):
+        for number in range(len(recording.cases)):
             with (made / file_name(number)).open("wb") as file:
-                stored.append(_simulate(recipe, number, file, progress))
+                stored.append(_simulate(recording, number, file, progress))
                 files.flush(file)
-        manifest = _manifest(recipe, stored)
+        manifest = _manifest(recording, stored)
         with (made / manifests.NAME).open("wb") as file:
             file.write(manifest.encode())
             files.flush(file)
@@ -166,19 +166,19 @@ class Pairs:
         return np.stack(inputs), np.stack(targets)
 
 
-def _simulate(recipe: Recipe, number: int, file: BinaryIO, progress: Progress) -> Stored:
-    case = recipe.cases[number]
-    flow = Flow(case.obstacle, case.reynolds, recipe.grid, recipe.speed, bump=case.bump)
-    D, U = case.obstacle.diameter, recipe.speed
-    header = _header((recipe.frames, recipe.grid[1], recipe.grid[0], CHANNELS))
+def _simulate(recording: Recording, number: int, file: BinaryIO, progress: Progress) -> Stored:
+    case = recording.cases[number]
+    flow = Flow(case.obstacle, case.reynolds, recording.grid, recording.speed, bump=case.bump)
+    D, U = case.obstacle.diameter, recording.speed
+    header = _header((recording.frames, recording.grid[1], recording.grid[0], CHANNELS))
     file.write(header)
     digest, signal = hashlib.sha256(header), []
-    dt = math.gcd(_WATCH, recipe.discard, recipe.every)
-    while flow.steps < recipe.steps:
+    dt = math.gcd(_WATCH, recording.discard, recording.every)
+    while flow.steps < recording.steps:
         signal.append(street.watch(flow, dt, dt)[0])
-        progress(number * recipe.steps + flow.steps, len(recipe.cases) * recipe.steps)
-        past = flow.steps - recipe.discard
-        if past >= 0 and past % recipe.every == 0:
+        progress(number * recording.steps + flow.steps, len(recording.cases) * recording.steps)
+        past = flow.steps - recording.discard
+        if past >= 0 and past % recording.every == 0:
             frame = street.channels(flow.velocity(), flow.solid, D, U)[..., :CHANNELS]
             if not (np.abs(frame) <= MAX_VALUE).all():
                 raise DatasetError(
@@ -200,8 +200,8 @@ def _simulate(recipe: Recipe, number: int, file: BinaryIO, progress: Progress) -
     )
 
 
-def _manifest(recipe: Recipe, stored: Sequence[Stored]) -> Manifest:
-    told: dict[str, Any] = {name: getattr(recipe, name) for name in ("grid", "speed", "frames", "discard", "every", "seed")}
+def _manifest(recording: Recording, stored: Sequence[Stored]) -> Manifest:
+    told: dict[str, Any] = {name: getattr(recording, name) for name in ("grid", "speed", "frames", "discard", "every", "seed")}
     names = "u_x/U - 1, u_y/U, vorticity D/U / 3 within -1 and 1"
     return Manifest(format=FORMAT, channels=names, dtype=DTYPE, sequences=tuple(stored), **told)
 
@@ -214,8 +214,8 @@ def _header(shape: tuple[int, ...]) -> bytes:
     return file.getvalue()
 
 
-def _require_room(folder: Path, recipe: Recipe) -> None:
-    needed = len(recipe.cases) * (recipe.frames * math.prod(recipe.grid) * CHANNELS * 2 + _HEADER)
+def _require_room(folder: Path, recording: Recording) -> None:
+    needed = len(recording.cases) * (recording.frames * math.prod(recording.grid) * CHANNELS * 2 + _HEADER)
     free = shutil.disk_usage(folder).free
     if needed > free:
         raise DatasetError(

@@ -13,13 +13,13 @@ from gan.data.dataset import DatasetError, reading
 from gan.files import open_plain
 from gan.models.pix2pix.lattice import relaxation
 from gan.models.pix2pix.obstacle import Obstacle, Shape
-from gan.models.pix2pix.recipe import MAX_CASES
+from gan.models.pix2pix.recording import MAX_CASES
 
 NAME = "manifest.json"
 FORMAT = "ganboard-flow-1"
 CHANNELS = 3  # stored; the obstacle, the fourth, follows from the manifest
 DTYPE = "<f2"
-REMEDY = "copy the folder again from its origin, or make it anew with `ganboard flow`"
+REMEDY = "copy the folder again from its origin, or make it anew with `ganboard data flow`"
 _MAX_BYTES = 4 << 20
 
 Side = Annotated[int, Field(ge=1, le=1 << 20)]

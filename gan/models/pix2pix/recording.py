@@ -31,7 +31,7 @@ class Case:
 
 
 @dataclass(frozen=True)
-class Recipe:
+class Recording:
     cases: tuple[Case, ...]
     grid: tuple[int, int] = GRID
     speed: float = SPEED
