@@ -7,7 +7,7 @@ from typing import Any
 
 from gan.config import ConfigError, RunConfig, parse
 
-NAMES = ("starter", "paper", "tiny")
+NAMES = ("starter", "paper", "tiny", "showers")
 
 
 def values(name: str) -> dict[str, Any]:

@@ -1,0 +1,19 @@
+"""Another model: the 3DGAN of calorimeter showers, 25x25x25 cells, on sampled showers, small enough for two cores.
+
+    ganboard run --preset showers --follow
+
+Expected on two CPU cores: some ten minutes. Expected result: a core along the shower's axis after the first epochs, with a halo that is
+still too wide; a good one takes CERN's files, 60 epochs and GPUs.
+"""
+
+VALUES = {
+    "model": "gan3d",
+    "dataset": "showers",
+    "limit": 320,
+    "batch_size": 16,
+    "epochs": 6,
+    "grid_size": 4,
+    "optimizer": "rmsprop",
+    "g_learning_rate": 1e-3,
+    "d_learning_rate": 1e-3,
+}
