@@ -81,7 +81,7 @@ def _figures(run: Run, epochs: list[Epoch]) -> None:
     for label, value, series in (
         ("G loss", text.decimal(run.g_loss, 3), [epoch.g_loss for epoch in epochs]),
         ("D loss", text.decimal(run.d_loss, 3), [epoch.d_loss for epoch in epochs]),
-        ("Images/s", text.integer(run.images_per_second), speeds),
+        ("Images/s", text.pace(run.images_per_second), speeds),
     ):
         st.metric(label, value, chart_data=series if len(series) > 1 else None, width=150)
 

@@ -77,7 +77,7 @@ def _cell(value: object) -> str:
 
 
 def _run(run: Run) -> tuple[str, ...]:
-    return run.id, run.name, run.status, f"{run.epoch}", text.duration(run.seconds or None), text.integer(run.images_per_second)
+    return run.id, run.name, run.status, f"{run.epoch}", text.duration(run.seconds or None), text.pace(run.images_per_second)
 
 
 def _shared(runs: list[Run], name: str) -> str:

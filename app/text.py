@@ -111,6 +111,11 @@ def fact(name: str, value: Any) -> str:
     return f"{value:,}" if isinstance(value, int) else f"{value:,.4g}"
 
 
+def pace(rate: float | None) -> str:
+    """Examples per second: 1234.5 -> "1,234", 2.34 -> "2.3"; None -> "–"."""
+    return f"{rate:.1f}" if rate is not None and 0 <= rate < 9.95 else integer(rate)
+
+
 def plural(count: int, noun: str) -> str:
     """1, "run" -> "1 run"; 3, "run" -> "3 runs"."""
     return f"{count:,} {noun}" if count == 1 else f"{count:,} {noun}s"

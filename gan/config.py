@@ -25,6 +25,7 @@ FILES = {
     "images": "the folder or zip inside the data directory that holds the pictures",
     "hdf5": "the folder or file inside the data directory that holds the showers",
 }
+DRAWN = "dcgan"  # the model of the playground and of loss surfaces
 # Settings that a model's training does not read
 UNREAD = {
     "dcgan": ("geometry",),

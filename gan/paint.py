@@ -11,18 +11,16 @@ import tensorflow as tf
 
 from gan import checkpoints, streams
 from gan.checkpoints import CheckpointError
-from gan.config import RunConfig
+from gan.config import DRAWN, RunConfig
 from gan.keys import Purpose
 from gan.latent import Latents
 from gan.models.dcgan import networks
 
-MODEL = "dcgan"
-
 
 def restore(config: RunConfig, directory: Path, step: int) -> keras.Model:
     """The generator whose images are shown (with `ema` the average) as it was after `step`. Raises CheckpointError in one sentence."""
-    if config.model != MODEL:
-        raise CheckpointError(f"The playground draws from noise alone, with model={MODEL}: this run's model is {config.model}.")
+    if config.model != DRAWN:
+        raise CheckpointError(f"The playground draws from noise alone, with model={DRAWN}: this run's model is {config.model}.")
     generator = networks.generator(config.model_copy(update={"replicas": 1}))
     part = "average" if config.ema else "generator"
     arrays = checkpoints.part(directory, step, f"{part}/")

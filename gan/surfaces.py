@@ -18,14 +18,13 @@ import numpy.typing as npt
 import tensorflow as tf
 
 from gan import data, keys, landscape, losses, snapshots, streams
-from gan.config import RunConfig
+from gan.config import DRAWN, RunConfig
 from gan.gradients import forward
 from gan.keys import Purpose
 from gan.landscape import LandscapeError, Weights, Wish
 from gan.models.dcgan import networks
 
 COLUMNS = ("run", "epoch", "x", "y", "loss", "radius")  # of a path; run counts from 0, radius is the distance from the run's last point
-MODEL = "dcgan"  # whose losses are evaluated here
 Told = Callable[[str, float], None]  # a phase and the share of all that is done
 
 
@@ -39,8 +38,8 @@ def compute(
     Raises LandscapeError and DatasetError in one sentence.
     """
     began = time.monotonic()
-    if other := next((config.model for config, _ in runs if config.model != MODEL), None):
-        raise LandscapeError(f"Surfaces are drawn of model={MODEL}, and a run's model is {other}: choose runs of {MODEL}.")
+    if other := next((config.model for config, _ in runs if config.model != DRAWN), None):
+        raise LandscapeError(f"Surfaces are drawn of model={DRAWN}, and a run's model is {other}: choose runs of {DRAWN}.")
     told("reading", 0.0)
     nets = _networks(runs[0][0])
     starts = [[[v.numpy() for v in net.trainable_variables] for net in _networks(config)] for config, _ in runs]

@@ -72,7 +72,7 @@ def loss(value: float | None) -> str:
 
 
 def rate(value: float | None) -> str:
-    return "-" if value is None else f"{value:,.0f}"
+    return "-" if value is None else f"{value:,.{int(0 <= value < 9.95)}f}"
 
 
 def judgement(measures: Mapping[str, float]) -> str:

@@ -107,7 +107,7 @@ def draw_summary(compared: Compared, epochs: Arrays, judged: Arrays) -> None:
             "Epochs": f"{run.epoch} of {run.config['epochs']}",
             "Training": text.duration(run.seconds or None),
             "Median per epoch": text.duration(speed[run.id][0]),
-            "Images/s": text.integer(speed[run.id][1]),
+            "Images/s": text.pace(speed[run.id][1]),
             "Best FID": text.decimal(fids[run.id].min() if len(fids[run.id]) else None, 2),
             "Generator loss": text.decimal(run.g_loss),
             "Discriminator loss": text.decimal(run.d_loss),

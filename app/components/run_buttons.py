@@ -7,6 +7,7 @@ import streamlit as st
 
 from app import auth, errors, run_actions, state
 from db.models import ACTIVE, ENDED, Run
+from gan.config import DRAWN
 from worker import submit
 from worker.context import Context
 
@@ -40,7 +41,9 @@ def show(context: Context, run: Run) -> None:
                     st.rerun()
         if st.button("Clone", key="clone_run", icon=":material/content_copy:", help="Open the launch form with these settings."):
             state.open_launch(clone=run.id)
-        if st.button("Draw", key="draw", icon=":material/palette:", help="Open the playground: new images from this run's generator."):
+        drawn = run.config.get("model", DRAWN) == DRAWN
+        why = "Open the playground: new images from this run's generator." if drawn else f"The playground draws with model={DRAWN}."
+        if st.button("Draw", key="draw", icon=":material/palette:", help=why, disabled=not drawn):
             state.open_playground(run.id)
         why = "Stop it first." if run.status in ACTIVE else "Remove its figures, images, log and checkpoints."
         if st.button("Delete", key="delete", icon=":material/delete:", **auth.writer(why, disabled=run.status in ACTIVE)):

@@ -111,9 +111,22 @@ def draw_losses(engine: Engine, run: Run, options: LossOptions) -> None:
     chart.show()
     by_epoch(engine, run, "epochs", options, epochs).show()
     st.caption(
-        "Mean binary cross-entropy over the batch, in nats, as computed in the training step. A discriminator that only guesses "
-        "stands at 2 ln 2 ≈ 1.386, the generator then at ln 2 ≈ 0.693. Long runs show the extremes of neighbouring steps, so spikes stay."
+        f"{_meaning(run)} Long runs show the extremes of neighbouring steps, so spikes stay."
         + (" **Outliers are out of sight:** the loss axes show the 1st to 99th percentile." if options.robust else "")
+    )
+
+
+def _meaning(run: Run) -> str:
+    """What the losses of this run are."""
+    if run.config.get("model") == "gan3d":
+        return "Weighted sums of cross-entropy (is it real?) and the errors of energy, angle and sum of cells, as means over the batch."
+    if run.config.get("loss") == "hinge":
+        return "Hinge losses, as means over the batch. A discriminator that only guesses stands at 2."
+    if run.config.get("loss") == "wgan_gp":
+        return "The Wasserstein critic's difference between generated and real images with its gradient penalty, as means over the batch."
+    return (
+        "Mean binary cross-entropy over the batch, in nats, as computed in the training step. A discriminator that only guesses "
+        "stands at 2 ln 2 ≈ 1.386, the generator then at ln 2 ≈ 0.693."
     )
 
 

@@ -162,7 +162,7 @@ def _figures(run: Run) -> None:
     entries = (
         ("Generator loss", text.decimal(run.g_loss), "Of the newest step; of the last epoch's mean once an epoch has just ended."),
         ("Discriminator loss", text.decimal(run.d_loss), "Of the newest step; of the last epoch's mean once an epoch has just ended."),
-        ("Images per second", text.integer(run.images_per_second), "Real images trained on per second, measured last, compiling left out."),
+        ("Images per second", text.pace(run.images_per_second), "Real images trained on per second, measured last, compiling left out."),
         ("Seconds per epoch", text.duration(left or None), "Mean over the finished epochs, compiling left out."),
         ("Training time", text.duration(run.seconds or None), "Training steps of all finished epochs, compiling and waiting left out."),
     )

@@ -11,6 +11,7 @@ from app.components.live_plotly import live_plotly
 from app.figures import surface as figures
 from db import queries, surfaces
 from db.models import Run, Surface
+from gan.config import DRAWN
 from gan.landscape import Wish
 from worker.context import Context
 from worker.errors import CLEAR_ERRORS
@@ -20,7 +21,6 @@ PLANES = {"principal": "Principal", "random": "Random"}
 SIZES = {11: "Coarse", 21: "Usual", 31: "Fine"}
 CANDIDATES = 100  # newest runs, of which some may share the surface
 REFUSED = "surface_refused"
-DRAWN = "dcgan"  # the model whose losses gan.surfaces evaluates
 SAME = ("model", "dataset", "latent_dim", "table1_literal", "generator_batch_norm", "discriminator_batch_norm")
 ABOUT = (
     "The loss in a plane of the space of weights through the end of this run, at fixed images, noise and dropout; while one net moves, the "

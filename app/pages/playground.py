@@ -12,10 +12,9 @@ from app.components import playground_picks, playground_views
 from app.components.playground_views import Chosen
 from db import drawings, queries
 from db.models import ENDED, Checkpoint, Run
-from gan.config import foreign
+from gan.config import DRAWN, foreign
 from worker.context import Context
 
-DRAWN = "dcgan"  # the model whose generators gan.paint restores
 OFFERED = 200  # newest runs in the chooser
 
 

@@ -74,6 +74,7 @@ def test_size() -> None:
 def test_numbers() -> None:
     assert text.integer(60000) == "60,000"
     assert text.integer(None) == "–"
+    assert [text.pace(rate) for rate in (1234.5, 9.96, 2.34, 0.0, None)] == ["1,234", "10", "2.3", "0.0", "–"]
     assert text.decimal(0.69314) == "0.6931"
     assert [text.decimal(x) for x in (None, math.nan, math.inf, -math.inf)] == ["–", "NaN", "∞", "−∞"]
     assert [text.plural(n, "run") for n in (0, 1, 1200)] == ["0 runs", "1 run", "1,200 runs"]
