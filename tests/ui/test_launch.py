@@ -13,7 +13,7 @@ from app import text
 from db import commands, queries
 from db.models import Run
 from gan import costs
-from gan.config import RunConfig
+from gan.config import UNREAD, RunConfig
 from gan.presets import load
 from tests.factories import HARDWARE, HOSTILE_NAMES, make_worker
 from tests.ui.pages import button, checked, open_page, words
@@ -65,19 +65,23 @@ def explained(at: AppTest) -> set[str]:
 @pytest.mark.usefixtures("context")
 def test_every_setting_has_a_widget_with_its_reason_where_it_means_something() -> None:
     at = set_number(open_page("launch"), "quality_every", 0)
-    hidden = {"images_path", "gradient_penalty", "rho", "quality_images", "lr_base_batch"}
+    hidden = {"geometry", "images_path", "gradient_penalty", "rho", "quality_images", "lr_base_batch"}
     hidden |= {"schedule_for", "schedule_period", "schedule_minimum", "schedule_depth"}
     assert explained(at) == set(RunConfig.model_fields) - hidden
     for name, value in {"dataset": "images", "loss": "wgan_gp", "optimizer": "rmsprop", "schedule": "cyclic", "lr_scaling": "sqrt"}.items():
         setting(at, name).set_value(value)
     at = set_number(at, "quality_every", 2)
-    assert explained(at) == set(RunConfig.model_fields) - {"label_smoothing", "beta_1", "beta_2"}
+    assert explained(at) == set(RunConfig.model_fields) - {"geometry", "label_smoothing", "beta_1", "beta_2"}
     setting(at, "schedule").set_value("cosine_restart")
     setting(at, "optimizer").set_value("sgd")
+    setting(at, "model").set_value("gan3d")
     assert explained(checked(at.run())) & {"schedule_period", "schedule_minimum", "beta_1", "rho", "epsilon"} == {
         "schedule_period",
         "beta_1",
     }
+    assert not explained(at) & set(UNREAD["gan3d"])
+    assert "geometry" in explained(at)
+    assert "model=gan3d does not learn from dataset=images: choose one of showers, hdf5." in words(at)
 
 
 def test_what_is_hidden_counts_as_its_default(context: Context) -> None:

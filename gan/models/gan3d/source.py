@@ -48,7 +48,7 @@ def _layout(config: RunConfig) -> Layout:
 
 
 def _reader(config: RunConfig, data_dir: Path) -> Reader:
-    path = resolve(data_dir, config.images_path, suffixes=_SUFFIXES)
+    path = resolve(data_dir, config.images_path, _SUFFIXES, "HDF5 file")
     paths = sorted(one for one in path.rglob("*") if one.suffix.lower() in _SUFFIXES) if path.is_dir() else [path]
     if not paths:
         raise DatasetError(
