@@ -18,6 +18,7 @@ MEANING = {  # by setting, or by group where all of its settings mean the same
     "limit": "Fewer images: an epoch is shorter than the study's, so compare by steps.",
     "latent_dim": "Another noise vector: grids start from other latents, and G's first layer has another size.",
     "model": "Other networks: only the method is the study's.",
+    "geometry": "Showers have no place in the study: nothing can be compared.",
     "table1_literal": "Another reading of Table 1: G has 409,088 more parameters and takes longer.",
     "generator_batch_norm": "Table 1 has batch norm in G: without it training is another problem.",
     "discriminator_batch_norm": "The study's text has it and its Table 1 does not: losses differ, time a little.",

@@ -150,7 +150,7 @@ def counted(run: RunConfig) -> float:
         if op not in wanted:
             wanted.add(op)
             waiting += [tensor.op for tensor in op.inputs]
-    return 2.0 * sum(macs(op) for op in wanted)
+    return 2.0 * sum(counted_macs(op) for op in wanted)
 
 
 def counted_macs(op: Any) -> int:
