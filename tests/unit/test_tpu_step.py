@@ -41,11 +41,11 @@ def stepper(config: RunConfig, strategy: tf.distribute.Strategy) -> Stepper:
 
 def test_xla_compiles_the_whole_step(config: RunConfig) -> None:
     alone = stepper(config.model_copy(update={"replicas": 1, "strategy": "default"}), tf.distribute.get_strategy())
-    images, step = tf.zeros([config.batch_size, 28, 28, 1], tf.uint8), tf.constant(3, tf.int64)
-    for k in range(config.d_steps):
-        assert graph.uncompilable(partial(alone.update, k), [images, step, tf.zeros([2]), tf.zeros([], tf.float64)]) == []
+    rows, step = [tf.zeros([config.batch_size, 28, 28, 1], tf.uint8)], tf.constant(3, tf.int64)
+    for p in range(config.d_steps):
+        assert graph.uncompilable(partial(alone.update, p), [rows, step, tf.zeros([2]), tf.zeros([], tf.float64)]) == []
         if config.accumulate > 1:
-            assert graph.uncompilable(partial(alone.add, k), [images, step, tf.constant(0)]) == []
+            assert graph.uncompilable(partial(alone.add, p), [rows, step, tf.constant(0)]) == []
 
 
 def test_a_core_gets_fixed_shapes_and_operations_that_xla_knows(config: RunConfig) -> None:
