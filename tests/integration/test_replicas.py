@@ -72,15 +72,15 @@ def test_two_replicas_with_adams_usual_epsilon_stay_close(tmp_path: Path) -> Non
 SHOWERS = {"model": "gan3d", "dataset": "showers", "batch_size": 4, "optimizer": "sgd", "beta_1": 0.0}
 
 
-def test_two_replicas_of_3dgan_equal_one(tmp_path: Path) -> None:
-    """Its losses are large and its D has batch norm: rates at which a wrong factor still moves weights a hundred times the bound."""
-    rates = {"g_learning_rate": 1e-5, "d_learning_rate": 1e-5}
-    still, one, two = (take(tmp_path, 3, **SHOWERS, **rates | more) for more in ({"g_learning_rate": 1e-12}, {}, {"replicas": 2}))
-    bound = 2e-6
-    assert distance(one, two, *WEIGHTS) < bound
-    assert distance(one, still, "generator/") > 20 * bound
-    np.testing.assert_allclose(one["d_losses"], two["d_losses"], rtol=1e-4)
-    np.testing.assert_allclose(one["g_losses"], two["g_losses"], rtol=1e-4)
+def test_two_replicas_of_3dgan_move_as_one(tmp_path: Path) -> None:
+    """Its maps are nearly empty, so batch norm divides by little and lifts rounding errors: a hundredth of a move, where a wrong factor
+    would be half of it or more."""
+    rates, none = ({"g_learning_rate": rate, "d_learning_rate": rate} for rate in (1e-5, 1e-12))
+    one, two, still = (take(tmp_path, 1, **SHOWERS, **more) for more in (rates, rates | {"replicas": 2}, none))
+    for net in WEIGHTS:
+        assert distance(one, two, net) < 0.05 * distance(one, still, net)
+    for losses in ("g_losses", "d_losses"):
+        np.testing.assert_allclose(one[losses], two[losses], rtol=2e-4)
 
 
 def test_xla_on_cpu_leaves_two_replicas_equal_to_one(tmp_path: Path) -> None:
