@@ -117,8 +117,8 @@ MUTANTS = [
     Mutant(
         "an outage of Redis ends the worker",
         "worker/rq_worker.py",
-        "            except RedisError as error:\n                if self._stop_requested",
-        "            except ZeroDivisionError as error:\n                if self._stop_requested",
+        "            except (RedisError, ValueError) as error:",
+        "            except ZeroDivisionError as error:",
         "tests/crash/test_outages.py -k redis",
     ),
     Mutant(
