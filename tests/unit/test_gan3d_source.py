@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -99,3 +101,13 @@ def test_a_training_stopped_in_the_middle_ends_as_one_that_was_not(tmp_path: Pat
     assert outcome == "finished"
     assert second.epochs() == whole.epochs()
     assert second.of(Grid)[-1].png == whole.of(Grid)[-1].png
+
+
+def test_the_web_process_counts_sampled_showers_without_their_tools() -> None:
+    code = (
+        "import sys; from pathlib import Path; from gan.config import parse; from gan.data import catalog; from gan import costs\n"
+        "config = parse({'model': 'gan3d', 'dataset': 'showers'}); catalog.check(config, Path()); costs.estimate(config)\n"
+        "print(catalog.count(config, Path()), {'h5py', 'scipy', 'tensorflow'} & set(sys.modules))"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout == "10000 set()\n"

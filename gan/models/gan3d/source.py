@@ -3,27 +3,32 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from gan.config import RunConfig
 from gan.data.dataset import DatasetError
 from gan.data.images import resolve
-from gan.models.gan3d.data import Showers, gather, load_files
-from gan.models.gan3d.layouts import LAYOUTS, Layout
-from gan.models.gan3d.reader import Reader, sampled
-from gan.models.gan3d.sampler import Beam, Sampler
+
+if TYPE_CHECKING:
+    from gan.models.gan3d.data import Showers
+    from gan.models.gan3d.reader import Reader
 
 SAMPLED = 10_000  # events of dataset=showers, one and a half milliseconds each
 LAYOUT = {"51x51x25": "variable", "25x25x25": "fixed"}
-BEAMS = {"51x51x25": Beam(), "25x25x25": Beam(theta_low=90, theta_high=90)}  # those of 25 cells cannot be told an angle
 _SUFFIXES = (".h5", ".hdf5")
 _TOGETHER = 64
 
 
 def load(config: RunConfig, data_dir: Path) -> Showers:
     """The first `config.limit` events: sampled, or read from the HDF5 files below `config.images_path`. Raises DatasetError."""
+    from gan.models.gan3d.data import gather, load_files
+    from gan.models.gan3d.layouts import LAYOUTS, VARIABLE
+    from gan.models.gan3d.reader import sampled
+    from gan.models.gan3d.sampler import Beam, Sampler
+
     if config.dataset == "showers":
-        count = min(config.limit or SAMPLED, SAMPLED)
-        sampler, layout = Sampler(BEAMS[config.geometry]), _layout(config)
+        count, layout = min(config.limit or SAMPLED, SAMPLED), LAYOUTS[LAYOUT[config.geometry]]
+        sampler = Sampler(Beam() if layout is VARIABLE else Beam(theta_low=90, theta_high=90))  # a net of 25 cells is told no angle
         portions = ((first, min(_TOGETHER, count - first)) for first in range(0, count, _TOGETHER))
         return gather((sampled(list(sampler.events(size, first)), layout) for first, size in portions), count, layout.shape)
     with _reader(config, data_dir) as reader:
@@ -43,11 +48,9 @@ def check(config: RunConfig, data_dir: Path) -> None:
     count(config, data_dir)
 
 
-def _layout(config: RunConfig) -> Layout:
-    return LAYOUTS[LAYOUT[config.geometry]]
-
-
 def _reader(config: RunConfig, data_dir: Path) -> Reader:
+    from gan.models.gan3d.reader import Reader
+
     path = resolve(data_dir, config.images_path, _SUFFIXES, "HDF5 file")
     paths = sorted(one for one in path.rglob("*") if one.suffix.lower() in _SUFFIXES) if path.is_dir() else [path]
     if not paths:
@@ -55,7 +58,7 @@ def _reader(config: RunConfig, data_dir: Path) -> Reader:
             f"There is no HDF5 file (.h5, .hdf5) in {path}: copy CERN's files there, or write some with `ganboard data showers`."
         )
     reader = Reader(paths)
-    if reader.layout is not _layout(config):
+    if reader.layout.name != LAYOUT[config.geometry]:
         reader.close()
         raise DatasetError(
             f"{paths[0]} holds {'x'.join(map(str, reader.layout.shape))} cells per event, and geometry={config.geometry}: "
