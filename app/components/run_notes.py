@@ -94,15 +94,17 @@ def _note(context: Context, run: Run) -> None:
         **auth.writer("Everybody who sees this run can read it, and every operator edit it."),
     )
     behind = version != run.note_version
+    theirs = st.container()  # always there, so that what follows keeps its place under the parts that update themselves
     if behind:
-        errors.tell(
-            "Somebody else changed this note while you wrote. Nothing is lost: your text is above, theirs below. "
-            "Bring them together above and save, or take theirs.",
-            "warning",
-        )
-        with st.container(border=True):
-            st.caption("The note as it is stored now")
-            st.text(run.note or "(empty)")
+        with theirs:
+            errors.tell(
+                "Somebody else changed this note while you wrote. Nothing is lost: your text is above, theirs below. "
+                "Bring them together above and save, or take theirs.",
+                "warning",
+            )
+            with st.container(border=True):
+                st.caption("The note as it is stored now")
+                st.text(run.note or "(empty)")
     with st.container(horizontal=True, gap="small"):
         st.button(
             "Save mine instead of theirs" if behind else "Save",
