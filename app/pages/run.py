@@ -71,8 +71,7 @@ def page() -> None:
         st.title(text.escape(text.shorten(run.name, 80)), anchor=False)
     with actions:
         run_buttons.show(context, run)
-    with st.container():  # always there: a first note must not move what updates itself below
-        run_notes.line(context, run)
+    run_notes.line(context, run)
     if why := foreign(run.config):
         errors.tell(
             f"The settings of this run cannot be read, so nothing of it is shown: {why} `ganboard show {run.id}` prints it as stored."
