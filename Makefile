@@ -36,7 +36,7 @@ crash-quick: install-dev ## the crash suite as `make test` has it
 
 crash: install-dev ## the whole crash suite, 200 random kills, and the mutants that it must notice (hours)
 	GANBOARD_CRASH=full $(BIN)/pytest tests/crash --timeout 3600 $(ARGS)
-	$(BIN)/python -m tests.crash.random_kills 200 1 '{"epochs": 400}'
+	$(BIN)/python -m tests.crash.random_kills 200 1 '{"epochs": 120}'
 	$(BIN)/python -m tests.crash.mutants
 
 soak: install-dev ## random faults against a small fleet, then the universal checker (MINUTES=120)

@@ -12,8 +12,9 @@ from starlette.requests import Request
 from starlette.responses import FileResponse, Response
 from starlette.routing import Route
 from streamlit.runtime.pages_manager import PagesManager
+from streamlit.runtime.scriptrunner.script_runner import ScriptRunner
 
-from app import api, auth, errors, health, metrics
+from app import api, auth, errors, health, metrics, ticks
 from app.shield import Shield
 from db.settings import Settings
 
@@ -29,6 +30,7 @@ def plotly_js(request: Request) -> Response:
 # a folder named pages makes Streamlit run its scripts without main.py until a first visit has called st.navigation:
 # a fresh server would show the bare script to whoever opens the address of a run
 PagesManager.uses_pages_directory = False
+ScriptRunner._run_script = ticks.of_the_open_page(ScriptRunner._run_script)  # type: ignore[assignment, method-assign]
 
 # plain functions run in Starlette's thread pool: a slow database holds up no page
 app = st.App(

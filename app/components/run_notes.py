@@ -33,19 +33,12 @@ def line(context: Context, run: Run) -> None:
             st.caption(text.escape(text.shorten(run.note, LINE)), width="stretch", help="The tab Notes has all of it.")
 
 
-def controls(context: Context, run: Run) -> int:
-    """The tab Notes; returns the version of the note that is shown."""
+def show(context: Context, run: Run) -> None:
+    """The tab Notes."""
     for sentence in st.session_state.pop(_REFUSED, []):
         errors.tell(sentence)
     _tags(context, run)
     _note(context, run)
-    return run.note_version
-
-
-def draw(context: Context, run: Run, shown: int) -> None:
-    """The part that updates: the form is drawn anew when somebody else has written."""
-    if run.note_version != shown:
-        st.rerun()
 
 
 def _tags(context: Context, run: Run) -> None:
@@ -94,17 +87,15 @@ def _note(context: Context, run: Run) -> None:
         **auth.writer("Everybody who sees this run can read it, and every operator edit it."),
     )
     behind = version != run.note_version
-    theirs = st.container()  # always there, so that what follows keeps its place under the parts that update themselves
     if behind:
-        with theirs:
-            errors.tell(
-                "Somebody else changed this note while you wrote. Nothing is lost: your text is above, theirs below. "
-                "Bring them together above and save, or take theirs.",
-                "warning",
-            )
-            with st.container(border=True):
-                st.caption("The note as it is stored now")
-                st.text(run.note or "(empty)")
+        errors.tell(
+            "Somebody else changed this note while you wrote. Nothing is lost: your text is above, theirs below. "
+            "Bring them together above and save, or take theirs.",
+            "warning",
+        )
+        with st.container(border=True):
+            st.caption("The note as it is stored now")
+            st.text(run.note or "(empty)")
     with st.container(horizontal=True, gap="small"):
         st.button(
             "Save mine instead of theirs" if behind else "Save",

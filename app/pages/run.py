@@ -26,7 +26,7 @@ LATEST = "latest"
 class View:
     """One tab: `controls` are drawn outside the part that updates and return what `draw` needs to know of them, `below` after it."""
 
-    draw: Callable[[Context, Run, Any], None]
+    draw: Callable[[Context, Run, Any], None] = lambda context, run, options: None
     controls: Callable[[Context, Run], Any] = lambda context, run: None
     below: Callable[[Context, Run, Any], None] = lambda context, run, options: None
 
@@ -43,7 +43,7 @@ VIEWS = {
     "Log": View(lambda c, r, o: run_records.draw_log(c, r)),
     "Events": View(lambda c, r, o: run_records.draw_events(c, r)),
     "Config": View(lambda c, r, o: run_records.draw_config(c, r)),
-    "Notes": View(run_notes.draw, run_notes.controls),
+    "Notes": View(controls=run_notes.show),
 }
 
 
@@ -55,6 +55,7 @@ class Shown:
     live: bool
     following: bool  # the newest run, whichever it is
     newest: str | None  # run id when the page was drawn
+    note_version: int  # the note stands outside the part that updates
 
 
 def page() -> None:
@@ -85,7 +86,7 @@ def page() -> None:
     with tabs[name]:
         options = VIEWS[name].controls(context, run)
         body = st.container()
-    shown = Shown(run.id, run.status not in ENDED, asked == LATEST, newest)
+    shown = Shown(run.id, run.status not in ENDED, asked == LATEST, newest, run.note_version)
     every = TICK_SECONDS if shown.live else LOOK_SECONDS if shown.following else None
     st.fragment(tick, run_every=every)(shown, name, options, head, body)
     with tabs[name]:
@@ -100,6 +101,8 @@ def tick(shown: Shown, name: str, options: Any, head: DeltaGenerator, body: Delt
         run = queries.get_run(context.engine, shown.run_id)
         newest = queries.newest_run_id(context.engine)
         if run is None or (run.status not in ENDED) != shown.live or (shown.following and newest != shown.newest):
+            st.rerun()
+        if run.note_version != shown.note_version:
             st.rerun()
         with head:
             run_status.show(context, run, link(context, shown, newest))

@@ -8,7 +8,8 @@ from collections.abc import Callable
 from typing import Any
 
 import numpy as np
-from playwright.sync_api import Locator, Page, expect
+from playwright.sync_api import Locator, Page, WebSocketRoute, expect
+from streamlit.proto.BackMsg_pb2 import BackMsg
 
 from db import marks, queries, reports
 from db.models import Run
@@ -159,6 +160,7 @@ def test_a_note_survives_somebody_elses(page: Page, server: str, context: Contex
     field = page.get_by_label("Note", exact=True)
     field.fill("mine")
     field.press("Control+Enter")
+    expect(page.get_by_role("button", name="Save", exact=True)).to_be_enabled()  # the page stands still: only its tick can tell
     marks.write_note(context.engine, run_id=run.id, text="theirs", version=0)
     expect(page.get_by_text("Somebody else changed this note")).to_be_visible()
     expect(page.get_by_test_id("stText").get_by_text("theirs", exact=True)).to_be_visible()
@@ -168,6 +170,56 @@ def test_a_note_survives_somebody_elses(page: Page, server: str, context: Contex
     stored = queries.get_run(context.engine, run.id)
     assert stored is not None
     assert (stored.note, stored.note_version) == ("mine", 2)
+    assert complaints == []
+
+
+class Slow:
+    """A connection of the browser; when `slow`, requests wait until a tick follows, which then comes with every part of the answer."""
+
+    def __init__(self) -> None:
+        self.slow, self.ticks, self.asked, self.late = False, 0, list[bytes](), list[bytes]()
+
+    def __call__(self, browser: WebSocketRoute) -> None:
+        server = browser.connect_to_server()
+
+        def send(messages: list[bytes]) -> None:
+            while messages:
+                server.send(messages.pop(0))
+
+        def ask(message: str | bytes) -> None:
+            assert isinstance(message, bytes)
+            tick = BackMsg.FromString(message).rerun_script.is_auto_rerun
+            self.ticks += tick
+            (self.late if tick and self.slow else self.asked).append(message)
+            if tick or not self.slow:
+                self.slow = False
+                send(self.asked)
+
+        def answer(message: str | bytes) -> None:
+            browser.send(message)
+            if not self.slow:
+                send([*self.late])
+
+        browser.on_message(ask)
+        server.on_message(answer)
+
+
+def test_a_tick_that_leaves_too_late_does_not_empty_the_next_page(
+    page: Page, server: str, make_run: MakeRun, complaints: list[str]
+) -> None:
+    run, connection = make_run("left", status="running", epochs=1), Slow()
+    page.route_web_socket("**/_stcore/stream", connection)
+    page.goto(f"{server}/run?run={run.id}&view=Config")
+    clone = page.get_by_role("button", name="Clone")
+    expect(clone).to_be_visible()
+    expect(page.get_by_text("Hardware")).to_be_visible()
+    connection.slow = True
+    clone.click()
+    expect(page.get_by_role("heading", name="Launch", exact=True)).to_be_visible()
+    connection.late.clear()
+    before = connection.ticks  # those of the page that is open break on an empty one
+    wait_until(lambda: page.evaluate("1") and connection.ticks > before + 2, seconds=60, what="ticks")
+    expect(page.get_by_role("heading", name="Launch", exact=True)).to_be_visible()
     assert complaints == []
 
 
