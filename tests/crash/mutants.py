@@ -126,7 +126,7 @@ MUTANTS = [
         "worker/supervisor.py",
         "if self.mend and not self.announced:",
         "if False:",
-        "tests/crash/test_queue_loss.py",
+        "tests/unit/test_supervisor.py",
     ),
 ]
 
