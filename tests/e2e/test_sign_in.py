@@ -19,6 +19,7 @@ from tests.polling import wait_until
 from tests.up import free_port
 from worker.context import Context
 
+Shot = Callable[[str], None]
 TOKEN = "a token for programs of thirty-two characters or more"
 
 
@@ -49,7 +50,7 @@ def status(url: str, **headers: str) -> int:
         return error.code
 
 
-def test_nobody_sees_anything_before_signing_in(page: Page, server: str, make_run: Callable[..., Run]) -> None:
+def test_nobody_sees_anything_before_signing_in(page: Page, server: str, make_run: Callable[..., Run], shot: Shot) -> None:
     run = make_run("secret plan")
     for address in ("", f"/run?run={run.id}", "/launch", "/account"):
         page.goto(server + address)
@@ -57,21 +58,25 @@ def test_nobody_sees_anything_before_signing_in(page: Page, server: str, make_ru
         expect(page.get_by_role("button", name="Sign in")).to_be_visible()
         assert "secret plan" not in page.content()
         assert page.get_by_role("link", name="Launch").count() == 0
+    shot("sign_in")
 
 
-def test_an_operator_launches_and_signs_out(page: Page, server: str, context: Context) -> None:
+def test_an_operator_launches_and_signs_out(page: Page, server: str, context: Context, shot: Shot) -> None:
     become(page.context, server, identity.OPERATOR)
     page.goto(f"{server}/launch?preset=tiny")
     page.get_by_role("button", name="Launch", exact=True).click()
     wait_until(lambda: queries.count_runs(context.engine) == 1, seconds=30, what="the run")
     page.goto(f"{server}/account")
     expect(page.get_by_text(", operator.")).to_be_visible()
+    shot("account")
     page.get_by_role("button", name="Sign out").click()
     expect(page.get_by_text("Sign in to see the runs.")).to_be_visible()
     assert not [cookie for cookie in page.context.cookies() if cookie["name"].startswith("_streamlit_user")]
 
 
-def test_a_viewer_looks_and_changes_nothing(page: Page, server: str, make_run: Callable[..., Run], complaints: list[str]) -> None:
+def test_a_viewer_looks_and_changes_nothing(
+    page: Page, server: str, make_run: Callable[..., Run], complaints: list[str], shot: Shot
+) -> None:
     run = make_run("to look at", epochs=2)
     become(page.context, server, identity.VIEWER)
     buttons = {
@@ -82,6 +87,7 @@ def test_a_viewer_looks_and_changes_nothing(page: Page, server: str, make_run: C
         page.goto(server + address)
         for name in names:
             expect(page.get_by_role("button", name=name, exact=True)).to_be_disabled()
+        shot(f"viewer_{address.strip('/').partition('?')[0] or 'runs'}")
     page.goto(f"{server}/playground?run={run.id}")
     expect(page.get_by_text("only operators change anything")).to_be_visible()
     page.goto(f"{server}/run?run={run.id}")
@@ -91,7 +97,9 @@ def test_a_viewer_looks_and_changes_nothing(page: Page, server: str, make_run: C
     assert not complaints
 
 
-def test_strangers_expired_and_forged_sign_ins_are_refused_in_a_sentence(page: Page, server: str, make_run: Callable[..., Run]) -> None:
+def test_strangers_expired_and_forged_sign_ins_are_refused_in_a_sentence(
+    page: Page, server: str, make_run: Callable[..., Run], shot: Shot
+) -> None:
     make_run("secret plan")
     cases = [
         ((identity.STRANGER, 3600, {}), "is not on the list of this ganboard"),
@@ -102,6 +110,7 @@ def test_strangers_expired_and_forged_sign_ins_are_refused_in_a_sentence(page: P
         become(page.context, server, email, seconds, **more)
         page.goto(server)
         expect(page.get_by_text(sentence)).to_be_visible()
+        shot(f"refused_{sentence.split()[2]}")
         assert "secret plan" not in page.content()
 
 
