@@ -24,6 +24,7 @@ from db.models import ENDED, Run
 from gan.presets import load
 from tests.crash import checker
 from tests.polling import wait_until
+from tests.processes import below
 from tests.up import free_port
 from worker import redis_server, submit
 from worker.context import Context, open_context
@@ -96,13 +97,7 @@ class Fleet:
     def processes(self, words: str) -> list[psutil.Process]:
         """Those below the supervisor whose command line contains `words`."""
         assert self.up is not None
-        found = []
-        with suppress(psutil.NoSuchProcess):
-            for process in self.up.children(recursive=True):
-                with suppress(psutil.NoSuchProcess):
-                    if words in " ".join(process.cmdline()):
-                        found.append(process)
-        return found
+        return below(self.up, words)
 
     def any(self, words: str) -> psutil.Process:
         return self.random.choice(wait_until(lambda: self.processes(words), seconds=RECOVERY, every=0.2, what=f"a process of {words}"))

@@ -21,6 +21,7 @@ from db import queries
 from db.models import Run
 from gan.presets import load
 from tests.polling import wait_until
+from tests.processes import below
 from tests.up import Up, ganboard_up
 from worker.context import Context, open_context
 from worker.submit import submit
@@ -36,11 +37,8 @@ def now(context: Context, run_id: str) -> Run:
 
 
 def training(up: Up) -> psutil.Process | None:
-    """The worker whose child trains."""
-    for process in up.process.children(recursive=True):
-        if "worker.trainer" in " ".join(process.cmdline()):
-            return next((parent for parent in process.parents() if parent.ppid() == up.process.pid), None)
-    return None
+    """The worker below which a trainer is."""
+    return next((worker for worker in below(up.process, "worker.rq_worker") if below(worker, "worker.trainer")), None)
 
 
 def main(rounds: int = 20) -> None:

@@ -22,6 +22,7 @@ from db.models import Run
 from gan.presets import load
 from tests.crash.conftest import FULL, SMALL, assert_same
 from tests.polling import wait_until
+from tests.processes import below
 from tests.up import ganboard_up
 from worker.context import Context
 from worker.lease import EXIT_LEASE_LOST
@@ -90,7 +91,7 @@ def test_a_worker_ends_a_frozen_trainer_and_works_on(context: Context) -> None:
     with ganboard_up(context.settings.state, "--no-starter") as up:
         run = submit(context, load("tiny", {**SMALL, "epochs": 60}))
         wait_until(lambda: step(context, run) > 20, seconds=90, what="the first epochs")
-        [frozen] = [child for child in up.process.children(recursive=True) if "worker.trainer" in " ".join(child.cmdline())]
+        [frozen] = below(up.process, "worker.trainer")
         frozen.suspend()
         before, since = step(context, run), time.monotonic()
         wait_until(lambda: step(context, run) > before, seconds=120, what="the run going on")

@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 import signal
 from collections.abc import Iterator
-from contextlib import suppress
 
 import psutil
 import pytest
@@ -13,6 +12,7 @@ import pytest
 from db import queries
 from gan.presets import load
 from tests.polling import wait_until
+from tests.processes import below
 from tests.up import ganboard_up
 from worker.context import Context
 from worker.submit import submit
@@ -24,15 +24,6 @@ SETTINGS = {"limit": 512, "batch_size": 32, "epochs": 9, "grid_size": 2}
 def supervisor(context: Context) -> Iterator[psutil.Process]:
     with ganboard_up(context.settings.state, "--no-starter") as up:
         yield up.process
-
-
-def descendant(supervisor: psutil.Process, command: str) -> psutil.Process | None:
-    """The process below the supervisor whose command line contains `command`."""
-    for process in supervisor.children(recursive=True):
-        with suppress(psutil.NoSuchProcess):
-            if command in " ".join(process.cmdline()):
-                return process
-    return None
 
 
 def progress(context: Context, run_id: str) -> int:
@@ -52,17 +43,17 @@ def test_kill_anything_at_any_moment(context: Context, supervisor: psutil.Proces
     steps_per_epoch = 512 // 32
 
     def worker() -> psutil.Process | None:
-        return descendant(supervisor, "worker.rq_worker")
+        return next(iter(below(supervisor, "worker.rq_worker")), None)
 
     def trainer() -> psutil.Process | None:
-        return descendant(supervisor, "worker.trainer")
+        return next(iter(below(supervisor, "worker.trainer")), None)
 
     def horse() -> psutil.Process | None:
         child = trainer()
         return child.parent() if child else None
 
     def redis() -> psutil.Process | None:
-        return descendant(supervisor, "redis.sock")
+        return next(iter(below(supervisor, "redis.sock")), None)
 
     killed: list[str] = []
     for name, find in (("trainer", trainer), ("work-horse", horse), ("worker", worker), ("redis", redis)):

@@ -10,6 +10,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
+import psutil
 import pytest
 
 from db import queries
@@ -19,7 +20,8 @@ from tests.crash import checker
 from tests.crash.conftest import FULL, SMALL, assert_same, hexes
 from tests.crash.postgres import binaries, postgres
 from tests.polling import wait_until
-from tests.up import ganboard_up
+from tests.processes import below
+from tests.up import Up, ganboard_up
 from worker import redis_server
 from worker.context import Context, open_context
 from worker.lifeline import environment_for_child
@@ -51,6 +53,11 @@ def redis(context: Context) -> Iterator[subprocess.Popen[bytes]]:
             path.unlink(missing_ok=True)
 
 
+def workers(up: Up) -> list[psutil.Process]:
+    """Not their work-horses, which are called the same."""
+    return [worker for worker in below(up.process, "worker.rq_worker") if worker.parent() == up.process]
+
+
 @pytest.mark.slow
 @pytest.mark.timeout(900)
 def test_redis_goes_away_over_the_end_of_a_run_and_comes_back_empty(context: Context, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -58,7 +65,7 @@ def test_redis_goes_away_over_the_end_of_a_run_and_comes_back_empty(context: Con
     with redis(context) as server, ganboard_up(context.settings.state, "--no-starter") as up:
         runs = [submit(context, load("tiny", {**SMALL, "epochs": 30}), name=name) for name in ("over the end", "waiting")]
         reaches(context, runs[0], lambda run: run.step > 8, "the first epochs")
-        workers = [child.pid for child in up.process.children() if "worker.rq_worker" in " ".join(child.cmdline())]
+        before = workers(up)
         server.kill()  # with the second run's ring in it
         server.wait()
         runs.append(submit(context, load("tiny", {**SMALL, "epochs": 30}), name="submitted meanwhile"))
@@ -68,7 +75,7 @@ def test_redis_goes_away_over_the_end_of_a_run_and_comes_back_empty(context: Con
         with redis(context):
             for run in runs:
                 assert reaches(context, run, lambda run: run.status == "finished", "the end of every run").attempt == 1
-            assert [child.pid for child in up.process.children() if "worker.rq_worker" in " ".join(child.cmdline())] == workers
+            assert workers(up) == before
     assert_same(context, *(stored(context, run) for run in runs))
 
 

@@ -20,6 +20,7 @@ from db.models import Run
 from gan import proof
 from gan.presets import load
 from tests.polling import wait_until
+from tests.processes import below
 from worker import gang, job
 from worker.context import Context
 from worker.gang import Ended, Gang
@@ -48,8 +49,7 @@ def training(*more: str) -> Iterator[subprocess.Popen[str]]:
 
 def ranks(process: subprocess.Popen[str]) -> list[psutil.Process]:
     """The trainer processes, in the order of their start, which is that of their ranks."""
-    children = psutil.Process(process.pid).children()
-    return sorted((child for child in children if "worker.trainer" in child.cmdline()), key=lambda child: (child.create_time(), child.pid))
+    return below(psutil.Process(process.pid), "worker.trainer")
 
 
 def outcome(process: subprocess.Popen[str], code: int) -> dict[str, Any]:
@@ -120,7 +120,7 @@ def test_one_that_never_joins_is_named_and_nothing_is_left(context: Context, mon
     assert "rank 1 of 2 trainer processes did not join" in failed.error
     assert "lower replicas" in failed.error
     assert "Traceback" not in context.settings.log_path(run.id).read_text()
-    assert not [child for child in psutil.Process().children(recursive=True) if "tests.integration.gang" in " ".join(child.cmdline())]
+    assert not below(psutil.Process(), "tests.integration.gang")
 
 
 @pytest.mark.timeout(300)

@@ -19,6 +19,7 @@ from db import queries
 from db.models import ENDED
 from gan.presets import load
 from tests.polling import wait_until
+from tests.processes import below
 from worker import bell, passwords, redis_server, rq_worker
 from worker.context import Context, open_context
 from worker.lifeline import environment_for_child
@@ -67,8 +68,7 @@ def test_enqueue_run_retry_stop_and_maintenance_are_all_allowed(
         run = submit(limited, load("tiny", {"epochs": 200, "limit": 512}), name="killed, goes on, stopped")
 
         def trainer() -> psutil.Process | None:
-            found = psutil.Process(worker.pid).children(recursive=True)
-            return next((one for one in found if "worker.trainer" in " ".join(one.cmdline())), None)
+            return next(iter(below(psutil.Process(worker.pid), "worker.trainer")), None)
 
         def now() -> Any:
             return queries.find_run(limited.engine, run.id)
