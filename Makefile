@@ -7,6 +7,7 @@ ARGS ?=
 MINUTES ?= 120
 LOCKED ?= worker
 BIN := .venv/bin
+PYTEST := $(BIN)/pytest -n auto --maxprocesses 4 --dist worksteal
 PIP := $(BIN)/python -m pip --disable-pip-version-check
 LOCK := $(BIN)/uv pip compile --quiet --universal --python-version 3.11 --generate-hashes --no-header --no-annotate
 
@@ -26,13 +27,13 @@ install: .venv/run.stamp ## only install what running needs, into .venv
 install-dev: .venv/dev.stamp ## install what tests and checks need as well
 
 test: install-dev chromium ## all tests, the browser's included (ARGS="-k name" goes to pytest)
-	$(BIN)/pytest -n auto --maxprocesses 4 --dist worksteal $(ARGS)
+	$(PYTEST) $(ARGS)
 
 test-fast: install-dev ## unit tests only
 	$(BIN)/pytest tests/unit $(ARGS)
 
-crash-quick: install-dev ## the crash suite as `make test` has it
-	$(BIN)/pytest tests/crash $(ARGS)
+crash-quick: install-dev ## the crash suite as `make test` has it (GANBOARD_CRASH=each: every test of it)
+	$(PYTEST) tests/crash $(ARGS)
 
 crash: install-dev ## the whole crash suite, 200 random kills, and the mutants that it must notice (hours)
 	GANBOARD_CRASH=full $(BIN)/pytest tests/crash --timeout 3600 $(ARGS)

@@ -65,6 +65,7 @@ def test_a_thawed_trainer_writes_nothing(context: Context, train: Callable[..., 
 
 
 @pytest.mark.slow
+@pytest.mark.thorough
 @pytest.mark.timeout(900)
 def test_a_hung_trainer_is_started_again_once_then_given_up(context: Context, train: Callable[..., Run]) -> None:
     hang = "gan.runner.CustomLoop.epoch:3:before:hang"
@@ -85,6 +86,7 @@ def test_a_hung_trainer_is_started_again_once_then_given_up(context: Context, tr
 
 
 @pytest.mark.slow
+@pytest.mark.thorough
 @pytest.mark.timeout(900)
 def test_a_worker_ends_a_frozen_trainer_and_works_on(context: Context) -> None:
     """With one worker nobody else could: the run would wait for ever behind its own corpse."""

@@ -38,6 +38,7 @@ def hexes(context: Context, run_id: str) -> list[tuple[int, str, str]]:
 
 
 @pytest.mark.slow
+@pytest.mark.thorough
 def test_kill_anything_at_any_moment(context: Context, supervisor: psutil.Process) -> None:
     run = submit(context, load("tiny", SETTINGS), name="disturbed")
     steps_per_epoch = 512 // 32
@@ -85,6 +86,7 @@ def test_kill_anything_at_any_moment(context: Context, supervisor: psutil.Proces
 
 
 @pytest.mark.slow
+@pytest.mark.thorough
 def test_nothing_outlives_a_killed_supervisor(context: Context) -> None:
     home = context.settings.state
     with ganboard_up(home, "--no-starter", code=-signal.SIGKILL) as up:

@@ -59,6 +59,7 @@ def workers(up: Up) -> list[psutil.Process]:
 
 
 @pytest.mark.slow
+@pytest.mark.thorough
 @pytest.mark.timeout(900)
 def test_redis_goes_away_over_the_end_of_a_run_and_comes_back_empty(context: Context, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("GANBOARD_REDIS_URL", redis_server.socket_url(context.settings))  # so that nobody else starts it again
@@ -87,6 +88,7 @@ def locked(context: Context) -> Iterator[None]:
 
 
 @pytest.mark.slow
+@pytest.mark.thorough
 @pytest.mark.timeout(900)
 def test_a_locked_database_delays_nothing_but_the_rows(context: Context, train: Callable[..., Run]) -> None:
     done: list[Run] = []
@@ -113,6 +115,7 @@ def test_a_locked_database_delays_nothing_but_the_rows(context: Context, train: 
 
 
 @pytest.mark.slow
+@pytest.mark.thorough
 @pytest.mark.timeout(900)
 @pytest.mark.skipif(binaries() is None, reason="PostgreSQL's programs are not installed")
 def test_postgresql_is_killed_again_and_again(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:

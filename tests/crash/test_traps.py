@@ -16,9 +16,9 @@ QUICK = [
     "db.reports._overlaid:6:after",  # inside a transaction
     "gan.files.flush:3:before",  # the second checkpoint's arrays are written, not flushed
     "pathlib.Path.rename:2:after",  # it has its name, which is not flushed, and no row lists it
-    "db.reports.add_checkpoint:2:before",
 ]
 THOROUGH = [
+    "db.reports.add_checkpoint:2:before",
     "db.reports.append_steps:7:before",
     "db.reports.append_steps:7:after",
     "db.reports.finish_epoch:2:before",
@@ -50,6 +50,7 @@ def test_killed_at_the_worst_points(context: Context, train: Callable[..., Run])
 
 
 @pytest.mark.slow
+@pytest.mark.thorough
 @pytest.mark.timeout(600)
 def test_a_last_checkpoint_that_was_never_told_of_is_listed(context: Context, train: Callable[..., Run]) -> None:
     disturbed = train("db.reports.add_checkpoint:1:before", epochs=1)
