@@ -32,7 +32,11 @@ class BatchNormalization(keras.layers.BatchNormalization):  # type: ignore[misc]
         if not self.synchronized or replica is None or replica.num_replicas_in_sync == 1:
             return super()._moments(inputs, mask)  # type: ignore[no-any-return]
         values = tf.reshape(inputs, [-1, inputs.shape[-1]])
-        sums = tf.concat([tf.reduce_sum(values, 0), tf.reduce_sum(tf.square(values), 0)], 0)
-        count = tf.cast(tf.shape(values)[0] * replica.num_replicas_in_sync, sums.dtype)
-        mean, square = tf.split(replica.all_reduce("SUM", sums) / count, 2)
-        return mean, tf.maximum(square - tf.square(mean), 0)
+        mean = tf.reduce_mean(values, 0)
+        own = tf.stack([mean, tf.reduce_mean(tf.math.squared_difference(values, mean), 0)])
+        # everybody's own in a row each: a difference of sums of squares would lose a small variance beside a large mean, and nearly empty
+        # maps have no other; shares of equal size join as in Chan, Golub and LeVeque 1983
+        row = tf.one_hot(replica.replica_id_in_sync_group, replica.num_replicas_in_sync, dtype=own.dtype)
+        means, variances = tf.unstack(replica.all_reduce("SUM", row * own[..., None]))
+        whole = tf.reduce_mean(means, 1)
+        return whole, tf.reduce_mean(variances + tf.math.squared_difference(means, whole[:, None]), 1)

@@ -73,8 +73,8 @@ SHOWERS = {"model": "gan3d", "dataset": "showers", "batch_size": 4, "optimizer":
 
 
 def test_two_replicas_of_3dgan_move_as_one(tmp_path: Path) -> None:
-    """Its maps are nearly empty, so batch norm divides by little and lifts rounding errors: a hundredth of a move, where a wrong factor
-    would be half of it or more."""
+    """Its maps are nearly empty, so batch norm divides by little and lifts rounding errors: to two hundredths of a move (a change of every
+    weight by 1e-7 of itself comes to one half of a hundredth), where a wrong factor would be half of it or more."""
     rates, none = ({"g_learning_rate": rate, "d_learning_rate": rate} for rate in (1e-5, 1e-12))
     one, two, still = (take(tmp_path, 1, **SHOWERS, **more) for more in (rates, rates | {"replicas": 2}, none))
     for net in WEIGHTS:
