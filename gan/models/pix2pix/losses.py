@@ -1,0 +1,27 @@
+"""The losses of pix2pix, per picture (Isola et al. 2017, Eqs. 1 to 4): D tells real from made in patches, G fools it near the target."""
+
+from __future__ import annotations
+
+import tensorflow as tf
+
+L1_WEIGHT = 100.0  # Isola et al. 2017, section 3.3
+
+
+def patches(logits: tf.Tensor, real: bool) -> tf.Tensor:
+    """Cross-entropy [B] of `logits` [B, n, n, 1] with what D should say, the mean over patches."""
+    return tf.reduce_mean(tf.nn.softplus(-logits if real else logits), [1, 2, 3])
+
+
+def distance(made: tf.Tensor, target: tf.Tensor) -> tf.Tensor:
+    """L1 distance [B] of pictures [B, H, W, C], the mean over pixels and channels."""
+    return tf.reduce_mean(tf.abs(target - made), [1, 2, 3])
+
+
+def discriminator(real: tf.Tensor, made: tf.Tensor) -> tf.Tensor:
+    """Half of both cross-entropies, [B]: the paper slows D down so (section 3.3); the tutorial does not."""
+    return (patches(real, True) + patches(made, False)) / 2
+
+
+def generator(judged: tf.Tensor, made: tf.Tensor, target: tf.Tensor) -> tf.Tensor:
+    """Cross-entropy with "real" and `L1_WEIGHT` times the distance, [B]."""
+    return patches(judged, True) + L1_WEIGHT * distance(made, target)
