@@ -20,10 +20,12 @@ TOLD = 4  # mistakes at a time
 GROUPS = ("Data", "Model", "Training", "Optimizer", "Schedule", "Acceleration", "Quality", "Safety", "Output")
 
 
-DATASETS = {"dcgan": ("digits", "mnist", "fashion_mnist", "images"), "gan3d": ("showers", "hdf5")}
+DATASETS = {"dcgan": ("digits", "mnist", "fashion_mnist", "images"), "gan3d": ("showers", "hdf5"), "pix2pix": ("flow",)}
+GEOMETRIES = {"gan3d": ("25x25x25", "51x51x25"), "pix2pix": ("64x64", "128x128", "256x256")}
 FILES = {
     "images": "the folder or zip inside the data directory that holds the pictures",
     "hdf5": "the folder or file inside the data directory that holds the showers",
+    "flow": "the folder inside the data directory that `ganboard data flow` has written",
 }
 DRAWN = "dcgan"  # the model of the playground and of loss surfaces
 # Settings that a model's training does not read
@@ -32,6 +34,10 @@ UNREAD = {
     "gan3d": (
         "latent_dim", "table1_literal", "generator_batch_norm", "discriminator_batch_norm", "d_steps", "loss", "gradient_penalty", "r1",
         "label_smoothing", "convolution", "quality_every",
+    ),
+    "pix2pix": (
+        "latent_dim", "table1_literal", "generator_batch_norm", "discriminator_batch_norm", "d_steps", "loss", "gradient_penalty", "r1",
+        "label_smoothing", "convolution", "recompute", "quality_every",
     ),
 }  # fmt: skip
 
@@ -51,12 +57,12 @@ class RunConfig(BaseModel):
     model_config = ConfigDict(frozen=True, extra="forbid", allow_inf_nan=False, strict=False)
 
     # fmt: off
-    dataset: Literal["digits", "mnist", "fashion_mnist", "images", "showers", "hdf5"] = setting("mnist", "Data", "What the generator learns to imitate; digits is always there, offline; showers (sampled) and hdf5 (CERN's files) are for model=gan3d")
-    images_path: str = setting("", "Data", "For dataset=images a folder or zip of PNG or JPEG files, for dataset=hdf5 a folder or file of showers, relative to the data directory", max_length=300)
+    dataset: Literal["digits", "mnist", "fashion_mnist", "images", "showers", "hdf5", "flow"] = setting("mnist", "Data", "What the generator learns to imitate; digits is always there, offline; showers (sampled) and hdf5 (CERN's files) are for model=gan3d, flow (vortex streets) for model=pix2pix")
+    images_path: str = setting("", "Data", "For dataset=images a folder or zip of PNG or JPEG files, for dataset=hdf5 a folder or file of showers, for dataset=flow a folder of frames, relative to the data directory", max_length=300)
     limit: int | None = setting(None, "Data", "Use only the first examples: shorter epochs for a first look", unit="images", ge=1, le=10_000_000)
 
-    model: Literal["dcgan", "gan3d"] = setting("dcgan", "Model", "The networks: DCGAN of the study's Table 1, or the 3DGAN of calorimeter showers")
-    geometry: Literal["25x25x25", "51x51x25"] = setting("25x25x25", "Model", "Cells of a shower for model=gan3d: 25x25x25 at a fixed angle (EcalEnergyGan), or 51x51x25 with the angle as a condition (AngleArch3dGAN)", unit="cells")
+    model: Literal["dcgan", "gan3d", "pix2pix"] = setting("dcgan", "Model", "The networks: DCGAN of the study's Table 1, the 3DGAN of calorimeter showers, or pix2pix, which learns the next picture of a flow")
+    geometry: Literal["25x25x25", "51x51x25", "64x64", "128x128", "256x256"] = setting("25x25x25", "Model", "For model=gan3d the cells of a shower: 25x25x25 at a fixed angle (EcalEnergyGan), or 51x51x25 with the angle as a condition (AngleArch3dGAN); for model=pix2pix the window of a frame: 64x64, 128x128 or 256x256", unit="cells")
     latent_dim: int = setting(100, "Model", "Length of the noise vector z (the study: 100)", unit="values", ge=1, le=4096)
     table1_literal: bool = setting(False, "Model", "Read Table 1 to the letter: an extra 7x7 transposed convolution in G")
     generator_batch_norm: bool = setting(True, "Model", "Batch norm in G (Table 1); off makes every image independent of its batch")
@@ -119,6 +125,8 @@ class RunConfig(BaseModel):
         learns = DATASETS[self.model]
         if self.dataset not in learns:
             raise problem(f"model={self.model} does not learn from dataset={self.dataset}: choose one of {', '.join(learns)}.")
+        if self.geometry not in GEOMETRIES.get(self.model, (self.geometry,)):
+            raise problem(f"model={self.model} has no geometry={self.geometry}: choose one of {', '.join(GEOMETRIES[self.model])}.")
         for name in UNREAD[self.model]:
             value, default = getattr(self, name), type(self).model_fields[name].default
             if value != default:

@@ -24,6 +24,7 @@ class Purpose(IntEnum):
     QUALITY = 6
     PENALTY = 7
     FLIPS = 8
+    WINDOW = 9
     DROPOUT = 16  # 16 to 31: one stream for every mask of a step
 
 

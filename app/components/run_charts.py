@@ -120,6 +120,8 @@ def _meaning(run: Run) -> str:
     """What the losses of this run are."""
     if run.config.get("model") == "gan3d":
         return "Weighted sums of cross-entropy (is it real?) and the errors of energy, angle and sum of cells, as means over the batch."
+    if run.config.get("model") == "pix2pix":
+        return "Mean cross-entropy over patches, G's with 100 times the L1 distance from the real picture. A guessing D stands at ln 2."
     if run.config.get("loss") == "hinge":
         return "Hinge losses, as means over the batch. A discriminator that only guesses stands at 2."
     if run.config.get("loss") == "wgan_gp":

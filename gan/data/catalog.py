@@ -36,6 +36,8 @@ def available(data_dir: Path) -> dict[str, str | None]:
         absent["images"] = f"There is no folder or zip of pictures in {data_dir}: put one there and name it in images_path."
     if not _has(data_dir, (".h5", ".hdf5")):
         absent["hdf5"] = f"There is no folder or HDF5 file of showers in {data_dir}: put one there and name it in images_path."
+    if not _has(data_dir, ()):
+        absent["flow"] = f"There is no folder of frames in {data_dir}: `ganboard data flow` writes one; name it in images_path."
     return {name: absent.get(name) for names in DATASETS.values() for name in names}
 
 

@@ -41,8 +41,8 @@ def count(data_dir: Path, images_path: str) -> int:
         return len(_pictures(archive.members, path))
 
 
-def resolve(data_dir: Path, images_path: str, suffixes: tuple[str, ...] = (".zip",), file: str = "zip") -> Path:
-    """The folder, or `file` with one of these `suffixes`, that `images_path` names inside `data_dir`, links followed.
+def resolve(data_dir: Path, images_path: str, suffixes: tuple[str, ...] = (".zip",), kinds: str = "folder or zip") -> Path:
+    """The folder, or file with one of these `suffixes`, that `images_path` names inside `data_dir`, links followed.
 
     Raises DatasetError when it leads elsewhere.
     """
@@ -50,14 +50,14 @@ def resolve(data_dir: Path, images_path: str, suffixes: tuple[str, ...] = (".zip
     given = PurePosixPath(images_path)
     if given.is_absolute() or ".." in given.parts or set(images_path) & set("\\\0") or images_path[1:2] == ":":
         raise DatasetError(f"{name} must be relative to the data directory {data_dir}, without '..', drive, backslash or NUL.")
-    with reading(name, f"name a folder or {file} inside {data_dir}"):
+    with reading(name, f"name a {kinds} inside {data_dir}"):
         root = data_dir.resolve()
         path = (root / given).resolve()
         if not path.is_relative_to(root):
             raise DatasetError(f"{name} is a link that leaves the data directory {data_dir}: copy the data into it.")
         if path.is_dir() or (path.is_file() and path.suffix.lower() in suffixes):
             return path
-        raise FileNotFoundError(f"there is no such folder or {file}")
+        raise FileNotFoundError(f"there is no such {kinds}")
 
 
 def decode(data: bytes, what: str) -> Images:

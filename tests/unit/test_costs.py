@@ -69,6 +69,29 @@ def test_3dgan_costs_what_was_counted(geometry: str, g: float, d: float, step: f
         assert parameters(layers) == sum(math.prod(weight.shape) for weight in net.trainable_variables)
 
 
+@pytest.mark.parametrize(("side", "g", "d", "step"), [(256, 12.096, 6.394, 80.5), (128, 3.012, 1.534, 19.6), (64, 0.740, 0.353, 4.66)])
+def test_pix2pix_costs_what_was_counted(side: int, g: float, d: float, step: float) -> None:
+    """With three channels as published in GFLOP; parameters and maps with the obstacle's channel as the networks have them."""
+    from gan.models.pix2pix import costs as own
+    from gan.models.pix2pix import networks
+
+    assert 2e-9 * macs(own.u_net(side, 3, 3)) == pytest.approx(g, abs=5e-4)
+    assert 2e-9 * macs(own.patch_gan(side, 6)) == pytest.approx(d, abs=5e-4)
+    run = config(model="pix2pix", dataset="flow", images_path="street", geometry=f"{side}x{side}")
+    assert 1e-9 * costs.step_flop(run) / run.batch_size == pytest.approx(step, rel=0.02)
+    for net, layers in (
+        (networks.generator(run, side, 4, 3), costs.generator(run)),
+        (networks.discriminator(run, side, 4, 3), costs.discriminator(run)),
+    ):
+        products = [layer for layer in net.layers if hasattr(layer, "kernel")]
+        assert [layer.name for layer in layers] == [layer.name for layer in products]
+        assert [layer.entering for layer in layers] == [math.prod(layer.input.shape[1:]) for layer in products]
+        assert [layer.leaving for layer in layers] == [math.prod(layer.output.shape[1:]) for layer in products]
+        assert parameters(layers) == sum(math.prod(weight.shape) for weight in net.trainable_variables)
+        assert sum(layer.norm for layer in layers) == sum("norm" in layer.name for layer in net.layers)
+        assert sum(layer.masked for layer in layers) == sum("dropout" in layer.name for layer in net.layers)
+
+
 def test_forward_passes_cost_what_the_tutorials_networks_cost() -> None:
     assert 2e-9 * macs(costs.generator(config())) == pytest.approx(0.1035, abs=5e-5)
     assert 2e-9 * macs(costs.generator(config(table1_literal=True))) == pytest.approx(0.1436, abs=5e-5)

@@ -7,7 +7,7 @@ G learns are then the energies of the data, whatever they are.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import NamedTuple
+from typing import NamedTuple, cast
 
 import keras
 import numpy as np
@@ -46,8 +46,8 @@ class Recipe:
     form = "up-sampling folded into convolutions"
 
     def __init__(self, config: RunConfig) -> None:
-        self.config, self.geometry = config, config.geometry
-        self.shape = networks.SHAPES[config.geometry]
+        self.config, self.geometry = config, cast(networks.Geometry, config.geometry)  # `RunConfig` lets a 3DGAN have no other
+        self.shape = networks.SHAPES[self.geometry]
 
     def networks(self) -> tuple[keras.Model, keras.Model]:
         return networks.generator(self.config, self.geometry), networks.discriminator(self.config, self.geometry)

@@ -51,7 +51,7 @@ def check(config: RunConfig, data_dir: Path) -> None:
 def _reader(config: RunConfig, data_dir: Path) -> Reader:
     from gan.models.gan3d.reader import Reader
 
-    path = resolve(data_dir, config.images_path, _SUFFIXES, "HDF5 file")
+    path = resolve(data_dir, config.images_path, _SUFFIXES, "folder or HDF5 file")
     paths = sorted(one for one in path.rglob("*") if one.suffix.lower() in _SUFFIXES) if path.is_dir() else [path]
     if not paths:
         raise DatasetError(

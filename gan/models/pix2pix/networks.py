@@ -15,6 +15,7 @@ from gan import keys
 from gan.config import RunConfig
 from gan.models.keyed import KeyedDropout
 from gan.models.normalization import BatchNormalization, synchronized
+from gan.models.pix2pix.costs import widths
 
 SIZES = (256, 128, 64)
 DROPOUT = 0.5
@@ -23,11 +24,6 @@ _KERNEL = 4
 _SLOPE = 0.3  # of the tutorial; the paper has 0.2
 _SPREAD = 0.02  # standard deviation of the first weights
 _DROPPED = 3  # stages of the decoder with dropout
-
-
-def widths(size: int) -> list[int]:
-    """Channels of the encoder's stages for pictures of `size` x `size`: 64, 128, 256, then 512 down to one pixel."""
-    return [min(64 << stage, _WIDEST) for stage in range(size.bit_length() - 1)]
 
 
 def masks(size: int) -> tuple[tuple[int, int, int], ...]:

@@ -1,0 +1,125 @@
+"""How pix2pix is trained on frame pairs: both nets at once from the same forward pass (Isola et al. 2017; TensorFlow's tutorial)."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import NamedTuple
+
+import keras
+import numpy as np
+import numpy.typing as npt
+import tensorflow as tf
+
+from gan import streams
+from gan.config import RunConfig
+from gan.gradients import Shares, State, Tensors
+from gan.keys import Purpose
+from gan.losses import global_mean
+from gan.models.pix2pix import looks, losses, networks
+from gan.models.pix2pix.data import Examples
+from gan.models.pix2pix.manifest import CHANNELS
+from gan.recipe import Phase
+
+_INPUTS = CHANNELS + 1  # with the obstacle
+_MIRRORED = (1.0, -1.0, -1.0, 1.0)  # signs of u_x, u_y, vorticity and obstacle in a mirror along the stream
+
+
+class Draws(NamedTuple):
+    """What a micro-batch is made of."""
+
+    before: tf.Tensor  # [rows, side, side, 4]
+    after: tf.Tensor  # [rows, side, side, 3]
+    masks: Tensors
+
+
+class Recipe:
+    """See `gan.recipe.Recipe`; the data are `Examples`. A pair is seen through a square window at a random place, mirrored at random."""
+
+    phases = (Phase(d=True, g=True),)
+    terms = ("g_l1",)
+    form = "direct convolution"
+
+    def __init__(self, config: RunConfig) -> None:
+        self.config = config
+        self.side = int(config.geometry.partition("x")[0])
+        self._frame: tuple[int, ...] = (self.side, self.side)  # [ny, nx] of the data, once they are known
+
+    def networks(self) -> tuple[keras.Model, keras.Model]:
+        sizes = self.config, self.side, _INPUTS, CHANNELS
+        return networks.generator(*sizes), networks.discriminator(*sizes)
+
+    def columns(self, data: Examples) -> list[tf.Tensor]:
+        self._frame = data.frames.shape[1:3]
+        return [tf.constant(part) for part in (data.frames, data.masks, data.at, data.sequence)]
+
+    def rows(self, columns: Sequence[tf.Tensor], batch: tf.Tensor) -> list[tf.Tensor]:
+        frames, masks, at, sequence = columns
+        at, solid = tf.gather(at, batch), tf.gather(masks, tf.gather(sequence, batch))
+        before, after = (tf.cast(tf.gather(frames, at + later), tf.float32) for later in (0, 1))
+        shape = [self.config.batch_size, *self._frame]
+        both = tf.concat([before, tf.cast(solid[..., None], tf.float32), after], -1)
+        return [tf.ensure_shape(both, [*shape, _INPUTS + CHANNELS])]
+
+    def pictures(self, examples: Examples) -> npt.NDArray[np.uint8]:
+        _, after = self._shown(examples)
+        return (looks.vorticity(after) * 127.5 + 127.5).round().astype(np.uint8)
+
+    def grid(self, generator: keras.Model, examples: Examples) -> npt.NDArray[np.float32]:
+        """What comes after the frames that `pictures` shows the real successors of."""
+        before, _ = self._shown(examples)
+        keeps: list[None] = [None] * len(networks.masks(self.side))
+        parts = np.array_split(np.resize(before, (self.config.grid_size**2, *before.shape[1:])), self.config.grid_size)
+        return looks.vorticity(np.concatenate([generator([part, *keeps], training=False).numpy() for part in parts]))
+
+    def example(self, rows: int) -> list[tf.Tensor]:
+        return [tf.zeros([rows, *self._frame, _INPUTS + CHANNELS])]
+
+    def draws(self, phase: Phase, own: Sequence[tf.Tensor], draw: tf.Tensor, row: tf.Tensor) -> Draws:
+        seed, rows = self.config.seed, self.config.micro_batch
+        chance = streams.uniform(seed, Purpose.WINDOW, draw, row, rows, 3)
+        seen = own[0]
+        for axis, length in enumerate(self._frame):
+            first = tf.cast(chance[:, axis] * float(length - self.side + 1), tf.int32)
+            seen = tf.gather(seen, first[:, None] + tf.range(self.side), axis=1 + axis, batch_dims=1)
+        mirror = tf.reverse(seen, [1]) * tf.constant([*_MIRRORED, *_MIRRORED[:CHANNELS]])
+        seen = tf.where(chance[:, 2, None, None, None] < 0.5, mirror, seen)
+        masks = streams.masks(seed, networks.DROPOUT, draw, row, rows, networks.masks(self.side))
+        return Draws(seen[..., :_INPUTS], seen[..., _INPUTS:], masks)
+
+    def shares(
+        self, generator: keras.Model, discriminator: keras.Model, state: State, draws: Draws, scales: Tensors, phase: Phase
+    ) -> Shares:
+        def mean(values: tf.Tensor) -> tf.Tensor:
+            return global_mean(values, self.config.batch_size)
+
+        with tf.GradientTape() as g_tape:
+            g_tape.watch(state.g_weights)
+            made, g_statistics = _called(generator, state.g_weights, state.g_statistics, [draws.before, *draws.masks])
+        with tf.GradientTape(persistent=True) as d_tape:
+            d_tape.watch([*state.d_weights, made])
+            real, d_statistics = _called(discriminator, state.d_weights, state.d_statistics, [draws.before, draws.after])
+            fake, d_statistics = _called(discriminator, state.d_weights, d_statistics, [draws.before, made])
+            g_loss = mean(losses.generator(fake, made, draws.after))
+            d_loss = mean(losses.discriminator(real, fake))
+            g_target, d_target = g_loss * scales[0], d_loss * scales[1]
+        d_gradients = d_tape.gradient(d_target, state.d_weights)
+        g_gradients = g_tape.gradient(made, state.g_weights, output_gradients=d_tape.gradient(g_target, made))
+        opinions = [mean(tf.reduce_mean(tf.sigmoid(logits), [1, 2, 3])) for logits in (real, fake)]
+        told = tf.stack([g_loss, d_loss, *opinions, mean(losses.distance(made, draws.after))])
+        return Shares(told, d_gradients, g_gradients, (g_statistics, d_statistics))
+
+    def _shown(self, examples: Examples) -> tuple[npt.NDArray[np.float32], npt.NDArray[np.float32]]:
+        """The middle windows of as many pairs as a grid has, or fewer, evenly over the data: [n, side, side, 4] and [n, side, side, 3]."""
+        some = examples.first(self.config.grid_size**2)
+        y, x = ((length - self.side) // 2 for length in examples.frames.shape[1:3])
+        window = np.s_[:, y : y + self.side, x : x + self.side]
+        before, after = (examples.frames[some.at + later][window].astype(np.float32) for later in (0, 1))
+        return np.concatenate([before, examples.masks[some.sequence][window][..., None]], -1, dtype=np.float32), after
+
+
+def _called(net: keras.Model, weights: Tensors, statistics: Tensors, inputs: list[tf.Tensor]) -> tuple[tf.Tensor, Tensors]:
+    """Output of `net` in training with these weights and moving statistics, and its new statistics."""
+    values = [*zip(net.trainable_variables, weights, strict=True), *zip(net.non_trainable_variables, statistics, strict=True)]
+    with keras.StatelessScope(state_mapping=values) as scope:
+        output = net(inputs, training=True)
+    return output, [scope.get_current_value(variable) for variable in net.non_trainable_variables]
