@@ -11,19 +11,16 @@ from typing import Any, Literal
 import keras
 import tensorflow as tf
 
-from gan import keys
 from gan.config import RunConfig
 from gan.models.gan3d.upconv import Three, UpConv3D
 from gan.models.keyed import KeyedDropout
-from gan.models.normalization import BatchNormalization, synchronized
+from gan.models.maker import Maker
 
 Geometry = Literal["51x51x25", "25x25x25"]
 
 LATENT: dict[Geometry, int] = {"51x51x25": 256, "25x25x25": 200}
 SHAPES: dict[Geometry, tuple[int, int, int, int]] = {"51x51x25": (51, 51, 25, 1), "25x25x25": (25, 25, 25, 1)}
 DROPOUT = 0.2
-_SLOPE = 0.3
-_EPSILON = 1e-6
 
 
 class Judgements(keras.layers.Layer):  # type: ignore[misc]
@@ -45,42 +42,24 @@ class Judgements(keras.layers.Layer):  # type: ignore[misc]
         return keras.ops.concatenate([head(inputs) for head in self.heads], -1)
 
 
-class _Maker:
-    """Layers of one network, numbered, with the run's precision and seeds."""
-
-    def __init__(self, config: RunConfig, net: int) -> None:
-        self._config, self._net, self._count = config, net, 0
-        self.policy = keras.DTypePolicy(config.precision)
-
-    def seed(self) -> int:
-        self._count += 1
-        return keys.layer_seed(self._config.seed, self._net, self._count)
+class _Maker(Maker):
+    epsilon = 1e-6
 
     def conv(self, filters: int, kernel: Three, padding: str = "valid", init: Any = keras.initializers.GlorotUniform, **kwargs: Any) -> Any:
-        name = f"conv_{self._count + 1}"
+        name = f"conv_{self.count + 1}"
         return keras.layers.Conv3D(
             filters, kernel, padding=padding, kernel_initializer=init(self.seed()), dtype=self.policy, name=name, **kwargs
         )
 
     def up(self, filters: int, kernel: Three, factors: Three, pads: Three = (0, 0, 0), init: Any = keras.initializers.GlorotUniform) -> Any:
-        name = f"up_{self._count + 1}"
+        name = f"up_{self.count + 1}"
         return UpConv3D(filters, kernel, factors, pads, initializer=init(self.seed()), dtype=self.policy, name=name)
 
     def dense(self, units: int) -> Any:
         return keras.layers.Dense(units, kernel_initializer=keras.initializers.GlorotUniform(self.seed()), dtype=self.policy, name="dense")
 
-    def norm(self) -> Any:
-        options = {"epsilon": _EPSILON, "synchronized": synchronized(self._config), "dtype": self.policy}
-        return BatchNormalization(name=f"norm_{self._count}", **options)
-
     def pad(self, *sides: int) -> Any:
-        return keras.layers.ZeroPadding3D(sides, dtype=self.policy, name=f"pad_{self._count + 1}")
-
-    def relu(self) -> Any:
-        return keras.layers.ReLU(dtype=self.policy, name=f"relu_{self._count}")
-
-    def leaky(self) -> Any:
-        return keras.layers.LeakyReLU(_SLOPE, dtype=self.policy, name=f"leaky_{self._count}")
+        return keras.layers.ZeroPadding3D(sides, dtype=self.policy, name=f"pad_{self.count + 1}")
 
 
 def noise(geometry: Geometry) -> int:

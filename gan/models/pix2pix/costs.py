@@ -10,7 +10,6 @@ from gan.layer import Layer, macs
 EXAMPLE = 2 * 256 * 128 * 3 * 2  # bytes of a frame of the usual grid in 16 bits, as read and as a constant of TensorFlow
 _INPUTS, _OUTPUTS = 4, 3
 _TAPS = 4 * 4  # of every kernel
-_DROPPED = 3  # stages of the decoder with dropout
 
 
 def examples(config: RunConfig) -> int:
@@ -21,6 +20,11 @@ def examples(config: RunConfig) -> int:
 def widths(side: int) -> list[int]:
     """Channels of the encoder's stages for squares of this side, a power of two: 64, 128, 256, then 512 down to one pixel."""
     return [min(64 << stage, 512) for stage in range(side.bit_length() - 1)]
+
+
+def dropped(side: int) -> int:
+    """Stages of the decoder with dropout: three, or fewer where there are not so many of 512 channels before the last of them."""
+    return min(3, len(widths(side)) - 4)
 
 
 def generator(config: RunConfig, on_cpu: bool = True) -> tuple[Layer, ...]:
@@ -41,7 +45,7 @@ def u_net(side: int, inputs: int, outputs: int) -> tuple[Layer, ...]:
     ]
     up, entering = [], filters[-1]
     for i, across in enumerate(reversed(filters[:-1])):
-        up.append(_up(f"conv_{len(filters) + i + 1}", 1 << i, entering, across, masked=i < min(_DROPPED, len(filters) - 4)))
+        up.append(_up(f"conv_{len(filters) + i + 1}", 1 << i, entering, across, masked=i < dropped(side)))
         entering = 2 * across
     return *down, *up, _up(f"conv_{2 * len(filters)}", side // 2, entering, outputs, norm=False, bias=True)
 

@@ -1,4 +1,4 @@
-"""U-Net and 70x70 PatchGAN of pix2pix, as TensorFlow's tutorial has them (Isola et al. 2017, section 6.1).
+"""U-Net and 70x70 PatchGAN of pix2pix, as TensorFlow's tutorial has them (Isola et al. 2017, section 6.1; its LeakyReLU has slope 0.2).
 
 With three channels in and out the U-Net has 54,425,859 parameters at 256x256, 41,838,851 at 128, 29,251,843 at 64, and the PatchGAN
 2,770,433. A size of 2^n has n stages down to one pixel and n up. Batch norm takes moving statistics at inference, where the published one
@@ -11,58 +11,36 @@ from typing import Any
 
 import keras
 
-from gan import keys
 from gan.config import RunConfig
 from gan.models.keyed import KeyedDropout
-from gan.models.normalization import BatchNormalization, synchronized
-from gan.models.pix2pix.costs import widths
+from gan.models.maker import Maker
+from gan.models.pix2pix.costs import dropped, widths
 
-SIZES = (256, 128, 64)
 DROPOUT = 0.5
-_WIDEST = 512
 _KERNEL = 4
-_SLOPE = 0.3  # of the tutorial; the paper has 0.2
 _SPREAD = 0.02  # standard deviation of the first weights
-_DROPPED = 3  # stages of the decoder with dropout
 
 
 def masks(size: int) -> tuple[tuple[int, int, int], ...]:
     """Shapes of the generator's dropout masks, per picture."""
-    return tuple((2 << stage, 2 << stage, _WIDEST) for stage in range(min(_DROPPED, len(widths(size)) - 4)))
+    return tuple((2 << stage, 2 << stage, widths(size)[-1]) for stage in range(dropped(size)))
 
 
-class _Maker:
-    """Layers of one network, numbered, with the run's precision and seeds."""
-
-    def __init__(self, config: RunConfig, net: int) -> None:
-        self._config, self._net, self._count = config, net, 0
-        self.policy = keras.DTypePolicy(config.precision)
-
+class _Maker(Maker):
     def conv(self, filters: int, *, up: bool = False, strides: int = 2, padding: str = "same", bias: bool = False) -> Any:
-        self._count += 1
         kind = keras.layers.Conv2DTranspose if up else keras.layers.Conv2D
-        init = keras.initializers.RandomNormal(0, _SPREAD, keys.layer_seed(self._config.seed, self._net, self._count))
-        return kind(
-            filters, _KERNEL, strides, padding, use_bias=bias, kernel_initializer=init, dtype=self.policy, name=f"conv_{self._count}"
-        )
-
-    def norm(self) -> Any:
-        return BatchNormalization(synchronized=synchronized(self._config), dtype=self.policy, name=f"norm_{self._count}")
-
-    def leaky(self) -> Any:
-        return keras.layers.LeakyReLU(_SLOPE, dtype=self.policy, name=f"leaky_{self._count}")
-
-    def relu(self) -> Any:
-        return keras.layers.ReLU(dtype=self.policy, name=f"relu_{self._count}")
+        init = keras.initializers.RandomNormal(0, _SPREAD, self.seed())
+        options = {"use_bias": bias, "kernel_initializer": init, "dtype": self.policy, "name": f"conv_{self.count}"}
+        return kind(filters, _KERNEL, strides, padding, **options)
 
     def drop(self, x: Any, keep: Any) -> Any:
-        return KeyedDropout(DROPOUT, dtype=self.policy, name=f"dropout_{self._count}")([x, keep])
+        return KeyedDropout(DROPOUT, dtype=self.policy, name=f"dropout_{self.count}")([x, keep])
 
     def join(self, *parts: Any) -> Any:
-        return keras.layers.Concatenate(dtype=self.policy, name=f"join_{self._count}")(parts)
+        return keras.layers.Concatenate(dtype=self.policy, name=f"join_{self.count}")(parts)
 
     def pad(self) -> Any:
-        return keras.layers.ZeroPadding2D(dtype=self.policy, name=f"pad_{self._count}")
+        return keras.layers.ZeroPadding2D(dtype=self.policy, name=f"pad_{self.count}")
 
 
 def generator(config: RunConfig, size: int, inputs: int, outputs: int) -> keras.Model:
