@@ -11,9 +11,10 @@ import streamlit as st
 
 from app import state, text
 from db import queries
+from db.models import SavedView
 
 PAGES = {"runs": state.RUNS_PAGE, "run": state.RUN_PAGE, "compare": state.COMPARE_PAGE}
-DRAWN = "view_drawn"  # the name of the view that this page was drawn for
+DRAWN = "view_drawn"
 
 
 def render() -> None:
@@ -24,11 +25,16 @@ def render() -> None:
         st.write(f"There is no view “{text.escape(text.shorten(name, 60))}”: it was deleted, or the address is not complete.")
         st.page_link(state.RUNS_PAGE, label="All runs", icon=":material/list:")
         return
-    # twice: at the first time the page before still holds the parameters that its controls are bound to
-    if st.session_state.pop(DRAWN, None) == name:
+    st.skeleton(height=400)
+    st.session_state[DRAWN] = False
+    st.fragment(_go_on, run_every=0.1)(view)
+
+
+def _go_on(view: SavedView) -> None:
+    """Once this page has been drawn: until then the page before holds the parameters that its controls are bound to."""
+    if st.session_state[DRAWN]:
         st.switch_page(PAGES[view.page], query_params=parse_qs(view.query, keep_blank_values=True))
-    st.session_state[DRAWN] = name
-    st.rerun()
+    st.session_state[DRAWN] = True
 
 
 render()
