@@ -29,7 +29,7 @@ class Tab:
     def __init__(self, connection: ClientConnection) -> None:
         self._connection = connection
         self._page, self._query = "", ""
-        self._failed = False
+        self._failed, self._hash = False, ""  # of the open page's script, as the server says
         self.pages: list[str] = []  # url paths, known after the first answer
         self.timers: dict[str, float] = {}
         self.received = 0  # bytes of the last answer
@@ -46,7 +46,11 @@ class Tab:
     def _ask(self, fragment: str = "") -> None:
         request = BackMsg()
         state = request.rerun_script
-        state.query_string, state.page_name, state.fragment_id, state.is_auto_rerun = self._query, self._page, fragment, bool(fragment)
+        state.query_string, state.fragment_id, state.is_auto_rerun = self._query, fragment, bool(fragment)
+        if fragment:
+            state.page_script_hash = self._hash
+        else:
+            state.page_name = self._page
         state.context_info.timezone, state.context_info.locale, state.context_info.color_scheme = "UTC", "en-US", "light"
         self._connection.send(request.SerializeToString())
         self.received = 0
@@ -61,6 +65,7 @@ class Tab:
         """True once the script has ended."""
         kind = message.WhichOneof("type")
         if kind == "navigation":
+            self._hash = message.navigation.page_script_hash
             self.pages = [page.url_pathname for page in message.navigation.app_pages]
         elif kind == "auto_rerun":
             self.timers[message.auto_rerun.fragment_id] = message.auto_rerun.interval
