@@ -45,9 +45,9 @@ def attempt(context: Context, run: Run) -> subprocess.Popen[bytes]:
 @pytest.mark.timeout(900)
 @pytest.mark.parametrize("again", range(10 if FULL else 1))
 def test_a_thawed_trainer_writes_nothing(context: Context, train: Callable[..., Run], again: int) -> None:
-    run = submit(context, load("tiny", {**SMALL, "epochs": 40}), here=True)
+    run = submit(context, load("tiny", {**SMALL, "epochs": 16}), here=True)
     with attempt(context, run) as zombie:
-        wait_until(lambda: step(context, run) > 20, seconds=90, what="progress of the first trainer")
+        wait_until(lambda: step(context, run) > 8, seconds=90, what="progress of the first trainer")
         zombie.send_signal(signal.SIGSTOP)
         with writing(context.engine) as session:  # fifteen seconds pass in the lease's eyes
             session.execute(update(Run).where(col(Run.id) == run.id).values(lease_until=now(-1)))
@@ -61,7 +61,7 @@ def test_a_thawed_trainer_writes_nothing(context: Context, train: Callable[..., 
             assert heir.wait(120) == 0
     found = queries.get_run(context.engine, run.id)
     assert found is not None
-    assert_same(context, train(epochs=40), found)
+    assert_same(context, train(epochs=16), found)
 
 
 @pytest.mark.slow
