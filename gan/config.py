@@ -117,7 +117,7 @@ class RunConfig(BaseModel):
     grid_size: int = setting(8, "Output", "Images per side of the grid", unit="images", ge=1, le=16)
     checkpoint_every: int = setting(1, "Output", "Save a checkpoint every so many epochs (also on stop and every five minutes)", unit="epochs", ge=1, le=10_000)
     keep_checkpoints: int = setting(3, "Output", "How many newest checkpoints to keep", ge=1, le=100)
-    snapshots: int = setting(10, "Output", "How often, evenly over the run, the weights are kept (5 MB each) for its path on a loss surface (0 is never)", ge=0, le=200)
+    snapshots: int = setting(10, "Output", "How often, evenly over the run, the weights are kept (for DCGAN 5 MB each) for its path on a loss surface (0 is never)", ge=0, le=200)
     # fmt: on
 
     @model_validator(mode="after")

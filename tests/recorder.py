@@ -8,7 +8,7 @@ from typing import Any, TypeVar
 import numpy as np
 
 from gan.config import RunConfig
-from gan.events import EpochDone, Event, Losses, Outcome, Steps, Verdict
+from gan.events import EpochDone, Event, Grid, Losses, Note, Outcome, Steps, Verdict
 from gan.loop import train
 
 T = TypeVar("T")
@@ -71,3 +71,17 @@ def run(
     recorder = sink or Recorder()
     outcome = train(config, run_dir=directory, data_dir=directory, attempt=attempt, sink=recorder, control=control)
     return recorder, outcome
+
+
+def assert_resumes(config: RunConfig, directory: Path) -> Recorder:
+    """Train in `directory`/whole, and in `directory`/parts, stopped after a step and resumed, to the same bits; returns the first."""
+    whole, outcome = run(config, directory / "whole")
+    assert outcome == "finished"
+    assert not [note.text for note in whole.of(Note) if note.level == "error"]
+    _, outcome = run(config, directory / "parts", control=After(1, "stop"))
+    assert outcome == "stopped"
+    second, outcome = run(config, directory / "parts", attempt=2)
+    assert outcome == "finished"
+    assert second.epochs() == whole.epochs()
+    assert second.of(Grid)[-1].png == whole.of(Grid)[-1].png
+    return whole

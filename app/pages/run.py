@@ -100,9 +100,9 @@ def tick(shown: Shown, name: str, options: Any, head: DeltaGenerator, body: Delt
         context = state.context()
         run = queries.get_run(context.engine, shown.run_id)
         newest = queries.newest_run_id(context.engine)
-        if run is None or (run.status not in ENDED) != shown.live or (shown.following and newest != shown.newest):
+        if run is None or (run.status not in ENDED) != shown.live or run.note_version != shown.note_version:
             st.rerun()
-        if run.note_version != shown.note_version:
+        if shown.following and newest != shown.newest:
             st.rerun()
         with head:
             run_status.show(context, run, link(context, shown, newest))

@@ -5,6 +5,7 @@ import os
 import re
 import subprocess
 import sys
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -12,7 +13,7 @@ import pytest
 
 from gan import costs
 from gan.config import RunConfig
-from gan.layer import macs, parameters
+from gan.layer import Layer, macs, parameters
 
 CPU: dict[str, Any] = {"gpus": [], "tpus": [], "memory_bytes": 4 * 10**9}
 GPUS: dict[str, Any] = {"gpus": [{"name": "a", "memory_bytes": 8 * 10**9}] * 2, "tpus": [], "memory_bytes": 4 * 10**9}
@@ -23,6 +24,15 @@ def config(**changes: Any) -> RunConfig:
 
 
 # --- layers ---
+
+
+def assert_described(net: Any, layers: Sequence[Layer]) -> None:
+    """`layers` are those of `net` that have weights to multiply with, in order, with what enters, leaves and is trained."""
+    products = [layer for layer in net.layers if hasattr(layer, "kernel") or layer.name == "judgements"]
+    assert [layer.name for layer in layers] == [layer.name for layer in products]
+    assert [layer.entering for layer in layers] == [math.prod(layer.input.shape[1:]) for layer in products]
+    assert [layer.leaving for layer in layers] == [math.prod(layer.output.shape[1:]) for layer in products]
+    assert parameters(layers) == sum(math.prod(weight.shape) for weight in net.trainable_variables)
 
 
 @pytest.mark.parametrize(
@@ -40,11 +50,7 @@ def test_the_table_of_layers_is_that_of_the_networks(changes: dict[str, Any]) ->
 
     run = config(**changes)
     for net, layers in ((dcgan.generator(run), costs.generator(run)), (dcgan.discriminator(run), costs.discriminator(run))):
-        products = [layer for layer in net.layers if hasattr(layer, "kernel")]
-        assert [layer.name for layer in layers] == [layer.name for layer in products]
-        assert [layer.entering for layer in layers] == [math.prod(layer.input.shape[1:]) for layer in products]
-        assert [layer.leaving for layer in layers] == [math.prod(layer.output.shape[1:]) for layer in products]
-        assert parameters(layers) == sum(math.prod(weight.shape) for weight in net.trainable_variables)
+        assert_described(net, layers)
         assert sum(layer.norm for layer in layers) == sum("norm" in layer.name for layer in net.layers)
         assert sum(layer.activated for layer in layers) == sum("leaky" in layer.name for layer in net.layers) + (net.name == "generator")
 
@@ -62,11 +68,7 @@ def test_3dgan_costs_what_was_counted(geometry: str, g: float, d: float, step: f
         (networks.generator(run, geometry), costs.generator(run)),
         (networks.discriminator(run, geometry), costs.discriminator(run)),
     ):
-        products = [layer for layer in net.layers if hasattr(layer, "kernel") or layer.name == "judgements"]
-        assert [layer.name for layer in layers] == [layer.name for layer in products]
-        assert [layer.entering for layer in layers] == [math.prod(layer.input.shape[1:]) for layer in products]
-        assert [layer.leaving for layer in layers] == [math.prod(layer.output.shape[1:]) for layer in products]
-        assert parameters(layers) == sum(math.prod(weight.shape) for weight in net.trainable_variables)
+        assert_described(net, layers)
 
 
 @pytest.mark.parametrize(("side", "g", "d", "step"), [(256, 12.096, 6.394, 80.5), (128, 3.012, 1.534, 19.6), (64, 0.740, 0.353, 4.66)])
@@ -83,11 +85,7 @@ def test_pix2pix_costs_what_was_counted(side: int, g: float, d: float, step: flo
         (networks.generator(run, side, 4, 3), costs.generator(run)),
         (networks.discriminator(run, side, 4, 3), costs.discriminator(run)),
     ):
-        products = [layer for layer in net.layers if hasattr(layer, "kernel")]
-        assert [layer.name for layer in layers] == [layer.name for layer in products]
-        assert [layer.entering for layer in layers] == [math.prod(layer.input.shape[1:]) for layer in products]
-        assert [layer.leaving for layer in layers] == [math.prod(layer.output.shape[1:]) for layer in products]
-        assert parameters(layers) == sum(math.prod(weight.shape) for weight in net.trainable_variables)
+        assert_described(net, layers)
         assert sum(layer.norm for layer in layers) == sum("norm" in layer.name for layer in net.layers)
         assert sum(layer.masked for layer in layers) == sum("dropout" in layer.name for layer in net.layers)
 

@@ -12,12 +12,12 @@ import pytest
 
 from gan.config import ConfigError, RunConfig, parse
 from gan.data import DatasetError, catalog, load
-from gan.events import REAL_IMAGES, Grid, Note, Started
+from gan.events import REAL_IMAGES, Grid, Started
 from gan.models.gan3d import source
 from gan.models.gan3d.layouts import FIXED, VARIABLE, Layout
 from gan.models.gan3d.sampler import Beam, Sampler
 from gan.models.gan3d.writer import write
-from tests.recorder import After, run
+from tests.recorder import assert_resumes
 
 SMALL = {
     "model": "gan3d", "dataset": "showers", "limit": 4, "batch_size": 2, "epochs": 1, "grid_size": 2, "optimizer": "rmsprop",
@@ -90,17 +90,9 @@ def test_files_of_the_other_geometry_and_no_files(tmp_path: Path) -> None:
 
 
 def test_a_training_stopped_in_the_middle_ends_as_one_that_was_not(tmp_path: Path) -> None:
-    whole, outcome = run(config(), tmp_path / "whole")
-    assert outcome == "finished"
+    whole = assert_resumes(config(), tmp_path)
     assert [grid.epoch for grid in whole.of(Grid)] == [REAL_IMAGES, 0, 1]
     assert (whole.of(Started)[0].g_parameters, whole.of(Started)[0].d_parameters) == (872_948, 73_450)
-    assert not [note.text for note in whole.of(Note) if note.level == "error"]
-    _, outcome = run(config(), tmp_path / "parts", control=After(1, "stop"))
-    assert outcome == "stopped"
-    second, outcome = run(config(), tmp_path / "parts", attempt=2)
-    assert outcome == "finished"
-    assert second.epochs() == whole.epochs()
-    assert second.of(Grid)[-1].png == whole.of(Grid)[-1].png
 
 
 def test_the_web_process_counts_sampled_showers_without_their_tools() -> None:
