@@ -6,7 +6,7 @@ import json
 import os
 import platform
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path, PurePosixPath
 from typing import Any
@@ -54,28 +54,34 @@ def memory_limit(root: Path = Path("/")) -> int:
 
     The kernel ends what exceeds memory.max (cgroup v2) or memory.limit_in_bytes (v1), of the process's own group or any above it.
     """
-    limits = [psutil.virtual_memory().total]
+    texts = [text for name in ("memory.max", "memory.limit_in_bytes") for text in _of_groups(name, root)]
+    # "max" is no limit, and v1's is a huge number
+    return min([psutil.virtual_memory().total, *(int(text) for text in texts if text.strip().isdigit())])
+
+
+def oom_kills(root: Path = Path("/")) -> int:
+    """How many processes the kernel has ended for want of memory in this process's control group; 0 where it does not count.
+
+    Whatever the limit that ran out (the group's, one above it, the machine's), the kernel counts for the victim's own group: in
+    memory.events.local (cgroup v2) or memory.oom_control (v1). Outside any group, the machine's count.
+    """
+    names = ("memory.events.local", "memory.oom_control")
+    own = next((text for name in names for text in _of_groups(name, root)), None)
+    machine = root / "proc/vmstat"
+    text = own or (machine.read_text() if machine.exists() else "")
+    return int(dict(line.split(" ", 1) for line in text.splitlines()).get("oom_kill", 0))
+
+
+def _of_groups(name: str, root: Path) -> Iterator[str]:
+    """The texts of a file of the memory controller: of this process's control group, then of each group above it, where they have it."""
     own = root / "proc/self/cgroup"
     for line in own.read_text().splitlines() if own.exists() else []:  # "0::/path" of v2, "4:memory:/path" of v1
         number, controllers, path = line.split(":", 2)
         if number != "0" and "memory" not in controllers.split(","):
             continue
-        top, name = ("sys/fs/cgroup", "memory.max") if number == "0" else ("sys/fs/cgroup/memory", "memory.limit_in_bytes")
+        top = root / ("sys/fs/cgroup" if number == "0" else "sys/fs/cgroup/memory")
         group = PurePosixPath(path.lstrip("/"))  # a container may see the host's path and have its own group mounted at the top
-        for folder in (group, *group.parents):
-            limit = root / top / folder / name
-            if limit.exists() and (text := limit.read_text().strip()).isdigit():  # "max" is no limit, and v1's is a huge number
-                limits.append(int(text))
-    return min(limits)
-
-
-def oom_kills(root: Path = Path("/")) -> int:
-    """How many processes of this machine the kernel has ended for want of memory since it started; 0 where it does not count."""
-    try:
-        counters = dict(line.split(" ", 1) for line in (root / "proc/vmstat").read_text().splitlines())
-    except OSError:
-        return 0
-    return int(counters.get("oom_kill", 0))
+        yield from (file.read_text() for folder in (group, *group.parents) if (file := top / folder / name).exists())
 
 
 def versions() -> dict[str, str]:

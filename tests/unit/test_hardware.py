@@ -30,6 +30,12 @@ def test_versions_need_no_tensorflow() -> None:
 GIB = 2**30
 
 
+def write(root: Path, files: dict[str, str]) -> None:
+    for name, text in files.items():
+        (root / name).parent.mkdir(parents=True, exist_ok=True)
+        (root / name).write_text(text + "\n")
+
+
 @pytest.mark.parametrize(
     ("groups", "files", "expected"),
     [
@@ -44,10 +50,27 @@ GIB = 2**30
     ],
 )
 def test_memory_is_what_the_control_group_leaves(groups: str, files: dict[str, str], expected: int | None, tmp_path: Path) -> None:
-    for name, text in {"proc/self/cgroup": groups, **files}.items():
-        (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
-        (tmp_path / name).write_text(text + "\n")
+    write(tmp_path, {"proc/self/cgroup": groups, **files})
     assert hardware.memory_limit(tmp_path) == (expected or psutil.virtual_memory().total)
+
+
+@pytest.mark.parametrize(
+    ("groups", "files", "expected"),
+    [
+        ("0::/app/web", {"sys/fs/cgroup/app/web/memory.events.local": "oom 4\noom_kill 3"}, 3),
+        ("0::/", {"sys/fs/cgroup/memory.events.local": "oom_kill 2"}, 2),  # inside a container
+        ("4:memory:/a\n0::/", {"sys/fs/cgroup/memory/a/memory.oom_control": "under_oom 0\noom_kill 1"}, 1),
+        ("0::/app", {"sys/fs/cgroup/app/memory.events.local": "oom_kill 0"}, 0),  # the machine counts others' too
+        ("0::/", {}, 7),  # in no group
+    ],
+)
+def test_kills_for_want_of_memory_are_the_control_groups_own(groups: str, files: dict[str, str], expected: int, tmp_path: Path) -> None:
+    write(tmp_path, {"proc/self/cgroup": groups, "proc/vmstat": "pgfault 12\noom_kill 7", **files})
+    assert hardware.oom_kills(tmp_path) == expected
+
+
+def test_kills_are_none_where_nobody_counts(tmp_path: Path) -> None:
+    assert hardware.oom_kills(tmp_path) == 0
 
 
 def test_memory_without_control_groups_is_the_machines(tmp_path: Path) -> None:
