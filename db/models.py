@@ -17,7 +17,11 @@ STATUSES = ("queued", "starting", "running", "finished", "failed", "stopped", "s
 ACTIVE = ("starting", "running")  # has, or should have, a live lease
 WAITING = ("queued", "suspended")  # goes on by itself as soon as a worker is free
 ENDED = ("finished", "failed", "stopped")
-QUALITY_MEASURES = ("fid", "kid", "precision", "recall", "density", "coverage", "class_distance", "diversity")
+QUALITY_MEASURES = (
+    *("fid", "kid", "precision", "recall", "density", "coverage", "class_distance", "diversity"),
+    *("objective", "moment_error", "profile_error", "angle_error", "sampling_error", "correlation_error", "empty"),
+    *("l1", "l1_train", "l1_standing"),
+)
 
 SQLModel.metadata.naming_convention = MetaData(
     naming_convention={
@@ -251,7 +255,19 @@ class Quality(SQLModel, table=True):
     coverage: float | None = Field(default=None, sa_type=Real)
     class_distance: float | None = Field(default=None, sa_type=Real)
     diversity: float | None = Field(default=None, sa_type=Real)
-    histogram: npt.NDArray[np.float32] = Field(sa_type=Float32Array)  # share of each class among the generated images
+    objective: float | None = Field(default=None, sa_type=Real)
+    moment_error: float | None = Field(default=None, sa_type=Real)
+    profile_error: float | None = Field(default=None, sa_type=Real)
+    angle_error: float | None = Field(default=None, sa_type=Real)
+    sampling_error: float | None = Field(default=None, sa_type=Real)
+    correlation_error: float | None = Field(default=None, sa_type=Real)
+    empty: float | None = Field(default=None, sa_type=Real)
+    l1: float | None = Field(default=None, sa_type=Real)
+    l1_train: float | None = Field(default=None, sa_type=Real)
+    l1_standing: float | None = Field(default=None, sa_type=Real)
+    histogram: npt.NDArray[np.float32] = Field(
+        sa_type=Float32Array
+    )  # share of each class among the generated images; empty without classes
 
     @property
     def measures(self) -> dict[str, float]:

@@ -144,9 +144,9 @@ def speeds(engine: Engine, run_ids: list[str]) -> dict[str, npt.NDArray[np.float
     return {run_id: np.hstack((rows[:, :1], rows[:, 1:] / timed[run_id])) for run_id, rows in found.items()}
 
 
-def fids(engine: Engine, run_ids: list[str]) -> dict[str, npt.NDArray[np.float64]]:
-    """Per run [judgements, 2]: the epoch of each, and the FID it found, NaN where it was not measured."""
-    return _arrays(engine, [Quality.epoch, Quality.fid], Quality, run_ids)
+def judged(engine: Engine, run_ids: list[str], measure: str = "fid") -> dict[str, npt.NDArray[np.float64]]:
+    """Per run [judgements, 2]: the epoch of each, and what it found, one of QUALITY_MEASURES; NaN where that was not measured."""
+    return _arrays(engine, [Quality.epoch, getattr(Quality, measure)], Quality, run_ids)
 
 
 def _arrays(engine: Engine, columns: list[Any], table: Any, run_ids: list[str]) -> dict[str, npt.NDArray[np.float64]]:

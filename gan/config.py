@@ -20,7 +20,7 @@ TOLD = 4  # mistakes at a time
 GROUPS = ("Data", "Model", "Training", "Optimizer", "Schedule", "Acceleration", "Quality", "Safety", "Output")
 
 
-DATASETS = {"dcgan": ("digits", "mnist", "fashion_mnist", "images"), "gan3d": ("showers", "hdf5"), "pix2pix": ("flow",)}
+DATASETS = {"dcgan": ("digits", "mnist", "fashion_mnist", "images"), "gan3d": ("showers", "hdf5"), "pix2pix": ("street", "flow")}
 GEOMETRIES = {"gan3d": ("25x25x25", "51x51x25"), "pix2pix": ("64x64", "128x128", "256x256")}
 FILES = {
     "images": "the folder or zip inside the data directory that holds the pictures",
@@ -33,11 +33,11 @@ UNREAD = {
     "dcgan": ("geometry",),
     "gan3d": (
         "latent_dim", "table1_literal", "generator_batch_norm", "discriminator_batch_norm", "d_steps", "loss", "gradient_penalty", "r1",
-        "label_smoothing", "convolution", "quality_every",
+        "label_smoothing", "convolution",
     ),
     "pix2pix": (
         "latent_dim", "table1_literal", "generator_batch_norm", "discriminator_batch_norm", "d_steps", "loss", "gradient_penalty", "r1",
-        "label_smoothing", "convolution", "recompute", "quality_every",
+        "label_smoothing", "convolution", "recompute",
     ),
 }  # fmt: skip
 
@@ -57,7 +57,7 @@ class RunConfig(BaseModel):
     model_config = ConfigDict(frozen=True, extra="forbid", allow_inf_nan=False, strict=False)
 
     # fmt: off
-    dataset: Literal["digits", "mnist", "fashion_mnist", "images", "showers", "hdf5", "flow"] = setting("mnist", "Data", "What the generator learns to imitate; digits is always there, offline; showers (sampled) and hdf5 (CERN's files) are for model=gan3d, flow (vortex streets) for model=pix2pix")
+    dataset: Literal["digits", "mnist", "fashion_mnist", "images", "showers", "hdf5", "street", "flow"] = setting("mnist", "Data", "What the generator learns to imitate; digits is always there, offline; showers (sampled) and hdf5 (CERN's files) are for model=gan3d, street (computed once) and flow (your own) for model=pix2pix")
     images_path: str = setting("", "Data", "For dataset=images a folder or zip of PNG or JPEG files, for dataset=hdf5 a folder or file of showers, for dataset=flow a folder of frames, relative to the data directory", max_length=300)
     limit: int | None = setting(None, "Data", "Use only the first examples: shorter epochs for a first look", unit="images", ge=1, le=10_000_000)
 
@@ -105,8 +105,8 @@ class RunConfig(BaseModel):
     convolution: Literal["auto", "direct", "spectral"] = setting("auto", "Acceleration", "How G's largest convolution is computed: directly, or by Fourier transforms with a tenth of the products; auto: spectral on CPU")
     recompute: bool = setting(False, "Acceleration", "Forget activations and compute them again for the gradient: less memory, more time, equal gradients")
 
-    quality_every: int = setting(0, "Quality", "Judge generated images every so many epochs, and after the last (0 is never); needs labelled data", unit="epochs", ge=0, le=10_000)
-    quality_images: int = setting(2000, "Quality", "How many generated and how many real images are compared", unit="images", ge=200, le=50_000)
+    quality_every: int = setting(0, "Quality", "Judge what the generator makes every so many epochs, and after the last (0 is never); needs labelled images, showers, or flows that are held out", unit="epochs", ge=0, le=10_000)
+    quality_images: int = setting(2000, "Quality", "How many generated and how many real images, showers or pairs are compared", unit="images", ge=200, le=50_000)
 
     on_non_finite: Literal["stop", "roll_back"] = setting("stop", "Safety", "When a loss, gradient or weight is not finite: end the run, or once go back to the last checkpoint and on with half the rates")
     stall_seconds: int = setting(600, "Safety", "Say so, with every thread's stack in the log, when no step ends for so long, and after twice as long start again from the last checkpoint (0 is never)", unit="seconds", ge=0, le=86_400)

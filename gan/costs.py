@@ -24,7 +24,6 @@ _UNKNOWN = 2**60
 #   2048 in 8 parts 1252/1168, 4096 in 4 parts 1892/1820; 64 with quality 1288/1320, of 20,000 images 1444/1476; 64 of digits 964/985
 _PROCESS = 826 * 10**6  # Python, TensorFlow (664 MB once imported and started) and the traced and optimised training step
 _COMPILER = 70 * 10**6  # XLA
-_JUDGE, _JUDGED = 280 * 10**6, 8_700  # the classifier of gan.quality at work, and per image that it compares
 _GPU_RESERVE = 2**30  # what CUDA, its libraries and the screen take of a GPU: an allowance, not measured
 
 
@@ -86,11 +85,12 @@ def estimate(config: RunConfig, examples: int | None = None, *, on_gpu: bool = F
     if on_gpu:
         return needs + training
     examples = examples or _of(config).examples(config)
-    if config.limit and not config.quality_every:  # judging needs the whole data set
+    if config.limit and not config.quality_every:  # judging takes the whole data set
         examples = min(config.limit, examples)
     needs += _PROCESS + _COMPILER * config.xla
     needs += _of(config).EXAMPLE * examples + 4 * stored  # the data; a checkpoint on its way to disk
-    return needs + max(training, (_JUDGE + _JUDGED * config.quality_images) * (config.quality_every > 0))
+    judging = int(_of(config).judging(config)) if config.quality_every else 0
+    return needs + max(training, judging)
 
 
 def on_gpu(config: RunConfig, machine: Mapping[str, Any]) -> bool:

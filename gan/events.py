@@ -66,13 +66,13 @@ class EpochDone:
 
 @dataclass(frozen=True)
 class Quality:
-    """How good generated images were after an epoch, in the features of a small classifier trained on the same data set (`gan.quality`)."""
+    """How good what G makes was after an epoch, as the model's recipe judges it."""
 
     epoch: int
     seconds: float  # what this judgement took
     training_seconds: float  # training time up to here: the x axis of an honest learning curve
-    measures: Mapping[str, float]  # see QUALITY
-    histogram: tuple[float, ...]  # share of each class among the generated images, as the classifier sees them
+    measures: Mapping[str, float]  # see MEASURED
+    histogram: tuple[float, ...]  # share of each class among the generated images, as the classifier sees them; empty without classes
 
 
 @dataclass(frozen=True)
@@ -159,16 +159,33 @@ MEASURES = {
     "skipped_steps": "Updates left out because a scaled gradient overflowed (mixed_float16)",
     "loss_scale": "Loss scale at the end of the epoch (mixed_float16)",
 }
-QUALITY = {
-    "fid": "Frechet distance in the classifier's features (not Inception FID; lower is better)",
-    "kid": "Kernel distance in the classifier's features (lower is better)",
-    "precision": "Share of generated images inside the real ones' neighbourhoods",
-    "recall": "Share of real images inside the generated ones' neighbourhoods",
-    "density": "How densely generated images lie in the real ones' neighbourhoods (1: as dense as real ones)",
-    "coverage": "Share of real neighbourhoods that hold a generated image",
-    "class_distance": "Total variation distance between generated and real class shares (0: equal, 1: disjoint)",
-    "diversity": "Mean distance of generated pairs / mean distance of real pairs (1: as diverse)",
+MEASURED = {  # by model, its headline first; lower is better unless said
+    "dcgan": {
+        "fid": "Frechet distance in the classifier's features (not Inception FID; lower is better)",
+        "kid": "Kernel distance in the classifier's features (lower is better)",
+        "precision": "Share of generated images inside the real ones' neighbourhoods",
+        "recall": "Share of real images inside the generated ones' neighbourhoods",
+        "density": "How densely generated images lie in the real ones' neighbourhoods (1: as dense as real ones)",
+        "coverage": "Share of real neighbourhoods that hold a generated image",
+        "class_distance": "Total variation distance between generated and real class shares (0: equal, 1: disjoint)",
+        "diversity": "Mean distance of generated pairs / mean distance of real pairs (1: as diverse)",
+    },
+    "gan3d": {
+        "objective": "3DGAN's single number, the errors of moments, profiles and angle added up (0: perfect)",
+        "moment_error": "Mean relative error of the mean first and second moments along the three axes",
+        "profile_error": "Mean relative error of the mean profiles along the three axes",
+        "angle_error": "Mean relative error of the angle that is measured of generated showers",
+        "sampling_error": "Mean relative error of the sampling fraction, over bins of energy",
+        "correlation_error": "Mean difference of the correlations between 13 observables",
+        "empty": "Share of generated showers without any energy",
+    },
+    "pix2pix": {
+        "l1": "Mean distance of predicted from real fields, in flows that are never trained with (lower is better)",
+        "l1_train": "The same in flows that are trained with: what lies between both is overfitting",
+        "l1_standing": "The same distance, of flows never trained with, if nothing moved: a prediction should be below",
+    },
 }
+QUALITY = {name: words for measures in MEASURED.values() for name, words in measures.items()}
 FACTS = {
     "kernels_before": "Operations before XLA's fusion",
     "kernels_after": "Kernels after it",

@@ -127,7 +127,9 @@ class Guards:
         )
 
     def judged(self, quality: Quality) -> list[Note]:
-        """A judgement of generated images (`gan.quality`)."""
+        """A judgement of generated images (`gan.quality`); of other things nothing is known that tells a collapse."""
+        if "diversity" not in quality.measures:
+            return []
         diversity, share = quality.measures["diversity"], max(quality.histogram)
         figures = f"pairs of them differ by {diversity:.0%} of what pairs of real images do, and {share:.0%} are of one class"
         varied = diversity >= FEW_NO_MORE and share <= ONE_CLASS_NO_MORE

@@ -68,7 +68,6 @@ def train(
     from gan import distribution, fit, measures, peak, recipe, runner, samples, step
     from gan.agreement import Agreement
     from gan.models import layers
-    from gan.quality.judge import Judge
 
     machine = hardware.describe()
     if sentence := capabilities.check(config, machine):
@@ -109,7 +108,7 @@ def train(
     looped: runner.Runner = fit.FitLoop(stepper, agree) if config.loop == "fit" else runner.CustomLoop(stepper, agree)
     pictures = model.pictures(examples)
     measured, guards = measures.Measures(config), Guards(config, per_epoch, pictures)
-    judge: Judge | None = None
+    judge: recipe.Judge | None = None
 
     def draw_real() -> None:
         if shared.leads:
@@ -136,12 +135,12 @@ def train(
             return
         sink(Phase("judging"))
         if judge is None:
-            judge = Judge(config, dataset, cache_dir or run_dir / "cache", lambda share: watchdog.beat())
+            judge = model.judge(dataset, cache_dir or run_dir / "cache", lambda share: watchdog.beat())
             sink(Facts(judge.facts))
             for text in judge.remarks:
                 sink(Note("info", text))
         began = time.monotonic()
-        figures, histogram = judge(samples.judged(config, nets.shown))
+        figures, histogram = judge(nets.shown)
         quality = Quality(epoch, time.monotonic() - began, progress.training_seconds, figures, histogram)
         sink(quality)
         for note in guards.judged(quality):

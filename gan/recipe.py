@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from importlib import import_module
+from pathlib import Path
 from typing import Any, NamedTuple, Protocol
 
 import keras
@@ -22,6 +23,16 @@ class Phase(NamedTuple):
     g: bool
     told: bool = True  # told figures of several phases are added up
     kind: str = ""
+
+
+class Judge(Protocol):
+    """Says how good a generator is. `remarks` are sentences for a person, `facts` the values for `gan.events.Facts`."""
+
+    remarks: list[str]
+    facts: dict[str, Any]
+
+    def __call__(self, generator: keras.Model) -> tuple[dict[str, float], tuple[float, ...]]:
+        """Measures, named as in `gan.events.MEASURED` and NaN where they cannot be taken, and shares of classes (empty: there are none)."""
 
 
 class Recipe(Protocol):
@@ -47,6 +58,9 @@ class Recipe(Protocol):
 
     def grid(self, generator: keras.Model, examples: Any) -> npt.NDArray[np.float32]:
         """Pictures [grid_size ** 2, H, W, C] in [-1, 1] of what G makes, always of the same noise and conditions."""
+
+    def judge(self, data: Any, cache_dir: Path, progress: Callable[[float], None]) -> Judge:
+        """What compares with `data`, all of it whatever `config.limit`; called outside any strategy's scope. Raises ConfigError."""
 
     def example(self, rows: int) -> list[tf.Tensor]:
         """Arrays like a replica's part of `rows`, with any values."""

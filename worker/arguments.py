@@ -13,7 +13,12 @@ if TYPE_CHECKING:
 AsJson = Annotated[bool, typer.Option("--json", help="Print one JSON document on stdout and nothing else there.")]
 RunId = Annotated[str, typer.Argument(metavar="RUN", help="A run's id, the beginning of one, or `latest`.")]
 RunIds = Annotated[list[str], typer.Argument(metavar="RUN...", help="Ids of runs, beginnings of them, or `latest`.")]
-Preset = Annotated[str | None, typer.Option("--preset", metavar="NAME", help="Begin with these settings: starter, paper, tiny or showers.")]
+Preset = Annotated[
+    str | None,
+    typer.Option(
+        "--preset", metavar="NAME", help="Begin with these settings: starter, paper, tiny, showers, showers_tiny, street or street_tiny."
+    ),
+]
 Changes = Annotated[list[str] | None, typer.Option("--set", metavar="KEY=VALUE", help="Change one setting; may be repeated.")]
 Name = Annotated[str | None, typer.Option("--name", help="What the run is called, up to 80 characters; otherwise its settings name it.")]
 ListSettings = Annotated[bool, typer.Option("--settings", help="List every setting and preset with default, range and reason, and exit.")]

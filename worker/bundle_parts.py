@@ -108,6 +108,16 @@ class _Judgement(_Part):
     coverage: Number = None
     class_distance: Number = None
     diversity: Number = None
+    objective: Number = None
+    moment_error: Number = None
+    profile_error: Number = None
+    angle_error: Number = None
+    sampling_error: Number = None
+    correlation_error: Number = None
+    empty: Number = None
+    l1: Number = None
+    l1_train: Number = None
+    l1_standing: Number = None
 
 
 class _Event(_Part):

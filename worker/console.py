@@ -43,6 +43,11 @@ JUDGED = {
     "precision": "precision {:.2f}",
     "recall": "recall {:.2f}",
     "coverage": "coverage {:.2f}",
+    "objective": "objective {:.3f}",
+    "sampling_error": "sampling fraction off by {:.1%}",
+    "l1": "L1 {:.4f}",
+    "l1_train": "{:.4f} in training flows",
+    "l1_standing": "{:.4f} if nothing moved",
 }
 PARTS = {"compute_seconds": "computing", "reduce_seconds": "all-reduce", "input_seconds": "waiting for images", "host_seconds": "host"}
 
@@ -76,7 +81,7 @@ def rate(value: float | None) -> str:
 
 
 def judgement(measures: Mapping[str, float]) -> str:
-    """The measures of quality that say most, on one line; distances are in the classifier's features."""
+    """The measures of quality that say most, on one line."""
     return ", ".join(form.format(measures[name]) for name, form in JUDGED.items() if name in measures)
 
 

@@ -66,7 +66,7 @@ def _epoch(epoch: Epoch) -> dict[str, Any]:
 
 
 def _quality(judged: Quality) -> dict[str, Any]:
-    return {**judged.model_dump(exclude={"run_id", "histogram"}), "histogram": judged.histogram.tolist()}
+    return {**judged.model_dump(exclude={"run_id", "histogram"}, exclude_none=True), "histogram": judged.histogram.tolist()}
 
 
 def _hex(loss: float | None) -> str | None:

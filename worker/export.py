@@ -17,7 +17,7 @@ import orjson
 from db import queries, timeline
 from db.models import Run
 from gan import checkpoints
-from gan.events import MEASURES, QUALITY, REAL_IMAGES, SERIES
+from gan.events import MEASURED, MEASURES, REAL_IMAGES, SERIES
 from worker.artefacts import open_inside
 from worker.bundle import write_manifest
 from worker.context import Context
@@ -29,7 +29,7 @@ EPOCH_COLUMNS = (
     "g_x", "g_y", "d_x", "d_y", "g_loss_hex", "d_loss_hex", "finished_at", *MEASURES,
 )  # fmt: skip
 STEP_COLUMNS = ("step", "epoch", "g_loss", "d_loss", *SERIES, "training_seconds", "time")
-QUALITY_COLUMNS = ("run_id", "name", "epoch", "attempt", "made_at", "seconds", "training_seconds", *QUALITY)
+QUALITY_COLUMNS = ("run_id", "name", "epoch", "attempt", "made_at", "seconds", "training_seconds")  # then the model's measures
 EVENT_COLUMNS = ("at", "level", "attempt", "text")
 README = """A checkpoint of the ganboard run {run_id}, saved after step {step}.
 
@@ -133,7 +133,8 @@ def quality_csv(context: Context, run: Run) -> Iterator[str]:
     judgements = document(context, run)["quality"]
     classes = [f"class_{k}" for k in range(max((len(judged["histogram"]) for judged in judgements), default=0))]
     rows = ({**_who(run), **judged, **dict(zip(classes, judged["histogram"], strict=False))} for judged in judgements)
-    return _lines((*QUALITY_COLUMNS, *classes), rows)
+    measures = MEASURED[model if (model := run.config.get("model")) in MEASURED else "dcgan"]
+    return _lines((*QUALITY_COLUMNS, *measures, *classes), rows)
 
 
 def events_csv(context: Context, run: Run) -> Iterator[str]:

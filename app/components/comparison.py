@@ -16,9 +16,11 @@ from sqlalchemy import Engine
 from app import text
 from app.components import verdict
 from app.figures import compare
+from app.figures.quality import DIGITS, WORDS, headline
 from app.theme.palette import run_swatch
 from db import queries, series
 from db.models import Run
+from gan.events import QUALITY
 
 HOW = (
     "Speed: the ratio of the median images per second of all finished epochs, compiling left out. Within 2 %, or within twice its "
@@ -69,13 +71,14 @@ def _median(values: npt.NDArray[np.float64]) -> float | None:
 
 def draw_head(engine: Engine, compared: Compared) -> None:
     """What the comparison shows, in words, and one row of figures per run."""
-    epochs, judged = series.speeds(engine, compared.ids), series.fids(engine, compared.ids)
+    measure = headline(compared.baseline.config)
+    epochs, judged = series.speeds(engine, compared.ids), series.judged(engine, compared.ids, measure)
     draw_verdict(compared, epochs, judged, queries.database_time(engine))
     draw_summary(compared, epochs, judged)
 
 
 def draw_verdict(compared: Compared, epochs: Arrays, judged: Arrays, now: datetime) -> None:
-    """The sentences; `epochs` are of `db.series.speeds`, `judged` of `db.series.fids`."""
+    """The sentences; `epochs` are of `db.series.speeds`, `judged` of `db.series.judged`."""
     labels, results = compared.labels(), []
     for run in compared.runs:
         rates = epochs[run.id][:, 1]
@@ -96,9 +99,9 @@ def draw_verdict(compared: Compared, epochs: Arrays, judged: Arrays, now: dateti
 
 def draw_summary(compared: Compared, epochs: Arrays, judged: Arrays) -> None:
     """One row per run: what it is, what it cost, what it reached."""
-    labels = compared.labels()
-    speed = speeds(epochs)
-    fids = {run_id: found[np.isfinite(found[:, 1]), 1] for run_id, found in judged.items()}
+    labels, measure = compared.labels(), headline(compared.baseline.config)
+    speed, best = speeds(epochs), f"Best {WORDS[measure]}"
+    finite = {run_id: found[np.isfinite(found[:, 1]), 1] for run_id, found in judged.items()}
     rows = [
         {
             "": run_swatch(run.number),
@@ -108,7 +111,7 @@ def draw_summary(compared: Compared, epochs: Arrays, judged: Arrays) -> None:
             "Training": text.duration(run.seconds or None),
             "Median per epoch": text.duration(speed[run.id][0]),
             "Images/s": text.pace(speed[run.id][1]),
-            "Best FID": text.decimal(fids[run.id].min() if len(fids[run.id]) else None, 2),
+            best: text.decimal(finite[run.id].min() if len(finite[run.id]) else None, DIGITS[measure]),
             "Generator loss": text.decimal(run.g_loss),
             "Discriminator loss": text.decimal(run.d_loss),
             "Baseline": "●" if run.id == compared.baseline.id else "",
@@ -123,7 +126,7 @@ def draw_summary(compared: Compared, epochs: Arrays, judged: Arrays) -> None:
             "Training": "Training steps of all finished epochs, compiling and waiting left out",
             "Median per epoch": "Median over the finished epochs, compiling left out",
             "Images/s": "Real images per second of training, median over the finished epochs, compiling left out",
-            "Best FID": "Lowest distance in the features of a small classifier that any judgement found; lower is better",
+            best: f"Lowest that any judgement found. {QUALITY[measure]}",
             "Generator loss": "Mean of the last epoch, or of the newest step while it trains",
             "Discriminator loss": "Mean of the last epoch, or of the newest step while it trains",
             "Baseline": "The run that ratios are taken to",

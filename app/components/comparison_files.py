@@ -54,7 +54,7 @@ def summary_frame(engine: Engine, compared: Compared) -> pd.DataFrame:
             "images_per_second": speed[run.id][1],
             "g_loss": run.g_loss,
             "d_loss": run.d_loss,
-            "best_fid": lowest.fid if lowest else math.nan,
+            "best_fid": lowest.value if lowest else math.nan,
             "best_fid_epoch": lowest.epoch if lowest else None,
         }
         settings = {name: safe_cell(value) if isinstance(value, str) else value for name, value in run.config.items()}

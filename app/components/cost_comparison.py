@@ -14,6 +14,8 @@ from app.components.live_plotly import live_plotly
 from app.components.run_quality import seconds_to, threshold_control
 from app.components.run_timings import time_shares
 from app.figures import compare
+from app.figures.quality import WORDS
+from app.figures.quality import headline as headline_of
 from db import series
 
 
@@ -30,7 +32,7 @@ class Bars:
 
 SECONDS = Bars("Seconds per epoch", "Seconds", 2, True)
 RATE = Bars("Images per second", "Images per second", 0, False)
-REACHED = Bars("Seconds to FID {:g}", "Seconds of training", 1, True)
+REACHED = Bars("Seconds to {} {:g}", "Seconds of training", 1, True)
 MEASURED = {  # by name in gan.events.MEASURES
     "peak_memory_bytes": Bars("Peak memory", "MiB", 0, True, 2.0**-20),
     "step_p50": Bars("Median step", "Milliseconds", 1, True, 1e3),
@@ -42,12 +44,14 @@ MEASURED = {  # by name in gan.events.MEASURES
 @dataclass(frozen=True)
 class Options:
     judged: bool  # there is something to choose from
-    fid: float | None  # the distance to be reached, the same as in the tab Quality
+    headline: str  # measure of quality of the baseline's model
+    goal: float | None  # the headline to be reached, the same as in the tab Quality
 
 
 def controls(engine: Engine, compared: Compared) -> Options:
     frame = series.quality_frame(engine, compared.ids)
-    return Options(False, None) if frame.empty else Options(True, threshold_control(frame))
+    headline = headline_of(compared.baseline.config)
+    return Options(not frame.empty, headline, None if frame.empty else threshold_control(frame, headline))
 
 
 def draw(engine: Engine, compared: Compared, options: Options) -> None:
@@ -63,11 +67,11 @@ def draw(engine: Engine, compared: Compared, options: Options) -> None:
         (SECONDS, {run_id: pair[0] for run_id, pair in speed.items()}, {}),
         (RATE, {run_id: pair[1] for run_id, pair in speed.items()}, {}),
     ]
-    fid = options.fid
-    if fid is not None:
+    goal = options.goal
+    if goal is not None:
         frames = by_run(compared, quality)
         why = {run_id: "not judged" if frame.empty else "not reached" for run_id, frame in frames.items()}
-        charts.append((REACHED, {run_id: seconds_to(frame, fid) for run_id, frame in frames.items()}, why))
+        charts.append((REACHED, {run_id: seconds_to(frame, goal, options.headline) for run_id, frame in frames.items()}, why))
     for name, bars in MEASURED.items():
         values = {run_id: value for run_id, value in medians(measures, name).items() if value > 0} if name in measures else {}
         if values:
@@ -75,7 +79,7 @@ def draw(engine: Engine, compared: Compared, options: Options) -> None:
     for start in range(0, len(charts), 2):
         for column, (bars, shown, absent) in zip(st.columns(2), charts[start : start + 2], strict=False):
             with column:
-                title = bars.title.format(fid)
+                title = bars.title.format(WORDS[options.headline], goal)
                 st.markdown(f"**{title}** :gray[{'less' if bars.less_is_better else 'more'} is better]")
                 plot = compare.bars(
                     compared.series(), shown, unit=bars.unit, baseline=compared.baseline.id, digits=bars.digits, absent=absent

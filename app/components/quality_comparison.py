@@ -12,7 +12,7 @@ from app import text
 from app.components.comparison import Compared, by_run, runs_table
 from app.components.live_plotly import live_plotly
 from app.components.run_charts import axis_control
-from app.components.run_quality import CAPTION, best, seconds_to, threshold_control
+from app.components.run_quality import CAPTION, CAPTIONS, best, seconds_to, threshold_control
 from app.figures import compare, quality
 from app.figures.template import Axis
 from app.theme.palette import run_swatch
@@ -24,7 +24,8 @@ from gan.events import QUALITY
 class Options:
     measure: str
     axis: Axis
-    fid: float | None  # the distance to be reached
+    headline: str  # of the baseline's model
+    goal: float | None  # the headline to be reached
     log_y: bool
 
 
@@ -35,7 +36,7 @@ def controls(engine: Engine, compared: Compared) -> Options | None:
     with st.container(horizontal=True, vertical_alignment="bottom", gap="medium"):
         measure = st.selectbox(
             "Measure",
-            tuple(QUALITY),
+            tuple(name for name in QUALITY if frame[name].notna().any()),
             key="measure",
             bind="query-params",
             format_func=quality.WORDS.__getitem__,
@@ -44,7 +45,8 @@ def controls(engine: Engine, compared: Compared) -> Options | None:
         )
         axis = axis_control(key="over", default="training_seconds")
         log_y = st.toggle("Log y", key="logq", bind="query-params", help="Logarithmic axis; what is not positive is left out.")
-        return Options(measure, axis, threshold_control(frame), log_y)
+        headline = quality.headline(compared.baseline.config)
+        return Options(measure, axis, headline, threshold_control(frame, headline), log_y)
 
 
 def draw(engine: Engine, compared: Compared, options: Options | None) -> None:
@@ -59,36 +61,37 @@ def draw(engine: Engine, compared: Compared, options: Options | None) -> None:
     st.markdown(f"**{quality.WORDS[options.measure]}** :gray[{text.escape(QUALITY[options.measure])}]")
     plot = compare.quality(compared.series(), frames, measure=options.measure, x=options.axis, log_y=options.log_y)
     live_plotly(plot, key=f"compare-quality-{options.measure}-{options.axis}-{options.log_y:d}")
-    _table(compared, frames, options.fid)
-    st.caption(f"{CAPTION} Time is that of the training steps alone; the ratio is to the baseline run, less is better.")
+    _table(compared, frames, options.headline, options.goal)
+    how = CAPTIONS[quality.model_of(compared.baseline.config)]
+    st.caption(f"{how} {CAPTION} Time is that of the training steps alone; the ratio is to the baseline run, less is better.")
     if len({(run.config.get("dataset"), run.config.get("images_path")) for run in compared.runs}) > 1:
         st.caption(":material/info: These runs learn from different data sets: their measures cannot be compared.")
 
 
-def _table(compared: Compared, frames: dict[str, pd.DataFrame], fid: float | None) -> None:
-    labels = compared.labels()
-    reached = {run_id: seconds_to(frame, fid) for run_id, frame in frames.items()}
-    base, goal = reached[compared.baseline.id], "Time to FID" if fid is None else f"Time to FID {fid:g}"
+def _table(compared: Compared, frames: dict[str, pd.DataFrame], measure: str, wanted: float | None) -> None:
+    labels, word = compared.labels(), quality.WORDS[measure]
+    reached = {run_id: seconds_to(frame, wanted, measure) for run_id, frame in frames.items()}
+    base, goal = reached[compared.baseline.id], f"Time to {word}" if wanted is None else f"Time to {word} {wanted:g}"
     rows = []
     for run in compared.runs:
         frame, seconds = frames[run.id], reached[run.id]
-        lowest = best(frame)
+        lowest = best(frame, measure)
         rows.append(
             {
                 "": run_swatch(run.number),
                 "Run": labels[run.id],
-                "Best FID": text.decimal(lowest.fid if lowest else None, 2),
+                f"Best {word}": text.decimal(lowest.value if lowest else None, quality.DIGITS[measure]),
                 "After epoch": text.integer(lowest.epoch if lowest else None),
                 "After": text.duration(lowest.training_seconds if lowest else None),
-                goal: text.duration(seconds) if seconds is not None else "not reached" if len(frame) and fid is not None else "–",
+                goal: text.duration(seconds) if seconds is not None else "not reached" if len(frame) and wanted is not None else "–",
                 "Ratio": f"{seconds / base:.2f}×" if seconds is not None and base else "–",
                 "Baseline": "●" if run.id == compared.baseline.id else "",
             }
         )
     meanings = {
-        "Best FID": f"{QUALITY['fid']}",
-        "After": "Seconds of training until its best FID",
-        goal: "Seconds of training until a judgement first found the distance at or below this",
+        f"Best {word}": QUALITY[measure],
+        "After": "Seconds of training until its best",
+        goal: "Seconds of training until a judgement first found it at or below this",
         "Ratio": "Of that time to the baseline's",
     }
     runs_table(rows, key="quality", meanings=meanings)

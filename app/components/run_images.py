@@ -11,6 +11,7 @@ from sqlalchemy import Engine
 from app import state
 from app.components.run_charts import nothing
 from app.components.run_quality import best
+from app.figures import quality
 from db import queries, series
 from db.models import Run
 from gan.events import REAL_IMAGES
@@ -37,11 +38,14 @@ def draw(engine: Engine, run: Run) -> None:
         nothing(run, "The first grid appears before the first step.")
         return
     judged = series.quality_frame(engine, [run.id])
-    lowest = best(judged[judged["epoch"].isin(epochs)])
+    measure = quality.headline(run.config)
+    lowest = best(judged[judged["epoch"].isin(epochs)], measure)
     data = {
         "run": run.id,
         "frames": [{"epoch": epoch, "url": grid_url(run.id, epoch, stored[epoch])} for epoch in epochs],
-        "best": None if lowest is None else {"epoch": lowest.epoch, "fid": f"{lowest.fid:.2f}"},
+        "best": None
+        if lowest is None
+        else {"epoch": lowest.epoch, "words": f"{quality.WORDS[measure]} {lowest.value:.{quality.DIGITS[measure]}f}"},
         "real": grid_url(run.id, REAL_IMAGES, stored[REAL_IMAGES]) if REAL_IMAGES in stored else None,
         "start": start_epoch(epochs),
     }

@@ -41,7 +41,7 @@ class Player {
     this.index = this.following || known < 0 ? this.frames.length - 1 : known;
     this.slider.max = this.frames.length - 1;
     this.button("best").hidden = !this.best;
-    if (this.best) this.button("best").textContent = `Best: epoch ${this.best.epoch}, FID ${this.best.fid}`;
+    if (this.best) this.button("best").textContent = `Best: epoch ${this.best.epoch}, ${this.best.words}`;
     this.find(".real").hidden = !data.real;
     if (data.real && this.real !== data.real) {
       this.real = data.real;

@@ -20,67 +20,69 @@ from db.models import Run
 from gan.events import QUALITY
 from gan.quality.metrics import seconds_to_quality
 
-CAPTION = (
-    "Judged in the features of a small classifier trained on the same data set: these are not Inception scores, and numbers of different "
-    "data sets cannot be compared."
-)
+CAPTIONS = {
+    "dcgan": "Judged in the features of a small classifier trained on the same data set: these are not Inception scores.",
+    "gan3d": "Judged by the 3DGAN's own validation, without ROOT, for the particles of the data set's last showers.",
+    "pix2pix": "Judged by the mean absolute difference of fields in units of the inlet speed, through windows that all runs see.",
+}
+CAPTION = "Numbers of different data sets cannot be compared."
 
 
 @dataclass(frozen=True)
 class QualityOptions:
     axis: quality.Axis
-    fid: float | None  # the distance to be reached
+    goal: float | None  # the headline to be reached
     log_y: bool
     events: bool
 
 
 @dataclass(frozen=True)
 class Best:
-    """The lowest FID of a run, and when it was reached."""
+    """The lowest headline of a run, and when it was reached."""
 
-    fid: float
+    value: float
     epoch: int
     training_seconds: float
 
 
-def best(frame: pd.DataFrame) -> Best | None:
-    """Of one run's `db.series.quality_frame`; None without a finite FID."""
-    finite = frame[frame["fid"].abs() < math.inf].sort_values("fid", kind="stable")
+def best(frame: pd.DataFrame, measure: str = "fid") -> Best | None:
+    """Of one run's `db.series.quality_frame`; None without a finite `measure`, a headline."""
+    finite = frame[frame[measure].abs() < math.inf].sort_values(measure, kind="stable")
     if finite.empty:
         return None
     row = finite.iloc[0]
-    return Best(float(row["fid"]), int(row["epoch"]), float(row["training_seconds"]))
+    return Best(float(row[measure]), int(row["epoch"]), float(row["training_seconds"]))
 
 
-def threshold_control(frame: pd.DataFrame) -> float | None:
-    """The FID to be reached, kept in the URL as `goal`; at first a tenth above the best of `frame`, rounded up."""
+def threshold_control(frame: pd.DataFrame, measure: str) -> float | None:
+    """The headline to be reached, kept in the URL as `goal`; at first a tenth above the best of `frame`, rounded up."""
     return st.number_input(
-        "FID to reach",
+        f"{quality.WORDS[measure]} to reach",
         min_value=0.0,
-        value=suggested(frame),
+        value=suggested(frame, measure),
         format="%g",
         placeholder="such as 20",
         key="goal",  # the list of runs has a `fid` of its own, which is empty at first
         bind="query-params",
         width=180,
-        help="Training time until a judgement first found the distance at or below this: late by one interval at most, never early.",
+        help="Training time until a judgement first found it at or below this: late by one interval at most, never early.",
     )
 
 
-def suggested(frame: pd.DataFrame) -> float | None:
-    """A threshold that the best run reaches, 1.1 times its FID rounded up to two digits; None before the first judgement."""
-    lowest = best(frame)
-    if lowest is None or lowest.fid <= 0:
+def suggested(frame: pd.DataFrame, measure: str = "fid") -> float | None:
+    """A threshold that the best run reaches, 1.1 times its headline rounded up to two digits; None before the first judgement."""
+    lowest = best(frame, measure)
+    if lowest is None or lowest.value <= 0:
         return None
-    unit = 10.0 ** (math.floor(math.log10(1.1 * lowest.fid)) - 1)
-    return round(math.ceil(1.1 * lowest.fid / unit) * unit, 10)
+    unit = 10.0 ** (math.floor(math.log10(1.1 * lowest.value)) - 1)
+    return round(math.ceil(1.1 * lowest.value / unit) * unit, 10)
 
 
-def seconds_to(frame: pd.DataFrame, fid: float | None) -> float | None:
-    """Seconds of training until the FID of one run's `db.series.quality_frame` was at most `fid`; None if it never was."""
-    if fid is None or frame.empty:
+def seconds_to(frame: pd.DataFrame, goal: float | None, measure: str = "fid") -> float | None:
+    """Seconds of training until the headline of one run's `db.series.quality_frame` was at most `goal`; None if it never was."""
+    if goal is None or frame.empty:
         return None
-    return seconds_to_quality(frame["training_seconds"], frame["fid"], fid)
+    return seconds_to_quality(frame["training_seconds"], frame[measure], goal)
 
 
 def controls(engine: Engine, run: Run) -> QualityOptions | None:
@@ -88,9 +90,9 @@ def controls(engine: Engine, run: Run) -> QualityOptions | None:
     if frame.empty:
         return None
     with st.container(horizontal=True, vertical_alignment="bottom", gap="medium"):
-        axis, fid = axis_control(key="over", default="epoch"), threshold_control(frame)
+        axis, goal = axis_control(key="over", default="epoch"), threshold_control(frame, quality.headline(run.config))
         log_y = st.toggle("Log y", key="logq", bind="query-params", help="Logarithmic axes; what is not positive is left out.")
-        return QualityOptions(axis, fid, log_y, events_control())
+        return QualityOptions(axis, goal, log_y, events_control())
 
 
 def draw(engine: Engine, run: Run, options: QualityOptions | None) -> None:
@@ -102,39 +104,50 @@ def draw(engine: Engine, run: Run, options: QualityOptions | None) -> None:
         return
     if options is None:
         st.rerun()  # the controls stand outside the part that updates, and were left out while there was nothing to control
-    _figures(run, frame, options.fid)
+    _figures(run, frame, options.goal)
+    model = quality.model_of(run.config)
+    courses = quality.CHARTS[model]
     charts = by_epoch(engine, run, "quality", (options, run.facts.get("class_shares")), lambda: _charts(engine, run, frame, options))
-    for start in range(0, len(quality.CHARTS), 2):
-        for column, index in zip(st.columns(2), range(start, len(quality.CHARTS)), strict=False):
+    for start in range(0, len(courses), 2):
+        for column, index in zip(st.columns(min(2, len(courses))), range(start, len(courses)), strict=False):
             with column:
-                names = quality.CHARTS[index]
+                names = courses[index]
                 st.markdown("  \n".join(f"**{quality.WORDS[name]}** :gray[{text.escape(QUALITY[name])}]" for name in names))
                 charts[index].show()
-    st.markdown(f"**Classes of the images after epoch {frame.iloc[-1]['epoch']}**")
-    charts[-1].show()
-    st.caption(f"{CAPTION} {int(run.config['quality_images']):,} generated images against as many real ones; higher is better unless said.")
+    if len(charts) > len(courses):
+        st.markdown(f"**Classes of the images after epoch {frame.iloc[-1]['epoch']}**")
+        charts[-1].show()
+    amount = f"{int(run.config['quality_images']):,} generated ones against as many real ones"
+    st.caption(f"{CAPTIONS[model]} {CAPTION} {amount}, or all there are.")
 
 
 def _charts(engine: Engine, run: Run, frame: pd.DataFrame, options: QualityOptions) -> list[Chart]:
     events = events_if(engine, run, options.events)
     charts = []
-    for names in quality.CHARTS:
+    for names in quality.CHARTS[quality.model_of(run.config)]:
         plot = quality.course(frame, names, x=options.axis, log_y=options.log_y, events=events)
         charts.append(Chart.of(plot, f"quality-{names[0]}-{run.id}-{options.axis}-{options.log_y:d}"))
-    shares = quality.classes(frame.iloc[-1]["histogram"], run.facts.get("class_shares"))
-    return [*charts, Chart.of(shares, f"classes-{run.id}")]
+    if len(shares := frame.iloc[-1]["histogram"]):
+        charts.append(Chart.of(quality.classes(shares, run.facts.get("class_shares")), f"classes-{run.id}"))
+    return charts
 
 
-def _figures(run: Run, frame: pd.DataFrame, fid: float | None) -> None:
-    lowest, newest, reached = best(frame), frame.iloc[-1], seconds_to(frame, fid)
+def _figures(run: Run, frame: pd.DataFrame, goal: float | None) -> None:
+    measure = quality.headline(run.config)
+    word, digits = quality.WORDS[measure], quality.DIGITS[measure]
+    lowest, newest, reached = best(frame, measure), frame.iloc[-1], seconds_to(frame, goal, measure)
     judging = float(frame["seconds"].sum())
     entries = (
-        ("Best FID", text.decimal(lowest.fid if lowest else None, 2), f"After epoch {lowest.epoch}." if lowest else "None was finite."),
-        ("Newest FID", text.decimal(newest["fid"], 2), f"After epoch {newest['epoch']}. {QUALITY['fid']}."),
         (
-            "Seconds to FID" if fid is None else f"Time to FID {fid:g}",
-            "not reached" if reached is None and fid is not None else text.duration(reached),
-            "Training time when a judgement first found the distance at or below this; compiling and judging are not in it.",
+            f"Best {word}",
+            text.decimal(lowest.value if lowest else None, digits),
+            f"After epoch {lowest.epoch}." if lowest else "None was finite.",
+        ),
+        (f"Newest {word}", text.decimal(newest[measure], digits), f"After epoch {newest['epoch']}. {QUALITY[measure]}."),
+        (
+            f"Seconds to {word}" if goal is None else f"Time to {word} {goal:g}",
+            "not reached" if reached is None and goal is not None else text.duration(reached),
+            "Training time when a judgement first found it at or below this; compiling and judging are not in it.",
         ),
         ("Judging took", text.duration(judging), f"{text.plural(len(frame), 'judgement')}, outside the training time."),
         ("Share of the time", text.share(judging / (judging + run.seconds)), "Judging, as a share of training and judging."),

@@ -16,6 +16,7 @@ import numpy.typing as npt
 from app import text
 from app.components import fairness
 from app.components.run_records import shown
+from app.figures.quality import WORDS, headline
 from db.models import ENDED, Run
 from gan.config import RunConfig, diff
 
@@ -36,7 +37,7 @@ class Result:
     label: str  # its name, told apart from the others
     rates: npt.NDArray[np.float64]  # images per second of each finished epoch
     judged: npt.NDArray[np.int64]  # epochs with a judgement, ascending
-    fids: npt.NDArray[np.float64]  # what it found
+    found: npt.NDArray[np.float64]  # the headline of the baseline's model
 
 
 @dataclass(frozen=True)
@@ -46,8 +47,8 @@ class Against:
     subject: str
     sentence: str
     ratio: float | None = None  # of speeds; None where they are about equal or unknown
-    gain: float | None = None  # of FID, positive is better; None where equal or unknown
-    quality: str = ""  # both FIDs in words, empty where they cannot be compared
+    gain: float | None = None  # of that headline, positive is better; None where equal or unknown
+    quality: str = ""  # both numbers in words, empty where they cannot be compared
     remarks: list[str] = field(default_factory=list)
 
 
@@ -136,11 +137,11 @@ def factor(ratio: float) -> str:
 
 
 def _quality(base: Result, other: Result) -> tuple[float | None, str, list[str]]:
-    """How much lower the FID is (None: equal or unknown), words that compare it, empty where it cannot be, and then why."""
+    """How much lower the headline is (None: equal or unknown), words that compare it, empty where it cannot be, and then why."""
     settings = [result.run.config for result in (base, other)]
-    if any(settings[0].get(name) != settings[1].get(name) for name in ("dataset", "images_path")):
+    if any(settings[0].get(name) != settings[1].get(name) for name in ("model", "dataset", "images_path")):
         return None, "", []  # a remark on the data says so
-    missing = [result for result in (base, other) if not len(result.fids)]
+    missing = [result for result in (base, other) if not len(result.found)]
     if len(missing) == 2:
         return None, "", ["Quality was not judged: set quality_every before the start."]
     if missing:
@@ -151,14 +152,13 @@ def _quality(base: Result, other: Result) -> tuple[float | None, str, list[str]]
     common = np.intersect1d(base.judged, other.judged)
     if not len(common):
         return None, "", ["They were not judged after the same epochs, so quality is not compared: give them the same quality_every."]
-    base_fids, fids = (result.fids[result.judged <= common[-1]] for result in (base, other))
-    before, after = float(base_fids[-1]), float(fids[-1])
-    numbers = (
-        f"classifier-FID {text.decimal(after, _digits(after))} against {text.decimal(before, _digits(before))} after epoch {common[-1]}"
-    )
+    base_found, found = (result.found[result.judged <= common[-1]] for result in (base, other))
+    before, after = float(base_found[-1]), float(found[-1])
+    word = {"fid": "classifier-FID", "objective": "objective"}.get(measure := headline(settings[0]), WORDS[measure])
+    numbers = f"{word} {text.decimal(after, _digits(after))} against {text.decimal(before, _digits(before))} after epoch {common[-1]}"
     if not (math.isfinite(before) and math.isfinite(after)):
         return None, f"; quality cannot be compared: {numbers}", []
-    spreads = [_spread(values) for values in (base_fids, fids)]
+    spreads = [_spread(values) for values in (base_found, found)]
     known = [spread for spread in spreads if spread is not None]
     share = max(math.expm1(2 * math.hypot(*known)), CLOSE) if len(known) == 2 else UNKNOWN_SPREAD
     tolerance = share * before
@@ -170,17 +170,17 @@ def _quality(base: Result, other: Result) -> tuple[float | None, str, list[str]]
     return before - after, f" images are {'better' if after < before else 'worse'}: {numbers}", []
 
 
-def _spread(fids: npt.NDArray[np.float64]) -> float | None:
+def _spread(found: npt.NDArray[np.float64]) -> float | None:
     """Standard deviation of a judgement as a share of it, without the course of training, from the last ten; None below five.
 
     The second differences of the logarithm have six times its variance, and none from a steady fall; their median deviation tells it.
     """
-    last = np.log(fids[np.isfinite(fids) & (fids > 0)][-10:])
+    last = np.log(found[np.isfinite(found) & (found > 0)][-10:])
     return 1.4826 * float(np.median(np.abs(np.diff(last, 2)))) / math.sqrt(6) if len(last) >= 5 else None
 
 
-def _digits(fid: float) -> int:
-    return 1 if fid >= 10 else 2 if fid >= 1 else 4
+def _digits(value: float) -> int:
+    return 1 if value >= 10 else 2 if value >= 1 else 4
 
 
 def _joined(ratio: float | None, gain: float | None, quality: str) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
@@ -12,7 +13,7 @@ from app.figures import template
 from app.figures.template import AXES, MISSING, Axis, along, figure, finite, mark_events
 from app.theme.palette import CATEGORICAL
 
-__all__ = ["AXES", "CHARTS", "WORDS", "Axis", "classes", "course"]
+__all__ = ["AXES", "CHARTS", "DIGITS", "WORDS", "Axis", "classes", "course", "headline", "model_of"]
 
 WORDS = {
     "fid": "FID",
@@ -23,21 +24,48 @@ WORDS = {
     "coverage": "Coverage",
     "class_distance": "Class distance",
     "diversity": "Diversity",
+    "objective": "Objective",
+    "moment_error": "Moments",
+    "profile_error": "Profiles",
+    "angle_error": "Angle",
+    "sampling_error": "Sampling fraction",
+    "correlation_error": "Correlations",
+    "empty": "Empty showers",
+    "l1": "L1",
+    "l1_train": "L1 in training flows",
+    "l1_standing": "L1 if nothing moved",
 }
 
-CHARTS: tuple[tuple[str, ...], ...] = (
-    ("fid",),
-    ("kid",),
-    ("precision", "recall"),
-    ("density", "coverage"),
-    ("class_distance",),
-    ("diversity",),
-)  # those that are read together share a chart
+CHARTS: dict[str, tuple[tuple[str, ...], ...]] = {
+    "dcgan": (("fid",), ("kid",), ("precision", "recall"), ("density", "coverage"), ("class_distance",), ("diversity",)),
+    "gan3d": (
+        ("objective",),
+        ("sampling_error",),
+        ("moment_error", "profile_error"),
+        ("angle_error",),
+        ("correlation_error",),
+        ("empty",),
+    ),
+    "pix2pix": (("l1", "l1_train", "l1_standing"),),
+}  # by model, its headline first; those that are read together share a chart
+
+
+DIGITS = {"fid": 2, "objective": 3, "l1": 4}  # of headlines in a text
+
+
+def model_of(config: Mapping[str, Any]) -> str:
+    """The model of a run's settings; DCGAN where they name none that is known."""
+    return model if (model := config.get("model")) in CHARTS else "dcgan"
+
+
+def headline(config: Mapping[str, Any]) -> str:
+    """The measure that stands for all of the run's model: a number that is better the lower it is."""
+    return CHARTS[model_of(config)][0][0]
 
 
 def course(frame: pd.DataFrame, names: tuple[str, ...], *, x: Axis, log_y: bool = False, events: pd.DataFrame | None = None) -> go.Figure:
     """Some measures of `db.series.quality_frame` of one run over its course; what is not finite is a gap."""
-    title = " and ".join(WORDS[name] for name in names)
+    title = " and ".join(WORDS[name] for name in names[:2])
     plot = template.course(x, title, log_y=log_y, height=260, showlegend=len(names) > 1)
     for index, name in enumerate(names):
         plot.add_scatter(

@@ -7,7 +7,7 @@ from typing import Any
 
 from gan.config import ConfigError, RunConfig, parse
 
-NAMES = ("starter", "paper", "tiny", "showers")
+NAMES = ("starter", "paper", "tiny", "showers", "showers_tiny", "street", "street_tiny")
 
 
 def values(name: str) -> dict[str, Any]:

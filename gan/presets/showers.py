@@ -12,6 +12,8 @@ VALUES = {
     "limit": 320,
     "batch_size": 16,
     "epochs": 6,
+    "quality_every": 2,
+    "quality_images": 300,
     "grid_size": 4,
     "optimizer": "rmsprop",
     "g_learning_rate": 1e-3,

@@ -6,22 +6,22 @@ import math
 from pathlib import Path
 from typing import Any
 
+import keras
 import numpy as np
 import numpy.typing as npt
 
+from gan import samples
 from gan.config import ConfigError, RunConfig
 from gan.data.dataset import Dataset
-from gan.events import QUALITY
+from gan.events import MEASURED
 from gan.quality import classifier, metrics
 
+MEASURES = MEASURED["dcgan"]
 MINIMUM = 200  # real images; the covariance of 64 features needs well more than 64
 
 
 class Judge:
-    """Compares generated images with `config.quality_images` real ones, prepared once.
-
-    `remarks` are sentences for a person, `facts` the values for `gan.events.Facts`.
-    """
+    """See `gan.recipe.Judge`: compares generated images with `config.quality_images` real ones, prepared once."""
 
     def __init__(self, config: RunConfig, dataset: Dataset, cache_dir: Path, progress: classifier.Progress) -> None:
         """Find or train the classifier in `cache_dir` (`classifier.obtain` on `progress`), and take the features of the real images.
@@ -30,7 +30,7 @@ class Judge:
         which are those that the classifier was not trained on, and others where these are too few. Call it outside any strategy's scope.
         Raises ConfigError when the data have no labels or fewer than MINIMUM images.
         """
-        count, wanted = len(dataset.images), config.quality_images
+        self._config, count, wanted = config, len(dataset.images), config.quality_images
         if dataset.labels is None:
             raise ConfigError(f"quality_every needs labelled images and dataset={config.dataset} has none: set quality_every to 0.")
         if count < MINIMUM:
@@ -48,16 +48,19 @@ class Judge:
                 f"all of these are compared with {wanted:,} generated ones."
             )
 
-    def __call__(self, images: npt.NDArray[np.float32]) -> tuple[dict[str, float], tuple[float, ...]]:
-        """Measures (the keys of `gan.events.QUALITY`) and class shares of generated `images` [n, 28, 28, 1] in [-1, 1], n at least 6.
+    def __call__(self, generator: keras.Model) -> tuple[dict[str, float], tuple[float, ...]]:
+        return self.compare(samples.judged(self._config, generator))
+
+    def compare(self, images: npt.NDArray[np.float32]) -> tuple[dict[str, float], tuple[float, ...]]:
+        """Measures and class shares of generated `images` [n, 28, 28, 1] in [-1, 1], n at least 6.
 
         They are rounded to grey levels 0 to 255 first, as the real ones are. Where a value is not finite all results are NaN.
         """
         classes = len(self._classifier.shares)
         if not np.isfinite(images).all():
-            return dict.fromkeys(QUALITY, math.nan), (math.nan,) * classes
+            return dict.fromkeys(MEASURES, math.nan), (math.nan,) * classes
         features, seen = self._classifier(np.clip(images * 127.5 + 127.5, 0, 255).round().astype(np.uint8))
         shares = metrics.class_shares(seen, classes)
         found = metrics.compare(self._real, metrics.sample(features))
         found["class_distance"] = metrics.class_distance(shares, self._classifier.shares)
-        return {name: found[name] for name in QUALITY}, tuple(shares.tolist())
+        return {name: found[name] for name in MEASURES}, tuple(shares.tolist())

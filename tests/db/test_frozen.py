@@ -102,7 +102,7 @@ def ask_everything(engine: Engine) -> None:
             surfaces.of_runs(engine, [run.id]),
         ]  # fmt: skip
     everything += [frame(engine, ids) for frame in (series.epochs_frame, series.quality_frame, series.measures_frame)]
-    everything += [series.speeds(engine, ids), series.fids(engine, ids), drawings.drawable_runs(engine, limit=9), studies.listed(engine)]
+    everything += [series.speeds(engine, ids), series.judged(engine, ids), drawings.drawable_runs(engine, limit=9), studies.listed(engine)]
     everything += [studies.runs(engine, study.id) for study, _ in studies.listed(engine)]
     assert all(one is not None for one in everything[: len(ids)])
 

@@ -270,7 +270,7 @@ def test_speeds_and_distances_of_each_run(engine: Engine) -> None:
     quality(engine, second, 3, fid=3.5)
     quality(engine, second, 1, kid=0.5)
     run_ids = [second["run_id"], first["run_id"], silent]
-    speeds, fids = series.speeds(engine, run_ids), series.fids(engine, run_ids)
+    speeds, fids = series.speeds(engine, run_ids), series.judged(engine, run_ids)
     assert list(speeds) == list(fids) == run_ids
     np.testing.assert_array_equal(speeds[first["run_id"]], [[2.0, 128.0], [0.0, math.nan]])
     np.testing.assert_allclose(fids[second["run_id"]], [[1, math.nan], [3, 3.5]])

@@ -108,7 +108,7 @@ def test_epochs_and_judgements_are_stored_and_exported(
     )
     [stored] = [one for one in queries.epochs(context.engine, own["run_id"]) if one.epoch == epoch]
     assert (stored.g_loss.hex(), stored.d_loss.hex()) == (float(g).hex(), float(d).hex())
-    for frame in (series.epochs_frame, series.quality_frame, series.measures_frame, series.speeds, series.fids):
+    for frame in (series.epochs_frame, series.quality_frame, series.measures_frame, series.speeds, series.judged):
         frame(context.engine, [own["run_id"]])
     exported(context, own["run_id"])
 

@@ -344,5 +344,7 @@ def test_a_run_that_is_deleted_while_its_clone_is_edited_costs_nothing(context: 
 def test_a_preset_in_the_address() -> None:
     assert setting(open_page("launch", preset="tiny"), "epochs").value == 2
     at = open_page("launch", preset="of long ago <b>")
-    assert "There is no preset 'of long ago <b>': choose one of starter, paper, tiny, showers." in words(at)
+    assert "There is no preset 'of long ago <b>': choose one of starter, paper, tiny, showers, showers_tiny, street, street_tiny." in words(
+        at
+    )
     assert setting(at, "epochs").value == EPOCHS

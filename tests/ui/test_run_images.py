@@ -63,11 +63,11 @@ def test_new_grids_arrive_and_those_drawn_again_have_another_address(context: Co
 
 def test_the_best_is_the_lowest_distance_with_a_grid(context: Context, make_run: MakeRun) -> None:
     run = make_run("judged", epochs=6, quality_every=1)
-    assert player(open_page("run", run=run.id, view="Images"))["best"] == {"epoch": 6, "fid": "8.67"}
+    assert player(open_page("run", run=run.id, view="Images"))["best"] == {"epoch": 6, "words": "FID 8.67"}
     other = make_run("few grids", status="running", epochs=6, quality_every=1, grids=False)
     for epoch in (0, 3):
         add_grid(context, other, epoch)
-    assert player(open_page("run", run=other.id, view="Images"))["best"] == {"epoch": 3, "fid": "15.33"}
+    assert player(open_page("run", run=other.id, view="Images"))["best"] == {"epoch": 3, "words": "FID 15.33"}
 
 
 def test_without_grids_it_says_why(context: Context, make_run: MakeRun) -> None:

@@ -12,7 +12,7 @@ import pytest
 
 from db import queries, reports
 from db.models import Run
-from gan.events import MEASURES, QUALITY, SERIES
+from gan.events import MEASURED, MEASURES, SERIES
 from tests.cli import document, ganboard, refused
 from tests.factories import FACTS, HOSTILE_NAMES, png
 from worker.context import Context
@@ -121,17 +121,17 @@ def test_what_was_not_measured_is_an_empty_cell(make_run: MakeRun, context: Cont
 
 def test_judgements_are_exact_even_where_json_has_no_word(make_run: MakeRun, context: Context, tmp_path: Path) -> None:
     run = make_run(status="running", epochs=2, quality_every=1)
-    measures = dict.fromkeys(QUALITY, 0.1) | {"fid": float("nan"), "kid": float("inf")}
+    measures = dict.fromkeys(MEASURED["dcgan"], 0.1) | {"fid": float("nan"), "kid": float("inf")}
     reports.add_quality(
         context.engine, run_id=run.id, attempt=1, epoch=3, seconds=1.0, training_seconds=6.0, measures=measures, histogram=[1.0] * 10
     )
     export(context, run, tmp_path / "out")
     rows = table(tmp_path / "out" / "quality.csv")
-    assert tuple(rows[0]) == (*QUALITY_COLUMNS, *(f"class_{k}" for k in range(10)))
+    assert tuple(rows[0]) == (*QUALITY_COLUMNS, *MEASURED["dcgan"], *(f"class_{k}" for k in range(10)))
     assert [row["epoch"] for row in rows] == ["1", "2", "3"]
     assert [rows[2][name] for name in ("fid", "kid", "recall", "class_9")] == ["nan", "inf", "0.1", "1.0"]
     for row, judged in zip(rows[:2], queries.qualities(context.engine, run.id), strict=False):
-        assert {name: float(row[name]) for name in QUALITY} == judged.measures
+        assert {name: float(row[name]) for name in MEASURED["dcgan"]} == judged.measures
         assert [np.float32(row[f"class_{k}"]) for k in range(10)] == judged.histogram.tolist()
     shown = json.loads((tmp_path / "out" / "run.json").read_bytes())
     assert [judged["fid"] is None for judged in shown["quality"]] == [False, False, True]

@@ -8,7 +8,7 @@ import pytest
 
 from app.figures import quality
 from db.models import QUALITY_MEASURES
-from gan.events import QUALITY
+from gan.events import MEASURED, QUALITY
 
 
 def frame(n: int) -> pd.DataFrame:
@@ -19,7 +19,11 @@ def frame(n: int) -> pd.DataFrame:
 
 def test_trainer_database_and_page_agree_on_what_is_measured() -> None:
     assert tuple(QUALITY) == QUALITY_MEASURES == tuple(quality.WORDS)
-    assert tuple(name for chart in quality.CHARTS for name in chart) == QUALITY_MEASURES
+    for model, charts in quality.CHARTS.items():
+        assert {name for chart in charts for name in chart} == set(MEASURED[model])
+        assert quality.headline({"model": model}) == next(iter(MEASURED[model]))
+    assert quality.headline({}) == quality.headline({"model": "of another version"}) == "fid"
+    assert quality.DIGITS.keys() == {next(iter(measures)) for measures in MEASURED.values()}
 
 
 @pytest.mark.parametrize(("x", "at"), [("epoch", [1, 2, 3]), ("training_seconds", [2.5, 5.0, 7.5])])

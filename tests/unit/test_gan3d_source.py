@@ -65,7 +65,6 @@ def test_counting_reads_no_cells(tmp_path: Path) -> None:
         ({"dataset": "mnist"}, "model=gan3d does not learn from dataset=mnist: choose one of showers, hdf5."),
         ({"dataset": "hdf5"}, "dataset=hdf5 needs images_path: the folder or file inside the data directory that holds the showers."),
         ({"loss": "hinge"}, "loss=hinge has no meaning for model=gan3d: leave it at non_saturating."),
-        ({"quality_every": 2}, "quality_every=2 has no meaning for model=gan3d: leave it at 0."),
         (
             {"model": "dcgan", "dataset": "digits", "geometry": "51x51x25"},
             "geometry=51x51x25 has no meaning for model=dcgan: leave it at 25x25x25.",

@@ -14,7 +14,7 @@ from gan import keys
 from gan.config import ConfigError, RunConfig, parse
 from gan.data import DatasetError, catalog, load
 from gan.events import REAL_IMAGES, Grid, Started
-from gan.models.pix2pix import data, frames, looks, losses, networks
+from gan.models.pix2pix import data, frames, looks, losses, networks, source
 from gan.models.pix2pix.obstacle import Obstacle
 from gan.models.pix2pix.recipe import Recipe
 from gan.models.pix2pix.recording import Case, Recording
@@ -137,7 +137,7 @@ def test_a_training_stopped_in_the_middle_ends_as_one_that_was_not(home: Path, t
 @pytest.mark.parametrize(
     ("changes", "sentence"),
     [
-        ({"dataset": "mnist", "images_path": ""}, "model=pix2pix does not learn from dataset=mnist: choose one of flow."),
+        ({"dataset": "mnist", "images_path": ""}, "model=pix2pix does not learn from dataset=mnist: choose one of street, flow."),
         ({"geometry": "25x25x25"}, "model=pix2pix has no geometry=25x25x25: choose one of 64x64, 128x128, 256x256."),
         (
             {"model": "gan3d", "dataset": "showers", "images_path": ""},
@@ -170,9 +170,28 @@ def test_frames_that_are_too_small_absent_or_foreign(home: Path, tmp_path: Path)
     assert catalog.available(home)["flow"] is None
 
 
-def test_examples_are_held_once() -> None:
+def test_the_street_is_computed_once_and_known_before(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    asked = config(dataset="street", images_path="", limit=3)
+    catalog.check(asked, tmp_path)
+    assert catalog.count(asked, tmp_path) == 8 * 200
+    assert not any(tmp_path.iterdir())
+    with pytest.raises(DatasetError, match=r"dataset=street has frames of 128x64 cells and geometry=128x128 cuts squares of 128: choose"):
+        catalog.check(config(dataset="street", images_path="", geometry="128x128"), tmp_path)
+    monkeypatch.setattr(source, "STREET", Recording(FLOWS, (72, 66), frames=3, discard=50, every=20))
+    assert len(load(asked, tmp_path)) == 3
+    made = (tmp_path / source.FOLDER / "manifest.json").stat().st_mtime_ns
+    load(asked, tmp_path)
+    assert (tmp_path / source.FOLDER / "manifest.json").stat().st_mtime_ns == made
+    catalog.check(asked, tmp_path)
+    monkeypatch.setattr(source, "STREET", Recording(FLOWS[1:], (72, 66), frames=3, discard=50, every=20))
+    with pytest.raises(DatasetError, match=r"vortex-street holds other flows than dataset=street has: give that folder another name"):
+        catalog.check(asked, tmp_path)
+
+
+def test_examples_are_held_once(home: Path) -> None:
     held = data.Examples(
-        np.zeros([4, 2, 2, 3], np.float16), np.zeros([1, 2, 2], np.float16), np.arange(3, dtype=np.int32), np.zeros(3, np.int32)
+        *(np.zeros([4, 2, 2, 3], np.float16), np.zeros([1, 2, 2], np.float16), np.arange(3, dtype=np.int32), np.zeros(3, np.int32)),
+        frames.Frames(home / "street"),
     )
     assert held.first(2).frames is held.frames
     assert held.first(None) is held.first(5) is held

@@ -9,9 +9,9 @@ import pytest
 from gan.config import ConfigError, RunConfig
 from gan.data import digits
 from gan.data.dataset import Dataset
-from gan.events import FACTS, QUALITY
+from gan.events import FACTS
 from gan.quality import classifier
-from gan.quality.judge import Judge
+from gan.quality.judge import MEASURES, Judge
 
 CONFIG = RunConfig(dataset="digits", quality_every=1, quality_images=800)
 DIGITS = digits.load(None)
@@ -44,8 +44,8 @@ def blurred(times: int) -> np.ndarray:
 
 
 def test_other_real_images_are_found_good(judge: Judge) -> None:
-    measures, histogram = judge(OTHERS)
-    assert tuple(measures) == tuple(QUALITY)
+    measures, histogram = judge.compare(OTHERS)
+    assert tuple(measures) == tuple(MEASURES)
     assert all(type(value) is float for value in (*measures.values(), *histogram))
     assert measures["fid"] < 1
     assert abs(measures["kid"]) < 0.02
@@ -59,7 +59,7 @@ def test_other_real_images_are_found_good(judge: Judge) -> None:
 
 def test_noise_is_found_bad(judge: Judge) -> None:
     noise = np.random.default_rng(0).uniform(-1, 1, OTHERS.shape).astype(np.float32)
-    measures, good = judge(noise)[0], judge(OTHERS)[0]
+    measures, good = judge.compare(noise)[0], judge.compare(OTHERS)[0]
     assert measures["fid"] > 30 * good["fid"]
     assert measures["kid"] > 0.5
     assert max(measures[name] for name in ("precision", "recall", "density", "coverage")) < 0.05
@@ -68,7 +68,7 @@ def test_noise_is_found_bad(judge: Judge) -> None:
 @pytest.mark.parametrize("kind", ["noise", "blur"])
 def test_the_worse_the_images_the_worse_the_measures(kind: str, judge: Judge) -> None:
     images = degraded((0, 0.2, 0.4, 0.8)) if kind == "noise" else [blurred(times) for times in (0, 1, 3, 8)]
-    found = [judge(image)[0] for image in images]
+    found = [judge.compare(image)[0] for image in images]
     for name in ("fid", "kid"):
         values = [measures[name] for measures in found]
         assert values == sorted(values), name
@@ -78,14 +78,14 @@ def test_the_worse_the_images_the_worse_the_measures(kind: str, judge: Judge) ->
 
 
 def test_a_single_repeated_image_is_a_collapse(judge: Judge) -> None:
-    measures, histogram = judge(np.repeat(OTHERS[:1], 800, axis=0))
+    measures, histogram = judge.compare(np.repeat(OTHERS[:1], 800, axis=0))
     assert max(measures[name] for name in ("recall", "coverage", "diversity")) < 0.05
     assert measures["class_distance"] > 0.85
     assert max(histogram) == 1
 
 
 def test_half_the_classes_missing_is_seen(judge: Judge) -> None:
-    whole, half = judge(OTHERS)[0], judge(OTHERS[LABELS < 5])[0]
+    whole, half = judge.compare(OTHERS)[0], judge.compare(OTHERS[LABELS < 5])[0]
     assert half["class_distance"] == pytest.approx(0.5, abs=0.05)
     assert half["recall"] < 0.7 * whole["recall"]
     assert half["coverage"] < 0.7 * whole["coverage"]
@@ -95,7 +95,7 @@ def test_half_the_classes_missing_is_seen(judge: Judge) -> None:
 def test_a_second_judge_has_the_same_bits(judge: Judge, cache: Path) -> None:
     again = Judge(CONFIG, DIGITS, cache, lambda share: pytest.fail("the classifier is trained again"))
     images = degraded((0.3,))[0]
-    first, second = judge(images), again(images)
+    first, second = judge.compare(images), again.compare(images)
     assert [value.hex() for value in (*first[0].values(), *first[1])] == [value.hex() for value in (*second[0].values(), *second[1])]
     assert judge.facts == again.facts
 
@@ -104,14 +104,14 @@ def test_a_second_judge_has_the_same_bits(judge: Judge, cache: Path) -> None:
 def test_values_that_are_not_finite_give_no_numbers_and_no_crash(value: float, judge: Judge) -> None:
     images = OTHERS.copy()
     images[3, 4, 5, 0] = value
-    measures, histogram = judge(images)
-    assert tuple(measures) == tuple(QUALITY)
+    measures, histogram = judge.compare(images)
+    assert tuple(measures) == tuple(MEASURES)
     assert all(math.isnan(number) for number in (*measures.values(), *histogram))
     assert len(histogram) == 10
 
 
 def test_values_out_of_range_are_taken_as_black_and_white(judge: Judge) -> None:
-    assert judge(OTHERS * 1e30) == judge(np.where(OTHERS < 0, -1, 1).astype(np.float32))
+    assert judge.compare(OTHERS * 1e30) == judge.compare(np.where(OTHERS < 0, -1, 1).astype(np.float32))
 
 
 def test_facts_are_known_by_name(judge: Judge) -> None:
@@ -125,7 +125,7 @@ def test_more_images_than_the_data_have_are_compared_with_all_and_it_is_said(cac
     assert judge.remarks == [
         "quality_images=2,000 is more than the 1,797 images of digits: all of these are compared with 2,000 generated ones."
     ]
-    assert judge(OTHERS)[0]["recall"] > 0.7
+    assert judge.compare(OTHERS)[0]["recall"] > 0.7
 
 
 @pytest.mark.parametrize(

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from pathlib import Path
 from typing import Any, NamedTuple
 
 import keras
@@ -12,9 +13,11 @@ import tensorflow as tf
 
 from gan import losses, samples, streams
 from gan.config import RunConfig
+from gan.data.dataset import Dataset
 from gan.gradients import Shares, State, Tensors, forward
 from gan.keys import Purpose
 from gan.models.dcgan import networks
+from gan.quality.judge import Judge
 from gan.recipe import Phase
 
 
@@ -53,6 +56,9 @@ class Recipe:
 
     def grid(self, generator: keras.Model, examples: npt.NDArray[np.uint8]) -> npt.NDArray[np.float32]:
         return samples.grid(self.config, generator)
+
+    def judge(self, data: Dataset, cache_dir: Path, progress: Callable[[float], None]) -> Judge:
+        return Judge(self.config, data, cache_dir, progress)
 
     def example(self, rows: int) -> list[tf.Tensor]:
         return [tf.zeros([rows, *networks.SHAPE], tf.uint8)]

@@ -8,9 +8,15 @@ from gan.config import RunConfig
 from gan.layer import Layer, macs
 from gan.models.gan3d.source import SAMPLED
 
+_JUDGED = 32  # events together, forward alone
 EXAMPLE = 2 * 6 * 900  # bytes: some 900 cells that are not empty, a value and a place each, as read and as a constant of TensorFlow
 
 Shape = tuple[int, int, int]
+
+
+def judging(config: RunConfig) -> int:
+    """Bytes that a judgement of quality takes, while nothing trains."""
+    return _JUDGED * image_bytes(config)
 
 
 def examples(config: RunConfig) -> int:

@@ -6,7 +6,8 @@ G learns are then the energies of the data, whatever they are.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from pathlib import Path
 from typing import NamedTuple, cast
 
 import keras
@@ -21,6 +22,7 @@ from gan.keys import Purpose
 from gan.losses import global_mean
 from gan.models.gan3d import looks, losses, networks
 from gan.models.gan3d.data import Showers
+from gan.models.gan3d.judge import Judge
 from gan.recipe import Phase
 
 FLIPPED = 0.05  # share of D's labels that are turned, so that it is never quite sure
@@ -74,6 +76,9 @@ class Recipe:
         latents = networks.latents(self.geometry, noise, np.resize(examples.labels, (count, 3)))
         made = [generator(part, training=False).numpy()[..., 0] for part in tf.split(latents, self.config.grid_size)]
         return looks.side(np.concatenate(made), losses.POWERS[self.geometry])
+
+    def judge(self, data: Showers, cache_dir: Path, progress: Callable[[float], None]) -> Judge:
+        return Judge(self.config, data)
 
     def example(self, rows: int) -> list[tf.Tensor]:
         return [tf.ones([rows, *self.shape]), tf.ones([rows, 3])]

@@ -7,9 +7,15 @@ from itertools import pairwise
 from gan.config import RunConfig
 from gan.layer import Layer, macs
 
+_JUDGED = 16  # pairs together, forward alone
 EXAMPLE = 2 * 256 * 128 * 3 * 2  # bytes of a frame of the usual grid in 16 bits, as read and as a constant of TensorFlow
 _INPUTS, _OUTPUTS = 4, 3
 _TAPS = 4 * 4  # of every kernel
+
+
+def judging(config: RunConfig) -> int:
+    """Bytes that a judgement of quality takes, while nothing trains."""
+    return _JUDGED * image_bytes(config)
 
 
 def examples(config: RunConfig) -> int:

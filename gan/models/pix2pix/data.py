@@ -18,6 +18,7 @@ class Examples:
     masks: npt.NDArray[np.float16]  # [sequences, ny, nx]: 1 in the solid
     at: npt.NDArray[np.int32]
     sequence: npt.NDArray[np.int32]
+    stored: Frames  # where they are from, and the flows that are held out beside them
 
     def __len__(self) -> int:
         return len(self.at)
@@ -37,4 +38,4 @@ def load(frames: Frames) -> Examples:
     held = [np.stack([frames.frame(number, t) for t in range(each)]).astype(np.float16) for number in numbers]
     at = np.arange(len(numbers) * each, dtype=np.int32).reshape(-1, each)[:, :-1].ravel()
     sequence = np.repeat(np.arange(len(numbers), dtype=np.int32), each - 1)
-    return Examples(np.concatenate(held), np.stack([frames.mask(number) for number in numbers]).astype(np.float16), at, sequence)
+    return Examples(np.concatenate(held), np.stack([frames.mask(number) for number in numbers]).astype(np.float16), at, sequence, frames)

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from pathlib import Path
 from typing import NamedTuple
 
 import keras
@@ -17,6 +18,7 @@ from gan.keys import Purpose
 from gan.losses import global_mean
 from gan.models.pix2pix import looks, losses, networks
 from gan.models.pix2pix.data import Examples
+from gan.models.pix2pix.judge import Judge
 from gan.models.pix2pix.manifest import CHANNELS
 from gan.recipe import Phase
 
@@ -70,6 +72,9 @@ class Recipe:
         keeps: list[None] = [None] * len(networks.masks(self.side))
         parts = np.array_split(np.resize(before, (self.config.grid_size**2, *before.shape[1:])), self.config.grid_size)
         return looks.vorticity(np.concatenate([generator([part, *keeps], training=False).numpy() for part in parts]))
+
+    def judge(self, data: Examples, cache_dir: Path, progress: Callable[[float], None]) -> Judge:
+        return Judge(self.config, data)
 
     def example(self, rows: int) -> list[tf.Tensor]:
         return [tf.zeros([rows, *self._frame, _INPUTS + CHANNELS])]

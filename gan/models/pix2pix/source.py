@@ -8,36 +8,74 @@ from typing import TYPE_CHECKING
 from gan.config import RunConfig
 from gan.data.dataset import DatasetError
 from gan.data.images import resolve
+from gan.models.pix2pix import frames
 from gan.models.pix2pix.frames import Frames
+from gan.models.pix2pix.recording import Recording, plan
 
 if TYPE_CHECKING:
     from gan.models.pix2pix.data import Examples
 
+_CASES = plan([60, 80, 100, 120], ["circle", "square"], ["90"], diameter=6)
+_LONGER = plan([], [], ["100", "rectangle:2"], diameter=6)
+STREET = Recording((*_CASES, *_LONGER), (128, 64), frames=201, every=20)
+FOLDER = "vortex-street"  # of dataset=street inside the data directory
+
 
 def load(config: RunConfig, data_dir: Path) -> Examples:
-    """The first `config.limit` pairs of the flows that are there to train with. Raises DatasetError."""
+    """The first `config.limit` pairs of the flows that are there to train with; computes STREET where it is absent. Raises DatasetError."""
     from gan.models.pix2pix import data
 
+    if config.dataset == "street" and not (folder := data_dir / FOLDER).exists():
+        try:
+            frames.write(folder, STREET)
+        except DatasetError:
+            if not folder.exists():  # nor has another run computed it meanwhile
+                raise
     return data.load(_frames(config, data_dir)).first(config.limit)
 
 
 def count(config: RunConfig, data_dir: Path) -> int:
     """Examples before `config.limit`."""
+    if config.dataset == "street":
+        return sum(not case.held_out for case in STREET.cases) * (STREET.frames - 1)
     return len(_frames(config, data_dir).pairs("train"))
 
 
 def check(config: RunConfig, data_dir: Path) -> None:
     """Raises DatasetError for absent, damaged or foreign files and frames that are too small; values are looked at when training begins."""
-    count(config, data_dir)
+    if config.dataset == "street" and not (data_dir / FOLDER).exists():
+        return _large_enough(config, f"dataset=street has frames of {_size(STREET.grid)}", STREET.grid)
+    held = _frames(config, data_dir)
+    held.pairs("train")
+    if config.quality_every and all(stored.split == "train" for stored in held.manifest.sequences):
+        raise DatasetError(
+            "quality_every needs flows that are held out and the data have none: make some with `ganboard data flow --held-out`, "
+            "or set quality_every to 0."
+        )
+    return None
 
 
 def _frames(config: RunConfig, data_dir: Path) -> Frames:
-    folder = resolve(data_dir, config.images_path, (), "folder")
-    frames, side = Frames(folder), int(config.geometry.partition("x")[0])
-    nx, ny = frames.manifest.grid
-    if min(nx, ny) < side:
+    folder = data_dir / FOLDER if config.dataset == "street" else resolve(data_dir, config.images_path, (), "folder")
+    held = Frames(folder)
+    _large_enough(config, f"{folder} holds frames of {_size(held.manifest.grid)}", held.manifest.grid)
+    if config.dataset == "street" and [(stored.obstacle, stored.reynolds) for stored in held.manifest.sequences] != [
+        (case.obstacle, case.reynolds) for case in STREET.cases
+    ]:
         raise DatasetError(
-            f"{folder} holds frames of {nx}x{ny} cells and geometry={config.geometry} cuts squares of {side}: "
+            f"{folder} holds other flows than dataset=street has: give that folder another name and use dataset=flow with it."
+        )
+    return held
+
+
+def _large_enough(config: RunConfig, holds: str, grid: tuple[int, int]) -> None:
+    side = int(config.geometry.partition("x")[0])
+    if min(grid) < side:
+        raise DatasetError(
+            f"{holds} cells and geometry={config.geometry} cuts squares of {side}: "
             "choose a smaller geometry, or make larger frames with `ganboard data flow --grid`."
         )
-    return frames
+
+
+def _size(grid: tuple[int, int]) -> str:
+    return f"{grid[0]}x{grid[1]}"

@@ -1,0 +1,22 @@
+"""Another model: the pix2pix of vortex streets at 64x64, on flows that are computed once, small enough for two cores.
+
+    ganboard run --preset street --follow
+
+Expected on two CPU cores: TIME. Expected result: RESULT.
+"""
+
+VALUES = {
+    "model": "pix2pix",
+    "dataset": "street",
+    "geometry": "64x64",
+    "batch_size": 16,
+    "epochs": 3,
+    "grid_size": 4,
+    "g_learning_rate": 2e-4,
+    "d_learning_rate": 2e-4,
+    "beta_1": 0.5,
+    "quality_every": 1,
+    "quality_images": 400,
+    "keep_checkpoints": 1,
+    "snapshots": 0,
+}
