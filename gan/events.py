@@ -201,7 +201,9 @@ FACTS = {
     "generator_layers": "Layers of G: kind and output",
     "discriminator_layers": "Layers of D",
     "form": "How the step is computed on this device",
+    "validation": "Generated showers beside real ones after the last judgement",
 }
+DRAWN = frozenset({"validation"})  # facts that are drawn and not listed
 
 
 class Sink(Protocol):

@@ -136,13 +136,13 @@ def train(
         sink(Phase("judging"))
         if judge is None:
             judge = model.judge(dataset, cache_dir or run_dir / "cache", lambda share: watchdog.beat())
-            sink(Facts(judge.facts))
             for text in judge.remarks:
                 sink(Note("info", text))
         began = time.monotonic()
         figures, histogram = judge(nets.shown)
         quality = Quality(epoch, time.monotonic() - began, progress.training_seconds, figures, histogram)
         sink(quality)
+        sink(Facts(dict(judge.facts)))
         for note in guards.judged(quality):
             sink(note)
         sink(Phase("training"))

@@ -26,7 +26,8 @@ class Phase(NamedTuple):
 
 
 class Judge(Protocol):
-    """Says how good a generator is. `remarks` are sentences for a person, `facts` the values for `gan.events.Facts`."""
+    """Says how good a generator is. `remarks` are sentences for a person, `facts` what there is to know for
+    `gan.events.Facts` after each judgement."""
 
     remarks: list[str]
     facts: dict[str, Any]

@@ -12,6 +12,7 @@ from PIL import Image
 from db import commands, reports
 from db.models import Run
 from gan.config import RunConfig
+from gan.events import MEASURED
 from gan.presets import load
 from worker.context import Context
 
@@ -149,7 +150,8 @@ def _train(
         )
         if config.quality_every and (epoch % config.quality_every == 0 or epoch == config.epochs):
             fid = 40.0 / (epoch + seed % 7) + 2
-            reports.add_quality(engine, **own, **_quality(epoch, fid, epoch * seconds_per_epoch, random))
+            judged = _quality(epoch, fid, random) if config.model == "dcgan" else _other_quality(config.model, fid)
+            reports.add_quality(engine, **own, epoch=epoch, seconds=0.4, training_seconds=epoch * seconds_per_epoch, **judged)
         if grids:
             reports.add_grid(engine, **own, epoch=epoch, rows=4, columns=4, png=png(seed + epoch))
     if epochs:
@@ -187,11 +189,16 @@ def _measures(config: RunConfig, seconds: float, steps: int) -> dict[str, float]
     }
 
 
-def _quality(epoch: int, fid: float, training_seconds: float, random: np.random.Generator) -> dict[str, Any]:
+def _quality(epoch: int, fid: float, random: np.random.Generator) -> dict[str, Any]:
     histogram = random.dirichlet(np.full(10, 20.0))
     measures = {"fid": fid, "kid": fid / 1000, "precision": 0.8, "recall": 0.5 + 0.01 * epoch, "density": 0.9, "coverage": 0.7}
     measures |= {"class_distance": float(np.abs(histogram - 0.1).sum() / 2), "diversity": 0.93}
-    return {"epoch": epoch, "seconds": 0.4, "training_seconds": training_seconds, "measures": measures, "histogram": histogram}
+    return {"measures": measures, "histogram": histogram}
+
+
+def _other_quality(model: str, fid: float) -> dict[str, Any]:
+    """Of models without classes: all measures alike, the further from the headline the smaller."""
+    return {"measures": {name: fid / 100 / (1 + place) for place, name in enumerate(MEASURED[model])}, "histogram": []}
 
 
 def make_worker(context: Context, name: str = "testbox-1", *, run_id: str | None = None, devices: dict[str, Any] | None = None) -> None:

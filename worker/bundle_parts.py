@@ -8,6 +8,7 @@ from pydantic import AwareDatetime, BaseModel, BeforeValidator, ConfigDict, Fiel
 
 from db.models import ENDED
 from gan.events import REAL_IMAGES
+from gan.models.gan3d.validation import Validation
 
 MAX_GRIDS = 20_000
 MAX_FILES = MAX_GRIDS + 20
@@ -74,6 +75,7 @@ class _Facts(_Open):
     classifier_accuracy: float = 0.0
     generator_layers: list[Short] = []
     discriminator_layers: list[Short] = []
+    validation: Validation | None = None
 
 
 class ToldEpoch(_Part):

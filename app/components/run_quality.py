@@ -14,10 +14,11 @@ from app.components.live_plotly import Chart
 from app.components.run_cache import by_epoch
 from app.components.run_charts import axis_control, events_control, events_if, nothing
 from app.components.run_status import tiles
-from app.figures import quality
+from app.figures import physics, quality
 from db import series
 from db.models import Run
 from gan.events import QUALITY
+from gan.models.gan3d.validation import Validation
 from gan.quality.metrics import seconds_to_quality
 
 CAPTIONS = {
@@ -117,8 +118,25 @@ def draw(engine: Engine, run: Run, options: QualityOptions | None) -> None:
     if len(charts) > len(courses):
         st.markdown(f"**Classes of the images after epoch {frame.iloc[-1]['epoch']}**")
         charts[-1].show()
+    if "validation" in run.facts:
+        _physics(run, Validation.model_validate(run.facts["validation"]), options)
     amount = f"{int(run.config['quality_images']):,} generated ones against as many real ones"
     st.caption(f"{CAPTIONS[model]} {CAPTION} {amount}, or all there are.")
+
+
+def _physics(run: Run, found: Validation, options: QualityOptions) -> None:
+    st.markdown(f"**{found.events:,} generated showers beside as many real ones, at the last judgement**")
+    names = [name for name in physics.TITLES if name in found.curves]
+    for start in range(0, len(names), 3):
+        for column, name in zip(st.columns(3), names[start : start + 3], strict=False):
+            with column:
+                st.markdown(f"**{physics.TITLES[name][0]}**")
+                plot = physics.curve(name, found.curves[name], log_y=options.log_y)
+                Chart.of(plot, f"physics-{name}-{run.id}-{options.log_y:d}").show()
+    for column, words, plot in zip(st.columns(2), ("real", "generated"), physics.correlations(found), strict=True):
+        with column:
+            st.markdown(f"**Correlations of {words} showers**")
+            Chart.of(plot, f"correlations-{words}-{run.id}").show()
 
 
 def _charts(engine: Engine, run: Run, frame: pd.DataFrame, options: QualityOptions) -> list[Chart]:

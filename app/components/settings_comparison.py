@@ -10,7 +10,7 @@ from app.components.comparison import Compared
 from app.components.run_records import flat, shown
 from db.models import Run
 from gan.config import fields_by_group
-from gan.events import FACTS
+from gan.events import DRAWN, FACTS
 
 
 def frame_of(compared: Compared, *, everything: bool = False) -> pd.DataFrame:
@@ -39,7 +39,9 @@ def _described(run: Run) -> dict[tuple[str, str], str]:
     sizes |= {"Parameters of the discriminator": run.d_parameters}
     found |= {("Size", name): text.integer(value) for name, value in sizes.items() if value is not None}
     found |= {("Hardware", name): value for name, value in flat(run.hardware or {})}
-    facts = {name: value for name, value in run.facts.items() if name != "class_shares"}  # ten numbers in one cell tell nobody anything
+    facts = {
+        name: value for name, value in run.facts.items() if name not in {"class_shares", *DRAWN}
+    }  # ten numbers in one cell tell nobody anything
     return found | {("Found out", FACTS.get(name, name)): text.fact(name, facts[name]) for name in sorted(facts)}
 
 

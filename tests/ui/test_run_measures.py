@@ -12,6 +12,7 @@ from streamlit.testing.v1 import AppTest
 from db import reports
 from db.models import Run
 from gan.events import MEASURES, QUALITY
+from gan.models.gan3d.validation import DRAWN, Curve, Validation
 from tests.ui.pages import checked, open_page, words
 from tests.ui.pictures import figures, numbers
 from worker.context import Context
@@ -115,6 +116,38 @@ def test_quality_over_epochs_and_seconds(make_run: MakeRun) -> None:
     at = open_page("run", run=run.id, view="Quality", over="Training seconds", goal="15.5")
     assert numbers(figures(at)[1]["data"][0]["x"]) == [3, 6, 9, 12]
     assert metrics(at)["Time to FID 15.5"] == "9.0 s"
+
+
+PIX2PIX = {"model": "pix2pix", "dataset": "street", "geometry": "64x64"}
+GAN3D = {"model": "gan3d", "dataset": "showers"}
+
+
+def test_quality_of_flows(make_run: MakeRun) -> None:
+    at = open_page("run", run=make_run("flows", epochs=4, quality_every=1, **PIX2PIX).id, view="Quality")
+    assert [traces(figure) for figure in figures(at)] == [["l1", "l1_train", "l1_standing"]]
+    shown = metrics(at)
+    assert (shown["Best L1"], shown["Newest L1"]) == ("0.1200", "0.1200")
+    assert "Time to L1 0.14" in shown
+    assert "Classes" not in words(at)
+    assert "mean absolute difference of fields" in words(at)
+
+
+def test_quality_of_showers_with_what_they_look_like(context: Context, make_run: MakeRun) -> None:
+    run = make_run("showers", epochs=2, status="running", quality_every=1, **GAN3D)
+    at = open_page("run", run=run.id, view="Quality")
+    assert [traces(figure)[0] for figure in figures(at)] == [
+        "objective", "sampling_error", "moment_error", "angle_error", "correlation_error", "empty",
+    ]  # fmt: skip
+    curve = {"x": [0.0, 1.0, 2.0], "real": [1.0, 2.0, None], "generated": [1.5, 2.5, 0.0]}
+    matrix = [[1.0 if i == j else None for i in range(13)] for j in range(13)]
+    told = Validation(events=300, curves=dict.fromkeys(DRAWN, Curve(**curve)), real=matrix, generated=matrix)
+    reports.add_facts(context.engine, **own(run), values={"validation": told.model_dump()})
+    at = open_page("run", run=run.id, view="Quality")
+    physics = figures(at)[6:]
+    assert [traces(figure) for figure in physics] == [["real", "generated"]] * 9 + [["real"], ["generated"]]
+    assert numbers(physics[0]["data"][1]["y"]) == [1.5, 2.5, 0.0]
+    assert "300 generated showers beside as many real ones" in words(at)
+    assert "validation" not in words(open_page("run", run=run.id, view="Timings"))
 
 
 def test_histograms_with_and_without_outliers(context: Context, make_run: MakeRun) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import math
 from functools import cache
 from types import SimpleNamespace
@@ -11,12 +12,14 @@ import numpy as np
 import pytest
 import tensorflow as tf
 
+from app.figures import physics
 from gan.config import ConfigError, RunConfig, parse
 from gan.events import MEASURED
 from gan.models.gan3d import data, layouts, networks
 from gan.models.gan3d.judge import MINIMUM, Judge
 from gan.models.gan3d.reader import sampled
 from gan.models.gan3d.sampler import Beam, Sampler
+from gan.models.gan3d.validation import DRAWN, Validation
 
 EVENTS = 2 * MINIMUM
 GEOMETRIES = ("25x25x25", "51x51x25")
@@ -52,7 +55,12 @@ def test_the_same_showers_are_perfect(geometry: str) -> None:
     assert measures["objective"] == pytest.approx(measures["angle_error"])
     assert measures["angle_error"] < 1e-4  # the angles that are asked for are those that were measured
     assert judge.remarks == ["quality_images=200 is more than the 100 showers: all of these are compared with."]
-    assert judge.facts == {}
+    drawn = Validation.model_validate(judge.facts["validation"])
+    assert drawn.events == EVENTS
+    assert set(drawn.curves) == set(DRAWN) == set(physics.TITLES)
+    assert all(curve.real == curve.generated for curve in drawn.curves.values())
+    assert drawn.real == drawn.generated
+    assert len(json.dumps(judge.facts)) < 40_000  # it is read with its run
 
 
 def test_others_of_the_same_kind_are_better_than_a_fresh_generators() -> None:

@@ -10,8 +10,8 @@ import pytest
 
 from gan.data.dataset import DatasetError
 from gan.models.gan3d import observables
-from gan.models.gan3d.comparison import CORRELATED, Comparison, compare, correlations
-from gan.models.gan3d.observables import DECADES, NO_ANGLE, Observed, cell_bins, measured_angle
+from gan.models.gan3d.comparison import Comparison, compare, correlations
+from gan.models.gan3d.observables import CORRELATED, DECADES, NO_ANGLE, Observed, cell_bins, measured_angle
 from gan.models.gan3d.sampler import PER_GEV, Sampler, Shower
 
 Cells = npt.NDArray[np.float32]

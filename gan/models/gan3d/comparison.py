@@ -14,7 +14,6 @@ from scipy import stats
 from gan.data.dataset import DatasetError
 from gan.models.gan3d.observables import DECADES, HIT_THRESHOLDS, MOMENTS, RATIOS, Array, Floats, Observed
 
-CORRELATED = (*MOMENTS[:6], "Esum", "Ep", "hits", *RATIOS, "lean")
 _LEAST_EVENTS = 10  # in each sample, for means and spreads that say something
 _FEW = 3  # events of either sample: a bin of energy with fewer has no spread worth the name and is left out
 _LEAST_P = 1e-300

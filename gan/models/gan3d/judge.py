@@ -21,6 +21,7 @@ from gan.models.gan3d.layouts import LAYOUTS
 from gan.models.gan3d.observables import Observed
 from gan.models.gan3d.reader import ENERGY_UNIT
 from gan.models.gan3d.source import LAYOUT
+from gan.models.gan3d.validation import Validation
 
 MINIMUM = 50  # events: with fewer no bin of energy says anything of the sampling fraction
 _TOGETHER = 32  # events in memory with all their cells
@@ -58,8 +59,9 @@ class Judge:
             made = Observed.join([self._observed(self._made(generator, a, b), a, b) for a, b in self._portions()])
         except DatasetError:  # cells that are no energies
             return dict.fromkeys(MEASURED["gan3d"], math.nan), ()
-        numbers = comparison.compare(self._reference, made).numbers
-        return {name: numbers[_NUMBERS[name]] for name in MEASURED["gan3d"]}, ()
+        found = comparison.compare(self._reference, made)
+        self.facts["validation"] = Validation.of(found, len(made)).model_dump()
+        return {name: found.numbers[_NUMBERS[name]] for name in MEASURED["gan3d"]}, ()
 
     def _made(self, generator: keras.Model, first: int, last: int) -> npt.NDArray[np.float32]:
         geometry, none = cast(networks.Geometry, self._config.geometry), tf.constant(0)

@@ -22,6 +22,7 @@ HIT_THRESHOLDS = (2e-4, 3e-4)  # GeV
 DECADES = np.arange(-13, 1.25, 0.25)  # log10 of a cell's energy in GeV: edges of the spectrum, thresholds of the sparsity
 MOMENTS = tuple(f"M{axis}{order}" for order in (1, 2, 3) for axis in "xyz")
 RATIOS = ("R1", "R2", "R3")
+CORRELATED = (*MOMENTS[:6], "Esum", "Ep", "hits", *RATIOS, "lean")
 _TINY = 1e-12  # squared cells, against a division by zero at the barycentre
 
 
