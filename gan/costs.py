@@ -88,7 +88,8 @@ def estimate(config: RunConfig, examples: int | None = None, *, on_gpu: bool = F
     if config.limit and not config.quality_every:  # judging takes the whole data set
         examples = min(config.limit, examples)
     needs += _PROCESS + _COMPILER * config.xla
-    needs += _of(config).EXAMPLE * examples + 4 * stored  # the data; a checkpoint on its way to disk
+    needs += _of(config).example_bytes(config) * examples
+    needs += 4 * (2 * stored + g + d)  # a checkpoint on its way to disk, the state before the first step, the first weights
     judging = int(_of(config).judging(config)) if config.quality_every else 0
     return needs + max(training, judging)
 

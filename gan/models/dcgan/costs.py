@@ -8,13 +8,17 @@ from gan.layer import Layer, macs
 
 _TAPS = 5 * 5  # of every kernel
 _WAVES = 121  # real products per pair of channels of the spectral form of a 7x7 layer (gan.models.dcgan.spectral)
-EXAMPLE = 2 * 28 * 28  # bytes of an image as read and as a constant of TensorFlow
 
 # Fitted with `gan.costs._PROCESS` to the highest resident memory of whole trainings, see there
 _JUDGE, _JUDGED = 280 * 10**6, 8_700  # the classifier of gan.quality at work, and per image that it compares
 _WORK = {4: 110_000, 2: 250_000}  # per image, beside what is kept: gradients on their way; in 16 bits also copies in float32
 _RECOMPUTED = 340_000  # the same where a block's values are made again
 _FUSED = 430_000  # and where XLA lays out the buffers
+
+
+def example_bytes(config: RunConfig) -> int:
+    """Bytes of an image as read and as a constant of TensorFlow."""
+    return 2 * 28 * 28
 
 
 def judging(config: RunConfig) -> int:

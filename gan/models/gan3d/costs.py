@@ -9,9 +9,13 @@ from gan.layer import Layer, macs
 from gan.models.gan3d.source import SAMPLED
 
 _JUDGED = 32  # events together, forward alone
-EXAMPLE = 2 * 6 * 900  # bytes: some 900 cells that are not empty, a value and a place each, as read and as a constant of TensorFlow
 
 Shape = tuple[int, int, int]
+
+
+def example_bytes(config: RunConfig) -> int:
+    """Bytes of an event as read and as a constant of TensorFlow: some 900 cells that are not empty, a value and a place each."""
+    return 2 * 6 * 900
 
 
 def judging(config: RunConfig) -> int:

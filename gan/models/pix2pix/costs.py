@@ -8,9 +8,14 @@ from gan.config import RunConfig
 from gan.layer import Layer, macs
 
 _JUDGED = 16  # pairs together, forward alone
-EXAMPLE = 2 * 256 * 128 * 3 * 2  # bytes of a frame of the usual grid in 16 bits, as read and as a constant of TensorFlow
 _INPUTS, _OUTPUTS = 4, 3
 _TAPS = 4 * 4  # of every kernel
+
+
+def example_bytes(config: RunConfig) -> int:
+    """Bytes of a frame in 16 bits, as read and as a constant of TensorFlow; of files a frame of the usual grid."""
+    length, width = (128, 64) if config.dataset == "street" else (256, 128)
+    return 2 * length * width * 3 * 2
 
 
 def judging(config: RunConfig) -> int:
