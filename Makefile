@@ -62,10 +62,11 @@ chromium: install-dev # finds or fetches a browser; only GANBOARD_REQUIRE_BROWSE
 	@$(BIN)/python -m tests.chromium
 
 lock: install-dev ## resolve requirements/*.lock anew (ARGS=--upgrade takes the newest versions)
-	$(LOCK) pyproject.toml --group build --extra cpu --extra postgres --extra dev $(ARGS) -o requirements/dev.lock
+	$(LOCK) pyproject.toml --group build --extra cpu --extra postgres --extra mlflow --extra dev $(ARGS) -o requirements/dev.lock
 	$(LOCK) -c requirements/dev.lock pyproject.toml --group build --extra cpu --extra postgres -o requirements/worker.lock
 	$(LOCK) -c requirements/dev.lock pyproject.toml --group build --extra gpu --extra postgres $(ARGS) -o requirements/gpu.lock
 	$(LOCK) -c requirements/dev.lock pyproject.toml --extra postgres -o requirements/web.lock
+	$(LOCK) -c requirements/dev.lock pyproject.toml --group build --extra cpu --extra postgres --extra mlflow -o requirements/mlflow.lock
 	$(LOCK) -c requirements/dev.lock --group build -o requirements/build.lock
 
 docker: ## everything in containers, with PostgreSQL and Redis (PORT=8501)

@@ -96,6 +96,13 @@ def count_runs(engine: Engine, *, statuses: tuple[str, ...] = (), archived: bool
         return session.scalar(_in(select(func.count()).select_from(Run), statuses, archived)) or 0
 
 
+def states(engine: Engine) -> list[tuple[str, str, int]]:
+    """Id, status and finished epochs of every run that is not archived, the oldest first."""
+    with reading(engine) as session:
+        found = session.execute(_in(select(Run.id, Run.status, Run.epoch), (), False).order_by(col(Run.created_at), col(Run.id)))
+        return [(run_id, status, epoch) for run_id, status, epoch in found]
+
+
 def names(engine: Engine, *, limit: int) -> list[tuple[str, str]]:
     """Id and name of the newest runs that are not archived, the newest first."""
     newest = select(Run.id, Run.name).where(col(Run.archived_at).is_(None)).order_by(col(Run.created_at).desc(), col(Run.id))

@@ -74,6 +74,8 @@ class Settings(BaseSettings):
     viewers: str = Field("", description="Who may look: e-mail addresses and @domains, with commas between")
     api_token: str = Field("", description="What programs show to read /api when people sign in; empty: programs cannot", repr=False)
 
+    mlflow_uri: str = Field("", description="MLflow's tracking URI, in which runs are shown as well; empty: none", repr=False)
+
     @classmethod
     def settings_customise_sources(
         cls,

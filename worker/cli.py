@@ -80,6 +80,23 @@ def painter() -> None:
 
 
 @app.command()
+def mirror(
+    to: Annotated[str | None, typer.Option("--to", metavar="URI", help="MLflow's tracking URI; otherwise GANBOARD_MLFLOW_URI.")] = None,
+    once: Annotated[bool, typer.Option("--once", help="Tell what is new and end.")] = False,
+) -> None:
+    """Show all runs in MLflow, and those that train as they go on: settings, losses, timings, quality, images. `ganboard up` has one
+    when GANBOARD_MLFLOW_URI is set.
+
+    Examples:
+      ganboard mirror --to http://127.0.0.1:5000
+      ganboard mirror --to sqlite:///mlflow.db --once
+    """
+    from worker import mirror as mirroring
+
+    raise typer.Exit(mirroring.main(to, once=once))
+
+
+@app.command()
 def doctor(
     deep: Annotated[bool, typer.Option("--deep", help="Read every checkpoint and compare it with its digest.")] = False,
     fix: Annotated[bool, typer.Option("--fix", help="Do what is safe: delete leftovers, queue runs again that nobody trains.")] = False,

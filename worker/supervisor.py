@@ -1,4 +1,4 @@
-"""`ganboard up`: Redis, the dashboard, the workers and a painter as children of one process that restarts what dies and ends all."""
+"""`ganboard up`: Redis, dashboard, workers, a painter, a mirror in MLflow: children of one process that restarts what dies and ends all."""
 
 from __future__ import annotations
 
@@ -30,6 +30,7 @@ from worker.access import check_address
 from worker.context import Context, open_context
 from worker.errors import AlreadyRunning, ServiceFailed
 from worker.lifeline import environment_for_child
+from worker.mirror import require
 from worker.submit import submit
 
 READY_SECONDS = 60.0
@@ -103,6 +104,8 @@ class Service:
 def up(settings: Settings, *, port: int, workers: int, starter: bool, address: str = "127.0.0.1") -> int:
     """Serve until SIGINT or SIGTERM. Raises AlreadyRunning, ServiceFailed, SettingsError and DbError before anything is started."""
     check_address(settings, address)
+    if settings.mlflow_uri:
+        require()
     settings.prepare_home()
     with _only_one(settings, port):
         _check_port(address, port)
@@ -161,6 +164,8 @@ def _services(settings: Settings, context: Context, port: int, workers: int, add
     found.append(Service("web", python + serve, logs / "web.log", web_ready))
     found += [Service(f"worker {n}", [*python, "worker.rq_worker"], logs / f"worker-{n}.log", worker_ready) for n in range(1, workers + 1)]
     found.append(Service("painter", [*python, "worker.painter"], logs / "painter.log", painter_ready))
+    if settings.mlflow_uri:
+        found.append(Service("mirror", [*python, "worker.mirror"], logs / "mirror.log", lambda: "shows runs in MLflow"))
     return found
 
 

@@ -42,6 +42,7 @@ COMMAND_LINE = {
     "restore": ["FILE", "--force", "--json"],
     "worker": [],
     "painter": [],
+    "mirror": ["--to", "--once"],
     "doctor": ["--deep", "--fix", "--json"],
     "sweep": ["--preset", "--set", "--vary", "--seeds", "--name", "--reuse", "--dry-run", "--json"],
     "study": ["NAME", "--preset", "--set", "--seeds", "--follow", "--dry-run", "--json"],

@@ -46,6 +46,7 @@ def test_every_variable_is_read(monkeypatch: pytest.MonkeyPatch, tmp_path: Path)
         "OPERATORS": "olga@lab.example",
         "VIEWERS": "@lab.example",
         "API_TOKEN": "five",
+        "MLFLOW_URI": "http://mlflow.example",
     }
     assert {name.upper() for name in Settings.model_fields} == set(variables)
     for name, value in variables.items():
