@@ -100,7 +100,7 @@ def test_every_requirement_is_pinned_by_hash_and_names_no_index(lock: Path) -> N
 
 def test_locks_agree_and_the_web_has_no_tensorflow() -> None:
     pins = {lock.stem: dict(re.findall(r"^([a-z0-9.-]+)==(\S+)", lock.read_text(), re.MULTILINE)) for lock in LOCKS}
-    assert set(pins) == {"build", "dev", "gpu", "web", "worker"}
+    assert set(pins) == {"build", "dev", "gpu", "mlflow", "web", "worker"}
     for name in ("build", "web", "worker"):
         assert pins[name].items() <= pins["dev"].items()
     assert {k: v for k, v in pins["gpu"].items() if k in pins["dev"]}.items() <= pins["dev"].items()

@@ -80,7 +80,9 @@ def test_what_is_new_is_told_once_by_whichever_mirror(context: Context, make_run
 
 def test_a_server_that_is_down_is_said_and_waited_for(context: Context, make_run: MakeRun, uri: str) -> None:
     make_run("waits")
-    with pytest.raises(MirrorDown, match=r"^MLflow at http://127\.0\.0\.1:9 takes nothing \(.*\): see whether it runs; training goes on\.$"):
+    with pytest.raises(
+        MirrorDown, match=r"^MLflow at http://127\.0\.0\.1:9 takes nothing \(.*\): see whether it runs; training goes on\.$"
+    ):
         Mirror(context, "http://127.0.0.1:9").round()
     assert "MLflow at http://127.0.0.1:9 takes nothing" in ganboard("mirror", "--to", "http://127.0.0.1:9", "--once", code=1).stderr
     assert ganboard("mirror", "--to", uri, "--once").stderr.count("ganboard:") == 0
@@ -89,7 +91,9 @@ def test_a_server_that_is_down_is_said_and_waited_for(context: Context, make_run
 
 @pytest.mark.parametrize("name", ["", "nowhere://x"])
 def test_addresses_that_are_none(context: Context, name: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    with pytest.raises(SettingsError, match=r"No MLflow is named: set GANBOARD_MLFLOW_URI" if not name else r"^GANBOARD_MLFLOW_URI=nowhere://x cannot"):
+    with pytest.raises(
+        SettingsError, match=r"No MLflow is named: set GANBOARD_MLFLOW_URI" if not name else r"^GANBOARD_MLFLOW_URI=nowhere://x cannot"
+    ):
         mirror.main(name, once=True)
 
 
