@@ -144,6 +144,14 @@ class Settings(BaseSettings):
             raise SettingsError(f"{path} is not the directory of a run: it must lie in {runs} under the run's id, and be no link.")
         return path
 
+    def model_dir(self, version_id: str) -> Path:
+        """Directory of a registered version of a model: below HOME/models. Raises SettingsError."""
+        models = self.state / "models"
+        path = models / version_id
+        if not _RUN_ID.fullmatch(version_id) or path.resolve() != models.resolve() / version_id:
+            raise SettingsError(f"{path} is not the directory of a model: it must lie in {models} under the version's id, and be no link.")
+        return path
+
     def log_path(self, run_id: str) -> Path:
         return self.run_dir(run_id) / "train.log"
 

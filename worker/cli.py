@@ -12,13 +12,14 @@ from typing import Annotated
 
 import typer
 
-from worker import answer, cli_backup, cli_data, cli_marks, cli_proof, cli_runs, cli_study, cli_sweep
+from worker import answer, cli_backup, cli_data, cli_marks, cli_models, cli_proof, cli_runs, cli_study, cli_sweep
 from worker.arguments import AsJson, open_database
 
 app = typer.Typer(cls=answer.Commands, no_args_is_help=True, add_completion=False, rich_markup_mode="rich", pretty_exceptions_enable=False)
 database = typer.Typer(no_args_is_help=True, help="The database's schema.")
 app.add_typer(database, name="db")
 app.add_typer(cli_data.data_app, name="data")
+app.add_typer(cli_models.models_app, name="models")
 
 
 @app.callback()

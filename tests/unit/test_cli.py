@@ -53,6 +53,12 @@ COMMAND_LINE = {
     "bench": ["--batch", "--precision", "--rounds", "--only", "--steps", "--plot", "--peer-python", "--json"],
     "selftest": ["--only", "--json"],
     "db upgrade": [],
+    "models add": ["RUN", "--name", "--epoch", "--json"],
+    "models show": ["MODEL", "--json"],
+    "models alias": ["MODEL", "ALIAS", "--json"],
+    "models remove": ["MODEL", "--json"],
+    "models quantize": ["MODEL", "--to", "--limit", "--force", "--json"],
+    "models compare": ["MODEL", "MODEL", "--picture", "--json"],
     "data showers": ["FILE", "--events", "--layout", "--energy-low", "--energy-high", "--seed", "--json"],
     "data check": ["FILES...", "--json"],
     "data flow": [
