@@ -72,6 +72,7 @@ class Settings(BaseSettings):
     cookie_secret: str = Field("", description="Signs the cookie that says who somebody is; 32 random characters or more", repr=False)
     operators: str = Field("", description="Who may change things: e-mail addresses and @domains, with commas between")
     viewers: str = Field("", description="Who may look: e-mail addresses and @domains, with commas between")
+    serve_token: str = Field("", description="What programs show to `ganboard serve`; needed on addresses that others reach", repr=False)
     api_token: str = Field("", description="What programs show to read /api when people sign in; empty: programs cannot", repr=False)
 
     @classmethod

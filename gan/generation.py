@@ -50,6 +50,9 @@ class Generation(Protocol):
     def pictures(self, made: Floats) -> Floats:
         """What people look at: [n, H, W, C] in [-1, 1]."""
 
+    def probe(self) -> Floats:
+        """What G gets for one example, to see that it works."""
+
     def examples(self, data_dir: Path) -> Floats:
         """What G gets when two versions are compared, always the same. Raises DatasetError."""
 

@@ -46,6 +46,7 @@ COMMAND_LINE = {
     "sweep": ["--preset", "--set", "--vary", "--seeds", "--name", "--reuse", "--dry-run", "--json"],
     "study": ["NAME", "--preset", "--set", "--seeds", "--follow", "--dry-run", "--json"],
     "surface": ["RUN...", "--plane", "--size", "--images", "--json"],
+    "serve": ["MODEL", "--canary", "--share", "--host", "--port"],
     "published": ["--json"],
     "import": ["PATH...", "--json"],
     "studies": ["--json"],

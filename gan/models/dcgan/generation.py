@@ -54,6 +54,9 @@ class Generation:
     def pictures(self, made: Floats) -> Floats:
         return made
 
+    def probe(self) -> Floats:
+        return self.inputs(Request(seed=0))
+
     def examples(self, data_dir: Path) -> Floats:
         """As many latents as a judgement while training takes, the same ones."""
         zero, config = tf.constant(0), self.config

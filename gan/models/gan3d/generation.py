@@ -72,6 +72,9 @@ class Generation:
     def pictures(self, made: Floats) -> Floats:
         return looks.side(made[..., 0], losses.POWERS[self.geometry])
 
+    def probe(self) -> Floats:
+        return self.inputs(Request(energies=[100.0]))
+
     def examples(self, data_dir: Path) -> Floats:
         return self._latents(*_particles(self._turns), self.config.seed, 0, Purpose.QUALITY)
 

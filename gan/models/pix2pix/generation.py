@@ -63,6 +63,9 @@ class Generation:
     def pictures(self, made: Floats) -> Floats:
         return looks.vorticity(made)
 
+    def probe(self) -> Floats:
+        return np.zeros((1, self.side, self.side, CHANNELS + 1), np.float32)
+
     def examples(self, data_dir: Path) -> Floats:
         return self._pairs(data_dir)[0]
 
