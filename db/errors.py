@@ -2,10 +2,11 @@
 
 DbError
 |- UnknownRun       no such run
+|- UnknownVersion   no such version of a model
 |- NotAllowed       the run's state does not permit the command
 |- LeaseLost        another attempt owns the run: the writer must end
 |- NoteChanged      somebody else wrote the note meanwhile
-|- BadMark          a tag, note or view that cannot be stored
+|- BadMark          a tag, note, view or name of a model that cannot be stored
 |- BadCopy          a copy of a database that is none, or damaged
 |- BadSearch        a search that cannot be understood
 |- SchemaTooNew     the database was written by a newer ganboard
@@ -24,6 +25,10 @@ class UnknownRun(DbError):
 
 
 class UnknownStudy(DbError):
+    pass
+
+
+class UnknownVersion(DbError):
     pass
 
 

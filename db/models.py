@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
-from sqlalchemy import BigInteger, CheckConstraint, ForeignKey, Index, LargeBinary, MetaData
+from sqlalchemy import BigInteger, CheckConstraint, ForeignKey, Index, LargeBinary, MetaData, UniqueConstraint
 from sqlmodel import Field, SQLModel
 
 from db.types import Float32Array, Json, Real, Text
@@ -330,6 +330,39 @@ class SystemSample(SQLModel, table=True):
     memory_percent: float = Field(sa_type=Real)  # of the whole machine
     gpu_percent: float | None = Field(default=None, sa_type=Real)
     gpu_memory_bytes: float | None = Field(default=None, sa_type=Real)
+
+
+class ModelVersion(SQLModel, table=True):
+    """A generator that was registered under a name; its files lie below HOME/models/ID. It outlives its run; numbers are not reused."""
+
+    __tablename__ = "model_version"
+    __table_args__ = (UniqueConstraint("name", "version"),)
+
+    id: str = Field(default_factory=new_id, primary_key=True, sa_type=Text)
+    name: str = Field(sa_type=Text)
+    version: int
+    model: str  # the folder below gan/models
+    variant: str  # how the weights are stored: float32, float16 or int8
+    parent_id: str | None = Field(default=None, sa_type=Text)  # the version that was quantized
+    run_id: str = Field(sa_type=Text)
+    attempt: int
+    epoch: int
+    step: int
+    digest: str  # SHA-256 of the manifest, which has those of all other files
+    size: int = Field(sa_type=BigInteger)  # bytes
+    quality: dict[str, Any] = _mapping()  # figures that were measured, by name
+    created_at: datetime = Field(default_factory=utc_now)
+    removed_at: datetime | None = None
+
+
+class ModelAlias(SQLModel, table=True):
+    """A word for one version of a model, such as `production`."""
+
+    __tablename__ = "model_alias"
+
+    name: str = Field(primary_key=True, sa_type=Text)
+    alias: str = Field(primary_key=True, sa_type=Text)
+    version_id: str = Field(sa_type=Text, sa_column_args=[ForeignKey("model_version.id", ondelete="CASCADE")])
 
 
 class Worker(SQLModel, table=True):

@@ -72,6 +72,7 @@ class Settings(BaseSettings):
     cookie_secret: str = Field("", description="Signs the cookie that says who somebody is; 32 random characters or more", repr=False)
     operators: str = Field("", description="Who may change things: e-mail addresses and @domains, with commas between")
     viewers: str = Field("", description="Who may look: e-mail addresses and @domains, with commas between")
+    serve_token: str = Field("", description="What programs show to `ganboard serve`; needed on addresses that others reach", repr=False)
     api_token: str = Field("", description="What programs show to read /api when people sign in; empty: programs cannot", repr=False)
 
     mlflow_uri: str = Field("", description="MLflow's tracking URI, in which runs are shown as well; empty: none", repr=False)
@@ -144,6 +145,14 @@ class Settings(BaseSettings):
         path = runs / run_id
         if not _RUN_ID.fullmatch(run_id) or path.resolve() != runs.resolve() / run_id:
             raise SettingsError(f"{path} is not the directory of a run: it must lie in {runs} under the run's id, and be no link.")
+        return path
+
+    def model_dir(self, version_id: str) -> Path:
+        """Directory of a registered version of a model: below HOME/models. Raises SettingsError."""
+        models = self.state / "models"
+        path = models / version_id
+        if not _RUN_ID.fullmatch(version_id) or path.resolve() != models.resolve() / version_id:
+            raise SettingsError(f"{path} is not the directory of a model: it must lie in {models} under the version's id, and be no link.")
         return path
 
     def log_path(self, run_id: str) -> Path:

@@ -200,7 +200,7 @@ def occupants(engine: Engine) -> Occupants:
             alive += connection.scalars(sa.select(col(Worker.name)).where(col(Worker.beat_at) > now(-WORKER_ALIVE_SECONDS)))
             training = sa.select(col(Run.id)).where(col(Run.status).in_(ACTIVE), col(Run.lease_until) > now())
             alive += (f"run {run_id}" for run_id in connection.scalars(training))
-        return Occupants(count("run"), count("study", "saved_view"), tuple(alive))
+        return Occupants(count("run"), count("study", "saved_view", "model_version"), tuple(alive))
 
 
 def make_way(connection: Connection, schema: str | None) -> None:

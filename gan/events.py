@@ -203,7 +203,7 @@ FACTS = {
     "form": "How the step is computed on this device",
     "validation": "Generated showers beside real ones after the last judgement",
 }
-DRAWN = frozenset({"validation"})  # facts that are drawn and not listed
+UNLISTED = frozenset({"validation"})  # facts that are drawn and not listed
 
 
 class Sink(Protocol):

@@ -68,6 +68,17 @@ def check_address(settings: Settings, address: str) -> None:
         )
 
 
+def check_serving(settings: Settings, address: str) -> None:
+    """Raises SettingsError unless `address` is this machine's own, or programs show a token that is hard to guess."""
+    if 0 < len(settings.serve_token) < SHORTEST_SECRET:
+        raise SettingsError(f"GANBOARD_SERVE_TOKEN is too short to be secret: take {SHORTEST_SECRET} random characters or more.")
+    if not settings.serve_token and settings.published != "loopback" and not is_loopback(address):
+        raise SettingsError(
+            f"Models are not served on {address} without a token: set GANBOARD_SERVE_TOKEN to {SHORTEST_SECRET} random characters or more, "
+            "or leave them on 127.0.0.1."
+        )
+
+
 def check_queue(settings: Settings) -> None:
     """Raises SettingsError when GANBOARD_REDIS_URL names a Redis elsewhere and no password: whoever can write to it steers the workers."""
     if not settings.redis_url or settings.redis_password:

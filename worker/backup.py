@@ -1,8 +1,8 @@
-"""`ganboard backup`: the database and what the runs have on disk, as one archive, while everything goes on.
+"""`ganboard backup`: the database and what runs and models have on disk, as one archive, while everything goes on.
 
-The archive is a ZIP whose members are stored as they are: ganboard.db (db/transfer.py), runs/ID/..., and manifest.json with the size and
-SHA-256 of every other member. Checkpoints are copied before the database, so that every run has one that is no newer than its rows; those
-that the database lists by then follow, and may make the older ones needless. Logs and snapshots come last.
+The archive is a ZIP whose members are stored as they are: ganboard.db (db/transfer.py), runs/ID/..., models/ID/... of versions, and
+manifest.json with the size and SHA-256 of every other member. Checkpoints are copied before the database, so that every run has one that is
+no newer than its rows; those that the database lists by then follow, and may make the older ones needless. Logs and snapshots come last.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ import os
 import re
 import stat
 import time
-from collections.abc import Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator
 from contextlib import ExitStack, suppress
 from dataclasses import dataclass
 from datetime import UTC, datetime
@@ -23,9 +23,9 @@ from zipfile import ZIP_STORED, ZipFile, ZipInfo
 
 from pydantic import BaseModel, ConfigDict, Field
 
-from db import migrate, queries, transfer
+from db import migrate, queries, transfer, versions
 from db.errors import BadCopy
-from gan import checkpoints, files
+from gan import checkpoints, files, package
 from gan.data.archive import CHUNK
 from worker.context import Context
 from worker.errors import WorkerError
@@ -35,7 +35,10 @@ FORMAT = 1
 MANIFEST, DATABASE = "manifest.json", "ganboard.db"
 MAX_MEMBERS = 500_000
 # what lies below a run's folder, with plain names: no leftovers (*.tmp), nothing hidden, nothing that was set aside
-MEMBER = re.compile(r"runs/(?P<run>[a-z0-9]{1,32})(/(?!aside-)[A-Za-z0-9_-][A-Za-z0-9._-]{0,99}){1,4}(?<!\.tmp)", re.ASCII)
+MEMBER = re.compile(
+    r"runs/(?P<run>[a-z0-9]{1,32})(/(?!aside-)[A-Za-z0-9_-][A-Za-z0-9._-]{0,99}){1,4}(?<!\.tmp)|models/[a-z0-9]{1,32}/(manifest\.json|weights\.npz)",
+    re.ASCII,
+)
 
 
 class BackupFailed(WorkerError):
@@ -148,6 +151,7 @@ def _write(context: Context, writer: _Writer, temporary: Path) -> tuple[int, int
             writer.add(DATABASE, source)
         with transfer.open_copy(copy) as stored:  # as a restore will: what could not be read again is no backup
             listed = [(run.id, queries.checkpoints(stored, run.id)) for run in queries.list_runs(stored, archived=True)]
+            models = [version.id for version in versions.listed(stored)]
     finally:
         for leftover in temporary.parent.glob(f"{copy.name}*"):
             leftover.unlink()
@@ -157,6 +161,8 @@ def _write(context: Context, writer: _Writer, temporary: Path) -> tuple[int, int
             name = f"runs/{run_id}/checkpoints/ckpt-{row.step}-{row.attempt}"
             if f"{name}/state.npz" not in writer.files:
                 _add_whole(writer, settings.state / name, name)
+    for version_id in models:
+        _add_whole(writer, settings.model_dir(version_id), f"models/{version_id}", {package.MANIFEST, package.WEIGHTS})
 
     left_out = 0
     for name, folder in found.items():
@@ -182,14 +188,14 @@ def _write(context: Context, writer: _Writer, temporary: Path) -> tuple[int, int
     return len(listed), sum(name.endswith("/state.npz") for name in writer.files), len(writer.files), left_out
 
 
-def _add_whole(writer: _Writer, folder: Path, name: str) -> None:
-    """A checkpoint with all its files, or, when retention was quicker, nothing: what is open can be read after it was deleted."""
+def _add_whole(writer: _Writer, folder: Path, name: str, needed: Collection[str] = ("state.npz", "manifest.json")) -> None:
+    """A checkpoint or version with all its files, or, when its deletion was quicker, nothing: what is open can be read all the same."""
     with ExitStack() as stack:
         try:
             files = [(path.name, stack.enter_context(open(path, "rb", opener=_no_link))) for path in sorted(folder.iterdir())]
         except (FileNotFoundError, NotADirectoryError):
             return
-        if {"state.npz", "manifest.json"} <= {file for file, _ in files}:
+        if set(needed) <= {file for file, _ in files}:
             for file, source in files:
                 writer.add(f"{name}/{file}", source)
 

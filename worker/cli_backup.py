@@ -15,7 +15,7 @@ File = Annotated[Path, typer.Argument(metavar="FILE", help="The archive.")]
 
 
 def backup(file: File, as_json: AsJson = False) -> None:
-    """Write the database, logs, checkpoints and snapshots into one archive, while everything goes on.
+    """Write the database, logs, checkpoints, snapshots and registered models into one archive, while everything goes on.
 
     Example:
       ganboard backup ganboard-2026-02-28.zip

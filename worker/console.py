@@ -18,7 +18,7 @@ from rich.text import Text
 from db import queries
 from db.models import Checkpoint, Epoch, Event, Quality, Run
 from gan.config import RunConfig, fields_by_group, unit
-from gan.events import DRAWN, FACTS
+from gan.events import FACTS, UNLISTED
 from worker.context import Context
 
 if TYPE_CHECKING:
@@ -198,7 +198,7 @@ def _measured(run: Run, epochs: Sequence[Epoch], qualities: Sequence[Quality]) -
         yield "time", Text(spent)
     if qualities:
         yield "judged", Text(f"{judgement(qualities[-1].measures)} after epoch {qualities[-1].epoch}")
-    listed = {name: value for name, value in run.facts.items() if name not in DRAWN}
+    listed = {name: value for name, value in run.facts.items() if name not in UNLISTED}
     for name, value in sorted(listed.items(), key=lambda item: [*FACTS, item[0]].index(item[0])):
         meaning = Text(f"  {FACTS[name]}" if name in FACTS else "", style="dim")
         yield clean(name.removesuffix("_bytes").replace("_", " ")), Text(clean(fact(name, value))).append(meaning)

@@ -18,6 +18,7 @@ from gan.data import DatasetError
 from gan.events import TrainingFailed
 from gan.landscape import LandscapeError
 from gan.latent import WishError
+from gan.package import VersionError
 
 
 class WorkerError(Exception):
@@ -52,6 +53,7 @@ CLEAR_ERRORS = (
     LandscapeError,
     SettingsError,
     TrainingFailed,
+    VersionError,
     WishError,
     WorkerError,
 )

@@ -132,7 +132,13 @@ def check_free(settings: Settings, *, force: bool) -> bool:
         raise RestoreRefused(f"{', '.join(found.alive)[:200]} still work with this database: end them first.")
     held = folders or (found.runs or found.others if found else file is not None and file.exists())
     if held and not force:
-        what = f"runs ({found.runs:,})" if found and found.runs else f"folders in runs/ ({folders:,})" if folders else "studies or views"
+        what = (
+            f"runs ({found.runs:,})"
+            if found and found.runs
+            else f"folders in runs/ ({folders:,})"
+            if folders
+            else "studies, views or models"
+        )
         raise RestoreRefused(
             f"{settings.state} and its database hold {what} already: set GANBOARD_HOME (and GANBOARD_DATABASE_URL) to new ones, "
             "or give --force to put the old state aside."

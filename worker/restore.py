@@ -105,6 +105,7 @@ def _restore(settings: Settings, archive: SafeZip, manifest: Manifest, view: Vie
                 for folder in (exchange.staging / "runs").iterdir():
                     if folder.name not in known:  # deleted while the backup was made
                         shutil.rmtree(folder)
+                _bring_models(settings, exchange.staging)
                 loaded = exchange.exchange(copy, _checkpoints(exchange.staging / "runs"), view.advance)
         finally:
             _conclude(exchange, journal)
@@ -196,6 +197,15 @@ def _unpack(archive: SafeZip, manifest: Manifest, staging: Path, view: View) -> 
             raise BadBackup(
                 f"{archive.path} is refused: {name} was changed after the backup, its digest is another one: use another backup."
             )
+
+
+def _bring_models(settings: Settings, staging: Path) -> None:
+    """Into their places at once: a version's files never change, its id is nobody else's, and without its row nobody looks for it."""
+    for folder in (staging / "models").glob("*"):
+        place = settings.model_dir(folder.name)
+        place.parent.mkdir(exist_ok=True)
+        if not place.exists():
+            folder.rename(place)
 
 
 def _checkpoints(runs: Path) -> set[transfer.CheckpointKey]:

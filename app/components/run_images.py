@@ -14,6 +14,7 @@ from app.components.run_quality import best
 from app.figures import quality
 from db import queries, series
 from db.models import Run
+from gan.config import DRAWN
 from gan.events import REAL_IMAGES
 
 _HERE = Path(__file__)
@@ -53,13 +54,14 @@ def draw(engine: Engine, run: Run) -> None:
     st.caption(
         "Drawn by the generator from the same latent vectors every time, so each picture grows in its place. Epoch 0 is before training."
     )
-    st.page_link(
-        state.PLAYGROUND_PAGE,
-        label="Draw new images with this generator",
-        icon=":material/palette:",
-        query_params={"run": run.id},
-        help="The playground draws from its stored checkpoints, goes from one image to another, and finds the nearest real ones.",
-    )
+    if quality.model_of(run.config) == DRAWN:
+        st.page_link(
+            state.PLAYGROUND_PAGE,
+            label="Draw new images with this generator",
+            icon=":material/palette:",
+            query_params={"run": run.id},
+            help="The playground draws from its stored checkpoints, goes from one image to another, and finds the nearest real ones.",
+        )
 
 
 def start_epoch(epochs: list[int]) -> int | None:

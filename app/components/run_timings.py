@@ -18,7 +18,7 @@ from app.figures import rates, timings
 from app.figures.template import Axis
 from db import series
 from db.models import Run
-from gan.events import DRAWN, FACTS, MEASURES, SERIES
+from gan.events import FACTS, MEASURES, SERIES, UNLISTED
 
 # how each number was obtained; what it is says gan.events.MEASURES
 _HOW = {
@@ -133,8 +133,10 @@ def _where(shares: Mapping[str, float]) -> str:
 
 
 def _facts(run: Run) -> None:
-    known = [name for name in FACTS if name in run.facts and name not in DRAWN]  # in the order of their explanations: PostgreSQL keeps none
-    names = [*known, *sorted(set(run.facts) - set(known) - DRAWN)]
+    known = [
+        name for name in FACTS if name in run.facts and name not in UNLISTED
+    ]  # in the order of their explanations: PostgreSQL keeps none
+    names = [*known, *sorted(set(run.facts) - set(known) - UNLISTED)]
     rows = [(FACTS.get(name, name), text.fact(name, run.facts[name])) for name in names]
     st.dataframe(pd.DataFrame(rows, columns=["Fact", "Value"]), hide_index=True, height="content", key=f"facts-{run.id}")
 

@@ -10,7 +10,7 @@ from app.components.comparison import Compared
 from app.components.run_records import flat, shown
 from db.models import Run
 from gan.config import fields_by_group
-from gan.events import DRAWN, FACTS
+from gan.events import FACTS, UNLISTED
 
 
 def frame_of(compared: Compared, *, everything: bool = False) -> pd.DataFrame:
@@ -40,7 +40,7 @@ def _described(run: Run) -> dict[tuple[str, str], str]:
     found |= {("Size", name): text.integer(value) for name, value in sizes.items() if value is not None}
     found |= {("Hardware", name): value for name, value in flat(run.hardware or {})}
     facts = {
-        name: value for name, value in run.facts.items() if name not in {"class_shares", *DRAWN}
+        name: value for name, value in run.facts.items() if name not in {"class_shares", *UNLISTED}
     }  # ten numbers in one cell tell nobody anything
     return found | {("Found out", FACTS.get(name, name)): text.fact(name, facts[name]) for name in sorted(facts)}
 

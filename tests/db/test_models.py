@@ -20,6 +20,8 @@ from db.models import (
     Epoch,
     Event,
     Grid,
+    ModelAlias,
+    ModelVersion,
     Quality,
     Run,
     SavedView,
@@ -86,6 +88,10 @@ def full_rows() -> list[SQLModel]:
                 facts={"seconds": 0.1}),
         Study(id="sssssssss", name="mine.py", title="naïve 漢字", definition=config, created_at=MOMENT),
         StudyRun(study_id="sssssssss", part="batches", run_id=run.id),
+        ModelVersion(id="vvvvvvvvvv", name="digits", version=2, model="dcgan", variant="int8", parent_id="ppppppppp", run_id=run.id,
+                     attempt=3, epoch=3, step=2811, digest="0" * 64, size=1 << 40, quality={"fid": 1.5}, created_at=MOMENT,
+                     removed_at=MOMENT),
+        ModelAlias(name="digits", alias="production", version_id="vvvvvvvvvv"),
         Worker(name="w", host="box", pid=4242, started_at=MOMENT, beat_at=MOMENT, run_id=run.id, devices={"gpus": []}),
     ]  # fmt: skip
 
@@ -100,9 +106,9 @@ def test_every_column_of_every_table_comes_back(engine: Engine) -> None:
     tables = {table.name for table in SQLModel.metadata.sorted_tables}
     assert {type(row).__tablename__ for row in full_rows()} == tables
     with writing(engine) as session:
-        session.add_all(full_rows()[:1])
-        session.flush()
-        session.add_all(full_rows()[1:])
+        for row in full_rows():
+            session.add(row)
+            session.flush()
     for row in full_rows():
         key = inspect(type(row)).primary_key_from_instance(row)
         with reading(engine) as session:

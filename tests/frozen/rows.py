@@ -38,7 +38,7 @@ def fill(engine: Engine) -> None:
 
 
 PER_RUN = {"run", "tag", "study_run", "surface", "drawing"}
-ALONE = {"saved_view", "study", "worker"}
+ALONE = {"saved_view", "study", "worker", "model_version", "model_alias"}
 
 
 def _run_id(number: int) -> str:
@@ -104,5 +104,8 @@ MEANT = {
     ("drawing", "id"): lambda n: f"drawing{n}",
     ("surface", "id"): lambda n: f"surface{n}",
     ("surface", "others"): lambda n: [_run_id(n + 1)],
+    ("model_version", "id"): lambda n: f"version{n}",
+    ("model_alias", "alias"): lambda n: f"alias{n}",
+    ("model_alias", "version_id"): lambda n: f"version{n % 3}",
     ("worker", "name"): lambda n: f"box:{n}",
 }

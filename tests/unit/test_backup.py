@@ -22,7 +22,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from db import commands, queries, transfer
+from db import commands, queries, transfer, versions
 from db.engine import make_engine
 from db.models import Run
 from db.settings import Settings
@@ -32,8 +32,9 @@ from tests.attempt import claimed, finish_epoch
 from tests.cli import document, ganboard, refused
 from tests.db.runs import contents
 from tests.polling import wait_until
+from tests.registered import DCGAN, config, finished
 from worker import backup as saving
-from worker import exchange, restore
+from worker import exchange, models, restore
 from worker.backup import DATABASE, MANIFEST, BackupFailed
 from worker.context import Context, open_context
 from worker.exchange import JOURNAL, RestoreRefused
@@ -112,6 +113,23 @@ def test_everything_comes_back_to_the_bit(filled: Context, archive: Path, tmp_pa
     assert len(files(there)) == 12
     assert rows(there) == rows(filled.settings)
     assert sorted(path.name for path in there.state.iterdir()) == ["ganboard.db", "runs", "up.lock"]
+
+
+def test_registered_models_come_back(context: Context, tmp_path: Path) -> None:
+    run, _ = finished(context, config(DCGAN))
+    kept, removed = (models.add(context, run, "digits") for _ in range(2))
+    models.remove(context, removed)
+    (context.settings.state / "models" / "stray").mkdir()
+    saving.backup(context, tmp_path / "saved.zip", QUIET)
+    there = elsewhere(tmp_path)
+    restore.restore(there, tmp_path / "saved.zip", QUIET)
+    assert [path.name for path in (there.state / "models").iterdir()] == [kept.id]
+    opened = open_context(there)
+    [found] = versions.listed(opened.engine)
+    assert models.load(opened, found).manifest == models.manifest(context, kept)
+    opened.engine.dispose()
+    restore.restore(there, tmp_path / "saved.zip", QUIET, force=True)  # what is there already stays
+    assert models.manifest(context, kept).id == kept.id
 
 
 def test_the_commands_say_what_they_did(filled: Context, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -47,6 +47,7 @@ def test_every_variable_is_read(monkeypatch: pytest.MonkeyPatch, tmp_path: Path)
         "VIEWERS": "@lab.example",
         "API_TOKEN": "five",
         "MLFLOW_URI": "http://mlflow.example",
+        "SERVE_TOKEN": "six",
     }
     assert {name.upper() for name in Settings.model_fields} == set(variables)
     for name, value in variables.items():
@@ -224,5 +225,14 @@ def test_a_secret_file_that_never_ends_is_refused(monkeypatch: pytest.MonkeyPatc
 
 
 def test_what_is_secret_stands_in_no_repr() -> None:
-    secrets = ("database_url", "database_password", "redis_url", "redis_password", "oidc_client_secret", "cookie_secret", "api_token")
+    secrets = (
+        "database_url",
+        "database_password",
+        "redis_url",
+        "redis_password",
+        "oidc_client_secret",
+        "cookie_secret",
+        "api_token",
+        "serve_token",
+    )
     assert "hush" not in repr(Settings(**dict.fromkeys(secrets, "hush")))

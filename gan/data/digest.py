@@ -1,0 +1,32 @@
+"""Which data a configuration learns from, as one digest."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from pathlib import Path
+
+from gan import files
+from gan.config import FILES, RunConfig
+from gan.data import mnist
+from gan.data.dataset import reading
+from gan.data.images import resolve
+
+_ANY = (".zip", ".h5", ".hdf5")
+_MADE = {"digits": "scikit-learn's digits", "showers": "sampled showers of seed 0"}  # by code, whose versions lineages name
+
+
+def digest(config: RunConfig, data_dir: Path) -> str | None:
+    """SHA-256 over names and contents of the files of `config.dataset`; None while they are not there. Raises DatasetError."""
+    if made := _MADE.get(config.dataset):
+        return hashlib.sha256(made.encode()).hexdigest()
+    if config.dataset in FILES:
+        path = resolve(data_dir, config.images_path, _ANY, "folder or file")
+    elif (found := mnist.find(config.dataset, data_dir)) is None:
+        return None
+    else:
+        path = found
+    with reading(path, "check that disk"):
+        paths = sorted(one for one in path.rglob("*") if one.is_file()) if path.is_dir() else [path]
+        seen = {one.relative_to(path.parent).as_posix(): files.measure(one)[1] for one in paths}
+    return hashlib.sha256(json.dumps(seen, sort_keys=True).encode()).hexdigest()

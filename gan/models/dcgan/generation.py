@@ -1,0 +1,83 @@
+"""What is asked of a DCGAN: images of a seed, the same ones that grids and the playground show."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated, Any
+
+import numpy as np
+import tensorflow as tf
+from pydantic import BaseModel, ConfigDict, Field
+
+from gan import data, paint, streams
+from gan.config import RunConfig
+from gan.data import catalog
+from gan.generation import MAX_EXAMPLES, Floats
+from gan.keys import Purpose
+from gan.latent import MAX_SEED, Seed
+from gan.models.dcgan import networks
+from gan.quality.judge import MINIMUM, Judge
+
+
+class Request(BaseModel):
+    """Images `first` to `first` + `count` of a seed."""
+
+    model_config = ConfigDict(extra="forbid")
+
+    seed: Seed
+    count: Annotated[int, Field(ge=1, le=MAX_EXAMPLES)] = 1
+    first: Annotated[int, Field(ge=0, le=MAX_SEED)] = 0
+
+
+class Generation:
+    """See `gan.generation.Generation`."""
+
+    request = Request
+    output = "images"
+    together = 64
+
+    def __init__(self, config: RunConfig) -> None:
+        self.config = config
+
+    def signature(self) -> dict[str, Any]:
+        return {
+            "inputs": Request.model_json_schema()["properties"],
+            "outputs": {self.output: {"shape": [None, *networks.SHAPE], "dtype": "float32", "range": [-1, 1]}},
+        }
+
+    def inputs(self, asked: Request) -> Floats:
+        return paint.normal(asked.seed, asked.first, asked.count, self.config.latent_dim)
+
+    def outputs(self, made: Floats) -> Floats:
+        return made
+
+    def pictures(self, made: Floats) -> Floats:
+        return made
+
+    def probe(self) -> Floats:
+        return self.inputs(Request(seed=0))
+
+    def examples(self, data_dir: Path) -> Floats:
+        """As many latents as a judgement while training takes, the same ones."""
+        zero, config = tf.constant(0), self.config
+        latents: Floats = streams.normal(config.seed, Purpose.QUALITY, zero, zero, config.quality_images, config.latent_dim).numpy()
+        return latents
+
+    def compare(self, full: Floats, other: Floats, data_dir: Path, cache_dir: Path) -> tuple[dict[str, float], float]:
+        """Worse is a higher Frechet distance to the real images; without labels, which that needs, the difference of the images itself."""
+        statistics = {
+            name: float(f(made))
+            for part, made in (("", other), ("_full", full))
+            for name, f in ((f"mean{part}", np.mean), (f"spread{part}", np.std))
+        }
+        real = (
+            None
+            if catalog.available(data_dir)[self.config.dataset]
+            else data.load(self.config.model_copy(update={"limit": None}), data_dir)
+        )
+        if real is None or real.labels is None or len(real.images) < MINIMUM:
+            return statistics, 100 * float(np.sqrt(np.square(full - other).mean()) / full.std())
+        judge = Judge(self.config, real, cache_dir, lambda share: None)
+        (own, _), (before, _) = judge(other), judge(full)
+        figures = {name: own[name] for name in ("fid", "kid")} | {f"{name}_full": before[name] for name in ("fid", "kid")}
+        return statistics | figures, 100 * (own["fid"] / before["fid"] - 1)

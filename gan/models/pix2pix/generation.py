@@ -1,0 +1,96 @@
+"""What is asked of a pix2pix: the frame that follows each of these, given with its obstacle."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from pydantic import BaseModel, ConfigDict
+
+from gan.config import RunConfig
+from gan.data.dataset import DatasetError
+from gan.data.images import resolve
+from gan.generation import MAX_EXAMPLES, Floats
+from gan.latent import WishError
+from gan.models.pix2pix import looks
+from gan.models.pix2pix.frames import MAX_VALUE, Frames, Pairs
+from gan.models.pix2pix.manifest import CHANNELS
+
+_PAIRS = 32  # of a comparison
+
+
+class Request(BaseModel):
+    """`frames` [n, side, side, 4] as nested lists or an array: u_x/U - 1, u_y/U, vorticity, obstacle."""
+
+    model_config = ConfigDict(extra="forbid", arbitrary_types_allowed=True)
+
+    frames: Any
+
+
+class Generation:
+    """See `gan.generation.Generation`."""
+
+    request = Request
+    output = "frames"
+    together = 8
+
+    def __init__(self, config: RunConfig) -> None:
+        self.config, self.side = config, int(config.geometry.partition("x")[0])
+
+    def signature(self) -> dict[str, Any]:
+        shape = [None, self.side, self.side]
+        channels = ["u_x/U - 1", "u_y/U", "vorticity"]
+        given = {"shape": [*shape, CHANNELS + 1], "dtype": "float32", "range": [-MAX_VALUE, MAX_VALUE], "channels": [*channels, "obstacle"]}
+        made = {"shape": [*shape, CHANNELS], "dtype": "float32", "range": [-1, 1], "channels": channels}
+        return {"inputs": {"frames": given}, "outputs": {self.output: made}}
+
+    def inputs(self, asked: Request) -> Floats:
+        wanted = f"an array [n, {self.side}, {self.side}, {CHANNELS + 1}], n from 1 to {MAX_EXAMPLES}"
+        try:
+            frames = np.asarray(asked.frames, np.float32)
+        except (TypeError, ValueError, OverflowError):
+            raise WishError(f"frames are no array of numbers: give {wanted}.") from None
+        if frames.shape[1:] != (self.side, self.side, CHANNELS + 1) or not 1 <= len(frames) <= MAX_EXAMPLES:
+            raise WishError(f"frames of shape {list(frames.shape)} do not fit: give {wanted}.")
+        if not (np.abs(frames) <= MAX_VALUE).all():  # also false for NaN
+            raise WishError(f"frames hold values that are not finite or exceed {MAX_VALUE:g}: give speeds and vorticity as fractions.")
+        return frames
+
+    def outputs(self, made: Floats) -> Floats:
+        return made
+
+    def pictures(self, made: Floats) -> Floats:
+        return looks.vorticity(made)
+
+    def probe(self) -> Floats:
+        return np.zeros((1, self.side, self.side, CHANNELS + 1), np.float32)
+
+    def examples(self, data_dir: Path) -> Floats:
+        return self._pairs(data_dir)[0]
+
+    def compare(self, full: Floats, other: Floats, data_dir: Path, cache_dir: Path) -> tuple[dict[str, float], float]:
+        """Worse is a larger L1 distance to the frames that really follow, of flows that were held out where there are some."""
+        before, after = self._pairs(data_dir)
+        l1 = {
+            name: float(np.abs(made - after).mean())
+            for name, made in (("l1", other), ("l1_full", full), ("l1_still", before[..., :CHANNELS]))
+        }
+        return l1, 100 * (l1["l1"] / l1["l1_full"] - 1)
+
+    def _pairs(self, data_dir: Path) -> tuple[Floats, Floats]:
+        frames = Frames(resolve(data_dir, self.config.images_path, (), "folder"))
+        pairs = _of_split(frames)
+        before, after = pairs.batch(np.linspace(0, len(pairs) - 1, min(_PAIRS, len(pairs))).round().astype(int).tolist())
+        y, x = ((length - self.side) // 2 for length in before.shape[1:3])
+        if min(y, x) < 0:
+            raise DatasetError(
+                f"{frames.folder} holds frames of {before.shape[2]}x{before.shape[1]} cells, fewer than {self.side}: use others."
+            )
+        window = np.s_[:, y : y + self.side, x : x + self.side]
+        return before[window], after[window]
+
+
+def _of_split(frames: Frames) -> Pairs:
+    held_out = any(stored.split == "held-out" for stored in frames.manifest.sequences)
+    return frames.pairs("held-out" if held_out else "train")

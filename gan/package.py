@@ -1,0 +1,111 @@
+"""A version of a model as a folder: `weights.npz`, and `manifest.json`, which says what it is and where it comes from. Free of TensorFlow.
+
+    ID/weights.npz      variables of the generator by path, quantized ones with their scales (`gan.quantization`)
+    ID/manifest.json    settings, signature, lineage, quality, size and SHA-256 of the weights
+
+Like a checkpoint it is written aside, flushed and renamed; whoever lists it keeps the manifest's digest, and loading believes nothing else.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import io
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Annotated, Any, Literal
+
+import numpy as np
+from pydantic import BaseModel, ConfigDict, Field
+
+from gan import files
+from gan.quantization import Arrays, Variant
+
+MANIFEST, WEIGHTS = "manifest.json", "weights.npz"
+
+
+class VersionError(Exception):
+    """A version that cannot be made, loaded or accepted; the message is one sentence."""
+
+
+class File(BaseModel):
+    size: Annotated[int, Field(ge=0)]
+    sha256: Annotated[str, Field(pattern="^[0-9a-f]{64}$")]
+
+
+class Manifest(BaseModel):
+    """What a version is; all of it is told by `ganboard models show`."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    format: Literal[1] = 1
+    id: str
+    name: str
+    variant: Variant
+    parent_id: str | None  # the version that was quantized
+    config: dict[str, Any]  # of the run
+    signature: dict[str, Any]  # of requests and answers: names, shapes, types, ranges
+    run_id: str
+    attempt: int
+    epoch: int
+    step: int
+    checkpoint: str  # SHA-256 of its manifest, as the database lists it
+    data: str | None  # SHA-256 of the data set as it lay there when the run's generator was registered; None: it did not
+    versions: dict[str, str]  # of everything that decides bits
+    commit: str | None  # of ganboard's source, where that is a checkout
+    quality: dict[str, float]
+    files: dict[str, File] = {}
+
+
+def write(directory: Path, manifest: Manifest, arrays: Arrays) -> tuple[str, int]:
+    """Write a new version into `directory`, which appears when it is whole; the manifest's digest, and bytes. Raises VersionError."""
+    made = directory.with_suffix(".tmp")
+    try:
+        files.remove(made)
+        made.mkdir(parents=True)
+        with (made / WEIGHTS).open("wb") as file:
+            np.savez(file, allow_pickle=False, **arrays)
+            files.flush(file)
+        size, sha256 = files.measure(made / WEIGHTS)
+        text = manifest.model_copy(update={"files": {WEIGHTS: File(size=size, sha256=sha256)}}).model_dump_json(indent=1).encode()
+        with (made / MANIFEST).open("wb") as file:
+            file.write(text)
+            files.flush(file)
+        files.flush_directory(made)
+        made.rename(directory)
+        files.flush_directory(directory.parent)
+    except OSError as error:
+        files.remove(made)
+        raise VersionError(f"The version was not written to {directory} ({error.strerror or error}): check that disk.") from error
+    return hashlib.sha256(text).hexdigest(), size + len(text)
+
+
+def read_manifest(directory: Path, digest: str) -> Manifest:
+    """The manifest of the version in `directory`, if it has this digest. Raises VersionError."""
+    with _reading(directory):
+        with files.open_plain(directory / MANIFEST) as file:
+            text = file.read()
+        if hashlib.sha256(text).hexdigest() != digest:
+            raise files.NoFile(f"{MANIFEST} is not the one that was registered")
+        return Manifest.model_validate_json(text)
+
+
+def read(directory: Path, digest: str) -> tuple[Manifest, Arrays]:
+    """Manifest and arrays of the version in `directory`, every byte checked. Raises VersionError."""
+    manifest = read_manifest(directory, digest)
+    with _reading(directory):
+        with files.open_plain(directory / WEIGHTS) as file:
+            data = file.read()
+        if File(size=len(data), sha256=hashlib.sha256(data).hexdigest()) != manifest.files[WEIGHTS]:
+            raise files.NoFile(f"{WEIGHTS} is damaged")
+        with np.load(io.BytesIO(data), allow_pickle=False) as arrays:
+            return manifest, {name: arrays[name] for name in arrays.files}
+
+
+@contextmanager
+def _reading(directory: Path) -> Iterator[None]:
+    try:
+        yield
+    except (OSError, ValueError, KeyError) as error:
+        why = str(error) if isinstance(error, files.NoFile) else getattr(error, "strerror", None) or "another ganboard wrote it"
+        raise VersionError(f"The version in {directory} cannot be used ({why}): remove it, and add it again from its run.") from error

@@ -1,0 +1,208 @@
+"""Versions of models: registered from runs, quantized behind a gate of quality, compared. TensorFlow enters with the first one loaded."""
+
+from __future__ import annotations
+
+import importlib.metadata
+import os
+import statistics
+import subprocess
+import time
+from contextlib import suppress
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from db import queries, versions
+from db.errors import NotAllowed
+from db.models import Checkpoint, ModelVersion, Run, new_id
+from gan import files, package
+from gan.config import parse
+from gan.data.dataset import DatasetError
+from gan.data.digest import digest
+from gan.hardware import versions as installed
+from gan.package import Manifest, VersionError
+from worker.context import Context
+
+if TYPE_CHECKING:
+    from gan.generation import Floats, Generator
+    from gan.quantization import Arrays, Variant
+
+LIMIT = 5.0  # percent by which a quantized version may be worse
+_TIMED = 9  # calls
+_SHOWN = 8  # examples of a picture
+
+
+def add(context: Context, run: Run, name: str, epoch: int | None = None) -> ModelVersion:
+    """Register the generator of a run's newest checkpoint, or of `epoch`, as the next version of `name`.
+
+    Raises BadMark, NotAllowed, CheckpointError, VersionError.
+    """
+    versions.check_name(name)
+    if run.status not in ("finished", "stopped"):
+        raise NotAllowed(f"Run {run.id} is {run.status}: a version is made of a finished or stopped run.")
+    found = _checkpoint(context, run, epoch)
+    config = parse(run.config)
+    _start()
+    from gan import generation
+
+    weights = generation.extract(config, context.settings.run_dir(run.id) / "checkpoints", found.step)
+    generation.require_finite(weights, f"Epoch {found.epoch} of run {run.id}")
+    judged = next((one.measures for one in queries.qualities(context.engine, run.id) if one.epoch == found.epoch), {})
+    data: str | None = None
+    with suppress(DatasetError):  # data that are gone or refused have no digest
+        data = digest(config, context.settings.data)
+    manifest = Manifest(
+        id=new_id(),
+        name=name,
+        variant="float32",
+        parent_id=None,
+        config=run.config,
+        signature=generation.of(config).signature(),
+        run_id=run.id,
+        attempt=found.attempt,
+        epoch=found.epoch,
+        step=found.step,
+        checkpoint=found.digest,
+        data=data,
+        versions={"ganboard": importlib.metadata.version("ganboard"), **installed()},
+        commit=_commit(),
+        quality={name: value for name, value in judged.items() if value == value},
+    )
+    return _store(context, manifest, weights)
+
+
+def quantize(context: Context, parent: ModelVersion, to: Variant, *, limit: float = LIMIT, force: bool = False) -> ModelVersion:
+    """Register `parent` with weights in fewer bits, unless that makes it worse by more than `limit` percent.
+
+    Raises NotAllowed, DatasetError, VersionError.
+    """
+    called = f"{parent.name}:{parent.version}"
+    if parent.variant != "float32":
+        raise NotAllowed(f"{called} is {parent.variant} already: quantize the version in float32 that it was made of.")
+    of_full, weights = package.read(context.settings.model_dir(parent.id), parent.digest)
+    _start()
+    from gan import generation, quantization
+
+    generation.require_finite(weights, called)
+    packed = quantization.pack(weights, generation.kernels(parse(of_full.config)), to)
+    generation.require_finite(quantization.unpack(packed), f"{called} as {to}")
+    made = of_full.model_copy(update={"id": new_id(), "variant": to, "parent_id": parent.id, "quality": {}})
+    full, quantized = generation.Generator(of_full, weights), generation.Generator(made, packed)
+    figures, _, _ = measure(context, full, quantized)
+    figures |= {"weight_bytes_full": _bytes(weights), "weight_bytes": _bytes(packed)}
+    if not figures["percent_worse"] <= limit and not force:  # also for NaN
+        raise VersionError(
+            f"{called} as {to} is {figures['percent_worse']:.1f} % worse ({_told(figures)}), and the limit is {limit:g} %: nothing was "
+            "registered; raise --limit, choose --to float16, or say --force."
+        )
+    return _store(context, made.model_copy(update={"quality": figures}), packed)
+
+
+def compare(context: Context, a: ModelVersion, b: ModelVersion, picture: Path | None = None) -> dict[str, float]:
+    """Figures of `b` beside those of `a` (names that end in _full), and a picture: what `a` makes above, what `b` makes below.
+
+    Raises NotAllowed for models that are asked different things, DatasetError, VersionError.
+    """
+    one, other = load(context, a), load(context, b)
+    if one.manifest.signature != other.manifest.signature:
+        raise NotAllowed(f"{a.name}:{a.version} and {b.name}:{b.version} take or make different things: compare versions of one model.")
+    figures, made, remade = measure(context, one, other)
+    if picture is not None:
+        from gan import samples
+
+        shown = [one.generation.pictures(part[:_SHOWN]) for part in (made, remade)]
+        try:
+            picture.write_bytes(samples.png(np.concatenate(shown), len(shown[0])))
+        except OSError as error:
+            raise VersionError(f"{picture} cannot be written ({error.strerror}): name another file.") from None
+    return figures
+
+
+def measure(context: Context, full: Generator, other: Generator) -> tuple[dict[str, float], Floats, Floats]:
+    """Figures of `other` beside `full`, and what both make of the same examples. Raises DatasetError, VersionError."""
+    from gan import generation
+
+    settings, asked = context.settings, full.generation
+    inputs = asked.examples(settings.data)
+    made, remade = full(inputs), other(inputs)
+    for one, words in ((made, full.manifest), (remade, other.manifest)):
+        generation.require_finite({"outputs": one}, f"What {words.name} in {words.variant} makes")
+    own, worse = asked.compare(made, remade, settings.data, settings.state / "quality")
+    seconds: tuple[list[float], list[float]] = ([], [])
+    few = inputs[: asked.together]
+    for _ in range(_TIMED):
+        for generator, times in zip((full, other), seconds, strict=True):
+            began = time.perf_counter()
+            generator(few)
+            times.append(time.perf_counter() - began)
+    took = {f"milliseconds{part}": 1000 * statistics.median(times) for part, times in zip(("_full", ""), seconds, strict=True)}
+    return {"percent_worse": worse, **generation.likeness(made, remade), **own, **took}, made, remade
+
+
+def load(context: Context, version: ModelVersion) -> Generator:
+    """A version in memory, every byte of it checked. Raises VersionError."""
+    _start()
+    from gan import generation
+
+    return generation.load(context.settings.model_dir(version.id), version.digest)
+
+
+def manifest(context: Context, version: ModelVersion) -> Manifest:
+    """What a version says of itself. Raises VersionError."""
+    return package.read_manifest(context.settings.model_dir(version.id), version.digest)
+
+
+def remove(context: Context, version: ModelVersion) -> None:
+    """Forget a version, and delete its files."""
+    versions.remove(context.engine, version)
+    files.remove(context.settings.model_dir(version.id))
+
+
+def _checkpoint(context: Context, run: Run, epoch: int | None) -> Checkpoint:
+    kept = queries.checkpoints(context.engine, run.id)
+    if not kept:
+        raise NotAllowed(f"Run {run.id} has no checkpoint on this machine: train it here.")
+    chosen = [one for one in kept if epoch in (None, one.epoch)]
+    if not chosen:
+        there = ", ".join(str(one) for one in sorted({one.epoch for one in kept}))
+        raise NotAllowed(f"Run {run.id} has no checkpoint of epoch {epoch}: it keeps {there} (keep_checkpoints).")
+    return max(chosen, key=lambda one: (one.step, one.attempt))
+
+
+def _bytes(arrays: Arrays) -> float:
+    return float(sum(array.nbytes for array in arrays.values()))
+
+
+def _told(figures: dict[str, float]) -> str:
+    """Those that exist of the full version too, in words."""
+    pairs = [(name, figures[name], figures[f"{name}_full"]) for name in figures if f"{name}_full" in figures]
+    own = [f"{name} {value:.4g} instead of {before:.4g}" for name, value, before in pairs if name not in ("milliseconds", "weight_bytes")]
+    return ", ".join([*own, *([f"PSNR {figures['psnr']:.1f} dB"] if "psnr" in figures else [])])
+
+
+def _store(context: Context, manifest: Manifest, arrays: Arrays) -> ModelVersion:
+    directory = context.settings.model_dir(manifest.id)
+    digest, size = package.write(directory, manifest, arrays)
+    own = manifest.model_dump(include={"id", "name", "variant", "parent_id", "run_id", "attempt", "epoch", "step", "quality"})
+    try:
+        return versions.add(context.engine, ModelVersion(**own, model=parse(manifest.config).model, digest=digest, size=size))
+    except BaseException:
+        files.remove(directory)
+        raise
+
+
+def _start() -> None:
+    """Before TensorFlow: accelerators belong to the trainings, and every machine should get the same bits."""
+    os.environ.update(CUDA_VISIBLE_DEVICES="-1", TF_CPP_MIN_LOG_LEVEL="2", KERAS_BACKEND="tensorflow")
+
+
+def _commit() -> str | None:
+    """The commit of this source, if it lies in a checkout."""
+    root = Path(__file__).parents[1]
+    if not (root / ".git").exists():
+        return None
+    with suppress(OSError, subprocess.SubprocessError):
+        said = subprocess.run(["git", "-C", str(root), "rev-parse", "HEAD"], capture_output=True, text=True, timeout=10, check=True)
+        return said.stdout.strip()
+    return None

@@ -1,0 +1,270 @@
+"""The HTTP side of `ganboard serve`: JSON or npz comes in, JSON, npz or PNG goes out, and every refusal is one sentence."""
+
+from __future__ import annotations
+
+import asyncio
+import hmac
+import io
+import logging
+import time
+import uuid
+import zipfile
+from collections.abc import AsyncIterator, Mapping, Sequence
+from contextlib import asynccontextmanager
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import orjson
+from prometheus_client.exposition import CONTENT_TYPE_LATEST, generate_latest
+from starlette.applications import Starlette
+from starlette.concurrency import run_in_threadpool
+from starlette.exceptions import HTTPException
+from starlette.middleware import Middleware
+from starlette.middleware.trustedhost import TrustedHostMiddleware
+from starlette.requests import Request
+from starlette.responses import Response
+from starlette.routing import Route
+
+from db.models import ModelVersion
+from gan.latent import WishError
+from worker.access import LOOPBACK_NAMES
+from worker.serving.batches import Batches, Busy, Floats
+from worker.serving.measures import Measures
+from worker.serving.split import Outcome, Split
+
+if TYPE_CHECKING:
+    from gan.generation import Generator
+
+log = logging.getLogger("ganboard.serve")
+
+MAX_BYTES = 32 << 20  # of a request, and of what an npz unpacks to
+ANSWER_SECONDS = 60.0
+ID_LENGTH = 128
+JSON, NPZ, PNG = "application/json", "application/x-npz", "image/png"
+_HOSTS = ["127.0.0.1", "[::1]", *LOOPBACK_NAMES]
+
+
+class Failed(Exception):
+    """A version gave no outputs; the message says what it is in one sentence."""
+
+
+@dataclass
+class Served:
+    """A version that answers."""
+
+    version: ModelVersion
+    generator: Generator
+    measures: Measures
+
+    def __post_init__(self) -> None:
+        self.name = f"{self.version.name}:{self.version.version}"
+        rows = self.measures.rows.labels(self.name).observe
+        self.batches = Batches(self.generator, self.generator.generation.together, rows)
+        self.measures.waiting.labels(self.name).set_function(lambda: self.batches.waiting)
+
+    async def answer(self, inputs: Floats) -> tuple[Floats, Outcome]:
+        """Outputs of G, and whether they can be shown. Raises Busy."""
+        try:
+            made = await asyncio.wait_for(asyncio.wrap_future(self.batches.ask(inputs)), ANSWER_SECONDS)
+        except Busy:
+            raise
+        except Exception:  # the last line of defence: a program waits, and the log keeps the rest
+            log.exception("%s failed", self.name)
+            return inputs, "error"
+        return made, "ok" if np.isfinite(made).all() else "not finite"
+
+
+class Service:
+    """A main version, perhaps a canary with a share of the requests, and who may ask."""
+
+    def __init__(self, main: Served, canary: Served | None, split: Split, measures: Measures, token: str = "") -> None:
+        self.main, self.canary, self.split, self.measures, self._token = main, canary, split, measures, token
+        measures.share.set_function(lambda: split.share)
+
+    async def ask(self, request_id: str, inputs: Floats) -> tuple[Floats, Served]:
+        """Outputs of G and who made them: what the canary cannot answer the main version does. Raises Busy, Failed."""
+        if self.canary is not None and self.split.takes(request_id):
+            made, outcome = await self._asked(self.canary, inputs)
+            if outcome == "ok":
+                return made, self.canary
+        made, outcome = await self._asked(self.main, inputs)
+        if outcome != "ok":
+            why = "its outputs are not finite" if outcome == "not finite" else "its log has the details"
+            raise Failed(f"{self.main.name} gave no answer: {why}.")
+        return made, self.main
+
+    async def _asked(self, served: Served, inputs: Floats) -> tuple[Floats, Outcome]:
+        began = time.monotonic()
+        made, outcome = await served.answer(inputs)
+        seconds = time.monotonic() - began
+        self.measures.answers.labels(served.name, outcome).inc()
+        self.measures.seconds.labels(served.name).observe(seconds)
+        self.measures.examples.labels(served.name).inc(len(inputs))
+        if reason := self.split.note(served is self.canary, outcome, seconds):
+            assert self.canary is not None
+            self.measures.rolled_back.inc()
+            log.warning("The canary %s is rolled back and gets no more requests: %s.", self.canary.name, reason)
+        return made, outcome
+
+    async def generate(self, request: Request) -> Response:
+        request_id = request.headers.get("x-request-id", "")[:ID_LENGTH] or uuid.uuid4().hex
+        form = _wanted(request.headers.get("accept", ""))
+        body = await _body(request)
+        from gan import generation
+
+        try:
+            document = await run_in_threadpool(_document, request.headers.get("content-type", ""), body)
+            inputs = await run_in_threadpool(generation.read, self.main.generator.generation, document)
+        except WishError as error:
+            raise HTTPException(400, str(error)) from None
+        made, served = await self.ask(request_id, inputs)
+        content = await run_in_threadpool(_encoded, served, made, form)
+        return Response(content, media_type=form, headers={"X-Model-Version": served.name, "X-Request-ID": request_id})
+
+    async def health(self, request: Request) -> Response:
+        """200 once the main version has made one example for this request."""
+        began = time.monotonic()
+        made, served = await self.ask_main(self.main.generator.generation.probe())
+        return _json({"ok": True, "model": served.name, "made": list(made.shape), "seconds": time.monotonic() - began})
+
+    async def ask_main(self, inputs: Floats) -> tuple[Floats, Served]:
+        """As `ask`, without the canary, and not counted among the answers. Raises Busy, Failed."""
+        made, outcome = await self.main.answer(inputs)
+        if outcome != "ok":
+            raise Failed(f"{self.main.name} gives no usable answer: restart the server, or serve another version.")
+        return made, self.main
+
+    async def version(self, request: Request) -> Response:
+        told = _told(self.main) | {"signature": self.main.generator.manifest.signature}
+        canary = self.canary and _told(self.canary) | {"share": self.split.share, "rolled_back": self.split.reason}
+        return _json({"main": told, "canary": canary})
+
+    async def metrics(self, request: Request) -> Response:
+        return Response(generate_latest(self.measures.registry), media_type=CONTENT_TYPE_LATEST)
+
+    def application(self) -> Starlette:
+        @asynccontextmanager
+        async def lifespan(_: Starlette) -> AsyncIterator[None]:
+            served = [one for one in (self.main, self.canary) if one is not None]
+            for one in served:
+                one.batches.start()
+            yield
+            for one in served:
+                await run_in_threadpool(one.batches.end)
+
+        routes = [
+            Route("/generate", self._open(self.generate), methods=["POST"]),
+            Route("/healthz", self._open(self.health)),
+            Route("/version", self._open(self.version)),
+            Route("/metrics", self._open(self.metrics)),
+        ]
+        handlers: Mapping[Any, Any] = {HTTPException: self._refused, Exception: self._defect, Busy: self._busy, Failed: self._failed}
+        # without a token, a page of the web must not reach it under a name of its own that means this machine
+        guards: Sequence[Middleware] = [] if self._token else [Middleware(TrustedHostMiddleware, allowed_hosts=_HOSTS, www_redirect=False)]
+        return Starlette(routes=routes, exception_handlers=handlers, middleware=guards, lifespan=lifespan)
+
+    def _open(self, handler: Any) -> Any:
+        """`handler`, for those who show the token."""
+
+        async def checked(request: Request) -> Response:
+            scheme, _, shown = request.headers.get("authorization", "").partition(" ")
+            if self._token and not (scheme.lower() == "bearer" and hmac.compare_digest(shown.strip().encode(), self._token.encode())):
+                raise HTTPException(401, "Send the header Authorization: Bearer with GANBOARD_SERVE_TOKEN.", {"WWW-Authenticate": "Bearer"})
+            found: Response = await handler(request)
+            return found
+
+        return checked
+
+    async def _refused(self, request: Request, error: HTTPException) -> Response:
+        self.measures.refused.labels(error.status_code).inc()
+        return _json({"error": error.detail}, error.status_code, error.headers)
+
+    async def _busy(self, request: Request, error: Busy) -> Response:
+        self.measures.refused.labels(503).inc()
+        return _json({"error": "More examples wait already than can be made soon: ask again later."}, 503, {"Retry-After": "1"})
+
+    async def _defect(self, request: Request, error: Exception) -> Response:
+        return _json({"error": f"The server failed with {type(error).__name__}: its log has the details."}, 500)
+
+    async def _failed(self, request: Request, error: Failed) -> Response:
+        return _json({"error": str(error)}, 500)
+
+
+def _told(served: Served) -> dict[str, Any]:
+    manifest = served.generator.manifest
+    return {
+        "model": served.name,
+        "digest": served.version.digest,
+        **manifest.model_dump(include={"id", "variant", "run_id", "epoch", "versions"}),
+    }
+
+
+def _wanted(accept: str) -> str:
+    """The first form of answers that the client takes; JSON where it does not care."""
+    for part in accept.split(",") if accept else ["*/*"]:
+        form = part.partition(";")[0].strip().lower()
+        if form in (JSON, NPZ, PNG):
+            return form
+        if form in ("*/*", "application/*"):
+            return JSON
+    raise HTTPException(406, f"Answers are {JSON}, {NPZ} or {PNG}: name one in the header Accept.")
+
+
+async def _body(request: Request) -> bytes:
+    body = bytearray()
+    async for chunk in request.stream():
+        body += chunk
+        if len(body) > MAX_BYTES:
+            raise HTTPException(
+                413, f"The request has more than {MAX_BYTES:,} bytes: send fewer examples at a time.", {"Connection": "close"}
+            )
+    return bytes(body)
+
+
+def _document(content_type: str, body: bytes) -> Mapping[str, Any]:
+    """The request as names and values. Raises WishError, HTTPException."""
+    form = content_type.partition(";")[0].strip().lower()
+    if form == NPZ:
+        return _arrays(body)
+    if form != JSON:
+        raise HTTPException(415, f"Requests are {JSON} or {NPZ}: say so in the header Content-Type.")
+    try:
+        document = orjson.loads(body)
+    except orjson.JSONDecodeError as error:
+        raise WishError(f"The request is not JSON ({str(error)[:100]}): send an object such as GET /version describes.") from None
+    if not isinstance(document, dict):
+        raise WishError("The request is no JSON object: send one such as GET /version describes.")
+    return document
+
+
+def _arrays(body: bytes) -> dict[str, Any]:
+    try:
+        with zipfile.ZipFile(io.BytesIO(body)) as archive:
+            if (size := sum(member.file_size for member in archive.infolist())) > MAX_BYTES:
+                raise HTTPException(413, f"The arrays have {size:,} bytes, {MAX_BYTES:,} are the limit: send fewer examples at a time.")
+        with np.load(io.BytesIO(body), allow_pickle=False) as file:
+            return {name: array.item() if array.ndim == 0 else array for name in file.files if (array := file[name]) is not None}
+    except HTTPException:
+        raise
+    except Exception as error:  # zipfile and numpy raise far more kinds than they document
+        raise WishError(f"The request is no npz file ({type(error).__name__}): write it with numpy.savez.") from None
+
+
+def _encoded(served: Served, made: Floats, form: str) -> bytes:
+    from gan import samples
+
+    asked = served.generator.generation
+    if form == PNG:
+        pictures = asked.pictures(made)
+        return samples.png(pictures, min(n for n in range(1, len(pictures) + 1) if len(pictures) % n == 0 and n * n >= len(pictures)))
+    outputs = asked.outputs(made)
+    if form == JSON:
+        return orjson.dumps({"model": served.name, asked.output: np.ascontiguousarray(outputs)}, option=orjson.OPT_SERIALIZE_NUMPY)
+    buffer = io.BytesIO()
+    np.savez(buffer, allow_pickle=False, **{asked.output: outputs})
+    return buffer.getvalue()
+
+
+def _json(document: Any, status: int = 200, headers: Mapping[str, str] | None = None) -> Response:
+    return Response(orjson.dumps(document), status, dict(headers or {}), JSON)

@@ -1,0 +1,62 @@
+"""Listening: who may reach a server of generators, and how it ends."""
+
+from __future__ import annotations
+
+import logging
+import socket
+
+import uvicorn
+
+from db import versions
+from db.errors import NotAllowed
+from worker import access, logs, models
+from worker.context import Context
+from worker.errors import AlreadyRunning
+from worker.serving.application import Served, Service
+from worker.serving.measures import Measures
+from worker.serving.split import Split
+
+log = logging.getLogger("ganboard.serve")
+
+GRACE_SECONDS = 30  # for what was begun when SIGTERM came
+
+
+def serve(context: Context, which: str, canary: str | None, share: float, host: str, port: int) -> None:
+    """Answer until SIGTERM or Ctrl-C, and then what was asked before.
+
+    Raises SettingsError, UnknownVersion, VersionError, NotAllowed, AlreadyRunning before anything is answered.
+    """
+    access.check_serving(context.settings, host)
+    with _listen(host, port) as listening:
+        logs.configure()
+        measures = Measures()
+        main = _served(context, which, measures)
+        second = _served(context, canary, measures) if canary else None
+        if second is not None and second.generator.manifest.signature != main.generator.manifest.signature:
+            raise NotAllowed(f"{main.name} and {second.name} take or make different things: a canary is another version of one model.")
+        service = Service(main, second, Split(share if second else 0.0), measures, context.settings.serve_token)
+        shown = f"[{host}]" if ":" in host else host
+        log.info("Serving %s (%s) on http://%s:%d", main.name, main.version.variant, shown, listening.getsockname()[1])
+        if second is not None:
+            log.info("%.3g %% of the requests go to the canary %s (%s).", 100 * share, second.name, second.version.variant)
+        config = uvicorn.Config(service.application(), log_config=None, access_log=False, timeout_graceful_shutdown=GRACE_SECONDS)
+        uvicorn.Server(config).run(sockets=[listening])
+
+
+def _served(context: Context, which: str, measures: Measures) -> Served:
+    """A version that has proved that it makes usable outputs."""
+    from gan import generation
+
+    version = versions.find(context.engine, which)
+    generator = models.load(context, version)
+    found = Served(version, generator, measures)
+    generation.require_finite({"outputs": generator(generator.generation.probe())}, f"What {found.name} makes")
+    return found
+
+
+def _listen(host: str, port: int) -> socket.socket:
+    try:
+        family = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)[0][0]
+        return socket.create_server((host, port), family=family)
+    except OSError as error:
+        raise AlreadyRunning(f"{host}:{port} cannot be listened on ({error.strerror}): choose another --host or --port.") from None
