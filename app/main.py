@@ -26,6 +26,7 @@ def navigate() -> None:
             st.Page(state.RUN_PAGE, title="Run", icon=":material/show_chart:", url_path="run"),
             st.Page(state.COMPARE_PAGE, title="Compare", icon=":material/compare_arrows:", url_path="compare"),
             st.Page(state.STUDIES_PAGE, title="Studies", icon=":material/science:", url_path="studies"),
+            st.Page(state.MODELS_PAGE, title="Models", icon=":material/deployed_code:", url_path="models"),
             st.Page(state.PLAYGROUND_PAGE, title="Playground", icon=":material/palette:", url_path="playground"),
             st.Page(state.SYSTEM_PAGE, title="System", icon=":material/memory:", url_path="system"),
             st.Page(state.VIEW_PAGE, title="Saved view", url_path="view", visibility="hidden"),

@@ -18,6 +18,7 @@ LAUNCH_PAGE = "pages/launch.py"
 RUN_PAGE = "pages/run.py"
 COMPARE_PAGE = "pages/compare.py"
 STUDIES_PAGE = "pages/studies.py"
+MODELS_PAGE = "pages/models.py"
 PLAYGROUND_PAGE = "pages/playground.py"
 SYSTEM_PAGE = "pages/system.py"
 VIEW_PAGE = "pages/view.py"
@@ -63,6 +64,11 @@ def sweep_param() -> str | None:
 def study_param() -> str | None:
     """The study that `?study=` names."""
     return next(iter(_ids("study")), None)
+
+
+def model_param() -> str | None:
+    """The version of a model that `?model=` names."""
+    return next(iter(_ids("model")), None)
 
 
 def clone_param() -> str | None:

@@ -1,6 +1,7 @@
 """A version of a model as a folder: `weights.npz`, and `manifest.json`, which says what it is and where it comes from. Free of TensorFlow.
 
     ID/weights.npz      variables of the generator by path, quantized ones with their scales (`gan.quantization`)
+    ID/examples.png     what it makes of a few inputs
     ID/manifest.json    settings, signature, lineage, quality, size and SHA-256 of the weights
 
 Like a checkpoint it is written aside, flushed and renamed; whoever lists it keeps the manifest's digest, and loading believes nothing else.
@@ -21,7 +22,7 @@ from pydantic import BaseModel, ConfigDict, Field
 from gan import files
 from gan.quantization import Arrays, Variant
 
-MANIFEST, WEIGHTS = "manifest.json", "weights.npz"
+MANIFEST, WEIGHTS, PICTURE = "manifest.json", "weights.npz", "examples.png"
 
 
 class VersionError(Exception):
@@ -57,7 +58,7 @@ class Manifest(BaseModel):
     files: dict[str, File] = {}
 
 
-def write(directory: Path, manifest: Manifest, arrays: Arrays) -> tuple[str, int]:
+def write(directory: Path, manifest: Manifest, arrays: Arrays, picture: bytes | None = None) -> tuple[str, int]:
     """Write a new version into `directory`, which appears when it is whole; the manifest's digest, and bytes. Raises VersionError."""
     made = directory.with_suffix(".tmp")
     try:
@@ -66,8 +67,12 @@ def write(directory: Path, manifest: Manifest, arrays: Arrays) -> tuple[str, int
         with (made / WEIGHTS).open("wb") as file:
             np.savez(file, allow_pickle=False, **arrays)
             files.flush(file)
-        size, sha256 = files.measure(made / WEIGHTS)
-        text = manifest.model_copy(update={"files": {WEIGHTS: File(size=size, sha256=sha256)}}).model_dump_json(indent=1).encode()
+        if picture is not None:
+            with (made / PICTURE).open("wb") as file:
+                file.write(picture)
+                files.flush(file)
+        measured = {path.name: File(size=size, sha256=sha256) for path in sorted(made.iterdir()) for size, sha256 in [files.measure(path)]}
+        text = manifest.model_copy(update={"files": measured}).model_dump_json(indent=1).encode()
         with (made / MANIFEST).open("wb") as file:
             file.write(text)
             files.flush(file)
@@ -77,7 +82,7 @@ def write(directory: Path, manifest: Manifest, arrays: Arrays) -> tuple[str, int
     except OSError as error:
         files.remove(made)
         raise VersionError(f"The version was not written to {directory} ({error.strerror or error}): check that disk.") from error
-    return hashlib.sha256(text).hexdigest(), size + len(text)
+    return hashlib.sha256(text).hexdigest(), len(text) + sum(one.size for one in measured.values())
 
 
 def read_manifest(directory: Path, digest: str) -> Manifest:
@@ -93,13 +98,23 @@ def read_manifest(directory: Path, digest: str) -> Manifest:
 def read(directory: Path, digest: str) -> tuple[Manifest, Arrays]:
     """Manifest and arrays of the version in `directory`, every byte checked. Raises VersionError."""
     manifest = read_manifest(directory, digest)
+    with _reading(directory), np.load(io.BytesIO(_checked(directory, manifest, WEIGHTS)), allow_pickle=False) as arrays:
+        return manifest, {name: arrays[name] for name in arrays.files}
+
+
+def read_picture(directory: Path, digest: str) -> bytes | None:
+    """PNG of what the version makes, None where it has none: frames of a flow that was away have no successors. Raises VersionError."""
+    manifest = read_manifest(directory, digest)
     with _reading(directory):
-        with files.open_plain(directory / WEIGHTS) as file:
-            data = file.read()
-        if File(size=len(data), sha256=hashlib.sha256(data).hexdigest()) != manifest.files[WEIGHTS]:
-            raise files.NoFile(f"{WEIGHTS} is damaged")
-        with np.load(io.BytesIO(data), allow_pickle=False) as arrays:
-            return manifest, {name: arrays[name] for name in arrays.files}
+        return _checked(directory, manifest, PICTURE) if PICTURE in manifest.files else None
+
+
+def _checked(directory: Path, manifest: Manifest, name: str) -> bytes:
+    with files.open_plain(directory / name) as file:
+        data = file.read()
+    if File(size=len(data), sha256=hashlib.sha256(data).hexdigest()) != manifest.files[name]:
+        raise files.NoFile(f"{name} is damaged")
+    return data
 
 
 @contextmanager

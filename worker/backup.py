@@ -36,7 +36,7 @@ MANIFEST, DATABASE = "manifest.json", "ganboard.db"
 MAX_MEMBERS = 500_000
 # what lies below a run's folder, with plain names: no leftovers (*.tmp), nothing hidden, nothing that was set aside
 MEMBER = re.compile(
-    r"runs/(?P<run>[a-z0-9]{1,32})(/(?!aside-)[A-Za-z0-9_-][A-Za-z0-9._-]{0,99}){1,4}(?<!\.tmp)|models/[a-z0-9]{1,32}/(manifest\.json|weights\.npz)",
+    r"runs/(?P<run>[a-z0-9]{1,32})(/(?!aside-)[A-Za-z0-9_-][A-Za-z0-9._-]{0,99}){1,4}(?<!\.tmp)|models/[a-z0-9]{1,32}/(manifest\.json|weights\.npz|examples\.png)",
     re.ASCII,
 )
 

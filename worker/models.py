@@ -69,7 +69,12 @@ def add(context: Context, run: Run, name: str, epoch: int | None = None) -> Mode
         commit=_commit(),
         quality={name: value for name, value in judged.items() if value == value},
     )
-    return _store(context, manifest, weights)
+    generator = generation.Generator(manifest, weights)
+    generation.require_finite({"outputs": generator(generator.generation.probe())}, f"What epoch {found.epoch} of run {run.id} makes")
+    picture: bytes | None = None
+    with suppress(DatasetError):  # nothing to ask of a pix2pix whose frames are gone
+        picture = _picture(generator, generator(generator.generation.examples(context.settings.data)[:_SHOWN]))
+    return _store(context, manifest, weights, picture)
 
 
 def quantize(context: Context, parent: ModelVersion, to: Variant, *, limit: float = LIMIT, force: bool = False) -> ModelVersion:
@@ -89,14 +94,14 @@ def quantize(context: Context, parent: ModelVersion, to: Variant, *, limit: floa
     generation.require_finite(quantization.unpack(packed), f"{called} as {to}")
     made = of_full.model_copy(update={"id": new_id(), "variant": to, "parent_id": parent.id, "quality": {}})
     full, quantized = generation.Generator(of_full, weights), generation.Generator(made, packed)
-    figures, _, _ = measure(context, full, quantized)
+    figures, _, remade = measure(context, full, quantized)
     figures |= {"weight_bytes_full": _bytes(weights), "weight_bytes": _bytes(packed)}
     if not figures["percent_worse"] <= limit and not force:  # also for NaN
         raise VersionError(
             f"{called} as {to} is {figures['percent_worse']:.1f} % worse ({_told(figures)}), and the limit is {limit:g} %: nothing was "
             "registered; raise --limit, choose --to float16, or say --force."
         )
-    return _store(context, made.model_copy(update={"quality": figures}), packed)
+    return _store(context, made.model_copy(update={"quality": figures}), packed, _picture(quantized, remade))
 
 
 def compare(context: Context, a: ModelVersion, b: ModelVersion, picture: Path | None = None) -> dict[str, float]:
@@ -109,11 +114,8 @@ def compare(context: Context, a: ModelVersion, b: ModelVersion, picture: Path | 
         raise NotAllowed(f"{a.name}:{a.version} and {b.name}:{b.version} take or make different things: compare versions of one model.")
     figures, made, remade = measure(context, one, other)
     if picture is not None:
-        from gan import samples
-
-        shown = [one.generation.pictures(part[:_SHOWN]) for part in (made, remade)]
         try:
-            picture.write_bytes(samples.png(np.concatenate(shown), len(shown[0])))
+            picture.write_bytes(_picture(one, made, remade))
         except OSError as error:
             raise VersionError(f"{picture} cannot be written ({error.strerror}): name another file.") from None
     return figures
@@ -153,6 +155,11 @@ def manifest(context: Context, version: ModelVersion) -> Manifest:
     return package.read_manifest(context.settings.model_dir(version.id), version.digest)
 
 
+def picture(context: Context, version: ModelVersion) -> bytes | None:
+    """PNG of what a version makes, always of the same inputs; None where it has none. Raises VersionError."""
+    return package.read_picture(context.settings.model_dir(version.id), version.digest)
+
+
 def remove(context: Context, version: ModelVersion) -> None:
     """Forget a version, and delete its files."""
     versions.remove(context.engine, version)
@@ -181,9 +188,17 @@ def _told(figures: dict[str, float]) -> str:
     return ", ".join([*own, *([f"PSNR {figures['psnr']:.1f} dB"] if "psnr" in figures else [])])
 
 
-def _store(context: Context, manifest: Manifest, arrays: Arrays) -> ModelVersion:
+def _picture(generator: Generator, *made: Floats) -> bytes:
+    """PNG with a row for each of `made`."""
+    from gan import samples
+
+    shown = [generator.generation.pictures(part[:_SHOWN]) for part in made]
+    return samples.png(np.concatenate(shown), len(shown[0]))
+
+
+def _store(context: Context, manifest: Manifest, arrays: Arrays, picture: bytes | None) -> ModelVersion:
     directory = context.settings.model_dir(manifest.id)
-    digest, size = package.write(directory, manifest, arrays)
+    digest, size = package.write(directory, manifest, arrays, picture)
     own = manifest.model_dump(include={"id", "name", "variant", "parent_id", "run_id", "attempt", "epoch", "step", "quality"})
     try:
         return versions.add(context.engine, ModelVersion(**own, model=parse(manifest.config).model, digest=digest, size=size))

@@ -32,7 +32,7 @@ def summary(version: ModelVersion, aliases: Sequence[str]) -> dict[str, Any]:
 
 def quality(figures: Mapping[str, float]) -> str:
     """The figures that say most, on one line."""
-    return ", ".join(form.format(figures[name]) for name, form in TOLD.items() if name in figures)
+    return ", ".join(form.format(figures[name]).replace("-0.0 %", "0.0 %") for name, form in TOLD.items() if name in figures)
 
 
 def print_versions(found: Sequence[ModelVersion], aliases: Mapping[str, list[str]]) -> None:

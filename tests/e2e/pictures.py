@@ -26,7 +26,7 @@ def main(url: str, folder: str) -> None:
     assert len(finished) >= 2, "at least two finished runs are needed"
     sights = {
         "runs": "", "launch": "launch", "run": f"run?run={finished[0]}", "compare": f"compare?runs={','.join(finished[-3:])}",
-        "playground": f"playground?run={finished[0]}", "studies": "studies", "system": "system",
+        "playground": f"playground?run={finished[0]}", "studies": "studies", "models": "models", "system": "system",
     }  # fmt: skip
     names = []
     with sync_playwright() as driver:

@@ -72,7 +72,7 @@ def test_files_of_a_run_are_sent(context: Context, make_run: MakeRun, table: str
 
 @fuzzed(
     0.4,
-    page=st.sampled_from(["runs", "run", "compare", "launch", "playground", "studies", "system", "view"]),
+    page=st.sampled_from(["runs", "run", "compare", "launch", "playground", "studies", "models", "system", "view"]),
     query=QUERY,
     known=st.booleans(),
 )

@@ -111,7 +111,7 @@ def test_the_command_line_shows_runs_whose_settings_are_foreign(context: Context
 
 
 PAGES = [
-    ("runs", {}), ("launch", {}), ("playground", {}), ("system", {}), ("studies", {}),
+    ("runs", {}), ("launch", {}), ("playground", {}), ("system", {}), ("studies", {}), ("models", {}),
     *(("run", {"view": view}) for view in ("Losses", "Config", "Timings", "Rates", "Quality", "Notes", "Descent path")),
     *(("compare", {"part": part}) for part in ("Losses", "Timings", "Settings", "Quality", "Parallel")),
 ]  # fmt: skip

@@ -1,0 +1,122 @@
+"""Models: registered versions of generators, what they make, and which one an alias means."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import pandas as pd
+import streamlit as st
+
+from app import auth, errors, state, text
+from db import queries, versions
+from db.models import ModelVersion
+from worker import models
+from worker.context import Context
+from worker.models_view import quality
+
+FULL = "_full"
+LINEAGE = ("run_id", "attempt", "epoch", "step", "checkpoint", "data", "commit")
+
+
+def render() -> None:
+    context = state.context()
+    st.title("Models", anchor=False)
+    found, aliases = versions.listed(context.engine), versions.aliases(context.engine)
+    if not found:
+        st.info(
+            "A model is a finished run's generator under a name, in numbered versions. "
+            "`ganboard models add latest --name digits` registers the newest run's.",
+            icon=":material/deployed_code:",
+        )
+        return
+    rows = [_row(one, aliases.get(one.id, [])) for one in found]
+    st.dataframe(pd.DataFrame(rows), hide_index=True, key="versions")
+    chosen = _choose(found)
+    if chosen is None:
+        return
+    left, right = st.columns(2)
+    with left, errors.sentences():
+        _pictures(context, chosen)
+        _alias(context, chosen, aliases.get(chosen.id, []))
+    with right, errors.sentences():
+        _facts(context, chosen)
+
+
+def _row(version: ModelVersion, aliases: list[str]) -> dict[str, Any]:
+    return {
+        "Model": version.name,
+        "Version": version.version,
+        "Aliases": ", ".join(aliases),
+        "Network": version.model,
+        "Weights": version.variant,
+        "Size": text.size(version.size),
+        "Quality": quality(version.quality),
+        "Run": f"{version.run_id}, epoch {version.epoch}",
+        "Made": version.created_at,
+    }
+
+
+def _choose(found: Sequence[ModelVersion]) -> ModelVersion | None:
+    by_id = {one.id: one for one in found}
+    asked = state.model_param()
+    if asked is not None and asked not in by_id:
+        st.info("There is no version with this id: it was removed, or the address is not complete.", icon=":material/search_off:")
+        return None
+    st.session_state["version_shown"] = asked or found[0].id
+    shown = st.selectbox(
+        "Version",
+        list(by_id),
+        format_func=lambda one: f"{by_id[one].name}:{by_id[one].version} ({by_id[one].variant})",
+        key="version_shown",
+        on_change=lambda: st.query_params.__setitem__("model", st.session_state["version_shown"]),
+        width=320,
+    )
+    return by_id[shown]
+
+
+def _pictures(context: Context, version: ModelVersion) -> None:
+    """What it makes; below it the same of the full version that it was quantized from."""
+    parent = versions.get(context.engine, version.parent_id) if version.parent_id else None
+    for one in (version, parent):
+        if one is not None and one.removed_at is None and (png := models.picture(context, one)):
+            caption = f"{one.name}:{one.version} in {one.variant}"
+            st.image(png, width="stretch", caption=text.escape(caption), alt=caption)
+
+
+def _alias(context: Context, version: ModelVersion, aliases: list[str]) -> None:
+    called = f"{version.name}:{version.version}"
+    less = f"; `ganboard models quantize {called} --to int8` stores it in a quarter of the bytes" if version.parent_id is None else ""
+    st.caption(text.sentence(f"`ganboard serve {called}` answers over HTTP{less}."))
+    with st.form("alias", border=False), st.container(horizontal=True, vertical_alignment="bottom"):
+        word = st.text_input("Alias", placeholder=aliases[0] if aliases else "production", max_chars=32, width=240)
+        if st.form_submit_button("Set", **auth.writer("From now on the alias means this version, and no other")):
+            versions.alias(context.engine, version, word.strip())
+            st.rerun()
+
+
+def _facts(context: Context, version: ModelVersion) -> None:
+    manifest = models.manifest(context, version)
+    told = {name: getattr(manifest, name) for name in LINEAGE} | dict(manifest.versions)
+    told |= {f"SHA-256 of {name}": file.sha256 for name, file in manifest.files.items()}
+    rows = [
+        (name.replace("_", " "), f"{value:.6g}", _number(manifest.quality.get(name + FULL)))
+        for name, value in manifest.quality.items()
+        if not name.endswith(FULL)
+    ]
+    if rows:
+        st.dataframe(pd.DataFrame(rows, columns=["Figure", "This version", "Full version"]), hide_index=True, key="figures")
+    st.dataframe(
+        pd.DataFrame([(name.replace("_", " "), str(value)) for name, value in told.items()], columns=["Lineage", ""]),
+        hide_index=True,
+        key="lineage",
+    )
+    if queries.get_run(context.engine, version.run_id) is not None:
+        st.page_link(state.RUN_PAGE, label="Its run", icon=":material/show_chart:", query_params={"run": version.run_id})
+
+
+def _number(value: float | None) -> str:
+    return "" if value is None else f"{value:.6g}"
+
+
+render()
