@@ -63,6 +63,29 @@ def add(
 
 
 @models_app.command()
+def publish(
+    which: Which,
+    to: Annotated[str | None, typer.Option("--to", metavar="URI", help="MLflow's tracking URI; otherwise GANBOARD_MLFLOW_URI.")] = None,
+) -> None:
+    """Make a version the next one of MLflow's registered model of that name, with aliases, signature and environment.
+
+    Examples:
+      ganboard models publish digits@production --to http://127.0.0.1:5000
+      mlflow models serve -m models:/digits@production --env-manager local
+    """
+    from db import versions
+    from worker import mirror
+    from worker import publish as publishing
+
+    context = open_database()
+    found, uri = versions.find(context.engine, which), mirror.address(to, context.settings)
+    number = publishing.publish(context, found, uri)
+    typer.echo(f"{found.name}:{found.version} is version {number} of {found.name} in MLflow at {uri}.")
+    if example := publishing.example(found.model):
+        typer.echo(f"Its server takes: curl -H 'Content-Type: application/json' -d '{example}' http://127.0.0.1:5000/invocations")
+
+
+@models_app.command()
 def show(which: Which, as_json: AsJson = False) -> None:
     """Show all that a version says of itself: settings, signature, lineage, quality, digests.
 

@@ -22,7 +22,7 @@ from typing import Any, NamedTuple
 from db import queries
 from db.errors import DbError
 from db.models import ACTIVE, Epoch, Quality, Run
-from db.settings import SettingsError
+from db.settings import Settings, SettingsError
 from worker import logs
 from worker.context import Context, open_context
 from worker.errors import CLEAR_ERRORS, WorkerError
@@ -96,8 +96,7 @@ class Mirror:
                     run = queries.get_run(self._engine, run_id)
                     changed += run is not None and self._tell(run)
         except (MlflowException, OSError) as error:
-            words = (str(error).strip().splitlines() or [type(error).__name__])[0][:200]
-            raise MirrorDown(f"MLflow at {self._uri} takes nothing ({words}): see whether it runs; training goes on.") from error
+            raise down(self._uri, error) from error
         return changed
 
     def _tell(self, run: Run) -> bool:
@@ -161,6 +160,19 @@ def client(uri: str) -> Any:
         raise SettingsError(f"GANBOARD_MLFLOW_URI={uri[:100]} cannot be used: {words}") from None
 
 
+def down(uri: str, error: Exception) -> MirrorDown:
+    """What to say when MLflow at `uri` has answered with `error`, or not at all."""
+    words = (str(error).strip().splitlines() or [type(error).__name__])[0][:200]
+    return MirrorDown(f"MLflow at {uri} takes nothing ({words}): see whether it runs; training goes on.")
+
+
+def address(asked: str | None, settings: Settings) -> str:
+    """Where MLflow is. Raises SettingsError when nobody says so."""
+    if found := asked or settings.mlflow_uri:
+        return found
+    raise SettingsError("No MLflow is named: set GANBOARD_MLFLOW_URI, or give its address with --to.")
+
+
 def require() -> None:
     """Raises SettingsError when MLflow is not installed."""
     if find_spec("mlflow") is None:
@@ -186,9 +198,7 @@ def mirror(context: Context, uri: str, ended: threading.Event) -> None:
 def main(uri: str | None, *, once: bool) -> int:
     """Serve until SIGINT or SIGTERM, or go round `once`."""
     context = open_context()
-    uri = uri or context.settings.mlflow_uri
-    if not uri:
-        raise SettingsError("No MLflow is named: set GANBOARD_MLFLOW_URI, or give its address with --to.")
+    uri = address(uri, context.settings)
     if once:
         Mirror(context, uri).round()
         return 0

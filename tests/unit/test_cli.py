@@ -55,6 +55,7 @@ COMMAND_LINE = {
     "bench": ["--batch", "--precision", "--rounds", "--only", "--steps", "--plot", "--peer-python", "--json"],
     "selftest": ["--only", "--json"],
     "db upgrade": [],
+    "models publish": ["MODEL", "--to"],
     "models add": ["RUN", "--name", "--epoch", "--json"],
     "models show": ["MODEL", "--json"],
     "models alias": ["MODEL", "ALIAS", "--json"],
