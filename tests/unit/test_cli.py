@@ -46,6 +46,9 @@ COMMAND_LINE = {
     "sweep": ["--preset", "--set", "--vary", "--seeds", "--name", "--reuse", "--dry-run", "--json"],
     "study": ["NAME", "--preset", "--set", "--seeds", "--follow", "--dry-run", "--json"],
     "surface": ["RUN...", "--plane", "--size", "--images", "--json"],
+    "predict": [
+        "RUN", "--steps", "--sequence", "--group", "--replicas", "--halo", "--xla", "--out", "--times", "--json",
+    ],
     "published": ["--json"],
     "import": ["PATH...", "--json"],
     "studies": ["--json"],

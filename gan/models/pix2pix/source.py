@@ -18,12 +18,12 @@ def load(config: RunConfig, data_dir: Path) -> Examples:
     """The first `config.limit` pairs of the flows that are there to train with. Raises DatasetError."""
     from gan.models.pix2pix import data
 
-    return data.load(_frames(config, data_dir)).first(config.limit)
+    return data.load(frames(config, data_dir)).first(config.limit)
 
 
 def count(config: RunConfig, data_dir: Path) -> int:
     """Examples before `config.limit`."""
-    return len(_frames(config, data_dir).pairs("train"))
+    return len(frames(config, data_dir).pairs("train"))
 
 
 def check(config: RunConfig, data_dir: Path) -> None:
@@ -31,13 +31,14 @@ def check(config: RunConfig, data_dir: Path) -> None:
     count(config, data_dir)
 
 
-def _frames(config: RunConfig, data_dir: Path) -> Frames:
+def frames(config: RunConfig, data_dir: Path) -> Frames:
+    """Raises DatasetError."""
     folder = resolve(data_dir, config.images_path, (), "folder")
-    frames, side = Frames(folder), int(config.geometry.partition("x")[0])
-    nx, ny = frames.manifest.grid
+    found, side = Frames(folder), int(config.geometry.partition("x")[0])
+    nx, ny = found.manifest.grid
     if min(nx, ny) < side:
         raise DatasetError(
             f"{folder} holds frames of {nx}x{ny} cells and geometry={config.geometry} cuts squares of {side}: "
             "choose a smaller geometry, or make larger frames with `ganboard data flow --grid`."
         )
-    return frames
+    return found
