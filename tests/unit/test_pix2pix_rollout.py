@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import io
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -135,7 +134,7 @@ def test_what_cannot_be_predicted(street: Frames, asked: Wish, sentence: str) ->
 
 
 def test_a_frame_that_no_halo_tiles(street: Frames) -> None:
-    with pytest.raises(TilingError, match="halo=0 does not tile a frame of 64x128: record frames whose sides are multiples of it"):
+    with pytest.raises(TilingError, match="halo=0 does not tile a frame of 64x128: take frames whose sides are multiples of 256"):
         wish.check(Wish(steps=5), CONFIG.model_copy(update={"geometry": "256x256"}), street)
 
 

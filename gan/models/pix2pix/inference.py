@@ -54,12 +54,17 @@ class Tiled:
         self.times: list[Times] = []
         keeps = [None] * len(networks.masks(self.side))
 
-        def call(tiles: tf.Tensor) -> tf.Tensor:
-            return generator([tiles, *keeps], training=False)
+        def call(tiles: tf.Tensor, values: list[tf.Tensor]) -> tf.Tensor:
+            with keras.StatelessScope(state_mapping=list(zip(generator.variables, values, strict=True))):
+                return generator([tiles, *keeps], training=False)
 
-        # XLA compiles what a single replica does: a function across replicas mixes their devices
+        # XLA compiles what one replica does, from its own weights: it refuses variables of another device
         made = tf.function(call, jit_compile=True, autograph=False) if xla else call
-        self._execute = tf.function(lambda tiles: strategy.run(made, (tiles,)), autograph=False)
+
+        def replica(tiles: tf.Tensor) -> tf.Tensor:
+            return made(tiles, [variable.value for variable in generator.variables])
+
+        self._execute = tf.function(lambda tiles: strategy.run(replica, (tiles,)), autograph=False)
 
     @property
     def compiled(self) -> int:

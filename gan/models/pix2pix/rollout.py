@@ -96,7 +96,7 @@ def judge(made: Field, real: Field, frames: Frames, number: int) -> dict[str, An
     numbers = [street.strouhal(signal, manifest.every, D, U, share=1) for signal in signals]
     wakes = [street.wake(np.stack([flow[:, :, column, 0] + 1, flow[:, :, column, 1]], axis=1), 1) for flow in (made, real)]
     half = len(made) // 2
-    amplitudes = [np.sqrt(2) * float(signal[half:].std()) for signal in signals]
+    amplitudes = [float(np.sqrt(2) * signal[half:].std()) for signal in signals]
     return {
         "sequence": number, "kind": kind(manifest, number), "obstacle": stored.obstacle.name, "reynolds": stored.reynolds,
         **{name: values.tolist() for name, values in found._asdict().items()},

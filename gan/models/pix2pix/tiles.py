@@ -32,7 +32,7 @@ def inner(side: int, frame: tuple[int, int], halo: int) -> int:
     """Pixels that a tile advances, for a network that sees squares of `side` pixels and a frame of (H, W). Raises TilingError."""
     fitting = [str(h) for h in range(side // 3 + 1) if not any(length % (side - 2 * h) for length in frame)]
     if str(halo) not in fitting:
-        remedy = f"choose a halo of {' or '.join(fitting)}" if fitting else "record frames whose sides are multiples of it"
+        remedy = f"choose a halo of {' or '.join(fitting)}" if fitting else f"take frames whose sides are multiples of {side}"
         raise TilingError(f"A network of {side}x{side} pixels with halo={halo} does not tile a frame of {frame[0]}x{frame[1]}: {remedy}.")
     return side - 2 * halo
 
