@@ -48,7 +48,9 @@ def predict(
     from worker import prediction_view as view
     from worker.steps_view import make_view
 
-    asked = wish.parse({"steps": steps, "sequences": sequence or (), "group": group, "replicas": replicas, "halo": halo, "xla": xla})
+    asked = wish.parse(
+        {"steps": 1 if times else steps, "sequences": sequence or (), "group": group, "replicas": replicas, "halo": halo, "xla": xla}
+    )
     context, run = find(run_id)
     config = _config(run)
     frames = source.frames(config, context.settings.data)

@@ -113,11 +113,14 @@ def show_times(found: dict[str, Any]) -> None:
 
 def _errors(found: dict[str, Any]) -> Table:
     table = Table(
-        "flow", *_right("step", "L1", "held", "RMS", "held", "mean flow", "divergence", "real"), box=box.SIMPLE_HEAD, pad_edge=False
+        "flow",
+        *_right("step", "L1", "held frame", "RMS", "held frame", "mean flow", "divergence", "real"),
+        box=box.SIMPLE_HEAD,
+        pad_edge=False,
     )
     for flow in found["flows"]:
-        for step in _shown(found["steps"])[1:]:
-            name = title(flow["obstacle"], flow["reynolds"], flow["kind"]) if step == _shown(found["steps"])[1] else ""
+        for step in sorted({1, *_shown(found["steps"])[1:]}):
+            name = title(flow["obstacle"], flow["reynolds"], flow["kind"]) if step == 1 else ""
             values = (
                 flow[column][step - 1] for column in ("l1", "held_l1", "rms", "held_rms", "mean_rms", "divergence", "real_divergence")
             )
