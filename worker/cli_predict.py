@@ -71,7 +71,7 @@ def predict(
         found, made = prediction.compute(config, directory, step, frames, chosen, asked, told)
     found = {"run": run.id, **found}
     if out:
-        view.write(out, found, view.sheet(frames, chosen, made))
+        view.write(out, found, view.sheet(frames, found["flows"], made))
     return answer.print_json(found) if as_json else view.show(found, out)
 
 

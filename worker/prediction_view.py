@@ -13,7 +13,7 @@ from rich import box
 from rich.table import Column, Table
 
 from gan import files
-from gan.models.pix2pix import looks, rollout
+from gan.models.pix2pix import looks
 from gan.models.pix2pix.frames import Frames
 from worker.console import make_console
 from worker.document import encode
@@ -23,27 +23,15 @@ COLUMNS = 6  # of the picture, and rows of the table of errors
 PARTS = ("split", "transfer", "execute", "merge")
 
 
-def sheet(frames: Frames, chosen: Sequence[int], made: Sequence[npt.NDArray[np.float32]]) -> bytes:
-    """PNG of the real and the predicted frames at a few steps from 0 to the last."""
+def sheet(frames: Frames, flows: Sequence[dict[str, Any]], made: Sequence[npt.NDArray[np.float32]]) -> bytes:
+    """PNG of the real and the predicted frames of `flows` (as `rollout.judge` has them) at a few steps from 0 to the last."""
     at = _shown(len(made[0]) - 1)
-    strips = [
-        looks.Strip(
-            title(
-                frames.manifest.sequences[number].obstacle.name,
-                frames.manifest.sequences[number].reynolds,
-                rollout.kind(frames.manifest, number),
-            ),
-            np.stack([frames.frame(number, t) for t in at]),
-            continued[at],
-            frames.mask(number),
-        )
-        for number, continued in zip(chosen, made, strict=True)
-    ]
+    strips = []
+    for flow, continued in zip(flows, made, strict=True):
+        number = flow["sequence"]
+        real = np.stack([frames.frame(number, t) for t in at])
+        strips.append(looks.Strip(_title(flow), real, continued[at], frames.mask(number)))
     return looks.sheet(strips, [f"step {t}" for t in at])
-
-
-def title(obstacle: str, reynolds: float, kind: str) -> str:
-    return f"{obstacle}, Re {reynolds:g}, {kind}"
 
 
 def make_folder(folder: Path) -> None:
@@ -86,23 +74,14 @@ def show(found: dict[str, Any], out: Path | None) -> None:
 
 
 def show_times(found: dict[str, Any]) -> None:
-    table = Table(
-        "", *(_right("replicas", "batch or group", "first, s", "then, s", "ms a pair or tile", "gain")), box=box.SIMPLE_HEAD, pad_edge=False
-    )
+    table = _table("", "replicas", "batch or group", "first, s", "then, s", "ms a pair or tile", "gain")
     rows = found["rows"]
     alone = {(row["what"], row["size"]): row["each"] for row in rows if row["replicas"] == 1}
     for row in rows:
         base = alone.get((row["what"], row["size"]))
         gain = f"{base / row['each']:.2f}" if base and row["replicas"] > 1 else ""
-        table.add_row(
-            row["what"],
-            str(row["replicas"]),
-            str(row["size"]),
-            f"{row['first']:.2f}",
-            f"{row['seconds']:.3f}",
-            f"{row['each'] * 1e3:.1f}",
-            gain,
-        )
+        seconds = f"{row['first']:.2f}", f"{row['seconds']:.3f}", f"{row['each'] * 1e3:.1f}"
+        table.add_row(row["what"], str(row["replicas"]), str(row["size"]), *seconds, gain)
     console = make_console()
     console.print(table)
     if not found["gpus"]:
@@ -112,46 +91,41 @@ def show_times(found: dict[str, Any]) -> None:
 
 
 def _errors(found: dict[str, Any]) -> Table:
-    table = Table(
-        "flow",
-        *_right("step", "L1", "held frame", "RMS", "held frame", "mean flow", "divergence", "real"),
-        box=box.SIMPLE_HEAD,
-        pad_edge=False,
-    )
+    columns = "l1", "held_l1", "rms", "held_rms", "mean_rms", "divergence", "real_divergence"
+    table = _table("flow", "step", "L1", "held frame", "RMS", "held frame", "mean flow", "divergence", "real")
     for flow in found["flows"]:
         for step in sorted({1, *_shown(found["steps"])[1:]}):
-            name = title(flow["obstacle"], flow["reynolds"], flow["kind"]) if step == 1 else ""
-            values = (
-                flow[column][step - 1] for column in ("l1", "held_l1", "rms", "held_rms", "mean_rms", "divergence", "real_divergence")
-            )
-            table.add_row(name, str(step), *(f"{value:.4f}" for value in values))
+            name = _title(flow) if step == 1 else ""
+            table.add_row(name, str(step), *(f"{flow[column][step - 1]:.4f}" for column in columns))
         table.add_section()
     return table
 
 
 def _streets(found: dict[str, Any]) -> Table:
-    headings = _right("better than the mean flow", "St", "real", "recorded", "amplitude, U", "real", "ahead, periods", "wake off by, U")
-    table = Table("flow", *headings, box=box.SIMPLE_HEAD, pad_edge=False)
+    table = _table("flow", "beats the mean flow", "St", "real", "recorded", "amplitude, U", "real", "ahead, periods", "wake off by, U")
     for flow in found["flows"]:
         kept = "to the end" if flow["horizon"] == found["steps"] else f"{flow['horizon']} steps"
         numbers = ("-" if flow[name] is None else f"{flow[name]:.3f}" for name in ("strouhal", "real_strouhal", "recorded_strouhal"))
         ahead = "-" if flow["lead"] is None else f"{flow['lead']:+.2f}"
         amplitudes = (f"{flow[name]:.3f}" for name in ("amplitude", "real_amplitude"))
-        name = title(flow["obstacle"], flow["reynolds"], flow["kind"])
-        table.add_row(name, kept, *numbers, *amplitudes, ahead, f"{flow['wake_mean_rms']:.3f}")
+        table.add_row(_title(flow), kept, *numbers, *amplitudes, ahead, f"{flow['wake_mean_rms']:.3f}")
     return table
 
 
 def _parts(times: dict[str, Any]) -> Table:
-    table = Table("ms a frame", *_right(*PARTS, "executing"), box=box.SIMPLE_HEAD, pad_edge=False)
+    table = _table("ms a frame", *PARTS, "executing")
     for name, words in {"first": "the first", "steady": "later, median"}.items():
         seconds = times[name]
         table.add_row(words, *(f"{seconds[part] * 1e3:.1f}" for part in PARTS), f"{seconds['execute'] / sum(seconds.values()):.0%}")
     return table
 
 
-def _right(*headings: str) -> list[Column]:
-    return [Column(heading, justify="right") for heading in headings]
+def _title(flow: dict[str, Any]) -> str:
+    return f"{flow['obstacle']}, Re {flow['reynolds']:g}, {flow['kind']}"
+
+
+def _table(first: str, *headings: str) -> Table:
+    return Table(first, *(Column(heading, justify="right") for heading in headings), box=box.SIMPLE_HEAD, pad_edge=False)
 
 
 def _shown(last: int) -> list[int]:

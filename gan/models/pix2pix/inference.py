@@ -58,7 +58,8 @@ class Tiled:
             with keras.StatelessScope(state_mapping=list(zip(generator.variables, values, strict=True))):
                 return generator([tiles, *keeps], training=False)
 
-        # XLA compiles what one replica does, from its own weights: it refuses variables of another device
+        # XLA compiles what one replica does, from its own weights: it refuses variables of another device. No clock in there: stateful
+        # operations of replicas wait for each other
         made = tf.function(call, jit_compile=True, autograph=False) if xla else call
 
         def replica(tiles: tf.Tensor) -> tf.Tensor:

@@ -36,10 +36,7 @@ def compute(
 
     made = [rollout.roll(tiled, frames.frame(number, 0), frames.mask(number), wish.steps, tell) for number in chosen]
     gap = rollout.gap(tiled, frames, tell)
-    flows = []
-    for number, continued in zip(chosen, made, strict=True):
-        real = np.stack([frames.frame(number, t) for t in range(wish.steps + 1)])
-        flows.append(rollout.judge(continued, real, frames, number))
+    flows = [rollout.judge(continued, frames, number) for number, continued in zip(chosen, made, strict=True)]
     times = {"first": tiled.times[0]._asdict(), "steady": typical(tiled.times[1:])._asdict(), "compiled": tiled.compiled}
     return {"step": step, **wish.model_dump(exclude={"sequences"}), "l1_one_step": gap, "times": times, "flows": flows}, made
 

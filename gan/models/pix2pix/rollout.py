@@ -28,7 +28,7 @@ class Errors(NamedTuple):
     rms: Signal
     held_l1: Signal  # of persistence: the given frame, held
     held_rms: Signal
-    mean_rms: Signal  # of the real frames' own mean over time, which asks for no prediction
+    mean_rms: Signal  # of the mean of all recorded frames, which asks for no prediction
 
 
 def kind(manifest: Manifest, number: int) -> str:
@@ -64,11 +64,11 @@ def roll(predict: Predict, given: Field, solid: Mask, steps: int, told: Callable
     return made
 
 
-def errors(made: Field, real: Field) -> Errors:
-    """Of frames [n + 1, ny, nx, 3], the first of which is the given one."""
+def errors(made: Field, real: Field, mean: Field) -> Errors:
+    """Of frames [n + 1, ny, nx, 3], the first of which is the given one; `mean` [ny, nx, 3] is the flow's over time."""
     made, real = made.astype(np.float64), real.astype(np.float64)
-    apart, held, mean = made[1:] - real[1:], real[:1] - real[1:], real.mean(axis=0) - real[1:]
-    return Errors(_l1(apart), _rms(apart), _l1(held), _rms(held), _rms(mean))
+    apart, held = made[1:] - real[1:], real[:1] - real[1:]
+    return Errors(_l1(apart), _rms(apart), _l1(held), _rms(held), _rms(mean - real[1:]))
 
 
 def horizon(found: Errors) -> int:
@@ -87,10 +87,13 @@ def lead(made: Signal, real: Signal) -> float:
     return float(start + slope * at[-1])
 
 
-def judge(made: Field, real: Field, frames: Frames, number: int) -> dict[str, Any]:
+def judge(made: Field, frames: Frames, number: int) -> dict[str, Any]:
     """What can be said of a continuation [n + 1, ny, nx, 3] of sequence `number`, as JSON takes it; velocities in units of U."""
     manifest, stored, solid = frames.manifest, frames.manifest.sequences[number], frames.mask(number)
-    D, U, found = stored.diameter, manifest.speed, errors(made, real)
+    D, U = stored.diameter, manifest.speed
+    recorded = np.stack([frames.frame(number, t) for t in range(manifest.frames)])
+    real = recorded[: len(made)]
+    found = errors(made, real, recorded.mean(axis=0, dtype=np.float64))
     column, row = street.probe(stored.obstacle, manifest.grid)
     signals = [flow[:, row, column, 1].astype(np.float64) for flow in (made, real)]
     numbers = [street.strouhal(signal, manifest.every, D, U, share=1) for signal in signals]
