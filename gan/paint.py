@@ -22,6 +22,12 @@ def restore(config: RunConfig, directory: Path, step: int) -> keras.Model:
     if config.model != DRAWN:
         raise CheckpointError(f"The playground draws from noise alone, with model={DRAWN}: this run's model is {config.model}.")
     generator = networks.generator(config.model_copy(update={"replicas": 1}))
+    fill(generator, config, directory, step)
+    return generator
+
+
+def fill(generator: keras.Model, config: RunConfig, directory: Path, step: int) -> None:
+    """Give `generator` the weights whose images are shown, as they were after `step`. Raises CheckpointError in one sentence."""
     part = "average" if config.ema else "generator"
     arrays = checkpoints.part(directory, step, f"{part}/")
     for variable in generator.variables:
@@ -29,7 +35,6 @@ def restore(config: RunConfig, directory: Path, step: int) -> keras.Model:
         if array is None or array.shape != tuple(variable.shape):
             raise CheckpointError(f"The checkpoint of step {step} does not fit the generator of this version in {variable.path}.")
         variable.assign(array)
-    return generator
 
 
 def normal(seed: int, first: int, rows: int, width: int) -> Latents:

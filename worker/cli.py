@@ -12,7 +12,7 @@ from typing import Annotated
 
 import typer
 
-from worker import answer, cli_backup, cli_data, cli_marks, cli_models, cli_proof, cli_runs, cli_serve, cli_study, cli_sweep
+from worker import answer, cli_backup, cli_data, cli_marks, cli_models, cli_predict, cli_proof, cli_runs, cli_serve, cli_study, cli_sweep
 from worker.arguments import AsJson, open_database
 
 app = typer.Typer(cls=answer.Commands, no_args_is_help=True, add_completion=False, rich_markup_mode="rich", pretty_exceptions_enable=False)
@@ -132,7 +132,8 @@ def doctor(
 ELSEWHERE: tuple[Callable[..., None], ...] = (
     cli_runs.run, cli_runs.train, cli_runs.runs, cli_runs.show, cli_runs.stop, cli_runs.resume, cli_runs.clone, cli_runs.delete,
     cli_runs.export, cli_marks.tag, cli_marks.note, cli_marks.archive, cli_marks.unarchive, cli_sweep.sweep, cli_study.study,
-    cli_study.report, cli_study.surface, cli_serve.serve, cli_proof.bench, cli_proof.selftest, cli_backup.backup, cli_backup.restore,
+    cli_study.report, cli_study.surface, cli_predict.predict, cli_serve.serve, cli_proof.bench, cli_proof.selftest, cli_backup.backup,
+    cli_backup.restore,
 )  # fmt: skip
 for command in ELSEWHERE:
     app.command(context_settings=cli_marks.UNSIGNED if command is cli_marks.tag else None)(command)

@@ -16,6 +16,7 @@ from gan.package import Manifest
 from worker.console import age, clean, make_console
 
 TOLD = {
+    "objective": "objective {:.3f}",
     "percent_worse": "{:.1f} % worse",
     "psnr": "PSNR {:.1f} dB",
     "fid": "FID {:.2f}",

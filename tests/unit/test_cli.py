@@ -47,7 +47,22 @@ COMMAND_LINE = {
     "sweep": ["--preset", "--set", "--vary", "--seeds", "--name", "--reuse", "--dry-run", "--json"],
     "study": ["NAME", "--preset", "--set", "--seeds", "--follow", "--dry-run", "--json"],
     "surface": ["RUN...", "--plane", "--size", "--images", "--json"],
+<<<<<<< HEAD
     "serve": ["MODEL", "--canary", "--share", "--host", "--port"],
+=======
+    "predict": [
+        "RUN",
+        "--steps",
+        "--sequence",
+        "--group",
+        "--replicas",
+        "--halo",
+        "--xla",
+        "--out",
+        "--times",
+        "--json",
+    ],
+>>>>>>> rollout
     "published": ["--json"],
     "import": ["PATH...", "--json"],
     "studies": ["--json"],

@@ -86,6 +86,11 @@ class Frames:
         self._maps = [self._map(number) for number in range(len(self.manifest.sequences))]
         self._masks: dict[int, Mask] = {}
 
+    @property
+    def splits(self) -> list[Split]:
+        """Those that have sequences, the training's first."""
+        return sorted({stored.split for stored in self.manifest.sequences}, reverse=True)
+
     def frame(self, sequence: int, number: int) -> Field:
         """u_x/U - 1, u_y/U and vorticity: float32 [ny, nx, 3]. Raises DatasetError when values are damaged."""
         found = np.asarray(self._maps[sequence][number], np.float32)

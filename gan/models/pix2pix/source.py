@@ -25,6 +25,7 @@ def load(config: RunConfig, data_dir: Path) -> Examples:
     """The first `config.limit` pairs of the flows that are there to train with; computes STREET where it is absent. Raises DatasetError."""
     from gan.models.pix2pix import data
 
+<<<<<<< HEAD
     if config.dataset == "street" and not (folder := data_dir / FOLDER).exists():
         try:
             frames.write(folder, STREET)
@@ -32,13 +33,20 @@ def load(config: RunConfig, data_dir: Path) -> Examples:
             if not folder.exists():  # nor has another run computed it meanwhile
                 raise
     return data.load(_frames(config, data_dir)).first(config.limit)
+=======
+    return data.load(frames(config, data_dir)).first(config.limit)
+>>>>>>> rollout
 
 
 def count(config: RunConfig, data_dir: Path) -> int:
     """Examples before `config.limit`."""
+<<<<<<< HEAD
     if config.dataset == "street":
         return sum(not case.held_out for case in STREET.cases) * (STREET.frames - 1)
     return len(_frames(config, data_dir).pairs("train"))
+=======
+    return len(frames(config, data_dir).pairs("train"))
+>>>>>>> rollout
 
 
 def check(config: RunConfig, data_dir: Path) -> None:
@@ -55,6 +63,7 @@ def check(config: RunConfig, data_dir: Path) -> None:
     return None
 
 
+<<<<<<< HEAD
 def _frames(config: RunConfig, data_dir: Path) -> Frames:
     folder = data_dir / FOLDER if config.dataset == "street" else resolve(data_dir, config.images_path, (), "folder")
     held = Frames(folder)
@@ -62,6 +71,14 @@ def _frames(config: RunConfig, data_dir: Path) -> Frames:
     if config.dataset == "street" and [(stored.obstacle, stored.reynolds) for stored in held.manifest.sequences] != [
         (case.obstacle, case.reynolds) for case in STREET.cases
     ]:
+=======
+def frames(config: RunConfig, data_dir: Path) -> Frames:
+    """Raises DatasetError."""
+    folder = resolve(data_dir, config.images_path, (), "folder")
+    found, side = Frames(folder), int(config.geometry.partition("x")[0])
+    nx, ny = found.manifest.grid
+    if min(nx, ny) < side:
+>>>>>>> rollout
         raise DatasetError(
             f"{folder} holds other flows than dataset=street has: give that folder another name and use dataset=flow with it."
         )
@@ -75,7 +92,11 @@ def _large_enough(config: RunConfig, holds: str, grid: tuple[int, int]) -> None:
             f"{holds} cells and geometry={config.geometry} cuts squares of {side}: "
             "choose a smaller geometry, or make larger frames with `ganboard data flow --grid`."
         )
+<<<<<<< HEAD
 
 
 def _size(grid: tuple[int, int]) -> str:
     return f"{grid[0]}x{grid[1]}"
+=======
+    return found
+>>>>>>> rollout

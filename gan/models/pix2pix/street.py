@@ -51,12 +51,12 @@ def watch(flow: Flow, steps: int, every: int = 10) -> Signal:
     return signal
 
 
-def strouhal(signal: Signal, dt: float, D: float, U: float) -> float | None:
-    """St = f D / U, f the strongest frequency in the last 60 % of a signal [T] of u_y/U that was taken every `dt` steps.
+def strouhal(signal: Signal, dt: float, D: float, U: float, share: float = TAIL) -> float | None:
+    """St = f D / U, f the strongest frequency in the last `share` of a signal [T] of u_y/U that was taken every `dt` steps.
 
     Hann window, 8 times zero padding. None where there is no street to measure: fewer than 3 periods, or an amplitude below 0.01 U.
     """
-    tail = _tail(_finite(signal))
+    tail = _tail(_finite(signal), share)
     if len(tail) < 2 * MIN_PERIODS:
         return None
     tail = tail - tail.mean()
@@ -130,8 +130,8 @@ def paint(field: npt.NDArray[np.floating], solid: Mask) -> npt.NDArray[np.uint8]
     return colours
 
 
-def _tail(signal: Signal) -> Signal:
-    return signal[round((1 - TAIL) * len(signal)) :]
+def _tail(signal: Signal, share: float = TAIL) -> Signal:
+    return signal[round((1 - share) * len(signal)) :]
 
 
 def _across(field: Field) -> Field:

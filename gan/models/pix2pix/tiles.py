@@ -12,10 +12,12 @@ from typing import Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
+from gan.data.dataset import DatasetError
+
 Tiles = npt.NDArray[Any]
 
 
-class TilingError(ValueError):
+class TilingError(DatasetError):
     """A frame that cannot be tiled as asked; the message is one sentence that names the value, the limit and the remedy."""
 
 
@@ -24,6 +26,15 @@ class Group(NamedTuple):
 
     first: int  # number of the first tile
     tiles: Tiles
+
+
+def inner(side: int, frame: tuple[int, int], halo: int) -> int:
+    """Pixels that a tile advances, for a network that sees squares of `side` pixels and a frame of (H, W). Raises TilingError."""
+    fitting = [str(h) for h in range(side // 3 + 1) if not any(length % (side - 2 * h) for length in frame)]
+    if str(halo) not in fitting:
+        remedy = f"choose a halo of {' or '.join(fitting)}" if fitting else f"take frames whose sides are multiples of {side}"
+        raise TilingError(f"A network of {side}x{side} pixels with halo={halo} does not tile a frame of {frame[0]}x{frame[1]}: {remedy}.")
+    return side - 2 * halo
 
 
 def split(frame: Tiles, tile: tuple[int, int], halo: int = 0) -> Tiles:

@@ -1,0 +1,46 @@
+"""What `ganboard predict` computes: flows continued by a stored network, its errors, and where the time goes."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from gan import distribution, runtime
+from gan.config import RunConfig
+from gan.models.pix2pix import inference, rollout
+from gan.models.pix2pix.frames import Frames
+from gan.models.pix2pix.inference import Times
+from gan.models.pix2pix.lattice import Field
+from gan.models.pix2pix.wish import Wish
+
+Told = Callable[[int, int], None]  # frames predicted, in all
+
+
+def compute(
+    config: RunConfig, directory: Path, step: int, frames: Frames, chosen: Sequence[int], wish: Wish, told: Told
+) -> tuple[dict[str, Any], list[Field]]:
+    """All figures as JSON takes them, and the continuations [steps + 1, ny, nx, 3] of the `chosen` sequences by the network that the
+    checkpoint of `step` in `directory` holds. The first call of TensorFlow in its process. Raises CheckpointError, DatasetError."""
+    config = config.model_copy(update={"replicas": wish.replicas, "strategy": "mirrored", "xla": False})
+    runtime.prepare(config)
+    strategy = distribution.strategy(config)
+    generator = inference.restore(config, directory, step, strategy)
+    tiled = inference.Tiled(generator, strategy, halo=wish.halo, group=wish.group, xla=wish.xla)
+    total = len(chosen) * wish.steps + sum(min(rollout.PAIRS, len(frames.pairs(split))) for split in frames.splits)
+
+    def tell() -> None:
+        told(len(tiled.times), total)
+
+    made = [rollout.roll(tiled, frames.frame(number, 0), frames.mask(number), wish.steps, tell) for number in chosen]
+    gap = rollout.gap(tiled, frames, tell)
+    flows = [rollout.judge(continued, frames, number) for number, continued in zip(chosen, made, strict=True)]
+    times = {"first": tiled.times[0]._asdict(), "steady": typical(tiled.times[1:])._asdict(), "compiled": tiled.compiled}
+    return {"step": step, **wish.model_dump(exclude={"sequences"}), "l1_one_step": gap, "times": times, "flows": flows}, made
+
+
+def typical(times: Sequence[Times]) -> Times:
+    """The median of each part, in seconds."""
+    return Times(*np.median(np.array(times), axis=0).tolist())

@@ -1,0 +1,54 @@
+"""What is asked of a prediction, and whether it can be done. Free of TensorFlow."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Annotated, Any
+
+from pydantic import BaseModel, ConfigDict, Field, ValidationError
+
+from gan.config import ConfigError, RunConfig
+from gan.data.dataset import DatasetError
+from gan.models.pix2pix import rollout
+from gan.models.pix2pix.frames import Frames
+from gan.models.pix2pix.tiles import inner
+
+
+class Wish(BaseModel):
+    """How far to predict which flows (none: one of each kind), and how their frames go through the network."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    steps: Annotated[int, Field(ge=1, le=100_000)] = 100
+    sequences: tuple[int, ...] = ()
+    group: Annotated[int, Field(ge=0, le=65_536)] = 0  # tiles at a time, 0 for all
+    replicas: Annotated[int, Field(ge=1, le=64)] = 1
+    halo: Annotated[int, Field(ge=0, le=256)] = 0
+    xla: bool = False
+
+
+def parse(options: Mapping[str, Any]) -> Wish:
+    """Raises ConfigError in one sentence."""
+    try:
+        return Wish.model_validate(dict(options))
+    except ValidationError as error:
+        first = error.errors()[0]
+        name, given = first["loc"][0], str(first["input"])[:80]
+        raise ConfigError(f"{name}={given} makes no prediction: {first['msg'][0].lower()}{first['msg'][1:]}.") from None
+
+
+def check(wish: Wish, config: RunConfig, frames: Frames) -> list[int]:
+    """The sequences to predict. Raises DatasetError in one sentence."""
+    manifest = frames.manifest
+    nx, ny = manifest.grid
+    inner(int(config.geometry.partition("x")[0]), (ny, nx), wish.halo)
+    if wish.steps >= manifest.frames:
+        raise DatasetError(
+            f"steps={wish.steps} needs {wish.steps + 1} frames of a flow and {frames.folder} holds {manifest.frames} of each: "
+            f"ask for {manifest.frames - 1} or fewer, or record more."
+        )
+    last = len(manifest.sequences) - 1
+    for number in wish.sequences:
+        if not 0 <= number <= last:
+            raise DatasetError(f"There is no sequence {number} in {frames.folder}: choose one of 0 to {last}.")
+    return list(wish.sequences) or rollout.choose(manifest)

@@ -1,0 +1,96 @@
+"""`ganboard predict` on a stored, untrained network."""
+
+from __future__ import annotations
+
+import io
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+from PIL import Image
+
+from db.models import Run
+from gan import checkpoints
+from gan.config import RunConfig
+from gan.models.pix2pix import frames, networks
+from gan.models.pix2pix.obstacle import Obstacle
+from gan.models.pix2pix.recording import Case, Recording
+from gan.progress import Progress
+from tests.cli import document, ganboard, refused
+from worker import prediction_view
+from worker.context import Context
+
+MakeRun = Callable[..., Run]
+SETTINGS = {"model": "pix2pix", "dataset": "flow", "images_path": "street", "geometry": "64x64", "limit": None}
+
+
+@pytest.fixture
+def run(context: Context, make_run: MakeRun) -> Run:
+    """A finished run with a checkpoint of step 12, and two flows of four frames, 64x64 cells."""
+    cases = (Case(Obstacle("circle", 6), 60), Case(Obstacle("rectangle", 6), 60, held_out=True))
+    frames.write(context.settings.data / "street", Recording(cases, (64, 64), frames=4, discard=20, every=5))
+    found = make_run("a street", **SETTINGS)
+    config = RunConfig.model_validate(found.config)
+    arrays = {f"generator/{variable.path}": variable.numpy() for variable in networks.generator(config, 64, 4, 3).variables}
+    checkpoints.save(context.settings.run_dir(found.id) / "checkpoints", arrays, Progress(12, 3), digest="", attempt=1)
+    return found
+
+
+def test_errors_times_and_a_picture_of_a_run(run: Run, tmp_path: Path) -> None:
+    told = ganboard("predict", run.id, "--steps", "3", "--out", str(tmp_path / "found")).stdout
+    found = json.loads((tmp_path / "found" / "prediction.json").read_text())
+    assert [(flow["kind"], len(flow["l1"])) for flow in found["flows"]] == [("training", 3), ("held-out shape", 3)]
+    assert found["run"] == run.id
+    assert (found["step"], found["steps"], found["times"]["compiled"]) == (12, 3, 1)
+    assert found["l1_one_step"].keys() == {"training", "held-out shape"}
+    assert f"{found['flows'][1]['l1'][2]:.4f}" in told
+    assert "rectangle" not in told
+    assert "square, Re 60, held-out shape" in told
+    assert "Checkpoint of step 12." in told
+    picture = Image.open(io.BytesIO((tmp_path / "found" / "prediction.png").read_bytes()))
+    assert picture.size == (4 * 66 - 2, 14 + 2 * (14 + 2 * 66))
+    assert len(list((tmp_path / "found").iterdir())) == 2
+
+
+def test_json_is_one_document_and_writes_nothing(run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    found = document("predict", "latest", "--steps", "2", "--sequence", "1", "--group", "1")
+    assert [flow["sequence"] for flow in found["flows"]] == [1]
+    assert found["group"] == 1
+    assert {path.name for path in tmp_path.iterdir()} == {"home"}
+
+
+@pytest.mark.parametrize(
+    ("arguments", "sentence"),
+    [
+        (["--steps", "4"], "steps=4 needs 5 frames of a flow and"),
+        (["--steps", "0"], "steps=0 makes no prediction"),
+        (["--steps", "1", "--sequence", "2"], "There is no sequence 2 in"),
+        (
+            ["--steps", "1", "--halo", "8"],
+            "A network of 64x64 pixels with halo=8 does not tile a frame of 64x64: choose a halo of 0 or 16.",
+        ),
+        (["--steps", "1", "--out", "/proc/nowhere"], "/proc/nowhere cannot be made"),
+    ],
+)
+def test_what_cannot_be_is_one_line_before_any_work(run: Run, arguments: list[str], sentence: str) -> None:
+    assert sentence in refused("predict", run.id, *arguments)
+
+
+def test_runs_that_predict_nothing(context: Context, make_run: MakeRun, run: Run) -> None:
+    other = make_run("digits")
+    assert f"Run {other.id} has model=dcgan, and only model=pix2pix predicts flows" in refused("predict", other.id)
+    bare = make_run("no checkpoint", **SETTINGS)
+    assert f"Run {bare.id} has no checkpoint on this machine" in refused("predict", bare.id, "--steps", "1")
+
+
+def test_times_are_compared_with_one_replica(capsys: pytest.CaptureFixture[str]) -> None:
+    row: dict[str, Any] = {"what": "training", "replicas": 1, "size": 4, "first": 9.0, "seconds": 0.4, "each": 0.1}
+    prediction_view.show_times({"cores": 2, "gpus": 0, "rows": [row, {**row, "replicas": 2, "each": 0.08}]})
+    lines = capsys.readouterr().out.splitlines()
+    assert [line.split() for line in lines if "training" in line] == [
+        ["training", "1", "4", "9.00", "0.400", "100.0"], ["training", "2", "4", "9.00", "0.400", "80.0", "1.25"],
+    ]  # fmt: skip
+    assert "share 2 CPU cores" in lines[-1]
