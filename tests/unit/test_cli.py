@@ -47,9 +47,7 @@ COMMAND_LINE = {
     "sweep": ["--preset", "--set", "--vary", "--seeds", "--name", "--reuse", "--dry-run", "--json"],
     "study": ["NAME", "--preset", "--set", "--seeds", "--follow", "--dry-run", "--json"],
     "surface": ["RUN...", "--plane", "--size", "--images", "--json"],
-<<<<<<< HEAD
     "serve": ["MODEL", "--canary", "--share", "--host", "--port"],
-=======
     "predict": [
         "RUN",
         "--steps",
@@ -62,7 +60,6 @@ COMMAND_LINE = {
         "--times",
         "--json",
     ],
->>>>>>> rollout
     "published": ["--json"],
     "import": ["PATH...", "--json"],
     "studies": ["--json"],

@@ -8,8 +8,7 @@ from typing import TYPE_CHECKING
 from gan.config import RunConfig
 from gan.data.dataset import DatasetError
 from gan.data.images import resolve
-from gan.models.pix2pix import frames
-from gan.models.pix2pix.frames import Frames
+from gan.models.pix2pix.frames import Frames, write
 from gan.models.pix2pix.recording import Recording, plan
 
 if TYPE_CHECKING:
@@ -25,35 +24,27 @@ def load(config: RunConfig, data_dir: Path) -> Examples:
     """The first `config.limit` pairs of the flows that are there to train with; computes STREET where it is absent. Raises DatasetError."""
     from gan.models.pix2pix import data
 
-<<<<<<< HEAD
     if config.dataset == "street" and not (folder := data_dir / FOLDER).exists():
         try:
-            frames.write(folder, STREET)
+            write(folder, STREET)
         except DatasetError:
             if not folder.exists():  # nor has another run computed it meanwhile
                 raise
-    return data.load(_frames(config, data_dir)).first(config.limit)
-=======
     return data.load(frames(config, data_dir)).first(config.limit)
->>>>>>> rollout
 
 
 def count(config: RunConfig, data_dir: Path) -> int:
     """Examples before `config.limit`."""
-<<<<<<< HEAD
     if config.dataset == "street":
         return sum(not case.held_out for case in STREET.cases) * (STREET.frames - 1)
-    return len(_frames(config, data_dir).pairs("train"))
-=======
     return len(frames(config, data_dir).pairs("train"))
->>>>>>> rollout
 
 
 def check(config: RunConfig, data_dir: Path) -> None:
     """Raises DatasetError for absent, damaged or foreign files and frames that are too small; values are looked at when training begins."""
     if config.dataset == "street" and not (data_dir / FOLDER).exists():
         return _large_enough(config, f"dataset=street has frames of {_size(STREET.grid)}", STREET.grid)
-    held = _frames(config, data_dir)
+    held = frames(config, data_dir)
     held.pairs("train")
     if config.quality_every and all(stored.split == "train" for stored in held.manifest.sequences):
         raise DatasetError(
@@ -63,22 +54,14 @@ def check(config: RunConfig, data_dir: Path) -> None:
     return None
 
 
-<<<<<<< HEAD
-def _frames(config: RunConfig, data_dir: Path) -> Frames:
+def frames(config: RunConfig, data_dir: Path) -> Frames:
+    """The folder of `config`. Raises DatasetError."""
     folder = data_dir / FOLDER if config.dataset == "street" else resolve(data_dir, config.images_path, (), "folder")
     held = Frames(folder)
     _large_enough(config, f"{folder} holds frames of {_size(held.manifest.grid)}", held.manifest.grid)
     if config.dataset == "street" and [(stored.obstacle, stored.reynolds) for stored in held.manifest.sequences] != [
         (case.obstacle, case.reynolds) for case in STREET.cases
     ]:
-=======
-def frames(config: RunConfig, data_dir: Path) -> Frames:
-    """Raises DatasetError."""
-    folder = resolve(data_dir, config.images_path, (), "folder")
-    found, side = Frames(folder), int(config.geometry.partition("x")[0])
-    nx, ny = found.manifest.grid
-    if min(nx, ny) < side:
->>>>>>> rollout
         raise DatasetError(
             f"{folder} holds other flows than dataset=street has: give that folder another name and use dataset=flow with it."
         )
@@ -92,11 +75,7 @@ def _large_enough(config: RunConfig, holds: str, grid: tuple[int, int]) -> None:
             f"{holds} cells and geometry={config.geometry} cuts squares of {side}: "
             "choose a smaller geometry, or make larger frames with `ganboard data flow --grid`."
         )
-<<<<<<< HEAD
 
 
 def _size(grid: tuple[int, int]) -> str:
     return f"{grid[0]}x{grid[1]}"
-=======
-    return found
->>>>>>> rollout
