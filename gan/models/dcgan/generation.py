@@ -78,6 +78,6 @@ class Generation:
         if real is None or real.labels is None or len(real.images) < MINIMUM:
             return statistics, 100 * float(np.sqrt(np.square(full - other).mean()) / full.std())
         judge = Judge(self.config, real, cache_dir, lambda share: None)
-        (own, _), (before, _) = judge(other), judge(full)
+        (own, _), (before, _) = judge.compare(other), judge.compare(full)
         figures = {name: own[name] for name in ("fid", "kid")} | {f"{name}_full": before[name] for name in ("fid", "kid")}
         return statistics | figures, 100 * (own["fid"] / before["fid"] - 1)
