@@ -70,6 +70,7 @@ def add(context: Context, run: Run, name: str, epoch: int | None = None) -> Mode
         quality={name: value for name, value in judged.items() if value == value},
     )
     generator = generation.Generator(manifest, weights)
+    manifest = manifest.model_copy(update={"signature": {**manifest.signature, "network": generator.tensors()}})
     generation.require_finite({"outputs": generator(generator.generation.probe())}, f"What epoch {found.epoch} of run {run.id} makes")
     picture: bytes | None = None
     with suppress(DatasetError):  # nothing to ask of a pix2pix whose frames are gone
