@@ -17,7 +17,7 @@ import numpy.typing as npt
 import tensorflow as tf
 from pydantic import BaseModel, ValidationError
 
-from gan import checkpoints, package, quantization, recipe
+from gan import checkpoints, quantization, recipe
 from gan.config import RunConfig, parse
 from gan.latent import WishError
 from gan.package import Manifest, VersionError
@@ -97,11 +97,6 @@ def of(config: RunConfig) -> Generation:
     """The generation of `config.model`."""
     found: Generation = import_module(f"gan.models.{config.model}.generation").Generation(config)
     return found
-
-
-def load(directory: Path, digest: str) -> Generator:
-    """The version in `directory` whose manifest has this digest. Raises VersionError."""
-    return Generator(*package.read(directory, digest))
 
 
 def extract(config: RunConfig, directory: Path, step: int) -> Arrays:

@@ -145,10 +145,11 @@ def measure(context: Context, full: Generator, other: Generator) -> tuple[dict[s
 
 def load(context: Context, version: ModelVersion) -> Generator:
     """A version in memory, every byte of it checked. Raises VersionError."""
+    read = package.read(context.settings.model_dir(version.id), version.digest)
     _start()
     from gan import generation
 
-    return generation.load(context.settings.model_dir(version.id), version.digest)
+    return generation.Generator(*read)
 
 
 def manifest(context: Context, version: ModelVersion) -> Manifest:
