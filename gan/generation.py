@@ -17,7 +17,7 @@ import numpy.typing as npt
 import tensorflow as tf
 from pydantic import BaseModel, ValidationError
 
-from gan import checkpoints, package, quantization, recipe
+from gan import checkpoints, quantization, recipe
 from gan.config import RunConfig, parse
 from gan.latent import WishError
 from gan.package import Manifest, VersionError
@@ -77,6 +77,11 @@ class Generator:
         self._network = network  # its variables live as long as the function
         self._function = tf.function(called, [tf.TensorSpec([None, *shape], tf.float32)], autograph=False)
 
+    def tensors(self) -> dict[str, Any]:
+        """Shape and type of what the network itself takes and makes; the first axis is the batch."""
+        ends = {"input": self._network.inputs[0], "output": self._network.outputs[0]}
+        return {name: {"shape": list(end.shape), "dtype": end.dtype} for name, end in ends.items()}
+
     def __call__(self, inputs: Floats) -> Floats:
         """What G makes of `inputs` [n, ...]. A row's bits depend on no other row, since calls have 1, 2, 4, ... rows: measured on a CPU,
         products of three rows round otherwise than those of a power of two, which all round alike."""
@@ -92,11 +97,6 @@ def of(config: RunConfig) -> Generation:
     """The generation of `config.model`."""
     found: Generation = import_module(f"gan.models.{config.model}.generation").Generation(config)
     return found
-
-
-def load(directory: Path, digest: str) -> Generator:
-    """The version in `directory` whose manifest has this digest. Raises VersionError."""
-    return Generator(*package.read(directory, digest))
 
 
 def extract(config: RunConfig, directory: Path, step: int) -> Arrays:

@@ -16,9 +16,10 @@ class Generates(PythonModel):  # type: ignore[misc]  # MLflow has no types here
 
     def load_context(self, context: PythonModelContext) -> None:
         os.environ.setdefault("KERAS_BACKEND", "tensorflow")
-        from gan import generation
+        from gan import generation, package
 
-        self._generator = generation.load(Path(context.artifacts["version"]), context.model_config["digest"])
+        found = package.read(Path(context.artifacts["version"]), context.model_config["digest"])
+        self._generator = generation.Generator(*found)
 
     def predict(self, context, model_input, params=None):  # type: ignore[no-untyped-def]  # hints would be taken for a signature
         from gan import generation

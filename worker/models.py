@@ -70,6 +70,7 @@ def add(context: Context, run: Run, name: str, epoch: int | None = None) -> Mode
         quality={name: value for name, value in judged.items() if value == value},
     )
     generator = generation.Generator(manifest, weights)
+    manifest = manifest.model_copy(update={"signature": {**manifest.signature, "network": generator.tensors()}})
     generation.require_finite({"outputs": generator(generator.generation.probe())}, f"What epoch {found.epoch} of run {run.id} makes")
     picture: bytes | None = None
     with suppress(DatasetError):  # nothing to ask of a pix2pix whose frames are gone
@@ -144,10 +145,11 @@ def measure(context: Context, full: Generator, other: Generator) -> tuple[dict[s
 
 def load(context: Context, version: ModelVersion) -> Generator:
     """A version in memory, every byte of it checked. Raises VersionError."""
+    read = package.read(context.settings.model_dir(version.id), version.digest)
     _start()
     from gan import generation
 
-    return generation.load(context.settings.model_dir(version.id), version.digest)
+    return generation.Generator(*read)
 
 
 def manifest(context: Context, version: ModelVersion) -> Manifest:

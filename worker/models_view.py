@@ -54,7 +54,7 @@ def print_version(version: ModelVersion, aliases: Sequence[str], manifest: Manif
     told = manifest.model_dump(exclude={"config", "signature", "quality", "files"})
     facts = {"model": f"{version.name}:{version.version}", "aliases": ", ".join(aliases), "made": age(version.created_at), **told}
     facts |= {f"quality {name}": f"{value:,.6g}" for name, value in manifest.quality.items()}
-    facts |= {side: json.dumps(manifest.signature[side]) for side in ("inputs", "outputs")}
+    facts |= {side: json.dumps(manifest.signature[side]) for side in manifest.signature}
     facts |= {"config": " ".join(f"{name}={json.dumps(value)}" for name, value in manifest.config.items())}
     facts |= {name: f"{file.size:,} bytes, SHA-256 {file.sha256}" for name, file in manifest.files.items()} | {"folder": directory}
     for name, value in facts.items():

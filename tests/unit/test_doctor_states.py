@@ -28,7 +28,8 @@ from gan.progress import Progress
 from tests.cli import document, ganboard
 from tests.factories import make_worker
 from tests.polling import wait_until
-from worker import doctor
+from tests.registered import DCGAN, config, finished
+from worker import doctor, models
 from worker.context import Context
 from worker.doctor import database, files, processes
 from worker.doctor.check import Check
@@ -101,6 +102,22 @@ def test_leftovers_are_named_and_deleted_unless_they_are_young(context: Context,
     assert len(list(doctor.mend(Settings()))) == 2
     assert (young.exists(), old.exists(), snapshot.exists(), saved.exists()) == (True, False, False, True)
     assert "leftovers" not in found()
+
+
+def test_models_are_compared_with_their_digests(context: Context) -> None:
+    run, _ = finished(context, config(DCGAN))
+    versions = [models.add(context, run, "digits") for _ in range(2)]
+    assert found(deep=True)["models"].text == "2 versions have the digests that they were registered with"
+    weights = context.settings.model_dir(versions[1].id) / "weights.npz"
+    weights.write_bytes(weights.read_bytes()[:-1])
+    assert found(deep=True)["models"].text == "missing or damaged: digits:2"
+    stray = context.settings.state / "models" / "nobody2345"
+    stray.mkdir()
+    assert "models/nobody2345 without a version" in found()["orphans"].text
+    half = context.settings.state / "models" / "half.tmp"
+    half.mkdir()
+    os.utime(half, (0, 0))
+    assert "models/half.tmp" in found()["leftovers"].text
 
 
 def test_what_was_set_aside_and_orphans_are_told_with_their_size(context: Context, saved: Path) -> None:

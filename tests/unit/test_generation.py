@@ -137,3 +137,4 @@ def test_a_version_tells_where_it_comes_from(context: Context) -> None:
     assert told.versions.keys() >= {"ganboard", "tensorflow", "keras", "numpy"}
     assert told.data is not None
     assert told.signature["outputs"]["images"]["shape"] == [None, 28, 28, 1]
+    assert told.signature["network"]["input"] == {"shape": [None, 8], "dtype": "float32"}

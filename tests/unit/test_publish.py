@@ -10,7 +10,7 @@ import pandas as pd
 import pytest
 
 from db import versions
-from gan import generation
+from gan import generation, package
 from gan.package import VersionError
 from tests.cli import ganboard
 from tests.registered import DCGAN, config, finished
@@ -44,7 +44,7 @@ def test_a_published_version_generates_what_ganboard_does(context: Context, uri:
     assert told.tags["ganboard.run_id"] == run.id
     assert mirror.client(uri).get_run(told.run_id).data.tags[mirror.RUN_TAG] == run.id
     request = {"seed": 5, "count": 3}
-    full = generation.load(context.settings.model_dir(version.id), version.digest)
+    full = generation.Generator(*package.read(context.settings.model_dir(version.id), version.digest))
     wanted = full(generation.read(full.generation, request))
     for place in ("models:/digits/1", "models:/digits@production"):
         loaded = mlflow.pyfunc.load_model(place)

@@ -24,8 +24,9 @@ from tests.polling import wait_until
 from tests.registered import DCGAN, GAN3D, PIX2PIX, config, finished
 from worker import access, models
 from worker.context import Context
-from worker.serving import application
-from worker.serving.application import NPZ, PNG, Served, Service
+from worker.serving import batches, formats
+from worker.serving.application import Served, Service
+from worker.serving.formats import NPZ, PNG
 from worker.serving.measures import Measures
 from worker.serving.split import LEAST, Split
 
@@ -142,7 +143,7 @@ def test_what_cannot_be_answered_is_refused_in_a_sentence(digits: httpx.Client, 
 def test_objects_and_too_many_bytes_are_refused(digits: httpx.Client, monkeypatch: pytest.MonkeyPatch) -> None:
     evil = npz(seed=np.array([print], dtype=object))
     assert digits.post("/generate", content=evil, headers={"Content-Type": NPZ}).status_code == 400
-    monkeypatch.setattr(application, "MAX_BYTES", 5000)
+    monkeypatch.setattr(formats, "MAX_BYTES", 5000)
     assert digits.post("/generate", content=b"x" * 5001, headers={"Content-Type": NPZ}).status_code == 413
     bomb = io.BytesIO()
     np.savez_compressed(bomb, seed=np.zeros(10_000))
@@ -228,6 +229,21 @@ def test_a_canary_that_fails_is_rolled_back_and_a_main_version_that_fails_says_s
         made.main.batches._compute = made.canary.batches._compute  # type: ignore[attr-defined]
         assert split.post("/generate", json={"seed": 1}).json() == {"error": "some:1 gave no answer: its log has the details."}
         assert split.get("/healthz").status_code == 500
+
+
+def test_requests_that_a_busy_canary_refuses_are_the_main_versions(context: Context) -> None:
+    registered(context)
+    registered(context, seed=1)
+    made = service(context, "some:1", "some:2", share=1.0)
+    assert made.canary is not None
+    made.canary.batches.waiting = batches.MAX_WAITING
+    with client(made) as split:
+        said = split.post("/generate", json={"seed": 1})
+        assert (said.status_code, said.headers["x-model-version"]) == (200, "some:1")
+        made.main.batches.waiting = batches.MAX_WAITING
+        said = split.post("/generate", json={"seed": 1})
+        assert (said.status_code, said.headers["retry-after"]) == (503, "1")
+        assert "ask again later" in said.json()["error"]
 
 
 def test_what_is_not_there_or_not_allowed_is_said_before_anything_is_served(context: Context, monkeypatch: pytest.MonkeyPatch) -> None:

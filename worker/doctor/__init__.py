@@ -80,3 +80,4 @@ def _state(settings: Settings, *, deep: bool) -> Iterator[Check]:
     yield from files.state(settings, engine)
     if deep:
         yield from files.damaged(settings)
+        yield from files.damaged_models(settings, engine)

@@ -1,4 +1,4 @@
-"""What lies in HOME: leftovers of crashes, folders that nobody owns, checkpoints that are not what the database says."""
+"""What lies in HOME: leftovers of crashes, folders that nobody owns, checkpoints and models that are not what the database says."""
 
 from __future__ import annotations
 
@@ -11,10 +11,11 @@ from pathlib import Path
 
 from sqlalchemy import Engine
 
-from db import queries
+from db import queries, versions
 from db.portable import IMPORTED
 from db.settings import Settings
-from gan import checkpoints
+from gan import checkpoints, package
+from gan.package import VersionError
 from worker.doctor.check import Check
 
 LEFTOVER_SECONDS = 60.0  # what is younger may be being written
@@ -42,10 +43,13 @@ def state(settings: Settings, engine: Engine) -> Iterator[Check]:
         size = sum(_size(path) for path in aside)
         remedy = "They could not be used when their run went on: keep them to find out why, or delete them."
         yield Check("set aside", "warn", f"{_named(aside, settings.state)}, {_mb(size)}", remedy)
-    if orphans := [path for name, path in folders.items() if name not in runs]:
-        size = sum(_size(path) for path in orphans)
-        remedy = "Their runs were deleted, or belong to another database: delete the folders, or move them away."
-        yield Check("orphans", "warn", f"{_named(orphans, settings.state)} without a run, {_mb(size)}", remedy)
+    known = {version.id for version in versions.listed(engine)}
+    models = [path for path in _entries(settings.state / "models") if path.name not in known and not path.name.endswith(".tmp")]
+    for what, orphans in ("run", [path for name, path in folders.items() if name not in runs]), ("version", models):
+        if orphans:
+            size = sum(_size(path) for path in orphans)
+            remedy = f"Their {what}s were deleted, or belong to another database: delete the folders, or move them away."
+            yield Check("orphans", "warn", f"{_named(orphans, settings.state)} without a {what}, {_mb(size)}", remedy)
 
     here = [run for run in runs.values() if run.id in folders and IMPORTED not in run.facts]
     missing = [
@@ -77,9 +81,30 @@ def damaged(settings: Settings) -> Iterator[Check]:
         yield Check("digests", "ok", f"{count:,} checkpoints have the digest that they were saved with")
 
 
+def damaged_models(settings: Settings, engine: Engine) -> Iterator[Check]:
+    """Every registered version read and compared with its digests."""
+    bad, listed = [], versions.listed(engine)
+    for version in listed:
+        try:
+            package.read(settings.model_dir(version.id), version.digest)
+        except VersionError:
+            bad.append(f"{version.name}:{version.version}")
+    if bad:
+        remedy = "Remove them and add them again from their runs, or bring models/ back from a backup."
+        yield Check("models", "fail", f"missing or damaged: {_some(bad)}", remedy)
+    elif listed:
+        yield Check("models", "ok", f"{len(listed):,} versions have the digests that they were registered with")
+
+
 def leftovers(settings: Settings) -> list[Path]:
     """What a killed writer left half done, and nobody writes any more."""
-    found = [*settings.state.glob("*.tmp"), *(settings.state / "runs").glob("*/*/*.tmp"), *(settings.state / "runs").glob("*/*/.*.tmp")]
+    below = (settings.state / "models").glob("*.tmp")
+    found = [
+        *settings.state.glob("*.tmp"),
+        *below,
+        *(settings.state / "runs").glob("*/*/*.tmp"),
+        *(settings.state / "runs").glob("*/*/.*.tmp"),
+    ]
     return sorted(path for path in set(found) if _age(path) > LEFTOVER_SECONDS)
 
 

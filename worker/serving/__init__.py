@@ -1,5 +1,5 @@
 """`ganboard serve`: registered generators behind HTTP.
 
 `batches` computes what comes together in one call, `split` gives a second version a share of the requests and takes it away again,
-`measures` counts, `application` answers, `server` listens.
+`formats` is what goes over the wire, `measures` counts, `application` answers, `server` listens.
 """

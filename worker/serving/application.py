@@ -1,16 +1,14 @@
-"""The HTTP side of `ganboard serve`: JSON or npz comes in, JSON, npz or PNG goes out, and every refusal is one sentence."""
+"""The HTTP side of `ganboard serve`: who answers which request, and every refusal in one sentence."""
 
 from __future__ import annotations
 
 import asyncio
 import hmac
-import io
 import logging
 import time
 import uuid
-import zipfile
 from collections.abc import AsyncIterator, Mapping, Sequence
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -29,6 +27,7 @@ from starlette.routing import Route
 from db.models import ModelVersion
 from gan.latent import WishError
 from worker.access import LOOPBACK_NAMES
+from worker.serving import formats
 from worker.serving.batches import Batches, Busy, Floats
 from worker.serving.measures import Measures
 from worker.serving.split import Outcome, Split
@@ -38,10 +37,8 @@ if TYPE_CHECKING:
 
 log = logging.getLogger("ganboard.serve")
 
-MAX_BYTES = 32 << 20  # of a request, and of what an npz unpacks to
 ANSWER_SECONDS = 60.0
 ID_LENGTH = 128
-JSON, NPZ, PNG = "application/json", "application/x-npz", "image/png"
 _HOSTS = ["127.0.0.1", "[::1]", *LOOPBACK_NAMES]
 
 
@@ -85,9 +82,10 @@ class Service:
     async def ask(self, request_id: str, inputs: Floats) -> tuple[Floats, Served]:
         """Outputs of G and who made them: what the canary cannot answer the main version does. Raises Busy, Failed."""
         if self.canary is not None and self.split.takes(request_id):
-            made, outcome = await self._asked(self.canary, inputs)
-            if outcome == "ok":
-                return made, self.canary
+            with suppress(Busy):
+                made, outcome = await self._asked(self.canary, inputs)
+                if outcome == "ok":
+                    return made, self.canary
         made, outcome = await self._asked(self.main, inputs)
         if outcome != "ok":
             why = "its outputs are not finite" if outcome == "not finite" else "its log has the details"
@@ -109,17 +107,17 @@ class Service:
 
     async def generate(self, request: Request) -> Response:
         request_id = request.headers.get("x-request-id", "")[:ID_LENGTH] or uuid.uuid4().hex
-        form = _wanted(request.headers.get("accept", ""))
-        body = await _body(request)
+        form = formats.wanted(request.headers.get("accept", ""))
+        body = await formats.body(request)
         from gan import generation
 
         try:
-            document = await run_in_threadpool(_document, request.headers.get("content-type", ""), body)
+            document = await run_in_threadpool(formats.document, request.headers.get("content-type", ""), body)
             inputs = await run_in_threadpool(generation.read, self.main.generator.generation, document)
         except WishError as error:
             raise HTTPException(400, str(error)) from None
         made, served = await self.ask(request_id, inputs)
-        content = await run_in_threadpool(_encoded, served, made, form)
+        content = await run_in_threadpool(formats.encoded, served.generator.generation, served.name, made, form)
         return Response(content, media_type=form, headers={"X-Model-Version": served.name, "X-Request-ID": request_id})
 
     async def health(self, request: Request) -> Response:
@@ -200,71 +198,5 @@ def _told(served: Served) -> dict[str, Any]:
     }
 
 
-def _wanted(accept: str) -> str:
-    """The first form of answers that the client takes; JSON where it does not care."""
-    for part in accept.split(",") if accept else ["*/*"]:
-        form = part.partition(";")[0].strip().lower()
-        if form in (JSON, NPZ, PNG):
-            return form
-        if form in ("*/*", "application/*"):
-            return JSON
-    raise HTTPException(406, f"Answers are {JSON}, {NPZ} or {PNG}: name one in the header Accept.")
-
-
-async def _body(request: Request) -> bytes:
-    body = bytearray()
-    async for chunk in request.stream():
-        body += chunk
-        if len(body) > MAX_BYTES:
-            raise HTTPException(
-                413, f"The request has more than {MAX_BYTES:,} bytes: send fewer examples at a time.", {"Connection": "close"}
-            )
-    return bytes(body)
-
-
-def _document(content_type: str, body: bytes) -> Mapping[str, Any]:
-    """The request as names and values. Raises WishError, HTTPException."""
-    form = content_type.partition(";")[0].strip().lower()
-    if form == NPZ:
-        return _arrays(body)
-    if form != JSON:
-        raise HTTPException(415, f"Requests are {JSON} or {NPZ}: say so in the header Content-Type.")
-    try:
-        document = orjson.loads(body)
-    except orjson.JSONDecodeError as error:
-        raise WishError(f"The request is not JSON ({str(error)[:100]}): send an object such as GET /version describes.") from None
-    if not isinstance(document, dict):
-        raise WishError("The request is no JSON object: send one such as GET /version describes.")
-    return document
-
-
-def _arrays(body: bytes) -> dict[str, Any]:
-    try:
-        with zipfile.ZipFile(io.BytesIO(body)) as archive:
-            if (size := sum(member.file_size for member in archive.infolist())) > MAX_BYTES:
-                raise HTTPException(413, f"The arrays have {size:,} bytes, {MAX_BYTES:,} are the limit: send fewer examples at a time.")
-        with np.load(io.BytesIO(body), allow_pickle=False) as file:
-            return {name: array.item() if array.ndim == 0 else array for name in file.files if (array := file[name]) is not None}
-    except HTTPException:
-        raise
-    except Exception as error:  # zipfile and numpy raise far more kinds than they document
-        raise WishError(f"The request is no npz file ({type(error).__name__}): write it with numpy.savez.") from None
-
-
-def _encoded(served: Served, made: Floats, form: str) -> bytes:
-    from gan import samples
-
-    asked = served.generator.generation
-    if form == PNG:
-        pictures = asked.pictures(made)
-        return samples.png(pictures, min(n for n in range(1, len(pictures) + 1) if len(pictures) % n == 0 and n * n >= len(pictures)))
-    outputs = asked.outputs(made)
-    if form == JSON:
-        return orjson.dumps({"model": served.name, asked.output: np.ascontiguousarray(outputs)}, option=orjson.OPT_SERIALIZE_NUMPY)
-    buffer = io.BytesIO()
-    np.savez(buffer, allow_pickle=False, **{asked.output: outputs})
-    return buffer.getvalue()
-
-
 def _json(document: Any, status: int = 200, headers: Mapping[str, str] | None = None) -> Response:
-    return Response(orjson.dumps(document), status, dict(headers or {}), JSON)
+    return Response(orjson.dumps(document), status, dict(headers or {}), formats.JSON)

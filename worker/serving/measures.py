@@ -15,7 +15,7 @@ class Measures:
         ProcessCollector(registry=registry)
         self.answers = Counter("ganboard_serve_answers", "Answers by version and outcome", ["model", "outcome"], registry=registry)
         self.refused = Counter("ganboard_serve_refused", "Requests that no version was asked, by status", ["status"], registry=registry)
-        self.examples = Counter("ganboard_serve_examples", "Examples that were made", ["model"], registry=registry)
+        self.examples = Counter("ganboard_serve_examples", "Examples that versions were asked for", ["model"], registry=registry)
         self.seconds = Histogram("ganboard_serve_seconds", "From a request to its outputs", ["model"], buckets=_SECONDS, registry=registry)
         self.rows = Histogram(
             "ganboard_serve_batch_examples", "Examples of one call", ["model"], buckets=[2**i for i in range(11)], registry=registry

@@ -9,6 +9,7 @@ import uvicorn
 
 from db import versions
 from db.errors import NotAllowed
+from db.models import ModelVersion
 from worker import access, logs, models
 from worker.context import Context
 from worker.errors import AlreadyRunning
@@ -28,10 +29,11 @@ def serve(context: Context, which: str, canary: str | None, share: float, host: 
     """
     access.check_serving(context.settings, host)
     with _listen(host, port) as listening:
+        found = [versions.find(context.engine, text) for text in (which, canary) if text]
         logs.configure()
         measures = Measures()
-        main = _served(context, which, measures)
-        second = _served(context, canary, measures) if canary else None
+        main, *others = (_served(context, version, measures) for version in found)
+        second = others[0] if others else None
         if second is not None and second.generator.manifest.signature != main.generator.manifest.signature:
             raise NotAllowed(f"{main.name} and {second.name} take or make different things: a canary is another version of one model.")
         service = Service(main, second, Split(share if second else 0.0), measures, context.settings.serve_token)
@@ -43,12 +45,11 @@ def serve(context: Context, which: str, canary: str | None, share: float, host: 
         uvicorn.Server(config).run(sockets=[listening])
 
 
-def _served(context: Context, which: str, measures: Measures) -> Served:
+def _served(context: Context, version: ModelVersion, measures: Measures) -> Served:
     """A version that has proved that it makes usable outputs."""
+    generator = models.load(context, version)
     from gan import generation
 
-    version = versions.find(context.engine, which)
-    generator = models.load(context, version)
     found = Served(version, generator, measures)
     generation.require_finite({"outputs": generator(generator.generation.probe())}, f"What {found.name} makes")
     return found

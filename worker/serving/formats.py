@@ -1,0 +1,89 @@
+"""What goes over the wire: requests as JSON or npz, answers as JSON, npz or PNG."""
+
+from __future__ import annotations
+
+import io
+import zipfile
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import orjson
+from starlette.exceptions import HTTPException
+from starlette.requests import Request
+
+from gan import latent
+from gan.latent import WishError
+from worker.serving.batches import Floats
+
+if TYPE_CHECKING:
+    from gan.generation import Generation
+
+MAX_BYTES = 32 << 20  # of a request, and of what an npz unpacks to
+JSON, NPZ, PNG = "application/json", "application/x-npz", "image/png"
+
+
+def wanted(accept: str) -> str:
+    """The first form of answers that the client takes; JSON where it does not care. Raises HTTPException."""
+    for part in accept.split(",") if accept else ["*/*"]:
+        form = part.partition(";")[0].strip().lower()
+        if form in (JSON, NPZ, PNG):
+            return form
+        if form in ("*/*", "application/*"):
+            return JSON
+    raise HTTPException(406, f"Answers are {JSON}, {NPZ} or {PNG}: name one in the header Accept.")
+
+
+async def body(request: Request) -> bytes:
+    """All of a request, unless it is too long. Raises HTTPException."""
+    received = bytearray()
+    async for chunk in request.stream():
+        received += chunk
+        if len(received) > MAX_BYTES:
+            raise HTTPException(
+                413, f"The request has more than {MAX_BYTES:,} bytes: send fewer examples at a time.", {"Connection": "close"}
+            )
+    return bytes(received)
+
+
+def document(content_type: str, content: bytes) -> Mapping[str, Any]:
+    """The request as names and values. Raises WishError, HTTPException."""
+    form = content_type.partition(";")[0].strip().lower()
+    if form == NPZ:
+        return _arrays(content)
+    if form != JSON:
+        raise HTTPException(415, f"Requests are {JSON} or {NPZ}: say so in the header Content-Type.")
+    try:
+        found = orjson.loads(content)
+    except orjson.JSONDecodeError as error:
+        raise WishError(f"The request is not JSON ({str(error)[:100]}): send an object such as GET /version describes.") from None
+    if not isinstance(found, dict):
+        raise WishError("The request is no JSON object: send one such as GET /version describes.")
+    return found
+
+
+def _arrays(content: bytes) -> dict[str, Any]:
+    try:
+        with zipfile.ZipFile(io.BytesIO(content)) as archive:
+            if (size := sum(member.file_size for member in archive.infolist())) > MAX_BYTES:
+                raise HTTPException(413, f"The arrays have {size:,} bytes, {MAX_BYTES:,} are the limit: send fewer examples at a time.")
+        with np.load(io.BytesIO(content), allow_pickle=False) as file:
+            return {name: array.item() if array.ndim == 0 else array for name in file.files if (array := file[name]) is not None}
+    except HTTPException:
+        raise
+    except Exception as error:  # zipfile and numpy raise far more kinds than they document
+        raise WishError(f"The request is no npz file ({type(error).__name__}): write it with numpy.savez.") from None
+
+
+def encoded(asked: Generation, name: str, made: Floats, form: str) -> bytes:
+    """What G has made, for a client that takes `form`."""
+    from gan import samples
+
+    if form == PNG:
+        return samples.png(asked.pictures(made), latent.Draw(seed=0, images=len(made)).columns)
+    outputs = asked.outputs(made)
+    if form == JSON:
+        return orjson.dumps({"model": name, asked.output: np.ascontiguousarray(outputs)}, option=orjson.OPT_SERIALIZE_NUMPY)
+    buffer = io.BytesIO()
+    np.savez(buffer, allow_pickle=False, **{asked.output: outputs})
+    return buffer.getvalue()
