@@ -1,13 +1,19 @@
-"""A frame by tiles is the same frame, however many replicas compute it; in a process of its own."""
+"""A frame by tiles is the same frame, however many replicas compute it, and what they take is measured; in processes of their own."""
 
 from __future__ import annotations
 
+import json
 import subprocess
 import sys
+from collections.abc import Callable
 from pathlib import Path
 
 import numpy as np
 import pytest
+
+from db.models import Run
+from tests.streets import make_street
+from worker.context import Context
 
 pytestmark = pytest.mark.slow
 
@@ -22,3 +28,19 @@ def test_one_tile_at_a_time_groups_and_replicas_give_the_same_frame(tmp_path: Pa
         for name in ("grouped", "replicas", "groups", "xla"):
             np.testing.assert_allclose(found[name], found["one"], atol=1e-5)
         assert [int(found[f"{name} compiled"]) for name in ("one", "grouped", "replicas", "groups", "xla")] == [1] * 5
+
+
+QUICK = "from gan.models.pix2pix import timings; timings.BATCHES, timings.REPEATS = (2,), 2; from worker.cli import app; app()"
+
+
+def test_training_and_inference_are_measured_by_replicas(context: Context, make_run: Callable[..., Run]) -> None:
+    run = make_street(context, make_run)
+    command = [sys.executable, "-c", QUICK, "predict", run.id, "--times", "--halo", "16", "--json"]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=280)
+    assert done.returncode == 0, done.stderr[-3000:]
+    rows = json.loads(done.stdout)["rows"]
+    assert [(row["what"], row["replicas"], row["size"]) for row in rows] == [
+        ("training", 1, 2), ("training", 2, 2),
+        ("inference", 1, 1), ("inference", 1, 2), ("inference", 1, 4), ("inference", 2, 2), ("inference", 2, 4),
+    ]  # fmt: skip
+    assert all(row["first"] > 0 and row["seconds"] > row["each"] > 0 for row in rows)

@@ -12,30 +12,17 @@ import pytest
 from PIL import Image
 
 from db.models import Run
-from gan import checkpoints
-from gan.config import RunConfig
-from gan.models.pix2pix import frames, networks
-from gan.models.pix2pix.obstacle import Obstacle
-from gan.models.pix2pix.recording import Case, Recording
-from gan.progress import Progress
 from tests.cli import document, ganboard, refused
+from tests.streets import SETTINGS, make_street
 from worker import prediction_view
 from worker.context import Context
 
 MakeRun = Callable[..., Run]
-SETTINGS = {"model": "pix2pix", "dataset": "flow", "images_path": "street", "geometry": "64x64", "limit": None}
 
 
 @pytest.fixture
 def run(context: Context, make_run: MakeRun) -> Run:
-    """A finished run with a checkpoint of step 12, and two flows of four frames, 64x64 cells."""
-    cases = (Case(Obstacle("circle", 6), 60), Case(Obstacle("rectangle", 6), 60, held_out=True))
-    frames.write(context.settings.data / "street", Recording(cases, (64, 64), frames=4, discard=20, every=5))
-    found = make_run("a street", **SETTINGS)
-    config = RunConfig.model_validate(found.config)
-    arrays = {f"generator/{variable.path}": variable.numpy() for variable in networks.generator(config, 64, 4, 3).variables}
-    checkpoints.save(context.settings.run_dir(found.id) / "checkpoints", arrays, Progress(12, 3), digest="", attempt=1)
-    return found
+    return make_street(context, make_run)
 
 
 def test_errors_times_and_a_picture_of_a_run(run: Run, tmp_path: Path) -> None:

@@ -70,7 +70,6 @@ def test_what_is_compiled_is_one_graph_for_each_shape_of_a_group(tiled: Any) -> 
     assert grouped.compiled == 2
     assert len(grouped.times) == 3
     assert all(seconds > 0 for times in grouped.times for seconds in times)
-    assert grouped.times[0].execute > 2 * grouped.times[2].execute  # the graph is made in the first call
 
 
 def test_frames_that_do_not_divide_and_halos_that_are_too_wide(tiled: Any) -> None:
