@@ -1,6 +1,6 @@
 """Takes steps in a process of its own, because logical devices and a failed collective last as long as the process.
 
-    python -m tests.integration.steps '{"batch_size": 32, "replicas": 2}' 20 OUTPUT.npz
+    python -m tests.integration.steps '{"batch_size": 32, "replicas": 2}' 20 OUTPUT.npz [DATA_DIR]
 
 Writes every variable and both losses of every step.
 """
@@ -17,14 +17,14 @@ from gan import keys, runtime
 from gan.config import parse
 
 
-def main(config_json: str, count: str, output: str) -> None:
+def main(config_json: str, count: str, output: str, data_dir: str = ".") -> None:
     config = parse({"dataset": "digits", **json.loads(config_json)})
     config = config.model_copy(update={"limit": int(count) * config.batch_size})
     runtime.prepare(config)
     from gan import data, distribution
     from gan.step import Stepper, networks
 
-    examples = data.load(config, Path()).first(None)
+    examples = data.load(config, Path(data_dir)).first(None)
     strategy = distribution.strategy(config)
     assert strategy.num_replicas_in_sync == config.replicas
     with strategy.scope():

@@ -18,6 +18,10 @@ from typing import Any
 import numpy as np
 import pytest
 
+from gan.models.pix2pix import frames
+from gan.models.pix2pix.obstacle import Obstacle
+from gan.models.pix2pix.recording import Case, Recording
+
 pytestmark = pytest.mark.slow
 
 STEPS = 20
@@ -27,7 +31,7 @@ Arrays = dict[str, np.ndarray[Any, Any]]
 
 def take(directory: Path, steps: int = STEPS, **changes: Any) -> Arrays:
     output = directory / f"{len(list(directory.iterdir()))}.npz"
-    arguments = [json.dumps({"batch_size": 32, **changes}), str(steps), str(output)]
+    arguments = [json.dumps({"batch_size": 32, **changes}), str(steps), str(output), str(directory)]
     done = subprocess.run([sys.executable, "-m", "tests.integration.steps", *arguments], capture_output=True, text=True, timeout=250)
     assert done.returncode == 0, done.stderr[-3000:]
     with np.load(output) as file:
@@ -81,6 +85,22 @@ def test_two_replicas_of_3dgan_move_as_one(tmp_path: Path) -> None:
         assert distance(one, two, net) < 0.05 * distance(one, still, net)
     for losses in ("g_losses", "d_losses"):
         np.testing.assert_allclose(one[losses], two[losses], rtol=2e-4)
+
+
+STREET = {"model": "pix2pix", "dataset": "flow", "images_path": "street", "geometry": "64x64", "batch_size": 8}
+
+
+def test_two_replicas_of_pix2pix_move_as_one(tmp_path: Path) -> None:
+    recording = Recording((Case(Obstacle("circle", 6), 60),), (72, 66), frames=9, discard=300, every=20)
+    frames.write(tmp_path / "street", recording)
+    rates, none = ({"optimizer": "sgd", "beta_1": 0.0, "g_learning_rate": rate, "d_learning_rate": rate} for rate in (1e-3, 1e-12))
+    one, two, still = (take(tmp_path, 1, **STREET, **more) for more in (rates, rates | {"replicas": 2}, none))
+    for net in WEIGHTS:
+        apart, moved = distance(one, two, net), distance(one, still, net)
+        print(f"{net} {apart / moved:.1e} of a move of {moved:.1e}")
+        assert apart < 1e-3 * moved
+    for losses in ("g_losses", "d_losses"):
+        np.testing.assert_allclose(one[losses], two[losses], rtol=1e-5)
 
 
 def test_xla_on_cpu_leaves_two_replicas_equal_to_one(tmp_path: Path) -> None:
