@@ -16,6 +16,17 @@ from worker.context import Context
 from worker.models_view import quality
 
 FULL = "_full"
+WORDS = {
+    "percent_worse": "Worse by, %",
+    "root_mean_square_difference": "Difference, root mean square",
+    "psnr": "PSNR, dB",
+    "fid": "FID",
+    "kid": "KID",
+    "l1": "L1",
+    "objective.total": "Objective",
+    "milliseconds": "Milliseconds of a batch",
+    "weight_bytes": "Weights",
+}
 LINEAGE = ("run_id", "attempt", "epoch", "step", "checkpoint", "data", "commit")
 
 
@@ -31,7 +42,8 @@ def render() -> None:
         )
         return
     rows = [_row(one, aliases.get(one.id, [])) for one in found]
-    st.dataframe(pd.DataFrame(rows), hide_index=True, key="versions")
+    made = st.column_config.DatetimeColumn(format="distance")
+    st.dataframe(pd.DataFrame(rows), hide_index=True, key="versions", column_config={"Made": made})
     chosen = _choose(found)
     if chosen is None:
         return
@@ -100,7 +112,7 @@ def _facts(context: Context, version: ModelVersion) -> None:
     told = {name: getattr(manifest, name) for name in LINEAGE} | dict(manifest.versions)
     told |= {f"SHA-256 of {name}": file.sha256 for name, file in manifest.files.items()}
     rows = [
-        (name.replace("_", " "), f"{value:.6g}", _number(manifest.quality.get(name + FULL)))
+        (WORDS.get(name, name.replace("_", " ").capitalize()), _figure(name, value), _figure(name, manifest.quality.get(name + FULL)))
         for name, value in manifest.quality.items()
         if not name.endswith(FULL)
     ]
@@ -115,8 +127,8 @@ def _facts(context: Context, version: ModelVersion) -> None:
         st.page_link(state.RUN_PAGE, label="Its run", icon=":material/show_chart:", query_params={"run": version.run_id})
 
 
-def _number(value: float | None) -> str:
-    return "" if value is None else f"{value:.6g}"
+def _figure(name: str, value: float | None) -> str:
+    return "" if value is None else text.size(value) if name.endswith("bytes") else f"{value:.4g}"
 
 
 render()
