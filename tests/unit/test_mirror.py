@@ -99,11 +99,15 @@ def test_addresses_that_are_none(context: Context, name: str, monkeypatch: pytes
 
 def test_a_mirror_in_a_process_of_its_own_ends_when_asked(context: Context, make_run: MakeRun, uri: str) -> None:
     run = make_run("beside", status="running", epochs=1)
+    mirror.client(uri).search_experiments()  # two processes that make MLflow's tables at once are in each other's way
     environment = {**os.environ, "GANBOARD_MLFLOW_URI": uri}
     with subprocess.Popen([sys.executable, "-m", "worker.mirror"], env=environment, stderr=subprocess.PIPE) as process:
-        wait_until(lambda: _is_shown(uri, run), seconds=60, what="the run in MLflow")
-        process.send_signal(signal.SIGTERM)
-        assert process.wait(30) == 0
+        try:
+            wait_until(lambda: _is_shown(uri, run), seconds=60, what="the run in MLflow")
+            process.send_signal(signal.SIGTERM)
+            assert process.wait(30) == 0
+        finally:
+            process.kill()
 
 
 def _is_shown(uri: str, run: Run) -> bool:
