@@ -25,10 +25,11 @@ def test_a_grid_is_built_launched_and_followed(
     page.get_by_role("radio", name="Grid of runs").or_(page.get_by_role("button", name="Grid of runs")).first.click()
     builder = page.locator(".st-key-grid_builder")
     values = builder.get_by_role("textbox", name="Batch size (images)", exact=True)
+    table = builder.get_by_role("region", name="The runs of this grid")
+    expect(table).to_be_visible()  # what is typed before would be lost with the form that stands there until then
     expect(page.get_by_test_id("stApp")).to_have_attribute("data-test-script-state", "notRunning")
     values.fill("16, 32, 256")
     values.press("Enter")
-    table = builder.get_by_role("region", name="The runs of this grid")
     expect(table.get_by_role("row")).to_have_count(7)  # with the heading: three batches, two precisions
     expect(table.locator("del")).to_have_count(4)
     expect(table.get_by_text("batch_size=256 is larger than limit=128").first).to_be_visible()
@@ -39,6 +40,7 @@ def test_a_grid_is_built_launched_and_followed(
     page.reload()  # the form of a tab lives on the server: the address brings the preset back
     expect(page.locator(".st-key-preset_tiny").get_by_text("In use")).to_be_visible()
     page.get_by_role("radio", name="Grid of runs").or_(page.get_by_role("button", name="Grid of runs")).first.click()
+    expect(table).to_be_visible()
     expect(page.get_by_test_id("stApp")).to_have_attribute("data-test-script-state", "notRunning")
     values.fill("16, 32")
     values.press("Enter")
