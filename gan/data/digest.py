@@ -11,6 +11,7 @@ from gan.config import FILES, RunConfig
 from gan.data import mnist
 from gan.data.dataset import reading
 from gan.data.images import resolve
+from gan.models.pix2pix.source import FOLDER
 
 _ANY = (".zip", ".h5", ".hdf5")
 _MADE = {"digits": "scikit-learn's digits", "showers": "sampled showers of seed 0"}  # by code, whose versions lineages name
@@ -22,9 +23,10 @@ def digest(config: RunConfig, data_dir: Path) -> str | None:
         return hashlib.sha256(made.encode()).hexdigest()
     if config.dataset in FILES:
         path = resolve(data_dir, config.images_path, _ANY, "folder or file")
-    elif (found := mnist.find(config.dataset, data_dir)) is None:
-        return None
     else:
+        found = data_dir / FOLDER if config.dataset == "street" else mnist.find(config.dataset, data_dir)
+        if found is None or not found.exists():
+            return None
         path = found
     with reading(path, "check that disk"):
         paths = sorted(one for one in path.rglob("*") if one.is_file()) if path.is_dir() else [path]

@@ -2,8 +2,8 @@
 
     ganboard run --preset showers --follow
 
-Expected on two CPU cores: 8 to 20 minutes. Expected result: streaks along the shower's axis, no shower yet; the objective falls below
-15 and swings. A good one takes CERN's files, 60 epochs and GPUs.
+Expected on two CPU cores: 20 minutes beside other work. Expected result: streaks along the shower's axis, no shower yet; the objective
+falls below 15 and swings. A good one takes CERN's files, 60 epochs and GPUs.
 """
 
 VALUES = {

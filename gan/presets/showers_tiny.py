@@ -2,7 +2,7 @@
 
     ganboard run --preset showers_tiny --follow
 
-Expected on two CPU cores: about a minute. Expected result: showers that fill the whole box.
+Expected on two CPU cores: one to two minutes beside other work. Expected result: showers that fill the whole box.
 """
 
 from gan.presets.showers import VALUES as SMALL

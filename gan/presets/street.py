@@ -2,8 +2,8 @@
 
     ganboard run --preset street --follow
 
-Expected on two CPU cores: 6 to 15 minutes. Expected result: the street's pale shape; L1 falls to 0.06 and is still above the 0.02 of a
-flow that stands still.
+Expected on two CPU cores: 14 minutes beside other work. Expected result: the street's pale shape; L1 falls to 0.06 and is still above the
+0.02 of a flow that stands still.
 """
 
 VALUES = {

@@ -2,7 +2,8 @@
 
     ganboard run --preset street_tiny --follow
 
-Expected on two CPU cores: about a minute, half of it for the flows if they are not there yet. Expected result: pale smears.
+Expected on two CPU cores: one to two minutes beside other work, half of it for the flows if they are not there yet. Expected result:
+pale smears.
 """
 
 from gan.presets.street import VALUES as SMALL

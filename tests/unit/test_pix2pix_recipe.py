@@ -10,9 +10,10 @@ import numpy as np
 import pytest
 import tensorflow as tf
 
-from gan import keys
+from gan import generation, keys
 from gan.config import ConfigError, RunConfig, parse
 from gan.data import DatasetError, catalog, load
+from gan.data.digest import digest
 from gan.events import REAL_IMAGES, Grid, Started
 from gan.models.pix2pix import data, frames, looks, losses, networks, source
 from gan.models.pix2pix.obstacle import Obstacle
@@ -178,7 +179,10 @@ def test_the_street_is_computed_once_and_known_before(tmp_path: Path, monkeypatc
     with pytest.raises(DatasetError, match=r"dataset=street has frames of 128x64 cells and geometry=128x128 cuts squares of 128: choose"):
         catalog.check(config(dataset="street", images_path="", geometry="128x128"), tmp_path)
     monkeypatch.setattr(source, "STREET", Recording(FLOWS, (72, 66), frames=3, discard=50, every=20))
+    assert digest(asked, tmp_path) is None
     assert len(load(asked, tmp_path)) == 3
+    assert len(digest(asked, tmp_path) or "") == 64
+    assert generation.of(asked).examples(tmp_path).shape[1:] == (64, 64, 4)  # versions of it are compared on the same flows
     made = (tmp_path / source.FOLDER / "manifest.json").stat().st_mtime_ns
     load(asked, tmp_path)
     assert (tmp_path / source.FOLDER / "manifest.json").stat().st_mtime_ns == made

@@ -10,10 +10,9 @@ from pydantic import BaseModel, ConfigDict
 
 from gan.config import RunConfig
 from gan.data.dataset import DatasetError
-from gan.data.images import resolve
 from gan.generation import MAX_EXAMPLES, Floats
 from gan.latent import WishError
-from gan.models.pix2pix import looks
+from gan.models.pix2pix import looks, source
 from gan.models.pix2pix.frames import MAX_VALUE, Frames, Pairs
 from gan.models.pix2pix.manifest import CHANNELS
 
@@ -79,7 +78,7 @@ class Generation:
         return l1, 100 * (l1["l1"] / l1["l1_full"] - 1)
 
     def _pairs(self, data_dir: Path) -> tuple[Floats, Floats]:
-        frames = Frames(resolve(data_dir, self.config.images_path, (), "folder"))
+        frames = source.frames(self.config, data_dir)
         pairs = _of_split(frames)
         before, after = pairs.batch(np.linspace(0, len(pairs) - 1, min(_PAIRS, len(pairs))).round().astype(int).tolist())
         y, x = ((length - self.side) // 2 for length in before.shape[1:3])
