@@ -42,6 +42,11 @@ UNREAD = {
 }  # fmt: skip
 
 
+def model_of(config: Mapping[str, Any]) -> str:
+    """The model of a run's stored settings; DCGAN where they name none that is known."""
+    return model if (model := config.get("model")) in DATASETS else DRAWN
+
+
 class ConfigError(ValueError):
     """A configuration that cannot be run; the message is one sentence for the person who wrote it."""
 

@@ -17,6 +17,7 @@ import orjson
 from db import queries, timeline
 from db.models import Run
 from gan import checkpoints
+from gan.config import model_of
 from gan.events import MEASURED, MEASURES, REAL_IMAGES, SERIES
 from worker.artefacts import open_inside
 from worker.bundle import write_manifest
@@ -133,7 +134,7 @@ def quality_csv(context: Context, run: Run) -> Iterator[str]:
     judgements = document(context, run)["quality"]
     classes = [f"class_{k}" for k in range(max((len(judged["histogram"]) for judged in judgements), default=0))]
     rows = ({**_who(run), **judged, **dict(zip(classes, judged["histogram"], strict=False))} for judged in judgements)
-    measures = MEASURED[model if (model := run.config.get("model")) in MEASURED else "dcgan"]
+    measures = MEASURED[model_of(run.config)]
     return _lines((*QUALITY_COLUMNS, *measures, *classes), rows)
 
 

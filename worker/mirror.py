@@ -188,9 +188,9 @@ def mirror(context: Context, uri: str, ended: threading.Event) -> None:
             if pause != LOOK_SECONDS:
                 log.info("MLflow at %s takes runs again.", uri)
             pause = LOOK_SECONDS
-        except (MirrorDown, DbError) as down:
+        except (MirrorDown, DbError) as error:
             if pause == LOOK_SECONDS:
-                log.warning("%s", down)
+                log.warning("%s", error)
             pause = min(2 * pause, LONGEST_PAUSE_SECONDS)
         ended.wait(pause)
 

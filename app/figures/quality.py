@@ -12,6 +12,7 @@ import plotly.graph_objects as go
 from app.figures import template
 from app.figures.template import AXES, MISSING, Axis, along, figure, finite, mark_events
 from app.theme.palette import CATEGORICAL
+from gan.config import model_of
 
 __all__ = ["AXES", "CHARTS", "DIGITS", "WORDS", "Axis", "classes", "course", "headline", "model_of"]
 
@@ -51,11 +52,6 @@ CHARTS: dict[str, tuple[tuple[str, ...], ...]] = {
 
 
 DIGITS = {"fid": 2, "objective": 3, "l1": 4}  # of headlines in a text
-
-
-def model_of(config: Mapping[str, Any]) -> str:
-    """The model of a run's settings; DCGAN where they name none that is known."""
-    return model if (model := config.get("model")) in CHARTS else "dcgan"
 
 
 def headline(config: Mapping[str, Any]) -> str:
