@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import time
 from enum import StrEnum
 from pathlib import Path
@@ -96,6 +97,32 @@ def check(
         f"{reader.preparation.least:g}.\n"
         f"Energies {low:.1f} to {high:.1f} GeV, mean sampling fraction {fraction:.4f}."
     )
+
+
+@data_app.command()
+def convert(
+    source: Annotated[Path, typer.Argument(metavar="TFRECORDS", help="A TFRecord file of showers, of either of CERN's two layouts.")],
+    file: Annotated[Path, typer.Argument(metavar="FILE", help="The HDF5 file to write; it must not exist.")],
+    as_json: AsJson = False,
+) -> None:
+    """Write the showers of a TFRecord file of CERN's as HDF5, which trainings read: same cells, energies and angles.
+
+    Example:
+      ganboard data convert Ele_VarAngleMeas_100_200_000.tfrecords Ele_VarAngleMeas_100_200_000.h5
+    """
+    os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "2")  # before TensorFlow is loaded: its start-up notes are no errors
+    from gan.models.gan3d import records
+    from gan.models.gan3d.layouts import VARIABLE
+    from gan.models.gan3d.writer import write
+    from worker.events_view import watching
+
+    source = source.expanduser()
+    events = records.count(source)
+    with watching("convert", quiet=as_json) as tell:
+        size = write(file, VARIABLE, records.showers(source), events, tell)
+    if as_json:
+        return answer.print_json({"file": str(file), "events": events, "bytes": size})
+    return typer.echo(f"{file} holds the {events:,} showers of {source}: {size / 1e6:,.1f} MB. See: ganboard data check {file}")
 
 
 data_app.command()(cli_flow.flow)

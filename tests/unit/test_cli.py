@@ -76,6 +76,7 @@ COMMAND_LINE = {
     "models compare": ["MODEL", "MODEL", "--picture", "--json"],
     "data showers": ["FILE", "--events", "--layout", "--energy-low", "--energy-high", "--seed", "--json"],
     "data check": ["FILES...", "--json"],
+    "data convert": ["TFRECORDS", "FILE", "--json"],
     "data flow": [
         "FOLDER",
         "--reynolds",
