@@ -29,6 +29,10 @@ def main(config_json: str, count: str, output: str, data_dir: str = ".") -> None
     assert strategy.num_replicas_in_sync == config.replicas
     with strategy.scope():
         nets = networks(config)
+    copies = [strategy.experimental_local_results(v.value) for net in (nets.generator, nets.discriminator) for v in net.variables]
+    devices = [{copy.device for copy in one} for one in zip(*copies, strict=True)]
+    assert [len(one) for one in devices] == [1] * config.replicas, "each replica has all of G and D on one device"
+    assert len(set.union(*devices)) == config.replicas, "no two replicas share a device"
     stepper = Stepper(config, strategy, nets, examples)
     order = keys.order(config.seed, 1, len(examples))
     taken = [stepper.run(order, 0, 0, 1), stepper.run(order, 1, 1, int(count) - 1)]
