@@ -37,8 +37,8 @@ def test_figures_claims_and_verdicts(context: Context, make_run: MakeRun) -> Non
     assert "not reproduced here" in said
     assert "cannot be tested here" in said
     assert at.get("progress")[0].proto.text == "2 of 2 runs finished"
-    assert len(figures(at)) == 7  # all but Table 1, XLA, quality, replicas and forecast, for which runs are lacking
-    assert len(at.get("download_button")) == 7
+    assert len(figures(at)) == 8  # all but Table 1, XLA, quality, replicas and forecast, for which runs are lacking
+    assert len(at.get("download_button")) == 8
 
 
 def test_a_study_under_way(context: Context, make_run: MakeRun) -> None:
