@@ -42,7 +42,7 @@ class Exhibit:
 
 @dataclass(frozen=True)
 class Evidence:
-    """The finished runs of a study, each once, how many others there are, by their state, and the setting that sets its curves apart."""
+    """The finished runs of a study, each once, the oldest first; how many others there are, by their state; what sets its curves apart."""
 
     engine: Engine
     runs: list[Run]
@@ -65,7 +65,7 @@ class Evidence:
         asked = {digest(run.config) for run in known}
         known = [*known, *(run for run in queries.imported_runs(engine) if digest(run.config) in asked and run not in known)]
         timed = [run for run in known if run.status == "finished" and run.epoch and run.steps_per_epoch and run.seconds > 0]
-        return cls(engine, timed, others, axis(definition or {}), models)
+        return cls(engine, sorted(timed, key=lambda run: run.number), others, axis(definition or {}), models)
 
     @cached_property
     def machines(self) -> set[str]:

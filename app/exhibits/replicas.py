@@ -91,7 +91,9 @@ def approaches(evidence: Evidence) -> Exhibit:
     gains: dict[tuple[str, str, int], dict[str, float]] = {}  # speed-ups by what is equal but the loop, then by loop
     names = apart([common for common, _ in lines])
     without_loop = apart([{**common, "loop": ""} for common, _ in lines])
-    for name, rest, (common, by_place) in zip(names, without_loop, lines, strict=True):
+    for words, others, (common, by_place) in zip(names, without_loop, lines, strict=True):
+        where = evidence.where(next(iter(by_place.values()))[0])
+        name, rest = words + where, others + where
         seconds = {place: later_seconds(evidence, runs) for place, runs in by_place.items()}
         one = next(float(values.mean()) for (_, replicas), values in seconds.items() if replicas == 1)
         for (strategy, replicas), values in seconds.items():
@@ -101,8 +103,8 @@ def approaches(evidence: Evidence) -> Exhibit:
             rates[f"{name}, {text.plural(replicas, 'replica')}{f' ({strategy})' if replicas > 1 else ''}"] = values / images
             if replicas > 1:
                 gains.setdefault((rest, strategy, replicas), {})[str(common["loop"])] = ratio
-        parts = (f"{one / float(values.mean()):.2f} on {n} ({how_})" for (how_, n), values in seconds.items() if n > 1)
-        said.append(f"{name}: {one:.3g} s an epoch on one replica, {', '.join(parts)} times as fast")
+        more = (f"{one / float(values.mean()):.2f} on {count} ({strategy})" for (strategy, count), values in seconds.items() if count > 1)
+        said.append(f"{name.capitalize()}: {one:.3g} s an epoch on one replica, speed-up {', '.join(more)}")
     columns = ["runs", "strategy", "replicas", "seconds_per_epoch", "images_per_second", "speedup", "efficiency", "karp_flatt"]
     table = pd.DataFrame([*rows, *(_published_3dgan() if "gan3d" in evidence.models else [])], columns=columns)
     note = shared(run for _, by_place in lines for runs in by_place.values() for run in runs)

@@ -159,7 +159,7 @@ def parts(table: pd.DataFrame) -> go.Figure:
     for name, colour in PARTS:
         values = 100 * finite(table[name.removesuffix("_seconds")])
         plot.add_bar(orientation="h", y=table["runs"], x=values, name=MEASURES[name], marker_color=colour, hovertemplate="%{y}: %{x:.1f} %")
-    plot.update_yaxes(autorange="reversed")
+    plot.update_yaxes(autorange="reversed").update_layout(legend_traceorder="normal")
     return plot
 
 

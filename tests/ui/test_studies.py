@@ -82,3 +82,13 @@ def test_a_study_whose_data_are_absent_is_refused_with_a_sentence(context: Conte
     at = checked(at.run())
     assert "mnist is not on this machine" in words(at)
     assert studies.listed(context.engine) == []
+
+
+def test_the_budgets_are_those_of_the_study(context: Context) -> None:
+    at = open_page("studies")
+    at.session_state["study_name"], at.session_state["study_budget"] = "street", "paper-small"
+    button(at, "Launch a study").click()
+    at = checked(at.run())
+    assert "12 runs, 12 to train" in words(at)
+    assert "paper-small: the same batches on 256 pairs" in words(at)
+    assert studies.listed(context.engine) == []
