@@ -18,6 +18,7 @@ from worker.errors import CLEAR_ERRORS
 
 TICK_SECONDS = 3.0
 REFUSED = "study_refused"
+FEW, ROWS = 8, 200  # rows of a table that stands open, and of one that is shown; the CSV file has all
 ICONS = {REPRODUCED: ":material/check_circle:", NOT_HERE: ":material/cancel:"}
 COLOURS = {REPRODUCED: "green", NOT_HERE: "orange"}
 
@@ -174,8 +175,9 @@ def _exhibit(one: Exhibit) -> None:
     st.markdown(f"{_badge(one)} &ensp;{text.escape(one.finding)}")
     if one.figure is not None:
         live_plotly(one.figure, key=f"study-{one.key}")
-    elif not one.table.empty:
-        st.dataframe(one.table, hide_index=True, height="content", key=f"study-table-{one.key}")
+    if not one.table.empty:
+        with st.expander("Numbers", expanded=one.figure is None or len(one.table) <= FEW):
+            st.dataframe(one.table.head(ROWS), hide_index=True, key=f"study-table-{one.key}")
     st.caption(text.escape(f"Published: {one.claim}"))
     st.caption(text.escape(one.how))
     if not one.table.empty:
