@@ -172,6 +172,12 @@ def test_the_paths_of_its_first_seeds_share_a_surface(context: Context) -> None:
     assert study.surface(context, stored) == asked
 
 
+def test_of_other_models_no_surface_is_asked_for(context: Context) -> None:
+    study.launch(context, study.replace(built_in("street", "tiny"), figures=("fig11",)))
+    assert not surfaces.waiting(context.engine)
+    assert queries.count_runs(context.engine) == 4
+
+
 def test_without_fig11_no_surface_is_asked_for(context: Context) -> None:
     stored, _ = study.launch(context, study.replace(SMALL, figures=("fig7",)))
     assert study.surface(context, stored) is None
