@@ -177,7 +177,7 @@ def _exhibit(one: Exhibit) -> None:
         live_plotly(one.figure, key=f"study-{one.key}")
     if not one.table.empty:
         with st.expander("Numbers", expanded=one.figure is None or len(one.table) <= FEW):
-            st.dataframe(one.table.head(ROWS), hide_index=True, key=f"study-table-{one.key}")
+            st.dataframe(one.table.head(ROWS), hide_index=True, placeholder="–", key=f"study-table-{one.key}")
     st.caption(text.escape(f"Published: {one.claim}"))
     st.caption(text.escape(one.how))
     if not one.table.empty:
