@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import math
 import sys
 from pathlib import Path
 from typing import Any
@@ -73,7 +74,7 @@ def _table(one: Exhibit) -> tuple[list[str], list[list[str]], int]:
 
 
 def _cell(value: object) -> str:
-    return f"{value:.6g}" if isinstance(value, float) else str(value)
+    return ("–" if math.isnan(value) else f"{value:.6g}") if isinstance(value, float) else str(value)
 
 
 def _run(run: Run) -> tuple[str, ...]:

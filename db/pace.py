@@ -130,7 +130,7 @@ class History:
             if run.host == host
             and run.beside is not None
             and bool(run.config.get("quality_every")) == judges
-            and _spread(run.config) == _spread(config)
+            and placed(run.config) == placed(config)
             and run.config.get("xla") == config.get("xla")
         ]
         return median(found[:NEWEST]) if found else None
@@ -153,14 +153,14 @@ def begins(training: Sequence[float | None], waiting: Sequence[float | None], wo
     return free[0]
 
 
-def _spread(config: Mapping[str, Any]) -> tuple[str, int]:
-    """Strategy and replicas; `auto` by what it stands for, as in RunConfig.effective_strategy."""
+def placed(config: Mapping[str, Any]) -> tuple[str, int]:
+    """Strategy and replicas of stored settings; `auto` by what it stands for, as in RunConfig.effective_strategy."""
     strategy, replicas = config.get("strategy", "auto"), config.get("replicas", 1)
     return (("mirrored" if replicas > 1 else "default") if strategy == "auto" else strategy, replicas)
 
 
 def _settings(config: Mapping[str, Any]) -> Settings:
-    return (_spread(config), *(config.get(name) for name in OF_SPEED))
+    return (placed(config), *(config.get(name) for name in OF_SPEED))
 
 
 def _named(position: int, value: Any) -> str:

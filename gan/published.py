@@ -101,6 +101,11 @@ def table() -> list[tuple[str, str, int, int | None, float, str, str, str]]:
     return rows
 
 
+def by_batch(document: str, device: str) -> dict[int, float]:
+    """The values of a document on one kind of device by batch size."""
+    return {one.batch: one.value for one in REFERENCES if (one.document, one.device) == (document, device) and one.batch}
+
+
 def by_devices(document: str, note: str = "") -> dict[int, float]:
     """The values of a document by number of devices, those alone that carry `note`."""
     return {one.devices: one.value for one in REFERENCES if (one.document, one.note) == (document, note)}

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import io
+from collections.abc import Mapping
+from types import MappingProxyType
 from typing import Any
 
 import numpy as np
@@ -13,6 +15,7 @@ from db import commands, reports
 from db.models import Run
 from gan.config import RunConfig
 from gan.events import MEASURED
+from gan.models.gan3d.validation import DRAWN, Curve, Validation
 from gan.presets import load
 from worker.context import Context
 
@@ -53,6 +56,13 @@ HOSTILE_NAMES = (
 )
 
 
+def validation(events: int = 300) -> dict[str, Any]:
+    """The fact `validation` of a 3DGAN's run."""
+    curve = Curve(x=[0.0, 1.0, 2.0], real=[1.0, 2.0, None], generated=[1.5, 2.5, 0.0])
+    matrix = [[1.0 if i == j else None for i in range(13)] for j in range(13)]
+    return Validation(events=events, curves=dict.fromkeys(DRAWN, curve), real=matrix, generated=matrix).model_dump()
+
+
 def png(seed: int, side: int = 28 * 4) -> bytes:
     """A small grey picture that differs with `seed`."""
     pixels = np.random.default_rng(seed).integers(0, 256, (side // 4, side // 4), dtype=np.uint8).repeat(4, 0).repeat(4, 1)
@@ -75,6 +85,7 @@ def make_run(
     error: str = "The disk is full: free some space, then resume.",
     seed: int = 0,
     measured: bool = True,
+    facts: Mapping[str, Any] = MappingProxyType({}),
     **changes: Any,
 ) -> Run:
     """Store a run with `epochs` finished epochs and leave it in `status`; `changes` go into its configuration.
@@ -87,7 +98,7 @@ def make_run(
     config = RunConfig.model_validate({**base, "epochs": planned, "seed": seed, **changes})
     run = commands.create_run(context.engine, name=name, config=config.model_dump(mode="json"), preset=preset, parent_id=parent_id)
     if status != "queued":
-        _train(context, run.id, config, status, epochs, steps_per_epoch, grids, seconds_per_epoch, error, seed, measured)
+        _train(context, run.id, config, status, epochs, steps_per_epoch, grids, seconds_per_epoch, error, seed, measured, facts)
     stored = _read(context, run.id)
     assert stored.status == status, f"asked for {status}, got {stored.status}"
     return stored
@@ -105,6 +116,7 @@ def _train(
     error: str,
     seed: int,
     measured: bool,
+    facts: Mapping[str, Any],
 ) -> None:
     engine, random = context.engine, np.random.default_rng(seed)
     claim = commands.claim(engine, run_id=run_id, worker="testbox-1", lease_seconds=3600)
@@ -124,7 +136,7 @@ def _train(
     )
     reports.set_phase(engine, **own, phase="training")
     if measured:
-        reports.add_facts(engine, **own, values=FACTS)
+        reports.add_facts(engine, **own, values={**FACTS, **facts})
     path = np.cumsum(random.normal(size=(epochs + 1, 4)), axis=0)
     if grids:
         reports.add_grid(engine, **own, epoch=0, rows=4, columns=4, png=png(seed))

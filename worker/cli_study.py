@@ -24,7 +24,9 @@ POLL_SECONDS = 1.0
 
 
 def study(
-    name: Annotated[str, typer.Argument(metavar="NAME", help="paper, batch-size, precision-xla, scaling, schedules, or a Python file.")],
+    name: Annotated[
+        str, typer.Argument(metavar="NAME", help="paper, batch-size, precision-xla, scaling, schedules, showers, street, or a Python file.")
+    ],
     preset: Budget = "paper-small",
     changes: Changes = None,
     seeds: Annotated[int | None, typer.Option("--seeds", min=1, max=50, help="How often each run is repeated with another seed.")] = None,
@@ -40,6 +42,7 @@ def study(
     Examples:
       ganboard study paper --preset paper-small --follow
       ganboard study batch-size --preset tiny --set dataset=digits --dry-run
+      ganboard study street --preset tiny --follow
       ganboard study my_study.py
     """
     from gan.config import parse_assignments

@@ -33,18 +33,25 @@ class Family:
 
 def families(runs: Iterable[Run], name: str) -> list[Family]:
     """All families of at least two values of the setting, the largest first, then the most usual."""
-    groups: dict[tuple[str, bytes], tuple[dict[str, Any], dict[Any, list[Run]]]] = {}
-    for run in runs:
-        common = {key: value for key, value in run.config.items() if key not in (name, "seed")}
-        _, cells = groups.setdefault((machine(run), orjson.dumps(common, option=orjson.OPT_SORT_KEYS)), (common, {}))
-        cells.setdefault(run.config[name], []).append(run)
+    found = []
+    for common, members in alike(runs, name):
+        cells: dict[Any, list[Run]] = {}
+        for run in members:
+            cells.setdefault(run.config[name], []).append(run)
+        if len(cells) > 1:
+            found.append(Family(name, dict(sorted(cells.items(), key=lambda cell: (cell[0] is None, cell[0]))), common))
     usual = RunConfig().model_dump(mode="json")
-    found = [
-        Family(name, dict(sorted(cells.items(), key=lambda cell: (cell[0] is None, cell[0]))), common)
-        for common, cells in groups.values()
-        if len(cells) > 1
-    ]
     return sorted(found, key=lambda one: (-len(one.cells), len(diff(usual, {**usual, **one.common}))))
+
+
+def alike(runs: Iterable[Run], *names: str) -> list[tuple[dict[str, Any], list[Run]]]:
+    """Runs of one machine with the same settings, those `names` and the seed left out: these settings, and the runs."""
+    groups: dict[tuple[str, bytes], tuple[dict[str, Any], list[Run]]] = {}
+    for run in runs:
+        common = {key: value for key, value in run.config.items() if key not in (*names, "seed")}
+        _, members = groups.setdefault((machine(run), orjson.dumps(common, option=orjson.OPT_SORT_KEYS)), (common, []))
+        members.append(run)
+    return list(groups.values())
 
 
 def machine(run: Run) -> str:

@@ -184,12 +184,12 @@ def totals(grid: Sequence[Member]) -> tuple[float, float, float, int]:
 
 
 def _name(title: str, changes: Mapping[str, Any]) -> str:
-    words = [title, *(_word(name, value) for name, value in changes.items())]
+    words = [title, *(word(name, value) for name, value in changes.items())]
     name = ", ".join(words)
     return name if len(name) <= NAME_LENGTH else name[: NAME_LENGTH - 1].rstrip(", ") + "…"
 
 
-def _word(name: str, value: Any) -> str:
+def word(name: str, value: Any) -> str:
     """A setting and its value in a name; text that names itself stands alone."""
     short = {"batch_size": "batch", "g_learning_rate": "G rate", "d_learning_rate": "D rate"}.get(name, name.replace("_", " "))
     if isinstance(value, bool):

@@ -12,8 +12,7 @@ from sqlalchemy import Engine
 from app.components.comparison import Compared, by_run, speeds
 from app.components.live_plotly import live_plotly
 from app.components.run_quality import seconds_to, threshold_control
-from app.components.run_timings import time_shares
-from app.figures import compare
+from app.figures import compare, timings
 from app.figures.quality import WORDS
 from app.figures.quality import headline as headline_of
 from db import series
@@ -85,7 +84,7 @@ def draw(engine: Engine, compared: Compared, options: Options) -> None:
                     compared.series(), shown, unit=bars.unit, baseline=compared.baseline.id, digits=bars.digits, absent=absent
                 )
                 live_plotly(plot, key=f"compare-bars-{bars.title}-{len(compared.runs)}")
-    shares = {run_id: time_shares(rows) for run_id, rows in by_run(compared, measures).items()}
+    shares = {run_id: timings.shares(rows) for run_id, rows in by_run(compared, measures).items()}
     if any(shares.values()):
         st.markdown("**Where the time went**")
         live_plotly(compare.parts(compared.series(), shares), key=f"compare-parts-{len(compared.runs)}")

@@ -43,13 +43,6 @@ _SHORT = {
 }
 
 
-def time_shares(frame: pd.DataFrame) -> dict[str, float]:
-    """Share of each of `timings.PARTS` in all measured time, from `db.series.measures_frame`; empty where none was measured."""
-    sums = {name: float(frame[name].sum()) for name, _ in timings.PARTS if name in frame}
-    whole = sum(sums.values())
-    return {name: seconds / whole for name, seconds in sums.items()} if whole > 0 and sums.get("compute_seconds") else {}
-
-
 @dataclass(frozen=True)
 class CourseOptions:
     """How curves over the course of a run are drawn."""
@@ -77,7 +70,11 @@ def draw(engine: Engine, run: Run, options: CourseOptions) -> None:
         _newest({name: float(newest[name]) for name in names if name in newest})
     st.markdown("**Where the seconds of each epoch went**")
     charts[0].show()
-    st.caption(_where(time_shares(measures)))
+    shares = timings.shares(measures)
+    st.caption(_where(shares))
+    if shares:
+        name, remedy = timings.bottleneck(shares)
+        st.caption(f"**Bottleneck**: {MEASURES[name].lower()}, {text.share(shares[name])}. {remedy}")
     if "step_p50" in names:
         st.markdown("**Seconds per step**")
         charts[1].show()

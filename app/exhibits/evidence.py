@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any, Literal
@@ -12,10 +12,13 @@ import pandas as pd
 import plotly.graph_objects as go
 from sqlalchemy import Engine
 
+from app import text
 from db import queries, series
 from db.models import Run
+from db.pace import placed
+from gan.config import DATASETS, model_of
 from worker.families import Family, axis, families, machine
-from worker.sweep import digest
+from worker.sweep import digest, word
 
 Verdict = Literal["reproduced", "not reproduced here", "cannot be tested here"]
 REPRODUCED: Verdict = "reproduced"
@@ -39,12 +42,13 @@ class Exhibit:
 
 @dataclass(frozen=True)
 class Evidence:
-    """The finished runs of a study, each once, how many others there are, by their state, and the setting that sets its curves apart."""
+    """The finished runs of a study, each once, the oldest first; how many others there are, by their state; what sets its curves apart."""
 
     engine: Engine
     runs: list[Run]
     others: Mapping[str, int]
     axis: str = "batch_size"
+    models: frozenset[str] = frozenset(DATASETS)  # of all its runs, finished or not; all there are while it has none
 
     @classmethod
     def of(cls, engine: Engine, runs: Iterable[Run], definition: Mapping[str, Any] | None = None) -> Evidence:
@@ -57,10 +61,11 @@ class Evidence:
         for run in known:
             if run.status != "finished":
                 others[run.status] = others.get(run.status, 0) + 1
+        models = frozenset(model_of(run.config) for run in known) or frozenset(DATASETS)
         asked = {digest(run.config) for run in known}
         known = [*known, *(run for run in queries.imported_runs(engine) if digest(run.config) in asked and run not in known)]
         timed = [run for run in known if run.status == "finished" and run.epoch and run.steps_per_epoch and run.seconds > 0]
-        return cls(engine, timed, others, axis(definition or {}))
+        return cls(engine, sorted(timed, key=lambda run: run.number), others, axis(definition or {}), models)
 
     @cached_property
     def machines(self) -> set[str]:
@@ -93,6 +98,35 @@ class Evidence:
         """What must be there before a figure can be drawn, and what there is."""
         states = ", ".join(f"{count} {status}" for status, count in self.others.items())
         return f"{what} So far {len(self.runs)} finished{f' ({states})' if states else ''}."
+
+
+def apart(configs: Sequence[Mapping[str, Any]]) -> list[str]:
+    """In words, what sets each stored configuration apart from the others, the seed left out; replicas with how they are spread."""
+    where = [placed(config) for config in configs]
+    names = [
+        name
+        for name in dict.fromkeys(name for config in configs for name in config)
+        if name not in ("seed", "strategy", "replicas") and len({str(config.get(name)) for config in configs}) > 1
+    ]
+    found = []
+    for config, (strategy, replicas) in zip(configs, where, strict=True):
+        words = [word(name, config.get(name)) for name in names]
+        if len(set(where)) > 1:
+            words.append(text.plural(replicas, "replica") + (f" ({strategy})" if replicas > 1 else ""))
+        found.append(", ".join(words) or "all runs")
+    return found
+
+
+def shared(runs: Iterable[Run]) -> str:
+    """A sentence where some of the runs had fewer accelerators than replicas, else nothing."""
+    for run in runs:
+        hardware = run.hardware or {}
+        if int(run.config["replicas"]) > max(1, len(hardware.get("gpus") or []) + len(hardware.get("tpus") or [])):
+            return (
+                " The replicas shared the processors of one machine, as logical devices or processes: this measures what dividing a step "
+                "costs, not what more devices gain."
+            )
+    return ""
 
 
 def per_seed(runs: list[Run], value: Any) -> np.ndarray[Any, np.dtype[np.float64]]:

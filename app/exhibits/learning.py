@@ -11,6 +11,7 @@ import pandas as pd
 
 from app.exhibits.evidence import NOT_HERE, REPRODUCED, UNTESTED, Evidence, Exhibit, Verdict
 from app.figures import study
+from app.figures.quality import WORDS, headline
 from db import series
 from db.models import Run
 from worker.families import Family
@@ -195,12 +196,15 @@ def quality(evidence: Evidence) -> Exhibit:
     key, title = "quality", "Seconds to a quality"
     claim = "Larger batches train faster. (The study gives time per epoch alone, which hides that they take fewer steps.)"
     how = (
-        "Training seconds until the first judgement with a classifier-FID as low as the best that every value reached. Batches "
-        "differ in their steps per epoch, so this is what a larger one is worth. Not Inception FID."
+        "Training seconds until the first judgement with a headline measure (of a DCGAN the classifier-FID, which is not Inception FID, of "
+        "a 3DGAN the objective, of a pix2pix the L1) as low as the best that every value reached. Batches differ in their steps per epoch, "
+        "so this is what a larger one is worth."
     )
     families = [family for name in (evidence.axis, "precision", "schedule") for family in evidence.families(name)[:1]]
     judged = series.quality_frame(evidence.engine, [run.id for run in evidence.runs])
-    judged = judged[np.isfinite(judged["fid"])]
+    measures = {run.id: headline(run.config) for run in evidence.runs}
+    judged["headline"] = [row[measures[row["run_id"]]] for _, row in judged.iterrows()]
+    judged = judged[np.isfinite(judged["headline"].astype(float))]
     family = next(
         (one for one in families if all(judged["run_id"].isin([run.id for run in runs]).any() for runs in one.cells.values())), None
     )
@@ -208,21 +212,24 @@ def quality(evidence: Evidence) -> Exhibit:
         lacking = f"Judged runs are needed (quality_every) that differ in {evidence.axis} alone."
         return Exhibit(key, title, claim, UNTESTED, evidence.lacking(lacking), how)
     rows = {value: judged[judged["run_id"].isin([run.id for run in runs])] for value, runs in family.cells.items()}
-    goal = max(float(found.groupby("run_id")["fid"].min().max()) for found in rows.values())
-    reached = {value: _first(found, goal) for value, found in rows.items()}
+    measure = headline(family.common)
+    goal = max(float(found.groupby("run_id")[measure].min().max()) for found in rows.values())
+    reached = {value: _first(found, measure, goal) for value, found in rows.items()}
     words = ", ".join(f"{seconds.mean():.4g} s at {value}" for value, seconds in reached.items())
     quickest = min(reached, key=lambda value: float(reached[value].mean()))
-    finding = f"To FID {goal:.3g}: {words}. The quickest is {family.what.lower()} {quickest}."
+    finding = f"To {WORDS[measure]} {goal:.3g}: {words}. The quickest is {family.what.lower()} {quickest}."
     verdict = UNTESTED
     if family.name == "batch_size":
         verdict = REPRODUCED if quickest == max(reached) else NOT_HERE
     table = pd.concat(found.assign(**{family.name: value}) for value, found in rows.items())
     order = {run.id: place for place, run in enumerate(evidence.runs)}  # ids are random: the same study twice has the same order
-    table = table.iloc[table["run_id"].map(order).argsort(kind="stable")][[family.name, "run_id", "epoch", "training_seconds", "fid"]]
-    return Exhibit(key, title, claim, verdict, finding, how, study.seconds_to_quality(reached, goal, family.what), table)
+    table = table.iloc[table["run_id"].map(order).argsort(kind="stable")][[family.name, "run_id", "epoch", "training_seconds", measure]]
+    return Exhibit(
+        key, title, claim, verdict, finding, how, study.seconds_to_quality(reached, f"{WORDS[measure]} {goal:.3g}", family.what), table
+    )
 
 
-def _first(found: pd.DataFrame, goal: float) -> npt.NDArray[np.float64]:
+def _first(found: pd.DataFrame, measure: str, goal: float) -> npt.NDArray[np.float64]:
     """Training seconds of each run's first judgement as good as `goal`."""
-    seconds = found[found["fid"] <= goal].groupby("run_id")["training_seconds"].min()
+    seconds = found[found[measure] <= goal].groupby("run_id")["training_seconds"].min()
     return seconds.to_numpy(dtype=np.float64)

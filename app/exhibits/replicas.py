@@ -8,12 +8,15 @@ import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
-from app.exhibits.evidence import UNTESTED, Evidence, Exhibit, per_seed
-from app.exhibits.timing import law_of, per_image
+from app import text
+from app.exhibits.evidence import NOT_HERE, REPRODUCED, UNTESTED, Evidence, Exhibit, apart, per_seed, shared
+from app.exhibits.timing import CLOSE, later_seconds, law_of, per_image
 from app.figures import study
 from db import series
+from db.models import Run
+from db.pace import placed
 from gan import published, scaling
-from worker.families import Family
+from worker.families import Family, alike
 
 MULTI_GPU = {1: 1.0, **published.by_devices("multi-gpu")}
 PUBLISHED = {
@@ -49,14 +52,98 @@ def scaled(evidence: Evidence) -> Exhibit:
     limit = f"at most {1 / serial:.3g} times as fast, however many" if serial > 0 else "no limit shows"
     if serial >= 1:
         limit = "more replicas gain nothing here, as when they share the processors"
-    finding = f"{', '.join(f'{ratio:.2f} on {count}' for count, ratio in measured.items())}. Serial share {100 * serial:.0f} %: {limit}. "
+    ratios = ", ".join(f"{ratio:.2f} on {count}" for count, ratio in measured.items())
+    finding = f"At batch {family.common['batch_size']}: {ratios}. Serial share {100 * serial:.0f} %: {limit}. "
     finding += f"The published GPU points fit {100 * scaling.fit_amdahl(MULTI_GPU):.0f} %."
+    finding += shared(run for runs in family.cells.values() for run in runs)
     plot = study.speedups({"Measured here": measured, **PUBLISHED}, serial)
     return Exhibit(key, title, claim, UNTESTED, finding, how, plot, table)
 
 
 def _fraction(ratio: float, count: int) -> float:
     return scaling.karp_flatt(ratio, count) if count > 1 else np.nan
+
+
+THEIRS_EPOCH = 124_987  # showers of an epoch of the published 3DGAN
+CLAIMS = {
+    "gan3d": "A loop of one's own speeds 3DGAN up more than the built-in logic of the strategies does (no number is printed).",
+    "pix2pix": "More cores pay in training, with large batches (pix2pix on TPU).",
+    "dcgan": "Both the built-in logic and a custom loop gain by more GPUs, and not in proportion (multi-GPU GAN).",
+}
+
+
+def approaches(evidence: Evidence) -> Exhibit:
+    key, title = "approaches", "Approaches: replicas by loop, batch and strategy"
+    claim = " ".join(words for model, words in CLAIMS.items() if model in evidence.models)
+    how = (
+        "Seconds of an epoch's training steps, mean over the epochs after the first and over the seeds; speed-up over one replica with the "
+        "same settings, whose batch is divided among the replicas (theirs grew with them). Model, loss terms and input pipeline are the "
+        "same in all. mirrored: devices of one process; multi_worker: one process each."
+    )
+    lines = [
+        (common, by_place)
+        for common, runs in alike(evidence.runs, "replicas", "strategy")
+        if len(by_place := _by_place(runs)) > 1 and any(replicas == 1 for _, replicas in by_place)
+    ]
+    if not lines:
+        return Exhibit(key, title, claim, UNTESTED, evidence.lacking(NEEDED), how)
+    rows, rates, said = [], {}, []
+    gains: dict[tuple[str, str, int], dict[str, float]] = {}  # speed-ups by what is equal but the loop, then by loop
+    names = apart([common for common, _ in lines])
+    without_loop = apart([{**common, "loop": ""} for common, _ in lines])
+    for words, others, (common, by_place) in zip(names, without_loop, lines, strict=True):
+        where = evidence.where(next(iter(by_place.values()))[0])
+        name, rest = words + where, others + where
+        seconds = {place: later_seconds(evidence, runs) for place, runs in by_place.items()}
+        one = next(float(values.mean()) for (_, replicas), values in seconds.items() if replicas == 1)
+        for (strategy, replicas), values in seconds.items():
+            images, mean = float(evidence.epochs[by_place[strategy, replicas][0].id]["images"].iloc[0]), float(values.mean())
+            ratio = one / mean
+            rows.append((name, strategy, replicas, mean, images / mean, ratio, ratio / replicas, _fraction(ratio, replicas)))
+            rates[f"{name}, {text.plural(replicas, 'replica')}{f' ({strategy})' if replicas > 1 else ''}"] = values / images
+            if replicas > 1:
+                gains.setdefault((rest, strategy, replicas), {})[str(common["loop"])] = ratio
+        more = (f"{one / float(values.mean()):.2f} on {count} ({strategy})" for (strategy, count), values in seconds.items() if count > 1)
+        said.append(f"{name.capitalize()}: {one:.3g} s an epoch on one replica, speed-up {', '.join(more)}")
+    columns = ["runs", "strategy", "replicas", "seconds_per_epoch", "images_per_second", "speedup", "efficiency", "karp_flatt"]
+    table = pd.DataFrame([*rows, *(_published_3dgan() if "gan3d" in evidence.models else [])], columns=columns)
+    note = shared(run for _, by_place in lines for runs in by_place.values() for run in runs)
+    pairs = [by_loop for by_loop in gains.values() if {"custom", "fit"} <= by_loop.keys()]
+    verdict = UNTESTED
+    if evidence.models == {"gan3d"} and pairs and not note:
+        verdict = REPRODUCED if all(one["custom"] > one["fit"] * (1 + CLOSE) for one in pairs) else NOT_HERE
+    return Exhibit(key, title, claim, verdict, f"{'. '.join(said)}.{note}", how, study.devices(rates), table)
+
+
+def _by_place(runs: list[Run]) -> dict[tuple[str, int], list[Run]]:
+    """Runs by strategy and number of replicas, the fewest first."""
+    found: dict[tuple[str, int], list[Run]] = {}
+    for run in sorted(runs, key=lambda run: int(run.config["replicas"])):
+        found.setdefault(placed(run.config), []).append(run)
+    return found
+
+
+def _published_3dgan() -> list[tuple[Any, ...]]:
+    """Rows of theirs: V100 GPUs with prefetch, over two of them, and TPU cores, over eight."""
+    rows: list[tuple[Any, ...]] = []
+    for device, fewest in (("V100", 2), ("TPU v2", 8), ("TPU v3", 8)):
+        known = [one for one in published.REFERENCES if (one.document, one.device) == ("3dgan", device) and one.note != "without prefetch"]
+        base = next(one.value for one in known if one.devices == fewest)
+        for one in known:
+            ratio, times = base / one.value, one.devices // fewest
+            rows.append(
+                (
+                    f"theirs: {device}, over {fewest}",
+                    "",
+                    one.devices,
+                    one.value,
+                    THEIRS_EPOCH / one.value,
+                    ratio,
+                    ratio / times,
+                    _fraction(ratio, times),
+                )
+            )
+    return rows
 
 
 def forecast(evidence: Evidence) -> Exhibit:
@@ -97,6 +184,7 @@ def forecast(evidence: Evidence) -> Exhibit:
         f"At batch {batch}, {max(expected)} replicas are expected to be {last.speedup(expected[1]):.2f} times as fast as one, and to wait "
         f"{100 * last.waiting:.0f} % of the time for the slowest. Where it was measured the forecast is off by at most {100 * error:.0f} %."
     )
+    finding += shared(run for runs in counts.cells.values() for run in runs)
     return Exhibit(key, title, claim, UNTESTED, finding, how, study.forecast(table), table)
 
 

@@ -6,10 +6,11 @@ from itertools import pairwise
 from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 import pandas as pd
 
 from app import text
-from app.exhibits.evidence import NOT_HERE, REPRODUCED, UNTESTED, Evidence, Exhibit, per_seed, spread
+from app.exhibits.evidence import NOT_HERE, REPRODUCED, UNTESTED, Evidence, Exhibit, per_seed, shared, spread
 from app.figures import study
 from db.models import Run
 from gan import scaling
@@ -27,6 +28,16 @@ def _images(run: Run) -> int:
 def per_image(run: Run) -> float:
     """Seconds of training per image, compiling left out."""
     return run.seconds / _images(run) if _images(run) else np.nan
+
+
+def later_seconds(evidence: Evidence, runs: list[Run]) -> npt.NDArray[np.float64]:
+    """Seconds of an epoch's training steps in each run: the mean of the epochs after the first, which is cold, where there are any."""
+
+    def mean(run: Run) -> float:
+        seconds = evidence.epochs[run.id]["seconds"]
+        return float(seconds.iloc[1 if len(seconds) > 1 else 0 :].mean())
+
+    return per_seed(runs, mean)
 
 
 def _rows(cells: list[tuple[Any, list[Run]]], name: str) -> pd.DataFrame:
@@ -165,6 +176,7 @@ def fig13(evidence: Evidence) -> Exhibit:
     kinds = {name.partition(",")[0] for name in taken}
     has = {kind for kind in ("CPU", "GPU", "TPU") if kind in kinds}
     finding += f"Only {' and '.join(sorted(has))} was there." if len(has) < 3 else ""
+    finding += shared(run for runs in groups.values() for run in runs)
     return Exhibit(key, title, claim, UNTESTED if len(has) < 3 else _order(taken), finding, how, study.devices(taken), table)
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import plotly.graph_objects as go
+from plotly.subplots import make_subplots
 
 from app.figures.template import figure, finite
 from app.theme.palette import CATEGORICAL
@@ -35,6 +36,21 @@ def curve(name: str, pair: Curve, *, log_y: bool = False) -> go.Figure:
         line = {"color": colour, "width": 2, "dash": dash}
         plot.add_scatter(uid=uid, x=finite(pair.x), y=finite(values), mode="lines", name=words, line=line, hovertemplate="%{y:.4g}")
     return plot
+
+
+def overview(found: Validation) -> go.Figure:
+    """All of TITLES that were found, three in a row."""
+    names = [name for name in TITLES if name in found.curves]
+    plot = make_subplots(
+        -(-len(names) // 3), 3, subplot_titles=[TITLES[name][0] for name in names], horizontal_spacing=0.09, vertical_spacing=0.13
+    )
+    for place, name in enumerate(names):
+        at = {"row": place // 3 + 1, "col": place % 3 + 1}
+        for trace in curve(name, found.curves[name]).data:
+            plot.add_trace(trace.update(legendgroup=trace.uid, showlegend=not place, uid=f"{name}-{trace.uid}"), **at)
+        plot.update_xaxes(title_text=TITLES[name][1], **at)
+        plot.update_yaxes(title_text=TITLES[name][2], **at)
+    return plot.update_layout(height=820, template=None, hovermode="x unified", margin={"t": 90}, legend={"y": 1.06})
 
 
 def correlations(found: Validation) -> tuple[go.Figure, go.Figure]:

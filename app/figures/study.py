@@ -12,7 +12,9 @@ import plotly.graph_objects as go
 from plotly.subplots import make_subplots
 
 from app.figures.template import figure, finite, plain
+from app.figures.timings import PARTS
 from app.theme.palette import CATEGORICAL
+from gan.events import MEASURES
 from gan.scaling import BatchLaw, amdahl
 
 Floats = npt.NDArray[np.float64]
@@ -102,6 +104,62 @@ def devices(seconds_per_image: Mapping[str, Floats]) -> go.Figure:
         hovertemplate="%{y}: %{x:.4g} images/s<extra></extra>",
     )
     plot.update_yaxes(autorange="reversed")
+    return plot
+
+
+def relative(lines: Mapping[str, Mapping[int, Floats]]) -> go.Figure:
+    """Seconds by batch size as a multiple of those at the smallest batch, over seeds, by source: the first was measured here."""
+    batches = sorted({batch for line in lines.values() for batch in line})
+    plot = figure(
+        xaxis={"title": {"text": "Batch size"}, "type": "log", "tickvals": batches},
+        yaxis={"title": {"text": "Seconds / seconds at the smallest batch"}, "rangemode": "tozero"},
+        hovermode="closest",
+    )
+    for place, ((name, line), colour) in enumerate(zip(lines.items(), CATEGORICAL, strict=False)):
+        plot.add_scatter(
+            x=list(line),
+            y=[values.mean() for values in line.values()],
+            error_y=_range(list(line.values())) if place == 0 else None,
+            mode="lines+markers",
+            name=name,
+            line={"color": colour, "width": 2, "dash": "solid" if place == 0 else "dot"},
+            marker={"size": 9, "symbol": "circle" if place == 0 else "diamond-open"},
+            hovertemplate="Batch %{x}: %{y:.3g}",
+        )
+    return plot
+
+
+def overfitting(frames: Mapping[Any, pd.DataFrame], what: str = "Batch") -> go.Figure:
+    """L1 by epoch and value of `what`, held out solid and trained with dashed, beside that of a flow that stands still.
+
+    Columns epoch, l1, l1_train, l1_standing.
+    """
+    plot = figure(xaxis={"title": {"text": "Epoch"}, "dtick": 1 if max(map(len, frames.values())) <= 10 else None})
+    plot.update_yaxes(title_text="L1, in units of the inlet speed", rangemode="tozero")
+    for (value, frame), colour in zip(frames.items(), CATEGORICAL * 4, strict=False):
+        for column, word, dash in (("l1", "held out", "solid"), ("l1_train", "trained with", "dash")):
+            line = {"color": colour, "width": 2, "dash": dash}
+            name = f"{what} {value}, {word}"
+            plot.add_scatter(
+                x=frame["epoch"], y=finite(frame[column]), mode="lines+markers", line=line, name=name, hovertemplate="%{y:.4f}"
+            )
+    still = max(frames.values(), key=len)
+    line = {"color": "#8a94a3", "dash": "dot"}
+    plot.add_scatter(
+        x=still["epoch"], y=finite(still["l1_standing"]), mode="lines", line=line, name="If nothing moved", hovertemplate="%{y:.4f}"
+    )
+    return plot
+
+
+def parts(table: pd.DataFrame) -> go.Figure:
+    """Where the time went, in percent, a bar for each of the column `runs`: columns as of `timings.PARTS` without "_seconds"."""
+    plot = figure(
+        height=140 + 44 * len(table), barmode="stack", xaxis={"title": {"text": "% of the time"}, "range": [0, 100]}, hovermode="closest"
+    )
+    for name, colour in PARTS:
+        values = 100 * finite(table[name.removesuffix("_seconds")])
+        plot.add_bar(orientation="h", y=table["runs"], x=values, name=MEASURES[name], marker_color=colour, hovertemplate="%{y}: %{x:.1f} %")
+    plot.update_yaxes(autorange="reversed").update_layout(legend_traceorder="normal")
     return plot
 
 
@@ -230,12 +288,15 @@ def forecast(table: pd.DataFrame) -> go.Figure:
     return plot
 
 
-def seconds_to_quality(found: Mapping[Any, Floats], fid: float, what: str = "Batch") -> go.Figure:
-    """Training seconds until a judgement reached `fid`, over seeds, by value of `what`; values that never did are left out."""
+def seconds_to_quality(found: Mapping[Any, Floats], goal: str, what: str = "Batch") -> go.Figure:
+    """Training seconds until a judgement reached the `goal`, such as "FID 12", over seeds, by value of `what`.
+
+    Values that never did are left out.
+    """
     reached = {f"{what} {value}": one for value, one in found.items() if len(one)}
     plot = figure(
         xaxis={"type": "category"},
-        yaxis={"title": {"text": f"Training seconds to FID {fid:.3g}"}, "rangemode": "tozero"},
+        yaxis={"title": {"text": f"Training seconds to {goal}"}, "rangemode": "tozero"},
         hovermode="closest",
     )
     plot.add_bar(

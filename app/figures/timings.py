@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 import numpy as np
 import pandas as pd
 import plotly.graph_objects as go
@@ -17,7 +19,26 @@ PARTS = (
     ("input_seconds", CATEGORICAL[1]),
     ("host_seconds", CATEGORICAL[6]),
 )
+_REMEDIES = {
+    "compute_seconds": "Try precision=mixed_bfloat16 or xla=true, or divide the batch over more devices.",
+    "reduce_seconds": "Raise batch_size, so that an epoch has fewer all-reduces, or lower replicas.",
+    "input_seconds": "Raise batch_size, or keep the data on a faster disk.",
+    "host_seconds": "Raise grid_every and checkpoint_every.",
+}
 _QUANTILES = (("step_p50", CATEGORICAL[0]), ("step_p95", CATEGORICAL[4]), ("step_max", CATEGORICAL[1]))
+
+
+def shares(frame: pd.DataFrame) -> dict[str, float]:
+    """Share of each of PARTS in all measured time, from `db.series.measures_frame`; empty where none was measured."""
+    sums = {name: float(frame[name].sum()) for name, _ in PARTS if name in frame}
+    whole = sum(sums.values())
+    return {name: seconds / whole for name, seconds in sums.items()} if whole > 0 and sums.get("compute_seconds") else {}
+
+
+def bottleneck(shares: Mapping[str, float]) -> tuple[str, str]:
+    """The part that takes most of the time, and what would shorten it."""
+    name = max(shares, key=lambda part: shares[part])
+    return name, _REMEDIES[name]
 
 
 def seconds(frame: pd.DataFrame) -> go.Figure:

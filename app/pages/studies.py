@@ -11,13 +11,14 @@ from app.exhibits.evidence import NOT_HERE, REPRODUCED, Evidence, Exhibit
 from db import studies
 from db.models import Run, Study
 from gan import published
-from gan.studies import BUDGETS, NAMES, built_in
+from gan.studies import NAMES, budgets, built_in
 from worker import study as work
 from worker.context import Context
 from worker.errors import CLEAR_ERRORS
 
 TICK_SECONDS = 3.0
 REFUSED = "study_refused"
+FEW, ROWS = 8, 200  # rows of a table that stands open, and of one that is shown; the CSV file has all
 ICONS = {REPRODUCED: ":material/check_circle:", NOT_HERE: ":material/cancel:"}
 COLOURS = {REPRODUCED: "green", NOT_HERE: "orange"}
 
@@ -71,10 +72,11 @@ def _choose(known: list[Study]) -> Study | None:
 @st.dialog("Launch a study", icon=":material/science:")
 def _launch(context: Context) -> None:
     name = st.selectbox("Study", NAMES, key="study_name", format_func=lambda one: built_in(one, "tiny").title)
-    budget = st.segmented_control("Budget", list(BUDGETS), default="paper-small", required=True, key="study_budget") or "paper-small"
+    choice = budgets(name)
+    budget = st.segmented_control("Budget", list(choice), default="paper-small", required=True, key="study_budget") or "paper-small"
     asked = built_in(name, budget)
     st.caption(text.escape(asked.purpose))
-    st.caption(text.escape(f"{budget}: {BUDGETS[budget].about}."))
+    st.caption(text.escape(f"{budget}: {choice[budget].about}."))
     with errors.sentences():
         needed = work.examine(context, asked)
         missing = [one for one in needed if not one.run_id]
@@ -173,9 +175,10 @@ def _exhibit(one: Exhibit) -> None:
     st.markdown(f"{_badge(one)} &ensp;{text.escape(one.finding)}")
     if one.figure is not None:
         live_plotly(one.figure, key=f"study-{one.key}")
-    elif not one.table.empty:
-        st.dataframe(one.table, hide_index=True, height="content", key=f"study-table-{one.key}")
-    st.caption(text.escape(f"The paper: {one.claim}"))
+    if not one.table.empty:
+        with st.expander("Numbers", expanded=one.figure is None or len(one.table) <= FEW):
+            st.dataframe(one.table.head(ROWS), hide_index=True, placeholder="–", key=f"study-table-{one.key}")
+    st.caption(text.escape(f"Published: {one.claim}"))
     st.caption(text.escape(one.how))
     if not one.table.empty:
         st.download_button(

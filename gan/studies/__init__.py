@@ -8,15 +8,18 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import field, replace
 from importlib import import_module
-from types import MappingProxyType
+from types import MappingProxyType, ModuleType
 from typing import Any
 
 from pydantic.dataclasses import dataclass  # so that a file that sets something else is refused where it does
 
 from gan.config import ConfigError
 
-NAMES = ("paper", "batch-size", "precision-xla", "scaling", "schedules")
-FIGURES = ("table1", "fig5", "fig6", "fig7", "fig8", "fig9", "fig10", "fig11", "fig12", "fig13", "quality", "scaling", "forecast")
+NAMES = ("paper", "batch-size", "precision-xla", "scaling", "schedules", "showers", "street")
+FIGURES = (
+    "table1", "fig5", "fig6", "fig7", "fig8", "fig9", "fig10", "fig11", "fig12", "fig13", "training-table", "quality", "overfitting",
+    "physics", "scaling", "approaches", "forecast", "bottleneck",
+)  # fmt: skip
 
 
 @dataclass(frozen=True)
@@ -57,7 +60,7 @@ class Budget:
         return 64 if 64 in self.batches else self.batches[0]
 
 
-BUDGETS = {
+BUDGETS = {  # DCGAN's; a study of another model has a BUDGETS of its own, under the same names
     "paper": Budget(
         "as published, every combination: days on a CPU, hours on a GPU",
         {"dataset": "mnist", "epochs": 30, "quality_every": 5, "quality_images": 5000},
@@ -80,17 +83,22 @@ BUDGETS = {
 }
 
 
-def budget(name: str) -> Budget:
-    """Raises ConfigError for an unknown name."""
-    if name not in BUDGETS:
-        raise ConfigError(f"budget {name[:80]!r} does not exist: choose one of {', '.join(BUDGETS)}.")
-    return BUDGETS[name]
+def budgets(name: str) -> Mapping[str, Budget]:
+    """The budgets of a built-in study. Raises ConfigError for an unknown name."""
+    found: Mapping[str, Budget] = getattr(_module(name), "BUDGETS", BUDGETS)
+    return found
 
 
-def built_in(name: str, budget_name: str, changes: Mapping[str, Any] = MappingProxyType({})) -> Study:
+def built_in(name: str, budget: str, changes: Mapping[str, Any] = MappingProxyType({})) -> Study:
     """The study of that name within a budget, some of whose settings are changed. Raises ConfigError for unknown names."""
+    known = budgets(name)
+    if budget not in known:
+        raise ConfigError(f"budget {budget[:80]!r} does not exist: choose one of {', '.join(known)}.")
+    make: Callable[[Budget], Study] = _module(name).study
+    return make(replace(known[budget], settings={**known[budget].settings, **changes}))
+
+
+def _module(name: str) -> ModuleType:
     if name not in NAMES:
         raise ConfigError(f"study {name[:80]!r} does not exist: choose one of {', '.join(NAMES)}, or name a Python file.")
-    make: Callable[[Budget], Study] = import_module(f"gan.studies.{name.replace('-', '_')}").study
-    within = budget(budget_name)
-    return make(replace(within, settings={**within.settings, **changes}))
+    return import_module(f"gan.studies.{name.replace('-', '_')}")

@@ -22,5 +22,5 @@ def study(budget: Budget) -> Study:
             Part("workers", {**batch, "strategy": "multi_worker"}, {"replicas": REPLICAS[1:]}),
         ),
         budget.seeds,
-        ("fig13", "scaling", "forecast"),
+        ("fig13", "scaling", "approaches", "forecast", "bottleneck"),
     )

@@ -12,7 +12,7 @@ from streamlit.testing.v1 import AppTest
 from db import reports
 from db.models import Run
 from gan.events import MEASURES, QUALITY
-from gan.models.gan3d.validation import DRAWN, Curve, Validation
+from tests.factories import validation
 from tests.ui.pages import checked, open_page, words
 from tests.ui.pictures import figures, numbers
 from worker.context import Context
@@ -41,6 +41,7 @@ def test_timings_say_where_the_time_went(make_run: MakeRun) -> None:
     assert traces(per_step) == ["step_p50", "step_p95", "step_max"]
     assert numbers(rate["data"][0]["y"]) == [64.0] * 3
     assert "All-reduce of the gradients: 10 %" in words(at)
+    assert "**Bottleneck**: forward, backward and update, 80 %. Try precision=mixed_bfloat16" in words(at)
     shown = metrics(at)
     assert (shown["Step, median"], shown["Longest step"], shown["GFLOP/s"], shown["Share of peak"]) == ("500 ms", "1.2 s", "120.0", "62 %")
     assert shown["All-reduce per step"] == "9.54 MiB"
@@ -138,10 +139,7 @@ def test_quality_of_showers_with_what_they_look_like(context: Context, make_run:
     assert [traces(figure)[0] for figure in figures(at)] == [
         "objective", "sampling_error", "moment_error", "angle_error", "correlation_error", "empty",
     ]  # fmt: skip
-    curve = {"x": [0.0, 1.0, 2.0], "real": [1.0, 2.0, None], "generated": [1.5, 2.5, 0.0]}
-    matrix = [[1.0 if i == j else None for i in range(13)] for j in range(13)]
-    told = Validation(events=300, curves=dict.fromkeys(DRAWN, Curve(**curve)), real=matrix, generated=matrix)
-    reports.add_facts(context.engine, **own(run), values={"validation": told.model_dump()})
+    reports.add_facts(context.engine, **own(run), values={"validation": validation()})
     at = open_page("run", run=run.id, view="Quality")
     physics = figures(at)[6:]
     assert [traces(figure) for figure in physics] == [["real", "generated"]] * 9 + [["real"], ["generated"]]

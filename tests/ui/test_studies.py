@@ -37,8 +37,8 @@ def test_figures_claims_and_verdicts(context: Context, make_run: MakeRun) -> Non
     assert "not reproduced here" in said
     assert "cannot be tested here" in said
     assert at.get("progress")[0].proto.text == "2 of 2 runs finished"
-    assert len(figures(at)) == 7  # all but Table 1, XLA, quality, replicas and forecast, for which runs are lacking
-    assert len(at.get("download_button")) == 7
+    assert len(figures(at)) == 8  # all but Table 1, XLA, quality, replicas and forecast, for which runs are lacking
+    assert len(at.get("download_button")) == len(at.dataframe) - 1 == 8  # the numbers of each, and what others published
 
 
 def test_a_study_under_way(context: Context, make_run: MakeRun) -> None:
@@ -81,4 +81,14 @@ def test_a_study_whose_data_are_absent_is_refused_with_a_sentence(context: Conte
     button(at, "Launch a study").click()
     at = checked(at.run())
     assert "mnist is not on this machine" in words(at)
+    assert studies.listed(context.engine) == []
+
+
+def test_the_budgets_are_those_of_the_study(context: Context) -> None:
+    at = open_page("studies")
+    at.session_state["study_name"], at.session_state["study_budget"] = "street", "paper-small"
+    button(at, "Launch a study").click()
+    at = checked(at.run())
+    assert "12 runs, 12 to train" in words(at)
+    assert "paper-small: the same batches on 256 pairs" in words(at)
     assert studies.listed(context.engine) == []

@@ -16,14 +16,17 @@ from app.exhibits import learning, networks, timing
 from app.exhibits.evidence import NOT_HERE, REPRODUCED, UNTESTED, Evidence, Exhibit
 from db import commands, queries, reports
 from db.engine import writing
-from db.models import Run
+from db.models import Quality, Run
 from db.portable import IMPORTED
 from tests.db.runs import in_status
+from tests.factories import HARDWARE, validation
 from tests.surfaces import arrays, make_surface
 from worker import sweep
 from worker.context import Context
 
 MakeRun = Callable[..., Run]
+PIX2PIX = {"model": "pix2pix", "dataset": "street", "geometry": "64x64"}
+GAN3D = {"model": "gan3d", "dataset": "showers"}
 IMAGES = 6144
 
 
@@ -144,6 +147,106 @@ def test_scaling_stands_beside_the_published_points(context: Context, make_run: 
     table = found.table.set_index(["source", "replicas"])
     assert table.loc[("here", 4), ["efficiency", "karp_flatt"]].tolist() == pytest.approx([0.4, 0.5])
     assert len(table) == 3 + 4 + 7
+
+
+def test_replicas_without_an_accelerator_each_are_said_to_share(context: Context, make_run: MakeRun) -> None:
+    runs = [study_run(make_run, 64, 10.0, replicas=replicas) for replicas in (1, 2)]
+    for name in ("scaling", "approaches", "fig13"):
+        assert "The replicas shared the processors of one machine" in made(context, name).finding
+    for run in runs:
+        with writing(context.engine) as session:
+            gpus = {"gpus": [{"name": "Test GPU"}] * 2}
+            session.execute(update(Run).where(col(Run.id) == run.id).values({"hardware": {**run.hardware, **gpus}}))  # type: ignore[dict-item]
+    for name in ("scaling", "approaches", "fig13"):
+        assert "shared" not in made(context, name).finding
+
+
+def test_approaches_are_laid_beside_each_other_and_beside_theirs(context: Context, make_run: MakeRun) -> None:
+    for seed in (0, 1):
+        for loop, seconds, two, processes in (("custom", 10.0, 5.0, 8.0), ("fit", 11.0, 10.0, 22.0)):
+            study_run(make_run, 64, seconds, seed=seed, loop=loop, **GAN3D)
+            study_run(make_run, 64, two, seed=seed, loop=loop, replicas=2, **GAN3D)
+            study_run(make_run, 64, processes, seed=seed, loop=loop, replicas=2, strategy="multi_worker", **GAN3D)
+    found = made(context, "approaches")
+    assert "Loop custom: 10 s an epoch on one replica, speed-up 2.00 on 2 (mirrored), 1.25 on 2 (multi_worker)." in found.finding
+    assert "Loop fit: 11 s an epoch on one replica, speed-up 1.10 on 2 (mirrored), 0.50 on 2 (multi_worker)." in found.finding
+    assert found.verdict == UNTESTED  # the replicas share two cores
+    table = found.table.set_index(["runs", "strategy", "replicas"])
+    fit = table.loc[("loop fit", "multi_worker", 2)]
+    assert fit[["seconds_per_epoch", "speedup", "efficiency", "karp_flatt"]].tolist() == pytest.approx([22.0, 0.5, 0.25, 3.0])
+    assert fit["images_per_second"] == pytest.approx(IMAGES / 22.0)
+    theirs = table.loc[("theirs: V100, over 2", "", 128)]
+    assert theirs[["seconds_per_epoch", "speedup", "efficiency"]].tolist() == pytest.approx([34.90, 51.13, 0.799], abs=0.01)
+    with writing(context.engine) as session:
+        session.execute(update(Run).values({"hardware": {**HARDWARE, "gpus": [{"name": "Test GPU"}] * 2}}))  # type: ignore[dict-item]
+    assert made(context, "approaches").verdict == REPRODUCED
+
+
+def test_the_training_table_has_their_seconds_beside_ours(context: Context, make_run: MakeRun) -> None:
+    for batch, seconds in ((8, 40.0), (16, 30.0), (64, 20.0)):
+        study_run(make_run, batch, seconds, **PIX2PIX)
+    found = made(context, "training-table")
+    assert found.verdict == REPRODUCED
+    assert "An epoch takes 40 s at batch 8, 30 s at batch 16, 20 s at batch 64: -50 % from 8 to 64." in found.finding
+    assert "-19 % on RTX A6000, -49 % on TPU v4" in found.finding
+    table = found.table.set_index("batch_size")
+    assert table["theirs: TPU v3"].dropna().to_dict() == {8: 2383.0, 16: 1438.0}
+    assert table.loc[64, ["seconds", "first_epoch", "whole_run", "gain"]].tolist() == pytest.approx([20.0, 25.0, 120.0, 2.0])
+    assert np.isnan(table.loc[32, "seconds"])
+    assert found.figure is not None
+    here, *theirs = found.figure.data
+    assert (here.name, list(here.x), list(here.y)) == ("Here", [8, 16, 64], pytest.approx([1, 0.75, 0.5]))
+    assert list(theirs[0].y) == pytest.approx([1, 3385 / 3451, 3133 / 3451, 2790 / 3451])
+
+
+def test_overfitting_is_judged_once_the_flow_is_better_than_one_that_stands_still(context: Context, make_run: MakeRun) -> None:
+    runs = [study_run(make_run, batch, 10.0, quality_every=1, **PIX2PIX) for batch in (8, 16)]
+    found = made(context, "overfitting")  # the factory's L1 is above that of a flow that stands still
+    assert found.verdict == UNTESTED
+    assert "no network is better yet" in found.finding
+    assert set(found.table["batch_size"]) == {8, 16}
+    assert (found.table["gap"] == found.table["l1"] - found.table["l1_train"]).all()
+    assert found.figure is not None
+    assert len(found.figure.data) == 5
+    for l1, verdict in ((0.012, REPRODUCED), (0.0102, NOT_HERE)):
+        with writing(context.engine) as session:
+            session.execute(update(Quality).values({"l1": l1, "l1_train": 0.01, "l1_standing": 0.02}))
+        assert made(context, "overfitting").verdict == verdict
+    assert len(runs) == 2
+
+
+def test_physics_draws_the_best_run_and_lists_all(context: Context, make_run: MakeRun) -> None:
+    for seed in (0, 1):
+        study_run(make_run, 16, 10.0, seed=seed, quality_every=6, facts={"validation": validation(250)}, **GAN3D)
+    found = made(context, "physics")
+    assert found.table["seed"].tolist() == [0, 1]
+    assert found.table["objective"].is_monotonic_decreasing
+    assert "all runs, seed 1, after epoch 6" in found.finding
+    assert "of 250 showers are empty" in found.finding
+    assert found.figure is not None
+    assert len(found.figure.data) == 18
+
+
+def test_the_bottleneck_of_each_configuration(context: Context, make_run: MakeRun) -> None:
+    for replicas in (1, 2):
+        study_run(make_run, 64, 10.0, replicas=replicas)
+    found = made(context, "bottleneck")
+    assert found.table["runs"].tolist() == ["1 replica", "2 replicas (mirrored)"]
+    assert found.table["reduce"].tolist() == pytest.approx([0.0, 0.1])
+    assert "Forward, backward and update: the largest part of 2 configurations, up to 90 %." in found.finding
+
+
+def test_what_is_there_for_one_model_alone(context: Context, make_run: MakeRun) -> None:
+    for batch in (8, 16):
+        study_run(make_run, batch, 10.0, quality_every=1, **PIX2PIX)
+    found = {one.key: one for one in exhibits.make(evidence(context), list(exhibits.MAKERS))}
+    assert not {"table1", "fig11", "physics"} & found.keys()
+    for name in ("fig5", "fig6", "fig7", "quality"):
+        assert found[name].verdict == UNTESTED
+        assert "Claimed of a DCGAN" in found[name].claim
+        assert found[name].figure is not None
+    assert "To L1 " in found["quality"].finding
+    assert "l1" in found["quality"].table
 
 
 def test_a_forecast_says_that_it_is_one_and_how_far_it_was_off(context: Context, make_run: MakeRun) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pandas as pd
+import pytest
 
 from app.figures import timings
 from gan.events import MEASURES
@@ -73,3 +74,16 @@ def test_thousands_of_epochs_are_averaged() -> None:
     bars = timings.seconds(frame(3000)).data[0]
     assert len(bars.x) == 300
     assert (bars.y == 2).all()
+
+
+@pytest.mark.parametrize("part", [name for name, _ in timings.PARTS])
+def test_the_largest_part_is_the_bottleneck(part: str) -> None:
+    rows = measured(
+        2, **{**{name: 0.2 for name, _ in timings.PARTS}, part: 0.6, "compute_seconds": 0.6 if part == "compute_seconds" else 0.5}
+    )
+    shares = timings.shares(rows)
+    assert sum(shares.values()) == pytest.approx(1)
+    name, remedy = timings.bottleneck(shares)
+    assert name == part
+    assert remedy.endswith(".")
+    assert timings.shares(measured(2, host_seconds=1.0)) == {}  # an accelerator's steps are not timed inside

@@ -15,6 +15,11 @@ def test_every_number_has_its_document() -> None:
     assert all(one.baseline for one in published.REFERENCES if one.unit in (published.SPEEDUP, published.REDUCTION))
 
 
+def test_numbers_by_batch() -> None:
+    assert published.by_batch("pix2pix", "TPU v2") == {8: 2518, 16: 1525}
+    assert published.by_batch("pix2pix", "RTX A6000")[64] == 2790
+
+
 def test_numbers_by_devices() -> None:
     assert published.by_devices("multi-gpu") == {2: 1.322, 3: 1.688, 4: 1.7792}
     prefetched, plain = (published.by_devices("3dgan", note) for note in ("with prefetch", "without prefetch"))

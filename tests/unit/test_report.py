@@ -37,7 +37,7 @@ def test_it_needs_nothing_else_and_escapes_what_people_typed(context: Context, m
     assert "<img src=x" not in own
     assert "Why &lt;b&gt;?" in own
     assert not re.search(r"""(src|href)=["'](https?:)?//""", own)
-    assert own.count('id="figure-') == 7
+    assert own.count('id="figure-') == 8
     assert "From batch 64 to 512" in own
     for word in ("reproduced", "Machines", "Settings", "batch_size"):
         assert word in own

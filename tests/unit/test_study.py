@@ -10,7 +10,7 @@ import pytest
 from db import commands, queries, studies, surfaces
 from db.models import Run
 from gan.config import ConfigError
-from gan.studies import BUDGETS, NAMES, Part, Study, built_in
+from gan.studies import BUDGETS, NAMES, Part, Study, budgets, built_in
 from tests.cli import document, ganboard, refused
 from worker import study
 from worker.context import Context
@@ -28,7 +28,9 @@ def settings(context: Context) -> set[tuple[int, int]]:
 @pytest.mark.parametrize("budget", BUDGETS)
 def test_every_built_in_study_can_run(context: Context, name: str, budget: str) -> None:
     asked = built_in(name, budget)
-    needed = study.examine(context, study.replace(asked, settings={**asked.settings, "dataset": "digits", "limit": 512}))
+    if "model" not in asked.settings:  # of the data of other models nothing is downloaded
+        asked = study.replace(asked, settings={**asked.settings, "dataset": "digits", "limit": 512})
+    needed = study.examine(context, asked)
     assert 2 <= len(needed) <= study.LIMIT
     assert {part for one in needed for part in one.parts} == {part.name for part in asked.parts}
     assert len({one.member.name for one in needed}) == len(needed)
@@ -170,7 +172,33 @@ def test_the_paths_of_its_first_seeds_share_a_surface(context: Context) -> None:
     assert study.surface(context, stored) == asked
 
 
+def test_of_other_models_no_surface_is_asked_for(context: Context) -> None:
+    study.launch(context, study.replace(built_in("street", "tiny"), figures=("fig11",)))
+    assert not surfaces.waiting(context.engine)
+    assert queries.count_runs(context.engine) == 4
+
+
 def test_without_fig11_no_surface_is_asked_for(context: Context) -> None:
     stored, _ = study.launch(context, study.replace(SMALL, figures=("fig7",)))
     assert study.surface(context, stored) is None
     assert not surfaces.waiting(context.engine)
+
+
+@pytest.mark.parametrize(("name", "model"), [("street", "pix2pix"), ("showers", "gan3d")])
+def test_studies_of_other_models_bring_their_own_budgets(context: Context, name: str, model: str) -> None:
+    assert budgets(name).keys() == BUDGETS.keys()
+    made = document("study", name, "--preset", "tiny")
+    runs = queries.list_runs(context.engine)
+    assert made["runs"] == len(runs)
+    assert {run.config["model"] for run in runs} == {model}
+    assert {run.config["replicas"] for run in runs} == {1, 2}
+    assert not surfaces.waiting(context.engine)
+
+
+def test_both_approaches_over_devices_and_processes(context: Context) -> None:
+    needed = study.examine(context, built_in("showers", "paper"))
+    asked = {
+        (one.member.config.loop, one.member.config.effective_strategy, one.member.config.replicas) for one in needed if one.member.config
+    }
+    spread = {("default", 1), ("mirrored", 2), ("mirrored", 4), ("multi_worker", 2), ("multi_worker", 4)}
+    assert asked == {(loop, *where) for loop in ("custom", "fit") for where in spread}

@@ -1,0 +1,50 @@
+"""Where the time of a study's runs went, and which part of it is their bottleneck."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from app import text
+from app.exhibits.evidence import UNTESTED, Evidence, Exhibit, apart
+from app.figures import study, timings
+from db import series
+from gan.events import MEASURES
+from worker.families import alike
+
+
+def bottleneck(evidence: Evidence) -> Exhibit:
+    key, title = "bottleneck", "Bottleneck: where the seconds went"
+    claim = "Bottlenecks are detected and solutions suggested; those of data initialisation and image production removed (multi-GPU GAN)."
+    how = (
+        "Wall-clock time of all epochs of runs with equal settings, all seeds. Waiting for images and all-reduce are timed inside each "
+        "step, host is what passes between the calls, computing is the rest of the steps. Tracing and compiling, paid once, are not in it."
+    )
+    measured = {
+        str(run_id): rows for run_id, rows in series.measures_frame(evidence.engine, [run.id for run in evidence.runs]).groupby("run_id")
+    }
+    groups = alike(evidence.runs)
+    rows: list[tuple[Any, ...]] = []
+    for words, (_, runs) in zip(apart([common for common, _ in groups]), groups, strict=True):
+        frame = pd.concat(measured[run.id] for run in runs)
+        if shares := timings.shares(frame):
+            name, remedy = timings.bottleneck(shares)
+            median = 1000 * float(frame["step_p50"].median()) if "step_p50" in frame else np.nan
+            rows.append(
+                (words + evidence.where(runs[0]), *(shares.get(part, 0.0) for part, _ in timings.PARTS), median, MEASURES[name], remedy)
+            )
+    if not rows:
+        return Exhibit(key, title, claim, UNTESTED, evidence.lacking("A finished run is needed whose steps were timed inside."), how)
+    columns = ["runs", *(name.removesuffix("_seconds") for name, _ in timings.PARTS), "step_milliseconds", "bottleneck", "remedy"]
+    table = pd.DataFrame(rows, columns=columns)
+    most: dict[str, tuple[int, float, str]] = {}  # by part: of how many it is the largest, its largest share, the remedy
+    for _, *shares_and_step, part, remedy in rows:
+        count, share, _ = most.get(part, (0, 0.0, ""))
+        most[part] = count + 1, max(share, *shares_and_step[:-1]), remedy
+    finding = " ".join(
+        f"{part}: the largest part of {text.plural(count, 'configuration')}, up to {text.share(share)}. {remedy}"
+        for part, (count, share, remedy) in most.items()
+    )
+    return Exhibit(key, title, claim, UNTESTED, finding, how, study.parts(table), table)
