@@ -1,5 +1,5 @@
 """`ganboard painter`: draws what the playground asks of stored generators, since the web process has no TensorFlow, and starts a surveyor
-(worker/surveyor.py) when a loss surface is asked for.
+(worker/surveyor.py) when a loss surface or a prediction is asked for.
 
 Requests are rows of the database (db/drawings.py); Redis only rings, and without it the painter looks once a second. TensorFlow enters with
 the first request and leaves, with all the memory it took, when nobody has asked for a while: the process then becomes itself anew.

@@ -7,6 +7,7 @@ from typing import Any
 import streamlit as st
 
 from app import auth, errors, text
+from app.components import surveyed
 from app.components.live_plotly import live_plotly
 from app.figures import surface as figures
 from db import queries, surfaces
@@ -76,7 +77,7 @@ def _answer(context: Context, run: Run, others: list[str], wish: Wish, dimension
             errors.tell(refused)
         if _pending(found):
             assert found is not None
-            _progress(context, found)
+            surveyed.progress(context, found, "Waiting for the runs to end, or for a painter.")
             return
         label = "Compute the surface" if found is None else "Compute it anew"
         if found is not None and found.error:
@@ -93,22 +94,6 @@ def _ask(context: Context, run: Run, others: list[str], wish: Wish) -> None:
         surfaces.ask(context.engine, [run.id, *others], wish.model_dump())
     except CLEAR_ERRORS as error:
         st.session_state[REFUSED] = str(error)
-
-
-def _progress(context: Context, found: Surface) -> None:
-    if found.beat_at is None:
-        alive = any(painter.alive for painter in queries.painters(context.engine))
-        words = (
-            "Waiting for the runs to end, or for a painter."
-            if alive
-            else "No painter is alive: `ganboard up` and `ganboard painter` start one."
-        )
-    else:
-        words = f"{found.phase.capitalize()} …"
-        if found.begun_at is not None and found.done > 0.05:
-            spent = (found.beat_at - found.begun_at).total_seconds()
-            words += f" about {text.duration(spent * (1 - found.done) / found.done)} left"
-    st.progress(found.done, text=words)
 
 
 def _figures(context: Context, found: Surface, dimensions: int) -> None:

@@ -80,7 +80,7 @@ def test_too_many_requests_are_told(context: Context, make_run: MakeRun) -> None
     for size in range(surfaces.MAX_WAITING):
         surfaces.ask(context.engine, [run.id], {"size": size})
     at = checked(button(opened(run), "Compute the surface").click().run())
-    assert "20 surfaces are waiting already: try again when some are done." in words(at)
+    assert "20 surfaces and predictions are waiting already: try again when some are done." in words(at)
 
 
 def test_an_imported_run_is_marked(context: Context, make_run: MakeRun) -> None:
