@@ -15,7 +15,7 @@ ERRORS = {
     "L1": (("l1", "Predicted"), ("held_l1", "First frame held")),
     "RMS": (("rms", "Predicted"), ("held_rms", "First frame held"), ("mean_rms", "Mean flow")),
 }
-_LOOKS = {"Predicted": (CATEGORICAL[0], "solid"), "First frame held": (CATEGORICAL[1], "dash"), "Mean flow": (CATEGORICAL[6], "dot")}
+_LOOKS = {"Predicted": (CATEGORICAL[0], "solid"), "First frame held": (CATEGORICAL[1], "dash"), "Mean flow": (CATEGORICAL[2], "dot")}
 
 
 def errors(flow: Mapping[str, Any], name: str) -> go.Figure:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import numpy as np
 import plotly.graph_objects as go
 
 from app.figures.template import figure, finite
@@ -20,14 +21,16 @@ TITLES = {
     "peak.y": ("Highest cell along y", "Cell", "Share of events"),
     "peak.z": ("Highest cell along z", "Layer", "Share of events"),
 }
-_REAL, _GENERATED = CATEGORICAL[6], CATEGORICAL[0]
+_REAL, _GENERATED = CATEGORICAL[1], CATEGORICAL[0]
+_FLAT = 0.01  # of the largest change: less says nothing
 
 
 def curve(name: str, pair: Curve, *, log_y: bool = False) -> go.Figure:
     """One of TITLES of real and of generated showers."""
     _, x, y = TITLES[name]
     axis = {"title": {"text": y}, "type": "log" if log_y else "linear"}
-    plot = figure(height=260, xaxis={"title": {"text": x}}, yaxis=axis, showlegend=True)
+    across = {"title": {"text": x}} | ({"range": _told(pair)} if name in ("spectrum", "sparsity") else {})
+    plot = figure(height=260, xaxis=across, yaxis=axis, showlegend=True)
     for uid, words, values, colour, dash in (
         ("real", "Real", pair.real, _REAL, "solid"),
         ("generated", "Generated", pair.generated, _GENERATED, "dot"),
@@ -35,6 +38,14 @@ def curve(name: str, pair: Curve, *, log_y: bool = False) -> go.Figure:
         line = {"color": colour, "width": 2, "dash": dash}
         plot.add_scatter(uid=uid, x=finite(pair.x), y=finite(values), mode="lines", name=words, line=line, hovertemplate="%{y:.4g}")
     return plot
+
+
+def _told(pair: Curve) -> list[float] | None:
+    """The abscissae from where one of the curves leaves its first value: cells begin decades below those of any shower."""
+    at, both = finite(pair.x), np.nan_to_num(np.stack([finite(pair.real), finite(pair.generated)]))
+    change = np.abs(both - both[:, :1])
+    moved = (change > _FLAT * change.max()).any(0)
+    return [float(at[max(int(moved.argmax()) - 2, 0)]), float(at[-1])] if moved.any() else None
 
 
 def correlations(found: Validation) -> tuple[go.Figure, go.Figure]:
