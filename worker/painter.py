@@ -16,7 +16,6 @@ import sys
 import threading
 import time
 from collections import OrderedDict
-from functools import partial
 from typing import Any
 
 from sqlalchemy.exc import SQLAlchemyError
@@ -83,7 +82,7 @@ class Painter:
 
         self.warm = True
         generator = self._generator(config, drawing)
-        images = paint.images(generator, wish.points(partial(paint.normal, width=config.latent_dim)))
+        images = paint.draw(generator, config, wish)
         if not isinstance(wish, latent.Nearest):
             return samples.png(images, wish.columns), {"columns": wish.columns, "images": len(images)}
         return self._beside_nearest(config, drawing, images)

@@ -24,6 +24,7 @@ def test_a_street_is_continued_and_shown(
     page: Page, up: Up, context: Context, make_run: Callable[..., Run], complaints: list[str], shot: Callable[[str], None]
 ) -> None:
     run = make_street(context, make_run)
+    page.set_viewport_size({"width": 1280, "height": 2200})
     page.goto(f"{up.url}/run?run={run.id}&view=Prediction")
     page.get_by_label("Steps", exact=True).fill("3")
     page.get_by_label("Steps", exact=True).press("Enter")
