@@ -36,6 +36,7 @@ def errors(flow: Mapping[str, Any], name: str) -> go.Figure:
 def parts(times: Mapping[str, Any]) -> go.Figure:
     """Milliseconds of a frame by part, of later frames (their median): the first one compiles, and would hide them."""
     plot = figure(height=150, barmode="stack", hovermode="closest", showlegend=True, xaxis={"title": {"text": "Milliseconds of a frame"}})
+    plot.update_layout(legend_traceorder="normal")
     for index, (name, words) in enumerate(PARTS.items()):
         milliseconds = 1e3 * times["steady"][name]
         bar = {"color": CATEGORICAL[index], "line": {"width": 0}}

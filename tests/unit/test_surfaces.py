@@ -102,9 +102,8 @@ def test_two_runs_share_one_plane(trained: Path, tmp_path: Path) -> None:
     assert np.abs(path[7, 2:4]).max() > 1e-3
 
 
-@pytest.mark.parametrize(
-    ("settings", "examples"), [(registered.GAN3D | {"limit": 8}, 8), pytest.param(registered.PIX2PIX, 3, marks=pytest.mark.slow)]
-)
+@pytest.mark.slow
+@pytest.mark.parametrize(("settings", "examples"), [(registered.GAN3D | {"limit": 8}, 8), (registered.PIX2PIX, 3)])
 def test_other_models_have_surfaces_by_their_recipes(
     context: Context, make_run: Callable[..., Run], settings: dict[str, Any], examples: int
 ) -> None:
