@@ -163,7 +163,7 @@ class Drawing(SQLModel, table=True):
 
 
 class Surface(SQLModel, table=True):
-    """A loss surface that was asked for, through the end of a run and with the paths of others, and the answer."""
+    """A loss surface that was asked for, through the end of a run and with the paths of others, or a run's prediction; and the answer."""
 
     __tablename__ = "surface"
     __table_args__ = (Index("ix_surface_run_id", "run_id"),)

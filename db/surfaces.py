@@ -1,4 +1,5 @@
-"""Loss surfaces that were asked for: a page or a study asks, a surveyor (worker/surveyor.py) answers into the same row."""
+"""Loss surfaces, and predictions of flows, that were asked for: a page or a study asks, a surveyor (worker/surveyor.py) answers into the
+same row. A prediction is a request whose options are {PREDICTION: what is asked}; its arrays are `png`, the bytes of a picture."""
 
 from __future__ import annotations
 
@@ -20,12 +21,13 @@ ABANDONED_SECONDS = 30.0  # without a sign of life: its surveyor died over it
 MAX_TRIES = 2
 MAX_RUNS = 8  # on one surface
 MAX_WAITING = 20
+PREDICTION = "prediction"
 
 _UNANSWERED = col(Surface.answered_at).is_(None)
 
 
 def ask(engine: Engine, run_ids: Sequence[str], options: Mapping[str, Any]) -> str:
-    """Store a request, unless the same one waits already, and return its id. It waits until all its runs have ended.
+    """Store a request, unless the same one waits already, and return its id. A surface waits until all its runs have ended.
 
     Raises UnknownRun, and NotAllowed for too many runs or requests.
     """
@@ -40,14 +42,14 @@ def ask(engine: Engine, run_ids: Sequence[str], options: Mapping[str, Any]) -> s
             if (one.run_id, one.others, one.options) == (run_ids[0], list(run_ids[1:]), dict(options)):
                 return one.id
         if len(waiting) >= MAX_WAITING:
-            raise NotAllowed(f"{MAX_WAITING} surfaces are waiting already: try again when some are done.")
+            raise NotAllowed(f"{MAX_WAITING} surfaces and predictions are waiting already: try again when some are done.")
         asked = Surface(run_id=run_ids[0], others=list(run_ids[1:]), options=dict(options), asked_at=now())  # type: ignore[arg-type]
         session.add(asked)
         return asked.id
 
 
 def claim(engine: Engine, surface_id: str | None = None) -> Surface | None:
-    """Take the request that has waited longest and whose runs have ended, or one whose surveyor died, or the one that is named.
+    """Take the request that has waited longest and need not wait for its runs, or one whose surveyor died, or the one that is named.
 
     One compare-and-set, so only one surveyor gets it. None if there is none, or another one was quicker.
     """
@@ -76,7 +78,7 @@ def _next(engine: Engine, surface_id: str | None) -> Surface | None:
     with reading(engine) as session:  # on SQLite a write would lock the database for every look
         for one in session.exec(wanted.where(col(Surface.id) == surface_id) if surface_id else wanted):
             busy = session.exec(select(Run.id).where(col(Run.id).in_([one.run_id, *one.others]), col(Run.status).not_in(ENDED)).limit(1))
-            if surface_id or busy.first() is None:
+            if surface_id or PREDICTION in one.options or busy.first() is None:
                 return one
     return None
 
@@ -121,6 +123,13 @@ def of_runs(engine: Engine, run_ids: Sequence[str], options: Mapping[str, Any] |
         return [
             one for one in session.exec(wanted) if one.others == list(run_ids[1:]) and (options is None or one.options == dict(options))
         ]
+
+
+def predictions(engine: Engine, run_id: str) -> list[Surface]:
+    """What was asked of one run's network, newest first."""
+    with reading(engine) as session:
+        wanted = select(Surface).where(col(Surface.run_id) == run_id).order_by(col(Surface.asked_at).desc())
+        return [one for one in session.exec(wanted) if PREDICTION in one.options]
 
 
 def unpack(surface: Surface) -> dict[str, npt.NDArray[Any]]:

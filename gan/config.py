@@ -27,7 +27,7 @@ FILES = {
     "hdf5": "the folder or file inside the data directory that holds the showers",
     "flow": "the folder inside the data directory that `ganboard data flow` has written",
 }
-DRAWN = "dcgan"  # the model of the playground and of loss surfaces
+DRAWN = ("dcgan", "gan3d")  # models with a latent space, which the playground draws from
 # Settings that a model's training does not read
 UNREAD = {
     "dcgan": ("geometry",),
@@ -44,7 +44,7 @@ UNREAD = {
 
 def model_of(config: Mapping[str, Any]) -> str:
     """The model of a run's stored settings; DCGAN where they name none that is known."""
-    return model if (model := config.get("model")) in DATASETS else DRAWN
+    return model if (model := config.get("model")) in DATASETS else "dcgan"
 
 
 class ConfigError(ValueError):

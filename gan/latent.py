@@ -34,13 +34,16 @@ class WishError(ValueError):
 
 class Wish(BaseModel, ABC):
     """What every request says. `psi` scales the latents towards their mean 0: fewer odd images, less variety (the truncation of
-    Karras et al. 2019, in z because this generator has no w)."""
+    Karras et al. 2019, in z because this generator has no w). `energy` (GeV) and `angle` (degrees) are those of a 3DGAN's particles,
+    100 and 90 if none are given."""
 
     model_config = ConfigDict(frozen=True, extra="forbid", allow_inf_nan=False)
     kind: ClassVar[str]
 
     seed: Seed
     psi: float = Field(1.0, ge=0, le=1.5)
+    energy: float | None = Field(None, ge=2, le=500)
+    angle: float | None = Field(None, ge=60, le=120)
 
     @property
     @abstractmethod

@@ -1,7 +1,8 @@
 """The loss surfaces around the paths of trained runs, computed with their networks; the geometry is `gan.landscape`'s.
 
-Every loss is taken at the same images, noise and dropout masks, in float32, batch norm by that batch's own statistics: as in training, but
-without penalties on gradients. While one net moves over its surface, the other stands as it was at the end of the first run.
+Every loss is taken at the same examples, noise and dropout masks, in float32, batch norm by that batch's own statistics: as the recipe
+has it in training, but without penalties on gradients. While one net moves over its surface, the other stands as it was at the end of
+the first run.
 """
 
 from __future__ import annotations
@@ -17,14 +18,13 @@ import numpy as np
 import numpy.typing as npt
 import tensorflow as tf
 
-from gan import data, keys, landscape, losses, snapshots, streams
-from gan.config import DRAWN, RunConfig
-from gan.gradients import forward
-from gan.keys import Purpose
+from gan import checkpoints, data, keys, landscape, recipe, snapshots
+from gan.config import RunConfig
+from gan.gradients import FIGURES, State, Tensors
 from gan.landscape import LandscapeError, Weights, Wish
-from gan.models.dcgan import networks
 
 COLUMNS = ("run", "epoch", "x", "y", "loss", "radius")  # of a path; run counts from 0, radius is the distance from the run's last point
+MOST = {"dcgan": 4096, "gan3d": 8, "pix2pix": 8}  # examples of a loss: one of 3DGAN's costs as much as thousands of digits
 Told = Callable[[str, float], None]  # a phase and the share of all that is done
 
 
@@ -38,8 +38,6 @@ def compute(
     Raises LandscapeError and DatasetError in one sentence.
     """
     began = time.monotonic()
-    if other := next((config.model for config, _ in runs if config.model != DRAWN), None):
-        raise LandscapeError(f"Surfaces are drawn of model={DRAWN}, and a run's model is {other}: choose runs of {DRAWN}.")
     told("reading", 0.0)
     nets = _networks(runs[0][0])
     starts = [[[v.numpy() for v in net.trainable_variables] for net in _networks(config)] for config, _ in runs]
@@ -47,7 +45,9 @@ def compute(
         raise LandscapeError(f"Run {strange + 1} of {len(runs)} has other networks than the first: compare runs of one architecture.")
     paths = [[_path(directory, net, starts[i][n]) for n, net in enumerate(snapshots.NETS)] for i, (_, directory) in enumerate(runs)]
     ends = [paths[0][n][-1][1] for n in range(2)]
-    evaluated = _Losses(runs[0][0], nets, wish, data.load(runs[0][0], data_dir).images, ends)
+    config, directory = runs[0]
+    _restore_statistics(config, nets[0], directory)
+    evaluated = _Losses(config, nets, wish, data.load(config, data_dir).first(config.limit), ends)
 
     arrays: dict[str, npt.NDArray[Any]] = {}
     shares: dict[str, float] = {}
@@ -85,8 +85,24 @@ def compute(
 
 
 def _networks(config: RunConfig) -> tuple[keras.Model, keras.Model]:
-    plain = config.model_copy(update={"precision": "float32", "replicas": 1, "xla": False})
-    return networks.generator(plain), networks.discriminator(plain)
+    return recipe.make(_plain(config)).networks()
+
+
+def _plain(config: RunConfig, **changes: Any) -> RunConfig:
+    alone = {"precision": "float32", "replicas": 1, "strategy": "auto", "accumulate": 1, "xla": False, "recompute": False}
+    return config.model_copy(update=alone | {"r1": 0.0, "gradient_penalty": 0.0} | changes)
+
+
+def _restore_statistics(config: RunConfig, generator: keras.Model, directory: Path) -> None:
+    """The moving statistics of the end, by which a 3DGAN generates for its discriminator. Raises LandscapeError, CheckpointError."""
+    if config.model == "dcgan":  # which always goes by the batch's own
+        return
+    stored = directory / "checkpoints"
+    if not (found := checkpoints.complete(stored)):
+        raise LandscapeError(f"Run {directory.name} has no checkpoint here, which its surface needs for batch norm: resume or clone it.")
+    arrays = checkpoints.part(stored, found[0][0], "generator/")
+    for variable in generator.non_trainable_variables:
+        variable.assign(arrays[f"generator/{variable.path}"])
 
 
 def _shapes(start: Sequence[Weights]) -> list[list[tuple[int, ...]]]:
@@ -105,48 +121,37 @@ def _path(directory: Path, net: str, start: Weights) -> list[tuple[int, Weights]
 
 def _filters(net: keras.Model) -> list[int | None]:
     """The axis of the output channels of every kernel, None for biases and batch norm."""
-
-    def axis(variable: keras.Variable) -> int | None:
-        if variable.name != "kernel":
-            return None
-        return -2 if "up_" in variable.path else -1  # transposed kernels are [height, width, out, in]
-
-    return [axis(variable) for variable in net.trainable_variables]
+    transposed = {id(v) for layer in net.layers if isinstance(layer, keras.layers.Conv2DTranspose) for v in layer.trainable_variables}
+    # transposed kernels are [height, width, out, in]
+    return [None if v.name != "kernel" else -2 if id(v) in transposed else -1 for v in net.trainable_variables]
 
 
 class _Losses:
     """Loss of either net (0: G, 1: D) as a function of its weights, all else fixed."""
 
     def __init__(
-        self, config: RunConfig, nets: tuple[keras.Model, keras.Model], wish: Wish, images: npt.NDArray[np.uint8], ends: Any
+        self, config: RunConfig, nets: tuple[keras.Model, keras.Model], wish: Wish, examples: Any, ends: Sequence[Weights]
     ) -> None:
-        self.rows = min(wish.images, len(images))
-        chosen = images[keys.order(wish.seed, 1, len(images))[: self.rows]]
-        real = tf.cast(chosen, tf.float32) / 127.5 - 1
-        zero = tf.constant(0)
-        noise = streams.normal(wish.seed, Purpose.NOISE, zero, zero, self.rows, config.latent_dim)
-        masks = streams.masks(wish.seed, networks.DROPOUT, zero, zero, self.rows, networks.MASKS * 2)
-        of_real, of_fake = masks[: len(networks.MASKS)], masks[len(networks.MASKS) :]
-        statistics = [[v.value for v in net.non_trainable_variables] for net in nets]
+        self.rows = min(wish.images, len(examples), MOST[config.model])
+        model = recipe.make(_plain(config, seed=wish.seed, batch_size=self.rows))
+        chosen = tf.constant(keys.order(wish.seed, 1, len(examples))[: self.rows])
+        batch = model.rows(model.columns(examples), chosen)
         fixed = [[tf.constant(tensor) for tensor in end] for end in ends]
+        statistics = [[v.value for v in net.non_trainable_variables] for net in nets]
 
-        def fake_by(weights: Sequence[tf.Tensor]) -> tf.Tensor:
-            return forward(nets[0], weights, statistics[0], noise)[0]
+        def loss_of(net: int) -> Any:
+            phases = [phase for phase in model.phases if phase.told and (phase.d if net else phase.g)]
+            draws = [model.draws(phase, batch, tf.constant(n), tf.constant(0)) for n, phase in enumerate(phases)]
 
-        fake = fake_by(fixed[0])
+            def loss(*weights: tf.Tensor) -> tf.Tensor:
+                both: list[Tensors] = [weights if n == net else fixed[n] for n in range(2)]
+                state = State(both[0], statistics[0], both[1], statistics[1])
+                parts = (model.shares(*nets, state, own, [tf.ones([])] * 2, phase) for phase, own in zip(phases, draws, strict=True))
+                return tf.add_n([part.figures[FIGURES.index(("g_loss", "d_loss")[net])] for part in parts])
 
-        @tf.function(autograph=False)  # type: ignore[untyped-decorator]
-        def of_g(*weights: tf.Tensor) -> tf.Tensor:
-            logits, _ = forward(nets[1], fixed[1], statistics[1], fake_by(weights), of_fake)
-            return tf.reduce_mean(losses.generator(config, logits))
+            return tf.function(loss, autograph=False)  # of its gradients nothing is left in the graph
 
-        @tf.function(autograph=False)  # type: ignore[untyped-decorator]
-        def of_d(*weights: tf.Tensor) -> tf.Tensor:
-            real_logits, kept = forward(nets[1], weights, statistics[1], real, of_real)
-            fake_logits, _ = forward(nets[1], weights, kept, fake, of_fake)
-            return tf.reduce_mean(losses.discriminator(config, real_logits, fake_logits))
-
-        self._functions = of_g, of_d
+        self._functions = loss_of(0), loss_of(1)
 
     def loss(self, net: int, weights: Weights) -> float:
         return float(self._functions[net](*map(tf.constant, weights)))

@@ -4,17 +4,12 @@ from __future__ import annotations
 
 import os
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 import typer
 
 from worker import answer
 from worker.arguments import AsJson, RunId, find
-
-if TYPE_CHECKING:
-    from db.models import Run
-    from gan.config import RunConfig
-    from worker.context import Context
 
 Sequences = Annotated[
     list[int] | None,
@@ -44,18 +39,15 @@ def predict(
       ganboard predict 7k3 --halo 16 --group 4 --replicas 2
       ganboard predict latest --times
     """
-    from gan.models.pix2pix import source, wish
+    from gan.models.pix2pix import wish
     from worker import prediction_view as view
+    from worker import predictions
     from worker.steps_view import make_view
 
     asked = wish.parse(
         {"steps": 1 if times else steps, "sequences": sequence or (), "group": group, "replicas": replicas, "halo": halo, "xla": xla}
     )
-    context, run = find(run_id)
-    config = _config(run)
-    frames = source.frames(config, context.settings.data)
-    chosen = wish.check(asked, config, frames)
-    directory, step = _newest(context, run)
+    planned = predictions.plan(*find(run_id), asked)
     if out:
         view.make_folder(out)
     os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "2")  # before TensorFlow is loaded: its start-up notes are no errors
@@ -63,35 +55,10 @@ def predict(
         from gan.models.pix2pix import timings
 
         with make_view("Measuring", quiet=as_json) as told:
-            measured = timings.measure(config, directory, step, frames, asked, told)
+            measured = timings.measure(planned.config, planned.directory, planned.step, planned.frames, asked, told)
         return answer.print_json(measured) if as_json else view.show_times(measured)
-    from gan.models.pix2pix import prediction
-
     with make_view("Predicting", quiet=as_json) as told:
-        found, made = prediction.compute(config, directory, step, frames, chosen, asked, told)
-    found = {"run": run.id, **found}
+        found, png = predictions.compute(planned, told)
     if out:
-        view.write(out, found, view.sheet(frames, found["flows"], made))
+        view.write(out, found, png)
     return answer.print_json(found) if as_json else view.show(found, out)
-
-
-def _config(run: Run) -> RunConfig:
-    """Raises ConfigError unless the run is one of pix2pix."""
-    from gan import config as configs
-
-    config = configs.parse(run.config)
-    if config.model != "pix2pix":
-        raise configs.ConfigError(f"Run {run.id} has model={config.model}, and only model=pix2pix predicts flows: name such a run.")
-    return config
-
-
-def _newest(context: Context, run: Run) -> tuple[Path, int]:
-    """The folder of the run's checkpoints and the step of the newest. Raises CheckpointError."""
-    from gan import checkpoints
-
-    directory = context.settings.run_dir(run.id) / "checkpoints"
-    if found := checkpoints.complete(directory):
-        return directory, found[0][0]
-    raise checkpoints.CheckpointError(
-        f"Run {run.id} has no checkpoint on this machine: it saves its first one as checkpoint_every says, or when it ends."
-    )

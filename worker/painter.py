@@ -1,5 +1,5 @@
 """`ganboard painter`: draws what the playground asks of stored generators, since the web process has no TensorFlow, and starts a surveyor
-(worker/surveyor.py) when a loss surface is asked for.
+(worker/surveyor.py) when a loss surface or a prediction is asked for.
 
 Requests are rows of the database (db/drawings.py); Redis only rings, and without it the painter looks once a second. TensorFlow enters with
 the first request and leaves, with all the memory it took, when nobody has asked for a while: the process then becomes itself anew.
@@ -16,7 +16,6 @@ import sys
 import threading
 import time
 from collections import OrderedDict
-from functools import partial
 from typing import Any
 
 from sqlalchemy.exc import SQLAlchemyError
@@ -83,7 +82,7 @@ class Painter:
 
         self.warm = True
         generator = self._generator(config, drawing)
-        images = paint.images(generator, wish.points(partial(paint.normal, width=config.latent_dim)))
+        images = paint.draw(generator, config, wish)
         if not isinstance(wish, latent.Nearest):
             return samples.png(images, wish.columns), {"columns": wish.columns, "images": len(images)}
         return self._beside_nearest(config, drawing, images)

@@ -1,19 +1,22 @@
-"""`python -m worker.surveyor`: computes the loss surfaces that were asked for, one after another, and ends when none waits.
+"""`python -m worker.surveyor`: computes the loss surfaces and predictions that were asked for, one after another, and ends when none waits.
 
 A painter starts it (`Surveyors.tend`), so that TensorFlow's memory goes when it ends and drawings are answered meanwhile.
 """
 
 from __future__ import annotations
 
+import contextlib
 import logging
 import os
 import signal
 import subprocess
 import sys
+import threading
 import time
 from collections.abc import Callable
 from typing import Any
 
+import numpy as np
 from sqlalchemy.exc import SQLAlchemyError
 
 from db import queries, surfaces
@@ -29,6 +32,7 @@ from worker.lifeline import die_with_named_parent, environment_for_child
 log = logging.getLogger("ganboard.surveyor")
 
 BEAT_SECONDS = 1.0
+QUIET_SECONDS = 5.0  # compiling a network says nothing for longer than a claim lives
 NICE = 10  # trainings go first
 
 
@@ -38,16 +42,25 @@ class Withdrawn(Exception):
 
 def survey(context: Context, surface: Surface, told: Callable[[str, float], None] = lambda phase, done: None) -> None:
     """Compute a claimed request, or say in one sentence why it cannot be. Only errors of the database itself and Withdrawn are raised."""
-    engine, beat_at = context.engine, 0.0
+    engine, beat_at, ended = context.engine, 0.0, threading.Event()
+    last = "warming", 0.0
 
     def tell(phase: str, done: float) -> None:
-        nonlocal beat_at
+        nonlocal beat_at, last
+        last = phase, done
         told(phase, done)
         if time.monotonic() - beat_at >= BEAT_SECONDS:
             beat_at = time.monotonic()
             if not surfaces.say(engine, surface, phase, done):
                 raise Withdrawn
 
+    def beat() -> None:
+        while not ended.wait(QUIET_SECONDS):
+            with contextlib.suppress(SQLAlchemyError):  # whoever computes hears of it
+                surfaces.say(engine, surface, *last)
+
+    pulse = threading.Thread(target=beat, daemon=True)
+    pulse.start()
     try:
         if surface.tries > surfaces.MAX_TRIES:
             raise LandscapeError(f"Computing it ended {surfaces.MAX_TRIES} times: the painter's log may say why.")
@@ -64,15 +77,20 @@ def survey(context: Context, surface: Surface, told: Callable[[str, float], None
         )
     else:
         surfaces.answer(engine, surface, arrays=arrays, facts=facts)
+    finally:
+        ended.set()
+        pulse.join()
 
 
 def _compute(context: Context, surface: Surface, told: Callable[[str, float], None]) -> tuple[Any, dict[str, Any]]:
+    os.environ.update(CUDA_VISIBLE_DEVICES="-1", TF_CPP_MIN_LOG_LEVEL="2", KERAS_BACKEND="tensorflow")  # accelerators are for trainings
+    if surfaces.PREDICTION in surface.options:
+        return _predict(context, surface, told)
     wish = landscape.parse(surface.options)
     found = {run.id: run for run in queries.get_runs(context.engine, [surface.run_id, *surface.others])}
     if gone := [run_id for run_id in (surface.run_id, *surface.others) if run_id not in found]:
         raise LandscapeError(f"Run {gone[0]} was deleted meanwhile: ask again without it.")
     told("warming", 0.0)
-    os.environ.update(CUDA_VISIBLE_DEVICES="-1", TF_CPP_MIN_LOG_LEVEL="2", KERAS_BACKEND="tensorflow")  # accelerators are for trainings
     from gan import surfaces as computing
 
     runs = [found[run_id] for run_id in (surface.run_id, *surface.others)]
@@ -80,8 +98,20 @@ def _compute(context: Context, surface: Surface, told: Callable[[str, float], No
     return computing.compute(given, wish, context.settings.data, told)
 
 
+def _predict(context: Context, request: Surface, told: Callable[[str, float], None]) -> tuple[Any, dict[str, Any]]:
+    from gan.models.pix2pix import wish
+    from worker import predictions
+
+    began = time.monotonic()
+    run = queries.find_run(context.engine, request.run_id)
+    planned = predictions.plan(context, run, wish.parse(request.options[surfaces.PREDICTION]))
+    told("warming", 0.0)
+    found, png = predictions.compute(planned, lambda done, total: told("predicting", done / total))
+    return {"png": np.frombuffer(png, np.uint8)}, {**found, "seconds": time.monotonic() - began}
+
+
 class Surveyors:
-    """Starts a surveyor when a surface waits and none is at work."""
+    """Starts a surveyor when a request waits and none is at work."""
 
     def __init__(self, context: Context) -> None:
         self._context = context

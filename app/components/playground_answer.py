@@ -52,7 +52,7 @@ class Remembered:
 
 def answer(context: Context, run_id: str, step: int, wish: Wish, *, file_name: str, show: Callable[[Asked], None]) -> None:
     """Ask for `wish` unless that was the last request of its kind, and `show` the answer; the page never waits for it."""
-    request = Request(run_id, step, wish.kind, wish.model_dump())
+    request = Request(run_id, step, wish.kind, wish.model_dump(exclude_none=True))
     remembered, asked = _asked(context, request)
     with st.container(horizontal=True, vertical_alignment="center"):
         _save(asked, file_name)

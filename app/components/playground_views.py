@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from typing import Any
 
 import streamlit as st
 
@@ -13,11 +14,13 @@ from app.components.playground_answer import answer
 from app.components.playground_sheet import sheet
 from db.drawings import Asked
 from db.models import Checkpoint, Run
+from gan.config import model_of
 from gan.latent import MAX_ROWS, MAX_STEPS, NEIGHBOURS, SIDE, Around, Draw, Interpolate, Nearest, Wish
 from worker.context import Context
 
 SIDES = {16: 136, 36: 96, 64: 84}  # images that can be asked for, and pixels each gets on the screen at most
 TABS = "do"
+SEEN = " Showers are seen from the side, the depth to the right, on one logarithmic scale."
 
 
 @dataclass(frozen=True)
@@ -29,11 +32,22 @@ class Chosen:
     checkpoint: Checkpoint
     seed: int
     psi: float
+    conditions: dict[str, float]  # what else the generator is told
+
+    @property
+    def common(self) -> dict[str, Any]:
+        """What every wish says."""
+        return {"seed": self.seed, "psi": self.psi, **self.conditions}
+
+    @property
+    def views(self) -> list[str]:
+        """Training images that are near are looked for among images alone."""
+        return [name for name in VIEWS if name != "Nearest" or model_of(self.run.config) == "dcgan"]
 
 
 def show(chosen: Chosen) -> None:
     """The tabs; only the open one asks for anything."""
-    tabs = dict(zip(VIEWS, st.tabs(list(VIEWS), key=TABS, on_change="rerun", bind="query-params"), strict=True))
+    tabs = dict(zip(chosen.views, st.tabs(chosen.views, key=TABS, on_change="rerun", bind="query-params"), strict=True))
     name = next((name for name, tab in tabs.items() if tab.open), next(iter(VIEWS)))
     with tabs[name], errors.sentences(retry=True):  # an error leaves the choices above as they are
         VIEWS[name](chosen)
@@ -44,7 +58,8 @@ def draw(chosen: Chosen) -> None:
     with st.container(horizontal=True, vertical_alignment="bottom"):
         amount = st.segmented_control("Images", tuple(SIDES), default=16, required=True, key="images", bind="query-params")
         _go("Walk between the two", "Interpolate", ":material/route:", len(picked) == 2, "Pick two images")
-        _go("Nearest training images", "Nearest", ":material/image_search:", bool(picked), "Pick up to eight images")
+        if "Nearest" in chosen.views:
+            _go("Nearest training images", "Nearest", ":material/image_search:", bool(picked), "Pick up to eight images")
         _go("Look around", "Around", ":material/explore:", len(picked) == 1, "Pick one image")
         st.button("Unpick", icon=":material/close:", on_click=playground_picks.clear, disabled=not picked, help="Pick none")
 
@@ -59,8 +74,9 @@ def draw(chosen: Chosen) -> None:
             playground_picks.toggle(clicked)
             st.rerun()
 
-    _answer(chosen, Draw(seed=chosen.seed, psi=chosen.psi, images=int(amount)), shown)
-    st.caption("Click images to pick them: one to look around it, two to walk between them, up to eight to compare with training images.")
+    _answer(chosen, Draw(**chosen.common, images=int(amount)), shown)
+    compare = ", up to eight to compare with training images" if "Nearest" in chosen.views else ""
+    st.caption(f"Click images to pick them: one to look around it, two to walk between them{compare}.{SEEN if chosen.conditions else ''}")
 
 
 def interpolate(chosen: Chosen) -> None:
@@ -68,12 +84,12 @@ def interpolate(chosen: Chosen) -> None:
     with st.container(horizontal=True, vertical_alignment="bottom"):
         steps = st.slider("Steps", 3, MAX_STEPS, 9, key="steps", bind="query-params", width=180, help="Images in a row, both ends included")
         if len(picked) == 2:
-            wish = Interpolate(seed=chosen.seed, other=chosen.seed, first=picked[0], second=picked[1], steps=steps, psi=chosen.psi)
+            wish = Interpolate(**chosen.common, other=chosen.seed, first=picked[0], second=picked[1], steps=steps)
             st.button("Between two seeds instead", icon=":material/close:", on_click=playground_picks.clear)
         else:
             other = playground_picks.seed("to", "To seed", default=1)
             rows = st.slider("Rows", 1, MAX_ROWS, 4, key="rows", bind="query-params", width=180, help="Walks, each with latents of its own")
-            wish = Interpolate(seed=chosen.seed, other=other, steps=steps, rows=rows, psi=chosen.psi)
+            wish = Interpolate(**chosen.common, other=other, steps=steps, rows=rows)
 
     def shown(asked: Asked) -> None:
         options, columns = asked.drawing.options, asked.drawing.facts["columns"]
@@ -111,7 +127,7 @@ def nearest(chosen: Chosen) -> None:
             "images by heart."
         )
 
-    _answer(chosen, Nearest(seed=chosen.seed, psi=chosen.psi, picks=picked), shown)
+    _answer(chosen, Nearest(**chosen.common, picks=picked), shown)
 
 
 def around(chosen: Chosen) -> None:
@@ -133,7 +149,7 @@ def around(chosen: Chosen) -> None:
         labels[SIDE * SIDE // 2] = f"Image {asked.drawing.options['row'] + 1} of seed {asked.drawing.options['seed']}"
         sheet(asked.drawing.png or b"", columns=SIDE, labels=labels, key="sheet_around", side=84)
 
-    _answer(chosen, Around(seed=chosen.seed, psi=chosen.psi, row=row, degrees=degrees), shown)
+    _answer(chosen, Around(**chosen.common, row=row, degrees=degrees), shown)
     st.caption(f"In the middle image {row + 1} of the seed; around it small turns of its latents in two random directions.")
 
 

@@ -7,7 +7,7 @@ import streamlit as st
 
 from app import auth, errors, run_actions, state
 from db.models import ACTIVE, ENDED, Run
-from gan.config import DRAWN
+from gan.config import DRAWN, model_of
 from worker import submit
 from worker.context import Context
 
@@ -41,8 +41,12 @@ def show(context: Context, run: Run) -> None:
                     st.rerun()
         if st.button("Clone", key="clone_run", icon=":material/content_copy:", help="Open the launch form with these settings."):
             state.open_launch(clone=run.id)
-        drawn = run.config.get("model", DRAWN) == DRAWN
-        why = "Open the playground: new images from this run's generator." if drawn else f"The playground draws with model={DRAWN}."
+        drawn = model_of(run.config) in DRAWN
+        why = (
+            "Open the playground: new images from this run's generator."
+            if drawn
+            else "A pix2pix has no latent space to draw from: its tab Prediction continues flows."
+        )
         if st.button("Draw", key="draw", icon=":material/palette:", help=why, disabled=not drawn):
             state.open_playground(run.id)
         why = "Stop it first." if run.status in ACTIVE else "Remove its figures, images, log and checkpoints."

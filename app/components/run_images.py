@@ -54,13 +54,13 @@ def draw(engine: Engine, run: Run) -> None:
     st.caption(
         "Drawn by the generator from the same latent vectors every time, so each picture grows in its place. Epoch 0 is before training."
     )
-    if quality.model_of(run.config) == DRAWN:
+    if quality.model_of(run.config) in DRAWN:
         st.page_link(
             state.PLAYGROUND_PAGE,
             label="Draw new images with this generator",
             icon=":material/palette:",
             query_params={"run": run.id},
-            help="The playground draws from its stored checkpoints, goes from one image to another, and finds the nearest real ones.",
+            help="The playground draws from its stored checkpoints and goes from one image to another.",
         )
 
 

@@ -7,11 +7,11 @@ from typing import Any
 import streamlit as st
 
 from app import auth, errors, text
+from app.components import surveyed
 from app.components.live_plotly import live_plotly
 from app.figures import surface as figures
 from db import queries, surfaces
 from db.models import Run, Surface
-from gan.config import DRAWN
 from gan.landscape import Wish
 from worker.context import Context
 from worker.errors import CLEAR_ERRORS
@@ -21,19 +21,19 @@ PLANES = {"principal": "Principal", "random": "Random"}
 SIZES = {11: "Coarse", 21: "Usual", 31: "Fine"}
 CANDIDATES = 100  # newest runs, of which some may share the surface
 REFUSED = "surface_refused"
-SAME = ("model", "dataset", "latent_dim", "table1_literal", "generator_batch_norm", "discriminator_batch_norm")
+SAME = ("model", "geometry", "dataset", "latent_dim", "table1_literal", "generator_batch_norm", "discriminator_batch_norm")
 ABOUT = (
-    "The loss in a plane of the space of weights through the end of this run, at fixed images, noise and dropout; while one net moves, the "
-    "other stands as it ended. Principal: the plane in which the paths vary most. Random: two directions whose filters are as long as the "
-    "weights' (Li et al. 2018). Points of a path have their own loss, which differs from the surface where the plane does not hold them."
+    "The loss in a plane of the space of weights through the end of this run, at fixed examples, noise and dropout; while one net moves, "
+    "the other stands as it ended. Principal: the plane in which the paths vary most. Random: two directions whose filters are as long "
+    "as the weights' (Li et al. 2018). Points of a path have a loss of their own, which differs where the plane does not hold them."
 )
 
 
 def show(context: Context, run: Run, dimensions: int) -> None:
     """Controls, then progress, a sentence, or the figures."""
     st.subheader("Loss surface", anchor=False)
-    if run.config.get("model", DRAWN) != DRAWN:
-        st.caption(f"Surfaces are drawn of runs with model={DRAWN}.")
+    if run.config.get("snapshots") == 0:
+        st.caption("This run kept no weights on its way, so that there is no surface around it: train a clone of it with snapshots=10.")
         return
     others = {one.id: one for one in queries.list_runs(context.engine, limit=CANDIDATES) if one.id != run.id and _comparable(run, one)}
     with st.container(horizontal=True, vertical_alignment="bottom"):
@@ -76,7 +76,7 @@ def _answer(context: Context, run: Run, others: list[str], wish: Wish, dimension
             errors.tell(refused)
         if _pending(found):
             assert found is not None
-            _progress(context, found)
+            surveyed.progress(context, found, "Waiting for the runs to end, or for a painter.")
             return
         label = "Compute the surface" if found is None else "Compute it anew"
         if found is not None and found.error:
@@ -93,22 +93,6 @@ def _ask(context: Context, run: Run, others: list[str], wish: Wish) -> None:
         surfaces.ask(context.engine, [run.id, *others], wish.model_dump())
     except CLEAR_ERRORS as error:
         st.session_state[REFUSED] = str(error)
-
-
-def _progress(context: Context, found: Surface) -> None:
-    if found.beat_at is None:
-        alive = any(painter.alive for painter in queries.painters(context.engine))
-        words = (
-            "Waiting for the runs to end, or for a painter."
-            if alive
-            else "No painter is alive: `ganboard up` and `ganboard painter` start one."
-        )
-    else:
-        words = f"{found.phase.capitalize()} …"
-        if found.begun_at is not None and found.done > 0.05:
-            spent = (found.beat_at - found.begun_at).total_seconds()
-            words += f" about {text.duration(spent * (1 - found.done) / found.done)} left"
-    st.progress(found.done, text=words)
 
 
 def _figures(context: Context, found: Surface, dimensions: int) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import numpy as np
 import plotly.graph_objects as go
 from plotly.subplots import make_subplots
 
@@ -21,14 +22,17 @@ TITLES = {
     "peak.y": ("Highest cell along y", "Cell", "Share of events"),
     "peak.z": ("Highest cell along z", "Layer", "Share of events"),
 }
-_REAL, _GENERATED = CATEGORICAL[6], CATEGORICAL[0]
+_REAL, _GENERATED = CATEGORICAL[1], CATEGORICAL[0]
+_LOGARITHMIC = ("spectrum", "sparsity")
+_FLAT = 0.01  # of the largest change: less says nothing
 
 
 def curve(name: str, pair: Curve, *, log_y: bool = False) -> go.Figure:
     """One of TITLES of real and of generated showers."""
     _, x, y = TITLES[name]
     axis = {"title": {"text": y}, "type": "log" if log_y else "linear"}
-    plot = figure(height=260, xaxis={"title": {"text": x}}, yaxis=axis, showlegend=True)
+    across = {"title": {"text": x}} | ({"range": _told(pair)} if name in _LOGARITHMIC else {})
+    plot = figure(height=260, xaxis=across, yaxis=axis, showlegend=True)
     for uid, words, values, colour, dash in (
         ("real", "Real", pair.real, _REAL, "solid"),
         ("generated", "Generated", pair.generated, _GENERATED, "dot"),
@@ -48,9 +52,18 @@ def overview(found: Validation) -> go.Figure:
         at = {"row": place // 3 + 1, "col": place % 3 + 1}
         for trace in curve(name, found.curves[name]).data:
             plot.add_trace(trace.update(legendgroup=trace.uid, showlegend=not place, uid=f"{name}-{trace.uid}"), **at)
-        plot.update_xaxes(title_text=TITLES[name][1], **at)
+        reach = _told(found.curves[name]) if name in _LOGARITHMIC else None
+        plot.update_xaxes(title_text=TITLES[name][1], range=reach, **at)
         plot.update_yaxes(title_text=TITLES[name][2], **at)
     return plot.update_layout(height=820, template=None, hovermode="x unified", margin={"t": 90}, legend={"y": 1.06})
+
+
+def _told(pair: Curve) -> list[float] | None:
+    """The abscissae from where one of the curves leaves its first value: cells begin decades below those of any shower."""
+    at, both = finite(pair.x), np.nan_to_num(np.stack([finite(pair.real), finite(pair.generated)]))
+    change = np.abs(both - both[:, :1])
+    moved = (change > _FLAT * change.max()).any(0)
+    return [float(at[max(int(moved.argmax()) - 2, 0)]), float(at[-1])] if moved.any() else None
 
 
 def correlations(found: Validation) -> tuple[go.Figure, go.Figure]:

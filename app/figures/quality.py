@@ -61,7 +61,7 @@ def headline(config: Mapping[str, Any]) -> str:
 
 def course(frame: pd.DataFrame, names: tuple[str, ...], *, x: Axis, log_y: bool = False, events: pd.DataFrame | None = None) -> go.Figure:
     """Some measures of `db.series.quality_frame` of one run over its course; what is not finite is a gap."""
-    title = " and ".join(WORDS[name] for name in names[:2])
+    title = WORDS[names[0]] if len(names) > 2 else " and ".join(WORDS[name] for name in names)
     plot = template.course(x, title, log_y=log_y, height=260, showlegend=len(names) > 1)
     for index, name in enumerate(names):
         plot.add_scatter(

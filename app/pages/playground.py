@@ -12,7 +12,7 @@ from app.components import playground_picks, playground_views
 from app.components.playground_views import Chosen
 from db import drawings, queries
 from db.models import ENDED, Checkpoint, Run
-from gan.config import DRAWN, foreign
+from gan.config import DRAWN, foreign, model_of
 from worker.context import Context
 
 OFFERED = 200  # newest runs in the chooser
@@ -39,6 +39,7 @@ def page() -> None:
             width=180,
             help="Multiplies the latents. Below 1 they lie nearer to the mean: cleaner, but more alike; above 1 the other way round.",
         )
+        conditions = _conditions(run)
     if asked not in (None, checkpoint.step):
         st.info(
             f"There is no checkpoint of step {asked:,}: the run keeps its {run.config['keep_checkpoints']} newest. Here is the last one.",
@@ -47,7 +48,18 @@ def page() -> None:
     if reason := auth.read_only():  # a drawing costs the painter's time
         st.info(text.escape(reason), icon=":material/visibility:")
         return
-    playground_views.show(Chosen(context, run, checkpoint, seed, psi))
+    playground_views.show(Chosen(context, run, checkpoint, seed, psi, conditions))
+
+
+def _conditions(run: Run) -> dict[str, float]:
+    """The particle of a 3DGAN's showers; the network of 25 cells knows no angle."""
+    if model_of(run.config) != "gan3d":
+        return {}
+    energy = st.slider("Energy, GeV", 2, 500, 100, key="energy", bind="query-params", width=180, help="Of the particle of every shower.")
+    if run.config["geometry"] != "51x51x25":
+        return {"energy": float(energy)}
+    angle = st.slider("Angle", 60, 120, 90, key="angle", bind="query-params", format="%d°", width=180, help="At which it enters.")
+    return {"energy": float(energy), "angle": float(angle)}
 
 
 def choose_run(context: Context) -> Run | None:
@@ -75,7 +87,7 @@ def choose_run(context: Context) -> Run | None:
 
 
 def _draws(run: Run) -> bool:
-    return not foreign(run.config) and run.config.get("model", DRAWN) == DRAWN
+    return not foreign(run.config) and model_of(run.config) in DRAWN
 
 
 def _go_to_run() -> None:
@@ -113,9 +125,11 @@ def _moment(run: Run, checkpoint: Checkpoint) -> str:
 
 def _nothing(named: Run | None, offered: dict[str, Run]) -> None:
     """Why nothing can be drawn, and the way on."""
-    if named is not None and named.config.get("model", DRAWN) != DRAWN:
-        st.info(f"The playground draws from noise alone, with model={DRAWN}: see this run's images on its page.", icon=":material/palette:")
-        st.page_link(state.RUN_PAGE, label="To the run", icon=":material/show_chart:", query_params={"run": named.id})
+    if named is not None and model_of(named.config) not in DRAWN:
+        words = f"model={model_of(named.config)} has no latent space to draw from: the tab Prediction of its page continues flows instead."
+        st.info(text.sentence(words), icon=":material/palette:")
+        query = {"run": named.id, "view": "Prediction"}
+        st.page_link(state.RUN_PAGE, label="To its predictions", icon=":material/water:", query_params=query)
     elif named is not None:
         coming = "" if named.status in ENDED else " Its first one is saved after an epoch or five minutes."
         st.info(f"{text.escape(text.shorten(named.name))} has no checkpoint to draw with.{coming}", icon=":material/palette:")

@@ -10,11 +10,22 @@ import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
 
 from app import errors, run_actions, state, text
-from app.components import run_buttons, run_charts, run_images, run_notes, run_quality, run_records, run_status, run_surface, run_timings
+from app.components import (
+    run_buttons,
+    run_charts,
+    run_images,
+    run_notes,
+    run_prediction,
+    run_quality,
+    run_records,
+    run_status,
+    run_surface,
+    run_timings,
+)
 from app.theme import style
 from db import queries
 from db.models import ENDED, Run
-from gan.config import foreign
+from gan.config import foreign, model_of
 from worker.context import Context
 
 TICK_SECONDS = 1.5
@@ -29,12 +40,14 @@ class View:
     draw: Callable[[Context, Run, Any], None] = lambda context, run, options: None
     controls: Callable[[Context, Run], Any] = lambda context, run: None
     below: Callable[[Context, Run, Any], None] = lambda context, run, options: None
+    model: str | None = None  # the only one whose runs have it
 
 
 VIEWS = {
     "Losses": View(lambda c, r, o: run_charts.draw_losses(c.engine, r, o), lambda c, r: run_charts.loss_controls()),
     "Images": View(lambda c, r, o: run_images.draw(c.engine, r)),
     "Quality": View(lambda c, r, o: run_quality.draw(c.engine, r, o), lambda c, r: run_quality.controls(c.engine, r)),
+    "Prediction": View(below=run_prediction.show, model="pix2pix"),
     "Timings": View(lambda c, r, o: run_timings.draw(c.engine, r, o), lambda c, r: run_timings.controls()),
     "Rates": View(lambda c, r, o: run_timings.draw_rates(c.engine, r, o), lambda c, r: run_timings.rate_controls()),
     "Histograms": View(lambda c, r, o: run_charts.draw_histograms(c.engine, r, o), lambda c, r: run_charts.histogram_controls()),
@@ -81,8 +94,9 @@ def page() -> None:
         return
     style.apply(run_status.STEADY)
     outcome, head = st.container(), st.container()
-    tabs = dict(zip(VIEWS, st.tabs(list(VIEWS), key="view", on_change="rerun", bind="query-params"), strict=True))
-    name = next((name for name, tab in tabs.items() if tab.open), next(iter(VIEWS)))
+    views = [name for name, view in VIEWS.items() if view.model in (None, model_of(run.config))]
+    tabs = dict(zip(views, st.tabs(views, key="view", on_change="rerun", bind="query-params"), strict=True))
+    name = next((name for name, tab in tabs.items() if tab.open), views[0])
     with tabs[name]:
         options = VIEWS[name].controls(context, run)
         body = st.container()

@@ -105,6 +105,17 @@ def test_it_is_found_by_its_runs_and_options_and_goes_with_the_first(engine: Eng
     assert surfaces.find(engine, asked) is None
 
 
+def test_a_prediction_waits_for_no_run_to_end(engine: Engine) -> None:
+    running = submitted(engine)
+    asked = surfaces.ask(engine, [running], {surfaces.PREDICTION: {"steps": 3}})
+    surfaces.ask(engine, [running], OPTIONS)
+    claimed = surfaces.claim(engine)
+    assert claimed is not None
+    assert claimed.id == asked
+    assert [one.id for one in surfaces.predictions(engine, running)] == [asked]
+    assert surfaces.claim(engine) is None  # the surface waits
+
+
 def test_what_cannot_be_asked_is_refused(engine: Engine, run: str) -> None:
     with pytest.raises(UnknownRun, match=r"^There is no run 'nobody': it was deleted.$"):
         surfaces.ask(engine, [run, "nobody"], OPTIONS)
@@ -114,5 +125,5 @@ def test_what_cannot_be_asked_is_refused(engine: Engine, run: str) -> None:
         surfaces.ask(engine, [], OPTIONS)
     for size in range(surfaces.MAX_WAITING):
         surfaces.ask(engine, [run], {**OPTIONS, "size": size})
-    with pytest.raises(NotAllowed, match=r"^20 surfaces are waiting already: try again when some are done.$"):
+    with pytest.raises(NotAllowed, match=r"^20 surfaces and predictions are waiting already: try again when some are done.$"):
         surfaces.ask(engine, [run], OPTIONS)

@@ -1,6 +1,7 @@
-"""Draws docs/images anew from a running dashboard with at least two finished runs:
+"""Draws docs/images anew from a running dashboard with at least two finished runs, or the pages that are named from any:
 
 python -m tests.e2e.pictures http://127.0.0.1:8501 docs/images
+python -m tests.e2e.pictures http://127.0.0.1:8501 docs/images launch models
 """
 
 from __future__ import annotations
@@ -20,23 +21,26 @@ LOOKS = ("light", "dark")
 TALL = {"width": 1280, "height": 960}
 
 
-def main(url: str, folder: str) -> None:
+def main(url: str, folder: str, *only: str) -> None:
     with urllib.request.urlopen(f"{url}/api/runs?status=finished") as answer:
         finished = [run["id"] for run in json.load(answer)]
-    assert len(finished) >= 2, "at least two finished runs are needed"
+    assert only or len(finished) >= 2, "at least two finished runs are needed"
+    newest = next(iter(finished), "")
     sights = {
-        "runs": "", "launch": "launch", "run": f"run?run={finished[0]}", "compare": f"compare?runs={','.join(finished[-3:])}",
-        "playground": f"playground?run={finished[0]}", "studies": "studies", "models": "models", "system": "system",
+        "runs": "", "launch": "launch", "run": f"run?run={newest}", "compare": f"compare?runs={','.join(finished[-3:])}",
+        "playground": f"playground?run={newest}", "studies": "studies", "models": "models", "system": "system",
     }  # fmt: skip
     names = []
     with sync_playwright() as driver:
         browser = driver.chromium.launch(executable_path=chromium.find(), args=["--no-sandbox", "--enable-unsafe-swiftshader"])
         for look in LOOKS:
             page = browser.new_page(viewport=TALL, color_scheme=look)  # type: ignore[arg-type]
-            for name, path in sights.items():
-                page.goto(f"{url}/{path}")
+            for name in only or sights:
+                page.goto(f"{url}/{sights[name]}")
                 names += _draw(page, Path(folder), name, look)
         browser.close()
+    if only:
+        return
     parts = [f"## {name}\n\n" + "\n".join(f"![{name}, {look}]({name}-{look}.png)" for look in LOOKS) for name in dict.fromkeys(names)]
     head = "# Pictures\n\nEvery page of the dashboard in light and dark, as headless Chromium drew it on two CPU cores (1280x960).\n\n"
     Path(folder, "README.md").write_text(head + "\n\n".join(parts) + "\n")

@@ -260,3 +260,25 @@ def test_hostile_names_are_only_text(context: Context, make_run: MakeRun) -> Non
     for name in HOSTILE_NAMES:
         make_run(name)
     assert len(open_page("playground").get_by_key("playground_run").options) == len(HOSTILE_NAMES)
+
+
+def test_showers_are_drawn_for_a_particle(context: Context, make_run: MakeRun) -> None:
+    run = make_run("showers", model="gan3d", dataset="showers", geometry="51x51x25")
+    painter_alive(context)
+    at = choose(open_page("playground", run=run.id), "energy", 250)
+    assert [tab.label for tab in at.tabs] == ["Draw", "Interpolate", "Around"]
+    assert "Nearest training images" not in [one.label for one in at.button]
+    at, drawing = reply(context, at)
+    assert (drawing.kind, drawing.options["energy"], drawing.options["angle"]) == ("draw", 250.0, 90.0)
+    assert "Showers are seen from the side" in words(at)
+    small = make_run("small showers", model="gan3d", dataset="showers", geometry="25x25x25")
+    at = open_page("playground", run=small.id)
+    assert "angle" not in [slider.key for slider in at.slider]
+
+
+def test_a_pix2pix_run_leads_to_its_predictions(context: Context, make_run: MakeRun) -> None:
+    run = make_run("a street", model="pix2pix", dataset="street", geometry="64x64")
+    at = open_page("playground", run=run.id)
+    assert "model=pix2pix has no latent space to draw from: the tab Prediction of its page continues flows instead." in words(at)
+    assert at.get("page_link")[0].proto.label == "To its predictions"
+    assert drawings.claim(context.engine) is None

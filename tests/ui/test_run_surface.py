@@ -59,6 +59,12 @@ def test_an_answer_is_drawn_with_its_shares(context: Context, make_run: MakeRun)
     assert button(at, "Compute it anew")
 
 
+def test_a_run_without_snapshots_is_told_so_before_it_is_asked_for(make_run: MakeRun) -> None:
+    at = opened(make_run("a street", snapshots=0, model="pix2pix", dataset="street", geometry="64x64"))
+    assert "This run kept no weights on its way" in words(at)
+    assert "Compute the surface" not in [one.label for one in at.button]
+
+
 def test_an_error_is_told_and_asked_again(context: Context, make_run: MakeRun) -> None:
     run = make_run("first")
     make_surface(context, [run.id], arrays=None, facts={}, error="Run <b> kept no weights: train with snapshots=10.")
@@ -80,7 +86,7 @@ def test_too_many_requests_are_told(context: Context, make_run: MakeRun) -> None
     for size in range(surfaces.MAX_WAITING):
         surfaces.ask(context.engine, [run.id], {"size": size})
     at = checked(button(opened(run), "Compute the surface").click().run())
-    assert "20 surfaces are waiting already: try again when some are done." in words(at)
+    assert "20 surfaces and predictions are waiting already: try again when some are done." in words(at)
 
 
 def test_an_imported_run_is_marked(context: Context, make_run: MakeRun) -> None:

@@ -12,6 +12,9 @@ import pytest
 from PIL import Image
 
 from db.models import Run
+from gan.models.pix2pix import frames
+from gan.models.pix2pix.obstacle import Obstacle
+from gan.models.pix2pix.recording import Case, Recording
 from tests.cli import document, ganboard, refused
 from tests.streets import SETTINGS, make_street
 from worker import prediction_view
@@ -59,6 +62,7 @@ def test_json_is_one_document_and_writes_nothing(run: Run, tmp_path: Path, monke
             ["--steps", "1", "--halo", "8"],
             "A network of 64x64 pixels with halo=8 does not tile a frame of 64x64: choose a halo of 0 or 16.",
         ),
+        (["--steps", "1", "--halo", "80"], "with halo=80 does not tile a frame of 64x64: choose a halo of 0 or 16."),
         (["--steps", "1", "--out", "/proc/nowhere"], "/proc/nowhere cannot be made"),
     ],
 )
@@ -71,6 +75,14 @@ def test_runs_that_predict_nothing(context: Context, make_run: MakeRun, run: Run
     assert f"Run {other.id} has model=dcgan, and only model=pix2pix predicts flows" in refused("predict", other.id)
     bare = make_run("no checkpoint", **SETTINGS)
     assert f"Run {bare.id} has no checkpoint on this machine" in refused("predict", bare.id, "--steps", "1")
+
+
+def test_frames_that_do_not_divide_into_tiles(context: Context, make_run: MakeRun) -> None:
+    frames.write(context.settings.data / "wide", Recording((Case(Obstacle("circle", 6), 60),), (96, 64), frames=4, discard=20, every=5))
+    wide = make_run("wide", **SETTINGS | {"images_path": "wide"})
+    assert "A network of 64x64 pixels with halo=0 does not tile a frame of 64x96: choose a halo of 16." in refused(
+        "predict", wide.id, "--steps", "1"
+    )
 
 
 def test_times_are_compared_with_one_replica(capsys: pytest.CaptureFixture[str]) -> None:

@@ -12,7 +12,9 @@ import pytest
 from gan import paint, presets, samples
 from gan.checkpoints import CheckpointError
 from gan.config import RunConfig
-from gan.latent import Draw
+from gan.latent import Draw, Nearest, WishError
+from gan.models.gan3d import generation, looks, losses
+from tests import registered
 from tests.stored import store
 
 
@@ -43,6 +45,34 @@ def test_another_seed_draws_something_else(tmp_path: Path) -> None:
     assert not np.array_equal(one, other)
     assert one.shape == (4, 28, 28, 1)
     np.testing.assert_array_equal(paint.normal(1, 2, 2, 100), paint.normal(1, 0, 4, 100)[2:])
+
+
+@pytest.mark.parametrize("geometry", ["51x51x25", "25x25x25"])
+def test_showers_of_the_particle_that_is_asked_for(tmp_path: Path, geometry: str) -> None:
+    settings = registered.config(registered.GAN3D | {"geometry": geometry})
+    nets = store(settings, tmp_path)
+    generator = paint.restore(settings, tmp_path, 12)
+    drawn = paint.draw(generator, settings, Draw(seed=3, images=9, energy=200))
+    side = int(geometry[:2])
+    assert drawn.shape == (9, side, side, 1)
+    made = generation.Generation(settings).inputs(generation.Request(energies=[200.0] * 9, seed=3))
+    wanted = looks.side(nets.generator(made[:8], training=False).numpy()[..., 0], losses.POWERS[settings.geometry])
+    first = (side - 25) // 2
+    np.testing.assert_allclose(drawn[:8, :, first : first + 25], wanted, atol=1e-5)
+    assert np.abs(drawn - paint.draw(generator, settings, Draw(seed=3, images=9, energy=20))).max() > 0.01
+    with pytest.raises(WishError, match=r"^Training images are compared with images, and model=gan3d makes showers"):
+        paint.draw(generator, settings, Nearest(seed=3, picks=[0]))
+    if geometry == "25x25x25":
+        with pytest.raises(WishError, match=r"^angle has no meaning for geometry=25x25x25, whose angle is 90 degrees: leave it out.$"):
+            paint.draw(generator, settings, Draw(seed=3, images=1, angle=80))
+
+
+def test_what_has_no_latents_or_no_particles_is_said_so(tmp_path: Path) -> None:
+    with pytest.raises(CheckpointError, match=r"^model=pix2pix has no latent space to draw from: its tab Prediction"):
+        paint.restore(registered.config(registered.PIX2PIX), tmp_path, 12)
+    store(config(), tmp_path)
+    with pytest.raises(WishError, match=r"^energy and angle have a meaning for showers only: leave them out.$"):
+        paint.draw(paint.restore(config(), tmp_path, 12), config(), Draw(seed=1, images=1, energy=100))
 
 
 def test_the_newest_attempt_of_a_step_counts(tmp_path: Path) -> None:

@@ -23,6 +23,7 @@ from db import commands, drawings, queries
 from db.models import Run
 from gan.config import RunConfig
 from gan.data import digits
+from tests import registered
 from tests.polling import wait_until
 from tests.stored import store
 from worker import bell
@@ -79,6 +80,16 @@ def test_every_kind_is_drawn(context: Context, run: Run) -> None:
     around = answered(context, artist, run, kind="around", options={"seed": 1, "row": 0, "degrees": 20})
     assert pixels(around).shape == (7 * 28, 7 * 28)
     np.testing.assert_allclose(pixels(around)[84:112, 84:112], pixels(drawn)[:28, :28], atol=1)
+
+
+def test_showers_are_drawn_at_an_energy(context: Context) -> None:
+    run, _ = registered.finished(context, registered.config(registered.GAN3D))
+    drawn = answered(context, Painter(context), run, options={"seed": 1, "images": 4, "energy": 150.0})
+    assert pixels(drawn).shape == (50, 50)
+    refused = answered(context, Painter(context), run, options={"seed": 1, "images": 4, "energy": 900.0})
+    assert refused.drawing.error == "energy=900.0 cannot be drawn: input should be less than or equal to 500."
+    near = answered(context, Painter(context), run, kind="nearest", options={"seed": 1, "picks": [0]})
+    assert str(near.drawing.error).startswith("Training images are compared with images, and model=gan3d makes showers")
 
 
 def test_nearest_images_are_those_of_the_training_set(context: Context, run: Run) -> None:

@@ -251,6 +251,7 @@ def test_what_is_not_there_or_not_allowed_is_said_before_anything_is_served(cont
     assert "Models are not served on 0.0.0.0 without a token: set GANBOARD_SERVE_TOKEN" in refused("serve", "some", "--host", "0.0.0.0")
     registered(context)
     registered(context, GAN3D, "showers")
+    assert "There is no model some:9: `ganboard models` lists them." in refused("serve", "some:9", "--port", "0")
     assert "a canary is another version of one model" in refused("serve", "some", "--canary", "showers", "--port", "0")
     monkeypatch.setenv("GANBOARD_SERVE_TOKEN", TOKEN)
     assert "no.such.host.invalid:8600 cannot be listened on" in refused("serve", "some", "--host", "no.such.host.invalid")

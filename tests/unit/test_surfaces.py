@@ -2,19 +2,26 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import keras
 import numpy as np
 import pytest
 import tensorflow as tf
 
+from db.models import Run
 from gan import data, keys, landscape, losses, snapshots, streams, surfaces
 from gan.keys import Purpose
 from gan.landscape import LandscapeError, Wish
 from gan.models.dcgan import networks as dcgan
 from gan.presets import load
+from tests import registered
 from tests.recorder import run
+from tests.stored import store
+from tests.streets import make_street
+from worker.context import Context
 
 CONFIG = load("tiny", {"epochs": 3, "limit": 32, "batch_size": 16, "grid_every": 100})
 WISH = Wish(size=5, images=16)
@@ -93,6 +100,35 @@ def test_two_runs_share_one_plane(trained: Path, tmp_path: Path) -> None:
     assert path[0, 2:5] == pytest.approx(path[4, 2:5], abs=1e-5)  # one seed, one beginning
     assert path[3, 2:4] == pytest.approx([0, 0], abs=1e-6)
     assert np.abs(path[7, 2:4]).max() > 1e-3
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(("settings", "examples"), [(registered.GAN3D | {"limit": 8}, 8), (registered.PIX2PIX, 3)])
+def test_other_models_have_surfaces_by_their_recipes(
+    context: Context, make_run: Callable[..., Run], settings: dict[str, Any], examples: int
+) -> None:
+    config = registered.config(settings)
+    directory = context.settings.run_dir("moved")
+    nets, random = store(config, directory / "checkpoints"), np.random.default_rng(0)
+    if config.model == "pix2pix":
+        make_street(context, make_run)
+    for epoch in (1, 2):
+        moves = [
+            [0.01 * random.normal(size=v.shape).astype(np.float32) for v in net.trainable_variables]
+            for net in (nets.generator, nets.discriminator)
+        ]
+        snapshots.save(directory / snapshots.FOLDER, epoch, moves)
+    wish = Wish(plane="random", size=5, images=16)
+    arrays, facts = surfaces.compute([(config, directory)], wish, context.settings.data, lambda phase, done: None)
+    assert facts["images"] == examples
+    for net in "gd":
+        losses_of_path = arrays[f"{net}.path"][:, 4]
+        assert np.isfinite(losses_of_path).all()
+        assert len(set(losses_of_path.tolist())) == 3
+        assert arrays[f"{net}.surface"][2, 2] > 0
+    (directory / "checkpoints").rename(directory / "gone")
+    with pytest.raises(LandscapeError, match=r"^Run moved has no checkpoint here, which its surface needs for batch norm"):
+        surfaces.compute([(config, directory)], wish, context.settings.data, lambda phase, done: None)
 
 
 def test_runs_without_weights_or_of_another_architecture_are_refused(trained: Path, tmp_path: Path) -> None:

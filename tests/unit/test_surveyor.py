@@ -14,6 +14,7 @@ from db.models import Run, Surface
 from gan.landscape import Wish
 from tests.cli import document, refused
 from tests.polling import wait_until
+from tests.streets import SETTINGS, make_street
 from worker import surveyor
 from worker.context import Context
 from worker.lifeline import environment_for_child
@@ -72,6 +73,42 @@ def test_a_withdrawn_request_is_dropped(context: Context, make_run: MakeRun, mon
     monkeypatch.setattr(surveyor, "_compute", meanwhile)
     with pytest.raises(surveyor.Withdrawn):
         surveyor.survey(context, claimed)
+
+
+def test_a_prediction_is_computed_or_refused_in_a_sentence(context: Context, make_run: MakeRun) -> None:
+    run = make_street(context, make_run)
+    found = answered(context, run, {surfaces.PREDICTION: {"steps": 3, "halo": 0, "group": 1}})
+    assert (found.error, found.done, found.phase) == (None, 1.0, "predicting")
+    assert [(flow["kind"], len(flow["l1"])) for flow in found.facts["flows"]] == [("training", 3), ("held-out shape", 3)]
+    assert (found.facts["step"], found.facts["group"], found.facts["seconds"] > 0) == (12, 1, True)
+    assert surfaces.unpack(found)["png"].tobytes().startswith(b"\x89PNG")
+    refused = answered(context, run, {surfaces.PREDICTION: {"steps": 3, "halo": 8}})
+    assert refused.error == "A network of 64x64 pixels with halo=8 does not tile a frame of 64x64: choose a halo of 0 or 16."
+    bare = make_run("no checkpoint", **SETTINGS)
+    assert "has no checkpoint on this machine" in (answered(context, bare, {surfaces.PREDICTION: {"steps": 1}}).error or "")
+
+
+def test_what_says_nothing_for_long_still_lives(context: Context, make_run: MakeRun, monkeypatch: pytest.MonkeyPatch) -> None:
+    asked = surfaces.ask(context.engine, [make_run().id], WISH)
+    claimed = surfaces.claim(context.engine, asked)
+    assert claimed is not None
+
+    def beaten() -> object:
+        found = surfaces.find(context.engine, asked)
+        assert found is not None
+        return found.beat_at
+
+    def silent(*_: object) -> tuple[dict[str, object], dict[str, object]]:
+        before = beaten()
+        wait_until(lambda: beaten() != before, seconds=10, what="a beat")
+        return {}, {}
+
+    monkeypatch.setattr(surveyor, "QUIET_SECONDS", 0.05)
+    monkeypatch.setattr(surveyor, "_compute", silent)
+    surveyor.survey(context, claimed)
+    found = surfaces.find(context.engine, asked)
+    assert found is not None
+    assert found.answered_at is not None
 
 
 @pytest.mark.slow

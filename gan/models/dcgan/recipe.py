@@ -103,7 +103,7 @@ def shares(
         d_loss = mean(losses.discriminator(config, real_logits, fake_logits))
         if config.r1:  # gamma / 2 E |grad D(x)|^2 (Mescheder et al. 2018, Eq. 9)
             d_loss += config.r1 / 2 * mean(tf.square(losses.norms(r1_tape.gradient(real_logits, real))))
-        if config.loss == "wgan_gp":
+        if config.loss == "wgan_gp" and config.gradient_penalty:
             between = draws.mix * real + (1 - draws.mix) * tf.stop_gradient(fake)
             with tf.GradientTape() as gp_tape:
                 gp_tape.watch(between)
