@@ -16,7 +16,7 @@ from db.errors import NotAllowed
 from db.models import ACTIVE, ENDED, Run, Surface, new_id
 from db.models import Study as Stored
 from db.pace import History
-from gan.config import DRAWN, ConfigError, model_of
+from gan.config import ConfigError, model_of
 from gan.data import catalog
 from gan.landscape import Wish
 from gan.studies import FIGURES, NAMES, Study, built_in
@@ -137,7 +137,7 @@ def _on_surface(context: Context, stored: Stored) -> list[str]:
     if "fig11" not in stored.definition["figures"]:
         return []
     runs = {run.id: run for part in studies.runs(context.engine, stored.id).values() for run in part}.values()
-    family = next((one for one in families(runs, axis(stored.definition)) if model_of(one.common) == DRAWN), None)
+    family = next((one for one in families(runs, axis(stored.definition)) if model_of(one.common) == "dcgan"), None)
     return [run.id for run in family.first_seeds][: surfaces.MAX_RUNS] if family else []
 
 
