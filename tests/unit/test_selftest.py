@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -7,7 +8,7 @@ import pytest
 
 from gan import checkpoints
 from gan.config import ConfigError
-from worker.selftest import CLAIMS, Claim, Result, Selftest, Training, chosen, difference
+from worker.selftest import CLAIMS, Claim, Result, Selftest, Training, chosen, difference, share
 from worker.selftest_view import describe, document
 
 TINY = {"dataset": "digits", "limit": 64, "batch_size": 8, "epochs": 1, "grid_size": 1}
@@ -22,7 +23,10 @@ def test_every_claim_compares_two_configurations_that_can_be_parsed() -> None:
 
 def test_claims_are_chosen_by_their_name() -> None:
     assert chosen(None) == CLAIMS
-    assert {claim.name for claim in chosen("FIT")} == {"fit = custom loop", "fit = custom loop on 2 replicas"}
+    fit = {"fit = custom loop", "fit = custom loop on 2 replicas", "gan3d: fit = custom loop", "pix2pix: fit = custom loop"}
+    assert {claim.name for claim in chosen("FIT")} == fit
+    for model, count in (("gan3d", 6), ("pix2pix", 4)):
+        assert [claim.one.config.model for claim in chosen(model)] == [model] * count
     with pytest.raises(ConfigError, match=r"'nonsense'.*the claims are: 2 replicas"):
         chosen("nonsense")
 
@@ -33,6 +37,24 @@ def test_the_difference_is_the_largest_of_any_weight() -> None:
     assert difference(one, {"generator/a": one["generator/a"]}) == float("inf")
     assert difference({}, {}) == float("inf")
     assert not Result(CLAIMS[0], float("nan")).holds
+
+
+def test_a_share_is_of_the_move_of_each_network_and_the_larger_counts() -> None:
+    start = {"generator/a": np.float32([0, 0]), "discriminator/b": np.float32([1])}
+    one = {"generator/a": np.float32([0, 4]), "discriminator/b": np.float32([1.5])}
+    assert share(one, {**one, "generator/a": np.float32([1, 4])}, start) == 0.25
+    assert share(one, {**one, "generator/a": np.float32([1, 4]), "discriminator/b": np.float32([1.25])}, start) == 0.5
+    assert share(one, {"generator/a": one["generator/a"]}, start) == float("inf")
+    assert share(start, start, start) == float("inf")  # nothing was trained: nothing is shown
+
+
+@pytest.mark.slow
+def test_3dgan_is_compared_by_shares_of_its_moves() -> None:
+    (claim,) = chosen("gan3d: folded")
+    assert claim.start is not None
+    true, still = Selftest((claim, replace(claim, name="no step was taken", other=claim.start))).run()
+    assert true.holds, describe(true)
+    assert still.difference == 1.0
 
 
 @pytest.mark.slow
