@@ -32,7 +32,7 @@ def main(config_json: str, run_dir: str, data_dir: str, variant: str = "") -> No
 
         losses.generator_share = lambda config, fake: None
     if variant == "plain up-sampling":
-        _unfold()
+        unfold()
     asked = itertools.count(1)
 
     def ignore(event: Event) -> None:
@@ -56,7 +56,8 @@ def _untrained(config: RunConfig, directory: Path) -> None:
     checkpoints.save(directory / "checkpoints", step.networks(config).arrays(), Progress(), digest="", attempt=1)
 
 
-def _unfold() -> None:
+def unfold() -> None:
+    """Let 3DGANs of this process up-sample and convolve one after the other."""
     from gan.models.gan3d import networks, upconv
 
     setattr(networks, "UpConv3D", partial(upconv.UpConv3D, folded=False))  # noqa: B010

@@ -28,6 +28,7 @@ from gan.hardware import memory_limit
 from worker.bench.contestants import CONTESTANTS, DCGAN, PRECISIONS, Contestant, OutOfRace, Running, choose, peers_find_gan
 from worker.bench.platform import Platform
 from worker.bench.report import Result, document
+from worker.console import rate
 from worker.errors import ServiceFailed
 
 MAX_ROUNDS, MAX_STEPS = 1000, 1_000_000
@@ -179,7 +180,7 @@ class Race:
         running = self._ready(result, doing)
         doing(f"measuring {contestant.label}")
         result.rates[number] = self._measure(running, result, result.steps)
-        return f"{result.rates[number]:,.0f} images/s"
+        return f"{rate(result.rates[number])} images/s"
 
     def _platform_turn(self, result: Result, number: int, doing: Callable[[str], None]) -> str:
         """A run of the platform, and beside it the bare trainer over the same number of steps; the order changes with the round."""
@@ -206,7 +207,7 @@ class Race:
 
         for measure in (beside_it, through_the_platform)[:: 1 if number % 2 else -1]:
             measure()
-        return f"{result.rates[number]:,.0f} images/s, {result.partner[number]:,.0f} without"
+        return f"{rate(result.rates[number])} images/s, {rate(result.partner[number])} without"
 
     def _result(self, contestant: Contestant) -> Result:
         return self._results.setdefault(contestant, Result(contestant))
