@@ -106,9 +106,10 @@ def test_steps_in_one_call_equal_steps_in_several() -> None:
         np.testing.assert_array_equal(value, apart.nets.arrays()[name])
 
 
-def test_the_discriminators_gradient_is_that_of_the_losses_on_paper() -> None:
-    """The first phase: one SGD step at rate 1 on real showers, by plain calls of the models."""
-    made = stepper(optimizer="sgd", beta_1=0, d_learning_rate=1e-9, g_learning_rate=1e-9)
+@pytest.mark.parametrize("recompute", [False, True])
+def test_gradients_are_those_of_the_losses_on_paper(recompute: bool) -> None:
+    """Each phase beside plain calls of the models."""
+    made = stepper(recompute=recompute, optimizer="sgd", beta_1=0, d_learning_rate=1e-9, g_learning_rate=1e-9)
     recipe, nets = made.recipe, made.nets
     images, labels = recipe.rows(recipe.columns(showers("25x25x25")), tf.range(4))
     for phase in recipe.phases[:3]:
