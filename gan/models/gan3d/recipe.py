@@ -26,7 +26,8 @@ from gan.models.gan3d.judge import Judge
 from gan.recipe import Phase
 
 FLIPPED = 0.05  # share of D's labels that are turned, so that it is never quite sure
-TOGETHER = 2  # convolutions that are recomputed in one: their inputs are as large as what else they keep, so every second is let go
+# Convolutions that are recomputed in one. At 51x51x25 their inputs together outweigh any two of them; at 25x25x25 one alone is the peak.
+TOGETHER: dict[networks.Geometry, int] = {"51x51x25": 2, "25x25x25": 1}
 _PICTURES = 500  # of real events, for comparisons
 _REAL, _FAKE, _G = "real", "fake", "generator"
 
@@ -94,7 +95,7 @@ class Recipe:
     def shares(
         self, generator: keras.Model, discriminator: keras.Model, state: State, draws: Draws, scales: Tensors, phase: Phase
     ) -> Shares:
-        again: Any = {"recompute": self.config.recompute, "together": TOGETHER}
+        again: Any = {"recompute": self.config.recompute, "together": TOGETHER[self.geometry]}
         g_statistics: Tensors = []
         with tf.GradientTape() as tape:
             tape.watch(state.g_weights if phase.g else state.d_weights)
