@@ -47,15 +47,19 @@ def forward(
     masks: Tensors = (),
     *,
     recompute: bool = False,
+    together: int = 1,
     training: bool = True,
 ) -> tuple[tf.Tensor, list[tf.Tensor]]:
     """Output of `net` in `training` and its new moving statistics; `masks` go to the dropout layers in turn.
 
-    With `recompute` only what enters each convolution or product is kept for the gradient; the rest is computed again.
+    With `recompute` only what enters each convolution or product is kept for the gradient, or every second with `together` = 2 and so on;
+    the rest is computed again.
     """
     left, kept, keep = deque(weights), deque(statistics), deque(masks)
     updated: list[tf.Tensor] = []
-    for block in _blocks(net):
+    blocks = _blocks(net)
+    for first in range(0, len(blocks), together):
+        block = [layer for part in blocks[first : first + together] for layer in part]
         own = [left.popleft() for layer in block for _ in layer.trainable_variables]
         before = [[kept.popleft() for _ in layer.non_trainable_variables] for layer in block]
         drops = [[keep.popleft()] if isinstance(layer, KeyedDropout) else [] for layer in block]

@@ -17,7 +17,10 @@ Precisions = Annotated[list[str] | None, typer.Option("--precision", help="float
 
 
 def bench(
-    batch: Annotated[int, typer.Option("--batch", help="Images of one step, over all replicas.")] = 256,
+    model: Annotated[str, typer.Option("--model", help="dcgan, gan3d (51x51x25 cells) or pix2pix (64x64 on dataset=street).")] = "dcgan",
+    batch: Annotated[
+        int | None, typer.Option("--batch", help="Images of one step, over all replicas: 256 without it, 16 of gan3d and pix2pix.")
+    ] = None,
     precision: Precisions = None,
     rounds: Annotated[int, typer.Option("--rounds", help="How often every contestant has its turn.")] = 5,
     only: Names = None,
@@ -30,12 +33,13 @@ def bench(
 ) -> None:
     """Measure our trainer beside the plain TensorFlow tutorial, PyTorch, JAX and the bare convolutions, in turns within one run.
 
-    On MNIST where the data directory has it, else on digits. Contestants: bare, platform, xla, fit, replicas, workers, start (all of them:
-    ganboard), tutorial, pytorch-eager, pytorch-channels-last, pytorch-compiled (pytorch), jax, floor. All rounds take about half an hour
-    on a small machine; leave the machine alone meanwhile.
+    On MNIST where the data directory has it, else on digits. Contestants: bare, platform, xla, fit, replicas, workers, recompute, start
+    (all of them: ganboard), tutorial, pytorch-eager, pytorch-channels-last, pytorch-compiled (pytorch), jax, floor. gan3d and pix2pix have
+    no peers: ours take turns alone. All rounds take about half an hour on a small machine; leave the machine alone meanwhile.
 
     Examples:
       ganboard bench --only bare,tutorial --rounds 3
+      ganboard bench --model gan3d --only bare,recompute --precision float32
       ganboard bench --peer-python ~/torch/bin/python --plot speed.html --json > speed.json
     """
     from db.settings import Settings
@@ -50,7 +54,7 @@ def bench(
     python = shutil.which(peer_python)
     if python is None:
         raise ConfigError(f"--peer-python {peer_python}: there is no such program.")
-    options = Options(batch, _split(precision) or PRECISIONS, rounds, _split(only), steps, python)
+    options = Options(model, batch, _split(precision) or PRECISIONS, rounds, _split(only), steps, python)
     with view.Lines() as watcher:
         found = measure(Settings(), options, watcher)
     if as_json:
@@ -68,10 +72,12 @@ def selftest(
     """Prove here and now that different ways to compute a training compute the same training; a few minutes on two cores.
 
     n replicas = 1 replica, multi-worker = mirrored, fit = custom loop, accumulated = whole batch, recomputed = kept, resumed = never
-    stopped, and more: one line each, with the largest difference of any weight and its bound. The exit code is 1 when a claim fails.
+    stopped, and more: one line each, with the largest difference of any weight and its bound; of DCGAN, then of gan3d and pix2pix. The
+    exit code is 1 when a claim fails.
 
     Examples:
       ganboard selftest
+      ganboard selftest --only gan3d
       ganboard selftest --only replica --json
     """
     from worker.selftest import Selftest, chosen

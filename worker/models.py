@@ -6,6 +6,8 @@ import importlib.metadata
 import os
 import statistics
 import subprocess
+import sys
+import tempfile
 import time
 from contextlib import suppress
 from pathlib import Path
@@ -29,6 +31,7 @@ if TYPE_CHECKING:
     from gan.quantization import Arrays, Variant
 
 LIMIT = 5.0  # percent by which a quantized version may be worse
+COSTS = ("milliseconds", "weight_bytes", "peak_memory_bytes")
 _TIMED = 9  # calls
 _SHOWN = 8  # examples of a picture
 
@@ -96,7 +99,10 @@ def quantize(context: Context, parent: ModelVersion, to: Variant, *, limit: floa
     made = of_full.model_copy(update={"id": new_id(), "variant": to, "parent_id": parent.id, "quality": {}})
     full, quantized = generation.Generator(of_full, weights), generation.Generator(made, packed)
     figures, _, remade = measure(context, full, quantized)
-    figures |= {"weight_bytes_full": _bytes(weights), "weight_bytes": _bytes(packed)}
+    with tempfile.TemporaryDirectory(prefix="ganboard-") as name:
+        digest, _ = package.write(Path(name, "quantized"), made, packed)
+        peaks = footprint(context.settings.model_dir(parent.id), parent.digest), footprint(Path(name, "quantized"), digest)
+    figures |= _both("weight_bytes", _bytes(weights), _bytes(packed)) | _both("peak_memory_bytes", *peaks)
     if not figures["percent_worse"] <= limit and not force:  # also for NaN
         raise VersionError(
             f"{called} as {to} is {figures['percent_worse']:.1f} % worse ({_told(figures)}), and the limit is {limit:g} %: nothing was "
@@ -108,12 +114,16 @@ def quantize(context: Context, parent: ModelVersion, to: Variant, *, limit: floa
 def compare(context: Context, a: ModelVersion, b: ModelVersion, picture: Path | None = None) -> dict[str, float]:
     """Figures of `b` beside those of `a` (names that end in _full), and a picture: what `a` makes above, what `b` makes below.
 
+    `weight_bytes` are those of the files, `peak_memory_bytes` as `footprint` says.
+
     Raises NotAllowed for models that are asked different things, DatasetError, VersionError.
     """
     one, other = load(context, a), load(context, b)
     if one.manifest.signature != other.manifest.signature:
         raise NotAllowed(f"{a.name}:{a.version} and {b.name}:{b.version} take or make different things: compare versions of one model.")
     figures, made, remade = measure(context, one, other)
+    figures |= _both("weight_bytes", *(float(version.manifest.files[package.WEIGHTS].size) for version in (one, other)))
+    figures |= _both("peak_memory_bytes", *(footprint(context.settings.model_dir(version.id), version.digest) for version in (a, b)))
     if picture is not None:
         try:
             picture.write_bytes(_picture(one, made, remade))
@@ -141,6 +151,17 @@ def measure(context: Context, full: Generator, other: Generator) -> tuple[dict[s
             times.append(time.perf_counter() - began)
     took = {f"milliseconds{part}": 1000 * statistics.median(times) for part, times in zip(("_full", ""), seconds, strict=True)}
     return {"percent_worse": worse, **generation.likeness(made, remade), **own, **took}, made, remade
+
+
+def footprint(directory: Path, digest: str) -> float:
+    """Highest resident memory in bytes of a process that does nothing but load the version in `directory` and make a batch of it; Python
+    and TensorFlow are counted. Raises VersionError."""
+    _start()
+    done = subprocess.run([sys.executable, "-m", "gan.footprint", str(directory), digest], capture_output=True, text=True)
+    if done.returncode:
+        last = (done.stderr.strip().splitlines() or [f"exit code {done.returncode}"])[-1]
+        raise VersionError(f"The memory that {directory.name} takes was not measured ({last[:300]}): see `ganboard doctor`.")
+    return float(done.stdout.split()[-1])
 
 
 def load(context: Context, version: ModelVersion) -> Generator:
@@ -183,10 +204,14 @@ def _bytes(arrays: Arrays) -> float:
     return float(sum(array.nbytes for array in arrays.values()))
 
 
+def _both(name: str, full: float, other: float) -> dict[str, float]:
+    return {f"{name}_full": full, name: other}
+
+
 def _told(figures: dict[str, float]) -> str:
     """Those that exist of the full version too, in words."""
     pairs = [(name, figures[name], figures[f"{name}_full"]) for name in figures if f"{name}_full" in figures]
-    own = [f"{name} {value:.4g} instead of {before:.4g}" for name, value, before in pairs if name not in ("milliseconds", "weight_bytes")]
+    own = [f"{name} {value:.4g} instead of {before:.4g}" for name, value, before in pairs if name not in COSTS]
     return ", ".join([*own, *([f"PSNR {figures['psnr']:.1f} dB"] if "psnr" in figures else [])])
 
 

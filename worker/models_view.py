@@ -71,5 +71,6 @@ def print_comparison(one: ModelVersion, other: ModelVersion, figures: Mapping[st
     for name, value in figures.items():
         if not name.endswith(_FULL):
             full = figures.get(name + _FULL)
-            table.add_row(name.replace("_", " "), "" if full is None else f"{full:,.5g}", f"{value:,.5g}")
+            words = name.replace("_", " ").replace(" bytes", ", MB")
+            table.add_row(words, *("" if one is None else f"{one / 1e6 if name.endswith('_bytes') else one:,.5g}" for one in (full, value)))
     make_console().print(table)

@@ -26,6 +26,7 @@ WORDS = {
     "objective.total": "Objective",
     "milliseconds": "Milliseconds of a batch",
     "weight_bytes": "Weights",
+    "peak_memory_bytes": "Peak memory of a process",
 }
 LINEAGE = ("run_id", "attempt", "epoch", "step", "checkpoint", "data", "commit")
 

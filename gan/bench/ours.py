@@ -20,12 +20,12 @@ def make(task: Task) -> tuple[Take, str]:
     machine = hardware.describe()
     if sentence := capabilities.check(config, machine):
         raise Unavailable(sentence)
-    images = data.load(config, Path(task.data_dir)).images
-    amounts = plan(config, len(images))
+    examples = data.load(config, Path(task.data_dir)).first(config.limit)
+    amounts = plan(config, len(examples))
     strategy = distribution.strategy(config)
     with strategy.scope():
         nets = step.networks(config)
-    stepper = step.Stepper(config, strategy, nets, images)
+    stepper = step.Stepper(config, strategy, nets, examples)
     fitted = fit.FitLoop(stepper, lambda count: count) if config.loop == "fit" else None
     done, last = 0, (0.0, 0.0)
 

@@ -22,7 +22,7 @@ from db import queries
 from db.errors import NotAllowed
 from db.models import ENDED, Run
 from gan.presets import load
-from tests.crash import checker
+from tests.crash import checker, models
 from tests.polling import wait_until
 from tests.processes import below
 from tests.up import free_port
@@ -40,6 +40,8 @@ KINDS: dict[str, dict[str, Any]] = {
     "two replicas, cyclic rates": SMALL | {"strategy": "mirrored", "replicas": 2, "schedule": "cyclic", "seed": 2},
     "two processes": SMALL | {"strategy": "multi_worker", "replicas": 2, "epochs": 12, "seed": 3},
     "bfloat16, averaged": SMALL | {"precision": "mixed_bfloat16", "ema": 0.99, "seed": 4},
+    "3DGAN": models.SETTINGS["gan3d"] | {"epochs": 6, "keep_checkpoints": 2},
+    "pix2pix": models.SETTINGS["pix2pix"] | {"epochs": 6},
 }
 
 
@@ -64,8 +66,9 @@ class Fleet:
     deleted: list[int] = field(default_factory=list)  # the attempts of each
 
     def __post_init__(self) -> None:
-        os.environ["GANBOARD_HOME"] = str(self.home)
+        os.environ |= {"GANBOARD_HOME": str(self.home), "GANBOARD_DATA_DIR": str(self.home / "data")}
         self.context: Context = open_context()
+        models.settings("pix2pix", self.context.settings.data)
 
     # --- the fleet ---
 

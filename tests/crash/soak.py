@@ -33,7 +33,7 @@ from tests.crash.fleet import KINDS, RECOVERY, Fleet, outlived
 from tests.polling import wait_until
 
 PAUSE = (2.0, 10.0)  # seconds between the recovery from one fault and the next
-DISK = 2 << 30  # bytes of the home's own disk
+DISK = 3 << 30  # bytes of the home's own disk
 
 
 def recovered(fleet: Fleet, before: dict[str, tuple[int, str]]) -> bool:

@@ -8,6 +8,7 @@ import pytest
 
 from db import queries
 from db.models import Run
+from tests.crash import models
 from tests.crash.conftest import FULL, assert_same
 from worker.context import Context
 
@@ -46,6 +47,18 @@ def test_killed_at_the_worst_points(context: Context, train: Callable[..., Run])
     assert disturbed.attempt == len(traps) + 1, "a trap was never met"
     killed = [event.text for event in queries.events(context.engine, disturbed.id, limit=None) if "was killed by SIGKILL" in event.text]
     assert len(killed) == len(traps)
+    assert_same(context, train(**settings), disturbed)
+
+
+@pytest.mark.slow
+@pytest.mark.thorough
+@pytest.mark.timeout(900)
+@pytest.mark.parametrize("model", list(models.SETTINGS))
+def test_every_model_goes_on_to_the_bit(context: Context, train: Callable[..., Run], model: str) -> None:
+    traps = ["gan.files.flush:3:before", "db.reports.finish_epoch:2:before"]
+    settings = models.settings(model, context.settings.data) | {"epochs": 6}
+    disturbed = train(*traps, **settings)
+    assert disturbed.attempt == len(traps) + 1, "a trap was never met"
     assert_same(context, train(**settings), disturbed)
 
 

@@ -129,7 +129,7 @@ def test_two_processes_compute_what_two_replicas_in_one_do(tmp_path: Path) -> No
     settings = {"dataset": "digits", "batch_size": 32, "limit": 96, "epochs": 1, "grid_size": 1, "replicas": 2, **rates}
 
     def state(name: str, size: int, **changes: str) -> Any:
-        command = [sys.executable, "-m", "gan.proof", json.dumps({**settings, **changes}), str(tmp_path / name)]
+        command = [sys.executable, "-m", "gan.proof", json.dumps({**settings, **changes}), str(tmp_path / name), str(tmp_path)]
         with (tmp_path / f"{name}.log").open("w") as log, Gang(command, size, output=log) as started:
             assert started.wait() == Ended(0, 0), (tmp_path / f"{name}.log").read_text()[-3000:]
         return proof.state(tmp_path / name)

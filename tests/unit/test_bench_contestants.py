@@ -42,6 +42,17 @@ def test_what_does_not_exist_is_refused_by_name(only: list[str], precision: str,
         choose(only, [precision])
 
 
+def test_other_models_have_no_peers_and_pix2pix_nothing_to_recompute() -> None:
+    showers, street = ({one.name for one in choose([], ["float32"], model)} for model in ("gan3d", "pix2pix"))
+    assert showers == set(GROUPS["ganboard"])
+    assert street == showers - {"recompute"} == {one.name for one in choose(["ganboard"], ["float32"], "pix2pix")}
+    for name, model in (("pytorch", "gan3d"), ("tutorial", "pix2pix"), ("recompute", "pix2pix")):
+        with pytest.raises(
+            ConfigError, match=f"^{name} does not train model={model}: choose from bare, platform, xla, fit, replicas, workers"
+        ):
+            choose([name], ["float32"], model)
+
+
 def start(contestant: Contestant, folder: Path, python: str = sys.executable) -> Running:
     np.save(folder / "images.npy", np.zeros([8, 28, 28, 1], np.uint8))
     peers_find_gan(folder)

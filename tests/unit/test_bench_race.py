@@ -169,6 +169,9 @@ def test_the_platform_is_measured_beside_the_trainer_over_as_many_steps(
         (Options(batch=0), "batch_size=0"),
         (Options(batch=255, only=["replicas"]), "does not divide among replicas=2"),
         (Options(batch=5000, only=["bare"]), "larger than the data set"),
+        (Options(model="biggan"), "model=biggan is not allowed: the benchmark knows dcgan, gan3d, pix2pix"),
+        (Options(model="gan3d", only=["jax"]), "jax does not train model=gan3d"),
+        (Options(model="pix2pix", batch=3, only=["workers"]), "does not divide among replicas=2"),
         (Options(only=["all"]), "'all' is no contestant"),
     ],
 )

@@ -11,6 +11,7 @@ import pytest
 from worker.bench.contestants import CONTESTANTS
 from worker.bench.report import GOALS, Result, best, document, ratio, spread
 
+DCGAN = {"model": "dcgan", "gflop_per_image": 0.1}
 BY_NAME = {contestant.name: contestant for contestant in CONTESTANTS}
 
 
@@ -52,7 +53,7 @@ def test_goals_compare_what_they_name() -> None:
         result("tutorial", [700, 700], "mixed_bfloat16"),
         result("bare", [780, 742], "mixed_bfloat16"),
     ]
-    found = document(results, {})
+    found = document(results, DCGAN)
     assert reached(found, "float32") == (pytest.approx(1.175), True)  # 1.1 and 1.25
     assert reached(found, "bfloat16 >= 1.75") == (pytest.approx((1.56 + 1.855) / 2), False)  # the tutorial in float32
     assert reached(found, "bfloat16 >= 1.40") == (pytest.approx(1.45), True)
@@ -67,13 +68,22 @@ def test_the_document_has_one_form_whatever_was_measured() -> None:
         result("bare", [550.0], memory_bytes=10**9, version="tensorflow 2"),
         result("jax", [], problem="not installed: pip install jax"),
     ]
-    found = orjson.loads(orjson.dumps(document(results, {"batch": 256})))
+    found = orjson.loads(orjson.dumps(document(results, {**DCGAN, "batch": 256})))
     assert found["batch"] == 256
     bare, jax = found["contestants"]
     assert bare.keys() == jax.keys()
     assert bare["images_per_second"] == {"median": 550.0, "min": 550.0, "max": 550.0, "rounds": [550.0]}
-    assert bare["ratios"] == {"tutorial": None, "pytorch": None, "floor": None}
+    assert bare["ratios"] == {"bare": 1.0, "tutorial": None, "pytorch": None, "floor": None}
+    assert bare["gflops"] == pytest.approx(55)
     assert jax["images_per_second"] is None
     assert jax["problem"] == "not installed: pip install jax"
     assert len(found["goals"]) == len(GOALS) + 1
     assert {goal["met"] for goal in found["goals"]} == {None}
+
+
+def test_another_model_has_no_goals_and_is_measured_beside_our_trainer_alone() -> None:
+    results = [result("bare", [20.0, 10.0]), result("recompute", [15.0, 7.0])]
+    found = document(results, {"model": "gan3d", "gflop_per_image": 2.0})
+    assert found["goals"] == []
+    assert [one["gflops"] for one in found["contestants"]] == [30.0, 22.0]
+    assert found["contestants"][1]["ratios"]["bare"] == pytest.approx(0.725)

@@ -30,7 +30,7 @@ def found() -> dict[str, Any]:
         result("start", seconds={1: 5.0, 2: 5.5}),
         result("jax", problem="not installed: pip install jax"),
     ]
-    about = {"seconds": 75.0, "data": "Digits.", "batch": 256, "rounds": 3, "hardware": HARDWARE}
+    about = {"seconds": 75.0, "model": "dcgan", "gflop_per_image": 0.1, "data": "Digits.", "batch": 256, "rounds": 3, "hardware": HARDWARE}
     return document(results, about)
 
 
@@ -38,11 +38,19 @@ def test_the_table_has_medians_spread_ratios_and_what_is_missing(found: dict[str
     view.show(found)
     shown = capsys.readouterr().out
     (row,) = [line.split() for line in shown.splitlines() if line.strip().startswith("ganboard's trainer alone")]
-    assert row[3:] == ["float32", "660", "600", "-", "670", "1.32", "-", "-", "1.5", "GiB"]
+    assert row[3:] == ["float32", "660", "600", "-", "670", "0.388", "66", "1.32", "-", "-", "1.5", "GiB"]
     assert "JAX, jitted, float32: not installed: pip install jax" in shown
     assert "goal: float32 >= 1.10 x the tutorial's loop in float32: 1.32 reached" in shown
     assert "goal: 2 replicas >= 0.97 x one: not measured" in shown
     assert "to first step: 5.2 s (5.0 - 5.5)" in shown
+
+
+def test_another_model_is_measured_beside_our_trainer_alone(found: dict[str, Any], capsys: pytest.CaptureFixture[str]) -> None:
+    view.show({**found, "model": "gan3d", "goals": []})
+    shown = capsys.readouterr().out
+    assert "x bare" in shown
+    assert "tutorial's loop in" not in shown
+    assert "goal" not in shown
 
 
 def test_progress_goes_to_stderr(capsys: pytest.CaptureFixture[str]) -> None:

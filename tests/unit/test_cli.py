@@ -64,7 +64,7 @@ COMMAND_LINE = {
     "import": ["PATH...", "--json"],
     "studies": ["--json"],
     "report": ["STUDY", "FILE"],
-    "bench": ["--batch", "--precision", "--rounds", "--only", "--steps", "--plot", "--peer-python", "--json"],
+    "bench": ["--model", "--batch", "--precision", "--rounds", "--only", "--steps", "--plot", "--peer-python", "--json"],
     "selftest": ["--only", "--json"],
     "db upgrade": [],
     "models publish": ["MODEL", "--to"],

@@ -14,7 +14,7 @@ from gan.config import parse
 from gan.models.gan3d import data, heads, layouts, losses, networks
 from gan.models.gan3d.observables import measured_angle
 from gan.models.gan3d.reader import sampled
-from gan.models.gan3d.recipe import FLIPPED, Recipe
+from gan.models.gan3d.recipe import FLIPPED, TOGETHER, Recipe
 from gan.models.gan3d.sampler import Sampler
 from gan.step import Stepper
 from gan.step import networks as made_networks
@@ -106,9 +106,11 @@ def test_steps_in_one_call_equal_steps_in_several() -> None:
         np.testing.assert_array_equal(value, apart.nets.arrays()[name])
 
 
-def test_the_discriminators_gradient_is_that_of_the_losses_on_paper() -> None:
-    """The first phase: one SGD step at rate 1 on real showers, by plain calls of the models."""
-    made = stepper(optimizer="sgd", beta_1=0, d_learning_rate=1e-9, g_learning_rate=1e-9)
+@pytest.mark.parametrize("recompute", [False, True])
+def test_gradients_are_those_of_the_losses_on_paper(recompute: bool, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Each phase beside plain calls of the models."""
+    monkeypatch.setitem(TOGETHER, "25x25x25", 2)  # as at 51x51x25, which takes longer
+    made = stepper(recompute=recompute, optimizer="sgd", beta_1=0, d_learning_rate=1e-9, g_learning_rate=1e-9)
     recipe, nets = made.recipe, made.nets
     images, labels = recipe.rows(recipe.columns(showers("25x25x25")), tf.range(4))
     for phase in recipe.phases[:3]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+from collections.abc import Callable
 from pathlib import Path
 
 import numpy as np
@@ -20,6 +21,14 @@ from tests.cli import document, ganboard, refused
 from tests.registered import DCGAN, GAN3D, config, finished
 from worker import models
 from worker.context import Context
+
+
+@pytest.fixture(autouse=True)
+def footprint(monkeypatch: pytest.MonkeyPatch) -> Callable[[Path, str], float]:
+    """Two starts of TensorFlow fewer in each test; the real one."""
+    real = models.footprint
+    monkeypatch.setattr(models, "footprint", lambda directory, digest: 5e8)
+    return real
 
 
 @pytest.fixture
@@ -95,12 +104,39 @@ def test_int8_is_a_quarter_with_a_parent_and_measured_figures(context: Context, 
         "milliseconds",
         "milliseconds_full",
         "weight_bytes",
+        "peak_memory_bytes",
+        "peak_memory_bytes_full",
         "mean",
         "spread",
     }
     told = models.manifest(context, versions.find(context.engine, "digits:2"))
     assert (told.parent_id, told.run_id, told.quality) == (digits.id, digits.run_id, said["quality"])
     assert "is int8 already" in refused("models", "quantize", "digits:2", "--to", "float16")
+
+
+def test_the_memory_of_a_version_is_that_of_a_process_of_its_own(
+    context: Context, digits: ModelVersion, footprint: Callable[[Path, str], float]
+) -> None:
+    folder = context.settings.model_dir(digits.id)
+    assert 2e8 < footprint(folder, digits.digest) < 3e9
+    with pytest.raises(VersionError, match=f"^The memory that {digits.id} takes was not measured .*is not the one that was registered"):
+        footprint(folder, "0" * 64)
+
+
+@pytest.mark.parametrize("force", [[], ["--force"]])
+def test_a_diverged_version_is_not_quantized(context: Context, monkeypatch: pytest.MonkeyPatch, force: list[str]) -> None:
+    from gan import generation
+
+    run, _ = finished(context, config(DCGAN, dataset="images", images_path="gone"))
+    with monkeypatch.context() as patched:  # no version of ours would hold it
+        patched.setattr(generation, "require_finite", lambda arrays, what: None)
+        extract = generation.extract
+        patched.setattr(generation, "extract", lambda *given: {k: v * np.nan for k, v in extract(*given).items()})
+        models.add(context, run, "digits")
+    line = refused("models", "quantize", "digits", "--to", "int8", *force)
+    assert "digits:1 has values that are not finite in generator/" in line
+    assert "choose an epoch from before its training diverged." in line
+    assert [one["version"] for one in document("models")] == [1]
 
 
 def test_the_gate_refuses_what_is_too_much_worse(context: Context, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -135,7 +171,7 @@ def test_compare_lays_two_versions_side_by_side(context: Context, tmp_path: Path
     models.quantize(context, models.add(context, run, "digits"), "float16")
     both = tmp_path / "both.png"
     said = ganboard("models", "compare", "digits:1", "digits:2", "--picture", str(both)).stdout
-    for word in ("digits:1 float32", "digits:2 float16", "psnr", "spread", "megabytes"):
+    for word in ("digits:1 float32", "digits:2 float16", "psnr", "spread", "megabytes", "weight, MB", "peak memory, MB", "milliseconds"):
         assert word in said
     assert Image.open(io.BytesIO(both.read_bytes())).size == (8 * 28, 2 * 28)
     figures = document("models", "compare", "digits:1", "digits:1")["figures"]

@@ -18,11 +18,12 @@ from typing import Any
 import gan
 from gan.bench.protocol import Task
 from gan.cluster import Cluster
-from gan.config import ConfigError
+from gan.config import UNREAD, ConfigError
 from worker.errors import WorkerError
 from worker.lifeline import environment_for_child
 
 ANSWER_SECONDS = 900.0  # a first step may wait minutes for a compiler
+DCGAN = "dcgan"
 PRECISIONS = ("float32", "mixed_bfloat16")
 _MIRRORED = {"strategy": "mirrored", "replicas": 2}
 _WORKERS = {"strategy": "multi_worker", "replicas": 2}
@@ -49,6 +50,10 @@ class Contestant:
     def label(self) -> str:
         return f"{self.name} {self.precision}"
 
+    def plays(self, model: str) -> bool:
+        """Whether it trains that model: peers and floor are DCGAN's, ours train each that reads their settings."""
+        return not self.changes.keys() & set(UNREAD[model]) and (model == DCGAN or self.module in ("ours", ""))
+
     @property
     def processes(self) -> int:
         return int(self.changes["replicas"]) if self.changes.get("strategy") == "multi_worker" else 1
@@ -61,6 +66,7 @@ CONTESTANTS = (
     Contestant("fit", "ganboard with Keras fit", "ours", changes={"loop": "fit"}, every_precision=False),
     Contestant("replicas", "ganboard, 2 replicas", "ours", changes=_MIRRORED, every_precision=False),
     Contestant("workers", "ganboard, 2 worker processes", "ours", changes=_WORKERS, every_precision=False),
+    Contestant("recompute", "ganboard, activations computed again", "ours", changes={"recompute": True}, every_precision=False),
     Contestant("start", "ganboard from process start to first step", "ours", every_precision=False),
     Contestant("tutorial", "TensorFlow's tutorial loop", "tutorial"),
     Contestant("pytorch-eager", "PyTorch", "pytorch", "eager", peer=True),
@@ -70,13 +76,13 @@ CONTESTANTS = (
     Contestant("floor", "The convolutions and products alone", "floor"),
 )
 GROUPS = {
-    "ganboard": ("bare", "platform", "xla", "fit", "replicas", "workers", "start"),
+    "ganboard": ("bare", "platform", "xla", "fit", "replicas", "workers", "recompute", "start"),
     "pytorch": ("pytorch-eager", "pytorch-channels-last", "pytorch-compiled"),
 }
 
 
-def choose(only: Sequence[str], precisions: Sequence[str]) -> list[Contestant]:
-    """The contestants named, all without names, in each precision where that makes sense. Raises ConfigError."""
+def choose(only: Sequence[str], precisions: Sequence[str], model: str = DCGAN) -> list[Contestant]:
+    """The contestants named, without names all that train `model`, in each precision where that makes sense. Raises ConfigError."""
     names = [contestant.name for contestant in CONTESTANTS]
     for name in only:
         if name not in names and name not in GROUPS:
@@ -84,7 +90,11 @@ def choose(only: Sequence[str], precisions: Sequence[str]) -> list[Contestant]:
     for precision in precisions:
         if precision not in PRECISIONS:
             raise ConfigError(f"precision={precision[:80]} is not allowed: the benchmark knows {' and '.join(PRECISIONS)}.")
-    wanted = {each for name in only for each in GROUPS.get(name, (name,))} or set(names)
+    plays = [contestant.name for contestant in CONTESTANTS if contestant.plays(model)]
+    for name in only:
+        if not set(GROUPS.get(name, (name,))) & set(plays):
+            raise ConfigError(f"{name} does not train model={model}: choose from {', '.join(plays)}.")
+    wanted = {each for name in only for each in GROUPS.get(name, (name,)) if each in plays} or set(plays)
     unique = list(dict.fromkeys(precisions))
     return [
         replace(contestant, precision=precision)

@@ -20,14 +20,15 @@ import orjson
 import psutil
 
 from db.settings import Settings
-from gan import data
+from gan import costs, data
 from gan.bench.protocol import Task
-from gan.config import ConfigError, RunConfig, parse, plan
-from gan.data import mnist
+from gan.config import DATASETS, ConfigError, RunConfig, parse, plan
+from gan.data import catalog, mnist
 from gan.hardware import memory_limit
-from worker.bench.contestants import CONTESTANTS, PRECISIONS, Contestant, OutOfRace, Running, choose, peers_find_gan
+from worker.bench.contestants import CONTESTANTS, DCGAN, PRECISIONS, Contestant, OutOfRace, Running, choose, peers_find_gan
 from worker.bench.platform import Platform
 from worker.bench.report import Result, document
+from worker.console import rate
 from worker.errors import ServiceFailed
 
 MAX_ROUNDS, MAX_STEPS = 1000, 1_000_000
@@ -36,14 +37,16 @@ LEAST_STEPS = 5
 EPOCH_STEPS = 40  # of our trainer on a CPU, where all of MNIST takes minutes
 SAVE_SECONDS = 20.0  # the platform draws a grid and saves about so often, twice while it is timed
 SPARE_BYTES = 2 << 30  # a contestant is started only with so much memory left,
-BYTES_PER_IMAGE = 5 << 20  # and this much for each image of a batch: activations and gradients
+BYTES_PER_IMAGE = 5 << 20  # and this much, or what it is reckoned to need, for each image of a batch: activations and gradients
+BATCHES = {DCGAN: 256, "gan3d": 16, "pix2pix": 16}
 
 
 @dataclass(frozen=True)
 class Options:
     """What the command was asked."""
 
-    batch: int = 256
+    model: str = DCGAN
+    batch: int | None = None  # by default that of BATCHES
     precisions: Sequence[str] = PRECISIONS
     rounds: int = 5
     only: Sequence[str] = ()
@@ -74,31 +77,48 @@ def bench(settings: Settings, options: Options, watcher: Watcher) -> dict[str, A
         raise ConfigError(f"rounds={options.rounds} is not allowed: it must be from 1 to {MAX_ROUNDS}.")
     if options.steps is not None and not 1 <= options.steps <= MAX_STEPS:
         raise ConfigError(f"steps={options.steps} is not allowed: it must be from 1 to {MAX_STEPS}.")
-    contestants = choose(options.only, options.precisions)
-    dataset = "mnist" if mnist.find("mnist", settings.data) else "digits"
-    base = parse({"dataset": dataset, "batch_size": options.batch})
+    if options.model not in BATCHES:
+        raise ConfigError(f"model={options.model[:80]} is not allowed: the benchmark knows {', '.join(BATCHES)}.")
+    contestants = choose(options.only, options.precisions, options.model)
+    base = _base(settings, options)
     for contestant in contestants:  # a batch that does not divide among replicas is refused before anything runs
         parse({**base.model_dump(), **contestant.changes})
-    loaded = data.load(base, settings.data)
-    plan(base, len(loaded.images))
-    hardware, began = _hardware(), datetime.now(UTC)
+    available = catalog.count(base, settings.data)
+    plan(base, available)
+    hardware, began, whole = _hardware(), datetime.now(UTC), base
     if not (hardware["gpus"] or hardware["tpus"]):
-        base = base.model_copy(update={"limit": EPOCH_STEPS * options.batch})
+        base = base.model_copy(update={"limit": EPOCH_STEPS * base.batch_size})
+    loaded = data.load(
+        whole if options.model == DCGAN else base, settings.data
+    )  # a street that is absent is computed before anyone is timed
     # inside HOME, so that checkpoints go to the disk that real runs use
     with tempfile.TemporaryDirectory(dir=settings.prepare_home(), prefix="bench-") as folder:
-        np.save(Path(folder, "images.npy"), loaded.images)
+        if options.model == DCGAN:
+            np.save(Path(folder, "images.npy"), loaded.images)
         peers_find_gan(Path(folder))
-        with race(settings, options, base, len(loaded.images), Path(folder)) as racing:
+        with race(settings, options, base, available, Path(folder)) as racing:
             results = racing.run(contestants, watcher)
     about = {
         "began": began.isoformat(timespec="seconds"),
         "seconds": round((datetime.now(UTC) - began).total_seconds(), 1),
-        "data": loaded.source,
-        "batch": options.batch,
+        "model": options.model,
+        "data": loaded.source if options.model == DCGAN else f"{options.model} at {base.geometry} on dataset={base.dataset}.",
+        "batch": base.batch_size,
+        "gflop_per_image": costs.step_flop(base) / base.batch_size / 1e9,
         "rounds": options.rounds,
         "hardware": hardware,
     }
     return document(results, about)
+
+
+def _base(settings: Settings, options: Options) -> RunConfig:
+    """What our trainer trains: 3DGAN's showers of 51x51x25 cells, pix2pix's street at 64x64, or digits."""
+    batch = BATCHES[options.model] if options.batch is None else options.batch
+    dataset = DATASETS[options.model][0]
+    if options.model == DCGAN:
+        dataset = "mnist" if mnist.find("mnist", settings.data) else "digits"
+    geometry = {"gan3d": {"geometry": "51x51x25"}, "pix2pix": {"geometry": "64x64"}}.get(options.model, {})
+    return parse({"model": options.model, "dataset": dataset, "batch_size": batch, **geometry})
 
 
 @contextmanager
@@ -160,7 +180,7 @@ class Race:
         running = self._ready(result, doing)
         doing(f"measuring {contestant.label}")
         result.rates[number] = self._measure(running, result, result.steps)
-        return f"{result.rates[number]:,.0f} images/s"
+        return f"{rate(result.rates[number])} images/s"
 
     def _platform_turn(self, result: Result, number: int, doing: Callable[[str], None]) -> str:
         """A run of the platform, and beside it the bare trainer over the same number of steps; the order changes with the round."""
@@ -187,7 +207,7 @@ class Race:
 
         for measure in (beside_it, through_the_platform)[:: 1 if number % 2 else -1]:
             measure()
-        return f"{result.rates[number]:,.0f} images/s, {result.partner[number]:,.0f} without"
+        return f"{rate(result.rates[number])} images/s, {rate(result.partner[number])} without"
 
     def _result(self, contestant: Contestant) -> Result:
         return self._results.setdefault(contestant, Result(contestant))
@@ -196,7 +216,7 @@ class Race:
         """Images per second over so many steps."""
         seconds, memory = running.take(steps)
         result.memory_bytes = max(memory, result.memory_bytes or 0)
-        return steps * self._options.batch / seconds
+        return steps * self._base.batch_size / seconds
 
     def _ready(self, result: Result, doing: Callable[[str], None]) -> Running:
         """The contestant's processes, warm; started when they are not there, and the length of its turns chosen the first time."""
@@ -217,13 +237,13 @@ class Race:
         precision = contestant.precision
         settings = {**self._base.model_dump(), "precision": precision, **contestant.changes}
         images = str(self._folder / "images.npy")
-        task = Task(self._options.batch, precision, images, contestant.form, settings, str(self._settings.data))
+        task = Task(self._base.batch_size, precision, images, contestant.form, settings, str(self._settings.data))
         self._awake[contestant] = Running(contestant, task, self._options.peer_python, self._folder)
         return self._awake[contestant]
 
     def _make_room(self, keep: Contestant | None = None) -> None:
         """While memory is short, end those whose turn is furthest away, but not `keep`."""
-        needed = SPARE_BYTES + BYTES_PER_IMAGE * self._options.batch
+        needed = SPARE_BYTES + max(BYTES_PER_IMAGE, costs.image_bytes(self._base)) * self._base.batch_size
         while _memory_left() < needed and (others := [c for c in self._awake if c != keep]):
             order = [*self._waiting, *others]
             self._sleep_no_more(max(others, key=order.index))

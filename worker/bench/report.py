@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from statistics import median
 from typing import Any
 
-from worker.bench.contestants import Contestant
+from worker.bench.contestants import DCGAN, Contestant
 
 START_SECONDS = 6.0  # the goal from process start to first finished step
 
@@ -62,8 +62,10 @@ def best(results: Sequence[Result], family: str) -> Result | None:
 
 
 def document(results: Sequence[Result], about: Mapping[str, Any]) -> dict[str, Any]:
-    """Everything, JSON-ready; `about` says on what and how it was measured."""
-    contestants = [_contestant(result, results) for result in results]
+    """Everything, JSON-ready; `about` says on what and how it was measured. The goals are DCGAN's."""
+    contestants = [_contestant(result, results, about["gflop_per_image"]) for result in results]
+    if about["model"] != DCGAN:
+        return {**about, "contestants": contestants, "goals": []}
     goals = [_goal(goal.words, goal.wanted, reached := _reached(goal, results), reached and reached >= goal.wanted) for goal in GOALS]
     start = _find(results, "start", "")
     seconds = median(start.seconds.values()) if start and start.seconds else None
@@ -81,9 +83,11 @@ def spread(values: Mapping[int, float]) -> dict[str, Any] | None:
     return {"median": median(rounds), "min": min(rounds), "max": max(rounds), "rounds": rounds} if rounds else None
 
 
-def _contestant(result: Result, results: Sequence[Result]) -> dict[str, Any]:
+def _contestant(result: Result, results: Sequence[Result], gflop: float) -> dict[str, Any]:
     contestant = result.contestant
+    speed = spread(result.rates)
     yardsticks = {
+        "bare": _find(results, "bare", contestant.precision),
         "tutorial": _find(results, "tutorial", "float32"),
         "pytorch": best(results, "pytorch"),
         "floor": _find(results, "floor", contestant.precision),
@@ -92,7 +96,8 @@ def _contestant(result: Result, results: Sequence[Result]) -> dict[str, Any]:
         "name": contestant.name,
         "title": contestant.title,
         "precision": contestant.precision,
-        "images_per_second": spread(result.rates),
+        "images_per_second": speed,
+        "gflops": speed and speed["median"] * gflop,
         "ratios": {name: ratio(result.rates, other.rates) if other else None for name, other in yardsticks.items()},
         "alone_images_per_second": spread(result.partner),
         "start_seconds": spread(result.seconds),

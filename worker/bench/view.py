@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import importlib.util
 import sys
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, Self
 
@@ -14,13 +14,18 @@ from rich.status import Status
 from rich.table import Table
 
 from gan.config import ConfigError
+from worker.bench.contestants import DCGAN
 from worker.bench.race import Doing, Watcher
 from worker.console import clean, duration, make_console, rate
 
 FORMATS = (".html", ".png", ".svg")
 EXPLANATION = """\
-images/s: median of the rounds. x: median of the ratios within each round, to the tutorial's loop in float32, to PyTorch's best form,
-and to the convolutions and products alone in the same precision (computed directly: other ways may be faster)."""
+images/s: median of the rounds. GFLOP/s: the products of the plain step, counted as direct convolutions. x: median of the ratios within each
+round, to the tutorial's loop in float32, to PyTorch's best form, and to the convolutions and products alone in the same precision (computed
+directly: other ways may be faster)."""
+OURS = """\
+images/s: median of the rounds. GFLOP/s: the products of the plain step, counted as direct convolutions. x bare: median of the ratios within
+each round, to our trainer alone in the same precision. memory: highest of all its processes, TensorFlow and data included."""
 
 
 class Lines(Watcher):
@@ -54,13 +59,14 @@ def show(found: Mapping[str, Any]) -> None:
     table = Table(box=box.SIMPLE_HEAD)
     table.add_column("contestant")
     table.add_column("precision")
-    for heading in ("images/s", "min - max", "x tutorial", "x PyTorch", "x floor", "memory"):
+    yardsticks = ["tutorial", "PyTorch", "floor"] if found["model"] == DCGAN else ["bare"]
+    for heading in ("images/s", "min - max", "s/step", "GFLOP/s", *(f"x {name}" for name in yardsticks), "memory"):
         table.add_column(heading, justify="right")
     for one in found["contestants"]:
         if one["images_per_second"]:
-            table.add_row(one["title"], one["precision"].removeprefix("mixed_"), *_figures(one))
+            table.add_row(one["title"], one["precision"].removeprefix("mixed_"), *_figures(one, found["batch"], yardsticks))
     console.print(table)
-    console.print(EXPLANATION)
+    console.print(EXPLANATION if found["model"] == DCGAN else OURS)
     for one in found["contestants"]:
         if seconds := one["start_seconds"]:
             console.print(f"{one['title']}: {seconds['median']:.1f} s ({seconds['min']:.1f} - {seconds['max']:.1f})")
@@ -71,10 +77,12 @@ def show(found: Mapping[str, Any]) -> None:
         console.print(f"goal: {goal['goal']}: {outcome}")
 
 
-def _figures(one: Mapping[str, Any]) -> list[str]:
+def _figures(one: Mapping[str, Any], batch: int, yardsticks: Sequence[str]) -> list[str]:
     speed, memory = one["images_per_second"], one["memory_bytes"]
-    ratios = [f"{one['ratios'][name]:.2f}" if one["ratios"][name] else "-" for name in ("tutorial", "pytorch", "floor")]
-    return [rate(speed["median"]), f"{rate(speed['min'])} - {rate(speed['max'])}", *ratios, f"{memory / 2**30:.1f} GiB" if memory else "-"]
+    ratios = [f"{ratio:.2f}" if (ratio := one["ratios"][name.lower()]) else "-" for name in yardsticks]
+    taken = f"{batch / speed['median']:.3g}", f"{one['gflops']:,.0f}"
+    spread = f"{rate(speed['min'])} - {rate(speed['max'])}"
+    return [rate(speed["median"]), spread, *taken, *ratios, f"{memory / 2**30:.1f} GiB" if memory else "-"]
 
 
 def _rounds(found: Mapping[str, Any]) -> str:

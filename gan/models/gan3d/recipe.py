@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import NamedTuple, cast
+from typing import Any, NamedTuple, cast
 
 import keras
 import numpy as np
@@ -26,6 +26,8 @@ from gan.models.gan3d.judge import Judge
 from gan.recipe import Phase
 
 FLIPPED = 0.05  # share of D's labels that are turned, so that it is never quite sure
+# Convolutions that are recomputed in one. At 51x51x25 their inputs together outweigh any two of them; at 25x25x25 one alone is the peak.
+TOGETHER: dict[networks.Geometry, int] = {"51x51x25": 2, "25x25x25": 1}
 _PICTURES = 500  # of real events, for comparisons
 _REAL, _FAKE, _G = "real", "fake", "generator"
 
@@ -93,16 +95,16 @@ class Recipe:
     def shares(
         self, generator: keras.Model, discriminator: keras.Model, state: State, draws: Draws, scales: Tensors, phase: Phase
     ) -> Shares:
-        recompute = self.config.recompute
+        again: Any = {"recompute": self.config.recompute, "together": TOGETHER[self.geometry]}
         g_statistics: Tensors = []
         with tf.GradientTape() as tape:
             tape.watch(state.g_weights if phase.g else state.d_weights)
             image = draws.image
             if phase.kind != _REAL:
                 latents = networks.latents(self.geometry, draws.noise, draws.labels)
-                made = forward(generator, state.g_weights, state.g_statistics, latents, recompute=recompute, training=phase.g)
+                made = forward(generator, state.g_weights, state.g_statistics, latents, training=phase.g, **again)
                 image, g_statistics = made[0], made[1] if phase.g else []
-            judged, d_statistics = forward(discriminator, state.d_weights, state.d_statistics, image, draws.masks, recompute=recompute)
+            judged, d_statistics = forward(discriminator, state.d_weights, state.d_statistics, image, draws.masks, **again)
             turned = tf.cast(draws.flips < FLIPPED, tf.float32) if phase.d else tf.zeros_like(draws.flips)
             target = tf.abs(float(phase.kind != _FAKE) - turned)
             parts = losses.terms(judged, image, draws.labels, target, losses.POWERS[self.geometry])

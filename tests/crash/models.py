@@ -1,0 +1,26 @@
+"""The smallest trainings of the models beside DCGAN, which any data directory can hold."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+from gan.models.pix2pix import frames
+from worker.selftest import RECORDING
+
+FOLDER = "flow"
+_SMALL = {"limit": 16, "batch_size": 4, "grid_size": 1, "snapshots": 0}
+SETTINGS: dict[str, dict[str, Any]] = {
+    "gan3d": _SMALL | {"model": "gan3d", "dataset": "showers", "accumulate": 2, "ema": 0.99},
+    # without Adam's moments and an average a checkpoint has 128 MB, not 500
+    "pix2pix": _SMALL
+    | {"model": "pix2pix", "dataset": "flow", "images_path": FOLDER, "geometry": "64x64", "limit": 8, "optimizer": "sgd", "beta_1": 0.0}
+    | {"g_learning_rate": 1e-3, "d_learning_rate": 1e-3, "keep_checkpoints": 1},
+}
+
+
+def settings(model: str, data_dir: Path) -> dict[str, Any]:
+    """Of a training of `model`; its data lie in `data_dir` from now on."""
+    if model == "pix2pix" and not (data_dir / FOLDER).exists():
+        frames.write(data_dir / FOLDER, RECORDING)
+    return SETTINGS[model]
