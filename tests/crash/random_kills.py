@@ -79,11 +79,12 @@ def main(kills: int = 20, seed: int = 0, changes: str = "{}") -> None:
         assert attempt(Path(name) / "whole", 1, settings, None), "the undisturbed training failed"
         start = Path(name, "whole", TRAINING).stat().st_mtime - began
         whole = time.time() - began - start
+        share = (1.5 if kills >= 20 else 1.0) * whole / kills  # of many the mean counts, of few the longest
         number, killed = 1, 0
         while killed < kills:
             left = kills - killed
             # every attempt begins with a start-up; the rest is spread so that the last kill comes before the end
-            number, done = number + 1, attempt(Path(name) / "killed", number, settings, moments.uniform(0.5, start + 1.5 * whole / kills))
+            number, done = number + 1, attempt(Path(name) / "killed", number, settings, moments.uniform(0.5, start + share))
             killed += not done
             print(f"attempt {number - 1}: {'finished early' if done else 'killed'}, {left - 1} to go", flush=True)
             assert not done, "it finished before the last kill: give it more epochs"
