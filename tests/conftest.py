@@ -18,6 +18,15 @@ from worker import redis_server
 from worker.context import Context, open_context
 from worker.lifeline import environment_for_child
 
+THOROUGH = os.environ.get("GANBOARD_TESTS") == "all"
+
+
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    if not THOROUGH:
+        left_out = [item for item in items if item.get_closest_marker("thorough")]
+        config.hook.pytest_deselected(items=left_out)
+        items[:] = [item for item in items if item not in left_out]
+
 
 @pytest.fixture
 def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:

@@ -18,16 +18,8 @@ from worker.context import Context
 from worker.progress import View
 from worker.submit import submit
 
-LEVEL = os.environ.get("GANBOARD_CRASH", "quick")  # quick: as in `make test`; each: every test, as in CI; full: `make crash`
-FULL = LEVEL == "full"
+FULL = os.environ.get("GANBOARD_CRASH") == "full"  # many rounds, as in `make crash`
 SMALL = {"dataset": "digits", "limit": 128, "batch_size": 32, "grid_size": 2, "snapshots": 0}
-
-
-def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    if LEVEL == "quick":
-        left_out = [item for item in items if item.get_closest_marker("thorough")]
-        config.hook.pytest_deselected(items=left_out)
-        items[:] = [item for item in items if item not in left_out]
 
 
 def hexes(context: Context, run: Run) -> list[tuple[str, str]]:

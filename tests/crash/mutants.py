@@ -150,7 +150,7 @@ def killed_by(mutant: Mutant) -> str | None:
         assert text.count(mutant.old) == 1, f"{mutant.name}: {mutant.file} holds {mutant.old!r} {text.count(mutant.old)} times"
         path.write_text(text.replace(mutant.old, mutant.new))
         command = [sys.executable, "-m", "pytest", "-x", "-q", "-p", "no:cacheprovider", *shlex.split(mutant.tests)]
-        environment = {**os.environ, "PYTHONPATH": name, "PYTHONDONTWRITEBYTECODE": "1", "GANBOARD_CRASH": "each"}
+        environment = {**os.environ, "PYTHONPATH": name, "PYTHONDONTWRITEBYTECODE": "1", "GANBOARD_TESTS": "all"}
         run = subprocess.run(command, cwd=folder, env=environment, capture_output=True, text=True)
     assert run.returncode in (0, 1), run.stdout[-2000:] + run.stderr[-2000:]
     return next((line.split()[1] for line in run.stdout.splitlines() if line.startswith(("FAILED", "ERROR"))), None)

@@ -44,6 +44,7 @@ def attempt(context: Context, run: Run) -> subprocess.Popen[bytes]:
 @pytest.mark.slow
 @pytest.mark.timeout(900)
 @pytest.mark.parametrize("again", range(10 if FULL else 1))
+@pytest.mark.thorough
 def test_a_thawed_trainer_writes_nothing(context: Context, train: Callable[..., Run], again: int) -> None:
     run = submit(context, load("tiny", {**SMALL, "epochs": 16}), here=True)
     with attempt(context, run) as zombie:

@@ -59,6 +59,7 @@ def steady(page: Page) -> list[str]:
 
 
 @pytest.mark.slow
+@pytest.mark.thorough
 def test_no_serious_violation_no_error_no_foreign_request(
     context: Context, make_run: Callable[..., Run], server: str, page: Page, complaints: list[str]
 ) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 import numpy as np
+import pytest
 from playwright.sync_api import Page, expect
 
 from db import reports
@@ -44,6 +45,7 @@ def x_range(page: Page) -> list[float]:
     return list(page.evaluate(f"() => document.querySelector('{PLOT}')._fullLayout.xaxis.range"))
 
 
+@pytest.mark.thorough
 def test_zoom_and_places_survive_live_updates(
     context: Context, make_run: MakeRun, server: str, page: Page, complaints: list[str], shot: Callable[[str], None]
 ) -> None:
@@ -110,6 +112,7 @@ def test_a_copied_address_shows_the_same(make_run: MakeRun, server: str, page: P
     expect(other.get_by_text("Seconds to FID 22")).to_be_visible()
 
 
+@pytest.mark.thorough
 def test_every_part_in_both_looks_and_on_a_phone(
     make_run: MakeRun, server: str, page: Page, complaints: list[str], shot: Callable[[str], None]
 ) -> None:

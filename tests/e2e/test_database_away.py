@@ -57,6 +57,7 @@ def context(admit: Callable[[bool], None]) -> Iterator[Context]:
     opened.engine.dispose()
 
 
+@pytest.mark.thorough
 def test_open_pages_say_so_and_recover(
     context: Context, make_run: Callable[..., Run], server: str, new_context: Callable[[], BrowserContext], admit: Callable[[bool], None]
 ) -> None:

@@ -24,6 +24,7 @@ def server(up: Up) -> str:
 
 
 @pytest.mark.slow
+@pytest.mark.thorough
 def test_launch_watch_compare_export_archive(
     page: Page, up: Up, context: Context, complaints: list[str], shot: Callable[[str], None], tmp_path: Path
 ) -> None:

@@ -54,7 +54,7 @@ def test_a_grid_is_built_launched_and_followed(
     assert complaints == []
 
 
-@pytest.mark.parametrize("milliseconds", [0, 40, 80, 160])
+@pytest.mark.parametrize("milliseconds", [0, *(pytest.param(one, marks=pytest.mark.thorough) for one in (40, 80, 160))])
 def test_a_preset_is_taken_whole_however_soon_the_next_click_comes(page: Page, server: str, milliseconds: int) -> None:
     page.goto(f"{server}/launch?preset=paper")
     limit, epochs = (page.get_by_label(label, exact=True) for label in ("Limit (images)", "Epochs"))

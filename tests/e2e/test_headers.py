@@ -25,6 +25,7 @@ def test_every_answer_has_them(server: str, path: str) -> None:
     assert found["Strict-Transport-Security"] is None  # it is not encrypted, and this machine alone reaches it
 
 
+@pytest.mark.thorough
 def test_no_page_needs_what_the_policy_forbids(
     page: Page, server: str, complaints: list[str], context: Context, make_run: Callable[..., Run]
 ) -> None:

@@ -6,6 +6,7 @@ from collections.abc import Callable
 from typing import Any
 
 import numpy as np
+import pytest
 from playwright.sync_api import Page, expect
 
 from db import commands, reports
@@ -51,6 +52,7 @@ class Trainer:
         self.done += count
 
 
+@pytest.mark.thorough
 def test_zoom_legend_and_dom_survive_updates(
     page: Page, server: str, context: Context, make_run: Callable[..., Run], complaints: list[str], shot: Callable[[str], None]
 ) -> None:

@@ -21,6 +21,7 @@ GROWN = "() => document.querySelector('.live-plotly.js-plotly-plot')?._fullData[
 GONE = "The database does not answer right now"
 
 
+@pytest.mark.thorough
 def test_five_tabs_follow_one_run(
     context: Context, make_run: Callable[..., Run], server: str, new_context: Callable[[], BrowserContext]
 ) -> None:
@@ -40,7 +41,16 @@ def test_five_tabs_follow_one_run(
     assert failed == []
 
 
-@pytest.mark.parametrize("where", ["", "run?run={live}", "run?run={ended}", "compare?runs={live},{ended}", "launch", "system"])
+@pytest.mark.parametrize(
+    "where",
+    [
+        "run?run={live}",
+        *(
+            pytest.param(one, marks=pytest.mark.thorough)
+            for one in ("", "run?run={ended}", "compare?runs={live},{ended}", "launch", "system")
+        ),
+    ],
+)
 def test_a_database_that_goes_away_and_comes_back(
     context: Context, make_run: Callable[..., Run], server: str, page: Page, where: str
 ) -> None:

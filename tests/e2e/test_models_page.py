@@ -9,6 +9,7 @@ from playwright.sync_api import Page, expect
 
 from db import versions
 from tests.cli import document, ganboard
+from tests.polling import wait_until
 from tests.registered import DCGAN, config, finished
 from worker.context import Context
 
@@ -28,8 +29,8 @@ def test_versions_come_get_a_name_and_go(
     expect(page.get_by_alt_text("digits:1 in float32")).to_be_visible()
     page.get_by_label("Alias", exact=True).fill("production")
     page.get_by_role("button", name="Set", exact=True).click()
-    expect(page.get_by_label("Alias", exact=True)).to_have_attribute("placeholder", "production")
-    assert versions.find(context.engine, "digits@production").version == 2
+    newest = document("models", "show", "digits:2")["id"]
+    wait_until(lambda: versions.aliases(context.engine).get(newest) == ["production"], seconds=30, what="the alias in the database")
     shot("models_quantized")
 
     page.goto(f"{server}/models?model={full['id']}")

@@ -25,7 +25,7 @@ TOO_WIDE = """() => {
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("size", list(VIEWPORTS))
+@pytest.mark.parametrize("size", ["phone", pytest.param("desktop", marks=pytest.mark.thorough)])
 def test_nothing_is_wider_than_the_screen(context: Context, make_run: Callable[..., Run], server: str, page: Page, size: str) -> None:
     page.set_viewport_size(VIEWPORTS[size])  # type: ignore[arg-type]
     wide: dict[str, list[str]] = {}

@@ -8,6 +8,7 @@ from collections.abc import Callable
 from typing import Any
 
 import numpy as np
+import pytest
 from playwright.sync_api import Locator, Page, WebSocketRoute, expect
 from streamlit.proto.BackMsg_pb2 import BackMsg
 
@@ -90,6 +91,7 @@ def test_the_player_plays_without_the_server_and_its_address_can_be_shared(
     assert complaints == []
 
 
+@pytest.mark.thorough
 def test_nothing_moves_while_it_is_live(page: Page, server: str, context: Context, make_run: MakeRun, complaints: list[str]) -> None:
     run = make_run("still", status="running", epochs=1, steps_per_epoch=400)
     own: dict[str, Any] = {"run_id": run.id, "attempt": run.attempt}
@@ -204,6 +206,7 @@ class Slow:
         server.on_message(answer)
 
 
+@pytest.mark.thorough
 def test_a_tick_that_leaves_too_late_does_not_empty_the_next_page(
     page: Page, server: str, make_run: MakeRun, complaints: list[str]
 ) -> None:

@@ -6,6 +6,7 @@ import re
 from collections.abc import Callable
 from functools import partial
 
+import pytest
 from playwright.sync_api import Page, expect
 
 from app.text import WORD_JOINER
@@ -80,6 +81,7 @@ def test_settings_outlive_a_visit_to_another_page(make_run: MakeRun, server: str
     assert complaints == []
 
 
+@pytest.mark.thorough
 def test_names_are_drawn_as_they_were_typed(make_run: MakeRun, server: str, page: Page, complaints: list[str]) -> None:
     for name in HOSTILE_NAMES:
         run = make_run(name)

@@ -114,6 +114,7 @@ def test_strangers_expired_and_forged_sign_ins_are_refused_in_a_sentence(
         assert "secret plan" not in page.content()
 
 
+@pytest.mark.thorough
 def test_a_page_that_is_open_hears_nothing_more_once_the_sign_in_has_ended(page: Page, server: str, make_run: Callable[..., Run]) -> None:
     run = make_run("trains now", status="running", epochs=1)
     become(page.context, server, identity.OPERATOR, seconds=12)

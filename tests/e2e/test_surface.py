@@ -22,6 +22,7 @@ def server(up: Up) -> str:
 
 
 @pytest.mark.slow
+@pytest.mark.thorough
 def test_a_surface_is_asked_for_computed_and_drawn(
     page: Page, up: Up, context: Context, complaints: list[str], shot: Callable[[str], None]
 ) -> None:

@@ -135,6 +135,7 @@ def test_clocks_may_be_anywhere(context: Context, make_run: MakeRun, at: datetim
     losses=LOSSES,
     year=st.sampled_from([1, 1900, 1969, 2024, 9999]),
 )
+@pytest.mark.thorough
 def test_pages_show_any_figures(
     context: Context, make_run: MakeRun, view: str, values: list[float], losses: list[float], year: int
 ) -> None:

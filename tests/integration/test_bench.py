@@ -11,6 +11,7 @@ from tests.cli import document, ganboard, refused
 
 
 @pytest.mark.slow
+@pytest.mark.thorough
 def test_real_contestants_take_turns(home: Path) -> None:
     options = ["--batch", "32", "--steps", "2", "--rounds", "2", "--precision", "float32"]
     before = set(psutil.Process().children(recursive=True))
@@ -32,6 +33,7 @@ def test_real_contestants_take_turns(home: Path) -> None:
 
 
 @pytest.mark.slow
+@pytest.mark.thorough
 def test_a_run_of_the_platform_is_timed(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("worker.bench.race.SAVE_SECONDS", 0.1)
     monkeypatch.setattr("worker.bench.race.EPOCH_STEPS", 4)

@@ -42,6 +42,7 @@ def step_memory(**changes: Any) -> int:
     return int(done.stdout)
 
 
+@pytest.mark.thorough
 def test_recomputing_and_accumulating_lower_the_peak() -> None:
     plain, recomputed, accumulated = step_memory(), step_memory(recompute=True), step_memory(accumulate=8)
     print(f"plain {plain / 1e6:.0f} MB, recompute {recomputed / 1e6:.0f} MB, accumulate=8 {accumulated / 1e6:.0f} MB")
@@ -49,6 +50,7 @@ def test_recomputing_and_accumulating_lower_the_peak() -> None:
     assert accumulated < 0.75 * plain
 
 
+@pytest.mark.thorough
 def test_recomputing_pays_for_3dgan() -> None:
     settings = {"model": "gan3d", "dataset": "showers", "geometry": "51x51x25", "batch_size": 4, "limit": 4}
     plain, recomputed = step_memory(**settings), step_memory(**settings, recompute=True)

@@ -69,6 +69,7 @@ def losses(run: dict[str, Any]) -> list[tuple[int, str, str]]:
 
 
 @pytest.mark.timeout(600)
+@pytest.mark.thorough
 def test_a_gang_that_lost_one_goes_on_together_with_the_same_losses_to_the_bit(context: Context) -> None:
     with training() as process:
         undisturbed = outcome(process, 0)
@@ -94,6 +95,7 @@ def test_a_gang_that_lost_one_goes_on_together_with_the_same_losses_to_the_bit(c
 
 @pytest.mark.timeout(400)
 @pytest.mark.parametrize(("signum", "everyone"), [(signal.SIGINT, True), (signal.SIGTERM, False)])
+@pytest.mark.thorough
 def test_a_signal_stops_all_of_them_after_the_same_step(context: Context, signum: signal.Signals, everyone: bool) -> None:
     with training("epochs=1000") as process:
         wait_until(lambda: under_way(context), seconds=200, what="the second epoch")

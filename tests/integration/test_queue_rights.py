@@ -59,6 +59,7 @@ def denied(admin: Redis) -> list[Any]:
 
 
 @pytest.mark.slow
+@pytest.mark.thorough
 def test_enqueue_run_retry_stop_and_maintenance_are_all_allowed(
     limited: Context, admin: Redis, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -145,6 +146,7 @@ def test_everything_else_is_refused(limited: Context, admin: Redis) -> None:
     assert admin.acl_whoami() == "admin"
 
 
+@pytest.mark.thorough
 def test_nobody_gets_in_without_the_name_and_the_password(admin: Redis) -> None:
     path = admin.connection_pool.connection_kwargs["path"]
     for user in (

@@ -50,7 +50,10 @@ WEIGHTS = ("generator/", "discriminator/")  # moving statistics included
 
 
 # With batch norm in D the game is so unsteady that rounding errors grow tenfold every few steps: a smaller rate and a wider bound there
-@pytest.mark.parametrize(("rate", "bound", "changes"), [(0.01, 2e-6, {}), (0.001, 2e-5, {"discriminator_batch_norm": True, "d_steps": 2})])
+@pytest.mark.parametrize(
+    ("rate", "bound", "changes"),
+    [(0.01, 2e-6, {}), pytest.param(0.001, 2e-5, {"discriminator_batch_norm": True, "d_steps": 2}, marks=pytest.mark.thorough)],
+)
 def test_two_replicas_equal_one_with_sgd(tmp_path: Path, rate: float, bound: float, changes: dict[str, Any]) -> None:
     rates = {"g_learning_rate": rate, "d_learning_rate": rate}  # large enough for a wrong factor to show
     one, two = (take(tmp_path, 3, optimizer="sgd", replicas=n, **rates, **changes) for n in (1, 2))
@@ -64,6 +67,7 @@ def test_two_replicas_equal_one_with_adam(tmp_path: Path) -> None:
     assert distance(one, two, "g_losses", "d_losses") < 1e-5
 
 
+@pytest.mark.thorough
 def test_two_replicas_with_adams_usual_epsilon_stay_close(tmp_path: Path) -> None:
     one, two = (take(tmp_path, g_learning_rate=RATE, d_learning_rate=RATE, replicas=n) for n in (1, 2))
     apart = np.concatenate([np.abs(one[name] - two[name]).ravel() for name in one if name.startswith(WEIGHTS)])
@@ -76,6 +80,7 @@ def test_two_replicas_with_adams_usual_epsilon_stay_close(tmp_path: Path) -> Non
 SHOWERS = {"model": "gan3d", "dataset": "showers", "batch_size": 4, "optimizer": "sgd", "beta_1": 0.0}
 
 
+@pytest.mark.thorough
 def test_two_replicas_of_3dgan_move_as_one(tmp_path: Path) -> None:
     """Its maps are nearly empty, so batch norm divides by little and lifts rounding errors: to two hundredths of a move (a change of every
     weight by 1e-7 of itself comes to one half of a hundredth), where a wrong factor would be half of it or more."""
@@ -90,6 +95,7 @@ def test_two_replicas_of_3dgan_move_as_one(tmp_path: Path) -> None:
 STREET = {"model": "pix2pix", "dataset": "flow", "images_path": "street", "geometry": "64x64", "batch_size": 8}
 
 
+@pytest.mark.thorough
 def test_two_replicas_of_pix2pix_move_as_one(tmp_path: Path) -> None:
     recording = Recording((Case(Obstacle("circle", 6), 60),), (72, 66), frames=9, discard=300, every=20)
     frames.write(tmp_path / "street", recording)
@@ -107,6 +113,7 @@ def test_xla_on_cpu_leaves_two_replicas_equal_to_one(tmp_path: Path) -> None:
     assert distance(one, two, *WEIGHTS) < 2e-6
 
 
+@pytest.mark.thorough
 def test_float16_runs_on_two_replicas(tmp_path: Path) -> None:
     half = take(tmp_path, 3, precision="mixed_float16", replicas=2, batch_size=8)
     assert any("dynamic_scale" in name for name in half)

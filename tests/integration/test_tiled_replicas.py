@@ -33,6 +33,7 @@ def test_one_tile_at_a_time_groups_and_replicas_give_the_same_frame(tmp_path: Pa
 QUICK = "from gan.models.pix2pix import timings; timings.BATCHES, timings.REPEATS = (2,), 2; from worker.cli import app; app()"
 
 
+@pytest.mark.thorough
 def test_training_and_inference_are_measured_by_replicas(context: Context, make_run: Callable[..., Run]) -> None:
     run = make_street(context, make_run)
     command = [sys.executable, "-c", QUICK, "predict", run.id, "--times", "--halo", "16", "--json"]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import pytest
 from rich.console import Console
 
 from db import queries, series
@@ -52,6 +53,7 @@ def test_a_thousand_runs_are_of_every_kind() -> None:
     assert any(one.sweep for one in planned)
 
 
+@pytest.mark.thorough
 def test_the_measurement_runs_over_a_small_database(context: Context, tmp_path: Path) -> None:
     seed(context.engine, SMALL)
     whole = queries.list_runs(context.engine, statuses=("finished",))[0]

@@ -117,6 +117,7 @@ def page(user: dict[str, Any], name: str = "") -> AppTest:
     return at
 
 
+@pytest.mark.thorough
 def test_pages_stop_at_the_gate(rules: SignIn, context: Context) -> None:
     stored_run(context, "secret plan")
     for user, says in (({}, "Sign in to see the runs."), (identity.claims(identity.STRANGER), "is not on the list of this ganboard")):

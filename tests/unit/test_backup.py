@@ -415,6 +415,7 @@ def _killed_at(call: int, settings: Settings, archive: Path, force: bool) -> Non
 
 
 @pytest.mark.parametrize("force", [False, True], ids=["empty", "force"])
+@pytest.mark.thorough
 def test_a_restore_killed_anywhere_leaves_the_old_or_the_new_state(filled: Context, archive: Path, tmp_path: Path, force: bool) -> None:
     new = (files(filled.settings), rows(filled.settings))
     origin = elsewhere(tmp_path, "origin")

@@ -88,6 +88,7 @@ def test_files_of_the_other_geometry_and_no_files(tmp_path: Path) -> None:
         catalog.check(config(dataset="hdf5", images_path="elsewhere"), tmp_path)
 
 
+@pytest.mark.thorough
 def test_a_training_stopped_in_the_middle_ends_as_one_that_was_not(tmp_path: Path) -> None:
     whole = assert_resumes(config(), tmp_path)
     assert [grid.epoch for grid in whole.of(Grid)] == [REAL_IMAGES, 0, 1]

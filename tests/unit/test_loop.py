@@ -283,6 +283,7 @@ def test_every_step_has_its_rates(undisturbed: Recorder) -> None:
         assert (block.series["g_effective"] > 0).all()
 
 
+@pytest.mark.thorough
 def test_quality_is_judged_as_often_as_asked_and_alike_after_a_resume(tmp_path: Path) -> None:
     config = load("tiny", {"epochs": 3, "quality_every": 2, "quality_images": 200, "ema": 0.9})
     whole, _ = run(config, tmp_path / "a")

@@ -127,6 +127,7 @@ def test_pictures_show_the_sense_of_rotation() -> None:
 
 
 @pytest.mark.slow
+@pytest.mark.thorough
 def test_a_training_stopped_in_the_middle_ends_as_one_that_was_not(home: Path, tmp_path: Path) -> None:
     for name in ("whole", "parts"):
         shutil.copytree(home, tmp_path / name)

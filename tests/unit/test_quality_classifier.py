@@ -146,6 +146,7 @@ def test_a_strategys_scope_is_refused(tmp_path: Path) -> None:
 
 
 @pytest.mark.slow
+@pytest.mark.thorough
 def test_the_classifier_of_mnist_is_right_985_times_in_1000(tmp_path: Path) -> None:
     folder = Path(os.environ.get("GANBOARD_DATA_DIR", ""))
     if not (folder / "mnist.npz").is_file():

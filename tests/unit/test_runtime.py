@@ -47,6 +47,7 @@ print(distribution.strategy(config).num_replicas_in_sync)
         (4, {"strategy": "default"}, 0, ["GPU:0"]),
     ],
 )
+@pytest.mark.thorough
 def test_each_process_takes_the_gpus_of_its_replicas(gpus: int, config: dict[str, object], rank: int, used: list[str]) -> None:
     settings = {"strategy": "multi_worker", **config}
     code = f"""

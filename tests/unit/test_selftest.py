@@ -56,6 +56,7 @@ def test_plain_up_sampling_is_really_plain(monkeypatch: pytest.MonkeyPatch) -> N
 
 
 @pytest.mark.slow
+@pytest.mark.thorough
 def test_a_true_claim_holds_and_a_false_one_does_not() -> None:
     claims = (
         Claim("resumed = never stopped", Training(TINY), Training(TINY, "interrupted"), 0.0, "the same bits"),

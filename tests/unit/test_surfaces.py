@@ -104,6 +104,7 @@ def test_two_runs_share_one_plane(trained: Path, tmp_path: Path) -> None:
 
 @pytest.mark.slow
 @pytest.mark.parametrize(("settings", "examples"), [(registered.GAN3D | {"limit": 8}, 8), (registered.PIX2PIX, 3)])
+@pytest.mark.thorough
 def test_other_models_have_surfaces_by_their_recipes(
     context: Context, make_run: Callable[..., Run], settings: dict[str, Any], examples: int
 ) -> None:

@@ -112,6 +112,7 @@ def test_what_says_nothing_for_long_still_lives(context: Context, make_run: Make
 
 
 @pytest.mark.slow
+@pytest.mark.thorough
 def test_a_run_is_trained_and_its_surface_computed(context: Context) -> None:
     trained = document("train", "--preset", "tiny", "--set", "epochs=3", "--set", "limit=32", "--set", "batch_size=16")
     surfaces.ask(context.engine, [trained["id"]], WISH)
