@@ -42,7 +42,7 @@ def child(directory: str, attempt: str, settings: str) -> None:
         def sink(event: Event) -> None:
             if isinstance(event, EpochDone):
                 print(json.dumps([event.epoch, event.g_loss.hex(), event.d_loss.hex(), *event.g_path, *event.d_path]), file=told)
-            if event == Phase("training"):
+            if event == Phase("training") and not (place / TRAINING).exists():  # it comes again after each checkpoint
                 (place / TRAINING).touch()
 
         config, place = parse(json.loads(settings)), Path(directory)
