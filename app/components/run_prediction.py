@@ -103,7 +103,7 @@ def _figures(run: Run, answered: Surface) -> None:
             "**L1 one step ahead**", help="The means over pairs of frames; what it is worse by where it has not trained is its overfitting."
         )
         gap = facts["l1_one_step"]
-        rows = [(kind.capitalize(), round(value, 5), round(value - gap["training"], 5)) for kind, value in gap.items()]
+        rows = [(kind[0].upper() + kind[1:], round(value, 5), round(value - gap["training"], 5)) for kind, value in gap.items()]
         frame = pd.DataFrame(rows, columns=["Flows", "L1", "Beyond training"])
         st.dataframe(frame, hide_index=True, height="content", key=f"gap-{answered.id}")
     with right:
