@@ -35,7 +35,7 @@ COPY --from=web-packages /venv /venv
 RUN --mount=from=wheel,source=/wheel,target=/wheel pip --python /venv/bin/python install --no-cache-dir --no-deps --no-index /wheel/*.whl
 USER 10001:10001
 EXPOSE 8501
-CMD ["python", "-m", "app.serve", "--port", "8501", "--address", "0.0.0.0"]
+CMD ["python", "-m", "worker.web", "--port", "8501", "--address", "0.0.0.0"]
 
 FROM runtime AS worker
 COPY --from=worker-packages /venv /venv

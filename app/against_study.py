@@ -15,6 +15,7 @@ STUDY = "paper"  # the preset that is the study
 MEANING = {  # by setting, or by group where all of its settings mean the same
     "dataset": "Other images: neither losses nor images can be laid beside the study's; seconds per image still can.",
     "images_path": "Other images than the study's.",
+    "skip_unreadable": "Other images than the study's.",
     "limit": "Fewer images: an epoch is shorter than the study's, so compare by steps.",
     "latent_dim": "Another noise vector: grids start from other latents, and G's first layer has another size.",
     "model": "Other networks: only the method is the study's.",

@@ -13,7 +13,7 @@ from sqlalchemy.exc import DBAPIError
 
 from app import text
 from db.errors import DbError
-from worker.errors import CLEAR_ERRORS
+from worker.clear_errors import CLEAR_ERRORS
 
 LOOKS: dict[str, tuple[str, str, Literal["red", "orange"]]] = {
     "error": ("Error", ":material/error:", "red"),

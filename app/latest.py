@@ -6,12 +6,13 @@ import streamlit as st
 
 from app import state, text
 from app.theme import style
-from db import queries
+from db import pace, queries
 from db.models import ACTIVE, WAITING, Epoch, Run
 from gan.config import foreign
 from worker.context import Context
 
 SPARK_EPOCHS = 60
+SPARK_LEAST = 5  # fewer points are no course
 # on a phone the words stand beside the picture and the three figures in one row
 STYLE = """
 @media (max-width: 640px) {
@@ -66,14 +67,13 @@ def _headline(context: Context, run: Run) -> None:
     elif run.status in ACTIVE and not run.step:
         st.caption(f"{text.phase_word(run.phase)} …")
     else:
-        st.progress(min(1.0, run.step / total) if total else 0.0, text=f"Epoch {run.epoch} of {run.config['epochs']}{_left(run, total)}")
+        st.progress(min(1.0, run.step / total) if total else 0.0, text=f"Epoch {run.epoch} of {run.config['epochs']}{_left(run)}")
 
 
-def _left(run: Run, total: int) -> str:
-    """Time left at the pace of the finished epochs, while it trains."""
-    if run.status not in ACTIVE or not run.epoch or not run.steps_per_epoch:
-        return ""
-    return f", {text.duration((total - run.step) * run.seconds / (run.epoch * run.steps_per_epoch))} left"
+def _left(run: Run) -> str:
+    """Time left, while it trains."""
+    left = pace.seconds_left(pace.images_left(run), run.images_per_second) if run.status in ACTIVE else None
+    return "" if left is None else f", about {text.duration(left)} left"
 
 
 def _figures(run: Run, epochs: list[Epoch]) -> None:
@@ -83,7 +83,7 @@ def _figures(run: Run, epochs: list[Epoch]) -> None:
         ("D loss", text.decimal(run.d_loss, 3), [epoch.d_loss for epoch in epochs]),
         ("Images/s", text.pace(run.images_per_second), speeds),
     ):
-        st.metric(label, value, chart_data=series if len(series) > 1 else None, width=150)
+        st.metric(label, value, chart_data=series if len(series) >= SPARK_LEAST else None, width=150)
 
 
 @st.cache_data(max_entries=64, show_spinner=False)

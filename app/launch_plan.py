@@ -42,6 +42,7 @@ class Outlook:
     config: RunConfig | None
     plan: Plan | None
     problem: str | None
+    skipped: str = ""  # what is left out of the data
 
 
 def outlook(values: Mapping[str, Any], here: Machines, data_dir: Path) -> Outlook:
@@ -49,15 +50,31 @@ def outlook(values: Mapping[str, Any], here: Machines, data_dir: Path) -> Outloo
         config = parse(values)
         if refusal := here.refusal(config):
             return Outlook(config, None, refusal)
-        return Outlook(config, plan(config, _count(config.model, config.geometry, config.dataset, config.images_path, str(data_dir))), None)
+        return Outlook(config, plan(config, _count(_data(config), str(data_dir))), None, _skipped(config, data_dir))
     except (ConfigError, DatasetError) as error:
         return Outlook(None, None, str(error))
 
 
+def _data(config: RunConfig) -> dict[str, Any]:
+    return config.model_dump(include={"model", "geometry", "dataset", "images_path", "skip_unreadable"})
+
+
 @st.cache_data(ttl=10, max_entries=64, show_spinner=False)
-def _count(model: str, geometry: str, dataset: str, images_path: str, data_dir: str) -> int:
-    config = parse({"model": model, "geometry": geometry, "dataset": dataset, "images_path": images_path})
-    return catalog.count(config, Path(data_dir))
+def _count(data: dict[str, Any], data_dir: str) -> int:
+    """Examples before `limit`; `data` are the settings that say which data."""
+    return catalog.count(parse(data), Path(data_dir))
+
+
+def _skipped(config: RunConfig, data_dir: Path) -> str:
+    """How many pictures will be left out, as far as their headers tell; empty when nothing is skipped."""
+    if not config.skip_unreadable:
+        return ""
+    whole = _count({**_data(config), "skip_unreadable": False}, str(data_dir))
+    left = whole - _count(_data(config), str(data_dir))
+    return (
+        f"{left:,} of {text.plural(whole, 'picture')} cannot be read and will be left out, by their "
+        "headers; damage behind a header shows when the run loads them."
+    )
 
 
 def estimate(config: RunConfig, here: Machines, history: History) -> Estimate | None:
@@ -94,6 +111,8 @@ def show(found: Outlook, here: Machines, history: History) -> None:
         _memory(config, steps.examples, machine)
     if expected:
         st.caption(text.escape(f"Time {expected.basis}."))
+    if found.skipped:
+        st.caption(text.escape(found.skipped))
     for remark in capabilities.remarks(config, machine) if machine else []:
         st.caption(text.escape(remark))
 
@@ -134,7 +153,8 @@ def _memory(config: RunConfig, examples: int, machine: dict[str, Any] | None) ->
     st.metric(
         "Largest batch",
         "unknown" if largest is None else text.integer(largest),
-        help="By the same estimate, in the memory of the first machine that can run these settings; known while a worker is alive",
+        help="By the same estimate, in the memory of the first machine that can run these settings, and no "
+        "larger than the data; known while a worker is alive",
     )
 
 
@@ -159,8 +179,8 @@ def left(run: Run, here: Machines, history: History, data_dir: Path) -> float | 
     found = outlook(run.config, here, data_dir)
     if found.config is None or found.plan is None:
         return None
-    if run.epoch:
-        return run.seconds / run.epoch * (found.config.epochs - run.epoch)
+    if run.steps_per_epoch and run.images_per_second:
+        return pace.seconds_left(pace.images_left(run), run.images_per_second)
     expected = estimate(found.config, here, history)
     return expected.likely * found.plan.total_steps * found.config.batch_size + (expected.beside or 0.0) if expected else None
 

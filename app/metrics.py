@@ -18,7 +18,7 @@ from starlette.routing import Route
 
 from app.state import context
 from db import census
-from worker.errors import CLEAR_ERRORS
+from worker.clear_errors import CLEAR_ERRORS
 
 
 class Platform(Collector):

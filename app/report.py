@@ -20,13 +20,14 @@ from db import studies
 from db.models import Run, Study
 from gan import published
 from gan.hardware import devices
+from worker import mode_bar
+from worker.clear_errors import CLEAR_ERRORS
 from worker.context import Context, open_context
-from worker.errors import CLEAR_ERRORS
 from worker.export import safe_cell
 
 PLOTLY_JS = Path(plotly.__file__).parent / "package_data" / "plotly.min.js"
 TEMPLATE = Path(__file__).with_name("report.html")
-CONFIG = {"displaylogo": False, "responsive": True, "toImageButtonOptions": {"format": "svg"}}
+CONFIG = {**mode_bar.CONFIG, "responsive": True}
 ROWS = 200  # of a table that the file shows; the CSV has all
 
 

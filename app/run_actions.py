@@ -11,16 +11,16 @@ from app import auth, errors, state, text
 from db import marks, queries
 from db.models import ACTIVE, ENDED, Run
 from worker import submit
+from worker.clear_errors import CLEAR_ERRORS
 from worker.context import Context
-from worker.errors import CLEAR_ERRORS
 
 OUTCOME = "run_actions_outcome"
 SELECTED = "runs_selected"
 GONE = "run_actions_gone"
 
 
-def bar(context: Context, hidden: int = 0) -> None:
-    """Buttons for the selected runs, of which the table shows all but `hidden`; those that cannot apply are off and say why."""
+def bar(context: Context) -> None:
+    """Buttons for the selected runs; those that cannot apply are off and say why."""
     selected = st.session_state.get(SELECTED, [])
     runs = queries.get_runs(context.engine, selected) if selected else []
     stoppable = [run for run in runs if run.status not in ENDED and run.stop_requested_at is None]
@@ -57,11 +57,12 @@ def bar(context: Context, hidden: int = 0) -> None:
             _each(ended, "Archived", lambda run: marks.archive(context.engine, run_ids=[run.id]))
         if st.button(
             "Delete",
+            key="delete_runs",
             icon=":material/delete:",
             **auth.writer("Removes runs that do not train, checkpoints included", disabled=not deletable),
         ):
             confirm_delete(context, deletable)
-        st.caption(_words(len(runs), hidden), width="content")
+        st.caption(_words(len(runs)), width="content")
         if runs and st.button("Clear", type="tertiary", help="Select none"):
             select([])
             st.rerun()
@@ -74,10 +75,8 @@ def select(run_ids: list[str]) -> None:
         del st.session_state[widget]
 
 
-def _words(selected: int, hidden: int) -> str:
-    if not selected:
-        return "Select runs in the table"
-    return f"{text.plural(selected, 'run')} selected" + (f", {hidden} of them not shown" if hidden else "")
+def _words(selected: int) -> str:
+    return f"{text.plural(selected, 'run')} selected" if selected else "Select runs in the table"
 
 
 @st.dialog("Tags", icon=":material/label:")

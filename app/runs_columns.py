@@ -10,6 +10,7 @@ import pyarrow as pa
 import streamlit as st
 
 from app import text
+from db import pace
 from db.listing import Listed
 from gan.config import RunConfig
 
@@ -101,7 +102,7 @@ COLUMNS: dict[str, Column] = {
     "Images/s": Column(
         lambda run: run.images_per_second,
         NUMBER,
-        column.NumberColumn(format="%.0f", help="Real images per training second, newest measurement"),
+        column.NumberColumn(format="%.0f", help=pace.RATE),
     ),
     "Data": Column(_set("dataset"), WORDS, _explained("dataset")),
     "Batch": Column(_set("batch_size"), pa.int64(), column.NumberColumn(format="%d", help="Global batch: over all replicas")),

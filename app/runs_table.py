@@ -53,7 +53,7 @@ def key(run_ids: list[str]) -> str:
 def show(table: pa.Table, run_ids: list[str], selected: list[str]) -> list[str]:
     """Draw the table, whose rows are these runs, with some selected; returns the ids selected now.
 
-    Selected runs that the table does not show stay selected, behind the others.
+    A run that the table does not show cannot be selected: nobody would see what a button does.
     """
     widget = key(run_ids)
     if widget not in st.session_state:
@@ -72,9 +72,8 @@ def show(table: pa.Table, run_ids: list[str], selected: list[str]) -> list[str]:
         lazy=False,
         placeholder="–",
     )
-    shown = set(run_ids)
     rows = sorted(row for row in state["selection"]["rows"] if 0 <= row < len(run_ids))
-    return [run_ids[row] for row in rows] + [run_id for run_id in selected if run_id not in shown]
+    return [run_ids[row] for row in rows]
 
 
 def _to_fid() -> Any:

@@ -33,11 +33,15 @@ def serve(port: int, address: str) -> None:
     logs.configure()
     from app.server import app  # noqa: PLC0415
 
-    config: dict[str, object] = {"server.port": port, "server.address": address}
-    public = urlsplit(settings.public_url).hostname
-    if public and ALLOWED_HOSTS not in os.environ:
-        config["server.allowedHosts"] = [public, *LOOPBACKS]
+    config = {"server.port": port, "server.address": address, "server.allowedHosts": hosts(settings)}
     app.run(config=config)
+
+
+def hosts(settings: Settings) -> list[str]:
+    """The host names that are served: this machine's own, that of GANBOARD_PUBLIC_URL, and those of ALLOWED_HOSTS."""
+    public = urlsplit(settings.public_url).hostname
+    listed = [name.strip() for name in os.environ.get(ALLOWED_HOSTS, "").split(",")]
+    return [*LOOPBACKS, *([public] if public else []), *filter(None, listed)]
 
 
 def _port(text: str) -> int:

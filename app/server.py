@@ -14,8 +14,9 @@ from starlette.routing import Route
 from streamlit.runtime.pages_manager import PagesManager
 from streamlit.runtime.scriptrunner.script_runner import ScriptRunner
 
-from app import api, auth, errors, health, metrics, ticks
+from app import api, auth, errors, health, index, metrics, ticks
 from app.shield import Shield
+from app.unknown import UnknownPages
 from db.settings import Settings
 
 PLOTLY_JS = Path(plotly.__file__).parent / "package_data" / "plotly.min.js"
@@ -36,7 +37,13 @@ ScriptRunner._run_script = ticks.of_the_open_page(ScriptRunner._run_script)  # t
 app = st.App(
     Path(__file__).with_name("main.py"),
     secrets=auth.secrets(Settings()),
-    routes=[Route(PLOTLY_PATH, plotly_js), *health.ROUTES, *metrics.ROUTES, *api.ROUTES],
-    middleware=[Middleware(Shield)],
+    routes=[
+        Route(PLOTLY_PATH, plotly_js),
+        *index.ROUTES,
+        *health.ROUTES,
+        *metrics.ROUTES,
+        *api.ROUTES,
+    ],
+    middleware=[Middleware(Shield), Middleware(UnknownPages)],
     on_script_error=errors.show,  # fragments and callbacks run outside main.py
 )

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable, Mapping
 from dataclasses import astuple
+from types import NoneType
 from typing import Any, Literal, get_args, get_origin
 
 import annotated_types
@@ -12,7 +12,15 @@ import streamlit as st
 from pydantic.fields import FieldInfo
 
 from app import against_study, text
-from gan.config import FILES, UNREAD, RunConfig, fields_by_group, unit
+from gan.config import (
+    FILES,
+    UNREAD,
+    ConfigError,
+    RunConfig,
+    fields_by_group,
+    parse_value,
+    unit,
+)
 
 SEARCH = "launch_search"
 FILLED = "settings_filled"  # how often the form was filled
@@ -56,6 +64,7 @@ WORDS = {
 # settings that mean something only beside others; without those they are hidden and count as their default
 RELEVANT: dict[str, Callable[[Mapping[str, Any]], bool]] = {
     "images_path": lambda v: v["dataset"] in FILES,
+    "skip_unreadable": lambda v: v["dataset"] == "images",
     "gradient_penalty": lambda v: v["loss"] == "wgan_gp",
     "label_smoothing": lambda v: v["loss"] in ("non_saturating", "saturating"),
     "beta_1": lambda v: v["optimizer"] in ("adam", "sgd"),
@@ -100,7 +109,43 @@ def values() -> dict[str, Any]:
 
 
 def _held() -> dict[str, Any]:
-    return {name: st.session_state.get(key(name), value) for name, value in st.session_state[FILLING].items()}
+    filling = st.session_state[FILLING].items()
+    return {name: read(name, st.session_state.get(key(name), value)) for name, value in filling}
+
+
+def read(name: str, held: Any) -> Any:
+    """The value of a setting that its widget holds; a text that is no such value stays a text.
+
+    `gan.config.parse` refuses that text with its reason, so a run cannot start with another value.
+    """
+    if not isinstance(held, str):
+        return held
+    if not held.strip() and _is_optional(RunConfig.model_fields[name]):
+        return None
+    try:
+        return parse_value(name, held)
+    except ConfigError:
+        return held
+
+
+def mistakes(values: Mapping[str, Any]) -> list[str]:
+    """A sentence for each setting that cannot have its value, whatever the others are."""
+    found = []
+    for name, value in values.items():
+        try:
+            parse_value(name, value)
+        except ConfigError as error:
+            found.append(str(error))
+    return found
+
+
+def written(value: Any) -> str:
+    """The text of a number, from which `read` gets the same number."""
+    return "" if value is None else str(value).removesuffix(".0")
+
+
+def _is_optional(field: FieldInfo) -> bool:
+    return NoneType in get_args(field.annotation)
 
 
 def _shown(name: str, held: Mapping[str, Any]) -> bool:
@@ -207,22 +252,17 @@ def _widget(name: str, field: FieldInfo, offered: Callable[[str, str], bool]) ->
         st.toggle(words, begins, **common)
     elif kind is str:
         st.text_input(words, begins, max_chars=300, **common)
-    elif kind is float:
-        st.number_input(words, value=float(begins), format="%g", step=_step(field), **common)
     else:
-        low, high = _limits(field)
-        st.number_input(words, value=begins, min_value=low, max_value=high, step=1, placeholder="all", **common)
+        # st.number_input keeps what it cannot take from the server, which would go on with the value before
+        begins = written(begins)
+        with st.container(gap="xxsmall"):
+            empty = "all" if _is_optional(field) else None
+            typed = st.text_input(words, begins, placeholder=empty, **common)
+            _refuse(name, typed)
 
 
-def _step(field: FieldInfo) -> float:
-    """A tenth of the default's order of magnitude: 1e-4 moves by 1e-5, 0.9 by 0.01; from zero 0.01 where 1 is the limit, else 1."""
-    if field.default:
-        return float(10.0 ** (math.floor(math.log10(field.default)) - 1))
-    below_one = any(isinstance(limit, annotated_types.Lt) and float(str(limit.lt)) <= 1 for limit in field.metadata)
-    return 0.01 if below_one else 1.0
-
-
-def _limits(field: FieldInfo) -> tuple[int | None, int | None]:
-    low = next((int(str(limit.ge)) for limit in field.metadata if isinstance(limit, annotated_types.Ge)), None)
-    high = next((int(str(limit.le)) for limit in field.metadata if isinstance(limit, annotated_types.Le)), None)
-    return low, high
+def _refuse(name: str, typed: str) -> None:
+    """Mark a number that cannot be; the sentence stands beside the button."""
+    if mistakes({name: read(name, typed)}):
+        field = RunConfig.model_fields[name]
+        st.markdown(f":small[:red[:material/error: {text.escape(allowed(field))}]]")

@@ -1,28 +1,33 @@
-"""What stands around every HTTP answer and WebSocket of the dashboard: security headers, closed media, the end of a sign-in."""
+"""What stands around every HTTP answer and WebSocket of the dashboard.
+
+Only its own pages and host names are served; security headers, closed media, the end of a sign-in.
+"""
 
 from __future__ import annotations
 
 import base64
 import hashlib
+import logging
 import re
 import time
 from collections.abc import Mapping
-from pathlib import Path
 from typing import Any
+from urllib.parse import urlsplit
 
-import streamlit
 from starlette.datastructures import Headers, MutableHeaders
 from starlette.requests import HTTPConnection
 from starlette.responses import JSONResponse
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from app import auth
+from app import auth, index, origin
 from db.settings import Settings
 from worker.access import sign_in
 
-# Streamlit's own page begins with a few lines of script: allowed are these, as they are installed, and no others
-_INLINE = re.findall(r"<script>(.*?)</script>", (Path(streamlit.__file__).parent / "static" / "index.html").read_text(), re.DOTALL)
+# the index page begins with a few lines of script: allowed are these, ours and Streamlit's as it is installed, and no others
+_INLINE = re.findall(r"<script>(.*?)</script>", index.HTML, re.DOTALL)
 _DIGESTS = [base64.b64encode(hashlib.sha256(script.encode()).digest()).decode() for script in _INLINE]
+
+log = logging.getLogger(__name__)
 
 POLICY = {
     "default-src": "'none'",
@@ -52,6 +57,7 @@ MEDIA = "/media/"  # images and downloads of pages, under names that are digests
 READING = ("/api/", "/metrics")
 OPEN = "/api/health"  # for whoever watches over the server; it gives no reasons where people sign in
 REFUSAL = "Sign in first; programs send the header Authorization: Bearer with GANBOARD_API_TOKEN."
+NO_STORE = {"Cache-Control": "no-store"}
 PROTOCOL = "sec-websocket-protocol"  # carries: streamlit, token against forgery, session to go on with
 
 
@@ -67,7 +73,7 @@ class Shield:
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] == "http":
             await self._http(scope, receive, send)
-        elif scope["type"] == "websocket" and self._signs_in:
+        elif scope["type"] == "websocket":
             await self._websocket(scope, receive, send)
         else:
             await self._app(scope, receive, send)
@@ -85,13 +91,27 @@ class Shield:
 
         app = self._app
         path = scope["path"]
-        if self._signs_in and path != OPEN and (MEDIA in path or path.startswith(READING)):
+        if reason := origin.refusal(Headers(scope=scope), self._settings.public_url):
+            app = JSONResponse({"error": reason}, status_code=403, headers=NO_STORE)
+        elif self._signs_in and path != OPEN and (MEDIA in path or path.startswith(READING)):
             asking = HTTPConnection(scope)
             if not auth.may_read(self._settings, asking.headers, asking.cookies):
-                app = JSONResponse({"error": REFUSAL}, status_code=401, headers={"Cache-Control": "no-store"})
+                app = JSONResponse({"error": REFUSAL}, status_code=401, headers=NO_STORE)
         await app(scope, receive, with_headers)
 
     async def _websocket(self, scope: Scope, receive: Receive, send: Send) -> None:
+        headers = Headers(scope=scope)
+        if reason := origin.refusal(headers, self._settings.public_url):
+            log.warning("A WebSocket of origin %.100r at host %.100r is refused. %s", headers.get("origin"), headers.get("host"), reason)
+            await send({"type": "websocket.close", "code": 1008, "reason": reason})
+            return
+        _as_same_origin(scope)
+        if self._signs_in:
+            await self._until_expired(scope, receive, send)
+        else:
+            await self._app(scope, receive, send)
+
+    async def _until_expired(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Pages hear nothing more once the sign-in has ended: parts of a page that update themselves do not pass the gate anew."""
         claims = auth.cookie_claims(self._settings, HTTPConnection(scope).cookies)
         at_gate = not _lasts(claims)  # which lets nobody past
@@ -122,5 +142,16 @@ def _secure(name: bytes, value: bytes) -> tuple[bytes, bytes]:
 
 def _forget_session(scope: Scope) -> None:
     kept = [part.strip() for part in Headers(scope=scope).get(PROTOCOL, "").split(",")][:2]
-    others = [(name, value) for name, value in scope["headers"] if name != PROTOCOL.encode()]
-    scope["headers"] = [*others, (PROTOCOL.encode(), ", ".join(kept).encode())]
+    _replace(scope, PROTOCOL, ", ".join(kept))
+
+
+def _as_same_origin(scope: Scope) -> None:
+    """Have Host say what Origin says, as text: for others Streamlit asks the Internet for its own address."""
+    page = urlsplit(Headers(scope=scope).get("origin", "")).netloc
+    if page:
+        _replace(scope, "host", page)
+
+
+def _replace(scope: Scope, name: str, value: str) -> None:
+    others = [header for header in scope["headers"] if header[0] != name.encode()]
+    scope["headers"] = [*others, (name.encode(), value.encode("latin-1"))]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from dataclasses import replace
+from pathlib import Path
 from typing import NoReturn
 
 import streamlit as st
@@ -22,9 +23,25 @@ MODELS_PAGE = "pages/models.py"
 PLAYGROUND_PAGE = "pages/playground.py"
 SYSTEM_PAGE = "pages/system.py"
 VIEW_PAGE = "pages/view.py"
+PAGES = {  # title and icon, in the order of the navigation
+    RUNS_PAGE: ("Runs", ":material/list:"),
+    LAUNCH_PAGE: ("Launch", ":material/rocket_launch:"),
+    RUN_PAGE: ("Run", ":material/show_chart:"),
+    COMPARE_PAGE: ("Compare", ":material/compare_arrows:"),
+    STUDIES_PAGE: ("Studies", ":material/science:"),
+    MODELS_PAGE: ("Models", ":material/deployed_code:"),
+    PLAYGROUND_PAGE: ("Playground", ":material/palette:"),
+    SYSTEM_PAGE: ("System", ":material/memory:"),
+}
+ACCOUNT = "account"  # the address of the page of whoever is signed in
 
 MAX_COMPARED = 8
 _RUN_ID = re.compile(r"[a-z0-9]{1,32}", re.ASCII)
+
+
+def address(page: str) -> str:
+    """The path at which the server has a page; that of the runs is the root."""
+    return "" if page == RUNS_PAGE else Path(page).stem
 
 
 def context() -> Context:

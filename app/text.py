@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import math
 import re
+from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any
 
+BINARY = ("B", "KiB", "MiB", "GiB", "TiB")
 WORD_JOINER = "\u2060"
 _PUNCTUATION = re.compile(r"([!-/:-@\[-`{-~])")
 # Streamlit looks for icons, emoji codes, arrows, links and addresses in text that is already parsed, where a backslash is gone:
@@ -68,13 +70,18 @@ def ago(seconds: float) -> str:
     return f"{seconds:.0f} s ago"
 
 
-def size(count: float) -> str:
-    """Bytes in binary units: 1536 -> "1.5 KiB"."""
-    for name in ("B", "KiB", "MiB", "GiB"):
-        if count < 1024:
-            return f"{count:.0f} B" if name == "B" else f"{count:.3g} {name}"
-        count /= 1024
-    return f"{count:.3g} TiB"
+def size(count: float, beside: Iterable[float] = ()) -> str:
+    """Bytes in binary units, three digits: 1536 -> "1.5 KiB", 1020 MiB -> "0.996 GiB".
+
+    Sizes that are compared share a unit: that of the largest of `beside`, the others.
+    """
+    largest, unit = max([count, *beside]), 0
+    while largest >= 999.5 and unit < len(BINARY) - 1:
+        largest, unit = largest / 1024, unit + 1
+    scaled = count / 1024**unit
+    if 0 < scaled < 0.01:
+        return f"< 0.01 {BINARY[unit]}"
+    return f"{scaled:,.0f} {BINARY[unit]}" if scaled >= 999.5 else f"{scaled:.3g} {BINARY[unit]}"
 
 
 def integer(count: float | None) -> str:
@@ -100,15 +107,19 @@ def share(value: float | None) -> str:
     return f"{100 * value:.1f} %" if abs(value) < 0.0995 else f"{100 * value:.0f} %"
 
 
-def fact(name: str, value: Any) -> str:
-    """A fact of a run with the unit that its name ends in: "peak_memory_bytes" in MiB, whole numbers with commas, lists in a row."""
+def fact(name: str, value: Any, beside: Iterable[Any] = ()) -> str:
+    """A fact of a run: bytes as `size`, whole numbers with commas, lists in a row.
+
+    `beside` are the values of the same fact that it is compared with.
+    """
     if isinstance(value, list):
-        return ", ".join(fact(name, one) for one in value) or "none"
+        return ", ".join(fact(name, one, value) for one in value) or "none"
     if isinstance(value, bool) or not isinstance(value, int | float):
         return str(value)
     if name.endswith("_bytes"):
-        return size(value)
-    return f"{value:,}" if isinstance(value, int) else f"{value:,.4g}"
+        return size(value, (other for other in beside if isinstance(other, int | float)))
+    whole = isinstance(value, int) or abs(value) >= 9999.5  # where 4 digits would be an exponent
+    return f"{value:,.0f}" if whole and math.isfinite(value) else f"{value:,.4g}"
 
 
 def pace(rate: float | None) -> str:
@@ -142,10 +153,11 @@ STATUS = {
 }
 
 PHASE = {
+    "awaiting its machine": "Waiting for its machine",
     "starting": "Starting the trainer",
     "importing": "Importing TensorFlow",
     "loading": "Loading the data",
-    "compiling": "Tracing and compiling the networks",
+    "compiling": "Compiling the training step",
     "training": "Training",
     "judging": "Judging the quality of generated images",
     "saving": "Saving a checkpoint",

@@ -9,8 +9,9 @@ from typing import Any
 from sqlalchemy import Engine, and_, case, delete, func, or_, update
 from sqlmodel import Session, col, select
 
+from db import holders
 from db.clock import now
-from db.engine import writing
+from db.engine import reading, writing
 from db.errors import NotAllowed
 from db.fence import FINISHED, fence, locked, note
 from db.models import ACTIVE, ENDED, WAITING, Run, Worker
@@ -79,8 +80,11 @@ def request_stop(engine: Engine, *, run_id: str) -> str:
         return run.status
 
 
-def resume(engine: Engine, *, run_id: str) -> Run:
-    """Queue an ended run again; it goes on from its newest checkpoint. Raises NotAllowed unless it was stopped or failed."""
+def resume(engine: Engine, *, run_id: str, without: str | None = None) -> Run:
+    """Queue an ended run again; it goes on from its newest checkpoint. Raises NotAllowed unless it was stopped or failed.
+
+    Checkpoints on the machine `without` are given up: they are no longer listed.
+    """
     with writing(engine) as session:
         run = locked(session, run_id)
         if run.status not in ("stopped", "failed"):
@@ -88,6 +92,8 @@ def resume(engine: Engine, *, run_id: str) -> Run:
             raise NotAllowed(f"Run {run_id} is {run.status}: only stopped and failed runs can be resumed; {remedy}.")
         if IMPORTED in run.facts:
             raise NotAllowed(f"Run {run_id} was imported and its checkpoints lie elsewhere: clone it to train it here.")
+        if without is not None:
+            holders.unlist(session, run, without)
         run.status, run.queued_at = "queued", now()  # type: ignore[assignment]
         run.stop_requested_at = run.lease_until = run.ended_at = run.error = run.phase = run.archived_at = None
         run.failures = 0
@@ -118,17 +124,26 @@ class Claim:
     config: dict[str, Any]
 
 
-def claim(engine: Engine, *, run_id: str, worker: str, lease_seconds: float = LEASE_SECONDS) -> Claim | None:
+def claim(
+    engine: Engine,
+    *,
+    run_id: str,
+    worker: str,
+    lease_seconds: float = LEASE_SECONDS,
+    after: int | None = None,
+) -> Claim | None:
     """Take a waiting run, or one whose lease has run out: one compare-and-set on the database's clock. None if another has it.
 
     Taking over counts as a failure of the attempt before; the takeover that would exceed MAX_FAILURES is left to `expire_leases`.
+    With `after` only if that is its latest attempt, so that what the caller has read of its checkpoints still holds.
     """
     abandoned = and_(col(Run.status).in_(ACTIVE), col(Run.lease_until) < now(), col(Run.failures) + 1 < MAX_FAILURES)
     free = or_(col(Run.status).in_(WAITING), abandoned)
+    expected = [] if after is None else [col(Run.attempt) == after]
     with writing(engine) as session:
         taken = session.execute(
             update(Run)
-            .where(col(Run.id) == run_id, free, col(Run.stop_requested_at).is_(None))
+            .where(col(Run.id) == run_id, free, col(Run.stop_requested_at).is_(None), *expected)
             .values(
                 status="starting",
                 attempt=Run.attempt + 1,
@@ -186,8 +201,11 @@ def died(engine: Engine, *, run_id: str, attempt: int, cause: str, limit: int = 
 
 def expire_leases(engine: Engine) -> list[str]:
     """Queue again (or fail) every run whose lease has run out; returns their ids."""
+    expired = select(Run).where(col(Run.status).in_(ACTIVE), col(Run.lease_until) < now())
+    with reading(engine) as session:  # every worker asks every few seconds, and nearly always in vain
+        if session.exec(expired.limit(1)).first() is None:
+            return []
     with writing(engine) as session:
-        expired = select(Run).where(col(Run.status).in_(ACTIVE), col(Run.lease_until) < now())
         dead = session.exec(expired.with_for_update(skip_locked=True)).all()  # a locked row has a writer: it is alive, or being buried
         for run in dead:
             _bury(session, run, f"Attempt {run.attempt} gave no sign of life for {LEASE_SECONDS:.0f} s")
@@ -212,11 +230,22 @@ def _bury(session: Session, run: Run, cause: str, limit: int = MAX_FAILURES) -> 
 # --- workers -----------------------------------------------------------------------------------------------------
 
 
-def beat(engine: Engine, *, name: str, host: str, pid: int, run_id: str | None, devices: dict[str, Any] | None = None) -> None:
-    """A worker's sign of life; `devices` is kept from the last beat that had it."""
+def beat(
+    engine: Engine,
+    *,
+    name: str,
+    host: str,
+    pid: int,
+    run_id: str | None,
+    devices: dict[str, Any] | None = None,
+    machine: str | None = None,
+    boot: str | None = None,
+) -> None:
+    """A worker's heartbeat; `devices` is kept from the last one that had it."""
     with writing(engine) as session:
         worker = session.get(Worker, name, with_for_update=True) or Worker(name=name, host=host, pid=pid)
         worker.host, worker.pid, worker.run_id, worker.devices = host, pid, run_id, devices or worker.devices
+        worker.machine, worker.boot = machine, boot
         worker.beat_at = now()  # type: ignore[assignment]
         session.add(worker)
         session.execute(delete(Worker).where(col(Worker.beat_at) < now(-WORKER_FORGOTTEN_SECONDS)))

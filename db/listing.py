@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
-from sqlalchemy import Engine, func
+from sqlalchemy import Engine, case, func
 from sqlmodel import col, select
 
 from db.engine import reading
@@ -37,20 +37,31 @@ class Listed:
     images_per_second: float | None
     tags: tuple[str, ...]  # in alphabetical order
     fid: float | None  # the best so far
+    memorization: float | None  # the highest so far
 
 
 def list_all(engine: Engine, *, statuses: tuple[str, ...] = STATUSES) -> list[Listed]:
     """Every run in these states, archived ones included, newest first."""
-    of_run: list[Any] = [getattr(Run, name) for name in tuple(Listed.__dataclass_fields__)[:-2]]
+    of_run: list[Any] = [getattr(Run, name) for name in tuple(Listed.__dataclass_fields__)[:-3]]
     listed = select(Run.id).where(col(Run.status).in_(statuses))
-    lowest = select(Quality.run_id, func.min(Quality.fid)).where(col(Quality.fid).is_not(None), col(Quality.run_id).in_(listed))
+    # a share is 1 or less, NaN is not: SQL counts it as the highest
+    copied = case((col(Quality.memorization) <= 1, col(Quality.memorization)))
+    found = (
+        select(Quality.run_id, func.min(Quality.fid), func.max(copied)).where(col(Quality.run_id).in_(listed)).group_by(col(Quality.run_id))
+    )
     with reading(engine) as session:
         tags: dict[str, tuple[str, ...]] = {}
         for run_id, tag in session.execute(select(Tag.run_id, Tag.tag).where(col(Tag.run_id).in_(listed)).order_by(col(Tag.tag))):
             tags[run_id] = (*tags.get(run_id, ()), tag)
-        fids: dict[str, float] = dict(session.execute(lowest.group_by(col(Quality.run_id))).all())
+        judged: dict[str, tuple[float | None, float | None]]
+        judged = {run_id: (best, most) for run_id, best, most in session.execute(found)}
         rows: Any = session.execute(select(*of_run).where(col(Run.status).in_(statuses)).order_by(col(Run.created_at).desc(), col(Run.id)))
-        return [Listed(**row._mapping, tags=tags.get(row.id, ()), fid=fids.get(row.id)) for row in rows]
+        listing = []
+        for row in rows:
+            fid, memorization = judged.get(row.id, (None, None))
+            own = tags.get(row.id, ())
+            listing.append(Listed(**row._mapping, tags=own, fid=fid, memorization=memorization))
+        return listing
 
 
 def ended_version(engine: Engine) -> tuple[Any, ...]:

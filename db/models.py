@@ -6,12 +6,10 @@ import secrets
 from datetime import UTC, datetime
 from typing import Any
 
-import numpy as np
-import numpy.typing as npt
 from sqlalchemy import BigInteger, CheckConstraint, ForeignKey, Index, LargeBinary, MetaData, UniqueConstraint
 from sqlmodel import Field, SQLModel
 
-from db.types import Float32Array, Json, Real, Text
+from db.types import Float32Array, Float32s, Json, Real, Text
 
 STATUSES = ("queued", "starting", "running", "finished", "failed", "stopped", "suspended")
 ACTIVE = ("starting", "running")  # has, or should have, a live lease
@@ -19,6 +17,7 @@ WAITING = ("queued", "suspended")  # goes on by itself as soon as a worker is fr
 ENDED = ("finished", "failed", "stopped")
 QUALITY_MEASURES = (
     *("fid", "kid", "precision", "recall", "density", "coverage", "class_distance", "diversity"),
+    "memorization",
     *("objective", "moment_error", "profile_error", "angle_error", "sampling_error", "correlation_error", "empty"),
     *("l1", "l1_train", "l1_standing"),
 )
@@ -216,8 +215,8 @@ class StepLosses(SQLModel, table=True):
     run_id: str = _of_run(primary_key=True)
     epoch: int = Field(primary_key=True)
     attempt: int
-    g_losses: npt.NDArray[np.float32] = Field(sa_type=Float32Array)
-    d_losses: npt.NDArray[np.float32] = Field(sa_type=Float32Array)
+    g_losses: Float32s = Field(sa_type=Float32Array)
+    d_losses: Float32s = Field(sa_type=Float32Array)
 
 
 class StepSeries(SQLModel, table=True):
@@ -231,7 +230,7 @@ class StepSeries(SQLModel, table=True):
     epoch: int = Field(primary_key=True)
     name: str = Field(primary_key=True)
     attempt: int
-    values: npt.NDArray[np.float32] = Field(sa_type=Float32Array)
+    values: Float32s = Field(sa_type=Float32Array)
 
 
 class Quality(SQLModel, table=True):
@@ -246,6 +245,8 @@ class Quality(SQLModel, table=True):
     attempt: int
     made_at: datetime = Field(default_factory=utc_now)
     seconds: float = Field(sa_type=Real)  # what the judgement took
+    # what preparing it took beside that, once per attempt; None in rows of an older ganboard
+    preparation_seconds: float | None = Field(default=None, sa_type=Real)
     training_seconds: float = Field(sa_type=Real)  # training time up to here
     fid: float | None = Field(default=None, sa_type=Real)
     kid: float | None = Field(default=None, sa_type=Real)
@@ -255,6 +256,7 @@ class Quality(SQLModel, table=True):
     coverage: float | None = Field(default=None, sa_type=Real)
     class_distance: float | None = Field(default=None, sa_type=Real)
     diversity: float | None = Field(default=None, sa_type=Real)
+    memorization: float | None = Field(default=None, sa_type=Real)
     objective: float | None = Field(default=None, sa_type=Real)
     moment_error: float | None = Field(default=None, sa_type=Real)
     profile_error: float | None = Field(default=None, sa_type=Real)
@@ -265,9 +267,7 @@ class Quality(SQLModel, table=True):
     l1: float | None = Field(default=None, sa_type=Real)
     l1_train: float | None = Field(default=None, sa_type=Real)
     l1_standing: float | None = Field(default=None, sa_type=Real)
-    histogram: npt.NDArray[np.float32] = Field(
-        sa_type=Float32Array
-    )  # share of each class among the generated images; empty without classes
+    histogram: Float32s = Field(sa_type=Float32Array)  # share of each class among the generated images; empty without classes
 
     @property
     def measures(self) -> dict[str, float]:
@@ -301,6 +301,7 @@ class Checkpoint(SQLModel, table=True):
     digest: str
     size: int = Field(sa_type=BigInteger)  # bytes
     saved_at: datetime = Field(default_factory=utc_now)
+    machine: str | None = Field(default=None, sa_type=Text)  # that has the files; None: not recorded
 
 
 class Event(SQLModel, table=True):
@@ -377,3 +378,5 @@ class Worker(SQLModel, table=True):
     beat_at: datetime = Field(default_factory=utc_now)
     run_id: str | None = None  # being trained now
     devices: dict[str, Any] | None = Field(default=None, sa_type=Json)
+    machine: str | None = Field(default=None, sa_type=Text)  # whose files it reads and writes
+    boot: str | None = Field(default=None, sa_type=Text)  # of the kernel it runs on

@@ -3,10 +3,14 @@
 from __future__ import annotations
 
 import heapq
+import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from statistics import median
-from typing import Any
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from db.models import Run
 
 OF_SPEED = (  # settings on which the seconds per image depend, beside the batch, the strategy and the replicas
     "model", "table1_literal", "discriminator_batch_norm", "accumulate", "d_steps", "loss", "r1", "precision", "xla", "loop",
@@ -15,6 +19,9 @@ OF_SPEED = (  # settings on which the seconds per image depend, beside the batch
 NEWEST = 5  # runs with the same settings whose median counts: a machine changes with time
 SLACK = 1.1  # allowance, both ways, for each conclusion from other settings
 STRETCH = 4.0  # how far one measured batch says something about another
+
+RATE = "Real images per second of training: median over the finished epochs, compiling left out; in the first epoch of the newest steps"
+LEFT = "Images still to train on, divided by Images/s; compiling, evaluating and saving are not in it"
 
 Settings = tuple[Any, ...]  # (strategy, replicas) and the values of OF_SPEED
 
@@ -134,6 +141,26 @@ class History:
             and run.config.get("xla") == config.get("xla")
         ]
         return median(found[:NEWEST]) if found else None
+
+
+def images_per_second(epochs: Iterable[tuple[int, float]]) -> float | None:
+    """Images/s of a run, wherever it is shown: the median over its finished epochs, given as (images, seconds of training).
+
+    None while no epoch took any time. Until then the newest steps count (`db.reports.append_steps`).
+    """
+    rates = [images / seconds for images, seconds in epochs if 0 < seconds < math.inf]
+    return median(rates) if rates else None
+
+
+def seconds_left(images: float, rate: float | None) -> float | None:
+    """Time left of a run, wherever it is shown: so many images at its Images/s. None where that is not known."""
+    return images / rate if rate else None
+
+
+def images_left(run: Run) -> int:
+    """Images that pass through training until `run` has all its epochs; its trainer must have said how many steps each has."""
+    steps = int(run.config["epochs"]) * (run.steps_per_epoch or 0)
+    return (steps - run.step) * int(run.config["batch_size"])
 
 
 def begins(training: Sequence[float | None], waiting: Sequence[float | None], workers: int) -> float | None:

@@ -6,8 +6,6 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
-import numpy as np
-import numpy.typing as npt
 from sqlalchemy import Engine, func, tuple_
 from sqlmodel import col, select
 from sqlmodel.sql.sqltypes import UTCDateTime
@@ -33,6 +31,7 @@ from db.models import (
 )
 from db.pace import Measured
 from db.portable import IMPORTED
+from db.types import Float32s
 
 WORKER_ALIVE_SECONDS = 15.0
 PAINTER = ":painter:"  # in the name of a painter, which gives the same signs of life as a worker
@@ -163,7 +162,7 @@ def step_losses(engine: Engine, run_id: str, epoch: int) -> StepLosses | None:
         return session.get(StepLosses, (run_id, epoch))
 
 
-def step_series(engine: Engine, run_id: str, epoch: int) -> dict[str, npt.NDArray[np.float32]]:
+def step_series(engine: Engine, run_id: str, epoch: int) -> dict[str, Float32s]:
     """The further values of every step of one epoch, by name; NaN for steps of which nothing was reported."""
     with reading(engine) as session:
         return {
@@ -240,6 +239,13 @@ def database_time(engine: Engine) -> datetime:
         return clock.read(session)
 
 
+def phase_seconds(engine: Engine, run: Run) -> float | None:
+    """For how long a run has been in its phase, by the database's clock; None outside any."""
+    if run.phase is None or run.phase_since is None:
+        return None
+    return max(0.0, (database_time(engine) - run.phase_since).total_seconds())
+
+
 def statistics(engine: Engine) -> dict[str, int]:
     """Rows of the tables run, epoch, grid and checkpoint, and the `bytes` of the whole database."""
     with reading(engine) as session:
@@ -300,12 +306,13 @@ def sweep_runs(engine: Engine, sweep: str) -> list[Run]:
         return list(session.exec(select(Run).where(Run.sweep == sweep).order_by(col(Run.created_at), col(Run.number))))
 
 
-def finished_configs(engine: Engine) -> list[tuple[str, dict[str, Any]]]:
-    """Id and configuration of every run that was finished here and is not archived, the newest first."""
+def finished_configs(engine: Engine) -> list[tuple[str, dict[str, Any], dict[str, Any]]]:
+    """Id, configuration and facts of every run that was finished here and is not archived, the
+    newest first."""
     finished = select(Run.id, Run.config, Run.facts).where(Run.status == "finished", col(Run.archived_at).is_(None))
     with reading(engine) as session:
         rows = session.execute(finished.order_by(col(Run.created_at).desc()))
-        return [(run_id, config) for run_id, config, facts in rows if IMPORTED not in facts]
+        return [(row.id, row.config, row.facts) for row in rows if IMPORTED not in row.facts]
 
 
 def imported_runs(engine: Engine) -> list[Run]:

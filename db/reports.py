@@ -8,18 +8,21 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
-from sqlalchemy import Engine, delete, func
+from sqlalchemy import ColumnElement, Engine, func, or_
 from sqlmodel import Session, col, select
 
+from db import pace
 from db.clock import now
 from db.engine import writing
 from db.fence import fence, locked, note
 from db.models import Checkpoint, Epoch, Grid, Quality, Run, StepLosses, StepSeries, SystemSample
 
+RUNNING = ("compiling", "training")  # phases from which on a run is no longer starting
+
 
 def set_phase(engine: Engine, *, run_id: str, attempt: int, phase: str) -> None:
     with writing(engine) as session:
-        status = {"status": "running"} if phase == "training" else {}
+        status = {"status": "running"} if phase in RUNNING else {}
         fence(session, run_id, attempt, phase=phase, phase_since=now(), **status)
 
 
@@ -35,7 +38,7 @@ def set_started(
     g_parameters: int,
     d_parameters: int,
 ) -> None:
-    """The networks are built, `start_step` steps restored; checkpoints listed beyond that step could not be used: they are forgotten."""
+    """The networks are built, `start_step` steps restored."""
     with writing(engine) as session:
         fence(
             session,
@@ -49,7 +52,6 @@ def set_started(
             g_parameters=g_parameters,
             d_parameters=d_parameters,
         )
-        session.execute(delete(Checkpoint).where(col(Checkpoint.run_id) == run_id, col(Checkpoint.step) > start_step))
         if start_step:
             epoch, step = divmod(start_step, steps_per_epoch)
             note(session, run_id, attempt, "info", f"Resumed after epoch {epoch}, step {step} of the next.")
@@ -72,7 +74,8 @@ def append_steps(
     A series may begin later than the losses, as when a run goes on with a newer ganboard: what was never reported of it is NaN.
     """
     with writing(engine) as session:
-        rate = {"images_per_second": images_per_second} if images_per_second is not None else {}
+        measured = images_per_second is not None and epoch == 1  # later the finished epochs tell it
+        rate = {"images_per_second": images_per_second} if measured else {}
         fence(
             session,
             run_id,
@@ -141,7 +144,9 @@ def finish_epoch(
         )
         session.flush()
         total = session.scalar(select(func.sum(Epoch.seconds)).where(col(Epoch.run_id) == run_id))
-        fence(session, run_id, attempt, seconds=float(total or 0), images_per_second=images / seconds if seconds else None)
+        timed = session.execute(select(Epoch.images, Epoch.seconds).where(col(Epoch.run_id) == run_id))
+        rate = pace.images_per_second((row.images, row.seconds) for row in timed)
+        fence(session, run_id, attempt, seconds=float(total or 0), images_per_second=rate)
 
 
 def add_quality(
@@ -154,6 +159,7 @@ def add_quality(
     training_seconds: float,
     measures: Mapping[str, float],
     histogram: Sequence[float],
+    preparation_seconds: float = 0.0,
 ) -> None:
     """How good generated images were after an epoch; `measures` are named as in `db.models.QUALITY_MEASURES`, any may be missing."""
     figures: dict[str, Any] = dict(measures)
@@ -163,6 +169,7 @@ def add_quality(
         attempt=attempt,
         seconds=seconds,
         training_seconds=training_seconds,
+        preparation_seconds=preparation_seconds,
         histogram=np.array(histogram, dtype=np.float32),
         **figures,
     )
@@ -185,26 +192,61 @@ def add_grid(engine: Engine, *, run_id: str, attempt: int, epoch: int, rows: int
         session.merge(Grid(run_id=run_id, epoch=epoch, attempt=attempt, rows=rows, columns=columns, png=png))
 
 
-def add_checkpoint(engine: Engine, *, run_id: str, attempt: int, step: int, epoch: int, digest: str, size: int, keep: int) -> None:
-    """A checkpoint that is on disk; only the `keep` newest stay listed, as they do on disk."""
+def add_checkpoint(
+    engine: Engine,
+    *,
+    run_id: str,
+    attempt: int,
+    step: int,
+    epoch: int,
+    digest: str,
+    size: int,
+    keep: int,
+    machine: str | None = None,
+) -> None:
+    """A checkpoint on the disk of `machine`; only the `keep` newest there stay listed, as they do on disk."""
     with writing(engine) as session:
         fence(session, run_id, attempt)
-        session.merge(Checkpoint(run_id=run_id, step=step, attempt=attempt, epoch=epoch, digest=digest, size=size))
+        saved: dict[str, Any] = {"step": step, "attempt": attempt, "epoch": epoch, "digest": digest, "size": size}
+        session.merge(Checkpoint(run_id=run_id, machine=machine, **saved))
         session.flush()
         newest_first = (col(Checkpoint.step).desc(), col(Checkpoint.attempt).desc())
-        for old in session.exec(select(Checkpoint).where(Checkpoint.run_id == run_id).order_by(*newest_first).offset(keep)):
+        here = select(Checkpoint).where(Checkpoint.run_id == run_id, _on(machine))
+        for old in session.exec(here.order_by(*newest_first).offset(keep)):
             session.delete(old)
 
 
-def list_checkpoints(engine: Engine, *, run_id: str, attempt: int, found: Sequence[Mapping[str, Any]]) -> None:
-    """List exactly those that were `found` on disk, each with step, attempt (its own), epoch, digest and size."""
+def list_checkpoints(
+    engine: Engine,
+    *,
+    run_id: str,
+    attempt: int,
+    found: Sequence[Mapping[str, Any]],
+    machine: str | None = None,
+) -> None:
+    """List exactly those that were `found` on the disk of `machine`, each with step, attempt (its own), epoch, digest and size.
+
+    What was listed there before and is lost, or cannot be used, is noted. What other machines have stays listed.
+    """
     with writing(engine) as session:
         fence(session, run_id, attempt)
         there = {(one["step"], one["attempt"]): one for one in found}
         for listed in session.exec(select(Checkpoint).where(Checkpoint.run_id == run_id)):
-            if there.pop((listed.step, listed.attempt), None) is None:
-                session.delete(listed)
-        session.add_all(Checkpoint(run_id=run_id, **one) for one in there.values())
+            one = there.pop((listed.step, listed.attempt), None)
+            if one is not None and one["digest"] == listed.digest:
+                listed.machine = machine
+        session.flush()
+        session.add_all(Checkpoint(run_id=run_id, machine=machine, **one) for one in there.values())
+        kept = {(one["step"], one["attempt"]) for one in found}
+        own = session.exec(select(Checkpoint).where(Checkpoint.run_id == run_id, _on(machine)).order_by(col(Checkpoint.step))).all()
+        lost = [one for one in own if (one.step, one.attempt) not in kept]
+        for gone in lost:
+            session.delete(gone)
+        if lost:
+            where = "here" if machine is None else f"on machine {machine}"
+            what = "checkpoint of step" if len(lost) == 1 else "checkpoints of steps"
+            steps = ", ".join(str(gone.step) for gone in lost)
+            note(session, run_id, attempt, "warning", f"Lost {where}, and no longer listed: the {what} {steps}.")
 
 
 def add_event(engine: Engine, *, run_id: str, attempt: int, level: str, text: str) -> None:
@@ -229,6 +271,11 @@ def _append_series(
         missing = np.full(max(0, first - len(row.values)), np.nan, np.float32)
         row.attempt, row.values = attempt, _overlaid(np.concatenate([row.values, missing]), first, values)
         session.add(row)
+
+
+def _on(machine: str | None) -> ColumnElement[bool]:
+    """Checkpoints of `machine`, and those of which nobody recorded where they are."""
+    return or_(col(Checkpoint.machine).is_(None), col(Checkpoint.machine) == machine)
 
 
 def _overlaid(old: npt.NDArray[np.float32], first: int, new: npt.NDArray[np.float32]) -> npt.NDArray[np.float32]:

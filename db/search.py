@@ -20,7 +20,7 @@ from db.listing import Listed
 from db.models import STATUSES
 
 LENGTH = 200
-FIGURES = ("epoch", "step", "seconds", "g_loss", "d_loss", "images_per_second", "fid")
+FIGURES = ("epoch", "step", "seconds", "g_loss", "d_loss", "images_per_second", "fid", "memorization")
 KEYS = ("tag", "status", "preset", "sweep")
 
 Test = Callable[[Sequence[Listed]], Iterable[bool]]  # of each run: does the term hold?

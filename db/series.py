@@ -18,7 +18,18 @@ EPOCH_COLUMNS = [
     "run_id", "epoch", "finished_at", "steps", "images", "g_loss", "d_loss", "seconds", "compile_seconds",
     "g_x", "g_y", "d_x", "d_y", "images_per_second", "step", "training_seconds", "time",
 ]  # fmt: skip
-QUALITY_COLUMNS = ["run_id", "epoch", "made_at", "seconds", "training_seconds", *QUALITY_MEASURES, "histogram", "step", "time"]
+QUALITY_COLUMNS = [
+    "run_id",
+    "epoch",
+    "made_at",
+    "seconds",
+    "training_seconds",
+    "preparation_seconds",
+    *QUALITY_MEASURES,
+    "histogram",
+    "step",
+    "time",
+]
 AXES = ("step", "epoch", "training_seconds", "time")  # columns of every frame over the course of a run; time is UTC without a zone
 MAX_SMOOTHING = 0.999
 
@@ -134,7 +145,7 @@ def quality_frame(engine: Engine, run_ids: list[str]) -> pd.DataFrame:
     with reading(engine) as session:
         rows = session.execute(judged.where(col(Quality.run_id).in_(run_ids)).order_by(col(Quality.run_id), col(Quality.epoch)))
         frame = pd.DataFrame(list(rows), columns=QUALITY_COLUMNS[:-1])
-    return frame.astype(dict.fromkeys(QUALITY_MEASURES, float)).assign(time=_utc(frame["made_at"]))
+    return frame.astype(dict.fromkeys((*QUALITY_MEASURES, "preparation_seconds"), float)).assign(time=_utc(frame["made_at"]))
 
 
 def speeds(engine: Engine, run_ids: list[str]) -> dict[str, npt.NDArray[np.float64]]:

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import logging
 import os
 import re
+import stat
 from functools import cached_property
 from pathlib import Path
 from typing import Any
@@ -12,6 +14,8 @@ from pydantic import Field
 from pydantic_settings import BaseSettings, PydanticBaseSettingsSource, SettingsConfigDict
 from sqlalchemy.engine import URL, make_url
 from sqlalchemy.exc import ArgumentError
+
+log = logging.getLogger(__name__)
 
 PREFIX = "GANBOARD_"
 _RUN_ID = re.compile(r"[a-z0-9]{1,32}", re.ASCII)
@@ -62,6 +66,7 @@ class Settings(BaseSettings):
     redis_password: str = Field("", description="Password for REDIS_URL, so that it can come from a file", repr=False)
     data_dir: Path | None = Field(None, description="Data sets; empty: HOME/data")
     log_format: str = Field("text", description="What logs look like: lines for people, or one JSON object per line")
+    heartbeat: Path | None = Field(None, description="A file that a worker or painter touches every 3 s: for container health checks")
     published: str = Field(
         "", description="`loopback`: a container whose port this machine alone can reach, whatever it is bound to inside"
     )
@@ -72,6 +77,7 @@ class Settings(BaseSettings):
     cookie_secret: str = Field("", description="Signs the cookie that says who somebody is; 32 random characters or more", repr=False)
     operators: str = Field("", description="Who may change things: e-mail addresses and @domains, with commas between")
     viewers: str = Field("", description="Who may look: e-mail addresses and @domains, with commas between")
+    machine_wait: str = Field("300", description="Seconds that a run waits for the machine that has its checkpoints; then it ends")
     serve_token: str = Field("", description="What programs show to `ganboard serve`; needed on addresses that others reach", repr=False)
     api_token: str = Field("", description="What programs show to read /api when people sign in; empty: programs cannot", repr=False)
 
@@ -139,6 +145,16 @@ class Settings(BaseSettings):
             )
         return self.log_format == "json"
 
+    @cached_property
+    def machine_wait_seconds(self) -> float:
+        """MACHINE_WAIT as a number. Raises SettingsError."""
+        if re.fullmatch(r"\d{1,6}", self.machine_wait, re.ASCII) is None:
+            raise SettingsError(
+                f"GANBOARD_MACHINE_WAIT={self.machine_wait[:40]} is not a number of seconds from 0 to 999999: "
+                "choose one, or leave it out for 300."
+            )
+        return float(self.machine_wait)
+
     def run_dir(self, run_id: str) -> Path:
         """Directory of a run's log and checkpoints: below HOME/runs, whatever stands in the database. Raises SettingsError."""
         runs = self.state / "runs"
@@ -159,10 +175,14 @@ class Settings(BaseSettings):
         return self.run_dir(run_id) / "train.log"
 
     def prepare_home(self) -> Path:
-        """Make HOME; raises SettingsError when it cannot be written, or when the environment asks for what there is not."""
-        _ = self.json_logs
+        """Make HOME, or keep an existing one to its owner.
+
+        Raises SettingsError when it cannot be written, or when the environment asks for what there is not.
+        """
+        _ = self.json_logs, self.machine_wait_seconds
         try:
             self.state.mkdir(mode=0o700, parents=True, exist_ok=True)  # a new one is its owner's alone
+            self._take_rights_of_others()
             probe = self.state / f".writable-{os.getpid()}"
             probe.touch()
             probe.unlink()
@@ -171,6 +191,34 @@ class Settings(BaseSettings):
                 f"The state directory {self.state} cannot be written ({error.strerror}): set GANBOARD_HOME to a folder that can."
             ) from None
         return self.state
+
+    def require_database(self) -> None:
+        """Raises SettingsError if the database is a file that does not exist, without making anything."""
+        _ = self.json_logs
+        url = make_url(self.database)
+        if url.get_backend_name() == "sqlite" and not Path(url.database or "").exists():
+            setting = "GANBOARD_DATABASE_URL" if self.database_url else "GANBOARD_HOME"
+            raise SettingsError(
+                f"There is no database {url.database}: set {setting} to that of an installation, or begin a new one with `ganboard up`."
+            )
+
+    def _take_rights_of_others(self) -> None:
+        """Only from a folder that is ours and holds our state: not from /tmp or ~."""
+        found = self.state.stat()
+        mode = stat.S_IMODE(found.st_mode)
+        shared = mode & stat.S_ISVTX or Path.home().is_relative_to(self.state)
+        if not mode & 0o077 or found.st_uid != os.geteuid() or shared or not self._is_home():
+            return
+        self.state.chmod(0o700)
+        log.warning(
+            "Other users could reach the state directory %s (mode %o): it is its owner's alone now (mode 700).",
+            self.state,
+            mode,
+        )
+
+    def _is_home(self) -> bool:
+        entries = {entry.name for entry in self.state.iterdir()} - {"lost+found"}
+        return not entries or not entries.isdisjoint({"ganboard.db", "runs"})
 
 
 def _absolute(name: str, path: Path) -> Path:

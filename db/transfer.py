@@ -175,6 +175,8 @@ def _adopt(session: Session, here: Collection[CheckpointKey]) -> Loaded:
         if (checkpoint.run_id, checkpoint.step, checkpoint.attempt) not in here:
             session.delete(checkpoint)
             lost += 1
+        else:
+            checkpoint.machine = None  # they are here now, wherever they were
     return Loaded(frozenset(session.exec(select(Run.id))), queued, lost)
 
 

@@ -3,14 +3,20 @@
 from __future__ import annotations
 
 import math
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-import numpy as np
-import numpy.typing as npt
 from sqlalchemy import JSON, Double, LargeBinary, String
 from sqlalchemy.dialects.postgresql import JSONB
 from sqlalchemy.engine import Dialect
 from sqlalchemy.types import TypeDecorator, TypeEngine, UserDefinedType
+
+if TYPE_CHECKING:
+    import numpy as np
+    import numpy.typing as npt
+
+    Float32s = npt.NDArray[np.float32]
+else:
+    Float32s = Any  # SQLModel reads annotations; numpy is loaded with the first array
 
 Json = JSON().with_variant(JSONB(), "postgresql")
 
@@ -59,16 +65,20 @@ class Real(TypeDecorator[float]):
         return x is y or (x is not None and y is not None and float(x).hex() == float(y).hex())
 
 
-class Float32Array(TypeDecorator[npt.NDArray[np.float32]]):
+class Float32Array(TypeDecorator[Float32s]):
     """A vector of float32 packed as little-endian bytes: exact, and one row for thousands of values."""
 
     impl = LargeBinary
     cache_ok = True
 
-    def process_bind_param(self, value: npt.NDArray[np.float32] | None, dialect: Dialect) -> bytes | None:
+    def process_bind_param(self, value: Float32s | None, dialect: Dialect) -> bytes | None:
+        import numpy as np
+
         return None if value is None else np.ascontiguousarray(value, dtype="<f4").tobytes()
 
-    def process_result_value(self, value: bytes | None, dialect: Dialect) -> npt.NDArray[np.float32] | None:
+    def process_result_value(self, value: bytes | None, dialect: Dialect) -> Float32s | None:
+        import numpy as np
+
         return None if value is None else np.frombuffer(value, dtype="<f4")
 
     def compare_values(self, x: Any, y: Any) -> bool:

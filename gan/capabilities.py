@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
 
 from gan import costs
@@ -9,6 +10,7 @@ from gan.config import RunConfig
 
 MAX_LOGICAL_REPLICAS = 64
 PROCESSES_PER_CORE = 4  # more than one shows that the result is right, on a machine that has no more cores
+BFLOAT16_FLAGS = frozenset({"avx512_bf16", "amx_bf16"})  # without them products in bfloat16 are emulated
 PROCESS_BYTES = 700 * 2**20  # TensorFlow, the data and small networks in each process with strategy=multi_worker (measured: 650 MiB)
 
 
@@ -55,15 +57,33 @@ def too_many_processes(count: int, cores: int, memory_bytes: int) -> str | None:
     )
 
 
+def gainless(config: RunConfig, devices: Mapping[str, Any]) -> set[str]:
+    """Settings of `config` that are meant to save time and save none on these devices."""
+    gpus = len(devices.get("gpus") or ())
+    accelerated = gpus or devices.get("tpus")
+    found = set()
+    if config.xla and not accelerated:
+        found.add("xla")
+    emulated = "cpu_flags" in devices and not BFLOAT16_FLAGS & set(devices["cpu_flags"])
+    if config.precision == "mixed_bfloat16" and not accelerated and emulated:
+        found.add("precision")
+    if config.replicas > 1 and gpus < config.replicas and config.effective_strategy != "tpu":
+        found.add("replicas")
+    return found
+
+
 def remarks(config: RunConfig, devices: dict[str, Any]) -> list[str]:
     """What a person should know before reading the results of `config` on this machine."""
     found = []
-    if config.replicas > 1 and len(devices["gpus"]) < config.replicas:
+    without_gain = gainless(config, devices)
+    if "replicas" in without_gain:
         found.append(
             f"{config.replicas} replicas share one CPU ({len(devices['gpus'])} GPU(s) found): "
             f"losses are those of {config.replicas} devices, times are not."
         )
-    if config.xla and not devices["gpus"] and not devices["tpus"]:
+    if "precision" in without_gain:
+        found.append("This processor has no bfloat16 instructions: expect less speed than with precision=float32.")
+    if "xla" in without_gain:
         found.append(
             "XLA on a CPU fuses element-wise operations and leaves convolutions to oneDNN, which is faster at them: "
             "expect about the speed without XLA, after a longer start."

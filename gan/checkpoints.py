@@ -24,6 +24,7 @@ from tenacity import retry, retry_if_exception, stop_after_attempt, wait_fixed
 
 from gan import files
 from gan.config import RunConfig
+from gan.data import revision
 from gan.events import Found, Note, Saved, Sink
 from gan.hardware import versions
 from gan.progress import Progress
@@ -55,8 +56,12 @@ class NotFiniteError(CheckpointError):
 
 
 def config_hash(config: RunConfig, examples: int) -> str:
-    """Digest of all that determines the weights: the settings but `_FREE`, and the number of images in the data set."""
-    settings = config.model_dump(exclude=_FREE, exclude_defaults=True) | {"examples": examples}  # a new setting leaves old digests alone
+    """Digest of all that determines the weights: the settings but `_FREE`, the number of images in
+    the data set, and its revision where it is made by code that has changed."""
+    # a new setting leaves old digests alone
+    settings = config.model_dump(exclude=_FREE, exclude_defaults=True) | {"examples": examples}
+    if (revised := revision.current(config.model_dump(include={"dataset"}))) > 1:
+        settings[revision.FACT] = revised
     return hashlib.sha256(json.dumps(settings, sort_keys=True).encode()).hexdigest()
 
 

@@ -64,6 +64,7 @@ class RunConfig(BaseModel):
     # fmt: off
     dataset: Literal["digits", "mnist", "fashion_mnist", "images", "showers", "hdf5", "street", "flow"] = setting("mnist", "Data", "What the generator learns to imitate; digits is always there, offline; showers (sampled) and hdf5 (CERN's files) are for model=gan3d, street (computed once) and flow (your own) for model=pix2pix")
     images_path: str = setting("", "Data", "For dataset=images a folder or zip of PNG or JPEG files, for dataset=hdf5 a folder or file of showers, for dataset=flow a folder of frames, relative to the data directory", max_length=300)
+    skip_unreadable: bool = setting(False, "Data", "For dataset=images: leave out pictures that cannot be read instead of refusing the folder; the run says how many")
     limit: int | None = setting(None, "Data", "Use only the first examples: shorter epochs for a first look", unit="images", ge=1, le=10_000_000)
 
     model: Literal["dcgan", "gan3d", "pix2pix"] = setting("dcgan", "Model", "The networks: DCGAN of the study's Table 1, the 3DGAN of calorimeter showers, or pix2pix, which learns the next picture of a flow")
@@ -142,6 +143,8 @@ class RunConfig(BaseModel):
             raise problem(
                 f"images_path={self.images_path!r} is only used with dataset={' or '.join(FILES)}: set that, or leave images_path empty."
             )
+        if self.skip_unreadable and self.dataset != "images":
+            raise problem(f"skip_unreadable=true is only used with dataset=images, and dataset={self.dataset}: set it to false.")
         if self.strategy == "default" and self.replicas != 1:
             raise problem(f"replicas={self.replicas} needs strategy=mirrored or auto: strategy=default runs on one device.")
         if self.strategy == "multi_worker" and self.replicas < 2:

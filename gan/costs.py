@@ -111,13 +111,17 @@ def available(config: RunConfig, machine: Mapping[str, Any]) -> int:
 
 
 def largest_batch(config: RunConfig, memory_bytes: int, examples: int | None = None, *, on_gpu: bool = False) -> int:
-    """Largest batch, a multiple of replicas times accumulate, whose `estimate` fits into `memory_bytes`; 0 when none does."""
+    """Largest batch, a multiple of replicas times accumulate, whose `estimate` fits into `memory_bytes`; 0 when none does.
+
+    A batch is never larger than the data: `examples` where that is known, and the setting limit.
+    """
     parts = config.replicas * config.accumulate
+    most = min(_MOST, examples or _MOST, config.limit or _MOST)
 
     def needs(count: int) -> int:
         return estimate(config.model_copy(update={"batch_size": count * parts}), examples, on_gpu=on_gpu)
 
-    return parts * bisect_right(range(1, _MOST // parts + 1), memory_bytes, key=needs)
+    return parts * bisect_right(range(1, most // parts + 1), memory_bytes, key=needs)
 
 
 def too_large(config: RunConfig, machine: Mapping[str, Any]) -> str | None:

@@ -4,12 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Any, Literal, Protocol
+from typing import TYPE_CHECKING, Any, Literal, Protocol
 
-import numpy as np
-import numpy.typing as npt
+if TYPE_CHECKING:
+    import numpy as np
+    import numpy.typing as npt
 
-Losses = npt.NDArray[np.float32]
+    Losses = npt.NDArray[np.float32]
+else:
+    Losses = Any  # numpy is loaded with the first array
 PhaseName = Literal["importing", "loading", "compiling", "training", "judging", "saving"]
 Outcome = Literal["finished", "stopped", "suspended"]
 Verdict = Literal["go", "stop", "suspend"]
@@ -57,7 +60,7 @@ class EpochDone:
     g_loss: float  # mean over the steps, summed in float64
     d_loss: float
     seconds: float  # time of its training steps over all attempts, tracing and compiling left out
-    compile_seconds: float  # tracing and compiling that fell into this epoch
+    compile_seconds: float  # tracing, compiling and the warm-up step of each attempt that began in this epoch
     images: int  # real images seen
     g_path: tuple[float, float]  # seeded random projection of G's weights minus their initial value
     d_path: tuple[float, float]
@@ -73,6 +76,9 @@ class Quality:
     training_seconds: float  # training time up to here: the x axis of an honest learning curve
     measures: Mapping[str, float]  # see MEASURED
     histogram: tuple[float, ...]  # share of each class among the generated images, as the classifier sees them; empty without classes
+    # what preparing it took beside `seconds`: the classifier and the real images' features, once
+    # per attempt, before its first judgement
+    preparation_seconds: float = 0.0
 
 
 @dataclass(frozen=True)
@@ -161,7 +167,8 @@ MEASURES = {
 }
 MEASURED = {  # by model, its headline first; lower is better unless said
     "dcgan": {
-        "fid": "Frechet distance in the classifier's features (not Inception FID; lower is better)",
+        "fid": "Frechet distance in the classifier's features (not Inception FID; lower is better; "
+        "copies of training images have a low one too: see memorization)",
         "kid": "Kernel distance in the classifier's features (lower is better)",
         "precision": "Share of generated images inside the real ones' neighbourhoods",
         "recall": "Share of real images inside the generated ones' neighbourhoods",
@@ -169,6 +176,8 @@ MEASURED = {  # by model, its headline first; lower is better unless said
         "coverage": "Share of real neighbourhoods that hold a generated image",
         "class_distance": "Total variation distance between generated and real class shares (0: equal, 1: disjoint)",
         "diversity": "Mean distance of generated pairs / mean distance of real pairs (1: as diverse)",
+        "memorization": "Probability that a generated image is nearer to a training image than a "
+        "held-out real image is (0.5: as new as those, 1: all are copies)",
     },
     "gan3d": {
         "objective": "3DGAN's single number, the errors of moments, profiles and angle added up (0: perfect)",
@@ -191,11 +200,13 @@ FACTS = {
     "kernels_after": "Kernels after it",
     "off_accelerator": "Operations of the training step that are not placed on the accelerator",
     "step_gflop": "GFLOP of convolutions and products in one step",
-    "peak_gflops": "Measured peak of this machine in this precision, GFLOP/s",
+    "peak_gflops": "Best measured peak of this machine in this precision, GFLOP/s",
     "estimated_memory_bytes": "Memory estimated before the start",
     "measured_memory_bytes": "Memory measured in the first steps",
     "largest_batch": "Largest global batch that fits, by the estimate",
     "reduce_bytes": "Bytes each replica sends per step in the all-reduce",
+    "data_revision": "Revision of the sampled data: others are other examples",
+    "skipped_pictures": "Pictures left out because they cannot be read (skip_unreadable)",
     "class_shares": "Share of each class in the data, as that classifier sees it",
     "classifier_accuracy": "Test accuracy of the classifier that judges quality",
     "generator_layers": "Layers of G: kind and output",

@@ -17,7 +17,7 @@ import tensorflow as tf
 from gan import collectives
 from gan.events import Losses
 from gan.pace import Pace
-from gan.runner import Agree, Listener, Report
+from gan.runner import Agree, Listener, Report, undone
 from gan.step import Stepper
 
 
@@ -44,8 +44,9 @@ class FitLoop:
         with stepper.strategy.scope():
             self._model.compile(jit_compile=False)
 
-    def trace(self, order: np.ndarray[Any, Any]) -> None:
-        """Keras traces with the first step; Pace tells that time from training."""
+    def warm_up(self, order: np.ndarray[Any, Any]) -> None:
+        with undone(self._stepper.nets):
+            self._fit(self._data(order, 0, 0, np.zeros([1, 2], np.float32)), 1, [])
 
     def epoch(self, order: np.ndarray[Any, Any], first: int, global_step: int, rates: Losses, report: Listener) -> None:
         self._reports: list[Any] = []
@@ -57,15 +58,18 @@ class FitLoop:
                 self._model.stop_training = True
 
         callback = keras.callbacks.LambdaCallback(on_train_batch_end=on_train_batch_end)
-        data = self._data(order, first, global_step, rates)
+        self._fit(self._data(order, first, global_step, rates), len(rates), [callback])
+
+    def _fit(self, data: Any, steps: int, callbacks: list[Any]) -> None:
         with self._stepper.strategy.scope():
-            self._model.fit(data, epochs=1, steps_per_epoch=len(rates), shuffle=False, verbose=0, callbacks=[callback])
-        self._pace.end_epoch()
+            self._model.fit(data, epochs=1, steps_per_epoch=steps, shuffle=False, verbose=0, callbacks=callbacks)
 
     def _flush(self, report: Listener) -> bool:
         taken = self._stepper.taken(np.stack([np.ravel(one) for one in self._reports]))
         self._left -= self._due
-        going = report(Report(taken, *self._pace.split(time.monotonic() - self._began, self._due)))
+        seconds = time.monotonic() - self._began
+        self._pace.took(seconds, self._due)
+        going = report(Report(taken, seconds))
         if self._left and going:
             self._reports, self._began, self._due = [], time.monotonic(), self._agree(min(self._pace.count, self._left))
         return going

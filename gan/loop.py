@@ -16,6 +16,7 @@ import numpy as np
 
 from gan import capabilities, checkpoints, data, hardware, keys, projection, rates, runtime, snapshots
 from gan.config import ConfigError, RunConfig, plan
+from gan.data import images, revision
 from gan.events import (
     REAL_IMAGES,
     Control,
@@ -134,13 +135,21 @@ def train(
         if not shared.leads:
             return
         sink(Phase("judging"))
+        began, preparation = time.monotonic(), 0.0
         if judge is None:
             judge = model.judge(dataset, cache_dir or run_dir / "cache", lambda share: watchdog.beat())
             for text in judge.remarks:
                 sink(Note("info", text))
-        began = time.monotonic()
+            preparation = time.monotonic() - began
         figures, histogram = judge(nets.shown)
-        quality = Quality(epoch, time.monotonic() - began, progress.training_seconds, figures, histogram)
+        quality = Quality(
+            epoch=epoch,
+            seconds=time.monotonic() - began - preparation,
+            training_seconds=progress.training_seconds,
+            measures=figures,
+            histogram=histogram,
+            preparation_seconds=preparation,
+        )
         sink(quality)
         sink(Facts(dict(judge.facts)))
         for note in guards.judged(quality):
@@ -151,7 +160,13 @@ def train(
     sink(Started(machine, amounts.examples, per_epoch, progress.step, nets.generator.count_params(), nets.discriminator.count_params()))
     for text in capabilities.remarks(config, machine):
         sink(Note("info", text))
+    if skipped := getattr(dataset, "skipped", ()):
+        sink(Note("warning", images.skipped(skipped)))
+    if config.skip_unreadable:
+        sink(Facts({"skipped_pictures": len(skipped)}))
     sink(Facts(measures.facts(config, machine, amounts.examples)))
+    if (revised := revision.current({"dataset": config.dataset})) > 1:
+        sink(Facts({revision.FACT: revised}))
     sink(Facts({"generator_layers": layers.words(nets.generator), "discriminator_layers": layers.words(nets.discriminator)}))
     if progress.step == 0:
         draw_real()
@@ -177,7 +192,7 @@ def train(
         nonlocal verdict, trouble
         watchdog.beat()
         epoch, first, taken = progress.epoch + 1, progress.g_losses.size, news.taken
-        progress.add(taken["g_loss"], taken["d_loss"], news.seconds, news.compile_seconds)
+        progress.add(taken["g_loss"], taken["d_loss"], news.seconds)
         measured.add(news)
         used = due[first : first + len(taken)]
         sink(Steps(epoch, first, taken["g_loss"], taken["d_loss"], measured.series(taken, used)))
@@ -190,11 +205,11 @@ def train(
         return trouble is None and verdict == "go"
 
     with Watchdog(config.stall_seconds, sink, on_hang) as watchdog:
-        # Trace the training step.
+        # Trace and compile the training step.
         sink(Phase("compiling"))
         began = time.monotonic()
         order = keys.order(config.seed, progress.epoch + 1, amounts.examples)
-        looped.trace(order)
+        looped.warm_up(order)
         watchdog.beat()
         sink(Facts(stepper.graph_facts(order)))
         progress.compile_seconds += time.monotonic() - began
@@ -236,7 +251,7 @@ def train(
                     with watchdog.paused():
                         assess(epoch)
                 if measured.peak_gflops is None and shared.leads:
-                    measured.peak_gflops = peak.gflops(config.precision)
+                    measured.peak_gflops = peak.best(config.precision, machine, cache_dir or run_dir / "cache")
                     sink(Facts({"peak_gflops": measured.peak_gflops, "measured_memory_bytes": done.measures["peak_memory_bytes"]}))
                 measured.begin()
 

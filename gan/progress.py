@@ -40,14 +40,13 @@ class Progress:
         values: dict[str, Any] = {name: value if value.ndim else value.item() for name, value in arrays.items()}
         return cls(**values)
 
-    def add(self, g_losses: Losses, d_losses: Losses, seconds: float, compile_seconds: float) -> None:
-        """Count steps that were just taken, with their losses [n] and times."""
+    def add(self, g_losses: Losses, d_losses: Losses, seconds: float) -> None:
+        """Count steps that were just taken, with their losses [n] and the seconds they took."""
         self.step += len(g_losses)
         self.g_losses = np.concatenate([self.g_losses, g_losses])
         self.d_losses = np.concatenate([self.d_losses, d_losses])
         self.seconds += seconds
         self.training_seconds += seconds
-        self.compile_seconds += compile_seconds
 
     def finish_epoch(
         self, images: int, g_path: tuple[float, float], d_path: tuple[float, float], measures: Mapping[str, float] = MappingProxyType({})

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any, Protocol
 
@@ -11,16 +12,15 @@ import numpy as np
 
 from gan.events import Losses
 from gan.pace import Pace
-from gan.step import Stepper, Taken
+from gan.step import Networks, Stepper, Taken
 
 
 @dataclass(frozen=True)
 class Report:
-    """Consecutive steps that were just taken, and the time they took in seconds."""
+    """Consecutive steps that were just taken, and the time they took in seconds, nothing compiled."""
 
     taken: Taken
     seconds: float
-    compile_seconds: float  # beyond `seconds`; may be what an earlier report counted as training
 
 
 Listener = Callable[[Report], bool]  # answers whether to go on
@@ -30,12 +30,23 @@ Agree = Callable[[int], int]  # the number that all processes of a run go by: th
 class Runner(Protocol):
     """Takes the steps of an epoch."""
 
-    def trace(self, order: np.ndarray[Any, Any]) -> None:
-        """Build the training function without taking a step."""
+    def warm_up(self, order: np.ndarray[Any, Any]) -> None:
+        """Trace and compile all that `epoch` runs: take one step on the first batch of `order` and undo it.
+
+        XLA compiles, and libraries choose their kernels, only when a step is executed.
+        """
 
     def epoch(self, order: np.ndarray[Any, Any], first: int, global_step: int, rates: Losses, report: Listener) -> None:
         """Take steps on the batches of `order` from `first` on, one for each of `rates` [n, 2], and report them in portions until a
         report is answered with False. `global_step` numbers the first of them."""
+
+
+@contextmanager
+def undone(nets: Networks) -> Iterator[None]:
+    """Afterwards the networks, their optimizers and averages are as before, to the bit."""
+    before = nets.arrays()
+    yield
+    nets.assign(before)
 
 
 class CustomLoop:
@@ -44,8 +55,9 @@ class CustomLoop:
     def __init__(self, stepper: Stepper, agree: Agree) -> None:
         self._stepper, self._agree, self._pace = stepper, agree, Pace()
 
-    def trace(self, order: np.ndarray[Any, Any]) -> None:
-        self._stepper.run(order, 0, 0, 0)
+    def warm_up(self, order: np.ndarray[Any, Any]) -> None:
+        with undone(self._stepper.nets):
+            self._stepper.run(order, 0, 0, 1)
 
     def epoch(self, order: np.ndarray[Any, Any], first: int, global_step: int, rates: Losses, report: Listener) -> None:
         done = 0
@@ -53,8 +65,8 @@ class CustomLoop:
             count = self._agree(min(self._pace.count, len(rates) - done))
             began = time.monotonic()
             taken = self._stepper.run(order, first + done, global_step + done, count, rates[done : done + count])
-            times = self._pace.split(time.monotonic() - began, count)
+            seconds = time.monotonic() - began
+            self._pace.took(seconds, count)
             done += count
-            if not report(Report(taken, *times)):
+            if not report(Report(taken, seconds)):
                 return
-        self._pace.end_epoch()

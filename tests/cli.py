@@ -60,7 +60,7 @@ def on_a_terminal(arguments: list[str], *, after: str = "", typed: bytes = b"") 
         [*PROGRAM, *arguments], stdin=theirs, stdout=theirs, stderr=theirs, start_new_session=True, env=environment
     ) as it:
         os.close(theirs)
-        output, deadline = b"", time.monotonic() + 20
+        output, deadline = b"", time.monotonic() + 90
         while time.monotonic() < deadline:
             readable = select.select([ours], [], [], 0.5)[0]
             try:

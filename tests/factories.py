@@ -163,7 +163,16 @@ def _train(
         if config.quality_every and (epoch % config.quality_every == 0 or epoch == config.epochs):
             fid = 40.0 / (epoch + seed % 7) + 2
             judged = _quality(epoch, fid, random) if config.model == "dcgan" else _other_quality(config.model, fid)
-            reports.add_quality(engine, **own, epoch=epoch, seconds=0.4, training_seconds=epoch * seconds_per_epoch, **judged)
+            first = epoch == min(config.quality_every, config.epochs)
+            reports.add_quality(
+                engine,
+                **own,
+                epoch=epoch,
+                seconds=0.4,
+                preparation_seconds=2.0 if first else 0.0,
+                training_seconds=epoch * seconds_per_epoch,
+                **judged,
+            )
         if grids:
             reports.add_grid(engine, **own, epoch=epoch, rows=4, columns=4, png=png(seed + epoch))
     if epochs:
@@ -204,7 +213,7 @@ def _measures(config: RunConfig, seconds: float, steps: int) -> dict[str, float]
 def _quality(epoch: int, fid: float, random: np.random.Generator) -> dict[str, Any]:
     histogram = random.dirichlet(np.full(10, 20.0))
     measures = {"fid": fid, "kid": fid / 1000, "precision": 0.8, "recall": 0.5 + 0.01 * epoch, "density": 0.9, "coverage": 0.7}
-    measures |= {"class_distance": float(np.abs(histogram - 0.1).sum() / 2), "diversity": 0.93}
+    measures |= {"class_distance": float(np.abs(histogram - 0.1).sum() / 2), "diversity": 0.93, "memorization": 0.55}
     return {"measures": measures, "histogram": histogram}
 
 

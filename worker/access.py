@@ -10,8 +10,6 @@ from dataclasses import dataclass
 from typing import Literal
 from urllib.parse import urlsplit
 
-from redis.connection import parse_url
-
 from db.settings import Settings, SettingsError
 
 Role = Literal["viewer", "operator"]
@@ -83,6 +81,8 @@ def check_queue(settings: Settings) -> None:
     """Raises SettingsError when GANBOARD_REDIS_URL names a Redis elsewhere and no password: whoever can write to it steers the workers."""
     if not settings.redis_url or settings.redis_password:
         return
+    from redis.connection import parse_url
+
     try:
         given = parse_url(settings.redis_url)  # type: ignore[no-untyped-call]
     except ValueError:

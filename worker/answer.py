@@ -47,9 +47,9 @@ def print_json(document: Any) -> None:
 
 
 def print_document(context: Context, run: Run) -> None:
-    from worker.document import document
+    from worker.document import live_document
 
-    print_json(document(context, run))
+    print_json(live_document(context, run))
 
 
 def print_settings(as_json: bool) -> None:
@@ -108,7 +108,7 @@ def report(context: Context, run: Run, as_json: bool) -> None:
         print_document(context, run)
     elif run.status != "failed":
         speed = rate(run.images_per_second)
-        typer.echo(f"Run {run.id} {run.status} after epoch {run.epoch}: {duration(run.seconds)} of training, last at {speed} images/s.")
+        typer.echo(f"Run {run.id} {run.status} after epoch {run.epoch}: {duration(run.seconds)} of training at {speed} images/s.")
         if spent := time_spent(queries.epochs(context.engine, run.id), queries.qualities(context.engine, run.id)):
             typer.echo(f"Time: {spent}.")
     if run.status == "failed":
@@ -122,7 +122,7 @@ def _sentence(error: Exception) -> str | None:
         return None
     from sqlalchemy.exc import DBAPIError
 
-    from worker.errors import CLEAR_ERRORS
+    from worker.clear_errors import CLEAR_ERRORS
 
     if isinstance(error, CLEAR_ERRORS):
         return str(error)

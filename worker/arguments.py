@@ -24,11 +24,11 @@ Name = Annotated[str | None, typer.Option("--name", help="What the run is called
 ListSettings = Annotated[bool, typer.Option("--settings", help="List every setting and preset with default, range and reason, and exit.")]
 
 
-def open_database(*, pooled: bool = False) -> Context:
-    """The context of a command; `pooled` for those that write while they train."""
+def open_database(*, pooled: bool = False, create: bool = False) -> Context:
+    """The context of a command; `pooled` for those that write while they train, `create` for those that may begin a new HOME."""
     from worker.context import open_context
 
-    return open_context(pooled=pooled)
+    return open_context(pooled=pooled, create=create)
 
 
 def find(run_id: str) -> tuple[Context, Run]:

@@ -211,7 +211,7 @@ def _rows(told: ToldRun, content: _Content) -> Iterator[Any]:
         plain = one.model_dump(include={"epoch", "attempt", "finished_at", "steps", "images", "seconds", "compile_seconds", "measures"})
         yield Epoch(run_id=told.id, g_loss=one.g_loss_hex, d_loss=one.d_loss_hex, **plain, **path)
     for judged in told.quality:
-        plain = judged.model_dump(include={"epoch", "attempt", "made_at", "seconds", "training_seconds", *QUALITY})
+        plain = judged.model_dump(include={"epoch", "attempt", "made_at", "seconds", "training_seconds", "preparation_seconds", *QUALITY})
         yield Quality(run_id=told.id, histogram=np.array(judged.histogram, np.float32), **plain)
     for event in told.events:
         yield Event(run_id=told.id, **event.model_dump())

@@ -101,6 +101,7 @@ class _Judgement(_Part):
     made_at: AwareDatetime
     seconds: float
     training_seconds: float
+    preparation_seconds: Number = None
     histogram: Annotated[list[float], Field(max_length=1000)]
     fid: Number = None
     kid: Number = None
@@ -110,6 +111,7 @@ class _Judgement(_Part):
     coverage: Number = None
     class_distance: Number = None
     diversity: Number = None
+    memorization: Number = None
     objective: Number = None
     moment_error: Number = None
     profile_error: Number = None

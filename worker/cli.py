@@ -151,6 +151,6 @@ def upgrade() -> None:
     """
     from db import migrate
 
-    context = open_database()
+    context = open_database(create=True)
     where = context.engine.url.render_as_string(hide_password=True)
     typer.echo(f"{where} has schema {migrate.revision(context.engine)}, the newest.")

@@ -39,7 +39,7 @@ def run(
     config = _config(preset, changes)
     from worker.submit import submit
 
-    context = open_database()
+    context = open_database(create=True)
     submitted = submit(context, config, name=name, preset=preset or "")
     waiting = answer.waiting(context, submitted)
     if follow:
@@ -73,7 +73,7 @@ def train(
     from worker.trainer import train_in_process
 
     os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "2")  # before TensorFlow is loaded: its start-up notes are no errors
-    context = open_database(pooled=True)
+    context = open_database(pooled=True, create=True)
     submitted = submit(context, config, name=name, preset=preset or "", here=True)
     # libraries that report on stdout must not mix with the document
     with make_view(quiet=as_json) as view, contextlib.redirect_stdout(sys.stderr) if as_json else contextlib.nullcontext():
@@ -98,7 +98,7 @@ def runs(
 
     A word of a search is looked for in name, note and tags, and at the beginning of the id; \"two words\" go together. Others are tag:x,
     status:failed, preset:paper, sweep:ID, /regex/ for names, and any setting or figure (epoch, step, seconds, g_loss, d_loss,
-    images_per_second, fid) with = != > >= < or <=. A minus before a term turns it round.
+    images_per_second, fid, memorization) with = != > >= < or <=. A minus before a term turns it round.
 
     Examples:
       ganboard runs --status running --status queued
@@ -161,7 +161,14 @@ def stop(run_id: RunId, as_json: AsJson = False) -> None:
     answer.changed(context, found.id, said, as_json)
 
 
-def resume(run_id: RunId, as_json: AsJson = False) -> None:
+def resume(
+    run_id: RunId,
+    without: Annotated[
+        str | None,
+        typer.Option("--without", metavar="MACHINE", help="Give up the checkpoints on this machine, which is lost."),
+    ] = None,
+    as_json: AsJson = False,
+) -> None:
     """Queue a stopped or failed run again; it goes on from its newest checkpoint.
 
     Example:
@@ -170,7 +177,7 @@ def resume(run_id: RunId, as_json: AsJson = False) -> None:
     from worker import submit
 
     context, found = find(run_id)
-    resumed = submit.resume(context, found.id)
+    resumed = submit.resume(context, found.id, without)
     answer.changed(context, found.id, f"Run {found.id} is queued again.{answer.waiting(context, resumed)}", as_json)
 
 
@@ -207,11 +214,13 @@ def delete(run_id: RunId, yes: Annotated[bool, typer.Option("--yes", "-y", help=
         if not typer.confirm(f"Delete {what}, its log, images and checkpoints?", err=True):
             answer.complain("nothing was deleted.")
             raise typer.Exit(1)
-    submit.delete(context, found.id)
+    elsewhere = submit.delete(context, found.id)
     if as_json:
-        answer.print_json({"id": found.id, "name": found.name, "deleted": True})
+        answer.print_json({"id": found.id, "name": found.name, "deleted": True, "files_left_on": elsewhere})
     else:
         typer.echo(f"Deleted {what}.")
+    if elsewhere:
+        answer.complain(f"its files stay on {', '.join(elsewhere)}: `ganboard doctor` there lists them as orphans.")
 
 
 def export(
@@ -253,7 +262,7 @@ def import_runs(
     """
     from worker import bundle
 
-    context = open_database()
+    context = open_database(create=True)
     found = [bundle.read_in(context, path) for path in paths]
     if as_json:
         return answer.print_json([{"id": run.id, "name": run.name, "status": run.status, "epochs": run.epoch} for run in found])

@@ -49,7 +49,7 @@ def study(
     from worker import study as work
 
     asked = work.resolve(name, preset, parse_assignments(changes or []), seeds)
-    context = open_database()
+    context = open_database(create=True)
     if dry_run:
         return _dry(work.examine(context, asked), as_json)
     stored, queued = work.launch(context, asked)

@@ -42,7 +42,7 @@ def sweep(
     if not varied:
         raise ConfigError("Nothing varies, which is one run: use `ganboard run`, or give --vary batch_size=32,64 or --seeds 3.")
     title = grids.check_title(name, preset or "", {**RunConfig().model_dump(mode="json"), **base})
-    context = open_database()
+    context = open_database(create=True)
     grid = grids.examine(context, base, varied, title=title)
     chosen = [member for member in grid if not member.problem and not (reuse and member.finished)]
     if all(member.problem for member in grid):

@@ -19,6 +19,7 @@ from db import queries
 from db.models import Checkpoint, Epoch, Event, Quality, Run
 from gan.config import RunConfig, fields_by_group, unit
 from gan.events import FACTS, UNLISTED
+from worker import start
 from worker.context import Context
 
 if TYPE_CHECKING:
@@ -43,6 +44,7 @@ JUDGED = {
     "precision": "precision {:.2f}",
     "recall": "recall {:.2f}",
     "coverage": "coverage {:.2f}",
+    "memorization": "memorization {:.2f}",
     "objective": "objective {:.3f}",
     "sampling_error": "sampling fraction off by {:.1%}",
     "l1": "L1 {:.4f}",
@@ -92,7 +94,11 @@ def time_spent(epochs: Sequence[Epoch], qualities: Sequence[Quality]) -> str:
     if not whole:
         return ""
     shares = ", ".join(f"{words} {share / whole:.0%}" for words, share in parts.items() if share / whole >= 0.005)
-    rest = {"compiling": sum(epoch.compile_seconds for epoch in epochs), "judging quality": sum(judged.seconds for judged in qualities)}
+    rest = {
+        "compiling": sum(epoch.compile_seconds for epoch in epochs),
+        "preparing evaluation": sum(judged.preparation_seconds or 0 for judged in qualities),
+        "judging quality": sum(judged.seconds for judged in qualities),
+    }
     beside = ", ".join(f"{duration(seconds)} {words}" for words, seconds in rest.items() if seconds)
     return f"{shares}" + (f"; beside that {beside}" if beside else "")
 
@@ -172,7 +178,8 @@ def _facts(context: Context, run: Run, checkpoints: Sequence[Checkpoint]) -> Ite
         "run",
         Text(run.id + (f", preset {run.preset}" if run.preset else "") + (f", cloned from {run.parent_id}" if run.parent_id else "")),
     )
-    yield "status", _status(run).append(f" ({run.phase})" if run.phase else "").append(f", attempt {run.attempt}", style="dim")
+    phase = f" ({_phase(context, run)})" if run.phase else ""
+    yield "status", _status(run).append(phase).append(f", attempt {run.attempt}", style="dim")
     if run.error:
         yield "error", Text(clean(run.error), style="red")
     yield "progress", Text(f"epoch {run.epoch} of {run.config.get('epochs')}, step {run.step}, trained for {duration(run.seconds)}")
@@ -191,6 +198,20 @@ def _facts(context: Context, run: Run, checkpoints: Sequence[Checkpoint]) -> Ite
         )
     yield "checkpoints", Text(str(context.settings.run_dir(run.id) / "checkpoints"), overflow="fold")
     yield "log", Text(str(context.settings.log_path(run.id)), overflow="fold")
+
+
+def _phase(context: Context, run: Run) -> str:
+    assert run.phase is not None, "asked of runs that are in a phase"
+    starting = start.seconds_of_start(run, queries.database_time(context.engine))
+    if starting is not None:
+        return start_words(run.phase, starting)
+    return f"{run.phase} for {duration(queries.phase_seconds(context.engine, run))}"
+
+
+def start_words(phase: str, seconds: float) -> str:
+    """What a run does that is in this phase of its start for so long, and whether that is slow."""
+    slow = f" ({start.SLOW})" if seconds >= start.SLOW_SECONDS else ""
+    return f"{start.PHASES[phase]}, {duration(seconds)}{slow}"
 
 
 def _measured(run: Run, epochs: Sequence[Epoch], qualities: Sequence[Quality]) -> Iterable[tuple[str, Text]]:

@@ -3,19 +3,17 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
-from redis import Redis
-from redis.backoff import ExponentialBackoff
-from redis.exceptions import RedisError, ResponseError
-from redis.retry import Retry
 from sqlalchemy import Engine
 
 from db.engine import make_engine
 from db.migrate import upgrade
 from db.settings import Settings
 from worker.access import check_queue
-from worker.errors import QueueRefuses, QueueUnreachable
-from worker.redis_server import socket_url
+
+if TYPE_CHECKING:
+    from redis import Redis
 
 
 @dataclass(frozen=True)
@@ -32,26 +30,43 @@ class Context:
 
 def connect(settings: Settings) -> Redis:
     """A connection to the queue that answers. Raises QueueUnreachable."""
+    from redis import Redis
+    from redis.backoff import ExponentialBackoff
+    from redis.exceptions import RedisError
+    from redis.retry import Retry
+
+    from worker.errors import QueueUnreachable
+    from worker.redis_errors import explained
+    from worker.redis_server import socket_url
+
     url = settings.redis_url or socket_url(settings)
+    # few and quick tries: a page must not hang on a silent host, and whoever has to outlive an outage asks again
+    patience = {"socket_connect_timeout": 3, "retry": Retry(ExponentialBackoff(cap=0.5, base=0.05), 2)}
     try:
-        # few and quick tries: a page must not hang on a silent host, and whoever has to outlive an outage asks again
-        patience = {"socket_connect_timeout": 3, "retry": Retry(ExponentialBackoff(cap=0.5, base=0.05), 2)}
         connection = Redis.from_url(url, password=settings.redis_password or None, **patience)
+    except ValueError:  # its text may hold the password
+        raise QueueUnreachable("has no usable address", "Check GANBOARD_REDIS_URL") from None
+    try:
         connection.ping()
-    except ResponseError as error:  # its disk is broken (MISCONF), the password is wrong, ...
-        raise QueueRefuses(f"The queue refuses commands ({str(error)[:160].rstrip('.')}): see `ganboard doctor`.") from error
-    except (RedisError, ValueError, OSError):
-        remedy = "check GANBOARD_REDIS_URL" if settings.redis_url else "`ganboard up` starts it"
-        raise QueueUnreachable(f"The queue does not answer: {remedy}.") from None
+    except (RedisError, ValueError, OSError) as error:
+        remedy = "Check GANBOARD_REDIS_URL" if settings.redis_url else "Run `ganboard up`"
+        raise explained(error, connection, remedy) from None
     return connection
 
 
-def open_context(settings: Settings | None = None, *, pooled: bool = True) -> Context:
-    """Open the database and bring it to this version's schema. Raises SettingsError and DbError with one sentence."""
+def open_context(settings: Settings | None = None, *, pooled: bool = True, create: bool = True) -> Context:
+    """Open the database and bring it to this version's schema; `create` makes HOME and an SQLite database where there is none.
+
+    Raises SettingsError and DbError with one sentence.
+    """
     settings = settings or Settings()
     check_queue(settings)
-    settings.prepare_home()
-    if (settings.state / "restore.json").exists():  # a restore was cut short
+    cut_short = (settings.state / "restore.json").exists()
+    if not create and not cut_short:
+        settings.require_database()
+    if create or settings.state.is_dir():
+        settings.prepare_home()
+    if cut_short:
         from worker.restore import recover
 
         recover(settings)

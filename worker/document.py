@@ -44,6 +44,12 @@ def document(context: Context, run: Run) -> dict[str, Any]:
     }
 
 
+def live_document(context: Context, run: Run) -> dict[str, Any]:
+    """`document`, and for how long the run has been in its phase."""
+    seconds = queries.phase_seconds(context.engine, run)
+    return {**document(context, run), "phase_seconds": seconds}
+
+
 def complete_document(context: Context, run: Run) -> dict[str, Any]:
     """A run with its epochs, events, checkpoints, grids (their pictures are files) and samples of the machine, oldest first."""
     events = queries.events(context.engine, run.id, limit=None)[::-1]

@@ -4,21 +4,11 @@ WorkerError
 |- BadName           a run's name cannot be used
 |- AlreadyRunning    another ganboard holds this HOME, or the port
 |- QueueUnreachable  Redis does not answer
-|  '- QueueRefuses   it answers, and takes no commands
+|  '- QueueRefuses   it answers, but refuses the password or a command
 '- ServiceFailed     a process of ours could not be started
 """
 
 from __future__ import annotations
-
-from db.errors import DbError
-from db.settings import SettingsError
-from gan.checkpoints import CheckpointError
-from gan.config import ConfigError
-from gan.data import DatasetError
-from gan.events import TrainingFailed
-from gan.landscape import LandscapeError
-from gan.latent import WishError
-from gan.package import VersionError
 
 
 class WorkerError(Exception):
@@ -34,7 +24,12 @@ class AlreadyRunning(WorkerError):
 
 
 class QueueUnreachable(WorkerError):
-    pass
+    """`problem` says what the queue does ("does not answer"), `remedy` what to do about it."""
+
+    def __init__(self, problem: str, remedy: str) -> None:
+        super().__init__(f"The queue {problem}: {remedy[0].lower()}{remedy[1:]}.")
+        self.problem = problem
+        self.remedy = remedy
 
 
 class QueueRefuses(QueueUnreachable):
@@ -43,18 +38,3 @@ class QueueRefuses(QueueUnreachable):
 
 class ServiceFailed(WorkerError):
     pass
-
-
-CLEAR_ERRORS = (
-    CheckpointError,
-    ConfigError,
-    DatasetError,
-    DbError,
-    LandscapeError,
-    SettingsError,
-    TrainingFailed,
-    VersionError,
-    WishError,
-    WorkerError,
-)
-"""What the command line and the pages catch: the message says it all."""

@@ -19,6 +19,7 @@ from db.models import Run
 from gan import checkpoints
 from gan.config import model_of
 from gan.events import MEASURED, MEASURES, REAL_IMAGES, SERIES
+from worker import placement
 from worker.artefacts import open_inside
 from worker.bundle import write_manifest
 from worker.context import Context
@@ -30,7 +31,16 @@ EPOCH_COLUMNS = (
     "g_x", "g_y", "d_x", "d_y", "g_loss_hex", "d_loss_hex", "finished_at", *MEASURES,
 )  # fmt: skip
 STEP_COLUMNS = ("step", "epoch", "g_loss", "d_loss", *SERIES, "training_seconds", "time")
-QUALITY_COLUMNS = ("run_id", "name", "epoch", "attempt", "made_at", "seconds", "training_seconds")  # then the model's measures
+QUALITY_COLUMNS = (
+    "run_id",
+    "name",
+    "epoch",
+    "attempt",
+    "made_at",
+    "seconds",
+    "training_seconds",
+    "preparation_seconds",
+)  # then the model's measures
 EVENT_COLUMNS = ("at", "level", "attempt", "text")
 README = """A checkpoint of the ganboard run {run_id}, saved after step {step}.
 
@@ -96,9 +106,7 @@ def model_zip(context: Context, run: Run, path: Path) -> None:
     directory = context.settings.run_dir(run.id) / "checkpoints"
     newest = checkpoints.newest(directory)
     if newest is None:
-        raise ExportFailed(
-            f"Run {run.id} has no checkpoint on this machine: it saves its first one as checkpoint_every says, or when it ends."
-        )
+        raise ExportFailed(placement.absence(context, run))
     try:
         with ZipFile(path, "w", ZIP_STORED) as archive:  # weights hardly shrink
             archive.writestr("README.txt", README.format(run_id=run.id, step=newest.name.split("-")[1]))

@@ -26,9 +26,18 @@ class Family:
         return "Batch" if self.name == "batch_size" else self.name
 
     @property
+    def groups(self) -> list[list[Run]]:
+        """The runs of each value."""
+        return list(self.cells.values())
+
+    @property
     def first_seeds(self) -> list[Run]:
         """One run of each value: that with the lowest seed."""
-        return [min(runs, key=lambda run: int(run.config["seed"])) for runs in self.cells.values()]
+        return [self.by_seed(value)[0] for value in self.cells]
+
+    def by_seed(self, value: Any) -> list[Run]:
+        """The runs of one value, the lowest seed first."""
+        return sorted(self.cells[value], key=lambda run: int(run.config["seed"]))
 
 
 def families(runs: Iterable[Run], name: str) -> list[Family]:

@@ -53,8 +53,7 @@ class Gang:
         return self
 
     def __exit__(self, *_: object) -> None:
-        for process in self._processes:
-            process.kill()
+        self.kill()
         for process in self._processes:
             process.wait()
         for port in self._ports:
@@ -70,6 +69,11 @@ class Gang:
         for process in self._processes[:1]:
             process.terminate()
 
+    def kill(self) -> None:
+        """End all processes at once; `wait` returns then."""
+        for process in self._processes:
+            process.kill()
+
     def wait(self) -> Ended:
         """Wait until the first process or any that fails has ended, then end the rest."""
         with ThreadPoolExecutor(self._size) as pool:
@@ -77,8 +81,7 @@ class Gang:
             try:
                 return _decision(waits)
             finally:
-                for process in self._processes:
-                    process.kill()
+                self.kill()
 
 
 def _decision(waits: dict[Future[int], int]) -> Ended:

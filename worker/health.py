@@ -1,39 +1,19 @@
-"""`python -m worker.health`: does a worker or painter of this machine live? For container health checks, so it imports little."""
+"""The heartbeat file of a worker or painter: a container's health check looks at its age, without starting Python."""
 
 from __future__ import annotations
 
-import socket
-import sys
+import logging
 
-from sqlalchemy import Engine
-from sqlalchemy.exc import SQLAlchemyError
+from db.settings import Settings
 
-from db import queries
-from db.engine import check_reachable, make_engine
-from db.errors import DbError
-from db.settings import Settings, SettingsError
+log = logging.getLogger("ganboard.worker")
 
 
-def complaint(engine: Engine, host: str) -> str | None:
-    """None when a worker of `host` is alive, else one sentence. Raises Unreachable."""
-    check_reachable(engine)
-    ages = [state.age_seconds for state in (*queries.workers(engine), *queries.painters(engine)) if state.worker.host == host]
-    if not ages:
-        return f"No worker of {host} is known to the database."
-    if min(ages) >= queries.WORKER_ALIVE_SECONDS:
-        return f"The worker of {host} gave its last sign of life {min(ages):.0f} s ago; {queries.WORKER_ALIVE_SECONDS:.0f} s is the limit."
-    return None
-
-
-def main() -> int:
+def beat(settings: Settings) -> None:
+    """Touch the file that GANBOARD_HEARTBEAT names, if any: this process's loop runs, whatever the database does."""
+    if settings.heartbeat is None:
+        return
     try:
-        found = complaint(make_engine(Settings().database, pooled=False), socket.gethostname())
-    except (DbError, SettingsError, SQLAlchemyError) as error:
-        found = str(error).splitlines()[0]
-    if found:
-        print(f"ganboard: {found}", file=sys.stderr)  # noqa: T201
-    return 1 if found else 0
-
-
-if __name__ == "__main__":
-    sys.exit(main())
+        settings.heartbeat.touch()
+    except OSError as error:
+        log.warning("GANBOARD_HEARTBEAT=%s cannot be written (%s): name a file in a folder that can.", settings.heartbeat, error.strerror)

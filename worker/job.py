@@ -18,6 +18,8 @@ from pathlib import Path
 from types import FrameType
 from typing import IO, TYPE_CHECKING
 
+from sqlalchemy import Engine
+
 from db import commands, queries
 from db.commands import Claim
 from db.engine import make_engine
@@ -26,12 +28,13 @@ from db.models import ACTIVE
 from db.settings import Settings
 from gan import capabilities, hardware, runtime
 from gan.events import Verdict
-from worker import artefacts, logs
+from worker import artefacts, logs, placement
 from worker.context import Context
 from worker.errors import QueueUnreachable
 from worker.gang import EXIT_HANGS, Ended, Gang
 from worker.lifeline import PARENT, die_with_parent
 from worker.queue import ring
+from worker.start import MAX_LATE, TOO_LATE, Start
 
 if TYPE_CHECKING:
     from worker.progress import View
@@ -45,11 +48,11 @@ def train(run_id: str) -> None:
     die_with_parent(int(os.environ[PARENT]))
     settings = Settings()
     engine = make_engine(settings.database, pooled=False)  # the parent's connections must not be used after the fork
-    claim = commands.claim(engine, run_id=run_id, worker=os.environ[WORKER])
+    context = Context(settings, engine)
+    claim = placement.claim(context, run_id, os.environ[WORKER])
     if claim is None:
         return
     logs.bind(run=run_id, attempt=claim.attempt)
-    context = Context(settings, engine)
     with _interrupts(signal.SIGTERM) as interrupt:
         if _attempt(context, claim, interrupt, "suspend") == "queued":
             _ring_again(context, run_id)
@@ -63,7 +66,7 @@ def train_here(context: Context, run_id: str, view: View) -> None:
     from worker.progress import follow
 
     owner = f"{socket.gethostname()}:train-{os.getpid()}"
-    claim = commands.claim(context.engine, run_id=run_id, worker=owner)
+    claim = placement.claim(context, run_id, owner)
     if claim is None:
         raise LeaseLost(f"Run {run_id} cannot be started: another worker has it, or it has ended.")
     with ThreadPoolExecutor(1) as pool, _interrupts(signal.SIGTERM, signal.SIGINT) as interrupt:
@@ -71,7 +74,7 @@ def train_here(context: Context, run_id: str, view: View) -> None:
         while claim is not None and _attempt(context, claim, interrupt, "stop") == "queued":
             if interrupt.came:
                 commands.request_stop(context.engine, run_id=run_id)
-            claim = commands.claim(context.engine, run_id=run_id, worker=owner)
+            claim = placement.claim(context, run_id, owner)
         followed.result()
 
 
@@ -111,28 +114,34 @@ def _attempt(context: Context, claim: Claim, interrupt: _Interrupt, verdict: Ver
     with _open_log(context.settings.log_path(run_id)) as log:
         print(logs.line(f"--- attempt {attempt} ---", run=run_id, attempt=attempt), file=log, flush=True)
         kills = hardware.oom_kills()
-        ended = _run_trainer([run_id, str(attempt), verdict], size, log, interrupt)
+        ended, start = _run_trainer(engine, claim, verdict, size, log, interrupt)
     run = queries.get_run(engine, run_id)
     if run is None or run.attempt != attempt or run.status not in ACTIVE:
         return None  # the trainer said itself how it ended, or another attempt has taken over
     with suppress(LeaseLost):
         if interrupt.came:
             return commands.finish(engine, run_id=run_id, attempt=attempt, status="stopped" if verdict == "stop" else "suspended")
+        if start == "stop":
+            return commands.finish(engine, run_id=run_id, attempt=attempt, status="stopped")
+        if start == "late":
+            return commands.died(engine, run_id=run_id, attempt=attempt, cause=TOO_LATE, limit=MAX_LATE)
         cause, limit = _cause(ended, size, memory_ran_out=hardware.oom_kills() > kills)
         return commands.died(engine, run_id=run_id, attempt=attempt, cause=cause, limit=limit)
     return None
 
 
-def _run_trainer(arguments: list[str], size: int, log: IO[str], interrupt: _Interrupt) -> Ended:
-    command = [*TRAINER, *arguments]
+def _run_trainer(engine: Engine, claim: Claim, verdict: Verdict, size: int, log: IO[str], interrupt: _Interrupt) -> tuple[Ended, str]:
+    """How the trainer ended, and `Start.outcome`."""
+    command = [*TRAINER, claim.run_id, str(claim.attempt), verdict]
     level = os.environ.get("TF_CPP_MIN_LOG_LEVEL", "2")
     with Gang(command, size, output=log, PYTHONUNBUFFERED="1", TF_CPP_MIN_LOG_LEVEL=level) as gang:
         interrupt.gang = gang
         if interrupt.came:  # the signal came while the trainer was being started
             gang.terminate()
-        ended = gang.wait()
+        with Start(engine, claim, gang.kill) as start:
+            ended = gang.wait()
         interrupt.gang = None
-    return ended
+    return ended, start.outcome
 
 
 def _cause(ended: Ended, size: int, *, memory_ran_out: bool) -> tuple[str, int]:

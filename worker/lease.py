@@ -12,6 +12,7 @@ from sqlalchemy.exc import SQLAlchemyError
 
 from db import commands, reports
 from db.errors import LeaseLost
+from gan.events import Event, Phase
 from worker.sampler import Sampler
 
 RENEW_SECONDS = 1.0
@@ -48,7 +49,13 @@ class Lease(threading.Thread):
                 away = True
             self._released.wait(RENEW_SECONDS)
 
+    def take_over(self, event: Event) -> None:
+        """A sink that starts renewing with the first event after TensorFlow is loaded; see worker/start.py."""
+        if self.ident is None and event != Phase("importing"):
+            self.start()
+
     def release(self) -> None:
         """Stop renewing; the caller ends the attempt in the database."""
         self._released.set()
-        self.join()
+        if self.ident is not None:
+            self.join()

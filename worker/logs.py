@@ -11,8 +11,8 @@ import fcntl
 import logging
 import os
 import sys
-from collections.abc import MutableMapping
-from contextlib import suppress
+from collections.abc import Iterator, MutableMapping
+from contextlib import contextmanager, suppress
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
@@ -21,9 +21,11 @@ import orjson
 import structlog
 
 from db.settings import Settings, SettingsError
+from worker import artefacts
 
 FILE = "GANBOARD_LOG_FILE"  # set by the supervisor for its children
 MAX_BYTES = 10_000_000  # of a log file
+OF_RUN = "%(asctime)s %(levelname)s %(message)s"  # a line of a run's log
 KEPT = 3  # full files beside it: worker-1.log.1 is the newest
 _bound: dict[str, Any] = {}
 
@@ -38,6 +40,41 @@ def configure(*, text: str = "%(asctime)s %(message)s") -> None:
     logging.basicConfig(level=logging.INFO, handlers=[handler], force=True)
     logging.captureWarnings(True)
     logging.getLogger("alembic").setLevel(logging.WARNING)
+
+
+LIBRARIES = ("tensorflow", "absl")  # that log their own progress: every exchange they plan
+
+
+def quiet_libraries() -> None:
+    """Leave out what libraries log below a warning."""
+    for name in LIBRARIES:
+        logging.getLogger(name).setLevel(logging.WARNING)
+
+
+@contextmanager
+def copied_to(path: Path) -> Iterator[None]:
+    """Write what this process logs into `path` too, for one that has a terminal and no log."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    root = logging.getLogger()
+    level = root.level
+    with open(path, "a", encoding="utf-8", opener=artefacts.no_link) as file:
+        copy = logging.StreamHandler(file)
+        copy.setFormatter(_json() if as_json() else logging.Formatter(OF_RUN))
+        added: list[logging.Handler] = [copy]
+        if not root.handlers:  # the terminal keeps what Python shows there without any
+            terminal = logging.StreamHandler()
+            terminal.setLevel(logging.WARNING)
+            added.append(terminal)
+        for handler in added:
+            root.addHandler(handler)
+        root.setLevel(logging.INFO)
+        quiet_libraries()
+        try:
+            yield
+        finally:
+            root.setLevel(level)
+            for handler in added:
+                root.removeHandler(handler)
 
 
 def as_json() -> bool:

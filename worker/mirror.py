@@ -24,8 +24,9 @@ from db.errors import DbError
 from db.models import ACTIVE, Epoch, Quality, Run
 from db.settings import Settings, SettingsError
 from worker import logs
+from worker.clear_errors import CLEAR_ERRORS
 from worker.context import Context, open_context
-from worker.errors import CLEAR_ERRORS, WorkerError
+from worker.errors import WorkerError
 from worker.lifeline import die_with_named_parent
 
 log = logging.getLogger("ganboard.mirror")

@@ -24,6 +24,7 @@ from gan.data.dataset import DatasetError
 from gan.data.digest import digest
 from gan.hardware import versions as installed
 from gan.package import Manifest, VersionError
+from worker import placement
 from worker.context import Context
 
 if TYPE_CHECKING:
@@ -197,7 +198,10 @@ def _checkpoint(context: Context, run: Run, epoch: int | None) -> Checkpoint:
     if not chosen:
         there = ", ".join(str(one) for one in sorted({one.epoch for one in kept}))
         raise NotAllowed(f"Run {run.id} has no checkpoint of epoch {epoch}: it keeps {there} (keep_checkpoints).")
-    return max(chosen, key=lambda one: (one.step, one.attempt))
+    newest = max(chosen, key=lambda one: (one.step, one.attempt))
+    if not placement.may_start(context.settings, newest):
+        raise NotAllowed(placement.absence(context, run))
+    return newest
 
 
 def _bytes(arrays: Arrays) -> float:

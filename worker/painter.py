@@ -27,10 +27,10 @@ from gan import data, latent, nearest
 from gan.config import RunConfig
 from gan.data import catalog
 from gan.data.dataset import DatasetError, Images
-from worker import logs
+from worker import health, logs
 from worker.bell import Bell
+from worker.clear_errors import CLEAR_ERRORS
 from worker.context import Context, open_context
-from worker.errors import CLEAR_ERRORS
 from worker.lifeline import die_with_named_parent
 from worker.surveyor import Surveyors
 
@@ -123,7 +123,7 @@ class Painter:
     def _training_images(self, config: RunConfig, drawing: Drawing) -> Images:
         """The images that the run was trained on, the first MAX_SEARCHED of them; those asked for last are kept."""
         limit = min(config.limit or nearest.MAX_SEARCHED, nearest.MAX_SEARCHED)
-        key = config.dataset, config.images_path, limit
+        key = config.dataset, config.images_path, config.skip_unreadable, limit
         if self._images is None or self._images[0] != key:
             drawings.say(self._context.engine, drawing, "loading")
             folder = self._context.settings.data
@@ -150,6 +150,7 @@ class Pulse(threading.Thread):
             self._ended.wait(BEAT_SECONDS)
 
     def _beat(self) -> None:
+        health.beat(self._context.settings)
         devices = {"warm": self._painter.warm}
         name, host = self.name_in_database, socket.gethostname()
         commands.beat(self._context.engine, name=name, host=host, pid=os.getpid(), run_id=None, devices=devices)

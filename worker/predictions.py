@@ -14,7 +14,7 @@ from gan.config import ConfigError, RunConfig
 from gan.models.pix2pix import source, wish
 from gan.models.pix2pix.frames import Frames
 from gan.models.pix2pix.wish import Wish
-from worker import prediction_view
+from worker import placement, prediction_view
 from worker.context import Context
 
 
@@ -40,9 +40,7 @@ def plan(context: Context, run: Run, asked: Wish) -> Plan:
     chosen = wish.check(asked, config, frames)
     directory = context.settings.run_dir(run.id) / "checkpoints"
     if not (found := checkpoints.complete(directory)):
-        raise checkpoints.CheckpointError(
-            f"Run {run.id} has no checkpoint on this machine: it saves its first one as checkpoint_every says, or when it ends."
-        )
+        raise checkpoints.CheckpointError(placement.absence(context, run))
     return Plan(run.id, config, asked, frames, chosen, directory, found[0][0])
 
 

@@ -8,6 +8,8 @@ import subprocess
 import sys
 from typing import Any
 
+from worker.lifeline import environment_for_child
+
 log = logging.getLogger("ganboard.worker")
 
 
@@ -17,10 +19,11 @@ class DeviceProbe:
     def __init__(self) -> None:
         # a low priority, so that a first run does not start later for it
         self._process: subprocess.Popen[str] | None = subprocess.Popen(
-            ["nice", "-n", "19", sys.executable, "-m", "gan.hardware"],
+            [sys.executable, "-m", "worker.guard", "nice", "-n", "19", sys.executable, "-m", "gan.hardware"],
             stdout=subprocess.PIPE,
             stderr=subprocess.DEVNULL,
             text=True,
+            env=environment_for_child(),
         )
 
     def result(self) -> dict[str, Any] | None:

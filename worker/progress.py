@@ -6,17 +6,20 @@ import sys
 import time
 from collections.abc import Mapping
 from dataclasses import dataclass
+from datetime import UTC, datetime
 from typing import Any, Protocol, Self
 
-from rich.progress import BarColumn, Progress, SpinnerColumn, TextColumn, TimeRemainingColumn
+from rich.progress import BarColumn, Progress, ProgressColumn, SpinnerColumn, Task, TextColumn
+from rich.text import Text
 
-from db import queries
+from db import holders, pace, queries
 from db.errors import UnknownRun
 from db.models import ENDED, WAITING, Run
 from gan.config import RunConfig
 from gan.events import EpochDone, Event, Note, Phase, Quality, Started, Steps
-from worker.console import clean, duration, judgement, loss, make_console, rate
+from worker.console import clean, duration, judgement, loss, make_console, rate, start_words
 from worker.context import Context
+from worker.start import PHASES, SLOW_SECONDS, seconds_of_start
 
 POLL_SECONDS = 0.5
 
@@ -26,12 +29,15 @@ class State:
     """Where a run is."""
 
     phase: str = "starting"
+    phase_since: datetime | None = None  # None: not known
     epochs: int = 0  # planned
     step: int = 0  # finished, over all epochs
     steps: int | None = None  # planned, once the data set is loaded
     g_loss: float | None = None
     d_loss: float | None = None
-    images_per_second: float | None = None
+    images_per_second: float | None = None  # as `db.pace.images_per_second` has it
+    seconds_left: float | None = None
+    starting: float | None = None  # seconds in this phase of its start; None once TensorFlow is loaded
 
 
 class FinishedEpoch(Protocol):
@@ -56,6 +62,8 @@ class Judged(Protocol):
     def epoch(self) -> int: ...
     @property
     def seconds(self) -> float: ...
+    @property
+    def preparation_seconds(self) -> float | None: ...
     @property
     def measures(self) -> Mapping[str, float]: ...
 
@@ -83,15 +91,24 @@ class Lines(View):
 
     def __init__(self) -> None:
         self._phase = ""
+        self._compiling_since: datetime | None = None
+        self._slow = False
 
     def say(self, text: str) -> None:
         print(clean(text), flush=True)  # noqa: T201
 
     def show(self, state: State) -> None:
         if state.phase != self._phase:
+            if self._phase == "compiling":
+                self.say(f"compiled in {_since(self._compiling_since)}")
             self._phase = state.phase
+            self._compiling_since = state.phase_since
             if state.phase not in ("training", "judging", "saving"):  # they alternate with every epoch
                 self.say(f"{state.phase} ...")
+        seconds = state.starting or 0.0
+        if seconds >= SLOW_SECONDS and not self._slow:
+            self.say(start_words(state.phase, seconds))
+        self._slow = seconds >= SLOW_SECONDS
 
     def epoch(self, done: FinishedEpoch, state: State) -> None:
         self.say(
@@ -100,7 +117,18 @@ class Lines(View):
         )
 
     def quality(self, judged: Judged) -> None:
-        self.say(f"quality after epoch {judged.epoch}: {judgement(judged.measures)}, judged in {judged.seconds:.1f} s")
+        took = f"judged in {judged.seconds:.1f} s"
+        if judged.preparation_seconds:
+            took += f" after {judged.preparation_seconds:.1f} s of preparation"
+        self.say(f"quality after epoch {judged.epoch}: {judgement(judged.measures)}, {took}")
+
+
+class PhaseColumn(ProgressColumn):
+    """The phase, and how long it has lasted: drawn anew while nothing else happens."""
+
+    def render(self, task: Task) -> Text:
+        since: datetime | None = task.fields["since"]
+        return Text(task.description if since is None else f"{task.description} {_since(since)}")
 
 
 class Live(View):
@@ -110,14 +138,13 @@ class Live(View):
         self._headed = False
         self._progress = Progress(
             SpinnerColumn(),
-            TextColumn("{task.description}", markup=False),
+            PhaseColumn(),
             BarColumn(),
             TextColumn("{task.fields[detail]}", markup=False),
-            TimeRemainingColumn(),
             console=make_console(),
             transient=True,
         )
-        self._task = self._progress.add_task("starting", total=None, detail="")
+        self._task = self._progress.add_task("starting", total=None, detail="", since=None)
 
     def __enter__(self) -> Self:
         self._progress.start()
@@ -135,10 +162,23 @@ class Live(View):
             detail += f"  G {loss(state.g_loss)}  D {loss(state.d_loss)}"
         if state.images_per_second:
             detail += f"  {rate(state.images_per_second)} images/s"
+        if state.seconds_left is not None:
+            detail += f"  {duration(state.seconds_left)} left"
         if state.steps and self._progress.tasks[0].total is None:
             # what was trained before must not count as speed
             self._progress.reset(self._task, total=state.steps, completed=state.step)
-        self._progress.update(self._task, description=state.phase, completed=state.step, detail=detail)
+        words, since = state.phase, state.phase_since
+        if state.starting is not None:
+            words, since = start_words(state.phase, state.starting), None
+        elif state.phase == "training":
+            since = None  # steps have a bar of their own; of every other phase only the seconds move
+        self._progress.update(
+            self._task,
+            description=words,
+            completed=state.step,
+            detail=detail,
+            since=since,
+        )
 
     def epoch(self, done: FinishedEpoch, state: State) -> None:
         if not self._headed:
@@ -166,12 +206,14 @@ class EventFeed:
     def __init__(self, config: RunConfig, view: View) -> None:
         self._view, self._state = view, State(epochs=config.epochs)
         self._steps_per_epoch = 0
+        self._batch_size = config.batch_size
+        self._timed: list[tuple[int, float]] = []
 
     def __call__(self, event: Event) -> None:
         state = self._state
         match event:
             case Phase():
-                state.phase = event.name
+                state.phase, state.phase_since = event.name, datetime.now(UTC)
             case Started():
                 self._steps_per_epoch = event.steps_per_epoch
                 state.step, state.steps = event.start_step, event.steps_per_epoch * state.epochs
@@ -179,12 +221,16 @@ class EventFeed:
                 state.step = (event.epoch - 1) * self._steps_per_epoch + event.first + len(event.g_losses)
                 state.g_loss, state.d_loss = float(event.g_losses[-1]), float(event.d_losses[-1])
             case EpochDone():
-                state.images_per_second = _speed(event)
+                self._timed.append((event.images, event.seconds))
+                state.images_per_second = pace.images_per_second(self._timed)
                 self._view.epoch(event, state)
             case Quality():
                 self._view.quality(event)
             case Note(level="warning" | "error"):
                 self._view.say(event.text)
+        if state.steps:
+            left = (state.steps - state.step) * self._batch_size
+            state.seconds_left = pace.seconds_left(left, state.images_per_second)
         self._view.show(state)
 
 
@@ -196,6 +242,8 @@ def follow(context: Context, run_id: str, view: View) -> Run:
         if run is None:
             raise UnknownRun(f"Run {run_id} was deleted.")
         state = _state(run)
+        if run.phase in PHASES:
+            state.starting = seconds_of_start(run, queries.database_time(engine))
         for done in queries.epochs(engine, run_id, after=epoch):
             epoch = done.epoch
             view.epoch(done, state)
@@ -224,6 +272,8 @@ def why_waiting(context: Context, run: Run) -> str:
         return ""
     if not any(state.alive for state in queries.workers(context.engine)):
         return f"No worker is alive: run {run.id} is stored and starts as soon as `ganboard up` or `ganboard worker` runs."
+    if (awaited := holders.awaited(context.engine, run, context.settings.machine_wait_seconds)) is not None:
+        return f"{awaited.words}."
     before = queries.queue_position(context.engine, run)
     return f"Run {run.id} waits for {before} earlier run{'s' * (before > 1)}." if before else f"Run {run.id} waits for a free worker."
 
@@ -232,13 +282,29 @@ def _state(run: Run) -> State:
     epochs = int(run.config["epochs"])
     steps = run.steps_per_epoch * epochs if run.steps_per_epoch else None
     phase = "waiting" if run.status in WAITING else run.phase or run.status
-    return State(phase, epochs, run.step, steps, run.g_loss, run.d_loss, run.images_per_second)
+    return State(
+        phase=phase,
+        phase_since=None if run.status in WAITING else run.phase_since,
+        epochs=epochs,
+        step=run.step,
+        steps=steps,
+        g_loss=run.g_loss,
+        d_loss=run.d_loss,
+        images_per_second=run.images_per_second,
+        seconds_left=pace.seconds_left(pace.images_left(run), run.images_per_second),
+    )
+
+
+def _since(moment: datetime | None) -> str:
+    if moment is None:
+        return duration(None)
+    return duration(max(0.0, (datetime.now(UTC) - moment).total_seconds()))
 
 
 def _speed(done: FinishedEpoch) -> float | None:
     return done.images / done.seconds if done.seconds else None
 
 
-def _left(done: FinishedEpoch, state: State) -> float:
-    """Seconds that the remaining epochs take if each takes as long as this one."""
-    return (state.epochs - done.epoch) * done.seconds
+def _left(done: FinishedEpoch, state: State) -> float | None:
+    """Time left after this epoch."""
+    return pace.seconds_left((state.epochs - done.epoch) * done.images, state.images_per_second)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from redis import Redis
 from redis.exceptions import RedisError, ResponseError
 from rq import Queue
@@ -18,11 +20,13 @@ from rq.serializers import JSONSerializer
 from rq.worker_registration import REDIS_WORKER_KEYS, WORKERS_BY_QUEUE_KEY
 
 from db.models import Run
-from worker.errors import QueueUnreachable
+from worker.redis_errors import explained
 
 QUEUE = "ganboard"
 JOB = "worker.job.train"  # the only function that a worker accepts
 
+# no time limit, no retry, nothing kept: lease, attempts and results are the database's
+_OPTIONS: dict[str, Any] = {"timeout": -1, "result_ttl": 0, "failure_ttl": 3600}
 _REGISTRIES = (
     CanceledJobRegistry, DeferredJobRegistry, FailedJobRegistry, FinishedJobRegistry, ScheduledJobRegistry, StartedJobRegistry,
 )  # fmt: skip
@@ -46,7 +50,7 @@ def ring(redis: Redis, run: Run) -> None:
             clear(redis, f"{run.id}-{run.attempt}")
             _ring(redis, run)
     except RedisError as error:
-        raise QueueUnreachable(f"The queue does not answer ({type(error).__name__}).") from None
+        raise explained(error, redis, "A worker enqueues the run later") from None
 
 
 def sweep(redis: Redis) -> None:
@@ -63,10 +67,16 @@ def clear(redis: Redis, *job_ids: str) -> None:
     redis.delete(queue.key, *shared, *map(Job.key_for, job_ids))
 
 
+def message(queue: Queue, run: Run) -> Job:
+    """What `ring` sends, stored in Redis but in no queue: for the worker that takes the run without a ring. Raises RedisError."""
+    job = queue.create_job(JOB, args=(run.id,), job_id=f"{run.id}-{run.attempt}-here", **_OPTIONS)
+    job.save()
+    return job
+
+
 def _ring(redis: Redis, run: Run) -> None:
     queue = open_queue(redis)
     job_id = f"{run.id}-{run.attempt}"
     # the queue's own list, not a registry: counting registries writes to Redis
     if queue.get_job_position(job_id) is None:
-        # no time limit, no retry, nothing kept: lease, attempts and results are the database's
-        queue.enqueue_call(JOB, args=(run.id,), job_id=job_id, timeout=-1, result_ttl=0, failure_ttl=3600)
+        queue.enqueue_call(JOB, args=(run.id,), job_id=job_id, **_OPTIONS)

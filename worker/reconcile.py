@@ -5,16 +5,21 @@ from __future__ import annotations
 from redis import Redis
 
 from db import commands, queries
+from db.models import Run
+from worker import placement
 from worker.context import Context
 from worker.queue import ring
 
 RIPE_SECONDS = 3.0  # a run that waits longer than this was not picked up at its first ring
 
 
-def reconcile(context: Context, redis: Redis, *, ripe_seconds: float = RIPE_SECONDS) -> int:
-    """Ring for every run that has waited so long; returns how many. Raises QueueUnreachable."""
+def reconcile(context: Context, redis: Redis, *, ripe_seconds: float = RIPE_SECONDS) -> list[Run]:
+    """Ring for every run that has waited so long and that any worker may take. Raises QueueUnreachable.
+
+    Returns those that are for this machine alone: a ring would reach any worker, and most often another one, which listens just then.
+    """
     commands.expire_leases(context.engine)
-    waiting = queries.waiting_runs(context.engine, for_seconds=ripe_seconds)
-    for run in waiting:
+    ready = placement.ready(context, queries.waiting_runs(context.engine, for_seconds=ripe_seconds))
+    for run in ready.anywhere:
         ring(redis, run)
-    return len(waiting)
+    return ready.here

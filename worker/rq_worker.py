@@ -16,30 +16,34 @@ from typing import Any
 import psutil
 from redis.exceptions import RedisError, ResponseError
 from rq import Queue, Worker
-from rq.exceptions import StopRequested
+from rq.exceptions import InvalidJobOperation, StopRequested
 from rq.job import Job
+from rq.registry import StartedJobRegistry
 from rq.serializers import JSONSerializer
 from rq.utils import now
 from sqlalchemy.exc import SQLAlchemyError
 
 from db import commands, queries
 from db.errors import DbError, LeaseLost
-from worker import logs
+from db.models import Run
+from worker import health, logs, machine
+from worker.clear_errors import CLEAR_ERRORS
 from worker.context import Context, open_context
-from worker.errors import CLEAR_ERRORS, QueueUnreachable
+from worker.errors import QueueUnreachable
 from worker.job import WORKER
 from worker.lifeline import PARENT, die_with_named_parent
 from worker.message import AWAY, Message, is_ours
 from worker.probe import DeviceProbe
-from worker.queue import JOB, QUEUE, clear, sweep
+from worker.queue import JOB, QUEUE, clear, message, sweep
 from worker.reconcile import reconcile
-from worker.slots import take_slot
+from worker.slots import join
 
 log = logging.getLogger("ganboard.worker")
 
 BEAT_SECONDS = 3.0
 RECONCILE_SECONDS = 3.0
 STRANGE_SECONDS = 15.0  # a work-horse needs less to claim its run, and to end after it
+IDLE_SECONDS = 2  # after which a worker without a ring looks whether a run waits for its machine alone
 WORKER_TTL_SECONDS = 17  # RQ waits for a job this long minus 15 s: so an idle worker tends to its duties every 2 s
 
 
@@ -65,7 +69,9 @@ class TrainWorker(Worker):
             log_job_description=False,
         )
         self._context, self._own_name = context, name
+        self._machine = machine.name(context.settings)
         self._run_id: str | None = None
+        self._for_us: list[Run] = []  # runs that wait for a worker of this machine
         self._next_beat = self._next_reconcile = 0.0
         self._strange_since: float | None = None  # since when no run of ours is active though a work-horse lives
         self._probe = DeviceProbe()
@@ -84,6 +90,7 @@ class TrainWorker(Worker):
         try:
             if time.monotonic() >= self._next_beat:
                 self._next_beat = time.monotonic() + BEAT_SECONDS
+                health.beat(self._context.settings)
                 commands.beat(
                     self._context.engine,
                     name=self._own_name,
@@ -91,12 +98,14 @@ class TrainWorker(Worker):
                     pid=os.getpid(),
                     run_id=self._run_id,
                     devices=self._probe.result(),
+                    machine=self._machine,
+                    boot=machine.boot(),
                 )
             if time.monotonic() >= self._next_reconcile:
                 self._next_reconcile = time.monotonic() + RECONCILE_SECONDS
                 self._end_what_is_not_ours()
-                reconcile(self._context, self.connection)
-        except (SQLAlchemyError, DbError, QueueUnreachable) as error:
+                self._for_us = reconcile(self._context, self.connection)
+        except (SQLAlchemyError, DbError, QueueUnreachable, OSError) as error:
             log.warning("%s", str(error).splitlines()[0])
 
     def _end_what_is_not_ours(self) -> None:
@@ -133,8 +142,24 @@ class TrainWorker(Worker):
 
     def dequeue_job_and_maintain_ttl(self, timeout: int | None, max_idle_time: int | None = None) -> tuple[Job, Queue] | None:
         while True:
+            if (own := self._own_job()) is not None:
+                return own
             with self._outliving():
-                return super().dequeue_job_and_maintain_ttl(timeout, max_idle_time)
+                found = super().dequeue_job_and_maintain_ttl(timeout, max_idle_time or IDLE_SECONDS)
+                if found is not None or max_idle_time is not None or timeout is None:
+                    return found
+
+    def _own_job(self) -> tuple[Job, Queue] | None:
+        """The run that has waited longest for this machine alone. Other workers of it may take it as well: the claim decides."""
+        if not self._for_us:
+            return None
+        try:
+            job = message(self.queues[0], self._for_us.pop(0))
+            job.redis_server_version = self.get_redis_server_version()  # type: ignore[no-untyped-call]
+        except RedisError as error:
+            log.warning("Redis is away (%s).", type(error).__name__)
+            return None
+        return job, self.queues[0]
 
     def run_maintenance_tasks(self) -> None:
         """Not RQ's own: it calls, in this process, whatever function a lost job names for its failure."""
@@ -152,6 +177,7 @@ class TrainWorker(Worker):
             self.connection.delete(job.key)
             return
         self._run_id = job.args[0]
+        self._strange_since = None  # what the work-horse before left
         self._next_beat = 0.0  # say at once what we work on
         try:
             with self._outliving():
@@ -177,6 +203,17 @@ class TrainWorker(Worker):
                     return
                 self.tend()
                 time.sleep(1)
+
+    def handle_job_success(self, job: Job, queue: Queue, started_job_registry: StartedJobRegistry) -> None:
+        """RQ's own bookkeeping, which Redis cannot answer once it has lost the job (FLUSHALL)."""
+        try:
+            super().handle_job_success(job, queue, started_job_registry)
+        except InvalidJobOperation:
+            log.warning(
+                "Redis has lost its data; run %s is unaffected, its state is in the database.",
+                job.args[0],
+            )
+            self.connection.delete(job.key)  # RQ's last heartbeat has created it again
 
     def handle_work_horse_killed(self, job: Job, retpid: int, ret_val: int, rusage: Any) -> None:
         cause = (
@@ -235,7 +272,7 @@ def main() -> int:
     except CLEAR_ERRORS as error:
         print(f"ganboard: {error}", file=sys.stderr)  # noqa: T201
         return 1
-    name, _slot = take_slot(context.settings)
+    name, _slot = join(context.settings, context.engine)
     os.environ[WORKER] = name
     os.environ[PARENT] = str(os.getpid())  # the work-horse ties its life to ours
     _wait_for_queue(context)

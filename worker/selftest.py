@@ -2,8 +2,11 @@
 
 Each claim compares the weights that two trainings end with. Plain SGD shows every wrong factor on a gradient (0.01 after three steps), Adam
 and RMSprop nearly cancel it. Rounding errors grow with the number of steps: an activation that is zero but for rounding can fall on either
-side of LeakyReLU's bend, and Adam, whose update is about lr g / |g|, turns a gradient of rounding errors into a full step of random sign.
-So SGD is compared after three steps, and Adam after twenty with an epsilon that outweighs rounding errors.
+side of LeakyReLU's bend (which may move a weight by 3e-4), and Adam, whose update is about lr g / |g|, turns a gradient of rounding errors
+into a full step of random sign.
+So SGD is compared after three steps, and Adam after twenty with an epsilon that outweighs rounding
+errors. The limits on a difference are what is typical of these trainings and seeds, with room; they
+bound no other training.
 
 3DGAN and pix2pix lift rounding errors within one step: where maps are nearly empty, batch norm divides by little. They are compared after
 one step of SGD, and the difference counts as a share of the largest move in that network: a wrong factor would be half of it or more.

@@ -30,8 +30,18 @@ class DbSink:
     event after. Use it as a context: leaving it waits for the rest to be written.
     """
 
-    def __init__(self, engine: Engine, run_id: str, attempt: int, config: RunConfig, leave: Callable[[], bool] = lambda: False) -> None:
+    def __init__(
+        self,
+        engine: Engine,
+        run_id: str,
+        attempt: int,
+        config: RunConfig,
+        leave: Callable[[], bool] = lambda: False,
+        *,
+        machine: str | None = None,
+    ) -> None:
         self._engine, self._config, self._leave = engine, config, leave
+        self._machine = machine  # on whose disk the checkpoints are
         self._owner: dict[str, Any] = {"run_id": run_id, "attempt": attempt}
         self._last_steps: float | None = None
         self._waiting: Queue[Callable[[], None] | None] = Queue()
@@ -82,9 +92,9 @@ class DbSink:
             case Grid():
                 return partial(reports.add_grid, **vars(event))
             case Saved():
-                return partial(reports.add_checkpoint, **vars(event), keep=self._config.keep_checkpoints)
+                return partial(reports.add_checkpoint, **vars(event), keep=self._config.keep_checkpoints, machine=self._machine)
             case OnDisk():
-                return partial(reports.list_checkpoints, found=[vars(one) for one in event.checkpoints])
+                return partial(reports.list_checkpoints, found=[vars(one) for one in event.checkpoints], machine=self._machine)
             case Note():
                 return partial(reports.add_event, **vars(event))
 

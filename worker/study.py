@@ -15,7 +15,7 @@ from db import queries, studies, surfaces
 from db.errors import NotAllowed
 from db.models import ACTIVE, ENDED, Run, Surface, new_id
 from db.models import Study as Stored
-from db.pace import History
+from db.pace import History, seconds_left
 from gan.config import ConfigError, model_of
 from gan.data import catalog
 from gan.landscape import Wish
@@ -75,7 +75,12 @@ def examine(context: Context, study: Study, *, within: str | None = None) -> lis
     data are absent.
     """
     here, finished = submit.machines(context), sweep.finished_runs(context)
-    own = {sweep.digest(run.config): run.id for runs in studies.runs(context.engine, within).values() for run in runs} if within else {}
+    own = {}
+    for runs in studies.runs(context.engine, within).values() if within else ():
+        for run in runs:
+            # a run that is not finished begins anew when its data have changed
+            facts = run.facts if run.status == "finished" else None
+            own[sweep.digest(run.config, facts)] = run.id
     history = History(queries.measured_runs(context.engine))
     needed: dict[bytes, Needed] = {}
     for part in study.parts:
@@ -206,7 +211,7 @@ def _left(run: Run, images: int, history: History, usual: float | None) -> float
     """Seconds, from the run's own pace, that of runs like it, or else `usual`, the study's seconds per image so far."""
     remaining = max(0, images - run.step * int(run.config["batch_size"]))
     if run.images_per_second:
-        return remaining / run.images_per_second
+        return seconds_left(remaining, run.images_per_second)
     estimate = history.estimate(run.config, None)
     if estimate is None:
         return None if usual is None else usual * remaining

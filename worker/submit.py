@@ -15,10 +15,9 @@ from db.models import Run
 from db.words import invisible
 from gan import capabilities, presets
 from gan.config import ConfigError, RunConfig, diff, parse, plan
-from gan.data import catalog
+from worker import machine
 from worker.context import Context
 from worker.errors import BadName, QueueUnreachable
-from worker.queue import ring
 
 NAME_LENGTH = 80
 CLONED = " (clone)"
@@ -67,6 +66,8 @@ def check(context: Context, config: RunConfig, *, here: bool = False) -> None:
     Raises ConfigError or DatasetError. Without a live worker only what no machine has is refused, and for a run that is trained `here`
     only the data is checked; the trainer checks again.
     """
+    from gan.data import catalog
+
     catalog.check(config, context.settings.data)
     plan(config, catalog.count(config, context.settings.data))
     if not here and (refusal := machines(context).refusal(config)):
@@ -102,21 +103,27 @@ def stop(context: Context, run_id: str) -> str:
     return commands.request_stop(context.engine, run_id=run_id)
 
 
-def resume(context: Context, run_id: str) -> Run:
-    """Queue a stopped or failed run again. Raises UnknownRun, NotAllowed."""
+def resume(context: Context, run_id: str, without: str | None = None) -> Run:
+    """Queue a stopped or failed run again, its checkpoints on the machine `without` given up. Raises UnknownRun, NotAllowed."""
     run = queries.get_run(context.engine, run_id)
     if run is None:
         raise UnknownRun(f"There is no run {run_id[:80]!r}.")
     check(context, parse(run.config))
-    run = commands.resume(context.engine, run_id=run_id)
+    run = commands.resume(context.engine, run_id=run_id, without=without)
     call(context, [run])
     return run
 
 
-def delete(context: Context, run_id: str) -> None:
-    """Remove a run's rows, log and checkpoints for good. Raises UnknownRun, NotAllowed."""
+def delete(context: Context, run_id: str) -> list[str]:
+    """Remove a run's rows, log and checkpoints for good; returns the other machines that still have files of it.
+
+    Raises UnknownRun, NotAllowed.
+    """
+    here = machine.recorded(context.settings)
+    holding = {one.machine for one in queries.checkpoints(context.engine, run_id)}
     commands.delete_run(context.engine, run_id=run_id)
     shutil.rmtree(context.settings.run_dir(run_id), ignore_errors=True)
+    return sorted(name for name in holding if name is not None and name != here)
 
 
 def default_name(config: RunConfig, preset: str) -> str:
@@ -132,6 +139,8 @@ def default_name(config: RunConfig, preset: str) -> str:
 
 def call(context: Context, runs: Sequence[Run]) -> None:
     """Ring for runs that are stored. Without a queue they wait all the same: a worker's reconciler rings for them later."""
+    from worker.queue import ring
+
     with suppress(QueueUnreachable):
         connection = context.redis()
         for run in runs:

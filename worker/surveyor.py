@@ -25,8 +25,8 @@ from gan import config as configs
 from gan import landscape
 from gan.landscape import LandscapeError
 from worker import logs
+from worker.clear_errors import CLEAR_ERRORS
 from worker.context import Context, open_context
-from worker.errors import CLEAR_ERRORS
 from worker.lifeline import die_with_named_parent, environment_for_child
 
 log = logging.getLogger("ganboard.surveyor")

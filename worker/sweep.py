@@ -17,7 +17,7 @@ from db.models import new_id
 from db.pace import Estimate, History
 from gan import presets
 from gan.config import ConfigError, Plan, RunConfig, parse, parse_value, plan
-from gan.data import catalog
+from gan.data import catalog, revision
 from gan.data.dataset import DatasetError
 from worker.context import Context
 from worker.errors import BadName
@@ -108,14 +108,15 @@ def members(
         raise ConfigError(f"This grid has {total:,} runs: {LIMIT} is the limit, so leave out some values or repetitions.")
 
     @cache
-    def examples(model: str, geometry: str, dataset: str, path: str) -> int:
-        return catalog.count(parse({"model": model, "geometry": geometry, "dataset": dataset, "images_path": path}), data_dir)
+    def examples(model: str, geometry: str, dataset: str, path: str, skip: bool) -> int:
+        data = {"model": model, "geometry": geometry, "dataset": dataset, "images_path": path}
+        return catalog.count(parse({**data, "skip_unreadable": skip}), data_dir)
 
     def member(changes: dict[str, Any]) -> Member:
         name = _name(title, changes)
         try:
             config = parse({**base, **changes})
-            steps = plan(config, examples(config.model, config.geometry, config.dataset, config.images_path))
+            steps = plan(config, examples(config.model, config.geometry, config.dataset, config.images_path, config.skip_unreadable))
         except (ConfigError, DatasetError) as error:
             return Member(changes, name, problem=str(error))
         machine = here.able(config)
@@ -129,7 +130,8 @@ def members(
 
 def finished_runs(context: Context) -> dict[bytes, str]:
     """The newest finished run of each configuration, by its digest."""
-    return {digest(config): run_id for run_id, config in reversed(queries.finished_configs(context.engine))}
+    found = reversed(queries.finished_configs(context.engine))
+    return {digest(config, facts): run_id for run_id, config, facts in found}
 
 
 def examine(context: Context, base: Mapping[str, Any], varied: Axes, *, title: str) -> list[Member]:
@@ -157,9 +159,9 @@ def launch(context: Context, grid: Sequence[Member], *, preset: str = "", parent
         config, problem = member.config, member.problem
         if config is None or problem or (problem := here.refusal(config)):
             raise ConfigError(f"Nothing was launched: {member.name} cannot run. {problem}")
-        if (config.dataset, config.images_path) not in checked:
+        if (config.dataset, config.images_path, config.skip_unreadable) not in checked:
             catalog.check(config, context.settings.data)
-            checked.add((config.dataset, config.images_path))
+            checked.add((config.dataset, config.images_path, config.skip_unreadable))
         runs.append((check_name(member.name), config.model_dump(mode="json")))
     sweep = new_id()
     call(context, commands.create_runs(context.engine, runs, preset=preset, parent_id=parent_id, sweep=sweep))
@@ -203,9 +205,14 @@ def _shown(value: Any) -> str:
     return "all" if value is None else f"{value:g}" if isinstance(value, float) else str(value)
 
 
-def digest(config: Mapping[str, Any]) -> bytes:
-    """Equal for equal configurations; settings that a run is too old to know count as their defaults."""
-    return orjson.dumps({**_usual(), **config}, option=orjson.OPT_SORT_KEYS)
+def digest(config: Mapping[str, Any], facts: Mapping[str, Any] | None = None) -> bytes:
+    """Equal for equal configurations on the same data.
+
+    Settings that a run is too old to know count as their defaults. `facts` are those of a finished
+    run; without them the data are those that this version makes.
+    """
+    data = revision.current(config) if facts is None else revision.recorded(facts)
+    return orjson.dumps({**_usual(), **config, revision.FACT: data}, option=orjson.OPT_SORT_KEYS)
 
 
 @cache

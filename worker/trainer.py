@@ -24,22 +24,27 @@ from db.settings import Settings
 from gan import cluster
 from gan.config import RunConfig, parse
 from gan.events import Control, Event, Note, Phase, Sink, Verdict
-from worker import logs
+from worker import logs, machine, placement
+from worker.clear_errors import CLEAR_ERRORS
 from worker.context import Context
-from worker.errors import CLEAR_ERRORS
 from worker.gang import EXIT_ERROR, EXIT_HANGS
 from worker.lease import EXIT_LEASE_LOST, Lease
 from worker.lifeline import die_with_named_parent
 from worker.outage import Outage, outlive
+from worker.run_log import RunLog
 from worker.sinks import Both, DbSink
 
 _PARTNER_LOST = {"AbortedError", "CancelledError", "UnavailableError"}  # TensorFlow's words for a collective that lost a process
 
 
-def train_attempt(context: Context, run_id: str, attempt: int, *, interrupt: Verdict, also: Sink | None = None) -> str:
-    """Train a claimed run to its end; returns its final status. SIGTERM and Ctrl-C ask for `interrupt` ("suspend" or "stop")."""
+def train_attempt(context: Context, run_id: str, attempt: int, *, interrupt: Verdict, held: bool = False, also: Sink | None = None) -> str:
+    """Train a claimed run to its end; returns its final status. SIGTERM and Ctrl-C ask for `interrupt` ("suspend" or "stop").
+
+    `held`: a work-horse renews the lease until TensorFlow is loaded.
+    """
     lease = Lease(context.engine, run_id, attempt)
-    lease.start()
+    if not held:
+        lease.start()
     with _signals() as interrupted:
 
         def control() -> Verdict:
@@ -47,12 +52,26 @@ def train_attempt(context: Context, run_id: str, attempt: int, *, interrupt: Ver
 
         @contextmanager
         def make_sink(config: RunConfig) -> Iterator[Sink]:
-            with DbSink(context.engine, run_id, attempt, config, interrupted.is_set) as sink:
-                yield Both(sink, also) if also else sink
+            here = machine.name(context.settings)
+            with DbSink(context.engine, run_id, attempt, config, interrupted.is_set, machine=here) as sink:
+                logged = Both(sink, RunLog(config))
+
+                def store(event: Event) -> None:
+                    lease.take_over(event)
+                    logged(event)
+                    if event == Phase("importing"):
+                        sink.flush()  # no write may be pending then: see worker/start.py
+
+                yield Both(store, also) if also else store
 
         status, error = _train(context, run_id, attempt, make_sink, control)
     lease.release()
-    return outlive(partial(commands.finish, context.engine, run_id=run_id, attempt=attempt, status=status, error=error))
+    finish = partial(commands.finish, context.engine, run_id=run_id, attempt=attempt)
+    status = outlive(partial(finish, status=status, error=error))
+    level = logging.ERROR if status == "failed" else logging.INFO
+    because = f": {error}" if error else ""
+    logging.log(level, "Run %s attempt %d: %s%s", run_id, attempt, status, because)
+    return status
 
 
 def follow_attempt(context: Context, run_id: str, attempt: int) -> int:
@@ -100,10 +119,11 @@ def _train(
 
 def train_in_process(context: Context, run_id: str, *, on_event: Sink | None = None) -> str:
     """`ganboard train`: claim and train in this process, without Redis. Returns the final status. Raises LeaseLost if it is taken."""
-    claim = commands.claim(context.engine, run_id=run_id, worker=f"{socket.gethostname()}:train-{os.getpid()}")
+    claim = placement.claim(context, run_id, f"{socket.gethostname()}:train-{os.getpid()}")
     if claim is None:
         raise LeaseLost(f"Run {run_id} cannot be started: another worker has it, or it has ended.")
-    return train_attempt(context, run_id, claim.attempt, interrupt="stop", also=on_event)
+    with logs.copied_to(context.settings.log_path(run_id)):
+        return train_attempt(context, run_id, claim.attempt, interrupt="stop", also=on_event)
 
 
 @contextmanager
@@ -132,8 +152,8 @@ def _in_words(defect: Exception) -> str:
 
 def main() -> int:
     die_with_named_parent()
-    logs.configure(text="%(asctime)s %(levelname)s %(message)s")
-    logging.getLogger("tensorflow").setLevel(logging.WARNING)  # it tells of every exchange it plans
+    logs.configure(text=logs.OF_RUN)
+    logs.quiet_libraries()
     run_id, attempt, interrupt = sys.argv[1], int(sys.argv[2]), cast("Verdict", sys.argv[3])
     logs.bind(run=run_id, attempt=attempt)
     settings = Settings()
@@ -141,14 +161,13 @@ def main() -> int:
     try:
         if cluster.rank():
             return follow_attempt(context, run_id, attempt)
-        status = train_attempt(context, run_id, attempt, interrupt=interrupt)
+        train_attempt(context, run_id, attempt, interrupt=interrupt, held=True)
     except LeaseLost as error:
         logging.warning("%s Ending.", error)
         return EXIT_LEASE_LOST
     except Outage as error:
         logging.warning("%s", error)
         return EXIT_ERROR
-    logging.info("Run %s attempt %d: %s", run_id, attempt, status)
     return 0
 
 

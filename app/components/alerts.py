@@ -9,8 +9,8 @@ from app import state, text
 from app.theme import style
 from db import notices, queries
 from db.notices import Notice
+from worker.clear_errors import CLEAR_ERRORS
 from worker.context import Context
-from worker.errors import CLEAR_ERRORS
 
 SECONDS = 5.0  # between looks
 LISTED = 30

@@ -18,7 +18,7 @@ from app.components import verdict
 from app.figures import compare
 from app.figures.quality import DIGITS, WORDS, headline
 from app.theme.palette import run_swatch
-from db import queries, series
+from db import pace, queries, series
 from db.models import Run
 from gan.events import QUALITY
 
@@ -110,7 +110,7 @@ def draw_summary(compared: Compared, epochs: Arrays, judged: Arrays) -> None:
             "Epochs": f"{run.epoch} of {run.config['epochs']}",
             "Training": text.duration(run.seconds or None),
             "Median per epoch": text.duration(speed[run.id][0]),
-            "Images/s": text.pace(speed[run.id][1]),
+            "Images/s": text.pace(run.images_per_second),
             best: text.decimal(finite[run.id].min() if len(finite[run.id]) else None, DIGITS[measure]),
             "Generator loss": text.decimal(run.g_loss),
             "Discriminator loss": text.decimal(run.d_loss),
@@ -125,7 +125,7 @@ def draw_summary(compared: Compared, epochs: Arrays, judged: Arrays) -> None:
             "Epochs": "Finished epochs of those planned",
             "Training": "Training steps of all finished epochs, compiling and waiting left out",
             "Median per epoch": "Median over the finished epochs, compiling left out",
-            "Images/s": "Real images per second of training, median over the finished epochs, compiling left out",
+            "Images/s": pace.RATE,
             best: f"Lowest that any judgement found. {QUALITY[measure]}",
             "Generator loss": "Mean of the last epoch, or of the newest step while it trains",
             "Discriminator loss": "Mean of the last epoch, or of the newest step while it trains",

@@ -51,7 +51,7 @@ def summary_frame(engine: Engine, compared: Compared) -> pd.DataFrame:
             "finished_epochs": run.epoch,
             "training_seconds": run.seconds,
             "seconds_per_epoch": speed[run.id][0],
-            "images_per_second": speed[run.id][1],
+            "images_per_second": run.images_per_second,
             "g_loss": run.g_loss,
             "d_loss": run.d_loss,
             "best_fid": lowest.value if lowest else math.nan,

@@ -10,6 +10,7 @@ from app import text
 from app.components.run_records import shown
 from db.models import ENDED, Run
 from gan.config import diff
+from gan.data import revision
 from gan.hardware import devices
 
 FEW = 3  # epochs: fewer make no speed
@@ -36,6 +37,11 @@ def remarks(first: Run, second: Run, now: datetime) -> list[str]:
     if other_data(one, two):
         data = " and ".join(shown(config.get("images_path") or config.get("dataset")) for config in (two, one))
         found.append(f"The data differ ({data}): quality and losses cannot be compared, and speed is that per image.")
+    elif len(made := {revision.recorded(run.facts) for run in (first, second)}) > 1:
+        which = f"revisions {min(made)} and {max(made)}"
+        found.append(
+            f"The sampled data differ ({which}): quality and losses cannot be compared.",
+        )
     elif one.get("limit") != two.get("limit"):
         found.append("The amounts of data differ: equal epochs are not equal training.")
     if one.get("loss") != two.get("loss"):

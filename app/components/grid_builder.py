@@ -9,13 +9,14 @@ import streamlit as st
 
 from app import against_study, auth, errors, launch_plan, settings_form, text
 from app.components import grid_table, launched_grid
+from app.typed import whole
 from db import queries, studies
 from db.pace import History
 from gan.config import ConfigError, RunConfig
 from gan.studies import Part, Study
 from worker import study, sweep
+from worker.clear_errors import CLEAR_ERRORS
 from worker.context import Context
-from worker.errors import CLEAR_ERRORS
 from worker.submit import Machines
 
 FIELDS = "grid_fields"
@@ -118,11 +119,9 @@ def _asked(base: Mapping[str, Any], preset: str) -> tuple[str, dict[str, Sequenc
     )
     with st.grid(min_column_width=240, gap="small", vertical_alignment="bottom"):
         given = {name: _values(name, base) for name in names}
-        seeds = st.number_input(
+        repetitions = st.text_input(
             "Repetitions",
-            min_value=1,
-            max_value=sweep.LIMIT,
-            value=1,
+            "1",
             key=SEEDS,
             help="Each combination so many times, with seeds counted up from the form's: shows how far chance alone moves the results.",
             persist_state="session",
@@ -136,7 +135,7 @@ def _asked(base: Mapping[str, Any], preset: str) -> tuple[str, dict[str, Sequenc
             persist_state="session",
         )
     varied: dict[str, Sequence[Any]] = {}
-    mistakes = []
+    mistakes = settings_form.mistakes(base)
     for name, values in given.items():
         try:
             varied[name] = sweep.values(name, values) if isinstance(values, str) else sweep.typed(name, values)
@@ -144,6 +143,7 @@ def _asked(base: Mapping[str, Any], preset: str) -> tuple[str, dict[str, Sequenc
             mistakes.append(str(error))
     if mistakes:
         raise ConfigError(" ".join(mistakes))
+    seeds = whole("Repetitions", repetitions or "", 1, sweep.LIMIT)
     if not varied and seeds == 1:
         raise ConfigError("Nothing varies yet: choose a setting above, or more than one repetition.")
     return sweep.check_title(typed, preset, base), varied, seeds

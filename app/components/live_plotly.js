@@ -1,11 +1,6 @@
 // One Plotly figure that is changed in place: Plotly.react keeps zoom, hover, camera and legend choices across updates.
-// live_plotly.py puts two constants in front of this text: VENDOR, the address of Plotly, and TEMPLATES, the light and the dark look.
-
-const CONFIG = {
-  displaylogo: false,
-  modeBarButtonsToRemove: ["select2d", "lasso2d", "autoScale2d", "toImage"],
-  modeBarButtonsToAdd: ["toImage"],
-};
+// live_plotly.py puts three constants in front of this text: VENDOR, the address of Plotly, TEMPLATES, the light and the dark look,
+// and CONFIG, the buttons over the figure (worker/mode_bar.py).
 
 let loading = null;
 
@@ -42,6 +37,13 @@ function hasWebgl() {
     context?.getExtension("WEBGL_lose_context")?.loseContext(); // browsers allow only a few contexts
   }
   return webgl;
+}
+
+// The angle of a scene's camera is that of its height: where it is narrow, the sides and the titles there would be cut off.
+function stepBack({ scene, height }, width) {
+  const eye = scene?.camera?.eye;
+  const times = ((1.2 * height) / width) ** 1.5; // titles keep their size: a small cube needs more room around it
+  if (eye && width > 0 && times > 1) for (const axis of "xyz") eye[axis] *= times;
 }
 
 class Chart {
@@ -86,6 +88,7 @@ class Chart {
       return;
     }
     if (!this.drawn) this.element.replaceChildren();
+    stepBack(figure.layout, this.element.offsetWidth);
     this.drawn = true;
     await library.react(this.element, figure.data, figure.layout, CONFIG);
   }

@@ -15,12 +15,17 @@ import plotly.graph_objects as go
 import streamlit as st
 
 from app.figures.template import TEMPLATES
+from worker import mode_bar
 
 _HTML = "<div class='live-plotly'></div>"
 _CSS = ".live-plotly { width: 100%; overflow: hidden; font-size: 0.875rem; color: var(--st-gray-text-color); }"
 _TEMPLATES = orjson.dumps({name: template.to_plotly_json() for name, template in TEMPLATES.items()}, option=orjson.OPT_SERIALIZE_NUMPY)
 _VENDOR = f"/vendor/plotly.min.js?v={plotly.__version__}"  # cached for good by the browser, so the version is part of its name
-_JS = f"const VENDOR = '{_VENDOR}';\nconst TEMPLATES = {_TEMPLATES.decode()};\n" + Path(__file__).with_name("live_plotly.js").read_text()
+_CONSTANTS = f"""const VENDOR = '{_VENDOR}';
+const TEMPLATES = {_TEMPLATES.decode()};
+const CONFIG = {orjson.dumps(mode_bar.CONFIG).decode()};
+"""
+_JS = _CONSTANTS + Path(__file__).with_name("live_plotly.js").read_text()
 
 _mount = st.components.v2.component("ganboard_live_plotly", html=_HTML, css=_CSS, js=_JS, isolate_styles=False)
 

@@ -17,7 +17,7 @@ from app.components.live_plotly import live_plotly
 from app.components.run_records import shown
 from app.figures import parallel
 from app.theme import style
-from db import search
+from db import pace, search
 from db.errors import BadSearch
 from db.listing import Listed
 from gan.config import RunConfig
@@ -51,7 +51,7 @@ MEASURES = {
     "Seconds per epoch": Measure(
         lambda run: run.seconds / run.epoch if run.epoch else None, True, "Mean over the finished epochs, compiling left out."
     ),
-    "Images per second": Measure(lambda run: run.images_per_second, False, "Real images per second of training, measured last."),
+    "Images per second": Measure(lambda run: run.images_per_second, False, f"{pace.RATE}."),
     "Training seconds": Measure(lambda run: run.seconds or None, True, "All finished epochs together, compiling left out."),
     "Generator loss": Measure(lambda run: run.g_loss, None, "Mean of the last epoch. Lower is not better in itself."),
     "Discriminator loss": Measure(lambda run: run.d_loss, None, "Mean of the last epoch. Lower is not better in itself."),

@@ -15,6 +15,8 @@ from app.figures.template import AXES, Axis
 from db import series
 from db.models import ENDED, Run
 
+# each averages over about 1 / (1 - weight) steps: none, 2, 3, 5, 10, 20, 50, 100, 200, 1000
+SMOOTHING = (0.0, 0.5, 0.7, 0.8, 0.9, 0.95, 0.98, 0.99, 0.995, series.MAX_SMOOTHING)
 _AXIS_HELP = (
     "Training seconds are those of the steps alone, over all attempts: compiling, judging and pauses are not in them. Time is the clock, "
     "in UTC. Both are known at the ends of epochs and interpolated in between."
@@ -61,13 +63,10 @@ def loss_controls(*, default: Axis = "step", key: str = "x", events: bool = True
     """X axis, kept in the URL as `key`, smoothing, scales and, if there are any, `events`."""
     with st.container(horizontal=True, vertical_alignment="bottom", gap="medium"):
         axis = axis_control(key=key, default=default)
-        smoothing = st.slider(
+        smoothing = st.select_slider(
             "Smoothing",
-            0.0,
-            series.MAX_SMOOTHING,
-            0.0,
-            step=0.001,
-            format="%.3f",
+            SMOOTHING,
+            format_func="{:g}".format,
             key="smooth",
             bind="query-params",
             width=220,

@@ -9,8 +9,8 @@ from db import marks, queries
 from db.errors import NoteChanged
 from db.models import Run
 from db.portable import IMPORTED
+from worker.clear_errors import CLEAR_ERRORS
 from worker.context import Context
-from worker.errors import CLEAR_ERRORS
 
 LINE = 120  # characters of a note that the head of the page shows
 _REFUSED = "note_refused"

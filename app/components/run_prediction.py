@@ -14,11 +14,12 @@ from app.components import surveyed
 from app.components.live_plotly import Chart
 from app.components.run_status import tiles
 from app.figures import flow as figures
+from app.typed import whole
 from db import queries, surfaces
 from db.models import ENDED, Run, Surface
 from db.portable import IMPORTED
+from worker.clear_errors import CLEAR_ERRORS
 from worker.context import Context
-from worker.errors import CLEAR_ERRORS
 
 TICK_SECONDS = 1.0
 REFUSED = "prediction_refused"
@@ -45,7 +46,8 @@ def show(context: Context, run: Run, _options: None) -> None:
         st.info(text.sentence(refusal), icon=":material/water:")
     with st.container(horizontal=True, vertical_alignment="bottom"):
         for name, (label, low, high, usual, meaning) in FIELDS.items():
-            st.number_input(label, low, high, usual, key=f"predict_{name}", width=140, help=meaning)
+            about = f"{meaning} From {low:,} to {high:,}."
+            st.text_input(label, str(usual), key=f"predict_{name}", width=140, help=about)
         writer = auth.writer(disabled=bool(refusal))
         st.button("Predict", icon=":material/water:", key="predict_ask", on_click=_ask, args=(context, run), **writer)
     waits = _pending(surfaces.predictions(context.engine, run.id))
@@ -66,8 +68,10 @@ def _pending(found: Sequence[Surface]) -> bool:
 
 
 def _ask(context: Context, run: Run) -> None:
-    asked = {name: int(st.session_state[f"predict_{name}"]) for name in FIELDS}  # as they are at the click, not as they were drawn
     try:
+        asked = {  # as they are at the click, not as they were drawn
+            name: whole(label, st.session_state[f"predict_{name}"], low, high) for name, (label, low, high, *_) in FIELDS.items()
+        }
         surfaces.ask(context.engine, [run.id], {surfaces.PREDICTION: asked})
     except CLEAR_ERRORS as error:
         st.session_state[REFUSED] = str(error)

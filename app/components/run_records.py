@@ -10,6 +10,7 @@ from typing import Any
 import pandas as pd
 import streamlit as st
 
+from app import text
 from db import queries
 from db.models import Run
 from gan.config import RunConfig, fields_by_group, unit
@@ -19,6 +20,8 @@ from worker.logs import as_text
 
 LOG_LINES = 200
 NEWEST_LINES = 18  # fit on the screen, so that the end of the log needs no scrolling
+# what C++ libraries report at level INFO, such as that oneDNN is on, and the line before it
+_LIBRARY = re.compile(r"I\d{4} \d\d:\d\d:\d+\.\d+ +\d+ [\w./-]+:\d+\] |WARNING: All log messages before absl::")
 _LOG_BYTES = 64 * 1024
 _CONTROL = re.compile(r"\x1b\[[0-9;?]*[ -/]*[@-~]|[\x00-\x08\x0b-\x1f\x7f]")  # colours of terminals, and what no page can show
 
@@ -42,9 +45,12 @@ def draw_log(context: Context, run: Run) -> None:
         st.caption("The log is empty: it begins when a worker on this machine takes the run.")
         return
     lines = content.split("\n")
-    st.code("\n".join(lines[-NEWEST_LINES:]), language=None, wrap_lines=True)
-    if len(lines) > NEWEST_LINES:
-        with st.expander(f"The last {len(lines)} lines"):
+    own = [line for line in lines if not _LIBRARY.match(line)]
+    st.code("\n".join(own[-NEWEST_LINES:]), language=None, wrap_lines=True)
+    if len(lines) > min(len(own), NEWEST_LINES):
+        notices = len(lines) - len(own)
+        of_libraries = f", {text.plural(notices, 'notice')} of libraries included" if notices else ""
+        with st.expander(f"The last {len(lines)} lines{of_libraries}"):
             st.code(content, language=None, wrap_lines=True)
 
 

@@ -10,8 +10,9 @@ from datetime import datetime
 import streamlit as st
 
 from app import state, text
-from db import queries
+from db import holders, pace, queries
 from db.models import ACTIVE, WAITING, Event, Run
+from worker import start
 from worker.context import Context
 
 TILE = 165  # pixels: two fit on a phone
@@ -20,7 +21,7 @@ STEADY = ".st-key-trouble {min-height: 3rem; justify-content: center}"  # two li
 
 @dataclass(frozen=True)
 class Progress:
-    """How far a run is: the fraction of its steps, epochs begun, and the seconds left at the speed measured last."""
+    """How far a run is: the fraction of its steps, epochs begun, and the seconds left (`db.pace.seconds_left`)."""
 
     fraction: float
     epoch: int
@@ -36,19 +37,21 @@ def progress(run: Run) -> Progress:
     if not run.steps_per_epoch:
         return Progress(0.0, 0, epochs, run.step, None, None)
     steps = epochs * run.steps_per_epoch
-    left = None
-    if run.status in ACTIVE and run.images_per_second:
-        left = (steps - run.step) * int(run.config["batch_size"]) / run.images_per_second
+    left = pace.seconds_left(pace.images_left(run), run.images_per_second) if run.status in ACTIVE else None
     begun = min(epochs, run.step // run.steps_per_epoch + (1 if run.status in ACTIVE else 0))
     return Progress(min(1.0, run.step / steps), begun, epochs, run.step, steps, left)
 
 
-def activity(run: Run, *, ahead: int, workers: int, now: datetime) -> str:
+def activity(run: Run, *, ahead: int, workers: int, now: datetime, awaited: holders.Awaited | None = None) -> str:
     """One sentence, as Markdown without anything that a person typed, on what a run is doing.
 
-    `ahead` is the number of waiting runs before it, `workers` that of live workers, `now` the database's time.
+    `ahead` is the number of waiting runs before it, `workers` that of live workers, `now` the database's time, `awaited` the machine that
+    a waiting run is left to.
     """
     if run.status in WAITING:
+        if awaited is not None and workers:
+            left = "" if awaited.seconds_left is None else f": another {text.duration(awaited.seconds_left)}, then it ends"
+            return f"{text.escape(awaited.words)}{left}."
         place = "next in line" if ahead == 0 else f"{text.plural(ahead, 'run')} ahead of it"
         if workers:
             return f"Waiting for a free worker: {place}."
@@ -57,7 +60,7 @@ def activity(run: Run, *, ahead: int, workers: int, now: datetime) -> str:
         return "Ended by an error."
     if run.status not in ACTIVE:
         return text.STATUS[run.status].meaning
-    if run.lease_until is not None and run.lease_until < now:
+    if run.lease_until is not None and _is_silent(run, now):
         silent = text.duration((now - run.lease_until).total_seconds())
         return f"No sign of life since {silent}: a worker is about to take it over from its newest checkpoint."
     if run.stop_requested_at is not None:
@@ -66,7 +69,13 @@ def activity(run: Run, *, ahead: int, workers: int, now: datetime) -> str:
         done = progress(run)
         return f"Training epoch {done.epoch} of {done.epochs}."
     since = "" if run.phase_since is None else f" for {text.duration(max(0.0, (now - run.phase_since).total_seconds()))}"
-    return f"{text.phase_word(run.phase) or 'Starting'}{since}."
+    starting = start.seconds_of_start(run, now)
+    slow = f" ({start.SLOW})" if starting is not None and starting >= start.SLOW_SECONDS else ""
+    return f"{text.phase_word(run.phase) or 'Starting'}{since}{slow}."
+
+
+def _is_silent(run: Run, now: datetime) -> bool:
+    return run.status in ACTIVE and run.lease_until is not None and run.lease_until < now
 
 
 def alert(run: Run, troubles: list[Event]) -> tuple[str, str] | None:
@@ -104,9 +113,10 @@ def show(context: Context, run: Run, link: Link) -> None:
     waiting = run.status in WAITING
     ahead = queries.queue_position(context.engine, run) if waiting else 0
     workers = sum(worker.alive for worker in queries.workers(context.engine)) if waiting else 0
+    awaited = holders.awaited(context.engine, run, context.settings.machine_wait_seconds) if waiting else None
     with st.container(horizontal=True, vertical_alignment="center", gap="small"):
         st.markdown(text.status_badge(run.status), width="content", help=text.STATUS[run.status].meaning)
-        st.markdown(activity(run, ahead=ahead, workers=workers, now=now), width="stretch")
+        st.markdown(activity(run, ahead=ahead, workers=workers, now=now, awaited=awaited), width="stretch")
         st.caption(_origin(run, now), width="content", help="When it was submitted, who trains it, how often it was started, and its id.")
         st.page_link(state.RUN_PAGE, label=link.label, icon=link.icon, query_params={"run": link.run}, help=link.help, width="content")
     if run.status == "failed":
@@ -115,17 +125,24 @@ def show(context: Context, run: Run, link: Link) -> None:
     with bar:
         _bar(run)
     with trouble, st.container(key="trouble"):
-        _alert(context, run)
+        _alert(context, run, stuck=(waiting and not workers) or _is_silent(run, now))
     _figures(run)
 
 
-def _alert(context: Context, run: Run) -> None:
-    said = alert(run, queries.events(context.engine, run.id, levels=("warning", "error"))) if run.status != "failed" else None
-    if said:
+def _alert(context: Context, run: Run, *, stuck: bool) -> None:
+    """The newest trouble; `stuck` is one that `activity` states already."""
+    if run.status == "failed":
+        st.markdown("", width="stretch")
+        return
+    troubles = queries.events(context.engine, run.id, levels=("warning", "error"))
+    if said := alert(run, troubles):
         st.markdown(said[0], help=text.escape(said[1]), width="stretch")
-    else:
-        word = "" if run.status == "failed" else ":gray[:material/check: No warnings]"
-        st.markdown(word, help="What goes wrong while it trains is said here, and listed under Events." if word else None, width="stretch")
+        return
+    word = "" if stuck else ":material/check: No warnings"
+    if troubles:
+        word = f":material/history: {text.plural(len(troubles), 'warning')} before this attempt, see Events"
+    about = "What goes wrong while it trains is said here, and listed under Events."
+    st.markdown(word and f":gray[{word}]", help=about if word else None, width="stretch")
 
 
 def _origin(run: Run, now: datetime) -> str:
@@ -162,7 +179,7 @@ def _figures(run: Run) -> None:
     entries = (
         ("Generator loss", text.decimal(run.g_loss), "Of the newest step; of the last epoch's mean once an epoch has just ended."),
         ("Discriminator loss", text.decimal(run.d_loss), "Of the newest step; of the last epoch's mean once an epoch has just ended."),
-        ("Images per second", text.pace(run.images_per_second), "Real images trained on per second, measured last, compiling left out."),
+        ("Images per second", text.pace(run.images_per_second), f"{pace.RATE}."),
         ("Seconds per epoch", text.duration(left or None), "Mean over the finished epochs, compiling left out."),
         ("Training time", text.duration(run.seconds or None), "Training steps of all finished epochs, compiling and waiting left out."),
     )

@@ -13,8 +13,8 @@ from app.figures import surface as figures
 from db import queries, surfaces
 from db.models import Run, Surface
 from gan.landscape import Wish
+from worker.clear_errors import CLEAR_ERRORS
 from worker.context import Context
-from worker.errors import CLEAR_ERRORS
 
 TICK_SECONDS = 1.0
 PLANES = {"principal": "Principal", "random": "Random"}

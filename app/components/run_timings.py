@@ -16,6 +16,7 @@ from app.components.run_charts import axis_control, events_control, events_if, n
 from app.components.run_status import tiles
 from app.figures import rates, timings
 from app.figures.template import Axis
+from app.remedies import remedy
 from db import series
 from db.models import Run
 from gan.events import FACTS, MEASURES, SERIES, UNLISTED
@@ -73,8 +74,9 @@ def draw(engine: Engine, run: Run, options: CourseOptions) -> None:
     shares = timings.shares(measures)
     st.caption(_where(shares))
     if shares:
-        name, remedy = timings.bottleneck(shares)
-        st.caption(f"**Bottleneck**: {MEASURES[name].lower()}, {text.share(shares[name])}. {remedy}")
+        name = timings.bottleneck(shares)
+        advice = remedy(name, run)
+        st.caption(f"**Bottleneck**: {MEASURES[name].lower()}, {text.share(shares[name])}. {advice}")
     if "step_p50" in names:
         st.markdown("**Seconds per step**")
         charts[1].show()

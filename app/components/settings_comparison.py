@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import pandas as pd
 import streamlit as st
 
@@ -11,6 +13,9 @@ from app.components.run_records import flat, shown
 from db.models import Run
 from gan.config import fields_by_group
 from gan.events import FACTS, UNLISTED
+from worker.families import machine
+
+PEAK = "peak_gflops"
 
 
 def frame_of(compared: Compared, *, everything: bool = False) -> pd.DataFrame:
@@ -18,7 +23,8 @@ def frame_of(compared: Compared, *, everything: bool = False) -> pd.DataFrame:
 
     Those in which at least one run differs from the baseline, or all, with a mark where they differ.
     """
-    rows = {run.id: _described(run) for run in compared.runs}
+    peaks = _peaks(compared.runs)
+    rows = {run.id: _described(run, compared.runs, peaks.get(_place(run))) for run in compared.runs}
     order = list(dict.fromkeys(name for run_id in (compared.baseline.id, *compared.ids) for name in rows[run_id]))
     groups = {group: place for place, group in enumerate(dict.fromkeys(group for group, _ in order))}
     labels, found = compared.labels(), []
@@ -30,8 +36,25 @@ def frame_of(compared: Compared, *, everything: bool = False) -> pd.DataFrame:
     return pd.DataFrame(found, columns=["Differs", "Group", "Name", *labels.values()])
 
 
-def _described(run: Run) -> dict[tuple[str, str], str]:
-    """All of a run that can be compared, by group and name."""
+def _place(run: Run) -> tuple[str, str, bool, str]:
+    """Host, devices, whether it trained on GPUs, and precision: what a peak belongs to."""
+    hardware = run.hardware or {}
+    on_gpu = 0 < run.config["replicas"] <= len(hardware.get("gpus") or ())
+    return str(hardware.get("host")), machine(run), on_gpu, run.config["precision"]
+
+
+def _peaks(runs: list[Run]) -> dict[tuple[str, str, bool, str], float]:
+    """The highest peak that any of these runs measured on each machine in each precision."""
+    found: dict[tuple[str, str, bool, str], float] = {}
+    for run in runs:
+        peak = run.facts.get(PEAK)
+        if isinstance(peak, int | float) and run.hardware:
+            found[_place(run)] = max(peak, found.get(_place(run), 0.0))
+    return found
+
+
+def _described(run: Run, runs: Sequence[Run], peak: float | None) -> dict[tuple[str, str], str]:
+    """All of a run that can be compared with that of `runs`, by group and name."""
     found = {(group, name): shown(run.config[name]) for group, fields in fields_by_group().items() for name in fields if name in run.config}
     known = {name for _, name in found}
     found |= {("Unknown", name): shown(value) for name, value in sorted(run.config.items()) if name not in known}
@@ -42,7 +65,12 @@ def _described(run: Run) -> dict[tuple[str, str], str]:
     facts = {
         name: value for name, value in run.facts.items() if name not in {"class_shares", *UNLISTED}
     }  # ten numbers in one cell tell nobody anything
-    return found | {("Found out", FACTS.get(name, name)): text.fact(name, facts[name]) for name in sorted(facts)}
+    if peak is not None and PEAK in facts:
+        facts[PEAK] = peak
+    for name in sorted(facts):
+        beside = [other.facts.get(name) for other in runs]
+        found["Found out", FACTS.get(name, name)] = text.fact(name, facts[name], beside)
+    return found
 
 
 def controls() -> bool:

@@ -6,7 +6,9 @@ from collections.abc import Callable
 from dataclasses import replace
 
 from app.exhibits import descent, learning, networks, parts, replicas, showers, street, timing
+from app.exhibits.claims import concluded
 from app.exhibits.evidence import UNTESTED, Evidence, Exhibit
+from gan.config import model_of
 
 MAKERS: dict[str, Callable[[Evidence], Exhibit]] = {
     "table1": networks.table1,
@@ -40,7 +42,8 @@ def make(evidence: Evidence, names: list[str]) -> list[Exhibit]:
 
 
 def _claimed(evidence: Evidence, name: str, made: Exhibit) -> Exhibit:
-    """Without a verdict where the claim is on a DCGAN and other networks were trained."""
-    if name not in OF_STUDY or "dcgan" in evidence.models:
-        return made
+    """With the verdict that its data allow; without one where the claim is on a DCGAN and other networks were trained."""
+    models = {model_of(run.config) for group in made.rests_on for run in group} or evidence.models
+    if name not in OF_STUDY or "dcgan" in models:
+        return concluded(made, models)
     return replace(made, claim=f"{made.claim} (Claimed of a DCGAN: of these networks nothing is.)", verdict=UNTESTED)

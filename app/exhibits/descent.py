@@ -19,7 +19,8 @@ def fig11(evidence: Evidence) -> Exhibit:
     how = (
         "The first seed's run of each value, on the loss surface through the end of the first of them, in the two principal directions of "
         "all paths (Li et al. 2018), at fixed images, noise and dropout. Radius: distance of the start from the end in the space of all "
-        "weights. Larger batches take fewer steps per epoch, which alone shortens their way."
+        "weights. Larger batches take fewer steps per epoch, which alone shortens their way. A surface "
+        "holds one seed of each value, which is too little for a verdict."
     )
     family = evidence.curves()
     if family is None:
@@ -49,4 +50,4 @@ def fig11(evidence: Evidence) -> Exhibit:
     verdict = UNTESTED
     if family.name == "batch_size" and CLAIMED_BATCH in radii.index:
         verdict = REPRODUCED if set(least.values()) == {CLAIMED_BATCH} else NOT_HERE
-    return Exhibit(key, title, claim, verdict, finding, how, figures.side_by_side(arrays, names), table)
+    return Exhibit(key, title, claim, verdict, finding, how, figures.side_by_side(arrays, names), table, [[run] for run in runs])

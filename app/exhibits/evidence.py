@@ -17,13 +17,15 @@ from db import queries, series
 from db.models import Run
 from db.pace import placed
 from gan.config import DATASETS, model_of
+from gan.data import revision
 from worker.families import Family, axis, families, machine
 from worker.sweep import digest, word
 
-Verdict = Literal["reproduced", "not reproduced here", "cannot be tested here"]
+Verdict = Literal["reproduced", "not reproduced here", "cannot be tested here", "too little data"]
 REPRODUCED: Verdict = "reproduced"
 NOT_HERE: Verdict = "not reproduced here"
 UNTESTED: Verdict = "cannot be tested here"
+TOO_LITTLE: Verdict = "too little data"
 
 
 @dataclass(frozen=True)
@@ -38,6 +40,8 @@ class Exhibit:
     how: str  # the figures were obtained
     figure: go.Figure | None = None
     table: pd.DataFrame = field(default_factory=pd.DataFrame)
+    rests_on: Sequence[Sequence[Run]] = ()  # groups the verdict compares, each of equal settings but for the seed
+    missing: str = ""  # with the verdict "too little data": what a verdict needs and what there is
 
 
 @dataclass(frozen=True)
@@ -54,7 +58,8 @@ class Evidence:
     def of(cls, engine: Engine, runs: Iterable[Run], definition: Mapping[str, Any] | None = None) -> Evidence:
         """`runs` as `db.studies.runs` gives them, part by part; a study that varies no batch size is laid out by what it varies first.
 
-        Imported runs with the same settings join them: families keep machines apart.
+        Imported runs with the same settings join them: families keep machines apart. Of runs on
+        sampled data only those on the newest revision count.
         """
         known = list({run.id: run for run in runs}.values())
         others: dict[str, int] = {}
@@ -65,6 +70,15 @@ class Evidence:
         asked = {digest(run.config) for run in known}
         known = [*known, *(run for run in queries.imported_runs(engine) if digest(run.config) in asked and run not in known)]
         timed = [run for run in known if run.status == "finished" and run.epoch and run.steps_per_epoch and run.seconds > 0]
+        newest: dict[str, int] = {}
+        for run in timed:
+            dataset = run.config["dataset"]
+            newest[dataset] = max(newest.get(dataset, 1), revision.recorded(run.facts))
+        timed = [
+            run
+            for run in timed
+            if revision.recorded(run.facts) == newest[run.config["dataset"]]  # the others' data differ
+        ]
         return cls(engine, sorted(timed, key=lambda run: run.number), others, axis(definition or {}), models)
 
     @cached_property

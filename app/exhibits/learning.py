@@ -51,7 +51,9 @@ def fig7(evidence: Evidence) -> Exhibit:
     last = {batch: float(frame["d_loss"].iloc[-1]) for batch, frame in frames.items()}
     finding = f"D's mean loss in the last epoch: {', '.join(f'{loss:.4g} at {batch}' for batch, loss in last.items())}."
     verdict = _rising(family, list(last.values()))
-    return Exhibit(key, title, claim, verdict, finding, how, study.loss_curves(frames, family.what), _table(frames, family.name))
+    return Exhibit(
+        key, title, claim, verdict, finding, how, study.loss_curves(frames, family.what), _table(frames, family.name), family.groups
+    )
 
 
 def _rising(family: Family, values: list[float]) -> Verdict:
@@ -107,47 +109,51 @@ def fig9(evidence: Evidence) -> Exhibit:
     claim = "At batch 512 the learning rate dips at iterations 7 and 24 of 30 and ends at its peak. (Table 1 fixes it at 1e-4.)"
     how = (
         "Nominal: as the schedule sets it. Effective: RMS of the weights' change over RMS of the gradient, which moves even when the "
-        "nominal rate stays. Both are D's, medians of the epoch's steps, first seed. Dips are minima of the effective rate."
+        "nominal rate stays. Both are D's, medians of the epoch's steps, first seed. Dips are minima of the "
+        "effective rate, mean over the seeds."
     )
-    frames, fixed = {}, {}
-    for name, run in _of_fig9(evidence):
-        rates = _rates(evidence, run)
-        if rates is not None:
-            frames[name] = rates
-            if run.config["schedule"] == "constant":
-                fixed[int(run.config["batch_size"])] = rates
+    frames = {}
+    claimed: list[tuple[Run, pd.DataFrame]] = []  # all seeds with the fixed rate at the claimed batch
+    for name, runs in _of_fig9(evidence):
+        found = [(run, rates) for run in runs if (rates := _rates(evidence, run)) is not None]
+        if found:
+            frames[name] = found[0][1]
+        config = runs[0].config
+        if config["schedule"] == "constant" and config["batch_size"] == CLAIMED_BATCH:
+            claimed = found
     if not frames:
         return Exhibit(key, title, claim, UNTESTED, evidence.lacking("A finished run that reports its rates is needed."), how)
     table = pd.concat(frame.assign(run=name) for name, frame in frames.items())
-    if CLAIMED_BATCH not in fixed:
+    if not claimed:
         finding = (
             f"The claim is on batch {CLAIMED_BATCH}, which was not run with a fixed rate; a schedule that is set to dip does so anyway."
         )
         return Exhibit(key, title, claim, UNTESTED, finding, how, study.rates(frames), table)
-    dips = _dips(fixed[CLAIMED_BATCH]["effective"].to_numpy(dtype=np.float64))
+    effective = pd.concat([rates.set_index("epoch")["effective"] for _, rates in claimed], axis=1).mean(axis=1)
+    dips = _dips(effective.to_numpy(dtype=np.float64))
     as_claimed = len(dips) >= len(DIPS) and all(min(abs(dip - at) for dip in dips) <= NEAR for at in DIPS)
     where = ", ".join(f"{100 * dip:.0f} %" for dip in dips) or "none"
     finding = (
         f"With the fixed rate of Table 1, the effective rate at batch {CLAIMED_BATCH} dips at {where} of the run (paper: "
         f"{', '.join(f'{100 * at:.0f} %' for at in DIPS)}). A schedule that is set to dip there does so by construction."
     )
-    return Exhibit(key, title, claim, REPRODUCED if as_claimed else NOT_HERE, finding, how, study.rates(frames), table)
+    verdict = REPRODUCED if as_claimed else NOT_HERE
+    return Exhibit(key, title, claim, verdict, finding, how, study.rates(frames), table, [[run for run, _ in claimed]])
 
 
-def _of_fig9(evidence: Evidence) -> list[tuple[str, Run]]:
-    """One run of each curve of the study, and one of each whose rate moves, named by what sets them apart."""
+def _of_fig9(evidence: Evidence) -> list[tuple[str, list[Run]]]:
+    """The runs of each curve of the study, the first seed first, and one of each whose rate moves, named by what sets them apart."""
     family = evidence.curves()
-    fixed = (
-        list(zip(family.cells, family.first_seeds, strict=True))
-        if family
-        else [(run.config["batch_size"], run) for run in evidence.runs[:1]]
-    )
-    found = [(f"{family.what if family else 'Batch'} {value}", run) for value, run in fixed]
+    if family:
+        found = [(f"{family.what} {value}", family.by_seed(value)) for value in family.cells]
+    else:
+        found = [(f"Batch {run.config['batch_size']}", [run]) for run in evidence.runs[:1]]
+    drawn = {run.id for _, runs in found for run in runs}
     moving: dict[str, Run] = {}
     for run in evidence.runs:
         if run.config["schedule"] != "constant":
             moving.setdefault(f"Batch {run.config['batch_size']}, {run.config['schedule']}", run)
-    return found + [(name, run) for name, run in moving.items() if run not in [one for _, one in fixed]]
+    return found + [(name, [run]) for name, run in moving.items() if run.id not in drawn]
 
 
 def _rates(evidence: Evidence, run: Run) -> pd.DataFrame | None:
@@ -179,7 +185,9 @@ def fig10(evidence: Evidence) -> Exhibit:
     ends = {batch: float(frame["best"].iloc[-1]) for batch, frame in frames.items()}
     finding = f"Lowest smoothed sum of losses: {', '.join(f'{best:.4g} at {batch}' for batch, best in ends.items())}."
     verdict = _rising(family, [-best for best in ends.values()])
-    return Exhibit(key, title, claim, verdict, finding, how, study.best_so_far(frames, family.what), _table(frames, family.name))
+    return Exhibit(
+        key, title, claim, verdict, finding, how, study.best_so_far(frames, family.what), _table(frames, family.name), family.groups
+    )
 
 
 def _best_so_far(evidence: Evidence, runs: list[Run]) -> pd.DataFrame:
@@ -221,11 +229,21 @@ def quality(evidence: Evidence) -> Exhibit:
     verdict = UNTESTED
     if family.name == "batch_size":
         verdict = REPRODUCED if quickest == max(reached) else NOT_HERE
+    measured = set(judged["run_id"])
+    groups = [[run for run in runs if run.id in measured] for runs in family.groups]
     table = pd.concat(found.assign(**{family.name: value}) for value, found in rows.items())
     order = {run.id: place for place, run in enumerate(evidence.runs)}  # ids are random: the same study twice has the same order
     table = table.iloc[table["run_id"].map(order).argsort(kind="stable")][[family.name, "run_id", "epoch", "training_seconds", measure]]
     return Exhibit(
-        key, title, claim, verdict, finding, how, study.seconds_to_quality(reached, f"{WORDS[measure]} {goal:.3g}", family.what), table
+        key,
+        title,
+        claim,
+        verdict,
+        finding,
+        how,
+        study.seconds_to_quality(reached, f"{WORDS[measure]} {goal:.3g}", family.what),
+        table,
+        groups,
     )
 
 

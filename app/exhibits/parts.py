@@ -10,6 +10,7 @@ import pandas as pd
 from app import text
 from app.exhibits.evidence import UNTESTED, Evidence, Exhibit, apart
 from app.figures import study, timings
+from app.remedies import remedy
 from db import series
 from gan.events import MEASURES
 from worker.families import alike
@@ -30,21 +31,21 @@ def bottleneck(evidence: Evidence) -> Exhibit:
     for words, (_, runs) in zip(apart([common for common, _ in groups]), groups, strict=True):
         frame = pd.concat(measured[run.id] for run in runs)
         if shares := timings.shares(frame):
-            name, remedy = timings.bottleneck(shares)
+            name = timings.bottleneck(shares)
+            advice = remedy(name, runs[0])
             median = 1000 * float(frame["step_p50"].median()) if "step_p50" in frame else np.nan
             rows.append(
-                (words + evidence.where(runs[0]), *(shares.get(part, 0.0) for part, _ in timings.PARTS), median, MEASURES[name], remedy)
+                (words + evidence.where(runs[0]), *(shares.get(part, 0.0) for part, _ in timings.PARTS), median, MEASURES[name], advice)
             )
     if not rows:
         return Exhibit(key, title, claim, UNTESTED, evidence.lacking("A finished run is needed whose steps were timed inside."), how)
     columns = ["runs", *(name.removesuffix("_seconds") for name, _ in timings.PARTS), "step_milliseconds", "bottleneck", "remedy"]
     table = pd.DataFrame(rows, columns=columns)
-    most: dict[str, tuple[int, float, str]] = {}  # by part: of how many it is the largest, its largest share, the remedy
-    for _, *shares_and_step, part, remedy in rows:
-        count, share, _ = most.get(part, (0, 0.0, ""))
-        most[part] = count + 1, max(share, *shares_and_step[:-1]), remedy
-    finding = " ".join(
-        f"{part}: the largest part of {text.plural(count, 'configuration')}, up to {text.share(share)}. {remedy}"
-        for part, (count, share, remedy) in most.items()
-    )
+    shares_of = [name.removesuffix("_seconds") for name, _ in timings.PARTS]
+    said = []
+    for part, found in table.groupby("bottleneck", sort=False):
+        largest = text.share(float(found[shares_of].to_numpy().max()))
+        said.append(f"{part}: the largest part of {text.plural(len(found), 'configuration')}, up to {largest}.")
+        said += [advice for advice in found["remedy"].unique() if advice]
+    finding = " ".join(said)
     return Exhibit(key, title, claim, UNTESTED, finding, how, study.parts(table), table)

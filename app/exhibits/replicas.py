@@ -16,7 +16,8 @@ from db import series
 from db.models import Run
 from db.pace import placed
 from gan import published, scaling
-from worker.families import Family, alike
+from gan.config import diff
+from worker.families import Family, alike, machine
 
 MULTI_GPU = {1: 1.0, **published.by_devices("multi-gpu")}
 PUBLISHED = {
@@ -109,10 +110,11 @@ def approaches(evidence: Evidence) -> Exhibit:
     table = pd.DataFrame([*rows, *(_published_3dgan() if "gan3d" in evidence.models else [])], columns=columns)
     note = shared(run for _, by_place in lines for runs in by_place.values() for run in runs)
     pairs = [by_loop for by_loop in gains.values() if {"custom", "fit"} <= by_loop.keys()]
+    compared = [runs for _, by_place in lines for runs in by_place.values()]
     verdict = UNTESTED
     if evidence.models == {"gan3d"} and pairs and not note:
         verdict = REPRODUCED if all(one["custom"] > one["fit"] * (1 + CLOSE) for one in pairs) else NOT_HERE
-    return Exhibit(key, title, claim, verdict, f"{'. '.join(said)}.{note}", how, study.devices(rates), table)
+    return Exhibit(key, title, claim, verdict, f"{'. '.join(said)}.{note}", how, study.devices(rates), table, compared)
 
 
 def _by_place(runs: list[Run]) -> dict[tuple[str, int], list[Run]]:
@@ -154,10 +156,16 @@ def forecast(evidence: Evidence) -> Exhibit:
         "and the undivided share from the measured speed-ups. It assumes that replicas scatter independently, share no processor and wait "
         "for the slowest. The bar ends at the 95th percentile of single steps."
     )
-    batches, counts = evidence.family("batch_size"), evidence.family("replicas")
-    if batches is None or counts is None or 1 not in counts.cells:
+    pairs = [
+        (batches, counts)
+        for batches in evidence.families("batch_size")
+        for counts in evidence.families("replicas")
+        if 1 in counts.cells and _equal_otherwise(batches, counts)
+    ]
+    if not pairs:
         lacking = "Finished runs are needed that differ in batch size alone, and some that differ in replicas alone."
         return Exhibit(key, title, claim, UNTESTED, evidence.lacking(lacking), how)
+    batches, counts = pairs[0]
     law, batch = law_of(batches), int(counts.common["batch_size"])
     seconds = _seconds(counts)
     serial = float(np.clip(scaling.fit_amdahl({count: seconds[1] / taken for count, taken in seconds.items()}), 0, 1))
@@ -186,6 +194,13 @@ def forecast(evidence: Evidence) -> Exhibit:
     )
     finding += shared(run for runs in counts.cells.values() for run in runs)
     return Exhibit(key, title, claim, UNTESTED, finding, how, study.forecast(table), table)
+
+
+def _equal_otherwise(batches: Family, counts: Family) -> bool:
+    """Whether all runs of both are of one machine and differ in batch, replicas and seed alone."""
+    differing = diff(batches.common, counts.common).keys()
+    machines = {machine(family.groups[0][0]) for family in (batches, counts)}
+    return differing <= {"batch_size", "replicas"} and len(machines) == 1
 
 
 def _held_out(batches: Family) -> str:

@@ -59,7 +59,7 @@ def training_table(evidence: Evidence) -> Exhibit:
     lines |= {
         f"Theirs: {device}": {batch: np.array([time / times[8]]) for batch, time in times.items()} for device, times in THEIRS.items()
     }
-    return Exhibit(key, title, claim, verdict, finding, how, study.relative(lines), table)
+    return Exhibit(key, title, claim, verdict, finding, how, study.relative(lines), table, family.groups)
 
 
 def overfitting(evidence: Evidence) -> Exhibit:
@@ -98,4 +98,6 @@ def overfitting(evidence: Evidence) -> Exhibit:
     if usable.all():
         verdict = REPRODUCED if (ends["gap"] > CLOSE * ends["l1_train"]).all() else NOT_HERE
     plot = study.overfitting(frames, family.what if family else "Batch")
-    return Exhibit(key, title, claim, verdict, finding, how, plot, table[[what, "epoch", *names, "gap"]])
+    measured = set(judged["run_id"])
+    rests_on = [[run for run in cells[value] if run.id in measured] for value in frames]
+    return Exhibit(key, title, claim, verdict, finding, how, plot, table[[what, "epoch", *names, "gap"]], rests_on)

@@ -9,10 +9,9 @@ import numpy.typing as npt
 import pandas as pd
 import plotly.graph_objects as go
 
-from app.figures.template import NETS, figure, finite, thin
+from app.figures.template import CAMERA, NETS, figure, finite, thin
 
 _STEPS = (1.0, 1.5, 2.0, 3.0, 5.0, 7.5, 10.0)
-_CAMERA = {"eye": {"x": 1.35, "y": -1.35, "z": 0.7}}
 
 
 def ceiling(value: float) -> float:
@@ -68,7 +67,7 @@ def _in_space(
         margin={"l": 0, "r": 0, "t": 30, "b": 0},
         scene={
             "aspectmode": "cube",
-            "camera": _CAMERA,
+            "camera": CAMERA,
             "xaxis": {"title": {"text": "Projection 1"}, "range": extent(x), "autorange": False},
             "yaxis": {"title": {"text": "Projection 2"}, "range": extent(y), "autorange": False},
             "zaxis": {"title": {"text": "Loss"}, "range": extent(loss), "autorange": False},

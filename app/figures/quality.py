@@ -25,6 +25,7 @@ WORDS = {
     "coverage": "Coverage",
     "class_distance": "Class distance",
     "diversity": "Diversity",
+    "memorization": "Memorization",
     "objective": "Objective",
     "moment_error": "Moments",
     "profile_error": "Profiles",
@@ -38,7 +39,15 @@ WORDS = {
 }
 
 CHARTS: dict[str, tuple[tuple[str, ...], ...]] = {
-    "dcgan": (("fid",), ("kid",), ("precision", "recall"), ("density", "coverage"), ("class_distance",), ("diversity",)),
+    "dcgan": (
+        ("fid",),
+        ("kid",),
+        ("precision", "recall"),
+        ("density", "coverage"),
+        ("class_distance",),
+        ("diversity",),
+        ("memorization",),
+    ),
     "gan3d": (
         ("objective",),
         ("sampling_error",),

@@ -10,11 +10,10 @@ import numpy.typing as npt
 import plotly.graph_objects as go
 from plotly.subplots import make_subplots
 
-from app.figures.template import NETS, figure, finite, plain
+from app.figures.template import CAMERA, NETS, figure, finite, plain
 from app.theme.palette import CATEGORICAL, run_colour
 
 Arrays = Mapping[str, npt.NDArray[Any]]
-_CAMERA = {"eye": {"x": 1.55, "y": -1.55, "z": 1.0}}
 _AXES = {"principal": ("1st principal direction", "2nd principal direction"), "random": ("1st random direction", "2nd random direction")}
 RUN, EPOCH, X, Y, LOSS, RADIUS = range(6)  # columns of a path
 
@@ -27,7 +26,7 @@ def landscape(arrays: Arrays, *, net: str, plane: str, names: Sequence[str], num
     look = {"colorscale": "Viridis", "colorbar": bar}
     if dimensions == 3:
         scene = {
-            "camera": _CAMERA,
+            "camera": CAMERA,
             "aspectmode": "cube",
             **{f"{k}axis": {"title": {"text": t}} for k, t in zip("xyz", (across, along, "Loss"), strict=True)},
         }

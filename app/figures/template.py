@@ -16,6 +16,8 @@ from app.theme.palette import CATEGORICAL, DISCRIMINATOR, GENERATOR, SEQUENTIAL
 HEIGHT = 400  # pixels
 NETS = (("g", "Generator", GENERATOR), ("d", "Discriminator", DISCRIMINATOR))
 MISSING = "#d64545"  # marks losses that are not finite
+# of all scenes: far enough, and looking low enough, for the titles below the cube
+CAMERA = {"eye": {"x": 1.7, "y": -1.7, "z": 0.8}, "center": {"x": 0.0, "y": 0.0, "z": -0.2}}
 Axis = Literal["step", "epoch", "training_seconds", "time"]
 AXES: dict[Axis, str] = {"step": "Step", "epoch": "Epoch", "training_seconds": "Training seconds", "time": "Time (UTC)"}
 LEVELS = (("error", "Errors", MISSING), ("warning", "Warnings", "#d98200"), ("info", "Events", "#8a94a3"))  # the worst first

@@ -19,12 +19,6 @@ PARTS = (
     ("input_seconds", CATEGORICAL[1]),
     ("host_seconds", CATEGORICAL[6]),
 )
-_REMEDIES = {
-    "compute_seconds": "Try precision=mixed_bfloat16 or xla=true, or divide the batch over more devices.",
-    "reduce_seconds": "Raise batch_size, so that an epoch has fewer all-reduces, or lower replicas.",
-    "input_seconds": "Raise batch_size, or keep the data on a faster disk.",
-    "host_seconds": "Raise grid_every and checkpoint_every.",
-}
 _QUANTILES = (("step_p50", CATEGORICAL[0]), ("step_p95", CATEGORICAL[4]), ("step_max", CATEGORICAL[1]))
 
 
@@ -35,10 +29,9 @@ def shares(frame: pd.DataFrame) -> dict[str, float]:
     return {name: seconds / whole for name, seconds in sums.items()} if whole > 0 and sums.get("compute_seconds") else {}
 
 
-def bottleneck(shares: Mapping[str, float]) -> tuple[str, str]:
-    """The part that takes most of the time, and what would shorten it."""
-    name = max(shares, key=lambda part: shares[part])
-    return name, _REMEDIES[name]
+def bottleneck(shares: Mapping[str, float]) -> str:
+    """The part that takes most of the time."""
+    return max(shares, key=lambda part: shares[part])
 
 
 def seconds(frame: pd.DataFrame) -> go.Figure:

@@ -175,7 +175,7 @@ def _launch(context: Context, found: launch_plan.Outlook, preset: str, parent_id
     _queue(context)
     if not clicked:
         launched.clear()
-    elif found.config is not None:
+    elif found.config is not None and ready:  # a click reaches a button that is off by now
         if "run" not in launched:  # a double click draws the page with the button pressed twice in a row
             launched["run"] = submit.submit(context, found.config, name=checked, preset=preset, parent_id=parent_id).id
         state.open_run(launched["run"])

@@ -42,7 +42,8 @@ def render() -> None:
             icon=":material/deployed_code:",
         )
         return
-    rows = [_row(one, aliases.get(one.id, [])) for one in found]
+    sizes = [one.size for one in found]
+    rows = [_row(one, aliases.get(one.id, []), sizes) for one in found]
     made = st.column_config.DatetimeColumn(format="distance")
     st.dataframe(pd.DataFrame(rows), hide_index=True, key="versions", column_config={"Made": made})
     chosen = _choose(found)
@@ -56,14 +57,14 @@ def render() -> None:
         _facts(context, chosen)
 
 
-def _row(version: ModelVersion, aliases: list[str]) -> dict[str, Any]:
+def _row(version: ModelVersion, aliases: list[str], sizes: list[int]) -> dict[str, Any]:
     return {
         "Model": version.name,
         "Version": version.version,
         "Aliases": ", ".join(aliases),
         "Network": version.model,
         "Weights": version.variant,
-        "Size": text.size(version.size),
+        "Size": text.size(version.size, sizes),
         "Quality": quality(version.quality),
         "Run": f"{version.run_id}, epoch {version.epoch}",
         "Made": version.created_at,

@@ -65,7 +65,8 @@ class Shown:
     """What the part that updates was drawn for: when one of these changes, the whole page is drawn anew."""
 
     run_id: str
-    live: bool
+    status: str
+    stopping: bool  # the buttons follow both
     following: bool  # the newest run, whichever it is
     newest: str | None  # run id when the page was drawn
     note_version: int  # the note stands outside the part that updates
@@ -100,8 +101,15 @@ def page() -> None:
     with tabs[name]:
         options = VIEWS[name].controls(context, run)
         body = st.container()
-    shown = Shown(run.id, run.status not in ENDED, asked == LATEST, newest, run.note_version)
-    every = TICK_SECONDS if shown.live else LOOK_SECONDS if shown.following else None
+    shown = Shown(
+        run.id,
+        run.status,
+        run.stop_requested_at is not None,
+        asked == LATEST,
+        newest,
+        run.note_version,
+    )
+    every = TICK_SECONDS if run.status not in ENDED else LOOK_SECONDS if shown.following else None
     st.fragment(tick, run_every=every)(shown, name, options, head, body)
     with tabs[name]:
         VIEWS[name].below(context, run, options)
@@ -109,12 +117,14 @@ def page() -> None:
 
 
 def tick(shown: Shown, name: str, options: Any, head: DeltaGenerator, body: DeltaGenerator) -> None:
-    """Draw the head and the open tab from what the database says now; once the run has ended or gone, the whole page, one last time."""
+    """Draw the head and the open tab from what the database says now; once its state has changed or it has gone, the whole page."""
     with errors.sentences():
         context = state.context()
         run = queries.get_run(context.engine, shown.run_id)
         newest = queries.newest_run_id(context.engine)
-        if run is None or (run.status not in ENDED) != shown.live or run.note_version != shown.note_version:
+        if run is None or run.status != shown.status or run.note_version != shown.note_version:
+            st.rerun()
+        if (run.stop_requested_at is not None) != shown.stopping:
             st.rerun()
         if shown.following and newest != shown.newest:
             st.rerun()

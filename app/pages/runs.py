@@ -9,12 +9,14 @@ from app.components import saved_views
 from app.run_actions import SELECTED
 from app.run_list import Choice
 from app.runs_columns import COLUMNS, SETTINGS, USUAL
+from app.theme import style
 from db import queries, search
 from db.errors import BadSearch
 from db.models import STATUSES
 from worker.context import Context
 
 SEARCH_HINT = "Search: a word, `tag:x` · `status:failed` · `batch_size>=128` · `fid<20` · `/regex/` · `-not`"
+STALE = ".st-key-runs_stale [data-testid=stDataFrame] { opacity: 0.45 }"  # not what was asked for
 SEARCH_HELP = """All terms must hold; a minus before a term turns it round.
 
 | Search | finds runs |
@@ -26,7 +28,7 @@ SEARCH_HELP = """All terms must hold; a minus before a term turns it round.
 | `preset:paper`, `sweep:ID` | launched from a preset, or by one grid |
 | `precision=float32`, `xla=true` | with a setting |
 | `batch_size>=128`, `d_steps!=1` | with a setting; also `>`, `<`, `<=` |
-| `fid<20`, `epoch>5`, `g_loss=nan` | with a figure: epoch, step, seconds, g_loss, d_loss, images_per_second, fid (the best) |
+| `fid<20`, `epoch>5`, `g_loss=nan` | figures: epoch, step, seconds, g_loss, d_loss, images_per_second, fid (best), memorization (highest) |
 | `/^paper.*32$/` | whose name matches a regular expression |
 | `-tag:old` | that do not carry the tag |
 """
@@ -50,17 +52,24 @@ def render() -> None:
     active = run_list.is_active(runs)
     pace = 2.0 if active else 5.0
     st.fragment(latest.card, run_every=pace)(context)
-    choice = _choice()
-    known = {run.id for run in runs}
-    st.session_state[SELECTED] = [run_id for run_id in st.session_state.get(SELECTED, []) if run_id in known]
-    shown = {run.id for run in run_list.chosen(context, choice)[0]}
-    run_actions.bar(context, hidden=sum(run_id not in shown for run_id in st.session_state[SELECTED]))
-    st.fragment(_table, run_every=pace)(context, choice, active)
+    choice, stale = _choice()
+    if stale:
+        style.apply(STALE)
+    shown = {run.id: run.status for run in run_list.chosen(context, choice)[0]}
+    before = st.session_state.get(SELECTED, [])
+    st.session_state[SELECTED] = [run_id for run_id in before if run_id in shown]
+    run_actions.bar(context)
+    states = [shown[run_id] for run_id in st.session_state[SELECTED]]
+    with st.container(key="runs_stale" if stale else "runs_found"):
+        st.fragment(_table, run_every=pace)(context, choice, active, states)
     run_actions.tell_outcome(outcome)  # last: a part above that draws the page anew would swallow the words
 
 
-def _choice() -> Choice:
-    """The row of filters; a search that cannot be understood leaves the last good one in force and says what to mend."""
+def _choice() -> tuple[Choice, bool]:
+    """The row of filters, and whether the search in them is not the one in force.
+
+    A search that cannot be understood leaves the last good one in force and says what to mend.
+    """
     with st.container(horizontal=True, vertical_alignment="center", gap="small"):
         typed = st.text_input(
             "Search",
@@ -97,8 +106,9 @@ def _choice() -> Choice:
                 bind="query-params",
                 help="Adds a column: seconds of training until a judgement first found the distance at or below this",
             )
-    good = _understood((typed or "").strip())
-    return Choice(good, tuple(chosen), archived, tuple(columns), fid)
+    wanted = (typed or "").strip()
+    good = _understood(wanted)
+    return Choice(good, tuple(chosen), archived, tuple(columns), fid), good != wanted
 
 
 def _understood(typed: str) -> str:
@@ -107,7 +117,10 @@ def _understood(typed: str) -> str:
         try:
             search.parse(typed, SETTINGS)
         except BadSearch as mistake:
-            st.markdown(f":small[:red[:material/error: {text.sentence(str(mistake))}]]", width="content")
+            good = st.session_state.get("runs_search", "")
+            rows = f"the last valid search, “{good}”" if good else "no search"
+            said = text.sentence(f"{mistake} The rows below are those of {rows}.")
+            st.markdown(f":small[:red[:material/error: {said}]]", width="content")
         else:
             st.session_state["runs_search"] = typed
             st.caption(SEARCH_HINT, width="content")
@@ -116,16 +129,20 @@ def _understood(typed: str) -> str:
     return str(st.session_state.get("runs_search", ""))
 
 
-def _table(context: Context, choice: Choice, was_active: bool) -> None:
+def _table(context: Context, choice: Choice, was_active: bool, states: list[str]) -> None:
+    """`states` are those of the selected runs when the buttons for them were drawn."""
     runs = run_list.runs(context)
     if run_list.is_active(runs) != was_active or not runs:
         st.rerun()  # the pace of both live parts follows what trains
     chosen, table = run_list.chosen(context, choice)
+    before = st.session_state.get(SELECTED, [])
+    shown = {run.id: run.status for run in chosen}
+    if [shown.get(run_id) for run_id in before] != states:
+        st.rerun()  # what can be done with the selected runs has changed
     if not chosen:
         words = "The archive is empty, or none of its runs matches" if choice.archived else "No run matches"
         st.info(f"{words}: change the search or the states above.", icon=":material/filter_alt_off:")
         return
-    before = st.session_state.get(SELECTED, [])
     drawn = runs_table.with_duration(table, chosen, queries.database_time(context.engine))
     now = runs_table.show(drawn, [run.id for run in chosen], before)
     everything = sum((run.archived_at is not None) == choice.archived for run in runs)

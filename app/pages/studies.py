@@ -13,8 +13,8 @@ from db.models import Run, Study
 from gan import published
 from gan.studies import NAMES, budgets, built_in
 from worker import study as work
+from worker.clear_errors import CLEAR_ERRORS
 from worker.context import Context
-from worker.errors import CLEAR_ERRORS
 
 TICK_SECONDS = 3.0
 REFUSED = "study_refused"
@@ -162,7 +162,8 @@ def _exhibits(_context: Context, database: str, version: object, _study: Study, 
 def _verdicts(shown: list[Exhibit]) -> None:
     st.header("What held here", anchor=False)
     for one in shown:
-        st.markdown(f"{_badge(one)} &ensp;**{text.escape(one.title)}** &ensp;{text.escape(one.claim)}")
+        lacking = f" &ensp;:gray[{text.escape(one.missing)}]" if one.missing else ""
+        st.markdown(f"{_badge(one)}{lacking} &ensp;**{text.escape(one.title)}** &ensp;{text.escape(one.claim)}")
 
 
 def _badge(one: Exhibit) -> str:

@@ -14,7 +14,7 @@ import streamlit as st
 from app import errors, state, text
 from db import queries
 from db.models import ACTIVE, WAITING
-from worker import doctor
+from worker import doctor, machine
 from worker.context import Context
 
 TICK_SECONDS = 5.0
@@ -89,7 +89,7 @@ def _figures(context: Context, *, queue: doctor.Check) -> None:
         )
         st.metric(
             "Disk free",
-            text.size(usage.free),
+            text.size(usage.free, [usage.total]),
             border=True,
             help=f"Of {text.size(usage.total)} that hold {text.escape(str(context.settings.state))}",
         )
@@ -159,11 +159,13 @@ def _since(moment: datetime, present: datetime) -> str:
 def _sizes(context: Context) -> None:
     st.header("Storage", anchor=False)
     stored = _stored(context, str(context.engine.url))
-    rows = [
-        ("Losses and rates of every step", text.size(stored["series"]), "database"),
-        ("Image grids", text.size(stored["grids"]), "database"),
-        ("Checkpoints", text.size(stored["checkpoints"]), "files"),
-    ]
+    places = (
+        ("Losses and rates of every step", "series", "database"),
+        ("Image grids", "grids", "database"),
+        ("Checkpoints", "checkpoints", "files"),
+    )
+    sizes = [stored[name] for _, name, _ in places]
+    rows = [(what, text.size(stored[name], sizes), where) for what, name, where in places]
     st.dataframe(
         pd.DataFrame(rows, columns=["What", "Size", "Where"]),
         hide_index=True,
@@ -186,7 +188,8 @@ def _largest(context: Context) -> None:
     if not largest:
         st.write("No run has stored a checkpoint.")
         return
-    rows = [(run.name, text.status_word(run.status), text.size(size), f"run?run={run.id}") for run, size in largest]
+    sizes = [size for _, size in largest]
+    rows = [(run.name, text.status_word(run.status), text.size(size, sizes), f"run?run={run.id}") for run, size in largest]
     st.dataframe(
         pd.DataFrame(rows, columns=["Run", "State", "Checkpoints", "Page"]),
         hide_index=True,
@@ -210,6 +213,7 @@ def _places(context: Context) -> None:
     settings = context.settings
     rows = [
         ("State (GANBOARD_HOME)", str(settings.state)),
+        ("Machine", machine.recorded(settings) or "no name yet: no worker has run here"),
         ("Data sets (GANBOARD_DATA_DIR)", str(settings.data)),
         ("Database (GANBOARD_DATABASE_URL)", context.engine.url.render_as_string(hide_password=True)),
         ("Queue (GANBOARD_REDIS_URL)", "given" if settings.redis_url else "embedded, on a socket of this user"),

@@ -44,7 +44,7 @@ def make(task: Task) -> tuple[Take, str]:
             if fitted:
                 fitted.epoch(order, first, done, due, report)
             else:
-                report(Report(stepper.run(order, first, done, portion, due), 0.0, 0.0))
+                report(Report(stepper.run(order, first, done, portion, due), 0.0))
             done, count = done + portion, count - portion
         return last
 

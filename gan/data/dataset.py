@@ -26,6 +26,7 @@ class Dataset:
     images: Images  # [N, 28, 28, 1]
     labels: Labels | None  # [N]
     source: str  # one sentence: what the images are and where they were read
+    skipped: tuple[str, ...] = ()  # why each picture that cannot be read was left out
 
     def first(self, limit: int | None) -> Images:
         """The first `limit` images, or all."""

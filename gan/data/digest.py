@@ -8,19 +8,22 @@ from pathlib import Path
 
 from gan import files
 from gan.config import FILES, RunConfig
-from gan.data import mnist
+from gan.data import mnist, revision
 from gan.data.dataset import reading
 from gan.data.images import resolve
 from gan.models.pix2pix.source import FOLDER
 
 _ANY = (".zip", ".h5", ".hdf5")
-_MADE = {"digits": "scikit-learn's digits", "showers": "sampled showers of seed 0"}  # by code, whose versions lineages name
+# by code, whose versions lineages name
+_MADE = {"digits": "scikit-learn's digits", "showers": "sampled showers of seed 0"}
 
 
 def digest(config: RunConfig, data_dir: Path) -> str | None:
     """SHA-256 over names and contents of the files of `config.dataset`; None while they are not there. Raises DatasetError."""
     if made := _MADE.get(config.dataset):
-        return hashlib.sha256(made.encode()).hexdigest()
+        revised = revision.current({"dataset": config.dataset})
+        named = made if revised == 1 else f"{made}, revision {revised}"
+        return hashlib.sha256(named.encode()).hexdigest()
     if config.dataset in FILES:
         path = resolve(data_dir, config.images_path, _ANY, "folder or file")
     else:

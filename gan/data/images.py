@@ -5,9 +5,9 @@ from __future__ import annotations
 import io
 import os
 import warnings
-from collections.abc import Generator, Iterable
-from contextlib import closing
-from itertools import islice
+from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
+from contextlib import closing, contextmanager, suppress
+from functools import partial
 from pathlib import Path, PurePosixPath
 
 import numpy as np
@@ -20,16 +20,81 @@ MAX_SIDE = 4096  # pixels
 MAX_PIXELS = 16_000_000
 MAX_BYTES = 64 << 20  # of one picture's file
 _SUFFIXES = {".png", ".jpg", ".jpeg"}
-_REMEDY = "replace it by a PNG or JPEG file, or take it out"
+_REMEDY = "replace it by a PNG or JPEG file, take it out, or set skip_unreadable to leave out all that cannot be read"
 
 
-def load(data_dir: Path, images_path: str, limit: int | None) -> Dataset:
-    """The first `limit` pictures in the plain order of their names (10.png before 9.png) as `decode` makes them; raises DatasetError."""
+def load(
+    data_dir: Path,
+    images_path: str,
+    limit: int | None,
+    *,
+    skip_unreadable: bool = False,
+) -> Dataset:
+    """The first `limit` pictures in the plain order of their names (10.png before 9.png) as `decode` makes them.
+
+    Raises DatasetError: for the first that cannot be read, or with `skip_unreadable`, which leaves
+    those out, when none can be read.
+    """
     path = resolve(data_dir, images_path)
+    images: list[Images] = []
+    skipped: list[str] = []
     with closing(_files(path, data_dir)) as files:
-        images = [decode(data, what) for what, data in islice(files, limit)]
+        for what, read in files:
+            if len(images) == limit:
+                break
+            try:
+                images.append(decode(read(), what))
+            except DatasetError as error:
+                if not skip_unreadable:
+                    raise
+                skipped.append(str(error))
+    if not images:
+        raise DatasetError(f"{nothing(len(skipped), path)} The first: {skipped[0]}")
     how = f"turned grey, cropped to the middle square and scaled to {SIDE}x{SIDE}"
-    return Dataset(np.stack(images)[..., np.newaxis], None, f"{len(images):,} pictures from {path}, {how}.")
+    source = f"{len(images):,} pictures from {path}, {how}."
+    return Dataset(np.stack(images)[..., np.newaxis], None, source, tuple(skipped))
+
+
+def nothing(number: int, path: object) -> str:
+    """Why a set whose pictures are all unreadable is refused."""
+    return f"None of the {number:,} pictures in {path} can be read: put PNG or JPEG files there."
+
+
+def skipped(reasons: Sequence[str]) -> str:
+    """What a person should know of the pictures that were left out, given why each was."""
+    subject = "One picture was" if len(reasons) == 1 else f"{len(reasons):,} pictures were"
+    return f"{subject} left out (skip_unreadable). The first: {reasons[0]}"
+
+
+def headed(data_dir: Path, images_path: str) -> tuple[int, int]:
+    """How many pictures have a header that `load` with `skip_unreadable` takes, and how many there are.
+
+    Damage behind a header shows only in `load`. Raises DatasetError.
+    """
+    path = resolve(data_dir, images_path)
+    if path.is_dir():
+        files = [path / name for name in _in_folder(path, data_dir)]
+        return sum(_has_header(file, repr(str(file))) for file in files), len(files)
+    with SafeZip(path) as archive:
+        names = _pictures(archive.members, path)
+        found = 0
+        for name in names:
+            with suppress(DatasetError):
+                data = io.BytesIO(_member(archive, path, name))
+                found += _has_header(data, f"{path}: member {name!r}")
+        return found, len(names)
+
+
+def _has_header(file: Path | io.BytesIO, what: str) -> bool:
+    try:
+        if isinstance(file, Path):
+            with reading(what, _REMEDY):
+                _require_small(what, file.stat().st_size)
+        with _opened(file, what) as image:
+            image.close()
+    except DatasetError:
+        return False
+    return True
 
 
 def count(data_dir: Path, images_path: str) -> int:
@@ -62,19 +127,7 @@ def resolve(data_dir: Path, images_path: str, suffixes: tuple[str, ...] = (".zip
 
 def decode(data: bytes, what: str) -> Images:
     """A PNG or JPEG file as grey uint8 [28, 28]: upright, transparency on white, the middle square, Lanczos. Raises DatasetError."""
-    # Pillow's warnings on a stranger's file tell nobody anything: what it cannot read it raises, and the size is checked here.
-    with reading(what, _REMEDY), warnings.catch_warnings():
-        warnings.simplefilter("ignore")
-        try:
-            image = Image.open(io.BytesIO(data), formats=["PNG", "JPEG"])  # of all its parsers only these two can be reached
-            too_large = max(image.size) > MAX_SIDE or image.width * image.height > MAX_PIXELS
-        except Image.DecompressionBombError:  # Pillow's own limit lies higher
-            too_large = True
-        except UnidentifiedImageError:
-            raise ValueError("it is no PNG or JPEG") from None
-        if too_large:
-            limit = f"{MAX_SIDE:,} pixels a side or {MAX_PIXELS:,} in all"
-            raise DatasetError(f"{what} has more than the {limit} that are allowed: make it smaller, or take it out.")
+    with _opened(io.BytesIO(data), what) as image:
         grey = _grey(ImageOps.exif_transpose(image))
         side = min(grey.size)
         left, top = (grey.width - side) // 2, (grey.height - side) // 2
@@ -83,31 +136,61 @@ def decode(data: bytes, what: str) -> Images:
         return np.asarray(square.resize((SIDE, SIDE), Image.Resampling.LANCZOS))
 
 
+@contextmanager
+def _opened(file: Path | io.BytesIO, what: str) -> Iterator[Image.Image]:
+    """The picture with its header read and its size checked; what goes wrong within is a DatasetError, too."""
+    # Pillow's warnings on a stranger's file tell nobody anything: what it cannot read it raises, and the size is checked here.
+    with reading(what, _REMEDY), warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        try:
+            image = Image.open(file, formats=["PNG", "JPEG"])  # of all its parsers only these two can be reached
+            too_large = max(image.size) > MAX_SIDE or image.width * image.height > MAX_PIXELS
+        except Image.DecompressionBombError:  # Pillow's own limit lies higher
+            too_large = True
+        except UnidentifiedImageError:
+            raise ValueError("it is no PNG or JPEG") from None
+        if too_large:
+            limit = f"{MAX_SIDE:,} pixels a side or {MAX_PIXELS:,} in all"
+            raise DatasetError(f"{what} has more than the {limit} that are allowed: make it smaller, take it out, or set skip_unreadable.")
+        yield image
+
+
 def _grey(image: Image.Image) -> Image.Image:
     """8-bit luma (ITU-R 601-2), as Pillow's mode L."""
     if image.mode.startswith("I"):  # 16 bits: convert would clip at 255 instead of scaling
-        return Image.fromarray((np.asarray(image).astype(np.uint16) >> 8).astype(np.uint8))
+        levels = np.asarray(image).astype(np.uint16)
+        grey = (levels >> 8).astype(np.uint8)
+        # PNG's tRNS names one level that is transparent, of all 16 bits
+        grey[levels == image.info.get("transparency", -1)] = 255
+        return Image.fromarray(grey)
     if image.has_transparency_data:
         image = image.convert("RGBA")
         image = Image.alpha_composite(Image.new("RGBA", image.size, "white"), image)
     return image.convert("RGB").convert("L")
 
 
-def _files(path: Path, data_dir: Path) -> Generator[tuple[str, bytes]]:
-    """Name for messages and content of each picture, read one by one."""
+def _files(path: Path, data_dir: Path) -> Generator[tuple[str, Callable[[], bytes]]]:
+    """Name for messages of each picture, and what reads its content, to be called before the next."""
     if path.is_dir():
         for name in _in_folder(path, data_dir):
             file = path / name
-            with reading(repr(str(file)), _REMEDY):
-                _require_small(repr(str(file)), file.stat().st_size)
-                data = file.read_bytes()
-            yield repr(str(file)), data
+            yield repr(str(file)), partial(_read, file)
         return
     with SafeZip(path) as archive:
         for name in _pictures(archive.members, path):
-            what = f"{path}: member {name!r}"
-            _require_small(what, archive.members[name].file_size)
-            yield what, archive.read(name)
+            yield f"{path}: member {name!r}", partial(_member, archive, path, name)
+
+
+def _read(file: Path) -> bytes:
+    what = repr(str(file))
+    with reading(what, _REMEDY):
+        _require_small(what, file.stat().st_size)
+        return file.read_bytes()
+
+
+def _member(archive: SafeZip, path: Path, name: str) -> bytes:
+    _require_small(f"{path}: member {name!r}", archive.members[name].file_size)
+    return archive.read(name)
 
 
 def _in_folder(path: Path, data_dir: Path) -> list[str]:
@@ -145,4 +228,6 @@ def _hidden(name: str) -> bool:
 
 def _require_small(what: str, size: int) -> None:
     if size > MAX_BYTES:
-        raise DatasetError(f"{what} is {size:,} bytes, more than the {MAX_BYTES:,} allowed for a picture: make it smaller.")
+        raise DatasetError(
+            f"{what} is {size:,} bytes, more than the {MAX_BYTES:,} allowed for a picture: make it smaller, or set skip_unreadable."
+        )

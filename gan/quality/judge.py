@@ -28,6 +28,9 @@ class Judge:
 
         Give the whole data set, whatever `config.limit`: then all runs on it share one classifier and are judged against the same images,
         which are those that the classifier was not trained on, and others where these are too few. Call it outside any strategy's scope.
+
+        For `memorization` the training images are the first `config.limit`. A real image that is
+        among them is held out by leaving itself out of its neighbours.
         Raises ConfigError when the data have no labels or fewer than MINIMUM images.
         """
         self._config, count, wanted = config, len(dataset.images), config.quality_images
@@ -36,7 +39,11 @@ class Judge:
         if count < MINIMUM:
             raise ConfigError(f"quality_every needs {MINIMUM} real images and {config.dataset} has {count}: set quality_every to 0.")
         self._classifier = classifier.obtain(config.dataset, dataset, cache_dir, progress)
-        self._real = metrics.sample(self._classifier(dataset.images[classifier.order(count)[:wanted]])[0])
+        chosen = classifier.order(count)[:wanted]
+        features = self._classifier(dataset.images)[0]
+        self._real = metrics.sample(features[chosen])
+        self._trained = features[: config.limit]  # what the run trains on
+        self._held_out = metrics.nearest(features[chosen], self._trained, itself=chosen)
         self.facts: dict[str, Any] = {
             "classifier_accuracy": self._classifier.accuracy,
             "class_shares": self._classifier.shares.tolist(),
@@ -63,4 +70,6 @@ class Judge:
         shares = metrics.class_shares(seen, classes)
         found = metrics.compare(self._real, metrics.sample(features))
         found["class_distance"] = metrics.class_distance(shares, self._classifier.shares)
+        generated = metrics.nearest(features, self._trained)
+        found["memorization"] = metrics.memorization(self._held_out, generated)
         return {name: found[name] for name in MEASURES}, tuple(shares.tolist())

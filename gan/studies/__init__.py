@@ -72,7 +72,7 @@ BUDGETS = {  # DCGAN's; a study of another model has a BUDGETS of its own, under
         "the same questions on a tenth of the images and fewer epochs: an evening on a laptop",
         {"dataset": "mnist", "limit": 6144, "epochs": 6, "quality_every": 2, "quality_images": 1000},
         batches=(32, 64, 128, 256, 512),
-        seeds=2,
+        seeds=3,
     ),
     "tiny": Budget(
         "for tests: minutes, and nothing to conclude from",

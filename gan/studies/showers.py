@@ -22,7 +22,7 @@ BUDGETS = {
         "25x25x25 cells, 64 showers, 3 epochs: most of an hour on two cores",
         {**VALUES, "limit": 64, "epochs": 3, "quality_every": 1},
         batches=(16,),
-        seeds=2,
+        seeds=3,
     ),
     "tiny": Budget(
         "for tests: minutes, and nothing to conclude from",

@@ -21,7 +21,7 @@ BUDGETS = {
         "the same batches on 256 pairs and 3 epochs: most of an hour on two cores",
         {**_SHORT, "limit": 256, "quality_images": 200},
         batches=(8, 16, 32, 64),
-        seeds=2,
+        seeds=3,
     ),
     "tiny": Budget(
         "for tests: minutes, and nothing to conclude from",

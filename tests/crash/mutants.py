@@ -42,9 +42,30 @@ MUTANTS = [
     Mutant(
         "the worker's clock decides",
         "db/commands.py",
-        "col(Run.lease_until) < now())\n        dead",
-        "col(Run.lease_until) < __import__('db.models').models.utc_now())\n        dead",
+        "col(Run.lease_until) < now())\n    with reading",
+        "col(Run.lease_until) < __import__('db.models').models.utc_now())\n    with reading",
         "tests/db/test_lease.py",
+    ),
+    Mutant(
+        "a run starts without its checkpoint",
+        "worker/placement.py",
+        "newest is not None and not may_start(context.settings, newest)",
+        "newest is None and run.attempt < 0",
+        "tests/unit/test_placement.py",
+    ),
+    Mutant(
+        "another machine's checkpoints are taken off the list",
+        "db/reports.py",
+        "or_(col(Checkpoint.machine).is_(None), col(Checkpoint.machine) == machine)",
+        "or_(col(Checkpoint.step) > 0, col(Checkpoint.machine) == machine)",
+        "tests/db/test_reports.py",
+    ),
+    Mutant(
+        "a copied HOME keeps its name",
+        "worker/machine.py",
+        'if said["inode"] == own_inode else None',
+        "",
+        "tests/unit/test_machine.py",
     ),
     Mutant("no fsync of files", "gan/files.py", "    os.fsync(file.fileno())\n", "", "tests/crash/test_power_loss.py -k kernel"),
     Mutant(
@@ -115,6 +136,13 @@ MUTANTS = [
         "tests/crash/test_frozen.py -k worker",
     ),
     Mutant(
+        "nobody renews while a trainer starts",
+        "worker/start.py",
+        "                    commands.renew(self._engine, run_id=claim.run_id, attempt=claim.attempt)\n",
+        "",
+        "tests/integration/test_slow_start.py -k renewed_while",
+    ),
+    Mutant(
         "an outage of Redis ends the worker",
         "worker/rq_worker.py",
         "            except (RedisError, ValueError) as error:",
@@ -123,10 +151,31 @@ MUTANTS = [
     ),
     Mutant(
         "a damaged log stops Redis",
-        "worker/supervisor.py",
+        "worker/service.py",
         "if self.mend and not self.announced:",
         "if False:",
         "tests/unit/test_supervisor.py",
+    ),
+    Mutant(
+        "a dashboard that hangs is left alone",
+        "worker/service.py",
+        "            if hangs:",
+        "            if False:",
+        "tests/unit/test_supervisor.py -k container_ends_when",
+    ),
+    Mutant(
+        "pages of every origin use the dashboard",
+        "app/origin.py",
+        'return None if page == parsed(f"{page[0]}://{host}") else ORIGIN',
+        "return None",
+        "tests/integration/test_serve.py -k other_origins",
+    ),
+    Mutant(
+        "bodies without a common limit",
+        "worker/serving/bodies.py",
+        "if self.held + len(chunk) > HELD_BYTES:",
+        "if False:",
+        "tests/unit/test_serving_limits.py -k all_bodies",
     ),
 ]
 

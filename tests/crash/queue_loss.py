@@ -104,7 +104,12 @@ def flushed(context: Context, queued: int, running: int = 2) -> float:
         wait_until(lambda: all_ended(context, run_ids), seconds=30 + 10 * len(run_ids), what="the end of all runs")
         took = time.monotonic() - began
         wait_until(lambda: not queries.waiting_runs(context.engine), seconds=10, what="nothing waiting")
+        left = "rq:job:*"
+        wait_until(lambda: not redis.keys(left), seconds=30, what="no message left in Redis")
         live = process.pid
+    log = (context.settings.state / "workers.log").read_text()
+    assert "Traceback" not in log, log
+    assert log.count("Redis has lost its data") == running, log
     assert sorted(trained(context)) == sorted(run_ids), "a run was trained twice, or never"
     assert_none(context, Expected(dict.fromkeys(run_ids, ("finished",)), alive=(live,)))
     return took

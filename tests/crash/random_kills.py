@@ -31,7 +31,7 @@ SETTINGS: dict[str, Any] = {
 }  # fmt: skip
 
 
-TRAINING = "training"  # a file that is there as soon as the first step is due
+TRAINING = "training"  # a file that is there as soon as the first step has ended
 
 
 def child(directory: str, attempt: str, settings: str) -> None:

@@ -99,8 +99,9 @@ def quality(engine: Engine, own: dict[str, Any], epoch: int, training_seconds: f
     )
 
 
-def checkpoint(engine: Engine, own: dict[str, Any], step: int, keep: int = 3) -> None:
-    reports.add_checkpoint(engine, **own, step=step, epoch=step // STEPS, digest=f"digest {step}", size=1 << 40, keep=keep)
+def checkpoint(engine: Engine, own: dict[str, Any], step: int, keep: int = 3, machine: str | None = None) -> None:
+    saved = {"step": step, "epoch": step // STEPS, "digest": f"digest {step}", "size": 1 << 40}
+    reports.add_checkpoint(engine, **own, **saved, keep=keep, machine=machine)
 
 
 def sample(own: dict[str, Any]) -> SystemSample:

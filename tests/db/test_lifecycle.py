@@ -31,8 +31,10 @@ def test_a_run_from_submission_to_its_end(engine: Engine) -> None:
     assert 14 < (run.lease_until - run.started_at).total_seconds() < 16
 
     own = {"run_id": run_id, "attempt": 1}
+    reports.set_phase(engine, **own, phase="loading")
+    assert (stored(engine, run_id).status, stored(engine, run_id).phase) == ("starting", "loading")
     reports.set_phase(engine, **own, phase="compiling")
-    assert (stored(engine, run_id).status, stored(engine, run_id).phase) == ("starting", "compiling")
+    assert (stored(engine, run_id).status, stored(engine, run_id).phase) == ("running", "compiling")
     reports.set_phase(engine, **own, phase="training")
     assert (stored(engine, run_id).status, stored(engine, run_id).phase) == ("running", "training")
     assert commands.renew(engine, **own, lease_seconds=100) is False

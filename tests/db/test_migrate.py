@@ -33,8 +33,8 @@ NEXT = """
 import sqlalchemy as sa
 from alembic import op
 
-revision = "0008"
-down_revision = "0007"
+revision = "0010"
+down_revision = "0009"
 branch_labels = None
 depends_on = None
 
@@ -79,7 +79,7 @@ def next_version(folder: Path) -> Iterator[None]:
     """As if ganboard had one more migration, which rebuilds a table that others refer to."""
     newer = folder / "100% newer"
     shutil.copytree(migrate.MIGRATIONS, newer)
-    (newer / "versions" / "0008_notes.py").write_text(NEXT)
+    (newer / "versions" / "0010_notes.py").write_text(NEXT)
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(migrate, "MIGRATIONS", newer)
         yield
@@ -87,8 +87,8 @@ def next_version(folder: Path) -> Iterator[None]:
 
 def test_an_empty_database_gets_the_whole_schema(empty_engine: Engine) -> None:
     assert migrate.revision(empty_engine) is None
-    assert migrate.upgrade(empty_engine) == migrate.head() == "0007"
-    assert migrate.revision(empty_engine) == "0007"
+    assert migrate.upgrade(empty_engine) == migrate.head() == "0009"
+    assert migrate.revision(empty_engine) == "0009"
     assert tables(empty_engine) == {table.name for table in SQLModel.metadata.sorted_tables} | {"alembic_version"}
     assert drift(empty_engine) == []
     assert queries.list_runs(empty_engine) == []
@@ -104,7 +104,7 @@ def test_drift_would_be_seen(engine: Engine) -> None:
 def test_upgrading_again_changes_nothing(engine: Engine) -> None:
     in_status(engine, "running")
     before = contents(engine)
-    assert migrate.upgrade(engine) == "0007"
+    assert migrate.upgrade(engine) == "0009"
     assert contents(engine) == before
 
 
@@ -113,7 +113,7 @@ def test_rows_survive_a_migration_that_rebuilds_the_table_they_hang_on(engine: E
     finish_epoch(engine, own, 1)
     before = contents(engine)
     with next_version(tmp_path):
-        assert migrate.upgrade(engine) == "0008"
+        assert migrate.upgrade(engine) == "0010"
     after = contents(engine)
     assert len(after["run"]) == 1
     assert {**after, "run": []} == {**before, "run": []}
@@ -140,7 +140,7 @@ def test_a_database_of_the_first_version_keeps_its_rows(empty_engine: Engine) ->
             old = sa.table(model.name, *(sa.column(name, model.c[name].type) for name in known))  # without the defaults of newer columns
             connection.execute(sa.insert(old).values({name: getattr(row, name) for name in known}))
     before = contents_of_known(engine)
-    assert migrate.upgrade(engine) == "0007"
+    assert migrate.upgrade(engine) == "0009"
     assert drift(engine) == []
     stored = queries.get_run(engine, run.id)
     (epoch,) = queries.epochs(engine, run.id)
@@ -172,7 +172,7 @@ def test_a_database_of_a_newer_version_is_refused_untouched(engine: Engine, tmp_
         migrate.upgrade(engine)
     before, names = contents(engine), tables(engine)
     for refused in (migrate.upgrade, migrate.revision):
-        with pytest.raises(SchemaTooNew, match=r"^The database has schema 0008, but this ganboard knows only up to 0007: update ganboard"):
+        with pytest.raises(SchemaTooNew, match=r"^The database has schema 0010, but this ganboard knows only up to 0009: update ganboard"):
             refused(engine)
     assert (contents(engine), tables(engine)) == (before, names)
 
@@ -188,7 +188,7 @@ def _upgrade(url: str, start: float) -> str:
 
 def test_processes_that_upgrade_at_once_agree(empty_engine: Engine, url: str) -> None:
     with IN_FORK.Pool(4) as pool:
-        assert pool.starmap(_upgrade, [(url, time.monotonic() + 0.2)] * 4, chunksize=1) == ["0007"] * 4
+        assert pool.starmap(_upgrade, [(url, time.monotonic() + 0.2)] * 4, chunksize=1) == ["0009"] * 4
     assert drift(empty_engine) == []
 
 
@@ -199,7 +199,7 @@ def test_a_migration_killed_half_way_leaves_nothing_behind(empty_engine: Engine,
     assert (killed.returncode, killed.stdout) == (-signal.SIGKILL, "half-way\n"), killed.stderr
     assert tables(empty_engine) == set()
     assert migrate.revision(empty_engine) is None
-    assert migrate.upgrade(empty_engine) == "0007"
+    assert migrate.upgrade(empty_engine) == "0009"
     assert drift(empty_engine) == []
 
 

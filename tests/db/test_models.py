@@ -73,10 +73,11 @@ def full_rows() -> list[SQLModel]:
         StepSeries(**own, epoch=1, name="g_rate", values=losses[::-1]),
         Quality(**own, epoch=1, made_at=MOMENT, seconds=0.5, training_seconds=12.25, fid=math.nan, kid=-0.0, precision=math.inf, recall=0.1,
                 density=5e-324, coverage=1 / 3, class_distance=0.0, diversity=-math.inf,
+                memorization=0.625, preparation_seconds=7.5,
                 objective=0.1, moment_error=0.2, profile_error=0.3, angle_error=0.4, sampling_error=0.5, correlation_error=0.6, empty=0.0,
                 l1=1e-3, l1_train=1e-300, l1_standing=math.inf, histogram=losses),
         Grid(**own, epoch=0, made_at=MOMENT, rows=4, columns=5, png=bytes(range(256))),
-        Checkpoint(**own, step=2811, epoch=3, digest="0" * 64, size=1 << 40, saved_at=MOMENT),
+        Checkpoint(**own, step=2811, epoch=3, digest="0" * 64, size=1 << 40, saved_at=MOMENT, machine="box-ab12cd34"),
         Event(**own, id=7, at=MOMENT, level="warning", text="so it goes"),
         SystemSample(**own, at=MOMENT, cpu_percent=99.9, rss_bytes=1e12, memory_percent=0.1, gpu_percent=50.0, gpu_memory_bytes=8e10),
         Tag(run_id=run.id, tag="ünïcode"),
@@ -92,7 +93,17 @@ def full_rows() -> list[SQLModel]:
                      attempt=3, epoch=3, step=2811, digest="0" * 64, size=1 << 40, quality={"fid": 1.5}, created_at=MOMENT,
                      removed_at=MOMENT),
         ModelAlias(name="digits", alias="production", version_id="vvvvvvvvvv"),
-        Worker(name="w", host="box", pid=4242, started_at=MOMENT, beat_at=MOMENT, run_id=run.id, devices={"gpus": []}),
+        Worker(
+            name="w",
+            host="box",
+            pid=4242,
+            started_at=MOMENT,
+            beat_at=MOMENT,
+            run_id=run.id,
+            devices={"gpus": []},
+            machine="box-ab12cd34",
+            boot="6f2c",
+        ),
     ]  # fmt: skip
 
 

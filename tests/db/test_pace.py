@@ -200,4 +200,4 @@ def test_finished_configurations(engine: Engine) -> None:
     own = training(engine, submitted(engine, seed=1))
     commands.finish(engine, **own, status="finished")
     submitted(engine, seed=2)
-    assert queries.finished_configs(engine) == [(own["run_id"], {"batch_size": 64, "seed": 1})]
+    assert queries.finished_configs(engine) == [(own["run_id"], {"batch_size": 64, "seed": 1}, {})]

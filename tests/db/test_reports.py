@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from typing import Any
 
 import numpy as np
 import pytest
@@ -158,7 +159,11 @@ def test_a_finished_epoch_sums_up(engine: Engine) -> None:
     assert queries.epochs(engine, own["run_id"], after=1) == [second]
     run = stored(engine, own["run_id"])
     assert (run.epoch, run.step, run.g_loss, run.d_loss, run.seconds) == (2, 2 * STEPS, 0.2, math.inf, 2.5)
-    assert run.images_per_second == 256 / 0.5
+    assert run.images_per_second == (256 / 2.0 + 256 / 0.5) / 2
+    losses = np.ones(1, np.float32)
+    reports.append_steps(engine, **own, epoch=3, first=0, g_losses=losses, d_losses=losses, images_per_second=7.0)
+    finish_epoch(engine, own, 3, seconds=0.5)
+    assert stored(engine, own["run_id"]).images_per_second == 256 / 0.5  # the median, whatever single steps did
 
 
 def test_an_epoch_in_no_time_has_no_rate(engine: Engine) -> None:
@@ -208,14 +213,52 @@ def test_only_the_newest_checkpoints_stay_listed(engine: Engine) -> None:
     assert listed(engine, own["run_id"]) == [(12, 1), (16, 1)]
 
 
-def test_checkpoints_that_a_new_attempt_could_not_use_are_forgotten(engine: Engine) -> None:
+def on_disk(*steps: int) -> list[dict[str, Any]]:
+    """Checkpoints of attempt 1 as a trainer finds them."""
+    return [{"step": step, "attempt": 1, "epoch": step // 4, "digest": f"digest {step}", "size": 9} for step in steps]
+
+
+@pytest.mark.parametrize(("machine", "where"), [(None, "here"), ("box-1", "on machine box-1")])
+def test_checkpoints_that_a_new_attempt_could_not_use_are_forgotten_and_told(engine: Engine, machine: str | None, where: str) -> None:
     old = training(engine, lease_seconds=-1)
     for step in (4, 8, 12):
-        checkpoint(engine, old, step)
+        checkpoint(engine, old, step, machine=machine)
     new = training(engine, old["run_id"], start_step=4)
+    reports.list_checkpoints(engine, **new, found=on_disk(4), machine=machine)
     assert listed(engine, new["run_id"]) == [(4, 1)]
-    checkpoint(engine, new, 6, keep=1)
+    assert texts(engine, new["run_id"])[-1] == f"Lost {where}, and no longer listed: the checkpoints of steps 8, 12."
+    checkpoint(engine, new, 6, keep=1, machine=machine)
     assert listed(engine, new["run_id"]) == [(6, 2)]
+
+
+def test_what_another_machine_has_stays_listed(engine: Engine) -> None:
+    old = training(engine, lease_seconds=-1)
+    for step in (4, 8, 12):
+        checkpoint(engine, old, step, machine="a")
+    new = training(engine, old["run_id"], lease_seconds=60, start_step=4)
+    reports.list_checkpoints(engine, **new, found=on_disk(4), machine="b")
+    for step in (16, 20, 24):
+        checkpoint(engine, new, step, keep=1, machine="b")
+    where = [(one.step, one.machine) for one in queries.checkpoints(engine, new["run_id"])]
+    assert where == [(8, "a"), (12, "a"), (24, "b")]
+    assert not any(text.startswith("Lost") for text in texts(engine, new["run_id"]))
+
+
+def test_a_file_with_another_digest_is_not_the_one_of_another_machine(engine: Engine) -> None:
+    old = training(engine, lease_seconds=-1)
+    checkpoint(engine, old, 4, machine="a")
+    new = training(engine, old["run_id"], start_step=4)
+    reports.list_checkpoints(engine, **new, found=[{**on_disk(4)[0], "digest": "other"}], machine="b")
+    [kept] = queries.checkpoints(engine, new["run_id"])
+    assert (kept.machine, kept.digest) == ("a", "digest 4")
+
+
+def test_files_of_which_nobody_recorded_where_they_are_belong_to_who_finds_them(engine: Engine) -> None:
+    old = training(engine, lease_seconds=-1)
+    checkpoint(engine, old, 4)
+    new = training(engine, old["run_id"], start_step=4)
+    reports.list_checkpoints(engine, **new, found=on_disk(4), machine="b")
+    assert [one.machine for one in queries.checkpoints(engine, new["run_id"])] == ["b"]
 
 
 def test_events_come_newest_first(engine: Engine) -> None:

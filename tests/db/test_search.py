@@ -158,7 +158,8 @@ def test_a_listed_run_has_its_figures_tags_and_best_fid(engine: Engine) -> None:
     steps(engine, own, 1, 0, [0.5] * 4)
     finish_epoch(engine, own, 1, g_loss=0.25)
     for epoch, fid in enumerate((math.nan, 12.5, 11.5, 30.0), start=1):
-        quality(engine, own, epoch, training_seconds=2.0 * epoch, fid=fid)
+        copied = math.nan if epoch == 1 else 1 / epoch
+        quality(engine, own, epoch, training_seconds=2.0 * epoch, fid=fid, memorization=copied)
     marks.add_tags(engine, run_ids=[own["run_id"]], tags=["b", "a"])
     (run,) = listing.list_all(engine)
     assert (run.id, run.status, run.epoch, run.step, run.g_loss, run.tags, run.fid) == (
@@ -173,6 +174,9 @@ def test_a_listed_run_has_its_figures_tags_and_best_fid(engine: Engine) -> None:
     assert run.config["batch_size"] == 64
     assert listing.seconds_to_fid(engine, 12.5) == {run.id: 4.0}
     assert listing.seconds_to_fid(engine, 1.0) == {}
+    assert run.memorization == 0.5
+    assert search.matching([run], search.parse("memorization>=0.5", SETTINGS)) == [run]
+    assert search.matching([run], search.parse("memorization>0.9", SETTINGS)) == []
 
 
 def test_the_list_is_newest_first_with_archived_ones(engine: Engine) -> None:

@@ -46,6 +46,7 @@ def fill_ended(engine: Engine) -> None:
     fill(engine)
     with writing(engine) as session:
         session.execute(update(Run).where(col(Run.status).in_(ACTIVE)).values(status="stopped"))
+        session.execute(update(Checkpoint).values(machine=None))
 
 
 def keys(engine: Engine) -> set[transfer.CheckpointKey]:
@@ -75,6 +76,19 @@ def test_a_copy_loaded_again_is_equal_to_the_bit(engine: Engine, tmp_path: Path)
     assert found.runs == {run.id for run in queries.list_runs(engine, archived=True)}
     if engine.dialect.name == "sqlite":  # not even NULL has become JSON's null
         assert {**contents(target), "worker": []} == {**contents(engine), "worker": []}
+    target.dispose()
+
+
+def test_where_checkpoints_were_is_forgotten(engine: Engine, tmp_path: Path) -> None:
+    fill(engine)
+    with writing(engine) as session:
+        session.execute(update(Checkpoint).values(machine="box-ab12cd34"))
+    transfer.snapshot(engine, tmp_path / "copy.db")
+    here = keys(engine)
+    target, _ = loaded(tmp_path / "copy.db", f"sqlite:///{tmp_path / 'again.db'}", here)
+    with reading(target) as session:
+        assert {checkpoint.machine for checkpoint in session.exec(select(Checkpoint))} == {None}
+    assert keys(target) == here
     target.dispose()
 
 

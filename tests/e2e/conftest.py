@@ -67,7 +67,7 @@ def serving(port: int, tmp_path: Path) -> Iterator[str]:
         command = [sys.executable, "-m", "app.serve", "--port", str(port), "--address", "127.0.0.1"]
         process = subprocess.Popen(command, cwd=ROOT, stdout=output, stderr=subprocess.STDOUT)
     try:
-        wait_until(lambda: process.poll() is not None or healthy(url), seconds=60, every=0.2, what="the web server")
+        wait_until(lambda: process.poll() is not None or healthy(url), seconds=120, every=0.2, what="the web server")
         assert process.poll() is None, f"the web server ended: {log.read_text()}"
         yield url
     finally:
@@ -88,8 +88,7 @@ def complaints(page: Page, server: str) -> list[str]:
     found: list[str] = []
 
     def console(message: ConsoleMessage) -> None:
-        # on the address of a page Streamlit asks for its own folder under that address first
-        if message.type == "error" and "/_stcore/" not in message.location.get("url", ""):
+        if message.type == "error":
             found.append(f"console: {message.text} ({message.location.get('url', '')})")
 
     def requested(request: Request) -> None:

@@ -135,7 +135,7 @@ def test_names_are_never_markup(page: Page, server: str, make_run: Callable[...,
 
 TABS = {
     "Images": (0, "Drawn by the generator"),
-    "Quality": (7, "not Inception scores"),
+    "Quality": (8, "not Inception scores"),
     "Timings": (3, "Wall-clock time"),
     "Rates": (1, "Dashed"),
     "Histograms": (2, "Each column is one epoch"),

@@ -14,6 +14,7 @@ from db import commands, queries, reports
 from db.models import Run
 from tests.e2e.table import tick
 from tests.factories import HOSTILE_NAMES
+from tests.polling import wait_until
 from worker.context import Context
 
 MakeRun = Callable[..., Run]
@@ -70,7 +71,7 @@ def test_filters_stand_in_the_address(make_run: MakeRun, server: str, page: Page
 def test_settings_outlive_a_visit_to_another_page(make_run: MakeRun, server: str, page: Page, complaints: list[str]) -> None:
     make_run("any")
     page.goto(f"{server}/launch")
-    batch = page.get_by_role("spinbutton", name="Batch size (images)")
+    batch = page.get_by_label("Batch size (images)", exact=True)
     batch.fill("128")
     batch.press("Enter")
     expect(page.get_by_test_id("stMetric").filter(has_text="Batch per replica")).to_contain_text("128", timeout=PATIENCE)
@@ -116,8 +117,20 @@ def test_tag_archive_and_restore_by_mouse(context: Context, make_run: MakeRun, s
 
     page.get_by_role("button", name="Archive", exact=True).click()
     expect(page.get_by_text("1 run", exact=True)).to_be_visible(timeout=PATIENCE)
+    expect(page.get_by_text("1 run selected")).to_be_hidden(timeout=PATIENCE)
     page.get_by_text("Archived", exact=True).click()
-    expect(page.get_by_text("1 run selected")).to_be_visible(timeout=PATIENCE)
+    expect(page).to_have_url(re.compile("archived=true"), timeout=PATIENCE)
+    expect(page.get_by_text("1 run", exact=True)).to_be_visible(timeout=PATIENCE)
+    expect(page.get_by_test_id("stApp")).to_have_attribute("data-test-script-state", "notRunning")
+
+    def selected() -> bool:
+        """Whether the click has reached the table, which is drawn anew a moment after the page."""
+        if page.get_by_text("1 run selected").is_visible():
+            return True
+        tick(table, 0)
+        return False
+
+    wait_until(selected, seconds=60, every=3, what="a selected run")
     page.get_by_role("button", name="Restore").click()
     expect(page.get_by_text("The archive is empty")).to_be_visible(timeout=PATIENCE)
     assert queries.count_runs(context.engine) == 2
@@ -177,3 +190,78 @@ def test_deleting_from_the_page_of_a_run_leads_to_the_list(make_run: MakeRun, se
     expect(page.get_by_text("Deleted 1 run.")).to_be_visible(timeout=PATIENCE)
     expect(page.get_by_text("1 run", exact=True)).to_be_visible(timeout=PATIENCE)
     assert complaints == []
+
+
+def test_the_question_mark_of_a_switch_explains_it_and_changes_nothing(
+    make_run: MakeRun, server: str, page: Page, complaints: list[str], shot: Callable[[str], None]
+) -> None:
+    make_run("any")
+    for address, label, meaning in (
+        ("", "Archived", "Show the runs that were put into the archive"),
+        ("launch", "XLA", "Compile the gradient function with XLA"),
+    ):
+        page.goto(f"{server}/{address}")
+        box = page.get_by_test_id("stCheckbox").filter(has_text=label)
+        switch, icon = box.get_by_role("switch"), box.get_by_role("button", name=f"Help for {label}")
+        expect(switch).not_to_be_checked(timeout=PATIENCE)
+        icon.click()
+        expect(page.get_by_role("tooltip")).to_contain_text(meaning, timeout=PATIENCE)
+        icon.press("Enter")
+        shot(f"help_{label}")
+        expect(switch).not_to_be_checked()
+        box.get_by_text(label, exact=True).click()
+        expect(switch).to_be_checked()
+        icon.click()
+        expect(page.get_by_test_id("stApp")).to_have_attribute("data-test-script-state", "notRunning")
+        expect(switch).to_be_checked()
+    assert complaints == []
+
+
+def test_rows_of_an_older_search_are_marked_as_such(make_run: MakeRun, server: str, page: Page, shot: Callable[[str], None]) -> None:
+    make_run("alpha")
+    page.goto(server)
+    search, table = page.get_by_placeholder("Search", exact=True), page.get_by_test_id("stDataFrame")
+    expect(table).to_have_css("opacity", "1", timeout=PATIENCE)
+    search.fill("status:done")
+    expect(page.get_by_text("The rows below are those of no search.")).to_be_visible(timeout=PATIENCE)
+    expect(table).to_have_css("opacity", "0.45")
+    shot("runs_stale")
+    search.fill("alpha")
+    expect(table).to_have_css("opacity", "1", timeout=PATIENCE)
+
+
+def test_delete_follows_the_state_of_a_run_and_is_red(
+    context: Context, make_run: MakeRun, server: str, page: Page, complaints: list[str]
+) -> None:
+    first, second = make_run("first", status="queued"), make_run("second", status="queued")
+    delete = page.get_by_role("button", name="Delete")
+    page.goto(f"{server}/run?run={first.id}")
+    expect(delete).to_be_enabled(timeout=PATIENCE)
+    red = "rgb(179, 38, 30)"
+    expect(delete).to_have_css("color", red)
+    commands.claim(context.engine, run_id=first.id, worker="w", lease_seconds=3600)
+    expect(delete).to_be_disabled(timeout=PATIENCE)
+    expect(delete).not_to_have_css("color", red)
+
+    page.goto(server)
+    expect(page.get_by_text("2 runs", exact=True)).to_be_visible(timeout=PATIENCE)
+    tick(page.get_by_test_id("stDataFrame"), 0)
+    expect(page.get_by_text("1 run selected")).to_be_visible(timeout=PATIENCE)
+    expect(delete).to_be_enabled()
+    expect(delete).to_have_css("color", red)
+    commands.claim(context.engine, run_id=second.id, worker="w", lease_seconds=3600)
+    expect(delete).to_be_disabled(timeout=PATIENCE)
+    assert complaints == []
+
+
+def test_an_address_without_a_page_says_so_and_leads_on(server: str, page: Page) -> None:
+    for path in ("/nope", "/run/nope", "/<b>nope"):
+        answer = page.goto(server + path)
+        assert answer is not None
+        assert answer.status == 404
+        expect(page.get_by_role("heading", name=f"There is no page {path}")).to_be_visible()
+    page.get_by_role("link", name="Launch").click()
+    expect(page.get_by_role("heading", name="Launch")).to_be_visible(timeout=PATIENCE)
+    page.goto(f"{server}/runs?q=x")
+    expect(page.get_by_role("heading", name="Runs", exact=True)).to_be_visible(timeout=PATIENCE)
+    expect(page).to_have_url(re.compile(r"/\?q=x$"))

@@ -22,9 +22,9 @@ from tests.fuzz.test_archives import CHANGES, Change, changed
 from tests.ui.pages import open_page
 from worker import bundle
 from worker.bundle import BadBundle
+from worker.clear_errors import CLEAR_ERRORS
 from worker.context import Context, open_context
 from worker.document import complete_document, encode
-from worker.errors import CLEAR_ERRORS
 from worker.export import export
 
 MakeRun = Callable[..., Run]

@@ -19,8 +19,8 @@ from tests.cli import document, ganboard
 from tests.fuzz.cases import fuzzed, refusal
 from tests.ui.pages import open_page
 from worker import submit
+from worker.clear_errors import CLEAR_ERRORS
 from worker.context import Context
-from worker.errors import CLEAR_ERRORS
 
 MakeRun = Callable[..., Run]
 USUAL = RunConfig().model_dump(mode="json")

@@ -19,8 +19,8 @@ from db.models import Run
 from db.settings import Settings, SettingsError
 from tests.cli import refused
 from tests.fuzz.cases import EXAMPLES, count, fuzzed, refusal
+from worker.clear_errors import CLEAR_ERRORS
 from worker.context import Context, connect
-from worker.errors import CLEAR_ERRORS
 
 MakeRun = Callable[..., Run]
 PROGRAM = [sys.executable, "-c", "from worker.cli import app; app(prog_name='ganboard')"]

@@ -22,6 +22,7 @@ from tests import identity
 from tests.polling import wait_until
 
 ROOT = Path(__file__).parents[2]
+PUBLIC = "https://ganboard.example.org:8443"  # as if a proxy stood before it
 
 
 def free_port() -> int:
@@ -36,7 +37,7 @@ def get(url: str, **headers: str) -> tuple[int, dict[str, str], bytes]:
             return answer.status, {k.lower(): v for k, v in answer.headers.items()}, answer.read()
     except urllib.error.HTTPError as error:
         with error:
-            return error.code, dict(error.headers), error.read()
+            return error.code, {k.lower(): v for k, v in error.headers.items()}, error.read()
 
 
 def environment(home: Path, **more: str) -> dict[str, str]:
@@ -48,11 +49,12 @@ def environment(home: Path, **more: str) -> dict[str, str]:
 def url(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
     path = tmp_path_factory.mktemp("serve")
     port = free_port()
+    served = environment(path / "home", GANBOARD_PUBLIC_URL=PUBLIC, STREAMLIT_SERVER_ALLOWED_HOSTS="web, *.lab.example")
     with (path / "log").open("wb") as log:
-        server = subprocess.Popen(serve.command(port), cwd=path, env=environment(path / "home"), stdout=log, stderr=log)
+        server = subprocess.Popen(serve.command(port), cwd=path, env=served, stdout=log, stderr=log)
     address = f"http://127.0.0.1:{port}"
     try:
-        wait_until(lambda: _answers(f"{address}/api/health"), seconds=30, what="the health check")
+        wait_until(lambda: _answers(f"{address}/api/health"), seconds=120, every=0.2, what="the health check")
         yield address
     finally:
         server.terminate()
@@ -87,28 +89,82 @@ def test_only_this_machine_is_served_and_no_agent(url: str) -> None:
     assert get(f"{url}/_stcore/agent/interact")[0] >= 400
 
 
-def handshake(url: str, host: str, origin: str) -> int:
+def handshake(url: str, host: str, origin: str | None) -> int:
     """Status of an attempt to open the WebSocket that drives pages."""
     port = int(url.rpartition(":")[2])
     lines = [
-        "GET /_stcore/stream HTTP/1.1", f"Host: {host}", f"Origin: {origin}", "Upgrade: websocket", "Connection: Upgrade",
-        "Sec-WebSocket-Version: 13", "Sec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==", "", "",
+        "GET /_stcore/stream HTTP/1.1", f"Host: {host}", *([f"Origin: {origin}"] if origin else []), "Upgrade: websocket",
+        "Connection: Upgrade", "Sec-WebSocket-Version: 13", "Sec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==", "", "",
     ]  # fmt: skip
     with socket.create_connection(("127.0.0.1", port), timeout=10) as connection:
         connection.sendall("\r\n".join(lines).encode())
         return int(connection.recv(1000).split()[1])
 
 
-def test_other_hosts_and_origins_cannot_drive_pages(url: str) -> None:
-    assert handshake(url, "localhost", "http://localhost") == 101
-    assert handshake(url, "rebound.example", "http://rebound.example") >= 400
-    assert handshake(url, "localhost", "http://elsewhere.example") >= 400
+@pytest.mark.parametrize(
+    ("host", "origin"),
+    [
+        ("localhost", "http://localhost"),
+        ("127.0.0.1:8501", "http://127.0.0.1:8501"),
+        ("127.0.0.1:9000", "http://127.0.0.1:9000"),  # PORT=9000 in docker-compose.yml, or a tunnel
+        ("[::1]:8501", "http://[::1]:8501"),
+        ("LocalHost:80", "http://localhost"),
+        ("web:8501", "http://web:8501"),
+        ("gan.lab.example", "https://gan.lab.example"),  # a proxy that encrypts
+        ("ganboard.example.org:8443", PUBLIC),
+        ("ganboard.example.org", PUBLIC),  # nginx's $host leaves the port out
+        ("127.0.0.1:8501", PUBLIC),  # a proxy that changes the Host header
+        ("localhost", None),  # no browser
+    ],
+)
+def test_the_dashboards_own_pages_drive_it(url: str, host: str, origin: str | None) -> None:
+    assert handshake(url, host, origin) == 101
+    status, headers, _ = get(f"{url}/_stcore/host-config", Host=host, **({"Origin": origin} if origin else {}))
+    assert status == 200
+    assert "access-control-allow-origin" not in headers
 
 
-def test_other_host_names_cannot_read_runs(url: str) -> None:
-    assert json.loads(get(f"{url}/api/runs")[2]) == []
-    status, _, body = get(f"{url}/api/runs", Host="rebound.example")
+@pytest.mark.parametrize(
+    ("host", "origin"),
+    [
+        ("localhost:8501", "http://localhost:9999"),  # another program on this machine
+        ("localhost:8501", "http://localhost"),
+        ("localhost:8501", "http://127.0.0.1:8501"),
+        ("127.0.0.1:8501", "http://127.0.0.1:3000"),
+        ("127.0.0.1:8501", "null"),  # a file, or a page in a sandbox
+        ("127.0.0.1:8501", "http://127.0.0.1:notaport"),
+        ("127.0.0.1:8501", "ftp://127.0.0.1:8501"),
+        ("localhost", "http://elsewhere.example"),
+        ("ganboard.example.org:8443", "http://ganboard.example.org:8443"),  # not encrypted
+        ("ganboard.example.org", "https://ganboard.example.org"),
+        ("rebound.example", "http://rebound.example"),
+        ("rebound.example:8501", None),
+        ("127.0.0.1.rebound.example", "http://127.0.0.1.rebound.example"),
+        ("ganboard.example.org.rebound.example", PUBLIC),
+    ],
+)
+def test_pages_of_other_origins_and_names_reach_nothing(url: str, host: str, origin: str | None) -> None:
+    assert handshake(url, host, origin) == 403
+    status, headers, body = get(f"{url}/_stcore/host-config", Host=host, **({"Origin": origin} if origin else {}))
     assert (status, set(json.loads(body))) == (403, {"error"})
+    assert headers["x-content-type-options"] == "nosniff"
+
+
+PATHS = ["", "run", "nothing", "metrics", "api/health", "api/ready", "api/runs", "_stcore/health", "_stcore/host-config", "_stcore/metrics",
+         "media/x.png", "vendor/plotly.min.js", "favicon.png", "static/js/nothing.js"]  # fmt: skip
+
+
+@pytest.mark.parametrize("path", PATHS)
+def test_other_host_names_are_refused_everywhere_in_a_sentence(url: str, path: str) -> None:
+    status, _, body = get(f"{url}/{path}", Host="rebound.example")
+    assert status == 403
+    assert json.loads(body)["error"].startswith("This host name is not served: use 127.0.0.1, or list the name")
+    assert get(f"{url}/{path}", Origin="http://localhost:9999")[0] == 403
+    assert get(f"{url}/{path}", Origin=url)[0] in (200, 404)
+
+
+def test_programs_read_runs(url: str) -> None:
+    assert json.loads(get(f"{url}/api/runs")[2]) == []
     assert get(f"{url}/api/nothing")[0] == 404
 
 

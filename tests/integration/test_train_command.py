@@ -23,3 +23,8 @@ def test_train_prints_the_finished_run_and_nothing_else(home: Path) -> None:
     assert all(float.fromhex(epoch["g_loss_hex"]) == epoch["g_loss"] for epoch in run["epochs"])
     assert run["hardware"]["versions"]["tensorflow"]
     assert list(Path(run["directory"], "checkpoints").iterdir())
+    log = Path(run["log"]).read_text()
+    ended = f"Run {run['id']} attempt 1: finished"
+    for line in ("INFO compiling", "INFO epoch 1/2: G", "INFO checkpoint of step 8", ended):
+        assert log.count(line) == 1, log
+    assert ended not in trained.stderr

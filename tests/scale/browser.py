@@ -62,7 +62,5 @@ def _listen(page: Page, shown: Shown) -> None:
     page.on("pageerror", lambda error: shown.errors.append(f"uncaught: {error}"))
     page.on(
         "console",
-        lambda message: (
-            shown.errors.append(message.text) if message.type == "error" and "/_stcore/" not in message.location.get("url", "") else None
-        ),
+        lambda message: shown.errors.append(message.text) if message.type == "error" else None,
     )

@@ -204,3 +204,22 @@ def in_sweep(context: Context, runs: list[Run], sweep: str) -> None:
     """As if these runs had been launched as one grid."""
     with writing(context.engine) as session:
         session.execute(update(Run).where(col(Run.id).in_([run.id for run in runs])).values(sweep=sweep))
+
+
+def test_images_per_second_and_time_left_are_the_same_everywhere(context: Context, make_run: MakeRun) -> None:
+    run = make_run("trains", status="running", epochs=3, steps_per_epoch=4, seconds_per_epoch=2.0)  # 4 * 32 images in 2 s
+    timed = {"steps": 4, "images": 128, "seconds": 40.0, "compile_seconds": 0.0, "g_loss": 1.0, "d_loss": 1.0}
+    paths = {"g_path": (0.0, 0.0), "d_path": (0.0, 0.0)}
+    reports.finish_epoch(context.engine, run_id=run.id, attempt=1, epoch=4, **timed, **paths)  # a slow one
+    losses = np.ones(1, np.float32)
+    own = {"run_id": run.id, "attempt": 1}
+    reports.append_steps(context.engine, **own, epoch=5, first=0, g_losses=losses, d_losses=losses, images_per_second=3.0)
+    listed, shown = open_page("runs"), open_page("run", run=run.id)
+    compared = open_page("compare", runs=f"{run.id},{make_run('other').id}")
+    assert listed.dataframe[0].value.set_index("Id").loc[run.id, "Images/s"] == 64
+    assert {metric.label: metric.value for metric in listed.metric}["Images/s"] == "64"
+    assert {metric.label: metric.value for metric in shown.metric}["Images per second"] == "64"
+    assert compared.dataframe[0].value.set_index("Run").loc["trains", "Images/s"] == "64"
+    left = "about 18 s left"  # 35 steps of 32 images
+    assert left in listed.get("progress")[0].proto.text
+    assert left in shown.get("progress")[0].proto.text

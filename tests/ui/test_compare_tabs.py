@@ -120,11 +120,14 @@ def test_only_settings_that_differ(make_run: MakeRun) -> None:
 
 
 def test_figures_that_differ_are_listed_below_the_settings(make_run: MakeRun, context: Context) -> None:
-    runs = [make_run("a"), make_run("b", status="running")]
-    reports.add_facts(context.engine, run_id=runs[1].id, attempt=1, values={"peak_gflops": 400.0})
+    runs = [make_run("a"), make_run("b", status="running"), make_run("c", precision="mixed_bfloat16")]
+    facts = {"peak_gflops": 478.3, "step_gflop": 2.0}
+    reports.add_facts(context.engine, run_id=runs[1].id, attempt=1, values=facts)
     at = open_page("compare", runs=ids(runs), part="Settings")
     table = at.dataframe[1].value.set_index("Name")
-    assert table.loc["Measured peak of this machine in this precision, GFLOP/s"].tolist() == ["Found out", "193.5", "400"]
+    peak = "Best measured peak of this machine in this precision, GFLOP/s"
+    assert table.loc[peak].tolist() == ["Found out", "478.3", "478.3", "193.5"]  # one for each precision
+    assert table.loc["GFLOP of convolutions and products in one step", "b"] == "2"
 
 
 def test_equal_settings_are_said_to_be_equal(make_run: MakeRun) -> None:

@@ -7,9 +7,10 @@ from collections.abc import Callable
 from typing import Any
 
 import pytest
+from PIL import Image
 from streamlit.testing.v1 import AppTest
 
-from app import text
+from app import settings_form, text
 from db import commands, queries
 from db.models import Run
 from gan import costs
@@ -23,8 +24,8 @@ MakeRun = Callable[..., Run]
 EPOCHS = load("starter").epochs
 
 
-def set_number(at: AppTest, name: str, value: float | None) -> AppTest:
-    setting(at, name).set_value(value)
+def set_number(at: AppTest, name: str, value: float | str) -> AppTest:
+    setting(at, name).set_value(str(value))
     return checked(at.run())
 
 
@@ -43,13 +44,18 @@ def launch(context: Context, at: AppTest) -> Run:
 
 def widgets(at: AppTest) -> dict[str, Any]:
     """The form's widgets by the name of their setting."""
-    found = [*at.number_input, *at.selectbox, *at.toggle, *at.text_input]
+    found = [*at.selectbox, *at.toggle, *at.text_input]
     return {match[1]: widget for widget in found if widget.key and (match := re.fullmatch(r"set_(\w+)_\d+", widget.key))}
 
 
 def setting(at: AppTest, name: str) -> Any:
     """The widget of a setting."""
     return widgets(at)[name]
+
+
+def value(at: AppTest, name: str) -> Any:
+    """The value of a setting that its widget shows."""
+    return settings_form.read(name, setting(at, name).value)
 
 
 def explained(at: AppTest) -> set[str]:
@@ -65,7 +71,7 @@ def explained(at: AppTest) -> set[str]:
 @pytest.mark.usefixtures("context")
 def test_every_setting_has_a_widget_with_its_reason_where_it_means_something() -> None:
     at = set_number(open_page("launch"), "quality_every", 0)
-    hidden = {"geometry", "images_path", "gradient_penalty", "rho", "quality_images", "lr_base_batch"}
+    hidden = {"geometry", "images_path", "skip_unreadable", "gradient_penalty", "rho", "quality_images", "lr_base_batch"}
     hidden |= {"schedule_for", "schedule_period", "schedule_minimum", "schedule_depth"}
     assert explained(at) == set(RunConfig.model_fields) - hidden
     for name, value in {"dataset": "images", "loss": "wgan_gp", "optimizer": "rmsprop", "schedule": "cyclic", "lr_scaling": "sqrt"}.items():
@@ -115,6 +121,21 @@ def test_the_image_folder_is_asked_for_when_it_is_needed() -> None:
     assert button(at, "Launch").disabled
 
 
+def test_unreadable_pictures_are_counted_before_the_launch(context: Context) -> None:
+    folder = context.settings.data / "pictures"
+    folder.mkdir(parents=True)
+    for number in range(70):
+        Image.new("L", (28, 28), number).save(folder / f"{number:02}.png")
+    (folder / "broken.png").write_bytes(b"<html>")
+    at = open_page("launch")
+    setting(at, "dataset").set_value("images")
+    at = set_number(checked(at.run()), "quality_every", 0)
+    setting(at, "images_path").set_value("pictures")
+    assert "left out" not in words(checked(at.run()))
+    setting(at, "skip_unreadable").set_value(True)
+    assert "1 of 71 pictures cannot be read and will be left out" in words(checked(at.run()))
+
+
 def test_launching_stores_the_run_and_opens_it(context: Context) -> None:
     run = launch(context, open_page("launch"))
     assert (run.status, run.preset, run.name) == ("queued", "starter", "starter")
@@ -125,7 +146,7 @@ def test_name_and_settings_are_kept(context: Context) -> None:
     at = open_page("launch")
     at.text_input(key="launch_name").set_value("  my **run**  ")
     setting(at, "xla").set_value(True)
-    setting(at, "g_learning_rate").set_value(3e-4)
+    setting(at, "g_learning_rate").set_value("3e-4")
     run = launch(context, set_number(at, "batch_size", 128))
     assert run.name == "my **run**"
     assert (run.config["batch_size"], run.config["xla"], run.config["g_learning_rate"]) == (128, True, 3e-4)
@@ -151,9 +172,9 @@ def test_a_visit_between_two_clicks_means_two_runs(context: Context) -> None:
 @pytest.mark.usefixtures("context")
 def test_presets_fill_the_form() -> None:
     at = open_page("launch")
-    assert (setting(at, "epochs").value, setting(at, "dataset").value) == (EPOCHS, "digits")
+    assert (value(at, "epochs"), value(at, "dataset")) == (EPOCHS, "digits")
     at = checked(button(at, "Use paper").click().run())
-    assert (setting(at, "epochs").value, setting(at, "dataset").value) == (30, "mnist")
+    assert (value(at, "epochs"), value(at, "dataset")) == (30, "mnist")
     assert "The published study exactly" in words(at)
     assert "mnist · batch 64 · 30 epochs" in words(at)
     assert at.query_params["preset"] == "paper"
@@ -222,6 +243,11 @@ def test_the_queue_says_when_a_run_would_begin(context: Context, make_run: MakeR
     [
         ("replicas", 3, "batch_size=32 does not divide among replicas=3: use a multiple of 3, such as 30 or 33."),
         ("g_learning_rate", 0.0, "g_learning_rate=0.0 is not allowed: it must be more than 0.0 (default 0.0001)."),
+        ("batch_size", 0, "batch_size=0 is not allowed: it must be at least 1"),
+        ("batch_size", 12.5, "batch_size=12.5 is not allowed: it must be a whole number"),
+        ("batch_size", "1e", "batch_size=1e is not allowed: it must be a whole number"),
+        ("epochs", "", "epochs= is not allowed: it must be a whole number"),
+        ("beta_1", "half", "beta_1=half is not allowed: it must be a number"),
         ("limit", 10, "batch_size=32 is larger than limit=10: lower batch_size or raise limit."),
         ("batch_size", 60_000, "batch_size=60000 is larger than the data set (1797 images of digits): use 1797 or less."),
     ],
@@ -266,7 +292,7 @@ def test_without_a_worker_it_says_so() -> None:
 def test_clone_starts_from_the_run(context: Context, make_run: MakeRun) -> None:
     parent = make_run("the **parent**", batch_size=16, seed=7, preset="tiny")
     at = open_page("launch", clone=parent.id)
-    assert (setting(at, "batch_size").value, setting(at, "seed").value) == (16, 7)
+    assert (value(at, "batch_size"), value(at, "seed")) == (16, 7)
     assert "Starts from the settings of “the **parent**”" in words(at)
     child = launch(context, set_number(at, "seed", 8))
     assert (child.parent_id, child.name, child.preset) == (parent.id, "the **parent** (clone)", "tiny")
@@ -288,7 +314,7 @@ def test_differences_are_counted_listed_and_explained(make_run: MakeRun) -> None
 def test_a_group_goes_back_to_its_preset() -> None:
     at = set_number(set_number(open_page("launch"), "seed", 7), "beta_1", 0.9)
     at = checked(button(at, "Reset Training to starter").click().run())
-    assert (setting(at, "seed").value, setting(at, "beta_1").value) == (0, 0.9)
+    assert (value(at, "seed"), value(at, "beta_1")) == (0, 0.9)
     assert not any(box.label == "Reset Training to starter" for box in at.button)
 
 
@@ -308,7 +334,7 @@ def test_a_setting_is_found_and_keeps_its_value(context: Context) -> None:
 def test_a_clone_of_an_unknown_run_says_so() -> None:
     at = open_page("launch", clone="nosuchrun1")
     assert "There is no run nosuchrun1" in words(at)
-    assert setting(at, "epochs").value == EPOCHS
+    assert value(at, "epochs") == EPOCHS
     assert not open_page("launch", clone="../../etc").error
 
 
@@ -337,14 +363,14 @@ def test_a_run_that_is_deleted_while_its_clone_is_edited_costs_nothing(context: 
     commands.delete_run(context.engine, run_id=parent.id)
     at = checked(at.run())
     assert f"Run {parent.id} was deleted meanwhile" in words(at)
-    assert setting(at, "seed").value == 7
+    assert value(at, "seed") == 7
 
 
 @pytest.mark.usefixtures("context")
 def test_a_preset_in_the_address() -> None:
-    assert setting(open_page("launch", preset="tiny"), "epochs").value == 2
+    assert value(open_page("launch", preset="tiny"), "epochs") == 2
     at = open_page("launch", preset="of long ago <b>")
     assert "There is no preset 'of long ago <b>': choose one of starter, paper, tiny, showers, showers_tiny, street, street_tiny." in words(
         at
     )
-    assert setting(at, "epochs").value == EPOCHS
+    assert value(at, "epochs") == EPOCHS

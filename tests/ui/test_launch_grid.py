@@ -28,7 +28,7 @@ def grid_page(at: AppTest, **values: Any) -> AppTest:
     at = checked(at.run())
     for name, value in values.items():
         at.get_by_key(f"grid_values_{name}").set_value(value)
-    at.number_input(key="grid_seeds").set_value(seeds)
+    at.text_input(key="grid_seeds").set_value(str(seeds))
     return checked(at.run())
 
 
@@ -45,6 +45,21 @@ def metrics(at: AppTest) -> dict[str, str]:
 def links(at: AppTest) -> dict[str, str]:
     """The query strings of the links to other pages, by label."""
     return {link.proto.label: link.proto.query_string for link in at.get("page_link")}
+
+
+@pytest.mark.usefixtures("context")
+def test_repetitions_and_the_form_are_what_was_typed_or_nothing_is_launched() -> None:
+    at = grid_page(open_page("launch"), xla=[False, True], seeds="0")
+    assert "Repetitions: '0' was typed. Type a whole number, at least 1 and at most 200." in words(at)
+    assert at.button(key="grid_launch").disabled
+    at.text_input(key="grid_seeds").set_value("1")
+    at = checked(at.run())
+    assert not at.button(key="grid_launch").disabled
+    [batch] = [box for box in at.text_input if str(box.key).startswith("set_batch_size_")]
+    batch.set_value("0")
+    at = checked(at.run())
+    assert "batch_size=0 is not allowed" in words(at)
+    assert at.button(key="grid_launch").disabled
 
 
 def test_a_grid_is_shown_before_it_is_launched(context: Context, make_run: MakeRun) -> None:

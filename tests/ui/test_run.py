@@ -10,12 +10,14 @@ from typing import Any
 
 import numpy as np
 import pytest
+from sqlalchemy import update
 from streamlit.testing.v1 import AppTest
 
 from app import text
 from app.components import run_records, run_status
-from db import commands, queries, reports
-from db.models import Run, SystemSample
+from db import commands, holders, queries, reports
+from db.engine import writing
+from db.models import Checkpoint, Run, SystemSample
 from gan.config import RunConfig
 from tests.factories import HOSTILE_NAMES, make_worker
 from tests.ui.pages import button, checked, open_page, words
@@ -24,7 +26,7 @@ from worker.context import Context
 
 MakeRun = Callable[..., Run]
 VIEWS = ("Losses", "Images", "Quality", "Timings", "Rates", "Histograms", "Descent path", "System", "Log", "Events", "Config", "Notes")
-FIGURES = {"Losses": 2, "Quality": 7, "Timings": 3, "Rates": 1, "Histograms": 2, "Descent path": 2}
+FIGURES = {"Losses": 2, "Quality": 8, "Timings": 3, "Rates": 1, "Histograms": 2, "Descent path": 2}
 
 
 def own(run: Run) -> dict[str, Any]:
@@ -65,9 +67,26 @@ def test_waiting_run_says_for_what(context: Context, make_run: MakeRun) -> None:
 
 def test_phases_before_training_are_named(context: Context, make_run: MakeRun) -> None:
     run = make_run("starts", status="starting")
-    for phase, word in (("importing", "Importing TensorFlow"), ("compiling", "Tracing and compiling"), ("saving", "Saving a checkpoint")):
+    for phase, word in (
+        ("importing", "Importing TensorFlow"),
+        ("compiling", "Compiling the training step for "),
+        ("saving", "Saving a checkpoint"),
+    ):
         reports.set_phase(context.engine, **own(run), phase=phase)
         assert word in words(open_page("run", run=run.id))
+
+
+def test_a_run_that_waits_for_its_machine_says_which(context: Context, make_run: MakeRun) -> None:
+    run = make_run("away", status="suspended", epochs=1)
+    make_worker(context, "testbox-1")
+    with writing(context.engine) as session:
+        session.execute(update(Checkpoint).values(machine="box_1-ab12cd34"))
+    found = holders.newest(context.engine, run.id)
+    assert found is not None
+    holders.wait(context.engine, found, 300)
+    said = words(open_page("run", run=run.id))
+    assert f"Waiting for machine box_1-ab12cd34, which has the checkpoint of step {found.step}: another " in said
+    assert "then it ends." in said
 
 
 def test_running_run_with_a_part_of_an_epoch(context: Context, make_run: MakeRun) -> None:
@@ -261,6 +280,36 @@ def test_trouble_stands_at_the_head(context: Context, make_run: MakeRun) -> None
     assert "No warnings" not in words(open_page("run", run=make_run("broke", status="failed").id))
 
 
+def test_no_warnings_is_not_said_above_a_warning(context: Context, make_run: MakeRun) -> None:
+    run = make_run("taken over", status="running", epochs=1)
+    commands.died(context.engine, **own(run), cause="The trainer was killed")
+    make_worker(context)
+    said = words(open_page("run", run=run.id))
+    assert "The trainer was killed" in said
+    claim = commands.claim(context.engine, run_id=run.id, worker="testbox-1", lease_seconds=3600)
+    assert claim is not None
+    said = words(open_page("run", run=run.id))
+    assert "1 warning before this attempt, see Events" in said
+    assert "No warnings" not in said
+
+
+def test_no_warnings_is_not_said_beside_what_is_wrong(context: Context, make_run: MakeRun) -> None:
+    run = make_run("waits", status="queued")
+    said = words(open_page("run", run=run.id))
+    assert "no worker is alive" in said
+    assert "No warnings" not in said
+    make_worker(context)
+    assert "No warnings" in words(open_page("run", run=run.id))
+
+
+@pytest.mark.usefixtures("context")
+def test_smoothing_has_few_steps(make_run: MakeRun) -> None:
+    at = open_page("run", run=make_run("smooth").id, smooth="0.95")
+    slider = at.select_slider(key="smooth")
+    assert slider.value == 0.95
+    assert len(slider.options) == 10
+
+
 def test_everything_can_be_downloaded(make_run: MakeRun) -> None:
     run = make_run("data")
     listed = next(element.value for element in open_page("run", run=run.id).markdown if "export.zip" in element.value)
@@ -288,6 +337,23 @@ def test_log_is_the_end_of_the_file(context: Context, make_run: MakeRun) -> None
     assert len(newest.splitlines()) == run_records.NEWEST_LINES
     assert shown.splitlines()[-2:] == ["9/9 done", "<b>\ufffd</b>"]
     assert len(shown.splitlines()) == run_records.LOG_LINES
+
+
+def test_notices_of_libraries_are_folded_away(context: Context, make_run: MakeRun) -> None:
+    run = make_run("logs", status="finished")
+    path = context.settings.log_path(run.id)
+    path.parent.mkdir(parents=True)
+    notice = (
+        "WARNING: All log messages before absl::InitializeLog() is called are written to STDERR\n"
+        "I0000 00:00:1795398321.424839   14735 port.cc:153] oneDNN custom operations are on.\n"
+    )
+    error = "E0000 00:00:1795398321.424839   14735 cuda.cc:1] no device\n"
+    path.write_text(f"--- attempt 1 ---\n{notice}first\n{error}{notice}last\n")
+    at = open_page("run", run=run.id, view="Log")
+    newest, everything = (code.value for code in at.code[1:])
+    assert newest == f"--- attempt 1 ---\nfirst\n{error}last"
+    assert everything.count("oneDNN") == 2
+    assert at.expander[-1].label == "The last 8 lines, 4 notices of libraries included"
 
 
 def test_tail_of_a_huge_or_missing_log(tmp_path: Path) -> None:

@@ -56,7 +56,11 @@ def answered(context: Context, run: Run, **answer: object) -> None:
 def test_a_prediction_is_asked_for_and_waited_for(context: Context, run: Run) -> None:
     at = opened(run)
     assert "continues one flow of each kind" in words(at)
-    at.number_input(key="predict_steps").set_value(20)
+    at.text_input(key="predict_steps").set_value("0")
+    at = checked(button(at, "Predict").click().run())
+    assert "Steps: '0' was typed. Type a whole number, at least 1 and at most 1,000." in words(at)
+    assert surfaces.predictions(context.engine, run.id) == []
+    at.text_input(key="predict_steps").set_value("20")
     at = checked(button(at, "Predict").click().run())
     [asked] = surfaces.predictions(context.engine, run.id)
     assert asked.options == {"prediction": {"steps": 20, "halo": 0, "group": 0}}

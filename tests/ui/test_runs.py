@@ -6,7 +6,7 @@ from collections.abc import Callable
 
 import pytest
 
-from app import runs_table, text
+from app import latest, runs_table, text
 from db import commands, marks, queries
 from db.models import Run
 from gan.config import RunConfig
@@ -49,7 +49,7 @@ def test_newest_first_and_the_training_run_on_the_card(make_run: MakeRun) -> Non
     at = open_page()
     assert table_ids(at) == [run.id for run in reversed(runs)]
     assert "**two**" in words(at)
-    assert "Epoch 2 of 12, 20 s left" in str(at.get("progress")[0].proto)
+    assert "Epoch 2 of 12, about 20 s left" in str(at.get("progress")[0].proto)
 
 
 @pytest.mark.parametrize("name", HOSTILE_NAMES)
@@ -114,6 +114,7 @@ def test_a_mistake_in_a_search_is_explained_and_changes_nothing_else(make_run: M
     at.text_input(key="q").set_value("alpha status:done")
     checked(at.run())
     assert "'done' is not a state: choose from queued" in words(at)
+    assert "The rows below are those of the last valid search, “alpha”." in words(at)
     assert list(at.dataframe[0].value["Run"]) == ["alpha"]
     at.text_input(key="q").set_value("status:finished -alpha")
     assert list(checked(at.run()).dataframe[0].value["Run"]) == ["beta"]
@@ -170,17 +171,26 @@ def test_archived_runs_leave_the_list_and_come_back(context: Context, make_run: 
     assert queries.count_runs(context.engine) == 3
 
 
-def test_a_selection_survives_a_search_that_hides_it(make_run: MakeRun) -> None:
+def test_what_is_hidden_leaves_the_selection(context: Context, make_run: MakeRun) -> None:
     one, two = make_run("one"), make_run("two")
     at = select_runs(open_page(), [one.id])
     at.text_input(key="q").set_value("two")
     at = select_runs(checked(at.run()), [two.id])
-    assert at.session_state["runs_selected"] == [two.id, one.id]
-    assert "2 runs selected, 1 of them not shown" in words(at)
-    at = checked(button(at, "Clear").click().run())
-    assert at.session_state["runs_selected"] == []
+    assert at.session_state["runs_selected"] == [two.id]
+    assert "1 run selected" in words(at)
+    marks.archive(context.engine, run_ids=[two.id])
     at.text_input(key="q").set_value("")
-    assert checked(at.run()).session_state["runs_selected"] == []
+    at = select_runs(checked(at.run()), [one.id])
+    checked(button(at, "Delete").click().run())
+    checked(at.button(key="delete_confirmed").click().run())
+    assert [run.id for run in queries.list_runs(context.engine, archived=True)] == [two.id]
+
+
+def test_a_course_of_few_points_is_not_drawn(make_run: MakeRun) -> None:
+    make_run("short", epochs=latest.SPARK_LEAST - 1)
+    assert not any(metric.proto.chart_data for metric in open_page().metric)
+    make_run("long", epochs=latest.SPARK_LEAST)
+    assert all(len(metric.proto.chart_data) == 5 for metric in open_page().metric)
 
 
 def test_the_card_follows_the_newest_run(make_run: MakeRun) -> None:

@@ -290,11 +290,6 @@ def test_nothing_else_answers(context: Context) -> None:
     assert get("/api/runs/latest", "DELETE").status == 405
 
 
-def test_other_host_names_are_refused(context: Context, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(api, "is_host_allowed", lambda host: host != "127.0.0.1")
-    assert "This host name is not served" in refused("/api/runs", 403)
-
-
 def test_a_database_that_is_away_is_said(context: Context, monkeypatch: pytest.MonkeyPatch) -> None:
     def away(*args: Any) -> None:
         raise OperationalError("SELECT", {}, Exception("secret"))

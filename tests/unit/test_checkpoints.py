@@ -16,6 +16,7 @@ import pytest
 from gan import checkpoints, files
 from gan.checkpoints import CheckpointError, NotFiniteError, config_hash
 from gan.config import RunConfig
+from gan.data import revision
 from gan.events import Found, Note
 from gan.progress import Progress
 from tests.recorder import Recorder
@@ -219,6 +220,19 @@ def test_only_settings_that_determine_the_weights_count() -> None:
     other = [{"seed": 1}, {"limit": 128}, {"replicas": 2}, {"xla": True}, {"precision": "mixed_bfloat16"}, {"beta_1": 0.5}]
     assert len({config_hash(RunConfig(**changes), 128) for changes in other} | {DIGEST}) == len(other) + 1
     assert config_hash(RunConfig(), 129) != DIGEST
+
+
+def test_checkpoints_of_an_earlier_revision_of_sampled_data_do_not_fit(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    config = RunConfig(model="gan3d", dataset="showers")
+    now = config_hash(config, 128)
+    monkeypatch.setattr(revision, "_REVISIONS", {})
+    earlier = config_hash(config, 128)
+    assert now != earlier
+    assert config_hash(RunConfig(), 128) == DIGEST
+    checkpoints.save(tmp_path, arrays(), progress(5), digest=earlier, attempt=1)
+    recorder = Recorder()
+    assert checkpoints.load(tmp_path, arrays(), digest=now, sink=recorder) is None
+    assert "belongs to another configuration or data set" in recorder.of(Note)[0].text
 
 
 def test_too_little_room_is_said_in_bytes_before_anything_is_written(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

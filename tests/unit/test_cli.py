@@ -30,7 +30,7 @@ COMMAND_LINE = {
     "runs": ["--status", "--search", "--archived", "--limit", "--json"],
     "show": ["RUN", "--json"],
     "stop": ["RUN", "--json"],
-    "resume": ["RUN", "--json"],
+    "resume": ["RUN", "--without", "--json"],
     "clone": ["RUN", "--set", "--name", "--json"],
     "delete": ["RUN", "--yes", "-y", "--json"],
     "export": ["RUN", "DIR", "--json"],
@@ -147,7 +147,7 @@ for words in (sweep, ["run", "--preset", "tiny"], ["runs"], ["show", "latest"], 
 heavy = {"tensorflow", "keras", "streamlit", "pandas", "sklearn"} & set(sys.modules)
 sys.exit(f"loaded: {sorted(heavy)}" if heavy else 0)
 """
-    ran = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, timeout=30)
+    ran = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, timeout=120)
     assert ran.returncode == 0, ran.stderr
 
 
@@ -252,7 +252,7 @@ def test_runs_filters(make_run: MakeRun) -> None:
     assert "epochs" not in document("runs")[0]
 
 
-def test_runs_of_an_empty_database(home: Path) -> None:
+def test_runs_of_an_empty_database(context: Context) -> None:
     assert "ganboard run --preset starter" in ganboard("runs").stdout
     assert document("runs") == []
 
@@ -286,7 +286,7 @@ def test_delete_needs_yes_without_a_terminal(make_run: MakeRun, context: Context
     run = make_run()
     assert "--yes" in refused("delete", run.id)
     context.settings.run_dir(run.id).mkdir(parents=True)
-    assert document("delete", run.id, "--yes") == {"id": run.id, "name": run.name, "deleted": True}
+    assert document("delete", run.id, "--yes") == {"id": run.id, "name": run.name, "deleted": True, "files_left_on": []}
     assert not context.settings.run_dir(run.id).exists()
     assert "There is no run" in refused("show", run.id)
 

@@ -66,12 +66,12 @@ def test_train_refuses_as_run_does(home: Path, arguments: list[str]) -> None:
 
 
 @pytest.mark.parametrize("run_id", ["nope", "", "%", "latest", "\udcff", "x" * 10_000, "'; DROP TABLE run; --"])
-def test_unknown_runs(home: Path, run_id: str) -> None:
+def test_unknown_runs(context: Context, run_id: str) -> None:
     assert "There is no run" in refused("show", run_id)
 
 
 @pytest.mark.parametrize("command", ["stop", "resume", "clone", "delete"])
-def test_every_command_refuses_an_unknown_run(home: Path, command: str) -> None:
+def test_every_command_refuses_an_unknown_run(context: Context, command: str) -> None:
     assert "There is no run" in refused(command, "nope")
 
 

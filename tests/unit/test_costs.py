@@ -303,6 +303,9 @@ def test_the_largest_batch_fits_and_the_next_does_not(changes: dict[str, Any], g
 def test_no_batch_fits_into_less_than_the_process_takes() -> None:
     assert costs.largest_batch(config(), 10**8) == 0
     assert costs.largest_batch(config(), 2**60) == 65_536
+    assert costs.largest_batch(config(limit=1920), 2**60, 60_000) == 1920
+    assert costs.largest_batch(config(batch_size=60, replicas=2, accumulate=3), 2**60, 1000) == 996  # a multiple of 6
+    assert costs.largest_batch(config(limit=64), 2**60, 50) == 50
 
 
 @pytest.mark.parametrize(

@@ -15,7 +15,7 @@ import numpy as np
 import pytest
 from PIL import Image
 
-from gan.config import RunConfig
+from gan.config import ConfigError, RunConfig, parse
 from gan.data import DatasetError, catalog, images, load
 from gan.data.images import decode
 
@@ -44,6 +44,9 @@ def put_zip(path: Path, files: dict[str, bytes]) -> None:
     with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as zipped:
         for name, data in files.items():
             zipped.writestr(name, data)
+
+
+GREY_16 = Image.fromarray(np.full((30, 30), 0x8040, np.uint16))
 
 
 def attempt(data: bytes) -> str:
@@ -97,7 +100,9 @@ def test_reads_sorted_by_name_and_skips_the_rest(tmp_path: Path, kind: str) -> N
     ("data", "level"),
     [
         (encoded(Image.new("1", (9, 9), 1)), 255),
-        (encoded(Image.fromarray(np.full((30, 30), 0x8040, np.uint16))), 0x80),
+        (encoded(GREY_16), 0x80),
+        (encoded(GREY_16, transparency=0x8040), 255),
+        (encoded(GREY_16, transparency=0x8041), 0x80),
         (encoded(Image.new("RGB", (30, 30), (255, 0, 0))), 76),
         (encoded(Image.new("RGB", (30, 30), (255, 0, 0)).quantize(4)), 76),
         (encoded(Image.new("P", (30, 30), 0), transparency=0), 255),
@@ -110,7 +115,23 @@ def test_reads_sorted_by_name_and_skips_the_rest(tmp_path: Path, kind: str) -> N
         (encoded(Image.new("L", (1, 4096), 7)), 7),
         (encoded(Image.new("L", (8, 8), 9), save_all=True, append_images=[Image.new("L", (8, 8), 99)]), 9),
     ],
-    ids=["1", "I;16", "RGB", "P", "P+tRNS", "RGBA", "LA", "CMYK black", "CMYK white", "YCbCr", "1x1", "1x4096", "APNG"],
+    ids=[
+        "1",
+        "I;16",
+        "I;16+tRNS",
+        "I;16+tRNS of another level",
+        "RGB",
+        "P",
+        "P+tRNS",
+        "RGBA",
+        "LA",
+        "CMYK black",
+        "CMYK white",
+        "YCbCr",
+        "1x1",
+        "1x4096",
+        "APNG",
+    ],
 )
 def test_decodes_every_mode(data: bytes, level: int) -> None:
     pixels = decode(data, "x")
@@ -174,6 +195,40 @@ def test_refuses_damaged_and_disguised_files(tmp_path: Path, data: bytes) -> Non
     assert "2.png' cannot be read" in refusal("set", tmp_path)
     put_zip(tmp_path / "set.zip", {"1.png": grey(1), "2.png": data})
     assert "member '2.png' cannot be read" in refusal("set.zip", tmp_path)
+
+
+@pytest.mark.parametrize("kind", ["folder", "zip"])
+def test_unreadable_pictures_are_left_out_and_counted_on_request(tmp_path: Path, kind: str) -> None:
+    files = {"1.png": grey(1), "2.png": b"<html>", "3.png": grey(3)[:-30], "4.png": grey(4)}
+    path = "set" if kind == "folder" else "set.zip"
+    (put if kind == "folder" else put_zip)(tmp_path / path, files)
+    sentence = refusal(path, tmp_path)
+    assert "2.png' cannot be read" in sentence
+    assert "set skip_unreadable" in sentence
+    found = load(config(path, skip_unreadable=True), tmp_path)
+    assert found.images[:, 0, 0, 0].tolist() == [1, 4]
+    assert [name in why for name, why in zip(("2.png", "3.png"), found.skipped, strict=True)]
+    assert images.skipped(found.skipped).startswith("2 pictures were left out")
+    # 3.png is damaged behind its header only
+    assert catalog.count(config(path, skip_unreadable=True), tmp_path) == 3
+    first = load(config(path, skip_unreadable=True, limit=1), tmp_path)
+    assert (len(first.images), first.skipped) == (1, ())
+    second = load(config(path, skip_unreadable=True, limit=2), tmp_path)
+    assert second.images[:, 0, 0, 0].tolist() == [1, 4]
+
+
+def test_a_set_of_nothing_but_unreadable_pictures_is_refused(tmp_path: Path) -> None:
+    put(tmp_path / "set", {"1.png": b"", "2.png": b"<html>"})
+    with pytest.raises(DatasetError, match=r"None of the 2 pictures in .* can be read") as caught:
+        load(config("set", skip_unreadable=True), tmp_path)
+    assert "1.png" in str(caught.value)
+    with pytest.raises(DatasetError, match="None of the 2 pictures in"):
+        catalog.check(config("set", skip_unreadable=True), tmp_path)
+
+
+def test_skipping_is_for_pictures_alone() -> None:
+    with pytest.raises(ConfigError, match="skip_unreadable=true is only used with dataset=images"):
+        parse({"dataset": "mnist", "skip_unreadable": True})
 
 
 def test_compressed_text_and_colour_profile_bombs_end_in_a_picture_or_one_sentence() -> None:

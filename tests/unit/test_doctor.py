@@ -36,7 +36,16 @@ def quick_checks() -> dict[str, Check]:
     return found
 
 
+def test_a_home_that_does_not_exist_is_reported_and_not_made(home: Path) -> None:
+    found = quick_checks()
+    assert (found["home"].status, str(home) in found["home"].text) == ("warn", True)
+    assert "GANBOARD_HOME" in found["home"].remedy
+    assert list(doctor.mend(Settings())) == []
+    assert not home.exists()
+
+
 def test_a_fresh_machine_has_no_failures_but_hints(home: Path) -> None:
+    home.mkdir()
     found = quick_checks()
     assert [name for name, check in found.items() if check.status == "fail"] == []
     assert (found["database"].status, found["queue"].status, found["workers"].status) == ("warn", "warn", "warn")
@@ -48,6 +57,7 @@ def test_a_fresh_machine_has_no_failures_but_hints(home: Path) -> None:
 
 
 def test_every_finding_that_is_not_well_has_a_remedy(home: Path) -> None:
+    home.mkdir()
     assert all(check.remedy for check in quick_checks().values() if check.status != "ok")
 
 
@@ -63,10 +73,12 @@ def test_workers_that_need_attention_are_named(context: Context, make_run: MakeR
     make_worker(context, "other", devices={**HARDWARE, "versions": {"tensorflow": "2.20.0"}})
     make_worker(context, "young", devices={})
     make_worker(context, "gone")
-    run = make_run("waits", status="queued")
+    make_run("waits", status="queued")
+    make_run("waits for its machine", status="suspended", epochs=1)
     with writing(context.engine) as session:
         session.execute(sql("UPDATE worker SET beat_at = '2020-01-01 00:00:00.000000' WHERE name = 'gone'"))
-        session.execute(sql("UPDATE run SET queued_at = '2020-01-01 00:00:00.000000' WHERE id = :id"), {"id": run.id})
+        session.execute(sql("UPDATE run SET queued_at = '2020-01-01 00:00:00.000000'"))
+        session.execute(sql("UPDATE checkpoint SET machine = 'box-away'"))
     found = quick_checks()
     assert found["workers"].text == "3 alive: fine, other, young"
     assert "silent for" in found["worker gone"].text
@@ -85,6 +97,7 @@ def test_painters_are_told_of(context: Context) -> None:
 
 
 def test_the_doctor_changes_no_schema(home: Path) -> None:
+    home.mkdir()
     quick_checks()
     with sqlite3.connect(home / "ganboard.db") as connection:
         assert connection.execute("SELECT name FROM sqlite_master").fetchall() == []

@@ -21,7 +21,7 @@ from sqlmodel import col
 from db import commands, queries, reports
 from db.clock import now
 from db.engine import writing
-from db.models import Run
+from db.models import Checkpoint, Run
 from db.settings import Settings
 from gan import checkpoints
 from gan.progress import Progress
@@ -29,9 +29,9 @@ from tests.cli import document, ganboard
 from tests.factories import make_worker
 from tests.polling import wait_until
 from tests.registered import DCGAN, config, finished
-from worker import doctor, models
+from worker import doctor, machine, models
 from worker.context import Context
-from worker.doctor import database, files, processes
+from worker.doctor import database, files
 from worker.doctor.check import Check
 
 MakeRun = Callable[..., Run]
@@ -73,6 +73,17 @@ def test_a_sound_home_has_none_of_these(context: Context, saved: Path) -> None:
 def test_checkpoints_that_are_listed_and_gone(context: Context, saved: Path) -> None:
     shutil.rmtree(saved)
     assert f"{saved.parents[1].name} step 4" in found()["checkpoints"].text
+
+
+def test_checkpoints_of_another_machine_are_not_missed_here(context: Context, saved: Path) -> None:
+    shutil.rmtree(saved)
+    with writing(context.engine) as session:
+        session.execute(update(Checkpoint).values(machine="other-ab12cd34"))
+    assert "checkpoints" not in found()
+    with writing(context.engine) as session:
+        session.execute(update(Checkpoint).values(machine=machine.name(context.settings)))
+    assert "checkpoints" in found()
+    assert found()["machine"].text == machine.name(context.settings)
 
 
 def test_damaged_checkpoints_are_found_by_reading_them(context: Context, saved: Path) -> None:
@@ -198,8 +209,10 @@ def test_clocks_that_differ(context: Context, monkeypatch: pytest.MonkeyPatch) -
 
 def test_a_home_that_everybody_can_read(context: Context) -> None:
     context.settings.state.chmod(0o755)
-    assert "can read" in found()["permissions"].text
-    context.settings.state.chmod(0o757)
+    assert "other users could reach it (mode 755)" in found()["home"].text
+    assert context.settings.state.stat().st_mode & 0o777 == 0o700
+    assert "permissions" not in found()
+    context.settings.state.chmod(0o1777)  # as /tmp, which must stay everybody's
     assert "can write" in found()["permissions"].text
     assert "chmod 700" in found()["permissions"].remedy
 
@@ -266,12 +279,12 @@ def test_supervisors_that_live_hang_or_were_killed(context: Context) -> None:
 
 
 def test_worker_slots_that_are_held_without_a_sign_of_life(context: Context) -> None:
-    name = f"{socket.gethostname()}:1"
+    name = f"{socket.gethostname()}-ab12cd34:1"
     with locked(context.settings.state / "workers" / f"{name}.lock"):
         assert "gives no sign of life" in found()[f"slot {name}"].text
         make_worker(context, name)
         assert f"slot {name}" not in found()
-    assert not processes._held(context.settings.state / "workers" / f"{name}.lock")
+    assert not machine.held(context.settings.state / "workers" / f"{name}.lock")
 
 
 def test_a_restore_that_was_cut_short(context: Context) -> None:

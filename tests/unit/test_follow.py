@@ -29,7 +29,7 @@ class _Trainer:
 
     def _train(self) -> None:
         engine = self._context.engine
-        wait_until(lambda: queries.count_runs(engine), seconds=10, what="the run")
+        wait_until(lambda: queries.count_runs(engine), seconds=60, what="the run")
         run = claimed(self._context, run_id=queries.list_runs(engine)[0].id)
         finish_epoch(self._context, run, 1, 0.5, 0.25)
         finish_epoch(self._context, run, 2, 0.5, 0.125)
@@ -80,7 +80,7 @@ def test_ctrl_c_leaves_the_run_alone(context: Context) -> None:
 
 def test_follow_says_when_the_run_is_deleted(context: Context) -> None:
     def delete() -> None:
-        wait_until(lambda: queries.count_runs(context.engine), seconds=10, what="the run")
+        wait_until(lambda: queries.count_runs(context.engine), seconds=60, what="the run")
         commands.delete_run(context.engine, run_id=queries.list_runs(context.engine)[0].id)
 
     thread = threading.Thread(target=delete)

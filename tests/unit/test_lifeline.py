@@ -8,7 +8,15 @@ import subprocess
 import sys
 from pathlib import Path
 
+import pytest
+
 from tests.polling import wait_until
+
+
+def became(pid: int, program: str) -> bool:
+    """Whether the process is `program` itself, no longer what starts it."""
+    words = Path(f"/proc/{pid}/cmdline").read_text().split("\0")
+    return program in words and "worker.guard" not in words and "nice" not in words
 
 
 def alive(pid: int) -> bool:
@@ -19,17 +27,30 @@ def alive(pid: int) -> bool:
     return Path(f"/proc/{pid}/stat").read_text().rsplit(")", 1)[1].split()[0] != "Z"
 
 
-def test_a_guarded_program_ends_when_its_parent_is_killed() -> None:
-    parent = (
-        "import subprocess, sys, time; from worker.lifeline import environment_for_child\n"
-        "child = subprocess.Popen([sys.executable, '-m', 'worker.guard', 'sleep', '100'], env=environment_for_child())\n"
-        "print(child.pid, flush=True); time.sleep(100)"
-    )
+GUARDED = """
+import subprocess, sys, time
+from worker.lifeline import environment_for_child
+command = [sys.executable, '-m', 'worker.guard', 'sleep', '100']
+child = subprocess.Popen(command, env=environment_for_child())
+print(child.pid, flush=True)
+time.sleep(100)
+"""
+PROBE = """
+import sys, time
+from worker.probe import DeviceProbe
+probe = DeviceProbe()
+print(probe._process.pid, flush=True)
+time.sleep(100)
+"""
+
+
+@pytest.mark.parametrize(("parent", "program"), [(GUARDED, "sleep"), (PROBE, "gan.hardware")], ids=["guarded", "probe"])
+def test_a_guarded_program_ends_when_its_parent_is_killed(parent: str, program: str) -> None:
     with subprocess.Popen([sys.executable, "-c", parent], stdout=subprocess.PIPE, text=True) as process:
         assert process.stdout is not None
         child = int(process.stdout.readline())
         # only once the child has become `sleep` is the lifeline tied
-        wait_until(lambda: "sleep" in Path(f"/proc/{child}/cmdline").read_text().split("\0")[0], seconds=10)
+        wait_until(lambda: became(child, program), seconds=30)
         os.kill(process.pid, signal.SIGKILL)
     wait_until(lambda: not alive(child), seconds=5)
 

@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from PIL import Image
 
 from gan import loop
 from gan.config import ConfigError, RunConfig
@@ -31,7 +32,7 @@ from gan.events import (
 from gan.guards import NotFinite
 from gan.presets import load
 from gan.step import COLUMNS, Stepper, Taken
-from tests.recorder import After, Recorder, run
+from tests.recorder import After, Recorder, go, run
 
 TINY = load("tiny")
 
@@ -54,6 +55,17 @@ def test_a_run_tells_everything_in_order(undisturbed: Recorder) -> None:
     assert (started.g_parameters, started.d_parameters) == (2_330_944, 212_865)
     assert [grid.epoch for grid in undisturbed.of(Grid)] == [REAL_IMAGES, 0, 1, 2]
     assert [(saved.step, saved.epoch) for saved in undisturbed.of(Saved)] == [(4, 1), (8, 2)]
+
+
+@pytest.mark.parametrize("how", [{}, {"xla": True}, {"loop": "fit"}], ids=str)
+def test_it_is_compiling_before_it_trains(tmp_path: Path, how: dict[str, Any]) -> None:
+    config = load("tiny", {"epochs": 2, **how})
+    for attempt, control in ((1, After(1)), (2, go)):  # the second goes on where the first was stopped
+        recorder, _ = run(config, tmp_path, attempt=attempt, control=control)
+        happened = [event.name if isinstance(event, Phase) else "Steps" for event in recorder.events if isinstance(event, Phase | Steps)]
+        began = happened.index("compiling")
+        assert happened[:began] == ["importing", "loading"] + ["Steps"] * (attempt - 1)
+        assert happened[began + 1 : began + 3] == ["training", "Steps"]
 
 
 def test_an_epoch_sums_up_its_steps(undisturbed: Recorder) -> None:
@@ -295,6 +307,9 @@ def test_quality_is_judged_as_often_as_asked_and_alike_after_a_resume(tmp_path: 
     rest, _ = run(config, tmp_path / "b", attempt=2)
     assert rest.of(Quality)[-1].measures == whole.of(Quality)[-1].measures
     assert 0 < whole.of(Quality)[0].training_seconds < whole.of(Quality)[1].training_seconds
+    # the classifier is trained before the first judgement, and read from the cache after a resume
+    assert whole.of(Quality)[0].preparation_seconds > rest.of(Quality)[0].preparation_seconds > 0
+    assert whole.of(Quality)[1].preparation_seconds == 0
 
 
 def test_a_changed_data_set_is_not_resumed(undisturbed: Recorder, tmp_path: Path) -> None:
@@ -302,3 +317,21 @@ def test_a_changed_data_set_is_not_resumed(undisturbed: Recorder, tmp_path: Path
     recorder, _ = run(load("tiny", {"epochs": 1}), tmp_path, attempt=2)
     assert "another configuration or data set" in recorder.of(Note)[0].text
     assert recorder.epochs() == undisturbed.epochs()[:1]
+
+
+def test_pictures_that_cannot_be_read_are_left_out_and_it_is_said(tmp_path: Path) -> None:
+    folder = tmp_path / "pictures"
+    folder.mkdir()
+    for number in range(16):
+        Image.new("L", (28, 28), 16 * number).save(folder / f"{number:02}.png")
+    (folder / "05b.png").write_bytes(b"<html>")
+    settings = {"dataset": "images", "images_path": "pictures", "limit": None, "epochs": 1}
+    config = load("tiny", {**settings, "batch_size": 8, "skip_unreadable": True})
+    found, outcome = run(config, tmp_path)
+    assert outcome == "finished"
+    facts = {name: value for event in found.of(Facts) for name, value in event.values.items()}
+    assert facts["skipped_pictures"] == 1
+    assert found.of(Started)[0].examples == 16
+    texts = [note.text for note in found.of(Note)]
+    (text,) = [text for text in texts if text.startswith("One picture was left out")]
+    assert "05b.png' cannot be read" in text

@@ -96,11 +96,6 @@ def test_ready_tells_of_all_parts_and_is_200_when_only_they_are_missing(context:
     assert all(check["remedy"] for check in told["checks"] if check["status"] != "ok")
 
 
-def test_other_host_names_are_refused(context: Context, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(health, "is_host_allowed", lambda host: host != "127.0.0.1")
-    assert health.ready(REQUEST).status_code == 403
-
-
 def test_a_disk_that_cannot_be_asked_has_no_figure(context: Context, monkeypatch: pytest.MonkeyPatch) -> None:
     def broken(_: object) -> None:
         raise OSError("gone")

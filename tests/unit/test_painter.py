@@ -28,8 +28,8 @@ from tests.polling import wait_until
 from tests.stored import store
 from worker import bell
 from worker.bell import Bell, ask
+from worker.clear_errors import CLEAR_ERRORS
 from worker.context import Context
-from worker.errors import CLEAR_ERRORS
 from worker.lifeline import environment_for_child
 from worker.painter import Painter
 

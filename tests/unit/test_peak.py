@@ -2,12 +2,14 @@ from __future__ import annotations
 
 import subprocess
 import sys
+from pathlib import Path
 from types import SimpleNamespace
 
 import pytest
 import tensorflow as tf
 
 from gan import peak
+from tests.factories import HARDWARE
 
 
 def test_the_fastest_of_the_largest_products_counts(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -40,6 +42,35 @@ def test_it_works_in_sixteen_bits_where_operations_must_be_deterministic() -> No
     code = code.format("mixed_bfloat16")
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True, timeout=120)
     assert float(done.stdout) > 0.1
+
+
+def test_the_best_of_a_machine_and_precision_is_kept(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    here, other = HARDWARE, {**HARDWARE, "host": "other"}
+    measured = {"float32": 132.1, "mixed_bfloat16": 50.0}
+    monkeypatch.setattr(peak, "gflops", lambda precision: measured[precision])
+    assert peak.best("float32", here, tmp_path / "new") == 132.1
+    measured["float32"] = 478.3
+    assert peak.best("float32", here, tmp_path / "new") == 478.3
+    measured["float32"] = 140.0  # something else runs beside it
+    assert peak.best("float32", here, tmp_path / "new") == 478.3
+    assert peak.best("mixed_bfloat16", here, tmp_path / "new") == 50.0
+    assert peak.best("float32", other, tmp_path / "new") == 140.0
+
+
+def test_a_folder_that_cannot_be_written_costs_nothing_but_the_memory(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.setattr(peak, "gflops", lambda precision: 100.0)
+    (tmp_path / "file").touch()
+    assert peak.best("float32", HARDWARE, tmp_path / "file") == 100.0
+
+
+@pytest.mark.parametrize("content", [b"", b"\xff\x00", b"nan", b"inf", b"-1", b"47"])
+def test_what_a_power_cut_left_of_it_is_measured_anew(monkeypatch: pytest.MonkeyPatch, tmp_path: Path, content: bytes) -> None:
+    monkeypatch.setattr(peak, "gflops", lambda precision: 100.0)
+    peak.best("float32", HARDWARE, tmp_path)
+    (kept,) = tmp_path.iterdir()
+    kept.write_bytes(content)
+    assert peak.best("float32", HARDWARE, tmp_path) == 100.0
+    assert kept.read_text() == "100.0\n"
 
 
 def test_an_unknown_precision_is_refused() -> None:

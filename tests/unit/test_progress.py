@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from datetime import UTC, datetime, timedelta
+
 import numpy as np
 import pytest
 
@@ -9,7 +11,7 @@ from db.models import Epoch
 from gan import presets
 from gan.events import EpochDone, Event, Note, Phase, Quality, Started, Steps
 from worker.console import clean, duration, fact, judgement, time_spent
-from worker.progress import EventFeed, Lines, Live, View
+from worker.progress import EventFeed, Lines, Live, PhaseColumn, State, View
 
 LOSSES = np.array([0.5, 0.25], np.float32)
 
@@ -36,10 +38,28 @@ def test_lines_show_each_phase_once_and_each_epoch(capsys: pytest.CaptureFixture
         "importing ...",
         "loading ...",
         "compiling ...",
+        "compiled in 0.0 s",
         "epoch 1/3: G 0.5000, D 0.2500, 2.00 s, 64 images/s, 4.0 s left",
         "epoch 2/3: G 0.5000, D 0.2500, 2.00 s, 64 images/s, 2.0 s left",
         "epoch 3/3: G 0.5000, D 0.2500, 2.00 s, 64 images/s, 0.0 s left",
     ]
+
+
+def test_a_terminal_shows_for_how_long_it_has_been_compiling() -> None:
+    live = Live()
+    state = State(phase="compiling", phase_since=datetime.now(UTC) - timedelta(seconds=41), epochs=3)
+    live.show(state)
+    [task] = live._progress.tasks
+    assert PhaseColumn().render(task).plain in ("compiling 41.0 s", "compiling 41.1 s")
+    live.show(State(phase="training", phase_since=datetime.now(UTC), epochs=3))
+    assert PhaseColumn().render(task).plain == "training"
+
+
+def test_one_slow_epoch_does_not_change_the_time_left(capsys: pytest.CaptureFixture[str]) -> None:
+    sink = EventFeed(presets.load("tiny", {"epochs": 10}), Lines())
+    for event in (started(), epoch_done(1), epoch_done(2), epoch_done(3, seconds=60.0)):
+        sink(event)
+    assert capsys.readouterr().out.splitlines()[-1].endswith("60.00 s, 2.1 images/s, 14.0 s left")
 
 
 def test_warnings_are_said_and_remarks_are_not(capsys: pytest.CaptureFixture[str]) -> None:

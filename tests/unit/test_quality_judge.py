@@ -77,6 +77,25 @@ def test_the_worse_the_images_the_worse_the_measures(kind: str, judge: Judge) ->
     assert coverage == sorted(coverage, reverse=True)
 
 
+def test_real_images_that_are_not_trained_on_are_no_copies(cache: Path) -> None:
+    """Of the 1,797 digits a run with limit=800 sees the first 800."""
+    config = CONFIG.model_copy(update={"limit": 800, "quality_images": 400})
+    judge = Judge(config, DIGITS, cache, lambda share: None)
+    others = DIGITS.images[800:] / np.float32(127.5) - 1
+    # digits are ordered by their writers: the others' are a little further away
+    assert judge.compare(others)[0]["memorization"] == pytest.approx(0.5, abs=0.08)
+    copies = np.repeat(DIGITS.images[:100], 4, axis=0) / np.float32(127.5) - 1
+    assert judge.compare(copies)[0]["memorization"] > 0.99
+
+
+def test_a_copy_machine_is_caught_where_all_images_are_trained_on(judge: Judge) -> None:
+    found = judge.compare(np.repeat(OTHERS[:100], 8, axis=0))[0]
+    assert found["memorization"] > 0.99
+    assert found["fid"] < judge.compare(degraded((0.4,))[0])[0]["fid"]  # which the distance alone rewards
+    noise = np.random.default_rng(0).uniform(-1, 1, OTHERS.shape).astype(np.float32)
+    assert judge.compare(noise)[0]["memorization"] < 0.05
+
+
 def test_a_single_repeated_image_is_a_collapse(judge: Judge) -> None:
     measures, histogram = judge.compare(np.repeat(OTHERS[:1], 800, axis=0))
     assert max(measures[name] for name in ("recall", "coverage", "diversity")) < 0.05

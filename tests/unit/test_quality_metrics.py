@@ -10,7 +10,16 @@ import pytest
 from scipy.linalg import sqrtm
 
 from gan.quality import metrics
-from gan.quality.metrics import class_distance, class_shares, compare, frechet_distance, sample, seconds_to_quality
+from gan.quality.metrics import (
+    class_distance,
+    class_shares,
+    compare,
+    frechet_distance,
+    memorization,
+    nearest,
+    sample,
+    seconds_to_quality,
+)
 
 RNG = np.random.default_rng(5)
 
@@ -162,3 +171,24 @@ def test_no_judgement_and_not_a_number_reach_nothing() -> None:
 def test_metrics_and_cache_are_free_of_tensorflow() -> None:
     code = "import sys, gan.quality.cache, gan.quality.metrics; print({'tensorflow', 'keras', 'scipy'} & set(sys.modules))"
     assert subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout == "set()\n"
+
+
+def test_the_nearest_training_image_is_found_leaving_out_itself() -> None:
+    rng = np.random.default_rng(0)
+    features, trained = rng.normal(size=(40, 8)), rng.normal(size=(70, 8))
+    pairs = np.square(features[:, np.newaxis] - trained).sum(2)
+    np.testing.assert_allclose(nearest(features, trained), pairs.min(1), rtol=1e-4)
+    whole = np.square(trained[:, np.newaxis] - trained).sum(2)
+    np.fill_diagonal(whole, np.inf)
+    found = nearest(trained, trained, itself=np.arange(70))
+    np.testing.assert_allclose(found, whole.min(1), rtol=1e-4)
+    assert nearest(features, trained, itself=np.full(40, 70)).tolist() == nearest(features, trained).tolist()
+
+
+def test_memorization_counts_who_is_nearer() -> None:
+    held_out, other = np.float32([1, 2, 3, 4]), np.float32([2.5])
+    assert memorization(held_out, other) == 0.5
+    assert memorization(held_out, np.float32([0, 0])) == 1
+    assert memorization(held_out, np.float32([9])) == 0
+    assert memorization(held_out, np.float32([1])) == 0.875  # nearer than three, as near as one
+    assert memorization(held_out, held_out) == 0.5

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Callable
 
 import pytest
@@ -10,8 +11,11 @@ from rq.job import Callback, Job
 from rq.serializers import JSONSerializer
 
 from db.models import Run
-from worker.message import is_ours
+from worker import rq_worker
+from worker.context import Context
+from worker.message import Message, is_ours
 from worker.queue import open_queue, ring
+from worker.rq_worker import TrainWorker
 
 
 def test_a_ring_carries_the_run_id_and_nothing_else(redis: Redis, make_run: Callable[..., Run]) -> None:
@@ -48,3 +52,33 @@ def test_garbage_is_refused(redis: Redis) -> None:
     job = open_queue(redis).enqueue_call("worker.job.train", args=("a",))
     redis.hset(job.key, "data", b"\x80\x04not json")
     assert not is_ours(Job.fetch(job.id, connection=redis, serializer=JSONSerializer))
+
+
+class Flushed(Message):
+    """A job during which Redis loses everything."""
+
+    def perform(self) -> None:
+        self.connection.flushall()
+
+
+def test_a_queue_that_is_emptied_during_a_job_is_one_line_in_the_log(
+    context: Context,
+    redis: Redis,
+    make_run: Callable[..., Run],
+    caplog: pytest.LogCaptureFixture,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(rq_worker, "DeviceProbe", lambda: None)
+    run = make_run(status="queued")
+    ring(redis, run)
+    worker = TrainWorker(context, "vm:1")
+    worker.register_birth()
+    queue = open_queue(redis)
+    job = Flushed.fetch(queue.job_ids[0], connection=redis, serializer=JSONSerializer)
+    worker.prepare_execution(job)
+    worker._is_horse = True  # as after the fork: the worker itself has other duties
+    with caplog.at_level(logging.INFO):
+        assert worker.perform_job(job, queue)  # type: ignore[no-untyped-call]
+    assert "Traceback" not in caplog.text
+    assert f"run {run.id} is unaffected" in caplog.text
+    assert not redis.exists(job.key)

@@ -18,7 +18,13 @@ ROOT = Path(__file__).parents[2]
 SOURCES = sorted(path for package in ("app", "db", "gan", "worker") for path in (ROOT / package).rglob("*.py"))
 COMPOSE: dict[str, Any] = yaml.safe_load((ROOT / "docker-compose.yml").read_text())
 SERVICES: dict[str, dict[str, Any]] = COMPOSE["services"]
-COMPONENTS = {"grid_table.py", "live_plotly.py", "playground_sheet.py", "run_images.py"}  # whose script and style are files of ours
+COMPONENTS = {
+    "grid_table.py",
+    "help_icons.py",
+    "live_plotly.py",
+    "playground_sheet.py",
+    "run_images.py",
+}  # whose script and style are files of ours
 
 
 def name(node: ast.AST) -> str:

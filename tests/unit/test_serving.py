@@ -24,10 +24,11 @@ from tests.polling import wait_until
 from tests.registered import DCGAN, GAN3D, PIX2PIX, config, finished
 from worker import access, models
 from worker.context import Context
-from worker.serving import batches, formats
+from worker.serving import batches, bodies
 from worker.serving.application import Served, Service
 from worker.serving.formats import NPZ, PNG
 from worker.serving.measures import Measures
+from worker.serving.server import configured
 from worker.serving.split import LEAST, Split
 
 TOKEN = "t" * 32
@@ -47,7 +48,7 @@ def service(context: Context, which: str = "some", canary: str | None = None, sh
 @contextmanager
 def client(made: Service) -> Iterator[httpx.Client]:
     """A client of a real server on a free port."""
-    server = uvicorn.Server(uvicorn.Config(made.application(), log_config=None, access_log=False))
+    server = uvicorn.Server(configured(made))
     with socket.create_server(("127.0.0.1", 0)) as listening:
         thread = threading.Thread(target=server.run, kwargs={"sockets": [listening]})
         thread.start()
@@ -143,7 +144,7 @@ def test_what_cannot_be_answered_is_refused_in_a_sentence(digits: httpx.Client, 
 def test_objects_and_too_many_bytes_are_refused(digits: httpx.Client, monkeypatch: pytest.MonkeyPatch) -> None:
     evil = npz(seed=np.array([print], dtype=object))
     assert digits.post("/generate", content=evil, headers={"Content-Type": NPZ}).status_code == 400
-    monkeypatch.setattr(formats, "MAX_BYTES", 5000)
+    monkeypatch.setattr(bodies, "MAX_BYTES", 5000)
     assert digits.post("/generate", content=b"x" * 5001, headers={"Content-Type": NPZ}).status_code == 413
     bomb = io.BytesIO()
     np.savez_compressed(bomb, seed=np.zeros(10_000))

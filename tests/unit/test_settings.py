@@ -37,6 +37,7 @@ def test_every_variable_is_read(monkeypatch: pytest.MonkeyPatch, tmp_path: Path)
         "REDIS_PASSWORD": "two",
         "DATA_DIR": str(tmp_path / "d"),
         "LOG_FORMAT": "json",
+        "HEARTBEAT": str(tmp_path / "beat"),
         "PUBLISHED": "loopback",
         "PUBLIC_URL": "https://ganboard.example",
         "OIDC_URL": "https://provider.example/.well-known/openid-configuration",
@@ -48,6 +49,7 @@ def test_every_variable_is_read(monkeypatch: pytest.MonkeyPatch, tmp_path: Path)
         "API_TOKEN": "five",
         "MLFLOW_URI": "http://mlflow.example",
         "SERVE_TOKEN": "six",
+        "MACHINE_WAIT": "60",
     }
     assert {name.upper() for name in Settings.model_fields} == set(variables)
     for name, value in variables.items():
@@ -55,6 +57,7 @@ def test_every_variable_is_read(monkeypatch: pytest.MonkeyPatch, tmp_path: Path)
     settings = Settings()
     assert (settings.state, settings.data) == (tmp_path / "h", tmp_path / "d")
     assert settings.json_logs
+    assert settings.heartbeat == tmp_path / "beat"
     assert settings.database == "postgresql+psycopg://u:one@db.example:5433/ganboard"
     assert (settings.redis_url, settings.redis_password) == ("redis://queue.example:6380/1", "two")
 
@@ -216,6 +219,40 @@ def test_settings_are_fixed_once_read(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_a_new_home_is_its_owners_alone(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.setenv("GANBOARD_HOME", str(tmp_path / "new"))
     assert Settings().prepare_home().stat().st_mode & 0o777 == 0o700
+
+
+@pytest.mark.parametrize("content", ["", "ganboard.db", "runs"])
+def test_an_old_home_becomes_its_owners_alone(
+    monkeypatch: pytest.MonkeyPatch,
+    tmp_path: Path,
+    caplog: pytest.LogCaptureFixture,
+    content: str,
+) -> None:
+    home = tmp_path / "old"
+    home.mkdir(mode=0o755)
+    home.chmod(0o755)
+    if content:
+        (home / content).touch()
+    monkeypatch.setenv("GANBOARD_HOME", str(home))
+    assert Settings().prepare_home().stat().st_mode & 0o777 == 0o700
+    assert "(mode 755)" in caplog.text
+    caplog.clear()
+    Settings().prepare_home()
+    assert caplog.text == ""
+
+
+@pytest.mark.parametrize("case", ["other files", "sticky", "contains ~"])
+def test_a_folder_that_others_need_keeps_its_rights(monkeypatch: pytest.MonkeyPatch, tmp_path: Path, case: str) -> None:
+    home = tmp_path / "shared"
+    (home / "me").mkdir(parents=True)
+    mode = 0o1777 if case == "sticky" else 0o755
+    home.chmod(mode)
+    if case != "other files":
+        (home / "ganboard.db").touch()
+    if case == "contains ~":
+        monkeypatch.setenv("HOME", str(home / "me"))
+    monkeypatch.setenv("GANBOARD_HOME", str(home))
+    assert Settings().prepare_home().stat().st_mode & 0o7777 == mode
 
 
 def test_a_secret_file_that_never_ends_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:

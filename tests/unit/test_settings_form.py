@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from app import settings_form
-from gan.config import GROUPS, RunConfig, parse
+from gan.config import GROUPS, ConfigError, RunConfig, parse
 
 
 def test_every_group_has_an_icon() -> None:
@@ -16,11 +16,23 @@ def test_words_and_conditions_name_settings() -> None:
     assert set(settings_form.WORDS) | set(settings_form.RELEVANT) <= set(RunConfig.model_fields)
 
 
-def test_every_number_has_a_step_that_moves_it() -> None:
-    steps = {name: settings_form._step(field) for name, field in RunConfig.model_fields.items() if field.annotation is float}
-    assert all(step > 0 for step in steps.values())
-    assert (steps["g_learning_rate"], steps["beta_1"], steps["epsilon"]) == pytest.approx((1e-5, 0.01, 1e-8))
-    assert (steps["ema"], steps["label_smoothing"], steps["r1"], steps["schedule_period"]) == (0.01, 0.01, 1.0, 1.0)
+@pytest.mark.parametrize("name", RunConfig.model_fields)
+def test_a_text_is_read_as_its_value_or_refused_by_name(name: str) -> None:
+    default = RunConfig.model_fields[name].default
+    if not isinstance(default, bool | str):
+        written = settings_form.written(default)
+        read = settings_form.read(name, written)
+        assert (read, type(read)) == (default, type(default))
+        for typed in ("-1e9", "1e", "many", "1,000.5"):
+            held = settings_form.read(name, typed)
+            with pytest.raises(ConfigError, match=rf"{name}=.* is not allowed: it must be"):
+                parse({name: held})
+            assert settings_form.mistakes({name: held})
+
+
+def test_an_empty_number_is_all_where_all_is_allowed_and_else_refused() -> None:
+    assert settings_form.read("limit", " ") is None
+    assert settings_form.mistakes({"epochs": settings_form.read("epochs", "")})
 
 
 @pytest.mark.parametrize(

@@ -12,7 +12,7 @@ from redis import Redis
 from db import queries
 from db.models import Run
 from gan.config import ConfigError, RunConfig
-from gan.data import DatasetError
+from gan.data import DatasetError, revision
 from gan.presets import load, values
 from tests.cli import document, ganboard, refused
 from tests.factories import HARDWARE, make_worker
@@ -211,6 +211,15 @@ def test_finished_runs_are_found_by_their_settings(context: Context, make_run: M
     assert old.id not in found.values()
 
 
+def test_runs_on_an_earlier_revision_of_sampled_data_are_not_used_again(context: Context, make_run: MakeRun) -> None:
+    showers = {"model": "gan3d", "dataset": "showers", "geometry": "25x25x25"}
+    make_run("older", epochs=2, batch_size=16, limit=64, **showers)
+    assert examined(context, {"batch_size": [16]}, limit=64, **showers)[0].finished is None
+    facts = {revision.FACT: revision.current(showers)}
+    newer = make_run("newer", epochs=2, batch_size=16, limit=64, facts=facts, **showers)
+    assert examined(context, {"batch_size": [16]}, limit=64, **showers)[0].finished == newer.id
+
+
 @pytest.mark.parametrize(
     ("text", "sentence"), [("a\u202eb", "U\\+202E"), ("x" * 41, "41 characters: 40 is the limit"), ("   ", "is empty")]
 )
@@ -278,6 +287,6 @@ def test_the_command_leaves_out_what_is_finished(context: Context, make_run: Mak
         (["--set", "seed=x", "--seeds", "2"], "seed=x is not allowed"),
     ],
 )
-def test_the_command_refuses_in_one_sentence(home: Any, arguments: list[str], words: str) -> None:
+def test_the_command_refuses_in_one_sentence(context: Any, arguments: list[str], words: str) -> None:
     assert words in refused("sweep", *arguments)
     assert json.loads(ganboard("runs", "--json").stdout) == []

@@ -68,7 +68,17 @@ def test_ago() -> None:
 
 
 def test_size() -> None:
-    assert [text.size(n) for n in (0, 1023, 1536, 30 << 20, 5 << 40)] == ["0 B", "1023 B", "1.5 KiB", "30 MiB", "5 TiB"]
+    assert [text.size(n) for n in (0, 999, 1536, 30 << 20, 5 << 40)] == ["0 B", "999 B", "1.5 KiB", "30 MiB", "5 TiB"]
+    assert [text.size(n << 20) for n in (999, 1000, 1020, 1044)] == ["999 MiB", "0.977 GiB", "0.996 GiB", "1.02 GiB"]
+    assert text.size(5000 << 40) == "5,000 TiB"
+
+
+def test_sizes_beside_each_other_share_a_unit() -> None:
+    counts = [5 << 30, 600 << 20, 12, 0]
+    assert [text.size(count, counts) for count in counts] == ["5 GiB", "0.586 GiB", "< 0.01 GiB", "0 GiB"]
+    facts = [text.fact("peak_memory_bytes", count, counts) for count in counts[:2]]
+    assert facts == ["5 GiB", "0.586 GiB"]
+    assert [text.fact("rate", value) for value in (12345.6, 1e9, 0.12345)] == ["12,346", "1,000,000,000", "0.1235"]
 
 
 def test_numbers() -> None:

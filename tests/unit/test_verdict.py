@@ -10,6 +10,7 @@ import pytest
 
 from app.components.verdict import Result, Verdict, factor, verdict
 from db.models import Run
+from gan.data import revision
 from gan.presets import load
 from tests.factories import HARDWARE, HOSTILE_NAMES
 
@@ -239,6 +240,13 @@ def test_other_data_cannot_be_compared() -> None:
     assert words.headline == "mnist is 3.00× faster than digits."
     assert words.remarks == ["The data differ (mnist and digits): quality and losses cannot be compared, and speed is that per image."]
     assert "The amounts of data differ" in said(result(limit=64), result(limit=128)).remarks[0]
+
+
+def test_other_revisions_of_sampled_data_cannot_be_compared() -> None:
+    one, two = (result(fids=STEADY, dataset="showers", model="gan3d", seed=seed) for seed in (1, 2))
+    two.run.facts = {**two.run.facts, revision.FACT: 2}
+    sentence = "The sampled data differ (revisions 1 and 2): quality and losses cannot be compared."
+    assert sentence in said(one, two).remarks
 
 
 def test_other_losses_and_networks() -> None:

@@ -14,6 +14,7 @@ from rich.status import Status
 from rich.table import Table
 
 from gan.config import ConfigError
+from worker import mode_bar
 from worker.bench.contestants import DCGAN
 from worker.bench.race import Doing, Watcher
 from worker.console import clean, duration, make_console, rate
@@ -128,7 +129,7 @@ def plot(found: Mapping[str, Any], path: Path) -> str:
     )
     wanted = path.suffix.lower()
     if wanted == ".html":
-        figure.write_html(path, include_plotlyjs=True)  # all within one file, for a machine without a network
+        figure.write_html(path, include_plotlyjs=True, config=mode_bar.CONFIG)  # all within one file, for a machine without a network
         return f"The plot is in {path}."
     try:
         if importlib.util.find_spec("kaleido") is None:
@@ -137,7 +138,7 @@ def plot(found: Mapping[str, Any], path: Path) -> str:
     except (RuntimeError, ValueError) as error:  # kaleido is there and its browser is not, for example
         path.unlink(missing_ok=True)
         page = path.with_suffix(".html")
-        figure.write_html(page, include_plotlyjs=True)
+        figure.write_html(page, include_plotlyjs=True, config=mode_bar.CONFIG)
         reason = " ".join(str(error).split())[:200].rstrip(".")
         return f"No {wanted} could be made ({reason}): the plot is in {page}."
     return f"The plot is in {path}."

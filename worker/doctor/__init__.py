@@ -18,22 +18,24 @@ home = here.home
 
 
 def checks(settings: Settings, *, deep: bool = False) -> Iterator[Check]:
-    """All findings, the quick ones first; `deep` reads every checkpoint. Changes nothing but that HOME and an empty SQLite file come
-    into being.
+    """All findings, the quick ones first; `deep` reads every checkpoint.
+
+    Changes nothing but the rights of others to HOME, and makes an empty SQLite file in an empty HOME.
     """
     yield from machine(settings)
-    if settings.state.is_dir():
+    if settings.state.is_dir() or settings.database_url:
         yield from _state(settings, deep=deep)
     yield from data_sets(settings)
     yield from here.tensorflow()
 
 
 def machine(settings: Settings) -> Iterator[Check]:
-    """What this process sees of its machine, within milliseconds. HOME comes into being."""
+    """What this process sees of its machine, within milliseconds."""
     yield here.python()
     yield here.cpu()
     yield here.memory()
     yield here.home(settings)
+    yield here.identity(settings)
     yield here.redis_binary(settings)
 
 
@@ -52,6 +54,8 @@ def data_sets(settings: Settings) -> Iterator[Check]:
 
 def mend(settings: Settings) -> Iterator[str]:
     """Do what is safe, and say each thing that was done: delete leftovers of killed writers, queue again what has no live lease."""
+    if not settings.state.is_dir() and not settings.database_url:
+        return
     for name in files.remove_leftovers(settings):
         yield f"Deleted {name}."
     _, engine = database.schema(settings)

@@ -16,18 +16,34 @@ from db.portable import IMPORTED
 from db.settings import Settings
 from gan import checkpoints, package
 from gan.package import VersionError
+from worker import machine
 from worker.doctor.check import Check
 
 LEFTOVER_SECONDS = 60.0  # what is younger may be being written
 NAMED = 3  # of many, the rest is counted
 
 
+def mode(settings: Settings) -> int:
+    """The rights to HOME."""
+    return stat.S_IMODE(settings.state.stat().st_mode)
+
+
 def private(settings: Settings) -> Iterator[Check]:
-    """Whether others on this machine can read the state."""
-    mode = stat.S_IMODE(settings.state.stat().st_mode)
-    if mode & (stat.S_IROTH | stat.S_IWOTH):
-        can = "write" if mode & stat.S_IWOTH else "read"
-        yield Check("permissions", "warn", f"every user of this machine can {can} {settings.state}", f"Run: `chmod 700 {settings.state}`")
+    """Whether others on this machine can read the state: a HOME that is ours alone is closed whenever it is opened."""
+    if not settings.state.is_dir():
+        return
+    rights = mode(settings)
+    if rights & (stat.S_IROTH | stat.S_IWOTH):
+        can = "write" if rights & stat.S_IWOTH else "read"
+        ours = settings.state.stat().st_uid == os.geteuid()
+        remedy = f"Run: `chmod 700 {settings.state}`" + ("" if ours else ", as its owner")
+        shared = "; if others need the folder, set GANBOARD_HOME to a folder of its own"
+        yield Check(
+            "permissions",
+            "warn",
+            f"every user of this machine can {can} {settings.state}",
+            remedy + shared,
+        )
 
 
 def state(settings: Settings, engine: Engine) -> Iterator[Check]:
@@ -52,11 +68,13 @@ def state(settings: Settings, engine: Engine) -> Iterator[Check]:
             yield Check("orphans", "warn", f"{_named(orphans, settings.state)} without a {what}, {_mb(size)}", remedy)
 
     here = [run for run in runs.values() if run.id in folders and IMPORTED not in run.facts]
+    own = (None, machine.recorded(settings))
     missing = [
         f"{run.id} step {row.step}"
         for run in here
         for row in queries.checkpoints(engine, run.id)
-        if not (settings.run_dir(run.id) / "checkpoints" / f"ckpt-{row.step}-{row.attempt}" / "manifest.json").exists()
+        if row.machine in own
+        and not (settings.run_dir(run.id) / "checkpoints" / f"ckpt-{row.step}-{row.attempt}" / "manifest.json").exists()
     ]
     if missing:
         remedy = "The run goes on from the newest that is there; bring the folders back from a backup to have these again."

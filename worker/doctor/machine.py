@@ -3,18 +3,21 @@
 from __future__ import annotations
 
 import json
+import os
 import platform
 import shutil
 import subprocess
 import sys
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Any
 
 import psutil
 
 from db.settings import Settings, SettingsError
 from gan.hardware import cpu_flags
-from worker import redis_server
+from worker import machine, redis_server
+from worker.doctor import files
 from worker.doctor.check import Check, Status
 from worker.errors import ServiceFailed
 
@@ -47,18 +50,38 @@ def memory() -> Check:
 
 
 def home(settings: Settings) -> Check:
+    if not settings.state.exists() and _can_be_made(settings.state):
+        remedy = "`ganboard up` makes it; if there should be one, set GANBOARD_HOME to its path."
+        return Check("home", "warn", f"{settings.state} does not exist", remedy)
+    before = files.mode(settings) if settings.state.is_dir() else None
     try:
         home = settings.prepare_home()
     except SettingsError as error:
         return Check("home", "fail", f"{settings.state} cannot be written", str(error))
     free = shutil.disk_usage(home).free
     text = f"{home}, {free / 1e9:.1f} GB free"
+    if before is not None and files.mode(settings) != before:
+        text += f"; other users could reach it (mode {before:o}), now its owner alone can"
     if free < DISK_BYTES:
         status: Status = "fail" if free < DISK_LEAST_BYTES else "warn"
         return Check(
             "home", status, text, "Free some space, or delete old runs: checkpoints take about 30 MB each, snapshots of their paths 5 MB."
         )
     return Check("home", "ok", text)
+
+
+def _can_be_made(path: Path) -> bool:
+    parent = next(parent for parent in path.parents if parent.exists())
+    return parent.is_dir() and os.access(parent, os.W_OK | os.X_OK)
+
+
+def identity(settings: Settings) -> Check:
+    """The name that checkpoints and workers carry in the database."""
+    try:
+        name = machine.recorded(settings)
+    except OSError as error:
+        return Check("machine", "warn", f"{settings.state / machine.FILE} cannot be read ({error.strerror})", "Check that disk.")
+    return Check("machine", "ok", name or "gets its name with its first worker or training")
 
 
 def redis_binary(settings: Settings) -> Check:

@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-import fcntl
 import socket
 import urllib.request
 from collections.abc import Iterator
-from pathlib import Path
 from urllib.parse import urlsplit
 
 import psutil
@@ -15,6 +13,7 @@ from sqlalchemy import Engine
 from db import queries
 from db.settings import Settings
 from worker.doctor.check import Check
+from worker.machine import held
 
 PORT = 8501  # unless up.lock tells of another
 
@@ -25,7 +24,7 @@ def supervisor(settings: Settings) -> Iterator[Check]:
     said = lock.read_text(errors="replace").strip()[:100] if lock.is_file() else ""
     address = said if said.startswith("http://") else ""
     port = urlsplit(address).port or PORT
-    if lock.is_file() and _held(lock):
+    if lock.is_file() and held(lock):
         if address and not _answers(address):
             yield Check(
                 "up", "warn", f"it runs, but its page at {address} does not answer", f"Look at {settings.state / 'logs' / 'web.log'}"
@@ -44,19 +43,10 @@ def supervisor(settings: Settings) -> Iterator[Check]:
 def slots(settings: Settings, engine: Engine) -> Iterator[Check]:
     """Workers whose process lives here without a sign of life in the database."""
     alive = {state.worker.name for state in queries.workers(engine) if state.alive}
-    for path in sorted((settings.state / "workers").glob(f"{socket.gethostname()}:*.lock")):
-        if path.stem not in alive and _held(path):
+    for path in sorted((settings.state / "workers").glob(f"{socket.gethostname()}-*:*.lock")):
+        if path.stem not in alive and held(path):
             remedy = "It hangs, starts just now, or works with another database: look at its log, then restart it."
             yield Check(f"slot {path.stem}", "warn", "its process lives, but gives no sign of life", remedy)
-
-
-def _held(path: Path) -> bool:
-    with path.open("a") as file:
-        try:
-            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except BlockingIOError:
-            return True
-    return False
 
 
 def _answers(address: str) -> bool:

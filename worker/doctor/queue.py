@@ -5,12 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from redis import Redis
-from redis.exceptions import NoPermissionError, OutOfMemoryError, RedisError, ResponseError
+from redis.exceptions import RedisError
 
 from db.settings import Settings
 from worker.context import connect
 from worker.doctor.check import Check
 from worker.errors import QueueRefuses, QueueUnreachable
+from worker.redis_errors import explained
 
 PROBE = "rq:ganboard:doctor"  # a key that the queue's own user may write
 
@@ -19,23 +20,21 @@ def queue(settings: Settings) -> Check:
     """Whether the queue takes messages."""
     named = bool(settings.redis_url)
     try:
-        connection = connect(settings)
-    except QueueRefuses as error:
-        return _refusal(str(error.__cause__))
-    except QueueUnreachable:
-        remedy = "Check GANBOARD_REDIS_URL" if named else "Run: `ganboard up`"
-        return Check("queue", "fail" if named else "warn", "does not answer", f"{remedy}; new runs are stored and start then.")
-    with connection:
-        try:
-            connection.set(PROBE, "1", ex=1)
-        except OutOfMemoryError:
-            remedy = "Raise its maxmemory, or find out what else is stored in it. Runs are stored all the same and start then."
-            return Check("queue", "fail", "refuses to be written: its memory is full (OOM)", remedy)
-        except ResponseError as error:
-            return _refusal(str(error))
-        except RedisError as error:
-            return Check("queue", "fail", f"does not answer to a write ({type(error).__name__})", "Look at the log of Redis.")
+        with connect(settings) as connection:
+            _write(connection)
+    except QueueUnreachable as error:
+        absent = not (named or isinstance(error, QueueRefuses))
+        remedy = f"{error.remedy}; new runs are stored and start then." if absent else f"{error.remedy}."
+        return Check("queue", "warn" if absent else "fail", error.problem, remedy)
     return Check("queue", "ok", "the server of GANBOARD_REDIS_URL answers" if named else "the embedded Redis answers")
+
+
+def _write(connection: Redis) -> None:
+    """Raises QueueUnreachable unless the server takes a value."""
+    try:
+        connection.set(PROBE, "1", ex=1)
+    except RedisError as error:
+        raise explained(error, connection, "Look at the log of Redis") from None
 
 
 def keeping(settings: Settings) -> Iterator[Check]:
@@ -43,9 +42,7 @@ def keeping(settings: Settings) -> Iterator[Check]:
     try:
         with connect(settings) as connection:
             yield from _kept(connection)
-    except (QueueUnreachable, NoPermissionError):  # the first is said elsewhere; a user without CONFIG cannot be told
-        return
-    except RedisError:
+    except (QueueUnreachable, RedisError):  # the first is reported elsewhere; not every user may read the configuration
         return
 
 
@@ -62,10 +59,3 @@ def _kept(connection: Redis) -> Iterator[Check]:
 
 def _text(value: str | bytes) -> str:
     return value.decode() if isinstance(value, bytes) else value
-
-
-def _refusal(said: str) -> Check:
-    remedy = "Look at the log of Redis, and at GANBOARD_REDIS_URL and its password."
-    if said.startswith("MISCONF"):
-        remedy = "Its disk is full or broken: make room where Redis keeps its file. Runs are stored all the same and start then."
-    return Check("queue", "fail", f"refuses to be written ({said[:120]})", remedy)

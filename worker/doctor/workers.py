@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from sqlalchemy import Engine
 
-from db import queries
+from db import holders, queries
 from db.models import WAITING
 from worker.doctor.check import Check
 
@@ -29,8 +29,11 @@ def workers(engine: Engine) -> Iterator[Check]:
             yield Check(name, "warn", f"silent for {ago}", "Start it again, if it should work: `ganboard worker`")
         elif not state.worker.devices:
             yield Check(name, "warn", "has not described its machine yet", "It does within a minute of its start: wait for it.")
-    ripe = len(queries.waiting_runs(engine, for_seconds=LONG_WAIT_SECONDS))
-    if ripe and any(state.worker.run_id is None for state in alive):
+    free = {state.worker.machine for state in alive if state.worker.run_id is None}
+    newest = holders.newest_of_waiting(engine)
+    held_elsewhere = {run_id for run_id, one in newest.items() if one.machine is not None and one.machine not in free}
+    ripe = sum(run.id not in held_elsewhere for run in queries.waiting_runs(engine, for_seconds=LONG_WAIT_SECONDS))
+    if ripe and free:
         yield Check("waiting", "warn", f"{ripe:,} waited over a minute while a worker is free", "Restart the worker, if this stays.")
     versions = {str(state.worker.devices.get("versions", {}).get("tensorflow")) for state in alive if state.worker.devices}
     if len(versions) > 1:

@@ -20,7 +20,7 @@ from starlette.concurrency import run_in_threadpool
 from starlette.exceptions import HTTPException
 from starlette.middleware import Middleware
 from starlette.middleware.trustedhost import TrustedHostMiddleware
-from starlette.requests import Request
+from starlette.requests import ClientDisconnect, Request
 from starlette.responses import Response
 from starlette.routing import Route
 
@@ -29,6 +29,8 @@ from gan.latent import WishError
 from worker.access import LOOPBACK_NAMES
 from worker.serving import formats
 from worker.serving.batches import Batches, Busy, Floats
+from worker.serving.bodies import Bodies
+from worker.serving.connections import REFUSED
 from worker.serving.measures import Measures
 from worker.serving.split import Outcome, Split
 
@@ -77,6 +79,8 @@ class Service:
 
     def __init__(self, main: Served, canary: Served | None, split: Split, measures: Measures, token: str = "") -> None:
         self.main, self.canary, self.split, self.measures, self._token = main, canary, split, measures, token
+        self.bodies = Bodies()
+        self._reading = asyncio.Lock()
         measures.share.set_function(lambda: split.share)
 
     async def ask(self, request_id: str, inputs: Floats) -> tuple[Floats, Served]:
@@ -108,17 +112,21 @@ class Service:
     async def generate(self, request: Request) -> Response:
         request_id = request.headers.get("x-request-id", "")[:ID_LENGTH] or uuid.uuid4().hex
         form = formats.wanted(request.headers.get("accept", ""))
-        body = await formats.body(request)
-        from gan import generation
-
-        try:
-            document = await run_in_threadpool(formats.document, request.headers.get("content-type", ""), body)
-            inputs = await run_in_threadpool(generation.read, self.main.generator.generation, document)
-        except WishError as error:
-            raise HTTPException(400, str(error)) from None
+        async with self.bodies.receive(request) as body, self._reading:
+            # one at a time: JSON such as [{},{},...] takes 36 times its bytes while it is read
+            inputs = await run_in_threadpool(self._read, request.headers.get("content-type", ""), body)
         made, served = await self.ask(request_id, inputs)
         content = await run_in_threadpool(formats.encoded, served.generator.generation, served.name, made, form)
         return Response(content, media_type=form, headers={"X-Model-Version": served.name, "X-Request-ID": request_id})
+
+    def _read(self, content_type: str, body: bytearray) -> Floats:
+        """What a body asks for, as inputs of G. Raises HTTPException."""
+        from gan import generation
+
+        try:
+            return generation.read(self.main.generator.generation, formats.document(content_type, body))
+        except WishError as error:
+            raise HTTPException(400, str(error)) from None
 
     async def health(self, request: Request) -> Response:
         """200 once the main version has made one example for this request."""
@@ -143,11 +151,11 @@ class Service:
 
     def application(self) -> Starlette:
         @asynccontextmanager
-        async def lifespan(_: Starlette) -> AsyncIterator[None]:
+        async def lifespan(_: Starlette) -> AsyncIterator[dict[str, Any]]:
             served = [one for one in (self.main, self.canary) if one is not None]
             for one in served:
                 one.batches.start()
-            yield
+            yield {REFUSED: self.measures.refused}
             for one in served:
                 await run_in_threadpool(one.batches.end)
 
@@ -157,7 +165,13 @@ class Service:
             Route("/version", self._open(self.version)),
             Route("/metrics", self._open(self.metrics)),
         ]
-        handlers: Mapping[Any, Any] = {HTTPException: self._refused, Exception: self._defect, Busy: self._busy, Failed: self._failed}
+        handlers: Mapping[Any, Any] = {
+            HTTPException: self._refused,
+            Exception: self._defect,
+            Busy: self._busy,
+            Failed: self._failed,
+            ClientDisconnect: self._left,
+        }
         # without a token, a page of the web must not reach it under a name of its own that means this machine
         guards: Sequence[Middleware] = [] if self._token else [Middleware(TrustedHostMiddleware, allowed_hosts=_HOSTS, www_redirect=False)]
         return Starlette(routes=routes, exception_handlers=handlers, middleware=guards, lifespan=lifespan)
@@ -184,6 +198,10 @@ class Service:
 
     async def _defect(self, request: Request, error: Exception) -> Response:
         return _json({"error": f"The server failed with {type(error).__name__}: its log has the details."}, 500)
+
+    async def _left(self, request: Request, error: ClientDisconnect) -> Response:
+        """The client closed its connection before its request was complete: an answer that goes nowhere."""
+        return Response(status_code=400)
 
     async def _failed(self, request: Request, error: Failed) -> Response:
         return _json({"error": str(error)}, 500)

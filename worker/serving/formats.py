@@ -10,16 +10,15 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import orjson
 from starlette.exceptions import HTTPException
-from starlette.requests import Request
 
 from gan import latent
 from gan.latent import WishError
+from worker.serving import bodies
 from worker.serving.batches import Floats
 
 if TYPE_CHECKING:
     from gan.generation import Generation
 
-MAX_BYTES = 32 << 20  # of a request, and of what an npz unpacks to
 JSON, NPZ, PNG = "application/json", "application/x-npz", "image/png"
 
 
@@ -34,19 +33,7 @@ def wanted(accept: str) -> str:
     raise HTTPException(406, f"Answers are {JSON}, {NPZ} or {PNG}: name one in the header Accept.")
 
 
-async def body(request: Request) -> bytes:
-    """All of a request, unless it is too long. Raises HTTPException."""
-    received = bytearray()
-    async for chunk in request.stream():
-        received += chunk
-        if len(received) > MAX_BYTES:
-            raise HTTPException(
-                413, f"The request has more than {MAX_BYTES:,} bytes: send fewer examples at a time.", {"Connection": "close"}
-            )
-    return bytes(received)
-
-
-def document(content_type: str, content: bytes) -> Mapping[str, Any]:
+def document(content_type: str, content: bytes | bytearray) -> Mapping[str, Any]:
     """The request as names and values. Raises WishError, HTTPException."""
     form = content_type.partition(";")[0].strip().lower()
     if form == NPZ:
@@ -62,12 +49,15 @@ def document(content_type: str, content: bytes) -> Mapping[str, Any]:
     return found
 
 
-def _arrays(content: bytes) -> dict[str, Any]:
+def _arrays(content: bytes | bytearray) -> dict[str, Any]:
     try:
-        with zipfile.ZipFile(io.BytesIO(content)) as archive:
-            if (size := sum(member.file_size for member in archive.infolist())) > MAX_BYTES:
-                raise HTTPException(413, f"The arrays have {size:,} bytes, {MAX_BYTES:,} are the limit: send fewer examples at a time.")
-        with np.load(io.BytesIO(content), allow_pickle=False) as file:
+        buffer = io.BytesIO(content)
+        with zipfile.ZipFile(buffer) as archive:
+            if (size := sum(member.file_size for member in archive.infolist())) > bodies.MAX_BYTES:
+                raise HTTPException(
+                    413, f"The arrays have {size:,} bytes, {bodies.MAX_BYTES:,} are the limit: send fewer examples at a time."
+                )
+        with np.load(buffer, allow_pickle=False) as file:
             return {name: array.item() if array.ndim == 0 else array for name in file.files if (array := file[name]) is not None}
     except HTTPException:
         raise

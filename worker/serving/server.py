@@ -14,6 +14,7 @@ from worker import access, logs, models
 from worker.context import Context
 from worker.errors import AlreadyRunning
 from worker.serving.application import Served, Service
+from worker.serving.connections import LimitedProtocol
 from worker.serving.measures import Measures
 from worker.serving.split import Split
 
@@ -41,8 +42,19 @@ def serve(context: Context, which: str, canary: str | None, share: float, host: 
         log.info("Serving %s (%s) on http://%s:%d", main.name, main.version.variant, shown, listening.getsockname()[1])
         if second is not None:
             log.info("%.3g %% of the requests go to the canary %s (%s).", 100 * share, second.name, second.version.variant)
-        config = uvicorn.Config(service.application(), log_config=None, access_log=False, timeout_graceful_shutdown=GRACE_SECONDS)
-        uvicorn.Server(config).run(sockets=[listening])
+        uvicorn.Server(configured(service)).run(sockets=[listening])
+
+
+def configured(service: Service) -> uvicorn.Config:
+    """How uvicorn serves it."""
+    return uvicorn.Config(
+        service.application(),
+        http=LimitedProtocol,
+        ws="none",
+        log_config=None,
+        access_log=False,
+        timeout_graceful_shutdown=GRACE_SECONDS,
+    )
 
 
 def _served(context: Context, version: ModelVersion, measures: Measures) -> Served:

@@ -6,7 +6,7 @@ from pathlib import Path
 
 from gan.config import RunConfig
 from gan.data import digits, images, mnist
-from gan.data.dataset import Dataset
+from gan.data.dataset import Dataset, DatasetError
 
 
 def load(config: RunConfig, data_dir: Path) -> Dataset:
@@ -14,7 +14,8 @@ def load(config: RunConfig, data_dir: Path) -> Dataset:
     if config.dataset == "digits":
         return digits.load(config.limit)
     if config.dataset == "images":
-        return images.load(data_dir, config.images_path, config.limit)
+        path, skip = config.images_path, config.skip_unreadable
+        return images.load(data_dir, path, config.limit, skip_unreadable=skip)
     return mnist.load(config.dataset, data_dir, config.limit)
 
 
@@ -23,7 +24,12 @@ def count(config: RunConfig, data_dir: Path) -> int:
     if config.dataset == "digits":
         return digits.COUNT
     if config.dataset == "images":
-        return images.count(data_dir, config.images_path)
+        if not config.skip_unreadable:
+            return images.count(data_dir, config.images_path)
+        good, number = images.headed(data_dir, config.images_path)
+        if not good:
+            raise DatasetError(images.nothing(number, config.images_path))
+        return good
     path = mnist.find(config.dataset, data_dir)
     return mnist.count(path) if path else mnist.COUNT
 

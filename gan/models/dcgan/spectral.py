@@ -4,7 +4,8 @@ The study's largest layer convolves 7x7 maps with 5x5 kernels from 256 to 128 ch
 with padding. A convolution is a product of discrete Fourier transforms (Mathieu, Henaff and LeCun 2014, "Fast training of convolutional
 networks through FFTs"). Maps of this size need only 9x9 points, whose half plane has 40 complex frequencies and one real one. A complex
 product takes three real ones (Gauss), so 121 real products remain per pair of channels, each a matrix product over channels. Transforms
-are products with constant matrices, so gradients take the same short way. Errors are those of the number format (float32: 1e-6 relative).
+are products with constant matrices, so gradients take the same short way. Relative RMS errors of the output: in float32 5e-7 (direct:
+8e-7), in bfloat16, which rounds after each transform, 5.4e-3, twice those of the direct convolution (2.9e-3): see docs/engine.md.
 
 Measured for 256 images on two cores: 32 ms instead of 109 forward and backward in float32, 21 instead of 73 in bfloat16.
 """

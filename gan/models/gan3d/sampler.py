@@ -18,6 +18,7 @@ from gan.models.gan3d import profile
 from gan.models.gan3d.geometry import Calorimeter
 
 Cells = npt.NDArray[np.float32]
+Reals = npt.NDArray[np.float64]
 
 PER_GEV = 50  # stored units of CERN's variable-angle files in a GeV
 ENERGIES = (2.0, 500.0)  # GeV: CERN's files span these
@@ -32,6 +33,20 @@ class Shower:
     cells: Cells  # [x, y, z], stored units: 50 times the visible GeV
     energy: float  # of the particle, GeV
     theta: float  # between the track and the y axis of the face, rad; pi/2 is straight
+
+
+@dataclass(frozen=True, eq=False)
+class _Course:
+    """What is drawn of an event before its spots."""
+
+    rng: np.random.Generator  # draws the spots
+    energy: float  # of the particle, GeV
+    theta: float  # rad
+    t: float  # depth of the maximum, X0
+    alpha: float
+    faces: Reals  # [z + 1] depth of the faces of the layers along the track, X0
+    tau: Reals  # [z] relative depth of the middles of the layers
+    seen: Reals  # [z] energy deposited in each layer as the sampling sees it, GeV
 
 
 @dataclass(frozen=True)
@@ -67,25 +82,46 @@ class Sampler:
 
     def event(self, number: int) -> Shower:
         """Shower `number` (0 to 2^64 - 1) of this seed."""
+        course = self._course(number)
+        return Shower(self._cells(course), course.energy, course.theta)
+
+    def layers(self, number: int) -> Reals:
+        """Energy [z] that shower `number` gives to each layer, in stored units: its cells hold this
+        except for what leaves by the sides."""
+        return self._course(number).seen * self._stored
+
+    @property
+    def _stored(self) -> float:
+        """Stored units of a GeV that was deposited."""
+        return self.calorimeter.sampling_fraction * PER_GEV
+
+    def _course(self, number: int) -> _Course:
         key = np.array([self.seed, _STREAM], np.uint64)
-        rng = np.random.Generator(np.random.Philox(key=key, counter=np.array([0, number, 0, 0], np.uint64)))
+        counter = np.array([0, number, 0, 0], np.uint64)
+        rng = np.random.Generator(np.random.Philox(key=key, counter=counter))
         energy = rng.uniform(self.beam.energy_low, self.beam.energy_high)
         theta = math.radians(rng.uniform(self.beam.theta_low, self.beam.theta_high))
-        return Shower(self._cells(rng, energy, theta), energy, theta)
-
-    def _cells(self, rng: np.random.Generator, energy: float, theta: float) -> Cells:
-        """Cells [x, y, z] in stored units: Poisson spots in every layer, each with an equal share of the layer's energy."""
-        geometry, medium = self.calorimeter, self.calorimeter.medium
+        medium = self.calorimeter.medium
         means = profile.longitudinal(medium, energy)
         t, alpha = means.draw(rng.standard_normal(), rng.standard_normal())
         path = medium.inverse_fs / math.sin(theta)  # X0 of the slanted track in one layer
-        faces = np.asarray(np.arange(geometry.nz + 1) * path, np.float64)
+        faces = np.asarray(np.arange(self.calorimeter.nz + 1) * path, np.float64)
         deposited = energy * np.diff(profile.containment(faces, t, alpha))
         # of mean `deposited` and variance c^2 `deposited`: the sampling fluctuations
         seen = rng.gamma(deposited / medium.resolution**2, medium.resolution**2)
-        counts = rng.poisson(profile.spots(medium, energy) * np.diff(profile.containment(faces, *profile.spot_profile(medium, t, alpha))))
         tau = profile.relative_depth(faces[:-1] + path / 2, t, alpha, means.mean_ln_alpha)
-        shape = profile.radial(medium, energy, tau)
+        return _Course(rng, energy, theta, t, alpha, faces, tau, seen)
+
+    def _cells(self, course: _Course) -> Cells:
+        """Cells [x, y, z] in stored units: Poisson spots in every layer, at least one, each with an
+        equal share of the layer's energy."""
+        geometry, medium, rng = self.calorimeter, self.calorimeter.medium, course.rng
+        spot_profile = profile.spot_profile(medium, course.t, course.alpha)
+        shares = np.diff(profile.containment(course.faces, *spot_profile))
+        # A layer without a spot would lose its energy
+        counts = np.maximum(rng.poisson(profile.spots(medium, course.energy) * shares), 1)
+        shape = profile.radial(medium, course.energy, course.tau)
+        slope = math.tan(course.theta)
 
         layer = np.repeat(np.arange(geometry.nz), counts)
         kind, share, phi = rng.random((3, len(layer)), np.float32)
@@ -94,11 +130,12 @@ class Sampler:
         # the distribution function of 2rR^2/(r^2+R^2)^2 is r^2/(r^2+R^2)
         radius = np.where(kind < weight, core, tail) * np.sqrt(share / (1 - share))
         phi *= np.float32(2 * math.pi)
-        lean = (np.arange(geometry.nz) - (geometry.nz - 1) / 2) * geometry.pitch / geometry.cell / math.tan(theta)
+        lean = (np.arange(geometry.nz) - (geometry.nz - 1) / 2) * geometry.pitch / geometry.cell / slope
         x = geometry.nx / 2 + radius * np.cos(phi)
-        y = (geometry.ny / 2 + lean).astype(np.float32)[layer] + radius * np.sin(phi) * np.float32(1 / math.sin(theta))
+        across = radius * np.sin(phi) * np.float32(1 / math.sin(course.theta))
+        y = (geometry.ny / 2 + lean).astype(np.float32)[layer] + across
         inside = (x >= 0) & (x < geometry.nx) & (y >= 0) & (y < geometry.ny)
         place = (x[inside].astype(np.intp) * geometry.ny + y[inside].astype(np.intp)) * geometry.nz + layer[inside]
-        spot = seen / np.maximum(counts, 1) * geometry.sampling_fraction * PER_GEV
+        spot = course.seen / counts * self._stored
         cells = np.bincount(place, weights=spot[layer[inside]], minlength=math.prod(geometry.shape))
         return cells.astype(np.float32).reshape(geometry.shape)
