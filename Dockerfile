@@ -10,6 +10,7 @@ COPY app app
 COPY db db
 COPY gan gan
 COPY worker worker
+COPY ganboard ganboard
 RUN /build/bin/pip wheel --no-deps --no-build-isolation --wheel-dir /wheel .
 
 # the packages change seldom and the wheel often: a new version of ours re-uses the layers with the packages
@@ -35,7 +36,7 @@ COPY --from=web-packages /venv /venv
 RUN --mount=from=wheel,source=/wheel,target=/wheel pip --python /venv/bin/python install --no-cache-dir --no-deps --no-index /wheel/*.whl
 USER 10001:10001
 EXPOSE 8501
-CMD ["python", "-m", "worker.web", "--port", "8501", "--address", "0.0.0.0"]
+CMD ["python", "-m", "ganboard.worker.supervisor.web", "--port", "8501", "--address", "0.0.0.0"]
 
 FROM runtime AS worker
 COPY --from=worker-packages /venv /venv

@@ -19,10 +19,10 @@ from streamlit.runtime.scriptrunner import get_script_run_ctx
 from streamlit.web.server.starlette.starlette_app_utils import decode_signed_value
 from streamlit.web.server.starlette.starlette_server_config import USER_COOKIE_NAME
 
-from app import text
-from db.errors import NotAllowed
-from db.settings import Settings
-from worker.access import Role, SignIn, sign_in
+from ganboard.db.errors import NotAllowed
+from ganboard.db.settings import Settings
+from ganboard.worker import formatting
+from ganboard.worker.access import Role, SignIn, sign_in
 
 CALLBACK = "/oauth2callback"
 
@@ -63,7 +63,7 @@ def gate() -> bool:
     now = visitor(rules, claims)
     if now.role is None:
         st.title("ganboard", anchor=False)
-        st.markdown(text.escape(now.refusal))
+        st.markdown(formatting.escape(now.refusal))
         with st.container(horizontal=True):
             st.button("Sign in", type="primary", icon=":material/login:", on_click=st.login)
             if claims.get("is_logged_in"):
@@ -78,8 +78,8 @@ def account() -> None:
     assert rules is not None, "this page is in the navigation of people who are signed in"
     now = visitor(rules, _claims())
     st.title("Account", anchor=False)
-    st.markdown(f"Signed in as **{text.escape(now.email)}**, {now.role}.")
-    st.caption(f"The sign-in lasts another {text.duration(max(0.0, now.expires - time.time()))}. {WHAT[now.role or 'viewer']}")
+    st.markdown(f"Signed in as **{formatting.escape(now.email)}**, {now.role}.")
+    st.caption(f"The sign-in lasts another {formatting.duration(max(0.0, now.expires - time.time()))}. {WHAT[now.role or 'viewer']}")
     st.button("Sign out", icon=":material/logout:", on_click=st.logout)
 
 

@@ -11,9 +11,9 @@ from typing import Literal
 import streamlit as st
 from sqlalchemy.exc import DBAPIError
 
-from app import text
-from db.errors import DbError
-from worker.clear_errors import CLEAR_ERRORS
+from ganboard.db.errors import DbError
+from ganboard.worker import formatting
+from ganboard.worker.clear_errors import CLEAR_ERRORS
 
 LOOKS: dict[str, tuple[str, str, Literal["red", "orange"]]] = {
     "error": ("Error", ":material/error:", "red"),
@@ -27,7 +27,7 @@ logger = logging.getLogger(__name__)
 
 @contextmanager
 def sentences(*, retry: bool = False) -> Iterator[None]:
-    """Show a foreseen error where it happened. Every page runs inside one; Streamlit hands the rest to `show` (app/server.py).
+    """Show a foreseen error where it happened. Every page runs inside one; Streamlit hands the rest to `show` (app/web/server.py).
 
     With `retry` the whole page runs again every few seconds while it is the database that fails.
     """
@@ -62,4 +62,4 @@ def tell(message: str, level: Literal["error", "warning"] = "error") -> None:
     word, icon, colour = LOOKS[level]
     with st.container(border=True, horizontal=True, vertical_alignment="top"):
         st.badge(word, icon=icon, color=colour, width="content")
-        st.markdown(text.sentence(message))
+        st.markdown(formatting.sentence(message))

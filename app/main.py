@@ -6,9 +6,10 @@ from pathlib import Path
 
 import streamlit as st
 
-from app import auth, errors, run_actions, state
-from app.components import alerts, help_icons
-from app.theme import style
+from ganboard.app import alerts, auth, errors, navigation
+from ganboard.app.run import actions
+from ganboard.app.theme import style
+from ganboard.app.widgets import help_icons
 
 COMPACT = '[data-testid="stMainBlockContainer"] {padding-top: 4.5rem}'  # charts begin higher on a small screen
 ICON = Path(__file__).parent / "theme" / "icon.svg"  # a Material icon would be fetched from another host
@@ -19,17 +20,17 @@ def navigate() -> None:
     with errors.sentences():
         signed_in = auth.gate()
     pages = [
-        st.Page(page, title=title, icon=icon, url_path=state.address(page), default=not state.address(page))
-        for page, (title, icon) in state.PAGES.items()
+        st.Page(page, title=title, icon=icon, url_path=navigation.address(page), default=not navigation.address(page))
+        for page, (title, icon) in navigation.PAGES.items()
     ]
-    pages.append(st.Page(state.VIEW_PAGE, title="Saved view", url_path="view", visibility="hidden"))
+    pages.append(st.Page(navigation.VIEW_PAGE, title="Saved view", url_path="view", visibility="hidden"))
     if signed_in:
         icon = ":material/account_circle:"
-        pages.append(st.Page(auth.account, title="Account", icon=icon, url_path=state.ACCOUNT))
+        pages.append(st.Page(auth.account, title="Account", icon=icon, url_path=navigation.ACCOUNT))
     page = st.navigation(pages, position="top")
     with errors.sentences(retry=True):
-        state.context()
-        run_actions.leave_deleted()
+        navigation.context()
+        actions.leave_deleted()
         style.apply(COMPACT + style.DANGER)
         help_icons.guard()
         alerts.show()

@@ -1,4 +1,4 @@
-"""Requests to stored generators: a page asks, a painter (worker/painter.py) answers into the same row. Reads and writes."""
+"""Requests to stored generators: a page asks, a painter (worker/requests/inference_worker.py) answers into the same row. Reads and writes."""
 
 from __future__ import annotations
 
@@ -8,11 +8,11 @@ from typing import Any
 from sqlalchemy import CursorResult, Engine, delete, func, update
 from sqlmodel import col, exists, or_, select
 
-from db import clock
-from db.clock import now
-from db.engine import reading, writing
-from db.errors import NotAllowed, UnknownRun
-from db.models import Checkpoint, Drawing, Run
+from ganboard.db import clock
+from ganboard.db.clock import now
+from ganboard.db.engine import reading, writing
+from ganboard.db.errors import NotAllowed, UnknownRun
+from ganboard.db.models import Checkpoint, Drawing, Run
 
 ABANDONED_SECONDS = 30.0  # a claim that is older had a painter that died over it
 MAX_TRIES = 2

@@ -17,7 +17,7 @@ from sqlalchemy.exc import DBAPIError, DisconnectionError
 from sqlalchemy.pool import ConnectionPoolEntry, NullPool
 from sqlmodel import Session
 
-from db.errors import Unreachable
+from ganboard.db.errors import Unreachable
 
 BUSY_MILLISECONDS = 10_000
 

@@ -7,8 +7,8 @@ from typing import Any
 from sqlalchemy import CursorResult, update
 from sqlmodel import Session, col, select
 
-from db.errors import LeaseLost, UnknownRun
-from db.models import ACTIVE, Event, Run
+from ganboard.db.errors import LeaseLost, UnknownRun
+from ganboard.db.models import ACTIVE, Event, Run
 
 FINISHED = "Finished."  # the note that a run has done all its epochs
 

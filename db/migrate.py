@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 
 from sqlalchemy import Connection, Engine, inspect, text
 
-from db.engine import clear_errors
-from db.errors import SchemaTooNew
+from ganboard.db.engine import clear_errors
+from ganboard.db.errors import SchemaTooNew
 
 if TYPE_CHECKING:
     from alembic.config import Config

@@ -9,7 +9,7 @@ from typing import Any
 from sqlalchemy import BigInteger, CheckConstraint, ForeignKey, Index, LargeBinary, MetaData, UniqueConstraint
 from sqlmodel import Field, SQLModel
 
-from db.types import Float32Array, Float32s, Json, Real, Text
+from ganboard.db.types import Float32Array, Float32s, Json, Real, Text
 
 STATUSES = ("queued", "starting", "running", "finished", "failed", "stopped", "suspended")
 ACTIVE = ("starting", "running")  # has, or should have, a live lease
@@ -151,7 +151,7 @@ class Drawing(SQLModel, table=True):
     id: str = Field(default_factory=new_id, primary_key=True, sa_type=Text)
     run_id: str = _of_run()
     step: int  # of the checkpoint
-    kind: str  # what is asked: a name that worker.painter knows
+    kind: str  # what is asked: a name that worker.requests.inference_worker knows
     options: dict[str, Any] = _mapping()
     asked_at: datetime = Field(default_factory=utc_now)
     begun_at: datetime | None = None

@@ -8,10 +8,10 @@ from typing import Any
 from sqlalchemy import Engine, delete, func
 from sqlmodel import col, select
 
-from db.commands import add_runs
-from db.engine import reading, writing
-from db.errors import UnknownStudy
-from db.models import Run, Study, StudyRun
+from ganboard.db.engine import reading, writing
+from ganboard.db.errors import UnknownStudy
+from ganboard.db.models import Run, Study, StudyRun
+from ganboard.db.runs.commands import add_runs
 
 Wanted = tuple[str, dict[str, Any]]  # name and configuration of a run that is not there yet
 

@@ -1,4 +1,4 @@
-"""Loss surfaces, and predictions of flows, that were asked for: a page or a study asks, a surveyor (worker/surveyor.py) answers into the
+"""Loss surfaces, and predictions of flows, that were asked for: a page or a study asks, a surveyor (worker/requests/analysis.py) answers into the
 same row. A prediction is a request whose options are {PREDICTION: what is asked}; its arrays are `png`, the bytes of a picture."""
 
 from __future__ import annotations
@@ -12,10 +12,10 @@ import numpy.typing as npt
 from sqlalchemy import CursorResult, Engine, update
 from sqlmodel import col, or_, select
 
-from db.clock import now
-from db.engine import reading, writing
-from db.errors import NotAllowed, UnknownRun
-from db.models import ENDED, Run, Surface
+from ganboard.db.clock import now
+from ganboard.db.engine import reading, writing
+from ganboard.db.errors import NotAllowed, UnknownRun
+from ganboard.db.models import ENDED, Run, Surface
 
 ABANDONED_SECONDS = 30.0  # without a sign of life: its surveyor died over it
 MAX_TRIES = 2
@@ -96,7 +96,7 @@ def answer(
     facts: Mapping[str, Any] | None = None,
     error: str | None = None,
 ) -> bool:
-    """End a claimed request with arrays (as `gan.surfaces.compute` gives them) or a sentence."""
+    """End a claimed request with arrays (as `gan.landscape.compute.compute` gives them) or a sentence."""
     packed = None
     if arrays is not None:
         buffer = io.BytesIO()

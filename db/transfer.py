@@ -15,13 +15,13 @@ from sqlalchemy.dialects.postgresql import JSONB
 from sqlalchemy.exc import DBAPIError
 from sqlmodel import Session, SQLModel, col, select
 
-from db import migrate
-from db.clock import now
-from db.engine import clear_errors, make_engine
-from db.errors import BadCopy
-from db.fence import note
-from db.models import ACTIVE, Checkpoint, Event, Run, Worker
-from db.queries import WORKER_ALIVE_SECONDS
+from ganboard.db import migrate
+from ganboard.db.clock import now
+from ganboard.db.engine import clear_errors, make_engine
+from ganboard.db.errors import BadCopy
+from ganboard.db.fence import note
+from ganboard.db.models import ACTIVE, Checkpoint, Event, Run, Worker
+from ganboard.db.runs.queries import WORKER_ALIVE_SECONDS
 
 PAGES = 2000  # of SQLite's, copied between two reports
 ROWS = 500  # read, and written, together

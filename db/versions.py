@@ -1,4 +1,4 @@
-"""Versions of models: which there are, and all writes of them. Their files are `gan.package`'s."""
+"""Versions of models: which there are, and all writes of them. Their files are `gan.generation.package`'s."""
 
 from __future__ import annotations
 
@@ -9,10 +9,10 @@ from sqlalchemy import Engine, delete, func
 from sqlalchemy.exc import IntegrityError
 from sqlmodel import Session, col, select
 
-from db.clock import now
-from db.engine import reading, writing
-from db.errors import BadMark, NotAllowed, UnknownVersion
-from db.models import ModelAlias, ModelVersion
+from ganboard.db.clock import now
+from ganboard.db.engine import reading, writing
+from ganboard.db.errors import BadMark, NotAllowed, UnknownVersion
+from ganboard.db.models import ModelAlias, ModelVersion
 
 NAME = r"[a-z0-9][a-z0-9._-]{0,39}"
 ALIAS = r"[a-z][a-z0-9_-]{0,31}"

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from gan.events import EpochDone, Losses
+from ganboard.gan.events import EpochDone, Losses
 
 
 def _no_losses() -> Losses:

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import numpy as np
 
-from db import commands, queries, reports
-from db.models import Run
-from gan import presets
+from ganboard.db.models import Run
+from ganboard.db.runs import commands, queries, reports
+from ganboard.gan import presets
+from ganboard.worker.context import Context
 from tests.factories import HARDWARE
-from worker.context import Context
 
 
 def claimed(context: Context, *, run_id: str | None = None, epochs: int = 2) -> Run:

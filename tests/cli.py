@@ -13,7 +13,7 @@ from typing import Any
 
 from typer.testing import CliRunner, Result
 
-from worker.cli import app
+from ganboard.worker.cli.main import app
 
 # the program on standard input's terminal, which becomes its own, so that a typed Ctrl-C reaches it; tests that were started in the
 # background have inherited that Ctrl-C is ignored
@@ -21,7 +21,7 @@ PROGRAM = [
     sys.executable,
     "-c",
     "import fcntl, signal, termios; fcntl.ioctl(0, termios.TIOCSCTTY, 0); signal.signal(signal.SIGINT, signal.default_int_handler); "
-    "from worker.cli import app; app(prog_name='ganboard')",
+    "from ganboard.worker.cli.main import app; app(prog_name='ganboard')",
 ]
 
 

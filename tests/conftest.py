@@ -11,12 +11,12 @@ from pathlib import Path
 import pytest
 from redis import Redis
 
-from db.models import Run
+from ganboard.db.models import Run
+from ganboard.worker.context import Context, open_context
+from ganboard.worker.process import redis_server
+from ganboard.worker.process.parent_death import environment_for_child
 from tests import factories
 from tests.polling import wait_until
-from worker import redis_server
-from worker.context import Context, open_context
-from worker.lifeline import environment_for_child
 
 THOROUGH = os.environ.get("GANBOARD_TESTS") == "all"
 

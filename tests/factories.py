@@ -1,4 +1,4 @@
-"""Runs as the trainer would have stored them, written through db.commands and db.reports."""
+"""Runs as the trainer would have stored them, written through db.runs.commands and db.runs.reports."""
 
 from __future__ import annotations
 
@@ -11,15 +11,15 @@ import numpy as np
 import numpy.typing as npt
 from PIL import Image
 
-from db import commands, reports
-from db.models import Run
-from gan.config import RunConfig
-from gan.events import MEASURED
-from gan.models.gan3d.validation import DRAWN, Curve, Validation
-from gan.presets import load
-from worker.context import Context
+from ganboard.db.models import Run
+from ganboard.db.runs import commands, reports
+from ganboard.gan.config import RunConfig
+from ganboard.gan.events import MEASURED
+from ganboard.gan.models.gan3d.validation import DRAWN, Curve, Validation
+from ganboard.gan.presets import load
+from ganboard.worker.context import Context
 
-HARDWARE: dict[str, Any] = {  # as gan.hardware.describe gives it
+HARDWARE: dict[str, Any] = {  # as gan.devices.hardware.describe gives it
     "host": "testbox",
     "cpu": "Test CPU @ 2.00 GHz",
     "cores": 2,
@@ -228,7 +228,7 @@ def make_worker(context: Context, name: str = "testbox-1", *, run_id: str | None
 
 
 def _read(context: Context, run_id: str) -> Run:
-    from db import queries
+    from ganboard.db.runs import queries
 
     run = queries.get_run(context.engine, run_id)
     assert run is not None

@@ -7,9 +7,9 @@ from typing import Any, TypeVar
 
 import numpy as np
 
-from gan.config import RunConfig
-from gan.events import EpochDone, Event, Grid, Losses, Note, Outcome, Steps, Verdict
-from gan.loop import train
+from ganboard.gan.config import RunConfig
+from ganboard.gan.events import EpochDone, Event, Grid, Losses, Note, Outcome, Steps, Verdict
+from ganboard.gan.training.loop import train
 
 T = TypeVar("T")
 

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from typing import Any
 
-from db import commands, queries, reports
-from db.models import Run
-from gan import checkpoints
-from gan.config import RunConfig, parse
-from gan.step import Networks
+from ganboard.db.models import Run
+from ganboard.db.runs import commands, queries, reports
+from ganboard.gan.checkpoint import store as checkpoints
+from ganboard.gan.config import RunConfig, parse
+from ganboard.gan.training.step import Networks
+from ganboard.worker.context import Context
 from tests.stored import store
-from worker.context import Context
 
 DCGAN = {"dataset": "digits", "latent_dim": 8, "grid_size": 2, "batch_size": 16, "quality_images": 200}
 GAN3D = {"model": "gan3d", "dataset": "showers", "geometry": "25x25x25", "batch_size": 4}

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from gan import checkpoints
-from gan.config import RunConfig
-from gan.progress import Progress
-from gan.step import Networks, networks
+from ganboard.gan.checkpoint import store as checkpoints
+from ganboard.gan.config import RunConfig
+from ganboard.gan.progress import Progress
+from ganboard.gan.training.step import Networks, networks
 
 
 def store(config: RunConfig, directory: Path, *, step: int = 12, epoch: int = 3, attempt: int = 1, keep: int = 9) -> Networks:

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from db.models import Run
-from gan import checkpoints
-from gan.config import RunConfig
-from gan.models.pix2pix import frames, networks
-from gan.models.pix2pix.obstacle import Obstacle
-from gan.models.pix2pix.recording import Case, Recording
-from gan.progress import Progress
-from worker.context import Context
+from ganboard.db.models import Run
+from ganboard.gan.checkpoint import store
+from ganboard.gan.config import RunConfig
+from ganboard.gan.models.pix2pix import frames, networks
+from ganboard.gan.models.pix2pix.obstacle import Obstacle
+from ganboard.gan.models.pix2pix.recording import Case, Recording
+from ganboard.gan.progress import Progress
+from ganboard.worker.context import Context
 
 SETTINGS = {"model": "pix2pix", "dataset": "flow", "images_path": "street", "geometry": "64x64", "limit": None}
 
@@ -23,5 +23,5 @@ def make_street(context: Context, make_run: Callable[..., Run]) -> Run:
     found = make_run("a street", **SETTINGS)
     config = RunConfig.model_validate(found.config)
     arrays = {f"generator/{variable.path}": variable.numpy() for variable in networks.generator(config, 64, 4, 3).variables}
-    checkpoints.save(context.settings.run_dir(found.id) / "checkpoints", arrays, Progress(12, 3), digest="", attempt=1)
+    store.save(context.settings.run_dir(found.id) / "checkpoints", arrays, Progress(12, 3), digest="", attempt=1)
     return found

@@ -6,13 +6,13 @@ from typing import Any
 
 import numpy as np
 
-from db import surfaces
-from gan.landscape import Wish
-from worker.context import Context
+from ganboard.db import surfaces
+from ganboard.gan.landscape.geometry import Wish
+from ganboard.worker.context import Context
 
 
 def arrays(runs: int, *, radii: tuple[float, ...] = (3.0, 2.0, 1.0)) -> dict[str, Any]:
-    """What `gan.surfaces.compute` gives for so many runs of 3 epochs; run k begins `radii[k]` from its end."""
+    """What `gan.landscape.compute.compute` gives for so many runs of 3 epochs; run k begins `radii[k]` from its end."""
     steps = np.linspace(-1, 1, 5)
     bowl = (steps[None, :] ** 2 + steps[:, None] ** 2).astype(np.float32)
     bowl[0, 0] = np.nan

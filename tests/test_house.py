@@ -9,6 +9,7 @@ import shutil
 import subprocess
 import sys
 import zipfile
+from importlib import metadata
 from pathlib import Path
 
 import pytest
@@ -16,8 +17,9 @@ import yaml
 
 ROOT = Path(__file__).parents[1]
 BIN = Path(sys.executable).parent
-PACKAGES = ("app", "db", "gan", "worker")
+PACKAGES = ("app", "db", "gan", "worker")  # folders; imported as ganboard.app and so on
 SCIENCE = {"tensorflow", "keras"}
+VERSION = metadata.version("ganboard")
 LOCKS = sorted((ROOT / "requirements").glob("*.lock"))
 
 
@@ -54,7 +56,7 @@ def imports(path: Path) -> set[str]:
 
 def test_only_gan_and_the_trainer_name_tensorflow() -> None:
     files = [path for package in ("app", "db", "worker") for path in (ROOT / package).rglob("*.py")]
-    offenders = [path for path in files if imports(path) & SCIENCE and path != ROOT / "worker" / "trainer.py"]
+    offenders = [path for path in files if imports(path) & SCIENCE and path != ROOT / "worker" / "training" / "trainer.py"]
     assert files
     assert not offenders
     assert imports(ROOT / "gan" / "models" / "dcgan" / "networks.py") & SCIENCE  # the search finds what it looks for
@@ -67,7 +69,7 @@ print(sorted({{name.split(".")[0] for name in sys.modules}} & {{"tensorflow", "k
 """
 PAGES = """
 from streamlit.testing.v1 import AppTest
-import app.server
+import ganboard.app.web.server
 at = AppTest.from_file("app/main.py", default_timeout=60).run()
 for page in sorted(__import__("pathlib").Path("app/pages").glob("[!_]*.py")):
     at.switch_page(f"pages/{page.name}").run()
@@ -78,7 +80,7 @@ for page in sorted(__import__("pathlib").Path("app/pages").glob("[!_]*.py")):
 @pytest.mark.parametrize(
     "code",
     [
-        "import worker.rq_worker, worker.job, worker.supervisor, worker.health, worker.cli",
+        "from ganboard.worker.queue import job, rq_worker; from ganboard.worker.supervisor import supervisor; from ganboard.worker.cli import main",
         pytest.param(PAGES, id="all pages rendered"),
     ],
 )
@@ -111,13 +113,16 @@ def test_locks_agree_and_the_web_has_no_tensorflow() -> None:
 
 def test_the_wheel_carries_every_file_of_the_packages(tmp_path: Path) -> None:
     wanted = {str(path.relative_to(ROOT)) for path in tracked() if path.relative_to(ROOT).parts[0] in PACKAGES}
+    shutil.copytree(ROOT / "ganboard", tmp_path / "ganboard", symlinks=True, ignore=shutil.ignore_patterns("__pycache__"))
     for name in (*wanted, "pyproject.toml", "README.md", "LICENSE"):
         (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
         shutil.copy(ROOT / name, tmp_path / name)
     build = ("-m", "pip", "wheel", "--quiet", "--no-index", "--no-deps", "--no-build-isolation", "--wheel-dir", "wheel", ".")
     run(sys.executable, *build, cwd=tmp_path)
     (wheel,) = (tmp_path / "wheel").glob("ganboard-*.whl")
-    assert not wanted - set(zipfile.ZipFile(wheel).namelist())
+    held = set(zipfile.ZipFile(wheel).namelist())
+    assert not {f"ganboard/{name}" for name in wanted} - held
+    assert {name.split("/")[0] for name in held} == {"ganboard", f"ganboard-{VERSION}.dist-info"}
 
 
 # --- container files ---

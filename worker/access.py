@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from typing import Literal
 from urllib.parse import urlsplit
 
-from db.settings import Settings, SettingsError
+from ganboard.db.settings import Settings, SettingsError
 
 Role = Literal["viewer", "operator"]
 LOOPBACK_NAMES = ("localhost", "ip6-localhost")

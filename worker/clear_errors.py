@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-from db.errors import DbError
-from db.settings import SettingsError
-from gan.checkpoints import CheckpointError
-from gan.config import ConfigError
-from gan.data import DatasetError
-from gan.events import TrainingFailed
-from gan.landscape import LandscapeError
-from gan.latent import WishError
-from gan.package import VersionError
-from worker.errors import WorkerError
+from ganboard.db.errors import DbError
+from ganboard.db.settings import SettingsError
+from ganboard.gan.checkpoint.store import CheckpointError
+from ganboard.gan.config import ConfigError
+from ganboard.gan.data import DatasetError
+from ganboard.gan.events import TrainingFailed
+from ganboard.gan.generation.latent_requests import WishError
+from ganboard.gan.generation.package import VersionError
+from ganboard.gan.landscape.geometry import LandscapeError
+from ganboard.worker.errors import WorkerError
 
 CLEAR_ERRORS = (
     CheckpointError,

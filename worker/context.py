@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING
 
 from sqlalchemy import Engine
 
-from db.engine import make_engine
-from db.migrate import upgrade
-from db.settings import Settings
-from worker.access import check_queue
+from ganboard.db.engine import make_engine
+from ganboard.db.migrate import upgrade
+from ganboard.db.settings import Settings
+from ganboard.worker.access import check_queue
 
 if TYPE_CHECKING:
     from redis import Redis
@@ -35,9 +35,9 @@ def connect(settings: Settings) -> Redis:
     from redis.exceptions import RedisError
     from redis.retry import Retry
 
-    from worker.errors import QueueUnreachable
-    from worker.redis_errors import explained
-    from worker.redis_server import socket_url
+    from ganboard.worker.errors import QueueUnreachable
+    from ganboard.worker.process.redis_server import socket_url
+    from ganboard.worker.redis_errors import explained
 
     url = settings.redis_url or socket_url(settings)
     # few and quick tries: a page must not hang on a silent host, and whoever has to outlive an outage asks again
@@ -67,7 +67,7 @@ def open_context(settings: Settings | None = None, *, pooled: bool = True, creat
     if create or settings.state.is_dir():
         settings.prepare_home()
     if cut_short:
-        from worker.restore import recover
+        from ganboard.worker.atomic_swap import recover
 
         recover(settings)
     engine = make_engine(settings.database, pooled=pooled)

@@ -20,8 +20,8 @@ from typing import Any
 import orjson
 import structlog
 
-from db.settings import Settings, SettingsError
-from worker import artefacts
+from ganboard.db.settings import Settings, SettingsError
+from ganboard.worker import safe_files
 
 FILE = "GANBOARD_LOG_FILE"  # set by the supervisor for its children
 MAX_BYTES = 10_000_000  # of a log file
@@ -57,7 +57,7 @@ def copied_to(path: Path) -> Iterator[None]:
     path.parent.mkdir(parents=True, exist_ok=True)
     root = logging.getLogger()
     level = root.level
-    with open(path, "a", encoding="utf-8", opener=artefacts.no_link) as file:
+    with open(path, "a", encoding="utf-8", opener=safe_files.no_link) as file:
         copy = logging.StreamHandler(file)
         copy.setFormatter(_json() if as_json() else logging.Formatter(OF_RUN))
         added: list[logging.Handler] = [copy]

@@ -9,13 +9,13 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from db import commands, holders, queries
-from db.commands import Claim
-from db.models import Checkpoint, Run
-from db.settings import Settings
-from gan import checkpoints
-from worker import machine
-from worker.context import Context
+from ganboard.db.models import Checkpoint, Run
+from ganboard.db.runs import commands, holders, queries
+from ganboard.db.runs.commands import Claim
+from ganboard.db.settings import Settings
+from ganboard.gan.checkpoint import store
+from ganboard.worker.context import Context
+from ganboard.worker.process import machine
 
 
 def claim(context: Context, run_id: str, worker: str) -> Claim | None:
@@ -82,4 +82,4 @@ def may_start(settings: Settings, newest: Checkpoint) -> bool:
     folder = settings.run_dir(newest.run_id) / "checkpoints"
     if newest.machine == machine.name(settings) or (newest.machine is None and folder.is_dir()):
         return True
-    return not checkpoints.verify(folder, [(newest.step, newest.attempt, newest.digest)])
+    return not store.verify(folder, [(newest.step, newest.attempt, newest.digest)])

@@ -10,7 +10,7 @@ from redis.exceptions import (
     ResponseError,
 )
 
-from worker.errors import QueueRefuses, QueueUnreachable
+from ganboard.worker.errors import QueueRefuses, QueueUnreachable
 
 STORED = "Runs are stored all the same and start then"
 

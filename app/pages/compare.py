@@ -10,24 +10,16 @@ import streamlit as st
 from sqlalchemy import Engine
 from streamlit.delta_generator import DeltaGenerator
 
-from app import errors, state, text
-from app.components import (
-    comparison,
-    comparison_files,
-    cost_comparison,
-    image_comparison,
-    loss_comparison,
-    parallel,
-    quality_comparison,
-    saved_views,
-    settings_comparison,
-)
-from app.components.comparison import Compared
-from app.components.run_charts import loss_controls
-from app.theme import style
-from db import queries
-from db.models import ENDED, Run
-from gan.config import foreign
+from ganboard.app import errors, navigation
+from ganboard.app.compare import comparison, costs, files, images, losses, parallel, quality, settings
+from ganboard.app.compare.comparison import Compared
+from ganboard.app.run.charts import loss_controls
+from ganboard.app.runs import saved_views
+from ganboard.app.theme import style
+from ganboard.db.models import ENDED, Run
+from ganboard.db.runs import queries
+from ganboard.gan.config import foreign
+from ganboard.worker import formatting
 
 TICK_SECONDS = 2.0
 OFFERED = 1000  # newest runs in the chooser
@@ -42,13 +34,13 @@ class View:
 
 
 VIEWS = {
-    "Losses": View(loss_comparison.draw, lambda engine, compared: loss_controls(default="epoch", key="by", events=False)),
-    "Images": View(image_comparison.draw, image_comparison.controls),
-    "Quality": View(quality_comparison.draw, quality_comparison.controls),
-    "Timings": View(cost_comparison.draw, cost_comparison.controls),
+    "Losses": View(losses.draw, lambda engine, compared: loss_controls(default="epoch", key="by", events=False)),
+    "Images": View(images.draw, images.controls),
+    "Quality": View(quality.draw, quality.controls),
+    "Timings": View(costs.draw, costs.controls),
     "Settings": View(
-        lambda engine, compared, everything: settings_comparison.draw(compared, everything),
-        lambda engine, compared: settings_comparison.controls(),
+        lambda engine, compared, everything: settings.draw(compared, everything),
+        lambda engine, compared: settings.controls(),
     ),
     "Parallel": View(parallel.draw, parallel.controls),
 }
@@ -57,7 +49,7 @@ STEADY = ".st-key-verdict {min-height: 5.5rem}"
 
 
 def page() -> None:
-    engine = state.context().engine
+    engine = navigation.context().engine
     with st.container(horizontal=True, vertical_alignment="center", horizontal_alignment="distribute"):
         st.title("Compare runs", anchor=False, width="content")
         tools = st.container(horizontal=True, width="content")
@@ -67,11 +59,11 @@ def page() -> None:
         saved_views.show("compare")
     if baseline is None:
         st.caption("Choose at least two runs." if queries.count_runs(engine) > 1 else "There are fewer than two runs to compare.")
-        st.page_link(state.RUNS_PAGE, label="All runs", icon=":material/list:")
+        st.page_link(navigation.RUNS_PAGE, label="All runs", icon=":material/list:")
         return
     compared = Compared(runs, baseline)
     with tools:
-        comparison_files.menu(engine, compared)
+        files.menu(engine, compared)
         with st.popover("Open", icon=":material/open_in_full:", help="The page of each run, and the other runs of its sweep."):
             draw_links(engine, runs)
     style.apply(STEADY)
@@ -87,17 +79,19 @@ def page() -> None:
 
 def asked_runs(engine: Engine) -> list[Run]:
     """The runs that the URL names, or the first ones of the sweep that it names; with a word on what is left out."""
-    asked, sweep = state.runs_param(), state.sweep_param()
+    asked, sweep = navigation.runs_param(), navigation.sweep_param()
     if sweep and "runs" not in st.query_params:
         found = queries.sweep_runs(engine, sweep)
         if not found:
             st.caption(f":material/info: There is no sweep {sweep}: its runs were deleted, or the address is not complete.")
-        elif len(found) > state.MAX_COMPARED:
-            st.caption(f":material/info: The first {state.MAX_COMPARED} of the sweep's {len(found)} runs; Parallel shows them all.")
-        return readable(found[: state.MAX_COMPARED])
-    beyond = state.runs_beyond()
+        elif len(found) > navigation.MAX_COMPARED:
+            st.caption(f":material/info: The first {navigation.MAX_COMPARED} of the sweep's {len(found)} runs; Parallel shows them all.")
+        return readable(found[: navigation.MAX_COMPARED])
+    beyond = navigation.runs_beyond()
     if beyond:
-        st.caption(f":material/info: {state.MAX_COMPARED} runs can be compared; the address names {text.integer(beyond)} more, left out.")
+        st.caption(
+            f":material/info: {navigation.MAX_COMPARED} runs can be compared; the address names {formatting.integer(beyond)} more, left out."
+        )
     runs = queries.get_runs(engine, asked)
     unknown = [run_id for run_id in asked if run_id not in {run.id for run in runs}]
     if unknown:
@@ -110,7 +104,7 @@ def readable(runs: list[Run]) -> list[Run]:
     reasons = {run.id: foreign(run.config) for run in runs}
     for run_id, why in reasons.items():
         if why:
-            st.caption(f":material/info: Left out, because its settings cannot be read: {run_id}. {text.escape(why)}")
+            st.caption(f":material/info: Left out, because its settings cannot be read: {run_id}. {formatting.escape(why)}")
     return [run for run in runs if not reasons[run.id]]
 
 
@@ -127,11 +121,11 @@ def choose(engine: Engine, runs: list[Run]) -> Run | None:
         "Runs",
         list(offered),
         default=None if moved else chosen,
-        format_func=lambda run_id: f"{text.shorten(offered[run_id])} ({run_id})",
+        format_func=lambda run_id: f"{formatting.shorten(offered[run_id])} ({run_id})",
         key="compared",
-        max_selections=state.MAX_COMPARED,
+        max_selections=navigation.MAX_COMPARED,
         placeholder="Choose two to eight runs",
-        on_change=lambda: state.set_runs_param(st.session_state["compared"]),
+        on_change=lambda: navigation.set_runs_param(st.session_state["compared"]),
     )
     if len(runs) < 2:
         return None
@@ -140,7 +134,7 @@ def choose(engine: Engine, runs: list[Run]) -> Run | None:
     base = right.selectbox(
         "Baseline",
         chosen,
-        format_func=lambda run_id: text.shorten(offered[run_id], 30),
+        format_func=lambda run_id: formatting.shorten(offered[run_id], 30),
         key="base",
         bind="query-params",
         help="The run that ratios are taken to.",
@@ -151,18 +145,18 @@ def choose(engine: Engine, runs: list[Run]) -> Run | None:
 def draw_links(engine: Engine, runs: list[Run]) -> None:
     """The way to the page of each run, and to the other runs of their sweeps."""
     for run in runs:
-        label = text.escape(text.shorten(run.name, 60))
-        st.page_link(state.RUN_PAGE, label=label, icon=text.STATUS[run.status].icon, query_params={"run": run.id})
+        label = formatting.escape(formatting.shorten(run.name, 60))
+        st.page_link(navigation.RUN_PAGE, label=label, icon=formatting.STATUS[run.status].icon, query_params={"run": run.id})
     chosen = [run.id for run in runs]
     sweeps = dict.fromkeys(run.sweep for run in runs if run.sweep)
     others = [run.id for sweep in sweeps for run in queries.sweep_runs(engine, sweep) if run.id not in chosen]
-    more = others[: state.MAX_COMPARED - len(runs)]
+    more = others[: navigation.MAX_COMPARED - len(runs)]
     if more:
         st.button(
-            f"Add {text.plural(len(more), 'run')} of the same sweep",
+            f"Add {formatting.plural(len(more), 'run')} of the same sweep",
             icon=":material/add:",
             key="siblings",
-            on_click=lambda: state.set_runs_param([*chosen, *more]),
+            on_click=lambda: navigation.set_runs_param([*chosen, *more]),
             help="Runs that were launched as one grid share a sweep",
         )
 
@@ -170,7 +164,7 @@ def draw_links(engine: Engine, runs: list[Run]) -> None:
 def tick(run_ids: list[str], baseline_id: str, name: str, options: Any, head: DeltaGenerator, body: DeltaGenerator, live: bool) -> None:
     """Draw the head and the open tab from what the database says now; the whole page once a run is gone or the last has ended."""
     with errors.sentences():
-        engine = state.context().engine
+        engine = navigation.context().engine
         runs = queries.get_runs(engine, run_ids)
         if len(runs) < len(run_ids) or any(run.status not in ENDED for run in runs) != live:
             st.rerun()

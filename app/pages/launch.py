@@ -11,16 +11,17 @@ from typing import Any
 
 import streamlit as st
 
-from app import against_study, auth, errors, launch_plan, settings_form, state, text
-from app.components import grid_builder, preset_cards
-from db import queries
-from db.pace import History
-from gan import presets
-from gan.config import ConfigError, RunConfig, parse_value
-from gan.data import catalog
-from worker import submit
-from worker.context import Context
-from worker.errors import BadName
+from ganboard.app import auth, errors, navigation
+from ganboard.app.launch import plan, preset_cards, settings_form, study_diff, sweep_builder
+from ganboard.db.runs import queries
+from ganboard.db.runs.runtime_estimation import History
+from ganboard.gan import presets
+from ganboard.gan.config import ConfigError, RunConfig, parse_value
+from ganboard.gan.data import catalog
+from ganboard.worker import formatting
+from ganboard.worker.context import Context
+from ganboard.worker.errors import BadName
+from ganboard.worker.submission import submit
 
 SOURCE = "launch_source"  # ("preset", name) or ("run", id): what the form was filled from
 LAUNCHED = "launch_last"  # {"run": id} after a click; changed in place, which no rerun can interrupt
@@ -34,7 +35,7 @@ SETTLED = 5.0  # seconds after a choice of preset until every click carries the 
 
 
 def render() -> None:
-    context = state.context()
+    context = navigation.context()
     st.title("Launch", anchor=False)
     parent = _fill(context)
     here, history = submit.machines(context), History(queries.measured_runs(context.engine))
@@ -52,27 +53,27 @@ def render() -> None:
     grid = st.container()  # its place is above the form, whose widgets say what it starts from
     form, side = st.columns([3, 2], gap="large")
     with form:
-        refused, reasons = launch_plan.limits(here)
+        refused, reasons = plan.limits(here)
         notes = {"Data": _data_notes(context), **({"Acceleration": reasons} if reasons else {})}
-        settings_form.draw(lambda name, option: (name, option) not in refused, notes, base, text.shorten(base_name, 20))
+        settings_form.draw(lambda name, option: (name, option) not in refused, notes, base, formatting.shorten(base_name, 20))
     values = settings_form.values()
     with grid:
         if mode == GRID:
             queue = partial(_queue, context)
-            grid_builder.draw(context, values, here, history, preset=preset, parent_id=parent_id, queue=queue)
+            sweep_builder.draw(context, values, here, history, preset=preset, parent_id=parent_id, queue=queue)
     with side, st.container(border=True):
-        found = launch_plan.outlook(values, here, context.settings.data)
+        found = plan.outlook(values, here, context.settings.data)
         if mode == GRID:
             st.caption("The form's own settings, from which the grid varies:")
         else:
             _launch(context, found, preset, parent_id)
-        launch_plan.show(found, here, history)
-        against_study.tabs(values, {base_name: base, against_study.STUDY: launch_plan.preset_values(against_study.STUDY)})
+        plan.show(found, here, history)
+        study_diff.tabs(values, {base_name: base, study_diff.STUDY: plan.preset_values(study_diff.STUDY)})
 
 
 def _fill(context: Context) -> dict[str, Any] | None:
     """Fill the form when it is empty or the URL asks for other settings; returns what is known of the run that it starts from."""
-    clone = state.clone_param()
+    clone = navigation.clone_param()
     if clone is None:
         _fill_from_preset()
         return None
@@ -130,7 +131,7 @@ def _known(config: dict[str, Any]) -> tuple[dict[str, Any], list[str]]:
 
 
 def _use_preset(name: str) -> None:
-    settings_form.fill(launch_plan.preset_values(name))
+    settings_form.fill(plan.preset_values(name))
     st.session_state[SOURCE] = ("preset", name)
     st.session_state[NAME] = ""
 
@@ -139,35 +140,35 @@ def _source(context: Context, here: submit.Machines, history: History, parent: d
     """Say what the form starts from, and let it be another preset; returns its name and settings."""
     if parent is not None:
         with st.container(border=True, horizontal=True, vertical_alignment="center"):
-            st.text(f"Starts from the settings of “{text.shorten(parent['name'], 60)}” ({parent['id']})")
+            st.text(f"Starts from the settings of “{formatting.shorten(parent['name'], 60)}” ({parent['id']})")
             if st.button("Use a preset instead", icon=":material/close:", type="tertiary"):
-                state.open_launch()
-        return f"“{text.shorten(parent['name'], 20)}”", parent["config"]
+                navigation.open_launch()
+        return f"“{formatting.shorten(parent['name'], 20)}”", parent["config"]
     name = st.session_state[SOURCE][1]
     preset_cards.draw(context, here, history, name, st.session_state.setdefault(CHOSEN, {}))
-    return name, launch_plan.preset_values(name)
+    return name, plan.preset_values(name)
 
 
 def _data_notes(context: Context) -> str:
     """Why data sets are not here."""
-    return "  \n".join(text.escape(reason) for reason in catalog.available(context.settings.data).values() if reason)
+    return "  \n".join(formatting.escape(reason) for reason in catalog.available(context.settings.data).values() if reason)
 
 
 @st.fragment(run_every=QUEUE_EVERY)
 def _queue(context: Context) -> None:
     """What waits now, and when a run that is launched now would begin."""
     history = History(queries.measured_runs(context.engine))
-    st.caption(text.escape(launch_plan.queue(context, submit.machines(context), history)))
+    st.caption(formatting.escape(plan.queue(context, submit.machines(context), history)))
 
 
-def _launch(context: Context, found: launch_plan.Outlook, preset: str, parent_id: str | None) -> None:
+def _launch(context: Context, found: plan.Outlook, preset: str, parent_id: str | None) -> None:
     """Name and button; on a click the run is stored and its page opened."""
     usual = submit.default_name(found.config, preset) if found.config else ""
     name = st.text_input("Name", key=NAME, max_chars=submit.NAME_LENGTH, placeholder=usual, live=True, persist_state="session")
     try:
         checked = submit.check_name(name) if name else None
     except BadName as error:
-        checked, found = None, launch_plan.Outlook(found.config, found.plan, str(error))
+        checked, found = None, plan.Outlook(found.config, found.plan, str(error))
         errors.tell(str(error))
     ready = found.config is not None and found.problem is None
     launched: dict[str, str] = st.session_state.setdefault(LAUNCHED, {})
@@ -178,7 +179,7 @@ def _launch(context: Context, found: launch_plan.Outlook, preset: str, parent_id
     elif found.config is not None and ready:  # a click reaches a button that is off by now
         if "run" not in launched:  # a double click draws the page with the button pressed twice in a row
             launched["run"] = submit.submit(context, found.config, name=checked, preset=preset, parent_id=parent_id).id
-        state.open_run(launched["run"])
+        navigation.open_run(launched["run"])
 
 
 render()

@@ -8,12 +8,14 @@ from typing import Any
 import pandas as pd
 import streamlit as st
 
-from app import auth, errors, state, text
-from db import queries, versions
-from db.models import ModelVersion
-from worker import models
-from worker.context import Context
-from worker.models_view import quality
+from ganboard.app import auth, errors, navigation
+from ganboard.db import versions
+from ganboard.db.models import ModelVersion
+from ganboard.db.runs import queries
+from ganboard.worker import formatting
+from ganboard.worker.context import Context
+from ganboard.worker.registry import versions as models
+from ganboard.worker.registry.output import quality
 
 FULL = "_full"
 WORDS = {
@@ -32,7 +34,7 @@ LINEAGE = ("run_id", "attempt", "epoch", "step", "checkpoint", "data", "commit")
 
 
 def render() -> None:
-    context = state.context()
+    context = navigation.context()
     st.title("Models", anchor=False)
     found, aliases = versions.listed(context.engine), versions.aliases(context.engine)
     if not found:
@@ -64,7 +66,7 @@ def _row(version: ModelVersion, aliases: list[str], sizes: list[int]) -> dict[st
         "Aliases": ", ".join(aliases),
         "Network": version.model,
         "Weights": version.variant,
-        "Size": text.size(version.size, sizes),
+        "Size": formatting.size(version.size, sizes),
         "Quality": quality(version.quality),
         "Run": f"{version.run_id}, epoch {version.epoch}",
         "Made": version.created_at,
@@ -73,7 +75,7 @@ def _row(version: ModelVersion, aliases: list[str], sizes: list[int]) -> dict[st
 
 def _choose(found: Sequence[ModelVersion]) -> ModelVersion | None:
     by_id = {one.id: one for one in found}
-    asked = state.model_param()
+    asked = navigation.model_param()
     if asked is not None and asked not in by_id:
         st.info("There is no version with this id: it was removed, or the address is not complete.", icon=":material/search_off:")
         return None
@@ -95,13 +97,13 @@ def _pictures(context: Context, version: ModelVersion) -> None:
     for one in (version, parent):
         if one is not None and one.removed_at is None and (png := models.picture(context, one)):
             caption = f"{one.name}:{one.version} in {one.variant}"
-            st.image(png, width="stretch", caption=text.escape(caption), alt=caption)
+            st.image(png, width="stretch", caption=formatting.escape(caption), alt=caption)
 
 
 def _alias(context: Context, version: ModelVersion, aliases: list[str]) -> None:
     called = f"{version.name}:{version.version}"
     less = f"; `ganboard models quantize {called} --to int8` stores it in a quarter of the bytes" if version.parent_id is None else ""
-    st.caption(text.sentence(f"`ganboard serve {called}` answers over HTTP{less}."))
+    st.caption(formatting.sentence(f"`ganboard serve {called}` answers over HTTP{less}."))
     with st.form("alias", border=False), st.container(horizontal=True, vertical_alignment="bottom"):
         word = st.text_input("Alias", placeholder=aliases[0] if aliases else "production", max_chars=32, width=240)
         if st.form_submit_button("Set", **auth.writer("From now on the alias means this version, and no other")):
@@ -126,11 +128,11 @@ def _facts(context: Context, version: ModelVersion) -> None:
         key="lineage",
     )
     if queries.get_run(context.engine, version.run_id) is not None:
-        st.page_link(state.RUN_PAGE, label="Its run", icon=":material/show_chart:", query_params={"run": version.run_id})
+        st.page_link(navigation.RUN_PAGE, label="Its run", icon=":material/show_chart:", query_params={"run": version.run_id})
 
 
 def _figure(name: str, value: float | None) -> str:
-    return "" if value is None else text.size(value) if name.endswith("bytes") else f"{value:.4g}"
+    return "" if value is None else formatting.size(value) if name.endswith("bytes") else f"{value:.4g}"
 
 
 render()

@@ -7,27 +7,29 @@ from __future__ import annotations
 
 import streamlit as st
 
-from app import auth, state, text
-from app.components import playground_picks, playground_views
-from app.components.playground_views import Chosen
-from db import drawings, queries
-from db.models import ENDED, Checkpoint, Run
-from gan.config import DRAWN, foreign, model_of
-from worker.context import Context
+from ganboard.app import auth, navigation
+from ganboard.app.playground import picks, views
+from ganboard.app.playground.views import Chosen
+from ganboard.db import drawings
+from ganboard.db.models import ENDED, Checkpoint, Run
+from ganboard.db.runs import queries
+from ganboard.gan.config import DRAWN, foreign, model_of
+from ganboard.worker import formatting
+from ganboard.worker.context import Context
 
 OFFERED = 200  # newest runs in the chooser
 
 
 def page() -> None:
-    context = state.context()
+    context = navigation.context()
     st.title("Playground", anchor=False)
-    asked = state.step_param()
+    asked = navigation.step_param()
     with st.container(horizontal=True, vertical_alignment="bottom"):
         run = choose_run(context)
         if run is None:
             return
         checkpoint = choose_epoch(context, run)
-        seed = playground_picks.seed("seed", "Seed", on_change=playground_picks.clear)
+        seed = picks.seed("seed", "Seed", on_change=picks.clear)
         psi = st.slider(
             "Truncation ψ",
             0.0,
@@ -46,9 +48,9 @@ def page() -> None:
             icon=":material/history:",
         )
     if reason := auth.read_only():  # a drawing costs the painter's time
-        st.info(text.escape(reason), icon=":material/visibility:")
+        st.info(formatting.escape(reason), icon=":material/visibility:")
         return
-    playground_views.show(Chosen(context, run, checkpoint, seed, psi, conditions))
+    views.show(Chosen(context, run, checkpoint, seed, psi, conditions))
 
 
 def _conditions(run: Run) -> dict[str, float]:
@@ -65,7 +67,7 @@ def _conditions(run: Run) -> dict[str, float]:
 def choose_run(context: Context) -> Run | None:
     """The run of the address, else the newest that has a checkpoint; None, and words about it, when there is none."""
     offered = {run.id: run for run in drawings.drawable_runs(context.engine, limit=OFFERED) if _draws(run)}
-    asked = state.run_param()
+    asked = navigation.run_param()
     named = queries.get_run(context.engine, asked) if asked else None
     if named is not None and _draws(named) and queries.checkpoints(context.engine, named.id):
         offered.setdefault(named.id, named)
@@ -77,7 +79,7 @@ def choose_run(context: Context) -> Run | None:
     st.selectbox(
         "Run",
         list(offered),
-        format_func=lambda run_id: f"{text.shorten(offered[run_id].name)} ({run_id})",
+        format_func=lambda run_id: f"{formatting.shorten(offered[run_id].name)} ({run_id})",
         key="playground_run",
         on_change=_go_to_run,
         width=320,
@@ -98,7 +100,7 @@ def _go_to_run() -> None:
 def choose_epoch(context: Context, run: Run) -> Checkpoint:
     """The checkpoint of the address, else the newest."""
     stored = {one.step: one for one in sorted(queries.checkpoints(context.engine, run.id), key=lambda one: (one.step, one.attempt))}
-    asked = state.step_param()
+    asked = navigation.step_param()
     st.session_state["playground_step"] = chosen = asked if asked in stored else max(stored)
     st.query_params["step"] = str(chosen)  # a training run goes on: what is on the screen must not change for it
     st.selectbox(
@@ -127,13 +129,13 @@ def _nothing(named: Run | None, offered: dict[str, Run]) -> None:
     """Why nothing can be drawn, and the way on."""
     if named is not None and model_of(named.config) not in DRAWN:
         words = f"model={model_of(named.config)} has no latent space to draw from: the tab Prediction of its page continues flows instead."
-        st.info(text.sentence(words), icon=":material/palette:")
+        st.info(formatting.sentence(words), icon=":material/palette:")
         query = {"run": named.id, "view": "Prediction"}
-        st.page_link(state.RUN_PAGE, label="To its predictions", icon=":material/water:", query_params=query)
+        st.page_link(navigation.RUN_PAGE, label="To its predictions", icon=":material/water:", query_params=query)
     elif named is not None:
         coming = "" if named.status in ENDED else " Its first one is saved after an epoch or five minutes."
-        st.info(f"{text.escape(text.shorten(named.name))} has no checkpoint to draw with.{coming}", icon=":material/palette:")
-        st.page_link(state.RUN_PAGE, label="To the run", icon=":material/show_chart:", query_params={"run": named.id})
+        st.info(f"{formatting.escape(formatting.shorten(named.name))} has no checkpoint to draw with.{coming}", icon=":material/palette:")
+        st.page_link(navigation.RUN_PAGE, label="To the run", icon=":material/show_chart:", query_params={"run": named.id})
     elif "run" in st.query_params:
         st.info("There is no run with this id: it was deleted, or the address is not complete.", icon=":material/search_off:")
     else:
@@ -142,9 +144,9 @@ def _nothing(named: Run | None, offered: dict[str, Run]) -> None:
             "That needs a run with a checkpoint, which every run saves after its first epoch.",
             icon=":material/palette:",
         )
-        st.page_link(state.LAUNCH_PAGE, label="Launch a run", icon=":material/rocket_launch:")
+        st.page_link(navigation.LAUNCH_PAGE, label="Launch a run", icon=":material/rocket_launch:")
     if offered:
-        st.page_link(state.PLAYGROUND_PAGE, label="Draw with the newest run", icon=":material/palette:")
+        st.page_link(navigation.PLAYGROUND_PAGE, label="Draw with the newest run", icon=":material/palette:")
 
 
 page()

@@ -9,24 +9,16 @@ from typing import Any
 import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
 
-from app import errors, run_actions, state, text
-from app.components import (
-    run_buttons,
-    run_charts,
-    run_images,
-    run_notes,
-    run_prediction,
-    run_quality,
-    run_records,
-    run_status,
-    run_surface,
-    run_timings,
-)
-from app.theme import style
-from db import queries
-from db.models import ENDED, Run
-from gan.config import foreign, model_of
-from worker.context import Context
+from ganboard.app import errors, navigation
+from ganboard.app.run import actions as run_actions
+from ganboard.app.run import buttons, charts, images, notes, prediction, quality, records, surface, timings
+from ganboard.app.run import status as run_status
+from ganboard.app.theme import style
+from ganboard.db.models import ENDED, Run
+from ganboard.db.runs import queries
+from ganboard.gan.config import foreign, model_of
+from ganboard.worker import formatting
+from ganboard.worker.context import Context
 
 TICK_SECONDS = 1.5
 LOOK_SECONDS = 4.0  # how often an ended run looks whether a newer one has been submitted, if it is to be followed
@@ -44,19 +36,19 @@ class View:
 
 
 VIEWS = {
-    "Losses": View(lambda c, r, o: run_charts.draw_losses(c.engine, r, o), lambda c, r: run_charts.loss_controls()),
-    "Images": View(lambda c, r, o: run_images.draw(c.engine, r)),
-    "Quality": View(lambda c, r, o: run_quality.draw(c.engine, r, o), lambda c, r: run_quality.controls(c.engine, r)),
-    "Prediction": View(below=run_prediction.show, model="pix2pix"),
-    "Timings": View(lambda c, r, o: run_timings.draw(c.engine, r, o), lambda c, r: run_timings.controls()),
-    "Rates": View(lambda c, r, o: run_timings.draw_rates(c.engine, r, o), lambda c, r: run_timings.rate_controls()),
-    "Histograms": View(lambda c, r, o: run_charts.draw_histograms(c.engine, r, o), lambda c, r: run_charts.histogram_controls()),
-    "Descent path": View(lambda c, r, o: run_charts.draw_path(c.engine, r, o), lambda c, r: run_charts.path_controls(), run_surface.show),
-    "System": View(lambda c, r, o: run_charts.draw_system(c.engine, r, o), lambda c, r: run_charts.events_control()),
-    "Log": View(lambda c, r, o: run_records.draw_log(c, r)),
-    "Events": View(lambda c, r, o: run_records.draw_events(c, r)),
-    "Config": View(lambda c, r, o: run_records.draw_config(c, r)),
-    "Notes": View(controls=run_notes.show),
+    "Losses": View(lambda c, r, o: charts.draw_losses(c.engine, r, o), lambda c, r: charts.loss_controls()),
+    "Images": View(lambda c, r, o: images.draw(c.engine, r)),
+    "Quality": View(lambda c, r, o: quality.draw(c.engine, r, o), lambda c, r: quality.controls(c.engine, r)),
+    "Prediction": View(below=prediction.show, model="pix2pix"),
+    "Timings": View(lambda c, r, o: timings.draw(c.engine, r, o), lambda c, r: timings.controls()),
+    "Rates": View(lambda c, r, o: timings.draw_rates(c.engine, r, o), lambda c, r: timings.rate_controls()),
+    "Histograms": View(lambda c, r, o: charts.draw_histograms(c.engine, r, o), lambda c, r: charts.histogram_controls()),
+    "Descent path": View(lambda c, r, o: charts.draw_path(c.engine, r, o), lambda c, r: charts.path_controls(), surface.show),
+    "System": View(lambda c, r, o: charts.draw_system(c.engine, r, o), lambda c, r: charts.events_control()),
+    "Log": View(lambda c, r, o: records.draw_log(c, r)),
+    "Events": View(lambda c, r, o: records.draw_events(c, r)),
+    "Config": View(lambda c, r, o: records.draw_config(c, r)),
+    "Notes": View(controls=notes.show),
 }
 
 
@@ -73,8 +65,8 @@ class Shown:
 
 
 def page() -> None:
-    context = state.context()
-    asked = state.run_param()
+    context = navigation.context()
+    asked = navigation.run_param()
     newest = queries.newest_run_id(context.engine)
     run_id = newest if asked == LATEST else asked
     run = queries.get_run(context.engine, run_id) if run_id else None
@@ -83,10 +75,10 @@ def page() -> None:
         return
     title, actions = st.columns([2, 3], vertical_alignment="center")
     with title:
-        st.title(text.escape(text.shorten(run.name, 80)), anchor=False)
+        st.title(formatting.escape(formatting.shorten(run.name, 80)), anchor=False)
     with actions:
-        run_buttons.show(context, run)
-    run_notes.line(context, run)
+        buttons.show(context, run)
+    notes.line(context, run)
     if why := foreign(run.config):
         errors.tell(
             f"The settings of this run cannot be read, so nothing of it is shown: {why} `ganboard show {run.id}` prints it as stored."
@@ -119,7 +111,7 @@ def page() -> None:
 def tick(shown: Shown, name: str, options: Any, head: DeltaGenerator, body: DeltaGenerator) -> None:
     """Draw the head and the open tab from what the database says now; once its state has changed or it has gone, the whole page."""
     with errors.sentences():
-        context = state.context()
+        context = navigation.context()
         run = queries.get_run(context.engine, shown.run_id)
         newest = queries.newest_run_id(context.engine)
         if run is None or run.status != shown.status or run.note_version != shown.note_version:
@@ -145,7 +137,9 @@ def link(context: Context, shown: Shown, newest: str | None) -> run_status.Link:
         )
     newer = queries.get_run(context.engine, newest) if newest and newest != shown.newest else None
     if newer:
-        return run_status.Link(f"Newer: {text.escape(text.shorten(newer.name, 30))}", newer.id, ":material/update:", "Submitted just now.")
+        return run_status.Link(
+            f"Newer: {formatting.escape(formatting.shorten(newer.name, 30))}", newer.id, ":material/update:", "Submitted just now."
+        )
     return run_status.Link("Follow the newest run", LATEST, ":material/update:", f"The address ?run={LATEST} does the same.")
 
 
@@ -158,9 +152,9 @@ def missing(context: Context, *, asked: bool) -> None:
     if newest:
         st.write("The newest runs:")
     for run in newest:
-        label = f"{text.escape(text.shorten(run.name))} · {text.status_word(run.status)}"
-        st.page_link(state.RUN_PAGE, label=label, icon=text.STATUS[run.status].icon, query_params={"run": run.id})
-    st.page_link(state.RUNS_PAGE, label="All runs", icon=":material/list:")
+        label = f"{formatting.escape(formatting.shorten(run.name))} · {formatting.status_word(run.status)}"
+        st.page_link(navigation.RUN_PAGE, label=label, icon=formatting.STATUS[run.status].icon, query_params={"run": run.id})
+    st.page_link(navigation.RUNS_PAGE, label="All runs", icon=":material/list:")
 
 
 page()

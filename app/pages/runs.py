@@ -4,16 +4,19 @@ from __future__ import annotations
 
 import streamlit as st
 
-from app import latest, run_actions, run_list, runs_table, state, text
-from app.components import saved_views
-from app.run_actions import SELECTED
-from app.run_list import Choice
-from app.runs_columns import COLUMNS, SETTINGS, USUAL
-from app.theme import style
-from db import queries, search
-from db.errors import BadSearch
-from db.models import STATUSES
-from worker.context import Context
+from ganboard.app import navigation
+from ganboard.app.run import actions
+from ganboard.app.run.actions import SELECTED
+from ganboard.app.runs import latest, listing, saved_views
+from ganboard.app.runs import table as runs_table
+from ganboard.app.runs.columns import COLUMNS, SETTINGS, USUAL
+from ganboard.app.runs.listing import Choice
+from ganboard.app.theme import style
+from ganboard.db.errors import BadSearch
+from ganboard.db.models import STATUSES
+from ganboard.db.runs import queries, search
+from ganboard.worker import formatting
+from ganboard.worker.context import Context
 
 SEARCH_HINT = "Search: a word, `tag:x` · `status:failed` · `batch_size>=128` · `fid<20` · `/regex/` · `-not`"
 STALE = ".st-key-runs_stale [data-testid=stDataFrame] { opacity: 0.45 }"  # not what was asked for
@@ -35,34 +38,34 @@ SEARCH_HELP = """All terms must hold; a minus before a term turns it round.
 
 
 def render() -> None:
-    context = state.context()
-    runs = run_list.runs(context)
+    context = navigation.context()
+    runs = listing.runs(context)
     with st.container(horizontal=True, vertical_alignment="center", horizontal_alignment="distribute"):
         st.title("Runs", anchor=False)
         with st.container(horizontal=True, width="content", vertical_alignment="center"):
             saved_views.show("runs")
             if st.button("Launch a run", type="primary", icon=":material/rocket_launch:"):
-                state.open_launch()
+                navigation.open_launch()
     outcome = st.container()
     if not runs:
         _nothing_yet()
-        run_actions.tell_outcome(outcome)
+        actions.tell_outcome(outcome)
         st.fragment(_wait_for_first, run_every=3.0)(context)
         return
-    active = run_list.is_active(runs)
+    active = listing.is_active(runs)
     pace = 2.0 if active else 5.0
     st.fragment(latest.card, run_every=pace)(context)
     choice, stale = _choice()
     if stale:
         style.apply(STALE)
-    shown = {run.id: run.status for run in run_list.chosen(context, choice)[0]}
+    shown = {run.id: run.status for run in listing.chosen(context, choice)[0]}
     before = st.session_state.get(SELECTED, [])
     st.session_state[SELECTED] = [run_id for run_id in before if run_id in shown]
-    run_actions.bar(context)
+    actions.bar(context)
     states = [shown[run_id] for run_id in st.session_state[SELECTED]]
     with st.container(key="runs_stale" if stale else "runs_found"):
         st.fragment(_table, run_every=pace)(context, choice, active, states)
-    run_actions.tell_outcome(outcome)  # last: a part above that draws the page anew would swallow the words
+    actions.tell_outcome(outcome)  # last: a part above that draws the page anew would swallow the words
 
 
 def _choice() -> tuple[Choice, bool]:
@@ -87,7 +90,7 @@ def _choice() -> tuple[Choice, bool]:
             key="status",
             bind="query-params",
             selection_mode="multi",
-            format_func=text.status_word,
+            format_func=formatting.status_word,
             label_visibility="collapsed",
             width="content",
         )
@@ -119,7 +122,7 @@ def _understood(typed: str) -> str:
         except BadSearch as mistake:
             good = st.session_state.get("runs_search", "")
             rows = f"the last valid search, “{good}”" if good else "no search"
-            said = text.sentence(f"{mistake} The rows below are those of {rows}.")
+            said = formatting.sentence(f"{mistake} The rows below are those of {rows}.")
             st.markdown(f":small[:red[:material/error: {said}]]", width="content")
         else:
             st.session_state["runs_search"] = typed
@@ -131,10 +134,10 @@ def _understood(typed: str) -> str:
 
 def _table(context: Context, choice: Choice, was_active: bool, states: list[str]) -> None:
     """`states` are those of the selected runs when the buttons for them were drawn."""
-    runs = run_list.runs(context)
-    if run_list.is_active(runs) != was_active or not runs:
+    runs = listing.runs(context)
+    if listing.is_active(runs) != was_active or not runs:
         st.rerun()  # the pace of both live parts follows what trains
-    chosen, table = run_list.chosen(context, choice)
+    chosen, table = listing.chosen(context, choice)
     before = st.session_state.get(SELECTED, [])
     shown = {run.id: run.status for run in chosen}
     if [shown.get(run_id) for run_id in before] != states:
@@ -146,7 +149,9 @@ def _table(context: Context, choice: Choice, was_active: bool, states: list[str]
     drawn = runs_table.with_duration(table, chosen, queries.database_time(context.engine))
     now = runs_table.show(drawn, [run.id for run in chosen], before)
     everything = sum((run.archived_at is not None) == choice.archived for run in runs)
-    st.caption(f"{text.plural(len(chosen), 'run')} of {everything:,}" if len(chosen) < everything else text.plural(everything, "run"))
+    st.caption(
+        f"{formatting.plural(len(chosen), 'run')} of {everything:,}" if len(chosen) < everything else formatting.plural(everything, "run")
+    )
     if now != before:
         st.session_state[SELECTED] = now
         st.rerun()
@@ -160,7 +165,7 @@ def _nothing_yet() -> None:
             "The **starter** preset takes about a minute on two CPU cores and draws legible digits."
         )
         if st.button("Set up the first run", icon=":material/arrow_forward:"):
-            state.open_launch()
+            navigation.open_launch()
 
 
 def _wait_for_first(context: Context) -> None:

@@ -5,16 +5,17 @@ from __future__ import annotations
 import pandas as pd
 import streamlit as st
 
-from app import auth, errors, exhibits, state, text
-from app.components.live_plotly import live_plotly
-from app.exhibits.evidence import NOT_HERE, REPRODUCED, Evidence, Exhibit
-from db import studies
-from db.models import Run, Study
-from gan import published
-from gan.studies import NAMES, budgets, built_in
-from worker import study as work
-from worker.clear_errors import CLEAR_ERRORS
-from worker.context import Context
+from ganboard.app import auth, errors, navigation
+from ganboard.app.widgets.live_plotly import live_plotly
+from ganboard.db import studies
+from ganboard.db.models import Run, Study
+from ganboard.gan.studies import NAMES, budgets, built_in, reference_results
+from ganboard.worker import formatting
+from ganboard.worker.clear_errors import CLEAR_ERRORS
+from ganboard.worker.context import Context
+from ganboard.worker.studies import results
+from ganboard.worker.studies import study as work
+from ganboard.worker.studies.results.study_data import NOT_HERE, REPRODUCED, Evidence, Exhibit
 
 TICK_SECONDS = 3.0
 REFUSED = "study_refused"
@@ -24,7 +25,7 @@ COLOURS = {REPRODUCED: "green", NOT_HERE: "orange"}
 
 
 def render() -> None:
-    context = state.context()
+    context = navigation.context()
     with st.container(horizontal=True, vertical_alignment="center", horizontal_alignment="distribute"):
         st.title("Studies", anchor=False)
         if st.button("Launch a study", type="primary", icon=":material/science:", **auth.writer()):
@@ -43,7 +44,7 @@ def render() -> None:
     chosen = _choose([study for study, _ in known])
     if chosen is None:
         return
-    st.markdown(text.escape(str(chosen.definition.get("purpose", ""))))
+    st.markdown(formatting.escape(str(chosen.definition.get("purpose", ""))))
     now = work.progress(context, chosen.id)
     waits = _surface_waits(context, chosen)
     st.fragment(_progress, run_every=None if now.over and not waits else TICK_SECONDS)(context, chosen, now.finished + now.broken, waits)
@@ -53,7 +54,7 @@ def render() -> None:
 
 def _choose(known: list[Study]) -> Study | None:
     by_id = {study.id: study for study in known}
-    asked = state.study_param()
+    asked = navigation.study_param()
     if asked is not None and asked not in by_id:
         st.info("There is no study with this id: it was deleted, or the address is not complete.", icon=":material/search_off:")
         return None
@@ -61,7 +62,7 @@ def _choose(known: list[Study]) -> Study | None:
     shown = st.selectbox(
         "Study",
         list(by_id),
-        format_func=lambda one: f"{text.shorten(by_id[one].title)}, {by_id[one].created_at:%Y-%m-%d %H:%M} ({one})",
+        format_func=lambda one: f"{formatting.shorten(by_id[one].title)}, {by_id[one].created_at:%Y-%m-%d %H:%M} ({one})",
         key="study_shown",
         on_change=lambda: st.query_params.__setitem__("study", st.session_state["study_shown"]),
         width=480,
@@ -75,15 +76,17 @@ def _launch(context: Context) -> None:
     choice = budgets(name)
     budget = st.segmented_control("Budget", list(choice), default="paper-small", required=True, key="study_budget") or "paper-small"
     asked = built_in(name, budget)
-    st.caption(text.escape(asked.purpose))
-    st.caption(text.escape(f"{budget}: {choice[budget].about}."))
+    st.caption(formatting.escape(asked.purpose))
+    st.caption(formatting.escape(f"{budget}: {choice[budget].about}."))
     with errors.sentences():
         needed = work.examine(context, asked)
         missing = [one for one in needed if not one.run_id]
         seconds = [one.member.seconds() for one in missing]
         known = [one for one in seconds if one is not None]
-        time = f"about {text.duration(sum(known))} one after another" if known and len(known) == len(missing) else "time unknown here"
-        st.markdown(f"{text.plural(len(needed), 'run')}, {len(missing)} to train: {time}." if missing else "All of its runs are finished.")
+        time = f"about {formatting.duration(sum(known))} one after another" if known and len(known) == len(missing) else "time unknown here"
+        st.markdown(
+            f"{formatting.plural(len(needed), 'run')}, {len(missing)} to train: {time}." if missing else "All of its runs are finished."
+        )
         if st.button("Launch", type="primary", key="study_launch", on_click=_start, args=(context, name, budget)):
             st.rerun()  # closes the dialog
 
@@ -110,12 +113,15 @@ def _progress(context: Context, study: Study, ended: int, waited: bool) -> None:
     if now.over and waited and surface is not None:
         st.progress(surface.done, text=f"Loss surface of Fig. 11: {surface.phase or 'waiting for a painter'}")
         return
-    left = f" · about {text.duration(now.seconds_left)} left" if now.seconds_left and not now.over else ""
+    left = f" · about {formatting.duration(now.seconds_left)} left" if now.seconds_left and not now.over else ""
     broken = f" · {now.broken} stopped or failed" if now.broken else ""
-    st.progress(now.done, text=f"{now.finished} of {text.plural(now.runs, 'run')} finished{broken}{left}")
+    st.progress(now.done, text=f"{now.finished} of {formatting.plural(now.runs, 'run')} finished{broken}{left}")
     for run in now.training:
         st.page_link(
-            state.RUN_PAGE, label=text.escape(text.shorten(run.name)), icon=text.STATUS[run.status].icon, query_params={"run": run.id}
+            navigation.RUN_PAGE,
+            label=formatting.escape(formatting.shorten(run.name)),
+            icon=formatting.STATUS[run.status].icon,
+            query_params={"run": run.id},
         )
 
 
@@ -127,14 +133,14 @@ def _figures(context: Context, study: Study) -> None:
     _verdicts(shown)
     for one in shown:
         _exhibit(one)
-    ids = list(dict.fromkeys(run.id for run in runs))[: state.MAX_COMPARED]
-    st.page_link(state.RUNS_PAGE, label="Its runs", icon=":material/list:", query_params={"q": f"sweep:{study.id}"})
+    ids = list(dict.fromkeys(run.id for run in runs))[: navigation.MAX_COMPARED]
+    st.page_link(navigation.RUNS_PAGE, label="Its runs", icon=":material/list:", query_params={"q": f"sweep:{study.id}"})
     if len(ids) > 1:
         st.page_link(
-            state.COMPARE_PAGE,
+            navigation.COMPARE_PAGE,
             label="Compare them",
             icon=":material/compare_arrows:",
-            query_params={"runs": ",".join(ids[: state.MAX_COMPARED])},
+            query_params={"runs": ",".join(ids[: navigation.MAX_COMPARED])},
         )
 
 
@@ -142,9 +148,9 @@ def _published() -> None:
     """The numbers of others, read-only and marked as theirs."""
     with st.expander("What others published", icon=":material/menu_book:"):
         st.caption("Their claims on their hardware, as printed: never measured here, and never counted as a run.")
-        for one in published.DOCUMENTS.values():
-            st.markdown(f"**{text.escape(one.short)}**: {text.escape(f'{one.title}. {one.where}. {one.system}.')}")
-        table = pd.DataFrame(published.table(), columns=list(published.COLUMNS))
+        for one in reference_results.DOCUMENTS.values():
+            st.markdown(f"**{formatting.escape(one.short)}**: {formatting.escape(f'{one.title}. {one.where}. {one.system}.')}")
+        table = pd.DataFrame(reference_results.table(), columns=list(reference_results.COLUMNS))
         table["Batch"] = table["Batch"].map("{:,.0f}".format, na_action="ignore").fillna("")
         st.dataframe(table, hide_index=True, key="published", height=320)
 
@@ -156,14 +162,14 @@ def _version(study: Study, runs: list[Run]) -> tuple[str, ...]:
 
 @st.cache_resource(max_entries=4, show_spinner="Drawing the figures …")
 def _exhibits(_context: Context, database: str, version: object, _study: Study, _runs: list[Run]) -> list[Exhibit]:
-    return exhibits.make(Evidence.of(_context.engine, _runs, _study.definition), list(_study.definition.get("figures", [])))
+    return results.make(Evidence.of(_context.engine, _runs, _study.definition), list(_study.definition.get("figures", [])))
 
 
 def _verdicts(shown: list[Exhibit]) -> None:
     st.header("What held here", anchor=False)
     for one in shown:
-        lacking = f" &ensp;:gray[{text.escape(one.missing)}]" if one.missing else ""
-        st.markdown(f"{_badge(one)}{lacking} &ensp;**{text.escape(one.title)}** &ensp;{text.escape(one.claim)}")
+        lacking = f" &ensp;:gray[{formatting.escape(one.missing)}]" if one.missing else ""
+        st.markdown(f"{_badge(one)}{lacking} &ensp;**{formatting.escape(one.title)}** &ensp;{formatting.escape(one.claim)}")
 
 
 def _badge(one: Exhibit) -> str:
@@ -172,15 +178,15 @@ def _badge(one: Exhibit) -> str:
 
 
 def _exhibit(one: Exhibit) -> None:
-    st.header(text.escape(one.title), anchor=False)
-    st.markdown(f"{_badge(one)} &ensp;{text.escape(one.finding)}")
+    st.header(formatting.escape(one.title), anchor=False)
+    st.markdown(f"{_badge(one)} &ensp;{formatting.escape(one.finding)}")
     if one.figure is not None:
         live_plotly(one.figure, key=f"study-{one.key}")
     if not one.table.empty:
         with st.expander("Numbers", expanded=one.figure is None or len(one.table) <= FEW):
             st.dataframe(one.table.head(ROWS), hide_index=True, placeholder="–", key=f"study-table-{one.key}")
-    st.caption(text.escape(f"Published: {one.claim}"))
-    st.caption(text.escape(one.how))
+    st.caption(formatting.escape(f"Published: {one.claim}"))
+    st.caption(formatting.escape(one.how))
     if not one.table.empty:
         st.download_button(
             "CSV",

@@ -11,11 +11,12 @@ from typing import Any
 import pandas as pd
 import streamlit as st
 
-from app import errors, state, text
-from db import queries
-from db.models import ACTIVE, WAITING
-from worker import doctor, machine
-from worker.context import Context
+from ganboard.app import errors, navigation
+from ganboard.db.models import ACTIVE, WAITING
+from ganboard.db.runs import queries
+from ganboard.worker import doctor, formatting
+from ganboard.worker.context import Context
+from ganboard.worker.process import machine
 
 TICK_SECONDS = 5.0
 SIZES_SECONDS = 60  # how long measured sizes are shown before they are measured again
@@ -26,7 +27,7 @@ STATUS_WORDS = {"ok": "Well", "warn": "Warning", "fail": "Error"}
 
 
 def render() -> None:
-    context = state.context()
+    context = navigation.context()
     st.title("System", anchor=False)
     st.fragment(_live, run_every=TICK_SECONDS)(context)
     storage, software = st.columns(2, gap="large")
@@ -72,9 +73,9 @@ def _figures(context: Context, *, queue: doctor.Check) -> None:
             help=f"Workers that gave a sign of life within {queries.WORKER_ALIVE_SECONDS:.0f} s, of those of the last hour",
         )
         training = queries.count_runs(context.engine, statuses=ACTIVE)
-        st.metric("Training", text.integer(training), border=True, help="Runs that a worker holds now")
+        st.metric("Training", formatting.integer(training), border=True, help="Runs that a worker holds now")
         waiting = queries.count_runs(context.engine, statuses=WAITING)
-        st.metric("Waiting", text.integer(waiting), border=True, help="Queued and suspended runs in the database")
+        st.metric("Waiting", formatting.integer(waiting), border=True, help="Queued and suspended runs in the database")
         st.metric(
             "Queue",
             "Answers" if queue.status == "ok" else "No answer",
@@ -83,15 +84,15 @@ def _figures(context: Context, *, queue: doctor.Check) -> None:
         )
         st.metric(
             "Database",
-            text.size(stored["bytes"]),
+            formatting.size(stored["bytes"]),
             border=True,
             help=f"{stored['run']:,} runs, {stored['epoch']:,} epochs, {stored['grid']:,} image grids; counted once in {SIZES_SECONDS} s",
         )
         st.metric(
             "Disk free",
-            text.size(usage.free, [usage.total]),
+            formatting.size(usage.free, [usage.total]),
             border=True,
-            help=f"Of {text.size(usage.total)} that hold {text.escape(str(context.settings.state))}",
+            help=f"Of {formatting.size(usage.total)} that hold {formatting.escape(str(context.settings.state))}",
         )
 
 
@@ -117,11 +118,11 @@ def _worker(seen: queries.WorkerState, names: dict[str, str]) -> dict[str, Any]:
     return {
         "Worker": worker.name,
         "State": "Alive" if seen.alive else "Silent",
-        "Last sign of life": text.ago(seen.age_seconds),
+        "Last sign of life": formatting.ago(seen.age_seconds),
         "Trains": names.get(worker.run_id or "") or ("–" if seen.alive else None),
         "Host": worker.host,
-        "Processor": f"{has['cpu']}, {text.plural(has['cores'], 'core')}" if {"cpu", "cores"} <= has.keys() else None,
-        "Memory": text.size(has["memory_bytes"]) if "memory_bytes" in has else None,
+        "Processor": f"{has['cpu']}, {formatting.plural(has['cores'], 'core')}" if {"cpu", "cores"} <= has.keys() else None,
+        "Memory": formatting.size(has["memory_bytes"]) if "memory_bytes" in has else None,
         "Accelerators": ", ".join(accelerators) if accelerators else "none" if has else None,
         "TensorFlow": has.get("versions", {}).get("tensorflow"),
         "Process": str(worker.pid),
@@ -136,7 +137,7 @@ def _waiting(context: Context) -> None:
     st.header("What waits", anchor=False)
     present = queries.database_time(context.engine)
     rows = [
-        (place, run.name, text.status_word(run.status), _since(run.queued_at, present), f"run?run={run.id}")
+        (place, run.name, formatting.status_word(run.status), _since(run.queued_at, present), f"run?run={run.id}")
         for place, run in enumerate(runs[:WAITING_SHOWN], 1)
     ]
     st.dataframe(
@@ -149,11 +150,11 @@ def _waiting(context: Context) -> None:
         },
     )
     if len(runs) > WAITING_SHOWN:
-        st.caption(f"And {text.plural(len(runs) - WAITING_SHOWN, 'run')} more.")
+        st.caption(f"And {formatting.plural(len(runs) - WAITING_SHOWN, 'run')} more.")
 
 
 def _since(moment: datetime, present: datetime) -> str:
-    return text.ago((present - moment).total_seconds())
+    return formatting.ago((present - moment).total_seconds())
 
 
 def _sizes(context: Context) -> None:
@@ -165,7 +166,7 @@ def _sizes(context: Context) -> None:
         ("Checkpoints", "checkpoints", "files"),
     )
     sizes = [stored[name] for _, name, _ in places]
-    rows = [(what, text.size(stored[name], sizes), where) for what, name, where in places]
+    rows = [(what, formatting.size(stored[name], sizes), where) for what, name, where in places]
     st.dataframe(
         pd.DataFrame(rows, columns=["What", "Size", "Where"]),
         hide_index=True,
@@ -189,7 +190,7 @@ def _largest(context: Context) -> None:
         st.write("No run has stored a checkpoint.")
         return
     sizes = [size for _, size in largest]
-    rows = [(run.name, text.status_word(run.status), text.size(size, sizes), f"run?run={run.id}") for run, size in largest]
+    rows = [(run.name, formatting.status_word(run.status), formatting.size(size, sizes), f"run?run={run.id}") for run, size in largest]
     st.dataframe(
         pd.DataFrame(rows, columns=["Run", "State", "Checkpoints", "Page"]),
         hide_index=True,
@@ -203,9 +204,9 @@ def _data_sets(context: Context) -> None:
     st.header("Data sets", anchor=False)
     for check in doctor.data_sets(context.settings):
         name = check.name.removeprefix("data: ")
-        st.markdown(f"{text.escape(name)} {':green-badge[Here]' if check.status == 'ok' else ':gray-badge[Absent]'}")
+        st.markdown(f"{formatting.escape(name)} {':green-badge[Here]' if check.status == 'ok' else ':gray-badge[Absent]'}")
         if check.remedy:
-            st.caption(text.sentence(check.remedy))
+            st.caption(formatting.sentence(check.remedy))
 
 
 def _places(context: Context) -> None:

@@ -9,21 +9,22 @@ from urllib.parse import parse_qs
 
 import streamlit as st
 
-from app import state, text
-from db import queries
-from db.models import SavedView
+from ganboard.app import navigation
+from ganboard.db.models import SavedView
+from ganboard.db.runs import queries
+from ganboard.worker import formatting
 
-PAGES = {"runs": state.RUNS_PAGE, "run": state.RUN_PAGE, "compare": state.COMPARE_PAGE}
+PAGES = {"runs": navigation.RUNS_PAGE, "run": navigation.RUN_PAGE, "compare": navigation.COMPARE_PAGE}
 DRAWN = "view_drawn"
 
 
 def render() -> None:
     name = st.query_params.get("name", "")
-    view = queries.view(state.context().engine, name)
+    view = queries.view(navigation.context().engine, name)
     if view is None or view.page not in PAGES:
         st.title("No such view", anchor=False)
-        st.write(f"There is no view “{text.escape(text.shorten(name, 60))}”: it was deleted, or the address is not complete.")
-        st.page_link(state.RUNS_PAGE, label="All runs", icon=":material/list:")
+        st.write(f"There is no view “{formatting.escape(formatting.shorten(name, 60))}”: it was deleted, or the address is not complete.")
+        st.page_link(navigation.RUNS_PAGE, label="All runs", icon=":material/list:")
         return
     st.skeleton(height=400)
     st.session_state[DRAWN] = False

@@ -5,7 +5,7 @@ from __future__ import annotations
 from alembic import context
 from sqlmodel import SQLModel
 
-import db.models  # noqa: F401  # registers the tables
+import ganboard.db.models  # noqa: F401  # registers the tables
 
 connection = context.config.attributes["connection"]
 context.configure(connection=connection, target_metadata=SQLModel.metadata, render_as_batch=True, transactional_ddl=True)

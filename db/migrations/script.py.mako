@@ -7,7 +7,7 @@ import sqlmodel.sql.sqltypes
 from alembic import op
 ${imports if imports else ""}
 
-import db.types
+import ganboard.db.types
 
 revision = ${repr(up_revision)}
 down_revision = ${repr(down_revision)}

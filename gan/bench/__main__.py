@@ -1,10 +1,10 @@
-"""`python -m gan.bench MODULE TASK`: be a contestant."""
+"""`python -m ganboard.gan.bench MODULE TASK`: be a contestant."""
 
 from __future__ import annotations
 
 import sys
 
-from gan.bench.protocol import serve
+from ganboard.gan.bench.protocol import serve
 
 if __name__ == "__main__":
     serve(*sys.argv[1:])

@@ -1,7 +1,7 @@
 """The convolutions and products of a training step, and nothing else: no activations, batch norm, random numbers, losses or updates.
 
 Whoever computes the study's networks with direct convolutions needs at least this time. One backward pass through the discriminator serves
-both losses (`gan.losses.generator_share`), so that it is counted once.
+both losses (`gan.modeling.losses.generator_share`), so that it is counted once.
 """
 
 from __future__ import annotations
@@ -10,10 +10,10 @@ from collections.abc import Sequence
 
 import tensorflow as tf
 
-from gan import costs
-from gan.bench.protocol import Take, Task
-from gan.config import RunConfig
-from gan.layer import macs
+from ganboard.gan.bench.protocol import Take, Task
+from ganboard.gan.config import RunConfig
+from ganboard.gan.costs import estimate
+from ganboard.gan.costs.layer import macs
 
 NOISE = 100
 SHAPES = (  # of all weights, by layer: those of a transposed convolution end in (out, in)
@@ -28,7 +28,7 @@ def flop(batch: int) -> float:
     A backward pass takes its forward pass twice, but nothing asks for the gradient of the noise and of real images.
     """
     config = RunConfig()
-    g, d = costs.generator(config), costs.discriminator(config)
+    g, d = estimate.generator(config), estimate.discriminator(config)
     return 2.0 * batch * (3 * macs(g) - g[0].macs + 6 * macs(d) - d[0].macs)
 
 

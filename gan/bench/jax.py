@@ -9,7 +9,7 @@ import jax.numpy as jnp
 import numpy as np
 from jax import lax
 
-from gan.bench.protocol import Take, Task
+from ganboard.gan.bench.protocol import Take, Task
 
 NOISE = 100
 AXES = ("NHWC", "HWIO", "NHWC")

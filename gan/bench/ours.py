@@ -1,4 +1,4 @@
-"""Our trainer without its surroundings: the steps of a run as `gan.loop` takes them, no grids, checkpoints, measures or reports."""
+"""Our trainer without its surroundings: the steps of a run as `gan.training.loop` takes them, no grids, checkpoints, measures or reports."""
 
 from __future__ import annotations
 
@@ -6,16 +6,20 @@ from pathlib import Path
 
 import numpy as np
 
-from gan import capabilities, data, hardware, keys, rates, runtime
-from gan.bench.protocol import Take, Task, Unavailable
-from gan.config import parse, plan
+from ganboard.gan import data
+from ganboard.gan.bench.protocol import Take, Task, Unavailable
+from ganboard.gan.config import parse, plan
+from ganboard.gan.devices import capabilities, hardware, runtime
+from ganboard.gan.rng import philox
+from ganboard.gan.training import lr_schedules
 
 
 def make(task: Task) -> tuple[Take, str]:
     config = parse(task.settings)
     runtime.prepare(config)
-    from gan import distribution, fit, step
-    from gan.runner import Report
+    from ganboard.gan.distributed import strategy as distribution
+    from ganboard.gan.training import fit, step
+    from ganboard.gan.training.runner import Report
 
     machine = hardware.describe()
     if sentence := capabilities.check(config, machine):
@@ -39,8 +43,8 @@ def make(task: Task) -> tuple[Take, str]:
         while count:
             epoch, first = divmod(done, amounts.steps_per_epoch)
             portion = min(count, amounts.steps_per_epoch - first)
-            order = keys.order(config.seed, epoch + 1, amounts.examples)
-            due = np.stack(rates.rates(config, amounts.steps_per_epoch, done + np.arange(portion)), 1)
+            order = philox.order(config.seed, epoch + 1, amounts.examples)
+            due = np.stack(lr_schedules.rates(config, amounts.steps_per_epoch, done + np.arange(portion)), 1)
             if fitted:
                 fitted.epoch(order, first, done, due, report)
             else:

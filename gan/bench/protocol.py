@@ -15,7 +15,7 @@ from dataclasses import asdict, dataclass, field
 from importlib import import_module
 from typing import Any
 
-from gan.memory import peak_resident
+from ganboard.gan.devices.memory import peak_resident
 
 WARM_UP_STEPS = 3  # after the first: libraries choose kernels and fill their pools with memory
 
@@ -52,7 +52,7 @@ def serve(module: str, task: str) -> None:
         answers.flush()
 
     try:
-        make: Callable[[Task], tuple[Take, str]] = import_module(f"gan.bench.{module}").make
+        make: Callable[[Task], tuple[Take, str]] = import_module(f"ganboard.gan.bench.{module}").make
         take, version = make(Task(**json.loads(task)))
     except ModuleNotFoundError as absent:
         return answer(unavailable=f"not installed: pip install {absent.name}")

@@ -15,7 +15,7 @@ import torch
 from torch import nn
 from torch.nn.functional import binary_cross_entropy_with_logits as cross_entropy
 
-from gan.bench.protocol import Take, Task, Unavailable
+from ganboard.gan.bench.protocol import Take, Task, Unavailable
 
 NOISE = 100
 FORMS = ("eager", "channels_last", "compiled")

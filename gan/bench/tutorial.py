@@ -10,7 +10,7 @@ import numpy as np
 import tensorflow as tf
 from keras import layers
 
-from gan.bench.protocol import Take, Task
+from ganboard.gan.bench.protocol import Take, Task
 
 NOISE = 100
 

@@ -5,9 +5,9 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
-from gan.config import RunConfig
-from gan.data import catalog
-from gan.data.dataset import Dataset, DatasetError
+from ganboard.gan.config import RunConfig
+from ganboard.gan.data import catalog
+from ganboard.gan.data.dataset import Dataset, DatasetError
 
 __all__ = ["Dataset", "DatasetError", "load"]
 

@@ -11,7 +11,7 @@ from pathlib import Path, PurePosixPath
 from types import TracebackType
 from typing import BinaryIO
 
-from gan.data.dataset import DatasetError, reading
+from ganboard.gan.data.dataset import DatasetError, reading
 
 MAX_COMPRESSED = 64 << 20  # bytes of the whole file
 MAX_EXPANDED = 2 << 30  # bytes of all members together

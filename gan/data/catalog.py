@@ -6,8 +6,8 @@ from importlib import import_module
 from pathlib import Path
 from typing import Any
 
-from gan.config import DATASETS, RunConfig
-from gan.data import mnist
+from ganboard.gan.config import DATASETS, RunConfig
+from ganboard.gan.data import mnist
 
 
 def count(config: RunConfig, data_dir: Path) -> int:
@@ -22,7 +22,7 @@ def check(config: RunConfig, data_dir: Path) -> None:
 
 def source(config: RunConfig) -> Any:
     """The part of the model's folder that knows its data: `load`, `count` and `check`."""
-    return import_module(f"gan.models.{config.model}.source")
+    return import_module(f"ganboard.gan.models.{config.model}.source")
 
 
 def available(data_dir: Path) -> dict[str, str | None]:

@@ -6,12 +6,12 @@ import hashlib
 import json
 from pathlib import Path
 
-from gan import files
-from gan.config import FILES, RunConfig
-from gan.data import mnist, revision
-from gan.data.dataset import reading
-from gan.data.images import resolve
-from gan.models.pix2pix.source import FOLDER
+from ganboard.gan import files
+from ganboard.gan.config import FILES, RunConfig
+from ganboard.gan.data import mnist, revision
+from ganboard.gan.data.catalog import source
+from ganboard.gan.data.dataset import reading
+from ganboard.gan.data.images import resolve
 
 _ANY = (".zip", ".h5", ".hdf5")
 # by code, whose versions lineages name
@@ -27,7 +27,7 @@ def digest(config: RunConfig, data_dir: Path) -> str | None:
     if config.dataset in FILES:
         path = resolve(data_dir, config.images_path, _ANY, "folder or file")
     else:
-        found = data_dir / FOLDER if config.dataset == "street" else mnist.find(config.dataset, data_dir)
+        found = data_dir / source(config).FOLDER if config.dataset == "street" else mnist.find(config.dataset, data_dir)
         if found is None or not found.exists():
             return None
         path = found

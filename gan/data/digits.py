@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 from PIL import Image
 
-from gan.data.dataset import SIDE, Dataset, Images
+from ganboard.gan.data.dataset import SIDE, Dataset, Images
 
 COUNT = 1797
 _BOX = 20  # MNIST too fits its digits into 20 x 20 and centres them by mass in 28 x 28

@@ -12,7 +12,7 @@ import urllib.request
 from pathlib import Path
 from urllib.parse import urlsplit
 
-from gan.data.dataset import DatasetError
+from ganboard.gan.data.dataset import DatasetError
 
 ORIGIN = "https://storage.googleapis.com/tensorflow/tf-keras-datasets/"
 _STALL = 30.0  # seconds without a byte

@@ -11,8 +11,8 @@ from typing import BinaryIO, cast
 
 import numpy as np
 
-from gan.data.archive import MAX_EXPANDED
-from gan.data.dataset import Images, reading
+from ganboard.gan.data.archive import MAX_EXPANDED
+from ganboard.gan.data.dataset import Images, reading
 
 _UINT8 = 0x08
 _REMEDY = "copy the file again from its origin"

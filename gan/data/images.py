@@ -13,8 +13,8 @@ from pathlib import Path, PurePosixPath
 import numpy as np
 from PIL import Image, ImageOps, UnidentifiedImageError
 
-from gan.data.archive import MAX_MEMBERS, SafeZip
-from gan.data.dataset import SIDE, Dataset, DatasetError, Images, reading
+from ganboard.gan.data.archive import MAX_MEMBERS, SafeZip
+from ganboard.gan.data.dataset import SIDE, Dataset, DatasetError, Images, reading
 
 MAX_SIDE = 4096  # pixels
 MAX_PIXELS = 16_000_000

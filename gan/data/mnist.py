@@ -7,8 +7,8 @@ from pathlib import Path
 
 import numpy as np
 
-from gan.data import download, idx, npz
-from gan.data.dataset import SIDE, Dataset, DatasetError, Images, Labels
+from ganboard.gan.data import download, idx, npz
+from ganboard.gan.data.dataset import SIDE, Dataset, DatasetError, Images, Labels
 
 COUNT = 60_000
 _IMAGES = "train-images-idx3-ubyte"

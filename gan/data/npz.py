@@ -9,8 +9,8 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from gan.data.archive import SafeZip
-from gan.data.dataset import DatasetError, reading
+from ganboard.gan.data.archive import SafeZip
+from ganboard.gan.data.dataset import DatasetError, reading
 
 _HEADER = 4096  # bytes, many times what an array of numbers needs
 _REMEDY = "copy the file again from its origin, or save it with numpy.savez_compressed(path, x_train=..., y_train=...)"

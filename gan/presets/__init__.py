@@ -5,7 +5,7 @@ from __future__ import annotations
 from importlib import import_module
 from typing import Any
 
-from gan.config import ConfigError, RunConfig, parse
+from ganboard.gan.config import ConfigError, RunConfig, parse
 
 NAMES = ("starter", "paper", "tiny", "showers", "showers_tiny", "street", "street_tiny")
 
@@ -14,7 +14,7 @@ def values(name: str) -> dict[str, Any]:
     """The settings of a preset; raises ConfigError for an unknown name."""
     if name not in NAMES:
         raise ConfigError(f"preset {name[:80]!r} does not exist: choose one of {', '.join(NAMES)}.")
-    return dict(import_module(f"gan.presets.{name}").VALUES)
+    return dict(import_module(f"ganboard.gan.presets.{name}").VALUES)
 
 
 def load(name: str, changes: dict[str, Any] | None = None) -> RunConfig:
@@ -24,7 +24,7 @@ def load(name: str, changes: dict[str, Any] | None = None) -> RunConfig:
 
 def about(name: str) -> str:
     """What a preset says of itself: command, expected time, expected result."""
-    return (import_module(f"gan.presets.{name}").__doc__ or "").strip()
+    return (import_module(f"ganboard.gan.presets.{name}").__doc__ or "").strip()
 
 
 def description(name: str) -> tuple[str, str, str]:

@@ -5,6 +5,6 @@
 Expected on two CPU cores: one to two minutes beside other work. Expected result: showers that fill the whole box.
 """
 
-from gan.presets.showers import VALUES as SMALL
+from ganboard.gan.presets.showers import VALUES as SMALL
 
 VALUES = {**SMALL, "limit": 32, "batch_size": 8, "epochs": 2, "quality_every": 0, "grid_size": 2}

@@ -6,6 +6,6 @@ Expected on two CPU cores: one to two minutes beside other work, half of it for 
 pale smears.
 """
 
-from gan.presets.street import VALUES as SMALL
+from ganboard.gan.presets.street import VALUES as SMALL
 
 VALUES = {**SMALL, "limit": 32, "batch_size": 8, "epochs": 2, "quality_every": 2, "quality_images": 200, "grid_size": 2}

@@ -15,10 +15,10 @@ import numpy as np
 import numpy.typing as npt
 import tensorflow as tf
 
-from gan import keys
-from gan.data.dataset import SIDE, Dataset, Images
-from gan.quality.cache import Arrays, kept
-from gan.quality.metrics import Reals, class_shares
+from ganboard.gan.data.dataset import SIDE, Dataset, Images
+from ganboard.gan.quality.cache import Arrays, kept
+from ganboard.gan.quality.metrics import Reals, class_shares
+from ganboard.gan.rng import philox
 
 FEATURES = 64
 HELD_OUT = 6  # one image in so many is not trained on: 10,000 of MNIST's 60,000
@@ -68,7 +68,7 @@ def obtain(name: str, dataset: Dataset, cache_dir: Path, progress: Progress) -> 
 
 def order(count: int) -> npt.NDArray[np.int32]:
     """A fixed random order [count] of the images of a data set; the classifier is not trained on the first count // HELD_OUT of them."""
-    return keys.order(_SEED, 0, count)
+    return philox.order(_SEED, 0, count)
 
 
 def _network(classes: int) -> keras.Model:
@@ -78,7 +78,7 @@ def _network(classes: int) -> keras.Model:
     """
 
     def initial(layer: int) -> keras.Initializer:
-        return keras.initializers.HeUniform(keys.layer_seed(_SEED, _NET, layer))
+        return keras.initializers.HeUniform(philox.layer_seed(_SEED, _NET, layer))
 
     def norm(x: keras.KerasTensor, name: str) -> keras.KerasTensor:
         x = keras.layers.BatchNormalization(momentum=0.95, dtype="float32", name=f"norm_{name}")(x)
@@ -103,7 +103,7 @@ def _train(images: Images, labels: npt.NDArray[np.int64], progress: Progress) ->
     held_out, trained = np.split(mixed, [len(images) // HELD_OUT])
     steps = min(_STEPS, -(-_EPOCHS * len(trained) // _BATCH))
     epochs = -(-steps * _BATCH // len(trained))
-    rows = np.concatenate([trained[keys.order(_SEED, epoch, len(trained))] for epoch in range(1, epochs + 1)])
+    rows = np.concatenate([trained[philox.order(_SEED, epoch, len(trained))] for epoch in range(1, epochs + 1)])
     classes = int(labels.max()) + 1
     with tf.device(_DEVICE):
         network = _network(classes)

@@ -10,18 +10,18 @@ import keras
 import numpy as np
 import numpy.typing as npt
 
-from gan import samples
-from gan.config import ConfigError, RunConfig
-from gan.data.dataset import Dataset
-from gan.events import MEASURED
-from gan.quality import classifier, metrics
+from ganboard.gan.config import ConfigError, RunConfig
+from ganboard.gan.data.dataset import Dataset
+from ganboard.gan.events import MEASURED
+from ganboard.gan.modeling import samples
+from ganboard.gan.quality import classifier, metrics
 
 MEASURES = MEASURED["dcgan"]
 MINIMUM = 200  # real images; the covariance of 64 features needs well more than 64
 
 
 class Judge:
-    """See `gan.recipe.Judge`: compares generated images with `config.quality_images` real ones, prepared once."""
+    """See `gan.modeling.recipe.Judge`: compares generated images with `config.quality_images` real ones, prepared once."""
 
     def __init__(self, config: RunConfig, dataset: Dataset, cache_dir: Path, progress: classifier.Progress) -> None:
         """Find or train the classifier in `cache_dir` (`classifier.obtain` on `progress`), and take the features of the real images.

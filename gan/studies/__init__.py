@@ -13,7 +13,7 @@ from typing import Any
 
 from pydantic.dataclasses import dataclass  # so that a file that sets something else is refused where it does
 
-from gan.config import ConfigError
+from ganboard.gan.config import ConfigError
 
 NAMES = ("paper", "batch-size", "precision-xla", "scaling", "schedules", "showers", "street")
 FIGURES = (
@@ -101,4 +101,4 @@ def built_in(name: str, budget: str, changes: Mapping[str, Any] = MappingProxyTy
 def _module(name: str) -> ModuleType:
     if name not in NAMES:
         raise ConfigError(f"study {name[:80]!r} does not exist: choose one of {', '.join(NAMES)}, or name a Python file.")
-    return import_module(f"gan.studies.{name.replace('-', '_')}")
+    return import_module(f"ganboard.gan.studies.{name.replace('-', '_')}")

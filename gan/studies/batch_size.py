@@ -5,7 +5,7 @@ ganboard study batch-size --preset paper-small --follow
 
 from __future__ import annotations
 
-from gan.studies import Budget, Part, Study
+from ganboard.gan.studies import Budget, Part, Study
 
 
 def study(budget: Budget) -> Study:

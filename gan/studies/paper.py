@@ -7,7 +7,7 @@ The paper's own budget crosses every batch with every precision, XLA and strateg
 
 from __future__ import annotations
 
-from gan.studies import Budget, Part, Study
+from ganboard.gan.studies import Budget, Part, Study
 
 PRECISIONS = ("float32", "mixed_bfloat16")
 

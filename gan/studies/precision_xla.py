@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from gan.studies import Budget, Part, Study
+from ganboard.gan.studies import Budget, Part, Study
 
 
 def study(budget: Budget) -> Study:

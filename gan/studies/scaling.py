@@ -5,7 +5,7 @@ ganboard study scaling --preset paper-small --follow
 
 from __future__ import annotations
 
-from gan.studies import Budget, Part, Study
+from ganboard.gan.studies import Budget, Part, Study
 
 REPLICAS = (1, 2, 4)
 

@@ -5,8 +5,8 @@ ganboard study schedules --preset paper-small --follow
 
 from __future__ import annotations
 
-from gan.studies import Budget, Part, Study
-from gan.studies.paper import moving_rate
+from ganboard.gan.studies import Budget, Part, Study
+from ganboard.gan.studies.paper import moving_rate
 
 
 def study(budget: Budget) -> Study:

@@ -7,8 +7,8 @@ The published versions differ in input pipeline, loss terms and loop at once; he
 
 from __future__ import annotations
 
-from gan.presets.showers import VALUES
-from gan.studies import Budget, Part, Study
+from ganboard.gan.presets.showers import VALUES
+from ganboard.gan.studies import Budget, Part, Study
 
 BUDGETS = {
     "paper": Budget(

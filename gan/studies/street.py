@@ -5,8 +5,8 @@ ganboard study street --preset paper-small --follow
 
 from __future__ import annotations
 
-from gan.presets.street import VALUES
-from gan.studies import Budget, Part, Study
+from ganboard.gan.presets.street import VALUES
+from ganboard.gan.studies import Budget, Part, Study
 
 _SHORT = {**VALUES, "checkpoint_every": 100}  # a checkpoint of the end alone: it has 384 MB
 BUDGETS = {

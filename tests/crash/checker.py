@@ -23,12 +23,12 @@ import psutil
 from sqlalchemy import Engine, text
 from sqlmodel import select
 
-from db import queries
-from db.engine import make_engine, reading
-from db.models import ACTIVE, Run
-from db.settings import Settings
-from gan import checkpoints
-from worker.context import Context
+from ganboard.db.engine import make_engine, reading
+from ganboard.db.models import ACTIVE, Run
+from ganboard.db.runs import queries
+from ganboard.db.settings import Settings
+from ganboard.gan.checkpoint import store
+from ganboard.worker.context import Context
 
 TMP_SECONDS = 60.0
 _BEGINS = re.compile(r"Attempt (\d+) begins on ")
@@ -148,7 +148,7 @@ def _attempts(engine: Engine, settings: Settings, run: Run, expected: Expected) 
 
 def _checkpoints(engine: Engine, settings: Settings, run: Run, expected: Expected) -> Iterator[str]:
     listed = [(row.step, row.attempt, row.digest) for row in queries.checkpoints(engine, run.id)]
-    for (step, attempt), words in checkpoints.verify(settings.run_dir(run.id) / "checkpoints", listed).items():
+    for (step, attempt), words in store.verify(settings.run_dir(run.id) / "checkpoints", listed).items():
         yield f"(e) the listed checkpoint of step {step}, attempt {attempt}, does not load: {words}."
     if run.status == "finished" and run.step not in [step for step, _, _ in listed]:
         yield f"(e) it is finished at step {run.step}, and listed are the steps {sorted(step for step, _, _ in listed)}."

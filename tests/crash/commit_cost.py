@@ -14,10 +14,10 @@ from pathlib import Path
 
 import numpy as np
 
-from db import commands, reports
-from db.engine import make_engine
-from db.migrate import upgrade
-from tests.db import runs
+from ganboard.db.engine import make_engine
+from ganboard.db.migrate import upgrade
+from ganboard.db.runs import commands, reports
+from tests.unit.db import stored_runs
 
 MODES = ("NORMAL", "FULL")
 
@@ -41,7 +41,7 @@ def main(commits: int, parent: str | None) -> None:
         print(f"4 KB appended, fdatasync      {words(probe)}")
         engine = make_engine(f"sqlite:///{Path(name) / 'ganboard.db'}")
         upgrade(engine)
-        own = runs.training(engine, lease_seconds=3600.0)
+        own = stored_runs.training(engine, lease_seconds=3600.0)
         losses = np.ones(25, np.float32)
 
         def append(number: int) -> None:  # as the loop tells of its steps, 25 at a time

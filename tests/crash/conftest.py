@@ -9,14 +9,14 @@ from collections.abc import Callable
 
 import pytest
 
-from db import queries
-from db.models import Run
-from gan.presets import load
+from ganboard.db.models import Run
+from ganboard.db.runs import queries
+from ganboard.gan.presets import load
+from ganboard.worker.context import Context
+from ganboard.worker.queue import job
+from ganboard.worker.submission.submit import submit
+from ganboard.worker.terminal.run_progress import View
 from tests.crash import checker, trap
-from worker import job
-from worker.context import Context
-from worker.progress import View
-from worker.submit import submit
 
 FULL = os.environ.get("GANBOARD_CRASH") == "full"  # many rounds, as in `make crash`
 SMALL = {"dataset": "digits", "limit": 128, "batch_size": 32, "grid_size": 2, "snapshots": 0}

@@ -26,12 +26,12 @@ import numpy as np
 from sqlalchemy import Engine, text
 from sqlalchemy.engine import make_url
 
-from db import commands, queries, reports
-from db.engine import make_engine
-from db.migrate import upgrade
-from tests.db import runs
-from tests.db.conftest import SERVER
-from tests.db.runs import IN_FORK
+from ganboard.db.engine import make_engine
+from ganboard.db.migrate import upgrade
+from ganboard.db.runs import commands, queries, reports
+from tests.unit.db import stored_runs
+from tests.unit.db.conftest import SERVER
+from tests.unit.db.stored_runs import IN_FORK
 
 PROCESSES = 8
 
@@ -79,7 +79,7 @@ def _claim_all(url: str, run_ids: list[str], number: int, told: Any) -> None:
 def writers_and_readers(url: str, seconds: float, writers: int = 8, readers: int = 4) -> tuple[list[float], list[float], int]:
     """Trainers and pages on one database. Returns (seconds of each write, of each read, rows acknowledged); fails if any call raised."""
     engine = make_engine(url)
-    owners = [runs.training(engine, lease_seconds=3600.0) for _ in range(writers)]
+    owners = [stored_runs.training(engine, lease_seconds=3600.0) for _ in range(writers)]
     engine.dispose()
     with IN_FORK.Manager() as manager:
         told, stop = manager.list(), IN_FORK.Event()
@@ -105,8 +105,8 @@ def _write(url: str, own: dict[str, Any], stop: Event, told: Any) -> None:
     engine, seconds, epoch = make_engine(url), [], 0
     while not stop.is_set():
         for write in (
-            lambda epoch=epoch: runs.steps(engine, own, epoch + 1, 0, [0.5] * runs.STEPS),
-            lambda epoch=epoch: runs.finish_epoch(engine, own, epoch + 1),
+            lambda epoch=epoch: stored_runs.steps(engine, own, epoch + 1, 0, [0.5] * stored_runs.STEPS),
+            lambda epoch=epoch: stored_runs.finish_epoch(engine, own, epoch + 1),
             lambda: commands.renew(engine, **own),
         ):
             began = time.perf_counter()
@@ -137,13 +137,13 @@ def written_history(path: Path, commits: int) -> list[str]:
     """An SQLite database whose log was never taken up, as a process that is killed leaves it. Returns the notes in the order of commits."""
     engine = make_engine(f"sqlite:///{path}", pooled=False)
     upgrade(engine)
-    own = runs.training(engine, lease_seconds=3600.0)
+    own = stored_runs.training(engine, lease_seconds=3600.0)
     keeper = sqlite3.connect(path)  # while a connection is open nobody takes the log up and deletes it
     keeper.execute("PRAGMA wal_checkpoint(TRUNCATE)")
     keeper.execute("SELECT count(*) FROM run").fetchall()
     notes = []
     for number in range(commits):
-        runs.steps(engine, own, number + 1, 0, [float(number)] * runs.STEPS)
+        stored_runs.steps(engine, own, number + 1, 0, [float(number)] * stored_runs.STEPS)
         notes.append(f"note {number}")
         reports.add_event(engine, **own, level="info", text=notes[-1])
     for suffix in ("", "-wal"):
@@ -168,9 +168,12 @@ def fault_of_copy(cut: Path, copy: Path, notes: list[str], length: int, chance: 
         if told != notes[: len(told)]:
             return f"{length} bytes of the log: a later row is there without an earlier one"
         epochs = len(told) + 1 if queries.step_losses(engine, run.id, len(told) + 1) else len(told)
-        if any(queries.step_losses(engine, run.id, epoch) is None for epoch in range(1, epochs + 1)) or run.step != epochs * runs.STEPS:
+        if (
+            any(queries.step_losses(engine, run.id, epoch) is None for epoch in range(1, epochs + 1))
+            or run.step != epochs * stored_runs.STEPS
+        ):
             return f"{length} bytes of the log: {len(told)} notes, {epochs} epochs and step {run.step} do not fit"
-        runs.steps(engine, {"run_id": run.id, "attempt": 1}, epochs + 1, 0, [1.0])  # it goes on
+        stored_runs.steps(engine, {"run_id": run.id, "attempt": 1}, epochs + 1, 0, [1.0])  # it goes on
     finally:
         engine.dispose()
         for suffix in ("", "-wal", "-shm"):

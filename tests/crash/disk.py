@@ -21,13 +21,13 @@ import numpy as np
 from sqlalchemy import Engine, text
 from sqlalchemy.exc import DBAPIError
 
-from db import commands, queries, reports
-from db.engine import make_engine
-from db.migrate import upgrade
-from gan import checkpoints
-from gan.progress import Progress
-from tests.db import runs
+from ganboard.db.engine import make_engine
+from ganboard.db.migrate import upgrade
+from ganboard.db.runs import commands, queries, reports
+from ganboard.gan.checkpoint import store
+from ganboard.gan.progress import Progress
 from tests.recorder import Recorder
+from tests.unit.db import stored_runs
 
 KIB = 1 << 10
 CHECKPOINT = 512 * KIB
@@ -82,17 +82,17 @@ def save_until_full(disk: SmallDisk) -> tuple[int, int]:
     expected = arrays(0)
     for step in range(1, 7):
         try:
-            saved = checkpoints.save(directory, arrays(step), Progress(step), digest="c", attempt=1)
-        except checkpoints.CheckpointError as error:
+            saved = store.save(directory, arrays(step), Progress(step), digest="c", attempt=1)
+        except store.CheckpointError as error:
             if "make room there" not in str(error):
                 raise
             refused += 1
         else:
             listed = [(step, 1, saved.digest), *listed][:2]
-            checkpoints.prune(directory, 2)
-        assert checkpoints.verify(directory, listed) == {}
+            store.prune(directory, 2)
+        assert store.verify(directory, listed) == {}
         recorder = Recorder()
-        found = checkpoints.load(directory, expected, digest="c", sink=recorder)
+        found = store.load(directory, expected, digest="c", sink=recorder)
         assert recorder.events == []
         assert (found[1].step if found else None) == (listed[0][0] if listed else None)
         assert found is None or all(np.array_equal(found[0][name], array) for name, array in arrays(found[1].step).items())
@@ -111,7 +111,7 @@ def write_until_full(disk: SmallDisk, migrated: Path, blocks: int) -> tuple[int,
     """
     (disk.path / "ganboard.db").write_bytes(migrated.read_bytes())
     engine = make_engine(f"sqlite:///{disk.path / 'ganboard.db'}")
-    own = runs.training(engine, lease_seconds=3600.0)
+    own = stored_runs.training(engine, lease_seconds=3600.0)
     acknowledged, refused, notes = 0, 0, 0
     losses = np.random.default_rng(0).random((3000, 100), np.float32)
 
@@ -160,13 +160,13 @@ def write_until_full(disk: SmallDisk, migrated: Path, blocks: int) -> tuple[int,
 
 
 def checkpoint_sizes(preflight: bool) -> range:
-    return range(0, 2 * CHECKPOINT + (checkpoints._MARGIN if preflight else 0) + 1, 64 * KIB)
+    return range(0, 2 * CHECKPOINT + (store._MARGIN if preflight else 0) + 1, 64 * KIB)
 
 
 @contextmanager
 def without_preflight() -> Iterator[None]:
     """As when another process takes the room between the look and the write."""
-    with patch.object(checkpoints, "_no_room", lambda directory, arrays: None):
+    with patch.object(store, "_no_room", lambda directory, arrays: None):
         yield
 
 

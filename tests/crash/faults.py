@@ -12,10 +12,10 @@ import psutil
 from sqlalchemy import text
 from sqlalchemy.exc import OperationalError
 
-from db.errors import NotAllowed
-from db.models import ACTIVE
+from ganboard.db.errors import NotAllowed
+from ganboard.db.models import ACTIVE
+from ganboard.worker.submission import submit
 from tests.crash.fleet import Fleet
-from worker import submit
 
 
 def kill(words: str, *, group: bool = False, sig: signal.Signals = signal.SIGKILL) -> Callable[[Fleet], None]:
@@ -29,7 +29,7 @@ def kill(words: str, *, group: bool = False, sig: signal.Signals = signal.SIGKIL
 
 def kill_horse(fleet: Fleet) -> None:
     with suppress(psutil.NoSuchProcess):
-        parent = fleet.any("worker.trainer").parent()
+        parent = fleet.any("ganboard.worker.training.trainer").parent()
         if parent is not None:
             parent.kill()
 
@@ -107,19 +107,19 @@ def restart(fleet: Fleet) -> None:
 
 
 FAULTS: dict[str, tuple[Callable[[Fleet], None], int]] = {  # with a weight each
-    "kill trainer": (kill("worker.trainer"), 4),
+    "kill trainer": (kill("ganboard.worker.training.trainer"), 4),
     "kill work-horse": (kill_horse, 2),
-    "kill trainer's group": (kill("worker.trainer", group=True), 2),
-    "kill worker": (kill("worker.rq_worker"), 3),
-    "end worker (SIGTERM)": (kill("worker.rq_worker", sig=signal.SIGTERM), 2),
-    "end trainer (SIGTERM)": (kill("worker.trainer", sig=signal.SIGTERM), 1),
+    "kill trainer's group": (kill("ganboard.worker.training.trainer", group=True), 2),
+    "kill worker": (kill("ganboard.worker.queue.rq_worker"), 3),
+    "end worker (SIGTERM)": (kill("ganboard.worker.queue.rq_worker", sig=signal.SIGTERM), 2),
+    "end trainer (SIGTERM)": (kill("ganboard.worker.training.trainer", sig=signal.SIGTERM), 1),
     "kill Redis": (kill("redis.sock"), 2),
     "tear Redis's log": (tear_log, 1),
     "forget the queue": (forget_queue, 2),
-    "kill web": (kill("app.serve"), 1),
-    "kill painter": (kill("worker.painter"), 1),
-    "freeze trainer": (freeze("worker.trainer", 2, 40), 2),
-    "freeze worker": (freeze("worker.rq_worker", 2, 30), 1),
+    "kill web": (kill("ganboard.app.web.serve"), 1),
+    "kill painter": (kill("ganboard.worker.requests.inference_worker"), 1),
+    "freeze trainer": (freeze("ganboard.worker.training.trainer", 2, 40), 2),
+    "freeze worker": (freeze("ganboard.worker.queue.rq_worker", 2, 30), 1),
     "freeze Redis": (freeze("redis.sock", 1, 15), 1),
     "lock the database": (lock, 2),
     "fill the disk": (fill_disk, 1),

@@ -18,16 +18,17 @@ import psutil
 from redis import Redis
 from sqlalchemy.exc import OperationalError
 
-from db import queries
-from db.errors import NotAllowed
-from db.models import ENDED, Run
-from gan.presets import load
+from ganboard.db.errors import NotAllowed
+from ganboard.db.models import ENDED, Run
+from ganboard.db.runs import queries
+from ganboard.gan.presets import load
+from ganboard.worker.context import Context, open_context
+from ganboard.worker.process import redis_server
+from ganboard.worker.submission import submit
 from tests.crash import checker, models
 from tests.polling import wait_until
 from tests.processes import below
 from tests.up import free_port
-from worker import redis_server, submit
-from worker.context import Context, open_context
 
 RECOVERY = 180.0
 WORKERS = 3

@@ -13,15 +13,15 @@ from pathlib import Path
 
 import psutil
 
-from db import queries
-from db.models import Run
-from db.settings import Settings
+from ganboard.db.models import Run
+from ganboard.db.runs import queries
+from ganboard.db.settings import Settings
+from ganboard.worker.context import Context
+from ganboard.worker.process import redis_server
+from ganboard.worker.process.parent_death import environment_for_child
 from tests.polling import wait_until
-from worker import redis_server
-from worker.context import Context
-from worker.lifeline import environment_for_child
 
-WORKER = "worker.rq_worker"
+WORKER = "ganboard.worker.queue.rq_worker"
 SHORT_WORKER = "tests.crash.short_trainer"  # its runs take no time
 
 

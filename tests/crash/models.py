@@ -5,8 +5,8 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
-from gan.models.pix2pix import frames
-from worker.selftest import RECORDING
+from ganboard.gan.models.pix2pix import frames
+from ganboard.worker.selftest.selftest import RECORDING
 
 FOLDER = "flow"
 _SMALL = {"limit": 16, "batch_size": 4, "grid_size": 1, "snapshots": 0}

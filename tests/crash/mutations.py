@@ -16,8 +16,8 @@ from collections.abc import Callable
 from pathlib import Path
 from unittest.mock import patch
 
-from gan import checkpoints
-from gan.events import Note
+from ganboard.gan.checkpoint import store
+from ganboard.gan.events import Note
 from tests.crash import power
 from tests.recorder import Recorder
 
@@ -153,7 +153,7 @@ def _edit(folder: Path, **changes: object) -> None:
 
 def original(directory: Path) -> Path:
     for step in STEPS:
-        checkpoints.save(directory, power.arrays(step), power.progress(step), digest="c", attempt=1)
+        store.save(directory, power.arrays(step), power.progress(step), digest="c", attempt=1)
     return directory
 
 
@@ -176,7 +176,7 @@ def outcome(directory: Path, whole: Path, mutation: Callable[[Path, random.Rando
     mutation(directory, chance)
     best = intact(directory, whole)
     recorder = Recorder()
-    loaded = checkpoints.load(directory, power.arrays(0), digest="c", sink=recorder)
+    loaded = store.load(directory, power.arrays(0), digest="c", sink=recorder)
     told = any("set aside" in note.text for note in recorder.of(Note))
     if loaded is None:
         return f"{mutation.__name__}: nothing was loaded"
@@ -195,7 +195,7 @@ def try_all(number: int, seed: int) -> tuple[Counter[str], list[str]]:
     counts: Counter[str] = Counter()
     wrong: list[str] = []
     memory = "/dev/shm" if os.access("/dev/shm", os.W_OK) else None
-    with tempfile.TemporaryDirectory(dir=memory) as name, patch.object(checkpoints, "versions", lambda: {"numpy": "2"}):
+    with tempfile.TemporaryDirectory(dir=memory) as name, patch.object(store, "versions", lambda: {"numpy": "2"}):
         whole, copy = original(Path(name) / "original"), Path(name) / "copy"
         for i in range(number):
             chance = random.Random(f"{seed} {i}")

@@ -22,9 +22,10 @@ from unittest.mock import patch
 
 import numpy as np
 
-from gan import checkpoints, hardware
-from gan.events import Note
-from gan.progress import Progress
+from ganboard.gan.checkpoint import store
+from ganboard.gan.devices import hardware
+from ganboard.gan.events import Note
+from ganboard.gan.progress import Progress
 from tests.crash.disk_model import Disk, Node, State, materialise
 from tests.recorder import Recorder
 
@@ -63,21 +64,21 @@ def cuts(root: Path, saves: int = SAVES) -> dict[Cut, str]:
             found.setdefault(Cut(state, gives, listed), disk.operations[-1])
 
     disk, directory, attempt = Disk(root, cut), root / FOLDER, 1
-    with disk.recording(), patch.object(checkpoints, "versions", cache(hardware.versions)):
+    with disk.recording(), patch.object(store, "versions", cache(hardware.versions)):
         directory.parent.mkdir(parents=True)  # as the work-horse makes it for the log: not flushed
         for number in range(1, saves + 1):
             step = number * INTERVAL
             if number > 1 and number == saves // 2:  # killed while saving: another attempt finds the rest
                 _leave_half_a_checkpoint(directory / f"ckpt-{step}-{attempt}.tmp")
                 attempt += 1
-                assert checkpoints.load(directory, arrays(0), digest="c", sink=Recorder()) is not None
+                assert store.load(directory, arrays(0), digest="c", sink=Recorder()) is not None
             gives |= {step}
-            saved = checkpoints.save(directory, arrays(step), progress(step), digest="c", attempt=attempt)
+            saved = store.save(directory, arrays(step), progress(step), digest="c", attempt=attempt)
             gives = frozenset({step})
             disk.done("saved")
             listed = ((step, attempt, saved.digest), *listed)[:KEEP]
             disk.done("listed")
-            checkpoints.prune(directory, KEEP)
+            store.prune(directory, KEEP)
     return found
 
 
@@ -92,9 +93,9 @@ def fault(cut: Cut, place: Path) -> str | None:
     materialise(cut.state, place)
     directory, recorder = place / FOLDER, Recorder()
     try:
-        if bad := checkpoints.verify(directory, cut.listed):
+        if bad := store.verify(directory, cut.listed):
             return f"listed and bad: {bad}"
-        loaded = checkpoints.load(directory, arrays(0), digest="c", sink=recorder)
+        loaded = store.load(directory, arrays(0), digest="c", sink=recorder)
         step = loaded[1].step if loaded else None
         if step not in cut.gives:
             return f"gave step {step} instead of {sorted(cut.gives, key=str)}"
@@ -107,14 +108,14 @@ def fault(cut: Cut, place: Path) -> str | None:
     return None
 
 
-def _bytes(found: checkpoints.Arrays) -> dict[str, bytes]:
+def _bytes(found: store.Arrays) -> dict[str, bytes]:
     return {name: array.tobytes() + str(array.dtype).encode() for name, array in found.items()}
 
 
 def faults(found: dict[Cut, str]) -> Iterator[str]:
     """One sentence for every disk that is not as it must be."""
     memory = "/dev/shm" if os.access("/dev/shm", os.W_OK) else None
-    with tempfile.TemporaryDirectory(dir=memory) as name, patch.object(checkpoints, "versions", cache(hardware.versions)):
+    with tempfile.TemporaryDirectory(dir=memory) as name, patch.object(store, "versions", cache(hardware.versions)):
         for cut, operation in found.items():
             if words := fault(cut, Path(name) / "disk"):
                 yield f"After {operation!r}: {words}."

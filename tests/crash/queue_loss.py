@@ -22,16 +22,16 @@ from redis.backoff import NoBackoff
 from redis.exceptions import RedisError
 from redis.retry import Retry
 
-from db import commands, queries
-from db.models import ENDED
+from ganboard.db.models import ENDED
+from ganboard.db.runs import commands, queries
+from ganboard.worker.context import Context, open_context
+from ganboard.worker.process import redis_server
+from ganboard.worker.process.parent_death import environment_for_child
+from ganboard.worker.queue.enqueue import JOB, open_queue, ring
+from ganboard.worker.queue.reconcile import reconcile
 from tests.crash.checker import Expected, assert_none
 from tests.crash.short_trainer import HOLD
 from tests.polling import wait_until
-from worker import redis_server
-from worker.context import Context, open_context
-from worker.lifeline import environment_for_child
-from worker.queue import JOB, open_queue, ring
-from worker.reconcile import reconcile
 
 SAYS_ANYWAY = ("oO0Oo", "Redis version", "Configuration loaded", "Server initialized", "WARNING Memory overcommit")
 CONFIG = {"epochs": 1, "batch_size": 8}

@@ -20,9 +20,9 @@ from typing import Any
 
 import numpy as np
 
-from gan import checkpoints
-from gan.config import parse
-from gan.events import EpochDone, Event, Phase
+from ganboard.gan.checkpoint import store
+from ganboard.gan.config import parse
+from ganboard.gan.events import EpochDone, Event, Phase
 from tests.crash import models
 
 SETTINGS: dict[str, Any] = {
@@ -35,7 +35,7 @@ TRAINING = "training"  # a file that is there as soon as the first step has ende
 
 
 def child(directory: str, attempt: str, settings: str) -> None:
-    from gan.loop import train
+    from ganboard.gan.training.loop import train
 
     with (Path(directory) / "epochs").open("a", buffering=1) as told:
 
@@ -61,13 +61,13 @@ def attempt(directory: Path, number: int, settings: dict[str, Any], seconds: flo
             return False
 
 
-def outcome(directory: Path) -> tuple[dict[int, list[Any]], checkpoints.Arrays]:
+def outcome(directory: Path) -> tuple[dict[int, list[Any]], store.Arrays]:
     """The last word on every epoch, and the final arrays; an epoch told twice must have been told alike."""
     epochs: dict[int, list[Any]] = {}
     for line in (directory / "epochs").read_text().splitlines():
         number, *rest = json.loads(line)
         assert epochs.setdefault(number, rest) == rest, f"epoch {number} was told twice, and differently"
-    arrays = checkpoints.newest_arrays(directory / "checkpoints")
+    arrays = store.newest_arrays(directory / "checkpoints")
     return epochs, {name: array for name, array in arrays.items() if "seconds" not in name}
 
 

@@ -16,12 +16,12 @@ HOLD = "hold"  # a file in HOME: as long as it is there no training ends
 def main(run_id: str, attempt: int) -> int:
     import numpy as np
 
-    from db import commands, reports
-    from db.engine import make_engine
-    from db.settings import Settings
-    from gan import checkpoints
-    from gan.progress import Progress
-    from worker.lifeline import die_with_named_parent
+    from ganboard.db.engine import make_engine
+    from ganboard.db.runs import commands, reports
+    from ganboard.db.settings import Settings
+    from ganboard.gan.checkpoint import store
+    from ganboard.gan.progress import Progress
+    from ganboard.worker.process.parent_death import die_with_named_parent
 
     die_with_named_parent()
     settings = Settings()
@@ -39,14 +39,14 @@ def main(run_id: str, attempt: int) -> int:
     figures = {"seconds": 1.0, "compile_seconds": 0.0, "g_path": (0.0, 0.0), "d_path": (0.0, 0.0)}
     reports.finish_epoch(engine, **own, epoch=1, steps=4, images=32, g_loss=0.5, d_loss=0.5, **figures)  # type: ignore[arg-type]
     directory = settings.run_dir(run_id) / "checkpoints"
-    saved = checkpoints.save(directory, {"generator/kernel": losses}, Progress(4, 1), digest="c", attempt=attempt)
+    saved = store.save(directory, {"generator/kernel": losses}, Progress(4, 1), digest="c", attempt=attempt)
     reports.add_checkpoint(engine, **own, **vars(saved), keep=3)
     commands.finish(engine, **own, status="finished")
     return 0
 
 
 def work() -> int:
-    from worker import job, rq_worker
+    from ganboard.worker.queue import job, rq_worker
 
     class NoProbe:
         """Asking for devices loads TensorFlow."""

@@ -25,8 +25,8 @@ from pathlib import Path
 
 import numpy as np
 
-from db.models import ACTIVE, ENDED
-from db.settings import Settings
+from ganboard.db.models import ACTIVE, ENDED
+from ganboard.db.settings import Settings
 from tests.crash import checker
 from tests.crash.faults import FAULTS
 from tests.crash.fleet import KINDS, RECOVERY, Fleet, outlived
@@ -69,7 +69,7 @@ def soak(fleet: Fleet, minutes: float) -> dict[str, list[float]]:
         with outlived():
             fleet.tidy()
             fleet.feed()
-        wait_until(lambda: len(fleet.processes("worker.trainer")) > 0, seconds=RECOVERY, every=0.2, what="a trainer")
+        wait_until(lambda: len(fleet.processes("ganboard.worker.training.trainer")) > 0, seconds=RECOVERY, every=0.2, what="a trainer")
         time.sleep(fleet.random.uniform(*PAUSE))
         [name] = fleet.random.choices(names, weights)
         active = fleet.steps()

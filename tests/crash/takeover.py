@@ -17,14 +17,14 @@ from functools import partial
 import numpy as np
 import psutil
 
-from db import queries
-from db.models import Run
-from gan.presets import load
+from ganboard.db.models import Run
+from ganboard.db.runs import queries
+from ganboard.gan.presets import load
+from ganboard.worker.context import Context, open_context
+from ganboard.worker.submission.submit import submit
 from tests.polling import wait_until
 from tests.processes import below
 from tests.up import Up, ganboard_up
-from worker.context import Context, open_context
-from worker.submit import submit
 
 SETTINGS = {"dataset": "digits", "limit": 256, "batch_size": 32, "grid_size": 2, "epochs": 100_000, "snapshots": 1}
 
@@ -38,7 +38,10 @@ def now(context: Context, run_id: str) -> Run:
 
 def training(up: Up) -> psutil.Process | None:
     """The worker below which a trainer is."""
-    return next((worker for worker in below(up.process, "worker.rq_worker") if below(worker, "worker.trainer")), None)
+    return next(
+        (worker for worker in below(up.process, "ganboard.worker.queue.rq_worker") if below(worker, "ganboard.worker.training.trainer")),
+        None,
+    )
 
 
 def main(rounds: int = 20) -> None:

@@ -13,13 +13,13 @@ import numpy as np
 import pytest
 from sqlalchemy import text
 
-from db import commands, queries, reports
-from db.models import Run
-from gan import checkpoints
-from gan.progress import Progress
+from ganboard.db.models import Run
+from ganboard.db.runs import commands, queries, reports
+from ganboard.gan.checkpoint import store
+from ganboard.gan.progress import Progress
+from ganboard.worker.context import Context
 from tests.crash.checker import Expected, assert_none, check
 from tests.polling import wait_until
-from worker.context import Context
 
 EPOCHS, STEPS = 3, 4
 LAST = EPOCHS * STEPS
@@ -43,7 +43,7 @@ def trained(context: Context, *, attempts: int = 2) -> Run:
         if attempt < attempts:
             commands.died(engine, **own, cause="It was killed")
     arrays = {"generator/kernel": np.arange(6, dtype=np.float32)}
-    saved = checkpoints.save(folder(context, run), arrays, Progress(LAST, EPOCHS), digest="c", attempt=attempts)
+    saved = store.save(folder(context, run), arrays, Progress(LAST, EPOCHS), digest="c", attempt=attempts)
     reports.add_checkpoint(engine, **own, **vars(saved), keep=3)
     commands.finish(engine, **own, status="finished")
     return run

@@ -9,7 +9,7 @@ import pytest
 from sqlalchemy import Engine
 
 from tests.crash.database import fault_of_copy, faults_of_copies, race_for_claims, writers_and_readers, written_history
-from tests.db.conftest import empty_engine, engine, migrated_file, url
+from tests.unit.db.conftest import empty_engine, engine, migrated_file, url
 
 __all__ = ["empty_engine", "engine", "migrated_file", "url"]  # fixtures
 

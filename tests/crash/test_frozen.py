@@ -15,18 +15,18 @@ import psutil
 import pytest
 from sqlmodel import col, update
 
-from db import commands, queries
-from db.clock import now
-from db.engine import writing
-from db.models import Run
-from gan.presets import load
+from ganboard.db.clock import now
+from ganboard.db.engine import writing
+from ganboard.db.models import Run
+from ganboard.db.runs import commands, queries
+from ganboard.gan.presets import load
+from ganboard.worker.context import Context
+from ganboard.worker.submission.submit import submit
+from ganboard.worker.training.lease import EXIT_LEASE_LOST
 from tests.crash.conftest import FULL, SMALL, assert_same
 from tests.polling import wait_until
 from tests.processes import below
 from tests.up import ganboard_up
-from worker.context import Context
-from worker.lease import EXIT_LEASE_LOST
-from worker.submit import submit
 
 
 def step(context: Context, run: Run) -> int:
@@ -38,7 +38,7 @@ def step(context: Context, run: Run) -> int:
 def attempt(context: Context, run: Run) -> subprocess.Popen[bytes]:
     claim = commands.claim(context.engine, run_id=run.id, worker="test")
     assert claim is not None
-    return subprocess.Popen([sys.executable, "-m", "worker.trainer", run.id, str(claim.attempt), "suspend"])
+    return subprocess.Popen([sys.executable, "-m", "ganboard.worker.training.trainer", run.id, str(claim.attempt), "suspend"])
 
 
 @pytest.mark.slow
@@ -69,7 +69,7 @@ def test_a_thawed_trainer_writes_nothing(context: Context, train: Callable[..., 
 @pytest.mark.thorough
 @pytest.mark.timeout(900)
 def test_a_hung_trainer_is_started_again_once_then_given_up(context: Context, train: Callable[..., Run]) -> None:
-    hang = "gan.runner.CustomLoop.epoch:3:before:hang"
+    hang = "ganboard.gan.training.runner.CustomLoop.epoch:3:before:hang"
     settings = {"epochs": 6, "stall_seconds": 8}
     once = train(hang, **settings)
     assert (once.status, once.attempt) == ("finished", 2)
@@ -79,7 +79,7 @@ def test_a_hung_trainer_is_started_again_once_then_given_up(context: Context, tr
     assert re.search(r"the loop is in .*trapped \(trap\.py:\d+\) > fate \(trap\.py:\d+\)", stalled)
     assert "most recent call first" in context.settings.log_path(once.id).read_text()
     assert_same(context, train(epochs=6), once)
-    always = "gan.runner.CustomLoop.epoch:1:before:hang"
+    always = "ganboard.gan.training.runner.CustomLoop.epoch:1:before:hang"
     twice = train(always, always, **settings)
     assert (twice.status, twice.attempt) == ("failed", 2)
     assert twice.error is not None
@@ -94,7 +94,7 @@ def test_a_worker_ends_a_frozen_trainer_and_works_on(context: Context) -> None:
     with ganboard_up(context.settings.state, "--no-starter") as up:
         run = submit(context, load("tiny", {**SMALL, "epochs": 60}))
         wait_until(lambda: step(context, run) > 20, seconds=90, what="the first epochs")
-        [frozen] = below(up.process, "worker.trainer")
+        [frozen] = below(up.process, "ganboard.worker.training.trainer")
         frozen.suspend()
         before, since = step(context, run), time.monotonic()
         wait_until(lambda: step(context, run) > before, seconds=120, what="the run going on")

@@ -9,13 +9,13 @@ from collections.abc import Iterator
 import psutil
 import pytest
 
-from db import queries
-from gan.presets import load
+from ganboard.db.runs import queries
+from ganboard.gan.presets import load
+from ganboard.worker.context import Context
+from ganboard.worker.submission.submit import submit
 from tests.polling import wait_until
 from tests.processes import below
 from tests.up import ganboard_up
-from worker.context import Context
-from worker.submit import submit
 
 SETTINGS = {"limit": 512, "batch_size": 32, "epochs": 9, "grid_size": 2}
 
@@ -44,10 +44,10 @@ def test_kill_anything_at_any_moment(context: Context, supervisor: psutil.Proces
     steps_per_epoch = 512 // 32
 
     def worker() -> psutil.Process | None:
-        return next(iter(below(supervisor, "worker.rq_worker")), None)
+        return next(iter(below(supervisor, "ganboard.worker.queue.rq_worker")), None)
 
     def trainer() -> psutil.Process | None:
-        return next(iter(below(supervisor, "worker.trainer")), None)
+        return next(iter(below(supervisor, "ganboard.worker.training.trainer")), None)
 
     def horse() -> psutil.Process | None:
         child = trainer()

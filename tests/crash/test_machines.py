@@ -9,23 +9,23 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from db import commands, holders, queries, reports
-from db.errors import NotAllowed
-from db.models import ENDED, Run
-from gan import checkpoints
-from gan.presets import load
-from gan.progress import Progress
+from ganboard.db.errors import NotAllowed
+from ganboard.db.models import ENDED, Run
+from ganboard.db.runs import commands, holders, queries, reports
+from ganboard.gan.checkpoint import store
+from ganboard.gan.presets import load
+from ganboard.gan.progress import Progress
+from ganboard.worker.context import Context, open_context
+from ganboard.worker.process import machine
+from ganboard.worker.process.redis_server import socket_url
+from ganboard.worker.queue.enqueue import ring
+from ganboard.worker.submission.submit import resume, submit
 from tests.crash import checker
 from tests.crash.conftest import FULL, SMALL, hexes
 from tests.crash.machines import SHORT_WORKER, Machine, machines, stored, texts
 from tests.crash.postgres import binaries, postgres
 from tests.crash.short_trainer import HOLD
 from tests.polling import wait_until
-from worker import machine
-from worker.context import Context, open_context
-from worker.queue import ring
-from worker.redis_server import socket_url
-from worker.submit import resume, submit
 
 
 def with_checkpoint(context: Context, owner: Machine, step: int = 12) -> Run:
@@ -34,7 +34,7 @@ def with_checkpoint(context: Context, owner: Machine, step: int = 12) -> Run:
     own = {"run_id": run.id, "attempt": 1}
     assert commands.claim(context.engine, run_id=run.id, worker="before")
     folder = owner.settings.run_dir(run.id) / "checkpoints"
-    saved = checkpoints.save(folder, {"g/0": np.ones(9, np.float32)}, Progress(step, 3), digest="d", attempt=1)
+    saved = store.save(folder, {"g/0": np.ones(9, np.float32)}, Progress(step, 3), digest="d", attempt=1)
     reports.add_checkpoint(context.engine, **own, **vars(saved), keep=3, machine=machine.name(owner.settings))
     commands.finish(context.engine, **own, status="suspended")
     return run
@@ -143,7 +143,7 @@ def test_a_machine_is_killed_and_comes_back(home: Path, monkeypatch: pytest.Monk
             assert any(text.startswith("Resumed after epoch") for text in said)
             assert not any("differ" in text or text.startswith("Lost") for text in said)
             on_a = [(one.step, one.attempt, one.digest) for one in queries.checkpoints(context.engine, run.id)]
-            assert checkpoints.verify(a.settings.run_dir(run.id) / "checkpoints", on_a) == {}
+            assert store.verify(a.settings.run_dir(run.id) / "checkpoints", on_a) == {}
             rows = [
                 *checker._rows(context.engine, a.settings, ended, checker.Expected({})),
                 *checker._attempts(context.engine, a.settings, ended, checker.Expected({})),

@@ -11,20 +11,20 @@ from pathlib import Path
 
 import pytest
 
-from db import queries
-from gan.presets import load
-from worker.context import Context
-from worker.submit import submit
+from ganboard.db.runs import queries
+from ganboard.gan.presets import load
+from ganboard.worker.context import Context
+from ganboard.worker.submission.submit import submit
 
 LIMIT = 1200 << 20  # bytes: more than the training is estimated to need, or it would be refused
-HUNGRY = "import runpy; more = b'x' * (1000 << 20); runpy.run_module('worker.trainer', run_name='__main__')"
+HUNGRY = "import runpy; more = b'x' * (1000 << 20); runpy.run_module('ganboard.worker.training.trainer', run_name='__main__')"
 WAITS = """
 import sys
 from pathlib import Path
 Path(sys.argv[1]).write_text("0")  # this process and its children, as in a container
-from worker import job
-from worker.context import open_context
-from worker.progress import View
+from ganboard.worker.queue import job
+from ganboard.worker.context import open_context
+from ganboard.worker.terminal.run_progress import View
 job.TRAINER = (sys.executable, "-c", sys.argv[3])
 job.train_here(open_context(), sys.argv[2], View())
 """

@@ -6,7 +6,7 @@ import zipfile
 
 import pytest
 
-from gan import files
+from ganboard.gan import files
 from tests.crash.mutations import MUTATIONS, try_all
 
 

@@ -13,19 +13,19 @@ from pathlib import Path
 import psutil
 import pytest
 
-from db import queries
-from db.models import Run
-from gan.presets import load
+from ganboard.db.models import Run
+from ganboard.db.runs import queries
+from ganboard.gan.presets import load
+from ganboard.worker.context import Context, open_context
+from ganboard.worker.process import redis_server
+from ganboard.worker.process.parent_death import environment_for_child
+from ganboard.worker.submission.submit import submit
 from tests.crash import checker
 from tests.crash.conftest import FULL, SMALL, assert_same, hexes
 from tests.crash.postgres import binaries, postgres
 from tests.polling import wait_until
 from tests.processes import below
 from tests.up import Up, ganboard_up
-from worker import redis_server
-from worker.context import Context, open_context
-from worker.lifeline import environment_for_child
-from worker.submit import submit
 
 
 def stored(context: Context, run: Run) -> Run:
@@ -55,7 +55,7 @@ def redis(context: Context) -> Iterator[subprocess.Popen[bytes]]:
 
 def workers(up: Up) -> list[psutil.Process]:
     """Not their work-horses, which are called the same."""
-    return [worker for worker in below(up.process, "worker.rq_worker") if worker.parent() == up.process]
+    return [worker for worker in below(up.process, "ganboard.worker.queue.rq_worker") if worker.parent() == up.process]
 
 
 @pytest.mark.slow

@@ -13,8 +13,9 @@ from typing import Any
 
 import pytest
 
-from gan import checkpoints, files
-from gan.events import Saved
+from ganboard.gan import files
+from ganboard.gan.checkpoint import store
+from ganboard.gan.events import Saved
 from tests.crash import power
 
 
@@ -42,14 +43,14 @@ def with_the_flush_before_the_rename(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def with_old_ones_pruned_before_the_new_one_is_listed(monkeypatch: pytest.MonkeyPatch) -> None:
-    real = checkpoints.save
+    real = store.save
 
     def save(directory: Path, *arguments: Any, **options: Any) -> Saved:
         saved = real(directory, *arguments, **options)
-        checkpoints.prune(directory, power.KEEP)
+        store.prune(directory, power.KEEP)
         return saved
 
-    monkeypatch.setattr(checkpoints, "save", save)
+    monkeypatch.setattr(store, "save", save)
 
 
 SABOTAGES = (
@@ -72,9 +73,9 @@ ONE_SAVE = """
 import sys
 from pathlib import Path
 import numpy as np
-from gan import checkpoints
-from gan.progress import Progress
-checkpoints.save(Path(sys.argv[1]), {"generator/kernel": np.ones(99)}, Progress(7, 1), digest="c", attempt=1)
+from ganboard.gan.checkpoint import store
+from ganboard.gan.progress import Progress
+store.save(Path(sys.argv[1]), {"generator/kernel": np.ones(99)}, Progress(7, 1), digest="c", attempt=1)
 """
 
 

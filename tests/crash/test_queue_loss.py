@@ -6,9 +6,9 @@ import random
 
 import pytest
 
+from ganboard.worker.context import Context
 from tests.crash import queue_loss
 from tests.crash.queue_loss import DAMAGES, Damage
-from worker.context import Context
 
 
 @pytest.mark.slow

@@ -9,8 +9,8 @@ from pathlib import Path
 import pytest
 from sqlalchemy import Engine
 
-from db.engine import make_engine
-from db.migrate import upgrade
+from ganboard.db.engine import make_engine
+from ganboard.db.migrate import upgrade
 from tests.crash.disk import SmallDisk, checkpoint_sizes, save_until_full, small_disk, without_preflight, write_until_full
 
 KINDS = pytest.mark.parametrize("kind", ["tmpfs", "RLIMIT_FSIZE"])

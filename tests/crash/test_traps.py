@@ -6,35 +6,35 @@ from collections.abc import Callable
 
 import pytest
 
-from db import queries
-from db.models import Run
+from ganboard.db.models import Run
+from ganboard.db.runs import queries
+from ganboard.worker.context import Context
 from tests.crash import models
 from tests.crash.conftest import FULL, assert_same
-from worker.context import Context
 
 # each meets its fate after an epoch of its own is stored, so that no budget of deaths without progress runs out
 QUICK = [
-    "db.reports._overlaid:6:after",  # inside a transaction
-    "gan.files.flush:3:before",  # the second checkpoint's arrays are written, not flushed
+    "ganboard.db.runs.reports._overlaid:6:after",  # inside a transaction
+    "ganboard.gan.files.flush:3:before",  # the second checkpoint's arrays are written, not flushed
     "pathlib.Path.rename:2:after",  # it has its name, which is not flushed, and no row lists it
 ]
 THOROUGH = [
-    "db.reports.add_checkpoint:2:before",
-    "db.reports.append_steps:7:before",
-    "db.reports.append_steps:7:after",
-    "db.reports.finish_epoch:2:before",
-    "db.reports.finish_epoch:2:after",
-    "gan.files.flush:3:after",
-    "gan.files.flush:4:before",  # its manifest
-    "gan.files.flush:4:after",
+    "ganboard.db.runs.reports.add_checkpoint:2:before",
+    "ganboard.db.runs.reports.append_steps:7:before",
+    "ganboard.db.runs.reports.append_steps:7:after",
+    "ganboard.db.runs.reports.finish_epoch:2:before",
+    "ganboard.db.runs.reports.finish_epoch:2:after",
+    "ganboard.gan.files.flush:3:after",
+    "ganboard.gan.files.flush:4:before",  # its manifest
+    "ganboard.gan.files.flush:4:after",
     "pathlib.Path.rename:2:before",
-    "gan.files.flush_directory:4:after",
-    "db.reports.add_checkpoint:2:after",
-    "gan.files.remove:4:before",  # an old one has its .tmp name and is being deleted
-    "db.reports.add_grid:4:before",
-    "gan.snapshots.save:1:after",
+    "ganboard.gan.files.flush_directory:4:after",
+    "ganboard.db.runs.reports.add_checkpoint:2:after",
+    "ganboard.gan.files.remove:4:before",  # an old one has its .tmp name and is being deleted
+    "ganboard.db.runs.reports.add_grid:4:before",
+    "ganboard.gan.checkpoint.snapshots.save:1:after",
 ]
-LAST = "db.commands.finish:1:before"  # everything is done but the word that it is
+LAST = "ganboard.db.runs.commands.finish:1:before"  # everything is done but the word that it is
 
 
 @pytest.mark.slow
@@ -55,7 +55,7 @@ def test_killed_at_the_worst_points(context: Context, train: Callable[..., Run])
 @pytest.mark.timeout(900)
 @pytest.mark.parametrize("model", list(models.SETTINGS))
 def test_every_model_goes_on_to_the_bit(context: Context, train: Callable[..., Run], model: str) -> None:
-    traps = ["gan.files.flush:3:before", "db.reports.finish_epoch:2:before"]
+    traps = ["ganboard.gan.files.flush:3:before", "ganboard.db.runs.reports.finish_epoch:2:before"]
     settings = models.settings(model, context.settings.data) | {"epochs": 6}
     disturbed = train(*traps, **settings)
     assert disturbed.attempt == len(traps) + 1, "a trap was never met"
@@ -66,6 +66,6 @@ def test_every_model_goes_on_to_the_bit(context: Context, train: Callable[..., R
 @pytest.mark.thorough
 @pytest.mark.timeout(600)
 def test_a_last_checkpoint_that_was_never_told_of_is_listed(context: Context, train: Callable[..., Run]) -> None:
-    disturbed = train("db.reports.add_checkpoint:1:before", epochs=1)
+    disturbed = train("ganboard.db.runs.reports.add_checkpoint:1:before", epochs=1)
     assert disturbed.attempt == 2
     assert_same(context, train(epochs=1), disturbed)

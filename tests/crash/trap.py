@@ -1,4 +1,4 @@
-"""A trainer that meets its fate at a named point: `python -m tests.crash.trap RUN ATTEMPT VERDICT`, in place of `worker.trainer`.
+"""A trainer that meets its fate at a named point: `python -m tests.crash.trap RUN ATTEMPT VERDICT`, in place of `worker.training.trainer`.
 
 The variable TRAPS holds a JSON list; its entry of this attempt, "function:nth:before" or "function:nth:after" with an optional ":hang" or
 ":freeze", says where. The function is named with its module, and the default fate is SIGKILL, as a lost machine would have it.
@@ -61,7 +61,7 @@ def _owner(name: str) -> tuple[Any, str]:
 
 
 if __name__ == "__main__":
-    from worker import trainer
+    from ganboard.worker.training import trainer
 
     traps = json.loads(os.environ.get(TRAPS, "[]"))
     attempt = int(sys.argv[2])

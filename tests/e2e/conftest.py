@@ -14,10 +14,10 @@ from typing import Any
 import pytest
 from playwright.sync_api import BrowserContext, ConsoleMessage, Page, Request, expect
 
+from ganboard.worker.context import Context
 from tests import chromium
 from tests.polling import wait_until
 from tests.up import Up, free_port, ganboard_up
-from worker.context import Context
 
 ROOT = Path(__file__).parents[2]
 
@@ -64,7 +64,7 @@ def serving(port: int, tmp_path: Path) -> Iterator[str]:
     url = f"http://127.0.0.1:{port}"
     log = tmp_path / "web.log"
     with log.open("wb") as output:  # a pipe that nobody reads would block the server
-        command = [sys.executable, "-m", "app.serve", "--port", str(port), "--address", "127.0.0.1"]
+        command = [sys.executable, "-m", "ganboard.app.web.serve", "--port", str(port), "--address", "127.0.0.1"]
         process = subprocess.Popen(command, cwd=ROOT, stdout=output, stderr=subprocess.STDOUT)
     try:
         wait_until(lambda: process.poll() is not None or healthy(url), seconds=120, every=0.2, what="the web server")

@@ -6,13 +6,13 @@ from collections.abc import Callable, Iterator
 
 from playwright.sync_api import Page, expect
 
-from db import studies
-from db.models import Run, Study
-from gan.studies import FIGURES
+from ganboard.db import studies
+from ganboard.db.models import Run, Study
+from ganboard.gan.studies import FIGURES
+from ganboard.worker.context import Context
 from tests.factories import make_worker
 from tests.scale.tab import new_tab
 from tests.surfaces import make_surface
-from worker.context import Context
 
 VIEWPORTS = {"desktop": {"width": 1280, "height": 720}, "phone": {"width": 390, "height": 844}}
 TABS = "[data-testid=stTabs] [role=tab]"

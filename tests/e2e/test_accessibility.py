@@ -12,9 +12,9 @@ import pytest
 from axe_playwright_python.sync_playwright import Axe
 from playwright.sync_api import Page, Route
 
-from db.models import Run
+from ganboard.db.models import Run
+from ganboard.worker.context import Context
 from tests.e2e.sights import furnish, walk
-from worker.context import Context
 
 BAD = ("serious", "critical")
 SCHEMES: tuple[Literal["light", "dark"], ...] = ("light", "dark")

@@ -8,11 +8,11 @@ import numpy as np
 import pytest
 from playwright.sync_api import Page, expect
 
-from db import reports
-from db.models import Run
+from ganboard.db.models import Run
+from ganboard.db.runs import reports
+from ganboard.worker.context import Context
 from tests.e2e.until import until
 from tests.polling import wait_until
-from worker.context import Context
 
 MakeRun = Callable[..., Run]
 PLOT = ".live-plotly.js-plotly-plot"

@@ -12,9 +12,9 @@ from playwright.sync_api import BrowserContext, expect
 from sqlalchemy import create_engine, text
 from sqlalchemy.engine import make_url
 
-from db.models import Run
+from ganboard.db.models import Run
+from ganboard.worker.context import Context, open_context
 from tests.e2e.sights import furnish
-from worker.context import Context, open_context
 
 SERVER = os.environ.get("GANBOARD_TEST_POSTGRES_URL")
 PATIENCE = 60_000  # milliseconds

@@ -6,8 +6,8 @@ from collections.abc import Callable
 
 from playwright.sync_api import Page, Response
 
-from app import index
-from db.models import Run
+from ganboard.app.web import index
+from ganboard.db.models import Run
 from tests.e2e.sights import settled
 from tests.scale.tab import new_tab
 

@@ -9,10 +9,10 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import Page, expect
 
-from db import queries
+from ganboard.db.runs import queries
+from ganboard.worker.context import Context
 from tests.e2e.table import tick
 from tests.up import Up
-from worker.context import Context
 
 RUNS = 5
 PATIENCE = 180_000  # milliseconds for five short trainings, one after the other

@@ -7,9 +7,9 @@ from collections.abc import Callable
 import pytest
 from playwright.sync_api import Page, expect
 
-from db import queries
+from ganboard.db.runs import queries
+from ganboard.worker.context import Context
 from tests.factories import make_run, make_worker
-from worker.context import Context
 
 
 @pytest.mark.slow

@@ -8,10 +8,10 @@ from collections.abc import Callable
 import pytest
 from playwright.sync_api import Page, expect
 
-from app.shield import HEADERS, POLICY
-from db.models import Run
+from ganboard.app.web.security_headers import HEADERS, POLICY
+from ganboard.db.models import Run
+from ganboard.worker.context import Context
 from tests.e2e.sights import furnish, walk
-from worker.context import Context
 
 
 @pytest.mark.parametrize("path", ["/", "/run", "/api/health", "/api/runs", "/api/nothing", "/vendor/plotly.min.js", "/_stcore/health"])

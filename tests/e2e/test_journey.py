@@ -9,11 +9,11 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import Page, expect
 
-from db import queries
+from ganboard.db.runs import queries
+from ganboard.worker.context import Context
 from tests.e2e.table import tick
 from tests.polling import wait_until
 from tests.up import Up
-from worker.context import Context
 
 PLOT = ".live-plotly.js-plotly-plot"
 EPOCHS = 400  # more than the journey takes, so that only Stop ends it

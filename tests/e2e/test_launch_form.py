@@ -6,8 +6,8 @@ from collections.abc import Callable
 
 from playwright.sync_api import Locator, Page, expect
 
-from db import queries
-from worker.context import Context
+from ganboard.db.runs import queries
+from ganboard.worker.context import Context
 
 REFUSED = "is not allowed: it must be"
 

@@ -9,12 +9,12 @@ import numpy as np
 import pytest
 from playwright.sync_api import Page, expect
 
-from db import commands, reports
-from db.models import Run
+from ganboard.db.models import Run
+from ganboard.db.runs import commands, reports
+from ganboard.worker.context import Context
 from tests.e2e.until import until
 from tests.factories import HOSTILE_NAMES
 from tests.polling import wait_until
-from worker.context import Context
 
 STEPS = 400
 PLOT = ".live-plotly.js-plotly-plot"

@@ -9,12 +9,12 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import BrowserContext, Page, expect
 
-from db import queries
-from db.models import Run
+from ganboard.db.models import Run
+from ganboard.db.runs import queries
+from ganboard.worker.context import Context
 from tests.e2e.sights import furnish
 from tests.e2e.until import until
 from tests.scale.measure import Trainer
-from worker.context import Context
 
 PATIENCE = 30_000  # milliseconds
 GROWN = "() => document.querySelector('.live-plotly.js-plotly-plot')?._fullData[0].x.length > 1000"

@@ -9,11 +9,12 @@ from typing import Any
 import pytest
 from playwright.sync_api import Download, Locator, Page, expect
 
-from app import report
-from db import queries, studies
-from db.models import Run, Study
-from worker.bench import view
-from worker.context import Context
+from ganboard.db import studies
+from ganboard.db.models import Run, Study
+from ganboard.db.runs import queries
+from ganboard.worker.bench import view
+from ganboard.worker.context import Context
+from ganboard.worker.studies import report
 
 MakeRun = Callable[..., Run]
 PLOT = ".js-plotly-plot"

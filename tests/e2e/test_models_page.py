@@ -7,11 +7,11 @@ from collections.abc import Callable
 import pytest
 from playwright.sync_api import Page, expect
 
-from db import versions
+from ganboard.db import versions
+from ganboard.worker.context import Context
 from tests.cli import document, ganboard
 from tests.polling import wait_until
 from tests.registered import DCGAN, config, finished
-from worker.context import Context
 
 
 @pytest.mark.slow

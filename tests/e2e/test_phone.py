@@ -10,9 +10,9 @@ from typing import Literal
 import pytest
 from playwright.sync_api import Page
 
-from db.models import Run
+from ganboard.db.models import Run
+from ganboard.worker.context import Context
 from tests.e2e.sights import VIEWPORTS, furnish, walk
-from worker.context import Context
 
 # nothing may be wider than the screen but what scrolls in itself
 TOO_WIDE = """() => {

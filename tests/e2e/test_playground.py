@@ -13,13 +13,13 @@ import pytest
 from PIL import Image
 from playwright.sync_api import Page, expect
 
-from db import queries
-from db.models import Run
-from gan.config import RunConfig
+from ganboard.db.models import Run
+from ganboard.db.runs import queries
+from ganboard.gan.config import RunConfig
+from ganboard.worker.context import Context
+from ganboard.worker.process.parent_death import environment_for_child
 from tests.polling import wait_until
 from tests.stored import store
-from worker.context import Context
-from worker.lifeline import environment_for_child
 
 WARMING = 90_000  # ms; TensorFlow on a loaded machine
 
@@ -33,7 +33,9 @@ def run(context: Context, make_run: Callable[..., Run]) -> Run:
 
 @pytest.fixture
 def painter(context: Context) -> Iterator[None]:
-    with subprocess.Popen([sys.executable, "-m", "worker.painter"], env=environment_for_child(), stdout=subprocess.DEVNULL) as process:
+    with subprocess.Popen(
+        [sys.executable, "-m", "ganboard.worker.requests.inference_worker"], env=environment_for_child(), stdout=subprocess.DEVNULL
+    ) as process:
         wait_until(lambda: any(one.alive for one in queries.painters(context.engine)), seconds=30, what="the painter")
         yield
         process.terminate()

@@ -7,11 +7,11 @@ from collections.abc import Callable
 import pytest
 from playwright.sync_api import Page, expect
 
-from db import surfaces
-from db.models import Run
+from ganboard.db import surfaces
+from ganboard.db.models import Run
+from ganboard.worker.context import Context
 from tests.streets import make_street
 from tests.up import Up
-from worker.context import Context
 
 
 @pytest.fixture

@@ -8,14 +8,14 @@ import numpy as np
 import pytest
 from playwright.sync_api import Page, expect
 
-from db import reports
-from db.models import Run
-from gan.models.gan3d.comparison import compare
-from gan.models.gan3d.observables import Observed
-from gan.models.gan3d.sampler import PER_GEV, Sampler
-from gan.models.gan3d.validation import Validation
+from ganboard.db.models import Run
+from ganboard.db.runs import reports
+from ganboard.gan.models.gan3d.comparison import compare
+from ganboard.gan.models.gan3d.observables import Observed
+from ganboard.gan.models.gan3d.sampler import PER_GEV, Sampler
+from ganboard.gan.models.gan3d.validation import Validation
+from ganboard.worker.context import Context
 from tests.e2e.sights import settled
-from worker.context import Context
 
 PLOT = ".live-plotly.js-plotly-plot"
 

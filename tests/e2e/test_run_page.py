@@ -12,12 +12,13 @@ import pytest
 from playwright.sync_api import Locator, Page, WebSocketRoute, expect
 from streamlit.proto.BackMsg_pb2 import BackMsg
 
-from db import marks, queries, reports
-from db.models import Run
+from ganboard.db.models import Run
+from ganboard.db.runs import annotations as marks
+from ganboard.db.runs import queries, reports
+from ganboard.worker.context import Context
 from tests.e2e.until import until
 from tests.factories import png
 from tests.polling import wait_until
-from worker.context import Context
 
 MakeRun = Callable[..., Run]
 PLOT = ".live-plotly.js-plotly-plot"

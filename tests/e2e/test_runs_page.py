@@ -9,13 +9,13 @@ from functools import partial
 import pytest
 from playwright.sync_api import Page, expect
 
-from app.text import WORD_JOINER
-from db import commands, queries, reports
-from db.models import Run
+from ganboard.db.models import Run
+from ganboard.db.runs import commands, queries, reports
+from ganboard.worker.context import Context
+from ganboard.worker.formatting import WORD_JOINER
 from tests.e2e.table import tick
 from tests.factories import HOSTILE_NAMES
 from tests.polling import wait_until
-from worker.context import Context
 
 MakeRun = Callable[..., Run]
 PATIENCE = 20_000  # milliseconds

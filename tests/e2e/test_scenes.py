@@ -9,10 +9,10 @@ import numpy as np
 from PIL import Image
 from playwright.sync_api import Locator, Page, expect
 
-from db.models import Run
+from ganboard.db.models import Run
+from ganboard.worker.context import Context
 from tests.polling import wait_until
 from tests.surfaces import make_surface
-from worker.context import Context
 
 SCENE = ".live-plotly [id=scene]"
 RIM = 3  # pixels

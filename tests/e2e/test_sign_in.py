@@ -11,13 +11,13 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import BrowserContext, Page, expect
 
-from db import queries
-from db.models import Run
+from ganboard.db.models import Run
+from ganboard.db.runs import queries
+from ganboard.worker.context import Context
 from tests import identity, oidc
 from tests.e2e.conftest import serving
 from tests.polling import wait_until
 from tests.up import free_port
-from worker.context import Context
 
 Shot = Callable[[str], None]
 TOKEN = "a token for programs of thirty-two characters or more"

@@ -7,11 +7,11 @@ from collections.abc import Callable
 import pytest
 from playwright.sync_api import Page, expect
 
-from db import surfaces
+from ganboard.db import surfaces
+from ganboard.worker.context import Context
 from tests.cli import document
 from tests.e2e.until import until
 from tests.up import Up
-from worker.context import Context
 
 PLOT = ".live-plotly.js-plotly-plot"
 

@@ -13,9 +13,9 @@ from alembic import command
 from alembic.script import ScriptDirectory
 from sqlalchemy import Engine
 
-from db import migrate
-from db.engine import make_engine
-from db.transfer import save_settled
+from ganboard.db import migrate
+from ganboard.db.engine import make_engine
+from ganboard.db.transfer import save_settled
 from tests.frozen.rows import fill
 
 FOLDER = Path(__file__).parent

@@ -12,8 +12,8 @@ from sqlalchemy import Engine, inspect
 from sqlmodel import SQLModel
 from sqlmodel.sql.sqltypes import UTCDateTime
 
-from db.models import STATUSES
-from db.types import Float32Array, Real
+from ganboard.db.models import STATUSES
+from ganboard.db.types import Float32Array, Real
 
 RUNS = len(STATUSES)
 EPOCHS = 2  # of each run

@@ -12,10 +12,10 @@ from pathlib import Path
 CHILD = """
 import json, re, sys, time
 from pathlib import Path
-from gan.config import RunConfig
-from gan.data import load
-from gan.data.dataset import DatasetError
-from gan.data.images import decode
+from ganboard.gan.config import RunConfig
+from ganboard.gan.data import load
+from ganboard.gan.data.dataset import DatasetError
+from ganboard.gan.data.images import decode
 import numpy.lib.format, PIL.Image, PIL.ImageOps, PIL.PngImagePlugin, PIL.JpegImagePlugin, gzip, zipfile
 
 PIL.Image.init()

@@ -8,13 +8,13 @@ from urllib.parse import quote
 
 from hypothesis import strategies as st
 
-from app import api
-from db import queries
-from db.models import Run
+from ganboard.app.web import api
+from ganboard.db.models import Run
+from ganboard.db.runs import queries
+from ganboard.worker.context import Context
 from tests.fuzz.cases import fuzzed
 from tests.ui.pages import checked, open_page
-from tests.unit.test_api import get
-from worker.context import Context
+from tests.unit.app.web.test_api import get
 
 MakeRun = Callable[..., Run]
 WILD = (

@@ -15,10 +15,10 @@ from typing import Any
 import numpy as np
 from hypothesis import strategies as st
 
-from gan.config import RunConfig
-from gan.data import catalog, idx, load, npz
-from gan.data.archive import MAX_MEMBERS, SafeZip
-from gan.data.dataset import DatasetError
+from ganboard.gan.config import RunConfig
+from ganboard.gan.data import catalog, idx, load, npz
+from ganboard.gan.data.archive import MAX_MEMBERS, SafeZip
+from ganboard.gan.data.dataset import DatasetError
 from tests.factories import png
 from tests.fuzz.cases import EXAMPLES, count, fuzzed, refusal
 from tests.fuzz.measured import refused

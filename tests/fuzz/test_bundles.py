@@ -14,18 +14,18 @@ from typing import Any
 import pytest
 from hypothesis import strategies as st
 
-from db import commands, queries
-from db.models import Run
-from gan.config import foreign
+from ganboard.db.models import Run
+from ganboard.db.runs import commands, queries
+from ganboard.gan.config import foreign
+from ganboard.worker.clear_errors import CLEAR_ERRORS
+from ganboard.worker.context import Context, open_context
+from ganboard.worker.interchange import importer
+from ganboard.worker.interchange.document import complete_document, encode
+from ganboard.worker.interchange.export import export
+from ganboard.worker.interchange.importer import BadBundle
 from tests.fuzz.cases import fuzzed, refusal
 from tests.fuzz.test_archives import CHANGES, Change, changed
 from tests.ui.pages import open_page
-from worker import bundle
-from worker.bundle import BadBundle
-from worker.clear_errors import CLEAR_ERRORS
-from worker.context import Context, open_context
-from worker.document import complete_document, encode
-from worker.export import export
 
 MakeRun = Callable[..., Run]
 VALUES: list[Any] = [
@@ -91,7 +91,7 @@ def written(folder: Path, files: dict[str, bytes], *, honest: bool = True) -> Pa
 
 def read(there: Context, path: Path) -> str | None:
     """The refusal, None when the run was stored; then it can be shown, and is deleted again."""
-    said = refusal(CLEAR_ERRORS, bundle.read_in, there, path)
+    said = refusal(CLEAR_ERRORS, importer.read_in, there, path)
     runs = queries.list_runs(there.engine, archived=True)
     if said:
         assert not runs
@@ -136,7 +136,7 @@ def test_what_was_read_in_is_shown(
         edited(told, edit)
     path = written(tmp_path / "in", {**exported, "run.json": json.dumps(told).encode()})
     found: list[Run] = []
-    if refusal(CLEAR_ERRORS, lambda: found.append(bundle.read_in(there, path))):
+    if refusal(CLEAR_ERRORS, lambda: found.append(importer.read_in(there, path))):
         return
     open_page("run", run=found[0].id, view=view)
     open_page("runs")
@@ -176,7 +176,7 @@ def test_numbers_of_thousands_of_digits(exported: dict[str, bytes], there: Conte
 
 def test_refusals_are_of_one_kind(there: Context, tmp_path: Path) -> None:
     with pytest.raises(BadBundle):
-        bundle.read_in(there, tmp_path / "nothing")
+        importer.read_in(there, tmp_path / "nothing")
 
 
 @pytest.mark.parametrize("listed", ["grids", "quality", "samples", "epochs", "tags", "events"])
@@ -192,5 +192,5 @@ def test_rows_that_occur_twice(exported: dict[str, bytes], there: Context, tmp_p
 def test_settings_are_stored_with_their_types(exported: dict[str, bytes], there: Context, tmp_path: Path) -> None:
     told = json.loads(exported["run.json"])
     told["config"] = {"dataset": "digits", "batch_size": "16", "epochs": 2.0, "xla": "no", "seed": "7", "precision": "float32"}
-    run = bundle.read_in(there, written(tmp_path / "in", {**exported, "run.json": json.dumps(told).encode()}))
+    run = importer.read_in(there, written(tmp_path / "in", {**exported, "run.json": json.dumps(told).encode()}))
     assert run.config == {"dataset": "digits", "batch_size": 16, "epochs": 2, "xla": False, "seed": 7, "precision": "float32"}

@@ -13,15 +13,15 @@ import numpy as np
 import pytest
 from hypothesis import strategies as st
 
-from gan import checkpoints, snapshots
-from gan.checkpoints import CheckpointError
-from gan.events import Note
-from gan.hardware import versions
-from gan.progress import Progress
+from ganboard.gan.checkpoint import snapshots, store
+from ganboard.gan.checkpoint.store import CheckpointError
+from ganboard.gan.devices.hardware import versions
+from ganboard.gan.events import Note
+from ganboard.gan.progress import Progress
 from tests.fuzz.cases import fuzzed, refusal
 from tests.fuzz.test_archives import CHANGES, Change, changed
 from tests.recorder import Recorder
-from tests.unit.test_checkpoints import DIGEST, arrays, save
+from tests.unit.gan.checkpoint.test_store import DIGEST, arrays, save
 
 JSON = st.recursive(
     st.none()
@@ -39,7 +39,7 @@ KEYS = st.sampled_from(["format", "step", "epoch", "config_hash", "versions", "f
 def load(directory: Path, expected: Any = None) -> list[str]:
     """The warnings of a load; whatever it returns is sound."""
     recorder = Recorder()
-    found = checkpoints.load(directory, expected or arrays(), digest=DIGEST, sink=recorder)
+    found = store.load(directory, expected or arrays(), digest=DIGEST, sink=recorder)
     if found is not None:
         loaded, progress = found
         assert set(loaded) == set(arrays())
@@ -75,7 +75,7 @@ def test_any_manifest_is_believed_or_set_aside(fresh: Path, changes: dict[str, A
     restated(folder, **changes)
     manifest = json.loads((folder / "manifest.json").read_text())
     (folder / "manifest.json").write_text(json.dumps({name: value for name, value in manifest.items() if name not in left_out}))
-    refusal(CheckpointError, checkpoints.part, fresh, 5, "generator/")
+    refusal(CheckpointError, store.part, fresh, 5, "generator/")
     load(fresh)
     assert [path.name for path in fresh.parent.iterdir()] == ["checkpoints"]
 
@@ -84,7 +84,7 @@ def test_any_manifest_is_believed_or_set_aside(fresh: Path, changes: dict[str, A
 def test_a_manifest_of_any_content(fresh: Path, value: Any) -> None:
     folder = laid(fresh)
     (folder / "manifest.json").write_bytes(value if isinstance(value, bytes) else json.dumps(value).encode())
-    refusal(CheckpointError, checkpoints.part, fresh, 5, "generator/")
+    refusal(CheckpointError, store.part, fresh, 5, "generator/")
     load(fresh)
 
 
@@ -100,16 +100,16 @@ def test_hostile_manifests(fresh: Path, text: str) -> None:
     save(fresh, step=3)
     folder = save(fresh, step=5)
     (folder / "manifest.json").write_text(text, encoding="utf-8")
-    assert refusal(CheckpointError, checkpoints.part, fresh, 5, "generator/")
+    assert refusal(CheckpointError, store.part, fresh, 5, "generator/")
     assert load(fresh)
-    assert checkpoints.newest(fresh) == fresh / "ckpt-3-1"
+    assert store.newest(fresh) == fresh / "ckpt-3-1"
 
 
 @fuzzed(4, changes=CHANGES)
 def test_a_state_whose_digest_is_right_and_whose_content_is_not(fresh: Path, changes: list[Change]) -> None:
     folder = laid(fresh)
     restated(folder, changed((folder / "state.npz").read_bytes(), changes))
-    refusal(CheckpointError, checkpoints.part, fresh, 5, "generator/")
+    refusal(CheckpointError, store.part, fresh, 5, "generator/")
     load(fresh)
 
 
@@ -141,7 +141,7 @@ def test_names_of_folders(fresh: Path, name: str) -> None:
     laid(fresh)
     (fresh / name).mkdir(exist_ok=True)
     load(fresh)
-    checkpoints.newest(fresh)
+    store.newest(fresh)
 
 
 @fuzzed(

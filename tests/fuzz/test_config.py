@@ -13,14 +13,14 @@ from hypothesis import strategies as st
 from sqlalchemy import update
 from sqlmodel import Session, col
 
-from db.models import Run
-from gan.config import ConfigError, RunConfig, parse
+from ganboard.db.models import Run
+from ganboard.gan.config import ConfigError, RunConfig, parse
+from ganboard.worker.clear_errors import CLEAR_ERRORS
+from ganboard.worker.context import Context
+from ganboard.worker.submission import submit
 from tests.cli import document, ganboard
 from tests.fuzz.cases import fuzzed, refusal
 from tests.ui.pages import open_page
-from worker import submit
-from worker.clear_errors import CLEAR_ERRORS
-from worker.context import Context
 
 MakeRun = Callable[..., Run]
 USUAL = RunConfig().model_dump(mode="json")
@@ -56,7 +56,7 @@ def test_a_study_file_of_any_content_is_refused_in_one_line(home: Any, tmp_path:
     path.write_bytes(text.encode(errors="surrogatepass") if isinstance(text, str) else text)
     from typer.testing import CliRunner
 
-    from worker.cli import app
+    from ganboard.worker.cli.main import app
 
     result = CliRunner().invoke(app, ["study", str(path), "--dry-run"], catch_exceptions=False)
     assert "Traceback" not in result.output
@@ -88,7 +88,7 @@ def test_hostile_json_is_refused_quickly(home: Any, tmp_path: Any, text: str) ->
 
 @fuzzed(0.6, config=FOREIGN)
 def test_the_command_line_shows_runs_whose_settings_are_foreign(context: Context, make_run: MakeRun, config: dict[str, Any]) -> None:
-    from db import queries
+    from ganboard.db.runs import queries
 
     found = queries.list_runs(context.engine, limit=1)
     run = found[0] if found else make_run(epochs=2, quality_every=1, status="stopped")

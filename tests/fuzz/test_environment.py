@@ -13,17 +13,17 @@ from typing import Any
 import pytest
 from hypothesis import strategies as st
 
-from db.engine import make_engine
-from db.errors import DbError
-from db.models import Run
-from db.settings import Settings, SettingsError
+from ganboard.db.engine import make_engine
+from ganboard.db.errors import DbError
+from ganboard.db.models import Run
+from ganboard.db.settings import Settings, SettingsError
+from ganboard.worker.clear_errors import CLEAR_ERRORS
+from ganboard.worker.context import Context, connect
 from tests.cli import refused
 from tests.fuzz.cases import EXAMPLES, count, fuzzed, refusal
-from worker.clear_errors import CLEAR_ERRORS
-from worker.context import Context, connect
 
 MakeRun = Callable[..., Run]
-PROGRAM = [sys.executable, "-c", "from worker.cli import app; app(prog_name='ganboard')"]
+PROGRAM = [sys.executable, "-c", "from ganboard.worker.cli.main import app; app(prog_name='ganboard')"]
 VALUES = (
     "", " ", "\t", ".", "/", "~", "~nobody-of-this-name", "~/x", "x", "../..", "/dev/null", "/dev/full", "/proc/1/x", "a" * 300,
     "/" + "b/" * 1000, "http://localhost:6379", "https://h", "redis://", "redis://h:0", "redis://h:99999", "redis://h:x", "redis://:p@h",
@@ -139,7 +139,7 @@ WORDS = (
 def test_any_words_on_the_command_line(home: Path, words: list[str]) -> None:
     from typer.testing import CliRunner
 
-    from worker.cli import app
+    from ganboard.worker.cli.main import app
 
     result = CliRunner().invoke(app, words, catch_exceptions=False)
     assert "Traceback" not in result.output

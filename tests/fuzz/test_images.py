@@ -14,9 +14,9 @@ import numpy as np
 from hypothesis import strategies as st
 from PIL import Image
 
-from gan.config import RunConfig
-from gan.data import DatasetError, load
-from gan.data.images import MAX_PIXELS, MAX_SIDE, decode
+from ganboard.gan.config import RunConfig
+from ganboard.gan.data import DatasetError, load
+from ganboard.gan.data.images import MAX_PIXELS, MAX_SIDE, decode
 from tests.fuzz.cases import EXAMPLES, count, fuzzed, refusal
 from tests.fuzz.measured import refused
 from tests.fuzz.test_archives import CHANGES, Change, changed

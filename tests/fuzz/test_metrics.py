@@ -15,13 +15,13 @@ from hypothesis import strategies as st
 from sqlalchemy import update
 from sqlmodel import Session, col
 
-from db import commands, queries, reports, series
-from db.models import Epoch, Run, SystemSample
+from ganboard.db.models import Epoch, Run, SystemSample
+from ganboard.db.runs import commands, queries, reports, series
+from ganboard.worker.context import Context
+from ganboard.worker.interchange.document import complete_document, encode
+from ganboard.worker.interchange.export import TABLES
 from tests.fuzz.cases import count, fuzzed
 from tests.ui.pages import open_page
-from worker.context import Context
-from worker.document import complete_document, encode
-from worker.export import TABLES
 
 MakeRun = Callable[..., Run]
 pytestmark = pytest.mark.filterwarnings("ignore::RuntimeWarning")  # numpy's word on an overflow, which the figures show

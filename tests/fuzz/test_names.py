@@ -11,21 +11,22 @@ from contextlib import suppress
 from hypothesis import strategies as st
 from markdown_it import MarkdownIt
 
-from app import text
-from db import listing, marks, queries, search
-from db.errors import BadMark, BadSearch, UnknownRun
-from db.models import Run
-from db.words import invisible
-from gan.config import RunConfig
+from ganboard.db.errors import BadMark, BadSearch, UnknownRun
+from ganboard.db.models import Run
+from ganboard.db.runs import annotations as marks
+from ganboard.db.runs import listing, queries, search
+from ganboard.db.text_validation import invisible
+from ganboard.gan.config import RunConfig
+from ganboard.worker import formatting as text
+from ganboard.worker.context import Context
+from ganboard.worker.errors import BadName
+from ganboard.worker.formatting import clean
+from ganboard.worker.interchange.document import encode, summaries
+from ganboard.worker.interchange.export import safe_cell
+from ganboard.worker.submission.submit import check_name
 from tests.factories import HOSTILE_NAMES
 from tests.fuzz.cases import fuzzed, refusal
 from tests.ui.pages import open_page
-from worker.console import clean
-from worker.context import Context
-from worker.document import encode, summaries
-from worker.errors import BadName
-from worker.export import safe_cell
-from worker.submit import check_name
 
 MakeRun = Callable[..., Run]
 SETTINGS = RunConfig().model_dump(mode="json")

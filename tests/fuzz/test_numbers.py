@@ -10,14 +10,14 @@ import pytest
 from hypothesis import assume
 from hypothesis import strategies as st
 
-from app import text
-from gan import costs
-from gan.config import ConfigError, RunConfig, parse, parse_assignments, parse_value, plan
-from gan.presets import NAMES, load
+from ganboard.gan.config import ConfigError, RunConfig, parse, parse_assignments, parse_value, plan
+from ganboard.gan.costs import estimate
+from ganboard.gan.presets import NAMES, load
+from ganboard.worker import formatting
+from ganboard.worker.interchange.document import encode
+from ganboard.worker.submission import sweep
 from tests.cli import ganboard
 from tests.fuzz.cases import fuzzed, refusal
-from worker import sweep
-from worker.document import encode
 
 WORDS = (
     "", " ", "0", "-0", "-0.0", "+1", "1", "1.0", "1.5", "1e3", "1e309", "-1e309", "1e-400", "nan", "NaN", "inf", "-inf", "Infinity",
@@ -94,9 +94,9 @@ def test_combinations_within_the_ranges_are_sound_or_refused(values: dict[str, A
     if refusal(ConfigError, parse, values) is None:
         config = parse(values)
         sound(config)
-        assert costs.estimate(config, 60_000) > 0
-        assert costs.step_flop(config) > 0
-        assert costs.largest_batch(config, 8 << 30, 60_000) >= 0
+        assert estimate.estimate(config, 60_000) > 0
+        assert estimate.step_flop(config) > 0
+        assert estimate.largest_batch(config, 8 << 30, 60_000) >= 0
 
 
 @fuzzed(
@@ -136,7 +136,7 @@ def test_grids_of_values(words: list[str]) -> None:
 def test_the_command_refuses_in_one_line(home: Path, words: list[str], preset: str) -> None:
     from typer.testing import CliRunner
 
-    from worker.cli import app
+    from ganboard.worker.cli.main import app
 
     assume("\ud800" not in "".join(words))
     options = [word for assignment in words for word in ("--set", assignment)]
@@ -148,11 +148,11 @@ def test_the_command_refuses_in_one_line(home: Path, words: list[str], preset: s
 
 @fuzzed(25, number=st.floats() | st.integers(-(2**70), 2**70) | st.none())
 def test_figures_become_words(number: Any) -> None:
-    for words in (text.duration, text.integer, text.decimal, text.share):
+    for words in (formatting.duration, formatting.integer, formatting.decimal, formatting.share):
         assert words(number)
     if number is not None:
-        assert text.fact("x_bytes", number)
-        assert text.fact("x", [number])
+        assert formatting.fact("x_bytes", number)
+        assert formatting.fact("x", [number])
 
 
 def test_presets_are_sound() -> None:

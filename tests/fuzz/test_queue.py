@@ -18,25 +18,26 @@ from rq.job import Job
 from rq.serializers import JSONSerializer
 from rq.utils import now, utcformat
 
-from db import commands, queries
-from db.models import Run
+from ganboard.db.models import Run
+from ganboard.db.runs import commands, queries
+from ganboard.worker.context import Context
+from ganboard.worker.process.parent_death import PARENT
+from ganboard.worker.queue import job as work_horse
+from ganboard.worker.queue import rq_worker
+from ganboard.worker.queue.enqueue import JOB, QUEUE, open_queue, ring
+from ganboard.worker.queue.job import WORKER
+from ganboard.worker.queue.message import is_ours
+from ganboard.worker.queue.reconcile import reconcile
+from ganboard.worker.queue.rq_worker import TrainWorker
+from ganboard.worker.submission import submit
 from tests.fuzz.cases import fuzzed
 from tests.polling import wait_until
-from worker import job as work_horse
-from worker import rq_worker, submit
-from worker.context import Context
-from worker.job import WORKER
-from worker.lifeline import PARENT
-from worker.message import is_ours
-from worker.queue import JOB, QUEUE, open_queue, ring
-from worker.reconcile import reconcile
-from worker.rq_worker import TrainWorker
 
 MakeRun = Callable[..., Run]
 MARK = "touched"
 
 NAMES = st.sampled_from(
-    ["os.system", "eval", "exec", "builtins.eval", "os.mkdir", "subprocess.call", "worker.job.train_here", "", "a.b", JOB]
+    ["os.system", "eval", "exec", "builtins.eval", "os.mkdir", "subprocess.call", "ganboard.worker.queue.job.train_here", "", "a.b", JOB]
 )
 ANYTHING = st.recursive(
     st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False) | st.text(max_size=20),
@@ -284,7 +285,7 @@ def test_a_job_that_turns_foreign_while_it_runs_ends_neither_worker_nor_run(
 
 def test_a_page_submits_while_the_queue_holds_garbage(context: Context, redis: Redis) -> None:
     redis.rpush(f"rq:queue:{QUEUE}", b"\xff\xfe")
-    from gan.presets import load
+    from ganboard.gan.presets import load
 
     run = submit.submit(context, load("tiny"))
     assert commands.claim(context.engine, run_id=run.id, worker="w") is not None

@@ -1,12 +1,12 @@
-"""A trainer process whose rank may be told not to join: python -m tests.integration.gang RANK SECONDS, then worker.trainer's arguments."""
+"""A trainer process whose rank may be told not to join: python -m tests.integration.gang RANK SECONDS, then worker.training.trainer's arguments."""
 
 from __future__ import annotations
 
 import sys
 import time
 
-from gan import cluster
-from worker import trainer
+from ganboard.gan.distributed import cluster
+from ganboard.worker.training import trainer
 
 if __name__ == "__main__":
     missing, seconds = int(sys.argv[1]), float(sys.argv[2])

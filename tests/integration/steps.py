@@ -13,16 +13,18 @@ from pathlib import Path
 
 import numpy as np
 
-from gan import keys, runtime
-from gan.config import parse
+from ganboard.gan.config import parse
+from ganboard.gan.devices import runtime
+from ganboard.gan.rng import philox
 
 
 def main(config_json: str, count: str, output: str, data_dir: str = ".") -> None:
     config = parse({"dataset": "digits", **json.loads(config_json)})
     config = config.model_copy(update={"limit": int(count) * config.batch_size})
     runtime.prepare(config)
-    from gan import data, distribution
-    from gan.step import Stepper, networks
+    from ganboard.gan import data
+    from ganboard.gan.distributed import strategy as distribution
+    from ganboard.gan.training.step import Stepper, networks
 
     examples = data.load(config, Path(data_dir)).first(None)
     strategy = distribution.strategy(config)
@@ -34,7 +36,7 @@ def main(config_json: str, count: str, output: str, data_dir: str = ".") -> None
     assert [len(one) for one in devices] == [1] * config.replicas, "each replica has all of G and D on one device"
     assert len(set.union(*devices)) == config.replicas, "no two replicas share a device"
     stepper = Stepper(config, strategy, nets, examples)
-    order = keys.order(config.seed, 1, len(examples))
+    order = philox.order(config.seed, 1, len(examples))
     taken = [stepper.run(order, 0, 0, 1), stepper.run(order, 1, 1, int(count) - 1)]
     assert stepper._run.experimental_get_tracing_count() == 1, "another number of steps must not trace again"
     g_losses, d_losses = (np.concatenate([part[name] for part in taken]) for name in ("g_loss", "d_loss"))

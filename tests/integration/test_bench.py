@@ -35,8 +35,8 @@ def test_real_contestants_take_turns(home: Path) -> None:
 @pytest.mark.slow
 @pytest.mark.thorough
 def test_a_run_of_the_platform_is_timed(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("worker.bench.race.SAVE_SECONDS", 0.1)
-    monkeypatch.setattr("worker.bench.race.EPOCH_STEPS", 4)
+    monkeypatch.setattr("ganboard.worker.bench.race.SAVE_SECONDS", 0.1)
+    monkeypatch.setattr("ganboard.worker.bench.race.EPOCH_STEPS", 4)
     found = document("bench", "--batch", "32", "--steps", "1", "--rounds", "1", "--precision", "float32", "--only", "platform")
     (platform,) = found["contestants"]
     assert platform["problem"] is None

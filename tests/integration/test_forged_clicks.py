@@ -18,13 +18,13 @@ from streamlit.web.server.starlette.starlette_server_config import XSRF_COOKIE_N
 from websockets.exceptions import ConnectionClosed
 from websockets.sync.client import ClientConnection, connect
 
-from app import serve
-from db import queries
-from db.models import Run
+from ganboard.app.web import serve
+from ganboard.db.models import Run
+from ganboard.db.runs import queries
+from ganboard.worker.context import Context
 from tests import identity
 from tests.polling import wait_until
 from tests.up import free_port
-from worker.context import Context
 
 ROOT = Path(__file__).parents[2]
 ENDS = (ForwardMsg.FINISHED_SUCCESSFULLY, ForwardMsg.FINISHED_FRAGMENT_RUN_SUCCESSFULLY)

@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from gan.events import EpochDone
-from gan.presets import load
+from ganboard.gan.events import EpochDone
+from ganboard.gan.presets import load
 from tests.recorder import run
 
 GOLDEN = Path(__file__).parents[1] / "golden" / "tiny.json"

@@ -15,16 +15,18 @@ pytestmark = pytest.mark.slow
 MEASURE = """
 import json, sys
 from pathlib import Path
-from gan import data, keys, runtime
-from gan.config import parse
-from gan.memory import peak_resident
+from ganboard.gan import data
+from ganboard.gan.rng import philox
+from ganboard.gan.devices import runtime
+from ganboard.gan.config import parse
+from ganboard.gan.devices.memory import peak_resident
 config = parse(json.loads(sys.argv[1]))
 runtime.prepare(config)
-from gan import distribution
-from gan.step import Stepper, networks
+from ganboard.gan.distributed import strategy
+from ganboard.gan.training.step import Stepper, networks
 examples = data.load(config, Path()).first(config.batch_size)
-stepper = Stepper(config, distribution.strategy(config), networks(config), examples)
-order = keys.order(0, 1, config.batch_size)
+stepper = Stepper(config, strategy.strategy(config), networks(config), examples)
+order = philox.order(0, 1, config.batch_size)
 stepper.run(order, 0, 0, 0)
 before = peak_resident()
 stepper.run(order, 0, 0, 1)

@@ -15,19 +15,20 @@ from typing import Any
 import psutil
 import pytest
 
-from db import queries
-from db.models import Run
-from gan import proof
-from gan.presets import load
+from ganboard.db.models import Run
+from ganboard.db.runs import queries
+from ganboard.gan.presets import load
+from ganboard.gan.verification import equivalence
+from ganboard.worker.context import Context
+from ganboard.worker.queue import job
+from ganboard.worker.queue.job import train_here
+from ganboard.worker.selftest.selftest import difference
+from ganboard.worker.submission.submit import submit
+from ganboard.worker.terminal.run_progress import View
+from ganboard.worker.training import process_group
+from ganboard.worker.training.process_group import Ended, Gang
 from tests.polling import wait_until
 from tests.processes import below
-from worker import gang, job
-from worker.context import Context
-from worker.gang import Ended, Gang
-from worker.job import train_here
-from worker.progress import View
-from worker.selftest import difference
-from worker.submit import submit
 
 pytestmark = pytest.mark.slow
 
@@ -37,7 +38,7 @@ STARTED = 20  # steps after which to disturb: in the second epoch, with a checkp
 
 @contextmanager
 def training(*more: str) -> Iterator[subprocess.Popen[str]]:
-    script = "from worker.cli import app; app()"
+    script = "from ganboard.worker.cli.main import app; app()"
     options = [word for setting in (*SETTINGS, *more) for word in ("--set", setting)]
     command = [sys.executable, "-c", script, "train", "--preset", "tiny", "--json", *options]
     with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as process:
@@ -49,7 +50,7 @@ def training(*more: str) -> Iterator[subprocess.Popen[str]]:
 
 def ranks(process: subprocess.Popen[str]) -> list[psutil.Process]:
     """The trainer processes, in the order of their start, which is that of their ranks."""
-    return below(psutil.Process(process.pid), "worker.trainer")
+    return below(psutil.Process(process.pid), "ganboard.worker.training.trainer")
 
 
 def outcome(process: subprocess.Popen[str], code: int) -> dict[str, Any]:
@@ -82,7 +83,7 @@ def test_a_gang_that_lost_one_goes_on_together_with_the_same_losses_to_the_bit(c
         first = ranks(process)
         assert len(first) == 2
         os.kill(first[1].pid, signal.SIGKILL)
-        assert not psutil.wait_procs(first, timeout=gang.GRACE_SECONDS + 20)[1], "the others are ended as well"
+        assert not psutil.wait_procs(first, timeout=process_group.GRACE_SECONDS + 20)[1], "the others are ended as well"
         disturbed = outcome(process, 0)
     assert disturbed["attempt"] == 2
     assert losses(disturbed) == losses(undisturbed)
@@ -112,7 +113,7 @@ def test_a_signal_stops_all_of_them_after_the_same_step(context: Context, signum
 @pytest.mark.timeout(200)
 def test_one_that_never_joins_is_named_and_nothing_is_left(context: Context, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(job, "TRAINER", (sys.executable, "-m", "tests.integration.gang", "1", "2"))
-    monkeypatch.setattr(gang, "GRACE_SECONDS", 1)
+    monkeypatch.setattr(process_group, "GRACE_SECONDS", 1)
     run = submit(context, load("tiny", {"strategy": "multi_worker", "replicas": 2}), here=True)
     train_here(context, run.id, View())
     failed: Run | None = queries.get_run(context.engine, run.id)
@@ -131,10 +132,17 @@ def test_two_processes_compute_what_two_replicas_in_one_do(tmp_path: Path) -> No
     settings = {"dataset": "digits", "batch_size": 32, "limit": 96, "epochs": 1, "grid_size": 1, "replicas": 2, **rates}
 
     def state(name: str, size: int, **changes: str) -> Any:
-        command = [sys.executable, "-m", "gan.proof", json.dumps({**settings, **changes}), str(tmp_path / name), str(tmp_path)]
+        command = [
+            sys.executable,
+            "-m",
+            "ganboard.gan.verification.equivalence",
+            json.dumps({**settings, **changes}),
+            str(tmp_path / name),
+            str(tmp_path),
+        ]
         with (tmp_path / f"{name}.log").open("w") as log, Gang(command, size, output=log) as started:
             assert started.wait() == Ended(0, 0), (tmp_path / f"{name}.log").read_text()[-3000:]
-        return proof.state(tmp_path / name)
+        return equivalence.state(tmp_path / name)
 
     custom = state("custom", 2, strategy="multi_worker")
     assert difference(custom, state("mirrored", 1, strategy="mirrored")) < 1e-6

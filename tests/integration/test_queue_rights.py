@@ -15,16 +15,19 @@ import pytest
 from redis import Redis
 from redis.exceptions import AuthenticationError, NoPermissionError
 
-from db import queries
-from db.models import ENDED
-from gan.presets import load
+from ganboard.db.models import ENDED
+from ganboard.db.runs import queries
+from ganboard.gan.presets import load
+from ganboard.worker.context import Context, open_context
+from ganboard.worker.process import redis_server
+from ganboard.worker.process.parent_death import environment_for_child
+from ganboard.worker.queue import rq_worker
+from ganboard.worker.queue.enqueue import open_queue, ring
+from ganboard.worker.requests import notify
+from ganboard.worker.submission.submit import stop, submit
+from ganboard.worker.supervisor import secrets
 from tests.polling import wait_until
 from tests.processes import below
-from worker import bell, passwords, redis_server, rq_worker
-from worker.context import Context, open_context
-from worker.lifeline import environment_for_child
-from worker.queue import open_queue, ring
-from worker.submit import stop, submit
 
 PASSWORD = "the queue's password"
 
@@ -33,7 +36,7 @@ PASSWORD = "the queue's password"
 def admin(tmp_path: Path) -> Iterator[Redis]:
     """The server, as seen by a user that the containers' Redis has not."""
     conf, path = tmp_path / "redis.conf", tmp_path / "s"
-    conf.write_text(passwords.redis_conf(PASSWORD) + "user admin on nopass ~* &* +@all\n")
+    conf.write_text(secrets.redis_conf(PASSWORD) + "user admin on nopass ~* &* +@all\n")
     command = [redis_server.find_binary(), str(conf), "--port", "0", "--unixsocket", str(path), "--dir", str(tmp_path), "--save", ""]
     with subprocess.Popen(command, stdout=subprocess.DEVNULL) as server:
         wait_until(path.exists, seconds=10, what="the socket of redis-server")
@@ -46,7 +49,7 @@ def admin(tmp_path: Path) -> Iterator[Redis]:
 def limited(home: Path, admin: Redis, monkeypatch: pytest.MonkeyPatch) -> Iterator[Context]:
     """ganboard on that server."""
     path = admin.connection_pool.connection_kwargs["path"]
-    monkeypatch.setenv("GANBOARD_REDIS_URL", f"unix://{passwords.QUEUE_USER}@{path}")
+    monkeypatch.setenv("GANBOARD_REDIS_URL", f"unix://{secrets.QUEUE_USER}@{path}")
     monkeypatch.setenv("GANBOARD_REDIS_PASSWORD", PASSWORD)
     opened = open_context()
     yield opened
@@ -64,12 +67,12 @@ def test_enqueue_run_retry_stop_and_maintenance_are_all_allowed(
     limited: Context, admin: Redis, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     log = (tmp_path / "worker.log").open("wb")
-    command = [sys.executable, "-m", "worker.rq_worker"]
+    command = [sys.executable, "-m", "ganboard.worker.queue.rq_worker"]
     with log, subprocess.Popen(command, stdout=log, stderr=log, env=environment_for_child()) as worker:
         run = submit(limited, load("tiny", {"epochs": 200, "limit": 512}), name="killed, goes on, stopped")
 
         def trainer() -> psutil.Process | None:
-            return next(iter(below(psutil.Process(worker.pid), "worker.trainer")), None)
+            return next(iter(below(psutil.Process(worker.pid), "ganboard.worker.training.trainer")), None)
 
         def now() -> Any:
             return queries.find_run(limited.engine, run.id)
@@ -90,11 +93,11 @@ def test_enqueue_run_retry_stop_and_maintenance_are_all_allowed(
     maintainer.register_birth()
     maintainer.run_maintenance_tasks()
     maintainer.register_death()
-    bell.ring(limited, "a drawing")
+    notify.ring(limited, "a drawing")
     with limited.redis() as redis:
-        assert redis.lrange(bell.BELL, 0, -1) == [b"a drawing"]
-        bell.Bell(limited).wait(5)
-        assert redis.llen(bell.BELL) == 0
+        assert redis.lrange(notify.BELL, 0, -1) == [b"a drawing"]
+        notify.Bell(limited).wait(5)
+        assert redis.llen(notify.BELL) == 0
         ring(redis, run)
         assert open_queue(redis).get_job_ids() == [f"{run.id}-{run.attempt}"]
     assert denied(admin) == []
@@ -152,7 +155,7 @@ def test_nobody_gets_in_without_the_name_and_the_password(admin: Redis) -> None:
     for user in (
         {},
         {"password": PASSWORD},
-        {"username": passwords.QUEUE_USER, "password": "another"},
+        {"username": secrets.QUEUE_USER, "password": "another"},
         {"username": "default", "password": ""},
     ):
         with Redis(unix_socket_path=path, **user) as stranger, pytest.raises((AuthenticationError, NoPermissionError)):
@@ -161,6 +164,6 @@ def test_nobody_gets_in_without_the_name_and_the_password(admin: Redis) -> None:
 
 def test_the_containers_health_check_gets_its_answer(limited: Context, admin: Redis) -> None:
     path = admin.connection_pool.connection_kwargs["path"]
-    command = ["redis-cli", "-s", path, "--user", passwords.QUEUE_USER, "ping"]
+    command = ["redis-cli", "-s", path, "--user", secrets.QUEUE_USER, "ping"]
     done = subprocess.run(command, env={**os.environ, "REDISCLI_AUTH": PASSWORD}, capture_output=True, text=True, check=True)
     assert done.stdout.strip() == "PONG"

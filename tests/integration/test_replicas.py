@@ -18,9 +18,9 @@ from typing import Any
 import numpy as np
 import pytest
 
-from gan.models.pix2pix import frames
-from gan.models.pix2pix.obstacle import Obstacle
-from gan.models.pix2pix.recording import Case, Recording
+from ganboard.gan.models.pix2pix import frames
+from ganboard.gan.models.pix2pix.obstacle import Obstacle
+from ganboard.gan.models.pix2pix.recording import Case, Recording
 
 pytestmark = pytest.mark.slow
 

@@ -7,16 +7,16 @@ from pathlib import Path
 import pytest
 from sqlalchemy import text
 
-from db import commands, queries
-from db.settings import Settings
-from gan.events import EpochDone, Event
-from gan.presets import load
-from tests.db.conftest import url  # noqa: F401  # an empty database of either kind; asked for first, since `home` clears the environment
-from worker import backup, restore
-from worker.context import Context, open_context
-from worker.submit import submit
-from worker.trainer import train_in_process
-from worker.transfer_view import View
+from ganboard.db.runs import commands, queries
+from ganboard.db.settings import Settings
+from ganboard.gan.events import EpochDone, Event
+from ganboard.gan.presets import load
+from ganboard.worker.backup import backup, restore
+from ganboard.worker.context import Context, open_context
+from ganboard.worker.submission.submit import submit
+from ganboard.worker.terminal.transfer_progress import View
+from ganboard.worker.training.trainer import train_in_process
+from tests.unit.db.conftest import url  # noqa: F401  # an empty database of either kind; asked for first, since `home` clears the environment
 
 
 def hexes(context: Context, run_id: str) -> list[tuple[int, str, str]]:

@@ -17,7 +17,7 @@ import pytest
 import uvicorn
 import uvloop
 
-from app import serve
+from ganboard.app.web import serve
 from tests import identity
 from tests.polling import wait_until
 
@@ -169,7 +169,7 @@ def test_programs_read_runs(url: str) -> None:
 
 
 def test_health_names_the_reason_when_the_database_is_gone(tmp_path: Path) -> None:
-    code = "from app.health import health; print(health(None).body.decode(), health(None).status_code)"
+    code = "from ganboard.app.web.health import health; print(health(None).body.decode(), health(None).status_code)"
     env = environment(tmp_path, GANBOARD_DATABASE_URL="sqlite:////proc/nowhere/x.db")
     done = subprocess.run([sys.executable, "-c", code], cwd=tmp_path, env=env, capture_output=True, text=True, check=True)
     assert "unable to open database file" in done.stdout
@@ -180,13 +180,14 @@ def test_web_process_never_imports_tensorflow(tmp_path: Path) -> None:
     code = """
 import runpy, sys
 from pathlib import Path
-import app.main, app.server
-import app
+import ganboard.app.main
+import ganboard.app.web.server
+from ganboard import app
 for page in sorted((Path(app.__file__).parent / "pages").glob("*.py")):
     runpy.run_path(str(page))
 heavy = {name for name in sys.modules if name.partition(".")[0] in ("tensorflow", "keras", "jax", "torch")}
 assert not heavy, sorted(heavy)[:5]
-assert "gan.step" not in sys.modules
+assert "ganboard.gan.training.step" not in sys.modules
 print("light")
 """
     done = subprocess.run(
@@ -217,7 +218,7 @@ def test_no_page_interprets_html() -> None:
 
 @pytest.mark.parametrize("port", ["0", "65536", "many"])
 def test_bad_ports_are_refused_in_a_sentence(port: str, tmp_path: Path) -> None:
-    command = [sys.executable, "-m", "app.serve", "--port", port]
+    command = [sys.executable, "-m", "ganboard.app.web.serve", "--port", port]
     done = subprocess.run(command, cwd=tmp_path, env=environment(tmp_path), capture_output=True, text=True, check=False)
     assert done.returncode == 2
     assert "argument --port" in done.stderr
@@ -244,7 +245,7 @@ def test_small_messages_do_not_wait_for_large_ones_to_arrive() -> None:
 def test_an_open_door_is_refused_before_anything_listens(address: str, more: dict[str, str], says: str, tmp_path: Path) -> None:
     commands = [
         serve.command(free_port(), address),
-        [sys.executable, "-c", "from worker.cli import app; app()", "up", "--port", str(free_port()), "--address", address],
+        [sys.executable, "-c", "from ganboard.worker.cli.main import app; app()", "up", "--port", str(free_port()), "--address", address],
     ]
     for command in commands:
         done = subprocess.run(command, cwd=tmp_path, env=environment(tmp_path / "home", **more), capture_output=True, text=True, timeout=60)
@@ -255,7 +256,7 @@ def test_an_open_door_is_refused_before_anything_listens(address: str, more: dic
 
 
 def test_a_worker_refuses_a_queue_without_a_password(tmp_path: Path) -> None:
-    for module in ("worker.rq_worker", "worker.painter"):
+    for module in ("ganboard.worker.queue.rq_worker", "ganboard.worker.requests.inference_worker"):
         env = environment(tmp_path / "home", GANBOARD_REDIS_URL="redis://queue:6379/0")
         done = subprocess.run([sys.executable, "-m", module], cwd=tmp_path, env=env, capture_output=True, text=True, timeout=60)
         assert done.returncode == 1
@@ -263,7 +264,7 @@ def test_a_worker_refuses_a_queue_without_a_password(tmp_path: Path) -> None:
 
 
 def test_health_gives_no_reason_where_people_sign_in(tmp_path: Path) -> None:
-    code = "from app.health import health; print(health(None).body.decode(), health(None).status_code)"
+    code = "from ganboard.app.web.health import health; print(health(None).body.decode(), health(None).status_code)"
     env = environment(tmp_path, GANBOARD_DATABASE_URL="sqlite:////proc/nowhere/x.db", **identity.environment("http://127.0.0.1:1"))
     done = subprocess.run([sys.executable, "-c", code], cwd=tmp_path, env=env, capture_output=True, text=True, check=True)
     assert done.stdout.strip() == '{"status":"unhealthy"} 503'

@@ -12,20 +12,20 @@ from concurrent.futures import ThreadPoolExecutor
 import httpx
 import pytest
 
+from ganboard.worker.context import Context
+from ganboard.worker.registry import versions
 from tests.integration.test_serve import environment
 from tests.polling import wait_until
 from tests.registered import GAN3D, config, finished
-from worker import models
-from worker.context import Context
 
 
 @pytest.fixture
 def served(context: Context) -> Iterator[tuple[subprocess.Popen[bytes], str]]:
     """The process, and its address."""
     run, _ = finished(context, config(GAN3D))
-    models.add(context, run, "showers")
+    versions.add(context, run, "showers")
     path = context.settings.state / "serve.log"
-    words = [sys.executable, "-c", "from worker.cli import app; app()", "serve", "showers", "--port", "0"]
+    words = [sys.executable, "-c", "from ganboard.worker.cli.main import app; app()", "serve", "showers", "--port", "0"]
     with path.open("wb") as log:
         process = subprocess.Popen(words, env=environment(context.settings.state), stdout=log, stderr=log)
     try:

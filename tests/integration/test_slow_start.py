@@ -15,33 +15,34 @@ import pytest
 from redis import Redis
 from sqlmodel import col, update
 
-from app.components.run_status import activity
-from db import commands, queries, reports
-from db.clock import now
-from db.commands import LEASE_SECONDS
-from db.engine import writing
-from db.errors import NotAllowed
-from db.models import Run
-from db.queries import WorkerState
-from gan.events import Phase
-from gan.presets import load
+from ganboard.app.run.status import activity
+from ganboard.db.clock import now
+from ganboard.db.engine import writing
+from ganboard.db.errors import NotAllowed
+from ganboard.db.models import Run
+from ganboard.db.runs import commands, queries, reports
+from ganboard.db.runs.commands import LEASE_SECONDS
+from ganboard.db.runs.queries import WorkerState
+from ganboard.gan.events import Phase
+from ganboard.gan.presets import load
+from ganboard.worker.context import Context
+from ganboard.worker.queue import job
+from ganboard.worker.queue.job import train_here
+from ganboard.worker.submission.submit import submit
+from ganboard.worker.terminal.formatting import print_run
+from ganboard.worker.terminal.run_progress import Lines, State, View
+from ganboard.worker.training import start
+from ganboard.worker.training.lease import Lease
+from ganboard.worker.training.start import PHASES, Start
 from tests.crash.conftest import SMALL
 from tests.polling import wait_until
 from tests.processes import below
 from tests.up import ganboard_up
-from worker import job, start
-from worker.console import print_run
-from worker.context import Context
-from worker.job import train_here
-from worker.lease import Lease
-from worker.progress import Lines, State, View
-from worker.start import PHASES, Start
-from worker.submit import submit
 
 NEVER = (sys.executable, "-c", "import time; time.sleep(1000)  # never starts", "trainer of a test")
 SLOW = """
 import sys, time
-if "worker.trainer" in sys.orig_argv:
+if "ganboard.worker.training.trainer" in sys.orig_argv:
     time.sleep({seconds})
 """
 
@@ -219,7 +220,7 @@ def test_an_import_of_a_minute_is_no_death(context: Context, tmp_path: Path, mon
 @pytest.mark.parametrize("number", [4, 20])
 def test_many_starts_at_once_are_no_death(context: Context, redis: Redis, number: int) -> None:
     """On a machine that they keep busy for minutes, at the lowest priority."""
-    command = ["nice", "-n", "19", sys.executable, "-m", "worker.rq_worker"]
+    command = ["nice", "-n", "19", sys.executable, "-m", "ganboard.worker.queue.rq_worker"]
     workers = [subprocess.Popen(command, start_new_session=True) for _ in range(number)]
     try:
         wait_until(lambda: len(alive(context)) == number, seconds=300, what="the workers")

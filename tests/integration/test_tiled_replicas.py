@@ -11,9 +11,9 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from db.models import Run
+from ganboard.db.models import Run
+from ganboard.worker.context import Context
 from tests.streets import make_street
-from worker.context import Context
 
 pytestmark = pytest.mark.slow
 
@@ -30,7 +30,7 @@ def test_one_tile_at_a_time_groups_and_replicas_give_the_same_frame(tmp_path: Pa
         assert [int(found[f"{name} compiled"]) for name in ("one", "grouped", "replicas", "groups", "xla")] == [1] * 5
 
 
-QUICK = "from gan.models.pix2pix import timings; timings.BATCHES, timings.REPEATS = (2,), 2; from worker.cli import app; app()"
+QUICK = "from ganboard.gan.models.pix2pix import timings; timings.BATCHES, timings.REPEATS = (2,), 2; from ganboard.worker.cli.main import app; app()"
 
 
 @pytest.mark.thorough

@@ -12,7 +12,7 @@ import pytest
 
 @pytest.mark.slow
 def test_train_prints_the_finished_run_and_nothing_else(home: Path) -> None:
-    script = "from worker.cli import app; app()"
+    script = "from ganboard.worker.cli.main import app; app()"
     trained = subprocess.run(
         [sys.executable, "-c", script, "train", "--preset", "tiny", "--json"], capture_output=True, text=True, timeout=200
     )

@@ -5,15 +5,22 @@ from __future__ import annotations
 import psutil
 import pytest
 
-from db import queries
+from ganboard.db.runs import queries
+from ganboard.worker.context import Context
 from tests.polling import wait_until
 from tests.up import Up, ganboard_up
-from worker.context import Context
 
 
 def painter(up: Up) -> psutil.Process | None:
     # of a zombie there is no command line
-    return next((child for child in up.process.children() if "worker.painter" in (child.as_dict(["cmdline"])["cmdline"] or [])), None)
+    return next(
+        (
+            child
+            for child in up.process.children()
+            if "ganboard.worker.requests.inference_worker" in (child.as_dict(["cmdline"])["cmdline"] or [])
+        ),
+        None,
+    )
 
 
 def pids(context: Context) -> list[int]:

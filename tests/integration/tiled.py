@@ -11,17 +11,17 @@ import sys
 
 import numpy as np
 
-from gan import runtime
-from gan.config import parse
+from ganboard.gan.config import parse
+from ganboard.gan.devices import runtime
 
 
 def main(replicas: str, output: str) -> None:
     config = parse({"model": "pix2pix", "dataset": "flow", "images_path": "street", "geometry": "64x64", "strategy": "mirrored"})
     config = config.model_copy(update={"replicas": int(replicas)})
     runtime.prepare(config)
-    from gan import distribution
-    from gan.models.pix2pix import inference
-    from gan.models.pix2pix.recipe import Recipe
+    from ganboard.gan.distributed import strategy as distribution
+    from ganboard.gan.models.pix2pix import inference
+    from ganboard.gan.models.pix2pix.recipe import Recipe
 
     frame = np.random.default_rng(0).normal(size=(64, 320, 4)).astype(np.float32)  # five tiles, which two replicas do not share evenly
     found = {}

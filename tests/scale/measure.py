@@ -18,12 +18,12 @@ import numpy as np
 from rich.console import Console
 from rich.table import Table
 
-from db import queries, reports
-from db.models import Run
+from ganboard.db.models import Run
+from ganboard.db.runs import queries, reports
+from ganboard.worker.context import Context, open_context
 from tests.scale.browser import live_tabs
 from tests.scale.server import Web, web_server
 from tests.scale.tab import Tab, new_tab
-from worker.context import Context, open_context
 
 COMPARED = 8
 REPEATS = 5  # different runs whose page is opened

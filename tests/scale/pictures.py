@@ -7,7 +7,7 @@ import io
 import numpy as np
 from PIL import Image
 
-from gan.data import digits
+from ganboard.gan.data import digits
 
 FAMILIES = 16  # different grids for the same moment
 MOMENTS = 24  # steps from noise to digits

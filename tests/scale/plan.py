@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from gan.presets import load
+from ganboard.gan.presets import load
 
 ALPHABET = np.array(list("abcdefghjkmnpqrstuvwxyz23456789"))  # of db.models.new_id
 TAGS = ("baseline", "bf16", "keep", "paper", "sweep", "to repeat", "xla")

@@ -20,11 +20,11 @@ from rich.progress import BarColumn, Progress, TaskProgressColumn, TextColumn, T
 from sqlalchemy import Engine
 from sqlmodel import insert
 
-from db import queries
-from db.engine import make_engine, writing
-from db.migrate import upgrade
-from db.models import Checkpoint, Epoch, Event, Grid, Quality, Run, SavedView, StepLosses, StepSeries, SystemSample, Tag
-from db.settings import Settings
+from ganboard.db.engine import make_engine, writing
+from ganboard.db.migrate import upgrade
+from ganboard.db.models import Checkpoint, Epoch, Event, Grid, Quality, Run, SavedView, StepLosses, StepSeries, SystemSample, Tag
+from ganboard.db.runs import queries
+from ganboard.db.settings import Settings
 from tests.factories import FACTS, HARDWARE
 from tests.scale.pictures import Pictures
 from tests.scale.plan import Planned, Size, plan

@@ -7,16 +7,16 @@ from pathlib import Path
 import pytest
 from rich.console import Console
 
-from db import queries, series
-from db.engine import make_engine
-from db.migrate import upgrade
-from db.models import STATUSES
-from tests.db.runs import contents
+from ganboard.db.engine import make_engine
+from ganboard.db.migrate import upgrade
+from ganboard.db.models import STATUSES
+from ganboard.db.runs import queries, series
+from ganboard.worker.context import Context
 from tests.scale import measure
 from tests.scale.plan import NOT_FINITE, Size, plan
 from tests.scale.seed import seed
 from tests.scale.server import web_server
-from worker.context import Context
+from tests.unit.db.stored_runs import contents
 
 SMALL = Size(runs=20, epochs=4, steps=50, grids=3)
 

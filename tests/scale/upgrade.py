@@ -14,8 +14,8 @@ from pathlib import Path
 from sqlalchemy import Engine, text
 from sqlalchemy.engine import make_url
 
-from db import migrate
-from db.engine import make_engine
+from ganboard.db import migrate
+from ganboard.db.engine import make_engine
 from tests.frozen.make import upgrade_to
 
 RUNS = 1000

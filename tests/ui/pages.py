@@ -6,7 +6,7 @@ from pathlib import Path
 
 from streamlit.testing.v1 import AppTest
 
-from app import runs_table
+from ganboard.app.runs import table
 
 MAIN = Path(__file__).parents[2] / "app" / "main.py"
 
@@ -50,5 +50,5 @@ def select_runs(at: AppTest, run_ids: list[str]) -> AppTest:
     """Tick these runs in the table."""
     shown = table_ids(at)
     rows = [shown.index(run_id) for run_id in run_ids]
-    at.session_state[runs_table.key(shown)] = {"selection": {"rows": rows, "columns": [], "cells": []}}
+    at.session_state[table.key(shown)] = {"selection": {"rows": rows, "columns": [], "cells": []}}
     return checked(at.run())

@@ -9,16 +9,16 @@ import pytest
 from sqlalchemy import update
 from sqlmodel import col
 
-from app.components import comparison_files
-from app.components.comparison import Compared
-from app.components.loss_comparison import frames_of
-from db import commands, reports
-from db.engine import writing
-from db.models import Run
+from ganboard.app.compare import files
+from ganboard.app.compare.comparison import Compared
+from ganboard.app.compare.losses import frames_of
+from ganboard.db.engine import writing
+from ganboard.db.models import Run
+from ganboard.db.runs import commands, reports
+from ganboard.worker.context import Context
 from tests.factories import HOSTILE_NAMES
 from tests.ui.pages import checked, open_page, words
 from tests.ui.pictures import figures, numbers
-from worker.context import Context
 
 MakeRun = Callable[..., Run]
 
@@ -188,16 +188,16 @@ def test_forged_values_in_the_address(make_run: MakeRun) -> None:
 def test_files(context: Context, make_run: MakeRun) -> None:
     runs = [make_run("=1+1", epochs=2, quality_every=1), make_run("waits", status="queued")]
     compared = Compared(runs, runs[0])
-    summary = comparison_files.summary_frame(context.engine, compared).set_index("run_id")
+    summary = files.summary_frame(context.engine, compared).set_index("run_id")
     assert summary.loc[runs[0].id, ["name", "finished_epochs", "seconds_per_epoch", "precision"]].tolist() == ["'=1+1", 2, 2.0, "float32"]
     assert np.isnan(summary.loc[runs[1].id, "best_fid"])
     for by_epoch, rows in ((True, 2), (False, 8)):
-        curves = comparison_files.curves_frame(compared, frames_of(context.engine, compared, by_epoch=by_epoch))
+        curves = files.curves_frame(compared, frames_of(context.engine, compared, by_epoch=by_epoch))
         assert curves.columns[:2].tolist() == ["run_id", "name"]
         assert (len(curves), set(curves["run_id"])) == (rows, {runs[0].id})
         assert {"step", "epoch", "training_seconds", "time", "g_loss", "d_loss"} <= set(curves)
     nothing = Compared(runs[1:], runs[1])
-    assert comparison_files.curves_frame(nothing, frames_of(context.engine, nothing, by_epoch=True)).empty
+    assert files.curves_frame(nothing, frames_of(context.engine, nothing, by_epoch=True)).empty
 
 
 def in_sweep(context: Context, runs: list[Run], sweep: str) -> None:

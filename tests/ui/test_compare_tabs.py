@@ -7,15 +7,15 @@ from collections.abc import Callable
 import numpy as np
 import pytest
 
-from app.theme.palette import run_colour
-from db import reports
-from db.models import Run
-from gan.events import REAL_IMAGES
+from ganboard.db.models import Run
+from ganboard.db.runs import reports
+from ganboard.gan.events import REAL_IMAGES
+from ganboard.worker.context import Context
+from ganboard.worker.figures.palette import run_colour
 from tests.factories import png
 from tests.ui.pages import checked, open_page, words
 from tests.ui.pictures import captions, figures, numbers
 from tests.ui.test_compare import ids
-from worker.context import Context
 
 MakeRun = Callable[..., Run]
 

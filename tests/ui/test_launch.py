@@ -10,15 +10,16 @@ import pytest
 from PIL import Image
 from streamlit.testing.v1 import AppTest
 
-from app import settings_form, text
-from db import commands, queries
-from db.models import Run
-from gan import costs
-from gan.config import UNREAD, RunConfig
-from gan.presets import load
+from ganboard.app.launch import settings_form
+from ganboard.db.models import Run
+from ganboard.db.runs import commands, queries
+from ganboard.gan.config import UNREAD, RunConfig
+from ganboard.gan.costs import estimate
+from ganboard.gan.presets import load
+from ganboard.worker import formatting
+from ganboard.worker.context import Context
 from tests.factories import HARDWARE, HOSTILE_NAMES, make_worker
 from tests.ui.pages import button, checked, open_page, words
-from worker.context import Context
 
 MakeRun = Callable[..., Run]
 EPOCHS = load("starter").epochs
@@ -192,7 +193,7 @@ def test_the_plan_follows_the_settings() -> None:
         "Dropped per epoch": "97",
         "Training time": "unknown",
         "Images at a time": "100",
-        "Memory": text.size(costs.estimate(load("starter", {"batch_size": 100}), 1797)),
+        "Memory": formatting.size(estimate.estimate(load("starter", {"batch_size": 100}), 1797)),
         "Largest batch": "unknown",
     }
     at = set_number(at, "replicas", 2)
@@ -204,9 +205,9 @@ def test_memory_is_that_of_the_machine_that_would_train(context: Context) -> Non
     make_worker(context)
     at = open_page("launch")
     config = load("starter")
-    assert metrics(at)["Largest batch"] == f"{costs.largest_batch(config, HARDWARE['memory_bytes'], 1797):,}"
+    assert metrics(at)["Largest batch"] == f"{estimate.largest_batch(config, HARDWARE['memory_bytes'], 1797):,}"
     make_worker(context, devices={**HARDWARE, "gpus": [{"name": "H200", "memory_bytes": 1 << 37}]})
-    assert metrics(checked(at.run()))["Memory"] == text.size(costs.estimate(config, 1797, on_gpu=True))
+    assert metrics(checked(at.run()))["Memory"] == formatting.size(estimate.estimate(config, 1797, on_gpu=True))
 
 
 def test_the_time_is_measured_on_a_run_like_this(make_run: MakeRun) -> None:

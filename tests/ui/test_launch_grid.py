@@ -9,12 +9,13 @@ import orjson
 import pytest
 from streamlit.testing.v1 import AppTest
 
-from app import text
-from db import queries, studies
-from db.models import Run
+from ganboard.db import studies
+from ganboard.db.models import Run
+from ganboard.db.runs import queries
+from ganboard.worker import formatting
+from ganboard.worker.context import Context
 from tests.factories import HOSTILE_NAMES, make_worker
 from tests.ui.pages import button, checked, open_page, words
-from worker.context import Context
 
 MakeRun = Callable[..., Run]
 
@@ -145,7 +146,7 @@ def test_bad_grids_give_one_sentence_and_no_launch(values: dict[str, Any], sente
 @pytest.mark.parametrize("name", [name for name in HOSTILE_NAMES if "," not in name])
 def test_hostile_values_are_text(name: str) -> None:
     at = grid_page(open_page("launch", preset="tiny"), dataset=["images"], images_path=name)
-    assert table(at)[0]["values"][1] == text.shorten(name, 40)
+    assert table(at)[0]["values"][1] == formatting.shorten(name, 40)
 
 
 @pytest.mark.usefixtures("context")

@@ -5,15 +5,15 @@ from __future__ import annotations
 import numpy as np
 from streamlit.testing.v1 import AppTest
 
-from db import versions
-from db.models import ModelVersion
-from gan import package
-from gan.package import Manifest
+from ganboard.db import versions
+from ganboard.db.models import ModelVersion
+from ganboard.gan.generation import package
+from ganboard.gan.generation.package import Manifest
+from ganboard.worker.context import Context
 from tests.factories import png
 from tests.registered import DCGAN, config
 from tests.ui.pages import button, checked, open_page, words
 from tests.ui.pictures import captions
-from worker.context import Context
 
 
 def stored(context: Context, parent: ModelVersion | None = None) -> ModelVersion:

@@ -12,12 +12,13 @@ import pytest
 from PIL import Image
 from streamlit.testing.v1 import AppTest
 
-from db import commands, drawings, queries, reports
-from db.engine import writing
-from db.models import Drawing, Run
+from ganboard.db import drawings
+from ganboard.db.engine import writing
+from ganboard.db.models import Drawing, Run
+from ganboard.db.runs import commands, queries, reports
+from ganboard.worker.context import Context
 from tests.factories import HOSTILE_NAMES
 from tests.ui.pages import button, checked, open_page, words
-from worker.context import Context
 
 MakeRun = Callable[..., Run]
 

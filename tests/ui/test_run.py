@@ -13,16 +13,16 @@ import pytest
 from sqlalchemy import update
 from streamlit.testing.v1 import AppTest
 
-from app import text
-from app.components import run_records, run_status
-from db import commands, holders, queries, reports
-from db.engine import writing
-from db.models import Checkpoint, Run, SystemSample
-from gan.config import RunConfig
+from ganboard.app.run import records, status
+from ganboard.db.engine import writing
+from ganboard.db.models import Checkpoint, Run, SystemSample
+from ganboard.db.runs import commands, holders, queries, reports
+from ganboard.gan.config import RunConfig
+from ganboard.worker import formatting as text
+from ganboard.worker.context import Context
 from tests.factories import HOSTILE_NAMES, make_worker
 from tests.ui.pages import button, checked, open_page, words
 from tests.ui.pictures import figures, numbers
-from worker.context import Context
 
 MakeRun = Callable[..., Run]
 VIEWS = ("Losses", "Images", "Quality", "Timings", "Rates", "Histograms", "Descent path", "System", "Log", "Events", "Config", "Notes")
@@ -334,9 +334,9 @@ def test_log_is_the_end_of_the_file(context: Context, make_run: MakeRun) -> None
     path.write_bytes(b"\n".join(b"line %d" % n for n in range(500)) + b"\n1/9 \r9/9 \x1b[32mdone\x1b[0m\r\n<b>\xff</b>\n")
     newest, shown = (code.value for code in open_page("run", run=run.id, view="Log").code[1:])
     assert shown.endswith(newest)
-    assert len(newest.splitlines()) == run_records.NEWEST_LINES
+    assert len(newest.splitlines()) == records.NEWEST_LINES
     assert shown.splitlines()[-2:] == ["9/9 done", "<b>\ufffd</b>"]
-    assert len(shown.splitlines()) == run_records.LOG_LINES
+    assert len(shown.splitlines()) == records.LOG_LINES
 
 
 def test_notices_of_libraries_are_folded_away(context: Context, make_run: MakeRun) -> None:
@@ -358,9 +358,9 @@ def test_notices_of_libraries_are_folded_away(context: Context, make_run: MakeRu
 
 def test_tail_of_a_huge_or_missing_log(tmp_path: Path) -> None:
     path = tmp_path / "train.log"
-    assert run_records.tail(path) is None
+    assert records.tail(path) is None
     path.write_bytes(b"x" * 10_000_000)
-    assert len(run_records.tail(path) or "") == 64 * 1024
+    assert len(records.tail(path) or "") == 64 * 1024
 
 
 def test_config_marks_what_differs_from_the_default(make_run: MakeRun) -> None:
@@ -376,7 +376,7 @@ def test_config_marks_what_differs_from_the_default(make_run: MakeRun) -> None:
 
 
 def test_a_setting_of_another_version_is_shown() -> None:
-    table = run_records.settings_frame({"mystery": [1, 2]}).set_index("Setting")
+    table = records.settings_frame({"mystery": [1, 2]}).set_index("Setting")
     assert table.loc["mystery", ["Group", "Value"]].tolist() == ["Unknown", "[1, 2]"]
 
 
@@ -387,4 +387,4 @@ def test_events_newest_first(make_run: MakeRun) -> None:
 
 
 def test_progress_without_a_measured_speed_promises_nothing(make_run: MakeRun) -> None:
-    assert run_status.progress(make_run("new", status="running", epochs=0)).seconds_left is None
+    assert status.progress(make_run("new", status="running", epochs=0)).seconds_left is None

@@ -7,12 +7,12 @@ from typing import Any
 
 from streamlit.testing.v1 import AppTest
 
-from db import commands, reports
-from db.models import Run
+from ganboard.db.models import Run
+from ganboard.db.runs import commands, reports
+from ganboard.worker.context import Context
 from tests.factories import png
 from tests.ui.pages import checked, open_page, words
 from tests.ui.pictures import components
-from worker.context import Context
 
 MakeRun = Callable[..., Run]
 

@@ -9,13 +9,13 @@ import numpy as np
 import pytest
 from streamlit.testing.v1 import AppTest
 
-from db import reports
-from db.models import Run
-from gan.events import MEASURES, QUALITY
+from ganboard.db.models import Run
+from ganboard.db.runs import reports
+from ganboard.gan.events import MEASURES, QUALITY
+from ganboard.worker.context import Context
 from tests.factories import validation
 from tests.ui.pages import checked, open_page, words
 from tests.ui.pictures import figures, numbers
-from worker.context import Context
 
 MakeRun = Callable[..., Run]
 

@@ -6,12 +6,13 @@ from collections.abc import Callable
 
 from streamlit.testing.v1 import AppTest
 
-from app import text
-from db import marks, queries
-from db.models import Run
+from ganboard.db.models import Run
+from ganboard.db.runs import annotations as marks
+from ganboard.db.runs import queries
+from ganboard.worker import formatting
+from ganboard.worker.context import Context
 from tests.factories import HOSTILE_NAMES
 from tests.ui.pages import button, checked, open_page, words
-from worker.context import Context
 
 MakeRun = Callable[..., Run]
 
@@ -37,7 +38,7 @@ def test_a_note_is_written_changed_and_removed(context: Context, make_run: MakeR
     at = checked(button(typed(at, run, "Works *well*.\nTry SGD."), "Save").click().run())
     assert stored(context, run).note == "Works *well*.\nTry SGD."
     assert button(at, "Save").disabled
-    assert any(caption.value == text.escape("Works *well*. Try SGD.") for caption in at.caption)
+    assert any(caption.value == formatting.escape("Works *well*. Try SGD.") for caption in at.caption)
     checked(button(typed(at, run, ""), "Save").click().run())
     assert stored(context, run).note is None
 
@@ -113,4 +114,4 @@ def test_notes_are_text(context: Context, make_run: MakeRun) -> None:
         run = make_run("hostile")
         marks.write_note(context.engine, run_id=run.id, text=name, version=0)
         shown = [caption.value for caption in open_page("run", run=run.id).caption]
-        assert text.escape(text.shorten(stored(context, run).note or "", 120)) in shown
+        assert formatting.escape(formatting.shorten(stored(context, run).note or "", 120)) in shown

@@ -10,15 +10,16 @@ from sqlalchemy import update
 from sqlmodel import col
 from streamlit.testing.v1 import AppTest
 
-from db import queries, surfaces
-from db.engine import writing
-from db.models import Run
-from db.portable import IMPORTED
+from ganboard.db import surfaces
+from ganboard.db.engine import writing
+from ganboard.db.models import Run
+from ganboard.db.runs import queries
+from ganboard.db.runs.imports import IMPORTED
+from ganboard.worker.context import Context
 from tests.factories import make_worker, png
 from tests.streets import SETTINGS
 from tests.ui.pages import button, checked, open_page, words
 from tests.ui.pictures import captions, figures
-from worker.context import Context
 
 MakeRun = Callable[..., Run]
 ASKED = {surfaces.PREDICTION: {"steps": 60, "halo": 0, "group": 0}}

@@ -9,15 +9,16 @@ from sqlalchemy import update
 from sqlmodel import col
 from streamlit.testing.v1 import AppTest
 
-from db import queries, surfaces
-from db.engine import writing
-from db.models import Run
-from db.portable import IMPORTED
-from gan.landscape import Wish
+from ganboard.db import surfaces
+from ganboard.db.engine import writing
+from ganboard.db.models import Run
+from ganboard.db.runs import queries
+from ganboard.db.runs.imports import IMPORTED
+from ganboard.gan.landscape.geometry import Wish
+from ganboard.worker.context import Context
 from tests.factories import make_worker
 from tests.surfaces import make_surface
 from tests.ui.pages import button, checked, open_page, words
-from worker.context import Context
 
 MakeRun = Callable[..., Run]
 

@@ -6,13 +6,15 @@ from collections.abc import Callable
 
 import pytest
 
-from app import latest, runs_table, text
-from db import commands, marks, queries
-from db.models import Run
-from gan.config import RunConfig
+from ganboard.app.runs import latest, table
+from ganboard.db.models import Run
+from ganboard.db.runs import annotations as marks
+from ganboard.db.runs import commands, queries
+from ganboard.gan.config import RunConfig
+from ganboard.worker import formatting
+from ganboard.worker.context import Context
 from tests.factories import HOSTILE_NAMES
 from tests.ui.pages import button, checked, open_page, select_runs, table_ids, words
-from worker.context import Context
 
 MakeRun = Callable[..., Run]
 
@@ -58,7 +60,7 @@ def test_hostile_names_are_only_text(make_run: MakeRun, name: str) -> None:
     at = open_page()
     assert at.dataframe[0].value["Run"][0] == name
     card = next(markdown.value for markdown in at.markdown if "badge[" in markdown.value)
-    assert card.startswith(f"**{text.escape(text.shorten(name, 48))}** ")
+    assert card.startswith(f"**{formatting.escape(formatting.shorten(name, 48))}** ")
     assert not any(markdown.allow_html for markdown in at.markdown)
 
 
@@ -101,7 +103,7 @@ def test_forged_url_values_do_no_harm(make_run: MakeRun) -> None:
 def test_forged_rows_select_nothing(make_run: MakeRun) -> None:
     run = make_run("alpha")
     at = open_page()
-    at.session_state[runs_table.key([run.id])] = {"selection": {"rows": [7, -3, 0], "columns": [], "cells": []}}
+    at.session_state[table.key([run.id])] = {"selection": {"rows": [7, -3, 0], "columns": [], "cells": []}}
     assert at.run().session_state["runs_selected"] in ([run.id], [])
 
 
@@ -245,7 +247,7 @@ def test_selection_stays_with_the_runs_when_rows_move(make_run: MakeRun) -> None
     old = make_run("old")
     make_run("older than the next")
     at = select_runs(open_page(), [old.id])
-    before = runs_table.key(table_ids(at))
+    before = table.key(table_ids(at))
     newest = make_run("newest")  # now every row has moved down by one
     at = checked(at.run())
     assert table_ids(at)[0] == newest.id

@@ -6,13 +6,14 @@ from collections.abc import Callable
 
 import pytest
 
-from db import queries, studies
-from db.models import Run, Study
-from gan.studies import FIGURES
+from ganboard.db import studies
+from ganboard.db.models import Run, Study
+from ganboard.db.runs import queries
+from ganboard.gan.studies import FIGURES
+from ganboard.worker.context import Context
 from tests.factories import HOSTILE_NAMES
 from tests.ui.pages import button, checked, open_page, words
 from tests.ui.pictures import figures
-from worker.context import Context
 
 MakeRun = Callable[..., Run]
 

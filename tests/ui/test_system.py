@@ -9,14 +9,14 @@ import pandas as pd
 import pytest
 from sqlalchemy import text as sql
 
-from db.engine import writing
-from db.models import Run
-from db.settings import Settings
-from tests.db.runs import contents
+from ganboard.db.engine import writing
+from ganboard.db.models import Run
+from ganboard.db.settings import Settings
+from ganboard.worker import doctor
+from ganboard.worker.context import Context
 from tests.factories import HARDWARE, HOSTILE_NAMES, make_worker
 from tests.ui.pages import button, checked, open_page, words
-from worker import doctor
-from worker.context import Context
+from tests.unit.db.stored_runs import contents
 
 MakeRun = Callable[..., Run]
 STATUS_WORDS = {"ok": "Well", "warn": "Warning", "fail": "Error"}

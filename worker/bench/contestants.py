@@ -15,12 +15,12 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
-import gan
-from gan.bench.protocol import Task
-from gan.cluster import Cluster
-from gan.config import UNREAD, ConfigError
-from worker.errors import WorkerError
-from worker.lifeline import environment_for_child
+from ganboard import gan
+from ganboard.gan.bench.protocol import Task
+from ganboard.gan.config import UNREAD, ConfigError
+from ganboard.gan.distributed.cluster import Cluster
+from ganboard.worker.errors import WorkerError
+from ganboard.worker.process.parent_death import environment_for_child
 
 ANSWER_SECONDS = 900.0  # a first step may wait minutes for a compiler
 DCGAN = "dcgan"
@@ -119,8 +119,8 @@ class Running:
         )
         if contestant.peer:
             environment["PYTHONPATH"] = os.pathsep.join([str(scratch), *filter(None, [os.environ.get("PYTHONPATH")])])
-        command = [sys.executable, "-m", "worker.guard", python if contestant.peer else sys.executable]
-        command += ["-m", "gan.bench", contestant.module, task.encode()]
+        command = [sys.executable, "-m", "ganboard.worker.process.exec_tied", python if contestant.peer else sys.executable]
+        command += ["-m", "ganboard.gan.bench", contestant.module, task.encode()]
         self._began = time.monotonic()
         addresses = _addresses(contestant.processes)
         with self._log.open("wb") as log:
@@ -189,7 +189,8 @@ class Running:
 
 def peers_find_gan(scratch: Path) -> None:
     """Let another Python import `gan` from `scratch` and nothing else that is installed for this one."""
-    (scratch / "gan").symlink_to(Path(gan.__file__).parent)
+    (scratch / "ganboard").mkdir()
+    (scratch / "ganboard" / "gan").symlink_to(Path(gan.__file__).parent.resolve())
 
 
 def _addresses(processes: int) -> tuple[str, ...]:

@@ -10,14 +10,14 @@ import sys
 import time
 from pathlib import Path
 
-from db import queries
-from db.models import ENDED
-from db.settings import PREFIX, Settings
-from gan.config import RunConfig
-from worker.bench.contestants import OutOfRace
-from worker.context import Context, open_context
-from worker.lifeline import environment_for_child
-from worker.submit import submit
+from ganboard.db.models import ENDED
+from ganboard.db.runs import queries
+from ganboard.db.settings import PREFIX, Settings
+from ganboard.gan.config import RunConfig
+from ganboard.worker.bench.contestants import OutOfRace
+from ganboard.worker.context import Context, open_context
+from ganboard.worker.process.parent_death import environment_for_child
+from ganboard.worker.submission.submit import submit
 
 READY_SECONDS = 120.0
 POLL_SECONDS = 1.0  # seldom: whoever looks takes time from the trainer
@@ -35,11 +35,19 @@ class Platform:
         environment |= {f"{PREFIX}HOME": str(home), f"{PREFIX}DATA_DIR": str(data_dir)}
         with socket.create_server(("127.0.0.1", 0)) as free:
             port = free.getsockname()[1]
-        up = [sys.executable, "-c", "from worker.cli import app; app(prog_name='ganboard')", "up", "--no-starter", "--port", str(port)]
+        up = [
+            sys.executable,
+            "-c",
+            "from ganboard.worker.cli.main import app; app(prog_name='ganboard')",
+            "up",
+            "--no-starter",
+            "--port",
+            str(port),
+        ]
         log = home / "up.log"
         with log.open("wb") as output:
             self._process = subprocess.Popen(
-                [sys.executable, "-m", "worker.guard", *up],
+                [sys.executable, "-m", "ganboard.worker.process.exec_tied", *up],
                 stdin=subprocess.DEVNULL,
                 stdout=output,
                 stderr=subprocess.STDOUT,

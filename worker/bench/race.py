@@ -19,17 +19,18 @@ import numpy as np
 import orjson
 import psutil
 
-from db.settings import Settings
-from gan import costs, data
-from gan.bench.protocol import Task
-from gan.config import DATASETS, ConfigError, RunConfig, parse, plan
-from gan.data import catalog, mnist
-from gan.hardware import memory_limit
-from worker.bench.contestants import CONTESTANTS, DCGAN, PRECISIONS, Contestant, OutOfRace, Running, choose, peers_find_gan
-from worker.bench.platform import Platform
-from worker.bench.report import Result, document
-from worker.console import rate
-from worker.errors import ServiceFailed
+from ganboard.db.settings import Settings
+from ganboard.gan import data
+from ganboard.gan.bench.protocol import Task
+from ganboard.gan.config import DATASETS, ConfigError, RunConfig, parse, plan
+from ganboard.gan.costs import estimate
+from ganboard.gan.data import catalog, mnist
+from ganboard.gan.devices.hardware import memory_limit
+from ganboard.worker.bench.contestants import CONTESTANTS, DCGAN, PRECISIONS, Contestant, OutOfRace, Running, choose, peers_find_gan
+from ganboard.worker.bench.platform import Platform
+from ganboard.worker.bench.report import Result, document
+from ganboard.worker.errors import ServiceFailed
+from ganboard.worker.formatting import rate
 
 MAX_ROUNDS, MAX_STEPS = 1000, 1_000_000
 TURN_SECONDS = 5.0
@@ -104,7 +105,7 @@ def bench(settings: Settings, options: Options, watcher: Watcher) -> dict[str, A
         "model": options.model,
         "data": loaded.source if options.model == DCGAN else f"{options.model} at {base.geometry} on dataset={base.dataset}.",
         "batch": base.batch_size,
-        "gflop_per_image": costs.step_flop(base) / base.batch_size / 1e9,
+        "gflop_per_image": estimate.step_flop(base) / base.batch_size / 1e9,
         "rounds": options.rounds,
         "hardware": hardware,
     }
@@ -243,7 +244,7 @@ class Race:
 
     def _make_room(self, keep: Contestant | None = None) -> None:
         """While memory is short, end those whose turn is furthest away, but not `keep`."""
-        needed = SPARE_BYTES + max(BYTES_PER_IMAGE, costs.image_bytes(self._base)) * self._base.batch_size
+        needed = SPARE_BYTES + max(BYTES_PER_IMAGE, estimate.image_bytes(self._base)) * self._base.batch_size
         while _memory_left() < needed and (others := [c for c in self._awake if c != keep]):
             order = [*self._waiting, *others]
             self._sleep_no_more(max(others, key=order.index))
@@ -274,8 +275,8 @@ def _memory_left() -> int:
 
 
 def _hardware() -> dict[str, Any]:
-    """`gan.hardware.describe` of a process of its own, as TensorFlow must not live in this one."""
-    asked = subprocess.run([sys.executable, "-m", "gan.hardware"], capture_output=True, text=True)
+    """`gan.devices.hardware.describe` of a process of its own, as TensorFlow must not live in this one."""
+    asked = subprocess.run([sys.executable, "-m", "ganboard.gan.devices.hardware"], capture_output=True, text=True)
     if asked.returncode:
         last = (asked.stderr.strip().splitlines() or [f"exit code {asked.returncode}"])[-1]
         raise ServiceFailed(f"TensorFlow does not start ({last[:200]}): see `ganboard doctor`.")

@@ -13,11 +13,12 @@ from rich.console import Console
 from rich.status import Status
 from rich.table import Table
 
-from gan.config import ConfigError
-from worker import mode_bar
-from worker.bench.contestants import DCGAN
-from worker.bench.race import Doing, Watcher
-from worker.console import clean, duration, make_console, rate
+from ganboard.gan.config import ConfigError
+from ganboard.worker.bench.contestants import DCGAN
+from ganboard.worker.bench.race import Doing, Watcher
+from ganboard.worker.figures import mode_bar
+from ganboard.worker.formatting import clean, duration, rate
+from ganboard.worker.terminal.formatting import make_console
 
 FORMATS = (".html", ".png", ".svg")
 EXPLANATION = """\

@@ -6,11 +6,11 @@ from collections.abc import Iterator
 
 from sqlalchemy import Engine
 
-from db.settings import Settings
-from gan.data import catalog
-from worker.doctor import database, files, processes, queue, workers
-from worker.doctor import machine as here
-from worker.doctor.check import Check
+from ganboard.db.settings import Settings
+from ganboard.gan.data import catalog
+from ganboard.worker.doctor import database, files, processes, queue, workers
+from ganboard.worker.doctor import machine as here
+from ganboard.worker.doctor.check import Check
 
 __all__ = ["Check", "checks", "data_sets", "home", "installation", "machine", "mend"]
 

@@ -11,13 +11,14 @@ from pathlib import Path
 
 from sqlalchemy import Engine
 
-from db import commands, migrate, queries
-from db.engine import make_engine
-from db.errors import DbError, SchemaTooNew
-from db.models import ACTIVE
-from db.settings import Settings, SettingsError
-from worker.doctor.check import Check
-from worker.doctor.files import FIX
+from ganboard.db import migrate
+from ganboard.db.engine import make_engine
+from ganboard.db.errors import DbError, SchemaTooNew
+from ganboard.db.models import ACTIVE
+from ganboard.db.runs import commands, queries
+from ganboard.db.settings import Settings, SettingsError
+from ganboard.worker.doctor.check import Check
+from ganboard.worker.doctor.files import FIX
 
 SKEW_SECONDS = 5.0
 QUICK_CHECK_BYTES = 1e9  # a larger file is read with --deep only

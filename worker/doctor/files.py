@@ -11,13 +11,15 @@ from pathlib import Path
 
 from sqlalchemy import Engine
 
-from db import queries, versions
-from db.portable import IMPORTED
-from db.settings import Settings
-from gan import checkpoints, package
-from gan.package import VersionError
-from worker import machine
-from worker.doctor.check import Check
+from ganboard.db import versions
+from ganboard.db.runs import queries
+from ganboard.db.runs.imports import IMPORTED
+from ganboard.db.settings import Settings
+from ganboard.gan.checkpoint import store
+from ganboard.gan.generation import package
+from ganboard.gan.generation.package import VersionError
+from ganboard.worker.doctor.check import Check
+from ganboard.worker.process import machine
 
 LEFTOVER_SECONDS = 60.0  # what is younger may be being written
 NAMED = 3  # of many, the rest is counted
@@ -85,10 +87,10 @@ def damaged(settings: Settings) -> Iterator[Check]:
     """Every checkpoint read and compared with its digest."""
     bad, count = [], 0
     for folder in _entries(settings.state / "runs"):
-        for step, _, path in checkpoints.complete(folder / "checkpoints"):
+        for step, _, path in store.complete(folder / "checkpoints"):
             count += 1
             try:
-                if checkpoints.damage(path):
+                if store.damage(path):
                     bad.append(f"{folder.name} step {step}")
             except FileNotFoundError:  # retention was quicker
                 continue

@@ -14,12 +14,12 @@ from typing import Any
 
 import psutil
 
-from db.settings import Settings, SettingsError
-from gan.hardware import cpu_flags
-from worker import machine, redis_server
-from worker.doctor import files
-from worker.doctor.check import Check, Status
-from worker.errors import ServiceFailed
+from ganboard.db.settings import Settings, SettingsError
+from ganboard.gan.devices.hardware import cpu_flags
+from ganboard.worker.doctor import files
+from ganboard.worker.doctor.check import Check, Status
+from ganboard.worker.errors import ServiceFailed
+from ganboard.worker.process import machine, redis_server
 
 PYTHON = ((3, 11), (3, 13))  # from, below
 MEMORY_BYTES = 2e9  # a DCGAN trainer at batch 64 stays below, TensorFlow included
@@ -97,9 +97,13 @@ def tensorflow() -> Iterator[Check]:
     """TensorFlow and its devices, asked in a process of its own: it takes seconds to start and memory to keep."""
     install = "Install it: `pip install 'ganboard[cpu]'` (or `ganboard[gpu]`)."
     try:
-        asked = subprocess.run([sys.executable, "-m", "gan.hardware"], capture_output=True, text=True, timeout=TENSORFLOW_SECONDS)
+        asked = subprocess.run(
+            [sys.executable, "-m", "ganboard.gan.devices.hardware"], capture_output=True, text=True, timeout=TENSORFLOW_SECONDS
+        )
     except subprocess.TimeoutExpired:
-        yield Check("tensorflow", "fail", f"did not start within {TENSORFLOW_SECONDS:.0f} s", "Try: `python -m gan.hardware`")
+        yield Check(
+            "tensorflow", "fail", f"did not start within {TENSORFLOW_SECONDS:.0f} s", "Try: `python -m ganboard.gan.devices.hardware`"
+        )
         return
     if asked.returncode:
         last = (asked.stderr.strip().splitlines() or [f"exit code {asked.returncode}"])[-1]

@@ -10,10 +10,10 @@ from urllib.parse import urlsplit
 import psutil
 from sqlalchemy import Engine
 
-from db import queries
-from db.settings import Settings
-from worker.doctor.check import Check
-from worker.machine import held
+from ganboard.db.runs import queries
+from ganboard.db.settings import Settings
+from ganboard.worker.doctor.check import Check
+from ganboard.worker.process.machine import held
 
 PORT = 8501  # unless up.lock tells of another
 

@@ -7,11 +7,11 @@ from collections.abc import Iterator
 from redis import Redis
 from redis.exceptions import RedisError
 
-from db.settings import Settings
-from worker.context import connect
-from worker.doctor.check import Check
-from worker.errors import QueueRefuses, QueueUnreachable
-from worker.redis_errors import explained
+from ganboard.db.settings import Settings
+from ganboard.worker.context import connect
+from ganboard.worker.doctor.check import Check
+from ganboard.worker.errors import QueueRefuses, QueueUnreachable
+from ganboard.worker.redis_errors import explained
 
 PROBE = "rq:ganboard:doctor"  # a key that the queue's own user may write
 

@@ -6,9 +6,9 @@ from collections.abc import Iterator
 
 from sqlalchemy import Engine
 
-from db import holders, queries
-from db.models import WAITING
-from worker.doctor.check import Check
+from ganboard.db.models import WAITING
+from ganboard.db.runs import holders, queries
+from ganboard.worker.doctor.check import Check
 
 LONG_WAIT_SECONDS = 60.0  # in the queue, while a worker is free
 

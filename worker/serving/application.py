@@ -24,18 +24,18 @@ from starlette.requests import ClientDisconnect, Request
 from starlette.responses import Response
 from starlette.routing import Route
 
-from db.models import ModelVersion
-from gan.latent import WishError
-from worker.access import LOOPBACK_NAMES
-from worker.serving import formats
-from worker.serving.batches import Batches, Busy, Floats
-from worker.serving.bodies import Bodies
-from worker.serving.connections import REFUSED
-from worker.serving.measures import Measures
-from worker.serving.split import Outcome, Split
+from ganboard.db.models import ModelVersion
+from ganboard.gan.generation.latent_requests import WishError
+from ganboard.worker.access import LOOPBACK_NAMES
+from ganboard.worker.serving import formats
+from ganboard.worker.serving.batches import Batches, Busy, Floats
+from ganboard.worker.serving.bodies import Bodies
+from ganboard.worker.serving.connections import REFUSED
+from ganboard.worker.serving.measures import Measures
+from ganboard.worker.serving.split import Outcome, Split
 
 if TYPE_CHECKING:
-    from gan.generation import Generator
+    from ganboard.gan.generation.generation import Generator
 
 log = logging.getLogger("ganboard.serve")
 
@@ -121,7 +121,7 @@ class Service:
 
     def _read(self, content_type: str, body: bytearray) -> Floats:
         """What a body asks for, as inputs of G. Raises HTTPException."""
-        from gan import generation
+        from ganboard.gan.generation import generation
 
         try:
             return generation.read(self.main.generator.generation, formats.document(content_type, body))

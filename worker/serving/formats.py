@@ -11,13 +11,13 @@ import numpy as np
 import orjson
 from starlette.exceptions import HTTPException
 
-from gan import latent
-from gan.latent import WishError
-from worker.serving import bodies
-from worker.serving.batches import Floats
+from ganboard.gan.generation import latent_requests
+from ganboard.gan.generation.latent_requests import WishError
+from ganboard.worker.serving import bodies
+from ganboard.worker.serving.batches import Floats
 
 if TYPE_CHECKING:
-    from gan.generation import Generation
+    from ganboard.gan.generation.generation import Generation
 
 JSON, NPZ, PNG = "application/json", "application/x-npz", "image/png"
 
@@ -67,10 +67,10 @@ def _arrays(content: bytes | bytearray) -> dict[str, Any]:
 
 def encoded(asked: Generation, name: str, made: Floats, form: str) -> bytes:
     """What G has made, for a client that takes `form`."""
-    from gan import samples
+    from ganboard.gan.modeling import samples
 
     if form == PNG:
-        return samples.png(asked.pictures(made), latent.Draw(seed=0, images=len(made)).columns)
+        return samples.png(asked.pictures(made), latent_requests.Draw(seed=0, images=len(made)).columns)
     outputs = asked.outputs(made)
     if form == JSON:
         return orjson.dumps({"model": name, asked.output: np.ascontiguousarray(outputs)}, option=orjson.OPT_SERIALIZE_NUMPY)

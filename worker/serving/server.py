@@ -7,16 +7,17 @@ import socket
 
 import uvicorn
 
-from db import versions
-from db.errors import NotAllowed
-from db.models import ModelVersion
-from worker import access, logs, models
-from worker.context import Context
-from worker.errors import AlreadyRunning
-from worker.serving.application import Served, Service
-from worker.serving.connections import LimitedProtocol
-from worker.serving.measures import Measures
-from worker.serving.split import Split
+from ganboard.db import versions
+from ganboard.db.errors import NotAllowed
+from ganboard.db.models import ModelVersion
+from ganboard.worker import access, logs
+from ganboard.worker.context import Context
+from ganboard.worker.errors import AlreadyRunning
+from ganboard.worker.registry import versions as models
+from ganboard.worker.serving.application import Served, Service
+from ganboard.worker.serving.connections import LimitedProtocol
+from ganboard.worker.serving.measures import Measures
+from ganboard.worker.serving.split import Split
 
 log = logging.getLogger("ganboard.serve")
 
@@ -60,7 +61,7 @@ def configured(service: Service) -> uvicorn.Config:
 def _served(context: Context, version: ModelVersion, measures: Measures) -> Served:
     """A version that has proved that it makes usable outputs."""
     generator = models.load(context, version)
-    from gan import generation
+    from ganboard.gan.generation import generation
 
     found = Served(version, generator, measures)
     generation.require_finite({"outputs": generator(generator.generation.probe())}, f"What {found.name} makes")

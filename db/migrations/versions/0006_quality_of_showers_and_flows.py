@@ -5,7 +5,7 @@ from __future__ import annotations
 import sqlalchemy as sa
 from alembic import op
 
-import db.types
+import ganboard.db.types
 
 revision = "0006"
 down_revision = "0005"
@@ -20,4 +20,4 @@ MEASURES = (
 
 def upgrade() -> None:
     for name in MEASURES:
-        op.add_column("quality", sa.Column(name, db.types.Real(), nullable=True))
+        op.add_column("quality", sa.Column(name, ganboard.db.types.Real(), nullable=True))

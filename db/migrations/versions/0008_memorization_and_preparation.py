@@ -5,7 +5,7 @@ from __future__ import annotations
 import sqlalchemy as sa
 from alembic import op
 
-import db.types
+import ganboard.db.types
 
 revision = "0008"
 down_revision = "0007"
@@ -15,4 +15,4 @@ depends_on = None
 
 def upgrade() -> None:
     for name in ("memorization", "preparation_seconds"):
-        op.add_column("quality", sa.Column(name, db.types.Real(), nullable=True))
+        op.add_column("quality", sa.Column(name, ganboard.db.types.Real(), nullable=True))

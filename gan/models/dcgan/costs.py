@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from gan.config import RunConfig
-from gan.data import digits, mnist
-from gan.layer import Layer, macs
+from ganboard.gan.config import RunConfig
+from ganboard.gan.costs.layer import Layer, macs
+from ganboard.gan.data import digits, mnist
 
 _TAPS = 5 * 5  # of every kernel
 _WAVES = 121  # real products per pair of channels of the spectral form of a 7x7 layer (gan.models.dcgan.spectral)
 
-# Fitted with `gan.costs._PROCESS` to the highest resident memory of whole trainings, see there
+# Fitted with `gan.costs.estimate._PROCESS` to the highest resident memory of whole trainings, see there
 _JUDGE, _JUDGED = 280 * 10**6, 8_700  # the classifier of gan.quality at work, and per image that it compares
 _WORK = {4: 110_000, 2: 250_000}  # per image, beside what is kept: gradients on their way; in 16 bits also copies in float32
 _RECOMPUTED = 340_000  # the same where a block's values are made again

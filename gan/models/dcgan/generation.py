@@ -2,21 +2,32 @@
 
 from __future__ import annotations
 
+from functools import partial
 from pathlib import Path
 from typing import Annotated, Any
 
+import keras
 import numpy as np
 import tensorflow as tf
 from pydantic import BaseModel, ConfigDict, Field
 
-from gan import data, paint, streams
-from gan.config import RunConfig
-from gan.data import catalog
-from gan.generation import MAX_EXAMPLES, Floats
-from gan.keys import Purpose
-from gan.latent import MAX_SEED, Seed
-from gan.models.dcgan import networks
-from gan.quality.judge import MINIMUM, Judge
+from ganboard.gan import data
+from ganboard.gan.config import RunConfig
+from ganboard.gan.data import catalog
+from ganboard.gan.generation import paint
+from ganboard.gan.generation.generation import MAX_EXAMPLES, Floats
+from ganboard.gan.generation.latent_requests import MAX_SEED, Seed, Wish, WishError
+from ganboard.gan.models.dcgan import networks
+from ganboard.gan.quality.judge import MINIMUM, Judge
+from ganboard.gan.rng import tf_philox
+from ganboard.gan.rng.philox import Purpose
+
+
+def draw(generator: keras.Model, config: RunConfig, wish: Wish) -> Floats:
+    """Images [n, 28, 28, 1] in [-1, 1]. Raises WishError."""
+    if wish.energy is not None or wish.angle is not None:
+        raise WishError("energy and angle have a meaning for showers only: leave them out.")
+    return paint.images(generator, wish.points(partial(paint.normal, width=config.latent_dim)))
 
 
 class Request(BaseModel):
@@ -30,7 +41,7 @@ class Request(BaseModel):
 
 
 class Generation:
-    """See `gan.generation.Generation`."""
+    """See `gan.generation.generation.Generation`."""
 
     request = Request
     output = "images"
@@ -60,7 +71,7 @@ class Generation:
     def examples(self, data_dir: Path) -> Floats:
         """As many latents as a judgement while training takes, the same ones."""
         zero, config = tf.constant(0), self.config
-        latents: Floats = streams.normal(config.seed, Purpose.QUALITY, zero, zero, config.quality_images, config.latent_dim).numpy()
+        latents: Floats = tf_philox.normal(config.seed, Purpose.QUALITY, zero, zero, config.quality_images, config.latent_dim).numpy()
         return latents
 
     def compare(self, full: Floats, other: Floats, data_dir: Path, cache_dir: Path) -> tuple[dict[str, float], float]:

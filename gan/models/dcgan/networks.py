@@ -7,11 +7,12 @@ from __future__ import annotations
 
 import keras
 
-from gan import keys, runtime
-from gan.config import RunConfig
-from gan.models.dcgan.spectral import SpectralConv2DTranspose
-from gan.models.keyed import KeyedDropout
-from gan.models.normalization import BatchNormalization, synchronized
+from ganboard.gan.config import RunConfig
+from ganboard.gan.devices import runtime
+from ganboard.gan.layers.masked_dropout import KeyedDropout
+from ganboard.gan.layers.normalization import BatchNormalization, synchronized
+from ganboard.gan.models.dcgan.spectral import SpectralConv2DTranspose
+from ganboard.gan.rng import philox
 
 SHAPE = (28, 28, 1)
 DROPOUT = 0.3
@@ -36,7 +37,7 @@ def generator(config: RunConfig) -> keras.Model:
         return keras.layers.Conv2DTranspose(filters, _KERNEL, strides, "same", use_bias=False, **options)
 
     def initial(layer: int) -> keras.Initializer:
-        return keras.initializers.GlorotUniform(keys.layer_seed(config.seed, 0, layer))
+        return keras.initializers.GlorotUniform(philox.layer_seed(config.seed, 0, layer))
 
     def norm(layer: int) -> list[keras.layers.Layer]:
         options = {"synchronized": synchronized(config), "dtype": policy, "name": f"norm_{layer}"}
@@ -70,13 +71,13 @@ def discriminator(config: RunConfig) -> keras.Model:
     masks = [keras.Input(shape, dtype="bool", optional=True, name=f"keep_{i}") for i, shape in enumerate(MASKS)]
     x = image
     for i, (_, _, filters) in enumerate(MASKS):
-        init = keras.initializers.GlorotUniform(keys.layer_seed(config.seed, 1, i))
+        init = keras.initializers.GlorotUniform(philox.layer_seed(config.seed, 1, i))
         x = keras.layers.Conv2D(filters, _KERNEL, 2, "same", kernel_initializer=init, dtype=policy, name=f"down_{i}")(x)
         if config.discriminator_batch_norm and i:  # not right after the input: Radford et al. 2016, section 3
             x = BatchNormalization(synchronized=synchronized(config), dtype=policy, name=f"norm_{i}")(x)
         x = keras.layers.LeakyReLU(_SLOPE, dtype=policy, name=f"leaky_{i}")(x)
         x = KeyedDropout(DROPOUT, dtype=policy, name=f"dropout_{i}")([x, masks[i]])
     x = keras.layers.Flatten(dtype=policy, name="flatten")(x)
-    init = keras.initializers.GlorotUniform(keys.layer_seed(config.seed, 1, 2))
+    init = keras.initializers.GlorotUniform(philox.layer_seed(config.seed, 1, 2))
     logits = keras.layers.Dense(1, kernel_initializer=init, dtype="float32", name="logits")(x)
     return keras.Model([image, *masks], logits, name="discriminator")

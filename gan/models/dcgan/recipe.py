@@ -11,14 +11,15 @@ import numpy as np
 import numpy.typing as npt
 import tensorflow as tf
 
-from gan import losses, samples, streams
-from gan.config import RunConfig
-from gan.data.dataset import Dataset
-from gan.gradients import Shares, State, Tensors, forward
-from gan.keys import Purpose
-from gan.models.dcgan import networks
-from gan.quality.judge import Judge
-from gan.recipe import Phase
+from ganboard.gan.config import RunConfig
+from ganboard.gan.data.dataset import Dataset
+from ganboard.gan.modeling import losses, samples
+from ganboard.gan.modeling.gradients import Shares, State, Tensors, forward
+from ganboard.gan.modeling.recipe import Phase
+from ganboard.gan.models.dcgan import networks
+from ganboard.gan.quality.judge import Judge
+from ganboard.gan.rng import tf_philox
+from ganboard.gan.rng.philox import Purpose
 
 
 class Draws(NamedTuple):
@@ -32,7 +33,7 @@ class Draws(NamedTuple):
 
 
 class Recipe:
-    """See `gan.recipe.Recipe`; the data are images [N, 28, 28, 1] uint8."""
+    """See `gan.modeling.recipe.Recipe`; the data are images [N, 28, 28, 1] uint8."""
 
     terms = ()
 
@@ -65,9 +66,9 @@ class Recipe:
 
     def draws(self, phase: Phase, own: Sequence[tf.Tensor], draw: tf.Tensor, row: tf.Tensor) -> Draws:
         seed, rows, calls = self.config.seed, self.config.micro_batch, len(networks.MASKS)
-        noise = streams.normal(seed, Purpose.NOISE, draw, row, rows, self.config.latent_dim)
-        mix = streams.uniform(seed, Purpose.PENALTY, draw, row, rows, 1)[:, :, None, None]
-        masks = streams.masks(seed, networks.DROPOUT, draw, row, rows, networks.MASKS * 2)
+        noise = tf_philox.normal(seed, Purpose.NOISE, draw, row, rows, self.config.latent_dim)
+        mix = tf_philox.uniform(seed, Purpose.PENALTY, draw, row, rows, 1)[:, :, None, None]
+        masks = tf_philox.masks(seed, networks.DROPOUT, draw, row, rows, networks.MASKS * 2)
         return Draws(own[0], noise, masks[:calls], masks[calls:], mix)
 
     def shares(

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from gan.config import RunConfig
-from gan.data import digits, images, mnist
-from gan.data.dataset import Dataset, DatasetError
+from ganboard.gan.config import RunConfig
+from ganboard.gan.data import digits, images, mnist
+from ganboard.gan.data.dataset import Dataset, DatasetError
 
 
 def load(config: RunConfig, data_dir: Path) -> Dataset:

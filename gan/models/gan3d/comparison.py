@@ -11,8 +11,8 @@ import numpy as np
 import numpy.typing as npt
 from scipy import stats
 
-from gan.data.dataset import DatasetError
-from gan.models.gan3d.observables import DECADES, HIT_THRESHOLDS, MOMENTS, RATIOS, Array, Floats, Observed
+from ganboard.gan.data.dataset import DatasetError
+from ganboard.gan.models.gan3d.observables import DECADES, HIT_THRESHOLDS, MOMENTS, RATIOS, Array, Floats, Observed
 
 _LEAST_EVENTS = 10  # in each sample, for means and spreads that say something
 _FEW = 3  # events of either sample: a bin of energy with fewer has no spread worth the name and is left out

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from math import prod
 
-from gan.config import RunConfig
-from gan.layer import Layer, macs
-from gan.models.gan3d.source import SAMPLED
+from ganboard.gan.config import RunConfig
+from ganboard.gan.costs.layer import Layer, macs
+from ganboard.gan.models.gan3d.source import SAMPLED
 
 _JUDGED = 32  # events together, forward alone
 

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from gan.models.gan3d.reader import Batch, Reader
+from ganboard.gan.models.gan3d.reader import Batch, Reader
 
 _TOGETHER = 64  # events in memory with all their cells
 Progress = Callable[[int, int], None]

@@ -2,28 +2,52 @@
 
 from __future__ import annotations
 
+import math
+from functools import partial
 from pathlib import Path
 from typing import Annotated, Any, cast
 
+import keras
 import numpy as np
 import tensorflow as tf
 from pydantic import BaseModel, ConfigDict, Field
 
-from gan import streams
-from gan.config import RunConfig
-from gan.generation import MAX_EXAMPLES, Floats
-from gan.keys import Purpose
-from gan.latent import MAX_SEED, Seed, WishError
-from gan.models.gan3d import comparison, looks, losses, networks
-from gan.models.gan3d.layouts import LAYOUTS
-from gan.models.gan3d.observables import Observed
-from gan.models.gan3d.source import LAYOUT
+from ganboard.gan.config import RunConfig
+from ganboard.gan.generation import paint
+from ganboard.gan.generation.generation import MAX_EXAMPLES, Floats
+from ganboard.gan.generation.latent_requests import MAX_SEED, Nearest, Seed, Wish, WishError
+from ganboard.gan.models.gan3d import comparison, looks, losses, networks
+from ganboard.gan.models.gan3d.layouts import LAYOUTS
+from ganboard.gan.models.gan3d.observables import Observed
+from ganboard.gan.models.gan3d.source import LAYOUT
+from ganboard.gan.rng import tf_philox
+from ganboard.gan.rng.philox import Purpose
 
 _GEV, _RIGHT = 100.0, 90.0  # a unit of energy in latents; degrees of the fixed angle
 _EVENTS = 128  # of a comparison
 
 Energies = Annotated[list[Annotated[float, Field(ge=2, le=500)]], Field(min_length=1, max_length=MAX_EXAMPLES)]
 Angles = Annotated[list[Annotated[float, Field(ge=60, le=120)]], Field(min_length=1, max_length=MAX_EXAMPLES)]
+
+
+def draw(generator: keras.Model, config: RunConfig, wish: Wish) -> Floats:
+    """Showers seen from the side, [n, side, side, 1] in [-1, 1]. Raises WishError."""
+    if isinstance(wish, Nearest):
+        raise WishError(f"Training images are compared with images, and model={config.model} makes showers: draw or interpolate.")
+    geometry = cast(networks.Geometry, config.geometry)
+    if wish.angle is not None and geometry != "51x51x25":
+        raise WishError(f"angle has no meaning for geometry={geometry}, whose angle is 90 degrees: leave it out.")
+    noise = wish.points(partial(paint.normal, width=networks.noise(geometry)))
+    angle = _RIGHT if wish.angle is None else wish.angle
+    particle = np.array([(wish.energy or _GEV) / _GEV, math.radians(angle), 0.0], np.float32)
+    latents = np.asarray(networks.latents(geometry, noise, np.tile(particle, (len(noise), 1))))
+    pictures = []
+    for first in range(0, len(latents), Generation.together):
+        showers = paint.images(generator, latents[first : first + Generation.together])[..., 0]
+        pictures.append(looks.side(showers, losses.POWERS[geometry]))
+    drawn = np.concatenate(pictures)
+    missing = drawn.shape[1] - drawn.shape[2]
+    return np.pad(drawn, ((0, 0), (0, 0), (missing // 2, missing - missing // 2), (0, 0)), constant_values=-1)
 
 
 class Request(BaseModel):
@@ -38,7 +62,7 @@ class Request(BaseModel):
 
 
 class Generation:
-    """See `gan.generation.Generation`."""
+    """See `gan.generation.generation.Generation`."""
 
     request = Request
     output = "showers"
@@ -92,7 +116,7 @@ class Generation:
 
     def _latents(self, energies: Any, angles: Any, seed: int, first: int, purpose: Purpose) -> Floats:
         labels = np.stack([energies / _GEV, np.radians(angles), np.zeros(len(energies))], 1).astype(np.float32)
-        noise = streams.normal(seed, purpose, tf.constant(0), tf.constant(first), len(labels), networks.noise(self.geometry))
+        noise = tf_philox.normal(seed, purpose, tf.constant(0), tf.constant(first), len(labels), networks.noise(self.geometry))
         latents: Floats = networks.latents(self.geometry, noise, labels).numpy()
         return latents
 

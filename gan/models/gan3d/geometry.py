@@ -6,7 +6,7 @@ import math
 from dataclasses import dataclass
 from functools import cached_property
 
-from gan.config import ConfigError
+from ganboard.gan.config import ConfigError
 
 _SCALE_ENERGY = 21.2  # MeV, of multiple scattering: R_M = E_s X0 / Ec (Particle Data Group, "Passage of particles through matter")
 _WIGMANS = 0.027  # of sqrt(GeV / mm); see Calorimeter.medium

@@ -10,18 +10,18 @@ import numpy as np
 import numpy.typing as npt
 import tensorflow as tf
 
-from gan import streams
-from gan.config import ConfigError, RunConfig
-from gan.data.dataset import DatasetError
-from gan.events import MEASURED
-from gan.keys import Purpose
-from gan.models.gan3d import comparison, networks
-from gan.models.gan3d.data import Showers
-from gan.models.gan3d.layouts import LAYOUTS
-from gan.models.gan3d.observables import Observed
-from gan.models.gan3d.reader import ENERGY_UNIT
-from gan.models.gan3d.source import LAYOUT
-from gan.models.gan3d.validation import Validation
+from ganboard.gan.config import ConfigError, RunConfig
+from ganboard.gan.data.dataset import DatasetError
+from ganboard.gan.events import MEASURED
+from ganboard.gan.models.gan3d import comparison, networks
+from ganboard.gan.models.gan3d.data import Showers
+from ganboard.gan.models.gan3d.layouts import LAYOUTS
+from ganboard.gan.models.gan3d.observables import Observed
+from ganboard.gan.models.gan3d.reader import ENERGY_UNIT
+from ganboard.gan.models.gan3d.source import LAYOUT
+from ganboard.gan.models.gan3d.validation import Validation
+from ganboard.gan.rng import tf_philox
+from ganboard.gan.rng.philox import Purpose
 
 MINIMUM = 50  # events: with fewer no bin of energy says anything of the sampling fraction
 _TOGETHER = 32  # events in memory with all their cells
@@ -37,7 +37,7 @@ _NUMBERS = {
 
 
 class Judge:
-    """See `gan.recipe.Judge`. The last events, so that a run with a `limit` is judged by showers that it never saw."""
+    """See `gan.modeling.recipe.Judge`. The last events, so that a run with a `limit` is judged by showers that it never saw."""
 
     def __init__(self, config: RunConfig, showers: Showers) -> None:
         if len(showers) < MINIMUM:
@@ -66,7 +66,7 @@ class Judge:
     def _made(self, generator: keras.Model, first: int, last: int) -> npt.NDArray[np.float32]:
         geometry, none = cast(networks.Geometry, self._config.geometry), tf.constant(0)
         width = networks.noise(geometry)
-        noise = streams.normal(self._config.seed, Purpose.QUALITY, none, tf.constant(first), last - first, width)
+        noise = tf_philox.normal(self._config.seed, Purpose.QUALITY, none, tf.constant(first), last - first, width)
         made: npt.NDArray[np.float32] = generator(networks.latents(geometry, noise, self._labels[first:last]), training=False).numpy()
         return made[..., 0]
 

@@ -12,8 +12,8 @@ from pathlib import Path
 
 import h5py
 
-from gan.data.dataset import DatasetError, reading
-from gan.models.gan3d.sampler import PER_GEV, Cells
+from ganboard.gan.data.dataset import DatasetError, reading
+from ganboard.gan.models.gan3d.sampler import PER_GEV, Cells
 
 REMEDY = "copy it again from its origin, or write one with `ganboard data showers`"
 MAX_EVENTS = 10_000_000  # of one file: its energies are read whole

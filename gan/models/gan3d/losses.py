@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import tensorflow as tf
 
-from gan.models.gan3d import heads
+from ganboard.gan.models.gan3d import heads
 
 WEIGHTS = {"51x51x25": (3.0, 0.1, 25.0, 0.1), "25x25x25": (6.0, 0.2, 0.0, 0.1)}
 POWERS = {"51x51x25": 0.85, "25x25x25": 1.0}  # of cells in images: it lifts the weak ones (Khattak et al. 2022, section 4)

@@ -11,10 +11,10 @@ from typing import Any, Literal
 import keras
 import tensorflow as tf
 
-from gan.config import RunConfig
-from gan.models.gan3d.upconv import Three, UpConv3D
-from gan.models.keyed import KeyedDropout
-from gan.models.maker import Maker
+from ganboard.gan.config import RunConfig
+from ganboard.gan.layers.factory import Maker
+from ganboard.gan.layers.masked_dropout import KeyedDropout
+from ganboard.gan.models.gan3d.upconv import Three, UpConv3D
 
 Geometry = Literal["51x51x25", "25x25x25"]
 

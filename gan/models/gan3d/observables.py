@@ -11,7 +11,7 @@ from dataclasses import dataclass, fields
 import numpy as np
 import numpy.typing as npt
 
-from gan.data.dataset import DatasetError
+from ganboard.gan.data.dataset import DatasetError
 
 Floats = npt.NDArray[np.float64]
 Array = npt.NDArray[np.floating]

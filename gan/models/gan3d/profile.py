@@ -14,7 +14,7 @@ import numpy as np
 import numpy.typing as npt
 from scipy.special import gammainc
 
-from gan.models.gan3d.geometry import Medium
+from ganboard.gan.models.gan3d.geometry import Medium
 
 Floats = npt.NDArray[np.float64]
 

@@ -11,10 +11,10 @@ import h5py
 import numpy as np
 import numpy.typing as npt
 
-from gan.data.dataset import DatasetError, reading
-from gan.models.gan3d.layouts import REMEDY, VARIABLE, Layout, crop, find_array, open_showers, require_labels
-from gan.models.gan3d.observables import Floats, Observed, measured_angle
-from gan.models.gan3d.sampler import PER_GEV, Cells, Shower
+from ganboard.gan.data.dataset import DatasetError, reading
+from ganboard.gan.models.gan3d.layouts import REMEDY, VARIABLE, Layout, crop, find_array, open_showers, require_labels
+from ganboard.gan.models.gan3d.observables import Floats, Observed, measured_angle
+from ganboard.gan.models.gan3d.sampler import PER_GEV, Cells, Shower
 
 LEAST = 10.0  # prepared units: an event whose cells sum up to no more is left out, as 3DGAN does
 ENERGY_UNIT = 100.0  # GeV

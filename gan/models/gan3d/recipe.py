@@ -15,15 +15,15 @@ import numpy as np
 import numpy.typing as npt
 import tensorflow as tf
 
-from gan import streams
-from gan.config import RunConfig
-from gan.gradients import Shares, State, Tensors, forward
-from gan.keys import Purpose
-from gan.losses import global_mean
-from gan.models.gan3d import looks, losses, networks
-from gan.models.gan3d.data import Showers
-from gan.models.gan3d.judge import Judge
-from gan.recipe import Phase
+from ganboard.gan.config import RunConfig
+from ganboard.gan.modeling.gradients import Shares, State, Tensors, forward
+from ganboard.gan.modeling.losses import global_mean
+from ganboard.gan.modeling.recipe import Phase
+from ganboard.gan.models.gan3d import looks, losses, networks
+from ganboard.gan.models.gan3d.data import Showers
+from ganboard.gan.models.gan3d.judge import Judge
+from ganboard.gan.rng import tf_philox
+from ganboard.gan.rng.philox import Purpose
 
 FLIPPED = 0.05  # share of D's labels that are turned, so that it is never quite sure
 # Convolutions that are recomputed in one. At 51x51x25 their inputs together outweigh any two of them; at 25x25x25 one alone is the peak.
@@ -43,7 +43,7 @@ class Draws(NamedTuple):
 
 
 class Recipe:
-    """See `gan.recipe.Recipe`; the data are `Showers`."""
+    """See `gan.modeling.recipe.Recipe`; the data are `Showers`."""
 
     phases = (Phase(d=True, g=False, kind=_REAL), Phase(d=True, g=False, kind=_FAKE), *[Phase(d=False, g=True, kind=_G)] * 2)
     terms = tuple(f"{net}_{name}" for net in ("g", "d") for name in losses.TERMS[1:])
@@ -74,7 +74,7 @@ class Recipe:
     def grid(self, generator: keras.Model, examples: Showers) -> npt.NDArray[np.float32]:
         """For the particles of the first real events, so that both grids can be laid side by side."""
         count, none = self.config.grid_size**2, tf.constant(0)
-        noise = streams.normal(self.config.seed, Purpose.GRID, none, none, count, networks.noise(self.geometry))
+        noise = tf_philox.normal(self.config.seed, Purpose.GRID, none, none, count, networks.noise(self.geometry))
         latents = networks.latents(self.geometry, noise, np.resize(examples.labels, (count, 3)))
         made = [generator(part, training=False).numpy()[..., 0] for part in tf.split(latents, self.config.grid_size)]
         return looks.side(np.concatenate(made), losses.POWERS[self.geometry])
@@ -87,9 +87,9 @@ class Recipe:
 
     def draws(self, phase: Phase, own: Sequence[tf.Tensor], draw: tf.Tensor, row: tf.Tensor) -> Draws:
         seed, rows = self.config.seed, self.config.micro_batch
-        noise = streams.normal(seed, Purpose.NOISE, draw, row, rows, networks.noise(self.geometry))
-        flips = streams.uniform(seed, Purpose.FLIPS, draw, row, rows, 1)[:, 0]
-        masks = streams.masks(seed, networks.DROPOUT, draw, row, rows, networks.masks(self.geometry))
+        noise = tf_philox.normal(seed, Purpose.NOISE, draw, row, rows, networks.noise(self.geometry))
+        flips = tf_philox.uniform(seed, Purpose.FLIPS, draw, row, rows, 1)[:, 0]
+        masks = tf_philox.masks(seed, networks.DROPOUT, draw, row, rows, networks.masks(self.geometry))
         return Draws(own[0], own[1], noise, flips, masks)
 
     def shares(

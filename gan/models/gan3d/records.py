@@ -16,10 +16,10 @@ from pathlib import Path
 import numpy as np
 import tensorflow as tf
 
-from gan.data.dataset import DatasetError
-from gan.models.gan3d.layouts import VARIABLE
-from gan.models.gan3d.reader import ENERGY_UNIT, MOST
-from gan.models.gan3d.sampler import Cells, Shower
+from ganboard.gan.data.dataset import DatasetError
+from ganboard.gan.models.gan3d.layouts import VARIABLE
+from ganboard.gan.models.gan3d.reader import ENERGY_UNIT, MOST
+from ganboard.gan.models.gan3d.sampler import Cells, Shower
 
 REMEDY = "copy it again from its origin"
 POWERS = (1.0, VARIABLE.power)  # to which the converter took the cells of X: as they are by default, or as training has them

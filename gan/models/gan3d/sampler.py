@@ -13,9 +13,9 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from gan.config import ConfigError
-from gan.models.gan3d import profile
-from gan.models.gan3d.geometry import Calorimeter
+from ganboard.gan.config import ConfigError
+from ganboard.gan.models.gan3d import profile
+from ganboard.gan.models.gan3d.geometry import Calorimeter
 
 Cells = npt.NDArray[np.float32]
 Reals = npt.NDArray[np.float64]
@@ -23,7 +23,7 @@ Reals = npt.NDArray[np.float64]
 PER_GEV = 50  # stored units of CERN's variable-angle files in a GeV
 ENERGIES = (2.0, 500.0)  # GeV: CERN's files span these
 ANGLES = (30.0, 150.0)  # degrees
-_STREAM = 1  # second word of the key, 0 in the streams of a training (gan.keys)
+_STREAM = 1  # second word of the key, 0 in the streams of a training (gan.rng.philox)
 
 
 @dataclass(frozen=True, eq=False)

@@ -5,13 +5,13 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from gan.config import RunConfig
-from gan.data.dataset import DatasetError
-from gan.data.images import resolve
+from ganboard.gan.config import RunConfig
+from ganboard.gan.data.dataset import DatasetError
+from ganboard.gan.data.images import resolve
 
 if TYPE_CHECKING:
-    from gan.models.gan3d.data import Showers
-    from gan.models.gan3d.reader import Reader
+    from ganboard.gan.models.gan3d.data import Showers
+    from ganboard.gan.models.gan3d.reader import Reader
 
 SAMPLED = 10_000  # events of dataset=showers, one and a half milliseconds each
 LAYOUT = {"51x51x25": "variable", "25x25x25": "fixed"}
@@ -21,10 +21,10 @@ _TOGETHER = 64
 
 def load(config: RunConfig, data_dir: Path) -> Showers:
     """The first `config.limit` events: sampled, or read from the HDF5 files below `config.images_path`. Raises DatasetError."""
-    from gan.models.gan3d.data import gather, load_files
-    from gan.models.gan3d.layouts import LAYOUTS, VARIABLE
-    from gan.models.gan3d.reader import sampled
-    from gan.models.gan3d.sampler import Beam, Sampler
+    from ganboard.gan.models.gan3d.data import gather, load_files
+    from ganboard.gan.models.gan3d.layouts import LAYOUTS, VARIABLE
+    from ganboard.gan.models.gan3d.reader import sampled
+    from ganboard.gan.models.gan3d.sampler import Beam, Sampler
 
     if config.dataset == "showers":
         count, layout = min(config.limit or SAMPLED, SAMPLED), LAYOUTS[LAYOUT[config.geometry]]
@@ -49,7 +49,7 @@ def check(config: RunConfig, data_dir: Path) -> None:
 
 
 def _reader(config: RunConfig, data_dir: Path) -> Reader:
-    from gan.models.gan3d.reader import Reader
+    from ganboard.gan.models.gan3d.reader import Reader
 
     path = resolve(data_dir, config.images_path, _SUFFIXES, "folder or HDF5 file")
     paths = sorted(one for one in path.rglob("*") if one.suffix.lower() in _SUFFIXES) if path.is_dir() else [path]

@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING, Annotated
 
 from pydantic import BaseModel, ConfigDict, Field
 
-from gan.models.gan3d.observables import CORRELATED, Floats
+from ganboard.gan.models.gan3d.observables import CORRELATED, Floats
 
 if TYPE_CHECKING:
-    from gan.models.gan3d.comparison import Comparison
+    from ganboard.gan.models.gan3d.comparison import Comparison
 
 DIGITS = 5  # significant ones: what a screen shows
 DRAWN = ("sampling_fraction", "shape.x", "shape.y", "shape.z", "spectrum", "sparsity", "peak.x", "peak.y", "peak.z")

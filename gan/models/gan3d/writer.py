@@ -12,11 +12,11 @@ from pathlib import Path
 import h5py
 import numpy as np
 
-from gan import files
-from gan.data.dataset import DatasetError
-from gan.models.gan3d.layouts import MAX_EVENTS, VARIABLE, Layout, crop
-from gan.models.gan3d.observables import cell_bins, measured_angle
-from gan.models.gan3d.sampler import PER_GEV, Shower
+from ganboard.gan import files
+from ganboard.gan.data.dataset import DatasetError
+from ganboard.gan.models.gan3d.layouts import MAX_EVENTS, VARIABLE, Layout, crop
+from ganboard.gan.models.gan3d.observables import cell_bins, measured_angle
+from ganboard.gan.models.gan3d.sampler import PER_GEV, Shower
 
 Progress = Callable[[int, int], None]  # events done, events in all
 

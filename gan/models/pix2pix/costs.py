@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from itertools import pairwise
 
-from gan.config import RunConfig
-from gan.layer import Layer, macs
+from ganboard.gan.config import RunConfig
+from ganboard.gan.costs.layer import Layer, macs
 
 _JUDGED = 16  # pairs together, forward alone
 _INPUTS, _OUTPUTS = 4, 3

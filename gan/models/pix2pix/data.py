@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 import numpy.typing as npt
 
-from gan.models.pix2pix.frames import Frames
+from ganboard.gan.models.pix2pix.frames import Frames
 
 
 @dataclass(frozen=True, eq=False)

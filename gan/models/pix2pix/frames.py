@@ -22,14 +22,14 @@ from typing import Any, BinaryIO, Literal
 import numpy as np
 import numpy.typing as npt
 
-from gan import files
-from gan.data.dataset import DatasetError, reading
-from gan.models.pix2pix import manifest as manifests
-from gan.models.pix2pix import street
-from gan.models.pix2pix.lattice import Field, Flow
-from gan.models.pix2pix.manifest import CHANNELS, DTYPE, FORMAT, REMEDY, Manifest, Stored, file_name
-from gan.models.pix2pix.obstacle import Mask
-from gan.models.pix2pix.recording import Recording
+from ganboard.gan import files
+from ganboard.gan.data.dataset import DatasetError, reading
+from ganboard.gan.models.pix2pix import manifest as manifests
+from ganboard.gan.models.pix2pix import street
+from ganboard.gan.models.pix2pix.lattice import Field, Flow
+from ganboard.gan.models.pix2pix.manifest import CHANNELS, DTYPE, FORMAT, REMEDY, Manifest, Stored, file_name
+from ganboard.gan.models.pix2pix.obstacle import Mask
+from ganboard.gan.models.pix2pix.recording import Recording
 
 Progress = Callable[[int, int], None]  # done, total
 Split = Literal["train", "held-out"]

@@ -8,13 +8,13 @@ from typing import Any
 import numpy as np
 from pydantic import BaseModel, ConfigDict
 
-from gan.config import RunConfig
-from gan.data.dataset import DatasetError
-from gan.generation import MAX_EXAMPLES, Floats
-from gan.latent import WishError
-from gan.models.pix2pix import looks, source
-from gan.models.pix2pix.frames import MAX_VALUE, Frames, Pairs
-from gan.models.pix2pix.manifest import CHANNELS
+from ganboard.gan.config import RunConfig
+from ganboard.gan.data.dataset import DatasetError
+from ganboard.gan.generation.generation import MAX_EXAMPLES, Floats
+from ganboard.gan.generation.latent_requests import WishError
+from ganboard.gan.models.pix2pix import looks, source
+from ganboard.gan.models.pix2pix.frames import MAX_VALUE, Frames, Pairs
+from ganboard.gan.models.pix2pix.manifest import CHANNELS
 
 _PAIRS = 32  # of a comparison
 
@@ -28,7 +28,7 @@ class Request(BaseModel):
 
 
 class Generation:
-    """See `gan.generation.Generation`."""
+    """See `gan.generation.generation.Generation`."""
 
     request = Request
     output = "frames"

@@ -14,12 +14,12 @@ import keras
 import numpy as np
 import tensorflow as tf
 
-from gan import paint
-from gan.config import RunConfig
-from gan.models.pix2pix import networks
-from gan.models.pix2pix.lattice import Field
-from gan.models.pix2pix.recipe import Recipe
-from gan.models.pix2pix.tiles import Group, assign, group, inner, merge, split, ungroup
+from ganboard.gan.config import RunConfig
+from ganboard.gan.generation import paint
+from ganboard.gan.models.pix2pix import networks
+from ganboard.gan.models.pix2pix.lattice import Field
+from ganboard.gan.models.pix2pix.recipe import Recipe
+from ganboard.gan.models.pix2pix.tiles import Group, assign, group, inner, merge, split, ungroup
 
 
 class Times(NamedTuple):

@@ -8,17 +8,17 @@ import keras
 import numpy as np
 import numpy.typing as npt
 
-from gan.config import RunConfig
-from gan.models.pix2pix import networks
-from gan.models.pix2pix.data import Examples
-from gan.models.pix2pix.frames import Pairs
-from gan.models.pix2pix.manifest import CHANNELS
+from ganboard.gan.config import RunConfig
+from ganboard.gan.models.pix2pix import networks
+from ganboard.gan.models.pix2pix.data import Examples
+from ganboard.gan.models.pix2pix.frames import Pairs
+from ganboard.gan.models.pix2pix.manifest import CHANNELS
 
 _TOGETHER = 16  # pairs
 
 
 class Judge:
-    """See `gan.recipe.Judge`. Pairs and windows are functions of the data alone, so that all runs on them are judged by the same."""
+    """See `gan.modeling.recipe.Judge`. Pairs and windows are functions of the data alone, so that all runs on them are judged by the same."""
 
     def __init__(self, config: RunConfig, examples: Examples) -> None:
         self._side, wanted = int(config.geometry.partition("x")[0]), config.quality_images

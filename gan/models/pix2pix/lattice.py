@@ -13,7 +13,7 @@ import math
 import numpy as np
 import numpy.typing as npt
 
-from gan.models.pix2pix.obstacle import FlowError, Obstacle
+from ganboard.gan.models.pix2pix.obstacle import FlowError, Obstacle
 
 Field = npt.NDArray[np.float32]
 

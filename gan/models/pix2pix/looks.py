@@ -10,8 +10,8 @@ import numpy as np
 import numpy.typing as npt
 from PIL import Image, ImageDraw
 
-from gan.models.pix2pix import street
-from gan.models.pix2pix.obstacle import Mask
+from ganboard.gan.models.pix2pix import street
+from ganboard.gan.models.pix2pix.obstacle import Mask
 
 _VORTICITY = 2  # the channel
 _LINE = 14  # pixels of a line of words

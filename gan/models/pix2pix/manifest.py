@@ -9,11 +9,11 @@ from typing import Annotated, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
-from gan.data.dataset import DatasetError, reading
-from gan.files import open_plain
-from gan.models.pix2pix.lattice import relaxation
-from gan.models.pix2pix.obstacle import Obstacle, Shape
-from gan.models.pix2pix.recording import MAX_CASES
+from ganboard.gan.data.dataset import DatasetError, reading
+from ganboard.gan.files import open_plain
+from ganboard.gan.models.pix2pix.lattice import relaxation
+from ganboard.gan.models.pix2pix.obstacle import Obstacle, Shape
+from ganboard.gan.models.pix2pix.recording import MAX_CASES
 
 NAME = "manifest.json"
 FORMAT = "ganboard-flow-1"

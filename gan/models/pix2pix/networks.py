@@ -11,10 +11,10 @@ from typing import Any
 
 import keras
 
-from gan.config import RunConfig
-from gan.models.keyed import KeyedDropout
-from gan.models.maker import Maker
-from gan.models.pix2pix.costs import dropped, widths
+from ganboard.gan.config import RunConfig
+from ganboard.gan.layers.factory import Maker
+from ganboard.gan.layers.masked_dropout import KeyedDropout
+from ganboard.gan.models.pix2pix.costs import dropped, widths
 
 DROPOUT = 0.5
 _KERNEL = 4

@@ -10,7 +10,7 @@ from typing import Literal
 import numpy as np
 import numpy.typing as npt
 
-from gan.data.dataset import DatasetError
+from ganboard.gan.data.dataset import DatasetError
 
 Mask = npt.NDArray[np.bool_]
 Shape = Literal["circle", "rectangle"]

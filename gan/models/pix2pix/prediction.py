@@ -8,13 +8,14 @@ from typing import Any
 
 import numpy as np
 
-from gan import distribution, runtime
-from gan.config import RunConfig
-from gan.models.pix2pix import inference, rollout
-from gan.models.pix2pix.frames import Frames
-from gan.models.pix2pix.inference import Times
-from gan.models.pix2pix.lattice import Field
-from gan.models.pix2pix.wish import Wish
+from ganboard.gan.config import RunConfig
+from ganboard.gan.devices import runtime
+from ganboard.gan.distributed import strategy as distribution
+from ganboard.gan.models.pix2pix import inference, rollout
+from ganboard.gan.models.pix2pix.frames import Frames
+from ganboard.gan.models.pix2pix.inference import Times
+from ganboard.gan.models.pix2pix.lattice import Field
+from ganboard.gan.models.pix2pix.wish import Wish
 
 Told = Callable[[int, int], None]  # frames predicted, in all
 

@@ -11,16 +11,16 @@ import numpy as np
 import numpy.typing as npt
 import tensorflow as tf
 
-from gan import streams
-from gan.config import RunConfig
-from gan.gradients import Shares, State, Tensors
-from gan.keys import Purpose
-from gan.losses import global_mean
-from gan.models.pix2pix import looks, losses, networks
-from gan.models.pix2pix.data import Examples
-from gan.models.pix2pix.judge import Judge
-from gan.models.pix2pix.manifest import CHANNELS
-from gan.recipe import Phase
+from ganboard.gan.config import RunConfig
+from ganboard.gan.modeling.gradients import Shares, State, Tensors
+from ganboard.gan.modeling.losses import global_mean
+from ganboard.gan.modeling.recipe import Phase
+from ganboard.gan.models.pix2pix import looks, losses, networks
+from ganboard.gan.models.pix2pix.data import Examples
+from ganboard.gan.models.pix2pix.judge import Judge
+from ganboard.gan.models.pix2pix.manifest import CHANNELS
+from ganboard.gan.rng import tf_philox
+from ganboard.gan.rng.philox import Purpose
 
 _INPUTS = CHANNELS + 1  # with the obstacle
 _MIRRORED = (1.0, -1.0, -1.0, 1.0)  # signs of u_x, u_y, vorticity and obstacle in a mirror along the stream
@@ -35,7 +35,7 @@ class Draws(NamedTuple):
 
 
 class Recipe:
-    """See `gan.recipe.Recipe`; the data are `Examples`. A pair is seen through a square window at a random place, mirrored at random."""
+    """See `gan.modeling.recipe.Recipe`; the data are `Examples`. A pair is seen through a square window at a random place, mirrored at random."""
 
     phases = (Phase(d=True, g=True),)
     terms = ("g_l1",)
@@ -81,14 +81,14 @@ class Recipe:
 
     def draws(self, phase: Phase, own: Sequence[tf.Tensor], draw: tf.Tensor, row: tf.Tensor) -> Draws:
         seed, rows = self.config.seed, self.config.micro_batch
-        chance = streams.uniform(seed, Purpose.WINDOW, draw, row, rows, 3)
+        chance = tf_philox.uniform(seed, Purpose.WINDOW, draw, row, rows, 3)
         seen = own[0]
         for axis, length in enumerate(self._frame):
             first = tf.cast(chance[:, axis] * float(length - self.side + 1), tf.int32)
             seen = tf.gather(seen, first[:, None] + tf.range(self.side), axis=1 + axis, batch_dims=1)
         mirror = tf.reverse(seen, [1]) * tf.constant([*_MIRRORED, *_MIRRORED[:CHANNELS]])
         seen = tf.where(chance[:, 2, None, None, None] < 0.5, mirror, seen)
-        masks = streams.masks(seed, networks.DROPOUT, draw, row, rows, networks.masks(self.side))
+        masks = tf_philox.masks(seed, networks.DROPOUT, draw, row, rows, networks.masks(self.side))
         return Draws(seen[..., :_INPUTS], seen[..., _INPUTS:], masks)
 
     def shares(

@@ -7,9 +7,9 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from gan.models.pix2pix import obstacle
-from gan.models.pix2pix.lattice import BUMP, GRID, SPEED, relaxation
-from gan.models.pix2pix.obstacle import FlowError, Obstacle
+from ganboard.gan.models.pix2pix import obstacle
+from ganboard.gan.models.pix2pix.lattice import BUMP, GRID, SPEED, relaxation
+from ganboard.gan.models.pix2pix.obstacle import FlowError, Obstacle
 
 DIAMETER = 12  # cells; on the default grid 9 % of the width, and enough for Re 240
 DISCARD = 4000  # steps: shedding is at half amplitude after 1,200 to 2,400, developed after about 4,000

@@ -8,13 +8,13 @@ from typing import Any, NamedTuple
 import numpy as np
 from scipy.signal import hilbert
 
-from gan.data.dataset import DatasetError
-from gan.models.pix2pix import street
-from gan.models.pix2pix.frames import Frames
-from gan.models.pix2pix.lattice import Field
-from gan.models.pix2pix.manifest import Manifest
-from gan.models.pix2pix.obstacle import Mask
-from gan.models.pix2pix.street import Signal
+from ganboard.gan.data.dataset import DatasetError
+from ganboard.gan.models.pix2pix import street
+from ganboard.gan.models.pix2pix.frames import Frames
+from ganboard.gan.models.pix2pix.lattice import Field
+from ganboard.gan.models.pix2pix.manifest import Manifest
+from ganboard.gan.models.pix2pix.obstacle import Mask
+from ganboard.gan.models.pix2pix.street import Signal
 
 Predict = Callable[[Field], Field]  # frame and obstacle [ny, nx, 4] -> the next frame [ny, nx, 3]
 

@@ -5,14 +5,14 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from gan.config import RunConfig
-from gan.data.dataset import DatasetError
-from gan.data.images import resolve
-from gan.models.pix2pix.frames import Frames, write
-from gan.models.pix2pix.recording import Recording, plan
+from ganboard.gan.config import RunConfig
+from ganboard.gan.data.dataset import DatasetError
+from ganboard.gan.data.images import resolve
+from ganboard.gan.models.pix2pix.frames import Frames, write
+from ganboard.gan.models.pix2pix.recording import Recording, plan
 
 if TYPE_CHECKING:
-    from gan.models.pix2pix.data import Examples
+    from ganboard.gan.models.pix2pix.data import Examples
 
 _CASES = plan([60, 80, 100, 120], ["circle", "square"], ["90"], diameter=6)
 _LONGER = plan([], [], ["100", "rectangle:2"], diameter=6)
@@ -22,7 +22,7 @@ FOLDER = "vortex-street"  # of dataset=street inside the data directory
 
 def load(config: RunConfig, data_dir: Path) -> Examples:
     """The first `config.limit` pairs of the flows that are there to train with; computes STREET where it is absent. Raises DatasetError."""
-    from gan.models.pix2pix import data
+    from ganboard.gan.models.pix2pix import data
 
     if config.dataset == "street" and not (folder := data_dir / FOLDER).exists():
         try:

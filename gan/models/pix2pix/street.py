@@ -9,8 +9,8 @@ import numpy.typing as npt
 from scipy.signal import hilbert
 from scipy.signal.windows import hann
 
-from gan.models.pix2pix.lattice import Field, Flow
-from gan.models.pix2pix.obstacle import FlowError, Mask, Obstacle
+from ganboard.gan.models.pix2pix.lattice import Field, Flow
+from ganboard.gan.models.pix2pix.obstacle import FlowError, Mask, Obstacle
 
 Signal = npt.NDArray[np.floating]
 

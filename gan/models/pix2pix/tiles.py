@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from gan.data.dataset import DatasetError
+from ganboard.gan.data.dataset import DatasetError
 
 Tiles = npt.NDArray[Any]
 

@@ -12,13 +12,15 @@ from typing import Any, NamedTuple
 import numpy as np
 import tensorflow as tf
 
-from gan import distribution, keys, runtime
-from gan.config import RunConfig
-from gan.models.pix2pix import data, inference
-from gan.models.pix2pix.frames import Frames
-from gan.models.pix2pix.tiles import inner
-from gan.models.pix2pix.wish import Wish
-from gan.step import Stepper, networks
+from ganboard.gan.config import RunConfig
+from ganboard.gan.devices import runtime
+from ganboard.gan.distributed import strategy as distribution
+from ganboard.gan.models.pix2pix import data, inference
+from ganboard.gan.models.pix2pix.frames import Frames
+from ganboard.gan.models.pix2pix.tiles import inner
+from ganboard.gan.models.pix2pix.wish import Wish
+from ganboard.gan.rng import philox
+from ganboard.gan.training.step import Stepper, networks
 
 BATCHES = 4, 16
 REPEATS = 5  # after the first, which compiles
@@ -57,7 +59,7 @@ def _training(config: RunConfig, frames: Frames, several: int) -> Iterator[Row]:
             with strategy.scope():
                 nets = networks(asked)
             stepper = Stepper(asked, strategy, nets, examples)
-            order = np.resize(keys.order(config.seed, 1, len(examples)), asked.batch_size * (1 + REPEATS))
+            order = np.resize(philox.order(config.seed, 1, len(examples)), asked.batch_size * (1 + REPEATS))
             first, later = _timed([partial(stepper.run, order, i, i, 1) for i in range(1 + REPEATS)])
             yield Row("training", replicas, asked.batch_size, first, later, later / asked.batch_size)
 

@@ -7,11 +7,11 @@ from typing import Annotated, Any
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
-from gan.config import ConfigError, RunConfig
-from gan.data.dataset import DatasetError
-from gan.models.pix2pix import rollout
-from gan.models.pix2pix.frames import Frames
-from gan.models.pix2pix.tiles import inner
+from ganboard.gan.config import ConfigError, RunConfig
+from ganboard.gan.data.dataset import DatasetError
+from ganboard.gan.models.pix2pix import rollout
+from ganboard.gan.models.pix2pix.frames import Frames
+from ganboard.gan.models.pix2pix.tiles import inner
 
 
 class Wish(BaseModel):

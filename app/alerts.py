@@ -1,0 +1,85 @@
+"""The bell above every page: warnings, errors and ended runs of late, with a count of those not looked at, and a word when a run ends."""
+
+from __future__ import annotations
+
+import streamlit as st
+from sqlalchemy.exc import DBAPIError
+
+from ganboard.app import navigation
+from ganboard.app.theme import style
+from ganboard.db.runs import notifications, queries
+from ganboard.db.runs.notifications import Notice
+from ganboard.worker import formatting
+from ganboard.worker.clear_errors import CLEAR_ERRORS
+from ganboard.worker.context import Context
+
+SECONDS = 5.0  # between looks
+LISTED = 30
+SEEN, TOLD = "alerts_seen", "alerts_told"  # numbers of the newest event that was looked at, and that was spoken of
+ASKED = "alerts_asked"
+ICONS = {"warning": ":material/warning:", "error": ":material/error:", "info": ":material/check:"}
+# in the header, beside the menu: no page gives up height for it
+STYLE = """
+[data-testid="stLayoutWrapper"]:has(> .st-key-alerts) { position: fixed; top: .55rem; right: 3.25rem; width: auto; z-index: 999991; }
+"""
+
+
+def show() -> None:
+    """Draw the bell, and look for news every few seconds while the page is open."""
+    style.apply(STYLE)
+    st.fragment(_bell, run_every=SECONDS, key="bell_look")()
+    if st.session_state.pop(ASKED, False):
+        _list(navigation.context())
+
+
+def _bell() -> None:
+    with st.container(key="alerts", width="content"):
+        try:
+            context = navigation.context()
+            newest = notifications.newest_event(context.engine)
+            found = _notices(context, str(context.engine.url), newest)
+        except (*CLEAR_ERRORS, DBAPIError):  # every page says so itself, at length
+            st.button(":material/notifications_off:", type="tertiary", disabled=True, help="The database does not answer right now")
+            return
+        _tell(found, st.session_state.get(TOLD, newest))
+        st.session_state[TOLD] = newest
+        seen = st.session_state.setdefault(SEEN, newest)
+        fresh = sum(notice.id > seen for notice in found)
+        many = f" :red-badge[{fresh}{'+' * (fresh == LISTED)}]" if fresh else ""
+        said = f"Warnings, errors and ended runs: {fresh or 'none'} since you last looked"
+        if st.button(f":material/notifications:{many}", type="tertiary", key="bell", help=said):
+            st.session_state[SEEN], st.session_state[ASKED] = newest, True
+            st.rerun()  # the dialog must not belong to a part that is drawn anew every few seconds
+
+
+def _tell(found: list[Notice], told: int) -> None:
+    for notice in reversed(found):
+        if notice.id > told and (notice.finished or notice.level == "error"):
+            name = formatting.escape(formatting.shorten(notice.name, 60))
+            if notice.finished:
+                st.toast(f"**{name}** has finished.", icon=":material/check:")
+            else:
+                st.toast(
+                    f"**{name}** reports an error: {formatting.sentence(formatting.shorten(notice.text, 120))}", icon=":material/error:"
+                )
+
+
+@st.dialog("Notices", icon=":material/notifications:")
+def _list(context: Context) -> None:
+    found = _notices(context, str(context.engine.url), notifications.newest_event(context.engine))
+    if not found:
+        st.caption("No run has ended yet, and none has warned.")
+        return
+    present = queries.database_time(context.engine)
+    for notice in found:
+        icon = ICONS.get(notice.level, ICONS["info"])
+        name = formatting.escape(formatting.shorten(notice.name, 40))
+        st.page_link(navigation.RUN_PAGE, label=f"**{name}**", icon=icon, query_params={"run": notice.run_id})
+        age = formatting.ago((present - notice.at).total_seconds())
+        st.caption(f"{formatting.sentence(formatting.shorten(notice.text, 200))} {age[:1].upper()}{age[1:]}.")
+
+
+@st.cache_resource(max_entries=2, show_spinner=False)
+def _notices(_context: Context, database: str, newest: int) -> list[Notice]:
+    """Read once for all who look, until something happens."""
+    return notifications.notices(_context.engine, limit=LISTED)

@@ -1,0 +1,148 @@
+"""Who is compared, and what came of it: in a sentence or two, and in one row of figures per run."""
+
+from __future__ import annotations
+
+from collections import Counter
+from dataclasses import dataclass
+from datetime import datetime
+
+import numpy as np
+import numpy.typing as npt
+import pandas as pd
+import pyarrow as pa
+import streamlit as st
+from sqlalchemy import Engine
+
+from ganboard.app.compare import verdict
+from ganboard.db.models import Run
+from ganboard.db.runs import queries, runtime_estimation, series
+from ganboard.gan.events import QUALITY
+from ganboard.worker import formatting
+from ganboard.worker.figures import compare
+from ganboard.worker.figures.palette import run_swatch
+from ganboard.worker.figures.quality import DIGITS, WORDS, headline
+
+HOW = (
+    "Speed: the ratio of the median images per second of all finished epochs, compiling left out. Within 2 %, or within twice its "
+    "standard error where that is more, speeds are about equal. Quality: the classifier-FID after the last epoch at which both "
+    "were judged; equal is what differs by less than twice the spread of such a difference, as neighbouring judgements show it, or by "
+    "less than 10 % where fewer than five judgements tell. This is one run of each: another seed may change the quality by more."
+)
+
+Arrays = dict[str, npt.NDArray[np.float64]]
+
+
+@dataclass(frozen=True)
+class Compared:
+    """The runs of a comparison, in the order of the URL, and the one that the others are measured against."""
+
+    runs: list[Run]
+    baseline: Run
+
+    @property
+    def ids(self) -> list[str]:
+        return [run.id for run in self.runs]
+
+    def labels(self) -> dict[str, str]:
+        """A name for each run, with its id where names repeat."""
+        names = {run.id: formatting.shorten(run.name, 40) for run in self.runs}
+        repeated = {name for name, count in Counter(names.values()).items() if count > 1}
+        return {run_id: f"{name} ({run_id})" if name in repeated else name for run_id, name in names.items()}
+
+    def series(self) -> list[compare.Series]:
+        labels = self.labels()
+        return [compare.Series(run.id, labels[run.id], run.number) for run in self.runs]
+
+
+def by_run(compared: Compared, frame: pd.DataFrame) -> dict[str, pd.DataFrame]:
+    """The rows of each run of a frame with a column run_id; none for runs that it lacks."""
+    return dict.fromkeys(compared.ids, frame.iloc[:0]) | {str(run_id): rows for run_id, rows in frame.groupby("run_id")}
+
+
+def speeds(epochs: Arrays) -> dict[str, tuple[float | None, float | None]]:
+    """Medians of the seconds per epoch and the images per second in `db.runs.series.speeds`, by run id; None before the first epoch."""
+    return {run_id: (_median(values[:, 0]), _median(values[:, 1])) for run_id, values in epochs.items()}
+
+
+def _median(values: npt.NDArray[np.float64]) -> float | None:
+    finite = values[np.isfinite(values)]
+    return float(np.median(finite)) if len(finite) else None
+
+
+def draw_head(engine: Engine, compared: Compared) -> None:
+    """What the comparison shows, in words, and one row of figures per run."""
+    measure = headline(compared.baseline.config)
+    epochs, judged = series.speeds(engine, compared.ids), series.judged(engine, compared.ids, measure)
+    draw_verdict(compared, epochs, judged, queries.database_time(engine))
+    draw_summary(compared, epochs, judged)
+
+
+def draw_verdict(compared: Compared, epochs: Arrays, judged: Arrays, now: datetime) -> None:
+    """The sentences; `epochs` are of `db.runs.series.speeds`, `judged` of `db.runs.series.judged`."""
+    labels, results = compared.labels(), []
+    for run in compared.runs:
+        rates = epochs[run.id][:, 1]
+        found = judged[run.id]
+        results.append(verdict.Result(run, labels[run.id], rates[rates > 0], found[:, 0].astype(np.int64), found[:, 1]))
+    base = next(result for result in results if result.run.id == compared.baseline.id)
+    said = verdict.verdict(base, [result for result in results if result is not base], now)
+    with st.container(border=True, key="verdict", gap="xsmall"):
+        st.markdown(f"**{formatting.escape(said.headline)}**", help=HOW)
+        for remark in said.remarks[:4]:
+            st.caption(f":material/info: {formatting.escape(remark)}")
+        if said.each or len(said.remarks) > 4:
+            with st.expander("Each run against the baseline", key="each", type="compact"):
+                st.markdown("\n".join(f"- {formatting.escape(sentence)}" for sentence in said.each))
+                for remark in said.remarks[4:]:
+                    st.caption(f":material/info: {formatting.escape(remark)}")
+
+
+def draw_summary(compared: Compared, epochs: Arrays, judged: Arrays) -> None:
+    """One row per run: what it is, what it cost, what it reached."""
+    labels, measure = compared.labels(), headline(compared.baseline.config)
+    speed, best = speeds(epochs), f"Best {WORDS[measure]}"
+    finite = {run_id: found[np.isfinite(found[:, 1]), 1] for run_id, found in judged.items()}
+    rows = [
+        {
+            "": run_swatch(run.number),
+            "Run": labels[run.id],
+            "Status": formatting.status_word(run.status),
+            "Epochs": f"{run.epoch} of {run.config['epochs']}",
+            "Training": formatting.duration(run.seconds or None),
+            "Median per epoch": formatting.duration(speed[run.id][0]),
+            "Images/s": formatting.rate(run.images_per_second),
+            best: formatting.decimal(finite[run.id].min() if len(finite[run.id]) else None, DIGITS[measure]),
+            "Generator loss": formatting.decimal(run.g_loss),
+            "Discriminator loss": formatting.decimal(run.d_loss),
+            "Baseline": "●" if run.id == compared.baseline.id else "",
+        }
+        for run in compared.runs
+    ]
+    runs_table(
+        rows,
+        key="summary",
+        meanings={
+            "Epochs": "Finished epochs of those planned",
+            "Training": "Training steps of all finished epochs, compiling and waiting left out",
+            "Median per epoch": "Median over the finished epochs, compiling left out",
+            "Images/s": runtime_estimation.RATE,
+            best: f"Lowest that any judgement found. {QUALITY[measure]}",
+            "Generator loss": "Mean of the last epoch, or of the newest step while it trains",
+            "Discriminator loss": "Mean of the last epoch, or of the newest step while it trains",
+            "Baseline": "The run that ratios are taken to",
+        },
+    )
+
+
+def runs_table(rows: list[dict[str, str]], *, key: str, meanings: dict[str, str]) -> None:
+    """A row per run; the column without a name has its `run_swatch`, `meanings` explain others."""
+    st.dataframe(
+        pa.table({name: [row[name] for row in rows] for name in rows[0]}),
+        hide_index=True,
+        height="content",
+        key=key,
+        column_config={
+            "": st.column_config.ImageColumn(width=56, help="Colour and line of the run in every figure"),
+            **{name: st.column_config.TextColumn(help=meaning) for name, meaning in meanings.items()},
+        },
+    )

@@ -1,0 +1,73 @@
+"""The comparison as files for other programs."""
+
+from __future__ import annotations
+
+import math
+
+import pandas as pd
+import streamlit as st
+from sqlalchemy import Engine
+
+from ganboard.app.compare import losses
+from ganboard.app.compare.comparison import Compared, by_run, speeds
+from ganboard.app.run.quality import best
+from ganboard.db.runs import series
+from ganboard.worker.interchange.export import safe_cell
+
+
+def menu(engine: Engine, compared: Compared) -> None:
+    """A button for each file; it is made when it is asked for."""
+    files = {
+        "Summary and settings": ("summary", lambda: summary_frame(engine, compared)),
+        "Losses of every epoch": ("epochs", lambda: curves_frame(compared, losses.frames_of(engine, compared, by_epoch=True))),
+        "Losses of steps, as drawn": ("steps", lambda: curves_frame(compared, losses.frames_of(engine, compared, by_epoch=False))),
+        "Quality": ("quality", lambda: curves_frame(compared, by_run(compared, series.quality_frame(engine, compared.ids)))),
+    }
+    with st.popover("Download", icon=":material/download:", key="files"):
+        for label, (name, make) in files.items():
+            st.download_button(
+                f"{label} (CSV)",
+                lambda make=make: make().to_csv(index=False).encode(),  # type: ignore[misc]
+                file_name=f"compare-{name}.csv",
+                mime="text/csv",
+                key=f"file-{name}",
+                on_click="ignore",
+                width="stretch",
+            )
+        st.caption("The camera above a figure saves it as PNG.")
+
+
+def summary_frame(engine: Engine, compared: Compared) -> pd.DataFrame:
+    """One row per run with its figures as numbers and all its settings, for a file; what a spreadsheet would compute is kept as text."""
+    speed = speeds(series.speeds(engine, compared.ids))
+    judged = by_run(compared, series.quality_frame(engine, compared.ids))
+    rows = []
+    for run in compared.runs:
+        lowest = best(judged[run.id])
+        figures = {
+            "run_id": run.id,
+            "name": safe_cell(run.name),
+            "status": run.status,
+            "finished_epochs": run.epoch,
+            "training_seconds": run.seconds,
+            "seconds_per_epoch": speed[run.id][0],
+            "images_per_second": run.images_per_second,
+            "g_loss": run.g_loss,
+            "d_loss": run.d_loss,
+            "best_fid": lowest.value if lowest else math.nan,
+            "best_fid_epoch": lowest.epoch if lowest else None,
+        }
+        settings = {name: safe_cell(value) if isinstance(value, str) else value for name, value in run.config.items()}
+        rows.append(figures | settings)
+    return pd.DataFrame(rows)
+
+
+def curves_frame(compared: Compared, frames: dict[str, pd.DataFrame]) -> pd.DataFrame:
+    """The rows of all runs under each other, with the columns run_id and name in front."""
+    parts = []
+    for run in compared.runs:
+        part = frames[run.id].drop(columns=["run_id", "histogram"], errors="ignore").dropna(axis="columns", how="all")
+        part.insert(0, "run_id", run.id)
+        part.insert(1, "name", safe_cell(run.name))
+        parts.append(part)
+    return pd.concat([part for part in parts if len(part)] or parts[:1])

@@ -1,0 +1,97 @@
+"""The quality of several runs over each other, how good each became, and how soon it was good enough."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import pandas as pd
+import streamlit as st
+from sqlalchemy import Engine
+
+from ganboard.app.compare.comparison import Compared, by_run, runs_table
+from ganboard.app.run.charts import axis_control
+from ganboard.app.run.quality import CAPTION, CAPTIONS, best, seconds_to, threshold_control
+from ganboard.app.widgets.live_plotly import live_plotly
+from ganboard.db.runs import series
+from ganboard.gan.events import QUALITY
+from ganboard.worker import formatting
+from ganboard.worker.figures import compare, quality
+from ganboard.worker.figures.palette import run_swatch
+from ganboard.worker.figures.template import Axis
+
+
+@dataclass(frozen=True)
+class Options:
+    measure: str
+    axis: Axis
+    headline: str  # of the baseline's model
+    goal: float | None  # the headline to be reached
+    log_y: bool
+
+
+def controls(engine: Engine, compared: Compared) -> Options | None:
+    frame = series.quality_frame(engine, compared.ids)
+    if frame.empty:
+        return None
+    with st.container(horizontal=True, vertical_alignment="bottom", gap="medium"):
+        measure = st.selectbox(
+            "Measure",
+            tuple(name for name in QUALITY if frame[name].notna().any()),
+            key="measure",
+            bind="query-params",
+            format_func=quality.WORDS.__getitem__,
+            filter_mode=None,
+            width=180,
+        )
+        axis = axis_control(key="over", default="training_seconds")
+        log_y = st.toggle("Log y", key="logq", bind="query-params", help="Logarithmic axis; what is not positive is left out.")
+        headline = quality.headline(compared.baseline.config)
+        return Options(measure, axis, headline, threshold_control(frame, headline), log_y)
+
+
+def draw(engine: Engine, compared: Compared, options: Options | None) -> None:
+    """The tab Quality."""
+    everything = series.quality_frame(engine, compared.ids)
+    if everything.empty:
+        st.caption("None of these runs has been judged: set quality_every before the start.")
+        return
+    if options is None:
+        st.rerun()  # the controls stand outside the part that updates, and were left out while there was nothing to control
+    frames = by_run(compared, everything)
+    st.markdown(f"**{quality.WORDS[options.measure]}** :gray[{formatting.escape(QUALITY[options.measure])}]")
+    plot = compare.quality(compared.series(), frames, measure=options.measure, x=options.axis, log_y=options.log_y)
+    live_plotly(plot, key=f"compare-quality-{options.measure}-{options.axis}-{options.log_y:d}")
+    _table(compared, frames, options.headline, options.goal)
+    how = CAPTIONS[quality.model_of(compared.baseline.config)]
+    st.caption(f"{how} {CAPTION} Time is that of the training steps alone; the ratio is to the baseline run, less is better.")
+    if len({(run.config.get("dataset"), run.config.get("images_path")) for run in compared.runs}) > 1:
+        st.caption(":material/info: These runs learn from different data sets: their measures cannot be compared.")
+
+
+def _table(compared: Compared, frames: dict[str, pd.DataFrame], measure: str, wanted: float | None) -> None:
+    labels, word = compared.labels(), quality.WORDS[measure]
+    reached = {run_id: seconds_to(frame, wanted, measure) for run_id, frame in frames.items()}
+    base, goal = reached[compared.baseline.id], f"Time to {word}" if wanted is None else f"Time to {word} {wanted:g}"
+    rows = []
+    for run in compared.runs:
+        frame, seconds = frames[run.id], reached[run.id]
+        lowest = best(frame, measure)
+        rows.append(
+            {
+                "": run_swatch(run.number),
+                "Run": labels[run.id],
+                f"Best {word}": formatting.decimal(lowest.value if lowest else None, quality.DIGITS[measure]),
+                "After epoch": formatting.integer(lowest.epoch if lowest else None),
+                "After": formatting.duration(lowest.training_seconds if lowest else None),
+                goal: formatting.duration(seconds) if seconds is not None else "not reached" if len(frame) and wanted is not None else "–",
+                "Ratio": f"{seconds / base:.2f}×" if seconds is not None and base else "–",
+                "Baseline": "●" if run.id == compared.baseline.id else "",
+            }
+        )
+    meanings = {
+        f"Best {word}": QUALITY[measure],
+        "After": "Seconds of training until its best",
+        goal: "Seconds of training until a judgement first found it at or below this",
+        "Ratio": "Of that time to the baseline's",
+    }
+    runs_table(rows, key="quality", meanings=meanings)

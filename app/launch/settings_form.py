@@ -1,0 +1,261 @@
+"""A form for RunConfig, generated from its fields: types give the widgets, descriptions the help, limits the ranges."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import astuple
+from types import NoneType
+from typing import Any, Literal, get_args, get_origin
+
+import annotated_types
+import streamlit as st
+from pydantic.fields import FieldInfo
+
+from ganboard.app.launch import study_diff
+from ganboard.gan.config import FILES, UNREAD, ConfigError, RunConfig, fields_by_group, parse_value, unit
+from ganboard.worker import formatting
+
+SEARCH = "launch_search"
+FILLED = "settings_filled"  # how often the form was filled
+FILLING = "settings_filling"  # what it was filled with last
+RESET = "settings_reset"  # {"fields": names} after a click; changed in place, since a next click can cut a callback short
+OPEN_GROUPS = ("Data", "Training", "Acceleration")  # the others wait in closed expanders
+ICONS = {
+    "Data": ":material/dataset:",
+    "Model": ":material/account_tree:",
+    "Training": ":material/model_training:",
+    "Optimizer": ":material/tune:",
+    "Schedule": ":material/show_chart:",
+    "Acceleration": ":material/speed:",
+    "Quality": ":material/grade:",
+    "Safety": ":material/health_and_safety:",
+    "Output": ":material/photo_library:",
+}
+WORDS = {
+    "xla": "XLA",
+    "latent_dim": "Latent size",
+    "table1_literal": "Table 1 to the letter",
+    "generator_batch_norm": "Batch norm in G",
+    "discriminator_batch_norm": "Batch norm in D",
+    "schedule_for": "Schedule moves",
+    "quality_images": "Judged",
+    "keep_checkpoints": "Checkpoints kept",
+    "ema": "EMA of G",
+    "r1": "R1 penalty",
+    "rho": "RMSprop's rho",
+    "g_learning_rate": "G learning rate",
+    "d_learning_rate": "D learning rate",
+    "d_steps": "D steps",
+    "beta_1": "Beta 1",
+    "warmup_epochs": "Warm-up",
+    "lr_scaling": "Rate scaling",
+    "lr_base_batch": "Base batch",
+    "on_non_finite": "When not finite",
+    "stall_seconds": "Stalled after",
+    "max_minutes": "Stop after",
+}
+# settings that mean something only beside others; without those they are hidden and count as their default
+RELEVANT: dict[str, Callable[[Mapping[str, Any]], bool]] = {
+    "images_path": lambda v: v["dataset"] in FILES,
+    "skip_unreadable": lambda v: v["dataset"] == "images",
+    "gradient_penalty": lambda v: v["loss"] == "wgan_gp",
+    "label_smoothing": lambda v: v["loss"] in ("non_saturating", "saturating"),
+    "beta_1": lambda v: v["optimizer"] in ("adam", "sgd"),
+    "beta_2": lambda v: v["optimizer"] == "adam",
+    "rho": lambda v: v["optimizer"] == "rmsprop",
+    "epsilon": lambda v: v["optimizer"] in ("adam", "rmsprop"),
+    "schedule_for": lambda v: v["schedule"] != "constant",
+    "schedule_period": lambda v: v["schedule"] != "constant",
+    "schedule_minimum": lambda v: v["schedule"] == "cyclic",
+    "schedule_depth": lambda v: v["schedule"] != "constant",
+    "lr_base_batch": lambda v: v["lr_scaling"] != "none",
+    "quality_images": lambda v: v["quality_every"] != 0,
+}
+
+
+def key(name: str) -> str:
+    """The widget's key of a field.
+
+    Another one after each filling: a click that the browser sends before it has seen the new values carries the old ones along, and
+    would put them back.
+    """
+    return f"set_{name}_{st.session_state.get(FILLED, 0)}"
+
+
+def is_filled() -> bool:
+    """Whether the form holds values already."""
+    return FILLING in st.session_state
+
+
+def fill(values: Mapping[str, Any]) -> None:
+    """Put these settings into the widgets, and the defaults where `values` says nothing. Call it before `draw`."""
+    for name in RunConfig.model_fields:
+        st.session_state.pop(key(name), None)
+    st.session_state[FILLED] = st.session_state.get(FILLED, 0) + 1
+    st.session_state[FILLING] = {name: values.get(name, field.default) for name, field in RunConfig.model_fields.items()}
+
+
+def values() -> dict[str, Any]:
+    """What the widgets hold now, unchecked; the default for those that are hidden, so that nobody is told to mend what is not there."""
+    held = _held()
+    return {name: value if _shown(name, held) else RunConfig.model_fields[name].default for name, value in held.items()}
+
+
+def _held() -> dict[str, Any]:
+    filling = st.session_state[FILLING].items()
+    return {name: read(name, st.session_state.get(key(name), value)) for name, value in filling}
+
+
+def read(name: str, held: Any) -> Any:
+    """The value of a setting that its widget holds; a text that is no such value stays a text.
+
+    `gan.config.parse` refuses that text with its reason, so a run cannot start with another value.
+    """
+    if not isinstance(held, str):
+        return held
+    if not held.strip() and _is_optional(RunConfig.model_fields[name]):
+        return None
+    try:
+        return parse_value(name, held)
+    except ConfigError:
+        return held
+
+
+def mistakes(values: Mapping[str, Any]) -> list[str]:
+    """A sentence for each setting that cannot have its value, whatever the others are."""
+    found = []
+    for name, value in values.items():
+        try:
+            parse_value(name, value)
+        except ConfigError as error:
+            found.append(str(error))
+    return found
+
+
+def written(value: Any) -> str:
+    """The text of a number, from which `read` gets the same number."""
+    return "" if value is None else str(value).removesuffix(".0")
+
+
+def _is_optional(field: FieldInfo) -> bool:
+    return NoneType in get_args(field.annotation)
+
+
+def _shown(name: str, held: Mapping[str, Any]) -> bool:
+    return name not in UNREAD[held["model"]] and (name not in RELEVANT or RELEVANT[name](held))
+
+
+def label(name: str) -> str:
+    """What a setting is called on the screen."""
+    field = RunConfig.model_fields[name]
+    word = WORDS.get(name, name.replace("_", " ").capitalize())
+    return word + (f" ({unit(field)})" if unit(field) not in ("", name) else "")
+
+
+def allowed(field: FieldInfo) -> str:
+    """The values that a setting may have, in words."""
+    kind = field.annotation
+    if get_origin(kind) is Literal:
+        return ", ".join(map(str, get_args(kind)))
+    if kind is bool:
+        return "on or off"
+    if kind is str:
+        return "text"
+    words = {
+        annotated_types.Ge: "at least",
+        annotated_types.Gt: "more than",
+        annotated_types.Le: "at most",
+        annotated_types.Lt: "less than",
+    }
+    limits = [f"{words[type(limit)]} {astuple(limit)[0]:,.15g}" for limit in field.metadata if type(limit) in words]
+    return f"a {'number' if kind is float else 'whole number'}, {' and '.join(limits)}{'' if kind in (int, float) else '; or all'}"
+
+
+def matches(name: str, search: str) -> bool:
+    """Whether every word of `search` occurs in what is known of a setting."""
+    known = f"{name} {label(name)} {RunConfig.model_fields[name].description}".lower()
+    return all(word in known for word in search.lower().split())
+
+
+def draw(offered: Callable[[str, str], bool], notes: Mapping[str, str], base: Mapping[str, Any], base_name: str) -> None:
+    """A search box and the widgets of all groups.
+
+    `offered(field, option)` says whether an option of a choice can be had here, `notes` are sentences under a group, and settings
+    that differ from `base`, which is called `base_name`, are counted in the headings.
+    """
+    search = st.text_input(
+        "Search settings",
+        key=SEARCH,
+        type="search",
+        icon=":material/search:",
+        placeholder="Search settings, such as rate or memory",
+        max_chars=80,
+        label_visibility="collapsed",
+        live=True,
+    )
+    reset = st.session_state.setdefault(RESET, {})
+    if reset:
+        fill({**base, **{name: value for name, value in _held().items() if name not in reset["fields"]}})
+        reset.clear()
+    present = values()
+    sought = {name for name in RunConfig.model_fields if matches(name, search or "")}
+    shown = {name for name in sought if _shown(name, present)}
+    if search and not shown:
+        st.caption("No setting that matters now is called or described so.")
+    for group, fields in fields_by_group().items():
+        changed = [name for name in fields if present[name] != base.get(name)]
+        if not shown & set(fields):
+            continue
+        heading = f"{group} :gray[· {len(changed)} changed]" if changed else group
+        opened = bool(search) or group in OPEN_GROUPS or bool(changed)
+        with st.expander(heading, expanded=opened, icon=ICONS[group], key=f"group_{group}"):
+            with st.grid(min_column_width=210, gap="small", vertical_alignment="bottom"):
+                for name, field in fields.items():
+                    if name in shown:
+                        _widget(name, field, offered)
+            if group in notes:
+                st.caption(notes[group])
+            if changed:
+                st.button(
+                    f"Reset {group} to {formatting.escape(base_name)}",
+                    key=f"reset_{group}",
+                    type="tertiary",
+                    icon=":material/restart_alt:",
+                    on_click=reset.update,
+                    args=({"fields": tuple(fields)},),
+                )
+    if search and (hidden := sought - shown):
+        names = ", ".join(sorted(map(label, hidden)))
+        st.caption(formatting.escape(f"Hidden, for other settings leave it without effect: {names}."))
+
+
+def _widget(name: str, field: FieldInfo, offered: Callable[[str, str], bool]) -> None:
+    """One field. It begins with what `fill` was given: a value put into the session's state would reach the browser only with the
+    first drawing, and never if the next click cuts that short."""
+    usual = study_diff.shown(field.default) or "empty"
+    about = f"{field.description}. Allowed: {allowed(field)}; default: {usual}. Setting: {name}"
+    common: dict[str, Any] = {"key": key(name), "help": formatting.escape(about), "persist_state": "session"}
+    kind, words = field.annotation, label(name)
+    begins = st.session_state[FILLING][name]
+    if get_origin(kind) is Literal:
+        present = st.session_state.get(common["key"], begins)
+        options = [option for option in get_args(kind) if option in (present, begins) or offered(name, option)]
+        st.selectbox(words, options, index=options.index(begins), filter_mode=None, **common)
+    elif kind is bool:
+        st.toggle(words, begins, **common)
+    elif kind is str:
+        st.text_input(words, begins, max_chars=300, **common)
+    else:
+        # st.number_input keeps what it cannot take from the server, which would go on with the value before
+        begins = written(begins)
+        with st.container(gap="xxsmall"):
+            empty = "all" if _is_optional(field) else None
+            typed = st.text_input(words, begins, placeholder=empty, **common)
+            _refuse(name, typed)
+
+
+def _refuse(name: str, typed: str) -> None:
+    """Mark a number that cannot be; the sentence stands beside the button."""
+    if mistakes({name: read(name, typed)}):
+        field = RunConfig.model_fields[name]
+        st.markdown(f":small[:red[:material/error: {formatting.escape(allowed(field))}]]")

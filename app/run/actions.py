@@ -1,0 +1,164 @@
+"""What can be done with selected runs: open, compare, stop, resume, tag, archive, delete. Also used by the page of one run."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import streamlit as st
+from streamlit.delta_generator import DeltaGenerator
+
+from ganboard.app import auth, errors, navigation
+from ganboard.db.models import ACTIVE, ENDED, Run
+from ganboard.db.runs import annotations as marks
+from ganboard.db.runs import queries
+from ganboard.worker import formatting
+from ganboard.worker.clear_errors import CLEAR_ERRORS
+from ganboard.worker.context import Context
+from ganboard.worker.submission import submit
+
+OUTCOME = "run_actions_outcome"
+SELECTED = "runs_selected"
+GONE = "run_actions_gone"
+
+
+def bar(context: Context) -> None:
+    """Buttons for the selected runs; those that cannot apply are off and say why."""
+    selected = st.session_state.get(SELECTED, [])
+    runs = queries.get_runs(context.engine, selected) if selected else []
+    stoppable = [run for run in runs if run.status not in ENDED and run.stop_requested_at is None]
+    resumable = [run for run in runs if run.status in ("stopped", "failed")]
+    ended = [run for run in runs if run.status in ENDED and run.archived_at is None]
+    archived = [run for run in runs if run.archived_at is not None]
+    deletable = [run for run in runs if run.status not in ACTIVE]
+    with st.container(horizontal=True, vertical_alignment="center", gap="small", key="run_actions"):
+        if st.button("Open", icon=":material/open_in_full:", disabled=len(runs) != 1, help="Select one run"):
+            navigation.open_run(runs[0].id)
+        comparable = 2 <= len(runs) <= navigation.MAX_COMPARED
+        if st.button(
+            "Compare", icon=":material/compare_arrows:", disabled=not comparable, help=f"Select 2 to {navigation.MAX_COMPARED} runs"
+        ):
+            navigation.open_compare([run.id for run in runs])
+        if st.button("Clone", icon=":material/content_copy:", disabled=len(runs) != 1, help="Edit a copy of one run's settings"):
+            navigation.open_launch(clone=runs[0].id)
+        if st.button("Stop", icon=":material/stop:", **auth.writer("Ends after its present step; can be resumed", disabled=not stoppable)):
+            _each(stoppable, "Stopping", lambda run: submit.stop(context, run.id))
+        if st.button(
+            "Resume",
+            icon=":material/resume:",
+            **auth.writer("Stopped and failed runs go on from their last checkpoint", disabled=not resumable),
+        ):
+            _each(resumable, "Resuming", lambda run: submit.resume(context, run.id))
+        if st.button("Tags", icon=":material/label:", **auth.writer("Put words on runs, to find and group them by", disabled=not runs)):
+            edit_tags(context, runs)
+        if archived and not ended:
+            if st.button("Restore", icon=":material/unarchive:", **auth.writer("Put them back into the usual list")):
+                _each(archived, "Restored", lambda run: marks.restore(context.engine, run_ids=[run.id]))
+        elif st.button(
+            "Archive",
+            icon=":material/archive:",
+            **auth.writer("Take runs that have ended out of the usual list; nothing is lost", disabled=not ended),
+        ):
+            _each(ended, "Archived", lambda run: marks.archive(context.engine, run_ids=[run.id]))
+        if st.button(
+            "Delete",
+            key="delete_runs",
+            icon=":material/delete:",
+            **auth.writer("Removes runs that do not train, checkpoints included", disabled=not deletable),
+        ):
+            confirm_delete(context, deletable)
+        st.caption(_words(len(runs)), width="content")
+        if runs and st.button("Clear", type="tertiary", help="Select none"):
+            select([])
+            st.rerun()
+
+
+def select(run_ids: list[str]) -> None:
+    """Make these the selected runs, whatever tables were drawn before."""
+    st.session_state[SELECTED] = run_ids
+    for widget in [name for name in st.session_state if str(name).startswith("runs_") and name != SELECTED]:
+        del st.session_state[widget]
+
+
+def _words(selected: int) -> str:
+    return f"{formatting.plural(selected, 'run')} selected" if selected else "Select runs in the table"
+
+
+@st.dialog("Tags", icon=":material/label:")
+def edit_tags(context: Context, runs: list[Run]) -> None:
+    """Add tags to runs, and take tags away from them."""
+    present = queries.tags_of(context.engine, [run.id for run in runs])
+    carried = sorted({tag for tags in present.values() for tag in tags})
+    of = f"“{formatting.escape(formatting.shorten(runs[0].name, 40))}”" if len(runs) == 1 else f"these {len(runs)} runs"
+    st.multiselect(
+        "Add",
+        queries.all_tags(context.engine),
+        accept_new_options=True,
+        key="tags_added",
+        placeholder="Type a tag, or choose one",
+        help=f"Up to {marks.TAG_LENGTH} letters, digits, blanks and - _ . : each, and {marks.TAGS_PER_RUN} tags per run",
+    )
+    st.multiselect("Remove", carried, key="tags_removed", placeholder="None" if carried else f"No tag is on {of}", disabled=not carried)
+    st.button("Save", type="primary", key="tags_saved", on_click=_save_tags, args=(context, runs))
+
+
+def _save_tags(context: Context, runs: list[Run]) -> None:
+    added, removed = (st.session_state.get(key, []) for key in ("tags_added", "tags_removed"))
+
+    def change(run: Run) -> None:
+        marks.remove_tags(context.engine, run_ids=[run.id], tags=removed)
+        marks.add_tags(context.engine, run_ids=[run.id], tags=added)
+
+    _each(runs, "Tagged", change)
+
+
+@st.dialog("Delete for good?", icon=":material/delete:")
+def confirm_delete(context: Context, runs: list[Run]) -> None:
+    """Ask, then delete; `runs` must not be training. From the page of a run it goes on to the list."""
+    st.write(f"The losses, images, log and checkpoints of {'this run' if len(runs) == 1 else f'these {len(runs)} runs'} will be removed:")
+    with st.container(height=160 if len(runs) > 4 else "content", border=True):
+        for run in runs:
+            st.text(f"{formatting.shorten(run.name, 60)}  ({run.id})")
+    st.button(
+        f"Delete {formatting.plural(len(runs), 'run')}", type="primary", key="delete_confirmed", on_click=_delete, args=(context, runs)
+    )
+
+
+def _delete(context: Context, runs: list[Run]) -> None:
+    _act(runs, "Deleted", lambda run: submit.delete(context, run.id))
+    st.session_state[GONE] = "run" in st.query_params  # then the address names what was deleted
+    st.rerun()
+
+
+def leave_deleted() -> None:
+    """Go on to the list if the run of this page has just been deleted; pages cannot be left from where that happens."""
+    if st.session_state.pop(GONE, False):
+        navigation.open_runs()
+
+
+def _each(runs: list[Run], done: str, action: Callable[[Run], object]) -> None:
+    _act(runs, done, action)
+    st.rerun()
+
+
+def _act(runs: list[Run], done: str, action: Callable[[Run], object]) -> None:
+    """Act on every run, keep going past refusals, and leave words about it for the next drawing of a page."""
+    refused = []
+    for run in runs:
+        try:
+            action(run)
+        except CLEAR_ERRORS as error:
+            refused.append(str(error))
+    st.session_state[OUTCOME] = (
+        f"{done} {formatting.plural(len(runs) - len(refused), 'run')}." if len(refused) < len(runs) else "",
+        refused,
+    )
+
+
+def tell_outcome(place: DeltaGenerator) -> None:
+    """Say in `place` what the last action did; call it once, at the end of a page."""
+    message, refused = st.session_state.pop(OUTCOME, ("", []))
+    if message:
+        st.toast(message, icon=":material/check:")
+    with place:
+        for sentence in refused:
+            errors.tell(sentence)

@@ -1,0 +1,64 @@
+"""What a person can do to one run: stop, resume, clone, delete, take its data along, read its configuration."""
+
+from __future__ import annotations
+
+import orjson
+import streamlit as st
+
+from ganboard.app import auth, errors, navigation
+from ganboard.app.run import actions
+from ganboard.db.models import ACTIVE, ENDED, Run
+from ganboard.gan.config import DRAWN, model_of
+from ganboard.worker.context import Context
+from ganboard.worker.submission import submit
+
+DOWNLOADS = {
+    "export.zip": "everything: JSON, tables, images, log",
+    "": "the run with its epochs as JSON",
+    "epochs.csv": "one row per epoch",
+    "losses.csv": "every step: losses, learning rates, times",
+    "quality.csv": "every judgement",
+    "events.csv": "what happened, and when",
+    "model": "the newest checkpoint, and how to load it",
+}
+
+
+def show(context: Context, run: Run) -> None:
+    """The row of buttons; what the run's state does not permit is greyed out and says why."""
+    with st.container(horizontal=True, horizontal_alignment="right", vertical_alignment="center", gap="small"):
+        if run.status in ENDED:
+            resumable = run.status != "finished"
+            why = "Go on from the newest checkpoint." if resumable else "It has done all its epochs: clone it to train it anew."
+            if st.button("Resume", key="resume", icon=":material/resume:", **auth.writer(why, disabled=not resumable)):
+                with errors.sentences():
+                    submit.resume(context, run.id)
+                    st.rerun()
+        else:
+            asked = run.stop_requested_at is not None
+            why = "It stops after its present step." if asked else "Save a checkpoint after the present step and stop; it can be resumed."
+            if st.button("Stop", key="stop", icon=":material/stop:", **auth.writer(why, disabled=asked)):
+                with errors.sentences():
+                    submit.stop(context, run.id)
+                    st.rerun()
+        if st.button("Clone", key="clone_run", icon=":material/content_copy:", help="Open the launch form with these settings."):
+            navigation.open_launch(clone=run.id)
+        drawn = model_of(run.config) in DRAWN
+        why = (
+            "Open the playground: new images from this run's generator."
+            if drawn
+            else "A pix2pix has no latent space to draw from: its tab Prediction continues flows."
+        )
+        if st.button("Draw", key="draw", icon=":material/palette:", help=why, disabled=not drawn):
+            navigation.open_playground(run.id)
+        why = "Stop it first." if run.status in ACTIVE else "Remove its figures, images, log and checkpoints."
+        if st.button("Delete", key="delete", icon=":material/delete:", **auth.writer(why, disabled=run.status in ACTIVE)):
+            actions.confirm_delete(context, [run])
+        with st.popover("Download", icon=":material/download:", help="The run as files; programs read the same addresses."):
+            address = f"/api/runs/{run.id}"
+            st.markdown(
+                "\n".join(
+                    f"- [{name or 'run.json'}]({address + '/' * bool(name) + name}) :gray[{what}]" for name, what in DOWNLOADS.items()
+                )
+            )
+        with st.popover("Config", icon=":material/data_object:", help="The stored configuration as JSON."):
+            st.code(orjson.dumps(run.config, option=orjson.OPT_INDENT_2).decode(), language="json")

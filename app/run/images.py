@@ -1,0 +1,70 @@
+"""The images of a run, epoch by epoch, in a player that needs the server for nothing but the pictures themselves."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import orjson
+import streamlit as st
+from sqlalchemy import Engine
+
+from ganboard.app import navigation
+from ganboard.app.run.charts import nothing
+from ganboard.app.run.quality import best
+from ganboard.db.models import Run
+from ganboard.db.runs import queries, series
+from ganboard.gan.config import DRAWN
+from ganboard.gan.events import REAL_IMAGES
+from ganboard.worker.figures import quality
+
+_HERE = Path(__file__)
+_mount = st.components.v2.component(
+    "ganboard_grid_player",
+    html=_HERE.with_name("player.html").read_text(),
+    css=_HERE.with_name("player.css").read_text(),
+    js=_HERE.with_name("player.js").read_text(),
+)
+
+
+def grid_url(run_id: str, epoch: int, attempt: int) -> str:
+    """Where the browser finds a grid; the attempt makes it the address of one picture for good."""
+    return f"/api/runs/{run_id}/grids/{epoch}.png?attempt={attempt}"
+
+
+def draw(engine: Engine, run: Run) -> None:
+    """The tab Images."""
+    stored = queries.grid_attempts(engine, run.id)
+    epochs = [epoch for epoch in stored if epoch >= 0]
+    if not epochs:
+        nothing(run, "The first grid appears before the first step.")
+        return
+    judged = series.quality_frame(engine, [run.id])
+    measure = quality.headline(run.config)
+    lowest = best(judged[judged["epoch"].isin(epochs)], measure)
+    data = {
+        "run": run.id,
+        "frames": [{"epoch": epoch, "url": grid_url(run.id, epoch, stored[epoch])} for epoch in epochs],
+        "best": None
+        if lowest is None
+        else {"epoch": lowest.epoch, "words": f"{quality.WORDS[measure]} {lowest.value:.{quality.DIGITS[measure]}f}"},
+        "real": grid_url(run.id, REAL_IMAGES, stored[REAL_IMAGES]) if REAL_IMAGES in stored else None,
+        "start": start_epoch(epochs),
+    }
+    _mount(key=f"player-{run.id}", data=orjson.dumps(data))
+    st.caption(
+        "Drawn by the generator from the same latent vectors every time, so each picture grows in its place. Epoch 0 is before training."
+    )
+    if quality.model_of(run.config) in DRAWN:
+        st.page_link(
+            navigation.PLAYGROUND_PAGE,
+            label="Draw new images with this generator",
+            icon=":material/palette:",
+            query_params={"run": run.id},
+            help="The playground draws from its stored checkpoints and goes from one image to another.",
+        )
+
+
+def start_epoch(epochs: list[int]) -> int | None:
+    """The epoch that `?at=` names, if there is a grid of it; None follows the newest."""
+    asked = st.query_params.get("at", "")
+    return next((epoch for epoch in epochs if str(epoch) == asked), None)

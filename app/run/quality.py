@@ -1,0 +1,189 @@
+"""How good a run's images are, over epochs or seconds, and how soon they were good enough. Distances are in a classifier's features."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+import pandas as pd
+import streamlit as st
+from sqlalchemy import Engine
+
+from ganboard.app.run.cache import by_epoch
+from ganboard.app.run.charts import axis_control, events_control, events_if, nothing
+from ganboard.app.run.status import tiles
+from ganboard.app.widgets.live_plotly import Chart
+from ganboard.db.models import Run
+from ganboard.db.runs import series
+from ganboard.gan.events import QUALITY
+from ganboard.gan.models.gan3d.validation import Validation
+from ganboard.gan.quality.metrics import seconds_to_quality
+from ganboard.worker import formatting
+from ganboard.worker.figures import physics, quality
+
+CAPTIONS = {
+    "dcgan": "Judged in the features of a small classifier trained on the same data set: these are "
+    "not Inception scores. Copies of 100 training images have an FID of about 3: look at "
+    "Memorization (0.5: as new as real images, 1: copies), Recall and Coverage beside it.",
+    "gan3d": "Judged by the 3DGAN's own validation, without ROOT, for the particles of the data set's last showers.",
+    "pix2pix": "Judged by the mean absolute difference of fields in units of the inlet speed, through windows that all runs see.",
+}
+CAPTION = "Numbers of different data sets cannot be compared."
+
+
+@dataclass(frozen=True)
+class QualityOptions:
+    axis: quality.Axis
+    goal: float | None  # the headline to be reached
+    log_y: bool
+    events: bool
+
+
+@dataclass(frozen=True)
+class Best:
+    """The lowest headline of a run, and when it was reached."""
+
+    value: float
+    epoch: int
+    training_seconds: float
+
+
+def best(frame: pd.DataFrame, measure: str = "fid") -> Best | None:
+    """Of one run's `db.runs.series.quality_frame`; None without a finite `measure`, a headline."""
+    finite = frame[frame[measure].abs() < math.inf].sort_values(measure, kind="stable")
+    if finite.empty:
+        return None
+    row = finite.iloc[0]
+    return Best(float(row[measure]), int(row["epoch"]), float(row["training_seconds"]))
+
+
+def threshold_control(frame: pd.DataFrame, measure: str) -> float | None:
+    """The headline to be reached, kept in the URL as `goal`; at first a tenth above the best of `frame`, rounded up."""
+    return st.number_input(
+        f"{quality.WORDS[measure]} to reach",
+        min_value=0.0,
+        value=suggested(frame, measure),
+        format="%g",
+        placeholder="such as 20",
+        key="goal",  # the list of runs has a `fid` of its own, which is empty at first
+        bind="query-params",
+        width=180,
+        help="Training time until a judgement first found it at or below this: late by one interval at most, never early.",
+    )
+
+
+def suggested(frame: pd.DataFrame, measure: str = "fid") -> float | None:
+    """A threshold that the best run reaches, 1.1 times its headline rounded up to two digits; None before the first judgement."""
+    lowest = best(frame, measure)
+    if lowest is None or lowest.value <= 0:
+        return None
+    unit = 10.0 ** (math.floor(math.log10(1.1 * lowest.value)) - 1)
+    return round(math.ceil(1.1 * lowest.value / unit) * unit, 10)
+
+
+def seconds_to(frame: pd.DataFrame, goal: float | None, measure: str = "fid") -> float | None:
+    """Seconds of training until the headline of one run's `db.runs.series.quality_frame` was at most `goal`; None if it never was."""
+    if goal is None or frame.empty:
+        return None
+    return seconds_to_quality(frame["training_seconds"], frame[measure], goal)
+
+
+def controls(engine: Engine, run: Run) -> QualityOptions | None:
+    frame = series.quality_frame(engine, [run.id])
+    if frame.empty:
+        return None
+    with st.container(horizontal=True, vertical_alignment="bottom", gap="medium"):
+        axis, goal = axis_control(key="over", default="epoch"), threshold_control(frame, quality.headline(run.config))
+        log_y = st.toggle("Log y", key="logq", bind="query-params", help="Logarithmic axes; what is not positive is left out.")
+        return QualityOptions(axis, goal, log_y, events_control())
+
+
+def draw(engine: Engine, run: Run, options: QualityOptions | None) -> None:
+    """The tab Quality."""
+    frame = series.quality_frame(engine, [run.id])
+    if frame.empty:
+        every = min(int(run.config.get("quality_every", 0)), int(run.config["epochs"]))
+        nothing(run, f"The first judgement comes after epoch {every}." if every else "This run is not judged: its quality_every is 0.")
+        return
+    if options is None:
+        st.rerun()  # the controls stand outside the part that updates, and were left out while there was nothing to control
+    _figures(run, frame, options.goal)
+    model = quality.model_of(run.config)
+    courses = quality.CHARTS[model]
+    charts = by_epoch(engine, run, "quality", (options, run.facts.get("class_shares")), lambda: _charts(engine, run, frame, options))
+    for start in range(0, len(courses), 2):
+        for column, index in zip(st.columns(min(2, len(courses))), range(start, len(courses)), strict=False):
+            with column:
+                names = courses[index]
+                st.markdown("  \n".join(f"**{quality.WORDS[name]}** :gray[{formatting.escape(QUALITY[name])}]" for name in names))
+                charts[index].show()
+    if len(charts) > len(courses):
+        st.markdown(f"**Classes of the images after epoch {frame.iloc[-1]['epoch']}**")
+        charts[-1].show()
+    if "validation" in run.facts:
+        _physics(run, Validation.model_validate(run.facts["validation"]), options)
+    amount = f"{int(run.config['quality_images']):,} generated ones against as many real ones"
+    st.caption(f"{CAPTIONS[model]} {CAPTION} {amount}, or all there are.")
+
+
+def _physics(run: Run, found: Validation, options: QualityOptions) -> None:
+    st.markdown(f"**{found.events:,} generated showers beside as many real ones, at the last judgement**")
+    names = [name for name in physics.TITLES if name in found.curves]
+    for start in range(0, len(names), 3):
+        for column, name in zip(st.columns(3), names[start : start + 3], strict=False):
+            with column:
+                st.markdown(f"**{physics.TITLES[name][0]}**")
+                plot = physics.curve(name, found.curves[name], log_y=options.log_y)
+                Chart.of(plot, f"physics-{name}-{run.id}-{options.log_y:d}").show()
+    for column, words, plot in zip(st.columns(2), ("real", "generated"), physics.correlations(found), strict=True):
+        with column:
+            st.markdown(f"**Correlations of {words} showers**")
+            Chart.of(plot, f"correlations-{words}-{run.id}").show()
+
+
+def _charts(engine: Engine, run: Run, frame: pd.DataFrame, options: QualityOptions) -> list[Chart]:
+    events = events_if(engine, run, options.events)
+    charts = []
+    for names in quality.CHARTS[quality.model_of(run.config)]:
+        plot = quality.course(frame, names, x=options.axis, log_y=options.log_y, events=events)
+        charts.append(Chart.of(plot, f"quality-{names[0]}-{run.id}-{options.axis}-{options.log_y:d}"))
+    if len(shares := frame.iloc[-1]["histogram"]):
+        charts.append(Chart.of(quality.classes(shares, run.facts.get("class_shares")), f"classes-{run.id}"))
+    return charts
+
+
+def _figures(run: Run, frame: pd.DataFrame, goal: float | None) -> None:
+    measure = quality.headline(run.config)
+    word, digits = quality.WORDS[measure], quality.DIGITS[measure]
+    lowest, newest, reached = best(frame, measure), frame.iloc[-1], seconds_to(frame, goal, measure)
+    preparing = float(frame["preparation_seconds"].sum())  # NaN, of older runs, counts as 0
+    judging = float(frame["seconds"].sum()) + preparing
+    if frame["preparation_seconds"].isna().any():
+        prepared = "Preparing the classifier and the real data was not measured then."
+    else:
+        took = formatting.duration(preparing)
+        prepared = f"Preparing the classifier and the real data took {took} of it."
+    entries = (
+        (
+            f"Best {word}",
+            formatting.decimal(lowest.value if lowest else None, digits),
+            f"After epoch {lowest.epoch}." if lowest else "None was finite.",
+        ),
+        (f"Newest {word}", formatting.decimal(newest[measure], digits), f"After epoch {newest['epoch']}. {QUALITY[measure]}."),
+        (
+            f"Seconds to {word}" if goal is None else f"Time to {word} {goal:g}",
+            "not reached" if reached is None and goal is not None else formatting.duration(reached),
+            "Training time when a judgement first found it at or below this; compiling and judging are not in it.",
+        ),
+        (
+            "Judging took",
+            formatting.duration(judging),
+            f"{formatting.plural(len(frame), 'judgement')}, outside the training time. {prepared}",
+        ),
+        (
+            "Share of the time",
+            formatting.share(judging / (judging + run.seconds)),
+            "Judging with its preparation, as a share of training and judging.",
+        ),
+    )
+    tiles(entries)

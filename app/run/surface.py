@@ -1,0 +1,124 @@
+"""The loss surface below a run's live path: asked for here, computed by a surveyor, with the paths of other runs if wanted."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import streamlit as st
+
+from ganboard.app import auth, errors
+from ganboard.app.run import request_progress
+from ganboard.app.widgets.live_plotly import live_plotly
+from ganboard.db import surfaces
+from ganboard.db.models import Run, Surface
+from ganboard.db.runs import queries
+from ganboard.gan.landscape.geometry import Wish
+from ganboard.worker import formatting
+from ganboard.worker.clear_errors import CLEAR_ERRORS
+from ganboard.worker.context import Context
+from ganboard.worker.figures import surface as figures
+
+TICK_SECONDS = 1.0
+PLANES = {"principal": "Principal", "random": "Random"}
+SIZES = {11: "Coarse", 21: "Usual", 31: "Fine"}
+CANDIDATES = 100  # newest runs, of which some may share the surface
+REFUSED = "surface_refused"
+SAME = ("model", "geometry", "dataset", "latent_dim", "table1_literal", "generator_batch_norm", "discriminator_batch_norm")
+ABOUT = (
+    "The loss in a plane of the space of weights through the end of this run, at fixed examples, noise and dropout; while one net moves, "
+    "the other stands as it ended. Principal: the plane in which the paths vary most. Random: two directions whose filters are as long "
+    "as the weights' (Li et al. 2018). Points of a path have a loss of their own, which differs where the plane does not hold them."
+)
+
+
+def show(context: Context, run: Run, dimensions: int) -> None:
+    """Controls, then progress, a sentence, or the figures."""
+    st.subheader("Loss surface", anchor=False)
+    if run.config.get("snapshots") == 0:
+        st.caption("This run kept no weights on its way, so that there is no surface around it: train a clone of it with snapshots=10.")
+        return
+    others = {one.id: one for one in queries.list_runs(context.engine, limit=CANDIDATES) if one.id != run.id and _comparable(run, one)}
+    with st.container(horizontal=True, vertical_alignment="bottom"):
+        plane = st.segmented_control(
+            "Plane", list(PLANES), format_func=PLANES.__getitem__, default="principal", required=True, key="surface_plane"
+        )
+        size = st.segmented_control("Grid", list(SIZES), format_func=SIZES.__getitem__, default=21, required=True, key="surface_size")
+        chosen = st.multiselect(
+            "With the paths of",
+            list(others),
+            format_func=lambda one: f"{formatting.shorten(others[one].name, 30)} ({one})" if one in others else one,
+            key="surface_others",
+            max_selections=surfaces.MAX_RUNS - 1,
+            placeholder="no other run",
+            width=420,
+        )
+    wish = Wish(plane=plane or "principal", size=size or 21)
+    waits = _pending(_newest(context, run, chosen, wish))
+    st.fragment(_answer, run_every=TICK_SECONDS if waits else None)(context, run, chosen, wish, dimensions, waits)
+
+
+def _comparable(run: Run, other: Run) -> bool:
+    return all(run.config.get(name) == other.config.get(name) for name in SAME)
+
+
+def _newest(context: Context, run: Run, others: list[str], wish: Wish) -> Surface | None:
+    return next(iter(surfaces.of_runs(context.engine, [run.id, *others], wish.model_dump())), None)
+
+
+def _pending(found: Surface | None) -> bool:
+    return found is not None and found.answered_at is None
+
+
+def _answer(context: Context, run: Run, others: list[str], wish: Wish, dimensions: int, waited: bool) -> None:
+    with errors.sentences():
+        found = _newest(context, run, others, wish)
+        if _pending(found) != waited:
+            st.rerun()  # looking every second begins or ends
+        if refused := st.session_state.pop(REFUSED, None):
+            errors.tell(refused)
+        if _pending(found):
+            assert found is not None
+            request_progress.progress(context, found, "Waiting for the runs to end, or for a painter.")
+            return
+        label = "Compute the surface" if found is None else "Compute it anew"
+        if found is not None and found.error:
+            st.warning(formatting.escape(found.error), icon=":material/error:")
+        st.button(label, icon=":material/landscape:", key="surface_ask", on_click=_ask, args=(context, run, others, wish), **auth.writer())
+        if found is None:
+            st.caption(formatting.escape(ABOUT))
+        elif found.arrays is not None:
+            _figures(context, found, dimensions)
+
+
+def _ask(context: Context, run: Run, others: list[str], wish: Wish) -> None:
+    try:
+        surfaces.ask(context.engine, [run.id, *others], wish.model_dump())
+    except CLEAR_ERRORS as error:
+        st.session_state[REFUSED] = str(error)
+
+
+def _figures(context: Context, found: Surface, dimensions: int) -> None:
+    arrays = _arrays(found.id, found)
+    known = {one.id: one for one in queries.get_runs(context.engine, [found.run_id, *found.others])}
+    ids = [found.run_id, *found.others]
+    names = [formatting.shorten(known[one].name, 40) if one in known else one for one in ids]
+    numbers = [known[one].number if one in known else place for place, one in enumerate(ids)]
+    plane = found.options["plane"]
+    for column, (net, word) in zip(st.columns(2), (("g", "Generator"), ("d", "Discriminator")), strict=True):
+        with column:
+            st.markdown(f"**{word}**", help=f"The plane holds {found.facts['shares'][net]:.1%} of the variance of the paths.")
+            plot = figures.landscape(arrays, net=net, plane=plane, names=names, numbers=numbers, dimensions=dimensions)
+            live_plotly(plot, key=f"surface-{net}-{dimensions}-{found.id}")
+    live_plotly(figures.radius(arrays, names=names, numbers=numbers), key=f"radius-{found.id}")
+    shares = found.facts["shares"]
+    st.caption(
+        formatting.escape(
+            f"The plane holds {shares['g']:.1%} of the variance of G's path and {shares['d']:.1%} of D's; {found.facts['images']} images, "
+            f"computed in {formatting.duration(found.facts['seconds'])}. The radius is the distance from the last point, by all weights. {ABOUT}"
+        )
+    )
+
+
+@st.cache_resource(max_entries=16, show_spinner=False)
+def _arrays(surface_id: str, _found: Surface) -> dict[str, Any]:
+    return surfaces.unpack(_found)

@@ -1,0 +1,170 @@
+"""What a run's page tells about time and rates: where the seconds went, how fast the steps are, what the learning rates did."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+import pandas as pd
+import streamlit as st
+from sqlalchemy import Engine
+
+from ganboard.app.run.cache import by_epoch, by_step
+from ganboard.app.run.charts import axis_control, events_control, events_if, nothing
+from ganboard.app.run.status import tiles
+from ganboard.app.widgets.live_plotly import Chart
+from ganboard.db.models import Run
+from ganboard.db.runs import series
+from ganboard.gan.events import FACTS, MEASURES, SERIES, UNLISTED
+from ganboard.worker import formatting
+from ganboard.worker.figures import rates, timings
+from ganboard.worker.figures.template import Axis
+from ganboard.worker.studies.remedies import remedy
+
+# how each number was obtained; what it is says gan.events.MEASURES
+_HOW = {
+    "step_p50": "Over the steps of the newest epoch; of several replicas the slowest counts.",
+    "step_p95": "Over the steps of the newest epoch; of several replicas the slowest counts.",
+    "step_max": "The longest step of the newest epoch.",
+    "gflops": "The products of direct convolutions and of one backward pass for each loss, counted from the layers' shapes, divided by the "
+    "measured training time. Ways that need fewer products count as much, so they reach more.",
+    "peak_share": "GFLOP/s divided by what large matrix products reached on this machine in this precision. It passes 100 % where the step "
+    "needs fewer products than are counted.",
+    "peak_memory_bytes": "As the operating system, or the GPU's allocator, counted it at the end of the newest epoch.",
+    "reduce_bytes": "From the number of parameters, for a ring: 2 (p - 1) / p times the float32 gradients.",
+}
+_SHORT = {
+    "step_p50": "Step, median",
+    "step_p95": "Step, 95 %",
+    "step_max": "Longest step",
+    "gflops": "GFLOP/s",
+    "peak_share": "Share of peak",
+    "peak_memory_bytes": "Peak memory",
+    "reduce_bytes": "All-reduce per step",
+}
+
+
+@dataclass(frozen=True)
+class CourseOptions:
+    """How curves over the course of a run are drawn."""
+
+    axis: Axis
+    events: bool
+    log_x: bool = False
+
+
+def controls() -> CourseOptions:
+    """The x axis of the tab Timings."""
+    with st.container(horizontal=True, vertical_alignment="bottom", gap="medium"):
+        return CourseOptions(axis_control(key="when", default="epoch"), events_control())
+
+
+def draw(engine: Engine, run: Run, options: CourseOptions) -> None:
+    """The tab Timings."""
+    measures, charts = by_epoch(engine, run, "timings", options, lambda: _charts(engine, run, options))
+    if measures.empty:
+        nothing(run, "The first timing appears with the first finished epoch.")
+        return
+    names = [name for name in measures if name in MEASURES]
+    if names:
+        newest = measures[names].dropna(how="all").iloc[-1].dropna()
+        _newest({name: float(newest[name]) for name in names if name in newest})
+    st.markdown("**Where the seconds of each epoch went**")
+    charts[0].show()
+    shares = timings.shares(measures)
+    st.caption(_where(shares))
+    if shares:
+        name = timings.bottleneck(shares)
+        advice = remedy(name, run)
+        st.caption(f"**Bottleneck**: {MEASURES[name].lower()}, {formatting.share(shares[name])}. {advice}")
+    if "step_p50" in names:
+        st.markdown("**Seconds per step**")
+        charts[1].show()
+    st.markdown("**Images per second**")
+    charts[2].show()
+    st.caption("Real images per second of the training steps; compiling, judging quality, saving and drawing grids are left out.")
+    if run.facts:
+        st.markdown("**What the trainer found out**")
+        _facts(run)
+    if names:
+        with st.expander("Every measure of every epoch"):
+            shown = measures[["epoch", *names]].rename(columns={"epoch": "Epoch", **MEASURES})
+            st.dataframe(shown, hide_index=True, key=f"measures-{run.id}")
+
+
+def _charts(engine: Engine, run: Run, options: CourseOptions) -> tuple[pd.DataFrame, list[Chart]]:
+    done, measures = series.epochs_frame(engine, [run.id]), series.measures_frame(engine, [run.id])
+    if done.empty:
+        return measures, []
+    both, events = done.merge(measures, on=["run_id", "epoch"]), events_if(engine, run, options.events)
+    return measures, [
+        Chart.of(timings.seconds(both), f"seconds-{run.id}"),
+        Chart.of(timings.steps(both, x=options.axis, events=events), f"per-step-{run.id}-{options.axis}"),
+        Chart.of(timings.throughput(done, x=options.axis, events=events), f"throughput-{run.id}-{options.axis}"),
+    ]
+
+
+def _newest(values: Mapping[str, float]) -> None:
+    shown = [name for name in _SHORT if name in values and (name != "reduce_bytes" or values[name])]
+    if shown:
+        tiles([(_SHORT[name], _value(name, values[name]), f"{MEASURES[name]}. {_HOW[name]}") for name in shown])
+
+
+def _value(name: str, value: float) -> str:
+    if name.startswith("step_"):
+        return formatting.duration(value)
+    if name.endswith("_bytes"):
+        return formatting.size(value)
+    return formatting.share(value) if name.endswith("_share") else formatting.decimal(value, 1)
+
+
+def _where(shares: Mapping[str, float]) -> str:
+    if not shares:
+        return (
+            "Wall-clock time of an epoch's training steps over all attempts; tracing and compiling are measured apart and stacked on top."
+        )
+    parts = "; ".join(f"{MEASURES[name]}: {formatting.share(share)}" for name, share in shares.items() if share)
+    return (
+        f"Wall-clock time, over all epochs: {parts}. Tracing and compiling are measured apart and stacked on top. "
+        "Waiting and all-reduce are timed inside the step; computing is what remains of it. After a restart an epoch's parts are those "
+        "of its last attempt."
+    )
+
+
+def _facts(run: Run) -> None:
+    known = [
+        name for name in FACTS if name in run.facts and name not in UNLISTED
+    ]  # in the order of their explanations: PostgreSQL keeps none
+    names = [*known, *sorted(set(run.facts) - set(known) - UNLISTED)]
+    rows = [(FACTS.get(name, name), formatting.fact(name, run.facts[name])) for name in names]
+    st.dataframe(pd.DataFrame(rows, columns=["Fact", "Value"]), hide_index=True, height="content", key=f"facts-{run.id}")
+
+
+def rate_controls() -> CourseOptions:
+    """The x axis of the tab Rates."""
+    with st.container(horizontal=True, vertical_alignment="bottom", gap="medium"):
+        axis = axis_control(key="along")
+        log_x = st.toggle("Log x", key="logx", bind="query-params", help="Logarithmic x axis; the clock has none.", disabled=axis == "time")
+        return CourseOptions(axis, events_control(), log_x and axis != "time")
+
+
+def draw_rates(engine: Engine, run: Run, options: CourseOptions) -> None:
+    """The tab Rates."""
+
+    def chart() -> Chart | None:
+        frame = series.step_series(engine, run.id, list(SERIES))
+        if frame.empty:
+            return None
+        plot = rates.rates(frame, x=options.axis, log_x=options.log_x, events=events_if(engine, run, options.events))
+        return Chart.of(plot, f"rates-{run.id}-{options.axis}-{options.log_x:d}")
+
+    found = by_step(engine, run, "rates", options, chart)
+    if found is None:
+        nothing(run, "The learning rates appear with the first steps.")
+        return
+    found.show()
+    st.caption(
+        "Dashed: the learning rate that schedule, warm-up and batch scaling set. Solid: what the optimizer makes of it, the root mean "
+        "square of the update divided by that of the gradient; with SGD without momentum they are the same. Long runs show the extremes "
+        "of neighbouring steps."
+    )

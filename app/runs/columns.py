@@ -1,0 +1,139 @@
+"""The columns that the table of runs can have: those of its own, and one for every setting."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import pyarrow as pa
+import streamlit as st
+
+from ganboard.db.runs import runtime_estimation
+from ganboard.db.runs.listing import Listed
+from ganboard.gan.config import RunConfig
+from ganboard.worker import formatting
+
+column = st.column_config
+WORDS, NUMBER = pa.string(), pa.float64()
+SETTINGS: dict[str, Any] = RunConfig().model_dump(mode="json")  # all that a configuration has, with defaults
+
+
+@dataclass(frozen=True)
+class Column:
+    """A column: the value of a run, its type for Arrow, and how the browser draws it."""
+
+    value: Callable[[Listed], Any]
+    type: pa.DataType
+    look: Any
+    usual: bool = True  # shown until somebody chooses
+
+
+def _strategy(config: Mapping[str, Any]) -> str:
+    replicas = config.get("replicas", 1)
+    name = config.get("strategy", "auto")
+    if name == "auto":
+        name = "mirrored" if replicas > 1 else "default"
+    return f"{name} × {replicas}" if replicas > 1 else str(name)
+
+
+def _progress(run: Listed) -> float:
+    total = (run.steps_per_epoch or 0) * run.config.get("epochs", 0)
+    return min(100.0, 100 * run.step / total) if total else 0.0
+
+
+def _set(name: str) -> Callable[[Listed], Any]:
+    """The value of a setting: numbers as they are, the rest in words; None where an older ganboard had no such setting."""
+
+    def value(run: Listed) -> Any:
+        stored = run.config.get(name)
+        if isinstance(stored, bool):
+            return "on" if stored else "off"
+        return stored
+
+    return value
+
+
+def _explained(name: str) -> Any:
+    """How a setting is drawn, with its reason as the tooltip of its heading."""
+    kind = column.NumberColumn if _is_number(name) else column.TextColumn
+    return kind(help=RunConfig.model_fields[name].description)
+
+
+def _is_number(name: str) -> bool:
+    return SETTINGS[name] is None or (isinstance(SETTINGS[name], int | float) and not isinstance(SETTINGS[name], bool))
+
+
+_STATES = column.MultiselectColumn(  # one coloured chip; nothing is edited here
+    width=104, options=[look.word for look in formatting.STATUS.values()], color=[look.colour for look in formatting.STATUS.values()]
+)
+_LOSS = "the newest step's loss while it trains, then the last epoch's mean"
+COLUMNS: dict[str, Column] = {
+    "Run": Column(lambda run: run.name, WORDS, column.TextColumn(width="medium", pinned=True)),
+    "Status": Column(lambda run: [formatting.status_word(run.status)], pa.list_(WORDS), _STATES),
+    "Tags": Column(
+        lambda run: list(run.tags),
+        pa.list_(WORDS),
+        column.ListColumn(width=140, help="Words that people put on it: select runs, then Tags"),
+    ),
+    "Progress": Column(
+        _progress, NUMBER, column.ProgressColumn(min_value=0, max_value=100, format="%.0f%%", width=116, help="Steps done of all steps")
+    ),
+    "Epoch": Column(
+        lambda run: f"{run.epoch} / {run.config.get('epochs', '?')}",
+        WORDS,
+        column.TextColumn(width="small", alignment="right", help="Finished epochs of those planned"),
+    ),
+    "G loss": Column(lambda run: run.g_loss, NUMBER, column.NumberColumn(format="%.4f", help=f"Generator: {_LOSS}")),
+    "D loss": Column(lambda run: run.d_loss, NUMBER, column.NumberColumn(format="%.4f", help=f"Discriminator: {_LOSS}")),
+    "Best FID": Column(
+        lambda run: run.fid,
+        NUMBER,
+        column.NumberColumn(
+            format="%.2f",
+            help="Lowest Frechet distance so far, in a small classifier's features: lower is better, comparable on the same data only",
+        ),
+    ),
+    "s/epoch": Column(
+        lambda run: run.seconds / run.epoch if run.epoch else None,
+        NUMBER,
+        column.NumberColumn(format="%.3g", help="Training seconds per finished epoch; tracing and compiling left out"),
+    ),
+    "Images/s": Column(
+        lambda run: run.images_per_second,
+        NUMBER,
+        column.NumberColumn(format="%.0f", help=runtime_estimation.RATE),
+    ),
+    "Data": Column(_set("dataset"), WORDS, _explained("dataset")),
+    "Batch": Column(_set("batch_size"), pa.int64(), column.NumberColumn(format="%d", help="Global batch: over all replicas")),
+    "Precision": Column(_set("precision"), WORDS, _explained("precision")),
+    "XLA": Column(_set("xla"), WORDS, _explained("xla")),
+    "Strategy": Column(lambda run: _strategy(run.config), WORDS, column.TextColumn(help="How replicas are spread, and how many")),
+    "Created": Column(
+        lambda run: run.created_at, pa.timestamp("us", "UTC"), column.DatetimeColumn(format="distance", help="When it was submitted")
+    ),
+    "Duration": Column(
+        lambda run: None,
+        pa.duration("s"),
+        column.NumberColumn(format="compact", help="Wall-clock time since it first started, waiting and compiling included"),
+    ),
+    "Id": Column(lambda run: run.id, WORDS, column.TextColumn(help="For the command line: `ganboard show ID`")),
+    "Training": Column(
+        lambda run: run.seconds or None,
+        NUMBER,
+        column.NumberColumn(format="%.1f s", help="Seconds of training steps of all finished epochs, compiling and waiting left out"),
+        usual=False,
+    ),
+    "Sweep": Column(
+        lambda run: run.sweep, WORDS, column.TextColumn(help="The id that all runs of one grid share: search for sweep:ID"), usual=False
+    ),
+    "Preset": Column(lambda run: run.preset or None, WORDS, column.TextColumn(help="What its settings began with"), usual=False),
+    "Note": Column(
+        lambda run: formatting.shorten(run.note, 200) if run.note else None,
+        WORDS,
+        column.TextColumn(width="medium", help="What people wrote about it"),
+        usual=False,
+    ),
+}
+COLUMNS |= {name: Column(_set(name), NUMBER if _is_number(name) else WORDS, _explained(name), usual=False) for name in SETTINGS}
+USUAL = tuple(name for name, known in COLUMNS.items() if known.usual)

@@ -1,0 +1,94 @@
+"""The card of the run that matters most: the one that trains, else the newest; or always the newest, for whoever follows it."""
+
+from __future__ import annotations
+
+import streamlit as st
+
+from ganboard.app import navigation
+from ganboard.app.theme import style
+from ganboard.db.models import ACTIVE, WAITING, Epoch, Run
+from ganboard.db.runs import queries, runtime_estimation
+from ganboard.gan.config import foreign
+from ganboard.worker import formatting
+from ganboard.worker.context import Context
+
+SPARK_EPOCHS = 60
+SPARK_LEAST = 5  # fewer points are no course
+# on a phone the words stand beside the picture and the three figures in one row
+STYLE = """
+@media (max-width: 640px) {
+  [data-testid="stLayoutWrapper"]:has(> .st-key-latest_words) { flex: 1 1 180px; min-width: 0; width: auto; }
+  .st-key-latest [data-testid="stElementContainer"]:has(> [data-testid="stMetric"]) { flex: 1 1 22%; min-width: 0; width: auto; }
+}
+"""
+
+
+def card(context: Context) -> None:
+    style.apply(STYLE)
+    with st.container(border=True, horizontal=True, vertical_alignment="center", gap="medium", key="latest"):
+        picture = st.container(width="content")
+        with st.container(width=380, gap="small", key="latest_words"):
+            headline = st.container(gap="small")
+            with st.container(horizontal=True, vertical_alignment="center"):
+                opener = st.container(width="content")
+                follow = st.toggle(
+                    "Follow the newest",
+                    key="follow",
+                    bind="query-params",
+                    help="Show the run that was submitted last, here and on the page that Open leads to; otherwise the run that trains",
+                )
+        run = _chosen(context, follow)
+        if run is None:
+            return
+        if why := foreign(run.config):
+            headline.markdown(formatting.sentence(f"{formatting.shorten(run.name, 48)}: {why}"))
+            return
+        drawn = queries.grid_epochs(context.engine, run.id)
+        if drawn:
+            png = _thumbnail(context, str(context.engine.url), run.id, run.attempt, drawn[-1])
+            picture.image(png, width=120, alt=f"Generated images after epoch {drawn[-1]}")
+        with headline:
+            _headline(context, run)
+        if opener.button("Open", icon=":material/open_in_full:", key=f"open_{run.id}"):
+            navigation.open_run("latest" if follow else run.id)
+        _figures(run, queries.epochs(context.engine, run.id, after=run.epoch - SPARK_EPOCHS))
+
+
+def _chosen(context: Context, follow: bool) -> Run | None:
+    active = [] if follow else queries.list_runs(context.engine, statuses=ACTIVE, limit=1)
+    return next(iter(active or queries.list_runs(context.engine, limit=1)), None)
+
+
+def _headline(context: Context, run: Run) -> None:
+    st.markdown(f"**{formatting.escape(formatting.shorten(run.name, 48))}** &ensp;{formatting.status_badge(run.status)}")
+    total = (run.steps_per_epoch or 0) * run.config["epochs"]
+    if run.status in WAITING:
+        ahead = queries.queue_position(context.engine, run)
+        st.caption(f"Waiting for a worker, {formatting.plural(ahead, 'run')} before it" if ahead else "Next in the queue")
+    elif run.status in ACTIVE and not run.step:
+        st.caption(f"{formatting.phase_word(run.phase)} …")
+    else:
+        st.progress(min(1.0, run.step / total) if total else 0.0, text=f"Epoch {run.epoch} of {run.config['epochs']}{_left(run)}")
+
+
+def _left(run: Run) -> str:
+    """Time left, while it trains."""
+    left = runtime_estimation.seconds_left(runtime_estimation.images_left(run), run.images_per_second) if run.status in ACTIVE else None
+    return "" if left is None else f", about {formatting.duration(left)} left"
+
+
+def _figures(run: Run, epochs: list[Epoch]) -> None:
+    speeds = [epoch.images / epoch.seconds for epoch in epochs if epoch.seconds > 0]
+    for label, value, series in (
+        ("G loss", formatting.decimal(run.g_loss, 3), [epoch.g_loss for epoch in epochs]),
+        ("D loss", formatting.decimal(run.d_loss, 3), [epoch.d_loss for epoch in epochs]),
+        ("Images/s", formatting.rate(run.images_per_second), speeds),
+    ):
+        st.metric(label, value, chart_data=series if len(series) >= SPARK_LEAST else None, width=150)
+
+
+@st.cache_data(max_entries=64, show_spinner=False)
+def _thumbnail(_context: Context, database: str, run_id: str, attempt: int, epoch: int) -> bytes:
+    grid = queries.grid(_context.engine, run_id, epoch)
+    assert grid is not None
+    return grid.png

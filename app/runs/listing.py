@@ -1,0 +1,93 @@
+"""The runs as lists show them now, read as little as possible: those that have ended from a cache that all sessions share, the rest anew.
+
+Nobody may change what these functions return: the cache does not copy it.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import Any
+
+import pyarrow as pa
+import streamlit as st
+
+from ganboard.app.runs import table as runs_table
+from ganboard.app.runs.columns import SETTINGS
+from ganboard.db.models import ACTIVE, ENDED, WAITING
+from ganboard.db.runs import listing, search
+from ganboard.db.runs.listing import Listed
+from ganboard.gan.config import foreign
+from ganboard.worker.context import Context
+
+
+@dataclass(frozen=True)
+class Choice:
+    """What a person asked to see; `search` is one that can be understood."""
+
+    search: str
+    statuses: tuple[str, ...]
+    archived: bool
+    columns: tuple[str, ...]
+    fid: float | None  # to be reached
+
+    def of(self, runs: list[Listed]) -> list[Listed]:
+        usual = [
+            run for run in runs if (run.archived_at is not None) == self.archived and (not self.statuses or run.status in self.statuses)
+        ]
+        return search.matching(usual, search.parse(self.search, SETTINGS))
+
+
+def runs(context: Context) -> list[Listed]:
+    """Every run, archived ones included, newest first."""
+    going, ended, _ = _parts(context)
+    return _newest_first(going + ended)
+
+
+def is_active(runs: list[Listed]) -> bool:
+    """Whether any of them trains."""
+    return any(run.status in ACTIVE for run in runs)
+
+
+def chosen(context: Context, choice: Choice) -> tuple[list[Listed], pa.Table]:
+    """The runs that a person asked to see, newest first, and their table without durations."""
+    going, _, version = _parts(context)
+    found, table = _chosen(context, str(context.engine.url), version, choice)
+    news = choice.of(going)
+    if not news:
+        return found, table
+    reached = None if choice.fid is None else listing.seconds_to_fid(context.engine, choice.fid, [run.id for run in news])
+    everything = news + found
+    order = sorted(range(len(everything)), key=lambda place: everything[place].created_at, reverse=True)
+    whole = pa.concat_tables([runs_table.frame(news, choice.columns, reached), table])
+    return [everything[place] for place in order], whole.take(order)
+
+
+def _parts(context: Context) -> tuple[list[Listed], list[Listed], tuple[Any, ...]]:
+    """Runs that have not ended, those that have, and the version of the latter."""
+    going = _listed(context, WAITING + ACTIVE)  # first: a run that ends meanwhile is in both, not in neither
+    version = listing.ended_version(context.engine)
+    ended = _ended(context, str(context.engine.url), version)
+    over = {run.id for run in ended}
+    return [run for run in going if run.id not in over], ended, version
+
+
+def _newest_first(runs: list[Listed]) -> list[Listed]:
+    return sorted(runs, key=lambda run: run.created_at, reverse=True)
+
+
+@st.cache_resource(max_entries=2, show_spinner=False)
+def _ended(_context: Context, database: str, version: tuple[Any, ...]) -> list[Listed]:
+    return _listed(_context, ENDED)
+
+
+def _listed(context: Context, statuses: tuple[str, ...]) -> list[Listed]:
+    """Settings that cannot be read are left out: one damaged run must not take the table from all others."""
+    runs = listing.list_all(context.engine, statuses=statuses)
+    return [replace(run, config={}) if foreign(run.config) else run for run in runs]
+
+
+@st.cache_resource(max_entries=16, show_spinner=False)
+def _chosen(_context: Context, database: str, version: tuple[Any, ...], choice: Choice) -> tuple[list[Listed], pa.Table]:
+    found = choice.of(_ended(_context, database, version))
+    reached = None if choice.fid is None else listing.seconds_to_fid(_context.engine, choice.fid)
+    return found, runs_table.frame(found, choice.columns, reached)

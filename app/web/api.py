@@ -1,0 +1,212 @@
+"""What other programs read: runs as JSON, tables as CSV, grids as PNG, all of a run or its model as ZIP. Nothing here writes.
+
+Every error is `{"error": sentence}` with its status. RUN in an address is an id, the beginning of one, or `latest`. Functions without
+`async` run in Starlette's thread pool, so a slow database holds up no page.
+"""
+
+from __future__ import annotations
+
+import io
+import logging
+import re
+import tempfile
+from collections.abc import Callable, Iterable, Iterator
+from functools import wraps
+from itertools import islice
+from pathlib import Path
+from threading import BoundedSemaphore
+
+from PIL import Image
+from sqlalchemy.exc import DBAPIError
+from starlette.background import BackgroundTask
+from starlette.requests import Request
+from starlette.responses import FileResponse, JSONResponse, Response, StreamingResponse
+from starlette.routing import Route
+
+from ganboard.app.navigation import context
+from ganboard.db.errors import BadSearch, UnknownRun
+from ganboard.db.models import STATUSES, Run
+from ganboard.db.runs import listing, queries, search
+from ganboard.gan.config import RunConfig
+from ganboard.worker.clear_errors import CLEAR_ERRORS
+from ganboard.worker.context import Context
+from ganboard.worker.interchange.document import encode, live_document, summaries
+from ganboard.worker.interchange.export import TABLES as EXPORTED
+from ganboard.worker.interchange.export import ExportFailed, export_zip, model_zip, steps_csv
+
+TABLES = {**EXPORTED, "losses.csv": steps_csv}
+LISTED = 50  # runs that /api/runs lists unless told otherwise
+MAX_LISTED = 1000
+MAX_SCALE = 16
+LINES = 2000  # of a table that are sent together
+FOREVER = "private, max-age=31536000, immutable"
+_RUN = re.compile(r"[a-z0-9]{1,32}", re.ASCII)
+_EPOCH = re.compile(r"-?\d{1,9}", re.ASCII)
+_packing = BoundedSemaphore(2)  # ZIP files that are made at once
+
+logger = logging.getLogger(__name__)
+Answer = Callable[[Request], Response]
+
+
+class BadRequest(Exception):
+    """The address asks for something that cannot be; the message is one sentence."""
+
+
+class Busy(Exception):
+    """Too much is being asked for at once; the message is one sentence."""
+
+
+def answering(answer: Callable[[Context, Request], Response]) -> Answer:
+    """`answer` with its errors as JSON sentences."""
+
+    @wraps(answer)
+    def handler(request: Request) -> Response:
+        try:
+            return answer(context(), request)
+        except (BadRequest, BadSearch) as error:
+            return _error(400, str(error))
+        except (UnknownRun, ExportFailed) as error:
+            return _error(404, str(error))
+        except (Busy, *CLEAR_ERRORS) as error:
+            return _error(503, str(error))
+        except DBAPIError as error:
+            logger.warning("The database refused a statement", exc_info=error)
+            return _error(503, "The database does not answer right now: check that it runs and that its disk is not full.")
+
+    return handler
+
+
+@answering
+def list_runs(context: Context, request: Request) -> Response:
+    """Runs without their epochs, newest first, filtered like `ganboard runs`: status (repeatable), search, archived, limit."""
+    given = request.query_params
+    if unknown := set(given) - {"status", "search", "archived", "limit"}:
+        raise BadRequest(f"There is no filter {min(unknown)[:40]!r}: choose from status, search, archived and limit.")
+    statuses = given.getlist("status")
+    if unknown := set(statuses) - set(STATUSES):
+        raise BadRequest(f"{min(unknown)[:40]!r} is not a state: choose from {', '.join(STATUSES)}.")
+    archived = given.get("archived", "false")
+    if archived not in ("true", "false"):
+        raise BadRequest(f"archived={archived[:40]!r} is neither true nor false.")
+    limit = _number(given.get("limit", str(LISTED)), "limit", 1, MAX_LISTED)
+    tests = search.parse(given.get("search", ""), RunConfig().model_dump(mode="json"))
+    runs = [run for run in listing.list_all(context.engine) if (run.archived_at is not None) == (archived == "true")]
+    found = [run.id for run in search.matching(runs, tests) if not statuses or run.status in statuses]
+    return _json(summaries(context, queries.get_runs(context.engine, found[:limit])))
+
+
+@answering
+def one_run(context: Context, request: Request) -> Response:
+    """A run with its epochs and judgements, as `ganboard show --json` prints it."""
+    return _json(live_document(context, _run(context, request)))
+
+
+@answering
+def table(context: Context, request: Request) -> Response:
+    """One of TABLES as CSV, sent while it is read."""
+    run, name = _run(context, request), request.path_params["table"]
+    if name not in TABLES:
+        raise UnknownRun(f"There is no table {name[:40]!r}: choose from {', '.join(TABLES)}.")
+    return StreamingResponse(_chunks(TABLES[name](context, run)), media_type="text/csv", headers=_named(f"{run.id}-{name}"))
+
+
+@answering
+def grid(context: Context, request: Request) -> Response:
+    """The grid of an epoch (-1: the real images) as PNG; `scale` repeats each pixel so often.
+
+    With the `attempt` that drew it the address means one picture for good, and may be kept.
+    """
+    run, asked = _run(context, request), request.path_params["epoch"]
+    if not _EPOCH.fullmatch(asked):
+        raise BadRequest(f"{asked[:40]!r} is not an epoch: write a whole number.")
+    scale = _number(request.query_params.get("scale", "1"), "scale", 1, MAX_SCALE)
+    found = queries.grid(context.engine, run.id, int(asked)) if abs(int(asked)) < 2**31 else None
+    if found is None:
+        raise UnknownRun(f"Run {run.id} has no grid of epoch {int(asked)}.")
+    lasting = request.query_params.get("attempt") == str(found.attempt)
+    headers = {"Cache-Control": FOREVER if lasting else "no-cache", "X-Content-Type-Options": "nosniff"}
+    return Response(found.png if scale == 1 else _enlarged(found.png, scale), media_type="image/png", headers=headers)
+
+
+@answering
+def everything(context: Context, request: Request) -> Response:
+    """What `ganboard export` writes, as a ZIP file."""
+    run = _run(context, request)
+    return _packed(lambda path: export_zip(context, run, path), f"{run.id}.zip")
+
+
+@answering
+def model(context: Context, request: Request) -> Response:
+    """The newest checkpoint with a text on how to load it, as a ZIP file."""
+    run = _run(context, request)
+    return _packed(lambda path: model_zip(context, run, path), f"{run.id}-model.zip")
+
+
+@answering
+def nothing(context: Context, request: Request) -> Response:
+    raise UnknownRun("There is nothing at this address: begin with /api/runs.")
+
+
+def _run(context: Context, request: Request) -> Run:
+    asked = request.path_params["run"]
+    if not _RUN.fullmatch(asked):
+        raise UnknownRun(f"{asked[:40]!r} is not the id of a run: ids are letters and digits.")
+    return queries.find_run(context.engine, asked)
+
+
+def _number(text: str, name: str, low: int, high: int) -> int:
+    if not (text.isascii() and text.isdigit() and len(text) < 10 and low <= int(text) <= high):
+        raise BadRequest(f"{name}={text[:40]!r} is not a whole number from {low} to {high}.")
+    return int(text)
+
+
+def _packed(pack: Callable[[Path], None], name: str) -> Response:
+    """The file that `pack` makes, which is gone once it was sent."""
+    if not _packing.acquire(blocking=False):
+        raise Busy("Two ZIP files are being made already: try again in a moment.")
+    folder = tempfile.TemporaryDirectory(prefix="ganboard-", ignore_cleanup_errors=True)
+    try:
+        path = Path(folder.name, name)
+        pack(path)
+    except BaseException:
+        folder.cleanup()
+        raise
+    finally:
+        _packing.release()
+    return FileResponse(path, media_type="application/zip", headers=_named(name), background=BackgroundTask(folder.cleanup))
+
+
+def _enlarged(png: bytes, factor: int) -> bytes:
+    with Image.open(io.BytesIO(png), formats=["PNG"]) as image:
+        buffer = io.BytesIO()
+        image.resize((image.width * factor, image.height * factor), Image.Resampling.NEAREST).save(buffer, "PNG", compress_level=1)
+    return buffer.getvalue()
+
+
+def _chunks(lines: Iterable[str]) -> Iterator[str]:
+    rest = iter(lines)
+    while chunk := "".join(islice(rest, LINES)):
+        yield chunk
+
+
+def _named(name: str) -> dict[str, str]:
+    return {"Content-Disposition": f'attachment; filename="{name}"', "Cache-Control": "no-store", "X-Content-Type-Options": "nosniff"}
+
+
+def _json(content: object) -> Response:
+    return Response(encode(content), media_type="application/json", headers={"Cache-Control": "no-store"})
+
+
+def _error(status: int, sentence: str) -> Response:
+    return JSONResponse({"error": sentence}, status_code=status, headers={"Cache-Control": "no-store"})
+
+
+ROUTES = [
+    Route("/api/runs", list_runs),
+    Route("/api/runs/{run}", one_run),
+    Route("/api/runs/{run}/export.zip", everything),
+    Route("/api/runs/{run}/model", model),
+    Route("/api/runs/{run}/grids/{epoch}.png", grid),
+    Route("/api/runs/{run}/{table}", table),
+    Route("/api/{rest:path}", nothing),
+]

@@ -1,0 +1,158 @@
+"""What stands around every HTTP answer and WebSocket of the dashboard.
+
+Only its own pages and host names are served; security headers, closed media, the end of a sign-in.
+"""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+import logging
+import re
+import time
+from collections.abc import Mapping
+from typing import Any
+from urllib.parse import urlsplit
+
+from starlette.datastructures import Headers, MutableHeaders
+from starlette.requests import HTTPConnection
+from starlette.responses import JSONResponse
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
+
+from ganboard.app import auth
+from ganboard.app.web import index, origin
+from ganboard.db.settings import Settings
+from ganboard.worker.access import sign_in
+
+# the index page begins with a few lines of script: allowed are these, ours and Streamlit's as it is installed, and no others
+_INLINE = re.findall(r"<script>(.*?)</script>", index.HTML, re.DOTALL)
+_DIGESTS = [base64.b64encode(hashlib.sha256(script.encode()).digest()).decode() for script in _INLINE]
+
+log = logging.getLogger(__name__)
+
+POLICY = {
+    "default-src": "'none'",
+    # Plotly's parallel coordinates make their drawing code from text (regl), and say "WebGL is not supported" where that is forbidden
+    "script-src": " ".join(["'self'", "blob:", "'unsafe-eval'", *(f"'sha256-{digest}'" for digest in _DIGESTS)]),
+    "style-src": "'self' 'unsafe-inline'",  # Streamlit's styles are made in the browser
+    "img-src": "'self' data: blob:",
+    "font-src": "'self' data:",
+    "media-src": "'self' blob:",
+    "connect-src": "'self'",
+    "worker-src": "'self' blob:",
+    "manifest-src": "'self'",
+    "base-uri": "'self'",
+    "form-action": "'self'",
+    "frame-ancestors": "'none'",
+}
+HEADERS = {
+    "Content-Security-Policy": "; ".join(f"{name} {sources}" for name, sources in POLICY.items()),
+    "X-Content-Type-Options": "nosniff",
+    "X-Frame-Options": "DENY",
+    "Referrer-Policy": "same-origin",  # addresses name runs
+    "Cross-Origin-Opener-Policy": "same-origin",
+    "Cross-Origin-Resource-Policy": "same-origin",
+    "Permissions-Policy": "camera=(), geolocation=(), microphone=(), payment=(), usb=()",
+}
+MEDIA = "/media/"  # images and downloads of pages, under names that are digests
+READING = ("/api/", "/metrics")
+OPEN = "/api/health"  # for whoever watches over the server; it gives no reasons where people sign in
+REFUSAL = "Sign in first; programs send the header Authorization: Bearer with GANBOARD_API_TOKEN."
+NO_STORE = {"Cache-Control": "no-store"}
+PROTOCOL = "sec-websocket-protocol"  # carries: streamlit, token against forgery, session to go on with
+
+
+class Shield:
+    """ASGI middleware; the settings are read once, as the server is."""
+
+    def __init__(self, app: ASGIApp) -> None:
+        self._app = app
+        self._settings = Settings()
+        self._signs_in = sign_in(self._settings) is not None
+        self._encrypted = self._settings.public_url.startswith("https://")
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        if scope["type"] == "http":
+            await self._http(scope, receive, send)
+        elif scope["type"] == "websocket":
+            await self._websocket(scope, receive, send)
+        else:
+            await self._app(scope, receive, send)
+
+    async def _http(self, scope: Scope, receive: Receive, send: Send) -> None:
+        async def with_headers(message: Message) -> None:
+            if message["type"] == "http.response.start":
+                headers = MutableHeaders(scope=message)
+                for name, value in HEADERS.items():
+                    headers[name] = value
+                if self._encrypted:
+                    headers["Strict-Transport-Security"] = "max-age=31536000"
+                    message["headers"] = [_secure(*header) for header in message["headers"]]
+            await send(message)
+
+        app = self._app
+        path = scope["path"]
+        if reason := origin.refusal(Headers(scope=scope), self._settings.public_url):
+            app = JSONResponse({"error": reason}, status_code=403, headers=NO_STORE)
+        elif self._signs_in and path != OPEN and (MEDIA in path or path.startswith(READING)):
+            asking = HTTPConnection(scope)
+            if not auth.may_read(self._settings, asking.headers, asking.cookies):
+                app = JSONResponse({"error": REFUSAL}, status_code=401, headers=NO_STORE)
+        await app(scope, receive, with_headers)
+
+    async def _websocket(self, scope: Scope, receive: Receive, send: Send) -> None:
+        headers = Headers(scope=scope)
+        if reason := origin.refusal(headers, self._settings.public_url):
+            log.warning("A WebSocket of origin %.100r at host %.100r is refused. %s", headers.get("origin"), headers.get("host"), reason)
+            await send({"type": "websocket.close", "code": 1008, "reason": reason})
+            return
+        _as_same_origin(scope)
+        if self._signs_in:
+            await self._until_expired(scope, receive, send)
+        else:
+            await self._app(scope, receive, send)
+
+    async def _until_expired(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Pages hear nothing more once the sign-in has ended: parts of a page that update themselves do not pass the gate anew."""
+        claims = auth.cookie_claims(self._settings, HTTPConnection(scope).cookies)
+        at_gate = not _lasts(claims)  # which lets nobody past
+        if at_gate:
+            _forget_session(scope)  # to begin there, not in the midst of an old page
+
+        async def until_expired() -> Message:
+            message = await receive()
+            if not at_gate and not _lasts(claims) and message["type"] == "websocket.receive":
+                await send({"type": "websocket.close", "code": 1008, "reason": "the sign-in has expired"})
+                return {"type": "websocket.disconnect", "code": 1008}
+            return message
+
+        await self._app(scope, until_expired, send)
+
+
+def _lasts(claims: Mapping[str, Any]) -> bool:
+    expires = claims.get("exp")
+    return isinstance(expires, int | float) and expires > time.time()
+
+
+def _secure(name: bytes, value: bytes) -> tuple[bytes, bytes]:
+    """A cookie of ours never travels in the clear; Streamlit leaves that out."""
+    if name.lower() == b"set-cookie" and b"secure" not in value.lower().split(b"; "):
+        return name, value + b"; Secure"
+    return name, value
+
+
+def _forget_session(scope: Scope) -> None:
+    kept = [part.strip() for part in Headers(scope=scope).get(PROTOCOL, "").split(",")][:2]
+    _replace(scope, PROTOCOL, ", ".join(kept))
+
+
+def _as_same_origin(scope: Scope) -> None:
+    """Have Host say what Origin says, as text: for others Streamlit asks the Internet for its own address."""
+    page = urlsplit(Headers(scope=scope).get("origin", "")).netloc
+    if page:
+        _replace(scope, "host", page)
+
+
+def _replace(scope: Scope, name: str, value: str) -> None:
+    others = [header for header in scope["headers"] if header[0] != name.encode()]
+    scope["headers"] = [*others, (name.encode(), value.encode("latin-1"))]

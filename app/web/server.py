@@ -1,0 +1,50 @@
+"""The web application as ASGI: Streamlit's pages, health checks, metrics, what other programs read, and Plotly's script."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pandas  # noqa: F401  # Streamlit loads it with the first table: the first visitor would wait for that
+import plotly
+import streamlit as st
+from starlette.middleware import Middleware
+from starlette.requests import Request
+from starlette.responses import FileResponse, Response
+from starlette.routing import Route
+from streamlit.runtime.pages_manager import PagesManager
+from streamlit.runtime.scriptrunner.script_runner import ScriptRunner
+
+from ganboard.app import auth, errors
+from ganboard.app.web import api, health, index, metrics, stale_ticks
+from ganboard.app.web.security_headers import Shield
+from ganboard.app.web.unknown import UnknownPages
+from ganboard.db.settings import Settings
+
+PLOTLY_JS = Path(plotly.__file__).parent / "package_data" / "plotly.min.js"
+PLOTLY_PATH = "/vendor/plotly.min.js"
+
+
+def plotly_js(request: Request) -> Response:
+    """Plotly.js out of the installed wheel: charts work offline and no other host is asked."""
+    return FileResponse(PLOTLY_JS, media_type="text/javascript", headers={"Cache-Control": "public, max-age=604800"})
+
+
+# a folder named pages makes Streamlit run its scripts without main.py until a first visit has called st.navigation:
+# a fresh server would show the bare script to whoever opens the address of a run
+PagesManager.uses_pages_directory = False
+ScriptRunner._run_script = stale_ticks.of_the_open_page(ScriptRunner._run_script)  # type: ignore[assignment, method-assign]
+
+# plain functions run in Starlette's thread pool: a slow database holds up no page
+app = st.App(
+    Path(__file__).parents[1] / "main.py",
+    secrets=auth.secrets(Settings()),
+    routes=[
+        Route(PLOTLY_PATH, plotly_js),
+        *index.ROUTES,
+        *health.ROUTES,
+        *metrics.ROUTES,
+        *api.ROUTES,
+    ],
+    middleware=[Middleware(Shield), Middleware(UnknownPages)],
+    on_script_error=errors.show,  # fragments and callbacks run outside main.py
+)

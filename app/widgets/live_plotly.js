@@ -1,0 +1,127 @@
+// One Plotly figure that is changed in place: Plotly.react keeps zoom, hover, camera and legend choices across updates.
+// live_plotly.py puts three constants in front of this text: VENDOR, the address of Plotly, TEMPLATES, the light and the dark look,
+// and CONFIG, the buttons over the figure (worker/figures/mode_bar.py).
+
+let loading = null;
+
+function plotly() {
+  loading ??= new Promise((resolve, reject) => {
+    const script = document.createElement("script");
+    script.src = VENDOR;
+    script.onload = () => resolve(window.Plotly);
+    script.onerror = () => {
+      loading = null; // the next update tries again
+      script.remove();
+      reject(new Error(`${VENDOR} did not load`));
+    };
+    document.head.append(script);
+  });
+  return loading;
+}
+
+function isDark(element) {
+  return getComputedStyle(element).colorScheme.includes("dark");
+}
+
+const NEEDS_WEBGL = {
+  scatter3d: "This browser has no WebGL, which 3-D needs: choose the 2-D view.",
+  parcoords: "This browser has no WebGL, which parallel coordinates need: the table below has the same numbers.",
+};
+
+let webgl = null;
+
+function hasWebgl() {
+  if (webgl === null) {
+    const context = document.createElement("canvas").getContext("webgl");
+    webgl = context !== null;
+    context?.getExtension("WEBGL_lose_context")?.loseContext(); // browsers allow only a few contexts
+  }
+  return webgl;
+}
+
+// The angle of a scene's camera is that of its height: where it is narrow, the sides and the titles there would be cut off.
+function stepBack({ scene, height }, width) {
+  const eye = scene?.camera?.eye;
+  const times = ((1.2 * height) / width) ** 1.5; // titles keep their size: a small cube needs more room around it
+  if (eye && width > 0 && times > 1) for (const axis of "xyz") eye[axis] *= times;
+}
+
+class Chart {
+  constructor(element) {
+    this.element = element;
+    this.held = false; // a pointer is down: an update now would break the drag off
+    this.wanted = null;
+    this.drawn = false;
+    this.hold = () => { this.held = true; };
+    this.release = () => {
+      this.held = false;
+      setTimeout(() => this.draw()); // after Plotly has ended the drag
+    };
+    element.addEventListener("pointerdown", this.hold);
+    window.addEventListener("pointerup", this.release);
+    window.addEventListener("pointercancel", this.release);
+    this.sizes = new ResizeObserver(() => requestAnimationFrame(() => this.fit()));
+    this.sizes.observe(element);
+  }
+
+  show(figure, dark) {
+    figure.layout.template = dark ? TEMPLATES.dark : TEMPLATES.light;
+    this.wanted = figure;
+    this.element.style.height = `${figure.layout.height}px`;
+    return this.draw();
+  }
+
+  async draw() {
+    if (this.held || this.wanted === null) return;
+    let library;
+    try {
+      library = await plotly();
+    } catch (error) {
+      this.say("The chart library could not be loaded: reload the page.");
+      return;
+    }
+    const figure = this.wanted; // the newest, should several have waited for the library
+    if (figure === null || !this.element.isConnected || this.held) return;
+    this.wanted = null;
+    if (figure.data.some((trace) => trace.type in NEEDS_WEBGL) && !hasWebgl()) {
+      this.say(NEEDS_WEBGL[figure.data.find((trace) => trace.type in NEEDS_WEBGL).type]);
+      return;
+    }
+    if (!this.drawn) this.element.replaceChildren();
+    stepBack(figure.layout, this.element.offsetWidth);
+    this.drawn = true;
+    await library.react(this.element, figure.data, figure.layout, CONFIG);
+  }
+
+  say(sentence) {
+    if (this.drawn) return;
+    this.element.textContent = sentence;
+  }
+
+  fit() {
+    const { element } = this;
+    if (!this.drawn || !element.isConnected || element.offsetWidth === 0 || !element._fullLayout) return;
+    if (Math.abs(element._fullLayout.width - element.offsetWidth) > 1) window.Plotly.Plots.resize(element);
+  }
+
+  dispose() {
+    this.sizes.disconnect();
+    this.element.removeEventListener("pointerdown", this.hold);
+    window.removeEventListener("pointerup", this.release);
+    window.removeEventListener("pointercancel", this.release);
+    this.wanted = null;
+    if (this.drawn) window.Plotly.purge(this.element);
+    charts.delete(this.element);
+  }
+}
+
+const charts = new Map();
+
+export default function ({ data, parentElement }) {
+  const element = parentElement.querySelector(".live-plotly");
+  if (!charts.has(element)) charts.set(element, new Chart(element));
+  const chart = charts.get(element);
+  chart.show(JSON.parse(new TextDecoder().decode(data)), isDark(parentElement));
+  // an update that overtakes this one also ends up here: only an element that left the page is disposed of
+  return () => setTimeout(() => element.isConnected || chart.dispose());
+}

@@ -1,0 +1,31 @@
+"""Runs that come from another machine, with all their rows at once."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+
+from sqlalchemy import Engine, func
+from sqlmodel import SQLModel, select
+
+from ganboard.db.engine import writing
+from ganboard.db.errors import NotAllowed
+from ganboard.db.fence import note
+from ganboard.db.models import Run, Tag
+
+IMPORTED = "imported_at"  # among a run's facts: its checkpoints lie elsewhere
+
+
+def insert(engine: Engine, run: Run, rows: Iterable[SQLModel], tags: Sequence[str], words: str) -> Run:
+    """Store an ended run and its rows in one transaction, with an event that says `words`. Raises NotAllowed when its id is taken."""
+    with writing(engine) as session:
+        if session.get(Run, run.id) is not None:
+            raise NotAllowed(f"Run {run.id} is here already: delete it first if it is to be read in again.")
+        run.number = (session.scalar(select(func.max(Run.number))) or 0) + 1
+        session.add(run)
+        session.flush()
+        session.add_all(rows)
+        session.add_all(Tag(run_id=run.id, tag=tag) for tag in dict.fromkeys(tags))
+        session.flush()
+        note(session, run.id, run.attempt, "info", words)
+        session.refresh(run)
+    return run

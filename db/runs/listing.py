@@ -1,0 +1,81 @@
+"""The list of runs as pages and the command line show it: what a table needs of each run, and nothing more."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any
+
+from sqlalchemy import Engine, case, func
+from sqlmodel import col, select
+
+from ganboard.db.engine import reading
+from ganboard.db.models import ENDED, STATUSES, Event, Quality, Run, Tag
+
+
+@dataclass(frozen=True, slots=True)
+class Listed:
+    """A run as a list shows it; the fields down to `images_per_second` are columns of `Run`."""
+
+    id: str
+    name: str
+    status: str
+    preset: str
+    sweep: str | None
+    config: dict[str, Any]
+    note: str | None
+    archived_at: datetime | None
+    created_at: datetime
+    started_at: datetime | None
+    ended_at: datetime | None
+    steps_per_epoch: int | None
+    epoch: int
+    step: int
+    seconds: float
+    g_loss: float | None
+    d_loss: float | None
+    images_per_second: float | None
+    tags: tuple[str, ...]  # in alphabetical order
+    fid: float | None  # the best so far
+    memorization: float | None  # the highest so far
+
+
+def list_all(engine: Engine, *, statuses: tuple[str, ...] = STATUSES) -> list[Listed]:
+    """Every run in these states, archived ones included, newest first."""
+    of_run: list[Any] = [getattr(Run, name) for name in tuple(Listed.__dataclass_fields__)[:-3]]
+    listed = select(Run.id).where(col(Run.status).in_(statuses))
+    # a share is 1 or less, NaN is not: SQL counts it as the highest
+    copied = case((col(Quality.memorization) <= 1, col(Quality.memorization)))
+    found = (
+        select(Quality.run_id, func.min(Quality.fid), func.max(copied)).where(col(Quality.run_id).in_(listed)).group_by(col(Quality.run_id))
+    )
+    with reading(engine) as session:
+        tags: dict[str, tuple[str, ...]] = {}
+        for run_id, tag in session.execute(select(Tag.run_id, Tag.tag).where(col(Tag.run_id).in_(listed)).order_by(col(Tag.tag))):
+            tags[run_id] = (*tags.get(run_id, ()), tag)
+        judged: dict[str, tuple[float | None, float | None]]
+        judged = {run_id: (best, most) for run_id, best, most in session.execute(found)}
+        rows: Any = session.execute(select(*of_run).where(col(Run.status).in_(statuses)).order_by(col(Run.created_at).desc(), col(Run.id)))
+        listing = []
+        for row in rows:
+            fid, memorization = judged.get(row.id, (None, None))
+            own = tags.get(row.id, ())
+            listing.append(Listed(**row._mapping, tags=own, fid=fid, memorization=memorization))
+        return listing
+
+
+def ended_version(engine: Engine) -> tuple[Any, ...]:
+    """Changes whenever the list of the runs that have ended would look different: a cheap key for caches."""
+    ended = select(func.count(), func.count(col(Run.archived_at)), func.sum(Run.note_version), func.sum(Run.attempt))
+    with reading(engine) as session:
+        newest_event = session.scalar(select(func.max(Event.id)))  # ending, tagging and the like each leave one
+        return (*session.execute(ended.where(col(Run.status).in_(ENDED))).one(), newest_event)
+
+
+def seconds_to_fid(engine: Engine, fid: float, run_ids: list[str] | None = None) -> dict[str, float]:
+    """Seconds of training until a judgement first found a distance of at most `fid`, for those of the runs that got there."""
+    reached = select(Quality.run_id, func.min(Quality.training_seconds)).where(col(Quality.fid) <= fid).group_by(col(Quality.run_id))
+    if run_ids is not None:
+        reached = reached.where(col(Quality.run_id).in_(run_ids))
+    with reading(engine) as session:
+        return dict(session.execute(reached).all())

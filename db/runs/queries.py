@@ -1,0 +1,353 @@
+"""Every read but the chart data (`series`). Nothing here writes, locks or imports pandas."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any
+
+from sqlalchemy import Engine, func, tuple_
+from sqlmodel import col, select
+from sqlmodel.sql.sqltypes import UTCDateTime
+
+from ganboard.db import clock
+from ganboard.db.engine import reading
+from ganboard.db.errors import UnknownRun
+from ganboard.db.models import (
+    ACTIVE,
+    WAITING,
+    Checkpoint,
+    Epoch,
+    Event,
+    Grid,
+    Quality,
+    Run,
+    SavedView,
+    StepLosses,
+    StepSeries,
+    SystemSample,
+    Tag,
+    Worker,
+)
+from ganboard.db.runs.imports import IMPORTED
+from ganboard.db.runs.runtime_estimation import Measured
+from ganboard.db.types import Float32s
+
+WORKER_ALIVE_SECONDS = 15.0
+PAINTER = ":painter:"  # in the name of a painter, which gives the same signs of life as a worker
+MAX_ID = 200  # characters: more than any id has, fewer than SQLite's limit for patterns
+QUEUE_ORDER = (col(Run.queued_at), col(Run.created_at))
+
+
+@dataclass(frozen=True)
+class WorkerState:
+    """A worker and the age of its last sign of life, by the database's clock."""
+
+    worker: Worker
+    age_seconds: float
+
+    @property
+    def alive(self) -> bool:
+        return self.age_seconds < WORKER_ALIVE_SECONDS
+
+
+def find_run(engine: Engine, text: str) -> Run:
+    """The run with this id, or the only one whose id begins with `text`; `latest` is the newest that is not archived.
+
+    Raises UnknownRun.
+    """
+    prefix = text.strip().lower()[:MAX_ID]
+    with reading(engine) as session:
+        if prefix == "latest":
+            found = list(session.exec(select(Run).where(col(Run.archived_at).is_(None)).order_by(col(Run.created_at).desc()).limit(1)))
+        else:
+            found = list(session.exec(select(Run).where(col(Run.id).startswith(prefix, autoescape=True)).limit(2))) if prefix else []
+    if len(found) == 1:
+        return found[0]
+    if found:
+        raise UnknownRun(f"More than one run id begins with {text[:80]!r}: type more of it.")
+    raise UnknownRun(f"There is no run {text[:80]!r}: `ganboard runs` lists them.")
+
+
+def newest_run_id(engine: Engine) -> str | None:
+    """The id that `latest` stands for."""
+    with reading(engine) as session:
+        return session.exec(select(Run.id).where(col(Run.archived_at).is_(None)).order_by(col(Run.created_at).desc()).limit(1)).first()
+
+
+def get_run(engine: Engine, run_id: str) -> Run | None:
+    with reading(engine) as session:
+        return session.get(Run, run_id)
+
+
+def list_runs(
+    engine: Engine, *, statuses: tuple[str, ...] = (), archived: bool = False, limit: int | None = None, offset: int = 0
+) -> list[Run]:
+    """Runs, newest first; the archived ones among them only when asked for. Tables use `listing`, which reads less of each."""
+    statement = _in(select(Run), statuses, archived).order_by(col(Run.created_at).desc(), col(Run.id))
+    with reading(engine) as session:
+        return list(session.exec(statement.limit(limit).offset(offset)))
+
+
+def count_runs(engine: Engine, *, statuses: tuple[str, ...] = (), archived: bool = False) -> int:
+    """How many runs there are; the archived ones count only when asked for."""
+    with reading(engine) as session:
+        return session.scalar(_in(select(func.count()).select_from(Run), statuses, archived)) or 0
+
+
+def states(engine: Engine) -> list[tuple[str, str, int]]:
+    """Id, status and finished epochs of every run that is not archived, the oldest first."""
+    with reading(engine) as session:
+        found = session.execute(_in(select(Run.id, Run.status, Run.epoch), (), False).order_by(col(Run.created_at), col(Run.id)))
+        return [(run_id, status, epoch) for run_id, status, epoch in found]
+
+
+def names(engine: Engine, *, limit: int) -> list[tuple[str, str]]:
+    """Id and name of the newest runs that are not archived, the newest first."""
+    newest = select(Run.id, Run.name).where(col(Run.archived_at).is_(None)).order_by(col(Run.created_at).desc(), col(Run.id))
+    with reading(engine) as session:
+        return [(run_id, name) for run_id, name in session.execute(newest.limit(limit))]
+
+
+def get_runs(engine: Engine, run_ids: list[str]) -> list[Run]:
+    """The runs with these ids that exist, in this order."""
+    with reading(engine) as session:
+        found = {run.id: run for run in session.exec(select(Run).where(col(Run.id).in_(run_ids)))}
+    return [found[run_id] for run_id in run_ids if run_id in found]
+
+
+def chart_version(engine: Engine, run_id: str) -> tuple[Any, ...]:
+    """Changes whenever a chart of this run would, but for its newest step, which is `Run.step`: a key for caches."""
+    last = select(func.max(Event.id)).where(Event.run_id == run_id).scalar_subquery()
+    judged = select(func.max(Quality.made_at)).where(Quality.run_id == run_id).scalar_subquery()
+    with reading(engine) as session:
+        return tuple(session.execute(select(Run.attempt, Run.epoch, last, judged).where(Run.id == run_id)).one_or_none() or ())
+
+
+def queue_position(engine: Engine, run: Run) -> int:
+    """How many waiting runs were queued before this one."""
+    earlier = (
+        select(func.count())
+        .select_from(Run)
+        .where(
+            col(Run.status).in_(WAITING), tuple_(*QUEUE_ORDER) < tuple_(run.queued_at, run.created_at, types=[UTCDateTime(), UTCDateTime()])
+        )
+    )
+    with reading(engine) as session:
+        return session.scalar(earlier) or 0
+
+
+def waiting_runs(engine: Engine, *, for_seconds: float = 0.0) -> list[Run]:
+    """Runs that a worker may start now and that have waited at least so long, the longest first."""
+    ripe = select(Run).where(col(Run.status).in_(WAITING), col(Run.queued_at) <= clock.now(-for_seconds))
+    with reading(engine) as session:
+        return list(session.exec(ripe.order_by(*QUEUE_ORDER)))
+
+
+def active_runs_of(engine: Engine, worker: str) -> list[Run]:
+    """Runs that this worker claimed and has not ended."""
+    with reading(engine) as session:
+        return list(session.exec(select(Run).where(col(Run.status).in_(ACTIVE), Run.worker == worker)))
+
+
+def epochs(engine: Engine, run_id: str, *, after: int = 0) -> list[Epoch]:
+    """The finished epochs later than `after`, ascending."""
+    with reading(engine) as session:
+        return list(session.exec(select(Epoch).where(Epoch.run_id == run_id, col(Epoch.epoch) > after).order_by(col(Epoch.epoch))))
+
+
+def step_losses(engine: Engine, run_id: str, epoch: int) -> StepLosses | None:
+    """The exact losses of every step of one epoch."""
+    with reading(engine) as session:
+        return session.get(StepLosses, (run_id, epoch))
+
+
+def step_series(engine: Engine, run_id: str, epoch: int) -> dict[str, Float32s]:
+    """The further values of every step of one epoch, by name; NaN for steps of which nothing was reported."""
+    with reading(engine) as session:
+        return {
+            row.name: row.values for row in session.exec(select(StepSeries).where(StepSeries.run_id == run_id, StepSeries.epoch == epoch))
+        }
+
+
+def qualities(engine: Engine, run_id: str, *, after: int = 0) -> list[Quality]:
+    """The judgements of epochs later than `after`, ascending."""
+    with reading(engine) as session:
+        return list(session.exec(select(Quality).where(Quality.run_id == run_id, col(Quality.epoch) > after).order_by(col(Quality.epoch))))
+
+
+def events(engine: Engine, run_id: str, *, limit: int | None = 200, levels: tuple[str, ...] = ()) -> list[Event]:
+    """The newest events (of these levels), newest first; all with `limit=None`."""
+    found = select(Event).where(Event.run_id == run_id).order_by(col(Event.id).desc()).limit(limit)
+    with reading(engine) as session:
+        return list(session.exec(found.where(col(Event.level).in_(levels)) if levels else found))
+
+
+def checkpoints(engine: Engine, run_id: str) -> list[Checkpoint]:
+    with reading(engine) as session:
+        return list(session.exec(select(Checkpoint).where(Checkpoint.run_id == run_id).order_by(col(Checkpoint.step))))
+
+
+def grid_epochs(engine: Engine, run_id: str) -> list[int]:
+    """Epochs for which a grid of generated images is stored, ascending; what is stored as epoch -1 are real images."""
+    return [epoch for epoch in grid_attempts(engine, run_id) if epoch >= 0]
+
+
+def grid_attempts(engine: Engine, run_id: str) -> dict[int, int]:
+    """The attempt that drew each stored grid, by epoch, ascending; epoch -1 are real images, the first of the data set."""
+    with reading(engine) as session:
+        rows = session.execute(select(Grid.epoch, Grid.attempt).where(Grid.run_id == run_id).order_by(col(Grid.epoch)))
+        return {row.epoch: row.attempt for row in rows}
+
+
+def grids(engine: Engine, run_id: str) -> list[Grid]:
+    """All grids of a run, ascending by epoch."""
+    with reading(engine) as session:
+        return list(session.exec(select(Grid).where(Grid.run_id == run_id).order_by(col(Grid.epoch))))
+
+
+def samples(engine: Engine, run_id: str) -> list[SystemSample]:
+    """What the trainer used, in order of time."""
+    with reading(engine) as session:
+        return list(session.exec(select(SystemSample).where(SystemSample.run_id == run_id).order_by(col(SystemSample.at))))
+
+
+def grid(engine: Engine, run_id: str, epoch: int) -> Grid | None:
+    with reading(engine) as session:
+        return session.get(Grid, (run_id, epoch))
+
+
+def workers(engine: Engine) -> list[WorkerState]:
+    """The workers that were alive within the hour before the newest sign of life, by name."""
+    return _signs_of_life(engine, ~col(Worker.name).contains(PAINTER))
+
+
+def painters(engine: Engine) -> list[WorkerState]:
+    """The same of the painters, which draw for the playground and train nothing; `devices["warm"]`: whether TensorFlow is loaded."""
+    return _signs_of_life(engine, col(Worker.name).contains(PAINTER))
+
+
+def _signs_of_life(engine: Engine, which: Any) -> list[WorkerState]:
+    with reading(engine) as session:
+        present = clock.read(session)
+        found = session.exec(select(Worker).where(which).order_by(Worker.name))
+        return [WorkerState(worker, (present - worker.beat_at).total_seconds()) for worker in found]
+
+
+def database_time(engine: Engine) -> datetime:
+    with reading(engine) as session:
+        return clock.read(session)
+
+
+def phase_seconds(engine: Engine, run: Run) -> float | None:
+    """For how long a run has been in its phase, by the database's clock; None outside any."""
+    if run.phase is None or run.phase_since is None:
+        return None
+    return max(0.0, (database_time(engine) - run.phase_since).total_seconds())
+
+
+def statistics(engine: Engine) -> dict[str, int]:
+    """Rows of the tables run, epoch, grid and checkpoint, and the `bytes` of the whole database."""
+    with reading(engine) as session:
+        size = (
+            "SELECT page_count * page_size FROM pragma_page_count(), pragma_page_size()"
+            if engine.dialect.name == "sqlite"
+            else "SELECT pg_database_size(current_database())"
+        )
+        counts = {
+            table.__tablename__: session.scalar(select(func.count()).select_from(table)) or 0 for table in (Run, Epoch, Grid, Checkpoint)
+        }
+        return {**counts, "bytes": int(session.connection().exec_driver_sql(size).scalar_one())}
+
+
+def stored_bytes(engine: Engine) -> dict[str, int]:
+    """Bytes of what takes most room: `series` (losses and other values of every step), `grids`, and `checkpoints`, which are files.
+
+    `series` follows from the number of steps and from how many values their run reports, since a sum over all rows takes seconds.
+    """
+    others = select(func.count()).where(StepSeries.run_id == Run.id, StepSeries.epoch == 1).correlate(Run).scalar_subquery()
+    figures: dict[str, Any] = {
+        "series": func.sum(Run.step * 4 * (2 + others)),
+        "grids": func.sum(func.length(Grid.png)),
+        "checkpoints": func.sum(Checkpoint.size),
+    }
+    with reading(engine) as session:
+        return {name: int(session.scalar(select(figure)) or 0) for name, figure in figures.items()}
+
+
+def largest_runs(engine: Engine, *, limit: int) -> list[tuple[Run, int]]:
+    """The runs whose checkpoints take most room, with their bytes, the largest first."""
+    size: Any = func.sum(Checkpoint.size)
+    found = select(Run, size).join(Checkpoint, col(Checkpoint.run_id) == Run.id).group_by(col(Run.id))
+    with reading(engine) as session:
+        return [(run, int(taken)) for run, taken in session.execute(found.order_by(size.desc(), col(Run.id)).limit(limit))]
+
+
+def measured_runs(engine: Engine, *, limit: int = 300) -> list[Measured]:
+    """What the newest runs with finished epochs took, the newest first."""
+    columns = (Run.config, Run.hardware, Run.seconds, Run.epoch, Run.steps_per_epoch, Run.status, Run.attempt, Run.started_at, Run.ended_at)
+    measured: Any = select(*columns).where(col(Run.epoch) > 0).order_by(col(Run.created_at).desc()).limit(limit)  # type: ignore[call-overload]
+    with reading(engine) as session:
+        rows = session.execute(measured).all()
+    found = []
+    for run in rows:
+        if not isinstance(run.config.get("batch_size"), int):  # no ganboard wrote this
+            continue
+        images = run.epoch * (run.steps_per_epoch or 0) * run.config.get("batch_size", 0)
+        whole = run.status == "finished" and run.attempt == 1
+        beside = (run.ended_at - run.started_at).total_seconds() - run.seconds if whole else -1.0
+        found.append(Measured(run.config, (run.hardware or {}).get("host", ""), run.seconds, images, beside if beside >= 0 else None))
+    return found
+
+
+def sweep_runs(engine: Engine, sweep: str) -> list[Run]:
+    """The runs of one grid, in the order in which they were made."""
+    with reading(engine) as session:
+        return list(session.exec(select(Run).where(Run.sweep == sweep).order_by(col(Run.created_at), col(Run.number))))
+
+
+def finished_configs(engine: Engine) -> list[tuple[str, dict[str, Any], dict[str, Any]]]:
+    """Id, configuration and facts of every run that was finished here and is not archived, the
+    newest first."""
+    finished = select(Run.id, Run.config, Run.facts).where(Run.status == "finished", col(Run.archived_at).is_(None))
+    with reading(engine) as session:
+        rows = session.execute(finished.order_by(col(Run.created_at).desc()))
+        return [(row.id, row.config, row.facts) for row in rows if IMPORTED not in row.facts]
+
+
+def imported_runs(engine: Engine) -> list[Run]:
+    """The finished runs of other machines that are not archived, in the order in which they were made."""
+    finished = select(Run).where(Run.status == "finished", col(Run.archived_at).is_(None)).order_by(col(Run.created_at))
+    with reading(engine) as session:
+        return [run for run in session.exec(finished) if IMPORTED in run.facts]
+
+
+def tags_of(engine: Engine, run_ids: list[str]) -> dict[str, list[str]]:
+    """The tags of each of these runs, in alphabetical order."""
+    found: dict[str, list[str]] = {run_id: [] for run_id in run_ids}
+    with reading(engine) as session:
+        for tag in session.exec(select(Tag).where(col(Tag.run_id).in_(run_ids)).order_by(col(Tag.tag))):
+            found[tag.run_id].append(tag.tag)
+    return found
+
+
+def all_tags(engine: Engine) -> list[str]:
+    """Every tag that any run has, in alphabetical order."""
+    with reading(engine) as session:
+        return list(session.exec(select(Tag.tag).distinct().order_by(col(Tag.tag))))
+
+
+def views(engine: Engine, page: str) -> list[SavedView]:
+    """The saved views of a page, by name."""
+    with reading(engine) as session:
+        return list(session.exec(select(SavedView).where(SavedView.page == page).order_by(func.lower(SavedView.name))))
+
+
+def view(engine: Engine, name: str) -> SavedView | None:
+    with reading(engine) as session:
+        return session.get(SavedView, name)
+
+
+def _in(statement: Any, statuses: tuple[str, ...], archived: bool) -> Any:
+    statement = statement if archived else statement.where(col(Run.archived_at).is_(None))
+    return statement.where(col(Run.status).in_(statuses)) if statuses else statement

@@ -1,0 +1,90 @@
+"""Figures over all runs for monitoring, in two statements that read no values per step however much is stored."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any
+
+from sqlalchemy import Engine, case, func, text
+from sqlmodel import col, select
+
+from ganboard.db import clock
+from ganboard.db.engine import clear_errors, reading
+from ganboard.db.models import STATUSES, WAITING, Checkpoint, Event, Run, Worker
+from ganboard.db.runs.queries import PAINTER, WORKER_ALIVE_SECONDS
+
+LEVELS = ("info", "warning", "error")
+_SIZE = {
+    "sqlite": "(SELECT page_count * page_size FROM pragma_page_count(), pragma_page_size())",
+    "postgresql": "pg_database_size(current_database())",
+}
+
+
+@dataclass(frozen=True)
+class Census:
+    """What the database held at one moment; ages are in seconds by its own clock."""
+
+    runs: dict[str, int]  # by status, each of them
+    waiting_seconds: float  # of the run that waits longest, 0 when none does
+    epochs: int
+    images: int
+    attempts: int
+    failures: int  # deaths without an epoch since, of all runs together
+    events: dict[str, int]  # by level
+    checkpoint_bytes: int
+    database_bytes: int
+    workers: int  # alive
+    painters: int
+    oldest_beat_seconds: float  # of the workers and painters that were known within the last hour, 0 when there is none
+
+
+def take(engine: Engine) -> Census:
+    """Raises Unreachable."""
+    columns: tuple[Any, ...] = (
+        col(Run.status),
+        func.count(),
+        func.sum(Run.epoch),
+        func.sum(Run.step * col(Run.config)["batch_size"].as_integer()),
+        func.sum(Run.attempt),
+        func.sum(Run.failures),
+        func.min(Run.queued_at),
+    )
+    levels: Any = (func.sum(case((col(Event.level) == level, 1), else_=0)).label(level) for level in LEVELS)
+    counted = select(*levels).subquery()
+    alive, painter = col(Worker.beat_at) > clock.now(-WORKER_ALIVE_SECONDS), col(Worker.name).contains(PAINTER)
+    figures: tuple[Any, ...] = (
+        clock.now(),
+        select(func.sum(Checkpoint.size)).scalar_subquery(),
+        text(_SIZE[engine.dialect.name]),
+        select(func.count()).select_from(Worker).where(alive, ~painter).scalar_subquery(),
+        select(func.count()).select_from(Worker).where(alive, painter).scalar_subquery(),
+        select(func.min(Worker.beat_at)).scalar_subquery(),
+        *(func.coalesce(counted.c[level], 0) for level in LEVELS),
+    )
+    with clear_errors(engine), reading(engine) as session:
+        by_status = session.execute(select(*columns).group_by(col(Run.status))).all()
+        present, checkpoint_bytes, size, workers, painters, beat, *events = session.execute(select(*figures)).one()
+    waits = [row[6] for row in by_status if row[0] in WAITING]
+
+    def total(place: int) -> int:
+        return sum(int(row[place] or 0) for row in by_status)
+
+    return Census(
+        runs=dict.fromkeys(STATUSES, 0) | {row[0]: row[1] for row in by_status},
+        waiting_seconds=_age(present, min(waits, default=None)),
+        epochs=total(2),
+        images=total(3),
+        attempts=total(4),
+        failures=total(5),
+        events=dict(zip(LEVELS, events, strict=True)),
+        checkpoint_bytes=int(checkpoint_bytes or 0),
+        database_bytes=int(size),
+        workers=workers,
+        painters=painters,
+        oldest_beat_seconds=_age(present, beat),
+    )
+
+
+def _age(present: datetime, moment: datetime | None) -> float:
+    return 0.0 if moment is None else max(0.0, (present - moment).total_seconds())

@@ -1,0 +1,73 @@
+"""One training in a process of its own, for `ganboard selftest`: `python -m ganboard.gan.verification.equivalence CONFIG_JSON RUN_DIR DATA_DIR [VARIANT]`.
+
+Logical devices and a failed collective last as long as the process, so every training that is to be compared gets a fresh one. What it
+leaves in RUN_DIR is its last checkpoint.
+"""
+
+from __future__ import annotations
+
+import itertools
+import json
+import sys
+from functools import partial
+from pathlib import Path
+
+from ganboard.gan.checkpoint import store
+from ganboard.gan.config import RunConfig, parse
+from ganboard.gan.devices import runtime
+from ganboard.gan.events import Event, Verdict
+from ganboard.gan.progress import Progress
+from ganboard.gan.training.loop import train
+
+VARIANTS = ("two passes", "plain up-sampling", "interrupted", "untrained")
+
+
+def main(config_json: str, run_dir: str, data_dir: str, variant: str = "") -> None:
+    """Train to the end: with two backward passes through D where one would do, with up-sampling and convolution one after the other, or
+    stopped once in the middle and resumed. `untrained` keeps the networks that the training begins with."""
+    config, directory = parse(json.loads(config_json)), Path(run_dir)
+    if variant == "untrained":
+        return _untrained(config, directory)
+    if variant == "two passes":
+        from ganboard.gan.modeling import losses
+
+        losses.generator_share = lambda config, fake: None
+    if variant == "plain up-sampling":
+        unfold()
+    asked = itertools.count(1)
+
+    def ignore(event: Event) -> None:
+        pass
+
+    def control() -> Verdict:
+        return "stop" if variant == "interrupted" and next(asked) == 2 else "go"
+
+    for attempt in (1, 2):
+        outcome = train(config, run_dir=directory, data_dir=Path(data_dir), attempt=attempt, sink=ignore, control=control)
+        if outcome == "finished":
+            assert attempt == (2 if variant == "interrupted" else 1)
+            return None
+    return None
+
+
+def _untrained(config: RunConfig, directory: Path) -> None:
+    runtime.prepare(config)
+    from ganboard.gan.training import step
+
+    store.save(directory / "checkpoints", step.networks(config).arrays(), Progress(), digest="", attempt=1)
+
+
+def unfold() -> None:
+    """Let 3DGANs of this process up-sample and convolve one after the other."""
+    from ganboard.gan.models.gan3d import networks, upconv
+
+    setattr(networks, "UpConv3D", partial(upconv.UpConv3D, folded=False))  # noqa: B010
+
+
+def state(run_dir: Path) -> store.Arrays:
+    """All arrays of the newest checkpoint of a training."""
+    return store.newest_arrays(run_dir / "checkpoints")
+
+
+if __name__ == "__main__":
+    main(*sys.argv[1:])

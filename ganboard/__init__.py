@@ -1,0 +1,1 @@
+"""ganboard: launch, watch and compare accelerated GAN training."""

@@ -1,0 +1,25 @@
+"""What a difference means for a comparison with the study."""
+
+from __future__ import annotations
+
+import pytest
+
+from ganboard.app.launch import study_diff
+from ganboard.gan.config import GROUPS, RunConfig
+
+
+@pytest.mark.parametrize("name", RunConfig.model_fields)
+def test_every_setting_has_a_meaning(name: str) -> None:
+    sentence = study_diff.meaning(name)
+    assert sentence.endswith(".")
+    assert len(sentence) < 140
+
+
+def test_meanings_are_of_settings_and_groups() -> None:
+    assert set(study_diff.MEANING) <= {*RunConfig.model_fields, *GROUPS}
+    assert study_diff.meaning("from_the_future") == ""
+
+
+@pytest.mark.parametrize(("value", "words"), [(True, "on"), (False, "off"), (None, "all"), (1e-4, "0.0001"), (64, "64"), ("", "")])
+def test_values_in_words(value: object, words: str) -> None:
+    assert study_diff.shown(value) == words

@@ -1,0 +1,207 @@
+"""The state machine: every command in every state, and the words with which it is refused."""
+
+from __future__ import annotations
+
+import pytest
+from sqlalchemy import Engine
+from sqlmodel import SQLModel
+
+from ganboard.db import drawings, studies, surfaces
+from ganboard.db.errors import NotAllowed, UnknownRun
+from ganboard.db.models import ACTIVE, ENDED, STATUSES, WAITING, Study
+from ganboard.db.runs import annotations as marks
+from ganboard.db.runs import commands, queries, reports
+from tests.unit.db.stored_runs import (
+    checkpoint,
+    claimed,
+    contents,
+    finish_epoch,
+    in_status,
+    quality,
+    sample,
+    steps,
+    stored,
+    submitted,
+    texts,
+    training,
+)
+
+
+def test_a_new_run_is_queued_and_says_so(engine: Engine) -> None:
+    run = commands.create_run(engine, name="first", config={"seed": 1}, preset="tiny", parent_id="bbbbbbbbbb")
+    assert stored(engine, run.id).model_dump() == run.model_dump()
+    assert (run.status, run.attempt, run.failures, run.step, run.seconds) == ("queued", 0, 0, 0, 0.0)
+    assert (run.name, run.config, run.preset, run.parent_id) == ("first", {"seed": 1}, "tiny", "bbbbbbbbbb")
+    assert texts(engine, run.id) == ["Cloned from bbbbbbbbbb."]
+
+
+def test_a_run_from_submission_to_its_end(engine: Engine) -> None:
+    run_id = submitted(engine)
+    claim = commands.claim(engine, run_id=run_id, worker="w-1")
+    assert claim == commands.Claim(run_id, 1, {"batch_size": 64})
+    run = stored(engine, run_id)
+    assert (run.status, run.worker, run.phase, run.attempt) == ("starting", "w-1", "starting", 1)
+    assert run.started_at is not None
+    assert run.lease_until is not None
+    assert 14 < (run.lease_until - run.started_at).total_seconds() < 16
+
+    own = {"run_id": run_id, "attempt": 1}
+    reports.set_phase(engine, **own, phase="loading")
+    assert (stored(engine, run_id).status, stored(engine, run_id).phase) == ("starting", "loading")
+    reports.set_phase(engine, **own, phase="compiling")
+    assert (stored(engine, run_id).status, stored(engine, run_id).phase) == ("running", "compiling")
+    reports.set_phase(engine, **own, phase="training")
+    assert (stored(engine, run_id).status, stored(engine, run_id).phase) == ("running", "training")
+    assert commands.renew(engine, **own, lease_seconds=100) is False
+    renewed = stored(engine, run_id).lease_until
+    assert renewed is not None
+    assert (renewed - run.lease_until).total_seconds() > 80
+
+    assert commands.finish(engine, **own, status="finished") == "finished"
+    run = stored(engine, run_id)
+    assert (run.status, run.worker, run.lease_until, run.phase, run.error) == ("finished", None, None, None, None)
+    assert run.started_at is not None
+    assert run.ended_at is not None
+    assert run.ended_at >= run.started_at
+    assert texts(engine, run_id) == ["Submitted.", "Attempt 1 begins on w-1.", "Finished."]
+
+
+@pytest.mark.parametrize("status", ["finished", "failed", "stopped", "suspended"])
+def test_every_end_of_an_attempt(engine: Engine, status: str) -> None:
+    own = training(engine)
+    error = "The disk is full." if status == "failed" else None
+    assert commands.finish(engine, **own, status=status, error=error) == status
+    run = stored(engine, own["run_id"])
+    assert (run.status, run.error, run.lease_until, run.worker) == (status, error, None, None)
+    assert (run.ended_at is None) is (status == "suspended")
+    (newest, *_) = queries.events(engine, own["run_id"])
+    assert (newest.level, newest.attempt) == ("error" if status == "failed" else "info", 1)
+    assert newest.text == error if error else status.capitalize() in newest.text
+
+
+def test_an_unknown_end_changes_nothing(engine: Engine) -> None:
+    own = training(engine)
+    before = contents(engine)
+    with pytest.raises(KeyError):
+        commands.finish(engine, **own, status="queued")
+    assert contents(engine) == before
+
+
+@pytest.mark.parametrize("status", STATUSES)
+def test_who_may_be_claimed(engine: Engine, status: str) -> None:
+    run_id = in_status(engine, status)
+    attempt = stored(engine, run_id).attempt
+    claim = commands.claim(engine, run_id=run_id, worker="w-2")
+    if status in WAITING:
+        assert claim is not None
+        assert claim.attempt == attempt + 1
+        assert stored(engine, run_id).worker == "w-2"
+    else:
+        assert claim is None
+        assert stored(engine, run_id).attempt == attempt
+
+
+def test_nobody_claims_a_run_that_does_not_exist(engine: Engine) -> None:
+    assert commands.claim(engine, run_id="nobody", worker="w") is None
+
+
+@pytest.mark.parametrize("status", STATUSES)
+def test_stopping(engine: Engine, status: str) -> None:
+    run_id = in_status(engine, status)
+    if status in ENDED:
+        before = contents(engine)
+        with pytest.raises(NotAllowed, match=f"^Run {run_id} is {status} already: there is nothing to stop.$"):
+            commands.request_stop(engine, run_id=run_id)
+        assert contents(engine) == before
+    elif status in WAITING:
+        assert commands.request_stop(engine, run_id=run_id) == "stopped"
+        assert stored(engine, run_id).ended_at is not None
+        assert commands.claim(engine, run_id=run_id, worker="w") is None
+    else:
+        assert commands.request_stop(engine, run_id=run_id) == status
+        assert commands.renew(engine, run_id=run_id, attempt=1) is True
+
+
+def test_a_second_wish_to_stop_adds_nothing(engine: Engine) -> None:
+    run_id = in_status(engine, "running")
+    commands.request_stop(engine, run_id=run_id)
+    before = contents(engine)
+    assert commands.request_stop(engine, run_id=run_id) == "running"
+    assert contents(engine) == before
+
+
+def test_a_run_suspended_after_its_stop_was_requested_is_stopped(engine: Engine) -> None:
+    own = training(engine)
+    commands.request_stop(engine, run_id=own["run_id"])
+    assert commands.finish(engine, **own, status="suspended") == "stopped"
+    assert stored(engine, own["run_id"]).ended_at is not None
+    assert texts(engine, own["run_id"])[-1] == "Stopped."
+
+
+@pytest.mark.parametrize("status", STATUSES)
+def test_resuming(engine: Engine, status: str) -> None:
+    run_id = in_status(engine, status)
+    if status in ("stopped", "failed"):
+        before = stored(engine, run_id)
+        run = commands.resume(engine, run_id=run_id)
+        assert run.model_dump() == stored(engine, run_id).model_dump()
+        assert (run.status, run.error, run.ended_at, run.stop_requested_at, run.failures) == ("queued", None, None, None, 0)
+        assert run.queued_at >= before.queued_at
+        assert run.attempt == before.attempt
+        assert commands.claim(engine, run_id=run_id, worker="w") is not None
+    else:
+        before_all = contents(engine)
+        remedy = "clone it to train it anew" if status == "finished" else "it goes on by itself"
+        with pytest.raises(NotAllowed, match=f"^Run {run_id} is {status}: only stopped and failed runs can be resumed; {remedy}.$"):
+            commands.resume(engine, run_id=run_id)
+        assert contents(engine) == before_all
+
+
+@pytest.mark.parametrize("status", STATUSES)
+def test_deleting(engine: Engine, status: str) -> None:
+    run_id = in_status(engine, status)
+    if status in ACTIVE:
+        with pytest.raises(NotAllowed, match=f"^Run {run_id} is {status}: stop it first, then delete it.$"):
+            commands.delete_run(engine, run_id=run_id)
+        assert queries.get_run(engine, run_id) is not None
+    else:
+        commands.delete_run(engine, run_id=run_id)
+        assert queries.get_run(engine, run_id) is None
+
+
+def test_deleting_takes_every_row_of_that_run_and_no_other(engine: Engine) -> None:
+    doomed, kept = training(engine), training(engine)
+    for own in (doomed, kept):
+        steps(engine, own, 1, 0, [0.1, 0.2], g_rate=[1e-4, 1e-4])
+        finish_epoch(engine, own, 1)
+        quality(engine, own, 1)
+        reports.add_grid(engine, **own, epoch=1, rows=1, columns=1, png=b"png")
+        checkpoint(engine, own, 4)
+        reports.add_sample(engine, sample(own))
+        marks.add_tags(engine, run_ids=[own["run_id"]], tags=["a tag"])
+        drawings.ask(engine, run_id=own["run_id"], step=4, kind="sheet", options={})
+        surfaces.ask(engine, [own["run_id"]], {})
+        study = Study(name="s", title="S", definition={})
+        studies.store(engine, study, counted={"part": [own["run_id"]]}, missing=[])
+        commands.finish(engine, **own, status="finished")
+    rows = contents(engine)
+    outlive = ("worker", "model_version")  # what names a run and does not go with it
+    below_a_run = [table.name for table in SQLModel.metadata.sorted_tables if "run_id" in table.columns and table.name not in outlive]
+    assert {name: sum(doomed["run_id"] in row for row in rows[name]) > 0 for name in below_a_run} == dict.fromkeys(below_a_run, True)
+    commands.delete_run(engine, run_id=doomed["run_id"])
+    assert contents(engine) == {name: [row for row in found if doomed["run_id"] not in row] for name, found in rows.items()}
+
+
+@pytest.mark.parametrize("command", [commands.request_stop, commands.resume, commands.delete_run])
+def test_what_does_not_exist_is_named(engine: Engine, command: object) -> None:
+    assert callable(command)
+    with pytest.raises(UnknownRun, match=r"^There is no run 'nobody': `ganboard runs` lists them.$"):
+        command(engine, run_id="nobody")
+
+
+def test_the_first_start_is_remembered_over_attempts(engine: Engine) -> None:
+    own = training(engine)
+    first = stored(engine, own["run_id"]).started_at
+    commands.finish(engine, **own, status="suspended")
+    claimed(engine, own["run_id"])
+    assert stored(engine, own["run_id"]).started_at == first

@@ -1,0 +1,173 @@
+"""Databases that every released version wrote open with this one: nothing is lost, every page's queries answer, no kill does harm."""
+
+from __future__ import annotations
+
+import gzip
+import os
+import signal
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import pytest
+import sqlalchemy as sa
+from alembic import op
+from sqlalchemy import Engine, inspect
+from sqlmodel import SQLModel
+
+from ganboard.db import drawings, migrate, stats, studies, surfaces, transfer
+from ganboard.db.engine import make_engine
+from ganboard.db.runs import listing, notifications, queries, series, timeline
+from tests.frozen.make import frozen, revisions, upgrade_to
+from tests.frozen.rows import EPOCHS, RUNS
+from tests.unit.db.stored_runs import IN_FORK
+from tests.unit.db.test_migrate import contents_of_known, drift
+
+REVISIONS = revisions()
+OPERATIONS = ("create_table", "add_column", "create_index", "execute", "drop_table", "drop_column", "drop_index", "batch_alter_table")
+
+
+@contextmanager
+def thawed(revision: str, folder: Path) -> Iterator[Engine]:
+    """The frozen database as a file of its own."""
+    path = folder / f"{revision}.db"
+    path.write_bytes(gzip.decompress(frozen(revision).read_bytes()))
+    engine = make_engine(f"sqlite:///{path}", pooled=False)
+    yield engine
+    engine.dispose()
+
+
+def fill_from(source: Engine, target: Engine) -> None:
+    """The same rows in another database of the same revision."""
+    with source.connect() as reading, target.begin() as writing:
+        for table in SQLModel.metadata.sorted_tables:
+            if not inspect(reading).has_table(table.name):
+                continue
+            known = {column["name"] for column in inspect(reading).get_columns(table.name)}
+
+            def plain(connection: sa.Connection, table: sa.Table = table, known: set[str] = known) -> sa.TableClause:
+                whole = transfer._plain(table, connection)
+                return sa.table(table.name, *(sa.column(c.name, c.type) for c in whole.columns if c.name in known))
+
+            rows = [dict(row._mapping) for row in reading.execute(sa.select(plain(reading)))]
+            writing.execute(sa.insert(plain(writing)), rows)
+
+
+@pytest.fixture
+def old(request: pytest.FixtureRequest, empty_engine: Engine, tmp_path: Path) -> Engine:
+    """A database as the revision that is the test's parameter left it, on either kind of database."""
+    revision = request.param
+    if revision == "empty":
+        return empty_engine
+    with thawed(revision, tmp_path) as source:
+        if empty_engine.dialect.name == "sqlite":
+            assert empty_engine.url.database
+            transfer.save_settled(source)
+            Path(empty_engine.url.database).write_bytes((tmp_path / f"{revision}.db").read_bytes())
+        else:
+            upgrade_to(empty_engine, revision)
+            fill_from(source, empty_engine)
+    return empty_engine
+
+
+def ask_everything(engine: Engine) -> None:
+    """What the pages, the command line and the API ask, of every run."""
+    runs = queries.list_runs(engine, archived=True)
+    ids = [run.id for run in runs]
+    assert len(ids) == RUNS
+    assert len(listing.list_all(engine)) == queries.count_runs(engine, archived=True) == RUNS
+    assert stats.take(engine).epochs == RUNS * EPOCHS
+    everything: list[Any] = [
+        listing.ended_version(engine), listing.seconds_to_fid(engine, 1e300), notifications.notices(engine), queries.names(engine, limit=9),
+        queries.workers(engine), queries.painters(engine), queries.statistics(engine), queries.stored_bytes(engine),
+        queries.largest_runs(engine, limit=9), queries.measured_runs(engine), queries.finished_configs(engine),
+        queries.imported_runs(engine), queries.tags_of(engine, ids), queries.all_tags(engine), queries.views(engine, "runs"),
+        queries.waiting_runs(engine), queries.newest_run_id(engine),
+    ]  # fmt: skip
+    for run in runs:
+        assert [epoch.epoch for epoch in queries.epochs(engine, run.id)] == list(range(1, EPOCHS + 1))
+        losses = queries.step_losses(engine, run.id, 1)
+        assert losses is not None
+        assert len(losses.g_losses) == 4
+        assert queries.events(engine, run.id, limit=None)
+        assert queries.checkpoints(engine, run.id)
+        everything += [
+            queries.chart_version(engine, run.id), queries.queue_position(engine, run), queries.qualities(engine, run.id),
+            queries.step_series(engine, run.id, 1), queries.grids(engine, run.id), queries.samples(engine, run.id),
+            timeline.of_run(engine, run.id),
+        ]  # fmt: skip
+        rates = series.step_series(engine, run.id, ["g_rate"])
+        everything += [
+            series.step_losses(engine, run.id), rates, series.events_frame(engine, run.id), series.samples_frame(engine, run.id),
+            surfaces.of_runs(engine, [run.id]),
+        ]  # fmt: skip
+    everything += [frame(engine, ids) for frame in (series.epochs_frame, series.quality_frame, series.measures_frame)]
+    everything += [series.speeds(engine, ids), series.judged(engine, ids), drawings.drawable_runs(engine, limit=9), studies.listed(engine)]
+    everything += [studies.runs(engine, study.id) for study, _ in studies.listed(engine)]
+    assert all(one is not None for one in everything[: len(ids)])
+
+
+@pytest.mark.parametrize("revision", REVISIONS)
+def test_every_released_schema_is_frozen(revision: str) -> None:
+    assert frozen(revision).exists(), (
+        f"schema {revision} has no frozen database: run `python -m tests.frozen.make` and commit what it makes"
+    )
+
+
+@pytest.mark.parametrize("revision", REVISIONS)
+def test_frozen_databases_have_rows_in_every_table(revision: str, tmp_path: Path) -> None:
+    with thawed(revision, tmp_path) as engine:
+        assert migrate.revision(engine) == revision
+        found = contents_of_known(engine)
+        assert set(found) == set(inspect(engine).get_table_names()) - {"alembic_version"}
+        assert any("'nan'" in row for row in found["epoch"][1])
+
+
+@pytest.mark.parametrize("old", REVISIONS, indirect=True)
+def test_every_old_value_is_there_after_the_upgrade(old: Engine) -> None:
+    before = contents_of_known(old)
+    assert migrate.upgrade(old) == REVISIONS[-1]
+    assert contents_of_known(old, only=before) == before
+    assert drift(old) == []
+    ask_everything(old)
+
+
+def _upgrade_and_die(url: str, call: int) -> None:
+    """Upgrade in this process, and be killed right after the given operation of a migration."""
+    left = [call]
+
+    def counted(operation: Any) -> Any:
+        def instead(*arguments: Any, **options: Any) -> Any:
+            done = operation(*arguments, **options)
+            left[0] -= 1
+            if left[0] < 0:
+                os.kill(os.getpid(), signal.SIGKILL)
+            return done
+
+        return instead
+
+    for name in OPERATIONS:
+        setattr(op, name, counted(getattr(op, name)))
+    migrate.upgrade(make_engine(url, pooled=False))
+
+
+@pytest.mark.parametrize(
+    "old", [*(pytest.param(one, marks=pytest.mark.thorough) for one in ("empty", *REVISIONS[:-2])), REVISIONS[-2]], indirect=True
+)
+def test_a_kill_after_any_operation_of_any_migration_leaves_the_old_schema(old: Engine, url: str) -> None:
+    before = contents_of_known(old)
+    found = migrate.revision(old)
+    for call in range(200):
+        child = IN_FORK.Process(target=_upgrade_and_die, args=(url, call))
+        child.start()
+        child.join()
+        if child.exitcode == 0:
+            break
+        assert child.exitcode == -signal.SIGKILL
+        assert migrate.revision(old) == found
+        assert contents_of_known(old) == before
+    assert call >= 2
+    assert migrate.revision(old) == REVISIONS[-1]
+    assert contents_of_known(old, only=before) == before
+    assert drift(old) == []

@@ -1,0 +1,224 @@
+from __future__ import annotations
+
+import math
+from datetime import UTC, datetime, timedelta, timezone
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import HealthCheck, example, given, settings
+from hypothesis import strategies as st
+from hypothesis.extra import numpy as hnp
+from sqlalchemy import Engine, inspect
+from sqlalchemy.exc import IntegrityError, StatementError
+from sqlmodel import SQLModel
+
+from ganboard.db.engine import reading, writing
+from ganboard.db.models import (  # fmt: skip
+    Checkpoint,
+    Drawing,
+    Epoch,
+    Event,
+    Grid,
+    ModelAlias,
+    ModelVersion,
+    Quality,
+    Run,
+    SavedView,
+    StepLosses,
+    StepSeries,
+    Study,
+    StudyRun,
+    Surface,
+    SystemSample,
+    Tag,
+    Worker,
+    new_id,
+)
+from tests.unit.db.stored_runs import submitted
+
+MOMENT = datetime(2026, 2, 28, 23, 59, 59, 123456, tzinfo=UTC)
+quick = settings(max_examples=40, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+
+
+def bits(value: float) -> str:
+    return value.hex()
+
+
+def full_rows() -> list[SQLModel]:
+    """One row of every table with a value in every column."""
+    config = {
+        "text": "ünïcode 漢字 👩‍👩‍👧‍👦 \" ' \\ \n %_",
+        "none": None,
+        "deep": {"list": [1, 2.5, True, []]},
+        "long": 2**53 - 1,
+        "tenth": 0.1,
+    }
+    moments: dict[str, Any] = dict.fromkeys(("created_at", "queued_at", "started_at", "ended_at", "lease_until"), MOMENT)
+    run = Run(
+        id="abcdefghjk", name="naïve 漢字", status="failed", config=config, preset="paper", parent_id="bbbbbbbbbb", **moments,
+        attempt=3, worker="w", stop_requested_at=MOMENT, failures=2, error="It broke.", phase="training", phase_since=MOMENT,
+        hardware={"host": "box", "devices": [{"name": "GPU:0"}]}, examples=60_000, steps_per_epoch=937, g_parameters=2_330_944,
+        d_parameters=212_865, epoch=3, step=2811, seconds=12.25, g_loss=math.nan, d_loss=-0.0, images_per_second=math.inf,
+        facts={"form": "fused", "off_accelerator": ["Gather"], "largest_batch": 4096}, sweep="cccccccccc", number=41, note="ünïcode\n 漢字",
+        note_version=2, archived_at=MOMENT,
+    )  # fmt: skip
+    own: dict[str, Any] = {"run_id": run.id, "attempt": 3}
+    losses = np.array([math.nan, -math.inf, -0.0, 1e-45, 3.4028235e38, 0.1], dtype=np.float32)
+    return [
+        run,
+        Epoch(**own, epoch=1, finished_at=MOMENT, steps=6, images=384, g_loss=math.nan, d_loss=math.inf, seconds=1e-3, compile_seconds=0.0,
+              g_x=-0.0, g_y=5e-324, d_x=-math.inf, d_y=1 / 3, measures={"input_seconds": 0.1, "overflows": 3.0}),
+        StepLosses(**own, epoch=1, g_losses=losses, d_losses=-losses),
+        StepSeries(**own, epoch=1, name="g_rate", values=losses[::-1]),
+        Quality(**own, epoch=1, made_at=MOMENT, seconds=0.5, training_seconds=12.25, fid=math.nan, kid=-0.0, precision=math.inf, recall=0.1,
+                density=5e-324, coverage=1 / 3, class_distance=0.0, diversity=-math.inf,
+                memorization=0.625, preparation_seconds=7.5,
+                objective=0.1, moment_error=0.2, profile_error=0.3, angle_error=0.4, sampling_error=0.5, correlation_error=0.6, empty=0.0,
+                l1=1e-3, l1_train=1e-300, l1_standing=math.inf, histogram=losses),
+        Grid(**own, epoch=0, made_at=MOMENT, rows=4, columns=5, png=bytes(range(256))),
+        Checkpoint(**own, step=2811, epoch=3, digest="0" * 64, size=1 << 40, saved_at=MOMENT, machine="box-ab12cd34"),
+        Event(**own, id=7, at=MOMENT, level="warning", text="so it goes"),
+        SystemSample(**own, at=MOMENT, cpu_percent=99.9, rss_bytes=1e12, memory_percent=0.1, gpu_percent=50.0, gpu_memory_bytes=8e10),
+        Tag(run_id=run.id, tag="ünïcode"),
+        SavedView(name="mine", page="compare", query="runs=a,b&log=true", saved_at=MOMENT),
+        Drawing(id="dddddddddd", run_id=run.id, step=2811, kind="draw", options={"seed": 1}, asked_at=MOMENT, begun_at=MOMENT,
+                answered_at=MOMENT, error="It broke.", png=bytes(range(256)), facts={"seconds": 0.1}),
+        Surface(id="uuuuuuuuuu", run_id=run.id, others=["bbbbbbbbbb"], options={"size": 21}, asked_at=MOMENT, begun_at=MOMENT,
+                beat_at=MOMENT, answered_at=MOMENT, tries=2, phase="computing", done=0.5, error="It broke.", arrays=bytes(range(256)),
+                facts={"seconds": 0.1}),
+        Study(id="sssssssss", name="mine.py", title="naïve 漢字", definition=config, created_at=MOMENT),
+        StudyRun(study_id="sssssssss", part="batches", run_id=run.id),
+        ModelVersion(id="vvvvvvvvvv", name="digits", version=2, model="dcgan", variant="int8", parent_id="ppppppppp", run_id=run.id,
+                     attempt=3, epoch=3, step=2811, digest="0" * 64, size=1 << 40, quality={"fid": 1.5}, created_at=MOMENT,
+                     removed_at=MOMENT),
+        ModelAlias(name="digits", alias="production", version_id="vvvvvvvvvv"),
+        Worker(
+            name="w",
+            host="box",
+            pid=4242,
+            started_at=MOMENT,
+            beat_at=MOMENT,
+            run_id=run.id,
+            devices={"gpus": []},
+            machine="box-ab12cd34",
+            boot="6f2c",
+        ),
+    ]  # fmt: skip
+
+
+def same(a: Any, b: Any) -> bool:
+    if isinstance(a, np.ndarray):
+        return a.dtype == b.dtype and a.tobytes() == b.tobytes()
+    return bits(a) == bits(b) if isinstance(a, float) else bool(a == b) and type(a) is type(b)
+
+
+def test_every_column_of_every_table_comes_back(engine: Engine) -> None:
+    tables = {table.name for table in SQLModel.metadata.sorted_tables}
+    assert {type(row).__tablename__ for row in full_rows()} == tables
+    with writing(engine) as session:
+        for row in full_rows():
+            session.add(row)
+            session.flush()
+    for row in full_rows():
+        key = inspect(type(row)).primary_key_from_instance(row)
+        with reading(engine) as session:
+            found = session.get(type(row), tuple(key))
+        for name in type(row).model_fields:
+            expected = getattr(row, name)
+            assert expected is not None, f"{name} of {type(row).__name__} is not tested"
+            assert same(getattr(found, name), expected), name
+
+
+@quick
+@given(values=st.lists(st.floats(), min_size=6, max_size=6))
+@example(values=[math.nan, math.inf, -math.inf, -0.0, 0.0, 5e-324])
+@example(values=[2.2250738585072014e-308, 1.7976931348623157e308, 0.1, 1 / 3, 2.0**53, np.float64(-1.0)])
+def test_any_float64_keeps_its_bits(engine: Engine, values: list[float]) -> None:
+    names = ("g_loss", "d_loss", "g_x", "g_y", "d_x", "d_y")
+    run_id = submitted(engine)
+    with writing(engine) as session:
+        figures = dict(zip(names, values, strict=True))
+        session.add(Epoch(run_id=run_id, epoch=1, attempt=1, steps=1, images=1, seconds=1.0, compile_seconds=0.0, **figures))
+    with reading(engine) as session:
+        found = session.get_one(Epoch, (run_id, 1))
+    assert {type(getattr(found, name)) for name in names} == {float}
+    assert [bits(getattr(found, name)) for name in names] == [bits(value) for value in values]
+
+
+@quick
+@given(raw=hnp.arrays(np.uint32, st.integers(0, 50)))
+def test_any_float32_keeps_its_bits_even_those_of_a_nan(engine: Engine, raw: np.ndarray[Any, Any]) -> None:
+    losses, run_id = raw.view(np.float32), submitted(engine)
+    with writing(engine) as session:
+        session.add(StepLosses(run_id=run_id, epoch=1, attempt=1, g_losses=losses, d_losses=losses[::-1]))
+    with reading(engine) as session:
+        found = session.get_one(StepLosses, (run_id, 1))
+    assert found.g_losses.dtype == np.float32
+    assert found.g_losses.tobytes() == losses.tobytes()
+    assert found.d_losses.tobytes() == losses[::-1].tobytes()
+
+
+@quick
+@given(text=st.text(st.characters(), max_size=60))
+@example(text="a\0b\udcff\ud83dc")
+def test_any_text_can_be_stored(engine: Engine, text: str) -> None:
+    """Of the messages of other programs, too: only NUL and lone surrogates, which no database takes, are replaced."""
+    run_id = submitted(engine, name=text)
+    with reading(engine) as session:
+        found = session.get_one(Run, run_id).name
+    storable = [c != "\0" and not "\ud800" <= c <= "\udfff" for c in text]
+    assert len(found) == len(text)
+    assert [c for c, kept in zip(found, storable, strict=True) if kept] == [c for c, kept in zip(text, storable, strict=True) if kept]
+    assert "\0" not in found
+
+
+@quick
+@given(
+    config=st.dictionaries(
+        st.text("abcü漢", max_size=8), st.none() | st.booleans() | st.integers(-(2**53), 2**53) | st.text("xyzé'\"\\", max_size=9)
+    )
+)
+def test_any_configuration_comes_back(engine: Engine, config: dict[str, Any]) -> None:
+    run_id = submitted(engine)
+    with writing(engine) as session:
+        session.get_one(Run, run_id).config = config
+    with reading(engine) as session:
+        assert session.get_one(Run, run_id).config == config
+
+
+def test_times_come_back_aware_and_in_utc(engine: Engine) -> None:
+    elsewhere = datetime(2026, 3, 29, 3, 30, tzinfo=timezone(timedelta(hours=5, minutes=45)))
+    run_id = submitted(engine)
+    with writing(engine) as session:
+        session.get_one(Run, run_id).ended_at = elsewhere
+    with reading(engine) as session:
+        run = session.get_one(Run, run_id)
+    assert run.ended_at == elsewhere
+    assert run.ended_at is not None
+    assert run.ended_at.tzinfo is UTC
+    assert {run.created_at.tzinfo, run.queued_at.tzinfo} == {UTC}
+
+
+def test_a_time_without_zone_is_refused(engine: Engine) -> None:
+    run_id = submitted(engine)
+    with pytest.raises(StatementError, match="timezone"), writing(engine) as session:
+        session.get_one(Run, run_id).ended_at = datetime(2026, 1, 1)  # noqa: DTZ001
+
+
+def test_a_status_outside_the_seven_is_refused(engine: Engine) -> None:
+    run_id = submitted(engine)
+    with pytest.raises(IntegrityError), writing(engine) as session:
+        session.get_one(Run, run_id).status = "paused"
+
+
+def test_a_row_without_its_run_is_refused(engine: Engine) -> None:
+    with pytest.raises(IntegrityError), writing(engine) as session:
+        session.add(Event(run_id="nobody", attempt=1, level="info", text="lost"))
+
+
+def test_ids_are_short_and_unlike() -> None:
+    ids = {new_id() for _ in range(2000)}
+    assert len(ids) == 2000
+    assert {len(run_id) for run_id in ids} == {10}
+    assert not set("".join(ids)) & set("il1o0 /.%_ABC")

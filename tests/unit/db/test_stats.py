@@ -1,0 +1,76 @@
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+import pytest
+from sqlalchemy import Engine, event, update
+from sqlmodel import col
+
+from ganboard.db import stats
+from ganboard.db.clock import now
+from ganboard.db.engine import make_engine, writing
+from ganboard.db.errors import Unreachable
+from ganboard.db.models import STATUSES, Run, Worker
+from ganboard.db.runs import commands
+from ganboard.db.runs.queries import PAINTER
+from tests.unit.db.stored_runs import checkpoint, finish_epoch, in_status, steps, training
+
+
+@contextmanager
+def statements(engine: Engine) -> Iterator[list[str]]:
+    seen: list[str] = []
+
+    def note(_: object, __: object, statement: str, *___: object) -> None:
+        seen.append(statement)
+
+    event.listen(engine, "before_cursor_execute", note)
+    yield seen
+    event.remove(engine, "before_cursor_execute", note)
+
+
+def test_an_empty_database_has_zeros(engine: Engine) -> None:
+    taken = stats.take(engine)
+    assert taken.runs == dict.fromkeys(STATUSES, 0)
+    assert taken.events == {"info": 0, "warning": 0, "error": 0}
+    assert (taken.epochs, taken.images, taken.attempts, taken.failures, taken.checkpoint_bytes, taken.workers) == (0,) * 6
+    assert (taken.waiting_seconds, taken.oldest_beat_seconds) == (0.0, 0.0)
+    assert taken.database_bytes > 0
+
+
+def test_it_counts_what_is_there(engine: Engine) -> None:
+    for status in ("queued", "failed"):
+        in_status(engine, status)
+    own = training(engine)
+    steps(engine, own, 1, 0, [0.5] * 4)
+    finish_epoch(engine, own, 1)
+    checkpoint(engine, own, 4)
+    commands.died(engine, **own, cause="It was killed")
+    for name, age in (("w-1", 0), ("w-2", 100), (f"w{PAINTER}1", 1)):
+        commands.beat(engine, name=name, host="box", pid=1, run_id=None)
+        with writing(engine) as session:
+            session.execute(update(Worker).where(col(Worker.name) == name).values(beat_at=now(-age)))
+    with writing(engine) as session:
+        session.execute(update(Run).where(col(Run.status) == "queued").values(queued_at=now(-500)))
+    taken = stats.take(engine)
+    assert {status: count for status, count in taken.runs.items() if count} == {"queued": 2, "failed": 1}
+    assert (taken.epochs, taken.images, taken.attempts, taken.failures) == (1, 4 * 64, 2, 1)
+    assert (taken.events["warning"], taken.events["error"]) == (1, 1)
+    assert taken.checkpoint_bytes == 1 << 40
+    assert (taken.workers, taken.painters) == (1, 1)
+    assert taken.waiting_seconds == pytest.approx(500, abs=5)
+    assert taken.oldest_beat_seconds == pytest.approx(100, abs=5)
+
+
+def test_two_statements_and_no_table_of_steps(engine: Engine) -> None:
+    in_status(engine, "running")
+    with statements(engine) as seen:
+        stats.take(engine)
+    asked = [statement for statement in seen if "SELECT" in statement]
+    assert len(asked) == 2
+    assert not [statement for statement in asked if "step_losses" in statement or "step_series" in statement or "FROM epoch" in statement]
+
+
+def test_a_database_that_is_away_is_one_sentence() -> None:
+    with pytest.raises(Unreachable):
+        stats.take(make_engine("postgresql+psycopg://nobody@127.0.0.1:1/nothing"))

@@ -1,0 +1,62 @@
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from ganboard.gan.config import RunConfig
+from ganboard.gan.devices.capabilities import check, remarks
+
+CPU: dict[str, Any] = {"gpus": [], "tpus": []}
+GPUS: dict[str, Any] = {"gpus": [{"name": "a"}, {"name": "b"}], "tpus": []}
+
+
+@pytest.mark.parametrize(
+    ("changes", "devices", "words"),
+    [
+        ({"precision": "mixed_float16"}, CPU, ("mixed_float16", "GPU", "mixed_bfloat16")),
+        ({"strategy": "tpu"}, CPU, ("strategy=tpu", "no TPU", "mirrored")),
+        ({"strategy": "tpu", "replicas": 8}, {**CPU, "tpus": ["core"]}, ("replicas=8", "1 TPU core", "mirrored")),
+        ({"strategy": "tpu", "loop": "fit"}, {**CPU, "tpus": ["core"]}, ("loop=fit", "not available", "custom")),
+        (
+            {"strategy": "multi_worker", "replicas": 1000, "batch_size": 1000},
+            {**CPU, "cores": 2, "memory_bytes": 24 * 10**9},
+            ("replicas=1000", "8", "mirrored"),
+        ),
+        (
+            {"batch_size": 65_536, "strategy": "default"},
+            {**CPU, "memory_bytes": 4 * 10**9},
+            ("batch_size=65536", "4.0 GB", "lower batch_size to", "accumulate"),
+        ),
+        ({"replicas": 128, "batch_size": 128}, CPU, ("replicas=128", "64")),
+    ],
+)
+def test_what_cannot_run_gets_one_sentence_with_a_remedy(changes: dict[str, Any], devices: dict[str, Any], words: tuple[str, ...]) -> None:
+    sentence = check(RunConfig(**changes), devices)
+    assert sentence is not None
+    assert all(word in sentence for word in words)
+    assert sentence.endswith(".")
+
+
+@pytest.mark.parametrize(
+    ("changes", "devices"),
+    [
+        ({}, CPU),
+        ({"precision": "mixed_bfloat16", "xla": True}, CPU),
+        ({"replicas": 4}, CPU),
+        ({"loop": "fit", "replicas": 2}, CPU),
+        ({"strategy": "multi_worker", "replicas": 2}, {**CPU, "cores": 2, "memory_bytes": 24 * 10**9}),
+        ({"replicas": 2, "precision": "mixed_float16"}, GPUS),
+    ],
+)
+def test_what_can_run_passes(changes: dict[str, Any], devices: dict[str, Any]) -> None:
+    assert check(RunConfig(**changes), devices) is None
+
+
+def test_remarks_name_what_changes_the_meaning_of_results() -> None:
+    assert remarks(RunConfig(), CPU) == []
+    assert "share one CPU" in remarks(RunConfig(replicas=2), CPU)[0]
+    assert "batch norm" in remarks(RunConfig(replicas=2, xla=True), GPUS)[0]
+    assert "about the speed without XLA" in remarks(RunConfig(xla=True), CPU)[0]
+    assert remarks(RunConfig(precision="mixed_bfloat16"), {**CPU, "cpu_flags": ["amx_bf16"]}) == []
+    assert "no bfloat16 instructions" in remarks(RunConfig(precision="mixed_bfloat16"), {**CPU, "cpu_flags": ["avx2"]})[0]

@@ -1,0 +1,95 @@
+"""Showers judged by the 3DGAN's own validation: real ones are good, a fresh generator's are not."""
+
+from __future__ import annotations
+
+import json
+import math
+from functools import cache
+from types import SimpleNamespace
+from typing import Any
+
+import numpy as np
+import pytest
+import tensorflow as tf
+
+from ganboard.gan.config import ConfigError, RunConfig, parse
+from ganboard.gan.events import MEASURED
+from ganboard.gan.models.gan3d import data, layouts, networks
+from ganboard.gan.models.gan3d.judge import MINIMUM, Judge
+from ganboard.gan.models.gan3d.reader import sampled
+from ganboard.gan.models.gan3d.sampler import Beam, Sampler
+from ganboard.gan.models.gan3d.validation import DRAWN, Validation
+from ganboard.worker.figures import physics
+
+EVENTS = 2 * MINIMUM
+GEOMETRIES = ("25x25x25", "51x51x25")
+
+
+def config(geometry: str = "25x25x25", **changes: Any) -> RunConfig:
+    return parse({"model": "gan3d", "dataset": "showers", "geometry": geometry, "quality_images": 200, "quality_every": 1, **changes})
+
+
+@cache
+def showers(geometry: str, seed: int = 3, events: int = EVENTS) -> data.Showers:
+    layout = layouts.LAYOUTS["fixed" if geometry == "25x25x25" else "variable"]
+    beam = Beam(theta_low=90, theta_high=90) if geometry == "25x25x25" else Beam()
+    batch = sampled(list(Sampler(beam, seed=seed).events(events)), layout)
+    return data.gather([batch], events, layout.shape)
+
+
+def replay(images: np.ndarray) -> Any:
+    """A generator that gives these images back, in their order."""
+    rest = iter(images)
+    return lambda latents, training: SimpleNamespace(numpy=lambda: np.stack([next(rest) for _ in latents])[..., np.newaxis])
+
+
+@pytest.mark.parametrize("geometry", GEOMETRIES)
+def test_the_same_showers_are_perfect(geometry: str) -> None:
+    judge, held = Judge(config(geometry), showers(geometry)), showers(geometry)
+    measures, classes = judge(replay(held.dense(0, EVENTS)))
+    assert tuple(measures) == tuple(MEASURED["gan3d"])
+    assert classes == ()
+    assert all(type(value) is float for value in measures.values())
+    for name in ("moment_error", "profile_error", "sampling_error", "correlation_error", "empty"):
+        assert measures[name] == pytest.approx(0, abs=1e-6), name
+    assert measures["objective"] == pytest.approx(measures["angle_error"])
+    assert measures["angle_error"] < 1e-4  # the angles that are asked for are those that were measured
+    assert judge.remarks == ["quality_images=200 is more than the 100 showers: all of these are compared with."]
+    drawn = Validation.model_validate(judge.facts["validation"])
+    assert drawn.events == EVENTS
+    assert set(drawn.curves) == set(DRAWN) == set(physics.TITLES)
+    assert all(curve.real == curve.generated for curve in drawn.curves.values())
+    assert drawn.real == drawn.generated
+    assert len(json.dumps(judge.facts)) < 40_000  # it is read with its run
+
+
+def test_others_of_the_same_kind_are_better_than_a_fresh_generators() -> None:
+    geometry: networks.Geometry = "25x25x25"
+    judge = Judge(config(), showers(geometry))
+    others = judge(replay(showers(geometry, seed=4).dense(0, EVENTS)))[0]
+    fresh = judge(networks.generator(config(), geometry))[0]
+    assert others["objective"] < 0.3 < fresh["objective"]
+    assert others["sampling_error"] < fresh["sampling_error"]
+
+
+def test_the_last_events_are_compared_and_the_same_showers_made_each_time() -> None:
+    config_, all_ = config(quality_images=200), showers("25x25x25", events=230)
+    judge = Judge(config_, all_)
+    assert judge.remarks == []
+    assert judge(replay(all_.dense(30, 230)))[0]["objective"] < 1e-4
+    generator = networks.generator(config_, "25x25x25")
+    assert judge(generator) == judge(generator)
+
+
+def test_what_makes_no_energies_has_no_measures() -> None:
+    broken = replay(np.full((EVENTS, 25, 25, 25), np.nan, np.float32))
+    measures, _ = Judge(config(), showers("25x25x25"))(broken)
+    assert all(math.isnan(value) for value in measures.values())
+    nothing, _ = Judge(config(), showers("25x25x25"))(lambda latents, training: tf.zeros([len(latents), 25, 25, 25, 1]))
+    assert nothing["empty"] == 1
+    assert nothing["objective"] > 1
+
+
+def test_too_few_showers_are_refused() -> None:
+    with pytest.raises(ConfigError, match=r"^quality_every needs 50 showers and there are 10: set quality_every to 0\.$"):
+        Judge(config(), showers("25x25x25").first(10))

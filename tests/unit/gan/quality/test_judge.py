@@ -1,0 +1,160 @@
+from __future__ import annotations
+
+import math
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from ganboard.gan.config import ConfigError, RunConfig
+from ganboard.gan.data import digits
+from ganboard.gan.data.dataset import Dataset
+from ganboard.gan.events import FACTS
+from ganboard.gan.quality import classifier
+from ganboard.gan.quality.judge import MEASURES, Judge
+
+CONFIG = RunConfig(dataset="digits", quality_every=1, quality_images=800)
+DIGITS = digits.load(None)
+ORDER = classifier.order(len(DIGITS.images))
+OTHERS = (DIGITS.images[ORDER[800:]] / 127.5 - 1).astype(np.float32)  # 997 real images that the judge does not compare with
+LABELS = DIGITS.labels[ORDER[800:]]  # type: ignore[index]
+
+
+@pytest.fixture(scope="module")
+def cache(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return tmp_path_factory.mktemp("quality")
+
+
+@pytest.fixture(scope="module")
+def judge(cache: Path) -> Judge:
+    return Judge(CONFIG, DIGITS, cache, lambda share: None)
+
+
+def degraded(amounts: tuple[float, ...]) -> list[np.ndarray]:
+    noise = np.random.default_rng(0).standard_normal(OTHERS.shape)
+    return [np.clip(OTHERS + amount * noise, -1, 1).astype(np.float32) for amount in amounts]
+
+
+def blurred(times: int) -> np.ndarray:
+    images = OTHERS
+    for _ in range(times):
+        for axis in (1, 2):
+            images = (np.roll(images, 1, axis) + 2 * images + np.roll(images, -1, axis)) / 4
+    return images
+
+
+def test_other_real_images_are_found_good(judge: Judge) -> None:
+    measures, histogram = judge.compare(OTHERS)
+    assert tuple(measures) == tuple(MEASURES)
+    assert all(type(value) is float for value in (*measures.values(), *histogram))
+    assert measures["fid"] < 1
+    assert abs(measures["kid"]) < 0.02
+    assert min(measures["precision"], measures["recall"], measures["coverage"]) > 0.7
+    assert measures["density"] > 0.7
+    assert measures["class_distance"] < 0.05
+    assert measures["diversity"] == pytest.approx(1, abs=0.05)
+    assert len(histogram) == 10
+    assert sum(histogram) == pytest.approx(1)
+
+
+def test_noise_is_found_bad(judge: Judge) -> None:
+    noise = np.random.default_rng(0).uniform(-1, 1, OTHERS.shape).astype(np.float32)
+    measures, good = judge.compare(noise)[0], judge.compare(OTHERS)[0]
+    assert measures["fid"] > 30 * good["fid"]
+    assert measures["kid"] > 0.5
+    assert max(measures[name] for name in ("precision", "recall", "density", "coverage")) < 0.05
+
+
+@pytest.mark.parametrize("kind", ["noise", "blur"])
+def test_the_worse_the_images_the_worse_the_measures(kind: str, judge: Judge) -> None:
+    images = degraded((0, 0.2, 0.4, 0.8)) if kind == "noise" else [blurred(times) for times in (0, 1, 3, 8)]
+    found = [judge.compare(image)[0] for image in images]
+    for name in ("fid", "kid"):
+        values = [measures[name] for measures in found]
+        assert values == sorted(values), name
+        assert values[3] - values[0] > 10 * max(abs(values[0]), 0.01)
+    coverage = [measures["coverage"] for measures in found]
+    assert coverage == sorted(coverage, reverse=True)
+
+
+def test_real_images_that_are_not_trained_on_are_no_copies(cache: Path) -> None:
+    """Of the 1,797 digits a run with limit=800 sees the first 800."""
+    config = CONFIG.model_copy(update={"limit": 800, "quality_images": 400})
+    judge = Judge(config, DIGITS, cache, lambda share: None)
+    others = DIGITS.images[800:] / np.float32(127.5) - 1
+    # digits are ordered by their writers: the others' are a little further away
+    assert judge.compare(others)[0]["memorization"] == pytest.approx(0.5, abs=0.08)
+    copies = np.repeat(DIGITS.images[:100], 4, axis=0) / np.float32(127.5) - 1
+    assert judge.compare(copies)[0]["memorization"] > 0.99
+
+
+def test_a_copy_machine_is_caught_where_all_images_are_trained_on(judge: Judge) -> None:
+    found = judge.compare(np.repeat(OTHERS[:100], 8, axis=0))[0]
+    assert found["memorization"] > 0.99
+    assert found["fid"] < judge.compare(degraded((0.4,))[0])[0]["fid"]  # which the distance alone rewards
+    noise = np.random.default_rng(0).uniform(-1, 1, OTHERS.shape).astype(np.float32)
+    assert judge.compare(noise)[0]["memorization"] < 0.05
+
+
+def test_a_single_repeated_image_is_a_collapse(judge: Judge) -> None:
+    measures, histogram = judge.compare(np.repeat(OTHERS[:1], 800, axis=0))
+    assert max(measures[name] for name in ("recall", "coverage", "diversity")) < 0.05
+    assert measures["class_distance"] > 0.85
+    assert max(histogram) == 1
+
+
+def test_half_the_classes_missing_is_seen(judge: Judge) -> None:
+    whole, half = judge.compare(OTHERS)[0], judge.compare(OTHERS[LABELS < 5])[0]
+    assert half["class_distance"] == pytest.approx(0.5, abs=0.05)
+    assert half["recall"] < 0.7 * whole["recall"]
+    assert half["coverage"] < 0.7 * whole["coverage"]
+    assert half["fid"] > 10 * whole["fid"]
+
+
+def test_a_second_judge_has_the_same_bits(judge: Judge, cache: Path) -> None:
+    again = Judge(CONFIG, DIGITS, cache, lambda share: pytest.fail("the classifier is trained again"))
+    images = degraded((0.3,))[0]
+    first, second = judge.compare(images), again.compare(images)
+    assert [value.hex() for value in (*first[0].values(), *first[1])] == [value.hex() for value in (*second[0].values(), *second[1])]
+    assert judge.facts == again.facts
+
+
+@pytest.mark.parametrize("value", [math.nan, math.inf])
+def test_values_that_are_not_finite_give_no_numbers_and_no_crash(value: float, judge: Judge) -> None:
+    images = OTHERS.copy()
+    images[3, 4, 5, 0] = value
+    measures, histogram = judge.compare(images)
+    assert tuple(measures) == tuple(MEASURES)
+    assert all(math.isnan(number) for number in (*measures.values(), *histogram))
+    assert len(histogram) == 10
+
+
+def test_values_out_of_range_are_taken_as_black_and_white(judge: Judge) -> None:
+    assert judge.compare(OTHERS * 1e30) == judge.compare(np.where(OTHERS < 0, -1, 1).astype(np.float32))
+
+
+def test_facts_are_known_by_name(judge: Judge) -> None:
+    assert judge.facts.keys() <= FACTS.keys()
+    assert 0.95 <= judge.facts["classifier_accuracy"] <= 1
+    assert judge.remarks == []
+
+
+def test_more_images_than_the_data_have_are_compared_with_all_and_it_is_said(cache: Path) -> None:
+    judge = Judge(CONFIG.model_copy(update={"quality_images": 2000}), DIGITS, cache, lambda share: None)
+    assert judge.remarks == [
+        "quality_images=2,000 is more than the 1,797 images of digits: all of these are compared with 2,000 generated ones."
+    ]
+    assert judge.compare(OTHERS)[0]["recall"] > 0.7
+
+
+@pytest.mark.parametrize(
+    ("data", "sentence"),
+    [
+        (Dataset(DIGITS.images, None, ""), "needs labelled images and dataset=digits has none: set quality_every to 0"),
+        (Dataset(DIGITS.images[:199], LABELS[:199], ""), "needs 200 real images and digits has 199: set quality_every to 0"),
+    ],
+)
+def test_data_that_cannot_judge_are_refused(data: Dataset, sentence: str, tmp_path: Path) -> None:
+    with pytest.raises(ConfigError, match=sentence):
+        Judge(CONFIG, data, tmp_path, lambda share: None)
+    assert not list(tmp_path.iterdir())

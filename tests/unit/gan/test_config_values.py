@@ -1,0 +1,36 @@
+"""One setting's value by itself, as lists of values and command lines give it."""
+
+from __future__ import annotations
+
+import pytest
+
+from ganboard.gan.config import ConfigError, RunConfig, parse_assignments, parse_value
+
+
+@pytest.mark.parametrize("name", RunConfig.model_fields)
+def test_every_default_is_its_own_value(name: str) -> None:
+    default = RunConfig.model_fields[name].default
+    assert parse_value(name, default) == default
+
+
+def test_a_value_needs_no_others() -> None:
+    assert parse_value("dataset", "images") == "images"  # which a whole configuration takes only with images_path
+    assert parse_value("strategy", "multi_worker") == "multi_worker"
+    assert parse_value("replicas", "2") == 2
+
+
+@pytest.mark.parametrize("word", ["none", "None", "all"])
+def test_the_words_for_no_limit(word: str) -> None:
+    assert parse_value("limit", word) is None
+    assert parse_assignments([f"limit={word}"]) == {"limit": None}
+
+
+def test_none_is_a_word_where_a_setting_has_it() -> None:
+    assert parse_value("lr_scaling", "none") == "none"
+    assert parse_assignments(["lr_scaling=none", "seed=3"]) == {"lr_scaling": "none", "seed": "3"}
+
+
+@pytest.mark.parametrize(("name", "value"), [("seed", "x"), ("seed", None), ("g_learning_rate", "inf"), ("nothing", 1), ("xla", [1])])
+def test_a_wrong_value_is_one_sentence_that_names_it(name: str, value: object) -> None:
+    with pytest.raises(ConfigError, match=name):
+        parse_value(name, value)

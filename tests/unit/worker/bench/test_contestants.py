@@ -1,0 +1,97 @@
+"""Who takes part, and contestants as real processes that need no TensorFlow."""
+
+from __future__ import annotations
+
+import importlib.util
+import sys
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import psutil
+import pytest
+
+from ganboard.gan.bench.protocol import Task
+from ganboard.gan.config import ConfigError
+from ganboard.worker.bench.contestants import CONTESTANTS, GROUPS, PRECISIONS, Contestant, OutOfRace, Running, choose, peers_find_gan
+
+BY_NAME = {contestant.name: contestant for contestant in CONTESTANTS}
+
+
+def labels(only: list[str], precisions: list[str]) -> list[str]:
+    return [contestant.label for contestant in choose(only, precisions)]
+
+
+def test_everyone_takes_part_unless_told_otherwise() -> None:
+    everyone = labels([], list(PRECISIONS))
+    assert {"bare float32", "bare mixed_bfloat16", "floor mixed_bfloat16", "platform float32"} <= set(everyone)
+    assert "platform mixed_bfloat16" not in everyone  # once is enough
+    assert len(set(everyone)) == len(everyone)
+    assert {label.split()[0] for label in everyone} == set(BY_NAME)
+
+
+def test_groups_stand_for_their_members() -> None:
+    assert labels(["pytorch"], ["float32"]) == [f"{name} float32" for name in GROUPS["pytorch"]]
+    assert labels(["start", "tutorial"], ["mixed_bfloat16"]) == ["start mixed_bfloat16", "tutorial mixed_bfloat16"]
+    assert {name for names in GROUPS.values() for name in names} <= set(BY_NAME)
+
+
+@pytest.mark.parametrize(("only", "precision", "named"), [(["keras"], "float32", "'keras'"), ([], "fp8", "precision=fp8")])
+def test_what_does_not_exist_is_refused_by_name(only: list[str], precision: str, named: str) -> None:
+    with pytest.raises(ConfigError, match=named):
+        choose(only, [precision])
+
+
+def test_other_models_have_no_peers_and_pix2pix_nothing_to_recompute() -> None:
+    showers, street = ({one.name for one in choose([], ["float32"], model)} for model in ("gan3d", "pix2pix"))
+    assert showers == set(GROUPS["ganboard"])
+    assert street == showers - {"recompute"} == {one.name for one in choose(["ganboard"], ["float32"], "pix2pix")}
+    for name, model in (("pytorch", "gan3d"), ("tutorial", "pix2pix"), ("recompute", "pix2pix")):
+        with pytest.raises(
+            ConfigError, match=f"^{name} does not train model={model}: choose from bare, platform, xla, fit, replicas, workers"
+        ):
+            choose([name], ["float32"], model)
+
+
+def start(contestant: Contestant, folder: Path, python: str = sys.executable) -> Running:
+    np.save(folder / "images.npy", np.zeros([8, 28, 28, 1], np.uint8))
+    peers_find_gan(folder)
+    return Running(replace(contestant, precision="float32"), Task(4, "float32", str(folder / "images.npy")), python, folder)
+
+
+@pytest.mark.parametrize("name", ["pytorch-eager", "jax"])
+def test_a_missing_framework_is_said_with_its_remedy(name: str, tmp_path: Path) -> None:
+    framework = {"pytorch-eager": "torch", "jax": "jax"}[name]
+    if importlib.util.find_spec(framework):
+        pytest.skip(f"{framework} is installed here")
+    running = start(BY_NAME[name], tmp_path)
+    with pytest.raises(OutOfRace, match=f"^not installed: pip install {framework}$"):
+        running.first_step()
+    running.end()
+
+
+@pytest.mark.parametrize(
+    ("script", "reason"),
+    [
+        ("echo out of luck >&2; exit 3", "failed: out of luck"),
+        ("exit 3", "failed: exit code 3"),
+        ("kill -KILL $$", "failed: ended by SIGKILL, as when memory runs out"),
+    ],
+)
+def test_one_that_dies_is_out_of_the_race_and_says_why(script: str, reason: str, tmp_path: Path) -> None:
+    python = tmp_path / "python"
+    python.write_text(f"#!/bin/sh\n{script}\n")
+    python.chmod(0o700)
+    running = start(BY_NAME["jax"], tmp_path, str(python))
+    with pytest.raises(OutOfRace) as refusal:
+        running.first_step()
+    assert str(refusal.value) == reason
+    running.end()
+
+
+def test_no_process_is_left(tmp_path: Path) -> None:
+    before = set(psutil.Process().children(recursive=True))
+    running = start(BY_NAME["tutorial"], tmp_path)
+    assert set(psutil.Process().children(recursive=True)) - before
+    running.end()
+    assert not set(psutil.Process().children(recursive=True)) - before

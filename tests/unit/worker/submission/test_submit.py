@@ -1,0 +1,125 @@
+"""Submitting: what is refused before anything is stored, and what is stored whatever happens to the queue."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import pytest
+
+from ganboard.db.errors import NotAllowed, UnknownRun
+from ganboard.db.models import Run
+from ganboard.db.runs import queries
+from ganboard.gan.config import ConfigError, parse
+from ganboard.gan.presets import load
+from ganboard.worker.context import Context
+from ganboard.worker.errors import BadName
+from ganboard.worker.submission.submit import check_name, clone, default_name, delete, machines, resume, stop, submit
+from tests.factories import HARDWARE, make_worker
+
+
+@pytest.mark.parametrize(
+    ("text", "complaint"),
+    [
+        ("", "is empty"),
+        ("   ", "is empty"),
+        ("x" * 10_000, "10000 characters: 80 is the limit"),
+        ("a\u202eb", "U+202E"),
+        ("a\x00b", "U+0000"),
+        ("a\nb", "U+000A"),
+        ("a\u200bb", "U+200B"),
+        ("\ud800", "U+D800"),
+    ],
+)
+def test_names_that_hide_or_flood_are_refused(text: str, complaint: str) -> None:
+    with pytest.raises(BadName) as error:
+        check_name(text)
+    assert complaint in str(error.value)
+
+
+def test_names_in_any_script_are_kept() -> None:
+    assert check_name("  e\u0301tude 漢字 👩\u200d🔬 <b> ") == "étude 漢字 👩\u200d🔬 <b>"
+
+
+def test_a_run_is_stored_even_without_a_queue(context: Context) -> None:
+    run = submit(context, load("tiny"))
+    stored = queries.get_run(context.engine, run.id)
+    assert stored is not None
+    assert stored.status == "queued"
+    assert [event.text for event in queries.events(context.engine, run.id)] == ["Submitted."]
+
+
+@pytest.mark.parametrize(
+    ("changes", "complaint"),
+    [
+        ({"limit": 40, "batch_size": 41}, "larger than limit=40"),
+        ({"limit": None, "batch_size": 2048}, "batch_size=2048 is larger than the data set (1797 images of digits)"),
+        ({"dataset": "images", "images_path": "nowhere"}, "nowhere"),
+    ],
+)
+def test_what_cannot_work_leaves_no_row(context: Context, changes: dict[str, object], complaint: str) -> None:
+    with pytest.raises(ValueError) as error:  # validation and submission may both refuse
+        submit(context, load("tiny", changes))
+    assert complaint in str(error.value)
+    assert queries.count_runs(context.engine) == 0
+
+
+def test_what_no_machine_can_do_is_refused_without_a_worker(context: Context) -> None:
+    with pytest.raises(ConfigError, match="loop=fit is not available with strategy=tpu"):
+        submit(context, load("tiny", {"loop": "fit", "strategy": "tpu"}))
+    assert submit(context, load("tiny", {"precision": "mixed_float16"})).status == "queued"  # a GPU worker may come
+
+
+def test_what_every_live_worker_lacks_is_refused(context: Context) -> None:
+    make_worker(context, devices={**HARDWARE, "gpus": [], "tpus": []})
+    with pytest.raises(ConfigError, match="mixed_float16 needs a GPU"):
+        submit(context, load("tiny", {"precision": "mixed_float16"}))
+    make_worker(context, "gpu-box", devices={**HARDWARE, "gpus": [{"name": "a GPU"}], "tpus": []})
+    assert submit(context, load("tiny", {"precision": "mixed_float16"})).status == "queued"
+
+
+def test_clone_changes_only_what_is_asked(context: Context, make_run: Callable[..., Run]) -> None:
+    parent = make_run("the parent")
+    child = clone(context, parent.id[:6], {"batch_size": "16"})
+    assert child.parent_id == parent.id
+    assert child.name == "the parent (clone)"
+    assert {**parent.config, "batch_size": 16} == child.config
+    with pytest.raises(UnknownRun):
+        clone(context, "nonsense", {})
+
+
+def test_stop_resume_delete(context: Context, make_run: Callable[..., Run]) -> None:
+    waiting = make_run("waiting", status="queued")
+    assert stop(context, waiting.id) == "stopped"
+    assert resume(context, waiting.id).status == "queued"
+    running = make_run("running", status="running")
+    assert stop(context, running.id) == "running"
+    with pytest.raises(NotAllowed, match="stop it first"):
+        delete(context, running.id)
+    with pytest.raises(NotAllowed, match="only stopped and failed"):
+        resume(context, running.id)
+    finished = make_run("finished")
+    directory = context.settings.run_dir(finished.id)
+    directory.mkdir(parents=True)
+    delete(context, finished.id)
+    assert queries.get_run(context.engine, finished.id) is None
+    assert not directory.exists()
+
+
+def test_default_names_say_what_is_special() -> None:
+    assert default_name(parse({}), "") == "mnist"
+    assert default_name(load("starter"), "starter") == "starter"
+    assert default_name(load("starter", {"xla": True}), "starter") == "starter, xla"
+    assert default_name(parse({"batch_size": 128, "xla": True, "replicas": 2}), "") == "mnist, batch 128, xla, 2 replicas"
+    assert default_name(parse({"batch_size": 128}), "a preset of long ago") == "mnist, batch 128"
+
+
+def test_machines_are_those_of_live_workers(context: Context) -> None:
+    assert machines(context).workers == 0
+    assert machines(context).able(load("tiny")) is None
+    assert machines(context).refusal(load("tiny", {"precision": "mixed_float16"})) is None  # a GPU worker may come
+    make_worker(context, devices={**HARDWARE, "host": "a"})
+    make_worker(context, "z-gpu-box", devices={**HARDWARE, "host": "b", "gpus": [{"name": "a GPU", "memory_bytes": 1 << 37}]})
+    here = machines(context)
+    assert here.workers == 2
+    assert {(here.able(load("tiny", {"precision": precision})) or {})["host"] for precision in ("float32", "mixed_float16")} == {"a", "b"}
+    assert "no TPU was found" in (here.refusal(load("tiny", {"strategy": "tpu"})) or "")

@@ -1,0 +1,144 @@
+"""Progress fed by a trainer's own events: the lines of `ganboard train`."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime, timedelta
+
+import numpy as np
+import pytest
+
+from ganboard.db.models import Epoch
+from ganboard.gan import presets
+from ganboard.gan.events import EpochDone, Event, Note, Phase, Quality, Started, Steps
+from ganboard.worker.formatting import clean, duration, fact, judgement
+from ganboard.worker.terminal.formatting import time_spent
+from ganboard.worker.terminal.run_progress import EventFeed, Lines, Live, PhaseColumn, State, View
+
+LOSSES = np.array([0.5, 0.25], np.float32)
+
+
+def epoch_done(epoch: int, seconds: float = 2.0) -> EpochDone:
+    return EpochDone(epoch, 0.5, 0.25, seconds, 0.0, 128, (0.0, 0.0), (0.0, 0.0))
+
+
+def started(start_step: int = 0) -> Started:
+    return Started({}, examples=128, steps_per_epoch=4, start_step=start_step, g_parameters=1, d_parameters=1)
+
+
+def feed(view: View, *events: Event) -> None:
+    sink = EventFeed(presets.load("tiny", {"epochs": 3}), view)
+    with view:
+        for event in events:
+            sink(event)
+
+
+def test_lines_show_each_phase_once_and_each_epoch(capsys: pytest.CaptureFixture[str]) -> None:
+    epochs = [[Phase("training"), Steps(n, 0, LOSSES, LOSSES), epoch_done(n), Phase("saving")] for n in (1, 2, 3)]
+    feed(Lines(), Phase("importing"), Phase("loading"), started(), Phase("compiling"), *(event for epoch in epochs for event in epoch))
+    assert capsys.readouterr().out.splitlines() == [
+        "importing ...",
+        "loading ...",
+        "compiling ...",
+        "compiled in 0.0 s",
+        "epoch 1/3: G 0.5000, D 0.2500, 2.00 s, 64 images/s, 4.0 s left",
+        "epoch 2/3: G 0.5000, D 0.2500, 2.00 s, 64 images/s, 2.0 s left",
+        "epoch 3/3: G 0.5000, D 0.2500, 2.00 s, 64 images/s, 0.0 s left",
+    ]
+
+
+def test_a_terminal_shows_for_how_long_it_has_been_compiling() -> None:
+    live = Live()
+    state = State(phase="compiling", phase_since=datetime.now(UTC) - timedelta(seconds=41), epochs=3)
+    live.show(state)
+    [task] = live._progress.tasks
+    assert PhaseColumn().render(task).plain in ("compiling 41.0 s", "compiling 41.1 s")
+    live.show(State(phase="training", phase_since=datetime.now(UTC), epochs=3))
+    assert PhaseColumn().render(task).plain == "training"
+
+
+def test_one_slow_epoch_does_not_change_the_time_left(capsys: pytest.CaptureFixture[str]) -> None:
+    sink = EventFeed(presets.load("tiny", {"epochs": 10}), Lines())
+    for event in (started(), epoch_done(1), epoch_done(2), epoch_done(3, seconds=60.0)):
+        sink(event)
+    assert capsys.readouterr().out.splitlines()[-1].endswith("60.00 s, 2.1 images/s, 14.0 s left")
+
+
+def test_warnings_are_said_and_remarks_are_not(capsys: pytest.CaptureFixture[str]) -> None:
+    feed(Lines(), Note("info", "all is well"), Note("warning", "two replicas\nshare one \x1b[31mCPU"))
+    out = capsys.readouterr().out
+    assert "all is well" not in out
+    assert "two replicas share one \N{REPLACEMENT CHARACTER}[31mCPU" in out
+
+
+JUDGED = Quality(2, 0.44, 60.0, {"fid": 12.345, "recall": 0.625, "diversity": 0.9}, (0.5, 0.5))
+
+
+def test_a_judgement_is_one_line_and_judging_is_not_announced(capsys: pytest.CaptureFixture[str]) -> None:
+    feed(Lines(), Phase("training"), epoch_done(2), Phase("judging"), JUDGED, Phase("training"))
+    assert capsys.readouterr().out.splitlines()[1:] == ["quality after epoch 2: FID 12.35, recall 0.62, judged in 0.4 s"]
+    feed(Live(), started(), epoch_done(2), Phase("judging"), JUDGED)
+    assert "FID 12.35, recall 0.62" in capsys.readouterr().out
+    feed(View(), JUDGED)
+    assert capsys.readouterr() == ("", "")
+
+
+def test_a_judgement_that_could_not_be_computed_is_shown_as_it_is() -> None:
+    assert judgement({"fid": float("nan"), "kid": float("inf")}) == "FID nan, KID inf"
+    assert judgement({}) == ""
+
+
+def test_where_the_time_went() -> None:
+    figures: dict[str, float] = dict.fromkeys(("g_loss", "d_loss", "g_x", "g_y", "d_x", "d_y"), 0.0)
+
+    def epoch(number: int, **measures: float) -> Epoch:
+        return Epoch(run_id="x", epoch=number, attempt=1, steps=1, images=1, seconds=2.0, compile_seconds=4.0, measures=measures, **figures)
+
+    assert time_spent([], []) == ""
+    assert time_spent([epoch(1)], []) == ""
+    measured = [
+        epoch(1, compute_seconds=1.5, reduce_seconds=0.5, step_p50=9.0, input_seconds=0.01),
+        epoch(2, compute_seconds=1.5, host_seconds=0.5),
+        epoch(3),
+    ]
+    assert time_spent(measured, []) == "computing 75%, all-reduce 12%, host 12%; beside that 12.0 s compiling"
+
+
+@pytest.mark.parametrize(
+    ("name", "value", "text"),
+    [
+        ("kernels_before", 1412, "1,412"),
+        ("peak_gflops", 193.456, "193.5"),
+        ("measured_memory_bytes", 1_250_000_000, "1,250.0 MB"),
+        ("off_accelerator", [], "none"),
+        ("off_accelerator", ["Gather", "Cast"], "Gather, Cast"),
+        ("form", "plain", "plain"),
+    ],
+)
+def test_facts_have_their_units(name: str, value: object, text: str) -> None:
+    assert fact(name, value) == text
+
+
+def test_live_counts_steps_over_all_epochs_from_where_it_resumed(capsys: pytest.CaptureFixture[str]) -> None:
+    feed(Live(), started(start_step=4), Steps(2, 0, LOSSES, LOSSES), epoch_done(2, seconds=90.0))
+    out = capsys.readouterr().out
+    assert "time left" in out
+    assert "2/3" in out
+    assert "1:30" in out  # one epoch is left, and it takes as long as the last
+
+
+def test_quiet_speaks_on_stderr_alone(capsys: pytest.CaptureFixture[str]) -> None:
+    feed(View(), Phase("importing"), started(), epoch_done(1), Note("warning", "careful"))
+    assert capsys.readouterr() == ("", "careful\n")
+
+
+@pytest.mark.parametrize(
+    ("seconds", "text"),
+    [(None, "-"), (0, "0.0 s"), (59.94, "59.9 s"), (60, "1:00"), (3599, "59:59"), (3723, "1:02:03"), (36000, "10:00:00")],
+)
+def test_duration(seconds: float | None, text: str) -> None:
+    assert duration(seconds) == text
+
+
+def test_clean_keeps_emoji_families_and_other_scripts() -> None:
+    assert clean("👩‍👩‍👧‍👦 漢字 مرحبا") == "👩‍👩‍👧‍👦 漢字 مرحبا"
+    assert clean("a\u202eb\x07c") == "a\N{REPLACEMENT CHARACTER}b\N{REPLACEMENT CHARACTER}c"

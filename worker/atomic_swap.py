@@ -1,0 +1,211 @@
+"""One state of a home in the place of another, decided by the database's own atomic step; what a kill cuts short is completed or undone.
+
+HOME/restore.json says that an exchange has begun, with a number; HOME/restore-<number>.tmp/ holds the new files. The new database bears the
+number, so whether it is in place is seen from itself. Whatever needs the state calls `recover` before.
+"""
+
+from __future__ import annotations
+
+import fcntl
+import hashlib
+import json
+import os
+import secrets
+import shutil
+import sqlite3
+from collections.abc import Collection, Iterator
+from contextlib import closing, contextmanager, nullcontext
+from datetime import datetime
+from pathlib import Path
+from typing import IO
+
+from sqlalchemy import Engine
+
+from ganboard.db import transfer
+from ganboard.db.engine import clear_errors, make_engine
+from ganboard.db.errors import DbError
+from ganboard.db.settings import Settings
+from ganboard.gan import files
+from ganboard.worker.errors import WorkerError
+
+JOURNAL = "restore.json"
+
+
+class RestoreRefused(WorkerError):
+    """The place is not one to restore into; the message is one sentence."""
+
+
+class Exchange:
+    """Begun with `begin`, decided in `exchange`, ended by `conclude`."""
+
+    def __init__(self, settings: Settings, token: int, aside: str | None, database: str) -> None:
+        self._settings, self._token, self._database = settings, token, database
+        self.staging = settings.state / f"restore-{token}.tmp"
+        self.aside = settings.state / aside if aside else None
+        self._engine = make_engine(settings.database, pooled=False)
+        self._file = Path(self._engine.url.database or "") if self._engine.dialect.name == "sqlite" else None
+        self._new = self._file and self._file.with_name(f"{self._file.name}-restore-{token}.tmp")
+
+    @classmethod
+    def begin(cls, settings: Settings, journal: IO[str], *, keep: bool) -> Exchange:
+        """`keep` puts the old state aside."""
+        name = f"before-restore-{datetime.now().astimezone():%Y%m%d-%H%M%S}"
+        while (settings.state / name).exists():
+            name += "-more"
+        aside = name if keep else None
+        made = cls(settings, secrets.randbelow(2**31 - 1) + 1, aside, _digest(settings.database))
+        json.dump({"token": made._token, "aside": aside, "database": made._database}, journal)
+        journal.flush()
+        os.fsync(journal.fileno())
+        files.flush_directory(settings.state)
+        (made.staging / "runs").mkdir(parents=True)
+        return made
+
+    @classmethod
+    def read(cls, settings: Settings, journal: IO[str]) -> Exchange | None:
+        """What a journal tells of; None when it was killed before it could tell."""
+        try:
+            told = json.load(journal)
+        except ValueError:
+            return None
+        if told["database"] != _digest(settings.database):
+            raise RestoreRefused("A restore into another database was cut short: set GANBOARD_DATABASE_URL as it was then, and try again.")
+        return cls(settings, told["token"], told["aside"], told["database"])
+
+    def exchange(self, copy: Engine, here: Collection[transfer.CheckpointKey], progress: transfer.Progress) -> transfer.Loaded:
+        """Load the copy and put it in place of the database."""
+        if self.aside:
+            self.aside.mkdir()
+        if self._file is None or self._new is None:
+            with clear_errors(self._engine), self._engine.begin() as connection:
+                transfer.make_way(connection, self.aside.name.replace("-", "_") if self.aside else None)
+                loaded = transfer.load(copy, connection, here, progress)
+                transfer.mark(connection, self._token)
+                os.sync()  # the new files are on disk before the database says so
+            return loaded
+        engine = make_engine(f"sqlite:///{self._new}", pooled=False)
+        with engine.begin() as connection:
+            loaded = transfer.load(copy, connection, here, progress)
+            transfer.mark(connection, self._token)
+        transfer.save_settled(engine)
+        with alone(self._file) if self._file.exists() else nullcontext():
+            for path in _with_logs(self._file) if self.aside else ():
+                _link(path, self.aside / path.name)  # type: ignore[operator]
+            os.sync()
+            os.replace(self._new, self._file)
+            files.flush_directory(self._file.parent)
+        return loaded
+
+    def conclude(self) -> None:
+        """Complete the exchange if the new database is in place, else undo what was prepared for it. May be repeated."""
+        runs = self._settings.state / "runs"
+        if transfer.marked(self._engine, self._token):
+            if (self.staging / "runs").exists():
+                if self.aside and runs.exists() and not (self.aside / "runs").exists():
+                    runs.rename(self.aside / "runs")
+                (self.staging / "runs").rename(runs)  # over an empty folder, if there is one
+            for path in _with_logs(self._file)[1:] if self._file and self.aside else ():  # the old database's, never the new one's
+                if (self.aside / path.name).exists() and path.samefile(self.aside / path.name):  # type: ignore[operator]
+                    path.unlink()
+        else:
+            for path in _with_logs(self._new) if self._new else ():
+                path.unlink(missing_ok=True)
+            if self.aside:
+                shutil.rmtree(self.aside, ignore_errors=True)
+        files.flush_directory(self._settings.state)
+        shutil.rmtree(self.staging, ignore_errors=True)
+
+
+def check_free(settings: Settings, *, force: bool) -> bool:
+    """Whether there is an old state to be put aside. Raises RestoreRefused when that was not asked for, or when somebody works with it."""
+    engine = make_engine(settings.database, pooled=False)
+    file = Path(engine.url.database or "") if engine.dialect.name == "sqlite" else None
+    folders = sum(1 for _ in (settings.state / "runs").iterdir()) if (settings.state / "runs").is_dir() else 0
+    found = None
+    if file is None or file.exists():
+        try:
+            found = transfer.occupants(engine)
+        except DbError:
+            if file is None or not force:
+                raise
+            # a damaged file may be what the restore is for: it is kept as it is
+    if found and found.alive:
+        raise RestoreRefused(f"{', '.join(found.alive)[:200]} still work with this database: end them first.")
+    held = folders or (found.runs or found.others if found else file is not None and file.exists())
+    if held and not force:
+        what = (
+            f"runs ({found.runs:,})"
+            if found and found.runs
+            else f"folders in runs/ ({folders:,})"
+            if folders
+            else "studies, views or models"
+        )
+        raise RestoreRefused(
+            f"{settings.state} and its database hold {what} already: set GANBOARD_HOME (and GANBOARD_DATABASE_URL) to new ones, "
+            "or give --force to put the old state aside."
+        )
+    if file is not None and file.exists():
+        with alone(file):
+            pass
+    return bool(held)
+
+
+@contextmanager
+def alone(file: Path) -> Iterator[None]:
+    """While nobody else has the SQLite database open; its log is worked in. Raises RestoreRefused."""
+    with closing(sqlite3.connect(file, isolation_level=None, timeout=2)) as connection:
+        try:
+            connection.execute("PRAGMA locking_mode=EXCLUSIVE")
+            connection.execute("PRAGMA journal_mode=DELETE")
+            connection.execute("BEGIN EXCLUSIVE")
+        except sqlite3.OperationalError as error:
+            if "locked" in str(error):
+                raise RestoreRefused(f"Something still uses {file}: end `ganboard up`, workers and other commands first.") from None
+        except sqlite3.DatabaseError:
+            pass  # it is damaged: nobody works with it
+        yield
+
+
+def _with_logs(file: Path) -> list[Path]:
+    """The database and, as far as they are there, what SQLite keeps beside it."""
+    return [file, *(path for suffix in ("-wal", "-shm") if (path := Path(f"{file}{suffix}")).exists())]
+
+
+def _link(path: Path, to: Path) -> None:
+    if not path.exists():
+        return
+    try:
+        os.link(path, to)
+    except OSError:  # this file system has no links
+        shutil.copy2(path, to)
+
+
+def _digest(url: str) -> str:
+    return hashlib.sha256(url.encode()).hexdigest()
+
+
+def recover(settings: Settings) -> None:
+    """Complete or undo a restore that was cut short. Raises RestoreRefused while one is under way."""
+    path = settings.state / JOURNAL
+    try:
+        journal = path.open("r+")
+    except FileNotFoundError:
+        return
+    with journal:
+        hold(journal)
+        if path.exists():  # another may have been first
+            conclude(Exchange.read(settings, journal), path)
+
+
+def conclude(exchange: Exchange | None, journal: Path) -> None:
+    if exchange is not None:
+        exchange.conclude()
+    journal.unlink()
+    files.flush_directory(journal.parent)
+
+
+def hold(journal: IO[str]) -> None:
+    try:
+        fcntl.flock(journal, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        raise RestoreRefused("A restore is under way in this home: wait until it has ended.") from None

@@ -1,0 +1,228 @@
+"""`ganboard backup`: the database and what runs and models have on disk, as one archive, while everything goes on.
+
+The archive is a ZIP whose members are stored as they are: ganboard.db (db/transfer.py), runs/ID/..., models/ID/... of versions, and
+manifest.json with the size and SHA-256 of every other member. Checkpoints are copied before the database, so that every run has one that is
+no newer than its rows; those that the database lists by then follow, and may make the older ones needless. Logs and snapshots come last.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import importlib.metadata
+import os
+import re
+import stat
+import time
+from collections.abc import Collection, Iterable, Iterator
+from contextlib import ExitStack, suppress
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import IO, Annotated, Literal
+from zipfile import ZIP_STORED, ZipFile, ZipInfo
+
+from pydantic import BaseModel, ConfigDict, Field
+
+from ganboard.db import migrate, transfer, versions
+from ganboard.db.errors import BadCopy
+from ganboard.db.runs import queries
+from ganboard.gan import files
+from ganboard.gan.checkpoint import store as checkpoints
+from ganboard.gan.data.archive import CHUNK
+from ganboard.gan.generation import package
+from ganboard.worker.context import Context
+from ganboard.worker.errors import WorkerError
+from ganboard.worker.terminal.transfer_progress import View
+
+FORMAT = 1
+MANIFEST, DATABASE = "manifest.json", "ganboard.db"
+MAX_MEMBERS = 500_000
+# what lies below a run's folder, with plain names: no leftovers (*.tmp), nothing hidden, nothing that was set aside
+MEMBER = re.compile(
+    r"runs/(?P<run>[a-z0-9]{1,32})(/(?!aside-)[A-Za-z0-9_-][A-Za-z0-9._-]{0,99}){1,4}(?<!\.tmp)|models/[a-z0-9]{1,32}/(manifest\.json|weights\.npz|examples\.png)",
+    re.ASCII,
+)
+
+
+class BackupFailed(WorkerError):
+    """A backup could not be written; the message is one sentence."""
+
+
+class Member(BaseModel):
+    """A file of the archive."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True, strict=True)
+
+    size: Annotated[int, Field(ge=0)]
+    sha256: Annotated[str, Field(pattern="^[0-9a-f]{64}$")]
+
+
+class Manifest(BaseModel):
+    """What an archive holds, and who made it."""
+
+    model_config = ConfigDict(extra="forbid")
+
+    kind: Literal["ganboard backup"]
+    format: int
+    made_at: datetime
+    ganboard: Annotated[str, Field(max_length=80)]  # version
+    revision: Annotated[str, Field(max_length=32)]  # schema of the database
+    runs: Annotated[int, Field(ge=0)]
+    files: dict[str, Member]
+
+
+@dataclass(frozen=True)
+class Made:
+    """A finished backup; `left_out` are files below runs/ whose names no program of ours gives."""
+
+    file: str
+    bytes: int
+    runs: int
+    checkpoints: int
+    files: int
+    left_out: int
+    seconds: float
+
+
+def backup(context: Context, path: Path, view: View) -> Made:
+    """Write everything to a new archive at `path`. Raises BackupFailed; a file at `path` is never touched, and none is left half done."""
+    began = time.monotonic()
+    path = path.expanduser().absolute()
+    if path.exists():
+        raise BackupFailed(f"{path} is there already: name a new file, such as one with today's date.")
+    temporary = path.with_name(f".{path.name}-{os.getpid()}.tmp")
+    try:
+        with ExitStack() as stack:
+            stack.callback(temporary.unlink, missing_ok=True)
+            with open(temporary, "xb", opener=_private) as file, ZipFile(file, "w", ZIP_STORED) as archive:
+                made = _write(context, _Writer(archive, view), temporary)
+                archive.close()
+                files.flush(file)
+            size = temporary.stat().st_size
+            temporary.rename(path)
+            files.flush_directory(path.parent)
+    except BadCopy as error:
+        raise BackupFailed(f"This installation cannot be restored, since {error}: see `ganboard doctor`.") from None
+    except OSError as error:
+        raise BackupFailed(
+            f"{error.filename or path} cannot be read or written ({error.strerror or error}): see to it, try again."
+        ) from None
+    return Made(str(path), size, *made, time.monotonic() - began)
+
+
+class _Writer:
+    """Streams files into the archive and remembers their digests."""
+
+    def __init__(self, archive: ZipFile, view: View) -> None:
+        self.archive, self.view = archive, view
+        self.files: dict[str, Member] = {}
+
+    def add(self, name: str, source: IO[bytes]) -> None:
+        """Copy `source` up to the size that it has now: a log may grow meanwhile."""
+        if len(self.files) >= MAX_MEMBERS:
+            raise BackupFailed(f"There are more than {MAX_MEMBERS:,} files in runs/: delete old runs first.")
+        info = ZipInfo(name)
+        info.external_attr = (stat.S_IFREG | 0o600) << 16
+        digest, left = hashlib.sha256(), os.fstat(source.fileno()).st_size
+        size = 0
+        with self.archive.open(info, "w", force_zip64=True) as member:
+            while left > 0 and (chunk := source.read(min(CHUNK, left))):
+                left -= len(chunk)
+                size += len(chunk)
+                digest.update(chunk)
+                member.write(chunk)
+                self.view.advance(len(chunk))
+        self.files[name] = Member(size=size, sha256=digest.hexdigest())
+
+
+def _write(context: Context, writer: _Writer, temporary: Path) -> tuple[int, int, int, int]:
+    settings, engine, view = context.settings, context.engine, writer.view
+    runs_dir = settings.state / "runs"
+    found = {p.name: p for p in sorted(runs_dir.iterdir()) if p.is_dir() and not p.is_symlink()} if runs_dir.is_dir() else {}
+    files = {name: list(_files(folder)) for name, folder in found.items()}
+    sizes = sum(_size(path) for paths in files.values() for path in paths)
+    view.begin("Backing up", sizes + 2 * queries.statistics(engine)["bytes"])
+
+    for name, folder in found.items():
+        for _, _, checkpoint in checkpoints.complete(folder / "checkpoints"):
+            _add_whole(writer, checkpoint, f"runs/{name}/checkpoints/{checkpoint.name}")
+
+    copy = temporary.with_suffix(".db.tmp")
+    try:
+        transfer.snapshot(engine, copy, view.advance)
+        with copy.open("rb") as source:
+            writer.add(DATABASE, source)
+        with transfer.open_copy(copy) as stored:  # as a restore will: what could not be read again is no backup
+            listed = [(run.id, queries.checkpoints(stored, run.id)) for run in queries.list_runs(stored, archived=True)]
+            models = [version.id for version in versions.listed(stored)]
+    finally:
+        for leftover in temporary.parent.glob(f"{copy.name}*"):
+            leftover.unlink()
+
+    for run_id, rows in listed:
+        for row in rows:
+            name = f"runs/{run_id}/checkpoints/ckpt-{row.step}-{row.attempt}"
+            if f"{name}/state.npz" not in writer.files:
+                _add_whole(writer, settings.state / name, name)
+    for version_id in models:
+        _add_whole(writer, settings.model_dir(version_id), f"models/{version_id}", {package.MANIFEST, package.WEIGHTS})
+
+    left_out = 0
+    for name, folder in found.items():
+        for path in _files(folder):
+            member = f"runs/{name}/{path.relative_to(folder).as_posix()}"
+            if "/checkpoints/" in member:
+                continue
+            if not MEMBER.fullmatch(member):
+                left_out += not path.name.endswith(".tmp")
+                continue
+            with suppress(FileNotFoundError), open(path, "rb", opener=_no_link) as source:
+                writer.add(member, source)
+    manifest = Manifest(
+        kind="ganboard backup",
+        format=FORMAT,
+        made_at=datetime.now(UTC),
+        ganboard=importlib.metadata.version("ganboard"),
+        revision=migrate.head(),
+        runs=len(listed),
+        files=writer.files,
+    )
+    writer.archive.writestr(MANIFEST, manifest.model_dump_json())
+    return len(listed), sum(name.endswith("/state.npz") for name in writer.files), len(writer.files), left_out
+
+
+def _add_whole(writer: _Writer, folder: Path, name: str, needed: Collection[str] = ("state.npz", "manifest.json")) -> None:
+    """A checkpoint or version with all its files, or, when its deletion was quicker, nothing: what is open can be read all the same."""
+    with ExitStack() as stack:
+        try:
+            files = [(path.name, stack.enter_context(open(path, "rb", opener=_no_link))) for path in sorted(folder.iterdir())]
+        except (FileNotFoundError, NotADirectoryError):
+            return
+        if set(needed) <= {file for file, _ in files}:
+            for file, source in files:
+                writer.add(f"{name}/{file}", source)
+
+
+def _files(folder: Path) -> Iterator[Path]:
+    """Files below `folder`, links left out; folders may vanish meanwhile."""
+    for parent, _, names in os.walk(folder):
+        yield from _plain(Path(parent, name) for name in sorted(names))
+
+
+def _plain(paths: Iterable[Path]) -> Iterator[Path]:
+    return (path for path in paths if not path.is_symlink() and path.is_file())
+
+
+def _size(path: Path) -> int:
+    try:
+        return path.stat().st_size
+    except FileNotFoundError:
+        return 0
+
+
+def _private(path: str, flags: int) -> int:
+    return os.open(path, flags, 0o600)
+
+
+def _no_link(path: str, flags: int) -> int:
+    return os.open(path, flags | os.O_NOFOLLOW)

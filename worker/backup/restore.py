@@ -1,0 +1,185 @@
+"""`ganboard restore`: an archive of `ganboard backup` back into an empty home, or, with --force, in the place of what is there.
+
+Everything is unpacked and checked beside its place first. The database is then exchanged in one atomic step, which decides: before it
+the old state stands, after it the new one, and whoever opens the home next undoes or completes what a kill has cut short (`recover`).
+"""
+
+from __future__ import annotations
+
+import fcntl
+import hashlib
+import shutil
+import time
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from zipfile import ZIP_STORED
+
+from pydantic import ValidationError
+
+from ganboard.db import migrate, transfer
+from ganboard.db.errors import BadCopy, SchemaTooNew
+from ganboard.db.runs import queries
+from ganboard.db.settings import Settings
+from ganboard.gan.checkpoint import store
+from ganboard.gan.data.archive import Limits, SafeZip
+from ganboard.gan.data.dataset import DatasetError
+from ganboard.worker.atomic_swap import JOURNAL, Exchange, RestoreRefused, check_free, conclude, hold, recover
+from ganboard.worker.backup.backup import DATABASE, FORMAT, MANIFEST, MAX_MEMBERS, MEMBER, Manifest
+from ganboard.worker.errors import AlreadyRunning, WorkerError
+from ganboard.worker.terminal.transfer_progress import View
+
+MAX_MANIFEST = 256 << 20  # bytes
+LIMITS = Limits(compressed=1 << 50, expanded=1 << 50, member=1 << 50, members=MAX_MEMBERS + 1)  # stored as they are, the disk is the limit
+SPARE_BYTES = 100e6
+UP_LOCK = "up.lock"  # held by `ganboard up` for as long as it runs
+
+
+class BadBackup(WorkerError):
+    """An archive that is refused; the message is one sentence."""
+
+
+@dataclass(frozen=True)
+class Restored:
+    """What was restored; `aside` is where the old state lies, `queued` counts runs that trained during the backup."""
+
+    file: str
+    runs: int
+    queued: int
+    files: int
+    lost_checkpoints: int
+    aside: str | None
+    seconds: float
+
+
+def restore(settings: Settings, path: Path, view: View, *, force: bool = False) -> Restored:
+    """Put an archive's runs in place. Raises BadBackup, RestoreRefused, SchemaTooNew and the like before anything is changed."""
+    began = time.monotonic()
+    if not path.is_file():
+        raise BadBackup(
+            f"There is no file {path}: name an archive of `ganboard backup` (an archived run returns with `ganboard unarchive`)."
+        )
+    try:
+        with SafeZip(path, LIMITS) as archive:
+            return _restore(settings, archive, _manifest(archive), view, force, began)
+    except DatasetError as error:
+        raise BadBackup(str(error)) from None
+    except BadCopy as error:
+        raise BadBackup(f"{path} is refused: {error}.") from None
+    except OSError as error:
+        raise RestoreRefused(
+            f"{error.filename or settings.state} cannot be written ({error.strerror or error}); nothing was changed."
+        ) from None
+
+
+def _restore(settings: Settings, archive: SafeZip, manifest: Manifest, view: View, force: bool, began: float) -> Restored:
+    settings.prepare_home()
+    recover(settings)
+    journal = settings.state / JOURNAL
+    with ExitStack() as stack:
+        stack.enter_context(_nothing_up(settings))
+        keep = check_free(settings, force=force)
+        _check_room(settings, archive, manifest)
+        hold(file := stack.enter_context(journal.open("x")))
+        exchange = None
+        try:
+            exchange = Exchange.begin(settings, file, keep=keep)
+            view.begin("Restoring", sum(member.size for member in manifest.files.values()) + manifest.files[DATABASE].size)
+            _unpack(archive, manifest, exchange.staging, view)
+            with transfer.open_copy(exchange.staging / DATABASE) as copy:
+                known = {run.id for run in queries.list_runs(copy, archived=True)}
+                for folder in (exchange.staging / "runs").iterdir():
+                    if folder.name not in known:  # deleted while the backup was made
+                        shutil.rmtree(folder)
+                _bring_models(settings, exchange.staging)
+                loaded = exchange.exchange(copy, _checkpoints(exchange.staging / "runs"), view.advance)
+        finally:
+            conclude(exchange, journal)
+    aside = str(exchange.aside) if exchange.aside else None
+    seconds = time.monotonic() - began
+    return Restored(str(archive.path), len(loaded.runs), loaded.queued, len(manifest.files), loaded.lost_checkpoints, aside, seconds)
+
+
+@contextmanager
+def _nothing_up(settings: Settings) -> Iterator[None]:
+    """While no `ganboard up` runs on this home, and none can be started. Raises AlreadyRunning."""
+    with (settings.state / UP_LOCK).open("a+") as file:
+        try:
+            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            raise AlreadyRunning(f"ganboard is up on {settings.state}: end it first (Ctrl-C where it was started).") from None
+        file.truncate(0)
+        file.write("a restore")
+        file.flush()
+        yield
+        file.truncate(0)
+
+
+def _manifest(archive: SafeZip) -> Manifest:
+    refused = f"{archive.path} is refused"
+    if MANIFEST not in archive.members:
+        raise BadBackup(f"{refused}: it has no {MANIFEST}, so it is no archive of `ganboard backup`.")
+    if archive.members[MANIFEST].file_size > MAX_MANIFEST:
+        raise BadBackup(f"{refused}: its {MANIFEST} is larger than the {MAX_MANIFEST:,} bytes allowed.")
+    try:
+        manifest = Manifest.model_validate_json(archive.read(MANIFEST))
+    except ValidationError as error:
+        first = error.errors(include_url=False)[0]
+        where = ".".join(map(str, first["loc"]))[:80] or MANIFEST
+        raise BadBackup(f"{refused}: {where} in its {MANIFEST} is not what `ganboard backup` writes ({first['msg'][:100]}).") from None
+    if manifest.format != FORMAT:
+        raise BadBackup(f"{refused}: it has format {manifest.format}, this ganboard reads {FORMAT}: use the version that wrote it.")
+    if not migrate.known(manifest.revision):
+        raise SchemaTooNew(
+            f"{refused}: its database has schema {manifest.revision}, but this ganboard knows only up to {migrate.head()}: update ganboard."
+        )
+    names = set(archive.members) - {MANIFEST}
+    if names != set(manifest.files) or DATABASE not in names:
+        odd = min((names ^ set(manifest.files)) or {DATABASE})
+        raise BadBackup(f"{refused}: {odd[:80]!r} is missing, or not in its {MANIFEST}: make a new backup.")
+    for name, info in archive.members.items():
+        if name not in (MANIFEST, DATABASE) and not MEMBER.fullmatch(name):
+            raise BadBackup(f"{refused}: {name[:80]!r} is no file of a backup.")
+        if info.compress_type != ZIP_STORED:
+            raise BadBackup(f"{refused}: {name[:80]!r} is compressed, which no backup is.")
+    return manifest
+
+
+def _check_room(settings: Settings, archive: SafeZip, manifest: Manifest) -> None:
+    """The database is needed twice: as it is in the archive, and in its place."""
+    needed = sum(info.file_size for info in archive.members.values()) + manifest.files[DATABASE].size + SPARE_BYTES
+    free = shutil.disk_usage(settings.state).free
+    if needed > free:
+        raise RestoreRefused(f"The restore needs {needed / 1e9:.1f} GB in {settings.state}, where {free / 1e9:.1f} GB are free: make room.")
+
+
+def _unpack(archive: SafeZip, manifest: Manifest, staging: Path, view: View) -> None:
+    """Every member into `staging`, each checked against its size and digest."""
+    for name, promised in manifest.files.items():
+        path = staging / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        digest, size = hashlib.sha256(), 0
+        with path.open("xb") as file:
+            for chunk in archive.chunks(name):
+                digest.update(chunk)
+                size += len(chunk)
+                file.write(chunk)
+                view.advance(len(chunk))
+        if (size, digest.hexdigest()) != (promised.size, promised.sha256):
+            raise BadBackup(
+                f"{archive.path} is refused: {name} was changed after the backup, its digest is another one: use another backup."
+            )
+
+
+def _bring_models(settings: Settings, staging: Path) -> None:
+    """Into their places at once: a version's files never change, its id is nobody else's, and without its row nobody looks for it."""
+    for folder in (staging / "models").glob("*"):
+        place = settings.model_dir(folder.name)
+        place.parent.mkdir(exist_ok=True)
+        if not place.exists():
+            folder.rename(place)
+
+
+def _checkpoints(runs: Path) -> set[transfer.CheckpointKey]:
+    return {(folder.name, step, attempt) for folder in runs.iterdir() for step, attempt, _ in store.complete(folder / "checkpoints")}

@@ -1,0 +1,157 @@
+"""The command line: `ganboard`. Thin: every command opens what it needs, calls one function, and shows the result.
+
+Heavy modules are imported inside the commands, so that `--help` answers at once.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import sys
+from collections.abc import Callable
+from typing import Annotated
+
+import typer
+
+from ganboard.worker.cli import annotations as cli_marks
+from ganboard.worker.cli import backup, data, models, output, predict, runs, serve, study, sweep, verify
+from ganboard.worker.cli.options import AsJson, open_database
+
+app = typer.Typer(cls=output.Commands, no_args_is_help=True, add_completion=False, rich_markup_mode="rich", pretty_exceptions_enable=False)
+database = typer.Typer(no_args_is_help=True, help="The database's schema.")
+app.add_typer(database, name="db")
+app.add_typer(data.data_app, name="data")
+app.add_typer(models.models_app, name="models")
+
+
+@app.callback()
+def main() -> None:
+    """Launch, watch and compare accelerated GAN training.
+
+    First steps:
+      ganboard up                               the dashboard and all it needs
+      ganboard run --preset starter --follow    one run, watched in the terminal
+      ganboard doctor                           what this machine has and lacks
+
+    State lies in GANBOARD_HOME, by default .ganboard in the working directory.
+    """
+    for stream in (sys.stdout, sys.stderr):  # a name may hold characters that the terminal's encoding lacks
+        with contextlib.suppress(AttributeError):
+            stream.reconfigure(errors="backslashreplace")  # type: ignore[union-attr]
+
+
+@app.command()
+def up(
+    port: Annotated[int, typer.Option(min=1, max=65535, help="The dashboard's port.")] = 8501,
+    address: Annotated[str, typer.Option(help="Where it listens; with sign-in (docs/security.md) also 0.0.0.0.")] = "127.0.0.1",
+    workers: Annotated[int, typer.Option(min=0, max=64, help="How many runs may train at once.")] = 1,
+    no_starter: Annotated[bool, typer.Option("--no-starter", help="Do not begin a first run when there is none.")] = False,
+) -> None:
+    """Start everything: Redis, workers, a painter and the dashboard. Ctrl-C ends it all; runs go on at the next start.
+
+    Example:
+      ganboard up --port 8600 --workers 2
+    """
+    from ganboard.db.settings import Settings
+    from ganboard.worker.supervisor import supervisor
+
+    raise typer.Exit(supervisor.up(Settings(), port=port, workers=workers, starter=not no_starter, address=address))
+
+
+@app.command()
+def worker() -> None:
+    """Run one worker in the foreground; GANBOARD_REDIS_URL and GANBOARD_DATABASE_URL say for whom.
+
+    Example:
+      GANBOARD_REDIS_URL=redis://queue:6379 GANBOARD_DATABASE_URL=postgresql://me@db/ganboard ganboard worker
+    """
+    from ganboard.worker.queue import rq_worker
+
+    raise typer.Exit(rq_worker.main())
+
+
+@app.command()
+def painter() -> None:
+    """Run one painter in the foreground: it draws what the playground asks of stored generators. `ganboard up` has one.
+
+    Example:
+      GANBOARD_DATABASE_URL=postgresql://me@db/ganboard ganboard painter
+    """
+    from ganboard.worker.requests import inference_worker as painting
+
+    painting.main()
+
+
+@app.command()
+def mirror(
+    to: Annotated[str | None, typer.Option("--to", metavar="URI", help="MLflow's tracking URI; otherwise GANBOARD_MLFLOW_URI.")] = None,
+    once: Annotated[bool, typer.Option("--once", help="Tell what is new and end.")] = False,
+) -> None:
+    """Show all runs in MLflow, and those that train as they go on: settings, losses, timings, quality, images. `ganboard up` has one
+    when GANBOARD_MLFLOW_URI is set.
+
+    Examples:
+      ganboard mirror --to http://127.0.0.1:5000
+      ganboard mirror --to sqlite:///mlflow.db --once
+    """
+    from ganboard.worker.registry import mlflow_sync as mirroring
+
+    raise typer.Exit(mirroring.main(to, once=once))
+
+
+@app.command()
+def doctor(
+    deep: Annotated[bool, typer.Option("--deep", help="Read every checkpoint and compare it with its digest.")] = False,
+    fix: Annotated[bool, typer.Option("--fix", help="Do what is safe: delete leftovers, queue runs again that nobody trains.")] = False,
+    as_json: AsJson = False,
+) -> None:
+    """Check what this machine has, what is missing or broken and what to do; the exit code is 1 when something must be mended.
+
+    Examples:
+      ganboard doctor --json
+      ganboard doctor --deep --fix
+    """
+    from dataclasses import asdict
+
+    from ganboard.db.settings import Settings
+    from ganboard.worker import doctor as examination
+    from ganboard.worker.terminal.formatting import print_check
+
+    settings, found = Settings(), []
+    mended = list(examination.mend(settings)) if fix else []
+    for line in mended if not as_json else ():
+        typer.echo(line)
+    for check in examination.checks(settings, deep=deep):
+        found.append(check)
+        if not as_json:
+            print_check(check)
+    well = all(check.status != "fail" for check in found)
+    if as_json:
+        output.print_json({"ok": well, "mended": mended, "checks": [asdict(check) for check in found]})
+    raise typer.Exit(0 if well else 1)
+
+
+ELSEWHERE: tuple[Callable[..., None], ...] = (
+    runs.run, runs.train, runs.runs, runs.show, runs.stop, runs.resume, runs.clone, runs.delete,
+    runs.export, cli_marks.tag, cli_marks.note, cli_marks.archive, cli_marks.unarchive, sweep.sweep, study.study,
+    study.report, study.surface, predict.predict, serve.serve, verify.bench, verify.selftest, backup.backup,
+    backup.restore,
+)  # fmt: skip
+for command in ELSEWHERE:
+    app.command(context_settings=cli_marks.UNSIGNED if command is cli_marks.tag else None)(command)
+app.command("studies")(study.list_studies)
+app.command("published")(study.list_published)
+app.command("import")(runs.import_runs)
+
+
+@database.command()
+def upgrade() -> None:
+    """Bring the database to this version's schema; every command does so, this one says what it found.
+
+    Example:
+      ganboard db upgrade
+    """
+    from ganboard.db import migrate
+
+    context = open_database(create=True)
+    where = context.engine.url.render_as_string(hide_password=True)
+    typer.echo(f"{where} has schema {migrate.revision(context.engine)}, the newest.")

@@ -1,0 +1,196 @@
+"""The commands of registered models: `ganboard models`. Thin, as those of `worker.cli.main`, which lists them."""
+
+from __future__ import annotations
+
+from enum import StrEnum
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from ganboard.worker.cli import output
+from ganboard.worker.cli.options import AsJson, RunId, find, open_database
+
+models_app = typer.Typer(
+    invoke_without_command=True, help="Versions of trained generators: register, look at, quantize, compare. Alone it lists them."
+)
+
+Which = Annotated[str, typer.Argument(metavar="MODEL", help="NAME (its newest version), NAME:VERSION or NAME@ALIAS.")]
+
+
+class Fewer(StrEnum):
+    INT8 = "int8"
+    FLOAT16 = "float16"
+
+
+@models_app.callback()
+def models(context: typer.Context, as_json: AsJson = False) -> None:
+    """List the registered versions of models, by name, the newest first.
+
+    Examples:
+      ganboard models
+      ganboard models --json
+    """
+    if context.invoked_subcommand is not None:
+        return
+    from ganboard.db import versions
+    from ganboard.worker.registry.output import print_versions, summary
+
+    engine = open_database().engine
+    found, aliases = versions.listed(engine), versions.aliases(engine)
+    if as_json:
+        output.print_json([summary(one, aliases.get(one.id, [])) for one in found])
+    else:
+        print_versions(found, aliases)
+
+
+@models_app.command()
+def add(
+    run_id: RunId,
+    name: Annotated[str, typer.Option("--name", help="What the model is called: up to 40 of a-z, 0-9, dot, - and _.")],
+    epoch: Annotated[int | None, typer.Option("--epoch", min=0, help="The epoch whose checkpoint it is; the newest by default.")] = None,
+    as_json: AsJson = False,
+) -> None:
+    """Register the generator of a finished or stopped run as the next version of a model.
+
+    Example:
+      ganboard models add latest --name digits
+    """
+    from ganboard.worker.registry import versions as work
+
+    context, run = find(run_id)
+    _said(work.add(context, run, name, epoch), "Registered", as_json)
+
+
+@models_app.command()
+def publish(
+    which: Which,
+    to: Annotated[str | None, typer.Option("--to", metavar="URI", help="MLflow's tracking URI; otherwise GANBOARD_MLFLOW_URI.")] = None,
+) -> None:
+    """Make a version the next one of MLflow's registered model of that name, with aliases, signature and environment.
+
+    Examples:
+      ganboard models publish digits@production --to http://127.0.0.1:5000
+      mlflow models serve -m models:/digits@production --env-manager local
+    """
+    from ganboard.db import versions
+    from ganboard.worker.registry import mlflow_sync
+    from ganboard.worker.registry import publish as publishing
+
+    context = open_database()
+    found, uri = versions.find(context.engine, which), mlflow_sync.address(to, context.settings)
+    number = publishing.publish(context, found, uri)
+    typer.echo(f"{found.name}:{found.version} is version {number} of {found.name} in MLflow at {uri}.")
+    if example := publishing.example(found.model):
+        typer.echo(f"Its server takes: curl -H 'Content-Type: application/json' -d '{example}' http://127.0.0.1:5000/invocations")
+
+
+@models_app.command()
+def show(which: Which, as_json: AsJson = False) -> None:
+    """Show all that a version says of itself: settings, signature, lineage, quality, digests.
+
+    Example:
+      ganboard models show digits@production
+    """
+    from ganboard.db import versions
+    from ganboard.worker.registry import versions as work
+    from ganboard.worker.registry.output import print_version, summary
+
+    context = open_database()
+    found = versions.find(context.engine, which)
+    manifest = work.manifest(context, found)
+    aliases = versions.aliases(context.engine).get(found.id, [])
+    if as_json:
+        return output.print_json(summary(found, aliases) | {"manifest": manifest.model_dump()})
+    return print_version(found, aliases, manifest, context.settings.model_dir(found.id))
+
+
+@models_app.command()
+def alias(which: Which, word: Annotated[str, typer.Argument(metavar="ALIAS", help="Such as production.")], as_json: AsJson = False) -> None:
+    """Let NAME@ALIAS mean this version from now on.
+
+    Example:
+      ganboard models alias digits:2 production
+    """
+    from ganboard.db import versions
+
+    context = open_database()
+    found = versions.find(context.engine, which)
+    versions.alias(context.engine, found, word)
+    _said(found, f"{found.name}@{word} is now", as_json)
+
+
+@models_app.command()
+def remove(which: Which, as_json: AsJson = False) -> None:
+    """Delete a version, its files and its aliases; it must be named by its number.
+
+    Example:
+      ganboard models remove digits:1
+    """
+    from ganboard.db import versions
+    from ganboard.db.errors import NotAllowed
+    from ganboard.worker.registry import versions as work
+
+    if ":" not in which:
+        raise NotAllowed(f"{which[:80]} may mean another version tomorrow: write NAME:VERSION.")
+    context = open_database()
+    found = versions.find(context.engine, which)
+    work.remove(context, found)
+    if as_json:
+        return output.print_json({"id": found.id, "name": found.name, "version": found.version, "removed": True})
+    return typer.echo(f"Removed {found.name}:{found.version}.")
+
+
+@models_app.command()
+def quantize(
+    which: Which,
+    to: Annotated[Fewer, typer.Option("--to", help="How weights are stored: int8 a quarter of the bytes, float16 half.")],
+    limit: Annotated[float, typer.Option("--limit", min=0, help="Percent by which it may be worse in the model's own measure.")] = 5.0,
+    force: Annotated[bool, typer.Option("--force", help="Register it however much worse it is.")] = False,
+    as_json: AsJson = False,
+) -> None:
+    """Register a version whose weights have fewer bits, if its outputs are nearly as good.
+
+    Example:
+      ganboard models quantize digits:1 --to int8 --limit 2
+    """
+    from ganboard.db import versions
+    from ganboard.worker.registry import versions as work
+
+    context = open_database()
+    _said(work.quantize(context, versions.find(context.engine, which), to.value, limit=limit, force=force), "Registered", as_json)
+
+
+@models_app.command()
+def compare(
+    first: Which,
+    second: Which,
+    picture: Annotated[
+        Path | None, typer.Option("--picture", metavar="FILE", help="A PNG: what the first makes, what the second makes.")
+    ] = None,
+    as_json: AsJson = False,
+) -> None:
+    """Compute what two versions make of the same inputs, and lay their figures side by side.
+
+    Example:
+      ganboard models compare digits:1 digits:2 --picture both.png
+    """
+    from ganboard.db import versions
+    from ganboard.worker.registry import versions as work
+    from ganboard.worker.registry.output import print_comparison
+
+    context = open_database()
+    one, other = (versions.find(context.engine, which) for which in (first, second))
+    figures = work.compare(context, one, other, picture)
+    if as_json:
+        return output.print_json({"first": one.id, "second": other.id, "figures": figures})
+    return print_comparison(one, other, figures)
+
+
+def _said(version: Any, words: str, as_json: bool) -> None:
+    from ganboard.worker.registry.output import quality, summary
+
+    if as_json:
+        return output.print_json(summary(version, []))
+    told = f" {quality(version.quality)}." if version.quality else ""
+    return typer.echo(f"{words} {version.name}:{version.version} ({version.variant}, {version.size / 1e6:.1f} MB).{told}")

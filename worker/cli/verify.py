@@ -1,0 +1,98 @@
+"""The commands that measure and prove: `ganboard bench` and `ganboard selftest`. Thin, as those of `worker.cli.main`, which lists them."""
+
+from __future__ import annotations
+
+import shutil
+import sys
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from ganboard.worker.cli import output
+from ganboard.worker.cli.options import AsJson
+
+Names = Annotated[list[str] | None, typer.Option("--only", metavar="NAMES", help="Only these contestants or groups, with commas between.")]
+Precisions = Annotated[list[str] | None, typer.Option("--precision", help="float32 or mixed_bfloat16; both without it.")]
+
+
+def bench(
+    model: Annotated[str, typer.Option("--model", help="dcgan, gan3d (51x51x25 cells) or pix2pix (64x64 on dataset=street).")] = "dcgan",
+    batch: Annotated[
+        int | None, typer.Option("--batch", help="Images of one step, over all replicas: 256 without it, 16 of gan3d and pix2pix.")
+    ] = None,
+    precision: Precisions = None,
+    rounds: Annotated[int, typer.Option("--rounds", help="How often every contestant has its turn.")] = 5,
+    only: Names = None,
+    steps: Annotated[int | None, typer.Option("--steps", help="Steps of one turn; otherwise about five seconds.")] = None,
+    plot: Annotated[Path | None, typer.Option("--plot", metavar="FILE", help="A bar chart: .html, .png or .svg.")] = None,
+    peer_python: Annotated[
+        str, typer.Option("--peer-python", envvar="GANBOARD_PEER_PYTHON", help="The Python that has PyTorch and JAX.", show_default=False)
+    ] = sys.executable,
+    as_json: AsJson = False,
+) -> None:
+    """Measure our trainer beside the plain TensorFlow tutorial, PyTorch, JAX and the bare convolutions, in turns within one run.
+
+    On MNIST where the data directory has it, else on digits. Contestants: bare, platform, xla, fit, replicas, workers, recompute, start
+    (all of them: ganboard), tutorial, pytorch-eager, pytorch-channels-last, pytorch-compiled (pytorch), jax, floor. gan3d and pix2pix have
+    no peers: ours take turns alone. All rounds take about half an hour on a small machine; leave the machine alone meanwhile.
+
+    Examples:
+      ganboard bench --only bare,tutorial --rounds 3
+      ganboard bench --model gan3d --only bare,recompute --precision float32
+      ganboard bench --peer-python ~/torch/bin/python --plot speed.html --json > speed.json
+    """
+    from ganboard.db.settings import Settings
+    from ganboard.gan.config import ConfigError
+    from ganboard.worker.bench import view
+    from ganboard.worker.bench.contestants import PRECISIONS
+    from ganboard.worker.bench.race import Options
+    from ganboard.worker.bench.race import bench as measure
+
+    if plot:
+        view.check_plot(plot)
+    python = shutil.which(peer_python)
+    if python is None:
+        raise ConfigError(f"--peer-python {peer_python}: there is no such program.")
+    options = Options(model, batch, _split(precision) or PRECISIONS, rounds, _split(only), steps, python)
+    with view.Lines() as watcher:
+        found = measure(Settings(), options, watcher)
+    if as_json:
+        output.print_json(found)
+    else:
+        view.show(found)
+    if plot:
+        typer.echo(view.plot(found, plot), err=True)
+
+
+def selftest(
+    only: Annotated[str | None, typer.Option("--only", metavar="TEXT", help="Only the claims whose name contains this text.")] = None,
+    as_json: AsJson = False,
+) -> None:
+    """Prove here and now that different ways to compute a training compute the same training; a few minutes on two cores.
+
+    n replicas = 1 replica, multi-worker = mirrored, fit = custom loop, accumulated = whole batch, recomputed = kept, resumed = never
+    stopped, and more: one line each, with the largest difference of any weight and its bound; of DCGAN, then of gan3d and pix2pix. The
+    exit code is 1 when a claim fails.
+
+    Examples:
+      ganboard selftest
+      ganboard selftest --only gan3d
+      ganboard selftest --only replica --json
+    """
+    from ganboard.worker.selftest.selftest import Selftest, chosen
+    from ganboard.worker.selftest.view import Lines, document
+
+    test = Selftest(chosen(only))
+    results = []
+    with Lines(len(test.claims), quiet=as_json) as lines:
+        for result in test.run(lines.training):
+            results.append(result)
+            lines.show(result)
+    if as_json:
+        output.print_json(document(results))
+    raise typer.Exit(0 if all(result.holds for result in results) else 1)
+
+
+def _split(values: list[str] | None) -> list[str]:
+    return [name.strip() for value in values or [] for name in value.split(",") if name.strip()]

@@ -1,0 +1,84 @@
+"""How the losses of the steps are spread, epoch by epoch: a heat map with the course of the mean."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import pandas as pd
+import plotly.graph_objects as go
+
+from ganboard.worker.figures.template import NETS, figure, finite
+
+COLUMNS = 300  # epochs are summed beyond that: a screen shows no more
+_NAMES = {net: name for net, name, _ in NETS}
+TREND_EPOCHS = 5
+_MEAN = "#e0543a"  # stands out from every blue of the scale
+
+
+def density(
+    epochs: list[int], edges: npt.NDArray[Any], counts: npt.NDArray[Any], *, net: str, mean_epochs: Any = (), means: Any = ()
+) -> go.Figure:
+    """Share of the steps of each epoch ([E] epochs) whose loss fell into each bin (edges [B + 1], counts [E, B]).
+
+    `means` [M] are the mean losses of `mean_epochs` [M]: points, and their moving average over TREND_EPOCHS epochs as a line. Bins without
+    a step stay empty.
+    """
+    plot = figure(
+        height=360,
+        hovermode="closest",
+        xaxis={"title": {"text": "Epoch"}},
+        yaxis={"title": {"text": f"Loss of the {_NAMES[net].lower()}"}},
+    )
+    at, summed = _columns(np.asarray(epochs, dtype=np.float64), np.asarray(counts, dtype=np.float64))
+    total = summed.sum(axis=1, keepdims=True)
+    share = np.divide(100 * summed, total, out=np.full_like(summed, np.nan), where=(total > 0) & (summed > 0))
+    centres = (np.asarray(edges[:-1]) + np.asarray(edges[1:])) / 2
+    plot.add_heatmap(
+        uid="density",
+        x=at,
+        y=centres,
+        z=share.T,
+        autocolorscale=True,  # the viewer's template has one for light and one for dark
+        zmin=0,
+        zmax=float(np.nanmax(share, initial=1.0)),
+        hovertemplate="Epoch %{x}<br>loss about %{y:.3f}<br>%{z:.1f} % of the steps<extra></extra>",
+        colorbar={"title": {"text": "% of steps", "side": "right"}, "thickness": 12, "outlinewidth": 0},
+        hoverongaps=False,
+    )
+    at, raw = np.asarray(mean_epochs, dtype=np.float64), finite(means)
+    plot.add_scatter(
+        uid="mean",
+        x=at,
+        y=raw,
+        mode="markers" if len(at) <= 60 else "lines",
+        line={"color": _MEAN, "width": 1},
+        opacity=0.55,
+        marker={"size": 4, "color": _MEAN},
+        name="Mean of the epoch",
+        showlegend=True,
+        hovertemplate="Epoch %{x}<br>mean %{y:.4f}<extra></extra>",
+    )
+    trend = pd.Series(raw).rolling(TREND_EPOCHS, min_periods=1).mean().to_numpy()
+    plot.add_scatter(
+        uid="trend",
+        x=at,
+        y=np.where(np.isfinite(raw), trend, np.nan),
+        mode="lines",
+        line={"color": _MEAN, "width": 2.5},
+        name=f"Moving average of {TREND_EPOCHS} epochs",
+        showlegend=True,
+        hovertemplate=f"Epoch %{{x}}<br>mean of {TREND_EPOCHS} epochs %{{y:.4f}}<extra></extra>",
+    )
+    return plot
+
+
+def _columns(epochs: npt.NDArray[np.float64], counts: npt.NDArray[np.float64]) -> tuple[npt.NDArray[np.float64], npt.NDArray[np.float64]]:
+    """At most COLUMNS columns: neighbouring epochs summed, named by their middle."""
+    size = -(-len(epochs) // COLUMNS)
+    if size <= 1:
+        return epochs, counts
+    starts = np.arange(0, len(epochs), size)
+    middles = np.add.reduceat(epochs, starts) / np.diff(np.append(starts, len(epochs)))
+    return middles, np.add.reduceat(counts, starts)

@@ -1,0 +1,116 @@
+"""How good the generated images are: each measure over the course of training, and how the images spread over the classes."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import plotly.graph_objects as go
+
+from ganboard.gan.config import model_of
+from ganboard.worker.figures import template
+from ganboard.worker.figures.palette import CATEGORICAL
+from ganboard.worker.figures.template import AXES, MISSING, Axis, along, figure, finite, mark_events
+
+__all__ = ["AXES", "CHARTS", "DIGITS", "WORDS", "Axis", "classes", "course", "headline", "model_of"]
+
+WORDS = {
+    "fid": "FID",
+    "kid": "KID",
+    "precision": "Precision",
+    "recall": "Recall",
+    "density": "Density",
+    "coverage": "Coverage",
+    "class_distance": "Class distance",
+    "diversity": "Diversity",
+    "memorization": "Memorization",
+    "objective": "Objective",
+    "moment_error": "Moments",
+    "profile_error": "Profiles",
+    "angle_error": "Angle",
+    "sampling_error": "Sampling fraction",
+    "correlation_error": "Correlations",
+    "empty": "Empty showers",
+    "l1": "L1",
+    "l1_train": "L1 in training flows",
+    "l1_standing": "L1 if nothing moved",
+}
+
+CHARTS: dict[str, tuple[tuple[str, ...], ...]] = {
+    "dcgan": (
+        ("fid",),
+        ("kid",),
+        ("precision", "recall"),
+        ("density", "coverage"),
+        ("class_distance",),
+        ("diversity",),
+        ("memorization",),
+    ),
+    "gan3d": (
+        ("objective",),
+        ("sampling_error",),
+        ("moment_error", "profile_error"),
+        ("angle_error",),
+        ("correlation_error",),
+        ("empty",),
+    ),
+    "pix2pix": (("l1", "l1_train", "l1_standing"),),
+}  # by model, its headline first; those that are read together share a chart
+
+
+DIGITS = {"fid": 2, "objective": 3, "l1": 4}  # of headlines in a text
+
+
+def headline(config: Mapping[str, Any]) -> str:
+    """The measure that stands for all of the run's model: a number that is better the lower it is."""
+    return CHARTS[model_of(config)][0][0]
+
+
+def course(frame: pd.DataFrame, names: tuple[str, ...], *, x: Axis, log_y: bool = False, events: pd.DataFrame | None = None) -> go.Figure:
+    """Some measures of `db.runs.series.quality_frame` of one run over its course; what is not finite is a gap."""
+    title = WORDS[names[0]] if len(names) > 2 else " and ".join(WORDS[name] for name in names)
+    plot = template.course(x, title, log_y=log_y, height=260, showlegend=len(names) > 1)
+    for index, name in enumerate(names):
+        plot.add_scatter(
+            uid=name,
+            x=along(frame, x),
+            y=finite(frame[name]),
+            mode="lines+markers" if len(frame) <= 60 else "lines",
+            line={"color": CATEGORICAL[index], "width": 2},
+            marker={"size": 5},
+            name=WORDS[name],
+            hovertemplate="%{y:.4g}",
+        )
+    if events is not None:
+        mark_events(plot, events, x)
+        plot.update_traces(showlegend=False, selector=lambda trace: trace.uid.startswith("events-"))
+    return plot
+
+
+def classes(histogram: Any, real: Any = None) -> go.Figure:
+    """Share of each class among the generated images ([K], summing to 1) beside that among the `real` ones.
+
+    Without the latter a line stands where all classes would be equally frequent.
+    """
+    shares = 100 * finite(histogram)
+    plot = figure(
+        height=300,
+        bargap=0.3,
+        xaxis={"title": {"text": "Class, as the classifier sees it"}, "dtick": 1},
+        yaxis={"title": {"text": "% of the images"}, "rangemode": "tozero"},
+        showlegend=True,
+    )
+    at = np.arange(len(shares))
+    bars = [("generated", "Generated", shares, CATEGORICAL[0])]
+    if real is not None:
+        bars.append(("real", "Real", 100 * finite(real), CATEGORICAL[6]))
+    for uid, name, heights, colour in bars:
+        bar = {"color": colour, "line": {"width": 0}}
+        plot.add_bar(uid=uid, x=at, y=heights, name=name, marker=bar, hovertemplate="%{y:.1f} %")
+    if real is None:
+        ends, equal = [-0.5, len(shares) - 0.5], [100 / len(shares)] * 2
+        line = {"color": MISSING, "width": 2, "dash": "dash"}
+        plot.add_scatter(uid="equal", x=ends, y=equal, mode="lines", name="All equally frequent", line=line, hoverinfo="skip")
+    return plot

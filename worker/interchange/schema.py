@@ -1,0 +1,193 @@
+"""What the JSON files of a bundle may hold: types, ranges and lengths. `worker.interchange.importer` reads them."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any
+
+from pydantic import AwareDatetime, BaseModel, BeforeValidator, ConfigDict, Field, model_validator
+
+from ganboard.db.models import ENDED
+from ganboard.gan.events import REAL_IMAGES
+from ganboard.gan.models.gan3d.validation import Validation
+
+MAX_GRIDS = 20_000
+MAX_FILES = MAX_GRIDS + 20
+
+
+def _hex(text: Any) -> float:
+    if not isinstance(text, str) or len(text) > 40:
+        raise ValueError("it must be the text of float.hex")
+    try:
+        return float.fromhex(text)
+    except OverflowError:
+        raise ValueError("it is too large for a number") from None
+
+
+Count = Annotated[int, Field(ge=0, le=2**53)]
+Few = Annotated[int, Field(ge=0, le=10_000_000)]
+Number = float | None  # JSON has neither NaN nor infinity: they are null
+Hex = Annotated[float, BeforeValidator(_hex)]
+Short = Annotated[str, Field(max_length=200)]
+Word = Annotated[str, Field(max_length=4000)]
+Map = Annotated[dict[Annotated[str, Field(max_length=80)], Any], Field(max_length=500)]
+Measures = Annotated[dict[Annotated[str, Field(max_length=80)], float], Field(max_length=200)]
+
+
+Scalar = str | int | float | bool | None
+
+
+class _Part(BaseModel):
+    model_config = ConfigDict(extra="ignore", strict=False)
+
+
+class _Open(BaseModel):
+    """Some fields have a type that pages rely on; others are welcome and plain."""
+
+    model_config = ConfigDict(extra="allow")
+    __pydantic_extra__: dict[str, Scalar | list[Scalar]]
+
+    @model_validator(mode="before")
+    @classmethod
+    def _small(cls, given: Any) -> Any:
+        if isinstance(given, dict) and (len(given) > 500 or any(len(name) > 80 for name in given)):
+            raise ValueError("it has more than 500 entries, or one whose name has more than 80 characters")
+        return given
+
+
+class _Hardware(_Open):
+    """As `gan.devices.hardware.describe` gives it."""
+
+    host: Short = ""
+    cpu: Short = ""
+    cores: Few | None = None
+    memory_bytes: Count | None = None
+    cpu_flags: list[Short] = []
+    gpus: Annotated[list[dict[Short, Scalar]], Field(max_length=4096)] = []
+    tpus: Annotated[list[Short], Field(max_length=65_536)] = []
+    versions: Annotated[dict[Short, Short], Field(max_length=100)] = {}
+
+
+class _Facts(_Open):
+    """As `gan.events.FACTS` names them."""
+
+    off_accelerator: list[Short] = []
+    class_shares: list[float] = []
+    classifier_accuracy: float = 0.0
+    generator_layers: list[Short] = []
+    discriminator_layers: list[Short] = []
+    validation: Validation | None = None
+
+
+class ToldEpoch(_Part):
+    epoch: Annotated[int, Field(ge=1, le=100_000)]
+    attempt: Few
+    finished_at: AwareDatetime
+    steps: Annotated[int, Field(ge=1, le=10_000_000)]
+    images: Count
+    g_loss_hex: Hex
+    d_loss_hex: Hex
+    seconds: float
+    compile_seconds: float
+    g_x: Number
+    g_y: Number
+    d_x: Number
+    d_y: Number
+    measures: Measures
+
+
+class _Judgement(_Part):
+    epoch: Annotated[int, Field(ge=0, le=100_000)]
+    attempt: Few
+    made_at: AwareDatetime
+    seconds: float
+    training_seconds: float
+    preparation_seconds: Number = None
+    histogram: Annotated[list[float], Field(max_length=1000)]
+    fid: Number = None
+    kid: Number = None
+    precision: Number = None
+    recall: Number = None
+    density: Number = None
+    coverage: Number = None
+    class_distance: Number = None
+    diversity: Number = None
+    memorization: Number = None
+    objective: Number = None
+    moment_error: Number = None
+    profile_error: Number = None
+    angle_error: Number = None
+    sampling_error: Number = None
+    correlation_error: Number = None
+    empty: Number = None
+    l1: Number = None
+    l1_train: Number = None
+    l1_standing: Number = None
+
+
+class _Event(_Part):
+    attempt: Few
+    at: AwareDatetime
+    level: Annotated[str, Field(pattern="^(info|warning|error)$")]
+    text: Word
+
+
+class _Grid(_Part):
+    epoch: Annotated[int, Field(ge=REAL_IMAGES, le=100_000)]
+    attempt: Few
+    made_at: AwareDatetime
+    rows: Annotated[int, Field(ge=1, le=64)]
+    columns: Annotated[int, Field(ge=1, le=64)]
+
+    @property
+    def file(self) -> str:
+        return f"grids/{'real' if self.epoch == REAL_IMAGES else f'epoch-{self.epoch:04d}'}.png"
+
+
+class _Sample(_Part):
+    at: AwareDatetime
+    attempt: Few
+    cpu_percent: float
+    rss_bytes: float
+    memory_percent: float
+    gpu_percent: Number = None
+    gpu_memory_bytes: Number = None
+
+
+class ToldRun(_Part):
+    id: Annotated[str, Field(pattern="^[a-z0-9]{10}$")]
+    name: Word
+    status: Annotated[str, Field(pattern=f"^({'|'.join(ENDED)})$")]
+    config: Map
+    preset: Annotated[str, Field(max_length=40)] = ""
+    note: Word | None = None
+    created_at: AwareDatetime
+    queued_at: AwareDatetime
+    started_at: AwareDatetime | None = None
+    ended_at: AwareDatetime | None = None
+    attempt: Few
+    error: Word | None = None
+    hardware: _Hardware | None = None
+    examples: Count | None = None
+    steps_per_epoch: Annotated[int, Field(ge=1, le=10_000_000)] | None = None
+    g_parameters: Count | None = None
+    d_parameters: Count | None = None
+    epoch: Few
+    step: Count
+    seconds: Number
+    g_loss_hex: Hex | None = None
+    d_loss_hex: Hex | None = None
+    images_per_second: Number = None
+    facts: _Facts
+    tags: Annotated[list[Word], Field(max_length=100)] = []
+    epochs: Annotated[list[ToldEpoch], Field(max_length=100_000)]
+    quality: Annotated[list[_Judgement], Field(max_length=100_000)] = []
+    events: Annotated[list[_Event], Field(max_length=200_000)] = []
+    grids: Annotated[list[_Grid], Field(max_length=MAX_GRIDS)] = []
+    samples: Annotated[list[_Sample], Field(max_length=2_000_000)] = []
+
+
+class Manifest(BaseModel):
+    model_config = ConfigDict(extra="ignore")
+
+    format: int
+    files: Annotated[dict[str, Annotated[str, Field(pattern="^[0-9a-f]{64}$")]], Field(max_length=MAX_FILES)]

@@ -1,0 +1,82 @@
+"""The doorbell: one RQ queue that carries run ids and nothing else."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from redis import Redis
+from redis.exceptions import RedisError, ResponseError
+from rq import Queue
+from rq.job import Job
+from rq.registry import (
+    CanceledJobRegistry,
+    DeferredJobRegistry,
+    FailedJobRegistry,
+    FinishedJobRegistry,
+    ScheduledJobRegistry,
+    StartedJobRegistry,
+)
+from rq.serializers import JSONSerializer
+from rq.worker_registration import REDIS_WORKER_KEYS, WORKERS_BY_QUEUE_KEY
+
+from ganboard.db.models import Run
+from ganboard.worker.redis_errors import explained
+
+QUEUE = "ganboard"
+JOB = "ganboard.worker.queue.job.train"  # the only function that a worker accepts
+
+# no time limit, no retry, nothing kept: lease, attempts and results are the database's
+_OPTIONS: dict[str, Any] = {"timeout": -1, "result_ttl": 0, "failure_ttl": 3600}
+_REGISTRIES = (
+    CanceledJobRegistry, DeferredJobRegistry, FailedJobRegistry, FinishedJobRegistry, ScheduledJobRegistry, StartedJobRegistry,
+)  # fmt: skip
+
+
+def open_queue(redis: Redis) -> Queue:
+    return Queue(QUEUE, connection=redis, serializer=JSONSerializer)
+
+
+def ring(redis: Redis, run: Run) -> None:
+    """Tell the workers that this run waits; repeated rings are harmless, since the database lets only one claim succeed.
+
+    Raises QueueUnreachable.
+    """
+    try:
+        try:
+            _ring(redis, run)
+        except ResponseError as error:
+            if "WRONGTYPE" not in str(error):
+                raise
+            clear(redis, f"{run.id}-{run.attempt}")
+            _ring(redis, run)
+    except RedisError as error:
+        raise explained(error, redis, "A worker enqueues the run later") from None
+
+
+def sweep(redis: Redis) -> None:
+    """Empty what RQ remembers of jobs beside the queue itself. Nobody reads it: what becomes of a run is in the database."""
+    queue = open_queue(redis)
+    redis.delete(queue.intermediate_queue_key, *(registry(queue=queue).key for registry in _REGISTRIES))
+
+
+def clear(redis: Redis, *job_ids: str) -> None:
+    """Throw away all that RQ shares under fixed names, and these jobs: somebody else has written there. Waiting runs are rung for again."""
+    sweep(redis)
+    queue = open_queue(redis)
+    shared = (Queue.redis_queues_keys, REDIS_WORKER_KEYS, WORKERS_BY_QUEUE_KEY % QUEUE)
+    redis.delete(queue.key, *shared, *map(Job.key_for, job_ids))
+
+
+def message(queue: Queue, run: Run) -> Job:
+    """What `ring` sends, stored in Redis but in no queue: for the worker that takes the run without a ring. Raises RedisError."""
+    job = queue.create_job(JOB, args=(run.id,), job_id=f"{run.id}-{run.attempt}-here", **_OPTIONS)
+    job.save()
+    return job
+
+
+def _ring(redis: Redis, run: Run) -> None:
+    queue = open_queue(redis)
+    job_id = f"{run.id}-{run.attempt}"
+    # the queue's own list, not a registry: counting registries writes to Redis
+    if queue.get_job_position(job_id) is None:
+        queue.enqueue_call(JOB, args=(run.id,), job_id=job_id, **_OPTIONS)

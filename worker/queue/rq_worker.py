@@ -1,0 +1,291 @@
+"""One RQ worker: accepts our one job only, outlives Redis, tells the database that it lives, and keeps queue and database in step."""
+
+from __future__ import annotations
+
+import contextlib
+import logging
+import os
+import signal
+import socket
+import sys
+import time
+from collections.abc import Iterator
+from types import FrameType
+from typing import Any
+
+import psutil
+from redis.exceptions import RedisError, ResponseError
+from rq import Queue, Worker
+from rq.exceptions import InvalidJobOperation, StopRequested
+from rq.job import Job
+from rq.registry import StartedJobRegistry
+from rq.serializers import JSONSerializer
+from rq.utils import now
+from sqlalchemy.exc import SQLAlchemyError
+
+from ganboard.db.errors import DbError, LeaseLost
+from ganboard.db.models import Run
+from ganboard.db.runs import commands, queries
+from ganboard.worker import logs
+from ganboard.worker.clear_errors import CLEAR_ERRORS
+from ganboard.worker.context import Context, open_context
+from ganboard.worker.errors import QueueUnreachable
+from ganboard.worker.process import health, machine
+from ganboard.worker.process.parent_death import PARENT, die_with_named_parent
+from ganboard.worker.queue.device_probe import DeviceProbe
+from ganboard.worker.queue.enqueue import JOB, QUEUE, clear, message, sweep
+from ganboard.worker.queue.job import WORKER
+from ganboard.worker.queue.message import AWAY, Message, is_ours
+from ganboard.worker.queue.reconcile import reconcile
+from ganboard.worker.queue.slots import join
+
+log = logging.getLogger("ganboard.worker")
+
+BEAT_SECONDS = 3.0
+RECONCILE_SECONDS = 3.0
+STRANGE_SECONDS = 15.0  # a work-horse needs less to claim its run, and to end after it
+IDLE_SECONDS = 2  # after which a worker without a ring looks whether a run waits for its machine alone
+WORKER_TTL_SECONDS = 17  # RQ waits for a job this long minus 15 s: so an idle worker tends to its duties every 2 s
+
+
+class TrainWorker(Worker):
+    """RQ's forking worker with our duties hung on its heartbeat, which it gives both when idle and when busy.
+
+    No thread runs beside it (not even RQ's command listener), so that forking stays safe.
+    """
+
+    max_connection_wait_time = 4.0  # RQ's pause between tries grows to this while Redis is away; the beats must not get old
+
+    def __init__(self, context: Context, name: str) -> None:
+        redis = context.redis()
+        super().__init__(
+            [Queue(QUEUE, connection=redis, serializer=JSONSerializer)],
+            name=f"{name.replace(':', '-')}-{os.getpid()}-{int(time.time())}",
+            connection=redis,
+            serializer=JSONSerializer,
+            job_class=Message,
+            worker_ttl=WORKER_TTL_SECONDS,
+            job_monitoring_interval=2,
+            maintenance_interval=30,
+            log_job_description=False,
+        )
+        self._context, self._own_name = context, name
+        self._machine = machine.name(context.settings)
+        self._run_id: str | None = None
+        self._for_us: list[Run] = []  # runs that wait for a worker of this machine
+        self._next_beat = self._next_reconcile = 0.0
+        self._strange_since: float | None = None  # since when no run of ours is active though a work-horse lives
+        self._probe = DeviceProbe()
+
+    # --- duties ---
+
+    def heartbeat(self, timeout: int | None = None, pipeline: Any = None) -> None:
+        self.tend()
+        with self._outliving():
+            super().heartbeat(timeout, pipeline)
+
+    def tend(self) -> None:
+        """Beat and reconcile when due; an outage of either service is logged and outlived."""
+        if self.is_horse:
+            return
+        try:
+            if time.monotonic() >= self._next_beat:
+                self._next_beat = time.monotonic() + BEAT_SECONDS
+                health.beat(self._context.settings)
+                commands.beat(
+                    self._context.engine,
+                    name=self._own_name,
+                    host=socket.gethostname(),
+                    pid=os.getpid(),
+                    run_id=self._run_id,
+                    devices=self._probe.result(),
+                    machine=self._machine,
+                    boot=machine.boot(),
+                )
+            if time.monotonic() >= self._next_reconcile:
+                self._next_reconcile = time.monotonic() + RECONCILE_SECONDS
+                self._end_what_is_not_ours()
+                self._for_us = reconcile(self._context, self.connection)
+        except (SQLAlchemyError, DbError, QueueUnreachable, OSError) as error:
+            log.warning("%s", str(error).splitlines()[0])
+
+    def _end_what_is_not_ours(self) -> None:
+        """A work-horse or trainer that is frozen loses its run to another attempt and would keep this worker busy for ever."""
+        if not self.horse_pid or queries.active_runs_of(self._context.engine, self._own_name):
+            self._strange_since = None
+            return
+        self._strange_since = self._strange_since or time.monotonic()
+        if time.monotonic() - self._strange_since > STRANGE_SECONDS:
+            log.warning("Run %s is no longer ours: its process is ended.", self._run_id)
+            self.kill_horse(signal.SIGKILL)
+
+    # --- what others may have put into Redis ---
+
+    @contextlib.contextmanager
+    def _outliving(self) -> Iterator[None]:
+        """Steps of RQ's that end a worker when they meet what is not of RQ's making: it is thrown away, and the worker goes on."""
+        try:
+            yield
+        except (ResponseError, ValueError, TypeError, KeyError) as error:
+            if isinstance(error, ResponseError) and "WRONGTYPE" not in str(error):
+                raise
+            log.error("The queue held something that is not ours, and was cleared (%s).", str(error).splitlines()[0][:200])
+            clear(self.connection)
+            self.connection.delete(self.key)
+            self._next_reconcile = 0.0
+            time.sleep(0.2)
+
+    def register_birth(self) -> None:
+        while True:
+            with self._outliving():
+                super().register_birth()  # type: ignore[no-untyped-call]
+                return
+
+    def dequeue_job_and_maintain_ttl(self, timeout: int | None, max_idle_time: int | None = None) -> tuple[Job, Queue] | None:
+        while True:
+            if (own := self._own_job()) is not None:
+                return own
+            with self._outliving():
+                found = super().dequeue_job_and_maintain_ttl(timeout, max_idle_time or IDLE_SECONDS)
+                if found is not None or max_idle_time is not None or timeout is None:
+                    return found
+
+    def _own_job(self) -> tuple[Job, Queue] | None:
+        """The run that has waited longest for this machine alone. Other workers of it may take it as well: the claim decides."""
+        if not self._for_us:
+            return None
+        try:
+            job = message(self.queues[0], self._for_us.pop(0))
+            job.redis_server_version = self.get_redis_server_version()  # type: ignore[no-untyped-call]
+        except RedisError as error:
+            log.warning("Redis is away (%s).", type(error).__name__)
+            return None
+        return job, self.queues[0]
+
+    def run_maintenance_tasks(self) -> None:
+        """Not RQ's own: it calls, in this process, whatever function a lost job names for its failure."""
+        sweep(self.connection)
+        self.last_cleaned_at = now()  # type: ignore[assignment]
+
+    def check_for_suspension(self, burst: bool) -> None:
+        """Never: whoever can write to Redis must not be able to stop workers."""
+
+    # --- jobs ---
+
+    def execute_job(self, job: Job, queue: Queue) -> None:
+        if not is_ours(job):
+            log.error("Refused job %s: this worker runs %s(run id) and nothing else.", job.id, JOB)
+            self.connection.delete(job.key)
+            return
+        self._run_id = job.args[0]
+        self._strange_since = None  # what the work-horse before left
+        self._next_beat = 0.0  # say at once what we work on
+        try:
+            with self._outliving():
+                super().execute_job(job, queue)
+        finally:
+            self._run_id = None
+            self._next_beat = 0.0
+
+    def monitor_work_horse(self, job: Job, queue: Queue) -> None:
+        """RQ's own, but neither a Redis that is away nor what it holds ends the worker, which would end the training."""
+        while True:
+            try:
+                super().monitor_work_horse(job, queue)
+                return
+            except (RedisError, ValueError) as error:  # ValueError: the job's state is no state
+                away, gone = isinstance(error, AWAY), not psutil.pid_exists(self.horse_pid)
+                if self._stop_requested and gone:
+                    raise StopRequested from None  # nothing is left to wait for, and Redis may never come back
+                log.warning("Redis is away (%s)." if away else "The queue holds something that is not ours (%s).", type(error).__name__)
+                if gone and not away:
+                    self.connection.delete(job.key, self.key)
+                    bury_own_runs(self._context, self._own_name, "The work-horse died")
+                    return
+                self.tend()
+                time.sleep(1)
+
+    def handle_job_success(self, job: Job, queue: Queue, started_job_registry: StartedJobRegistry) -> None:
+        """RQ's own bookkeeping, which Redis cannot answer once it has lost the job (FLUSHALL)."""
+        try:
+            super().handle_job_success(job, queue, started_job_registry)
+        except InvalidJobOperation:
+            log.warning(
+                "Redis has lost its data; run %s is unaffected, its state is in the database.",
+                job.args[0],
+            )
+            self.connection.delete(job.key)  # RQ's last heartbeat has created it again
+
+    def handle_work_horse_killed(self, job: Job, retpid: int, ret_val: int, rusage: Any) -> None:
+        cause = (
+            f"The work-horse was killed by signal {os.WTERMSIG(ret_val)}" if ret_val and os.WIFSIGNALED(ret_val) else "The work-horse died"
+        )
+        bury_own_runs(self._context, self._own_name, cause)
+        self._next_reconcile = 0.0
+
+    # --- ending ---
+
+    def request_stop(self, signum: int, frame: FrameType | None) -> None:
+        """SIGTERM or Ctrl-C: the trainer saves a checkpoint, its run is suspended, then the worker ends."""
+        if self.horse_pid:
+            with contextlib.suppress(ProcessLookupError):
+                os.kill(self.horse_pid, signal.SIGTERM)
+        super().request_stop(signum, frame)  # type: ignore[no-untyped-call]
+
+    def teardown(self) -> None:
+        with contextlib.suppress(RedisError):  # RQ says farewell to Redis, which may have gone before us
+            super().teardown()  # type: ignore[no-untyped-call]
+
+    def subscribe(self) -> None:
+        """No remote commands: whoever can write to Redis must not be able to stop workers, and no thread must exist when we fork."""
+
+    def unsubscribe(self) -> None:
+        pass
+
+
+def bury_own_runs(context: Context, name: str, cause: str) -> None:
+    """Queue again what this worker had claimed and did not end."""
+    for run in queries.active_runs_of(context.engine, name):
+        with contextlib.suppress(LeaseLost):
+            commands.died(context.engine, run_id=run.id, attempt=run.attempt, cause=cause)
+
+
+def _wait_for_queue(context: Context) -> None:
+    """Redis may start after us, or be restarting: wait for it, saying so once."""
+    told = False
+    while True:
+        try:
+            context.redis()
+            return
+        except QueueUnreachable as error:
+            if not told:
+                log.warning("%s Waiting for it.", error)
+                told = True
+            time.sleep(0.5)
+
+
+def main() -> int:
+    """`ganboard worker`: work until SIGTERM or Ctrl-C."""
+    die_with_named_parent(signal.SIGTERM)
+    logs.configure()
+    try:
+        context = open_context(pooled=False)  # no connection may be open when RQ forks
+    except CLEAR_ERRORS as error:
+        print(f"ganboard: {error}", file=sys.stderr)  # noqa: T201
+        return 1
+    name, _slot = join(context.settings, context.engine)
+    os.environ[WORKER] = name
+    os.environ[PARENT] = str(os.getpid())  # the work-horse ties its life to ours
+    _wait_for_queue(context)
+    bury_own_runs(context, name, "The worker was killed")
+    worker = TrainWorker(context, name)
+    with contextlib.suppress(SQLAlchemyError, QueueUnreachable):
+        reconcile(context, worker.connection, ripe_seconds=0)  # what waited for a worker need not wait longer
+    worker.work(logging_level="WARNING")
+    with contextlib.suppress(SQLAlchemyError):
+        commands.forget_worker(context.engine, name=name)
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,243 @@
+"""`ganboard mirror`: shows runs in MLflow while they train: settings, losses, timings, quality, images, how they ended.
+
+It reads the database as the pages do, in a process of its own: a tracking server that is slow or down delays nothing but the mirror. What
+was told already stands in a tag of MLflow's run, so a mirror that starts anew goes on where the last one ended; metrics told twice are
+equal, and MLflow keeps one of them.
+"""
+
+from __future__ import annotations
+
+import logging
+import os
+import signal
+import sys
+import tempfile
+import threading
+from collections.abc import Iterable, Iterator
+from datetime import datetime
+from importlib.util import find_spec
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from ganboard.db.errors import DbError
+from ganboard.db.models import ACTIVE, Epoch, Quality, Run
+from ganboard.db.runs import queries
+from ganboard.db.settings import Settings, SettingsError
+from ganboard.worker import logs
+from ganboard.worker.clear_errors import CLEAR_ERRORS
+from ganboard.worker.context import Context, open_context
+from ganboard.worker.errors import WorkerError
+from ganboard.worker.process.parent_death import die_with_named_parent
+
+log = logging.getLogger("ganboard.mirror")
+
+EXPERIMENT = "ganboard"
+LOOK_SECONDS = 2.0
+LONGEST_PAUSE_SECONDS = 60.0
+RUN_TAG, TOLD_TAG = "ganboard.run_id", "ganboard.told"
+STATUSES = {
+    "queued": "SCHEDULED",
+    "suspended": "SCHEDULED",
+    "starting": "RUNNING",
+    "running": "RUNNING",
+    "finished": "FINISHED",
+    "failed": "FAILED",
+    "stopped": "KILLED",
+}
+_METRICS, _PARAMS = 1000, 100  # that MLflow takes at a time
+_LONGEST = 500  # characters of a parameter in older servers
+_QUIET = {  # MLflow as it must be here: nothing is sent to its makers, and a server that is down is noticed at once
+    "MLFLOW_DISABLE_TELEMETRY": "true",
+    "DO_NOT_TRACK": "true",
+    "MLFLOW_HTTP_REQUEST_MAX_RETRIES": "0",
+    "MLFLOW_HTTP_REQUEST_TIMEOUT": "10",
+}
+
+
+class MirrorDown(WorkerError):
+    """MLflow takes nothing at present."""
+
+
+class Told(NamedTuple):
+    """What MLflow knows of a run: the last epochs whose losses, judgement and images it has, and its status."""
+
+    epoch: int = 0
+    judged: int = 0
+    drawn: int = -1
+    status: str = ""
+
+    @classmethod
+    def read(cls, text: str) -> Told:
+        epoch, judged, drawn, status = text.split(",")
+        return cls(int(epoch), int(judged), int(drawn), status)
+
+    def __str__(self) -> str:
+        return ",".join(map(str, self))
+
+
+class Mirror:
+    """Raises SettingsError without MLflow or with an address that it does not know, and MirrorDown whenever it does not answer."""
+
+    def __init__(self, context: Context, uri: str) -> None:
+        self._engine, self._uri = context.engine, uri
+        self._client = client(uri)
+        self._experiment = ""
+        self._told: dict[str, tuple[str, Told]] = {}  # by run: MLflow's id of it, and what it knows
+
+    def round(self) -> int:
+        """Tell MLflow all that is new; returns of how many runs something was."""
+        from mlflow.exceptions import MlflowException
+
+        changed = 0
+        try:
+            self._experiment = self._experiment or self._found_experiment()
+            for run_id, status, epoch in queries.states(self._engine):
+                told = self._told.get(run_id)
+                if told is None or status in ACTIVE or (told[1].status, told[1].epoch) != (status, epoch):
+                    run = queries.get_run(self._engine, run_id)
+                    changed += run is not None and self._tell(run)
+        except (MlflowException, OSError) as error:
+            raise down(self._uri, error) from error
+        return changed
+
+    def _tell(self, run: Run) -> bool:
+        from mlflow.entities import RunTag
+
+        there, told = self._told.get(run.id) or self._found(run)
+        epochs, judged = queries.epochs(self._engine, run.id, after=told.epoch), queries.qualities(self._engine, run.id, after=told.judged)
+        metrics = [*_losses(epochs), *_quality(judged)]
+        for first in range(0, len(metrics), _METRICS):
+            self._client.log_batch(there, metrics=metrics[first : first + _METRICS])
+        now = told._replace(epoch=epochs[-1].epoch if epochs else told.epoch, judged=judged[-1].epoch if judged else told.judged)
+        for epoch in queries.grid_epochs(self._engine, run.id):
+            if epoch > now.drawn:
+                self._draw(there, run.id, epoch)
+                now = now._replace(drawn=epoch)
+        now = now._replace(status=run.status)
+        if now != told:
+            self._client.log_batch(there, tags=[RunTag(TOLD_TAG, str(now)), RunTag("ganboard.error", run.error or "")])
+            if STATUSES[now.status] != STATUSES.get(told.status):
+                self._client.update_run(there, status=STATUSES[now.status])
+        self._told[run.id] = there, now
+        return now != told
+
+    def _draw(self, there: str, run_id: str, epoch: int) -> None:
+        grid = queries.grid(self._engine, run_id, epoch)
+        if grid is not None:
+            with tempfile.TemporaryDirectory() as folder:
+                path = Path(folder, f"epoch-{epoch:04d}.png")
+                path.write_bytes(grid.png)
+                self._client.log_artifact(there, str(path), "grids")
+
+    def _found(self, run: Run) -> tuple[str, Told]:
+        """MLflow's run for this one, made where there is none."""
+        from mlflow.entities import Param
+
+        for found in self._client.search_runs([self._experiment], f"tags.`{RUN_TAG}` = '{run.id}'", max_results=1):
+            return found.info.run_id, Told.read(found.data.tags.get(TOLD_TAG, str(Told())))
+        tags = {RUN_TAG: run.id, "ganboard.preset": run.preset}
+        made = self._client.create_run(self._experiment, start_time=_milliseconds(run.created_at), tags=tags, run_name=run.name)
+        params = [Param(name, str(value)[:_LONGEST]) for name, value in sorted(run.config.items())]
+        for first in range(0, len(params), _PARAMS):
+            self._client.log_batch(made.info.run_id, params=params[first : first + _PARAMS])
+        return made.info.run_id, Told()
+
+    def _found_experiment(self) -> str:
+        found = self._client.get_experiment_by_name(EXPERIMENT)
+        return str(found.experiment_id if found else self._client.create_experiment(EXPERIMENT))
+
+
+def client(uri: str) -> Any:
+    """A client of the MLflow at `uri`. Raises SettingsError."""
+    require()
+    os.environ.update(_QUIET)
+    from mlflow import MlflowClient
+    from mlflow.exceptions import MlflowException
+
+    try:
+        return MlflowClient(uri)
+    except MlflowException as error:
+        words = str(error).strip().splitlines()[0][:200]
+        raise SettingsError(f"GANBOARD_MLFLOW_URI={uri[:100]} cannot be used: {words}") from None
+
+
+def down(uri: str, error: Exception) -> MirrorDown:
+    """What to say when MLflow at `uri` has answered with `error`, or not at all."""
+    words = (str(error).strip().splitlines() or [type(error).__name__])[0][:200]
+    return MirrorDown(f"MLflow at {uri} takes nothing ({words}): see whether it runs; training goes on.")
+
+
+def address(asked: str | None, settings: Settings) -> str:
+    """Where MLflow is. Raises SettingsError when nobody says so."""
+    if found := asked or settings.mlflow_uri:
+        return found
+    raise SettingsError("No MLflow is named: set GANBOARD_MLFLOW_URI, or give its address with --to.")
+
+
+def require() -> None:
+    """Raises SettingsError when MLflow is not installed."""
+    if find_spec("mlflow") is None:
+        raise SettingsError("MLflow is not installed: `pip install 'ganboard[mlflow]'`, or leave GANBOARD_MLFLOW_URI out.")
+
+
+def mirror(context: Context, uri: str, ended: threading.Event) -> None:
+    """Go round until `ended`; while MLflow is down, ask again more and more slowly."""
+    held, pause = Mirror(context, uri), LOOK_SECONDS
+    while not ended.is_set():
+        try:
+            held.round()
+            if pause != LOOK_SECONDS:
+                log.info("MLflow at %s takes runs again.", uri)
+            pause = LOOK_SECONDS
+        except (MirrorDown, DbError) as error:
+            if pause == LOOK_SECONDS:
+                log.warning("%s", error)
+            pause = min(2 * pause, LONGEST_PAUSE_SECONDS)
+        ended.wait(pause)
+
+
+def main(uri: str | None, *, once: bool) -> int:
+    """Serve until SIGINT or SIGTERM, or go round `once`."""
+    context = open_context()
+    uri = address(uri, context.settings)
+    if once:
+        Mirror(context, uri).round()
+        return 0
+    die_with_named_parent()
+    logs.configure()
+    ended = threading.Event()
+    for sig in (signal.SIGINT, signal.SIGTERM):
+        signal.signal(sig, lambda *_: ended.set())
+    mirror(context, uri, ended)
+    return 0
+
+
+def _losses(epochs: Iterable[Epoch]) -> Iterator[Any]:
+    from mlflow.entities import Metric
+
+    for epoch in epochs:
+        own = {"g_loss": epoch.g_loss, "d_loss": epoch.d_loss, "seconds": epoch.seconds, "compile_seconds": epoch.compile_seconds}
+        rate = {"images_per_second": epoch.images / epoch.seconds} if epoch.seconds else {}
+        for name, value in (own | rate | epoch.measures).items():
+            if value is not None:
+                yield Metric(name, value, _milliseconds(epoch.finished_at), epoch.epoch)
+
+
+def _quality(judgements: Iterable[Quality]) -> Iterator[Any]:
+    from mlflow.entities import Metric
+
+    for judged in judgements:
+        for name, value in judged.measures.items():
+            yield Metric(f"quality/{name}", value, _milliseconds(judged.made_at), judged.epoch)
+
+
+def _milliseconds(moment: datetime) -> int:
+    return int(moment.timestamp() * 1000)
+
+
+if __name__ == "__main__":
+    try:
+        sys.exit(main(None, once=False))
+    except CLEAR_ERRORS as error:
+        print(f"ganboard: {error}", file=sys.stderr)  # noqa: T201
+        sys.exit(1)

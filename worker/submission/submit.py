@@ -1,0 +1,148 @@
+"""Submit, stop, resume, clone and delete runs: first the database, then the doorbell. The pages and the command line use these."""
+
+from __future__ import annotations
+
+import shutil
+import unicodedata
+from collections.abc import Sequence
+from contextlib import suppress
+from dataclasses import dataclass
+from typing import Any
+
+from ganboard.db.errors import UnknownRun
+from ganboard.db.models import Run
+from ganboard.db.runs import commands, queries
+from ganboard.db.text_validation import invisible
+from ganboard.gan import presets
+from ganboard.gan.config import ConfigError, RunConfig, diff, parse, plan
+from ganboard.gan.devices import capabilities
+from ganboard.worker.context import Context
+from ganboard.worker.errors import BadName, QueueUnreachable
+from ganboard.worker.process import machine
+
+NAME_LENGTH = 80
+CLONED = " (clone)"
+
+_ANY_MACHINE: dict[str, Any] = {"gpus": [{}] * 1024, "tpus": [""] * 1024}  # stands for a worker that has not said yet what it has
+
+
+@dataclass(frozen=True)
+class Machines:
+    """The live workers, and the machines of those that said what they have, as `gan.devices.hardware.describe` gives it."""
+
+    workers: int
+    devices: list[dict[str, Any]]
+
+    def refusal(self, config: RunConfig) -> str | None:
+        """Why none of them can run `config`, None if one can; without a worker only what no machine can do is refused."""
+        lacks = [capabilities.check(config, device) for device in self.devices or [_ANY_MACHINE]]
+        return None if None in lacks else lacks[0]
+
+    def able(self, config: RunConfig) -> dict[str, Any] | None:
+        """The first of them that can run `config`."""
+        return next((device for device in self.devices if capabilities.check(config, device) is None), None)
+
+
+def machines(context: Context) -> Machines:
+    """What the live workers have."""
+    alive = [state.worker for state in queries.workers(context.engine) if state.alive]
+    return Machines(len(alive), [worker.devices for worker in alive if worker.devices])
+
+
+def check_name(text: str) -> str:
+    """The name in Unicode NFC without surrounding blanks. Raises BadName."""
+    name = unicodedata.normalize("NFC", text).strip()
+    if not name:
+        raise BadName("The name is empty: give the run a name, or leave it out to get one.")
+    if len(name) > NAME_LENGTH:
+        raise BadName(f"The name has {len(name)} characters: {NAME_LENGTH} is the limit.")
+    if bad := invisible(name):
+        raise BadName(f"The name contains the invisible or control character {bad}: leave it out.")
+    return name
+
+
+def check(context: Context, config: RunConfig, *, here: bool = False) -> None:
+    """Refuse a run that cannot work: data that is absent or too small, or what no live worker's machine has.
+
+    Raises ConfigError or DatasetError. Without a live worker only what no machine has is refused, and for a run that is trained `here`
+    only the data is checked; the trainer checks again.
+    """
+    from ganboard.gan.data import catalog
+
+    catalog.check(config, context.settings.data)
+    plan(config, catalog.count(config, context.settings.data))
+    if not here and (refusal := machines(context).refusal(config)):
+        raise ConfigError(refusal)
+
+
+def submit(
+    context: Context, config: RunConfig, *, name: str | None = None, preset: str = "", parent_id: str | None = None, here: bool = False
+) -> Run:
+    """Check, store, ring. Once this returns the run will be trained, whatever happens to Redis.
+
+    With `here` nobody is rung: the caller trains the run at once, in its own process.
+    """
+    name = check_name(name) if name is not None else default_name(config, preset)
+    check(context, config, here=here)
+    run = commands.create_run(context.engine, name=name, config=config.model_dump(mode="json"), preset=preset, parent_id=parent_id)
+    if not here:
+        call(context, [run])
+    return run
+
+
+def clone(context: Context, run_id: str, changes: dict[str, Any], *, name: str | None = None) -> Run:
+    """A new run with the configuration of another, some settings changed."""
+    parent = queries.find_run(context.engine, run_id)
+    config = parse({**parent.config, **changes})
+    if name is None:
+        name = f"{parent.name[: NAME_LENGTH - len(CLONED)]}{CLONED}"
+    return submit(context, config, name=name, preset=parent.preset, parent_id=parent.id)
+
+
+def stop(context: Context, run_id: str) -> str:
+    """Stop a run at its next step; returns its status now. Raises UnknownRun, NotAllowed."""
+    return commands.request_stop(context.engine, run_id=run_id)
+
+
+def resume(context: Context, run_id: str, without: str | None = None) -> Run:
+    """Queue a stopped or failed run again, its checkpoints on the machine `without` given up. Raises UnknownRun, NotAllowed."""
+    run = queries.get_run(context.engine, run_id)
+    if run is None:
+        raise UnknownRun(f"There is no run {run_id[:80]!r}.")
+    check(context, parse(run.config))
+    run = commands.resume(context.engine, run_id=run_id, without=without)
+    call(context, [run])
+    return run
+
+
+def delete(context: Context, run_id: str) -> list[str]:
+    """Remove a run's rows, log and checkpoints for good; returns the other machines that still have files of it.
+
+    Raises UnknownRun, NotAllowed.
+    """
+    here = machine.recorded(context.settings)
+    holding = {one.machine for one in queries.checkpoints(context.engine, run_id)}
+    commands.delete_run(context.engine, run_id=run_id)
+    shutil.rmtree(context.settings.run_dir(run_id), ignore_errors=True)
+    return sorted(name for name in holding if name is not None and name != here)
+
+
+def default_name(config: RunConfig, preset: str) -> str:
+    """A name that says what is special: the preset or data set, and which settings of speed differ from its usual ones."""
+    preset = preset if preset in presets.NAMES else ""  # that of an older version may be gone
+    usual = presets.load(preset) if preset else RunConfig()
+    special = diff(config.model_dump(), usual.model_dump())
+    words = {"batch_size": f"batch {config.batch_size}", "precision": config.precision, "xla": "xla" if config.xla else "no xla"}
+    words |= {"replicas": f"{config.replicas} replicas", "accumulate": f"accumulate {config.accumulate}", "loop": config.loop}
+    words["recompute"] = "recompute"
+    return ", ".join([preset or config.dataset, *(word for key, word in words.items() if key in special)])
+
+
+def call(context: Context, runs: Sequence[Run]) -> None:
+    """Ring for runs that are stored. Without a queue they wait all the same: a worker's reconciler rings for them later."""
+    from ganboard.worker.queue.enqueue import ring
+
+    with suppress(QueueUnreachable):
+        connection = context.redis()
+        for run in runs:
+            ring(connection, run)

@@ -1,0 +1,220 @@
+"""A grid of runs: every combination of some settings' values, looked at before anything is stored, then launched as one."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import cache
+from itertools import product
+from pathlib import Path
+from typing import Any
+
+import orjson
+
+from ganboard.db.models import new_id
+from ganboard.db.runs import commands, queries
+from ganboard.db.runs.runtime_estimation import Estimate, History
+from ganboard.gan import presets
+from ganboard.gan.config import ConfigError, Plan, RunConfig, parse, parse_value, plan
+from ganboard.gan.data import catalog, revision
+from ganboard.gan.data.dataset import DatasetError
+from ganboard.worker.context import Context
+from ganboard.worker.errors import BadName
+from ganboard.worker.submission.submit import NAME_LENGTH, Machines, call, check_name, machines
+
+LIMIT = 200  # runs of one grid
+TITLE_LENGTH = NAME_LENGTH // 2  # of what all names begin with; what varies follows
+
+Axes = Mapping[str, Sequence[Any]]  # the values of each setting that varies
+
+
+@dataclass(frozen=True)
+class Member:
+    """One combination and the run it would be, or the sentence that says why there can be none."""
+
+    changes: dict[str, Any]  # what sets it apart within its grid
+    name: str
+    config: RunConfig | None = None
+    plan: Plan | None = None
+    pace: Estimate | None = None
+    finished: str | None = None  # a finished run with the same settings
+    problem: str | None = None
+
+    @property
+    def images(self) -> int:
+        """Images that pass through training in all."""
+        return self.plan.total_steps * self.config.batch_size if self.plan and self.config else 0
+
+    def seconds(self, bound: str = "likely") -> float | None:
+        """Estimated seconds of training and beside it: `likely`, `low` or `high`; None where nothing near was measured."""
+        if self.pace is None:
+            return None
+        return float(getattr(self.pace, bound)) * self.images + (self.pace.beside or 0.0)
+
+
+def values(name: str, text: str) -> list[Any]:
+    """The values in "32, 64, 128", typed as the setting `name`; commas part text, commas or blanks anything else. Raises ConfigError."""
+    field = RunConfig.model_fields.get(name)
+    parts = (text if field is not None and field.annotation is str else text.replace(" ", ",")).split(",")
+    return typed(name, [part.strip() for part in parts if part.strip()])
+
+
+def typed(name: str, given: Sequence[Any]) -> list[Any]:
+    """Each value checked by itself; none, one that is not allowed or one that comes twice raises ConfigError."""
+    found: list[Any] = []
+    for value in given:
+        one = parse_value(name, value)
+        if one in found:
+            raise ConfigError(f"{name} lists {_shown(one)} twice: leave one of them out.")
+        found.append(one)
+    if not found:
+        raise ConfigError(f"{name} has no values: give one or more, with commas between, or do not vary it.")
+    return found
+
+
+def axes(assignments: Sequence[str]) -> dict[str, list[Any]]:
+    """`["batch_size=32,64", "xla=true,false"]` as settings with their values; raises ConfigError."""
+    found: dict[str, list[Any]] = {}
+    for assignment in assignments:
+        name, equals, text = assignment.partition("=")
+        name = name.strip()
+        if not equals or not name:
+            raise ConfigError(f"{assignment[:80]!r} is not of the form key=value,value, such as batch_size=32,64.")
+        if name in found:
+            raise ConfigError(f"{name[:80]} varies twice: list all its values at once.")
+        found[name] = values(name, text)
+    return found
+
+
+def repeated(varied: Axes, base: Mapping[str, Any], seeds: int) -> Axes:
+    """The axes with the seed as the last of them, which counts up from that of `base`. Raises ConfigError."""
+    if seeds == 1:
+        return varied
+    if "seed" in varied:
+        raise ConfigError("seed has its own list of values: leave it out, or do not ask for repetitions.")
+    first = parse_value("seed", base.get("seed", 0))
+    return {**varied, "seed": typed("seed", range(first, first + seeds))}
+
+
+def members(
+    base: Mapping[str, Any], varied: Axes, *, title: str, data_dir: Path, here: Machines, history: History, finished: Mapping[bytes, str]
+) -> list[Member]:
+    """Every combination, the last setting varying fastest. Raises ConfigError for more than LIMIT.
+
+    `base` are the settings that all share, `title` begins every name, and `finished` is of `finished_runs`.
+    """
+    if (total := math.prod(map(len, varied.values()))) > LIMIT:
+        raise ConfigError(f"This grid has {total:,} runs: {LIMIT} is the limit, so leave out some values or repetitions.")
+
+    @cache
+    def examples(model: str, geometry: str, dataset: str, path: str, skip: bool) -> int:
+        data = {"model": model, "geometry": geometry, "dataset": dataset, "images_path": path}
+        return catalog.count(parse({**data, "skip_unreadable": skip}), data_dir)
+
+    def member(changes: dict[str, Any]) -> Member:
+        name = _name(title, changes)
+        try:
+            config = parse({**base, **changes})
+            steps = plan(config, examples(config.model, config.geometry, config.dataset, config.images_path, config.skip_unreadable))
+        except (ConfigError, DatasetError) as error:
+            return Member(changes, name, problem=str(error))
+        machine = here.able(config)
+        if machine is None and (refusal := here.refusal(config)):
+            return Member(changes, name, config, problem=refusal)
+        stored = config.model_dump(mode="json")
+        return Member(changes, name, config, steps, history.estimate(stored, (machine or {}).get("host")), finished.get(digest(stored)))
+
+    return [member(dict(zip(varied, combination, strict=True))) for combination in product(*varied.values())]
+
+
+def finished_runs(context: Context) -> dict[bytes, str]:
+    """The newest finished run of each configuration, by its digest."""
+    found = reversed(queries.finished_configs(context.engine))
+    return {digest(config, facts): run_id for run_id, config, facts in found}
+
+
+def examine(context: Context, base: Mapping[str, Any], varied: Axes, *, title: str) -> list[Member]:
+    """`members` with what is stored and what the live workers have."""
+    return members(
+        base,
+        varied,
+        title=title,
+        data_dir=context.settings.data,
+        here=machines(context),
+        history=History(queries.measured_runs(context.engine)),
+        finished=finished_runs(context),
+    )
+
+
+def launch(context: Context, grid: Sequence[Member], *, preset: str = "", parent_id: str | None = None) -> str:
+    """Check, store all in one transaction, ring; returns the id of the sweep that they share.
+
+    Raises ConfigError, DatasetError or BadName, and then nothing is stored: for a member with a problem, absent data or an empty grid.
+    """
+    if not grid:
+        raise ConfigError("This grid has no run to launch: give other values.")
+    runs, checked, here = [], set(), machines(context)
+    for member in grid:
+        config, problem = member.config, member.problem
+        if config is None or problem or (problem := here.refusal(config)):
+            raise ConfigError(f"Nothing was launched: {member.name} cannot run. {problem}")
+        if (config.dataset, config.images_path, config.skip_unreadable) not in checked:
+            catalog.check(config, context.settings.data)
+            checked.add((config.dataset, config.images_path, config.skip_unreadable))
+        runs.append((check_name(member.name), config.model_dump(mode="json")))
+    sweep = new_id()
+    call(context, commands.create_runs(context.engine, runs, preset=preset, parent_id=parent_id, sweep=sweep))
+    return sweep
+
+
+def check_title(text: str, preset: str, base: Mapping[str, Any]) -> str:
+    """What the names of a grid begin with; the preset or data set when nothing was typed. Raises BadName."""
+    if text:
+        title = check_name(text)
+        if len(title) > TITLE_LENGTH:
+            raise BadName(f"The name has {len(title)} characters: {TITLE_LENGTH} is the limit for a grid, whose settings follow it.")
+        return title
+    return preset if preset in presets.NAMES else str(base.get("dataset", "grid"))
+
+
+def totals(grid: Sequence[Member]) -> tuple[float, float, float, int]:
+    """Estimated seconds of these runs one after another, (likely, low, high), and how many of them have no estimate."""
+    known = [member for member in grid if member.pace is not None]
+    likely, low, high = (sum(member.seconds(bound) or 0.0 for member in known) for bound in ("likely", "low", "high"))
+    return likely, low, high, len(grid) - len(known)
+
+
+def _name(title: str, changes: Mapping[str, Any]) -> str:
+    words = [title, *(word(name, value) for name, value in changes.items())]
+    name = ", ".join(words)
+    return name if len(name) <= NAME_LENGTH else name[: NAME_LENGTH - 1].rstrip(", ") + "…"
+
+
+def word(name: str, value: Any) -> str:
+    """A setting and its value in a name; text that names itself stands alone."""
+    short = {"batch_size": "batch", "g_learning_rate": "G rate", "d_learning_rate": "D rate"}.get(name, name.replace("_", " "))
+    if isinstance(value, bool):
+        return short if value else f"no {short}"
+    return value if isinstance(value, str) and name in ("precision", "dataset", "loss", "optimizer") else f"{short} {_shown(value)}"
+
+
+def _shown(value: Any) -> str:
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    return "all" if value is None else f"{value:g}" if isinstance(value, float) else str(value)
+
+
+def digest(config: Mapping[str, Any], facts: Mapping[str, Any] | None = None) -> bytes:
+    """Equal for equal configurations on the same data.
+
+    Settings that a run is too old to know count as their defaults. `facts` are those of a finished
+    run; without them the data are those that this version makes.
+    """
+    data = revision.current(config) if facts is None else revision.recorded(facts)
+    return orjson.dumps({**_usual(), **config, revision.FACT: data}, option=orjson.OPT_SORT_KEYS)
+
+
+@cache
+def _usual() -> dict[str, Any]:
+    return RunConfig().model_dump(mode="json")

@@ -1,0 +1,86 @@
+"""`python -m ganboard.worker.supervisor.secrets DATABASE_DIR QUEUE_DIR WEB_DIR`: random secrets for the services of docker-compose.yml, made once.
+
+Each directory is a volume that only the services named in docker-compose.yml mount: that is the protection. The files themselves are
+readable by all, because PostgreSQL and Redis run under users of their own images.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import secrets
+import sys
+from contextlib import suppress
+from pathlib import Path
+
+QUEUE_USER = "ganboard"
+BELLS = "ganboard"  # what the keys of worker/requests/notify.py begin with
+PASSWORD = "password"  # noqa: S105  # the file's name
+
+
+def make_database_password(directory: Path) -> None:
+    """Write `password` unless it exists. Raises OSError."""
+    _write_once(directory / PASSWORD, secrets.token_urlsafe(32))
+
+
+def make_queue_password(directory: Path) -> None:
+    """Write `password` unless it exists, and this version's `redis.conf`, which lets in `QUEUE_USER` alone. Raises OSError."""
+    _write_once(directory / PASSWORD, secrets.token_urlsafe(32))
+    _write(directory / "redis.conf", redis_conf((directory / PASSWORD).read_text()))
+
+
+def redis_conf(password: str) -> str:
+    """Redis's settings: one user, who reaches the keys and channels of RQ and of our bells, and no command that could harm more.
+
+    Left out are whole categories: administration, scripts, everything dangerous (FLUSHALL, KEYS, RESTORE, SORT), and data types that
+    nothing of ours has. INFO and CLIENT LIST are RQ's.
+    """
+    without = " ".join(f"-@{category}" for category in ("dangerous", "admin", "scripting", "geo", "hyperloglog", "bitmap"))
+    digest = hashlib.sha256(password.encode()).hexdigest()
+    rights = f"~rq:* ~{BELLS}:* &rq:* +@all {without} +info +client|list +client|setname"
+    return f"protected-mode yes\nuser default off\nuser {QUEUE_USER} on #{digest} {rights}\n"
+
+
+def make_web_secrets(directory: Path) -> None:
+    """Write `cookie`, which signs identities, and `api-token`, which programs show, unless they exist. Raises OSError."""
+    for name in ("cookie", "api-token"):
+        _write_once(directory / name, secrets.token_urlsafe(32))
+
+
+def _write_once(path: Path, text: str) -> None:
+    """Complete or not at all, and never a second time, even when two of us run at once or one is killed."""
+    draft = _draft(path, text)
+    with suppress(FileExistsError):
+        os.link(draft, path)
+    draft.unlink()
+
+
+def _write(path: Path, text: str) -> None:
+    """Complete or not at all, in place of what was there."""
+    _draft(path, text).replace(path)
+
+
+def _draft(path: Path, text: str) -> Path:
+    draft = path.with_name(f".{path.name}-{secrets.token_hex(4)}")
+    draft.write_text(text)
+    draft.chmod(0o444)
+    return draft
+
+
+def main() -> int:
+    if len(sys.argv) != 4:
+        print("usage: python -m ganboard.worker.supervisor.secrets DATABASE_DIR QUEUE_DIR WEB_DIR", file=sys.stderr)  # noqa: T201
+        return 2
+    database, queue, web = map(Path, sys.argv[1:])
+    try:
+        make_database_password(database)
+        make_queue_password(queue)
+        make_web_secrets(web)
+    except OSError as error:
+        print(f"ganboard: {error.filename} cannot be written: {error.strerror}.", file=sys.stderr)  # noqa: T201
+        return 1
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

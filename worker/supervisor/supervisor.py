@@ -1,0 +1,159 @@
+"""`ganboard up`: Redis, dashboard, workers, a painter, a mirror in MLflow: children of one process that restarts what dies and ends all."""
+
+from __future__ import annotations
+
+import contextlib
+import fcntl
+import socket
+import sys
+import time
+from collections.abc import Iterator
+from functools import partial
+from typing import IO
+
+from redis import Redis
+from redis.exceptions import RedisError
+
+from ganboard.db.runs import queries
+from ganboard.db.settings import Settings
+from ganboard.gan.config import parse
+from ganboard.gan.devices.capabilities import BFLOAT16_FLAGS
+from ganboard.gan.devices.hardware import cpu_flags
+from ganboard.gan.presets import values
+from ganboard.worker.access import check_address
+from ganboard.worker.context import Context, open_context
+from ganboard.worker.errors import AlreadyRunning, ServiceFailed
+from ganboard.worker.process import redis_server
+from ganboard.worker.process.service import Service, end_on_signal, say
+from ganboard.worker.registry.mlflow_sync import require
+from ganboard.worker.submission.submit import submit
+from ganboard.worker.supervisor import web
+
+READY_SECONDS = 60.0
+GRACE_SECONDS = 60.0  # for a trainer to save its checkpoint
+
+
+def up(settings: Settings, *, port: int, workers: int, starter: bool, address: str = "127.0.0.1") -> int:
+    """Serve until SIGINT or SIGTERM. Raises AlreadyRunning, ServiceFailed, SettingsError and DbError before anything is started."""
+    check_address(settings, address)
+    if settings.mlflow_uri:
+        require()
+    settings.prepare_home()
+    with _only_one(settings, port):
+        _check_port(address, port)
+        context = open_context(settings)
+        services = _services(settings, context, port, workers, address)
+        say(f"ganboard on {settings.state}")
+        ending = end_on_signal()
+        for service in services:
+            service.start()
+        try:
+            if starter:
+                _submit_starter(context)
+            greeted = False
+            while not ending():
+                for service in services:
+                    service.tend(say)
+                if not greeted and all(service.announced for service in services):
+                    greeted = True
+                    say(f"Open http://{address}:{port}   Ctrl-C ends everything; runs go on at the next start.")
+                if not greeted and time.monotonic() - services[0].started > READY_SECONDS:
+                    late = ", ".join(service.name for service in services if not service.announced)
+                    raise ServiceFailed(f"Not ready after {READY_SECONDS:.0f} s: {late}. The logs are in {settings.state / 'logs'}.")
+                time.sleep(0.1)
+        finally:
+            say("Ending: running trainings save a checkpoint ...")
+            _end_all(services)
+            context.engine.dispose()
+        say("Ended.")
+    return 0
+
+
+def _services(settings: Settings, context: Context, port: int, workers: int, address: str) -> list[Service]:
+    logs = settings.state / "logs"
+    logs.mkdir(exist_ok=True)
+    python = [sys.executable, "-m"]
+
+    def worker_ready() -> str | None:
+        alive = [state.worker.name for state in queries.workers(context.engine) if state.alive]
+        return f"{len(alive)} alive" if len(alive) >= workers else None
+
+    def painter_ready() -> str | None:
+        return "for the playground" if any(state.alive for state in queries.painters(context.engine)) else None
+
+    found = []
+    if not settings.redis_url:
+        command, mend = redis_server.command(settings), partial(redis_server.set_aside, settings)
+        found.append(Service("redis", command, logs / "redis.log", lambda: _redis_ready(settings), mend=mend))
+    found.append(web.service(address, port, logs / "web.log"))
+    found += [
+        Service(f"worker {n}", [*python, "ganboard.worker.queue.rq_worker"], logs / f"worker-{n}.log", worker_ready)
+        for n in range(1, workers + 1)
+    ]
+    found.append(Service("painter", [*python, "ganboard.worker.requests.inference_worker"], logs / "painter.log", painter_ready))
+    if settings.mlflow_uri:
+        found.append(
+            Service("mirror", [*python, "ganboard.worker.registry.mlflow_sync"], logs / "mirror.log", lambda: "shows runs in MLflow")
+        )
+    return found
+
+
+def _redis_ready(settings: Settings) -> str | None:
+    try:
+        with Redis(unix_socket_path=str(redis_server.socket_path(settings))) as redis:
+            info = redis.info("server")
+    except RedisError:
+        return None
+    return f"embedded, version {info['redis_version']}"
+
+
+def _submit_starter(context: Context) -> None:
+    """A first run for an empty database, so that a newcomer sees digits emerge without a click."""
+    if queries.count_runs(context.engine, archived=True):
+        return
+    starter = values("starter")
+    if not BFLOAT16_FLAGS & set(cpu_flags()):
+        starter["precision"] = "float32"  # without the instructions bfloat16 is emulated, and slow
+    submit(context, parse(starter), name="starter", preset="starter")
+
+
+def _end_all(services: list[Service]) -> None:
+    """Workers first and all at once, since they save; then painter and page; Redis last, since workers still speak to it."""
+    workers = [service for service in services if service.name.startswith("worker")]
+    for service in workers:
+        if service.process and service.process.poll() is None:
+            service.process.terminate()
+    for service in [*workers, *reversed([s for s in services if s not in workers])]:
+        service.end(GRACE_SECONDS)
+
+
+@contextlib.contextmanager
+def _only_one(settings: Settings, port: int) -> Iterator[None]:
+    path = settings.state / "up.lock"
+    with path.open("a+") as file:
+        if not _locked(file):
+            file.seek(0)
+            raise AlreadyRunning(
+                f"ganboard is already up on {settings.state} ({file.read().strip()}): use that, or set another GANBOARD_HOME."
+            )
+        file.truncate(0)
+        file.write(f"http://127.0.0.1:{port}")
+        file.flush()
+        yield
+
+
+def _locked(file: IO[str]) -> bool:
+    try:
+        fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        return False
+    return True
+
+
+def _check_port(address: str, port: int) -> None:
+    with socket.socket() as probe:
+        probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        try:
+            probe.bind((address, port))
+        except OSError as error:
+            raise AlreadyRunning(f"Port {port} on {address} cannot be used ({error.strerror}): choose another with --port.") from None

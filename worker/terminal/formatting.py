@@ -1,0 +1,254 @@
+"""How the command line shows runs, settings and checks. What people wrote is shown as it is, never as markup or control codes."""
+
+from __future__ import annotations
+
+import json
+import sys
+from collections.abc import Iterable, Sequence
+from datetime import UTC, datetime
+from typing import TYPE_CHECKING, Any
+
+from rich import box
+from rich.console import Console, Group
+from rich.padding import Padding
+from rich.panel import Panel
+from rich.table import Table
+from rich.text import Text
+
+from ganboard.db.models import Checkpoint, Epoch, Event, Quality, Run
+from ganboard.db.runs import queries
+from ganboard.gan.config import RunConfig, fields_by_group, unit
+from ganboard.gan.events import FACTS, UNLISTED
+from ganboard.worker.context import Context
+from ganboard.worker.formatting import ago, clean, decimal, duration, fact, judgement, rate
+from ganboard.worker.training import start
+
+if TYPE_CHECKING:
+    from ganboard.worker.doctor import Check
+
+STATUS_STYLES = {
+    "queued": "yellow",
+    "starting": "cyan",
+    "running": "bold cyan",
+    "finished": "green",
+    "failed": "bold red",
+    "stopped": "magenta",
+    "suspended": "yellow",
+}
+CHECK_STYLES = {"ok": "green", "warn": "yellow", "fail": "bold red"}
+PIPE_WIDTH = 200  # columns for tables that no terminal limits
+NEWEST_EPOCHS = 10
+NEWEST_EVENTS = 5
+PARTS = {"compute_seconds": "computing", "reduce_seconds": "all-reduce", "input_seconds": "waiting for images", "host_seconds": "host"}
+
+
+def make_console() -> Console:
+    """stdout, found anew at each call; never interprets markup or emoji codes in what it prints."""
+    return Console(markup=False, emoji=False, highlight=False, width=None if sys.stdout.isatty() else PIPE_WIDTH)
+
+
+def time_spent(epochs: Sequence[Epoch], qualities: Sequence[Quality]) -> str:
+    """Where the time of all epochs went, on one line; empty when no epoch was measured."""
+    parts = {words: sum(epoch.measures.get(name, 0.0) for epoch in epochs) for name, words in PARTS.items()}
+    whole = sum(parts.values())
+    if not whole:
+        return ""
+    shares = ", ".join(f"{words} {share / whole:.0%}" for words, share in parts.items() if share / whole >= 0.005)
+    rest = {
+        "compiling": sum(epoch.compile_seconds for epoch in epochs),
+        "preparing evaluation": sum(judged.preparation_seconds or 0 for judged in qualities),
+        "judging quality": sum(judged.seconds for judged in qualities),
+    }
+    beside = ", ".join(f"{duration(seconds)} {words}" for words, seconds in rest.items() if seconds)
+    return f"{shares}" + (f"; beside that {beside}" if beside else "")
+
+
+def print_check(check: Check) -> None:
+    """One finding of the doctor, and below it the remedy."""
+    console = make_console()
+    console.print(Text(f"{check.status:<5}", style=CHECK_STYLES[check.status]), Text(f"{check.name:<20} {clean(check.text)}"), sep="")
+    if check.remedy:
+        console.print(Padding(Text(clean(check.remedy), style="dim"), (0, 0, 0, 26)))
+
+
+def print_runs(runs: Sequence[Run], total: int) -> None:
+    """A table of runs, newest first, and how many of all it shows."""
+    table = Table("run", "name", "status", box=box.SIMPLE_HEAD)
+    for heading in ("epoch", "G loss", "D loss", "images/s", "trained", "created"):
+        table.add_column(heading, justify="right", no_wrap=True)
+    for run in runs:
+        table.add_row(
+            run.id,
+            Text(clean(run.name), overflow="ellipsis", no_wrap=True),
+            _status(run),
+            f"{run.epoch}/{run.config.get('epochs', '?')}",
+            decimal(run.g_loss),
+            decimal(run.d_loss),
+            rate(run.images_per_second),
+            duration(run.seconds or None),
+            ago((datetime.now(UTC) - run.created_at).total_seconds()),
+        )
+    console = make_console()
+    if runs:
+        console.print(table)
+        if total > len(runs):
+            console.print(f"{len(runs)} of {total} runs: --limit {total} shows all.")
+    else:
+        console.print("No runs. Start one: ganboard run --preset starter --follow" if not total else "No run matches.")
+
+
+def print_run(context: Context, run: Run, epochs: Sequence[Epoch], checkpoints: Sequence[Checkpoint], events: Sequence[Event]) -> None:
+    """Everything about one run on one screen; `events` newest first."""
+    facts = Table.grid(padding=(0, 2))
+    for label, value in [*_facts(context, run, checkpoints), *_measured(run, epochs, queries.qualities(context.engine, run.id))]:
+        facts.add_row(Text(label, style="dim"), value)
+    parts: list[Any] = [facts]
+    if epochs:
+        parts += [Text(""), _epoch_table(epochs[-NEWEST_EPOCHS:])]
+        if len(epochs) > NEWEST_EPOCHS:
+            parts.append(Text(f"the newest {NEWEST_EPOCHS} of {len(epochs)} epochs; --json has all", style="dim"))
+    if events:
+        parts.append(Text(""))
+        parts += [Text(f"{event.at:%Y-%m-%d %H:%M:%S}  {clean(event.text)}") for event in events[:NEWEST_EVENTS][::-1]]
+    title = Text(f" {clean(run.name)} ", style="bold")
+    make_console().print(Panel(Group(*parts), title=title, title_align="left", expand=False, padding=(1, 2)))
+
+
+def _facts(context: Context, run: Run, checkpoints: Sequence[Checkpoint]) -> Iterable[tuple[str, Text]]:
+    yield (
+        "run",
+        Text(run.id + (f", preset {run.preset}" if run.preset else "") + (f", cloned from {run.parent_id}" if run.parent_id else "")),
+    )
+    phase = f" ({_phase(context, run)})" if run.phase else ""
+    yield "status", _status(run).append(phase).append(f", attempt {run.attempt}", style="dim")
+    if run.error:
+        yield "error", Text(clean(run.error), style="red")
+    yield "progress", Text(f"epoch {run.epoch} of {run.config.get('epochs')}, step {run.step}, trained for {duration(run.seconds)}")
+    yield "losses", Text(f"G {decimal(run.g_loss)}, D {decimal(run.d_loss)} at {rate(run.images_per_second)} images/s")
+    for group, names in {**{g: list(fields) for g, fields in fields_by_group().items()}, "Other": _unknown(run.config)}.items():
+        pairs = [_assignment(name, run.config[name]) for name in names if name in run.config]
+        if pairs:
+            yield group.lower(), Text(" ").join(pairs)
+    if run.hardware:
+        yield "hardware", Text(clean(_hardware(run.hardware)))
+    if checkpoints:
+        newest = checkpoints[-1]
+        yield (
+            "newest",
+            Text(f"checkpoint of step {newest.step} (epoch {newest.epoch}), {newest.size / 1e6:.1f} MB, {len(checkpoints)} kept"),
+        )
+    yield "checkpoints", Text(str(context.settings.run_dir(run.id) / "checkpoints"), overflow="fold")
+    yield "log", Text(str(context.settings.log_path(run.id)), overflow="fold")
+
+
+def _phase(context: Context, run: Run) -> str:
+    assert run.phase is not None, "asked of runs that are in a phase"
+    starting = start.seconds_of_start(run, queries.database_time(context.engine))
+    if starting is not None:
+        return start_words(run.phase, starting)
+    return f"{run.phase} for {duration(queries.phase_seconds(context.engine, run))}"
+
+
+def start_words(phase: str, seconds: float) -> str:
+    """What a run does that is in this phase of its start for so long, and whether that is slow."""
+    slow = f" ({start.SLOW})" if seconds >= start.SLOW_SECONDS else ""
+    return f"{start.PHASES[phase]}, {duration(seconds)}{slow}"
+
+
+def _measured(run: Run, epochs: Sequence[Epoch], qualities: Sequence[Quality]) -> Iterable[tuple[str, Text]]:
+    if spent := time_spent(epochs, qualities):
+        yield "time", Text(spent)
+    if qualities:
+        yield "judged", Text(f"{judgement(qualities[-1].measures)} after epoch {qualities[-1].epoch}")
+    listed = {name: value for name, value in run.facts.items() if name not in UNLISTED}
+    for name, value in sorted(listed.items(), key=lambda item: [*FACTS, item[0]].index(item[0])):
+        meaning = Text(f"  {FACTS[name]}" if name in FACTS else "", style="dim")
+        yield clean(name.removesuffix("_bytes").replace("_", " ")), Text(clean(fact(name, value))).append(meaning)
+
+
+def _status(run: Run) -> Text:
+    return Text(run.status, style=STATUS_STYLES[run.status])
+
+
+def _unknown(config: dict[str, Any]) -> list[str]:
+    return [name for name in config if name not in RunConfig.model_fields]
+
+
+def _assignment(name: str, value: Any) -> Text:
+    field = RunConfig.model_fields.get(name)
+    usual = field is not None and field.default == value
+    return Text(clean(f"{name}={json.dumps(value)}"), style="dim" if usual else "bold")
+
+
+def _hardware(hardware: dict[str, Any]) -> str:
+    versions = hardware.get("versions") or {}
+    gpus = [str(gpu.get("name")) for gpu in hardware.get("gpus") or []]
+    return ", ".join(str(part) for part in (hardware.get("host"), hardware.get("cpu"), *gpus, *(f"{k} {v}" for k, v in versions.items())))
+
+
+def _epoch_table(epochs: Sequence[Epoch]) -> Table:
+    table = Table(box=box.SIMPLE_HEAD, pad_edge=False)
+    for heading in ("epoch", "G loss", "D loss", "seconds", "compiling", "images/s"):
+        table.add_column(heading, justify="right")
+    for epoch in epochs:
+        speed = epoch.images / epoch.seconds if epoch.seconds else None
+        cells = (decimal(epoch.g_loss), decimal(epoch.d_loss), f"{epoch.seconds:.2f}", f"{epoch.compile_seconds:.1f}", rate(speed))
+        table.add_row(str(epoch.epoch), *cells)
+    return table
+
+
+def settings_document() -> dict[str, Any]:
+    """All settings and presets, JSON-ready: what `--settings` shows."""
+    from ganboard.gan import presets
+
+    schema = RunConfig.model_json_schema()["properties"]
+    settings = [
+        {
+            "name": name,
+            "group": group,
+            "default": field.default,
+            "allowed": _allowed(schema[name]),
+            "unit": unit(field),
+            "why": field.description,
+        }
+        for group, fields in fields_by_group().items()
+        for name, field in fields.items()
+    ]
+    found = [{"name": name, "values": presets.values(name), "about": presets.about(name)} for name in presets.NAMES]
+    return {"settings": settings, "presets": found}
+
+
+def print_settings() -> None:
+    """A table of all settings by group, then the presets."""
+    document, console = settings_document(), make_console()
+    table = Table("setting", "default", "allowed", "what it does", box=box.SIMPLE_HEAD, pad_edge=False)
+    group = ""
+    for setting in document["settings"]:
+        if setting["group"] != group:
+            group = setting["group"]
+            table.add_section()
+            table.add_row(Text(group, style="bold"))
+        allowed = f"{setting['allowed']} {setting['unit']}".strip()
+        table.add_row(Text(f"  {setting['name']}", style="cyan"), json.dumps(setting["default"]), allowed, setting["why"])
+    console.print(table)
+    for preset in document["presets"]:
+        console.print(Text(f"preset {preset['name']}: ", style="bold").append(preset["about"].splitlines()[0], style="not bold"))
+    console.print("\nUse them so: ganboard run --preset starter --set epochs=5 --set xla=true")
+
+
+def _allowed(schema: dict[str, Any]) -> str:
+    """The values that a field's JSON schema permits, in words."""
+    if "anyOf" in schema:
+        return " or ".join(_allowed(part) for part in schema["anyOf"])
+    if "enum" in schema:
+        return " | ".join(schema["enum"])
+    if "const" in schema:
+        return str(schema["const"])
+    if schema["type"] == "boolean":
+        return "true | false"
+    if schema["type"] == "null":
+        return "none"
+    if schema["type"] == "string":
+        return f"text up to {schema['maxLength']} characters"
+    words = {"minimum": "from", "exclusiveMinimum": "more than", "maximum": "to", "exclusiveMaximum": "to less than"}
+    return " ".join(f"{word} {schema[key]:,}" for key, word in words.items() if key in schema)

@@ -1,0 +1,61 @@
+"""The trainer's hold on its run: renewed every second, it brings back the wish to stop and takes a system sample now and then."""
+
+from __future__ import annotations
+
+import logging
+import os
+import threading
+import time
+
+from sqlalchemy import Engine
+from sqlalchemy.exc import SQLAlchemyError
+
+from ganboard.db.errors import LeaseLost
+from ganboard.db.runs import commands, reports
+from ganboard.gan.events import Event, Phase
+from ganboard.worker.training.system_metrics import Sampler
+
+RENEW_SECONDS = 1.0
+SAMPLE_SECONDS = 5.0
+EXIT_LEASE_LOST = 75  # EX_TEMPFAIL: someone else trains this run
+
+
+class Lease(threading.Thread):
+    """Renews in the background; ends the whole process the moment another attempt owns the run."""
+
+    def __init__(self, engine: Engine, run_id: str, attempt: int) -> None:
+        super().__init__(name="lease", daemon=True)
+        self._engine, self._run_id, self._attempt = engine, run_id, attempt
+        self._released = threading.Event()
+        self._sampler = Sampler(run_id, attempt)
+        self.stop_requested = False
+
+    def run(self) -> None:
+        next_sample, away = time.monotonic(), False
+        while not self._released.is_set():
+            try:
+                self.stop_requested = commands.renew(self._engine, run_id=self._run_id, attempt=self._attempt)
+                away = False
+                if time.monotonic() >= next_sample:
+                    next_sample = time.monotonic() + SAMPLE_SECONDS
+                    reports.add_sample(self._engine, self._sampler.sample())
+            except LeaseLost as error:
+                if not self._released.is_set():
+                    logging.warning("%s Ending.", error)  # into the run's log
+                    os._exit(EXIT_LEASE_LOST)
+            except SQLAlchemyError as error:  # an outage: the row stays ours until another attempt takes it
+                if not away:
+                    logging.warning("Lease not renewed: %s", error)
+                away = True
+            self._released.wait(RENEW_SECONDS)
+
+    def take_over(self, event: Event) -> None:
+        """A sink that starts renewing with the first event after TensorFlow is loaded; see worker/training/start.py."""
+        if self.ident is None and event != Phase("importing"):
+            self.start()
+
+    def release(self) -> None:
+        """Stop renewing; the caller ends the attempt in the database."""
+        self._released.set()
+        if self.ident is not None:
+            self.join()

@@ -1,0 +1,176 @@
+"""The trainer process: `python -m ganboard.worker.training.trainer RUN_ID ATTEMPT VERDICT`. The only place outside `gan` where TensorFlow comes to life.
+
+VERDICT is what SIGTERM means: suspend or stop. With strategy=multi_worker several of these processes train one run. Rank 0 owns it: it
+alone holds the lease and writes. The others follow it and say in the log what goes wrong with them.
+"""
+
+from __future__ import annotations
+
+import logging
+import os
+import signal
+import socket
+import sys
+import threading
+from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager, contextmanager, nullcontext
+from functools import partial
+from typing import cast
+
+from ganboard.db.engine import make_engine
+from ganboard.db.errors import LeaseLost
+from ganboard.db.runs import commands, queries
+from ganboard.db.settings import Settings
+from ganboard.gan.config import RunConfig, parse
+from ganboard.gan.distributed import cluster
+from ganboard.gan.events import Control, Event, Note, Phase, Sink, Verdict
+from ganboard.worker import logs, placement
+from ganboard.worker.clear_errors import CLEAR_ERRORS
+from ganboard.worker.context import Context
+from ganboard.worker.process import machine
+from ganboard.worker.process.parent_death import die_with_named_parent
+from ganboard.worker.training.db_sink import Both, DbSink
+from ganboard.worker.training.lease import EXIT_LEASE_LOST, Lease
+from ganboard.worker.training.process_group import EXIT_ERROR, EXIT_HANGS
+from ganboard.worker.training.retry import Outage, outlive
+from ganboard.worker.training.run_log import RunLog
+
+_PARTNER_LOST = {"AbortedError", "CancelledError", "UnavailableError"}  # TensorFlow's words for a collective that lost a process
+
+
+def train_attempt(context: Context, run_id: str, attempt: int, *, interrupt: Verdict, held: bool = False, also: Sink | None = None) -> str:
+    """Train a claimed run to its end; returns its final status. SIGTERM and Ctrl-C ask for `interrupt` ("suspend" or "stop").
+
+    `held`: a work-horse renews the lease until TensorFlow is loaded.
+    """
+    lease = Lease(context.engine, run_id, attempt)
+    if not held:
+        lease.start()
+    with _signals() as interrupted:
+
+        def control() -> Verdict:
+            return interrupt if interrupted.is_set() else "stop" if lease.stop_requested else "go"
+
+        @contextmanager
+        def make_sink(config: RunConfig) -> Iterator[Sink]:
+            here = machine.name(context.settings)
+            with DbSink(context.engine, run_id, attempt, config, interrupted.is_set, machine=here) as sink:
+                logged = Both(sink, RunLog(config))
+
+                def store(event: Event) -> None:
+                    lease.take_over(event)
+                    logged(event)
+                    if event == Phase("importing"):
+                        sink.flush()  # no write may be pending then: see worker/training/start.py
+
+                yield Both(store, also) if also else store
+
+        status, error = _train(context, run_id, attempt, make_sink, control)
+    lease.release()
+    finish = partial(commands.finish, context.engine, run_id=run_id, attempt=attempt)
+    status = outlive(partial(finish, status=status, error=error))
+    level = logging.ERROR if status == "failed" else logging.INFO
+    because = f": {error}" if error else ""
+    logging.log(level, "Run %s attempt %d: %s%s", run_id, attempt, status, because)
+    return status
+
+
+def follow_attempt(context: Context, run_id: str, attempt: int) -> int:
+    """A process that is not rank 0: take part in the attempt and write nothing but the log. Returns the exit code."""
+
+    def log(event: Event) -> None:
+        if isinstance(event, Note) and event.level != "info":
+            logging.warning("Rank %d: %s", cluster.rank(), event.text)
+
+    with _signals():  # rank 0 hears them, and all end together
+        _, error = _train(context, run_id, attempt, lambda config: nullcontext(log), lambda: "go")
+    if error:
+        logging.error("Rank %d: %s", cluster.rank(), error)
+    return EXIT_ERROR if error else 0
+
+
+def _train(
+    context: Context, run_id: str, attempt: int, make_sink: Callable[[RunConfig], AbstractContextManager[Sink]], control: Control
+) -> tuple[str, str | None]:
+    """The outcome, or "failed" and why. Raises LeaseLost and Outage, and SystemExit when another process of the run is gone."""
+    run = outlive(partial(queries.get_run, context.engine, run_id))
+    assert run is not None, "a claimed run has a row"
+    try:
+        config = parse(run.config)
+        with make_sink(config) as sink:
+            sink(Phase("importing"))
+            from ganboard.gan.training.loop import train
+
+            settings = context.settings
+            places = {"run_dir": settings.run_dir(run_id), "data_dir": settings.data, "cache_dir": settings.state / "quality"}
+            return train(config, **places, attempt=attempt, sink=sink, control=control, on_hang=_end), None
+    except (LeaseLost, Outage):
+        raise
+    except CLEAR_ERRORS as clear:
+        return "failed", str(clear)
+    except MemoryError:
+        return "failed", "Memory ran out: lower batch_size, then clone the run."
+    except Exception as defect:  # the last line of defence: the run must end in words, and the log keeps the rest
+        if run.config.get("strategy") == "multi_worker" and type(defect).__name__ in _PARTNER_LOST:
+            logging.error("Another process of this run is gone (%s).", type(defect).__name__)
+            sys.exit(EXIT_ERROR)
+        logging.exception("The trainer failed")
+        return "failed", _in_words(defect)
+
+
+def train_in_process(context: Context, run_id: str, *, on_event: Sink | None = None) -> str:
+    """`ganboard train`: claim and train in this process, without Redis. Returns the final status. Raises LeaseLost if it is taken."""
+    claim = placement.claim(context, run_id, f"{socket.gethostname()}:train-{os.getpid()}")
+    if claim is None:
+        raise LeaseLost(f"Run {run_id} cannot be started: another worker has it, or it has ended.")
+    with logs.copied_to(context.settings.log_path(run_id)):
+        return train_attempt(context, run_id, claim.attempt, interrupt="stop", also=on_event)
+
+
+@contextmanager
+def _signals() -> Iterator[threading.Event]:
+    """An event that SIGTERM and SIGINT set, instead of what they do otherwise."""
+    interrupted = threading.Event()
+    before = {sig: signal.signal(sig, lambda *_: interrupted.set()) for sig in (signal.SIGTERM, signal.SIGINT)}
+    try:
+        yield interrupted
+    finally:
+        for sig, handler in before.items():
+            signal.signal(sig, handler)
+
+
+def _end() -> None:
+    logging.error("No step ends any more: this process ends, and the run is started again.")
+    os._exit(EXIT_HANGS)
+
+
+def _in_words(defect: Exception) -> str:
+    if type(defect).__name__ == "ResourceExhaustedError":
+        return "The device's memory ran out: lower batch_size, then clone the run."
+    first_line = (str(defect).strip().splitlines() or [""])[0][:300]
+    return f"The trainer failed with {type(defect).__name__}: {first_line} The log has the details."
+
+
+def main() -> int:
+    die_with_named_parent()
+    logs.configure(text=logs.OF_RUN)
+    logs.quiet_libraries()
+    run_id, attempt, interrupt = sys.argv[1], int(sys.argv[2]), cast("Verdict", sys.argv[3])
+    logs.bind(run=run_id, attempt=attempt)
+    settings = Settings()
+    context = Context(settings, make_engine(settings.database))
+    try:
+        if cluster.rank():
+            return follow_attempt(context, run_id, attempt)
+        train_attempt(context, run_id, attempt, interrupt=interrupt, held=True)
+    except LeaseLost as error:
+        logging.warning("%s Ending.", error)
+        return EXIT_LEASE_LOST
+    except Outage as error:
+        logging.warning("%s", error)
+        return EXIT_ERROR
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
