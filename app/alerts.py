@@ -1,4 +1,5 @@
-"""The bell above every page: warnings, errors and ended runs of late, with a count of those not looked at, and a word when a run ends."""
+"""The bell above every page: warnings, errors and ended runs of late, with a count of those not
+looked at, and a word when a run ends."""
 
 from __future__ import annotations
 
@@ -15,7 +16,8 @@ from ganboard.worker.context import Context
 
 SECONDS = 5.0  # between looks
 LISTED = 30
-SEEN, TOLD = "alerts_seen", "alerts_told"  # numbers of the newest event that was looked at, and that was spoken of
+# numbers of the newest event that was looked at, and that was spoken of
+SEEN, TOLD = "alerts_seen", "alerts_told"
 ASKED = "alerts_asked"
 ICONS = {"warning": ":material/warning:", "error": ":material/error:", "info": ":material/check:"}
 # in the header, beside the menu: no page gives up height for it
@@ -39,7 +41,12 @@ def _bell() -> None:
             newest = notifications.newest_event(context.engine)
             found = _notices(context, str(context.engine.url), newest)
         except (*CLEAR_ERRORS, DBAPIError):  # every page says so itself, at length
-            st.button(":material/notifications_off:", type="tertiary", disabled=True, help="The database does not answer right now")
+            st.button(
+                ":material/notifications_off:",
+                type="tertiary",
+                disabled=True,
+                help="The database does not answer right now",
+            )
             return
         _tell(found, st.session_state.get(TOLD, newest))
         st.session_state[TOLD] = newest
@@ -60,7 +67,9 @@ def _tell(found: list[Notice], told: int) -> None:
                 st.toast(f"**{name}** has finished.", icon=":material/check:")
             else:
                 st.toast(
-                    f"**{name}** reports an error: {formatting.sentence(formatting.shorten(notice.text, 120))}", icon=":material/error:"
+                    f"**{name}** reports an error:"
+                    f" {formatting.sentence(formatting.shorten(notice.text, 120))}",
+                    icon=":material/error:",
                 )
 
 
@@ -74,9 +83,14 @@ def _list(context: Context) -> None:
     for notice in found:
         icon = ICONS.get(notice.level, ICONS["info"])
         name = formatting.escape(formatting.shorten(notice.name, 40))
-        st.page_link(navigation.RUN_PAGE, label=f"**{name}**", icon=icon, query_params={"run": notice.run_id})
+        st.page_link(
+            navigation.RUN_PAGE, label=f"**{name}**", icon=icon, query_params={"run": notice.run_id}
+        )
         age = formatting.ago((present - notice.at).total_seconds())
-        st.caption(f"{formatting.sentence(formatting.shorten(notice.text, 200))} {age[:1].upper()}{age[1:]}.")
+        st.caption(
+            f"{formatting.sentence(formatting.shorten(notice.text, 200))}"
+            f" {age[:1].upper()}{age[1:]}."
+        )
 
 
 @st.cache_resource(max_entries=2, show_spinner=False)

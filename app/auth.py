@@ -1,4 +1,5 @@
-"""Who is there: sign-in at an OpenID provider through Streamlit, roles, and the check that every write to the database passes.
+"""Who is there: sign-in at an OpenID provider through Streamlit, roles, and the check that every
+write to the database passes.
 
 With sign-in off (worker/access.py) everybody who reaches the dashboard is its operator.
 """
@@ -38,24 +39,42 @@ class Visitor:
 
 
 def visitor(rules: SignIn, claims: Mapping[str, Any]) -> Visitor:
-    """Whom the provider's claims name, now. The cookie that holds them lives for 30 days, they themselves until `exp`."""
+    """Whom the provider's claims name, now. The cookie that holds them lives for 30 days, they
+    themselves until `exp`."""
     email, expires, verified = (claims.get(name) for name in ("email", "exp", "email_verified"))
     if not claims.get("is_logged_in"):
         return Visitor(refusal="Sign in to see the runs.")
     if not isinstance(expires, int | float) or not expires > time.time():
         return Visitor(refusal="Your sign-in has expired: sign in again.")
     if not isinstance(email, str) or not email:
-        return Visitor(refusal="The sign-in provider did not tell your e-mail address, by which ganboard knows people.")
+        return Visitor(
+            refusal=(
+                "The sign-in provider did not tell your e-mail address, by which ganboard knows"
+                " people."
+            )
+        )
     if verified not in (None, True, "true"):
-        return Visitor(refusal=f"The sign-in provider has not verified that {email} is your address: verify it there, then sign in again.")
+        return Visitor(
+            refusal=(
+                f"The sign-in provider has not verified that {email} is your address: verify it"
+                " there, then sign in again."
+            )
+        )
     role = rules.role(email)
     if role is None:
-        return Visitor(email, refusal=f"{email} is not on the list of this ganboard: ask the person who runs it to add you.")
+        return Visitor(
+            email,
+            refusal=(
+                f"{email} is not on the list of this ganboard: ask the person who runs it to add"
+                " you."
+            ),
+        )
     return Visitor(email, role, expires)
 
 
 def gate() -> bool:
-    """Stop the page for those who may not look; True when somebody is signed in, False when sign-in is off."""
+    """Stop the page for those who may not look; True when somebody is signed in, False when sign-in
+    is off."""
     rules = sign_in(Settings())
     if rules is None:
         return False
@@ -79,7 +98,10 @@ def account() -> None:
     now = visitor(rules, _claims())
     st.title("Account", anchor=False)
     st.markdown(f"Signed in as **{formatting.escape(now.email)}**, {now.role}.")
-    st.caption(f"The sign-in lasts another {formatting.duration(max(0.0, now.expires - time.time()))}. {WHAT[now.role or 'viewer']}")
+    st.caption(
+        f"The sign-in lasts another {formatting.duration(max(0.0, now.expires - time.time()))}."
+        f" {WHAT[now.role or 'viewer']}"
+    )
     st.button("Sign out", icon=":material/logout:", on_click=st.logout)
 
 
@@ -90,7 +112,8 @@ WHAT: dict[Role, str] = {
 
 
 def read_only() -> str | None:
-    """Why the person at this page may not change anything, None when they may. Asked anew each time: a role can end."""
+    """Why the person at this page may not change anything, None when they may. Asked anew each
+    time: a role can end."""
     rules = sign_in(Settings())
     return None if rules is None else _refusal(rules)
 
@@ -102,7 +125,8 @@ def writer(help: str | None = None, *, disabled: bool = False) -> dict[str, Any]
 
 
 def check_writes(rules: SignIn) -> Callable[[], None]:
-    """For `db.engine.writing`, which every write passes: raises NotAllowed unless the script that writes runs for an operator.
+    """For `db.engine.writing`, which every write passes: raises NotAllowed unless the script that
+    writes runs for an operator.
 
     A browser can send any click, so that a button is greyed out proves nothing.
     """
@@ -118,7 +142,10 @@ def _refusal(rules: SignIn) -> str | None:
     now = visitor(rules, _claims())
     if now.role == "operator":
         return None
-    return now.refusal or f"You are signed in as a viewer ({now.email}): only operators change anything."
+    return (
+        now.refusal
+        or f"You are signed in as a viewer ({now.email}): only operators change anything."
+    )
 
 
 def _claims() -> dict[str, Any]:
@@ -130,7 +157,8 @@ def _claims() -> dict[str, Any]:
 
 
 def secrets(settings: Settings) -> dict[str, Any] | None:
-    """The section `auth` of Streamlit's secrets, which so need no file of their own. Raises SettingsError."""
+    """The section `auth` of Streamlit's secrets, which so need no file of their own. Raises
+    SettingsError."""
     if sign_in(settings) is None:
         return None
     return {
@@ -148,7 +176,8 @@ def secrets(settings: Settings) -> dict[str, Any] | None:
 
 
 def may_read(settings: Settings, headers: Mapping[str, str], cookies: Mapping[str, str]) -> bool:
-    """Whether a request may read: sign-in is off, or it carries the cookie of a viewer or operator, or the token for programs."""
+    """Whether a request may read: sign-in is off, or it carries the cookie of a viewer or operator,
+    or the token for programs."""
     rules = sign_in(settings)
     if rules is None:
         return True
@@ -159,14 +188,21 @@ def may_read(settings: Settings, headers: Mapping[str, str], cookies: Mapping[st
 
 
 def cookie_claims(settings: Settings, cookies: Mapping[str, str]) -> dict[str, Any]:
-    """The claims in Streamlit's identity cookie, empty unless we signed it for this origin; `exp` is not looked at."""
+    """The claims in Streamlit's identity cookie, empty unless we signed it for this origin; `exp`
+    is not looked at."""
 
     def signed(name: str) -> bytes | None:
-        return decode_signed_value(settings.cookie_secret, name, cookies.get(name, "").encode("latin-1", "replace"))
+        return decode_signed_value(
+            settings.cookie_secret, name, cookies.get(name, "").encode("latin-1", "replace")
+        )
 
     try:
         claims = json.loads(get_cookie_with_chunks(signed, USER_COOKIE_NAME) or b"{}")
     except ValueError:
         return {}
     public = urlsplit(settings.public_url)
-    return claims if isinstance(claims, dict) and claims.get("origin") == f"{public.scheme}://{public.netloc}" else {}
+    return (
+        claims
+        if isinstance(claims, dict) and claims.get("origin") == f"{public.scheme}://{public.netloc}"
+        else {}
+    )

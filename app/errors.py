@@ -1,4 +1,5 @@
-"""How an error reaches a person: a foreseen one as its sentence, any other as a plain apology; the traceback goes to the log."""
+"""How an error reaches a person: a foreseen one as its sentence, any other as a plain apology; the
+traceback goes to the log."""
 
 from __future__ import annotations
 
@@ -27,7 +28,8 @@ logger = logging.getLogger(__name__)
 
 @contextmanager
 def sentences(*, retry: bool = False) -> Iterator[None]:
-    """Show a foreseen error where it happened. Every page runs inside one; Streamlit hands the rest to `show` (app/web/server.py).
+    """Show a foreseen error where it happened. Every page runs inside one; Streamlit hands the rest
+    to `show` (app/web/server.py).
 
     With `retry` the whole page runs again every few seconds while it is the database that fails.
     """
@@ -47,13 +49,20 @@ def _once_more(since: float) -> None:
 
 
 def show(error: Exception) -> bool:
-    """Put the error on the screen; True, so that Streamlit, which has logged it, shows nothing of its own."""
+    """Put the error on the screen; True, so that Streamlit, which has logged it, shows nothing of
+    its own."""
     if isinstance(error, DBAPIError):
-        tell("The database does not answer right now: check that it runs and that its disk is not full. This page tries again by itself.")
+        tell(
+            "The database does not answer right now: check that it runs and that its disk is not"
+            " full. This page tries again by itself."
+        )
     elif isinstance(error, CLEAR_ERRORS):
         tell(str(error))
     else:
-        tell("This page failed, which is a defect of ganboard: the log of the web server has the details. Reload to try again.")
+        tell(
+            "This page failed, which is a defect of ganboard: the log of the web server has the"
+            " details. Reload to try again."
+        )
     return True
 
 

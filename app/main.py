@@ -1,4 +1,5 @@
-"""The entry script: navigation, and the one place where a foreseen error becomes a sentence on the screen."""
+"""The entry script: navigation, and the one place where a foreseen error becomes a sentence on the
+screen."""
 
 from __future__ import annotations
 
@@ -11,8 +12,10 @@ from ganboard.app.run import actions
 from ganboard.app.theme import style
 from ganboard.app.widgets import help_icons
 
-COMPACT = '[data-testid="stMainBlockContainer"] {padding-top: 4.5rem}'  # charts begin higher on a small screen
-ICON = Path(__file__).parent / "theme" / "icon.svg"  # a Material icon would be fetched from another host
+# charts begin higher on a small screen
+COMPACT = '[data-testid="stMainBlockContainer"] {padding-top: 4.5rem}'
+# a Material icon would be fetched from another host
+ICON = Path(__file__).parent / "theme" / "icon.svg"
 
 
 def navigate() -> None:
@@ -20,10 +23,18 @@ def navigate() -> None:
     with errors.sentences():
         signed_in = auth.gate()
     pages = [
-        st.Page(page, title=title, icon=icon, url_path=navigation.address(page), default=not navigation.address(page))
+        st.Page(
+            page,
+            title=title,
+            icon=icon,
+            url_path=navigation.address(page),
+            default=not navigation.address(page),
+        )
         for page, (title, icon) in navigation.PAGES.items()
     ]
-    pages.append(st.Page(navigation.VIEW_PAGE, title="Saved view", url_path="view", visibility="hidden"))
+    pages.append(
+        st.Page(navigation.VIEW_PAGE, title="Saved view", url_path="view", visibility="hidden")
+    )
     if signed_in:
         icon = ":material/account_circle:"
         pages.append(st.Page(auth.account, title="Account", icon=icon, url_path=navigation.ACCOUNT))

@@ -45,7 +45,8 @@ def address(page: str) -> str:
 
 
 def context() -> Context:
-    """This process's settings and engine, opened once. Raises SettingsError and DbError with one sentence."""
+    """This process's settings and engine, opened once. Raises SettingsError and DbError with one
+    sentence."""
     settings = Settings()
     return _open(settings, settings.model_dump_json())
 
@@ -55,7 +56,9 @@ def _open(_settings: Settings, key: str) -> Context:
     opened, rules = open_context(_settings), sign_in(_settings)
     if rules is None:
         return opened
-    return replace(opened, engine=opened.engine.execution_options(before_writing=auth.check_writes(rules)))
+    return replace(
+        opened, engine=opened.engine.execution_options(before_writing=auth.check_writes(rules))
+    )
 
 
 def run_param() -> str | None:
@@ -126,7 +129,8 @@ def open_playground(run_id: str) -> NoReturn:
 
 def open_runs() -> NoReturn:
     """Go to the list of runs."""
-    st.switch_page(RUNS_PAGE, query_params={})  # with None Streamlit refuses while a widget is bound to the address
+    # with None Streamlit refuses while a widget is bound to the address
+    st.switch_page(RUNS_PAGE, query_params={})
 
 
 def _ids(key: str) -> list[str]:

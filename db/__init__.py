@@ -1,1 +1,2 @@
-"""The truth: tables, engine, all reads (`queries`), all writes (`commands`), migrations. Imports nothing else of ganboard."""
+"""The truth: tables, engine, all reads (`queries`), all writes (`commands`), migrations. Imports
+nothing else of ganboard."""

@@ -1,4 +1,5 @@
-"""The database's clock: the only one that decides whether a lease is alive, so that skewed workers cannot steal runs."""
+"""The database's clock: the only one that decides whether a lease is alive, so that skewed workers
+cannot steal runs."""
 
 from __future__ import annotations
 
@@ -13,7 +14,8 @@ from sqlmodel.sql.sqltypes import UTCDateTime
 
 
 class now(FunctionElement[datetime]):  # noqa: N801  # reads as the SQL function that it is
-    """The database's present moment plus `seconds`; PostgreSQL counts microseconds, SQLite milliseconds."""
+    """The database's present moment plus `seconds`; PostgreSQL counts microseconds, SQLite
+    milliseconds."""
 
     inherit_cache = True
     type = UTCDateTime()
@@ -24,14 +26,17 @@ class now(FunctionElement[datetime]):  # noqa: N801  # reads as the SQL function
 
 @compiles(now, "sqlite")
 def _sqlite(element: now, compiler: Any, **options: Any) -> str:
-    # the same text as SQLAlchemy stores, six decimals, so that comparison as text is comparison in time
+    # the same text as SQLAlchemy stores, six decimals, so that comparison as text is comparison in
+    # time
     seconds = compiler.process(element.clauses, **options)
     return f"strftime('%Y-%m-%d %H:%M:%f', 'now', printf('%+.3f seconds', {seconds})) || '000'"
 
 
 @compiles(now, "postgresql")
 def _postgresql(element: now, compiler: Any, **options: Any) -> str:
-    return f"clock_timestamp() + make_interval(secs => {compiler.process(element.clauses, **options)})"
+    return (
+        f"clock_timestamp() + make_interval(secs => {compiler.process(element.clauses, **options)})"
+    )
 
 
 def read(session: Session) -> datetime:

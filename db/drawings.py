@@ -1,4 +1,5 @@
-"""Requests to stored generators: a page asks, a painter (worker/requests/inference_worker.py) answers into the same row. Reads and writes."""
+"""Requests to stored generators: a page asks, a painter (worker/requests/inference_worker.py)
+answers into the same row. Reads and writes."""
 
 from __future__ import annotations
 
@@ -24,7 +25,8 @@ _UNANSWERED = col(Drawing.answered_at).is_(None)
 
 @dataclass(frozen=True)
 class Asked:
-    """A request and how many seconds it has waited, or took to be answered, by the database's clock."""
+    """A request and how many seconds it has waited, or took to be answered, by the database's
+    clock."""
 
     drawing: Drawing
     seconds: float
@@ -34,16 +36,31 @@ class Asked:
         return self.drawing.answered_at is not None
 
 
-def ask(engine: Engine, *, run_id: str, step: int, kind: str, options: dict[str, Any], instead_of: str | None = None) -> str:
-    """Store a request and return its id; the caller rings afterwards. `instead_of` is withdrawn unless somebody works on it.
+def ask(
+    engine: Engine,
+    *,
+    run_id: str,
+    step: int,
+    kind: str,
+    options: dict[str, Any],
+    instead_of: str | None = None,
+) -> str:
+    """Store a request and return its id; the caller rings afterwards. `instead_of` is withdrawn
+    unless somebody works on it.
 
     Raises UnknownRun, and NotAllowed when too many wait already.
     """
     with writing(engine) as session:
-        session.execute(delete(Drawing).where(col(Drawing.id) == instead_of, _UNANSWERED, col(Drawing.begun_at).is_(None)))
+        session.execute(
+            delete(Drawing).where(
+                col(Drawing.id) == instead_of, _UNANSWERED, col(Drawing.begun_at).is_(None)
+            )
+        )
         if session.get(Run, run_id) is None:
             raise UnknownRun(f"There is no run {run_id[:80]!r}: it was deleted.")
-        if (session.scalar(select(func.count()).select_from(Drawing).where(_UNANSWERED)) or 0) >= MAX_WAITING:
+        if (
+            session.scalar(select(func.count()).select_from(Drawing).where(_UNANSWERED)) or 0
+        ) >= MAX_WAITING:
             raise NotAllowed(f"{MAX_WAITING} drawings are waiting already: try again in a moment.")
         asked = Drawing(run_id=run_id, step=step, kind=kind, options=options, asked_at=now())  # type: ignore[arg-type]
         session.add(asked)
@@ -51,12 +68,19 @@ def ask(engine: Engine, *, run_id: str, step: int, kind: str, options: dict[str,
 
 
 def claim(engine: Engine) -> Drawing | None:
-    """Take the request that has waited longest, or one whose painter died: one compare-and-set, so only one painter gets it.
+    """Take the request that has waited longest, or one whose painter died: one compare-and-set, so
+    only one painter gets it.
 
-    `facts["tries"]` counts the claims, this one included. None if nothing waits, or another painter was quicker.
+    `facts["tries"]` counts the claims, this one included. None if nothing waits, or another painter
+    was quicker.
     """
     abandoned = col(Drawing.begun_at) < now(-ABANDONED_SECONDS)
-    waits = select(Drawing).where(_UNANSWERED, or_(col(Drawing.begun_at).is_(None), abandoned)).order_by(col(Drawing.asked_at)).limit(1)
+    waits = (
+        select(Drawing)
+        .where(_UNANSWERED, or_(col(Drawing.begun_at).is_(None), abandoned))
+        .order_by(col(Drawing.asked_at))
+        .limit(1)
+    )
     with reading(engine) as session:  # on SQLite a write would lock the database for every look
         found = session.exec(waits).first()
     if found is None:
@@ -79,9 +103,15 @@ def say(engine: Engine, drawing: Drawing, phase: str) -> None:
 
 
 def answer(
-    engine: Engine, drawing: Drawing, *, png: bytes | None = None, facts: dict[str, Any] | None = None, error: str | None = None
+    engine: Engine,
+    drawing: Drawing,
+    *,
+    png: bytes | None = None,
+    facts: dict[str, Any] | None = None,
+    error: str | None = None,
 ) -> bool:
-    """End a claimed request with a picture or a sentence. False if it was withdrawn, its run deleted, or another painter took it over."""
+    """End a claimed request with a picture or a sentence. False if it was withdrawn, its run
+    deleted, or another painter took it over."""
     return _write(engine, drawing, png=png, facts=facts or {}, error=error, answered_at=now())
 
 
@@ -101,14 +131,22 @@ def find(engine: Engine, drawing_id: str) -> Asked | None:
         drawing = session.get(Drawing, drawing_id)
         if drawing is None:
             return None
-        return Asked(drawing, ((drawing.answered_at or clock.read(session)) - drawing.asked_at).total_seconds())
+        return Asked(
+            drawing,
+            ((drawing.answered_at or clock.read(session)) - drawing.asked_at).total_seconds(),
+        )
 
 
 def drawable_runs(engine: Engine, *, limit: int) -> list[Run]:
     """The newest runs that have a checkpoint and are not archived."""
     stored = exists().where(col(Checkpoint.run_id) == col(Run.id))
     with reading(engine) as session:
-        chosen = select(Run).where(stored, col(Run.archived_at).is_(None)).order_by(col(Run.created_at).desc(), col(Run.id)).limit(limit)
+        chosen = (
+            select(Run)
+            .where(stored, col(Run.archived_at).is_(None))
+            .order_by(col(Run.created_at).desc(), col(Run.id))
+            .limit(limit)
+        )
         return list(session.exec(chosen))
 
 
@@ -117,7 +155,11 @@ def _as_seen(drawing: Drawing) -> tuple[Any, ...]:
     return (
         col(Drawing.id) == drawing.id,
         _UNANSWERED,
-        col(Drawing.begun_at).is_(None) if drawing.begun_at is None else col(Drawing.begun_at) == drawing.begun_at,
+        (
+            col(Drawing.begun_at).is_(None)
+            if drawing.begun_at is None
+            else col(Drawing.begun_at) == drawing.begun_at
+        ),
     )
 
 

@@ -1,4 +1,5 @@
-"""Connections to SQLite (WAL) and PostgreSQL, and the two kinds of transaction: `reading` and `writing`."""
+"""Connections to SQLite (WAL) and PostgreSQL, and the two kinds of transaction: `reading` and
+`writing`."""
 
 from __future__ import annotations
 
@@ -23,11 +24,15 @@ BUSY_MILLISECONDS = 10_000
 
 
 def make_engine(url: str, *, pooled: bool = True) -> Engine:
-    """An engine for `url`. `pooled=False` keeps no connection open between transactions: for processes that fork.
+    """An engine for `url`. `pooled=False` keeps no connection open between transactions: for
+    processes that fork.
 
     Raises Unreachable when the driver for `url` is not installed.
     """
-    options: dict[str, Any] = {"json_serializer": lambda value: orjson.dumps(value).decode(), "json_deserializer": orjson.loads}
+    options: dict[str, Any] = {
+        "json_serializer": lambda value: orjson.dumps(value).decode(),
+        "json_deserializer": orjson.loads,
+    }
     if not pooled:
         options["poolclass"] = NullPool
     if make_url(url).get_backend_name() == "sqlite":
@@ -41,20 +46,31 @@ def make_engine(url: str, *, pooled: bool = True) -> Engine:
     try:
         return create_engine(url, connect_args={"connect_timeout": 5}, **options)
     except ModuleNotFoundError as error:
-        raise Unreachable(f"PostgreSQL needs the package {error.name}: install ganboard[postgres].") from None
+        raise Unreachable(
+            f"PostgreSQL needs the package {error.name}: install ganboard[postgres]."
+        ) from None
 
 
 def _prepare_sqlite(connection: Any, _: Any) -> None:
-    connection.isolation_level = None  # the driver must not begin transactions of its own: `_begin_sqlite` does
-    # FULL: a power cut that took the last commits would leave a checkpoint that is newer than the epochs, and resuming would leave a gap
-    for pragma in (f"busy_timeout={BUSY_MILLISECONDS}", "journal_mode=WAL", "synchronous=FULL", "foreign_keys=ON"):
+    # the driver must not begin transactions of its own: `_begin_sqlite` does
+    connection.isolation_level = None
+    # FULL: a power cut that took the last commits would leave a checkpoint that is newer than the
+    # epochs, and resuming would leave a gap
+    for pragma in (
+        f"busy_timeout={BUSY_MILLISECONDS}",
+        "journal_mode=WAL",
+        "synchronous=FULL",
+        "foreign_keys=ON",
+    ):
         connection.execute(f"PRAGMA {pragma}")
-    # SQLite's own knows the letters A to Z only; names are searched without regard to case in any language
+    # SQLite's own knows the letters A to Z only; names are searched without regard to case in any
+    # language
     connection.create_function("lower", 1, lambda text: text and text.lower(), deterministic=True)
 
 
 def _begin_sqlite(connection: Any) -> None:
-    # a transaction that reads before it writes must take the write lock first, or SQLite may refuse it at once
+    # a transaction that reads before it writes must take the write lock first, or SQLite may refuse
+    # it at once
     lock = connection.get_execution_options().get("sqlite_lock", "")
     if lock and _began_writing(connection.connection.dbapi_connection):
         return
@@ -62,9 +78,11 @@ def _begin_sqlite(connection: Any) -> None:
 
 
 def _began_writing(driver: sqlite3.Connection) -> bool:
-    """Take the write lock, asking every few milliseconds; False if it is never free for BUSY_MILLISECONDS.
+    """Take the write lock, asking every few milliseconds; False if it is never free for
+    BUSY_MILLISECONDS.
 
-    SQLite itself asks every 100 ms only, and so hardly ever meets the short moments in which busy neighbours leave the lock free.
+    SQLite itself asks every 100 ms only, and so hardly ever meets the short moments in which busy
+    neighbours leave the lock free.
     """
     deadline = time.monotonic() + BUSY_MILLISECONDS / 1000
     driver.execute("PRAGMA busy_timeout=0")
@@ -74,7 +92,8 @@ def _began_writing(driver: sqlite3.Connection) -> bool:
                 driver.execute("BEGIN IMMEDIATE")
                 return True
             except sqlite3.OperationalError as error:
-                if error.sqlite_errorcode & 0xFF != sqlite3.SQLITE_BUSY:  # the low byte, without what makes it special
+                # the low byte, without what makes it special
+                if error.sqlite_errorcode & 0xFF != sqlite3.SQLITE_BUSY:
                     return False  # asked again, it says why in the usual way
             time.sleep(random.uniform(0.001, 0.005))
         return False
@@ -83,9 +102,11 @@ def _began_writing(driver: sqlite3.Connection) -> bool:
 
 
 def _follow_file(engine: Engine) -> None:
-    """Once opened, the database is the file at its path: when that is replaced its successor is read, when it is gone none is made.
+    """Once opened, the database is the file at its path: when that is replaced its successor is
+    read, when it is gone none is made.
 
-    SQLite would go on in the file that was moved away, and would put an empty database beside the log of the old one.
+    SQLite would go on in the file that was moved away, and would put an empty database beside the
+    log of the old one.
     """
     opened = False
 
@@ -127,11 +148,17 @@ def reading(engine: Engine) -> Iterator[Session]:
 def writing(engine: Engine) -> Iterator[Session]:
     """A session whose statements are committed together, or not at all.
 
-    Raises what `before_writing` raises, an execution option of the engine: there the dashboard refuses those who may only look.
+    Raises what `before_writing` raises, an execution option of the engine: there the dashboard
+    refuses those who may only look.
     """
     if check := engine.get_execution_options().get("before_writing"):
         check()
-    with Session(engine.execution_options(sqlite_lock="IMMEDIATE"), expire_on_commit=False) as session, session.begin():
+    with (
+        Session(
+            engine.execution_options(sqlite_lock="IMMEDIATE"), expire_on_commit=False
+        ) as session,
+        session.begin(),
+    ):
         yield session
 
 
@@ -149,4 +176,6 @@ def clear_errors(engine: Engine) -> Iterator[None]:
     except DBAPIError as error:
         where = engine.url.render_as_string(hide_password=True)
         cause = next(iter(str(error.orig).strip().splitlines()), "no reason given").rstrip(".")
-        raise Unreachable(f"The database {where} cannot be used ({cause}): check GANBOARD_DATABASE_URL.") from None
+        raise Unreachable(
+            f"The database {where} cannot be used ({cause}): check GANBOARD_DATABASE_URL."
+        ) from None

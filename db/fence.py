@@ -1,4 +1,5 @@
-"""What every write to a run goes through: the fence of its attempt, the lock on its row, and the note of what happened."""
+"""What every write to a run goes through: the fence of its attempt, the lock on its row, and the
+note of what happened."""
 
 from __future__ import annotations
 
@@ -16,9 +17,12 @@ FINISHED = "Finished."  # the note that a run has done all its epochs
 def fence(session: Session, run_id: str, attempt: int, **values: Any) -> None:
     """Write `values` to the run's row if `attempt` still owns it, else raise LeaseLost.
 
-    It also locks the row until the transaction ends, so all that follows in it is written by one attempt only.
+    It also locks the row until the transaction ends, so all that follows in it is written by one
+    attempt only.
     """
-    statement = update(Run).where(col(Run.id) == run_id, col(Run.attempt) == attempt, col(Run.status).in_(ACTIVE))
+    statement = update(Run).where(
+        col(Run.id) == run_id, col(Run.attempt) == attempt, col(Run.status).in_(ACTIVE)
+    )
     result = session.execute(statement.values(**(values or {"attempt": attempt})))
     assert isinstance(result, CursorResult)
     if not result.rowcount:
@@ -27,7 +31,12 @@ def fence(session: Session, run_id: str, attempt: int, **values: Any) -> None:
 
 def locked(session: Session, run_id: str) -> Run:
     """The run's row as it is now, locked until the transaction ends. Raises UnknownRun."""
-    run = session.exec(select(Run).where(Run.id == run_id).with_for_update().execution_options(populate_existing=True)).one_or_none()
+    run = session.exec(
+        select(Run)
+        .where(Run.id == run_id)
+        .with_for_update()
+        .execution_options(populate_existing=True)
+    ).one_or_none()
     if run is None:
         raise UnknownRun(f"There is no run {run_id[:80]!r}: `ganboard runs` lists them.")
     return run

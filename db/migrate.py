@@ -25,15 +25,22 @@ def upgrade(engine: Engine) -> str:
 
     from alembic import command
 
-    # SQLite's DDL takes part in transactions: EXCLUSIVE is the lock, and a killed migration leaves nothing behind
-    with clear_errors(engine), engine.execution_options(sqlite_lock="EXCLUSIVE").connect() as connection:
+    # SQLite's DDL takes part in transactions: EXCLUSIVE is the lock, and a killed migration leaves
+    # nothing behind
+    with (
+        clear_errors(engine),
+        engine.execution_options(sqlite_lock="EXCLUSIVE").connect() as connection,
+    ):
         if connection.dialect.name == "sqlite":
-            # a table that a migration rebuilds must not take the rows below it along; the connection is not used again
+            # a table that a migration rebuilds must not take the rows below it along; the
+            # connection is not used again
             connection.detach()
             connection.connection.cursor().execute("PRAGMA foreign_keys=OFF")
         with connection.begin():
             if connection.dialect.name == "postgresql":
-                connection.execute(text("SELECT pg_advisory_xact_lock(:key)"), {"key": ADVISORY_LOCK})
+                connection.execute(
+                    text("SELECT pg_advisory_xact_lock(:key)"), {"key": ADVISORY_LOCK}
+                )
             if _checked_revision(connection) != newest:  # another process may have been first
                 command.upgrade(_config(connection), "head")
     return newest
@@ -67,7 +74,9 @@ def _revisions() -> list[str]:
 
     Alembic reads every file for the same answer, and its import takes longer than most commands.
     """
-    return sorted(path.name.partition("_")[0] for path in (MIGRATIONS / "versions").glob("[0-9]*.py"))
+    return sorted(
+        path.name.partition("_")[0] for path in (MIGRATIONS / "versions").glob("[0-9]*.py")
+    )
 
 
 def _checked_revision(connection: Connection) -> str | None:

@@ -1,4 +1,5 @@
-"""The tables. Rows below a run carry the attempt that wrote them; natural keys make every repeated write harmless."""
+"""The tables. Rows below a run carry the attempt that wrote them; natural keys make every repeated
+write harmless."""
 
 from __future__ import annotations
 
@@ -6,7 +7,15 @@ import secrets
 from datetime import UTC, datetime
 from typing import Any
 
-from sqlalchemy import BigInteger, CheckConstraint, ForeignKey, Index, LargeBinary, MetaData, UniqueConstraint
+from sqlalchemy import (
+    BigInteger,
+    CheckConstraint,
+    ForeignKey,
+    Index,
+    LargeBinary,
+    MetaData,
+    UniqueConstraint,
+)
 from sqlmodel import Field, SQLModel
 
 from ganboard.db.types import Float32Array, Float32s, Json, Real, Text
@@ -18,7 +27,15 @@ ENDED = ("finished", "failed", "stopped")
 QUALITY_MEASURES = (
     *("fid", "kid", "precision", "recall", "density", "coverage", "class_distance", "diversity"),
     "memorization",
-    *("objective", "moment_error", "profile_error", "angle_error", "sampling_error", "correlation_error", "empty"),
+    *(
+        "objective",
+        "moment_error",
+        "profile_error",
+        "angle_error",
+        "sampling_error",
+        "correlation_error",
+        "empty",
+    ),
     *("l1", "l1_train", "l1_standing"),
 )
 
@@ -34,7 +51,8 @@ SQLModel.metadata.naming_convention = MetaData(
 
 
 def new_id() -> str:
-    """Ten characters from an alphabet without look-alikes (48 bits): short enough to type, unique across machines."""
+    """Ten characters from an alphabet without look-alikes (48 bits): short enough to type, unique
+    across machines."""
     return "".join(secrets.choice("abcdefghjkmnpqrstuvwxyz23456789") for _ in range(10))
 
 
@@ -55,7 +73,9 @@ class Run(SQLModel, table=True):
 
     __tablename__ = "run"
     __table_args__ = (
-        CheckConstraint("status IN ({})".format(", ".join(f"'{s}'" for s in STATUSES)), name="status"),
+        CheckConstraint(
+            "status IN ({})".format(", ".join(f"'{s}'" for s in STATUSES)), name="status"
+        ),
         Index("ix_run_created_at", "created_at"),
         Index("ix_run_status", "status"),
         Index("ix_run_sweep", "sweep"),
@@ -68,9 +88,11 @@ class Run(SQLModel, table=True):
     preset: str = ""
     parent_id: str | None = None  # cloned from
     sweep: str | None = None  # the id that all runs of one grid share
-    number: int = Field(default=0, sa_column_kwargs={"server_default": "0"})  # counts runs as they are created; gives each its colour
+    # counts runs as they are created; gives each its colour
+    number: int = Field(default=0, sa_column_kwargs={"server_default": "0"})
     note: str | None = Field(default=None, sa_type=Text)
-    note_version: int = Field(default=0, sa_column_kwargs={"server_default": "0"})  # so that nobody overwrites a note unseen
+    # so that nobody overwrites a note unseen
+    note_version: int = Field(default=0, sa_column_kwargs={"server_default": "0"})
     archived_at: datetime | None = None  # out of the usual lists, nothing else
     created_at: datetime = Field(default_factory=utc_now)
     queued_at: datetime = Field(default_factory=utc_now)
@@ -137,7 +159,9 @@ class StudyRun(SQLModel, table=True):
 
     __tablename__ = "study_run"
 
-    study_id: str = Field(primary_key=True, sa_column_args=[ForeignKey("study.id", ondelete="CASCADE")])
+    study_id: str = Field(
+        primary_key=True, sa_column_args=[ForeignKey("study.id", ondelete="CASCADE")]
+    )
     part: str = Field(primary_key=True, sa_type=Text)
     run_id: str = _of_run(primary_key=True)
 
@@ -162,7 +186,8 @@ class Drawing(SQLModel, table=True):
 
 
 class Surface(SQLModel, table=True):
-    """A loss surface that was asked for, through the end of a run and with the paths of others, or a run's prediction; and the answer."""
+    """A loss surface that was asked for, through the end of a run and with the paths of others, or
+    a run's prediction; and the answer."""
 
     __tablename__ = "surface"
     __table_args__ = (Index("ix_surface_run_id", "run_id"),)
@@ -202,7 +227,8 @@ class Epoch(SQLModel, table=True):
     g_y: float = Field(sa_type=Real)
     d_x: float = Field(sa_type=Real)
     d_y: float = Field(sa_type=Real)
-    measures: dict[str, float] = _mapping()  # where the time went, and the like; what was not measured is absent
+    # where the time went, and the like; what was not measured is absent
+    measures: dict[str, float] = _mapping()
 
 
 class StepLosses(SQLModel, table=True):
@@ -234,7 +260,8 @@ class StepSeries(SQLModel, table=True):
 
 
 class Quality(SQLModel, table=True):
-    """How good generated images were after an epoch; a column for each of QUALITY_MEASURES, since JSON would lose NaN."""
+    """How good generated images were after an epoch; a column for each of QUALITY_MEASURES, since
+    JSON would lose NaN."""
 
     __tablename__ = "quality"
 
@@ -267,12 +294,15 @@ class Quality(SQLModel, table=True):
     l1: float | None = Field(default=None, sa_type=Real)
     l1_train: float | None = Field(default=None, sa_type=Real)
     l1_standing: float | None = Field(default=None, sa_type=Real)
-    histogram: Float32s = Field(sa_type=Float32Array)  # share of each class among the generated images; empty without classes
+    # share of each class among the generated images; empty without classes
+    histogram: Float32s = Field(sa_type=Float32Array)
 
     @property
     def measures(self) -> dict[str, float]:
         """What was measured, by name."""
-        return {name: value for name in QUALITY_MEASURES if (value := getattr(self, name)) is not None}
+        return {
+            name: value for name in QUALITY_MEASURES if (value := getattr(self, name)) is not None
+        }
 
 
 class Grid(SQLModel, table=True):
@@ -301,7 +331,8 @@ class Checkpoint(SQLModel, table=True):
     digest: str
     size: int = Field(sa_type=BigInteger)  # bytes
     saved_at: datetime = Field(default_factory=utc_now)
-    machine: str | None = Field(default=None, sa_type=Text)  # that has the files; None: not recorded
+    # that has the files; None: not recorded
+    machine: str | None = Field(default=None, sa_type=Text)
 
 
 class Event(SQLModel, table=True):
@@ -334,7 +365,8 @@ class SystemSample(SQLModel, table=True):
 
 
 class ModelVersion(SQLModel, table=True):
-    """A generator that was registered under a name; its files lie below HOME/models/ID. It outlives its run; numbers are not reused."""
+    """A generator that was registered under a name; its files lie below HOME/models/ID. It outlives
+    its run; numbers are not reused."""
 
     __tablename__ = "model_version"
     __table_args__ = (UniqueConstraint("name", "version"),)
@@ -363,7 +395,9 @@ class ModelAlias(SQLModel, table=True):
 
     name: str = Field(primary_key=True, sa_type=Text)
     alias: str = Field(primary_key=True, sa_type=Text)
-    version_id: str = Field(sa_type=Text, sa_column_args=[ForeignKey("model_version.id", ondelete="CASCADE")])
+    version_id: str = Field(
+        sa_type=Text, sa_column_args=[ForeignKey("model_version.id", ondelete="CASCADE")]
+    )
 
 
 class Worker(SQLModel, table=True):

@@ -1,4 +1,5 @@
-"""Figures over all runs for monitoring, in two statements that read no values per step however much is stored."""
+"""Figures over all runs for monitoring, in two statements that read no values per step however much
+is stored."""
 
 from __future__ import annotations
 
@@ -36,7 +37,8 @@ class Census:
     database_bytes: int
     workers: int  # alive
     painters: int
-    oldest_beat_seconds: float  # of the workers and painters that were known within the last hour, 0 when there is none
+    # of the workers and painters that were known within the last hour, 0 when there is none
+    oldest_beat_seconds: float
 
 
 def take(engine: Engine) -> Census:
@@ -50,9 +52,14 @@ def take(engine: Engine) -> Census:
         func.sum(Run.failures),
         func.min(Run.queued_at),
     )
-    levels: Any = (func.sum(case((col(Event.level) == level, 1), else_=0)).label(level) for level in LEVELS)
+    levels: Any = (
+        func.sum(case((col(Event.level) == level, 1), else_=0)).label(level) for level in LEVELS
+    )
     counted = select(*levels).subquery()
-    alive, painter = col(Worker.beat_at) > clock.now(-WORKER_ALIVE_SECONDS), col(Worker.name).contains(PAINTER)
+    alive, painter = (
+        col(Worker.beat_at) > clock.now(-WORKER_ALIVE_SECONDS),
+        col(Worker.name).contains(PAINTER),
+    )
     figures: tuple[Any, ...] = (
         clock.now(),
         select(func.sum(Checkpoint.size)).scalar_subquery(),
@@ -64,7 +71,9 @@ def take(engine: Engine) -> Census:
     )
     with clear_errors(engine), reading(engine) as session:
         by_status = session.execute(select(*columns).group_by(col(Run.status))).all()
-        present, checkpoint_bytes, size, workers, painters, beat, *events = session.execute(select(*figures)).one()
+        present, checkpoint_bytes, size, workers, painters, beat, *events = session.execute(
+            select(*figures)
+        ).one()
     waits = [row[6] for row in by_status if row[0] in WAITING]
 
     def total(place: int) -> int:

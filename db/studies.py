@@ -1,4 +1,5 @@
-"""Studies: which there are, which runs they count, and all writes of them. The runs themselves live on when a study is deleted."""
+"""Studies: which there are, which runs they count, and all writes of them. The runs themselves live
+on when a study is deleted."""
 
 from __future__ import annotations
 
@@ -17,9 +18,15 @@ Wanted = tuple[str, dict[str, Any]]  # name and configuration of a run that is n
 
 
 def store(
-    engine: Engine, study: Study, *, counted: Mapping[str, Sequence[str]], missing: Sequence[tuple[Wanted, Sequence[str]]], preset: str = ""
+    engine: Engine,
+    study: Study,
+    *,
+    counted: Mapping[str, Sequence[str]],
+    missing: Sequence[tuple[Wanted, Sequence[str]]],
+    preset: str = "",
 ) -> list[Run]:
-    """Store a study, or add to a stored one: the runs there are, by part, and new ones, each for some parts, queued. All or nothing.
+    """Store a study, or add to a stored one: the runs there are, by part, and new ones, each for
+    some parts, queued. All or nothing.
 
     Returns the new runs; the caller rings the queue.
     """
@@ -29,9 +36,17 @@ def store(
             session.flush()
         made = add_runs(session, [wanted for wanted, _ in missing], preset=preset, sweep=study.id)
         links = {(part, run_id) for part, run_ids in counted.items() for run_id in run_ids}
-        links |= {(part, run.id) for run, (_, parts) in zip(made, missing, strict=True) for part in parts}
-        known = {(row.part, row.run_id) for row in session.exec(select(StudyRun).where(StudyRun.study_id == study.id))}
-        session.add_all(StudyRun(study_id=study.id, part=part, run_id=run_id) for part, run_id in sorted(links - known))
+        links |= {
+            (part, run.id) for run, (_, parts) in zip(made, missing, strict=True) for part in parts
+        }
+        known = {
+            (row.part, row.run_id)
+            for row in session.exec(select(StudyRun).where(StudyRun.study_id == study.id))
+        }
+        session.add_all(
+            StudyRun(study_id=study.id, part=part, run_id=run_id)
+            for part, run_id in sorted(links - known)
+        )
     return made
 
 
@@ -42,10 +57,15 @@ def remove(engine: Engine, study_id: str) -> None:
 
 
 def find(engine: Engine, text: str) -> Study:
-    """The study with this id, or the only one whose id begins with `text`; `latest` is the newest. Raises UnknownStudy."""
+    """The study with this id, or the only one whose id begins with `text`; `latest` is the newest.
+    Raises UnknownStudy."""
     prefix = text.strip().lower()[:200]
     wanted = select(Study).order_by(col(Study.created_at).desc())
-    wanted = wanted.limit(1) if prefix == "latest" else wanted.where(col(Study.id).startswith(prefix, autoescape=True)).limit(2)
+    wanted = (
+        wanted.limit(1)
+        if prefix == "latest"
+        else wanted.where(col(Study.id).startswith(prefix, autoescape=True)).limit(2)
+    )
     with reading(engine) as session:
         found = list(session.exec(wanted)) if prefix else []
     if len(found) == 1:
@@ -68,7 +88,9 @@ def listed(engine: Engine) -> list[tuple[Study, dict[str, int]]]:
         .group_by(col(StudyRun.study_id), col(Run.status))
     )
     with reading(engine) as session:
-        studies = list(session.exec(select(Study).order_by(col(Study.created_at).desc(), col(Study.id))))
+        studies = list(
+            session.exec(select(Study).order_by(col(Study.created_at).desc(), col(Study.id)))
+        )
         states: dict[str, dict[str, int]] = {study.id: {} for study in studies}
         for study_id, status, count in session.execute(counts):
             states[study_id][status] = count

@@ -1,4 +1,5 @@
-"""A whole database as one SQLite file, whichever database it comes from, and back into SQLite or PostgreSQL."""
+"""A whole database as one SQLite file, whichever database it comes from, and back into SQLite or
+PostgreSQL."""
 
 from __future__ import annotations
 
@@ -51,10 +52,16 @@ class _JsonText(sa.types.UserDefinedType[str]):
 
 
 def snapshot(engine: Engine, path: Path, progress: Progress = lambda _: None) -> None:
-    """Copy the database, as it is at one moment, into a new SQLite file. Writers are not held up. Raises Unreachable."""
+    """Copy the database, as it is at one moment, into a new SQLite file. Writers are not held up.
+    Raises Unreachable."""
     if engine.dialect.name == "sqlite":
-        with clear_errors(engine), engine.connect() as connection, closing(sqlite3.connect(path)) as target:
-            # this read fixes the moment: later commits of others neither enter the copy nor make it begin anew
+        with (
+            clear_errors(engine),
+            engine.connect() as connection,
+            closing(sqlite3.connect(path)) as target,
+        ):
+            # this read fixes the moment: later commits of others neither enter the copy nor make it
+            # begin anew
             connection.exec_driver_sql("SELECT count(*) FROM alembic_version")
             source: Any = connection.connection.driver_connection
             size = source.execute("PRAGMA page_size").fetchone()[0]
@@ -71,7 +78,9 @@ def snapshot(engine: Engine, path: Path, progress: Progress = lambda _: None) ->
     copy = make_engine(f"sqlite:///{path}", pooled=False)
     migrate.upgrade(copy)
     with clear_errors(engine), engine.connect() as connection:
-        source_connection = connection.execution_options(isolation_level="REPEATABLE READ", postgresql_readonly=True)
+        source_connection = connection.execution_options(
+            isolation_level="REPEATABLE READ", postgresql_readonly=True
+        )
         with source_connection.begin(), copy.begin() as target_connection:
             _copy_rows(source_connection, target_connection, progress)
     copy.dispose()
@@ -80,13 +89,20 @@ def snapshot(engine: Engine, path: Path, progress: Progress = lambda _: None) ->
 
 @contextmanager
 def open_copy(path: Path) -> Iterator[Engine]:
-    """A copy that strangers may have made, brought to this version's schema. Raises BadCopy and SchemaTooNew in one sentence."""
+    """A copy that strangers may have made, brought to this version's schema. Raises BadCopy and
+    SchemaTooNew in one sentence."""
     try:
         with closing(sqlite3.connect(path)) as connection:
             connection.execute("PRAGMA trusted_schema=OFF")
-            for kind, name, statement in connection.execute("SELECT type, name, sql FROM sqlite_schema"):
-                if kind not in ("table", "index") or str(statement or "").lstrip().upper().startswith("CREATE VIRTUAL"):
-                    raise BadCopy(f"its database holds a {kind} {str(name)[:60]!r} that is none of ganboard's")
+            for kind, name, statement in connection.execute(
+                "SELECT type, name, sql FROM sqlite_schema"
+            ):
+                if kind not in ("table", "index") or str(
+                    statement or ""
+                ).lstrip().upper().startswith("CREATE VIRTUAL"):
+                    raise BadCopy(
+                        f"its database holds a {kind} {str(name)[:60]!r} that is none of ganboard's"
+                    )
             if (found := connection.execute("PRAGMA quick_check(1)").fetchone()[0]) != "ok":
                 raise BadCopy(f"its database is damaged ({str(found)[:100]})")
     except sqlite3.Error as error:
@@ -101,23 +117,39 @@ def open_copy(path: Path) -> Iterator[Engine]:
         engine.dispose()
 
 
-def load(copy: Engine, target: Connection, here: Collection[CheckpointKey], progress: Progress = lambda _: None) -> Loaded:
-    """Make this version's tables in an empty database and fill them from a copy, within the caller's transaction. Raises BadCopy.
+def load(
+    copy: Engine,
+    target: Connection,
+    here: Collection[CheckpointKey],
+    progress: Progress = lambda _: None,
+) -> Loaded:
+    """Make this version's tables in an empty database and fill them from a copy, within the
+    caller's transaction. Raises BadCopy.
 
-    What trained is queued, workers are forgotten, and checkpoints are listed only if they are among those that are `here`.
+    What trained is queued, workers are forgotten, and checkpoints are listed only if they are among
+    those that are `here`.
     """
     migrate.create(target)
     try:
         with copy.connect() as source:
             _copy_rows(source, target, progress)
-        if target.dialect.name == "postgresql":  # its counters do not notice numbers that were given
-            target.execute(sa.select(sa.func.setval(sa.func.pg_get_serial_sequence("event", "id"), _next_event(target), False)))
+        # its counters do not notice numbers that were given
+        if target.dialect.name == "postgresql":
+            target.execute(
+                sa.select(
+                    sa.func.setval(
+                        sa.func.pg_get_serial_sequence("event", "id"), _next_event(target), False
+                    )
+                )
+            )
         with Session(target, expire_on_commit=False) as session:
             loaded = _adopt(session, here)
             session.flush()
     except (DBAPIError, ValueError, TypeError, LookupError) as error:
         cause = str(getattr(error, "orig", error)).strip().splitlines() or [type(error).__name__]
-        raise BadCopy(f"its database has a value that cannot be stored ({cause[0][:200]})") from None
+        raise BadCopy(
+            f"its database has a value that cannot be stored ({cause[0][:200]})"
+        ) from None
     return loaded
 
 
@@ -140,7 +172,11 @@ def _next_event(connection: Connection) -> int:
 def _copy_rows(source: Connection, target: Connection, progress: Progress) -> None:
     for table in SQLModel.metadata.sorted_tables:
         into = sa.insert(_plain(table, target))
-        for part in source.execution_options(yield_per=ROWS).execute(sa.select(_plain(table, source))).partitions():
+        for part in (
+            source.execution_options(yield_per=ROWS)
+            .execute(sa.select(_plain(table, source)))
+            .partitions()
+        ):
             rows = [dict(row._mapping) for row in part]
             target.execute(into, rows)
             progress(sum(_size(value) for row in rows for value in row.values()))
@@ -149,7 +185,13 @@ def _copy_rows(source: Connection, target: Connection, progress: Progress) -> No
 def _plain(table: sa.Table, connection: Connection) -> sa.TableClause:
     """The table without defaults, its JSON as text."""
     text = _JsonText() if connection.dialect.name == "postgresql" else sa.Text()
-    return sa.table(table.name, *(sa.column(c.name, text if isinstance(c.type, sa.JSON) else c.type) for c in table.columns))
+    return sa.table(
+        table.name,
+        *(
+            sa.column(c.name, text if isinstance(c.type, sa.JSON) else c.type)
+            for c in table.columns
+        ),
+    )
 
 
 def _size(value: Any) -> int:
@@ -164,11 +206,20 @@ def _adopt(session: Session, here: Collection[CheckpointKey]) -> Loaded:
         run.worker = run.lease_until = run.phase = None
         if run.stop_requested_at is not None:
             run.status, run.ended_at = "stopped", now()  # type: ignore[assignment]
-            note(session, run.id, run.attempt, "info", "Restored from a backup that was made while it trained. Stopped as requested.")
+            note(
+                session,
+                run.id,
+                run.attempt,
+                "info",
+                "Restored from a backup that was made while it trained. Stopped as requested.",
+            )
         else:
             run.status, run.queued_at = "queued", now()  # type: ignore[assignment]
             queued += 1
-            words = "Restored from a backup that was made while it trained. Going on from the newest checkpoint."
+            words = (
+                "Restored from a backup that was made while it trained. Going on from the newest"
+                " checkpoint."
+            )
             note(session, run.id, run.attempt, "info", words)
     lost = 0
     for checkpoint in session.exec(select(Checkpoint)):
@@ -195,28 +246,42 @@ def occupants(engine: Engine) -> Occupants:
         there = set(sa.inspect(connection).get_table_names())
 
         def count(*names: str) -> int:
-            return sum(connection.scalar(sa.select(sa.func.count()).select_from(sa.table(n))) or 0 for n in names if n in there)
+            return sum(
+                connection.scalar(sa.select(sa.func.count()).select_from(sa.table(n))) or 0
+                for n in names
+                if n in there
+            )
 
         alive: list[str] = []
         if {"worker", "run"} <= there:
-            alive += connection.scalars(sa.select(col(Worker.name)).where(col(Worker.beat_at) > now(-WORKER_ALIVE_SECONDS)))
-            training = sa.select(col(Run.id)).where(col(Run.status).in_(ACTIVE), col(Run.lease_until) > now())
+            alive += connection.scalars(
+                sa.select(col(Worker.name)).where(col(Worker.beat_at) > now(-WORKER_ALIVE_SECONDS))
+            )
+            training = sa.select(col(Run.id)).where(
+                col(Run.status).in_(ACTIVE), col(Run.lease_until) > now()
+            )
             alive += (f"run {run_id}" for run_id in connection.scalars(training))
         return Occupants(count("run"), count("study", "saved_view", "model_version"), tuple(alive))
 
 
 def make_way(connection: Connection, schema: str | None) -> None:
-    """Take our tables out of a PostgreSQL database: into a new `schema`, or, with None, away; within the caller's transaction."""
+    """Take our tables out of a PostgreSQL database: into a new `schema`, or, with None, away;
+    within the caller's transaction."""
     there = set(sa.inspect(connection).get_table_names())
-    ours = [table.name for table in reversed(SQLModel.metadata.sorted_tables) if table.name in there]
+    ours = [
+        table.name for table in reversed(SQLModel.metadata.sorted_tables) if table.name in there
+    ]
     if schema:
         connection.execute(sa.schema.CreateSchema(schema))
     for name in (*ours, *({"alembic_version"} & there)):
-        connection.exec_driver_sql(f'ALTER TABLE "{name}" SET SCHEMA "{schema}"' if schema else f'DROP TABLE "{name}"')
+        connection.exec_driver_sql(
+            f'ALTER TABLE "{name}" SET SCHEMA "{schema}"' if schema else f'DROP TABLE "{name}"'
+        )
 
 
 def mark(connection: Connection, token: int) -> None:
-    """Write a number beside the tables, within the caller's transaction: `marked` finds it once that is committed."""
+    """Write a number beside the tables, within the caller's transaction: `marked` finds it once
+    that is committed."""
     if connection.dialect.name == "sqlite":
         connection.exec_driver_sql(f"PRAGMA user_version={token}")
     else:
@@ -227,9 +292,14 @@ def marked(engine: Engine, token: int) -> bool:
     """Whether the database bears this number. Raises Unreachable."""
     if engine.dialect.name == "sqlite":
         try:
-            with Path(engine.url.database or "").open("rb") as file:  # to open it as a database would already change what lies beside it
-                return int.from_bytes(file.read(64)[60:64], "big") == token  # https://sqlite.org/fileformat.html#the_database_header
+            # to open it as a database would already change what lies beside it
+            with Path(engine.url.database or "").open("rb") as file:
+                # https://sqlite.org/fileformat.html#the_database_header
+                return int.from_bytes(file.read(64)[60:64], "big") == token
         except FileNotFoundError:
             return False
     with clear_errors(engine), engine.connect() as connection:
-        return bool(connection.scalar(sa.text("SELECT obj_description(to_regclass('alembic_version'))")) == f"restored {token}")
+        return bool(
+            connection.scalar(sa.text("SELECT obj_description(to_regclass('alembic_version'))"))
+            == f"restored {token}"
+        )

@@ -22,17 +22,23 @@ Json = JSON().with_variant(JSONB(), "postgresql")
 
 
 class Text(TypeDecorator[str]):
-    """Text from anywhere: what no database stores (NUL, half of a surrogate pair) is replaced, in values and in searches alike."""
+    """Text from anywhere: what no database stores (NUL, half of a surrogate pair) is replaced, in
+    values and in searches alike."""
 
     impl = String
     cache_ok = True
 
     def process_bind_param(self, value: str | None, dialect: Dialect) -> str | None:
-        return None if value is None else value.replace("\0", "\N{REPLACEMENT CHARACTER}").encode(errors="replace").decode()
+        return (
+            None
+            if value is None
+            else value.replace("\0", "\N{REPLACEMENT CHARACTER}").encode(errors="replace").decode()
+        )
 
 
 class _SqliteReal(UserDefinedType[Any]):
-    """A column that keeps values as they are bound; one declared REAL would store -0.0 as the integer 0."""
+    """A column that keeps values as they are bound; one declared REAL would store -0.0 as the
+    integer 0."""
 
     cache_ok = True
 
@@ -43,7 +49,8 @@ class _SqliteReal(UserDefinedType[Any]):
 class Real(TypeDecorator[float]):
     """A float64 that survives exactly, negative zero, NaN and infinity included.
 
-    SQLite turns a bound NaN into NULL; its dynamic typing lets the text 'nan' stand among the numbers instead.
+    SQLite turns a bound NaN into NULL; its dynamic typing lets the text 'nan' stand among the
+    numbers instead.
     """
 
     impl = Double
@@ -66,7 +73,8 @@ class Real(TypeDecorator[float]):
 
 
 class Float32Array(TypeDecorator[Float32s]):
-    """A vector of float32 packed as little-endian bytes: exact, and one row for thousands of values."""
+    """A vector of float32 packed as little-endian bytes: exact, and one row for thousands of
+    values."""
 
     impl = LargeBinary
     cache_ok = True

@@ -1,4 +1,5 @@
-"""Versions of models: which there are, and all writes of them. Their files are `gan.generation.package`'s."""
+"""Versions of models: which there are, and all writes of them. Their files are
+`gan.generation.package`'s."""
 
 from __future__ import annotations
 
@@ -23,18 +24,29 @@ _TRIES = 20  # of writers that take the same number at once
 def check_name(text: str) -> str:
     """The name of a model. Raises BadMark."""
     if not re.fullmatch(NAME, text, re.ASCII):
-        raise BadMark(f"{text[:80]!r} cannot name a model: take up to 40 of a-z, 0-9, dot, - and _, a letter or digit first.")
+        raise BadMark(
+            f"{text[:80]!r} cannot name a model: take up to 40 of a-z, 0-9, dot, - and _, a letter"
+            " or digit first."
+        )
     return text
 
 
 def add(engine: Engine, version: ModelVersion) -> ModelVersion:
-    """Store a version under the next number of its name; numbers of removed ones are not used again. Raises BadMark."""
+    """Store a version under the next number of its name; numbers of removed ones are not used
+    again. Raises BadMark."""
     check_name(version.name)
     values = version.model_dump(exclude={"version"})
     for _ in range(_TRIES):
         try:
             with writing(engine) as session:
-                newest = session.scalar(select(func.max(ModelVersion.version)).where(ModelVersion.name == version.name)) or 0
+                newest = (
+                    session.scalar(
+                        select(func.max(ModelVersion.version)).where(
+                            ModelVersion.name == version.name
+                        )
+                    )
+                    or 0
+                )
                 stored = ModelVersion(**values, version=newest + 1)
                 session.add(stored)
         except IntegrityError:  # on PostgreSQL another one was quicker
@@ -47,8 +59,12 @@ def find(engine: Engine, text: str) -> ModelVersion:
     """The version that NAME (the newest), NAME:VERSION or NAME@ALIAS says. Raises UnknownVersion."""
     said = _SPEC.fullmatch(text.strip())
     if said is None:
-        raise UnknownVersion(f"{text[:80]!r} names no version of a model: write NAME, NAME:VERSION or NAME@ALIAS.")
-    wanted = select(ModelVersion).where(ModelVersion.name == said["name"], col(ModelVersion.removed_at).is_(None))
+        raise UnknownVersion(
+            f"{text[:80]!r} names no version of a model: write NAME, NAME:VERSION or NAME@ALIAS."
+        )
+    wanted = select(ModelVersion).where(
+        ModelVersion.name == said["name"], col(ModelVersion.removed_at).is_(None)
+    )
     if said["version"]:
         wanted = wanted.where(ModelVersion.version == int(said["version"]))
     if said["alias"]:
@@ -71,7 +87,9 @@ def listed(engine: Engine) -> Sequence[ModelVersion]:
     """All versions that were not removed, by name, the newest first."""
     order = col(ModelVersion.name), col(ModelVersion.version).desc()
     with reading(engine) as session:
-        return session.exec(select(ModelVersion).where(col(ModelVersion.removed_at).is_(None)).order_by(*order)).all()
+        return session.exec(
+            select(ModelVersion).where(col(ModelVersion.removed_at).is_(None)).order_by(*order)
+        ).all()
 
 
 def aliases(engine: Engine) -> Mapping[str, list[str]]:
@@ -86,21 +104,26 @@ def aliases(engine: Engine) -> Mapping[str, list[str]]:
 def alias(engine: Engine, version: ModelVersion, word: str) -> None:
     """Let NAME@`word` mean this version, and no other any more. Raises BadMark, UnknownVersion."""
     if not re.fullmatch(ALIAS, word, re.ASCII):
-        raise BadMark(f"{word[:80]!r} cannot be an alias: take up to 32 of a-z, 0-9, - and _, a letter first.")
+        raise BadMark(
+            f"{word[:80]!r} cannot be an alias: take up to 32 of a-z, 0-9, - and _, a letter first."
+        )
     with writing(engine) as session:
         _locked(session, version)
         session.merge(ModelAlias(name=version.name, alias=word, version_id=version.id))
 
 
 def remove(engine: Engine, version: ModelVersion) -> None:
-    """Forget a version and its aliases; the row stays as the origin of others. The caller deletes the files. Raises UnknownVersion."""
+    """Forget a version and its aliases; the row stays as the origin of others. The caller deletes
+    the files. Raises UnknownVersion."""
     with writing(engine) as session:
         _locked(session, version).removed_at = now()  # type: ignore[assignment]
         session.execute(delete(ModelAlias).where(col(ModelAlias.version_id) == version.id))
 
 
 def _locked(session: Session, version: ModelVersion) -> ModelVersion:
-    found = session.exec(select(ModelVersion).where(ModelVersion.id == version.id).with_for_update()).first()
+    found = session.exec(
+        select(ModelVersion).where(ModelVersion.id == version.id).with_for_update()
+    ).first()
     if found is None or found.removed_at is not None:
         raise UnknownVersion(f"{version.name}:{version.version} was removed meanwhile.")
     return found

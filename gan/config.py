@@ -1,6 +1,8 @@
-"""Configuration of one run: every hyper-parameter with its unit, range, default and reason. Free of TensorFlow.
+"""Configuration of one run: every hyper-parameter with its unit, range, default and reason. Free of
+TensorFlow.
 
-The launch form, the command line, presets and every configuration diff are generated from `RunConfig`.
+The launch form, the command line, presets and every configuration diff are generated from
+`RunConfig`.
 """
 
 from __future__ import annotations
@@ -15,12 +17,27 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError, create_model
 from pydantic.fields import FieldInfo
 from pydantic_core import ErrorDetails, PydanticCustomError
 
-ALWAYS = ("dataset", "batch_size", "epochs", "seed", "precision", "xla")  # in the configuration of every run, however old
+# in the configuration of every run, however old
+ALWAYS = ("dataset", "batch_size", "epochs", "seed", "precision", "xla")
 TOLD = 4  # mistakes at a time
-GROUPS = ("Data", "Model", "Training", "Optimizer", "Schedule", "Acceleration", "Quality", "Safety", "Output")
+GROUPS = (
+    "Data",
+    "Model",
+    "Training",
+    "Optimizer",
+    "Schedule",
+    "Acceleration",
+    "Quality",
+    "Safety",
+    "Output",
+)
 
 
-DATASETS = {"dcgan": ("digits", "mnist", "fashion_mnist", "images"), "gan3d": ("showers", "hdf5"), "pix2pix": ("street", "flow")}
+DATASETS = {
+    "dcgan": ("digits", "mnist", "fashion_mnist", "images"),
+    "gan3d": ("showers", "hdf5"),
+    "pix2pix": ("street", "flow"),
+}
 GEOMETRIES = {"gan3d": ("25x25x25", "51x51x25"), "pix2pix": ("64x64", "128x128", "256x256")}
 FILES = {
     "images": "the folder or zip inside the data directory that holds the pictures",
@@ -53,7 +70,9 @@ class ConfigError(ValueError):
 
 def setting(default: Any, group: str, why: str, *, unit: str = "", **limits: Any) -> Any:
     """A field of `RunConfig` that the form and `--help` can explain."""
-    return Field(default, description=why, json_schema_extra={"group": group, "unit": unit}, **limits)
+    return Field(
+        default, description=why, json_schema_extra={"group": group, "unit": unit}, **limits
+    )
 
 
 class RunConfig(BaseModel):
@@ -130,25 +149,43 @@ class RunConfig(BaseModel):
     def _fits_together(self) -> RunConfig:
         learns = DATASETS[self.model]
         if self.dataset not in learns:
-            raise problem(f"model={self.model} does not learn from dataset={self.dataset}: choose one of {', '.join(learns)}.")
+            raise problem(
+                f"model={self.model} does not learn from dataset={self.dataset}: choose one of"
+                f" {', '.join(learns)}."
+            )
         if self.geometry not in GEOMETRIES.get(self.model, (self.geometry,)):
-            raise problem(f"model={self.model} has no geometry={self.geometry}: choose one of {', '.join(GEOMETRIES[self.model])}.")
+            raise problem(
+                f"model={self.model} has no geometry={self.geometry}: choose one of"
+                f" {', '.join(GEOMETRIES[self.model])}."
+            )
         for name in UNREAD[self.model]:
             value, default = getattr(self, name), type(self).model_fields[name].default
             if value != default:
-                raise problem(f"{name}={value} has no meaning for model={self.model}: leave it at {default}.")
+                raise problem(
+                    f"{name}={value} has no meaning for model={self.model}: leave it at {default}."
+                )
         if self.dataset in FILES and not self.images_path:
             raise problem(f"dataset={self.dataset} needs images_path: {FILES[self.dataset]}.")
         if self.dataset not in FILES and self.images_path:
             raise problem(
-                f"images_path={self.images_path!r} is only used with dataset={' or '.join(FILES)}: set that, or leave images_path empty."
+                f"images_path={self.images_path!r} is only used with dataset={' or '.join(FILES)}:"
+                " set that, or leave images_path empty."
             )
         if self.skip_unreadable and self.dataset != "images":
-            raise problem(f"skip_unreadable=true is only used with dataset=images, and dataset={self.dataset}: set it to false.")
+            raise problem(
+                "skip_unreadable=true is only used with dataset=images, and"
+                f" dataset={self.dataset}: set it to false."
+            )
         if self.strategy == "default" and self.replicas != 1:
-            raise problem(f"replicas={self.replicas} needs strategy=mirrored or auto: strategy=default runs on one device.")
+            raise problem(
+                f"replicas={self.replicas} needs strategy=mirrored or auto: strategy=default runs"
+                " on one device."
+            )
         if self.strategy == "multi_worker" and self.replicas < 2:
-            raise problem("replicas=1 is too few for strategy=multi_worker: set replicas to the number of processes, 2 or more.")
+            raise problem(
+                "replicas=1 is too few for strategy=multi_worker: set replicas to the number of"
+                " processes, 2 or more."
+            )
         parts, names = self.replicas * self.accumulate, f"replicas={self.replicas}"
         if self.accumulate > 1:
             names += f" times accumulate={self.accumulate}"
@@ -159,30 +196,56 @@ class RunConfig(BaseModel):
                 f"use a multiple of {parts}, such as {lower or parts} or {lower + parts}."
             )
         if self.schedule != "constant":
-            for name in ("schedule_period", *(["schedule_minimum"] if self.schedule == "cyclic" else [])):
+            for name in (
+                "schedule_period",
+                *(["schedule_minimum"] if self.schedule == "cyclic" else []),
+            ):
                 if getattr(self, name) > self.epochs:
-                    raise problem(f"{name}={getattr(self, name):g} is beyond the run's end: lower it to epochs={self.epochs} or less.")
+                    raise problem(
+                        f"{name}={getattr(self, name):g} is beyond the run's end: lower it to"
+                        f" epochs={self.epochs} or less."
+                    )
         if self.warmup_epochs > self.epochs:
-            raise problem(f"warmup_epochs={self.warmup_epochs:g} is beyond the run's end: lower it to epochs={self.epochs} or less.")
+            raise problem(
+                f"warmup_epochs={self.warmup_epochs:g} is beyond the run's end: lower it to"
+                f" epochs={self.epochs} or less."
+            )
         if self.label_smoothing and self.loss not in ("non_saturating", "saturating"):
             raise problem(
-                f"label_smoothing={self.label_smoothing:g} has no meaning for loss={self.loss}, which has no labels: set it to 0."
+                f"label_smoothing={self.label_smoothing:g} has no meaning for loss={self.loss},"
+                " which has no labels: set it to 0."
             )
         if self.loss == "wgan_gp" and self.discriminator_batch_norm:
-            raise problem("loss=wgan_gp penalises the gradient of each image alone: set discriminator_batch_norm to false.")
+            raise problem(
+                "loss=wgan_gp penalises the gradient of each image alone: set"
+                " discriminator_batch_norm to false."
+            )
         if self.recompute and (self.r1 or self.loss == "wgan_gp"):
             penalty = f"r1={self.r1:g}" if self.r1 else "loss=wgan_gp"
-            raise problem(f"recompute=true cannot be combined with {penalty}, which needs gradients of gradients: set recompute to false.")
+            raise problem(
+                f"recompute=true cannot be combined with {penalty}, which needs gradients of"
+                " gradients: set recompute to false."
+            )
         if self.quality_every and self.dataset == "images":
-            raise problem("quality_every needs labelled images and dataset=images has none: set quality_every to 0.")
+            raise problem(
+                "quality_every needs labelled images and dataset=images has none: set quality_every"
+                " to 0."
+            )
         if self.limit is not None and self.limit < self.batch_size:
-            raise problem(f"batch_size={self.batch_size} is larger than limit={self.limit}: lower batch_size or raise limit.")
+            raise problem(
+                f"batch_size={self.batch_size} is larger than limit={self.limit}: lower batch_size"
+                " or raise limit."
+            )
         return self
 
     @property
     def effective_strategy(self) -> str:
         """The strategy that `auto` stands for."""
-        return ("mirrored" if self.replicas > 1 else "default") if self.strategy == "auto" else self.strategy
+        return (
+            ("mirrored" if self.replicas > 1 else "default")
+            if self.strategy == "auto"
+            else self.strategy
+        )
 
     @property
     def per_replica_batch(self) -> int:
@@ -206,7 +269,8 @@ class Plan:
 
 
 def plan(config: RunConfig, available: int) -> Plan:
-    """Steps that `config` takes on a data set of `available` images; the incomplete last batch of an epoch is dropped.
+    """Steps that `config` takes on a data set of `available` images; the incomplete last batch of
+    an epoch is dropped.
 
     Raises ConfigError when the batch is larger than the data set.
     """
@@ -214,13 +278,21 @@ def plan(config: RunConfig, available: int) -> Plan:
     steps = examples // config.batch_size
     if not steps:
         raise ConfigError(
-            f"batch_size={config.batch_size} is larger than the data set ({examples} images of {config.dataset}): use {examples} or less."
+            f"batch_size={config.batch_size} is larger than the data set ({examples} images of"
+            f" {config.dataset}): use {examples} or less."
         )
-    return Plan(examples, steps, steps * config.epochs, config.per_replica_batch, examples - steps * config.batch_size)
+    return Plan(
+        examples,
+        steps,
+        steps * config.epochs,
+        config.per_replica_batch,
+        examples - steps * config.batch_size,
+    )
 
 
 def parse(values: Mapping[str, Any]) -> RunConfig:
-    """Validate `values` (strings from a command line are fine); raises ConfigError with one sentence for each of the first mistakes."""
+    """Validate `values` (strings from a command line are fine); raises ConfigError with one
+    sentence for each of the first mistakes."""
     try:
         return RunConfig.model_validate(dict(values))
     except ValidationError as error:
@@ -230,7 +302,8 @@ def parse(values: Mapping[str, Any]) -> RunConfig:
 
 
 def parse_value(name: str, value: Any) -> Any:
-    """The value of one setting with its type, by itself: only `parse` can say whether it suits the others. Raises ConfigError."""
+    """The value of one setting with its type, by itself: only `parse` can say whether it suits the
+    others. Raises ConfigError."""
     if name not in RunConfig.model_fields:
         parse({name: value})  # refuses it
     try:
@@ -242,16 +315,21 @@ def parse_value(name: str, value: Any) -> Any:
 @cache
 def _alone(name: str) -> type[BaseModel]:
     field = RunConfig.model_fields[name]
-    return create_model(name, __config__=RunConfig.model_config, **{name: (field.annotation, field)})  # type: ignore[call-overload, no-any-return]
+    fields: Any = {name: (field.annotation, field)}
+    made: type[BaseModel] = create_model(name, __config__=RunConfig.model_config, **fields)
+    return made
 
 
 def parse_assignments(assignments: list[str]) -> dict[str, Any]:
-    """`["batch_size=128", "limit=none"]` as a mapping; raises ConfigError for text that is not `key=value`."""
+    """`["batch_size=128", "limit=none"]` as a mapping; raises ConfigError for text that is not
+    `key=value`."""
     values: dict[str, Any] = {}
     for text in assignments:
         key, equals, value = text.partition("=")
         if not equals or not key.strip():
-            raise ConfigError(f"{text[:80]!r} is not of the form key=value, such as batch_size=128.")
+            raise ConfigError(
+                f"{text[:80]!r} is not of the form key=value, such as batch_size=128."
+            )
         values[key.strip()] = _unless_none(key.strip(), value.strip())
     return values
 
@@ -260,16 +338,23 @@ def _unless_none(name: str, value: Any) -> Any:
     """None for the words, where a setting may be None."""
     field = RunConfig.model_fields.get(name)
     optional = field is not None and NoneType in get_args(field.annotation)
-    return None if optional and isinstance(value, str) and value.lower() in ("none", "all") else value
+    return (
+        None if optional and isinstance(value, str) and value.lower() in ("none", "all") else value
+    )
 
 
 def foreign(stored: Mapping[str, Any]) -> str | None:
-    """Why nothing can be shown of a stored configuration, in a sentence; None where each setting has its type and none of ALWAYS is missing.
+    """Why nothing can be shown of a stored configuration, in a sentence; None where each setting
+    has its type and none of ALWAYS is missing.
 
-    Names that this version does not know are no reason, nor are rules between settings, which may be newer than the run.
+    Names that this version does not know are no reason, nor are rules between settings, which may
+    be newer than the run.
     """
     try:
-        RunConfig.model_validate({name: value for name, value in stored.items() if name in RunConfig.model_fields}, strict=True)
+        RunConfig.model_validate(
+            {name: value for name, value in stored.items() if name in RunConfig.model_fields},
+            strict=True,
+        )
     except ValidationError as error:
         if wrong := next((one for one in error.errors() if one["type"] != "ganboard"), None):
             return _sentence(wrong)
@@ -329,13 +414,16 @@ def _sentence(error: ErrorDetails) -> str:
     if error["type"] == "ganboard":
         return str(error["msg"])
     if error["type"] == "extra_forbidden":
-        return f"{name[:80]!r} is not a setting; the settings are {', '.join(RunConfig.model_fields)}."
+        return (
+            f"{name[:80]!r} is not a setting; the settings are {', '.join(RunConfig.model_fields)}."
+        )
     wanted = _WANTED.get(error["type"])
     if wanted is None:
         return f"{name}: {error['msg']}."
     field = RunConfig.model_fields[name]
     return (
-        f"{name}={_legible(error['input'])} is not allowed: it must be {wanted.format(**error.get('ctx', {}))} (default {field.default})."
+        f"{name}={_legible(error['input'])} is not allowed: it must be"
+        f" {wanted.format(**error.get('ctx', {}))} (default {field.default})."
     )
 
 

@@ -1,4 +1,5 @@
-"""What a training run tells the world (`Sink`) and what the world may tell it (`Control`). Free of TensorFlow."""
+"""What a training run tells the world (`Sink`) and what the world may tell it (`Control`). Free of
+TensorFlow."""
 
 from __future__ import annotations
 
@@ -49,7 +50,8 @@ class Steps:
     first: int
     g_losses: Losses  # [n] float32
     d_losses: Losses  # [n] float32
-    series: Mapping[str, Losses] = field(default_factory=dict)  # further values per step, [n] float32 each: see SERIES
+    # further values per step, [n] float32 each: see SERIES
+    series: Mapping[str, Losses] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
@@ -60,11 +62,13 @@ class EpochDone:
     g_loss: float  # mean over the steps, summed in float64
     d_loss: float
     seconds: float  # time of its training steps over all attempts, tracing and compiling left out
-    compile_seconds: float  # tracing, compiling and the warm-up step of each attempt that began in this epoch
+    # tracing, compiling and the warm-up step of each attempt that began in this epoch
+    compile_seconds: float
     images: int  # real images seen
     g_path: tuple[float, float]  # seeded random projection of G's weights minus their initial value
     d_path: tuple[float, float]
-    measures: Mapping[str, float] = field(default_factory=dict)  # see MEASURES; what was not measured is absent
+    # see MEASURES; what was not measured is absent
+    measures: Mapping[str, float] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
@@ -75,7 +79,9 @@ class Quality:
     seconds: float  # what this judgement took
     training_seconds: float  # training time up to here: the x axis of an honest learning curve
     measures: Mapping[str, float]  # see MEASURED
-    histogram: tuple[float, ...]  # share of each class among the generated images, as the classifier sees them; empty without classes
+    # share of each class among the generated images, as the classifier sees them; empty without
+    # classes
+    histogram: tuple[float, ...]
     # what preparing it took beside `seconds`: the classifier and the real images' features, once
     # per attempt, before its first judgement
     preparation_seconds: float = 0.0
@@ -83,7 +89,8 @@ class Quality:
 
 @dataclass(frozen=True)
 class Facts:
-    """Things that hold for the whole run, JSON-ready; later values replace earlier ones of the same name. See FACTS."""
+    """Things that hold for the whole run, JSON-ready; later values replace earlier ones of the same
+    name. See FACTS."""
 
     values: Mapping[str, Any]
 
@@ -93,7 +100,8 @@ REAL_IMAGES = -1  # the epoch of a grid of real images
 
 @dataclass(frozen=True)
 class Grid:
-    """Images generated from the run's fixed latents; epoch 0 is before the first step, REAL_IMAGES the first images of the data set."""
+    """Images generated from the run's fixed latents; epoch 0 is before the first step, REAL_IMAGES
+    the first images of the data set."""
 
     epoch: int
     png: bytes
@@ -124,7 +132,8 @@ class Found:
 
 @dataclass(frozen=True)
 class OnDisk:
-    """All checkpoints that are there when an attempt begins: others that were told of are gone, or were set aside."""
+    """All checkpoints that are there when an attempt begins: others that were told of are gone, or
+    were set aside."""
 
     checkpoints: tuple[Found, ...]
 
@@ -167,21 +176,37 @@ MEASURES = {
 }
 MEASURED = {  # by model, its headline first; lower is better unless said
     "dcgan": {
-        "fid": "Frechet distance in the classifier's features (not Inception FID; lower is better; "
-        "copies of training images have a low one too: see memorization)",
+        "fid": (
+            "Frechet distance in the classifier's features (not Inception FID; lower is better; "
+            "copies of training images have a low one too: see memorization)"
+        ),
         "kid": "Kernel distance in the classifier's features (lower is better)",
         "precision": "Share of generated images inside the real ones' neighbourhoods",
         "recall": "Share of real images inside the generated ones' neighbourhoods",
-        "density": "How densely generated images lie in the real ones' neighbourhoods (1: as dense as real ones)",
+        "density": (
+            "How densely generated images lie in the real ones' neighbourhoods (1: as dense as real"
+            " ones)"
+        ),
         "coverage": "Share of real neighbourhoods that hold a generated image",
-        "class_distance": "Total variation distance between generated and real class shares (0: equal, 1: disjoint)",
-        "diversity": "Mean distance of generated pairs / mean distance of real pairs (1: as diverse)",
-        "memorization": "Probability that a generated image is nearer to a training image than a "
-        "held-out real image is (0.5: as new as those, 1: all are copies)",
+        "class_distance": (
+            "Total variation distance between generated and real class shares (0: equal, 1:"
+            " disjoint)"
+        ),
+        "diversity": (
+            "Mean distance of generated pairs / mean distance of real pairs (1: as diverse)"
+        ),
+        "memorization": (
+            "Probability that a generated image is nearer to a training image than a "
+            "held-out real image is (0.5: as new as those, 1: all are copies)"
+        ),
     },
     "gan3d": {
-        "objective": "3DGAN's single number, the errors of moments, profiles and angle added up (0: perfect)",
-        "moment_error": "Mean relative error of the mean first and second moments along the three axes",
+        "objective": (
+            "3DGAN's single number, the errors of moments, profiles and angle added up (0: perfect)"
+        ),
+        "moment_error": (
+            "Mean relative error of the mean first and second moments along the three axes"
+        ),
         "profile_error": "Mean relative error of the mean profiles along the three axes",
         "angle_error": "Mean relative error of the angle that is measured of generated showers",
         "sampling_error": "Mean relative error of the sampling fraction, over bins of energy",
@@ -189,9 +214,17 @@ MEASURED = {  # by model, its headline first; lower is better unless said
         "empty": "Share of generated showers without any energy",
     },
     "pix2pix": {
-        "l1": "Mean distance of predicted from real fields, in flows that are never trained with (lower is better)",
-        "l1_train": "The same in flows that are trained with: what lies between both is overfitting",
-        "l1_standing": "The same distance, of flows never trained with, if nothing moved: a prediction should be below",
+        "l1": (
+            "Mean distance of predicted from real fields, in flows that are never trained with"
+            " (lower is better)"
+        ),
+        "l1_train": (
+            "The same in flows that are trained with: what lies between both is overfitting"
+        ),
+        "l1_standing": (
+            "The same distance, of flows never trained with, if nothing moved: a prediction should"
+            " be below"
+        ),
     },
 }
 QUALITY = {name: words for measures in MEASURED.values() for name, words in measures.items()}

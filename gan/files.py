@@ -17,8 +17,13 @@ class NoFile(ValueError):
 
 
 def open_plain(path: Path) -> BufferedReader:
-    """An ordinary file to read: no link to elsewhere, and no pipe that would be waited for. Raises NoFile, OSError."""
-    file = open(path, "rb", opener=lambda name, flags: os.open(name, flags | os.O_NOFOLLOW | os.O_NONBLOCK))  # noqa: SIM115
+    """An ordinary file to read: no link to elsewhere, and no pipe that would be waited for. Raises
+    NoFile, OSError."""
+
+    def opener(name: str, flags: int) -> int:
+        return os.open(name, flags | os.O_NOFOLLOW | os.O_NONBLOCK)
+
+    file = open(path, "rb", opener=opener)  # noqa: SIM115
     if not stat.S_ISREG(os.fstat(file.fileno()).st_mode):
         file.close()
         raise NoFile(f"{path.name} is not a file")

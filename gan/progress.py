@@ -19,7 +19,8 @@ def _no_losses() -> Losses:
 
 @dataclass
 class Progress:
-    """Finished steps and epochs, and what the started epoch has so far; all of it is part of a checkpoint."""
+    """Finished steps and epochs, and what the started epoch has so far; all of it is part of a
+    checkpoint."""
 
     step: int = 0
     epoch: int = 0
@@ -37,7 +38,9 @@ class Progress:
     @classmethod
     def of(cls, arrays: Mapping[str, npt.NDArray[Any]]) -> Progress:
         """The progress that `arrays` was made of. Raises TypeError for other names."""
-        values: dict[str, Any] = {name: value if value.ndim else value.item() for name, value in arrays.items()}
+        values: dict[str, Any] = {
+            name: value if value.ndim else value.item() for name, value in arrays.items()
+        }
         return cls(**values)
 
     def add(self, g_losses: Losses, d_losses: Losses, seconds: float) -> None:
@@ -49,11 +52,32 @@ class Progress:
         self.training_seconds += seconds
 
     def finish_epoch(
-        self, images: int, g_path: tuple[float, float], d_path: tuple[float, float], measures: Mapping[str, float] = MappingProxyType({})
+        self,
+        images: int,
+        g_path: tuple[float, float],
+        d_path: tuple[float, float],
+        measures: Mapping[str, float] = MappingProxyType({}),
     ) -> EpochDone:
         """Close the started epoch and sum it up; losses are averaged in float64."""
         self.epoch += 1
-        g_loss, d_loss = (float(np.mean(losses, dtype=np.float64)) for losses in (self.g_losses, self.d_losses))
-        done = EpochDone(self.epoch, g_loss, d_loss, self.seconds, self.compile_seconds, images, g_path, d_path, measures)
-        self.g_losses, self.d_losses, self.seconds, self.compile_seconds = _no_losses(), _no_losses(), 0.0, 0.0
+        g_loss, d_loss = (
+            float(np.mean(losses, dtype=np.float64)) for losses in (self.g_losses, self.d_losses)
+        )
+        done = EpochDone(
+            self.epoch,
+            g_loss,
+            d_loss,
+            self.seconds,
+            self.compile_seconds,
+            images,
+            g_path,
+            d_path,
+            measures,
+        )
+        self.g_losses, self.d_losses, self.seconds, self.compile_seconds = (
+            _no_losses(),
+            _no_losses(),
+            0.0,
+            0.0,
+        )
         return done

@@ -35,7 +35,15 @@ def claimed(context: Context, *, run_id: str | None = None, epochs: int = 2) -> 
 
 def finish_epoch(context: Context, run: Run, epoch: int, g_loss: float, d_loss: float) -> None:
     losses = np.full(4, 0.5, np.float32)
-    reports.append_steps(context.engine, run_id=run.id, attempt=1, epoch=epoch, first=0, g_losses=losses, d_losses=losses)
+    reports.append_steps(
+        context.engine,
+        run_id=run.id,
+        attempt=1,
+        epoch=epoch,
+        first=0,
+        g_losses=losses,
+        d_losses=losses,
+    )
     reports.finish_epoch(
         context.engine,
         run_id=run.id,
@@ -53,5 +61,12 @@ def finish_epoch(context: Context, run: Run, epoch: int, g_loss: float, d_loss: 
     )
     judged = {"fid": 10.0 / epoch, "recall": 0.5}
     reports.add_quality(
-        context.engine, run_id=run.id, attempt=1, epoch=epoch, seconds=0.25, training_seconds=2.0 * epoch, measures=judged, histogram=[1.0]
+        context.engine,
+        run_id=run.id,
+        attempt=1,
+        epoch=epoch,
+        seconds=0.25,
+        training_seconds=2.0 * epoch,
+        measures=judged,
+        histogram=[1.0],
     )

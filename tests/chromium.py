@@ -1,6 +1,7 @@
 """A Chromium for the browser tests: `find` one, or, as `python -m tests.chromium`, fetch it.
 
-GANBOARD_REQUIRE_BROWSER=1 makes its absence an error; otherwise the browser tests are skipped and say why.
+GANBOARD_REQUIRE_BROWSER=1 makes its absence an error; otherwise the browser tests are skipped and
+say why.
 """
 
 from __future__ import annotations
@@ -14,7 +15,10 @@ from collections.abc import Iterator
 from functools import cache
 from pathlib import Path
 
-REMEDY = "No Chromium was found: install one (Debian: apt-get install chromium; elsewhere: .venv/bin/playwright install chromium)."
+REMEDY = (
+    "No Chromium was found: install one (Debian: apt-get install chromium; elsewhere:"
+    " .venv/bin/playwright install chromium)."
+)
 
 
 @cache
@@ -24,7 +28,13 @@ def find() -> str | None:
 
 
 def _candidates() -> Iterator[str]:
-    for name in (os.environ.get("CHROMIUM"), "chromium", "chromium-browser", "google-chrome", "google-chrome-stable"):
+    for name in (
+        os.environ.get("CHROMIUM"),
+        "chromium",
+        "chromium-browser",
+        "google-chrome",
+        "google-chrome-stable",
+    ):
         if name and (path := shutil.which(name)):
             yield path
     from playwright.sync_api import sync_playwright
@@ -42,10 +52,18 @@ def _starts(path: str) -> bool:
 
 def fetch() -> None:
     """Install one: Debian's package where we may, else Playwright's build into the user's cache."""
-    if os.geteuid() == 0 and shutil.which("apt-get") and platform.freedesktop_os_release().get("ID") == "debian":
+    if (
+        os.geteuid() == 0
+        and shutil.which("apt-get")
+        and platform.freedesktop_os_release().get("ID") == "debian"
+    ):
         subprocess.run(["apt-get", "update", "-qq"], check=False)
         quiet = {**os.environ, "DEBIAN_FRONTEND": "noninteractive"}
-        subprocess.run(["apt-get", "install", "-y", "-qq", "--no-install-recommends", "chromium"], env=quiet, check=False)
+        subprocess.run(
+            ["apt-get", "install", "-y", "-qq", "--no-install-recommends", "chromium"],
+            env=quiet,
+            check=False,
+        )
     else:
         subprocess.run([sys.executable, "-m", "playwright", "install", "chromium"], check=False)
 

@@ -15,13 +15,16 @@ from typer.testing import CliRunner, Result
 
 from ganboard.worker.cli.main import app
 
-# the program on standard input's terminal, which becomes its own, so that a typed Ctrl-C reaches it; tests that were started in the
-# background have inherited that Ctrl-C is ignored
+# the program on standard input's terminal, which becomes its own, so that a typed Ctrl-C reaches
+# it; tests that were started in the background have inherited that Ctrl-C is ignored
 PROGRAM = [
     sys.executable,
     "-c",
-    "import fcntl, signal, termios; fcntl.ioctl(0, termios.TIOCSCTTY, 0); signal.signal(signal.SIGINT, signal.default_int_handler); "
-    "from ganboard.worker.cli.main import app; app(prog_name='ganboard')",
+    (
+        "import fcntl, signal, termios; fcntl.ioctl(0, termios.TIOCSCTTY, 0);"
+        " signal.signal(signal.SIGINT, signal.default_int_handler); from ganboard.worker.cli.main"
+        " import app; app(prog_name='ganboard')"
+    ),
 ]
 
 
@@ -52,12 +55,18 @@ def refused(*arguments: str) -> str:
 
 
 def on_a_terminal(arguments: list[str], *, after: str = "", typed: bytes = b"") -> tuple[str, int]:
-    """Output and exit code of the program on a terminal of its own, where `typed` is typed once `after` has appeared."""
+    """Output and exit code of the program on a terminal of its own, where `typed` is typed once
+    `after` has appeared."""
     ours, theirs = pty.openpty()
     pressed: int | None = None
     environment = {**os.environ, "TERM": "xterm-256color", "COLUMNS": "120"}
     with subprocess.Popen(
-        [*PROGRAM, *arguments], stdin=theirs, stdout=theirs, stderr=theirs, start_new_session=True, env=environment
+        [*PROGRAM, *arguments],
+        stdin=theirs,
+        stdout=theirs,
+        stderr=theirs,
+        start_new_session=True,
+        env=environment,
     ) as it:
         os.close(theirs)
         output, deadline = b"", time.monotonic() + 90
@@ -67,8 +76,13 @@ def on_a_terminal(arguments: list[str], *, after: str = "", typed: bytes = b"") 
                 output += os.read(ours, 65536) if readable else b""
             except OSError:  # the program has ended
                 break
-            # typed again while only its echo is seen: a Ctrl-C that meets input() as it begins to read is lost
-            if typed and after.encode() in output and (pressed is None or not (readable or output[pressed:].strip(b"^C\r\n"))):
+            # typed again while only its echo is seen: a Ctrl-C that meets input() as it begins to
+            # read is lost
+            if (
+                typed
+                and after.encode() in output
+                and (pressed is None or not (readable or output[pressed:].strip(b"^C\r\n")))
+            ):
                 pressed = len(output)
                 os.write(ours, typed)
         else:

@@ -55,7 +55,11 @@ def make_run(context: Context) -> Callable[..., Run]:
 @pytest.fixture
 def redis(context: Context) -> Iterator[Redis]:
     """A connection to a real embedded redis-server on `home`'s own socket."""
-    with subprocess.Popen(redis_server.command(context.settings), stdout=subprocess.DEVNULL, env=environment_for_child()) as server:
+    with subprocess.Popen(
+        redis_server.command(context.settings),
+        stdout=subprocess.DEVNULL,
+        env=environment_for_child(),
+    ) as server:
         path = str(redis_server.socket_path(context.settings))
         wait_until(lambda: os.path.exists(path), seconds=10, what="the socket of redis-server")
         with Redis(unix_socket_path=path, decode_responses=False) as connection:

@@ -60,12 +60,19 @@ def validation(events: int = 300) -> dict[str, Any]:
     """The fact `validation` of a 3DGAN's run."""
     curve = Curve(x=[0.0, 1.0, 2.0], real=[1.0, 2.0, None], generated=[1.5, 2.5, 0.0])
     matrix = [[1.0 if i == j else None for i in range(13)] for j in range(13)]
-    return Validation(events=events, curves=dict.fromkeys(DRAWN, curve), real=matrix, generated=matrix).model_dump()
+    return Validation(
+        events=events, curves=dict.fromkeys(DRAWN, curve), real=matrix, generated=matrix
+    ).model_dump()
 
 
 def png(seed: int, side: int = 28 * 4) -> bytes:
     """A small grey picture that differs with `seed`."""
-    pixels = np.random.default_rng(seed).integers(0, 256, (side // 4, side // 4), dtype=np.uint8).repeat(4, 0).repeat(4, 1)
+    pixels = (
+        np.random.default_rng(seed)
+        .integers(0, 256, (side // 4, side // 4), dtype=np.uint8)
+        .repeat(4, 0)
+        .repeat(4, 1)
+    )
     buffer = io.BytesIO()
     Image.fromarray(pixels, "L").save(buffer, "PNG")
     return buffer.getvalue()
@@ -88,17 +95,38 @@ def make_run(
     facts: Mapping[str, Any] = MappingProxyType({}),
     **changes: Any,
 ) -> Run:
-    """Store a run with `epochs` finished epochs and leave it in `status`; `changes` go into its configuration.
+    """Store a run with `epochs` finished epochs and leave it in `status`; `changes` go into its
+    configuration.
 
-    A queued run has no epochs. Unless `measured`, it is as if an old ganboard had trained it: losses alone. Quality is judged as
-    `quality_every` says. Without `epochs=` in the configuration a finished run has as many as were trained, any other ten more.
+    A queued run has no epochs. Unless `measured`, it is as if an old ganboard had trained it:
+    losses alone. Quality is judged as `quality_every` says. Without `epochs=` in the configuration
+    a finished run has as many as were trained, any other ten more.
     """
     base = load("tiny").model_dump(mode="json")
     planned = max(epochs, 1) if status == "finished" else epochs + 10
     config = RunConfig.model_validate({**base, "epochs": planned, "seed": seed, **changes})
-    run = commands.create_run(context.engine, name=name, config=config.model_dump(mode="json"), preset=preset, parent_id=parent_id)
+    run = commands.create_run(
+        context.engine,
+        name=name,
+        config=config.model_dump(mode="json"),
+        preset=preset,
+        parent_id=parent_id,
+    )
     if status != "queued":
-        _train(context, run.id, config, status, epochs, steps_per_epoch, grids, seconds_per_epoch, error, seed, measured, facts)
+        _train(
+            context,
+            run.id,
+            config,
+            status,
+            epochs,
+            steps_per_epoch,
+            grids,
+            seconds_per_epoch,
+            error,
+            seed,
+            measured,
+            facts,
+        )
     stored = _read(context, run.id)
     assert stored.status == status, f"asked for {status}, got {stored.status}"
     return stored
@@ -144,7 +172,13 @@ def _train(
         g = (0.7 + 0.3 * random.random(steps_per_epoch) + epoch * 0.01).astype(np.float32)
         d = (1.4 - 0.3 * random.random(steps_per_epoch) - epoch * 0.01).astype(np.float32)
         reports.append_steps(
-            engine, **own, epoch=epoch, first=0, g_losses=g, d_losses=d, series=_rates(config, epoch, steps_per_epoch) if measured else {}
+            engine,
+            **own,
+            epoch=epoch,
+            first=0,
+            g_losses=g,
+            d_losses=d,
+            series=_rates(config, epoch, steps_per_epoch) if measured else {},
         )
         reports.finish_epoch(
             engine,
@@ -162,7 +196,11 @@ def _train(
         )
         if config.quality_every and (epoch % config.quality_every == 0 or epoch == config.epochs):
             fid = 40.0 / (epoch + seed % 7) + 2
-            judged = _quality(epoch, fid, random) if config.model == "dcgan" else _other_quality(config.model, fid)
+            judged = (
+                _quality(epoch, fid, random)
+                if config.model == "dcgan"
+                else _other_quality(config.model, fid)
+            )
             first = epoch == min(config.quality_every, config.epochs)
             reports.add_quality(
                 engine,
@@ -177,7 +215,15 @@ def _train(
             reports.add_grid(engine, **own, epoch=epoch, rows=4, columns=4, png=png(seed + epoch))
     if epochs:
         step = epochs * steps_per_epoch
-        reports.add_checkpoint(engine, **own, step=step, epoch=epochs, digest="0" * 64, size=30 << 20, keep=config.keep_checkpoints)
+        reports.add_checkpoint(
+            engine,
+            **own,
+            step=step,
+            epoch=epochs,
+            digest="0" * 64,
+            size=30 << 20,
+            keep=config.keep_checkpoints,
+        )
     if status != "running":
         commands.finish(engine, **own, status=status, error=error if status == "failed" else None)
 
@@ -186,14 +232,24 @@ def _rates(config: RunConfig, epoch: int, steps: int) -> dict[str, npt.NDArray[n
     """A cosine with restarts every four epochs, and what Adam makes of it."""
     passed = epoch - 1 + np.arange(steps) / steps
     wave = 0.5 * (1 + np.cos(np.pi * (passed % 4) / 4)) + 0.01
-    nominal = {"g_rate": config.g_learning_rate * wave, "d_rate": config.d_learning_rate * np.ones(steps)}
-    effective = {"g_effective": nominal["g_rate"] * (60 + epoch), "d_effective": nominal["d_rate"] * (20 + epoch)}
+    nominal = {
+        "g_rate": config.g_learning_rate * wave,
+        "d_rate": config.d_learning_rate * np.ones(steps),
+    }
+    effective = {
+        "g_effective": nominal["g_rate"] * (60 + epoch),
+        "d_effective": nominal["d_rate"] * (20 + epoch),
+    }
     return {name: values.astype(np.float32) for name, values in (nominal | effective).items()}
 
 
 def _measures(config: RunConfig, seconds: float, steps: int) -> dict[str, float]:
     reduce = 0.1 * seconds if config.replicas > 1 else 0.0
-    shares = {"input_seconds": 0.02 * seconds, "reduce_seconds": reduce, "host_seconds": 0.08 * seconds}
+    shares = {
+        "input_seconds": 0.02 * seconds,
+        "reduce_seconds": reduce,
+        "host_seconds": 0.08 * seconds,
+    }
     step = seconds / steps
     return {
         **shares,
@@ -212,19 +268,46 @@ def _measures(config: RunConfig, seconds: float, steps: int) -> dict[str, float]
 
 def _quality(epoch: int, fid: float, random: np.random.Generator) -> dict[str, Any]:
     histogram = random.dirichlet(np.full(10, 20.0))
-    measures = {"fid": fid, "kid": fid / 1000, "precision": 0.8, "recall": 0.5 + 0.01 * epoch, "density": 0.9, "coverage": 0.7}
-    measures |= {"class_distance": float(np.abs(histogram - 0.1).sum() / 2), "diversity": 0.93, "memorization": 0.55}
+    measures = {
+        "fid": fid,
+        "kid": fid / 1000,
+        "precision": 0.8,
+        "recall": 0.5 + 0.01 * epoch,
+        "density": 0.9,
+        "coverage": 0.7,
+    }
+    measures |= {
+        "class_distance": float(np.abs(histogram - 0.1).sum() / 2),
+        "diversity": 0.93,
+        "memorization": 0.55,
+    }
     return {"measures": measures, "histogram": histogram}
 
 
 def _other_quality(model: str, fid: float) -> dict[str, Any]:
     """Of models without classes: all measures alike, the further from the headline the smaller."""
-    return {"measures": {name: fid / 100 / (1 + place) for place, name in enumerate(MEASURED[model])}, "histogram": []}
+    return {
+        "measures": {name: fid / 100 / (1 + place) for place, name in enumerate(MEASURED[model])},
+        "histogram": [],
+    }
 
 
-def make_worker(context: Context, name: str = "testbox-1", *, run_id: str | None = None, devices: dict[str, Any] | None = None) -> None:
+def make_worker(
+    context: Context,
+    name: str = "testbox-1",
+    *,
+    run_id: str | None = None,
+    devices: dict[str, Any] | None = None,
+) -> None:
     """A worker that has just given a sign of life."""
-    commands.beat(context.engine, name=name, host="testbox", pid=4242, run_id=run_id, devices=HARDWARE if devices is None else devices)
+    commands.beat(
+        context.engine,
+        name=name,
+        host="testbox",
+        pid=4242,
+        run_id=run_id,
+        devices=HARDWARE if devices is None else devices,
+    )
 
 
 def _read(context: Context, run_id: str) -> Run:

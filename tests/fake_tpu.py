@@ -1,6 +1,8 @@
-"""A TPU that is not there: TensorFlow's own TPUStrategy, told of cores that stand on this machine's CPU.
+"""A TPU that is not there: TensorFlow's own TPUStrategy, told of cores that stand on this machine's
+CPU.
 
-Everything up to running a program is real: variables with one copy per core, tracing, the exchange between cores. Running needs a TPU.
+Everything up to running a program is real: variables with one copy per core, tracing, the exchange
+between cores. Running needs a TPU.
 """
 
 from __future__ import annotations
@@ -24,11 +26,16 @@ class Resolver(tf.distribute.cluster_resolver.TPUClusterResolver):  # type: igno
         self.cores = cores
 
     def get_tpu_system_metadata(self) -> Any:
-        devices = [_Device(f"/job:localhost/replica:0/task:0/device:TPU:{core}", "TPU") for core in range(self.cores)]
+        devices = [
+            _Device(f"/job:localhost/replica:0/task:0/device:TPU:{core}", "TPU")
+            for core in range(self.cores)
+        ]
         return tf.tpu.experimental.TPUSystemMetadata(self.cores, 1, self.cores, None, devices)
 
 
 def strategy(cores: int) -> tf.distribute.TPUStrategy:
     made = tf.distribute.TPUStrategy(Resolver(cores))
-    made.extended._tpu_devices = np.array([["/job:localhost/replica:0/task:0/device:CPU:0"]] * cores, dtype=object)
+    made.extended._tpu_devices = np.array(
+        [["/job:localhost/replica:0/task:0/device:CPU:0"]] * cores, dtype=object
+    )
     return made

@@ -28,9 +28,21 @@ def environment(origin: str) -> dict[str, str]:
 
 def claims(email: str, seconds: float = 3600, **more: Any) -> dict[str, Any]:
     """As Streamlit hands them to a page."""
-    return {"is_logged_in": True, "email": email, "exp": int(time.time() + seconds), "provider": "default", **more}
+    return {
+        "is_logged_in": True,
+        "email": email,
+        "exp": int(time.time() + seconds),
+        "provider": "default",
+        **more,
+    }
 
 
 def cookie(email: str, origin: str, seconds: float = 3600, secret: str = SECRET) -> dict[str, str]:
     """The identity cookie's name and value."""
-    return {USER_COOKIE_NAME: create_signed_value(secret, USER_COOKIE_NAME, json.dumps(claims(email, seconds, origin=origin))).decode()}
+    return {
+        USER_COOKIE_NAME: (
+            create_signed_value(
+                secret, USER_COOKIE_NAME, json.dumps(claims(email, seconds, origin=origin))
+            ).decode()
+        )
+    }

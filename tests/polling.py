@@ -9,7 +9,9 @@ from typing import TypeVar
 T = TypeVar("T")
 
 
-def wait_until(condition: Callable[[], T], *, seconds: float, every: float = 0.05, what: str = "the condition") -> T:
+def wait_until(
+    condition: Callable[[], T], *, seconds: float, every: float = 0.05, what: str = "the condition"
+) -> T:
     """The first true value of `condition`; fails after `seconds`."""
     deadline = time.monotonic() + seconds
     while not (value := condition()):

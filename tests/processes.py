@@ -8,7 +8,8 @@ import psutil
 
 
 def below(process: psutil.Process, words: str) -> list[psutil.Process]:
-    """The descendants whose command line contains `words`, oldest first; none when the process itself is gone."""
+    """The descendants whose command line contains `words`, oldest first; none when the process
+    itself is gone."""
     found: list[psutil.Process] = []
     with suppress(psutil.NoSuchProcess):
         for child in process.children(recursive=True):

@@ -28,25 +28,37 @@ class Recorder:
 
     def epochs(self) -> list[tuple[Any, ...]]:
         """All of every finished epoch that must not depend on when it was computed."""
-        return [(e.epoch, e.g_loss.hex(), e.d_loss.hex(), e.images, e.g_path, e.d_path) for e in self.of(EpochDone)]
+        return [
+            (e.epoch, e.g_loss.hex(), e.d_loss.hex(), e.images, e.g_path, e.d_path)
+            for e in self.of(EpochDone)
+        ]
 
     def steps(self) -> dict[int, Losses]:
-        """Losses [2, n] (G, D) by epoch; a sink may put a block where it was sent before, and so does this."""
+        """Losses [2, n] (G, D) by epoch; a sink may put a block where it was sent before, and so
+        does this."""
         found: dict[int, dict[int, tuple[np.float32, np.float32]]] = {}
         for block in self.of(Steps):
             for i, pair in enumerate(zip(block.g_losses, block.d_losses, strict=True)):
                 found.setdefault(block.epoch, {})[block.first + i] = pair
         for epoch in found.values():
             assert sorted(epoch) == list(range(len(epoch))), "a step is missing"
-        return {epoch: np.array([pairs[i] for i in range(len(pairs))]).T for epoch, pairs in found.items()}
+        return {
+            epoch: np.array([pairs[i] for i in range(len(pairs))]).T
+            for epoch, pairs in found.items()
+        }
 
     def series(self) -> dict[int, dict[str, Losses]]:
         """Further values [n] by epoch and name, as `steps` gives the losses."""
         found: dict[int, dict[str, dict[int, np.float32]]] = {}
         for block in self.of(Steps):
             for name, values in block.series.items():
-                found.setdefault(block.epoch, {}).setdefault(name, {}).update(enumerate(values, block.first))
-        return {epoch: {name: np.array([at[i] for i in sorted(at)]) for name, at in of.items()} for epoch, of in found.items()}
+                found.setdefault(block.epoch, {}).setdefault(name, {}).update(
+                    enumerate(values, block.first)
+                )
+        return {
+            epoch: {name: np.array([at[i] for i in sorted(at)]) for name, at in of.items()}
+            for epoch, of in found.items()
+        }
 
 
 class After:
@@ -65,16 +77,29 @@ def go() -> Verdict:
 
 
 def run(
-    config: RunConfig, directory: Path, *, attempt: int = 1, control: Any = go, sink: Recorder | None = None
+    config: RunConfig,
+    directory: Path,
+    *,
+    attempt: int = 1,
+    control: Any = go,
+    sink: Recorder | None = None,
 ) -> tuple[Recorder, Outcome]:
     """Train in this process and record; data sets that need files are looked for in `directory`."""
     recorder = sink or Recorder()
-    outcome = train(config, run_dir=directory, data_dir=directory, attempt=attempt, sink=recorder, control=control)
+    outcome = train(
+        config,
+        run_dir=directory,
+        data_dir=directory,
+        attempt=attempt,
+        sink=recorder,
+        control=control,
+    )
     return recorder, outcome
 
 
 def assert_resumes(config: RunConfig, directory: Path) -> Recorder:
-    """Train in `directory`/whole, and in `directory`/parts, stopped after a step and resumed, to the same bits; returns the first."""
+    """Train in `directory`/whole, and in `directory`/parts, stopped after a step and resumed, to
+    the same bits; returns the first."""
     whole, outcome = run(config, directory / "whole")
     assert outcome == "finished"
     assert not [note.text for note in whole.of(Note) if note.level == "error"]

@@ -13,15 +13,33 @@ from ganboard.gan.models.pix2pix.recording import Case, Recording
 from ganboard.gan.progress import Progress
 from ganboard.worker.context import Context
 
-SETTINGS = {"model": "pix2pix", "dataset": "flow", "images_path": "street", "geometry": "64x64", "limit": None}
+SETTINGS = {
+    "model": "pix2pix",
+    "dataset": "flow",
+    "images_path": "street",
+    "geometry": "64x64",
+    "limit": None,
+}
 
 
 def make_street(context: Context, make_run: Callable[..., Run]) -> Run:
-    """A finished run with a checkpoint of step 12, and two flows of four frames, 64x64 cells, the second held out."""
+    """A finished run with a checkpoint of step 12, and two flows of four frames, 64x64 cells, the
+    second held out."""
     cases = (Case(Obstacle("circle", 6), 60), Case(Obstacle("rectangle", 6), 60, held_out=True))
-    frames.write(context.settings.data / "street", Recording(cases, (64, 64), frames=4, discard=20, every=5))
+    frames.write(
+        context.settings.data / "street", Recording(cases, (64, 64), frames=4, discard=20, every=5)
+    )
     found = make_run("a street", **SETTINGS)
     config = RunConfig.model_validate(found.config)
-    arrays = {f"generator/{variable.path}": variable.numpy() for variable in networks.generator(config, 64, 4, 3).variables}
-    store.save(context.settings.run_dir(found.id) / "checkpoints", arrays, Progress(12, 3), digest="", attempt=1)
+    arrays = {
+        f"generator/{variable.path}": variable.numpy()
+        for variable in networks.generator(config, 64, 4, 3).variables
+    }
+    store.save(
+        context.settings.run_dir(found.id) / "checkpoints",
+        arrays,
+        Progress(12, 3),
+        digest="",
+        attempt=1,
+    )
     return found

@@ -1,4 +1,5 @@
-"""The house rules that no single module can keep: contracts between packages, locks, the container files."""
+"""The house rules that no single module can keep: contracts between packages, locks, the container
+files."""
 
 from __future__ import annotations
 
@@ -25,7 +26,13 @@ LOCKS = sorted((ROOT / "requirements").glob("*.lock"))
 
 def run(*command: str | Path, env: dict[str, str] | None = None, cwd: Path = ROOT) -> str:
     """Standard output of a command that must succeed."""
-    done = subprocess.run([*map(str, command)], cwd=cwd, env={**os.environ, **(env or {})}, capture_output=True, text=True)
+    done = subprocess.run(
+        [*map(str, command)],
+        cwd=cwd,
+        env={**os.environ, **(env or {})},
+        capture_output=True,
+        text=True,
+    )
     assert done.returncode == 0, f"{command} failed:\n{done.stdout}\n{done.stderr}"
     return done.stdout
 
@@ -56,10 +63,15 @@ def imports(path: Path) -> set[str]:
 
 def test_only_gan_and_the_trainer_name_tensorflow() -> None:
     files = [path for package in ("app", "db", "worker") for path in (ROOT / package).rglob("*.py")]
-    offenders = [path for path in files if imports(path) & SCIENCE and path != ROOT / "worker" / "training" / "trainer.py"]
+    offenders = [
+        path
+        for path in files
+        if imports(path) & SCIENCE and path != ROOT / "worker" / "training" / "trainer.py"
+    ]
     assert files
     assert not offenders
-    assert imports(ROOT / "gan" / "models" / "dcgan" / "networks.py") & SCIENCE  # the search finds what it looks for
+    # the search finds what it looks for
+    assert imports(ROOT / "gan" / "models" / "dcgan" / "networks.py") & SCIENCE
 
 
 LOADED = """
@@ -80,7 +92,10 @@ for page in sorted(__import__("pathlib").Path("app/pages").glob("[!_]*.py")):
 @pytest.mark.parametrize(
     "code",
     [
-        "from ganboard.worker.queue import job, rq_worker; from ganboard.worker.supervisor import supervisor; from ganboard.worker.cli import main",
+        (
+            "from ganboard.worker.queue import job, rq_worker; from ganboard.worker.supervisor"
+            " import supervisor; from ganboard.worker.cli import main"
+        ),
         pytest.param(PAGES, id="all pages rendered"),
     ],
 )
@@ -96,12 +111,19 @@ def test_tensorflow_stays_out_of_web_and_worker(code: str, home: Path) -> None:
 def test_every_requirement_is_pinned_by_hash_and_names_no_index(lock: Path) -> None:
     requirements = lock.read_text().replace("\\\n", " ").splitlines()
     assert requirements
-    bad = [line[:60] for line in requirements if not re.fullmatch(r"[a-z0-9.-]+==\S+( ; [^#]+?)?(\s+--hash=sha256:[0-9a-f]{64})+", line)]
+    bad = [
+        line[:60]
+        for line in requirements
+        if not re.fullmatch(r"[a-z0-9.-]+==\S+( ; [^#]+?)?(\s+--hash=sha256:[0-9a-f]{64})+", line)
+    ]
     assert not bad
 
 
 def test_locks_agree_and_the_web_has_no_tensorflow() -> None:
-    pins = {lock.stem: dict(re.findall(r"^([a-z0-9.-]+)==(\S+)", lock.read_text(), re.MULTILINE)) for lock in LOCKS}
+    pins = {
+        lock.stem: dict(re.findall(r"^([a-z0-9.-]+)==(\S+)", lock.read_text(), re.MULTILINE))
+        for lock in LOCKS
+    }
     assert set(pins) == {"build", "dev", "gpu", "mlflow", "web", "worker"}
     for name in ("build", "web", "worker"):
         assert pins[name].items() <= pins["dev"].items()
@@ -112,12 +134,32 @@ def test_locks_agree_and_the_web_has_no_tensorflow() -> None:
 
 
 def test_the_wheel_carries_every_file_of_the_packages(tmp_path: Path) -> None:
-    wanted = {str(path.relative_to(ROOT)) for path in tracked() if path.relative_to(ROOT).parts[0] in PACKAGES}
-    shutil.copytree(ROOT / "ganboard", tmp_path / "ganboard", symlinks=True, ignore=shutil.ignore_patterns("__pycache__"))
+    wanted = {
+        str(path.relative_to(ROOT))
+        for path in tracked()
+        if path.relative_to(ROOT).parts[0] in PACKAGES
+    }
+    shutil.copytree(
+        ROOT / "ganboard",
+        tmp_path / "ganboard",
+        symlinks=True,
+        ignore=shutil.ignore_patterns("__pycache__"),
+    )
     for name in (*wanted, "pyproject.toml", "README.md", "LICENSE"):
         (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
         shutil.copy(ROOT / name, tmp_path / name)
-    build = ("-m", "pip", "wheel", "--quiet", "--no-index", "--no-deps", "--no-build-isolation", "--wheel-dir", "wheel", ".")
+    build = (
+        "-m",
+        "pip",
+        "wheel",
+        "--quiet",
+        "--no-index",
+        "--no-deps",
+        "--no-build-isolation",
+        "--wheel-dir",
+        "wheel",
+        ".",
+    )
     run(sys.executable, *build, cwd=tmp_path)
     (wheel,) = (tmp_path / "wheel").glob("ganboard-*.whl")
     held = set(zipfile.ZipFile(wheel).namelist())
@@ -144,13 +186,23 @@ def test_every_service_is_hardened_and_nothing_is_published_beyond_this_machine(
         assert all(port.startswith("127.0.0.1:") for port in service.get("ports", [])), name
         assert not any("docker.sock" in volume for volume in service["volumes"]), name
     assert services["worker-gpu"]["profiles"] == ["gpu"]
-    assert "deploy" not in services["worker"]  # a GPU reservation would not start on a machine without one
+    # a GPU reservation would not start on a machine without one
+    assert "deploy" not in services["worker"]
 
 
 def test_dockerfile_copies_what_exists_and_the_context_has_it() -> None:
     lines = (ROOT / "Dockerfile").read_text().splitlines()
-    copied = [source for line in lines if line.startswith("COPY ") and "--from" not in line for source in line.split()[1:-1]]
-    let_through = [line[1:] for line in (ROOT / ".dockerignore").read_text().splitlines() if line.startswith("!")]
+    copied = [
+        source
+        for line in lines
+        if line.startswith("COPY ") and "--from" not in line
+        for source in line.split()[1:-1]
+    ]
+    let_through = [
+        line[1:]
+        for line in (ROOT / ".dockerignore").read_text().splitlines()
+        if line.startswith("!")
+    ]
     assert copied
     for source in copied:
         name = source.replace("${LOCK}", "worker")
@@ -164,12 +216,14 @@ def test_dockerfile_copies_what_exists_and_the_context_has_it() -> None:
 # --- what must not stand in the repository ---
 
 PRIVATE = re.compile(
-    rb"(^|[^\w.])/(work|root|farm)/|index[-_]url|find[-_]links|trusted[-_]host|https?://[^\s\"'/]+/(simple|packages)\b", re.MULTILINE
+    rb"(^|[^\w.])/(work|root|farm)/|index[-_]url|find[-_]links|trusted[-_]host|https?://[^\s\"'/]+/(simple|packages)\b",
+    re.MULTILINE,
 )
 
 
 def test_no_file_names_a_package_index_or_a_place_on_somebodys_machine() -> None:
-    assert PRIVATE.search(b"--extra-index" + b"-url https://host")  # the pattern finds what it looks for
+    # the pattern finds what it looks for
+    assert PRIVATE.search(b"--extra-index" + b"-url https://host")
     assert not [path for path in tracked() if PRIVATE.search(path.read_bytes())]
 
 

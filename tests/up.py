@@ -30,15 +30,23 @@ class Up:
 
 @contextmanager
 def ganboard_up(home: Path, *options: str, code: int = 0) -> Iterator[Up]:
-    """Start it, wait until it greets, and at the end have it end everything as Ctrl-C does, with exit code `code`."""
+    """Start it, wait until it greets, and at the end have it end everything as Ctrl-C does, with
+    exit code `code`."""
     port = free_port()
     home.mkdir(parents=True, exist_ok=True)
     log = home / "up.log"
     command = [str(Path(sys.executable).with_name("ganboard")), "up", "--port", str(port), *options]
-    with log.open("w") as output, subprocess.Popen(command, stdout=output, stderr=subprocess.STDOUT) as process:
+    with (
+        log.open("w") as output,
+        subprocess.Popen(command, stdout=output, stderr=subprocess.STDOUT) as process,
+    ):
         up = Up(psutil.Process(process.pid), f"http://127.0.0.1:{port}", log)
         try:
-            wait_until(lambda: up.said("Open http") or process.poll() is not None, seconds=90, what="the greeting of ganboard up")
+            wait_until(
+                lambda: up.said("Open http") or process.poll() is not None,
+                seconds=90,
+                what="the greeting of ganboard up",
+            )
             assert process.poll() is None, log.read_text()
             children = up.process.children(recursive=True)
             yield up

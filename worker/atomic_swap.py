@@ -1,7 +1,9 @@
-"""One state of a home in the place of another, decided by the database's own atomic step; what a kill cuts short is completed or undone.
+"""One state of a home in the place of another, decided by the database's own atomic step; what a
+kill cuts short is completed or undone.
 
-HOME/restore.json says that an exchange has begun, with a number; HOME/restore-<number>.tmp/ holds the new files. The new database bears the
-number, so whether it is in place is seen from itself. Whatever needs the state calls `recover` before.
+HOME/restore.json says that an exchange has begun, with a number; HOME/restore-<number>.tmp/ holds
+the new files. The new database bears the number, so whether it is in place is seen from itself.
+Whatever needs the state calls `recover` before.
 """
 
 from __future__ import annotations
@@ -43,7 +45,9 @@ class Exchange:
         self.staging = settings.state / f"restore-{token}.tmp"
         self.aside = settings.state / aside if aside else None
         self._engine = make_engine(settings.database, pooled=False)
-        self._file = Path(self._engine.url.database or "") if self._engine.dialect.name == "sqlite" else None
+        self._file = (
+            Path(self._engine.url.database or "") if self._engine.dialect.name == "sqlite" else None
+        )
         self._new = self._file and self._file.with_name(f"{self._file.name}-restore-{token}.tmp")
 
     @classmethod
@@ -69,16 +73,23 @@ class Exchange:
         except ValueError:
             return None
         if told["database"] != _digest(settings.database):
-            raise RestoreRefused("A restore into another database was cut short: set GANBOARD_DATABASE_URL as it was then, and try again.")
+            raise RestoreRefused(
+                "A restore into another database was cut short: set GANBOARD_DATABASE_URL as it was"
+                " then, and try again."
+            )
         return cls(settings, told["token"], told["aside"], told["database"])
 
-    def exchange(self, copy: Engine, here: Collection[transfer.CheckpointKey], progress: transfer.Progress) -> transfer.Loaded:
+    def exchange(
+        self, copy: Engine, here: Collection[transfer.CheckpointKey], progress: transfer.Progress
+    ) -> transfer.Loaded:
         """Load the copy and put it in place of the database."""
         if self.aside:
             self.aside.mkdir()
         if self._file is None or self._new is None:
             with clear_errors(self._engine), self._engine.begin() as connection:
-                transfer.make_way(connection, self.aside.name.replace("-", "_") if self.aside else None)
+                transfer.make_way(
+                    connection, self.aside.name.replace("-", "_") if self.aside else None
+                )
                 loaded = transfer.load(copy, connection, here, progress)
                 transfer.mark(connection, self._token)
                 os.sync()  # the new files are on disk before the database says so
@@ -97,14 +108,16 @@ class Exchange:
         return loaded
 
     def conclude(self) -> None:
-        """Complete the exchange if the new database is in place, else undo what was prepared for it. May be repeated."""
+        """Complete the exchange if the new database is in place, else undo what was prepared for
+        it. May be repeated."""
         runs = self._settings.state / "runs"
         if transfer.marked(self._engine, self._token):
             if (self.staging / "runs").exists():
                 if self.aside and runs.exists() and not (self.aside / "runs").exists():
                     runs.rename(self.aside / "runs")
                 (self.staging / "runs").rename(runs)  # over an empty folder, if there is one
-            for path in _with_logs(self._file)[1:] if self._file and self.aside else ():  # the old database's, never the new one's
+            # the old database's, never the new one's
+            for path in _with_logs(self._file)[1:] if self._file and self.aside else ():
                 if (self.aside / path.name).exists() and path.samefile(self.aside / path.name):  # type: ignore[operator]
                     path.unlink()
         else:
@@ -117,10 +130,15 @@ class Exchange:
 
 
 def check_free(settings: Settings, *, force: bool) -> bool:
-    """Whether there is an old state to be put aside. Raises RestoreRefused when that was not asked for, or when somebody works with it."""
+    """Whether there is an old state to be put aside. Raises RestoreRefused when that was not asked
+    for, or when somebody works with it."""
     engine = make_engine(settings.database, pooled=False)
     file = Path(engine.url.database or "") if engine.dialect.name == "sqlite" else None
-    folders = sum(1 for _ in (settings.state / "runs").iterdir()) if (settings.state / "runs").is_dir() else 0
+    folders = (
+        sum(1 for _ in (settings.state / "runs").iterdir())
+        if (settings.state / "runs").is_dir()
+        else 0
+    )
     found = None
     if file is None or file.exists():
         try:
@@ -130,7 +148,9 @@ def check_free(settings: Settings, *, force: bool) -> bool:
                 raise
             # a damaged file may be what the restore is for: it is kept as it is
     if found and found.alive:
-        raise RestoreRefused(f"{', '.join(found.alive)[:200]} still work with this database: end them first.")
+        raise RestoreRefused(
+            f"{', '.join(found.alive)[:200]} still work with this database: end them first."
+        )
     held = folders or (found.runs or found.others if found else file is not None and file.exists())
     if held and not force:
         what = (
@@ -141,8 +161,8 @@ def check_free(settings: Settings, *, force: bool) -> bool:
             else "studies, views or models"
         )
         raise RestoreRefused(
-            f"{settings.state} and its database hold {what} already: set GANBOARD_HOME (and GANBOARD_DATABASE_URL) to new ones, "
-            "or give --force to put the old state aside."
+            f"{settings.state} and its database hold {what} already: set GANBOARD_HOME (and"
+            " GANBOARD_DATABASE_URL) to new ones, or give --force to put the old state aside."
         )
     if file is not None and file.exists():
         with alone(file):
@@ -160,7 +180,10 @@ def alone(file: Path) -> Iterator[None]:
             connection.execute("BEGIN EXCLUSIVE")
         except sqlite3.OperationalError as error:
             if "locked" in str(error):
-                raise RestoreRefused(f"Something still uses {file}: end `ganboard up`, workers and other commands first.") from None
+                raise RestoreRefused(
+                    f"Something still uses {file}: end `ganboard up`, workers and other commands"
+                    " first."
+                ) from None
         except sqlite3.DatabaseError:
             pass  # it is damaged: nobody works with it
         yield
@@ -168,7 +191,10 @@ def alone(file: Path) -> Iterator[None]:
 
 def _with_logs(file: Path) -> list[Path]:
     """The database and, as far as they are there, what SQLite keeps beside it."""
-    return [file, *(path for suffix in ("-wal", "-shm") if (path := Path(f"{file}{suffix}")).exists())]
+    return [
+        file,
+        *(path for suffix in ("-wal", "-shm") if (path := Path(f"{file}{suffix}")).exists()),
+    ]
 
 
 def _link(path: Path, to: Path) -> None:
@@ -208,4 +234,6 @@ def hold(journal: IO[str]) -> None:
     try:
         fcntl.flock(journal, fcntl.LOCK_EX | fcntl.LOCK_NB)
     except BlockingIOError:
-        raise RestoreRefused("A restore is under way in this home: wait until it has ended.") from None
+        raise RestoreRefused(
+            "A restore is under way in this home: wait until it has ended."
+        ) from None

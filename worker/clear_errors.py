@@ -1,4 +1,5 @@
-"""Which errors a person can act on. Not in `worker.errors`, since these classes lie beside code that loads numpy."""
+"""Which errors a person can act on. Not in `worker.errors`, since these classes lie beside code
+that loads numpy."""
 
 from __future__ import annotations
 

@@ -40,8 +40,12 @@ def connect(settings: Settings) -> Redis:
     from ganboard.worker.redis_errors import explained
 
     url = settings.redis_url or socket_url(settings)
-    # few and quick tries: a page must not hang on a silent host, and whoever has to outlive an outage asks again
-    patience = {"socket_connect_timeout": 3, "retry": Retry(ExponentialBackoff(cap=0.5, base=0.05), 2)}
+    # few and quick tries: a page must not hang on a silent host, and whoever has to outlive an
+    # outage asks again
+    patience = {
+        "socket_connect_timeout": 3,
+        "retry": Retry(ExponentialBackoff(cap=0.5, base=0.05), 2),
+    }
     try:
         connection = Redis.from_url(url, password=settings.redis_password or None, **patience)
     except ValueError:  # its text may hold the password
@@ -54,8 +58,11 @@ def connect(settings: Settings) -> Redis:
     return connection
 
 
-def open_context(settings: Settings | None = None, *, pooled: bool = True, create: bool = True) -> Context:
-    """Open the database and bring it to this version's schema; `create` makes HOME and an SQLite database where there is none.
+def open_context(
+    settings: Settings | None = None, *, pooled: bool = True, create: bool = True
+) -> Context:
+    """Open the database and bring it to this version's schema; `create` makes HOME and an SQLite
+    database where there is none.
 
     Raises SettingsError and DbError with one sentence.
     """

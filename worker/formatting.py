@@ -1,4 +1,5 @@
-"""How stored values become text, on pages and in the terminal: escaping, shortening, durations, sizes, words for states."""
+"""How stored values become text, on pages and in the terminal: escaping, shortening, durations,
+sizes, words for states."""
 
 from __future__ import annotations
 
@@ -24,13 +25,15 @@ JUDGED = {
 }
 WORD_JOINER = "\u2060"
 _PUNCTUATION = re.compile(r"([!-/:-@\[-`{-~])")
-# Streamlit looks for icons, emoji codes, arrows, links and addresses in text that is already parsed, where a backslash is gone:
-# an invisible character that is no part of any of them keeps them apart
+# Streamlit looks for icons, emoji codes, arrows, links and addresses in text that is already
+# parsed, where a backslash is gone: an invisible character that is no part of any of them keeps
+# them apart
 _LATE_SYNTAX = re.compile(r"(?<=[:@])(?=\S)|(?<=[-<>=~])(?=[-<>=~])|(?<=www)(?=\.)", re.IGNORECASE)
 
 
 def escape(text: str) -> str:
-    """`text` so that Streamlit's Markdown shows it literally and on one line, in labels as in bodies.
+    """`text` so that Streamlit's Markdown shows it literally and on one line, in labels as in
+    bodies.
 
     Use it for everything a person typed; `st.text`, `st.code` and table cells take text as it is.
     """
@@ -38,17 +41,24 @@ def escape(text: str) -> str:
 
 
 def clean(text: str) -> str:
-    """Text on one line, without the characters that could move the cursor or reorder what is shown; the joiner of emoji stays."""
+    """Text on one line, without the characters that could move the cursor or reorder what is shown;
+    the joiner of emoji stays."""
     one_line = text.translate({ord(c): " " for c in "\n\r\t"})
-    return "".join(c if c.isprintable() or c == "\u200d" else "\N{REPLACEMENT CHARACTER}" for c in one_line)
+    return "".join(
+        c if c.isprintable() or c == "\u200d" else "\N{REPLACEMENT CHARACTER}" for c in one_line
+    )
 
 
 def sentence(text: str) -> str:
-    """Markdown for a message of ours: commands between backticks look like code, all else is literal."""
+    """Markdown for a message of ours: commands between backticks look like code, all else is
+    literal."""
     parts = text.split("`")
     if len(parts) % 2 == 0:  # a backtick without a partner
         return escape(text)
-    return "".join(f"`{part}`" if position % 2 and part.strip() else _in_sentence(part) for position, part in enumerate(parts))
+    return "".join(
+        f"`{part}`" if position % 2 and part.strip() else _in_sentence(part)
+        for position, part in enumerate(parts)
+    )
 
 
 def _in_sentence(part: str) -> str:
@@ -56,13 +66,15 @@ def _in_sentence(part: str) -> str:
 
 
 def shorten(text: str, limit: int = 40) -> str:
-    """At most `limit` characters, the last one an ellipsis when something was cut. Shorten before you escape."""
+    """At most `limit` characters, the last one an ellipsis when something was cut. Shorten before
+    you escape."""
     text = " ".join(text.split())
     return text if len(text) <= limit else text[: limit - 1].rstrip() + "…"
 
 
 def duration(seconds: float | None) -> str:
-    """0.042 -> "42 ms", 3.21 -> "3.2 s", 80 -> "1 min 20 s", 7500 -> "2 h 5 min", 200000 -> "2 d 7 h"; None -> "–"."""
+    """0.042 -> "42 ms", 3.21 -> "3.2 s", 80 -> "1 min 20 s", 7500 -> "2 h 5 min", 200000 -> "2 d 7
+    h"; None -> "–"."""
     if seconds is None or not math.isfinite(seconds) or seconds < 0:
         return "–"
     if seconds == 0:
@@ -148,7 +160,9 @@ def rate(value: float | None) -> str:
 
 def judgement(measures: Mapping[str, float]) -> str:
     """The measures of quality that say most, on one line."""
-    return ", ".join(form.format(measures[name]) for name, form in JUDGED.items() if name in measures)
+    return ", ".join(
+        form.format(measures[name]) for name, form in JUDGED.items() if name in measures
+    )
 
 
 def plural(count: int, noun: str) -> str:
@@ -158,7 +172,8 @@ def plural(count: int, noun: str) -> str:
 
 @dataclass(frozen=True)
 class Look:
-    """How a state of a run appears: a word, a Material icon, a colour of Streamlit's, and what it means."""
+    """How a state of a run appears: a word, a Material icon, a colour of Streamlit's, and what it
+    means."""
 
     word: str
     icon: str
@@ -168,12 +183,27 @@ class Look:
 
 STATUS = {
     "queued": Look("Queued", ":material/schedule:", "gray", "Waits for a free worker."),
-    "starting": Look("Starting", ":material/rocket_launch:", "blue", "A worker has it: TensorFlow, data and networks are being set up."),
+    "starting": Look(
+        "Starting",
+        ":material/rocket_launch:",
+        "blue",
+        "A worker has it: TensorFlow, data and networks are being set up.",
+    ),
     "running": Look("Running", ":material/play_arrow:", "blue", "Training now."),
     "finished": Look("Finished", ":material/check:", "green", "All epochs are done."),
     "failed": Look("Failed", ":material/error:", "red", "Ended by an error; its page says which."),
-    "stopped": Look("Stopped", ":material/stop:", "orange", "Stopped on request; resume goes on from its last checkpoint."),
-    "suspended": Look("Suspended", ":material/pause:", "gray", "Its worker shut down; it goes on by itself as soon as a worker is free."),
+    "stopped": Look(
+        "Stopped",
+        ":material/stop:",
+        "orange",
+        "Stopped on request; resume goes on from its last checkpoint.",
+    ),
+    "suspended": Look(
+        "Suspended",
+        ":material/pause:",
+        "gray",
+        "Its worker shut down; it goes on by itself as soon as a worker is free.",
+    ),
 }
 
 PHASE = {

@@ -1,8 +1,11 @@
-"""What our processes log, in one form: text for people, or with GANBOARD_LOG_FORMAT=json one object per line.
+"""What our processes log, in one form: text for people, or with GANBOARD_LOG_FORMAT=json one object
+per line.
 
-Everything goes through Python's logging, RQ's, alembic's and uvicorn's words too. A process that the supervisor started knows its log file
-by GANBOARD_LOG_FILE and keeps it below a limit: it renames the full file and puts a new one in the place of its own standard output, for
-C libraries as well. What was written before went into the old file, what follows goes into the new one: nothing is lost.
+Everything goes through Python's logging, RQ's, alembic's and uvicorn's words too. A process that
+the supervisor started knows its log file by GANBOARD_LOG_FILE and keeps it below a limit: it
+renames the full file and puts a new one in the place of its own standard output, for C libraries as
+well. What was written before went into the old file, what follows goes into the new one: nothing is
+lost.
 """
 
 from __future__ import annotations
@@ -31,7 +34,8 @@ _bound: dict[str, Any] = {}
 
 
 def configure(*, text: str = "%(asctime)s %(message)s") -> None:
-    """Send all logging of this process to standard output, or to its log file; `text` is the form for people."""
+    """Send all logging of this process to standard output, or to its log file; `text` is the form
+    for people."""
     file = Path(os.environ.get(FILE) or os.devnull)
     # a trainer inherits the variable, but writes into its run's log
     own = file.is_file() and os.path.samestat(file.stat(), os.fstat(1))
@@ -78,7 +82,8 @@ def copied_to(path: Path) -> Iterator[None]:
 
 
 def as_json() -> bool:
-    """Whether GANBOARD_LOG_FORMAT asks for JSON; an environment that cannot be read is complained of elsewhere."""
+    """Whether GANBOARD_LOG_FORMAT asks for JSON; an environment that cannot be read is complained
+    of elsewhere."""
     try:
         return Settings().json_logs
     except SettingsError:
@@ -97,7 +102,13 @@ def line(words: str, **values: Any) -> str:
     """One line of a log that is not this process's own."""
     if not as_json():
         return words
-    told = {"time": datetime.now(UTC).isoformat(), "level": "info", "logger": "ganboard", "event": words, **values}
+    told = {
+        "time": datetime.now(UTC).isoformat(),
+        "level": "info",
+        "logger": "ganboard",
+        "event": words,
+        **values,
+    }
     return orjson.dumps(told).decode()
 
 
@@ -124,14 +135,16 @@ def rotate(path: Path) -> None:
 
 
 class _Rotating(logging.StreamHandler[Any]):
-    """Standard output, which is a file: changed for a new one when it is full, or when another process of ours did so."""
+    """Standard output, which is a file: changed for a new one when it is full, or when another
+    process of ours did so."""
 
     def __init__(self, path: Path) -> None:
         super().__init__(sys.stdout)
         self._path = path
 
     def emit(self, record: logging.LogRecord) -> None:
-        with suppress(OSError):  # a full disk, or a folder that is gone: the file that is open is still there
+        # a full disk, or a folder that is gone: the file that is open is still there
+        with suppress(OSError):
             self._follow()
         super().emit(record)
 
@@ -139,7 +152,8 @@ class _Rotating(logging.StreamHandler[Any]):
         path, ours = self._path, os.fstat(1)
         if ours.st_size < MAX_BYTES and path.exists() and os.path.samestat(ours, path.stat()):
             return
-        with (path.parent / f".{path.name}.lock").open("w") as lock:  # a work-horse shares its worker's file
+        # a work-horse shares its worker's file
+        with (path.parent / f".{path.name}.lock").open("w") as lock:
             fcntl.flock(lock, fcntl.LOCK_EX)
             if path.exists() and path.stat().st_size >= MAX_BYTES:
                 rotate(path)
@@ -163,7 +177,9 @@ def _json() -> logging.Formatter:
             structlog.stdlib.ProcessorFormatter.remove_processors_meta,
             structlog.processors.format_exc_info,
             _in_order,
-            structlog.processors.JSONRenderer(serializer=lambda told, **_: orjson.dumps(told, default=str).decode()),
+            structlog.processors.JSONRenderer(
+                serializer=lambda told, **_: orjson.dumps(told, default=str).decode()
+            ),
         ],
     )
 

@@ -1,7 +1,8 @@
 """Which waiting runs this machine may start: those whose newest listed checkpoint it can read.
 
-What counts is the file and its digest, not the name of the machine, so machines that share HOME, and a HOME that was moved, restored or
-copied, start what they can read. A run whose checkpoint only another machine has is left to that one.
+What counts is the file and its digest, not the name of the machine, so machines that share HOME,
+and a HOME that was moved, restored or copied, start what they can read. A run whose checkpoint only
+another machine has is left to that one.
 """
 
 from __future__ import annotations
@@ -19,7 +20,8 @@ from ganboard.worker.process import machine
 
 
 def claim(context: Context, run_id: str, worker: str) -> Claim | None:
-    """`commands.claim`, but None for a run whose newest checkpoint this machine cannot read: no attempt is spent on it."""
+    """`commands.claim`, but None for a run whose newest checkpoint this machine cannot read: no
+    attempt is spent on it."""
     run = queries.get_run(context.engine, run_id)
     if run is None:
         return None
@@ -40,8 +42,8 @@ class Ready:
 def ready(context: Context, waiting: Sequence[Run]) -> Ready:
     """Those of the `waiting` runs that this machine should see started.
 
-    Of the others those are left alone whose machine is alive. For a machine that is away they wait as long as the settings say, then end
-    with a sentence.
+    Of the others those are left alone whose machine is alive. For a machine that is away they wait
+    as long as the settings say, then end with a sentence.
     """
     engine, here = context.engine, machine.name(context.settings)
     alive = {state.worker.machine for state in queries.workers(engine) if state.alive}
@@ -72,12 +74,16 @@ def absence(context: Context, run: Run) -> str:
     newest = holders.newest(context.engine, run.id)
     if newest is not None and newest.machine not in (None, machine.recorded(context.settings)):
         return f"The checkpoints of run {run.id} are on machine {newest.machine}: do this there."
-    return f"Run {run.id} has no checkpoint on this machine: it saves its first one as checkpoint_every says, or when it ends."
+    return (
+        f"Run {run.id} has no checkpoint on this machine: it saves its first one as"
+        " checkpoint_every says, or when it ends."
+    )
 
 
 def may_start(settings: Settings, newest: Checkpoint) -> bool:
-    """Whether a run with this newest checkpoint may start here: this machine has listed it (a loss since is its own, and the loader says
-    so), or can read it whole. What no machine is recorded for counts as listed here if this machine has trained the run.
+    """Whether a run with this newest checkpoint may start here: this machine has listed it (a loss
+    since is its own, and the loader says so), or can read it whole. What no machine is recorded for
+    counts as listed here if this machine has trained the run.
     """
     folder = settings.run_dir(newest.run_id) / "checkpoints"
     if newest.machine == machine.name(settings) or (newest.machine is None and folder.is_dir()):

@@ -3,12 +3,7 @@
 from __future__ import annotations
 
 from redis import Redis
-from redis.exceptions import (
-    AuthenticationError,
-    NoPermissionError,
-    OutOfMemoryError,
-    ResponseError,
-)
+from redis.exceptions import AuthenticationError, NoPermissionError, OutOfMemoryError, ResponseError
 
 from ganboard.worker.errors import QueueRefuses, QueueUnreachable
 
@@ -16,7 +11,8 @@ STORED = "Runs are stored all the same and start then"
 
 
 def explained(error: Exception, redis: Redis, remedy: str) -> QueueUnreachable:
-    """The error of `redis` as one that a person can act on; `remedy` is for a server that does not answer."""
+    """The error of `redis` as one that a person can act on; `remedy` is for a server that does not
+    answer."""
     if isinstance(error, AuthenticationError):
         return _login(redis)
     if isinstance(error, NoPermissionError):
@@ -33,7 +29,9 @@ def explained(error: Exception, redis: Redis, remedy: str) -> QueueUnreachable:
         room = f"Its disk is full or broken: make room where Redis keeps its file. {STORED}"
         log = "Look at the log of Redis and at GANBOARD_REDIS_URL"
         says = _first_line(error)
-        return QueueRefuses(f"refuses commands ({says})", room if says.startswith("MISCONF") else log)
+        return QueueRefuses(
+            f"refuses commands ({says})", room if says.startswith("MISCONF") else log
+        )
     return QueueUnreachable("does not answer", remedy)
 
 
@@ -41,8 +39,7 @@ def _login(redis: Redis) -> QueueRefuses:
     options = redis.connection_pool.connection_kwargs
     if not options.get("password"):
         return QueueRefuses(
-            "needs a password",
-            "Name the file that holds it in GANBOARD_REDIS_PASSWORD_FILE",
+            "needs a password", "Name the file that holds it in GANBOARD_REDIS_PASSWORD_FILE"
         )
     user = f"user {options['username']}" if options.get("username") else "the default user"
     return QueueRefuses(

@@ -16,7 +16,8 @@ def no_link(path: str, flags: int) -> int:
 
 
 def open_inside(directory: Path, name: str) -> BinaryIO:
-    """A plain file below `directory` for reading. Raises FileNotFoundError when there is none, or a link anywhere on the way from there."""
+    """A plain file below `directory` for reading. Raises FileNotFoundError when there is none, or a
+    link anywhere on the way from there."""
     root = directory.resolve()
     path = root / name
     if path.is_relative_to(root) and path.resolve() == path:

@@ -23,10 +23,12 @@ from ganboard.worker.figures.palette import run_swatch
 from ganboard.worker.figures.quality import DIGITS, WORDS, headline
 
 HOW = (
-    "Speed: the ratio of the median images per second of all finished epochs, compiling left out. Within 2 %, or within twice its "
-    "standard error where that is more, speeds are about equal. Quality: the classifier-FID after the last epoch at which both "
-    "were judged; equal is what differs by less than twice the spread of such a difference, as neighbouring judgements show it, or by "
-    "less than 10 % where fewer than five judgements tell. This is one run of each: another seed may change the quality by more."
+    "Speed: the ratio of the median images per second of all finished epochs, compiling left out."
+    " Within 2 %, or within twice its standard error where that is more, speeds are about equal."
+    " Quality: the classifier-FID after the last epoch at which both were judged; equal is what"
+    " differs by less than twice the spread of such a difference, as neighbouring judgements show"
+    " it, or by less than 10 % where fewer than five judgements tell. This is one run of each:"
+    " another seed may change the quality by more."
 )
 
 Arrays = dict[str, npt.NDArray[np.float64]]
@@ -34,7 +36,8 @@ Arrays = dict[str, npt.NDArray[np.float64]]
 
 @dataclass(frozen=True)
 class Compared:
-    """The runs of a comparison, in the order of the URL, and the one that the others are measured against."""
+    """The runs of a comparison, in the order of the URL, and the one that the others are measured
+    against."""
 
     runs: list[Run]
     baseline: Run
@@ -47,7 +50,10 @@ class Compared:
         """A name for each run, with its id where names repeat."""
         names = {run.id: formatting.shorten(run.name, 40) for run in self.runs}
         repeated = {name for name, count in Counter(names.values()).items() if count > 1}
-        return {run_id: f"{name} ({run_id})" if name in repeated else name for run_id, name in names.items()}
+        return {
+            run_id: f"{name} ({run_id})" if name in repeated else name
+            for run_id, name in names.items()
+        }
 
     def series(self) -> list[compare.Series]:
         labels = self.labels()
@@ -56,12 +62,17 @@ class Compared:
 
 def by_run(compared: Compared, frame: pd.DataFrame) -> dict[str, pd.DataFrame]:
     """The rows of each run of a frame with a column run_id; none for runs that it lacks."""
-    return dict.fromkeys(compared.ids, frame.iloc[:0]) | {str(run_id): rows for run_id, rows in frame.groupby("run_id")}
+    return dict.fromkeys(compared.ids, frame.iloc[:0]) | {
+        str(run_id): rows for run_id, rows in frame.groupby("run_id")
+    }
 
 
 def speeds(epochs: Arrays) -> dict[str, tuple[float | None, float | None]]:
-    """Medians of the seconds per epoch and the images per second in `db.runs.series.speeds`, by run id; None before the first epoch."""
-    return {run_id: (_median(values[:, 0]), _median(values[:, 1])) for run_id, values in epochs.items()}
+    """Medians of the seconds per epoch and the images per second in `db.runs.series.speeds`, by run
+    id; None before the first epoch."""
+    return {
+        run_id: (_median(values[:, 0]), _median(values[:, 1])) for run_id, values in epochs.items()
+    }
 
 
 def _median(values: npt.NDArray[np.float64]) -> float | None:
@@ -72,7 +83,10 @@ def _median(values: npt.NDArray[np.float64]) -> float | None:
 def draw_head(engine: Engine, compared: Compared) -> None:
     """What the comparison shows, in words, and one row of figures per run."""
     measure = headline(compared.baseline.config)
-    epochs, judged = series.speeds(engine, compared.ids), series.judged(engine, compared.ids, measure)
+    epochs, judged = (
+        series.speeds(engine, compared.ids),
+        series.judged(engine, compared.ids, measure),
+    )
     draw_verdict(compared, epochs, judged, queries.database_time(engine))
     draw_summary(compared, epochs, judged)
 
@@ -83,7 +97,11 @@ def draw_verdict(compared: Compared, epochs: Arrays, judged: Arrays, now: dateti
     for run in compared.runs:
         rates = epochs[run.id][:, 1]
         found = judged[run.id]
-        results.append(verdict.Result(run, labels[run.id], rates[rates > 0], found[:, 0].astype(np.int64), found[:, 1]))
+        results.append(
+            verdict.Result(
+                run, labels[run.id], rates[rates > 0], found[:, 0].astype(np.int64), found[:, 1]
+            )
+        )
     base = next(result for result in results if result.run.id == compared.baseline.id)
     said = verdict.verdict(base, [result for result in results if result is not base], now)
     with st.container(border=True, key="verdict", gap="xsmall"):
@@ -111,7 +129,9 @@ def draw_summary(compared: Compared, epochs: Arrays, judged: Arrays) -> None:
             "Training": formatting.duration(run.seconds or None),
             "Median per epoch": formatting.duration(speed[run.id][0]),
             "Images/s": formatting.rate(run.images_per_second),
-            best: formatting.decimal(finite[run.id].min() if len(finite[run.id]) else None, DIGITS[measure]),
+            best: formatting.decimal(
+                finite[run.id].min() if len(finite[run.id]) else None, DIGITS[measure]
+            ),
             "Generator loss": formatting.decimal(run.g_loss),
             "Discriminator loss": formatting.decimal(run.d_loss),
             "Baseline": "●" if run.id == compared.baseline.id else "",
@@ -142,7 +162,12 @@ def runs_table(rows: list[dict[str, str]], *, key: str, meanings: dict[str, str]
         height="content",
         key=key,
         column_config={
-            "": st.column_config.ImageColumn(width=56, help="Colour and line of the run in every figure"),
-            **{name: st.column_config.TextColumn(help=meaning) for name, meaning in meanings.items()},
+            "": st.column_config.ImageColumn(
+                width=56, help="Colour and line of the run in every figure"
+            ),
+            **{
+                name: st.column_config.TextColumn(help=meaning)
+                for name, meaning in meanings.items()
+            },
         },
     )

@@ -1,4 +1,5 @@
-"""What each of several runs cost: bars of time, speed and memory with their ratio to the baseline, and where the time went."""
+"""What each of several runs cost: bars of time, speed and memory with their ratio to the baseline,
+and where the time went."""
 
 from __future__ import annotations
 
@@ -50,7 +51,9 @@ class Options:
 def controls(engine: Engine, compared: Compared) -> Options:
     frame = series.quality_frame(engine, compared.ids)
     headline = headline_of(compared.baseline.config)
-    return Options(not frame.empty, headline, None if frame.empty else threshold_control(frame, headline))
+    return Options(
+        not frame.empty, headline, None if frame.empty else threshold_control(frame, headline)
+    )
 
 
 def draw(engine: Engine, compared: Compared, options: Options) -> None:
@@ -59,9 +62,14 @@ def draw(engine: Engine, compared: Compared, options: Options) -> None:
     if all(seconds is None for seconds, _ in speed.values()):
         st.caption("None of these runs has finished an epoch yet.")
         return
-    quality, measures = series.quality_frame(engine, compared.ids), series.measures_frame(engine, compared.ids)
+    quality, measures = (
+        series.quality_frame(engine, compared.ids),
+        series.measures_frame(engine, compared.ids),
+    )
     if options.judged == quality.empty:
-        st.rerun()  # the threshold stands outside the part that updates, and was left out while there was nothing to reach
+        # the threshold stands outside the part that updates, and was left out while there was
+        # nothing to reach
+        st.rerun()
     charts: list[tuple[Bars, Mapping[str, float | None], Mapping[str, str]]] = [
         (SECONDS, {run_id: pair[0] for run_id, pair in speed.items()}, {}),
         (RATE, {run_id: pair[1] for run_id, pair in speed.items()}, {}),
@@ -69,31 +77,65 @@ def draw(engine: Engine, compared: Compared, options: Options) -> None:
     goal = options.goal
     if goal is not None:
         frames = by_run(compared, quality)
-        why = {run_id: "not judged" if frame.empty else "not reached" for run_id, frame in frames.items()}
-        charts.append((REACHED, {run_id: seconds_to(frame, goal, options.headline) for run_id, frame in frames.items()}, why))
+        why = {
+            run_id: "not judged" if frame.empty else "not reached"
+            for run_id, frame in frames.items()
+        }
+        charts.append(
+            (
+                REACHED,
+                {
+                    run_id: seconds_to(frame, goal, options.headline)
+                    for run_id, frame in frames.items()
+                },
+                why,
+            )
+        )
     for name, bars in MEASURED.items():
-        values = {run_id: value for run_id, value in medians(measures, name).items() if value > 0} if name in measures else {}
+        values = (
+            {run_id: value for run_id, value in medians(measures, name).items() if value > 0}
+            if name in measures
+            else {}
+        )
         if values:
-            charts.append((bars, {run_id: bars.factor * value for run_id, value in values.items()}, {}))
+            charts.append(
+                (bars, {run_id: bars.factor * value for run_id, value in values.items()}, {})
+            )
     for start in range(0, len(charts), 2):
-        for column, (bars, shown, absent) in zip(st.columns(2), charts[start : start + 2], strict=False):
+        for column, (bars, shown, absent) in zip(
+            st.columns(2), charts[start : start + 2], strict=False
+        ):
             with column:
                 title = bars.title.format(WORDS[options.headline], goal)
-                st.markdown(f"**{title}** :gray[{'less' if bars.less_is_better else 'more'} is better]")
+                st.markdown(
+                    f"**{title}** :gray[{'less' if bars.less_is_better else 'more'} is better]"
+                )
                 plot = compare.bars(
-                    compared.series(), shown, unit=bars.unit, baseline=compared.baseline.id, digits=bars.digits, absent=absent
+                    compared.series(),
+                    shown,
+                    unit=bars.unit,
+                    baseline=compared.baseline.id,
+                    digits=bars.digits,
+                    absent=absent,
                 )
                 live_plotly(plot, key=f"compare-bars-{bars.title}-{len(compared.runs)}")
     shares = {run_id: timings.shares(rows) for run_id, rows in by_run(compared, measures).items()}
     if any(shares.values()):
         st.markdown("**Where the time went**")
-        live_plotly(compare.parts(compared.series(), shares), key=f"compare-parts-{len(compared.runs)}")
+        live_plotly(
+            compare.parts(compared.series(), shares), key=f"compare-parts-{len(compared.runs)}"
+        )
     st.caption(
-        "Medians of the finished epochs, compiling left out; the ratio is to the baseline run. Time to an FID is that of the training "
-        "steps until a judgement first found it. Memory is the highest that the operating system, or the GPU's allocator, counted."
+        "Medians of the finished epochs, compiling left out; the ratio is to the baseline run. Time"
+        " to an FID is that of the training steps until a judgement first found it. Memory is the"
+        " highest that the operating system, or the GPU's allocator, counted."
     )
 
 
 def medians(measures: pd.DataFrame, name: str) -> dict[str, float]:
-    """Median over the epochs of one column of `db.runs.series.measures_frame`, by run id; runs without it are left out."""
-    return {str(run_id): float(value) for run_id, value in measures.groupby("run_id")[name].median().dropna().items()}
+    """Median over the epochs of one column of `db.runs.series.measures_frame`, by run id; runs
+    without it are left out."""
+    return {
+        str(run_id): float(value)
+        for run_id, value in measures.groupby("run_id")[name].median().dropna().items()
+    }

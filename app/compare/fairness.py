@@ -1,4 +1,5 @@
-"""Why a difference between two runs may not be due to their settings alone, in sentences of plain text."""
+"""Why a difference between two runs may not be due to their settings alone, in sentences of plain
+text."""
 
 from __future__ import annotations
 
@@ -18,7 +19,8 @@ TOGETHER = 0.1  # share of the shorter training during which the other one ran b
 
 
 def state(run: Run, measured: int, who: str) -> list[str]:
-    """What became of a run with so many `measured` epochs, where that limits what it tells; `who` is its name in the sentences."""
+    """What became of a run with so many `measured` epochs, where that limits what it tells; `who`
+    is its name in the sentences."""
     done = f"{run.epoch} of {formatting.plural(int(run.config.get('epochs', 0)), 'epoch')}"
     found = []
     if run.status in ("failed", "stopped"):
@@ -26,37 +28,54 @@ def state(run: Run, measured: int, who: str) -> list[str]:
     if any(loss is not None and not math.isfinite(loss) for loss in (run.g_loss, run.d_loss)):
         found.append(f"{who} has losses that are not finite any more: it diverged.")
     if 0 < measured < FEW:
-        found.append(f"{who} has only {formatting.plural(measured, 'measured epoch')}: its speed is a first impression.")
+        found.append(
+            f"{who} has only {formatting.plural(measured, 'measured epoch')}: its speed is a first"
+            " impression."
+        )
     return found
 
 
 def remarks(first: Run, second: Run, now: datetime) -> list[str]:
-    """What differs or coincides beside the settings that were compared; `now` is the end of what still trains."""
+    """What differs or coincides beside the settings that were compared; `now` is the end of what
+    still trains."""
     one, two = first.config, second.config
     found = []
     if other_data(one, two):
-        data = " and ".join(shown(config.get("images_path") or config.get("dataset")) for config in (two, one))
-        found.append(f"The data differ ({data}): quality and losses cannot be compared, and speed is that per image.")
+        data = " and ".join(
+            shown(config.get("images_path") or config.get("dataset")) for config in (two, one)
+        )
+        found.append(
+            f"The data differ ({data}): quality and losses cannot be compared, and speed is that"
+            " per image."
+        )
     elif len(made := {revision.recorded(run.facts) for run in (first, second)}) > 1:
         which = f"revisions {min(made)} and {max(made)}"
-        found.append(
-            f"The sampled data differ ({which}): quality and losses cannot be compared.",
-        )
+        found.append(f"The sampled data differ ({which}): quality and losses cannot be compared.")
     elif one.get("limit") != two.get("limit"):
         found.append("The amounts of data differ: equal epochs are not equal training.")
     if one.get("loss") != two.get("loss"):
         found.append("The loss functions differ: loss curves cannot be compared.")
     if one.get("model") != two.get("model"):
         found.append("The networks differ: a step is not the same work.")
-    for word, pair in (("planned", (two.get("epochs"), one.get("epochs"))), ("finished", (second.epoch, first.epoch))):
-        if pair[0] != pair[1] and (word == "planned" or {first.status, second.status} <= set(ENDED)):
-            found.append(f"The numbers of {word} epochs differ ({pair[0]} and {pair[1]}): final losses and total times cannot be compared.")
+    for word, pair in (
+        ("planned", (two.get("epochs"), one.get("epochs"))),
+        ("finished", (second.epoch, first.epoch)),
+    ):
+        if pair[0] != pair[1] and (
+            word == "planned" or {first.status, second.status} <= set(ENDED)
+        ):
+            found.append(
+                f"The numbers of {word} epochs differ ({pair[0]} and {pair[1]}): final losses and"
+                " total times cannot be compared."
+            )
             break
     if first.hardware and second.hardware:
         found += _machines(first, second, now)
     accuracies = [run.facts.get("classifier_accuracy") for run in (first, second)]
     if None not in accuracies and accuracies[0] != accuracies[1] and not other_data(one, two):
-        found.append("Different classifiers judged the quality: small differences of FID mean nothing.")
+        found.append(
+            "Different classifiers judged the quality: small differences of FID mean nothing."
+        )
     return found
 
 
@@ -68,14 +87,25 @@ def other_data(one: dict[str, Any], two: dict[str, Any]) -> bool:
 def _machines(first: Run, second: Run, now: datetime) -> list[str]:
     found, (one, two) = [], (first.hardware or {}, second.hardware or {})
     if devices(one) != devices(two):
-        found.append(f"The hardware differs ({devices(two)}; {devices(one)}): the speeds compare machines as well.")
+        found.append(
+            f"The hardware differs ({devices(two)}; {devices(one)}): the speeds compare machines as"
+            " well."
+        )
     versions = diff(one.get("versions") or {}, two.get("versions") or {})
     if versions:
-        found.append(f"The versions differ ({', '.join(f'{name} {its} and {ours}' for name, (ours, its) in sorted(versions.items()))}).")
+        found.append(
+            "The versions differ"
+            f" ({', '.join(f'{name} {its} and {ours}' for name, (ours, its) in sorted(versions.items()))})."
+        )
     if one.get("host") == two.get("host") and first.started_at and second.started_at:
         ends = (first.ended_at or now, second.ended_at or now)
         shared = (min(ends) - max(first.started_at, second.started_at)).total_seconds()
-        shorter = min((ends[0] - first.started_at).total_seconds(), (ends[1] - second.started_at).total_seconds())
+        shorter = min(
+            (ends[0] - first.started_at).total_seconds(),
+            (ends[1] - second.started_at).total_seconds(),
+        )
         if shared > TOGETHER * shorter > 0:
-            found.append("They trained at the same time on one machine and may have slowed each other down.")
+            found.append(
+                "They trained at the same time on one machine and may have slowed each other down."
+            )
     return found

@@ -19,9 +19,20 @@ def menu(engine: Engine, compared: Compared) -> None:
     """A button for each file; it is made when it is asked for."""
     files = {
         "Summary and settings": ("summary", lambda: summary_frame(engine, compared)),
-        "Losses of every epoch": ("epochs", lambda: curves_frame(compared, losses.frames_of(engine, compared, by_epoch=True))),
-        "Losses of steps, as drawn": ("steps", lambda: curves_frame(compared, losses.frames_of(engine, compared, by_epoch=False))),
-        "Quality": ("quality", lambda: curves_frame(compared, by_run(compared, series.quality_frame(engine, compared.ids)))),
+        "Losses of every epoch": (
+            "epochs",
+            lambda: curves_frame(compared, losses.frames_of(engine, compared, by_epoch=True)),
+        ),
+        "Losses of steps, as drawn": (
+            "steps",
+            lambda: curves_frame(compared, losses.frames_of(engine, compared, by_epoch=False)),
+        ),
+        "Quality": (
+            "quality",
+            lambda: curves_frame(
+                compared, by_run(compared, series.quality_frame(engine, compared.ids))
+            ),
+        ),
     }
     with st.popover("Download", icon=":material/download:", key="files"):
         for label, (name, make) in files.items():
@@ -38,7 +49,8 @@ def menu(engine: Engine, compared: Compared) -> None:
 
 
 def summary_frame(engine: Engine, compared: Compared) -> pd.DataFrame:
-    """One row per run with its figures as numbers and all its settings, for a file; what a spreadsheet would compute is kept as text."""
+    """One row per run with its figures as numbers and all its settings, for a file; what a
+    spreadsheet would compute is kept as text."""
     speed = speeds(series.speeds(engine, compared.ids))
     judged = by_run(compared, series.quality_frame(engine, compared.ids))
     rows = []
@@ -57,7 +69,10 @@ def summary_frame(engine: Engine, compared: Compared) -> pd.DataFrame:
             "best_fid": lowest.value if lowest else math.nan,
             "best_fid_epoch": lowest.epoch if lowest else None,
         }
-        settings = {name: safe_cell(value) if isinstance(value, str) else value for name, value in run.config.items()}
+        settings = {
+            name: safe_cell(value) if isinstance(value, str) else value
+            for name, value in run.config.items()
+        }
         rows.append(figures | settings)
     return pd.DataFrame(rows)
 
@@ -66,7 +81,11 @@ def curves_frame(compared: Compared, frames: dict[str, pd.DataFrame]) -> pd.Data
     """The rows of all runs under each other, with the columns run_id and name in front."""
     parts = []
     for run in compared.runs:
-        part = frames[run.id].drop(columns=["run_id", "histogram"], errors="ignore").dropna(axis="columns", how="all")
+        part = (
+            frames[run.id]
+            .drop(columns=["run_id", "histogram"], errors="ignore")
+            .dropna(axis="columns", how="all")
+        )
         part.insert(0, "run_id", run.id)
         part.insert(1, "name", safe_cell(run.name))
         parts.append(part)

@@ -14,7 +14,8 @@ from ganboard.db.runs import queries
 from ganboard.gan.events import REAL_IMAGES
 from ganboard.worker import formatting
 
-SIZES = {"Small": 126, "Medium": 270, "Large": 556}  # pixels: eight, four or two beside each other on a laptop
+# pixels: eight, four or two beside each other on a laptop
+SIZES = {"Small": 126, "Medium": 270, "Large": 556}
 NEWEST = "newest_offered"
 
 
@@ -34,7 +35,9 @@ def controls(engine: Engine, compared: Compared) -> Options:
     """One slider and one size for all runs."""
     stored = _offered(stored_grids(engine, compared))
     with st.container(horizontal=True, vertical_alignment="bottom", gap="large"):
-        size = st.segmented_control("Size", tuple(SIZES), default="Medium", required=True, key="size", bind="query-params")
+        size = st.segmented_control(
+            "Size", tuple(SIZES), default="Medium", required=True, key="size", bind="query-params"
+        )
         epoch = _slider(stored) if len(stored) > 1 else None
     return Options(epoch, stored, SIZES[size])
 
@@ -46,7 +49,9 @@ def _slider(stored: list[int]) -> int:
     if at not in stored or at == before:
         st.session_state["at"] = newest
     st.session_state[NEWEST] = newest
-    return st.select_slider("Epoch", stored, value=newest, key="at", bind="query-params", width="stretch")
+    return st.select_slider(
+        "Epoch", stored, value=newest, key="at", bind="query-params", width="stretch"
+    )
 
 
 def _offered(stored: dict[str, dict[int, int]]) -> list[int]:
@@ -66,7 +71,9 @@ def draw(engine: Engine, compared: Compared, options: Options) -> None:
     with st.container(horizontal=True, gap="small"):
         for run in compared.runs:
             with st.container(width=options.pixels, gap="xsmall"):
-                st.markdown(f"**{formatting.escape(formatting.shorten(labels[run.id], options.pixels // 8))}**")
+                st.markdown(
+                    f"**{formatting.escape(formatting.shorten(labels[run.id], options.pixels // 8))}**"
+                )
                 own = [known for known in stored[run.id] if REAL_IMAGES < known <= epoch]
                 if not own:
                     st.caption("No grid up to this epoch.")
@@ -76,12 +83,14 @@ def draw(engine: Engine, compared: Compared, options: Options) -> None:
                 _show(engine, run.id, stored[run.id][own[-1]], own[-1], options.pixels, caption)
         _real_images(engine, compared, stored, options.pixels)
     st.caption(
-        "Each run draws from fixed latent vectors, so each picture grows in its place; runs of equal seed and latent_dim share them. "
-        "Epoch 0 is before training."
+        "Each run draws from fixed latent vectors, so each picture grows in its place; runs of"
+        " equal seed and latent_dim share them. Epoch 0 is before training."
     )
 
 
-def _real_images(engine: Engine, compared: Compared, stored: dict[str, dict[int, int]], pixels: int) -> None:
+def _real_images(
+    engine: Engine, compared: Compared, stored: dict[str, dict[int, int]], pixels: int
+) -> None:
     """What the images should look like: one grid per data set, from the first run that has one."""
     seen = set()
     for run in compared.runs:
@@ -90,7 +99,14 @@ def _real_images(engine: Engine, compared: Compared, stored: dict[str, dict[int,
             seen.add(data)
             with st.container(width=pixels, gap="xsmall"):
                 st.markdown("**Real images**")
-                _show(engine, run.id, stored[run.id][REAL_IMAGES], REAL_IMAGES, pixels, f"Of {run.config.get('dataset')}")
+                _show(
+                    engine,
+                    run.id,
+                    stored[run.id][REAL_IMAGES],
+                    REAL_IMAGES,
+                    pixels,
+                    f"Of {run.config.get('dataset')}",
+                )
 
 
 def _show(engine: Engine, run_id: str, attempt: int, epoch: int, pixels: int, caption: str) -> None:
@@ -100,13 +116,18 @@ def _show(engine: Engine, run_id: str, attempt: int, epoch: int, pixels: int, ca
 
 
 @st.cache_data(max_entries=64, show_spinner=False)
-def _enlarged(_engine: Engine, database: str, run_id: str, epoch: int, attempt: int) -> bytes | None:
-    """The grid as PNG bytes, enlarged by whole pixels: a browser would blur it. None if it is gone by now."""
+def _enlarged(
+    _engine: Engine, database: str, run_id: str, epoch: int, attempt: int
+) -> bytes | None:
+    """The grid as PNG bytes, enlarged by whole pixels: a browser would blur it. None if it is gone
+    by now."""
     grid = queries.grid(_engine, run_id, epoch)
     if grid is None:
         return None
     with Image.open(io.BytesIO(grid.png), formats=["PNG"]) as image:
         factor = max(1, max(SIZES.values()) // image.width)
         buffer = io.BytesIO()
-        image.resize((image.width * factor, image.height * factor), Image.Resampling.NEAREST).save(buffer, "PNG", compress_level=1)
+        image.resize((image.width * factor, image.height * factor), Image.Resampling.NEAREST).save(
+            buffer, "PNG", compress_level=1
+        )
     return buffer.getvalue()

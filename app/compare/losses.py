@@ -16,21 +16,33 @@ from ganboard.worker.figures import compare
 POINTS = 1000  # per run and network
 
 
-def frames_of(engine: Engine, compared: Compared, *, by_epoch: bool, smoothing: float = 0.0) -> dict[str, pd.DataFrame]:
+def frames_of(
+    engine: Engine, compared: Compared, *, by_epoch: bool, smoothing: float = 0.0
+) -> dict[str, pd.DataFrame]:
     """The losses of each run: means of its epochs, or those of its steps, reduced to POINTS."""
     if not by_epoch:
         place = str(engine.url)
-        return {run.id: _steps(engine, place, run.id, (run.attempt, run.step, run.epoch), smoothing) for run in compared.runs}
+        return {
+            run.id: _steps(engine, place, run.id, (run.attempt, run.step, run.epoch), smoothing)
+            for run in compared.runs
+        }
     frames = by_run(compared, series.epochs_frame(engine, compared.ids))
     smooth = {
-        run_id: {f"{net}_smooth": series.smooth(frame[f"{net}_loss"].to_numpy(dtype=np.float64), smoothing) for net in ("g", "d")}
+        run_id: {
+            f"{net}_smooth": series.smooth(
+                frame[f"{net}_loss"].to_numpy(dtype=np.float64), smoothing
+            )
+            for net in ("g", "d")
+        }
         for run_id, frame in frames.items()
     }
     return {run_id: frame.assign(**smooth[run_id]) for run_id, frame in frames.items()}
 
 
 @st.cache_data(max_entries=64, show_spinner=False)
-def _steps(_engine: Engine, database: str, run_id: str, version: tuple[int, ...], smoothing: float) -> pd.DataFrame:
+def _steps(
+    _engine: Engine, database: str, run_id: str, version: tuple[int, ...], smoothing: float
+) -> pd.DataFrame:
     return series.step_losses(_engine, run_id, points=POINTS, smoothing=smoothing)
 
 
@@ -54,8 +66,19 @@ def draw(engine: Engine, compared: Compared, options: LossOptions) -> None:
                 usual=_usual(frames, net) if options.robust else None,
             )
             live_plotly(plot, key=f"compare-{net}-{options.scale}")
-    said = "Means of the epochs." if by_epoch else "Every step, or the extremes of neighbouring steps in long runs."
-    st.caption(said + (" **Outliers are out of sight:** the loss axes show the 1st to 99th percentile." if options.robust else ""))
+    said = (
+        "Means of the epochs."
+        if by_epoch
+        else "Every step, or the extremes of neighbouring steps in long runs."
+    )
+    st.caption(
+        said
+        + (
+            " **Outliers are out of sight:** the loss axes show the 1st to 99th percentile."
+            if options.robust
+            else ""
+        )
+    )
 
 
 def _usual(frames: dict[str, pd.DataFrame], net: str) -> tuple[float, float] | None:
@@ -65,4 +88,8 @@ def _usual(frames: dict[str, pd.DataFrame], net: str) -> tuple[float, float] | N
         losses = frame[f"{net}_loss"].to_numpy(dtype=np.float64)
         if len(finite := losses[np.isfinite(losses)]):
             spans.append(frame.attrs.get("usual") or np.percentile(finite, (1, 99)))
-    return (float(min(low for low, _ in spans)), float(max(high for _, high in spans))) if spans else None
+    return (
+        (float(min(low for low, _ in spans)), float(max(high for _, high in spans)))
+        if spans
+        else None
+    )

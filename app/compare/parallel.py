@@ -1,4 +1,5 @@
-"""From settings to results: parallel coordinates over the compared runs, a sweep, or all runs that a search finds."""
+"""From settings to results: parallel coordinates over the compared runs, a sweep, or all runs that
+a search finds."""
 
 from __future__ import annotations
 
@@ -27,10 +28,19 @@ from ganboard.worker.figures import parallel
 DEFAULTS: dict[str, Any] = RunConfig().model_dump(mode="json")
 AXES = 8  # of settings
 LINES = 500  # more hide each other
-DISPLAY_ONLY = {"quality_every", "stall_seconds", "max_minutes", "grid_every", "grid_size", "checkpoint_every", "keep_checkpoints"}
+DISPLAY_ONLY = {
+    "quality_every",
+    "stall_seconds",
+    "max_minutes",
+    "grid_every",
+    "grid_size",
+    "checkpoint_every",
+    "keep_checkpoints",
+}
 COMPARED, SWEEP, FOUND = "Compared runs", "Whole sweep", "Search"
 AXIS_PIXELS = 90
-# on a phone the axes keep their distance and are scrolled; Plotly draws them black and their ticks with a white shadow, in every theme
+# on a phone the axes keep their distance and are scrolled; Plotly draws them black and their ticks
+# with a white shadow, in every theme
 STYLE = """
 .st-key-parallel_lines { overflow-x: auto }
 .st-key-parallel_lines .live-plotly { min-width: WIDTHpx }
@@ -49,14 +59,28 @@ class Measure:
 
 
 MEASURES = {
-    "Best FID": Measure(lambda run: run.fid, True, "Lowest distance in the features of a small classifier that any judgement found."),
-    "Seconds per epoch": Measure(
-        lambda run: run.seconds / run.epoch if run.epoch else None, True, "Mean over the finished epochs, compiling left out."
+    "Best FID": Measure(
+        lambda run: run.fid,
+        True,
+        "Lowest distance in the features of a small classifier that any judgement found.",
     ),
-    "Images per second": Measure(lambda run: run.images_per_second, False, f"{runtime_estimation.RATE}."),
-    "Training seconds": Measure(lambda run: run.seconds or None, True, "All finished epochs together, compiling left out."),
-    "Generator loss": Measure(lambda run: run.g_loss, None, "Mean of the last epoch. Lower is not better in itself."),
-    "Discriminator loss": Measure(lambda run: run.d_loss, None, "Mean of the last epoch. Lower is not better in itself."),
+    "Seconds per epoch": Measure(
+        lambda run: run.seconds / run.epoch if run.epoch else None,
+        True,
+        "Mean over the finished epochs, compiling left out.",
+    ),
+    "Images per second": Measure(
+        lambda run: run.images_per_second, False, f"{runtime_estimation.RATE}."
+    ),
+    "Training seconds": Measure(
+        lambda run: run.seconds or None, True, "All finished epochs together, compiling left out."
+    ),
+    "Generator loss": Measure(
+        lambda run: run.g_loss, None, "Mean of the last epoch. Lower is not better in itself."
+    ),
+    "Discriminator loss": Measure(
+        lambda run: run.d_loss, None, "Mean of the last epoch. Lower is not better in itself."
+    ),
 }
 
 
@@ -73,14 +97,26 @@ def controls(engine: Engine, compared: Compared) -> Options:
     if st.session_state.get("of", COMPARED) not in sources:
         st.session_state["of"] = COMPARED
     with st.container(horizontal=True, vertical_alignment="bottom", gap="large"):
-        source = st.segmented_control("Runs", sources, default=sources[-2], required=True, key="of", bind="query-params")
+        source = st.segmented_control(
+            "Runs", sources, default=sources[-2], required=True, key="of", bind="query-params"
+        )
         sought = ""
         if source == FOUND:
             sought = st.text_input(
-                "Search", key="find", bind="query-params", placeholder="tag:paper batch_size>=128", max_chars=search.LENGTH
+                "Search",
+                key="find",
+                bind="query-params",
+                placeholder="tag:paper batch_size>=128",
+                max_chars=search.LENGTH,
             )
         measure = st.selectbox(
-            "Coloured by", tuple(MEASURES), key="by_measure", bind="query-params", filter_mode=None, width=220, help=_help()
+            "Coloured by",
+            tuple(MEASURES),
+            key="by_measure",
+            bind="query-params",
+            filter_mode=None,
+            width=220,
+            help=_help(),
         )
     return Options(source, sought or "", measure)
 
@@ -104,20 +140,34 @@ def draw(engine: Engine, compared: Compared, options: Options) -> None:
     measure = MEASURES[options.measure]
     measured = [run for run in runs if _finite(measure.value(run))][:LINES]
     if len(measured) < 2:
-        st.caption(f"{formatting.plural(len(measured), 'run')} of {len(runs):,} with this figure: two or more make a picture.")
+        st.caption(
+            f"{formatting.plural(len(measured), 'run')} of {len(runs):,} with this figure: two or"
+            " more make a picture."
+        )
         return
     axes = _axes(measured, options.measure)
     style.apply(STYLE.replace("WIDTH", str(AXIS_PIXELS * len(axes))))
     with st.container(key="parallel_lines"):
         live_plotly(
-            parallel.coordinates(axes, coloured=options.measure, less_is_better=measure.less_is_better),
+            parallel.coordinates(
+                axes, coloured=options.measure, less_is_better=measure.less_is_better
+            ),
             key=f"parallel-{options.source}-{','.join(axes)}",
         )
-    st.caption("One line per run. Drag along an axis to keep only the runs that pass there; drag a name to move its axis.")
+    st.caption(
+        "One line per run. Drag along an axis to keep only the runs that pass there; drag a name to"
+        " move its axis."
+    )
     if len(measured) < len(runs):
-        st.caption(f"{len(runs) - len(measured):,} of {len(runs):,} runs are not drawn: without this figure, or beyond {LINES}.")
+        st.caption(
+            f"{len(runs) - len(measured):,} of {len(runs):,} runs are not drawn: without this"
+            f" figure, or beyond {LINES}."
+        )
     if options.measure == "Best FID" and len({run.config.get("dataset") for run in measured}) > 1:
-        st.caption(":material/info: These runs learn from different data sets: their FID cannot be compared.")
+        st.caption(
+            ":material/info: These runs learn from different data sets: their FID cannot be"
+            " compared."
+        )
     if measure.less_is_better is not None:
         measured.sort(key=lambda run: measure.value(run) or 0.0, reverse=not measure.less_is_better)
         _best(measured, options.measure)
@@ -127,7 +177,11 @@ def draw(engine: Engine, compared: Compared, options: Options) -> None:
 def _runs(compared: Compared, options: Options) -> list[Listed]:
     everything = listing.runs(navigation.context())
     if options.source == FOUND:
-        return [run for run in search.matching(everything, search.parse(options.sought, DEFAULTS)) if run.archived_at is None]
+        return [
+            run
+            for run in search.matching(everything, search.parse(options.sought, DEFAULTS))
+            if run.archived_at is None
+        ]
     if options.source == SWEEP:
         return [run for run in everything if run.sweep == sweep_of(compared)]
     found = {run.id: run for run in everything}
@@ -139,10 +193,17 @@ def _finite(value: float | None) -> bool:
 
 
 def _axes(runs: Sequence[Listed], coloured: str) -> dict[str, list[Any]]:
-    """The settings that vary among the runs, and then the results that all of them have, the coloured one last."""
-    varying = [name for name in DEFAULTS if name not in DISPLAY_ONLY and len({str(run.config.get(name)) for run in runs}) > 1]
+    """The settings that vary among the runs, and then the results that all of them have, the
+    coloured one last."""
+    varying = [
+        name
+        for name in DEFAULTS
+        if name not in DISPLAY_ONLY and len({str(run.config.get(name)) for run in runs}) > 1
+    ]
     axes = {name: [run.config.get(name) for run in runs] for name in varying[:AXES]}
-    results = [name for name in ("Best FID", "Seconds per epoch", "Images per second") if name != coloured]
+    results = [
+        name for name in ("Best FID", "Seconds per epoch", "Images per second") if name != coloured
+    ]
     for name in (*results, coloured):
         values = [MEASURES[name].value(run) for run in runs]
         if all(map(_finite, values)):
@@ -154,20 +215,44 @@ def _best(runs: list[Listed], measure: str) -> None:
     """The best run, and the way to compare the best ones closely."""
     best = runs[0]
     with st.container(horizontal=True, vertical_alignment="center"):
-        st.markdown(f"First by {measure} ({formatting.decimal(MEASURES[measure].value(best), 2)}):", width="content")
+        st.markdown(
+            f"First by {measure} ({formatting.decimal(MEASURES[measure].value(best), 2)}):",
+            width="content",
+        )
         label = formatting.escape(formatting.shorten(best.name, 40))
-        st.page_link(navigation.RUN_PAGE, label=label, icon=formatting.STATUS[best.status].icon, query_params={"run": best.id})
+        st.page_link(
+            navigation.RUN_PAGE,
+            label=label,
+            icon=formatting.STATUS[best.status].icon,
+            query_params={"run": best.id},
+        )
         few = [run.id for run in runs[: navigation.MAX_COMPARED]]
         st.button(
-            f"Compare the best {len(few)}", icon=":material/compare_arrows:", on_click=lambda: navigation.set_runs_param(few), key="best"
+            f"Compare the best {len(few)}",
+            icon=":material/compare_arrows:",
+            on_click=lambda: navigation.set_runs_param(few),
+            key="best",
         )
 
 
 def _table(runs: list[Listed], axes: dict[str, list[Any]]) -> None:
     rows = [
-        {"Run": run.name, **{name: shown(run.config.get(name)) for name in axes if name not in MEASURES}}
+        {
+            "Run": run.name,
+            **{name: shown(run.config.get(name)) for name in axes if name not in MEASURES},
+        }
         | {name: measure.value(run) for name, measure in MEASURES.items() if name in axes}
         for run in runs
     ]
-    formats = {name: st.column_config.NumberColumn(format="%.4g", help=MEASURES[name].meaning) for name in axes if name in MEASURES}
-    st.dataframe(pd.DataFrame(rows), hide_index=True, height=min(38 + 36 * len(rows), 400), key="lines", column_config=formats)
+    formats = {
+        name: st.column_config.NumberColumn(format="%.4g", help=MEASURES[name].meaning)
+        for name in axes
+        if name in MEASURES
+    }
+    st.dataframe(
+        pd.DataFrame(rows),
+        hide_index=True,
+        height=min(38 + 36 * len(rows), 400),
+        key="lines",
+        column_config=formats,
+    )

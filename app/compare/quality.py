@@ -1,4 +1,5 @@
-"""The quality of several runs over each other, how good each became, and how soon it was good enough."""
+"""The quality of several runs over each other, how good each became, and how soon it was good
+enough."""
 
 from __future__ import annotations
 
@@ -44,7 +45,12 @@ def controls(engine: Engine, compared: Compared) -> Options | None:
             width=180,
         )
         axis = axis_control(key="over", default="training_seconds")
-        log_y = st.toggle("Log y", key="logq", bind="query-params", help="Logarithmic axis; what is not positive is left out.")
+        log_y = st.toggle(
+            "Log y",
+            key="logq",
+            bind="query-params",
+            help="Logarithmic axis; what is not positive is left out.",
+        )
         headline = quality.headline(compared.baseline.config)
         return Options(measure, axis, headline, threshold_control(frame, headline), log_y)
 
@@ -56,22 +62,42 @@ def draw(engine: Engine, compared: Compared, options: Options | None) -> None:
         st.caption("None of these runs has been judged: set quality_every before the start.")
         return
     if options is None:
-        st.rerun()  # the controls stand outside the part that updates, and were left out while there was nothing to control
+        # the controls stand outside the part that updates, and were left out while there was
+        # nothing to control
+        st.rerun()
     frames = by_run(compared, everything)
-    st.markdown(f"**{quality.WORDS[options.measure]}** :gray[{formatting.escape(QUALITY[options.measure])}]")
-    plot = compare.quality(compared.series(), frames, measure=options.measure, x=options.axis, log_y=options.log_y)
+    st.markdown(
+        f"**{quality.WORDS[options.measure]}** :gray[{formatting.escape(QUALITY[options.measure])}]"
+    )
+    plot = compare.quality(
+        compared.series(), frames, measure=options.measure, x=options.axis, log_y=options.log_y
+    )
     live_plotly(plot, key=f"compare-quality-{options.measure}-{options.axis}-{options.log_y:d}")
     _table(compared, frames, options.headline, options.goal)
     how = CAPTIONS[quality.model_of(compared.baseline.config)]
-    st.caption(f"{how} {CAPTION} Time is that of the training steps alone; the ratio is to the baseline run, less is better.")
-    if len({(run.config.get("dataset"), run.config.get("images_path")) for run in compared.runs}) > 1:
-        st.caption(":material/info: These runs learn from different data sets: their measures cannot be compared.")
+    st.caption(
+        f"{how} {CAPTION} Time is that of the training steps alone; the ratio is to the baseline"
+        " run, less is better."
+    )
+    if (
+        len({(run.config.get("dataset"), run.config.get("images_path")) for run in compared.runs})
+        > 1
+    ):
+        st.caption(
+            ":material/info: These runs learn from different data sets: their measures cannot be"
+            " compared."
+        )
 
 
-def _table(compared: Compared, frames: dict[str, pd.DataFrame], measure: str, wanted: float | None) -> None:
+def _table(
+    compared: Compared, frames: dict[str, pd.DataFrame], measure: str, wanted: float | None
+) -> None:
     labels, word = compared.labels(), quality.WORDS[measure]
     reached = {run_id: seconds_to(frame, wanted, measure) for run_id, frame in frames.items()}
-    base, goal = reached[compared.baseline.id], f"Time to {word}" if wanted is None else f"Time to {word} {wanted:g}"
+    base, goal = (
+        reached[compared.baseline.id],
+        (f"Time to {word}" if wanted is None else f"Time to {word} {wanted:g}"),
+    )
     rows = []
     for run in compared.runs:
         frame, seconds = frames[run.id], reached[run.id]
@@ -80,10 +106,18 @@ def _table(compared: Compared, frames: dict[str, pd.DataFrame], measure: str, wa
             {
                 "": run_swatch(run.number),
                 "Run": labels[run.id],
-                f"Best {word}": formatting.decimal(lowest.value if lowest else None, quality.DIGITS[measure]),
+                f"Best {word}": formatting.decimal(
+                    lowest.value if lowest else None, quality.DIGITS[measure]
+                ),
                 "After epoch": formatting.integer(lowest.epoch if lowest else None),
                 "After": formatting.duration(lowest.training_seconds if lowest else None),
-                goal: formatting.duration(seconds) if seconds is not None else "not reached" if len(frame) and wanted is not None else "–",
+                goal: (
+                    formatting.duration(seconds)
+                    if seconds is not None
+                    else "not reached"
+                    if len(frame) and wanted is not None
+                    else "–"
+                ),
                 "Ratio": f"{seconds / base:.2f}×" if seconds is not None and base else "–",
                 "Baseline": "●" if run.id == compared.baseline.id else "",
             }

@@ -21,18 +21,29 @@ PEAK = "peak_gflops"
 def frame_of(compared: Compared, *, everything: bool = False) -> pd.DataFrame:
     """Settings, and figures that hold for the whole run, as text: one row each, one column per run.
 
-    Those in which at least one run differs from the baseline, or all, with a mark where they differ.
+    Those in which at least one run differs from the baseline, or all, with a mark where they
+    differ.
     """
     peaks = _peaks(compared.runs)
     rows = {run.id: _described(run, compared.runs, peaks.get(_place(run))) for run in compared.runs}
-    order = list(dict.fromkeys(name for run_id in (compared.baseline.id, *compared.ids) for name in rows[run_id]))
-    groups = {group: place for place, group in enumerate(dict.fromkeys(group for group, _ in order))}
+    order = list(
+        dict.fromkeys(
+            name for run_id in (compared.baseline.id, *compared.ids) for name in rows[run_id]
+        )
+    )
+    groups = {
+        group: place for place, group in enumerate(dict.fromkeys(group for group, _ in order))
+    }
     labels, found = compared.labels(), []
     for group, name in sorted(order, key=lambda entry: groups[entry[0]]):
-        values = {labels[run_id]: described.get((group, name), "–") for run_id, described in rows.items()}
+        values = {
+            labels[run_id]: described.get((group, name), "–") for run_id, described in rows.items()
+        }
         differs = len(set(values.values())) > 1
         if everything or differs:
-            found.append({"Differs": "●" if differs else "", "Group": group, "Name": name, **values})
+            found.append(
+                {"Differs": "●" if differs else "", "Group": group, "Name": name, **values}
+            )
     return pd.DataFrame(found, columns=["Differs", "Group", "Name", *labels.values()])
 
 
@@ -55,12 +66,29 @@ def _peaks(runs: list[Run]) -> dict[tuple[str, str, bool, str], float]:
 
 def _described(run: Run, runs: Sequence[Run], peak: float | None) -> dict[tuple[str, str], str]:
     """All of a run that can be compared with that of `runs`, by group and name."""
-    found = {(group, name): shown(run.config[name]) for group, fields in fields_by_group().items() for name in fields if name in run.config}
+    found = {
+        (group, name): shown(run.config[name])
+        for group, fields in fields_by_group().items()
+        for name in fields
+        if name in run.config
+    }
     known = {name for _, name in found}
-    found |= {("Unknown", name): shown(value) for name, value in sorted(run.config.items()) if name not in known}
-    sizes = {"Images": run.examples, "Steps per epoch": run.steps_per_epoch, "Parameters of the generator": run.g_parameters}
+    found |= {
+        ("Unknown", name): shown(value)
+        for name, value in sorted(run.config.items())
+        if name not in known
+    }
+    sizes = {
+        "Images": run.examples,
+        "Steps per epoch": run.steps_per_epoch,
+        "Parameters of the generator": run.g_parameters,
+    }
     sizes |= {"Parameters of the discriminator": run.d_parameters}
-    found |= {("Size", name): formatting.integer(value) for name, value in sizes.items() if value is not None}
+    found |= {
+        ("Size", name): formatting.integer(value)
+        for name, value in sizes.items()
+        if value is not None
+    }
     found |= {("Hardware", name): value for name, value in flat(run.hardware or {})}
     facts = {
         name: value for name, value in run.facts.items() if name not in {"class_shares", *UNLISTED}
@@ -75,7 +103,12 @@ def _described(run: Run, runs: Sequence[Run], peak: float | None) -> dict[tuple[
 
 def controls() -> bool:
     """Whether all settings are shown."""
-    return st.toggle("All settings", key="all", bind="query-params", help="Also those that are the same in all runs")
+    return st.toggle(
+        "All settings",
+        key="all",
+        bind="query-params",
+        help="Also those that are the same in all runs",
+    )
 
 
 def draw(compared: Compared, everything: bool) -> None:
@@ -85,6 +118,14 @@ def draw(compared: Compared, everything: bool) -> None:
         st.caption("These runs have the same settings.")
     if frame.empty:
         return
-    st.dataframe(frame if everything else frame.drop(columns="Differs"), hide_index=True, height="content", key=f"differences-{everything}")
+    st.dataframe(
+        frame if everything else frame.drop(columns="Differs"),
+        hide_index=True,
+        height="content",
+        key=f"differences-{everything}",
+    )
     if not everything:
-        st.caption("Only what differs is listed: settings, and below them what the trainer found on its machine.")
+        st.caption(
+            "Only what differs is listed: settings, and below them what the trainer found on its"
+            " machine."
+        )

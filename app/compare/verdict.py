@@ -1,4 +1,5 @@
-"""What a comparison shows, in plain words: how fast and how good each run was against the baseline, and what keeps that from being fair.
+"""What a comparison shows, in plain words: how fast and how good each run was against the baseline,
+and what keeps that from being fair.
 
 Pure: from stored figures to sentences of plain text (escape them before they are shown).
 """
@@ -24,9 +25,18 @@ CLOSE = 0.02  # what differs by less is about equal, however exactly it was meas
 UNKNOWN_SPREAD = 0.10  # of FID, where too few judgements tell
 BLURRED = 0.3  # of FID: what varies by more shows nothing
 NAMED = 3  # differing settings that a sentence can name
-SPEAKING = ("dataset", "model", "loss", "optimizer", "precision")  # settings whose values need no name beside them
+# settings whose values need no name beside them
+SPEAKING = ("dataset", "model", "loss", "optimizer", "precision")
 # settings that change neither speed nor images, or of which `fairness` speaks
-UNSAID = {"epochs", "quality_every", "quality_images", "on_non_finite", "stall_seconds", "max_minutes", "keep_checkpoints"}
+UNSAID = {
+    "epochs",
+    "quality_every",
+    "quality_images",
+    "on_non_finite",
+    "stall_seconds",
+    "max_minutes",
+    "keep_checkpoints",
+}
 
 
 @dataclass(frozen=True)
@@ -62,16 +72,27 @@ class Verdict:
 
 
 def verdict(base: Result, others: list[Result], now: datetime) -> Verdict:
-    """The sentences on `others` (one or more) against `base`; `now` is the end of what still trains."""
+    """The sentences on `others` (one or more) against `base`; `now` is the end of what still
+    trains."""
     if not len(base.rates):
         ended = base.run.status in ENDED
-        what = "has finished no epoch: choose another one." if ended else "has not finished an epoch yet: the ratios appear then."
+        what = (
+            "has finished no epoch: choose another one."
+            if ended
+            else "has not finished an epoch yet: the ratios appear then."
+        )
         return Verdict(f"The baseline “{base.label}” {what}", [], [])
     names = [_choices(base.run, other.run) for other in others]
     times = Counter(mine for mine, _ in names)
     found = []
     for other, (mine, its) in zip(others, names, strict=True):
-        subject = f"“{other.label}”" if not mine else f"{mine} (“{other.label}”)" if times[mine] > 1 else mine
+        subject = (
+            f"“{other.label}”"
+            if not mine
+            else f"{mine} (“{other.label}”)"
+            if times[mine] > 1
+            else mine
+        )
         found.append(_against(base, other, subject, its or f"“{base.label}”", now))
     remarks = [*fairness.state(base.run, len(base.rates), "The baseline"), *_shared(found)]
     if len(found) <= 2:
@@ -80,20 +101,34 @@ def verdict(base: Result, others: list[Result], now: datetime) -> Verdict:
 
 
 def _choices(base: Run, other: Run) -> tuple[str, str]:
-    """What sets `other` apart and what `base` has instead, as words; both empty where nothing does or too much to name."""
+    """What sets `other` apart and what `base` has instead, as words; both empty where nothing does
+    or too much to name."""
     differing = diff(base.config, other.config)
-    names = [name for name in (*RunConfig.model_fields, *sorted(set(differing) - set(RunConfig.model_fields))) if name in differing]
-    names = sorted((name for name in names if name not in UNSAID), key=lambda name: name not in SPEAKING)
+    names = [
+        name
+        for name in (*RunConfig.model_fields, *sorted(set(differing) - set(RunConfig.model_fields)))
+        if name in differing
+    ]
+    names = sorted(
+        (name for name in names if name not in UNSAID), key=lambda name: name not in SPEAKING
+    )
     if not 1 <= len(names) <= NAMED:
         return "", ""
-    base_words, words = zip(*((_choice(name, differing[name][0]), _choice(name, differing[name][1])) for name in names), strict=True)
+    base_words, words = zip(
+        *((_choice(name, differing[name][0]), _choice(name, differing[name][1])) for name in names),
+        strict=True,
+    )
     return _chain(words), _chain(base_words)
 
 
 def _choice(name: str, value: object) -> str:
     if name in SPEAKING and value is not None:
         return str(value)
-    return f"{name} {'on' if value else 'off'}" if isinstance(value, bool) else f"{name} {shown(value)}"
+    return (
+        f"{name} {'on' if value else 'off'}"
+        if isinstance(value, bool)
+        else f"{name} {shown(value)}"
+    )
 
 
 def _chain(words: tuple[str, ...]) -> str:
@@ -101,10 +136,17 @@ def _chain(words: tuple[str, ...]) -> str:
 
 
 def _against(base: Result, other: Result, subject: str, its: str, now: datetime) -> Against:
-    remarks = [*fairness.state(other.run, len(other.rates), subject), *fairness.remarks(base.run, other.run, now)]
+    remarks = [
+        *fairness.state(other.run, len(other.rates), subject),
+        *fairness.remarks(base.run, other.run, now),
+    ]
     if not len(other.rates):
         if other.run.status in ENDED:
-            return Against(subject, f"{subject} has finished no epoch, so nothing can be said of it.", remarks=remarks)
+            return Against(
+                subject,
+                f"{subject} has finished no epoch, so nothing can be said of it.",
+                remarks=remarks,
+            )
         return Against(subject, f"{subject} has not finished an epoch yet.")
     ratio, speed = _speed(base, other)
     gain, quality, unclear = _quality(base, other)
@@ -115,48 +157,84 @@ def _against(base: Result, other: Result, subject: str, its: str, now: datetime)
 
 
 def _speed(base: Result, other: Result) -> tuple[float | None, str]:
-    """The ratio of median images per second, None within its error or 2 %, and words for it that end before the other's name."""
+    """The ratio of median images per second, None within its error or 2 %, and words for it that
+    end before the other's name."""
     ratio = float(np.median(other.rates) / np.median(base.rates))
     noise = 2 * math.hypot(_error(base.rates), _error(other.rates))
     if abs(math.log(ratio)) <= math.log1p(max(CLOSE, noise)):
-        wide = f" (within the {formatting.share(noise)} by which its epochs leave that open)" if noise > CLOSE else ""
+        wide = (
+            f" (within the {formatting.share(noise)} by which its epochs leave that open)"
+            if noise > CLOSE
+            else ""
+        )
         return None, f"about as fast{wide} as"
-    return ratio, f"{factor(ratio)} faster than" if ratio > 1 else f"{factor(1 / ratio)} slower than"
+    return ratio, (
+        f"{factor(ratio)} faster than" if ratio > 1 else f"{factor(1 / ratio)} slower than"
+    )
 
 
 def _error(rates: npt.NDArray[np.float64]) -> float:
-    """Standard error of the median as a share of it, by the median deviation, which one slow epoch does not move; 0 for fewer than FEW."""
+    """Standard error of the median as a share of it, by the median deviation, which one slow epoch
+    does not move; 0 for fewer than FEW."""
     median = np.median(rates)
-    spread = 1.4826 * float(np.median(np.abs(rates - median)) / median)  # that of a normal distribution
+    # that of a normal distribution
+    spread = 1.4826 * float(np.median(np.abs(rates - median)) / median)
     return 1.2533 * spread / math.sqrt(len(rates)) if len(rates) >= fairness.FEW else 0.0
 
 
 def factor(ratio: float) -> str:
     """1.478 -> "1.48×", 12.34 -> "12.3×", 1234.5 -> "1,234×"."""
-    return f"{ratio:.2f}×" if ratio < 9.995 else f"{ratio:.1f}×" if ratio < 99.95 else f"{ratio:,.0f}×"
+    return (
+        f"{ratio:.2f}×" if ratio < 9.995 else f"{ratio:.1f}×" if ratio < 99.95 else f"{ratio:,.0f}×"
+    )
 
 
 def _quality(base: Result, other: Result) -> tuple[float | None, str, list[str]]:
-    """How much lower the headline is (None: equal or unknown), words that compare it, empty where it cannot be, and then why."""
+    """How much lower the headline is (None: equal or unknown), words that compare it, empty where
+    it cannot be, and then why."""
     settings = [result.run.config for result in (base, other)]
-    if any(settings[0].get(name) != settings[1].get(name) for name in ("model", "dataset", "images_path")):
+    if any(
+        settings[0].get(name) != settings[1].get(name)
+        for name in ("model", "dataset", "images_path")
+    ):
         return None, "", []  # a remark on the data says so
     missing = [result for result in (base, other) if not len(result.found)]
     if len(missing) == 2:
         return None, "", ["Quality was not judged: set quality_every before the start."]
     if missing:
-        return None, "", [f"The quality of “{missing[0].label}” was not judged, so it is not compared."]
+        return (
+            None,
+            "",
+            [f"The quality of “{missing[0].label}” was not judged, so it is not compared."],
+        )
     images = [config.get("quality_images") for config in settings]
     if images[0] != images[1]:
-        return None, "", [f"Quality was judged with {shown(images[0])} and {shown(images[1])} images: such distances cannot be compared."]
+        return (
+            None,
+            "",
+            [
+                f"Quality was judged with {shown(images[0])} and {shown(images[1])} images: such"
+                " distances cannot be compared."
+            ],
+        )
     common = np.intersect1d(base.judged, other.judged)
     if not len(common):
-        return None, "", ["They were not judged after the same epochs, so quality is not compared: give them the same quality_every."]
+        return (
+            None,
+            "",
+            [
+                "They were not judged after the same epochs, so quality is not compared: give them"
+                " the same quality_every."
+            ],
+        )
     base_found, found = (result.found[result.judged <= common[-1]] for result in (base, other))
     before, after = float(base_found[-1]), float(found[-1])
-    word = {"fid": "classifier-FID", "objective": "objective"}.get(measure := headline(settings[0]), WORDS[measure])
+    word = {"fid": "classifier-FID", "objective": "objective"}.get(
+        measure := headline(settings[0]), WORDS[measure]
+    )
     numbers = (
-        f"{word} {formatting.decimal(after, _digits(after))} against {formatting.decimal(before, _digits(before))} after epoch {common[-1]}"
+        f"{word} {formatting.decimal(after, _digits(after))} against"
+        f" {formatting.decimal(before, _digits(before))} after epoch {common[-1]}"
     )
     if not (math.isfinite(before) and math.isfinite(after)):
         return None, f"; quality cannot be compared: {numbers}", []
@@ -165,20 +243,37 @@ def _quality(base: Result, other: Result) -> tuple[float | None, str, list[str]]
     share = max(math.expm1(2 * math.hypot(*known)), CLOSE) if len(known) == 2 else UNKNOWN_SPREAD
     tolerance = share * before
     if len(known) == 2 and share > BLURRED and abs(after - before) <= tolerance:
-        return None, f"; quality cannot be told apart: {numbers}, which varies by ±{tolerance:.2g} between judgements", []
+        return (
+            None,
+            (
+                f"; quality cannot be told apart: {numbers}, which varies by ±{tolerance:.2g}"
+                " between judgements"
+            ),
+            [],
+        )
     if abs(after - before) <= tolerance:
-        why = f"±{tolerance:.2g}, as it varies between judgements" if len(known) == 2 else "10 %, as too few judgements tell how it varies"
+        why = (
+            f"±{tolerance:.2g}, as it varies between judgements"
+            if len(known) == 2
+            else "10 %, as too few judgements tell how it varies"
+        )
         return None, f" at equal quality: {numbers} (equal within {why})", []
     return before - after, f" images are {'better' if after < before else 'worse'}: {numbers}", []
 
 
 def _spread(found: npt.NDArray[np.float64]) -> float | None:
-    """Standard deviation of a judgement as a share of it, without the course of training, from the last ten; None below five.
+    """Standard deviation of a judgement as a share of it, without the course of training, from the
+    last ten; None below five.
 
-    The second differences of the logarithm have six times its variance, and none from a steady fall; their median deviation tells it.
+    The second differences of the logarithm have six times its variance, and none from a steady
+    fall; their median deviation tells it.
     """
     last = np.log(found[np.isfinite(found) & (found > 0)][-10:])
-    return 1.4826 * float(np.median(np.abs(np.diff(last, 2)))) / math.sqrt(6) if len(last) >= 5 else None
+    return (
+        1.4826 * float(np.median(np.abs(np.diff(last, 2)))) / math.sqrt(6)
+        if len(last) >= 5
+        else None
+    )
 
 
 def _digits(value: float) -> int:
@@ -194,7 +289,8 @@ def _joined(ratio: float | None, gain: float | None, quality: str) -> str:
 
 
 def _shared(found: list[Against]) -> list[str]:
-    """Every remark once; where it does not hold for all runs and names none of them, with those for which it does."""
+    """Every remark once; where it does not hold for all runs and names none of them, with those for
+    which it does."""
     holders: dict[str, list[str]] = {}
     for entry in found:
         for remark in dict.fromkeys(entry.remarks):
@@ -210,7 +306,9 @@ def _best(base: Result, found: list[Against]) -> str:
     """Of many runs: the fastest, and the one with the best images."""
     fastest = max(found, key=lambda entry: entry.ratio or 0.0)
     if fastest.ratio is not None and fastest.ratio > 1:
-        speed = f"Fastest is {fastest.subject}: {factor(fastest.ratio)} the baseline “{base.label}”."
+        speed = (
+            f"Fastest is {fastest.subject}: {factor(fastest.ratio)} the baseline “{base.label}”."
+        )
     else:
         speed = f"None is faster than the baseline “{base.label}”."
     if not any(entry.quality for entry in found):

@@ -17,27 +17,53 @@ EVERY = 2.0  # seconds between looks
 
 
 def show(context: Context, launched: dict[str, Any]) -> None:
-    """What became of a grid, and the ways on from it; `launched` has its id as "sweep", what can be compared as "compare", and with
-    "study" the study that it is."""
+    """What became of a grid, and the ways on from it; `launched` has its id as "sweep", what can be
+    compared as "compare", and with "study" the study that it is."""
     made = launched["sweep"]
     st.markdown(f":green-badge[:material/check: Launched] as sweep `{made}`")
     _progress(context, made)
     with st.container(horizontal=True, vertical_alignment="center"):
         if "study" in launched:
-            st.page_link(navigation.STUDIES_PAGE, label="Its figures", icon=":material/science:", query_params={"study": launched["study"]})
-        st.page_link(navigation.RUNS_PAGE, label="See them in the list", icon=":material/list:", query_params={"q": f"sweep:{made}"})
+            st.page_link(
+                navigation.STUDIES_PAGE,
+                label="Its figures",
+                icon=":material/science:",
+                query_params={"study": launched["study"]},
+            )
+        st.page_link(
+            navigation.RUNS_PAGE,
+            label="See them in the list",
+            icon=":material/list:",
+            query_params={"q": f"sweep:{made}"},
+        )
         compared = launched.get("compare", [])[: navigation.MAX_COMPARED]
         if len(compared) > 1:
-            label = f"Compare the first {len(compared)}" if len(launched["compare"]) > len(compared) else "Compare them"
-            st.page_link(navigation.COMPARE_PAGE, label=label, icon=":material/compare_arrows:", query_params={"runs": ",".join(compared)})
-        st.button("Set up another grid", icon=":material/grid_view:", type="tertiary", on_click=launched.clear)
+            label = (
+                f"Compare the first {len(compared)}"
+                if len(launched["compare"]) > len(compared)
+                else "Compare them"
+            )
+            st.page_link(
+                navigation.COMPARE_PAGE,
+                label=label,
+                icon=":material/compare_arrows:",
+                query_params={"runs": ",".join(compared)},
+            )
+        st.button(
+            "Set up another grid",
+            icon=":material/grid_view:",
+            type="tertiary",
+            on_click=launched.clear,
+        )
 
 
 @st.fragment(run_every=EVERY)
 def _progress(context: Context, made: str) -> None:
     runs = queries.sweep_runs(context.engine, made)
     ended = sum(run.status in ENDED for run in runs)
-    st.progress(ended / max(1, len(runs)), text=f"{ended} of {formatting.plural(len(runs), 'run')} ended")
+    st.progress(
+        ended / max(1, len(runs)), text=f"{ended} of {formatting.plural(len(runs), 'run')} ended"
+    )
     st.caption(formatting.escape(_stand(context, runs)))
 
 
@@ -53,4 +79,6 @@ def _stand(context: Context, runs: Sequence[Run]) -> str:
     if waiting is None:
         return f"{words}."
     before = queries.queue_position(context.engine, waiting)
-    return f"{words}. The next of them has {formatting.plural(before, 'run')} before it in the queue."
+    return (
+        f"{words}. The next of them has {formatting.plural(before, 'run')} before it in the queue."
+    )

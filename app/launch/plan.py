@@ -1,4 +1,5 @@
-"""What the launch form amounts to: whether it can run, how many steps it takes, how long that will last and when it would begin."""
+"""What the launch form amounts to: whether it can run, how many steps it takes, how long that will
+last and when it would begin."""
 
 from __future__ import annotations
 
@@ -29,13 +30,19 @@ UNITS = (("d", 86_400.0), ("h", 3600.0), ("min", 60.0), ("s", 1.0), ("ms", 0.001
 def limits(here: Machines) -> tuple[set[tuple[str, str]], str]:
     """The options of the Acceleration group that cannot be had here, and sentences that say why."""
     refused = {}
-    choices = [(name, field) for name, field in fields_by_group()["Acceleration"].items() if get_origin(field.annotation) is Literal]
+    choices = [
+        (name, field)
+        for name, field in fields_by_group()["Acceleration"].items()
+        if get_origin(field.annotation) is Literal
+    ]
     for name, field in choices:
         for option in get_args(field.annotation):
             replicas = 2 if option in ("mirrored", "multi_worker", "tpu") else 1
             if reason := here.refusal(parse({"replicas": replicas, name: option})):
                 refused[name, option] = reason
-    return set(refused), "  \n".join(formatting.escape(f"Off: {reason}") for reason in dict.fromkeys(refused.values()))
+    return set(refused), "  \n".join(
+        formatting.escape(f"Off: {reason}") for reason in dict.fromkeys(refused.values())
+    )
 
 
 @dataclass(frozen=True)
@@ -53,13 +60,20 @@ def outlook(values: Mapping[str, Any], here: Machines, data_dir: Path) -> Outloo
         config = parse(values)
         if refusal := here.refusal(config):
             return Outlook(config, None, refusal)
-        return Outlook(config, plan(config, _count(_data(config), str(data_dir))), None, _skipped(config, data_dir))
+        return Outlook(
+            config,
+            plan(config, _count(_data(config), str(data_dir))),
+            None,
+            _skipped(config, data_dir),
+        )
     except (ConfigError, DatasetError) as error:
         return Outlook(None, None, str(error))
 
 
 def _data(config: RunConfig) -> dict[str, Any]:
-    return config.model_dump(include={"model", "geometry", "dataset", "images_path", "skip_unreadable"})
+    return config.model_dump(
+        include={"model", "geometry", "dataset", "images_path", "skip_unreadable"}
+    )
 
 
 @st.cache_data(ttl=10, max_entries=64, show_spinner=False)
@@ -69,19 +83,21 @@ def _count(data: dict[str, Any], data_dir: str) -> int:
 
 
 def _skipped(config: RunConfig, data_dir: Path) -> str:
-    """How many pictures will be left out, as far as their headers tell; empty when nothing is skipped."""
+    """How many pictures will be left out, as far as their headers tell; empty when nothing is
+    skipped."""
     if not config.skip_unreadable:
         return ""
     whole = _count({**_data(config), "skip_unreadable": False}, str(data_dir))
     left = whole - _count(_data(config), str(data_dir))
     return (
-        f"{left:,} of {formatting.plural(whole, 'picture')} cannot be read and will be left out, by their "
-        "headers; damage behind a header shows when the run loads them."
+        f"{left:,} of {formatting.plural(whole, 'picture')} cannot be read and will be left out, by"
+        " their headers; damage behind a header shows when the run loads them."
     )
 
 
 def estimate(config: RunConfig, here: Machines, history: History) -> Estimate | None:
-    """The pace of `config` on the first live machine that can run it; without one, where the newest run trained."""
+    """The pace of `config` on the first live machine that can run it; without one, where the newest
+    run trained."""
     return history.estimate(config.model_dump(mode="json"), (here.able(config) or {}).get("host"))
 
 
@@ -111,10 +127,20 @@ def show(found: Outlook, here: Machines, history: History) -> None:
             help=f"{steps.examples:,} images in batches of {config.batch_size:,}",
         )
         st.metric(
-            "Dropped per epoch", formatting.integer(steps.dropped_per_epoch), help="Images of the incomplete last batch; others each epoch"
+            "Dropped per epoch",
+            formatting.integer(steps.dropped_per_epoch),
+            help="Images of the incomplete last batch; others each epoch",
         )
-        st.metric("Replicas", formatting.integer(config.replicas), help=f"Strategy: {config.effective_strategy}")
-        st.metric("Batch per replica", formatting.integer(steps.per_replica_batch), help="The global batch divided by the replicas")
+        st.metric(
+            "Replicas",
+            formatting.integer(config.replicas),
+            help=f"Strategy: {config.effective_strategy}",
+        )
+        st.metric(
+            "Batch per replica",
+            formatting.integer(steps.per_replica_batch),
+            help="The global batch divided by the replicas",
+        )
         _memory(config, steps.examples, machine)
     if expected:
         st.caption(formatting.escape(f"Time {expected.basis}."))
@@ -126,70 +152,125 @@ def show(found: Outlook, here: Machines, history: History) -> None:
 
 def span(expected: Estimate, images: int) -> str:
     """Time of training for so many images: one, or a range where the estimate is not certain."""
-    return formatting.duration(expected.likely * images) if expected.certain else between(expected.low * images, expected.high * images)
+    return (
+        formatting.duration(expected.likely * images)
+        if expected.certain
+        else between(expected.low * images, expected.high * images)
+    )
 
 
 def between(low: float, high: float) -> str:
-    """Two times in the unit of the larger: (1230, 1606) -> "20 to 27 min", (4.4, 9.8) -> "4.4 to 9.8 s"."""
+    """Two times in the unit of the larger: (1230, 1606) -> "20 to 27 min", (4.4, 9.8) -> "4.4 to
+    9.8 s"."""
     unit, size = next(((unit, size) for unit, size in UNITS if high >= 2 * size), UNITS[-1])
-    return " to ".join(f"{seconds / size:.{0 if seconds >= 9.95 * size else 1}f}" for seconds in (low, high)) + f" {unit}"
+    return (
+        " to ".join(
+            f"{seconds / size:.{0 if seconds >= 9.95 * size else 1}f}" for seconds in (low, high)
+        )
+        + f" {unit}"
+    )
 
 
 def _time_help(expected: Estimate | None) -> str:
     if expected is None:
-        return "Known after the first epoch: no run was measured here with settings near enough to judge by"
-    beside = f"about {formatting.duration(expected.beside)} for" if expected.beside is not None else "time for"
-    return f"Estimated {expected.basis}. On top comes {beside} starting, compiling, judging and saving."
+        return (
+            "Known after the first epoch: no run was measured here with settings near enough to"
+            " judge by"
+        )
+    beside = (
+        f"about {formatting.duration(expected.beside)} for"
+        if expected.beside is not None
+        else "time for"
+    )
+    return (
+        f"Estimated {expected.basis}. On top comes {beside} starting, compiling, judging and"
+        " saving."
+    )
 
 
 def _memory(config: RunConfig, examples: int, machine: dict[str, Any] | None) -> None:
-    """Metrics of what has to fit into memory; `machine` is the first that can run `config`, None if there is none yet."""
+    """Metrics of what has to fit into memory; `machine` is the first that can run `config`, None if
+    there is none yet."""
     gpu = machine is not None and costs.on_gpu(config, machine)
-    each = "each GPU" if gpu else "each process" if config.effective_strategy == "multi_worker" else "the trainer"
+    each = (
+        "each GPU"
+        if gpu
+        else "each process"
+        if config.effective_strategy == "multi_worker"
+        else "the trainer"
+    )
     st.metric(
         "Images at a time",
         formatting.integer(config.micro_batch),
-        help="What one replica passes through the networks at once: the batch divided by replicas and by accumulate",
+        help=(
+            "What one replica passes through the networks at once: the batch divided by replicas"
+            " and by accumulate"
+        ),
     )
     st.metric(
         "Memory",
         formatting.size(costs.estimate(config, examples, on_gpu=gpu)),
         help=f"Estimated for {each} from the shapes of the layers; the first steps measure it",
     )
-    largest = costs.largest_batch(config, costs.available(config, machine), examples, on_gpu=gpu) if machine else None
+    largest = (
+        costs.largest_batch(config, costs.available(config, machine), examples, on_gpu=gpu)
+        if machine
+        else None
+    )
     st.metric(
         "Largest batch",
         "unknown" if largest is None else formatting.integer(largest),
-        help="By the same estimate, in the memory of the first machine that can run these settings, and no "
-        "larger than the data; known while a worker is alive",
+        help=(
+            "By the same estimate, in the memory of the first machine that can run these settings,"
+            " and no larger than the data; known while a worker is alive"
+        ),
     )
 
 
 def queue(context: Context, here: Machines, history: History) -> str:
     """One sentence: what waits and trains now, and when a run that is launched now would begin."""
-    runs = queries.list_runs(context.engine, statuses=(*ACTIVE, *WAITING), archived=True)[::-1]  # in the order in which they were queued
+    # in the order in which they were queued
+    runs = queries.list_runs(context.engine, statuses=(*ACTIVE, *WAITING), archived=True)[::-1]
     data = context.settings.data
-    training, waiting = ([left(run, here, history, data) for run in runs if run.status in states] for states in (ACTIVE, WAITING))
+    training, waiting = (
+        [left(run, here, history, data) for run in runs if run.status in states]
+        for states in (ACTIVE, WAITING)
+    )
     if not here.workers:
-        return f"{formatting.plural(len(waiting), 'run')} waiting for a worker; none is alive." if waiting else "No worker is alive."
+        return (
+            f"{formatting.plural(len(waiting), 'run')} waiting for a worker; none is alive."
+            if waiting
+            else "No worker is alive."
+        )
     ahead = f"{len(training)} in training, {len(waiting)} waiting"
     begin = runtime_estimation.begins(training, waiting, here.workers)
     if begin is None:
-        return f"{ahead}: when a run launched now would begin is not known yet, since nothing like them was measured."
+        return (
+            f"{ahead}: when a run launched now would begin is not known yet, since nothing like"
+            " them was measured."
+        )
     if begin == 0:
         return f"{ahead}: a run launched now begins at once."
     return f"{ahead}: a run launched now would begin in about {formatting.duration(begin)}."
 
 
 def left(run: Run, here: Machines, history: History, data_dir: Path) -> float | None:
-    """Estimated seconds until a run that trains or waits is done; None where nothing like it was measured."""
+    """Estimated seconds until a run that trains or waits is done; None where nothing like it was
+    measured."""
     found = outlook(run.config, here, data_dir)
     if found.config is None or found.plan is None:
         return None
     if run.steps_per_epoch and run.images_per_second:
-        return runtime_estimation.seconds_left(runtime_estimation.images_left(run), run.images_per_second)
+        return runtime_estimation.seconds_left(
+            runtime_estimation.images_left(run), run.images_per_second
+        )
     expected = estimate(found.config, here, history)
-    return expected.likely * found.plan.total_steps * found.config.batch_size + (expected.beside or 0.0) if expected else None
+    return (
+        expected.likely * found.plan.total_steps * found.config.batch_size
+        + (expected.beside or 0.0)
+        if expected
+        else None
+    )
 
 
 def preset_values(name: str) -> dict[str, Any]:

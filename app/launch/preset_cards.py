@@ -1,4 +1,5 @@
-"""The presets as cards: what each is for, what it takes here, and a button to fill the form from it."""
+"""The presets as cards: what each is for, what it takes here, and a button to fill the form from
+it."""
 
 from __future__ import annotations
 
@@ -12,7 +13,9 @@ from ganboard.worker.context import Context
 from ganboard.worker.submission.submit import Machines
 
 
-def draw(context: Context, here: Machines, history: History, chosen: str, choice: dict[str, str]) -> None:
+def draw(
+    context: Context, here: Machines, history: History, chosen: str, choice: dict[str, str]
+) -> None:
     """A card for each preset; its button puts the name into `choice["preset"]`, `chosen` is marked."""
     with st.grid(len(presets.NAMES), min_column_width=240, gap="small"):
         for name in presets.NAMES:
@@ -20,7 +23,14 @@ def draw(context: Context, here: Machines, history: History, chosen: str, choice
                 _card(context, here, history, name, name == chosen, choice)
 
 
-def _card(context: Context, here: Machines, history: History, name: str, chosen: bool, choice: dict[str, str]) -> None:
+def _card(
+    context: Context,
+    here: Machines,
+    history: History,
+    name: str,
+    chosen: bool,
+    choice: dict[str, str],
+) -> None:
     purpose, command, expected = presets.description(name)
     mark = " :green-badge[:material/check: In use]" if chosen else ""
     st.markdown(f"**{name}**{mark}")
@@ -31,11 +41,25 @@ def _card(context: Context, here: Machines, history: History, name: str, chosen:
     else:
         config = found.config
         pace = plan.estimate(config, here, history)
-        takes = f"{plan.span(pace, found.plan.total_steps * config.batch_size)} of training" if pace else "time unknown here"
-        facts = f"{config.dataset} · batch {config.batch_size} · {formatting.plural(config.epochs, 'epoch')} · {takes}"
+        takes = (
+            f"{plan.span(pace, found.plan.total_steps * config.batch_size)} of training"
+            if pace
+            else "time unknown here"
+        )
+        facts = (
+            f"{config.dataset} · batch {config.batch_size} ·"
+            f" {formatting.plural(config.epochs, 'epoch')} · {takes}"
+        )
         how = f"The time is {pace.basis}." if pace else "Nothing like it was measured here yet."
-        st.caption(formatting.escape(facts), help=f"{formatting.escape(how)} {formatting.escape(expected)}  \n`{command}`")
+        st.caption(
+            formatting.escape(facts),
+            help=f"{formatting.escape(how)} {formatting.escape(expected)}  \n`{command}`",
+        )
     again = chosen and "Fill the form with its settings again; what was changed is lost."
     st.button(
-        f"Use {name}", key=f"use_{name}", on_click=choice.update, args=({"preset": name},), help=again or "Fill the form with its settings."
+        f"Use {name}",
+        key=f"use_{name}",
+        on_click=choice.update,
+        args=({"preset": name},),
+        help=again or "Fill the form with its settings.",
     )

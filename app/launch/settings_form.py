@@ -1,4 +1,5 @@
-"""A form for RunConfig, generated from its fields: types give the widgets, descriptions the help, limits the ranges."""
+"""A form for RunConfig, generated from its fields: types give the widgets, descriptions the help,
+limits the ranges."""
 
 from __future__ import annotations
 
@@ -12,13 +13,22 @@ import streamlit as st
 from pydantic.fields import FieldInfo
 
 from ganboard.app.launch import study_diff
-from ganboard.gan.config import FILES, UNREAD, ConfigError, RunConfig, fields_by_group, parse_value, unit
+from ganboard.gan.config import (
+    FILES,
+    UNREAD,
+    ConfigError,
+    RunConfig,
+    fields_by_group,
+    parse_value,
+    unit,
+)
 from ganboard.worker import formatting
 
 SEARCH = "launch_search"
 FILLED = "settings_filled"  # how often the form was filled
 FILLING = "settings_filling"  # what it was filled with last
-RESET = "settings_reset"  # {"fields": names} after a click; changed in place, since a next click can cut a callback short
+# {"fields": names} after a click; changed in place, since a next click can cut a callback short
+RESET = "settings_reset"
 OPEN_GROUPS = ("Data", "Training", "Acceleration")  # the others wait in closed expanders
 ICONS = {
     "Data": ":material/dataset:",
@@ -54,7 +64,8 @@ WORDS = {
     "stall_seconds": "Stalled after",
     "max_minutes": "Stop after",
 }
-# settings that mean something only beside others; without those they are hidden and count as their default
+# settings that mean something only beside others; without those they are hidden and count as their
+# default
 RELEVANT: dict[str, Callable[[Mapping[str, Any]], bool]] = {
     "images_path": lambda v: v["dataset"] in FILES,
     "skip_unreadable": lambda v: v["dataset"] == "images",
@@ -76,8 +87,8 @@ RELEVANT: dict[str, Callable[[Mapping[str, Any]], bool]] = {
 def key(name: str) -> str:
     """The widget's key of a field.
 
-    Another one after each filling: a click that the browser sends before it has seen the new values carries the old ones along, and
-    would put them back.
+    Another one after each filling: a click that the browser sends before it has seen the new values
+    carries the old ones along, and would put them back.
     """
     return f"set_{name}_{st.session_state.get(FILLED, 0)}"
 
@@ -88,17 +99,24 @@ def is_filled() -> bool:
 
 
 def fill(values: Mapping[str, Any]) -> None:
-    """Put these settings into the widgets, and the defaults where `values` says nothing. Call it before `draw`."""
+    """Put these settings into the widgets, and the defaults where `values` says nothing. Call it
+    before `draw`."""
     for name in RunConfig.model_fields:
         st.session_state.pop(key(name), None)
     st.session_state[FILLED] = st.session_state.get(FILLED, 0) + 1
-    st.session_state[FILLING] = {name: values.get(name, field.default) for name, field in RunConfig.model_fields.items()}
+    st.session_state[FILLING] = {
+        name: values.get(name, field.default) for name, field in RunConfig.model_fields.items()
+    }
 
 
 def values() -> dict[str, Any]:
-    """What the widgets hold now, unchecked; the default for those that are hidden, so that nobody is told to mend what is not there."""
+    """What the widgets hold now, unchecked; the default for those that are hidden, so that nobody
+    is told to mend what is not there."""
     held = _held()
-    return {name: value if _shown(name, held) else RunConfig.model_fields[name].default for name, value in held.items()}
+    return {
+        name: value if _shown(name, held) else RunConfig.model_fields[name].default
+        for name, value in held.items()
+    }
 
 
 def _held() -> dict[str, Any]:
@@ -167,8 +185,15 @@ def allowed(field: FieldInfo) -> str:
         annotated_types.Le: "at most",
         annotated_types.Lt: "less than",
     }
-    limits = [f"{words[type(limit)]} {astuple(limit)[0]:,.15g}" for limit in field.metadata if type(limit) in words]
-    return f"a {'number' if kind is float else 'whole number'}, {' and '.join(limits)}{'' if kind in (int, float) else '; or all'}"
+    limits = [
+        f"{words[type(limit)]} {astuple(limit)[0]:,.15g}"
+        for limit in field.metadata
+        if type(limit) in words
+    ]
+    return (
+        f"a {'number' if kind is float else 'whole number'},"
+        f" {' and '.join(limits)}{'' if kind in (int, float) else '; or all'}"
+    )
 
 
 def matches(name: str, search: str) -> bool:
@@ -177,11 +202,17 @@ def matches(name: str, search: str) -> bool:
     return all(word in known for word in search.lower().split())
 
 
-def draw(offered: Callable[[str, str], bool], notes: Mapping[str, str], base: Mapping[str, Any], base_name: str) -> None:
+def draw(
+    offered: Callable[[str, str], bool],
+    notes: Mapping[str, str],
+    base: Mapping[str, Any],
+    base_name: str,
+) -> None:
     """A search box and the widgets of all groups.
 
-    `offered(field, option)` says whether an option of a choice can be had here, `notes` are sentences under a group, and settings
-    that differ from `base`, which is called `base_name`, are counted in the headings.
+    `offered(field, option)` says whether an option of a choice can be had here, `notes` are
+    sentences under a group, and settings that differ from `base`, which is called `base_name`, are
+    counted in the headings.
     """
     search = st.text_input(
         "Search settings",
@@ -195,7 +226,12 @@ def draw(offered: Callable[[str, str], bool], notes: Mapping[str, str], base: Ma
     )
     reset = st.session_state.setdefault(RESET, {})
     if reset:
-        fill({**base, **{name: value for name, value in _held().items() if name not in reset["fields"]}})
+        fill(
+            {
+                **base,
+                **{name: value for name, value in _held().items() if name not in reset["fields"]},
+            }
+        )
         reset.clear()
     present = values()
     sought = {name for name in RunConfig.model_fields if matches(name, search or "")}
@@ -226,27 +262,38 @@ def draw(offered: Callable[[str, str], bool], notes: Mapping[str, str], base: Ma
                 )
     if search and (hidden := sought - shown):
         names = ", ".join(sorted(map(label, hidden)))
-        st.caption(formatting.escape(f"Hidden, for other settings leave it without effect: {names}."))
+        st.caption(
+            formatting.escape(f"Hidden, for other settings leave it without effect: {names}.")
+        )
 
 
 def _widget(name: str, field: FieldInfo, offered: Callable[[str, str], bool]) -> None:
-    """One field. It begins with what `fill` was given: a value put into the session's state would reach the browser only with the
-    first drawing, and never if the next click cuts that short."""
+    """One field. It begins with what `fill` was given: a value put into the session's state would
+    reach the browser only with the first drawing, and never if the next click cuts that short."""
     usual = study_diff.shown(field.default) or "empty"
     about = f"{field.description}. Allowed: {allowed(field)}; default: {usual}. Setting: {name}"
-    common: dict[str, Any] = {"key": key(name), "help": formatting.escape(about), "persist_state": "session"}
+    common: dict[str, Any] = {
+        "key": key(name),
+        "help": formatting.escape(about),
+        "persist_state": "session",
+    }
     kind, words = field.annotation, label(name)
     begins = st.session_state[FILLING][name]
     if get_origin(kind) is Literal:
         present = st.session_state.get(common["key"], begins)
-        options = [option for option in get_args(kind) if option in (present, begins) or offered(name, option)]
+        options = [
+            option
+            for option in get_args(kind)
+            if option in (present, begins) or offered(name, option)
+        ]
         st.selectbox(words, options, index=options.index(begins), filter_mode=None, **common)
     elif kind is bool:
         st.toggle(words, begins, **common)
     elif kind is str:
         st.text_input(words, begins, max_chars=300, **common)
     else:
-        # st.number_input keeps what it cannot take from the server, which would go on with the value before
+        # st.number_input keeps what it cannot take from the server, which would go on with the
+        # value before
         begins = written(begins)
         with st.container(gap="xxsmall"):
             empty = "all" if _is_optional(field) else None

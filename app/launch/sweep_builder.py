@@ -1,4 +1,5 @@
-"""The grid builder: settings that vary, the runs that come of it with their time and reasons, and the button that launches them all."""
+"""The grid builder: settings that vary, the runs that come of it with their time and reasons, and
+the button that launches them all."""
 
 from __future__ import annotations
 
@@ -27,9 +28,15 @@ SEEDS = "grid_seeds"
 NAME = "grid_name"
 REUSE = "grid_reuse"
 STUDY = "grid_study"
-LAUNCHED = "grid_launched"  # {"shown": names} and, once launched, "sweep" and "compare"; changed in place, which no rerun can interrupt
+# {"shown": names} and, once launched, "sweep" and "compare"; changed in place, which no rerun can
+# interrupt
+LAUNCHED = "grid_launched"
 USUAL = ("batch_size", "precision")  # what a grid varies until somebody chooses
-SUGGESTED = {"batch_size": "32, 64, 128, 256", "precision": ["float32", "mixed_bfloat16"], "replicas": "1, 2"}
+SUGGESTED = {
+    "batch_size": "32, 64, 128, 256",
+    "precision": ["float32", "mixed_bfloat16"],
+    "replicas": "1, 2",
+}
 
 
 def key(name: str) -> str:
@@ -47,29 +54,48 @@ def draw(
     parent_id: str | None,
     queue: Callable[[], None],
 ) -> None:
-    """The whole builder; `base` are the form's settings, and `queue()` shows when a run that is launched now would begin."""
+    """The whole builder; `base` are the form's settings, and `queue()` shows when a run that is
+    launched now would begin."""
     launched: dict[str, Any] = st.session_state.setdefault(LAUNCHED, {})
     with st.container(border=True, key="grid_builder"):
         st.subheader("Grid of runs", anchor=False)
-        st.caption("Every combination of the values below becomes a run. All other settings are those of the form.")
+        st.caption(
+            "Every combination of the values below becomes a run. All other settings are those of"
+            " the form."
+        )
         try:
             title, values, seeds = _asked(base, preset)
             purpose = f"What changes with {' and '.join(values) or 'the seed'}?"
-            asked: Study | None = Study("grid", title, purpose, dict(base), (Part("grid", {}, values),), seeds)
+            asked: Study | None = Study(
+                "grid", title, purpose, dict(base), (Part("grid", {}, values),), seeds
+            )
             varied = sweep.repeated(values, base, seeds)
             grid = sweep.members(
-                base, varied, title=title, data_dir=context.settings.data, here=here, history=history, finished=sweep.finished_runs(context)
+                base,
+                varied,
+                title=title,
+                data_dir=context.settings.data,
+                here=here,
+                history=history,
+                finished=sweep.finished_runs(context),
             )
             sweep_table.draw(grid, list(varied))
         except CLEAR_ERRORS as error:
             errors.tell(str(error))
             grid, asked = [], None
-        if "sweep" in launched:  # where the button was, so that the person who pressed it sees what became of it
+        # where the button was, so that the person who pressed it sees what became of it
+        if "sweep" in launched:
             launched_sweep.show(context, launched)
         elif grid and asked:
             _offer(context, grid, asked, launched, queue, preset, parent_id)
         else:
-            st.button("Launch the grid", key="grid_launch", type="primary", icon=":material/rocket_launch:", disabled=True)
+            st.button(
+                "Launch the grid",
+                key="grid_launch",
+                type="primary",
+                icon=":material/rocket_launch:",
+                disabled=True,
+            )
 
 
 def _offer(
@@ -87,15 +113,29 @@ def _offer(
     as_study = st.toggle(
         "As a study",
         key=STUDY,
-        help="The page Studies then shows their figures, with the numbers as CSV, and a report; finished runs with the same settings are "
-        "used in any case. A study has no holes: no combination may be refused.",
+        help=(
+            "The page Studies then shows their figures, with the numbers as CSV, and a report;"
+            " finished runs with the same settings are used in any case. A study has no holes: no"
+            " combination may be refused."
+        ),
         persist_state="session",
     )
     label = f"Launch {formatting.plural(len(chosen), 'run')}"
-    clicked = st.button(label, key="grid_launch", type="primary", icon=":material/rocket_launch:", **auth.writer(disabled=not chosen))
+    clicked = st.button(
+        label,
+        key="grid_launch",
+        type="primary",
+        icon=":material/rocket_launch:",
+        **auth.writer(disabled=not chosen),
+    )
     names = [member.name for member in chosen]
-    if clicked and launched.get("shown") != names:  # a worker came or went, or a run finished, since the person saw the table
-        errors.tell("What can run here has changed since the button was drawn: look at the table again, then press once more.", "warning")
+    # a worker came or went, or a run finished, since the person saw the table
+    if clicked and launched.get("shown") != names:
+        errors.tell(
+            "What can run here has changed since the button was drawn: look at the table again,"
+            " then press once more.",
+            "warning",
+        )
     elif clicked:
         with errors.sentences():
             if as_study:
@@ -126,7 +166,10 @@ def _asked(base: Mapping[str, Any], preset: str) -> tuple[str, dict[str, Sequenc
             "Repetitions",
             "1",
             key=SEEDS,
-            help="Each combination so many times, with seeds counted up from the form's: shows how far chance alone moves the results.",
+            help=(
+                "Each combination so many times, with seeds counted up from the form's: shows how"
+                " far chance alone moves the results."
+            ),
             persist_state="session",
         )
         typed = st.text_input(
@@ -141,29 +184,44 @@ def _asked(base: Mapping[str, Any], preset: str) -> tuple[str, dict[str, Sequenc
     mistakes = settings_form.mistakes(base)
     for name, values in given.items():
         try:
-            varied[name] = sweep.values(name, values) if isinstance(values, str) else sweep.typed(name, values)
+            varied[name] = (
+                sweep.values(name, values) if isinstance(values, str) else sweep.typed(name, values)
+            )
         except ConfigError as error:
             mistakes.append(str(error))
     if mistakes:
         raise ConfigError(" ".join(mistakes))
     seeds = whole("Repetitions", repetitions or "", 1, sweep.LIMIT)
     if not varied and seeds == 1:
-        raise ConfigError("Nothing varies yet: choose a setting above, or more than one repetition.")
+        raise ConfigError(
+            "Nothing varies yet: choose a setting above, or more than one repetition."
+        )
     return sweep.check_title(typed, preset, base), varied, seeds
 
 
 def _values(name: str, base: Mapping[str, Any]) -> str | list[Any]:
     """A widget for the values of one setting, which begins with that of the form."""
     field, label = RunConfig.model_fields[name], settings_form.label(name)
-    about = formatting.escape(f"{field.description}. Allowed: {settings_form.allowed(field)}. Setting: {name}")
+    about = formatting.escape(
+        f"{field.description}. Allowed: {settings_form.allowed(field)}. Setting: {name}"
+    )
     common: dict[str, Any] = {"key": key(name), "help": about, "persist_state": "session"}
     kind, suggested = field.annotation, SUGGESTED.get(name)
     if kind is bool:
-        return st.multiselect(label, [False, True], default=[False, True], format_func=study_diff.shown, **common)
+        return st.multiselect(
+            label, [False, True], default=[False, True], format_func=study_diff.shown, **common
+        )
     if get_origin(kind) is Literal:
-        return st.multiselect(label, list(get_args(kind)), default=suggested or [base[name]], **common)
+        return st.multiselect(
+            label, list(get_args(kind)), default=suggested or [base[name]], **common
+        )
     first = suggested or study_diff.shown(base[name])
-    return st.text_input(label, value=first, max_chars=1000, placeholder="values, with commas between", **common) or ""
+    return (
+        st.text_input(
+            label, value=first, max_chars=1000, placeholder="values, with commas between", **common
+        )
+        or ""
+    )
 
 
 def _chosen(grid: Sequence[sweep.Member]) -> list[sweep.Member]:
@@ -176,28 +234,47 @@ def _chosen(grid: Sequence[sweep.Member]) -> list[sweep.Member]:
         f"Re-use {formatting.plural(len(finished), 'finished run')} with the same settings",
         value=True,
         key=REUSE,
-        help="Leaves them out of the grid; the comparison afterwards shows the finished ones in their place.",
+        help=(
+            "Leaves them out of the grid; the comparison afterwards shows the finished ones in"
+            " their place."
+        ),
         persist_state="session",
     )
     return [member for member in able if not (reuse and member.finished)]
 
 
-def _totals(grid: Sequence[sweep.Member], chosen: Sequence[sweep.Member], queue: Callable[[], None]) -> None:
+def _totals(
+    grid: Sequence[sweep.Member], chosen: Sequence[sweep.Member], queue: Callable[[], None]
+) -> None:
     """How many runs and how long, before anybody presses the button."""
     refused = sum(member.problem is not None for member in grid)
     likely, low, high, unknown = sweep.totals(chosen)
     total = formatting.duration(likely) if high < 1.1 * low else plan.between(low, high)
     with st.grid(min_column_width=150, gap="small"):
         st.metric("Runs", formatting.integer(len(chosen)), help="That the button below launches")
-        st.metric("Refused", formatting.integer(refused), help="Combinations that cannot run here; the table says why")
-        st.metric("Re-used", formatting.integer(len(grid) - refused - len(chosen)), help="Finished before with the same settings")
+        st.metric(
+            "Refused",
+            formatting.integer(refused),
+            help="Combinations that cannot run here; the table says why",
+        )
+        st.metric(
+            "Re-used",
+            formatting.integer(len(grid) - refused - len(chosen)),
+            help="Finished before with the same settings",
+        )
         st.metric(
             "Time in all",
             "unknown" if unknown == len(chosen) else total,
-            help="One run after another, with starting, compiling, judging and saving where that was measured",
+            help=(
+                "One run after another, with starting, compiling, judging and saving where that was"
+                " measured"
+            ),
         )
     if unknown and unknown < len(chosen):
-        st.caption(f"The time leaves out {formatting.plural(unknown, 'run')} of which nothing near was measured.")
+        st.caption(
+            f"The time leaves out {formatting.plural(unknown, 'run')} of which nothing near was"
+            " measured."
+        )
     if refused == len(grid):
         errors.tell("No combination can run: the table says why. Take other values.")
     elif not chosen:
@@ -215,14 +292,21 @@ def _launch(
     parent_id: str | None,
 ) -> None:
     made = sweep.launch(context, chosen, preset=preset, parent_id=parent_id)
-    # at once and in place: the second click of a double click interrupts this drawing of the page at the next word to Streamlit
+    # at once and in place: the second click of a double click interrupts this drawing of the page
+    # at the next word to Streamlit
     launched["sweep"] = made
     ids = iter(run.id for run in queries.sweep_runs(context.engine, made))
     able = [member for member in grid if not member.problem]
-    launched["compare"] = [next(ids) if member in chosen else str(member.finished) for member in able]
+    launched["compare"] = [
+        next(ids) if member in chosen else str(member.finished) for member in able
+    ]
 
 
 def _launch_study(context: Context, asked: Study, launched: dict[str, Any]) -> None:
     stored, _ = study.launch(context, asked)
     launched["sweep"] = launched["study"] = stored.id
-    launched["compare"] = list(dict.fromkeys(run.id for runs in studies.runs(context.engine, stored.id).values() for run in runs))
+    launched["compare"] = list(
+        dict.fromkeys(
+            run.id for runs in studies.runs(context.engine, stored.id).values() for run in runs
+        )
+    )

@@ -15,7 +15,10 @@ from ganboard.app.launch import plan, settings_form, study_diff
 from ganboard.worker import formatting
 from ganboard.worker.submission.sweep import Member
 
-_HTML = "<div class='grid-table' tabindex='0' role='region' aria-label='The runs of this grid'><table></table></div>"
+_HTML = (
+    "<div class='grid-table' tabindex='0' role='region' aria-label='The runs of this"
+    " grid'><table></table></div>"
+)
 _CSS = """
 .grid-table { overflow: auto; max-height: 420px; font-size: 0.875rem; color: var(--st-text-color); font-family: var(--st-font); }
 .grid-table table { width: 100%; border-collapse: collapse; }
@@ -30,16 +33,28 @@ _mount = st.components.v2.component("ganboard_grid_table", html=_HTML, css=_CSS,
 
 
 def draw(grid: Sequence[Member], varied: Sequence[str]) -> None:
-    """A row for each member with its number, the values of the settings that vary, its steps, its time and a remark."""
+    """A row for each member with its number, the values of the settings that vary, its steps, its
+    time and a remark."""
     headings = ["Run", *map(settings_form.label, varied), "Steps", "Time", "Remark"]
-    _mount(key="grid_table", data={"headings": headings, "rows": [_row(number, member, varied) for number, member in enumerate(grid, 1)]})
+    _mount(
+        key="grid_table",
+        data={
+            "headings": headings,
+            "rows": [_row(number, member, varied) for number, member in enumerate(grid, 1)],
+        },
+    )
 
 
 def _row(number: int, member: Member, varied: Sequence[str]) -> dict[str, Any]:
     return {
         "number": str(number),
-        "values": [formatting.shorten(study_diff.shown(member.changes[name]), 40) for name in varied],
-        "rest": [formatting.integer(member.plan.total_steps) if member.plan else "–", time_of(member)],
+        "values": [
+            formatting.shorten(study_diff.shown(member.changes[name]), 40) for name in varied
+        ],
+        "rest": [
+            formatting.integer(member.plan.total_steps) if member.plan else "–",
+            time_of(member),
+        ],
         "refused": member.problem is not None,
         "finished": member.finished,
         "remark": member.problem or (f"Time {member.pace.basis}." if member.pace else ""),

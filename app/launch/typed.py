@@ -18,5 +18,8 @@ def whole(label: str, typed: str, low: int, high: int) -> int:
         number = None
     if number is None or not low <= number <= high:
         what = repr(typed[:40]) if typed.strip() else "nothing"
-        raise ConfigError(f"{label}: {what} was typed. Type a whole number, at least {low:,} and at most {high:,}.")
+        raise ConfigError(
+            f"{label}: {what} was typed. Type a whole number, at least {low:,} and at most"
+            f" {high:,}."
+        )
     return number

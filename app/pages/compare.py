@@ -1,4 +1,5 @@
-"""Two to eight runs side by side: what came of it in words, losses, images, quality, cost, settings, and all of it over many runs."""
+"""Two to eight runs side by side: what came of it in words, losses, images, quality, cost,
+settings, and all of it over many runs."""
 
 from __future__ import annotations
 
@@ -11,7 +12,16 @@ from sqlalchemy import Engine
 from streamlit.delta_generator import DeltaGenerator
 
 from ganboard.app import errors, navigation
-from ganboard.app.compare import comparison, costs, files, images, losses, parallel, quality, settings
+from ganboard.app.compare import (
+    comparison,
+    costs,
+    files,
+    images,
+    losses,
+    parallel,
+    quality,
+    settings,
+)
 from ganboard.app.compare.comparison import Compared
 from ganboard.app.run.charts import loss_controls
 from ganboard.app.runs import saved_views
@@ -27,14 +37,17 @@ OFFERED = 1000  # newest runs in the chooser
 
 @dataclass(frozen=True)
 class View:
-    """One tab: `controls` are drawn outside the part that updates and return what `draw` needs to know of them."""
+    """One tab: `controls` are drawn outside the part that updates and return what `draw` needs to
+    know of them."""
 
     draw: Callable[[Engine, Compared, Any], None]
     controls: Callable[[Engine, Compared], Any] = lambda engine, compared: None
 
 
 VIEWS = {
-    "Losses": View(losses.draw, lambda engine, compared: loss_controls(default="epoch", key="by", events=False)),
+    "Losses": View(
+        losses.draw, lambda engine, compared: loss_controls(default="epoch", key="by", events=False)
+    ),
     "Images": View(images.draw, images.controls),
     "Quality": View(quality.draw, quality.controls),
     "Timings": View(costs.draw, costs.controls),
@@ -50,7 +63,9 @@ STEADY = ".st-key-verdict {min-height: 5.5rem}"
 
 def page() -> None:
     engine = navigation.context().engine
-    with st.container(horizontal=True, vertical_alignment="center", horizontal_alignment="distribute"):
+    with st.container(
+        horizontal=True, vertical_alignment="center", horizontal_alignment="distribute"
+    ):
         st.title("Compare runs", anchor=False, width="content")
         tools = st.container(horizontal=True, width="content")
     runs = asked_runs(engine)
@@ -58,39 +73,63 @@ def page() -> None:
     with tools:
         saved_views.show("compare")
     if baseline is None:
-        st.caption("Choose at least two runs." if queries.count_runs(engine) > 1 else "There are fewer than two runs to compare.")
+        st.caption(
+            "Choose at least two runs."
+            if queries.count_runs(engine) > 1
+            else "There are fewer than two runs to compare."
+        )
         st.page_link(navigation.RUNS_PAGE, label="All runs", icon=":material/list:")
         return
     compared = Compared(runs, baseline)
     with tools:
         files.menu(engine, compared)
-        with st.popover("Open", icon=":material/open_in_full:", help="The page of each run, and the other runs of its sweep."):
+        with st.popover(
+            "Open",
+            icon=":material/open_in_full:",
+            help="The page of each run, and the other runs of its sweep.",
+        ):
             draw_links(engine, runs)
     style.apply(STEADY)
     head = st.container()
-    tabs = dict(zip(VIEWS, st.tabs(list(VIEWS), key="part", on_change="rerun", bind="query-params"), strict=True))
+    tabs = dict(
+        zip(
+            VIEWS,
+            st.tabs(list(VIEWS), key="part", on_change="rerun", bind="query-params"),
+            strict=True,
+        )
+    )
     name = next((name for name, tab in tabs.items() if tab.open), next(iter(VIEWS)))
     with tabs[name]:
         options = VIEWS[name].controls(engine, compared)
         body = st.container()
     live = any(run.status not in ENDED for run in runs)
-    st.fragment(tick, run_every=TICK_SECONDS if live else None)(compared.ids, baseline.id, name, options, head, body, live)
+    st.fragment(tick, run_every=TICK_SECONDS if live else None)(
+        compared.ids, baseline.id, name, options, head, body, live
+    )
 
 
 def asked_runs(engine: Engine) -> list[Run]:
-    """The runs that the URL names, or the first ones of the sweep that it names; with a word on what is left out."""
+    """The runs that the URL names, or the first ones of the sweep that it names; with a word on
+    what is left out."""
     asked, sweep = navigation.runs_param(), navigation.sweep_param()
     if sweep and "runs" not in st.query_params:
         found = queries.sweep_runs(engine, sweep)
         if not found:
-            st.caption(f":material/info: There is no sweep {sweep}: its runs were deleted, or the address is not complete.")
+            st.caption(
+                f":material/info: There is no sweep {sweep}: its runs were deleted, or the address"
+                " is not complete."
+            )
         elif len(found) > navigation.MAX_COMPARED:
-            st.caption(f":material/info: The first {navigation.MAX_COMPARED} of the sweep's {len(found)} runs; Parallel shows them all.")
+            st.caption(
+                f":material/info: The first {navigation.MAX_COMPARED} of the sweep's {len(found)}"
+                " runs; Parallel shows them all."
+            )
         return readable(found[: navigation.MAX_COMPARED])
     beyond = navigation.runs_beyond()
     if beyond:
         st.caption(
-            f":material/info: {navigation.MAX_COMPARED} runs can be compared; the address names {formatting.integer(beyond)} more, left out."
+            f":material/info: {navigation.MAX_COMPARED} runs can be compared; the address names"
+            f" {formatting.integer(beyond)} more, left out."
         )
     runs = queries.get_runs(engine, asked)
     unknown = [run_id for run_id in asked if run_id not in {run.id for run in runs}]
@@ -104,15 +143,20 @@ def readable(runs: list[Run]) -> list[Run]:
     reasons = {run.id: foreign(run.config) for run in runs}
     for run_id, why in reasons.items():
         if why:
-            st.caption(f":material/info: Left out, because its settings cannot be read: {run_id}. {formatting.escape(why)}")
+            st.caption(
+                f":material/info: Left out, because its settings cannot be read: {run_id}."
+                f" {formatting.escape(why)}"
+            )
     return [run for run in runs if not reasons[run.id]]
 
 
 def choose(engine: Engine, runs: list[Run]) -> Run | None:
-    """Add and remove runs, and choose the baseline; None while fewer than two are chosen. The URL holds the choice."""
+    """Add and remove runs, and choose the baseline; None while fewer than two are chosen. The URL
+    holds the choice."""
     chosen = [run.id for run in runs]
     offered = {run.id: run.name for run in runs} | dict(queries.names(engine, limit=OFFERED))
-    # at first as a default, which the browser has at once: a value from here would be lost, and the runs with it, if a click interrupts
+    # at first as a default, which the browser has at once: a value from here would be lost, and the
+    # runs with it, if a click interrupts
     moved = "compared" in st.session_state and st.session_state["compared"] != chosen
     if moved:
         st.session_state["compared"] = chosen
@@ -146,10 +190,20 @@ def draw_links(engine: Engine, runs: list[Run]) -> None:
     """The way to the page of each run, and to the other runs of their sweeps."""
     for run in runs:
         label = formatting.escape(formatting.shorten(run.name, 60))
-        st.page_link(navigation.RUN_PAGE, label=label, icon=formatting.STATUS[run.status].icon, query_params={"run": run.id})
+        st.page_link(
+            navigation.RUN_PAGE,
+            label=label,
+            icon=formatting.STATUS[run.status].icon,
+            query_params={"run": run.id},
+        )
     chosen = [run.id for run in runs]
     sweeps = dict.fromkeys(run.sweep for run in runs if run.sweep)
-    others = [run.id for sweep in sweeps for run in queries.sweep_runs(engine, sweep) if run.id not in chosen]
+    others = [
+        run.id
+        for sweep in sweeps
+        for run in queries.sweep_runs(engine, sweep)
+        if run.id not in chosen
+    ]
     more = others[: navigation.MAX_COMPARED - len(runs)]
     if more:
         st.button(
@@ -161,8 +215,17 @@ def draw_links(engine: Engine, runs: list[Run]) -> None:
         )
 
 
-def tick(run_ids: list[str], baseline_id: str, name: str, options: Any, head: DeltaGenerator, body: DeltaGenerator, live: bool) -> None:
-    """Draw the head and the open tab from what the database says now; the whole page once a run is gone or the last has ended."""
+def tick(
+    run_ids: list[str],
+    baseline_id: str,
+    name: str,
+    options: Any,
+    head: DeltaGenerator,
+    body: DeltaGenerator,
+    live: bool,
+) -> None:
+    """Draw the head and the open tab from what the database says now; the whole page once a run is
+    gone or the last has ended."""
     with errors.sentences():
         engine = navigation.context().engine
         runs = queries.get_runs(engine, run_ids)

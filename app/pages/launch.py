@@ -24,8 +24,11 @@ from ganboard.worker.errors import BadName
 from ganboard.worker.submission import submit
 
 SOURCE = "launch_source"  # ("preset", name) or ("run", id): what the form was filled from
-LAUNCHED = "launch_last"  # {"run": id} after a click; changed in place, which no rerun can interrupt
-CHOSEN = "launch_chosen"  # {"preset": name} after a click on a card; changed in place, since a next click can cut a callback short
+# {"run": id} after a click; changed in place, which no rerun can interrupt
+LAUNCHED = "launch_last"
+# {"preset": name} after a click on a card; changed in place, since a next click can cut a callback
+# short
+CHOSEN = "launch_chosen"
 CHOSEN_AT = "launch_chosen_at"  # the clock's seconds when that was
 NAME = "launch_name"
 MODE = "launch_mode"
@@ -41,26 +44,41 @@ def render() -> None:
     here, history = submit.machines(context), History(queries.measured_runs(context.engine))
     if not here.workers:
         st.warning(
-            "No worker is alive: the run will wait in the queue until one is. `ganboard up` starts them with this page, "
-            "`ganboard worker` starts one alone.",
+            "No worker is alive: the run will wait in the queue until one is. `ganboard up` starts"
+            " them with this page, `ganboard worker` starts one alone.",
             icon=":material/hourglass_empty:",
         )
     base_name, base = _source(context, here, history, parent)
     mode = st.segmented_control(
-        "What to launch", (ONE, GRID), key=MODE, default=ONE, required=True, label_visibility="collapsed", persist_state="session"
+        "What to launch",
+        (ONE, GRID),
+        key=MODE,
+        default=ONE,
+        required=True,
+        label_visibility="collapsed",
+        persist_state="session",
     )
-    preset, parent_id = (parent["preset"], parent["id"]) if parent else (st.session_state[SOURCE][1], None)
+    preset, parent_id = (
+        (parent["preset"], parent["id"]) if parent else (st.session_state[SOURCE][1], None)
+    )
     grid = st.container()  # its place is above the form, whose widgets say what it starts from
     form, side = st.columns([3, 2], gap="large")
     with form:
         refused, reasons = plan.limits(here)
         notes = {"Data": _data_notes(context), **({"Acceleration": reasons} if reasons else {})}
-        settings_form.draw(lambda name, option: (name, option) not in refused, notes, base, formatting.shorten(base_name, 20))
+        settings_form.draw(
+            lambda name, option: (name, option) not in refused,
+            notes,
+            base,
+            formatting.shorten(base_name, 20),
+        )
     values = settings_form.values()
     with grid:
         if mode == GRID:
             queue = partial(_queue, context)
-            sweep_builder.draw(context, values, here, history, preset=preset, parent_id=parent_id, queue=queue)
+            sweep_builder.draw(
+                context, values, here, history, preset=preset, parent_id=parent_id, queue=queue
+            )
     with side, st.container(border=True):
         found = plan.outlook(values, here, context.settings.data)
         if mode == GRID:
@@ -68,11 +86,14 @@ def render() -> None:
         else:
             _launch(context, found, preset, parent_id)
         plan.show(found, here, history)
-        study_diff.tabs(values, {base_name: base, study_diff.STUDY: plan.preset_values(study_diff.STUDY)})
+        study_diff.tabs(
+            values, {base_name: base, study_diff.STUDY: plan.preset_values(study_diff.STUDY)}
+        )
 
 
 def _fill(context: Context) -> dict[str, Any] | None:
-    """Fill the form when it is empty or the URL asks for other settings; returns what is known of the run that it starts from."""
+    """Fill the form when it is empty or the URL asks for other settings; returns what is known of
+    the run that it starts from."""
     clone = navigation.clone_param()
     if clone is None:
         _fill_from_preset()
@@ -82,20 +103,33 @@ def _fill(context: Context) -> dict[str, Any] | None:
     if run is None:
         st.query_params.pop("clone")
         if source == ("run", clone) and settings_form.is_filled():
-            errors.tell(f"Run {clone} was deleted meanwhile: the form keeps its settings.", "warning")
+            errors.tell(
+                f"Run {clone} was deleted meanwhile: the form keeps its settings.", "warning"
+            )
             st.session_state[SOURCE] = ("preset", presets.NAMES[0])
         else:
-            errors.tell(f"There is no run {clone}: it may have been deleted. The form starts from a preset instead.")
+            errors.tell(
+                f"There is no run {clone}: it may have been deleted. The form starts from a preset"
+                " instead."
+            )
             _use_preset(presets.NAMES[0])
         return None
     known, foreign = _known(run.config)
     if foreign:
-        errors.tell(f"This version does not know {', '.join(foreign)} of that run: the defaults are taken.", "warning")
+        errors.tell(
+            f"This version does not know {', '.join(foreign)} of that run: the defaults are taken.",
+            "warning",
+        )
     if source != ("run", clone) or not settings_form.is_filled():
         settings_form.fill(known)
         st.session_state[SOURCE] = ("run", clone)
         st.session_state[NAME] = f"{run.name[: submit.NAME_LENGTH - 7]} (clone)"
-    return {"id": run.id, "name": run.name, "preset": run.preset, "config": {**RunConfig().model_dump(mode="json"), **known}}
+    return {
+        "id": run.id,
+        "name": run.name,
+        "preset": run.preset,
+        "config": {**RunConfig().model_dump(mode="json"), **known},
+    }
 
 
 def _fill_from_preset() -> None:
@@ -120,7 +154,8 @@ def _fill_from_preset() -> None:
 
 
 def _known(config: dict[str, Any]) -> tuple[dict[str, Any], list[str]]:
-    """The settings of a stored run that this version has, and the names and values of those that it has not."""
+    """The settings of a stored run that this version has, and the names and values of those that it
+    has not."""
     known, foreign = {}, []
     for name, value in config.items():
         try:
@@ -136,11 +171,16 @@ def _use_preset(name: str) -> None:
     st.session_state[NAME] = ""
 
 
-def _source(context: Context, here: submit.Machines, history: History, parent: dict[str, Any] | None) -> tuple[str, dict[str, Any]]:
+def _source(
+    context: Context, here: submit.Machines, history: History, parent: dict[str, Any] | None
+) -> tuple[str, dict[str, Any]]:
     """Say what the form starts from, and let it be another preset; returns its name and settings."""
     if parent is not None:
         with st.container(border=True, horizontal=True, vertical_alignment="center"):
-            st.text(f"Starts from the settings of “{formatting.shorten(parent['name'], 60)}” ({parent['id']})")
+            st.text(
+                f"Starts from the settings of “{formatting.shorten(parent['name'], 60)}”"
+                f" ({parent['id']})"
+            )
             if st.button("Use a preset instead", icon=":material/close:", type="tertiary"):
                 navigation.open_launch()
         return f"“{formatting.shorten(parent['name'], 20)}”", parent["config"]
@@ -151,7 +191,11 @@ def _source(context: Context, here: submit.Machines, history: History, parent: d
 
 def _data_notes(context: Context) -> str:
     """Why data sets are not here."""
-    return "  \n".join(formatting.escape(reason) for reason in catalog.available(context.settings.data).values() if reason)
+    return "  \n".join(
+        formatting.escape(reason)
+        for reason in catalog.available(context.settings.data).values()
+        if reason
+    )
 
 
 @st.fragment(run_every=QUEUE_EVERY)
@@ -164,7 +208,14 @@ def _queue(context: Context) -> None:
 def _launch(context: Context, found: plan.Outlook, preset: str, parent_id: str | None) -> None:
     """Name and button; on a click the run is stored and its page opened."""
     usual = submit.default_name(found.config, preset) if found.config else ""
-    name = st.text_input("Name", key=NAME, max_chars=submit.NAME_LENGTH, placeholder=usual, live=True, persist_state="session")
+    name = st.text_input(
+        "Name",
+        key=NAME,
+        max_chars=submit.NAME_LENGTH,
+        placeholder=usual,
+        live=True,
+        persist_state="session",
+    )
     try:
         checked = submit.check_name(name) if name else None
     except BadName as error:
@@ -172,13 +223,22 @@ def _launch(context: Context, found: plan.Outlook, preset: str, parent_id: str |
         errors.tell(str(error))
     ready = found.config is not None and found.problem is None
     launched: dict[str, str] = st.session_state.setdefault(LAUNCHED, {})
-    clicked = st.button("Launch", type="primary", icon=":material/rocket_launch:", width="stretch", **auth.writer(disabled=not ready))
+    clicked = st.button(
+        "Launch",
+        type="primary",
+        icon=":material/rocket_launch:",
+        width="stretch",
+        **auth.writer(disabled=not ready),
+    )
     _queue(context)
     if not clicked:
         launched.clear()
     elif found.config is not None and ready:  # a click reaches a button that is off by now
-        if "run" not in launched:  # a double click draws the page with the button pressed twice in a row
-            launched["run"] = submit.submit(context, found.config, name=checked, preset=preset, parent_id=parent_id).id
+        # a double click draws the page with the button pressed twice in a row
+        if "run" not in launched:
+            launched["run"] = submit.submit(
+                context, found.config, name=checked, preset=preset, parent_id=parent_id
+            ).id
         navigation.open_run(launched["run"])
 
 

@@ -77,7 +77,10 @@ def _choose(found: Sequence[ModelVersion]) -> ModelVersion | None:
     by_id = {one.id: one for one in found}
     asked = navigation.model_param()
     if asked is not None and asked not in by_id:
-        st.info("There is no version with this id: it was removed, or the address is not complete.", icon=":material/search_off:")
+        st.info(
+            "There is no version with this id: it was removed, or the address is not complete.",
+            icon=":material/search_off:",
+        )
         return None
     st.session_state["version_shown"] = asked or found[0].id
     shown = st.selectbox(
@@ -102,11 +105,19 @@ def _pictures(context: Context, version: ModelVersion) -> None:
 
 def _alias(context: Context, version: ModelVersion, aliases: list[str]) -> None:
     called = f"{version.name}:{version.version}"
-    less = f"; `ganboard models quantize {called} --to int8` stores it in a quarter of the bytes" if version.parent_id is None else ""
+    less = (
+        f"; `ganboard models quantize {called} --to int8` stores it in a quarter of the bytes"
+        if version.parent_id is None
+        else ""
+    )
     st.caption(formatting.sentence(f"`ganboard serve {called}` answers over HTTP{less}."))
     with st.form("alias", border=False), st.container(horizontal=True, vertical_alignment="bottom"):
-        word = st.text_input("Alias", placeholder=aliases[0] if aliases else "production", max_chars=32, width=240)
-        if st.form_submit_button("Set", **auth.writer("From now on the alias means this version, and no other")):
+        word = st.text_input(
+            "Alias", placeholder=aliases[0] if aliases else "production", max_chars=32, width=240
+        )
+        if st.form_submit_button(
+            "Set", **auth.writer("From now on the alias means this version, and no other")
+        ):
             versions.alias(context.engine, version, word.strip())
             st.rerun()
 
@@ -116,23 +127,45 @@ def _facts(context: Context, version: ModelVersion) -> None:
     told = {name: getattr(manifest, name) for name in LINEAGE} | dict(manifest.versions)
     told |= {f"SHA-256 of {name}": file.sha256 for name, file in manifest.files.items()}
     rows = [
-        (WORDS.get(name, name.replace("_", " ").capitalize()), _figure(name, value), _figure(name, manifest.quality.get(name + FULL)))
+        (
+            WORDS.get(name, name.replace("_", " ").capitalize()),
+            _figure(name, value),
+            _figure(name, manifest.quality.get(name + FULL)),
+        )
         for name, value in manifest.quality.items()
         if not name.endswith(FULL)
     ]
     if rows:
-        st.dataframe(pd.DataFrame(rows, columns=["Figure", "This version", "Full version"]), hide_index=True, key="figures")
+        st.dataframe(
+            pd.DataFrame(rows, columns=["Figure", "This version", "Full version"]),
+            hide_index=True,
+            key="figures",
+        )
     st.dataframe(
-        pd.DataFrame([(name.replace("_", " "), str(value)) for name, value in told.items()], columns=["Lineage", ""]),
+        pd.DataFrame(
+            [(name.replace("_", " "), str(value)) for name, value in told.items()],
+            columns=["Lineage", ""],
+        ),
         hide_index=True,
         key="lineage",
     )
     if queries.get_run(context.engine, version.run_id) is not None:
-        st.page_link(navigation.RUN_PAGE, label="Its run", icon=":material/show_chart:", query_params={"run": version.run_id})
+        st.page_link(
+            navigation.RUN_PAGE,
+            label="Its run",
+            icon=":material/show_chart:",
+            query_params={"run": version.run_id},
+        )
 
 
 def _figure(name: str, value: float | None) -> str:
-    return "" if value is None else formatting.size(value) if name.endswith("bytes") else f"{value:.4g}"
+    return (
+        ""
+        if value is None
+        else formatting.size(value)
+        if name.endswith("bytes")
+        else f"{value:.4g}"
+    )
 
 
 render()

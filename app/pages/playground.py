@@ -1,4 +1,5 @@
-"""The latent playground: draw with a stored generator, walk between two images, and look at the training images nearest to them.
+"""The latent playground: draw with a stored generator, walk between two images, and look at the
+training images nearest to them.
 
 The address says everything: run, step of the checkpoint, seed, and which images are picked.
 """
@@ -39,12 +40,16 @@ def page() -> None:
             key="psi",
             bind="query-params",
             width=180,
-            help="Multiplies the latents. Below 1 they lie nearer to the mean: cleaner, but more alike; above 1 the other way round.",
+            help=(
+                "Multiplies the latents. Below 1 they lie nearer to the mean: cleaner, but more"
+                " alike; above 1 the other way round."
+            ),
         )
         conditions = _conditions(run)
     if asked not in (None, checkpoint.step):
         st.info(
-            f"There is no checkpoint of step {asked:,}: the run keeps its {run.config['keep_checkpoints']} newest. Here is the last one.",
+            f"There is no checkpoint of step {asked:,}: the run keeps its"
+            f" {run.config['keep_checkpoints']} newest. Here is the last one.",
             icon=":material/history:",
         )
     if reason := auth.read_only():  # a drawing costs the painter's time
@@ -57,16 +62,38 @@ def _conditions(run: Run) -> dict[str, float]:
     """The particle of a 3DGAN's showers; the network of 25 cells knows no angle."""
     if model_of(run.config) != "gan3d":
         return {}
-    energy = st.slider("Energy, GeV", 2, 500, 100, key="energy", bind="query-params", width=180, help="Of the particle of every shower.")
+    energy = st.slider(
+        "Energy, GeV",
+        2,
+        500,
+        100,
+        key="energy",
+        bind="query-params",
+        width=180,
+        help="Of the particle of every shower.",
+    )
     if run.config["geometry"] != "51x51x25":
         return {"energy": float(energy)}
-    angle = st.slider("Angle", 60, 120, 90, key="angle", bind="query-params", format="%d°", width=180, help="At which it enters.")
+    angle = st.slider(
+        "Angle",
+        60,
+        120,
+        90,
+        key="angle",
+        bind="query-params",
+        format="%d°",
+        width=180,
+        help="At which it enters.",
+    )
     return {"energy": float(energy), "angle": float(angle)}
 
 
 def choose_run(context: Context) -> Run | None:
-    """The run of the address, else the newest that has a checkpoint; None, and words about it, when there is none."""
-    offered = {run.id: run for run in drawings.drawable_runs(context.engine, limit=OFFERED) if _draws(run)}
+    """The run of the address, else the newest that has a checkpoint; None, and words about it, when
+    there is none."""
+    offered = {
+        run.id: run for run in drawings.drawable_runs(context.engine, limit=OFFERED) if _draws(run)
+    }
     asked = navigation.run_param()
     named = queries.get_run(context.engine, asked) if asked else None
     if named is not None and _draws(named) and queries.checkpoints(context.engine, named.id):
@@ -99,10 +126,16 @@ def _go_to_run() -> None:
 
 def choose_epoch(context: Context, run: Run) -> Checkpoint:
     """The checkpoint of the address, else the newest."""
-    stored = {one.step: one for one in sorted(queries.checkpoints(context.engine, run.id), key=lambda one: (one.step, one.attempt))}
+    stored = {
+        one.step: one
+        for one in sorted(
+            queries.checkpoints(context.engine, run.id), key=lambda one: (one.step, one.attempt)
+        )
+    }
     asked = navigation.step_param()
     st.session_state["playground_step"] = chosen = asked if asked in stored else max(stored)
-    st.query_params["step"] = str(chosen)  # a training run goes on: what is on the screen must not change for it
+    # a training run goes on: what is on the screen must not change for it
+    st.query_params["step"] = str(chosen)
     st.selectbox(
         "After epoch",
         sorted(stored, reverse=True),
@@ -128,25 +161,52 @@ def _moment(run: Run, checkpoint: Checkpoint) -> str:
 def _nothing(named: Run | None, offered: dict[str, Run]) -> None:
     """Why nothing can be drawn, and the way on."""
     if named is not None and model_of(named.config) not in DRAWN:
-        words = f"model={model_of(named.config)} has no latent space to draw from: the tab Prediction of its page continues flows instead."
+        words = (
+            f"model={model_of(named.config)} has no latent space to draw from: the tab Prediction"
+            " of its page continues flows instead."
+        )
         st.info(formatting.sentence(words), icon=":material/palette:")
         query = {"run": named.id, "view": "Prediction"}
-        st.page_link(navigation.RUN_PAGE, label="To its predictions", icon=":material/water:", query_params=query)
+        st.page_link(
+            navigation.RUN_PAGE,
+            label="To its predictions",
+            icon=":material/water:",
+            query_params=query,
+        )
     elif named is not None:
-        coming = "" if named.status in ENDED else " Its first one is saved after an epoch or five minutes."
-        st.info(f"{formatting.escape(formatting.shorten(named.name))} has no checkpoint to draw with.{coming}", icon=":material/palette:")
-        st.page_link(navigation.RUN_PAGE, label="To the run", icon=":material/show_chart:", query_params={"run": named.id})
+        coming = (
+            ""
+            if named.status in ENDED
+            else " Its first one is saved after an epoch or five minutes."
+        )
+        st.info(
+            f"{formatting.escape(formatting.shorten(named.name))} has no checkpoint to draw"
+            f" with.{coming}",
+            icon=":material/palette:",
+        )
+        st.page_link(
+            navigation.RUN_PAGE,
+            label="To the run",
+            icon=":material/show_chart:",
+            query_params={"run": named.id},
+        )
     elif "run" in st.query_params:
-        st.info("There is no run with this id: it was deleted, or the address is not complete.", icon=":material/search_off:")
+        st.info(
+            "There is no run with this id: it was deleted, or the address is not complete.",
+            icon=":material/search_off:",
+        )
     else:
         st.info(
-            "Here stored generators draw on request: new images, walks between two of them, and the training images nearest to them. "
-            "That needs a run with a checkpoint, which every run saves after its first epoch.",
+            "Here stored generators draw on request: new images, walks between two of them, and the"
+            " training images nearest to them. That needs a run with a checkpoint, which every run"
+            " saves after its first epoch.",
             icon=":material/palette:",
         )
         st.page_link(navigation.LAUNCH_PAGE, label="Launch a run", icon=":material/rocket_launch:")
     if offered:
-        st.page_link(navigation.PLAYGROUND_PAGE, label="Draw with the newest run", icon=":material/palette:")
+        st.page_link(
+            navigation.PLAYGROUND_PAGE, label="Draw with the newest run", icon=":material/palette:"
+        )
 
 
 page()

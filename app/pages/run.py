@@ -1,4 +1,5 @@
-"""One run: what it does now, its losses, images, quality, timings, rates, path, log and settings, live while it is not ended."""
+"""One run: what it does now, its losses, images, quality, timings, rates, path, log and settings,
+live while it is not ended."""
 
 from __future__ import annotations
 
@@ -11,7 +12,17 @@ from streamlit.delta_generator import DeltaGenerator
 
 from ganboard.app import errors, navigation
 from ganboard.app.run import actions as run_actions
-from ganboard.app.run import buttons, charts, images, notes, prediction, quality, records, surface, timings
+from ganboard.app.run import (
+    buttons,
+    charts,
+    images,
+    notes,
+    prediction,
+    quality,
+    records,
+    surface,
+    timings,
+)
 from ganboard.app.run import status as run_status
 from ganboard.app.theme import style
 from ganboard.db.models import ENDED, Run
@@ -21,13 +32,15 @@ from ganboard.worker import formatting
 from ganboard.worker.context import Context
 
 TICK_SECONDS = 1.5
-LOOK_SECONDS = 4.0  # how often an ended run looks whether a newer one has been submitted, if it is to be followed
+# how often an ended run looks whether a newer one has been submitted, if it is to be followed
+LOOK_SECONDS = 4.0
 LATEST = "latest"
 
 
 @dataclass(frozen=True)
 class View:
-    """One tab: `controls` are drawn outside the part that updates and return what `draw` needs to know of them, `below` after it."""
+    """One tab: `controls` are drawn outside the part that updates and return what `draw` needs to
+    know of them, `below` after it."""
 
     draw: Callable[[Context, Run, Any], None] = lambda context, run, options: None
     controls: Callable[[Context, Run], Any] = lambda context, run: None
@@ -36,15 +49,30 @@ class View:
 
 
 VIEWS = {
-    "Losses": View(lambda c, r, o: charts.draw_losses(c.engine, r, o), lambda c, r: charts.loss_controls()),
+    "Losses": View(
+        lambda c, r, o: charts.draw_losses(c.engine, r, o), lambda c, r: charts.loss_controls()
+    ),
     "Images": View(lambda c, r, o: images.draw(c.engine, r)),
-    "Quality": View(lambda c, r, o: quality.draw(c.engine, r, o), lambda c, r: quality.controls(c.engine, r)),
+    "Quality": View(
+        lambda c, r, o: quality.draw(c.engine, r, o), lambda c, r: quality.controls(c.engine, r)
+    ),
     "Prediction": View(below=prediction.show, model="pix2pix"),
     "Timings": View(lambda c, r, o: timings.draw(c.engine, r, o), lambda c, r: timings.controls()),
-    "Rates": View(lambda c, r, o: timings.draw_rates(c.engine, r, o), lambda c, r: timings.rate_controls()),
-    "Histograms": View(lambda c, r, o: charts.draw_histograms(c.engine, r, o), lambda c, r: charts.histogram_controls()),
-    "Descent path": View(lambda c, r, o: charts.draw_path(c.engine, r, o), lambda c, r: charts.path_controls(), surface.show),
-    "System": View(lambda c, r, o: charts.draw_system(c.engine, r, o), lambda c, r: charts.events_control()),
+    "Rates": View(
+        lambda c, r, o: timings.draw_rates(c.engine, r, o), lambda c, r: timings.rate_controls()
+    ),
+    "Histograms": View(
+        lambda c, r, o: charts.draw_histograms(c.engine, r, o),
+        lambda c, r: charts.histogram_controls(),
+    ),
+    "Descent path": View(
+        lambda c, r, o: charts.draw_path(c.engine, r, o),
+        lambda c, r: charts.path_controls(),
+        surface.show,
+    ),
+    "System": View(
+        lambda c, r, o: charts.draw_system(c.engine, r, o), lambda c, r: charts.events_control()
+    ),
     "Log": View(lambda c, r, o: records.draw_log(c, r)),
     "Events": View(lambda c, r, o: records.draw_events(c, r)),
     "Config": View(lambda c, r, o: records.draw_config(c, r)),
@@ -54,7 +82,8 @@ VIEWS = {
 
 @dataclass(frozen=True)
 class Shown:
-    """What the part that updates was drawn for: when one of these changes, the whole page is drawn anew."""
+    """What the part that updates was drawn for: when one of these changes, the whole page is drawn
+    anew."""
 
     run_id: str
     status: str
@@ -81,14 +110,17 @@ def page() -> None:
     notes.line(context, run)
     if why := foreign(run.config):
         errors.tell(
-            f"The settings of this run cannot be read, so nothing of it is shown: {why} `ganboard show {run.id}` prints it as stored."
+            f"The settings of this run cannot be read, so nothing of it is shown: {why} `ganboard"
+            f" show {run.id}` prints it as stored."
         )
         run_actions.tell_outcome(st.container())
         return
     style.apply(run_status.STEADY)
     outcome, head = st.container(), st.container()
     views = [name for name, view in VIEWS.items() if view.model in (None, model_of(run.config))]
-    tabs = dict(zip(views, st.tabs(views, key="view", on_change="rerun", bind="query-params"), strict=True))
+    tabs = dict(
+        zip(views, st.tabs(views, key="view", on_change="rerun", bind="query-params"), strict=True)
+    )
     name = next((name for name, tab in tabs.items() if tab.open), views[0])
     with tabs[name]:
         options = VIEWS[name].controls(context, run)
@@ -109,7 +141,8 @@ def page() -> None:
 
 
 def tick(shown: Shown, name: str, options: Any, head: DeltaGenerator, body: DeltaGenerator) -> None:
-    """Draw the head and the open tab from what the database says now; once its state has changed or it has gone, the whole page."""
+    """Draw the head and the open tab from what the database says now; once its state has changed or
+    it has gone, the whole page."""
     with errors.sentences():
         context = navigation.context()
         run = queries.get_run(context.engine, shown.run_id)
@@ -138,9 +171,17 @@ def link(context: Context, shown: Shown, newest: str | None) -> run_status.Link:
     newer = queries.get_run(context.engine, newest) if newest and newest != shown.newest else None
     if newer:
         return run_status.Link(
-            f"Newer: {formatting.escape(formatting.shorten(newer.name, 30))}", newer.id, ":material/update:", "Submitted just now."
+            f"Newer: {formatting.escape(formatting.shorten(newer.name, 30))}",
+            newer.id,
+            ":material/update:",
+            "Submitted just now.",
         )
-    return run_status.Link("Follow the newest run", LATEST, ":material/update:", f"The address ?run={LATEST} does the same.")
+    return run_status.Link(
+        "Follow the newest run",
+        LATEST,
+        ":material/update:",
+        f"The address ?run={LATEST} does the same.",
+    )
 
 
 def missing(context: Context, *, asked: bool) -> None:
@@ -152,8 +193,16 @@ def missing(context: Context, *, asked: bool) -> None:
     if newest:
         st.write("The newest runs:")
     for run in newest:
-        label = f"{formatting.escape(formatting.shorten(run.name))} · {formatting.status_word(run.status)}"
-        st.page_link(navigation.RUN_PAGE, label=label, icon=formatting.STATUS[run.status].icon, query_params={"run": run.id})
+        label = (
+            f"{formatting.escape(formatting.shorten(run.name))} ·"
+            f" {formatting.status_word(run.status)}"
+        )
+        st.page_link(
+            navigation.RUN_PAGE,
+            label=label,
+            icon=formatting.STATUS[run.status].icon,
+            query_params={"run": run.id},
+        )
     st.page_link(navigation.RUNS_PAGE, label="All runs", icon=":material/list:")
 
 

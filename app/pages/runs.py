@@ -18,7 +18,9 @@ from ganboard.db.runs import queries, search
 from ganboard.worker import formatting
 from ganboard.worker.context import Context
 
-SEARCH_HINT = "Search: a word, `tag:x` · `status:failed` · `batch_size>=128` · `fid<20` · `/regex/` · `-not`"
+SEARCH_HINT = (
+    "Search: a word, `tag:x` · `status:failed` · `batch_size>=128` · `fid<20` · `/regex/` · `-not`"
+)
 STALE = ".st-key-runs_stale [data-testid=stDataFrame] { opacity: 0.45 }"  # not what was asked for
 SEARCH_HELP = """All terms must hold; a minus before a term turns it round.
 
@@ -40,7 +42,9 @@ SEARCH_HELP = """All terms must hold; a minus before a term turns it round.
 def render() -> None:
     context = navigation.context()
     runs = listing.runs(context)
-    with st.container(horizontal=True, vertical_alignment="center", horizontal_alignment="distribute"):
+    with st.container(
+        horizontal=True, vertical_alignment="center", horizontal_alignment="distribute"
+    ):
         st.title("Runs", anchor=False)
         with st.container(horizontal=True, width="content", vertical_alignment="center"):
             saved_views.show("runs")
@@ -65,7 +69,8 @@ def render() -> None:
     states = [shown[run_id] for run_id in st.session_state[SELECTED]]
     with st.container(key="runs_stale" if stale else "runs_found"):
         st.fragment(_table, run_every=pace)(context, choice, active, states)
-    actions.tell_outcome(outcome)  # last: a part above that draws the page anew would swallow the words
+    # last: a part above that draws the page anew would swallow the words
+    actions.tell_outcome(outcome)
 
 
 def _choice() -> tuple[Choice, bool]:
@@ -94,10 +99,20 @@ def _choice() -> tuple[Choice, bool]:
             label_visibility="collapsed",
             width="content",
         )
-        archived = st.toggle("Archived", key="archived", bind="query-params", help="Show the runs that were put into the archive instead")
+        archived = st.toggle(
+            "Archived",
+            key="archived",
+            bind="query-params",
+            help="Show the runs that were put into the archive instead",
+        )
         with st.popover("Columns", icon=":material/view_column:"):
             columns = st.multiselect(
-                "Columns", tuple(COLUMNS), USUAL, key="columns", bind="query-params", help="Any setting can be a column, too"
+                "Columns",
+                tuple(COLUMNS),
+                USUAL,
+                key="columns",
+                bind="query-params",
+                help="Any setting can be a column, too",
             )
             fid = st.number_input(
                 "FID to reach",
@@ -107,7 +122,10 @@ def _choice() -> tuple[Choice, bool]:
                 placeholder="such as 20",
                 key="fid",
                 bind="query-params",
-                help="Adds a column: seconds of training until a judgement first found the distance at or below this",
+                help=(
+                    "Adds a column: seconds of training until a judgement first found the distance"
+                    " at or below this"
+                ),
             )
     wanted = (typed or "").strip()
     good = _understood(wanted)
@@ -143,14 +161,22 @@ def _table(context: Context, choice: Choice, was_active: bool, states: list[str]
     if [shown.get(run_id) for run_id in before] != states:
         st.rerun()  # what can be done with the selected runs has changed
     if not chosen:
-        words = "The archive is empty, or none of its runs matches" if choice.archived else "No run matches"
-        st.info(f"{words}: change the search or the states above.", icon=":material/filter_alt_off:")
+        words = (
+            "The archive is empty, or none of its runs matches"
+            if choice.archived
+            else "No run matches"
+        )
+        st.info(
+            f"{words}: change the search or the states above.", icon=":material/filter_alt_off:"
+        )
         return
     drawn = runs_table.with_duration(table, chosen, queries.database_time(context.engine))
     now = runs_table.show(drawn, [run.id for run in chosen], before)
     everything = sum((run.archived_at is not None) == choice.archived for run in runs)
     st.caption(
-        f"{formatting.plural(len(chosen), 'run')} of {everything:,}" if len(chosen) < everything else formatting.plural(everything, "run")
+        f"{formatting.plural(len(chosen), 'run')} of {everything:,}"
+        if len(chosen) < everything
+        else formatting.plural(everything, "run")
     )
     if now != before:
         st.session_state[SELECTED] = now

@@ -19,14 +19,17 @@ from ganboard.worker.studies.results.study_data import NOT_HERE, REPRODUCED, Evi
 
 TICK_SECONDS = 3.0
 REFUSED = "study_refused"
-FEW, ROWS = 8, 200  # rows of a table that stands open, and of one that is shown; the CSV file has all
+# rows of a table that stands open, and of one that is shown; the CSV file has all
+FEW, ROWS = 8, 200
 ICONS = {REPRODUCED: ":material/check_circle:", NOT_HERE: ":material/cancel:"}
 COLOURS = {REPRODUCED: "green", NOT_HERE: "orange"}
 
 
 def render() -> None:
     context = navigation.context()
-    with st.container(horizontal=True, vertical_alignment="center", horizontal_alignment="distribute"):
+    with st.container(
+        horizontal=True, vertical_alignment="center", horizontal_alignment="distribute"
+    ):
         st.title("Studies", anchor=False)
         if st.button("Launch a study", type="primary", icon=":material/science:", **auth.writer()):
             _launch(context)
@@ -35,8 +38,8 @@ def render() -> None:
     known = studies.listed(context.engine)
     if not known:
         st.info(
-            "A study is a set of runs that answers a question, with its figures beside what the published one claims. "
-            "`ganboard study paper --preset paper-small` launches one too.",
+            "A study is a set of runs that answers a question, with its figures beside what the"
+            " published one claims. `ganboard study paper --preset paper-small` launches one too.",
             icon=":material/science:",
         )
         _published()
@@ -47,7 +50,9 @@ def render() -> None:
     st.markdown(formatting.escape(str(chosen.definition.get("purpose", ""))))
     now = work.progress(context, chosen.id)
     waits = _surface_waits(context, chosen)
-    st.fragment(_progress, run_every=None if now.over and not waits else TICK_SECONDS)(context, chosen, now.finished + now.broken, waits)
+    st.fragment(_progress, run_every=None if now.over and not waits else TICK_SECONDS)(
+        context, chosen, now.finished + now.broken, waits
+    )
     _figures(context, chosen)
     _published()
 
@@ -56,13 +61,18 @@ def _choose(known: list[Study]) -> Study | None:
     by_id = {study.id: study for study in known}
     asked = navigation.study_param()
     if asked is not None and asked not in by_id:
-        st.info("There is no study with this id: it was deleted, or the address is not complete.", icon=":material/search_off:")
+        st.info(
+            "There is no study with this id: it was deleted, or the address is not complete.",
+            icon=":material/search_off:",
+        )
         return None
     st.session_state["study_shown"] = asked or known[0].id
     shown = st.selectbox(
         "Study",
         list(by_id),
-        format_func=lambda one: f"{formatting.shorten(by_id[one].title)}, {by_id[one].created_at:%Y-%m-%d %H:%M} ({one})",
+        format_func=lambda one: (
+            f"{formatting.shorten(by_id[one].title)}, {by_id[one].created_at:%Y-%m-%d %H:%M} ({one})"
+        ),
         key="study_shown",
         on_change=lambda: st.query_params.__setitem__("study", st.session_state["study_shown"]),
         width=480,
@@ -72,9 +82,16 @@ def _choose(known: list[Study]) -> Study | None:
 
 @st.dialog("Launch a study", icon=":material/science:")
 def _launch(context: Context) -> None:
-    name = st.selectbox("Study", NAMES, key="study_name", format_func=lambda one: built_in(one, "tiny").title)
+    name = st.selectbox(
+        "Study", NAMES, key="study_name", format_func=lambda one: built_in(one, "tiny").title
+    )
     choice = budgets(name)
-    budget = st.segmented_control("Budget", list(choice), default="paper-small", required=True, key="study_budget") or "paper-small"
+    budget = (
+        st.segmented_control(
+            "Budget", list(choice), default="paper-small", required=True, key="study_budget"
+        )
+        or "paper-small"
+    )
     asked = built_in(name, budget)
     st.caption(formatting.escape(asked.purpose))
     st.caption(formatting.escape(f"{budget}: {choice[budget].about}."))
@@ -83,11 +100,23 @@ def _launch(context: Context) -> None:
         missing = [one for one in needed if not one.run_id]
         seconds = [one.member.seconds() for one in missing]
         known = [one for one in seconds if one is not None]
-        time = f"about {formatting.duration(sum(known))} one after another" if known and len(known) == len(missing) else "time unknown here"
-        st.markdown(
-            f"{formatting.plural(len(needed), 'run')}, {len(missing)} to train: {time}." if missing else "All of its runs are finished."
+        time = (
+            f"about {formatting.duration(sum(known))} one after another"
+            if known and len(known) == len(missing)
+            else "time unknown here"
         )
-        if st.button("Launch", type="primary", key="study_launch", on_click=_start, args=(context, name, budget)):
+        st.markdown(
+            f"{formatting.plural(len(needed), 'run')}, {len(missing)} to train: {time}."
+            if missing
+            else "All of its runs are finished."
+        )
+        if st.button(
+            "Launch",
+            type="primary",
+            key="study_launch",
+            on_click=_start,
+            args=(context, name, budget),
+        ):
             st.rerun()  # closes the dialog
 
 
@@ -105,17 +134,28 @@ def _surface_waits(context: Context, study: Study) -> bool:
 
 
 def _progress(context: Context, study: Study, ended: int, waited: bool) -> None:
-    """How far it is; the whole page, figures too, once another run has ended or goes on, or the loss surface is there."""
+    """How far it is; the whole page, figures too, once another run has ended or goes on, or the
+    loss surface is there."""
     now = work.progress(context, study.id)
     if now.finished + now.broken != ended or _surface_waits(context, study) != waited:
         st.rerun()
     surface = work.surface(context, study)
     if now.over and waited and surface is not None:
-        st.progress(surface.done, text=f"Loss surface of Fig. 11: {surface.phase or 'waiting for a painter'}")
+        st.progress(
+            surface.done,
+            text=f"Loss surface of Fig. 11: {surface.phase or 'waiting for a painter'}",
+        )
         return
-    left = f" · about {formatting.duration(now.seconds_left)} left" if now.seconds_left and not now.over else ""
+    left = (
+        f" · about {formatting.duration(now.seconds_left)} left"
+        if now.seconds_left and not now.over
+        else ""
+    )
     broken = f" · {now.broken} stopped or failed" if now.broken else ""
-    st.progress(now.done, text=f"{now.finished} of {formatting.plural(now.runs, 'run')} finished{broken}{left}")
+    st.progress(
+        now.done,
+        text=f"{now.finished} of {formatting.plural(now.runs, 'run')} finished{broken}{left}",
+    )
     for run in now.training:
         st.page_link(
             navigation.RUN_PAGE,
@@ -134,7 +174,12 @@ def _figures(context: Context, study: Study) -> None:
     for one in shown:
         _exhibit(one)
     ids = list(dict.fromkeys(run.id for run in runs))[: navigation.MAX_COMPARED]
-    st.page_link(navigation.RUNS_PAGE, label="Its runs", icon=":material/list:", query_params={"q": f"sweep:{study.id}"})
+    st.page_link(
+        navigation.RUNS_PAGE,
+        label="Its runs",
+        icon=":material/list:",
+        query_params={"q": f"sweep:{study.id}"},
+    )
     if len(ids) > 1:
         st.page_link(
             navigation.COMPARE_PAGE,
@@ -147,9 +192,15 @@ def _figures(context: Context, study: Study) -> None:
 def _published() -> None:
     """The numbers of others, read-only and marked as theirs."""
     with st.expander("What others published", icon=":material/menu_book:"):
-        st.caption("Their claims on their hardware, as printed: never measured here, and never counted as a run.")
+        st.caption(
+            "Their claims on their hardware, as printed: never measured here, and never counted as"
+            " a run."
+        )
         for one in reference_results.DOCUMENTS.values():
-            st.markdown(f"**{formatting.escape(one.short)}**: {formatting.escape(f'{one.title}. {one.where}. {one.system}.')}")
+            st.markdown(
+                f"**{formatting.escape(one.short)}**:"
+                f" {formatting.escape(f'{one.title}. {one.where}. {one.system}.')}"
+            )
         table = pd.DataFrame(reference_results.table(), columns=list(reference_results.COLUMNS))
         table["Batch"] = table["Batch"].map("{:,.0f}".format, na_action="ignore").fillna("")
         st.dataframe(table, hide_index=True, key="published", height=320)
@@ -157,19 +208,29 @@ def _published() -> None:
 
 def _version(study: Study, runs: list[Run]) -> tuple[str, ...]:
     """Changes when a run is added, ends or goes on."""
-    return study.id, *(f"{run.id} {run.status} {run.epoch * (run.status == 'finished')}" for run in runs)
+    return study.id, *(
+        f"{run.id} {run.status} {run.epoch * (run.status == 'finished')}" for run in runs
+    )
 
 
 @st.cache_resource(max_entries=4, show_spinner="Drawing the figures …")
-def _exhibits(_context: Context, database: str, version: object, _study: Study, _runs: list[Run]) -> list[Exhibit]:
-    return results.make(Evidence.of(_context.engine, _runs, _study.definition), list(_study.definition.get("figures", [])))
+def _exhibits(
+    _context: Context, database: str, version: object, _study: Study, _runs: list[Run]
+) -> list[Exhibit]:
+    return results.make(
+        Evidence.of(_context.engine, _runs, _study.definition),
+        list(_study.definition.get("figures", [])),
+    )
 
 
 def _verdicts(shown: list[Exhibit]) -> None:
     st.header("What held here", anchor=False)
     for one in shown:
         lacking = f" &ensp;:gray[{formatting.escape(one.missing)}]" if one.missing else ""
-        st.markdown(f"{_badge(one)}{lacking} &ensp;**{formatting.escape(one.title)}** &ensp;{formatting.escape(one.claim)}")
+        st.markdown(
+            f"{_badge(one)}{lacking} &ensp;**{formatting.escape(one.title)}**"
+            f" &ensp;{formatting.escape(one.claim)}"
+        )
 
 
 def _badge(one: Exhibit) -> str:
@@ -184,7 +245,9 @@ def _exhibit(one: Exhibit) -> None:
         live_plotly(one.figure, key=f"study-{one.key}")
     if not one.table.empty:
         with st.expander("Numbers", expanded=one.figure is None or len(one.table) <= FEW):
-            st.dataframe(one.table.head(ROWS), hide_index=True, placeholder="–", key=f"study-table-{one.key}")
+            st.dataframe(
+                one.table.head(ROWS), hide_index=True, placeholder="–", key=f"study-table-{one.key}"
+            )
     st.caption(formatting.escape(f"Published: {one.claim}"))
     st.caption(formatting.escape(one.how))
     if not one.table.empty:

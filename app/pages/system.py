@@ -22,7 +22,18 @@ TICK_SECONDS = 5.0
 SIZES_SECONDS = 60  # how long measured sizes are shown before they are measured again
 WAITING_SHOWN = 20
 LARGEST = 10
-PACKAGES = ("ganboard", "streamlit", "plotly", "sqlmodel", "sqlalchemy", "rq", "redis", "pydantic", "numpy", "pandas")
+PACKAGES = (
+    "ganboard",
+    "streamlit",
+    "plotly",
+    "sqlmodel",
+    "sqlalchemy",
+    "rq",
+    "redis",
+    "pydantic",
+    "numpy",
+    "pandas",
+)
 STATUS_WORDS = {"ok": "Well", "warn": "Warning", "fail": "Error"}
 
 
@@ -40,7 +51,10 @@ def render() -> None:
 
 
 def _live(context: Context) -> None:
-    checks = [*doctor.machine(context.settings), *doctor.installation(context.settings, context.engine)]
+    checks = [
+        *doctor.machine(context.settings),
+        *doctor.installation(context.settings, context.engine),
+    ]
     _findings(checks)
     _figures(context, queue=next(check for check in checks if check.name == "queue"))
     _workers(context)
@@ -49,16 +63,33 @@ def _live(context: Context) -> None:
 
 def _findings(checks: list[doctor.Check]) -> None:
     """The same list as `ganboard doctor` prints, what is not well first and open."""
-    unwell = sorted((check for check in checks if check.status != "ok"), key=lambda check: check.status != "fail")
+    unwell = sorted(
+        (check for check in checks if check.status != "ok"),
+        key=lambda check: check.status != "fail",
+    )
     if not unwell:
-        st.success("Everything works: the queue answers, and a worker is ready.", icon=":material/check:")
+        st.success(
+            "Everything works: the queue answers, and a worker is ready.", icon=":material/check:"
+        )
     for check in unwell:
-        words = f"{check.name[:1].upper()}{check.name[1:]}: {check.text.rstrip('.')}. {check.remedy}"
+        words = (
+            f"{check.name[:1].upper()}{check.name[1:]}: {check.text.rstrip('.')}. {check.remedy}"
+        )
         errors.tell(words, "error" if check.status == "fail" else "warning")
     with st.expander(f"All {len(checks)} checks", icon=":material/checklist:"):
-        rows = [(STATUS_WORDS[check.status], check.name, check.text, check.remedy) for check in checks]
-        st.dataframe(pd.DataFrame(rows, columns=["State", "What", "Found", "Remedy"]), hide_index=True, height="content", key="checks")
-        st.caption("`ganboard doctor` prints the same for the machine where it is called, and asks TensorFlow for its devices as well.")
+        rows = [
+            (STATUS_WORDS[check.status], check.name, check.text, check.remedy) for check in checks
+        ]
+        st.dataframe(
+            pd.DataFrame(rows, columns=["State", "What", "Found", "Remedy"]),
+            hide_index=True,
+            height="content",
+            key="checks",
+        )
+        st.caption(
+            "`ganboard doctor` prints the same for the machine where it is called, and asks"
+            " TensorFlow for its devices as well."
+        )
 
 
 def _figures(context: Context, *, queue: doctor.Check) -> None:
@@ -70,12 +101,25 @@ def _figures(context: Context, *, queue: doctor.Check) -> None:
             "Workers alive",
             f"{sum(one.alive for one in workers)} of {len(workers)}",
             border=True,
-            help=f"Workers that gave a sign of life within {queries.WORKER_ALIVE_SECONDS:.0f} s, of those of the last hour",
+            help=(
+                f"Workers that gave a sign of life within {queries.WORKER_ALIVE_SECONDS:.0f} s, of"
+                " those of the last hour"
+            ),
         )
         training = queries.count_runs(context.engine, statuses=ACTIVE)
-        st.metric("Training", formatting.integer(training), border=True, help="Runs that a worker holds now")
+        st.metric(
+            "Training",
+            formatting.integer(training),
+            border=True,
+            help="Runs that a worker holds now",
+        )
         waiting = queries.count_runs(context.engine, statuses=WAITING)
-        st.metric("Waiting", formatting.integer(waiting), border=True, help="Queued and suspended runs in the database")
+        st.metric(
+            "Waiting",
+            formatting.integer(waiting),
+            border=True,
+            help="Queued and suspended runs in the database",
+        )
         st.metric(
             "Queue",
             "Answers" if queue.status == "ok" else "No answer",
@@ -86,13 +130,19 @@ def _figures(context: Context, *, queue: doctor.Check) -> None:
             "Database",
             formatting.size(stored["bytes"]),
             border=True,
-            help=f"{stored['run']:,} runs, {stored['epoch']:,} epochs, {stored['grid']:,} image grids; counted once in {SIZES_SECONDS} s",
+            help=(
+                f"{stored['run']:,} runs, {stored['epoch']:,} epochs, {stored['grid']:,} image"
+                f" grids; counted once in {SIZES_SECONDS} s"
+            ),
         )
         st.metric(
             "Disk free",
             formatting.size(usage.free, [usage.total]),
             border=True,
-            help=f"Of {formatting.size(usage.total)} that hold {formatting.escape(str(context.settings.state))}",
+            help=(
+                f"Of {formatting.size(usage.total)} that hold"
+                f" {formatting.escape(str(context.settings.state))}"
+            ),
         )
 
 
@@ -102,26 +152,39 @@ def _workers(context: Context) -> None:
     if not workers:
         st.caption("None in the last hour.")
         return
-    names = {run.id: run.name for run in queries.get_runs(context.engine, [one.worker.run_id for one in workers if one.worker.run_id])}
+    names = {
+        run.id: run.name
+        for run in queries.get_runs(
+            context.engine, [one.worker.run_id for one in workers if one.worker.run_id]
+        )
+    }
     st.dataframe(
         pd.DataFrame([_worker(one, names) for one in workers]),
         hide_index=True,
         placeholder="–",
         key="workers",
-        column_config={"Last sign of life": st.column_config.TextColumn(help="By the clock of the database")},
+        column_config={
+            "Last sign of life": st.column_config.TextColumn(help="By the clock of the database")
+        },
     )
 
 
 def _worker(seen: queries.WorkerState, names: dict[str, str]) -> dict[str, Any]:
     worker, has = seen.worker, seen.worker.devices or {}
-    accelerators = [str(gpu.get("name", "GPU")) for gpu in has.get("gpus", [])] + [str(tpu) for tpu in has.get("tpus", [])]
+    accelerators = [str(gpu.get("name", "GPU")) for gpu in has.get("gpus", [])] + [
+        str(tpu) for tpu in has.get("tpus", [])
+    ]
     return {
         "Worker": worker.name,
         "State": "Alive" if seen.alive else "Silent",
         "Last sign of life": formatting.ago(seen.age_seconds),
         "Trains": names.get(worker.run_id or "") or ("–" if seen.alive else None),
         "Host": worker.host,
-        "Processor": f"{has['cpu']}, {formatting.plural(has['cores'], 'core')}" if {"cpu", "cores"} <= has.keys() else None,
+        "Processor": (
+            f"{has['cpu']}, {formatting.plural(has['cores'], 'core')}"
+            if {"cpu", "cores"} <= has.keys()
+            else None
+        ),
         "Memory": formatting.size(has["memory_bytes"]) if "memory_bytes" in has else None,
         "Accelerators": ", ".join(accelerators) if accelerators else "none" if has else None,
         "TensorFlow": has.get("versions", {}).get("tensorflow"),
@@ -137,7 +200,13 @@ def _waiting(context: Context) -> None:
     st.header("What waits", anchor=False)
     present = queries.database_time(context.engine)
     rows = [
-        (place, run.name, formatting.status_word(run.status), _since(run.queued_at, present), f"run?run={run.id}")
+        (
+            place,
+            run.name,
+            formatting.status_word(run.status),
+            _since(run.queued_at, present),
+            f"run?run={run.id}",
+        )
         for place, run in enumerate(runs[:WAITING_SHOWN], 1)
     ]
     st.dataframe(
@@ -145,7 +214,9 @@ def _waiting(context: Context) -> None:
         hide_index=True,
         key="waiting",
         column_config={
-            "Place": st.column_config.NumberColumn(help="1 is the next that a free worker takes", width="small"),
+            "Place": st.column_config.NumberColumn(
+                help="1 is the next that a free worker takes", width="small"
+            ),
             "Page": st.column_config.LinkColumn(display_text="Open", width="small"),
         },
     )
@@ -171,9 +242,17 @@ def _sizes(context: Context) -> None:
         pd.DataFrame(rows, columns=["What", "Size", "Where"]),
         hide_index=True,
         key="sizes",
-        column_config={"Size": st.column_config.TextColumn(help=f"About, without indexes and overhead; counted once in {SIZES_SECONDS} s")},
+        column_config={
+            "Size": st.column_config.TextColumn(
+                help=f"About, without indexes and overhead; counted once in {SIZES_SECONDS} s"
+            )
+        },
     )
-    if st.button("What could be freed", icon=":material/search:", help="Shows the largest runs. Nothing is deleted here."):
+    if st.button(
+        "What could be freed",
+        icon=":material/search:",
+        help="Shows the largest runs. Nothing is deleted here.",
+    ):
         _largest(context)
 
 
@@ -190,21 +269,35 @@ def _largest(context: Context) -> None:
         st.write("No run has stored a checkpoint.")
         return
     sizes = [size for _, size in largest]
-    rows = [(run.name, formatting.status_word(run.status), formatting.size(size, sizes), f"run?run={run.id}") for run, size in largest]
+    rows = [
+        (
+            run.name,
+            formatting.status_word(run.status),
+            formatting.size(size, sizes),
+            f"run?run={run.id}",
+        )
+        for run, size in largest
+    ]
     st.dataframe(
         pd.DataFrame(rows, columns=["Run", "State", "Checkpoints", "Page"]),
         hide_index=True,
         height="content",
         column_config={"Page": st.column_config.LinkColumn(display_text="Open", width="small")},
     )
-    st.caption("The runs whose checkpoints take most space. A run's page and the page Runs delete what you no longer need.")
+    st.caption(
+        "The runs whose checkpoints take most space. A run's page and the page Runs delete what you"
+        " no longer need."
+    )
 
 
 def _data_sets(context: Context) -> None:
     st.header("Data sets", anchor=False)
     for check in doctor.data_sets(context.settings):
         name = check.name.removeprefix("data: ")
-        st.markdown(f"{formatting.escape(name)} {':green-badge[Here]' if check.status == 'ok' else ':gray-badge[Absent]'}")
+        st.markdown(
+            f"{formatting.escape(name)}"
+            f" {':green-badge[Here]' if check.status == 'ok' else ':gray-badge[Absent]'}"
+        )
         if check.remedy:
             st.caption(formatting.sentence(check.remedy))
 
@@ -216,19 +309,35 @@ def _places(context: Context) -> None:
         ("State (GANBOARD_HOME)", str(settings.state)),
         ("Machine", machine.recorded(settings) or "no name yet: no worker has run here"),
         ("Data sets (GANBOARD_DATA_DIR)", str(settings.data)),
-        ("Database (GANBOARD_DATABASE_URL)", context.engine.url.render_as_string(hide_password=True)),
-        ("Queue (GANBOARD_REDIS_URL)", "given" if settings.redis_url else "embedded, on a socket of this user"),
+        (
+            "Database (GANBOARD_DATABASE_URL)",
+            context.engine.url.render_as_string(hide_password=True),
+        ),
+        (
+            "Queue (GANBOARD_REDIS_URL)",
+            "given" if settings.redis_url else "embedded, on a socket of this user",
+        ),
     ]
     st.dataframe(pd.DataFrame(rows, columns=["What", "Where"]), hide_index=True, key="places")
 
 
 def _versions(context: Context) -> None:
     st.header("Versions", anchor=False)
-    rows = [("python", platform.python_version(), "web")] + [(name, _version(name), "web") for name in PACKAGES]
+    rows = [("python", platform.python_version(), "web")] + [
+        (name, _version(name), "web") for name in PACKAGES
+    ]
     for one in queries.workers(context.engine):
         if one.alive and one.worker.devices:
-            rows += [(name, found, one.worker.name) for name, found in one.worker.devices.get("versions", {}).items()]
-    st.dataframe(pd.DataFrame(rows, columns=["Package", "Version", "Process"]), hide_index=True, height="content", key="versions")
+            rows += [
+                (name, found, one.worker.name)
+                for name, found in one.worker.devices.get("versions", {}).items()
+            ]
+    st.dataframe(
+        pd.DataFrame(rows, columns=["Package", "Version", "Process"]),
+        hide_index=True,
+        height="content",
+        key="versions",
+    )
 
 
 def _version(package: str) -> str:

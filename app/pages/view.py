@@ -14,7 +14,11 @@ from ganboard.db.models import SavedView
 from ganboard.db.runs import queries
 from ganboard.worker import formatting
 
-PAGES = {"runs": navigation.RUNS_PAGE, "run": navigation.RUN_PAGE, "compare": navigation.COMPARE_PAGE}
+PAGES = {
+    "runs": navigation.RUNS_PAGE,
+    "run": navigation.RUN_PAGE,
+    "compare": navigation.COMPARE_PAGE,
+}
 DRAWN = "view_drawn"
 
 
@@ -23,7 +27,10 @@ def render() -> None:
     view = queries.view(navigation.context().engine, name)
     if view is None or view.page not in PAGES:
         st.title("No such view", anchor=False)
-        st.write(f"There is no view “{formatting.escape(formatting.shorten(name, 60))}”: it was deleted, or the address is not complete.")
+        st.write(
+            f"There is no view “{formatting.escape(formatting.shorten(name, 60))}”: it was deleted,"
+            " or the address is not complete."
+        )
         st.page_link(navigation.RUNS_PAGE, label="All runs", icon=":material/list:")
         return
     st.skeleton(height=400)
@@ -32,7 +39,8 @@ def render() -> None:
 
 
 def _go_on(view: SavedView) -> None:
-    """Once this page has been drawn: until then the page before holds the parameters that its controls are bound to."""
+    """Once this page has been drawn: until then the page before holds the parameters that its
+    controls are bound to."""
     if st.session_state[DRAWN]:
         st.switch_page(PAGES[view.page], query_params=parse_qs(view.query, keep_blank_values=True))
     st.session_state[DRAWN] = True

@@ -1,4 +1,5 @@
-"""Which points of the latent space are meant: seeds, and the images that were picked, kept in the address as `?picked=3,17`."""
+"""Which points of the latent space are meant: seeds, and the images that were picked, kept in the
+address as `?picked=3,17`."""
 
 from __future__ import annotations
 
@@ -12,7 +13,9 @@ from ganboard.gan.generation.latent_requests import MAX_IMAGES, MAX_ROWS, MAX_SE
 PICKED = "picked"
 
 
-def seed(key: str, label: str, *, default: int = 0, on_change: Callable[[], None] = lambda: None) -> int:
+def seed(
+    key: str, label: str, *, default: int = 0, on_change: Callable[[], None] = lambda: None
+) -> int:
     """A seed in the address as `key`, with a button for another one."""
 
     def shuffle() -> None:
@@ -29,7 +32,10 @@ def seed(key: str, label: str, *, default: int = 0, on_change: Callable[[], None
         bind="query-params",
         on_change=on_change,
         width=190,
-        help="Equal seeds give equal latents in every run and epoch; a run's own seed gives those of its image grid.",
+        help=(
+            "Equal seeds give equal latents in every run and epoch; a run's own seed gives those of"
+            " its image grid."
+        ),
     )
     st.button("New seed", key=f"{key}_new", icon=":material/casino:", on_click=shuffle)
     return int(chosen)

@@ -1,4 +1,5 @@
-"""A sheet of generated images that stays crisp at any size and whose images can be picked by mouse or keyboard."""
+"""A sheet of generated images that stays crisp at any size and whose images can be picked by mouse
+or keyboard."""
 
 from __future__ import annotations
 
@@ -25,7 +26,12 @@ button.picture:focus-visible { outline: 3px dashed var(--st-primary-color); outl
 }
 """
 
-_mount = st.components.v2.component("ganboard_playground_sheet", html=_HTML, css=_CSS, js=Path(__file__).with_name("sheet.js").read_text())
+_mount = st.components.v2.component(
+    "ganboard_playground_sheet",
+    html=_HTML,
+    css=_CSS,
+    js=Path(__file__).with_name("sheet.js").read_text(),
+)
 
 
 def sheet(
@@ -39,10 +45,12 @@ def sheet(
     side: int = 96,
     flow: bool = False,
 ) -> int | None:
-    """Show the images of `png`, row by row, with a label each (read aloud, and shown on hover) and a caption each, if any.
+    """Show the images of `png`, row by row, with a label each (read aloud, and shown on hover) and
+    a caption each, if any.
 
-    With `picked`, the positions that are marked, they are buttons: returns the position that was clicked just now. `side` is the most
-    pixels an image gets on the screen; with `flow` a row holds as many as there is room for, else `columns`.
+    With `picked`, the positions that are marked, they are buttons: returns the position that was
+    clicked just now. `side` is the most pixels an image gets on the screen; with `flow` a row holds
+    as many as there is room for, else `columns`.
     """
     data = {
         "png": base64.b64encode(png).decode(),

@@ -15,11 +15,22 @@ from ganboard.app.playground.sheet import sheet
 from ganboard.db.drawings import Asked
 from ganboard.db.models import Checkpoint, Run
 from ganboard.gan.config import model_of
-from ganboard.gan.generation.latent_requests import MAX_ROWS, MAX_STEPS, NEIGHBOURS, SIDE, Around, Draw, Interpolate, Nearest, Wish
+from ganboard.gan.generation.latent_requests import (
+    MAX_ROWS,
+    MAX_STEPS,
+    NEIGHBOURS,
+    SIDE,
+    Around,
+    Draw,
+    Interpolate,
+    Nearest,
+    Wish,
+)
 from ganboard.worker import formatting
 from ganboard.worker.context import Context
 
-SIDES = {16: 136, 36: 96, 64: 84}  # images that can be asked for, and pixels each gets on the screen at most
+# images that can be asked for, and pixels each gets on the screen at most
+SIDES = {16: 136, 36: 96, 64: 84}
 TABS = "do"
 SEEN = " Showers are seen from the side, the depth to the right, on one logarithmic scale."
 
@@ -48,7 +59,13 @@ class Chosen:
 
 def show(chosen: Chosen) -> None:
     """The tabs; only the open one asks for anything."""
-    tabs = dict(zip(chosen.views, st.tabs(chosen.views, key=TABS, on_change="rerun", bind="query-params"), strict=True))
+    tabs = dict(
+        zip(
+            chosen.views,
+            st.tabs(chosen.views, key=TABS, on_change="rerun", bind="query-params"),
+            strict=True,
+        )
+    )
     name = next((name for name, tab in tabs.items() if tab.open), next(iter(VIEWS)))
     with tabs[name], errors.sentences(retry=True):  # an error leaves the choices above as they are
         VIEWS[name](chosen)
@@ -57,56 +74,114 @@ def show(chosen: Chosen) -> None:
 def draw(chosen: Chosen) -> None:
     picked = picks.picked()
     with st.container(horizontal=True, vertical_alignment="bottom"):
-        amount = st.segmented_control("Images", tuple(SIDES), default=16, required=True, key="images", bind="query-params")
-        _go("Walk between the two", "Interpolate", ":material/route:", len(picked) == 2, "Pick two images")
+        amount = st.segmented_control(
+            "Images", tuple(SIDES), default=16, required=True, key="images", bind="query-params"
+        )
+        _go(
+            "Walk between the two",
+            "Interpolate",
+            ":material/route:",
+            len(picked) == 2,
+            "Pick two images",
+        )
         if "Nearest" in chosen.views:
-            _go("Nearest training images", "Nearest", ":material/image_search:", bool(picked), "Pick up to eight images")
+            _go(
+                "Nearest training images",
+                "Nearest",
+                ":material/image_search:",
+                bool(picked),
+                "Pick up to eight images",
+            )
         _go("Look around", "Around", ":material/explore:", len(picked) == 1, "Pick one image")
-        st.button("Unpick", icon=":material/close:", on_click=picks.clear, disabled=not picked, help="Pick none")
+        st.button(
+            "Unpick",
+            icon=":material/close:",
+            on_click=picks.clear,
+            disabled=not picked,
+            help="Pick none",
+        )
 
     def shown(asked: Asked) -> None:
         same_seed = asked.drawing.options["seed"] == chosen.seed
-        labels = [f"Image {row + 1} of seed {asked.drawing.options['seed']}" for row in range(asked.drawing.facts["images"])]
+        labels = [
+            f"Image {row + 1} of seed {asked.drawing.options['seed']}"
+            for row in range(asked.drawing.facts["images"])
+        ]
         marked = [row for row in picked if row < len(labels)] if same_seed else []
         columns = asked.drawing.facts["columns"]
         png, side = asked.drawing.png or b"", SIDES[len(labels)]
-        clicked = sheet(png, columns=columns, labels=labels, key="sheet_draw", picked=marked, side=side, flow=True)
+        clicked = sheet(
+            png,
+            columns=columns,
+            labels=labels,
+            key="sheet_draw",
+            picked=marked,
+            side=side,
+            flow=True,
+        )
         if clicked is not None and same_seed:
             picks.toggle(clicked)
             st.rerun()
 
     _answer(chosen, Draw(**chosen.common, images=int(amount)), shown)
     compare = ", up to eight to compare with training images" if "Nearest" in chosen.views else ""
-    st.caption(f"Click images to pick them: one to look around it, two to walk between them{compare}.{SEEN if chosen.conditions else ''}")
+    st.caption(
+        "Click images to pick them: one to look around it, two to walk between"
+        f" them{compare}.{SEEN if chosen.conditions else ''}"
+    )
 
 
 def interpolate(chosen: Chosen) -> None:
     picked = picks.picked()
     with st.container(horizontal=True, vertical_alignment="bottom"):
-        steps = st.slider("Steps", 3, MAX_STEPS, 9, key="steps", bind="query-params", width=180, help="Images in a row, both ends included")
+        steps = st.slider(
+            "Steps",
+            3,
+            MAX_STEPS,
+            9,
+            key="steps",
+            bind="query-params",
+            width=180,
+            help="Images in a row, both ends included",
+        )
         if len(picked) == 2:
-            wish = Interpolate(**chosen.common, other=chosen.seed, first=picked[0], second=picked[1], steps=steps)
+            wish = Interpolate(
+                **chosen.common, other=chosen.seed, first=picked[0], second=picked[1], steps=steps
+            )
             st.button("Between two seeds instead", icon=":material/close:", on_click=picks.clear)
         else:
             other = picks.seed("to", "To seed", default=1)
-            rows = st.slider("Rows", 1, MAX_ROWS, 4, key="rows", bind="query-params", width=180, help="Walks, each with latents of its own")
+            rows = st.slider(
+                "Rows",
+                1,
+                MAX_ROWS,
+                4,
+                key="rows",
+                bind="query-params",
+                width=180,
+                help="Walks, each with latents of its own",
+            )
             wish = Interpolate(**chosen.common, other=other, steps=steps, rows=rows)
 
     def shown(asked: Asked) -> None:
         options, columns = asked.drawing.options, asked.drawing.facts["columns"]
         labels = [
-            f"Row {i // columns + 1}, {i % columns / (columns - 1):.0%} of the way from seed {options['seed']} to seed {options['other']}"
+            f"Row {i // columns + 1}, {i % columns / (columns - 1):.0%} of the way from seed"
+            f" {options['seed']} to seed {options['other']}"
             for i in range(asked.drawing.facts["images"])
         ]
         sheet(asked.drawing.png or b"", columns=columns, labels=labels, key="sheet_interpolate")
 
     _answer(chosen, wish, shown)
     ends = (
-        f"From image {picked[0] + 1} to image {picked[1] + 1} of the seed" if len(picked) == 2 else "From the seed on the left to the other"
+        f"From image {picked[0] + 1} to image {picked[1] + 1} of the seed"
+        if len(picked) == 2
+        else "From the seed on the left to the other"
     )
     st.caption(
-        f"{ends}, along a great circle (slerp; Shoemake 1985, White 2016): a straight line would pass through latents that are "
-        "shorter than any the generator was trained on. Pick two images under Draw to walk between them."
+        f"{ends}, along a great circle (slerp; Shoemake 1985, White 2016): a straight line would"
+        " pass through latents that are shorter than any the generator was trained on. Pick two"
+        " images under Draw to walk between them."
     )
 
 
@@ -118,16 +193,33 @@ def nearest(chosen: Chosen) -> None:
         captions, labels = [], []
         for row, distances in zip(asked.drawing.options["picks"], facts["distances"], strict=True):
             captions += ["drawn", *(formatting.decimal(distance, 2) for distance in distances)]
-            labels += [f"Image {row + 1} as drawn", *(f"Training image at a distance of {formatting.decimal(one, 2)}" for one in distances)]
-        sheet(asked.drawing.png or b"", columns=columns, labels=labels, captions=captions, key="sheet_nearest", side=84)
+            labels += [
+                f"Image {row + 1} as drawn",
+                *(
+                    f"Training image at a distance of {formatting.decimal(one, 2)}"
+                    for one in distances
+                ),
+            ]
+        sheet(
+            asked.drawing.png or b"",
+            columns=columns,
+            labels=labels,
+            captions=captions,
+            key="sheet_nearest",
+            side=84,
+        )
         spacing = facts["spacing"]
         compared = (
-            f" Training images themselves lie {formatting.decimal(spacing, 2)} from their nearest neighbour (median)." if spacing else ""
+            f" Training images themselves lie {formatting.decimal(spacing, 2)} from their nearest"
+            " neighbour (median)."
+            if spacing
+            else ""
         )
         st.caption(
-            f"Left: drawn. Then the {NEIGHBOURS} nearest of {facts['searched']:,} training images, and how far they are: the Euclidean "
-            f"distance of the pixels, grey from 0 to 1, so 0 is a copy.{compared} Distances far below that would mean that it learnt "
-            "images by heart."
+            f"Left: drawn. Then the {NEIGHBOURS} nearest of {facts['searched']:,} training images,"
+            " and how far they are: the Euclidean distance of the pixels, grey from 0 to 1, so 0"
+            f" is a copy.{compared} Distances far below that would mean that it learnt images by"
+            " heart."
         )
 
     _answer(chosen, Nearest(**chosen.common, picks=picked), shown)
@@ -144,19 +236,32 @@ def around(chosen: Chosen) -> None:
         bind="query-params",
         format="%d°",
         width=220,
-        help="Between the latents of the middle and of the middle of an edge; 90° is as far as two random latents lie apart.",
+        help=(
+            "Between the latents of the middle and of the middle of an edge; 90° is as far as two"
+            " random latents lie apart."
+        ),
     )
 
     def shown(asked: Asked) -> None:
         labels = [f"Row {i // SIDE + 1}, column {i % SIDE + 1}" for i in range(SIDE * SIDE)]
-        labels[SIDE * SIDE // 2] = f"Image {asked.drawing.options['row'] + 1} of seed {asked.drawing.options['seed']}"
+        labels[SIDE * SIDE // 2] = (
+            f"Image {asked.drawing.options['row'] + 1} of seed {asked.drawing.options['seed']}"
+        )
         sheet(asked.drawing.png or b"", columns=SIDE, labels=labels, key="sheet_around", side=84)
 
     _answer(chosen, Around(**chosen.common, row=row, degrees=degrees), shown)
-    st.caption(f"In the middle image {row + 1} of the seed; around it small turns of its latents in two random directions.")
+    st.caption(
+        f"In the middle image {row + 1} of the seed; around it small turns of its latents in two"
+        " random directions."
+    )
 
 
-VIEWS: dict[str, Callable[[Chosen], None]] = {"Draw": draw, "Interpolate": interpolate, "Nearest": nearest, "Around": around}
+VIEWS: dict[str, Callable[[Chosen], None]] = {
+    "Draw": draw,
+    "Interpolate": interpolate,
+    "Nearest": nearest,
+    "Around": around,
+}
 
 
 def _go(label: str, view: str, icon: str, possible: bool, why_not: str) -> None:
@@ -165,7 +270,9 @@ def _go(label: str, view: str, icon: str, possible: bool, why_not: str) -> None:
     def go() -> None:
         st.session_state[TABS] = view
 
-    st.button(label, icon=icon, on_click=go, disabled=not possible, help=None if possible else why_not)
+    st.button(
+        label, icon=icon, on_click=go, disabled=not possible, help=None if possible else why_not
+    )
 
 
 def _answer(chosen: Chosen, wish: Wish, shown: Callable[[Asked], None]) -> None:

@@ -1,4 +1,5 @@
-"""What can be done with selected runs: open, compare, stop, resume, tag, archive, delete. Also used by the page of one run."""
+"""What can be done with selected runs: open, compare, stop, resume, tag, archive, delete. Also used
+by the page of one run."""
 
 from __future__ import annotations
 
@@ -31,39 +32,72 @@ def bar(context: Context) -> None:
     archived = [run for run in runs if run.archived_at is not None]
     deletable = [run for run in runs if run.status not in ACTIVE]
     with st.container(horizontal=True, vertical_alignment="center", gap="small", key="run_actions"):
-        if st.button("Open", icon=":material/open_in_full:", disabled=len(runs) != 1, help="Select one run"):
+        if st.button(
+            "Open", icon=":material/open_in_full:", disabled=len(runs) != 1, help="Select one run"
+        ):
             navigation.open_run(runs[0].id)
         comparable = 2 <= len(runs) <= navigation.MAX_COMPARED
         if st.button(
-            "Compare", icon=":material/compare_arrows:", disabled=not comparable, help=f"Select 2 to {navigation.MAX_COMPARED} runs"
+            "Compare",
+            icon=":material/compare_arrows:",
+            disabled=not comparable,
+            help=f"Select 2 to {navigation.MAX_COMPARED} runs",
         ):
             navigation.open_compare([run.id for run in runs])
-        if st.button("Clone", icon=":material/content_copy:", disabled=len(runs) != 1, help="Edit a copy of one run's settings"):
+        if st.button(
+            "Clone",
+            icon=":material/content_copy:",
+            disabled=len(runs) != 1,
+            help="Edit a copy of one run's settings",
+        ):
             navigation.open_launch(clone=runs[0].id)
-        if st.button("Stop", icon=":material/stop:", **auth.writer("Ends after its present step; can be resumed", disabled=not stoppable)):
+        if st.button(
+            "Stop",
+            icon=":material/stop:",
+            **auth.writer("Ends after its present step; can be resumed", disabled=not stoppable),
+        ):
             _each(stoppable, "Stopping", lambda run: submit.stop(context, run.id))
         if st.button(
             "Resume",
             icon=":material/resume:",
-            **auth.writer("Stopped and failed runs go on from their last checkpoint", disabled=not resumable),
+            **auth.writer(
+                "Stopped and failed runs go on from their last checkpoint", disabled=not resumable
+            ),
         ):
             _each(resumable, "Resuming", lambda run: submit.resume(context, run.id))
-        if st.button("Tags", icon=":material/label:", **auth.writer("Put words on runs, to find and group them by", disabled=not runs)):
+        if st.button(
+            "Tags",
+            icon=":material/label:",
+            **auth.writer("Put words on runs, to find and group them by", disabled=not runs),
+        ):
             edit_tags(context, runs)
         if archived and not ended:
-            if st.button("Restore", icon=":material/unarchive:", **auth.writer("Put them back into the usual list")):
-                _each(archived, "Restored", lambda run: marks.restore(context.engine, run_ids=[run.id]))
+            if st.button(
+                "Restore",
+                icon=":material/unarchive:",
+                **auth.writer("Put them back into the usual list"),
+            ):
+                _each(
+                    archived,
+                    "Restored",
+                    lambda run: marks.restore(context.engine, run_ids=[run.id]),
+                )
         elif st.button(
             "Archive",
             icon=":material/archive:",
-            **auth.writer("Take runs that have ended out of the usual list; nothing is lost", disabled=not ended),
+            **auth.writer(
+                "Take runs that have ended out of the usual list; nothing is lost",
+                disabled=not ended,
+            ),
         ):
             _each(ended, "Archived", lambda run: marks.archive(context.engine, run_ids=[run.id]))
         if st.button(
             "Delete",
             key="delete_runs",
             icon=":material/delete:",
-            **auth.writer("Removes runs that do not train, checkpoints included", disabled=not deletable),
+            **auth.writer(
+                "Removes runs that do not train, checkpoints included", disabled=not deletable
+            ),
         ):
             confirm_delete(context, deletable)
         st.caption(_words(len(runs)), width="content")
@@ -75,12 +109,16 @@ def bar(context: Context) -> None:
 def select(run_ids: list[str]) -> None:
     """Make these the selected runs, whatever tables were drawn before."""
     st.session_state[SELECTED] = run_ids
-    for widget in [name for name in st.session_state if str(name).startswith("runs_") and name != SELECTED]:
+    for widget in [
+        name for name in st.session_state if str(name).startswith("runs_") and name != SELECTED
+    ]:
         del st.session_state[widget]
 
 
 def _words(selected: int) -> str:
-    return f"{formatting.plural(selected, 'run')} selected" if selected else "Select runs in the table"
+    return (
+        f"{formatting.plural(selected, 'run')} selected" if selected else "Select runs in the table"
+    )
 
 
 @st.dialog("Tags", icon=":material/label:")
@@ -88,16 +126,29 @@ def edit_tags(context: Context, runs: list[Run]) -> None:
     """Add tags to runs, and take tags away from them."""
     present = queries.tags_of(context.engine, [run.id for run in runs])
     carried = sorted({tag for tags in present.values() for tag in tags})
-    of = f"“{formatting.escape(formatting.shorten(runs[0].name, 40))}”" if len(runs) == 1 else f"these {len(runs)} runs"
+    of = (
+        f"“{formatting.escape(formatting.shorten(runs[0].name, 40))}”"
+        if len(runs) == 1
+        else f"these {len(runs)} runs"
+    )
     st.multiselect(
         "Add",
         queries.all_tags(context.engine),
         accept_new_options=True,
         key="tags_added",
         placeholder="Type a tag, or choose one",
-        help=f"Up to {marks.TAG_LENGTH} letters, digits, blanks and - _ . : each, and {marks.TAGS_PER_RUN} tags per run",
+        help=(
+            f"Up to {marks.TAG_LENGTH} letters, digits, blanks and - _ . : each, and"
+            f" {marks.TAGS_PER_RUN} tags per run"
+        ),
     )
-    st.multiselect("Remove", carried, key="tags_removed", placeholder="None" if carried else f"No tag is on {of}", disabled=not carried)
+    st.multiselect(
+        "Remove",
+        carried,
+        key="tags_removed",
+        placeholder="None" if carried else f"No tag is on {of}",
+        disabled=not carried,
+    )
     st.button("Save", type="primary", key="tags_saved", on_click=_save_tags, args=(context, runs))
 
 
@@ -114,12 +165,19 @@ def _save_tags(context: Context, runs: list[Run]) -> None:
 @st.dialog("Delete for good?", icon=":material/delete:")
 def confirm_delete(context: Context, runs: list[Run]) -> None:
     """Ask, then delete; `runs` must not be training. From the page of a run it goes on to the list."""
-    st.write(f"The losses, images, log and checkpoints of {'this run' if len(runs) == 1 else f'these {len(runs)} runs'} will be removed:")
+    st.write(
+        "The losses, images, log and checkpoints of"
+        f" {'this run' if len(runs) == 1 else f'these {len(runs)} runs'} will be removed:"
+    )
     with st.container(height=160 if len(runs) > 4 else "content", border=True):
         for run in runs:
             st.text(f"{formatting.shorten(run.name, 60)}  ({run.id})")
     st.button(
-        f"Delete {formatting.plural(len(runs), 'run')}", type="primary", key="delete_confirmed", on_click=_delete, args=(context, runs)
+        f"Delete {formatting.plural(len(runs), 'run')}",
+        type="primary",
+        key="delete_confirmed",
+        on_click=_delete,
+        args=(context, runs),
     )
 
 
@@ -130,7 +188,8 @@ def _delete(context: Context, runs: list[Run]) -> None:
 
 
 def leave_deleted() -> None:
-    """Go on to the list if the run of this page has just been deleted; pages cannot be left from where that happens."""
+    """Go on to the list if the run of this page has just been deleted; pages cannot be left from
+    where that happens."""
     if st.session_state.pop(GONE, False):
         navigation.open_runs()
 
@@ -141,7 +200,8 @@ def _each(runs: list[Run], done: str, action: Callable[[Run], object]) -> None:
 
 
 def _act(runs: list[Run], done: str, action: Callable[[Run], object]) -> None:
-    """Act on every run, keep going past refusals, and leave words about it for the next drawing of a page."""
+    """Act on every run, keep going past refusals, and leave words about it for the next drawing of
+    a page."""
     refused = []
     for run in runs:
         try:
@@ -149,7 +209,11 @@ def _act(runs: list[Run], done: str, action: Callable[[Run], object]) -> None:
         except CLEAR_ERRORS as error:
             refused.append(str(error))
     st.session_state[OUTCOME] = (
-        f"{done} {formatting.plural(len(runs) - len(refused), 'run')}." if len(refused) < len(runs) else "",
+        (
+            f"{done} {formatting.plural(len(runs) - len(refused), 'run')}."
+            if len(refused) < len(runs)
+            else ""
+        ),
         refused,
     )
 

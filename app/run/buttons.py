@@ -1,4 +1,5 @@
-"""What a person can do to one run: stop, resume, clone, delete, take its data along, read its configuration."""
+"""What a person can do to one run: stop, resume, clone, delete, take its data along, read its
+configuration."""
 
 from __future__ import annotations
 
@@ -25,22 +26,44 @@ DOWNLOADS = {
 
 def show(context: Context, run: Run) -> None:
     """The row of buttons; what the run's state does not permit is greyed out and says why."""
-    with st.container(horizontal=True, horizontal_alignment="right", vertical_alignment="center", gap="small"):
+    with st.container(
+        horizontal=True, horizontal_alignment="right", vertical_alignment="center", gap="small"
+    ):
         if run.status in ENDED:
             resumable = run.status != "finished"
-            why = "Go on from the newest checkpoint." if resumable else "It has done all its epochs: clone it to train it anew."
-            if st.button("Resume", key="resume", icon=":material/resume:", **auth.writer(why, disabled=not resumable)):
+            why = (
+                "Go on from the newest checkpoint."
+                if resumable
+                else "It has done all its epochs: clone it to train it anew."
+            )
+            if st.button(
+                "Resume",
+                key="resume",
+                icon=":material/resume:",
+                **auth.writer(why, disabled=not resumable),
+            ):
                 with errors.sentences():
                     submit.resume(context, run.id)
                     st.rerun()
         else:
             asked = run.stop_requested_at is not None
-            why = "It stops after its present step." if asked else "Save a checkpoint after the present step and stop; it can be resumed."
-            if st.button("Stop", key="stop", icon=":material/stop:", **auth.writer(why, disabled=asked)):
+            why = (
+                "It stops after its present step."
+                if asked
+                else "Save a checkpoint after the present step and stop; it can be resumed."
+            )
+            if st.button(
+                "Stop", key="stop", icon=":material/stop:", **auth.writer(why, disabled=asked)
+            ):
                 with errors.sentences():
                     submit.stop(context, run.id)
                     st.rerun()
-        if st.button("Clone", key="clone_run", icon=":material/content_copy:", help="Open the launch form with these settings."):
+        if st.button(
+            "Clone",
+            key="clone_run",
+            icon=":material/content_copy:",
+            help="Open the launch form with these settings.",
+        ):
             navigation.open_launch(clone=run.id)
         drawn = model_of(run.config) in DRAWN
         why = (
@@ -50,15 +73,31 @@ def show(context: Context, run: Run) -> None:
         )
         if st.button("Draw", key="draw", icon=":material/palette:", help=why, disabled=not drawn):
             navigation.open_playground(run.id)
-        why = "Stop it first." if run.status in ACTIVE else "Remove its figures, images, log and checkpoints."
-        if st.button("Delete", key="delete", icon=":material/delete:", **auth.writer(why, disabled=run.status in ACTIVE)):
+        why = (
+            "Stop it first."
+            if run.status in ACTIVE
+            else "Remove its figures, images, log and checkpoints."
+        )
+        if st.button(
+            "Delete",
+            key="delete",
+            icon=":material/delete:",
+            **auth.writer(why, disabled=run.status in ACTIVE),
+        ):
             actions.confirm_delete(context, [run])
-        with st.popover("Download", icon=":material/download:", help="The run as files; programs read the same addresses."):
+        with st.popover(
+            "Download",
+            icon=":material/download:",
+            help="The run as files; programs read the same addresses.",
+        ):
             address = f"/api/runs/{run.id}"
             st.markdown(
                 "\n".join(
-                    f"- [{name or 'run.json'}]({address + '/' * bool(name) + name}) :gray[{what}]" for name, what in DOWNLOADS.items()
+                    f"- [{name or 'run.json'}]({address + '/' * bool(name) + name}) :gray[{what}]"
+                    for name, what in DOWNLOADS.items()
                 )
             )
-        with st.popover("Config", icon=":material/data_object:", help="The stored configuration as JSON."):
+        with st.popover(
+            "Config", icon=":material/data_object:", help="The stored configuration as JSON."
+        ):
             st.code(orjson.dumps(run.config, option=orjson.OPT_INDENT_2).decode(), language="json")

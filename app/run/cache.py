@@ -1,4 +1,5 @@
-"""Charts that are built anew only when something happened to the run: ticks of an idle run and of second viewers cost next to nothing."""
+"""Charts that are built anew only when something happened to the run: ticks of an idle run and of
+second viewers cost next to nothing."""
 
 from __future__ import annotations
 
@@ -15,12 +16,14 @@ T = TypeVar("T")
 
 
 def by_step(engine: Engine, run: Run, name: str, options: object, build: Callable[[], T]) -> T:
-    """What `build` gives, kept under `name` and `options` until the run takes a step or anything else happens to it."""
+    """What `build` gives, kept under `name` and `options` until the run takes a step or anything
+    else happens to it."""
     return _kept(build, name, (run.step, *_version(engine, run, options)))
 
 
 def by_epoch(engine: Engine, run: Run, name: str, options: object, build: Callable[[], T]) -> T:
-    """The same for what new steps alone do not change: it is kept until an epoch ends, images are judged or an event is noted."""
+    """The same for what new steps alone do not change: it is kept until an epoch ends, images are
+    judged or an event is noted."""
     return _kept(build, name, _version(engine, run, options))
 
 

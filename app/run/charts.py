@@ -1,4 +1,5 @@
-"""The curves of a run's page. `controls` are drawn once, outside the part that updates; the rest is drawn anew with every tick."""
+"""The curves of a run's page. `controls` are drawn once, outside the part that updates; the rest is
+drawn anew with every tick."""
 
 from __future__ import annotations
 
@@ -18,8 +19,9 @@ from ganboard.worker.figures.template import AXES, Axis
 # each averages over about 1 / (1 - weight) steps: none, 2, 3, 5, 10, 20, 50, 100, 200, 1000
 SMOOTHING = (0.0, 0.5, 0.7, 0.8, 0.9, 0.95, 0.98, 0.99, 0.995, series.MAX_SMOOTHING)
 _AXIS_HELP = (
-    "Training seconds are those of the steps alone, over all attempts: compiling, judging and pauses are not in them. Time is the clock, "
-    "in UTC. Both are known at the ends of epochs and interpolated in between."
+    "Training seconds are those of the steps alone, over all attempts: compiling, judging and"
+    " pauses are not in them. Time is the clock, in UTC. Both are known at the ends of epochs and"
+    " interpolated in between."
 )
 
 
@@ -43,7 +45,14 @@ class LossOptions:
 def axis_control(*, key: str, default: Axis = "step") -> Axis:
     """What the x axis counts, kept in the URL as `key`."""
     chosen = st.segmented_control(
-        "X axis", tuple(AXES), default=default, required=True, key=key, bind="query-params", format_func=AXES.__getitem__, help=_AXIS_HELP
+        "X axis",
+        tuple(AXES),
+        default=default,
+        required=True,
+        key=key,
+        bind="query-params",
+        format_func=AXES.__getitem__,
+        help=_AXIS_HELP,
     )
     return chosen if chosen in AXES else default  # an address may choose none
 
@@ -55,7 +64,10 @@ def events_control() -> bool:
         True,
         key="marks",
         bind="query-params",
-        help="Dotted lines where something happened: warnings, errors, attempts, stops and resumes. Point at one to read it.",
+        help=(
+            "Dotted lines where something happened: warnings, errors, attempts, stops and resumes."
+            " Point at one to read it."
+        ),
     )
 
 
@@ -70,38 +82,73 @@ def loss_controls(*, default: Axis = "step", key: str = "x", events: bool = True
             key="smooth",
             bind="query-params",
             width=220,
-            help="Weight of the past in the exponential moving average over the steps; the raw losses stay behind it. 0 is off, 0.9 a good "
-            "start.",
+            help=(
+                "Weight of the past in the exponential moving average over the steps; the raw"
+                " losses stay behind it. 0 is off, 0.9 a good start."
+            ),
         )
-        log_y = st.toggle("Log y", key="log", bind="query-params", help="Logarithmic loss axis. Losses that are not positive are left out.")
-        log_x = st.toggle("Log x", key="logx", bind="query-params", help="Logarithmic x axis; the clock has none.", disabled=axis == "time")
+        log_y = st.toggle(
+            "Log y",
+            key="log",
+            bind="query-params",
+            help="Logarithmic loss axis. Losses that are not positive are left out.",
+        )
+        log_x = st.toggle(
+            "Log x",
+            key="logx",
+            bind="query-params",
+            help="Logarithmic x axis; the clock has none.",
+            disabled=axis == "time",
+        )
         robust = st.toggle(
             "Ignore outliers",
             key="robust",
             bind="query-params",
-            help="The loss axis shows the 1st to 99th percentile and a margin; what lies outside stays drawn, out of sight.",
+            help=(
+                "The loss axis shows the 1st to 99th percentile and a margin; what lies outside"
+                " stays drawn, out of sight."
+            ),
         )
-        return LossOptions(axis, smoothing, log_y, log_x and axis != "time", robust, events_control() if events else False)
+        return LossOptions(
+            axis,
+            smoothing,
+            log_y,
+            log_x and axis != "time",
+            robust,
+            events_control() if events else False,
+        )
 
 
 def events_if(engine: Engine, run: Run, wanted: bool) -> pd.DataFrame | None:
     """What is to be marked on the axes of a run's charts."""
-    return by_epoch(engine, run, "events", (), lambda: series.events_frame(engine, run.id)) if wanted else None
+    return (
+        by_epoch(engine, run, "events", (), lambda: series.events_frame(engine, run.id))
+        if wanted
+        else None
+    )
 
 
 def draw_losses(engine: Engine, run: Run, options: LossOptions) -> None:
     scales = {"log_x": options.log_x, "log_y": options.log_y, "robust": options.robust}
 
     def steps() -> Chart | None:
-        frame, events = series.step_losses(engine, run.id, smoothing=options.smoothing), events_if(engine, run, options.events)
+        frame, events = (
+            series.step_losses(engine, run.id, smoothing=options.smoothing),
+            events_if(engine, run, options.events),
+        )
         if frame.empty:
             return None
-        plot = losses.steps(frame, x=options.axis, smoothed=options.smoothing > 0, events=events, **scales)
+        plot = losses.steps(
+            frame, x=options.axis, smoothed=options.smoothing > 0, events=events, **scales
+        )
         return Chart.of(plot, f"steps-{run.id}-{options.scale}")
 
     def epochs() -> Chart:
         done, events = series.epochs_frame(engine, [run.id]), events_if(engine, run, options.events)
-        return Chart.of(losses.epochs(done, x=options.axis, events=events, **scales), f"epochs-{run.id}-{options.scale}")
+        return Chart.of(
+            losses.epochs(done, x=options.axis, events=events, **scales),
+            f"epochs-{run.id}-{options.scale}",
+        )
 
     chart = by_step(engine, run, "steps", options, steps)
     if chart is None:
@@ -111,23 +158,39 @@ def draw_losses(engine: Engine, run: Run, options: LossOptions) -> None:
     by_epoch(engine, run, "epochs", options, epochs).show()
     st.caption(
         f"{_meaning(run)} Long runs show the extremes of neighbouring steps, so spikes stay."
-        + (" **Outliers are out of sight:** the loss axes show the 1st to 99th percentile." if options.robust else "")
+        + (
+            " **Outliers are out of sight:** the loss axes show the 1st to 99th percentile."
+            if options.robust
+            else ""
+        )
     )
 
 
 def _meaning(run: Run) -> str:
     """What the losses of this run are."""
     if run.config.get("model") == "gan3d":
-        return "Weighted sums of cross-entropy (is it real?) and the errors of energy, angle and sum of cells, as means over the batch."
+        return (
+            "Weighted sums of cross-entropy (is it real?) and the errors of energy, angle and sum"
+            " of cells, as means over the batch."
+        )
     if run.config.get("model") == "pix2pix":
-        return "Mean cross-entropy over patches, G's with 100 times the L1 distance from the real picture. A guessing D stands at ln 2."
+        return (
+            "Mean cross-entropy over patches, G's with 100 times the L1 distance from the real"
+            " picture. A guessing D stands at ln 2."
+        )
     if run.config.get("loss") == "hinge":
-        return "Hinge losses, as means over the batch. A discriminator that only guesses stands at 2."
+        return (
+            "Hinge losses, as means over the batch. A discriminator that only guesses stands at 2."
+        )
     if run.config.get("loss") == "wgan_gp":
-        return "The Wasserstein critic's difference between generated and real images with its gradient penalty, as means over the batch."
+        return (
+            "The Wasserstein critic's difference between generated and real images with its"
+            " gradient penalty, as means over the batch."
+        )
     return (
-        "Mean binary cross-entropy over the batch, in nats, as computed in the training step. A discriminator that only guesses "
-        "stands at 2 ln 2 ≈ 1.386, the generator then at ln 2 ≈ 0.693."
+        "Mean binary cross-entropy over the batch, in nats, as computed in the training step. A"
+        " discriminator that only guesses stands at 2 ln 2 ≈ 1.386, the generator then at ln 2 ≈"
+        " 0.693."
     )
 
 
@@ -137,7 +200,10 @@ def histogram_controls() -> bool:
         "Ignore outliers",
         key="common",
         bind="query-params",
-        help="The loss axis spans the 1st to 99th percentile of all steps; steps outside it are counted nowhere.",
+        help=(
+            "The loss axis spans the 1st to 99th percentile of all steps; steps outside it are"
+            " counted nowhere."
+        ),
     )
 
 
@@ -148,26 +214,42 @@ def draw_histograms(engine: Engine, run: Run, robust: bool) -> None:
         for net in ("g", "d"):
             epochs, edges, counts = series.loss_histograms(engine, run.id, net=net, robust=robust)
             if counts.any():
-                plot = histograms.density(epochs, edges, counts, net=net, mean_epochs=at, means=done[f"{net}_loss"])
+                plot = histograms.density(
+                    epochs, edges, counts, net=net, mean_epochs=at, means=done[f"{net}_loss"]
+                )
                 charts.append(Chart.of(plot, f"histogram-{net}-{robust:d}-{run.id}"))
         return charts
 
     charts = by_step(engine, run, "histograms", robust, densities)
     if not charts:
-        nothing(run, "No step had a finite loss." if run.step else "The histograms appear with the first steps.")
+        nothing(
+            run,
+            (
+                "No step had a finite loss."
+                if run.step
+                else "The histograms appear with the first steps."
+            ),
+        )
         return
     for chart in charts:
         chart.show()
     st.caption(
-        "Each column is one epoch: how its steps spread over the losses, darker or lighter by their share. Points are the means of the "
-        f"epochs, the line their moving average over {histograms.TREND_EPOCHS} epochs."
-        + (" **Outliers are left out:** the loss axes span the 1st to 99th percentile." if robust else "")
+        "Each column is one epoch: how its steps spread over the losses, darker or lighter by"
+        " their share. Points are the means of the epochs, the line their moving average over"
+        f" {histograms.TREND_EPOCHS} epochs."
+        + (
+            " **Outliers are left out:** the loss axes span the 1st to 99th percentile."
+            if robust
+            else ""
+        )
     )
 
 
 def path_controls() -> int:
     """Two or three dimensions."""
-    chosen = st.segmented_control("View", ("3-D", "2-D"), default="3-D", required=True, key="dim", bind="query-params")
+    chosen = st.segmented_control(
+        "View", ("3-D", "2-D"), default="3-D", required=True, key="dim", bind="query-params"
+    )
     return 2 if chosen == "2-D" else 3
 
 
@@ -177,13 +259,19 @@ def draw_path(engine: Engine, run: Run, dimensions: int) -> None:
     if done.empty:
         nothing(run, "The path begins with the first finished epoch.")
         return
-    for column, (net, name) in zip(st.columns(2), (("g", "Generator"), ("d", "Discriminator")), strict=True):
+    for column, (net, name) in zip(
+        st.columns(2), (("g", "Generator"), ("d", "Discriminator")), strict=True
+    ):
         with column:
             st.markdown(f"**{name}**")
-            live_plotly(path.descent(done, net=net, dimensions=dimensions), key=f"path-{net}-{dimensions}-{run.id}")
+            live_plotly(
+                path.descent(done, net=net, dimensions=dimensions),
+                key=f"path-{net}-{dimensions}-{run.id}",
+            )
     st.caption(
-        "Where training carried the weights: their difference from the start, projected on two random directions that "
-        "follow from the seed, so the axes never turn. Height (or colour) is the mean loss of the epoch. Axes grow in steps."
+        "Where training carried the weights: their difference from the start, projected on two"
+        " random directions that follow from the seed, so the axes never turn. Height (or colour)"
+        " is the mean loss of the epoch. Axes grow in steps."
     )
 
 
@@ -195,7 +283,10 @@ def draw_system(engine: Engine, run: Run, events: bool) -> None:
     marks = events_if(engine, run, events)
     live_plotly(system.load(samples, marks), key=f"load-{run.id}")
     live_plotly(system.memory(samples, marks), key=f"memory-{run.id}")
-    st.caption("Measured by the trainer every few seconds. Processors and memory are shares of the whole machine, other programs included.")
+    st.caption(
+        "Measured by the trainer every few seconds. Processors and memory are shares of the whole"
+        " machine, other programs included."
+    )
 
 
 def nothing(run: Run, sentence: str) -> None:

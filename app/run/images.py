@@ -1,4 +1,5 @@
-"""The images of a run, epoch by epoch, in a player that needs the server for nothing but the pictures themselves."""
+"""The images of a run, epoch by epoch, in a player that needs the server for nothing but the
+pictures themselves."""
 
 from __future__ import annotations
 
@@ -43,16 +44,26 @@ def draw(engine: Engine, run: Run) -> None:
     lowest = best(judged[judged["epoch"].isin(epochs)], measure)
     data = {
         "run": run.id,
-        "frames": [{"epoch": epoch, "url": grid_url(run.id, epoch, stored[epoch])} for epoch in epochs],
-        "best": None
-        if lowest is None
-        else {"epoch": lowest.epoch, "words": f"{quality.WORDS[measure]} {lowest.value:.{quality.DIGITS[measure]}f}"},
-        "real": grid_url(run.id, REAL_IMAGES, stored[REAL_IMAGES]) if REAL_IMAGES in stored else None,
+        "frames": [
+            {"epoch": epoch, "url": grid_url(run.id, epoch, stored[epoch])} for epoch in epochs
+        ],
+        "best": (
+            None
+            if lowest is None
+            else {
+                "epoch": lowest.epoch,
+                "words": f"{quality.WORDS[measure]} {lowest.value:.{quality.DIGITS[measure]}f}",
+            }
+        ),
+        "real": (
+            grid_url(run.id, REAL_IMAGES, stored[REAL_IMAGES]) if REAL_IMAGES in stored else None
+        ),
         "start": start_epoch(epochs),
     }
     _mount(key=f"player-{run.id}", data=orjson.dumps(data))
     st.caption(
-        "Drawn by the generator from the same latent vectors every time, so each picture grows in its place. Epoch 0 is before training."
+        "Drawn by the generator from the same latent vectors every time, so each picture grows in"
+        " its place. Epoch 0 is before training."
     )
     if quality.model_of(run.config) in DRAWN:
         st.page_link(
@@ -60,7 +71,10 @@ def draw(engine: Engine, run: Run) -> None:
             label="Draw new images with this generator",
             icon=":material/palette:",
             query_params={"run": run.id},
-            help="The playground draws from its stored checkpoints and goes from one image to another.",
+            help=(
+                "The playground draws from its stored checkpoints and goes from one image to"
+                " another."
+            ),
         )
 
 

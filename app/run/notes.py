@@ -1,4 +1,5 @@
-"""What people wrote on a run: its tags and its note, which several may edit at once without losing a word."""
+"""What people wrote on a run: its tags and its note, which several may edit at once without losing
+a word."""
 
 from __future__ import annotations
 
@@ -19,20 +20,30 @@ _REFUSED = "note_refused"
 
 
 def line(context: Context, run: Run) -> None:
-    """Where the run comes from if not from here, tags, and the beginning of the note, for the head of the page; nothing without them."""
+    """Where the run comes from if not from here, tags, and the beginning of the note, for the head
+    of the page; nothing without them."""
     tags = queries.tags_of(context.engine, [run.id]).get(run.id, [])
     imported = run.facts.get(IMPORTED)
     if not tags and not run.note and not imported:
         return
-    with st.container(horizontal=True, vertical_alignment="center", gap="small", key="marks_of_run"):
+    with st.container(
+        horizontal=True, vertical_alignment="center", gap="small", key="marks_of_run"
+    ):
         if imported:
             host = formatting.escape(str((run.hardware or {}).get("host", "another machine"))[:60])
-            about = f"Trained on {host}, read in on {str(imported)[:10]}; its checkpoints lie there: it can be cloned, not resumed."
+            about = (
+                f"Trained on {host}, read in on {str(imported)[:10]}; its checkpoints lie there: it"
+                " can be cloned, not resumed."
+            )
             st.badge("Imported", icon=":material/input:", color="blue", help=about)
         for tag in tags:
             st.badge(formatting.escape(tag), color="gray")
         if run.note:
-            st.caption(formatting.escape(formatting.shorten(run.note, LINE)), width="stretch", help="The tab Notes has all of it.")
+            st.caption(
+                formatting.escape(formatting.shorten(run.note, LINE)),
+                width="stretch",
+                help="The tab Notes has all of it.",
+            )
 
 
 def show(context: Context, run: Run) -> None:
@@ -56,8 +67,8 @@ def _tags(context: Context, run: Run) -> None:
         max_selections=marks.TAGS_PER_RUN,
         placeholder="Type a word and press Enter",
         **auth.writer(
-            f"Words to find and group runs by: at most {marks.TAGS_PER_RUN}, of up to {marks.TAG_LENGTH} characters. "
-            "The list of runs filters by them."
+            f"Words to find and group runs by: at most {marks.TAGS_PER_RUN}, of up to"
+            f" {marks.TAG_LENGTH} characters. The list of runs filters by them."
         ),
         on_change=_store_tags,
         args=(context, run.id, own),
@@ -67,8 +78,12 @@ def _tags(context: Context, run: Run) -> None:
 def _store_tags(context: Context, run_id: str, before: list[str]) -> None:
     wanted = st.session_state[f"tags-{run_id}"]
     try:
-        marks.remove_tags(context.engine, run_ids=[run_id], tags=[tag for tag in before if tag not in wanted])
-        marks.add_tags(context.engine, run_ids=[run_id], tags=[tag for tag in wanted if tag not in before])
+        marks.remove_tags(
+            context.engine, run_ids=[run_id], tags=[tag for tag in before if tag not in wanted]
+        )
+        marks.add_tags(
+            context.engine, run_ids=[run_id], tags=[tag for tag in wanted if tag not in before]
+        )
     except CLEAR_ERRORS as error:
         st.session_state[_REFUSED] = [str(error)]
 
@@ -77,7 +92,8 @@ def _note(context: Context, run: Run) -> None:
     read_key, draft_key = f"note-read-{run.id}", f"note-{run.id}"
     version, original = st.session_state.setdefault(read_key, (run.note_version, run.note or ""))
     draft = st.session_state.setdefault(draft_key, original)
-    if version != run.note_version and draft in (original, run.note or ""):  # nothing of one's own: take what there is now
+    # nothing of one's own: take what there is now
+    if version != run.note_version and draft in (original, run.note or ""):
         version, original = st.session_state[read_key] = (run.note_version, run.note or "")
         st.session_state[draft_key] = original
     draft = st.text_area(
@@ -91,8 +107,8 @@ def _note(context: Context, run: Run) -> None:
     behind = version != run.note_version
     if behind:
         errors.tell(
-            "Somebody else changed this note while you wrote. Nothing is lost: your text is above, theirs below. "
-            "Bring them together above and save, or take theirs.",
+            "Somebody else changed this note while you wrote. Nothing is lost: your text is above,"
+            " theirs below. Bring them together above and save, or take theirs.",
             "warning",
         )
         with st.container(border=True):
@@ -103,12 +119,21 @@ def _note(context: Context, run: Run) -> None:
             "Save mine instead of theirs" if behind else "Save",
             key="save_note",
             type="primary",
-            **auth.writer("Stores the note." if draft != (run.note or "") else "Nothing was changed.", disabled=draft == (run.note or "")),
+            **auth.writer(
+                "Stores the note." if draft != (run.note or "") else "Nothing was changed.",
+                disabled=draft == (run.note or ""),
+            ),
             on_click=_store_note,
             args=(context, run.id, run.note_version),
         )
         if behind:
-            st.button("Take theirs", key="take_note", on_click=_take, args=(run.id,), help="Your text is given up.")
+            st.button(
+                "Take theirs",
+                key="take_note",
+                on_click=_take,
+                args=(run.id,),
+                help="Your text is given up.",
+            )
 
 
 def _store_note(context: Context, run_id: str, version: int) -> None:

@@ -1,4 +1,5 @@
-"""Flows continued by a pix2pix run: asked for here, computed by a surveyor, shown beside the real ones."""
+"""Flows continued by a pix2pix run: asked for here, computed by a surveyor, shown beside the real
+ones."""
 
 from __future__ import annotations
 
@@ -32,13 +33,23 @@ FIELDS = {
         0,
         256,
         0,
-        "Pixels of its neighbours that a tile sees, and blends with; if it does not fit, the answer says which do.",
+        (
+            "Pixels of its neighbours that a tile sees, and blends with; if it does not fit, the"
+            " answer says which do."
+        ),
     ),
-    "group": ("Group", 0, 65_536, 0, "Tiles that go through the network together; 0 is all at once."),
+    "group": (
+        "Group",
+        0,
+        65_536,
+        0,
+        "Tiles that go through the network together; 0 is all at once.",
+    ),
 }  # label, least, most, usual and meaning of what is asked
 ABOUT = (
-    "The network continues one flow of each kind from its first frame, each frame being the next question, and is compared with the frames "
-    "of the solver: a flow that was trained with, one at a Reynolds number that was held out, one past a shape that was, if there are such."
+    "The network continues one flow of each kind from its first frame, each frame being the next"
+    " question, and is compared with the frames of the solver: a flow that was trained with, one at"
+    " a Reynolds number that was held out, one past a shape that was, if there are such."
 )
 
 
@@ -51,16 +62,30 @@ def show(context: Context, run: Run, _options: None) -> None:
             about = f"{meaning} From {low:,} to {high:,}."
             st.text_input(label, str(usual), key=f"predict_{name}", width=140, help=about)
         writer = auth.writer(disabled=bool(refusal))
-        st.button("Predict", icon=":material/water:", key="predict_ask", on_click=_ask, args=(context, run), **writer)
+        st.button(
+            "Predict",
+            icon=":material/water:",
+            key="predict_ask",
+            on_click=_ask,
+            args=(context, run),
+            **writer,
+        )
     waits = _pending(surfaces.predictions(context.engine, run.id))
     st.fragment(_answer, run_every=TICK_SECONDS if waits else None)(context, run, waits)
 
 
 def _refusal(context: Context, run: Run) -> str | None:
     if IMPORTED in run.facts:
-        return "This run came from another machine and its checkpoints lie there: predict there, or train a clone of it here."
+        return (
+            "This run came from another machine and its checkpoints lie there: predict there, or"
+            " train a clone of it here."
+        )
     if not queries.checkpoints(context.engine, run.id):
-        coming = "its settings say how often one is saved, and one is when it ends" if run.status not in ENDED else "resume or clone it"
+        coming = (
+            "its settings say how often one is saved, and one is when it ends"
+            if run.status not in ENDED
+            else "resume or clone it"
+        )
         return f"This run has no checkpoint to predict with: {coming}."
     return None
 
@@ -72,7 +97,8 @@ def _pending(found: Sequence[Surface]) -> bool:
 def _ask(context: Context, run: Run) -> None:
     try:
         asked = {  # as they are at the click, not as they were drawn
-            name: whole(label, st.session_state[f"predict_{name}"], low, high) for name, (label, low, high, *_) in FIELDS.items()
+            name: whole(label, st.session_state[f"predict_{name}"], low, high)
+            for name, (label, low, high, *_) in FIELDS.items()
         }
         surfaces.ask(context.engine, [run.id], {surfaces.PREDICTION: asked})
     except CLEAR_ERRORS as error:
@@ -87,7 +113,9 @@ def _answer(context: Context, run: Run, waited: bool) -> None:
         if refused := st.session_state.pop(REFUSED, None):
             errors.tell(refused)
         if _pending(found):
-            request_progress.progress(context, found[0], "Waiting for a painter, or for what it does at the moment.")
+            request_progress.progress(
+                context, found[0], "Waiting for a painter, or for what it does at the moment."
+            )
         elif found and found[0].error:
             errors.tell(found[0].error)
         answered = next((one for one in found if one.arrays is not None), None)
@@ -99,43 +127,77 @@ def _answer(context: Context, run: Run, waited: bool) -> None:
 
 def _figures(run: Run, answered: Surface) -> None:
     facts, png = answered.facts, surfaces.unpack(answered)["png"].tobytes()
-    caption = f"Vorticity of the real flows, and of the predicted ones below them, after step {facts['step']:,} of the training"
+    caption = (
+        "Vorticity of the real flows, and of the predicted ones below them, after step"
+        f" {facts['step']:,} of the training"
+    )
     st.image(png, output_format="PNG", caption=formatting.escape(caption), alt=caption)
     for flow in facts["flows"]:
         _flow(answered.id, flow, facts["steps"])
     left, right = st.columns(2)
     with left:
         st.markdown(
-            "**L1 one step ahead**", help="The means over pairs of frames; what it is worse by where it has not trained is its overfitting."
+            "**L1 one step ahead**",
+            help=(
+                "The means over pairs of frames; what it is worse by where it has not trained is"
+                " its overfitting."
+            ),
         )
         gap = facts["l1_one_step"]
-        rows = [(kind[0].upper() + kind[1:], round(value, 5), round(value - gap["training"], 5)) for kind, value in gap.items()]
+        rows = [
+            (kind[0].upper() + kind[1:], round(value, 5), round(value - gap["training"], 5))
+            for kind, value in gap.items()
+        ]
         frame = pd.DataFrame(rows, columns=["Flows", "L1", "Beyond training"])
         st.dataframe(frame, hide_index=True, height="content", key=f"gap-{answered.id}")
     with right:
         times = facts["times"]
         first, later = sum(times["first"].values()), sum(times["steady"].values())
-        st.markdown("**Where the time of a frame goes**", help="The median over all frames but the first, which compiles the network.")
+        st.markdown(
+            "**Where the time of a frame goes**",
+            help="The median over all frames but the first, which compiles the network.",
+        )
         Chart.of(figures.parts(times), f"parts-{answered.id}").show()
         share = times["steady"]["execute"] / later
-        st.caption(f"{share:.0%} of {later * 1e3:.1f} ms is the network's; the first frame took {formatting.duration(first)}.")
+        st.caption(
+            f"{share:.0%} of {later * 1e3:.1f} ms is the network's; the first frame took"
+            f" {formatting.duration(first)}."
+        )
     _files(run, answered, png)
 
 
 def _flow(request: str, flow: Mapping[str, Any], steps: int) -> None:
-    st.markdown(f"**{formatting.escape(flow['obstacle']).capitalize()} at Re {flow['reynolds']:g}: {formatting.escape(flow['kind'])}**")
+    st.markdown(
+        f"**{formatting.escape(flow['obstacle']).capitalize()} at Re {flow['reynolds']:g}:"
+        f" {formatting.escape(flow['kind'])}**"
+    )
     entries = (
         (
             "Strouhal number",
             formatting.decimal(flow["strouhal"], 3),
             "Of the predicted frames; – where they do not oscillate long enough to tell.",
         ),
-        ("Real, same frames", formatting.decimal(flow["real_strouhal"], 3), "Strouhal number of the real flow over the same steps."),
-        ("Real, recorded", formatting.decimal(flow["recorded_strouhal"], 3), "Strouhal number of the whole recording."),
+        (
+            "Real, same frames",
+            formatting.decimal(flow["real_strouhal"], 3),
+            "Strouhal number of the real flow over the same steps.",
+        ),
+        (
+            "Real, recorded",
+            formatting.decimal(flow["recorded_strouhal"], 3),
+            "Strouhal number of the whole recording.",
+        ),
         (
             "Beats the mean flow",
-            "to the end" if flow["horizon"] == steps else formatting.plural(flow["horizon"], "step"),
-            "Steps until the RMS error reaches that of the flow's mean over time, which asks for no network.",
+            (
+                "to the end"
+                if flow["horizon"] == steps
+                else formatting.plural(flow["horizon"], "step")
+            ),
+            (
+                "Steps until the RMS error reaches that of the flow's mean over time, which asks"
+                " for no network."
+            ),
         ),
         (
             "Amplitude, real",
@@ -146,18 +208,25 @@ def _flow(request: str, flow: Mapping[str, Any], steps: int) -> None:
     tiles(entries)
     for column, name in zip(st.columns(2), figures.ERRORS, strict=True):
         with column:
-            Chart.of(figures.errors(flow, name), f"errors-{name}-{flow['sequence']}-{request}").show()
+            Chart.of(
+                figures.errors(flow, name), f"errors-{name}-{flow['sequence']}-{request}"
+            ).show()
 
 
 def _files(run: Run, answered: Surface, png: bytes) -> None:
     asked = answered.options[surfaces.PREDICTION]
     with st.container(horizontal=True, vertical_alignment="center"):
-        for label, content, mime in (("PNG", png, "image/png"), ("JSON", orjson.dumps(answered.facts), "application/json")):
+        for label, content, mime in (
+            ("PNG", png, "image/png"),
+            ("JSON", orjson.dumps(answered.facts), "application/json"),
+        ):
             name = f"{run.id}-prediction.{label.lower()}"
             key = f"predict-{label}"
-            st.download_button(label, content, name, mime, icon=":material/download:", on_click="ignore", key=key)
+            st.download_button(
+                label, content, name, mime, icon=":material/download:", on_click="ignore", key=key
+            )
         st.caption(
-            f"{formatting.plural(asked['steps'], 'step')}, halo {asked['halo']}, "
-            f"{'all tiles at once' if asked['group'] == 0 else 'groups of ' + formatting.plural(asked['group'], 'tile')}, "
-            f"computed in {formatting.duration(answered.facts['seconds'])}. {ABOUT}"
+            f"{formatting.plural(asked['steps'], 'step')}, halo {asked['halo']},"
+            f" {'all tiles at once' if asked['group'] == 0 else 'groups of ' + formatting.plural(asked['group'], 'tile')},"
+            f" computed in {formatting.duration(answered.facts['seconds'])}. {ABOUT}"
         )

@@ -1,4 +1,5 @@
-"""How good a run's images are, over epochs or seconds, and how soon they were good enough. Distances are in a classifier's features."""
+"""How good a run's images are, over epochs or seconds, and how soon they were good enough.
+Distances are in a classifier's features."""
 
 from __future__ import annotations
 
@@ -22,11 +23,19 @@ from ganboard.worker import formatting
 from ganboard.worker.figures import physics, quality
 
 CAPTIONS = {
-    "dcgan": "Judged in the features of a small classifier trained on the same data set: these are "
-    "not Inception scores. Copies of 100 training images have an FID of about 3: look at "
-    "Memorization (0.5: as new as real images, 1: copies), Recall and Coverage beside it.",
-    "gan3d": "Judged by the 3DGAN's own validation, without ROOT, for the particles of the data set's last showers.",
-    "pix2pix": "Judged by the mean absolute difference of fields in units of the inlet speed, through windows that all runs see.",
+    "dcgan": (
+        "Judged in the features of a small classifier trained on the same data set: these are "
+        "not Inception scores. Copies of 100 training images have an FID of about 3: look at "
+        "Memorization (0.5: as new as real images, 1: copies), Recall and Coverage beside it."
+    ),
+    "gan3d": (
+        "Judged by the 3DGAN's own validation, without ROOT, for the particles of the data set's"
+        " last showers."
+    ),
+    "pix2pix": (
+        "Judged by the mean absolute difference of fields in units of the inlet speed, through"
+        " windows that all runs see."
+    ),
 }
 CAPTION = "Numbers of different data sets cannot be compared."
 
@@ -58,7 +67,8 @@ def best(frame: pd.DataFrame, measure: str = "fid") -> Best | None:
 
 
 def threshold_control(frame: pd.DataFrame, measure: str) -> float | None:
-    """The headline to be reached, kept in the URL as `goal`; at first a tenth above the best of `frame`, rounded up."""
+    """The headline to be reached, kept in the URL as `goal`; at first a tenth above the best of
+    `frame`, rounded up."""
     return st.number_input(
         f"{quality.WORDS[measure]} to reach",
         min_value=0.0,
@@ -68,12 +78,16 @@ def threshold_control(frame: pd.DataFrame, measure: str) -> float | None:
         key="goal",  # the list of runs has a `fid` of its own, which is empty at first
         bind="query-params",
         width=180,
-        help="Training time until a judgement first found it at or below this: late by one interval at most, never early.",
+        help=(
+            "Training time until a judgement first found it at or below this: late by one interval"
+            " at most, never early."
+        ),
     )
 
 
 def suggested(frame: pd.DataFrame, measure: str = "fid") -> float | None:
-    """A threshold that the best run reaches, 1.1 times its headline rounded up to two digits; None before the first judgement."""
+    """A threshold that the best run reaches, 1.1 times its headline rounded up to two digits; None
+    before the first judgement."""
     lowest = best(frame, measure)
     if lowest is None or lowest.value <= 0:
         return None
@@ -82,7 +96,8 @@ def suggested(frame: pd.DataFrame, measure: str = "fid") -> float | None:
 
 
 def seconds_to(frame: pd.DataFrame, goal: float | None, measure: str = "fid") -> float | None:
-    """Seconds of training until the headline of one run's `db.runs.series.quality_frame` was at most `goal`; None if it never was."""
+    """Seconds of training until the headline of one run's `db.runs.series.quality_frame` was at
+    most `goal`; None if it never was."""
     if goal is None or frame.empty:
         return None
     return seconds_to_quality(frame["training_seconds"], frame[measure], goal)
@@ -93,8 +108,16 @@ def controls(engine: Engine, run: Run) -> QualityOptions | None:
     if frame.empty:
         return None
     with st.container(horizontal=True, vertical_alignment="bottom", gap="medium"):
-        axis, goal = axis_control(key="over", default="epoch"), threshold_control(frame, quality.headline(run.config))
-        log_y = st.toggle("Log y", key="logq", bind="query-params", help="Logarithmic axes; what is not positive is left out.")
+        axis, goal = (
+            axis_control(key="over", default="epoch"),
+            threshold_control(frame, quality.headline(run.config)),
+        )
+        log_y = st.toggle(
+            "Log y",
+            key="logq",
+            bind="query-params",
+            help="Logarithmic axes; what is not positive is left out.",
+        )
         return QualityOptions(axis, goal, log_y, events_control())
 
 
@@ -103,19 +126,41 @@ def draw(engine: Engine, run: Run, options: QualityOptions | None) -> None:
     frame = series.quality_frame(engine, [run.id])
     if frame.empty:
         every = min(int(run.config.get("quality_every", 0)), int(run.config["epochs"]))
-        nothing(run, f"The first judgement comes after epoch {every}." if every else "This run is not judged: its quality_every is 0.")
+        nothing(
+            run,
+            (
+                f"The first judgement comes after epoch {every}."
+                if every
+                else "This run is not judged: its quality_every is 0."
+            ),
+        )
         return
     if options is None:
-        st.rerun()  # the controls stand outside the part that updates, and were left out while there was nothing to control
+        # the controls stand outside the part that updates, and were left out while there was
+        # nothing to control
+        st.rerun()
     _figures(run, frame, options.goal)
     model = quality.model_of(run.config)
     courses = quality.CHARTS[model]
-    charts = by_epoch(engine, run, "quality", (options, run.facts.get("class_shares")), lambda: _charts(engine, run, frame, options))
+    charts = by_epoch(
+        engine,
+        run,
+        "quality",
+        (options, run.facts.get("class_shares")),
+        lambda: _charts(engine, run, frame, options),
+    )
     for start in range(0, len(courses), 2):
-        for column, index in zip(st.columns(min(2, len(courses))), range(start, len(courses)), strict=False):
+        for column, index in zip(
+            st.columns(min(2, len(courses))), range(start, len(courses)), strict=False
+        ):
             with column:
                 names = courses[index]
-                st.markdown("  \n".join(f"**{quality.WORDS[name]}** :gray[{formatting.escape(QUALITY[name])}]" for name in names))
+                st.markdown(
+                    "  \n".join(
+                        f"**{quality.WORDS[name]}** :gray[{formatting.escape(QUALITY[name])}]"
+                        for name in names
+                    )
+                )
                 charts[index].show()
     if len(charts) > len(courses):
         st.markdown(f"**Classes of the images after epoch {frame.iloc[-1]['epoch']}**")
@@ -127,7 +172,9 @@ def draw(engine: Engine, run: Run, options: QualityOptions | None) -> None:
 
 
 def _physics(run: Run, found: Validation, options: QualityOptions) -> None:
-    st.markdown(f"**{found.events:,} generated showers beside as many real ones, at the last judgement**")
+    st.markdown(
+        f"**{found.events:,} generated showers beside as many real ones, at the last judgement**"
+    )
     names = [name for name in physics.TITLES if name in found.curves]
     for start in range(0, len(names), 3):
         for column, name in zip(st.columns(3), names[start : start + 3], strict=False):
@@ -135,7 +182,9 @@ def _physics(run: Run, found: Validation, options: QualityOptions) -> None:
                 st.markdown(f"**{physics.TITLES[name][0]}**")
                 plot = physics.curve(name, found.curves[name], log_y=options.log_y)
                 Chart.of(plot, f"physics-{name}-{run.id}-{options.log_y:d}").show()
-    for column, words, plot in zip(st.columns(2), ("real", "generated"), physics.correlations(found), strict=True):
+    for column, words, plot in zip(
+        st.columns(2), ("real", "generated"), physics.correlations(found), strict=True
+    ):
         with column:
             st.markdown(f"**Correlations of {words} showers**")
             Chart.of(plot, f"correlations-{words}-{run.id}").show()
@@ -146,9 +195,13 @@ def _charts(engine: Engine, run: Run, frame: pd.DataFrame, options: QualityOptio
     charts = []
     for names in quality.CHARTS[quality.model_of(run.config)]:
         plot = quality.course(frame, names, x=options.axis, log_y=options.log_y, events=events)
-        charts.append(Chart.of(plot, f"quality-{names[0]}-{run.id}-{options.axis}-{options.log_y:d}"))
+        charts.append(
+            Chart.of(plot, f"quality-{names[0]}-{run.id}-{options.axis}-{options.log_y:d}")
+        )
     if len(shares := frame.iloc[-1]["histogram"]):
-        charts.append(Chart.of(quality.classes(shares, run.facts.get("class_shares")), f"classes-{run.id}"))
+        charts.append(
+            Chart.of(quality.classes(shares, run.facts.get("class_shares")), f"classes-{run.id}")
+        )
     return charts
 
 
@@ -169,11 +222,18 @@ def _figures(run: Run, frame: pd.DataFrame, goal: float | None) -> None:
             formatting.decimal(lowest.value if lowest else None, digits),
             f"After epoch {lowest.epoch}." if lowest else "None was finite.",
         ),
-        (f"Newest {word}", formatting.decimal(newest[measure], digits), f"After epoch {newest['epoch']}. {QUALITY[measure]}."),
+        (
+            f"Newest {word}",
+            formatting.decimal(newest[measure], digits),
+            f"After epoch {newest['epoch']}. {QUALITY[measure]}.",
+        ),
         (
             f"Seconds to {word}" if goal is None else f"Time to {word} {goal:g}",
             "not reached" if reached is None and goal is not None else formatting.duration(reached),
-            "Training time when a judgement first found it at or below this; compiling and judging are not in it.",
+            (
+                "Training time when a judgement first found it at or below this; compiling and"
+                " judging are not in it."
+            ),
         ),
         (
             "Judging took",

@@ -21,13 +21,17 @@ from ganboard.worker.safe_files import open_inside
 LOG_LINES = 200
 NEWEST_LINES = 18  # fit on the screen, so that the end of the log needs no scrolling
 # what C++ libraries report at level INFO, such as that oneDNN is on, and the line before it
-_LIBRARY = re.compile(r"I\d{4} \d\d:\d\d:\d+\.\d+ +\d+ [\w./-]+:\d+\] |WARNING: All log messages before absl::")
+_LIBRARY = re.compile(
+    r"I\d{4} \d\d:\d\d:\d+\.\d+ +\d+ [\w./-]+:\d+\] |WARNING: All log messages before absl::"
+)
 _LOG_BYTES = 64 * 1024
-_CONTROL = re.compile(r"\x1b\[[0-9;?]*[ -/]*[@-~]|[\x00-\x08\x0b-\x1f\x7f]")  # colours of terminals, and what no page can show
+# colours of terminals, and what no page can show
+_CONTROL = re.compile(r"\x1b\[[0-9;?]*[ -/]*[@-~]|[\x00-\x08\x0b-\x1f\x7f]")
 
 
 def tail(path: Path, *, lines: int = LOG_LINES) -> str | None:
-    """The last `lines` lines (of at most 64 KiB) of a text file; None when there is none. A bar that redraws itself is one line."""
+    """The last `lines` lines (of at most 64 KiB) of a text file; None when there is none. A bar
+    that redraws itself is one line."""
     try:
         with open_inside(path.parent, path.name) as file:
             end = file.seek(0, os.SEEK_END)
@@ -36,7 +40,9 @@ def tail(path: Path, *, lines: int = LOG_LINES) -> str | None:
     except FileNotFoundError:
         return None
     last = content.rstrip("\n").split("\n")[-lines:]
-    return "\n".join(_CONTROL.sub("", as_text(line.rstrip("\r").rpartition("\r")[2])) for line in last)
+    return "\n".join(
+        _CONTROL.sub("", as_text(line.rstrip("\r").rpartition("\r")[2])) for line in last
+    )
 
 
 def draw_log(context: Context, run: Run) -> None:
@@ -49,7 +55,9 @@ def draw_log(context: Context, run: Run) -> None:
     st.code("\n".join(own[-NEWEST_LINES:]), language=None, wrap_lines=True)
     if len(lines) > min(len(own), NEWEST_LINES):
         notices = len(lines) - len(own)
-        of_libraries = f", {formatting.plural(notices, 'notice')} of libraries included" if notices else ""
+        of_libraries = (
+            f", {formatting.plural(notices, 'notice')} of libraries included" if notices else ""
+        )
         with st.expander(f"The last {len(lines)} lines{of_libraries}"):
             st.code(content, language=None, wrap_lines=True)
 
@@ -71,7 +79,9 @@ def draw_events(context: Context, run: Run) -> None:
         column_config={
             "Time": st.column_config.DatetimeColumn(format="YYYY-MM-DD HH:mm:ss", width="small"),
             "Level": st.column_config.TextColumn(width="small"),
-            "Attempt": st.column_config.NumberColumn(width="small", help="Every start or restart by a worker is one attempt."),
+            "Attempt": st.column_config.NumberColumn(
+                width="small", help="Every start or restart by a worker is one attempt."
+            ),
             "Event": st.column_config.TextColumn(width="large"),
         },
     )
@@ -79,15 +89,36 @@ def draw_events(context: Context, run: Run) -> None:
 
 
 def settings_frame(config: dict[str, Any]) -> pd.DataFrame:
-    """Every setting of a stored configuration as text, its default, and a mark where they differ; unknown settings come last."""
+    """Every setting of a stored configuration as text, its default, and a mark where they differ;
+    unknown settings come last."""
     rows = []
-    fields = [(group, name, field) for group, members in fields_by_group().items() for name, field in members.items()]
+    fields = [
+        (group, name, field)
+        for group, members in fields_by_group().items()
+        for name, field in members.items()
+    ]
     for group, name, field in fields:
         value = config.get(name, field.default)
         changed = "●" if value != field.default else ""
-        rows.append((changed, group, name, shown(value), shown(field.default), unit(field), field.description or ""))
-    rows += [("●", "Unknown", name, shown(value), "", "", "") for name, value in config.items() if name not in RunConfig.model_fields]
-    return pd.DataFrame(rows, columns=["Changed", "Group", "Setting", "Value", "Default", "Unit", "Why"])
+        rows.append(
+            (
+                changed,
+                group,
+                name,
+                shown(value),
+                shown(field.default),
+                unit(field),
+                field.description or "",
+            )
+        )
+    rows += [
+        ("●", "Unknown", name, shown(value), "", "", "")
+        for name, value in config.items()
+        if name not in RunConfig.model_fields
+    ]
+    return pd.DataFrame(
+        rows, columns=["Changed", "Group", "Setting", "Value", "Default", "Unit", "Why"]
+    )
 
 
 def shown(value: Any) -> str:
@@ -107,7 +138,9 @@ def draw_config(context: Context, run: Run) -> None:
         height="content",
         key=f"config-{run.id}",
         column_config={
-            "Changed": st.column_config.TextColumn(width="small", help="● differs from the default"),
+            "Changed": st.column_config.TextColumn(
+                width="small", help="● differs from the default"
+            ),
             "Setting": st.column_config.TextColumn(width=180),
         },
     )
@@ -115,9 +148,20 @@ def draw_config(context: Context, run: Run) -> None:
     if not run.hardware:
         st.caption("Reported as soon as the trainer has found its devices.")
         return
-    facts = {"Parameters of the generator": run.g_parameters, "Parameters of the discriminator": run.d_parameters, "Images": run.examples}
-    rows = [(key, f"{value:,}") for key, value in facts.items() if value is not None] + list(flat(run.hardware))
-    st.dataframe(pd.DataFrame(rows, columns=["Fact", "Value"]), hide_index=True, height="content", key=f"hardware-{run.id}")
+    facts = {
+        "Parameters of the generator": run.g_parameters,
+        "Parameters of the discriminator": run.d_parameters,
+        "Images": run.examples,
+    }
+    rows = [(key, f"{value:,}") for key, value in facts.items() if value is not None] + list(
+        flat(run.hardware)
+    )
+    st.dataframe(
+        pd.DataFrame(rows, columns=["Fact", "Value"]),
+        hide_index=True,
+        height="content",
+        key=f"hardware-{run.id}",
+    )
 
 
 def flat(value: Any, name: str = "") -> list[tuple[str, str]]:
@@ -125,5 +169,9 @@ def flat(value: Any, name: str = "") -> list[tuple[str, str]]:
     if isinstance(value, dict):
         return [row for key, inner in value.items() for row in flat(inner, f"{name} {key}".strip())]
     if isinstance(value, list):
-        return [row for index, inner in enumerate(value) for row in flat(inner, f"{name} {index}".strip())]
+        return [
+            row
+            for index, inner in enumerate(value)
+            for row in flat(inner, f"{name} {index}".strip())
+        ]
     return [(name, shown(value))]

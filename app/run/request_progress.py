@@ -11,10 +11,15 @@ from ganboard.worker.context import Context
 
 
 def progress(context: Context, found: Surface, waiting: str) -> None:
-    """Phase, share and time left; `waiting` is said while nobody has begun though a painter is alive."""
+    """Phase, share and time left; `waiting` is said while nobody has begun though a painter is
+    alive."""
     if found.beat_at is None:
         alive = any(painter.alive for painter in queries.painters(context.engine))
-        words = waiting if alive else "No painter is alive: `ganboard up` and `ganboard painter` start one."
+        words = (
+            waiting
+            if alive
+            else "No painter is alive: `ganboard up` and `ganboard painter` start one."
+        )
     else:
         words = f"{found.phase.capitalize()} …"
         if found.begun_at is not None and found.done > 0.05:

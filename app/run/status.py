@@ -17,12 +17,14 @@ from ganboard.worker.context import Context
 from ganboard.worker.training import start
 
 TILE = 165  # pixels: two fit on a phone
-STEADY = ".st-key-trouble {min-height: 3rem; justify-content: center}"  # two lines: a warning moves nothing
+# two lines: a warning moves nothing
+STEADY = ".st-key-trouble {min-height: 3rem; justify-content: center}"
 
 
 @dataclass(frozen=True)
 class Progress:
-    """How far a run is: the fraction of its steps, epochs begun, and the seconds left (`db.runs.runtime_estimation.seconds_left`)."""
+    """How far a run is: the fraction of its steps, epochs begun, and the seconds left
+    (`db.runs.runtime_estimation.seconds_left`)."""
 
     fraction: float
     epoch: int
@@ -33,43 +35,64 @@ class Progress:
 
 
 def progress(run: Run) -> Progress:
-    """Seconds left are None until a speed was measured; compiling that may still come is not in them."""
+    """Seconds left are None until a speed was measured; compiling that may still come is not in
+    them."""
     epochs = int(run.config["epochs"])
     if not run.steps_per_epoch:
         return Progress(0.0, 0, epochs, run.step, None, None)
     steps = epochs * run.steps_per_epoch
-    left = runtime_estimation.seconds_left(runtime_estimation.images_left(run), run.images_per_second) if run.status in ACTIVE else None
+    left = (
+        runtime_estimation.seconds_left(runtime_estimation.images_left(run), run.images_per_second)
+        if run.status in ACTIVE
+        else None
+    )
     begun = min(epochs, run.step // run.steps_per_epoch + (1 if run.status in ACTIVE else 0))
     return Progress(min(1.0, run.step / steps), begun, epochs, run.step, steps, left)
 
 
-def activity(run: Run, *, ahead: int, workers: int, now: datetime, awaited: holders.Awaited | None = None) -> str:
+def activity(
+    run: Run, *, ahead: int, workers: int, now: datetime, awaited: holders.Awaited | None = None
+) -> str:
     """One sentence, as Markdown without anything that a person typed, on what a run is doing.
 
-    `ahead` is the number of waiting runs before it, `workers` that of live workers, `now` the database's time, `awaited` the machine that
-    a waiting run is left to.
+    `ahead` is the number of waiting runs before it, `workers` that of live workers, `now` the
+    database's time, `awaited` the machine that a waiting run is left to.
     """
     if run.status in WAITING:
         if awaited is not None and workers:
-            left = "" if awaited.seconds_left is None else f": another {formatting.duration(awaited.seconds_left)}, then it ends"
+            left = (
+                ""
+                if awaited.seconds_left is None
+                else f": another {formatting.duration(awaited.seconds_left)}, then it ends"
+            )
             return f"{formatting.escape(awaited.words)}{left}."
         place = "next in line" if ahead == 0 else f"{formatting.plural(ahead, 'run')} ahead of it"
         if workers:
             return f"Waiting for a free worker: {place}."
-        return f"Waiting: {place}, but no worker is alive. Start one with `ganboard up` or `ganboard worker`."
+        return (
+            f"Waiting: {place}, but no worker is alive. Start one with `ganboard up` or `ganboard"
+            " worker`."
+        )
     if run.status == "failed":
         return "Ended by an error."
     if run.status not in ACTIVE:
         return formatting.STATUS[run.status].meaning
     if run.lease_until is not None and _is_silent(run, now):
         silent = formatting.duration((now - run.lease_until).total_seconds())
-        return f"No sign of life since {silent}: a worker is about to take it over from its newest checkpoint."
+        return (
+            f"No sign of life since {silent}: a worker is about to take it over from its newest"
+            " checkpoint."
+        )
     if run.stop_requested_at is not None:
         return "Stopping: it saves a checkpoint after its present step."
     if run.phase == "training":
         done = progress(run)
         return f"Training epoch {done.epoch} of {done.epochs}."
-    since = "" if run.phase_since is None else f" for {formatting.duration(max(0.0, (now - run.phase_since).total_seconds()))}"
+    since = (
+        ""
+        if run.phase_since is None
+        else f" for {formatting.duration(max(0.0, (now - run.phase_since).total_seconds()))}"
+    )
     starting = start.seconds_of_start(run, now)
     slow = f" ({start.SLOW})" if starting is not None and starting >= start.SLOW_SECONDS else ""
     return f"{formatting.phase_word(run.phase) or 'Starting'}{since}{slow}."
@@ -80,22 +103,46 @@ def _is_silent(run: Run, now: datetime) -> bool:
 
 
 def alert(run: Run, troubles: list[Event]) -> tuple[str, str] | None:
-    """The one thing that a person must know now, as Markdown for one line, and all of it; None while all is well.
+    """The one thing that a person must know now, as Markdown for one line, and all of it; None
+    while all is well.
 
-    `troubles` are the run's warnings and errors, newest first; those of earlier attempts count only if they were errors.
+    `troubles` are the run's warnings and errors, newest first; those of earlier attempts count only
+    if they were errors.
     """
-    present = [event for event in troubles if event.attempt == run.attempt or event.level == "error"]
+    present = [
+        event for event in troubles if event.attempt == run.attempt or event.level == "error"
+    ]
     broken = [
-        name for name, loss in (("generator", run.g_loss), ("discriminator", run.d_loss)) if loss is not None and not math.isfinite(loss)
+        name
+        for name, loss in (("generator", run.g_loss), ("discriminator", run.d_loss))
+        if loss is not None and not math.isfinite(loss)
     ]
     if broken:
-        sentence = f"The loss of the {' and that of the '.join(broken)} is not finite any more: the run has diverged."
-        return f":red[:material/error: **{sentence}**]", "\n".join([sentence, *(event.text for event in present[:1])])
+        sentence = (
+            f"The loss of the {' and that of the '.join(broken)} is not finite any more: the run"
+            " has diverged."
+        )
+        return f":red[:material/error: **{sentence}**]", "\n".join(
+            [sentence, *(event.text for event in present[:1])]
+        )
     if not present:
         return None
-    newest, more = present[0], f" · {formatting.plural(len(present), 'warning')}, see Events" if len(present) > 1 else ""
+    newest, more = (
+        present[0],
+        (
+            f" · {formatting.plural(len(present), 'warning')}, see Events"
+            if len(present) > 1
+            else ""
+        ),
+    )
     colour, icon = ("red", "error") if newest.level == "error" else ("orange", "warning")
-    return f":{colour}[:material/{icon}: {formatting.escape(formatting.shorten(newest.text, 90))}]{more}", newest.text
+    return (
+        (
+            f":{colour}[:material/{icon}:"
+            f" {formatting.escape(formatting.shorten(newest.text, 90))}]{more}"
+        ),
+        newest.text,
+    )
 
 
 @dataclass(frozen=True)
@@ -114,12 +161,33 @@ def show(context: Context, run: Run, link: Link) -> None:
     waiting = run.status in WAITING
     ahead = queries.queue_position(context.engine, run) if waiting else 0
     workers = sum(worker.alive for worker in queries.workers(context.engine)) if waiting else 0
-    awaited = holders.awaited(context.engine, run, context.settings.machine_wait_seconds) if waiting else None
+    awaited = (
+        holders.awaited(context.engine, run, context.settings.machine_wait_seconds)
+        if waiting
+        else None
+    )
     with st.container(horizontal=True, vertical_alignment="center", gap="small"):
-        st.markdown(formatting.status_badge(run.status), width="content", help=formatting.STATUS[run.status].meaning)
-        st.markdown(activity(run, ahead=ahead, workers=workers, now=now, awaited=awaited), width="stretch")
-        st.caption(_origin(run, now), width="content", help="When it was submitted, who trains it, how often it was started, and its id.")
-        st.page_link(navigation.RUN_PAGE, label=link.label, icon=link.icon, query_params={"run": link.run}, help=link.help, width="content")
+        st.markdown(
+            formatting.status_badge(run.status),
+            width="content",
+            help=formatting.STATUS[run.status].meaning,
+        )
+        st.markdown(
+            activity(run, ahead=ahead, workers=workers, now=now, awaited=awaited), width="stretch"
+        )
+        st.caption(
+            _origin(run, now),
+            width="content",
+            help="When it was submitted, who trains it, how often it was started, and its id.",
+        )
+        st.page_link(
+            navigation.RUN_PAGE,
+            label=link.label,
+            icon=link.icon,
+            query_params={"run": link.run},
+            help=link.help,
+            width="content",
+        )
     if run.status == "failed":
         _failure(run)
     bar, trouble = st.columns([3, 2], vertical_alignment="center", gap="medium")
@@ -141,7 +209,10 @@ def _alert(context: Context, run: Run, *, stuck: bool) -> None:
         return
     word = "" if stuck else ":material/check: No warnings"
     if troubles:
-        word = f":material/history: {formatting.plural(len(troubles), 'warning')} before this attempt, see Events"
+        word = (
+            f":material/history: {formatting.plural(len(troubles), 'warning')} before this attempt,"
+            " see Events"
+        )
     about = "What goes wrong while it trains is said here, and listed under Events."
     st.markdown(word and f":gray[{word}]", help=about if word else None, width="stretch")
 
@@ -160,14 +231,18 @@ def _failure(run: Run) -> None:
         st.markdown(":red[:material/error: **The run failed.**]")
         st.text(run.error or "It left no message.")
         st.caption(
-            "The **Log** and **Events** tabs say more. Once the cause is gone, **Resume** goes on from the newest checkpoint; "
-            "**Clone** starts anew with other settings."
+            "The **Log** and **Events** tabs say more. Once the cause is gone, **Resume** goes on"
+            " from the newest checkpoint; **Clone** starts anew with other settings."
         )
 
 
 def _bar(run: Run) -> None:
     done = progress(run)
-    parts = [f"Epoch {done.epoch} of {done.epochs}"] if done.steps else [formatting.plural(done.epochs, "epoch") + " planned"]
+    parts = (
+        [f"Epoch {done.epoch} of {done.epochs}"]
+        if done.steps
+        else [formatting.plural(done.epochs, "epoch") + " planned"]
+    )
     if done.steps:
         parts.append(f"step {done.step:,} of {done.steps:,}")
     if done.seconds_left is not None:
@@ -178,14 +253,26 @@ def _bar(run: Run) -> None:
 def _figures(run: Run) -> None:
     left = run.epoch and run.seconds / run.epoch
     entries = (
-        ("Generator loss", formatting.decimal(run.g_loss), "Of the newest step; of the last epoch's mean once an epoch has just ended."),
+        (
+            "Generator loss",
+            formatting.decimal(run.g_loss),
+            "Of the newest step; of the last epoch's mean once an epoch has just ended.",
+        ),
         (
             "Discriminator loss",
             formatting.decimal(run.d_loss),
             "Of the newest step; of the last epoch's mean once an epoch has just ended.",
         ),
-        ("Images per second", formatting.rate(run.images_per_second), f"{runtime_estimation.RATE}."),
-        ("Seconds per epoch", formatting.duration(left or None), "Mean over the finished epochs, compiling left out."),
+        (
+            "Images per second",
+            formatting.rate(run.images_per_second),
+            f"{runtime_estimation.RATE}.",
+        ),
+        (
+            "Seconds per epoch",
+            formatting.duration(left or None),
+            "Mean over the finished epochs, compiling left out.",
+        ),
         (
             "Training time",
             formatting.duration(run.seconds or None),

@@ -1,4 +1,5 @@
-"""The loss surface below a run's live path: asked for here, computed by a surveyor, with the paths of other runs if wanted."""
+"""The loss surface below a run's live path: asked for here, computed by a surveyor, with the paths
+of other runs if wanted."""
 
 from __future__ import annotations
 
@@ -23,11 +24,21 @@ PLANES = {"principal": "Principal", "random": "Random"}
 SIZES = {11: "Coarse", 21: "Usual", 31: "Fine"}
 CANDIDATES = 100  # newest runs, of which some may share the surface
 REFUSED = "surface_refused"
-SAME = ("model", "geometry", "dataset", "latent_dim", "table1_literal", "generator_batch_norm", "discriminator_batch_norm")
+SAME = (
+    "model",
+    "geometry",
+    "dataset",
+    "latent_dim",
+    "table1_literal",
+    "generator_batch_norm",
+    "discriminator_batch_norm",
+)
 ABOUT = (
-    "The loss in a plane of the space of weights through the end of this run, at fixed examples, noise and dropout; while one net moves, "
-    "the other stands as it ended. Principal: the plane in which the paths vary most. Random: two directions whose filters are as long "
-    "as the weights' (Li et al. 2018). Points of a path have a loss of their own, which differs where the plane does not hold them."
+    "The loss in a plane of the space of weights through the end of this run, at fixed examples,"
+    " noise and dropout; while one net moves, the other stands as it ended. Principal: the plane in"
+    " which the paths vary most. Random: two directions whose filters are as long as the weights'"
+    " (Li et al. 2018). Points of a path have a loss of their own, which differs where the plane"
+    " does not hold them."
 )
 
 
@@ -35,18 +46,39 @@ def show(context: Context, run: Run, dimensions: int) -> None:
     """Controls, then progress, a sentence, or the figures."""
     st.subheader("Loss surface", anchor=False)
     if run.config.get("snapshots") == 0:
-        st.caption("This run kept no weights on its way, so that there is no surface around it: train a clone of it with snapshots=10.")
+        st.caption(
+            "This run kept no weights on its way, so that there is no surface around it: train a"
+            " clone of it with snapshots=10."
+        )
         return
-    others = {one.id: one for one in queries.list_runs(context.engine, limit=CANDIDATES) if one.id != run.id and _comparable(run, one)}
+    others = {
+        one.id: one
+        for one in queries.list_runs(context.engine, limit=CANDIDATES)
+        if one.id != run.id and _comparable(run, one)
+    }
     with st.container(horizontal=True, vertical_alignment="bottom"):
         plane = st.segmented_control(
-            "Plane", list(PLANES), format_func=PLANES.__getitem__, default="principal", required=True, key="surface_plane"
+            "Plane",
+            list(PLANES),
+            format_func=PLANES.__getitem__,
+            default="principal",
+            required=True,
+            key="surface_plane",
         )
-        size = st.segmented_control("Grid", list(SIZES), format_func=SIZES.__getitem__, default=21, required=True, key="surface_size")
+        size = st.segmented_control(
+            "Grid",
+            list(SIZES),
+            format_func=SIZES.__getitem__,
+            default=21,
+            required=True,
+            key="surface_size",
+        )
         chosen = st.multiselect(
             "With the paths of",
             list(others),
-            format_func=lambda one: f"{formatting.shorten(others[one].name, 30)} ({one})" if one in others else one,
+            format_func=lambda one: (
+                f"{formatting.shorten(others[one].name, 30)} ({one})" if one in others else one
+            ),
             key="surface_others",
             max_selections=surfaces.MAX_RUNS - 1,
             placeholder="no other run",
@@ -54,7 +86,9 @@ def show(context: Context, run: Run, dimensions: int) -> None:
         )
     wish = Wish(plane=plane or "principal", size=size or 21)
     waits = _pending(_newest(context, run, chosen, wish))
-    st.fragment(_answer, run_every=TICK_SECONDS if waits else None)(context, run, chosen, wish, dimensions, waits)
+    st.fragment(_answer, run_every=TICK_SECONDS if waits else None)(
+        context, run, chosen, wish, dimensions, waits
+    )
 
 
 def _comparable(run: Run, other: Run) -> bool:
@@ -69,7 +103,9 @@ def _pending(found: Surface | None) -> bool:
     return found is not None and found.answered_at is None
 
 
-def _answer(context: Context, run: Run, others: list[str], wish: Wish, dimensions: int, waited: bool) -> None:
+def _answer(
+    context: Context, run: Run, others: list[str], wish: Wish, dimensions: int, waited: bool
+) -> None:
     with errors.sentences():
         found = _newest(context, run, others, wish)
         if _pending(found) != waited:
@@ -78,12 +114,21 @@ def _answer(context: Context, run: Run, others: list[str], wish: Wish, dimension
             errors.tell(refused)
         if _pending(found):
             assert found is not None
-            request_progress.progress(context, found, "Waiting for the runs to end, or for a painter.")
+            request_progress.progress(
+                context, found, "Waiting for the runs to end, or for a painter."
+            )
             return
         label = "Compute the surface" if found is None else "Compute it anew"
         if found is not None and found.error:
             st.warning(formatting.escape(found.error), icon=":material/error:")
-        st.button(label, icon=":material/landscape:", key="surface_ask", on_click=_ask, args=(context, run, others, wish), **auth.writer())
+        st.button(
+            label,
+            icon=":material/landscape:",
+            key="surface_ask",
+            on_click=_ask,
+            args=(context, run, others, wish),
+            **auth.writer(),
+        )
         if found is None:
             st.caption(formatting.escape(ABOUT))
         elif found.arrays is not None:
@@ -104,17 +149,29 @@ def _figures(context: Context, found: Surface, dimensions: int) -> None:
     names = [formatting.shorten(known[one].name, 40) if one in known else one for one in ids]
     numbers = [known[one].number if one in known else place for place, one in enumerate(ids)]
     plane = found.options["plane"]
-    for column, (net, word) in zip(st.columns(2), (("g", "Generator"), ("d", "Discriminator")), strict=True):
+    for column, (net, word) in zip(
+        st.columns(2), (("g", "Generator"), ("d", "Discriminator")), strict=True
+    ):
         with column:
-            st.markdown(f"**{word}**", help=f"The plane holds {found.facts['shares'][net]:.1%} of the variance of the paths.")
-            plot = figures.landscape(arrays, net=net, plane=plane, names=names, numbers=numbers, dimensions=dimensions)
+            st.markdown(
+                f"**{word}**",
+                help=(
+                    f"The plane holds {found.facts['shares'][net]:.1%} of the variance of the"
+                    " paths."
+                ),
+            )
+            plot = figures.landscape(
+                arrays, net=net, plane=plane, names=names, numbers=numbers, dimensions=dimensions
+            )
             live_plotly(plot, key=f"surface-{net}-{dimensions}-{found.id}")
     live_plotly(figures.radius(arrays, names=names, numbers=numbers), key=f"radius-{found.id}")
     shares = found.facts["shares"]
     st.caption(
         formatting.escape(
-            f"The plane holds {shares['g']:.1%} of the variance of G's path and {shares['d']:.1%} of D's; {found.facts['images']} images, "
-            f"computed in {formatting.duration(found.facts['seconds'])}. The radius is the distance from the last point, by all weights. {ABOUT}"
+            f"The plane holds {shares['g']:.1%} of the variance of G's path and {shares['d']:.1%}"
+            f" of D's; {found.facts['images']} images, computed in"
+            f" {formatting.duration(found.facts['seconds'])}. The radius is the distance from the"
+            f" last point, by all weights. {ABOUT}"
         )
     )
 

@@ -1,4 +1,5 @@
-"""What a run's page tells about time and rates: where the seconds went, how fast the steps are, what the learning rates did."""
+"""What a run's page tells about time and rates: where the seconds went, how fast the steps are,
+what the learning rates did."""
 
 from __future__ import annotations
 
@@ -26,12 +27,22 @@ _HOW = {
     "step_p50": "Over the steps of the newest epoch; of several replicas the slowest counts.",
     "step_p95": "Over the steps of the newest epoch; of several replicas the slowest counts.",
     "step_max": "The longest step of the newest epoch.",
-    "gflops": "The products of direct convolutions and of one backward pass for each loss, counted from the layers' shapes, divided by the "
-    "measured training time. Ways that need fewer products count as much, so they reach more.",
-    "peak_share": "GFLOP/s divided by what large matrix products reached on this machine in this precision. It passes 100 % where the step "
-    "needs fewer products than are counted.",
-    "peak_memory_bytes": "As the operating system, or the GPU's allocator, counted it at the end of the newest epoch.",
-    "reduce_bytes": "From the number of parameters, for a ring: 2 (p - 1) / p times the float32 gradients.",
+    "gflops": (
+        "The products of direct convolutions and of one backward pass for each loss, counted from"
+        " the layers' shapes, divided by the measured training time. Ways that need fewer products"
+        " count as much, so they reach more."
+    ),
+    "peak_share": (
+        "GFLOP/s divided by what large matrix products reached on this machine in this precision."
+        " It passes 100 % where the step needs fewer products than are counted."
+    ),
+    "peak_memory_bytes": (
+        "As the operating system, or the GPU's allocator, counted it at the end of the newest"
+        " epoch."
+    ),
+    "reduce_bytes": (
+        "From the number of parameters, for a ring: 2 (p - 1) / p times the float32 gradients."
+    ),
 }
 _SHORT = {
     "step_p50": "Step, median",
@@ -61,7 +72,9 @@ def controls() -> CourseOptions:
 
 def draw(engine: Engine, run: Run, options: CourseOptions) -> None:
     """The tab Timings."""
-    measures, charts = by_epoch(engine, run, "timings", options, lambda: _charts(engine, run, options))
+    measures, charts = by_epoch(
+        engine, run, "timings", options, lambda: _charts(engine, run, options)
+    )
     if measures.empty:
         nothing(run, "The first timing appears with the first finished epoch.")
         return
@@ -76,13 +89,18 @@ def draw(engine: Engine, run: Run, options: CourseOptions) -> None:
     if shares:
         name = timings.bottleneck(shares)
         advice = remedy(name, run)
-        st.caption(f"**Bottleneck**: {MEASURES[name].lower()}, {formatting.share(shares[name])}. {advice}")
+        st.caption(
+            f"**Bottleneck**: {MEASURES[name].lower()}, {formatting.share(shares[name])}. {advice}"
+        )
     if "step_p50" in names:
         st.markdown("**Seconds per step**")
         charts[1].show()
     st.markdown("**Images per second**")
     charts[2].show()
-    st.caption("Real images per second of the training steps; compiling, judging quality, saving and drawing grids are left out.")
+    st.caption(
+        "Real images per second of the training steps; compiling, judging quality, saving and"
+        " drawing grids are left out."
+    )
     if run.facts:
         st.markdown("**What the trainer found out**")
         _facts(run)
@@ -96,18 +114,31 @@ def _charts(engine: Engine, run: Run, options: CourseOptions) -> tuple[pd.DataFr
     done, measures = series.epochs_frame(engine, [run.id]), series.measures_frame(engine, [run.id])
     if done.empty:
         return measures, []
-    both, events = done.merge(measures, on=["run_id", "epoch"]), events_if(engine, run, options.events)
+    both, events = (
+        done.merge(measures, on=["run_id", "epoch"]),
+        events_if(engine, run, options.events),
+    )
     return measures, [
         Chart.of(timings.seconds(both), f"seconds-{run.id}"),
-        Chart.of(timings.steps(both, x=options.axis, events=events), f"per-step-{run.id}-{options.axis}"),
-        Chart.of(timings.throughput(done, x=options.axis, events=events), f"throughput-{run.id}-{options.axis}"),
+        Chart.of(
+            timings.steps(both, x=options.axis, events=events), f"per-step-{run.id}-{options.axis}"
+        ),
+        Chart.of(
+            timings.throughput(done, x=options.axis, events=events),
+            f"throughput-{run.id}-{options.axis}",
+        ),
     ]
 
 
 def _newest(values: Mapping[str, float]) -> None:
     shown = [name for name in _SHORT if name in values and (name != "reduce_bytes" or values[name])]
     if shown:
-        tiles([(_SHORT[name], _value(name, values[name]), f"{MEASURES[name]}. {_HOW[name]}") for name in shown])
+        tiles(
+            [
+                (_SHORT[name], _value(name, values[name]), f"{MEASURES[name]}. {_HOW[name]}")
+                for name in shown
+            ]
+        )
 
 
 def _value(name: str, value: float) -> str:
@@ -121,13 +152,16 @@ def _value(name: str, value: float) -> str:
 def _where(shares: Mapping[str, float]) -> str:
     if not shares:
         return (
-            "Wall-clock time of an epoch's training steps over all attempts; tracing and compiling are measured apart and stacked on top."
+            "Wall-clock time of an epoch's training steps over all attempts; tracing and compiling"
+            " are measured apart and stacked on top."
         )
-    parts = "; ".join(f"{MEASURES[name]}: {formatting.share(share)}" for name, share in shares.items() if share)
+    parts = "; ".join(
+        f"{MEASURES[name]}: {formatting.share(share)}" for name, share in shares.items() if share
+    )
     return (
-        f"Wall-clock time, over all epochs: {parts}. Tracing and compiling are measured apart and stacked on top. "
-        "Waiting and all-reduce are timed inside the step; computing is what remains of it. After a restart an epoch's parts are those "
-        "of its last attempt."
+        f"Wall-clock time, over all epochs: {parts}. Tracing and compiling are measured apart and"
+        " stacked on top. Waiting and all-reduce are timed inside the step; computing is what"
+        " remains of it. After a restart an epoch's parts are those of its last attempt."
     )
 
 
@@ -137,14 +171,25 @@ def _facts(run: Run) -> None:
     ]  # in the order of their explanations: PostgreSQL keeps none
     names = [*known, *sorted(set(run.facts) - set(known) - UNLISTED)]
     rows = [(FACTS.get(name, name), formatting.fact(name, run.facts[name])) for name in names]
-    st.dataframe(pd.DataFrame(rows, columns=["Fact", "Value"]), hide_index=True, height="content", key=f"facts-{run.id}")
+    st.dataframe(
+        pd.DataFrame(rows, columns=["Fact", "Value"]),
+        hide_index=True,
+        height="content",
+        key=f"facts-{run.id}",
+    )
 
 
 def rate_controls() -> CourseOptions:
     """The x axis of the tab Rates."""
     with st.container(horizontal=True, vertical_alignment="bottom", gap="medium"):
         axis = axis_control(key="along")
-        log_x = st.toggle("Log x", key="logx", bind="query-params", help="Logarithmic x axis; the clock has none.", disabled=axis == "time")
+        log_x = st.toggle(
+            "Log x",
+            key="logx",
+            bind="query-params",
+            help="Logarithmic x axis; the clock has none.",
+            disabled=axis == "time",
+        )
         return CourseOptions(axis, events_control(), log_x and axis != "time")
 
 
@@ -155,7 +200,12 @@ def draw_rates(engine: Engine, run: Run, options: CourseOptions) -> None:
         frame = series.step_series(engine, run.id, list(SERIES))
         if frame.empty:
             return None
-        plot = rates.rates(frame, x=options.axis, log_x=options.log_x, events=events_if(engine, run, options.events))
+        plot = rates.rates(
+            frame,
+            x=options.axis,
+            log_x=options.log_x,
+            events=events_if(engine, run, options.events),
+        )
         return Chart.of(plot, f"rates-{run.id}-{options.axis}-{options.log_x:d}")
 
     found = by_step(engine, run, "rates", options, chart)
@@ -164,7 +214,8 @@ def draw_rates(engine: Engine, run: Run, options: CourseOptions) -> None:
         return
     found.show()
     st.caption(
-        "Dashed: the learning rate that schedule, warm-up and batch scaling set. Solid: what the optimizer makes of it, the root mean "
-        "square of the update divided by that of the gradient; with SGD without momentum they are the same. Long runs show the extremes "
-        "of neighbouring steps."
+        "Dashed: the learning rate that schedule, warm-up and batch scaling set. Solid: what the"
+        " optimizer makes of it, the root mean square of the update divided by that of the"
+        " gradient; with SGD without momentum they are the same. Long runs show the extremes of"
+        " neighbouring steps."
     )

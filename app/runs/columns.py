@@ -16,7 +16,8 @@ from ganboard.worker import formatting
 
 column = st.column_config
 WORDS, NUMBER = pa.string(), pa.float64()
-SETTINGS: dict[str, Any] = RunConfig().model_dump(mode="json")  # all that a configuration has, with defaults
+# all that a configuration has, with defaults
+SETTINGS: dict[str, Any] = RunConfig().model_dump(mode="json")
 
 
 @dataclass(frozen=True)
@@ -43,7 +44,8 @@ def _progress(run: Listed) -> float:
 
 
 def _set(name: str) -> Callable[[Listed], Any]:
-    """The value of a setting: numbers as they are, the rest in words; None where an older ganboard had no such setting."""
+    """The value of a setting: numbers as they are, the rest in words; None where an older ganboard
+    had no such setting."""
 
     def value(run: Listed) -> Any:
         stored = run.config.get(name)
@@ -61,11 +63,15 @@ def _explained(name: str) -> Any:
 
 
 def _is_number(name: str) -> bool:
-    return SETTINGS[name] is None or (isinstance(SETTINGS[name], int | float) and not isinstance(SETTINGS[name], bool))
+    return SETTINGS[name] is None or (
+        isinstance(SETTINGS[name], int | float) and not isinstance(SETTINGS[name], bool)
+    )
 
 
 _STATES = column.MultiselectColumn(  # one coloured chip; nothing is edited here
-    width=104, options=[look.word for look in formatting.STATUS.values()], color=[look.colour for look in formatting.STATUS.values()]
+    width=104,
+    options=[look.word for look in formatting.STATUS.values()],
+    color=[look.colour for look in formatting.STATUS.values()],
 )
 _LOSS = "the newest step's loss while it trains, then the last epoch's mean"
 COLUMNS: dict[str, Column] = {
@@ -77,27 +83,47 @@ COLUMNS: dict[str, Column] = {
         column.ListColumn(width=140, help="Words that people put on it: select runs, then Tags"),
     ),
     "Progress": Column(
-        _progress, NUMBER, column.ProgressColumn(min_value=0, max_value=100, format="%.0f%%", width=116, help="Steps done of all steps")
+        _progress,
+        NUMBER,
+        column.ProgressColumn(
+            min_value=0, max_value=100, format="%.0f%%", width=116, help="Steps done of all steps"
+        ),
     ),
     "Epoch": Column(
         lambda run: f"{run.epoch} / {run.config.get('epochs', '?')}",
         WORDS,
-        column.TextColumn(width="small", alignment="right", help="Finished epochs of those planned"),
+        column.TextColumn(
+            width="small", alignment="right", help="Finished epochs of those planned"
+        ),
     ),
-    "G loss": Column(lambda run: run.g_loss, NUMBER, column.NumberColumn(format="%.4f", help=f"Generator: {_LOSS}")),
-    "D loss": Column(lambda run: run.d_loss, NUMBER, column.NumberColumn(format="%.4f", help=f"Discriminator: {_LOSS}")),
+    "G loss": Column(
+        lambda run: run.g_loss,
+        NUMBER,
+        column.NumberColumn(format="%.4f", help=f"Generator: {_LOSS}"),
+    ),
+    "D loss": Column(
+        lambda run: run.d_loss,
+        NUMBER,
+        column.NumberColumn(format="%.4f", help=f"Discriminator: {_LOSS}"),
+    ),
     "Best FID": Column(
         lambda run: run.fid,
         NUMBER,
         column.NumberColumn(
             format="%.2f",
-            help="Lowest Frechet distance so far, in a small classifier's features: lower is better, comparable on the same data only",
+            help=(
+                "Lowest Frechet distance so far, in a small classifier's features: lower is better,"
+                " comparable on the same data only"
+            ),
         ),
     ),
     "s/epoch": Column(
         lambda run: run.seconds / run.epoch if run.epoch else None,
         NUMBER,
-        column.NumberColumn(format="%.3g", help="Training seconds per finished epoch; tracing and compiling left out"),
+        column.NumberColumn(
+            format="%.3g",
+            help="Training seconds per finished epoch; tracing and compiling left out",
+        ),
     ),
     "Images/s": Column(
         lambda run: run.images_per_second,
@@ -105,29 +131,57 @@ COLUMNS: dict[str, Column] = {
         column.NumberColumn(format="%.0f", help=runtime_estimation.RATE),
     ),
     "Data": Column(_set("dataset"), WORDS, _explained("dataset")),
-    "Batch": Column(_set("batch_size"), pa.int64(), column.NumberColumn(format="%d", help="Global batch: over all replicas")),
+    "Batch": Column(
+        _set("batch_size"),
+        pa.int64(),
+        column.NumberColumn(format="%d", help="Global batch: over all replicas"),
+    ),
     "Precision": Column(_set("precision"), WORDS, _explained("precision")),
     "XLA": Column(_set("xla"), WORDS, _explained("xla")),
-    "Strategy": Column(lambda run: _strategy(run.config), WORDS, column.TextColumn(help="How replicas are spread, and how many")),
+    "Strategy": Column(
+        lambda run: _strategy(run.config),
+        WORDS,
+        column.TextColumn(help="How replicas are spread, and how many"),
+    ),
     "Created": Column(
-        lambda run: run.created_at, pa.timestamp("us", "UTC"), column.DatetimeColumn(format="distance", help="When it was submitted")
+        lambda run: run.created_at,
+        pa.timestamp("us", "UTC"),
+        column.DatetimeColumn(format="distance", help="When it was submitted"),
     ),
     "Duration": Column(
         lambda run: None,
         pa.duration("s"),
-        column.NumberColumn(format="compact", help="Wall-clock time since it first started, waiting and compiling included"),
+        column.NumberColumn(
+            format="compact",
+            help="Wall-clock time since it first started, waiting and compiling included",
+        ),
     ),
-    "Id": Column(lambda run: run.id, WORDS, column.TextColumn(help="For the command line: `ganboard show ID`")),
+    "Id": Column(
+        lambda run: run.id,
+        WORDS,
+        column.TextColumn(help="For the command line: `ganboard show ID`"),
+    ),
     "Training": Column(
         lambda run: run.seconds or None,
         NUMBER,
-        column.NumberColumn(format="%.1f s", help="Seconds of training steps of all finished epochs, compiling and waiting left out"),
+        column.NumberColumn(
+            format="%.1f s",
+            help="Seconds of training steps of all finished epochs, compiling and waiting left out",
+        ),
         usual=False,
     ),
     "Sweep": Column(
-        lambda run: run.sweep, WORDS, column.TextColumn(help="The id that all runs of one grid share: search for sweep:ID"), usual=False
+        lambda run: run.sweep,
+        WORDS,
+        column.TextColumn(help="The id that all runs of one grid share: search for sweep:ID"),
+        usual=False,
     ),
-    "Preset": Column(lambda run: run.preset or None, WORDS, column.TextColumn(help="What its settings began with"), usual=False),
+    "Preset": Column(
+        lambda run: run.preset or None,
+        WORDS,
+        column.TextColumn(help="What its settings began with"),
+        usual=False,
+    ),
     "Note": Column(
         lambda run: formatting.shorten(run.note, 200) if run.note else None,
         WORDS,
@@ -135,5 +189,8 @@ COLUMNS: dict[str, Column] = {
         usual=False,
     ),
 }
-COLUMNS |= {name: Column(_set(name), NUMBER if _is_number(name) else WORDS, _explained(name), usual=False) for name in SETTINGS}
+COLUMNS |= {
+    name: Column(_set(name), NUMBER if _is_number(name) else WORDS, _explained(name), usual=False)
+    for name in SETTINGS
+}
 USUAL = tuple(name for name, known in COLUMNS.items() if known.usual)

@@ -1,4 +1,5 @@
-"""The card of the run that matters most: the one that trains, else the newest; or always the newest, for whoever follows it."""
+"""The card of the run that matters most: the one that trains, else the newest; or always the
+newest, for whoever follows it."""
 
 from __future__ import annotations
 
@@ -25,7 +26,9 @@ STYLE = """
 
 def card(context: Context) -> None:
     style.apply(STYLE)
-    with st.container(border=True, horizontal=True, vertical_alignment="center", gap="medium", key="latest"):
+    with st.container(
+        border=True, horizontal=True, vertical_alignment="center", gap="medium", key="latest"
+    ):
         picture = st.container(width="content")
         with st.container(width=380, gap="small", key="latest_words"):
             headline = st.container(gap="small")
@@ -35,7 +38,10 @@ def card(context: Context) -> None:
                     "Follow the newest",
                     key="follow",
                     bind="query-params",
-                    help="Show the run that was submitted last, here and on the page that Open leads to; otherwise the run that trains",
+                    help=(
+                        "Show the run that was submitted last, here and on the page that Open leads"
+                        " to; otherwise the run that trains"
+                    ),
                 )
         run = _chosen(context, follow)
         if run is None:
@@ -60,20 +66,34 @@ def _chosen(context: Context, follow: bool) -> Run | None:
 
 
 def _headline(context: Context, run: Run) -> None:
-    st.markdown(f"**{formatting.escape(formatting.shorten(run.name, 48))}** &ensp;{formatting.status_badge(run.status)}")
+    st.markdown(
+        f"**{formatting.escape(formatting.shorten(run.name, 48))}**"
+        f" &ensp;{formatting.status_badge(run.status)}"
+    )
     total = (run.steps_per_epoch or 0) * run.config["epochs"]
     if run.status in WAITING:
         ahead = queries.queue_position(context.engine, run)
-        st.caption(f"Waiting for a worker, {formatting.plural(ahead, 'run')} before it" if ahead else "Next in the queue")
+        st.caption(
+            f"Waiting for a worker, {formatting.plural(ahead, 'run')} before it"
+            if ahead
+            else "Next in the queue"
+        )
     elif run.status in ACTIVE and not run.step:
         st.caption(f"{formatting.phase_word(run.phase)} …")
     else:
-        st.progress(min(1.0, run.step / total) if total else 0.0, text=f"Epoch {run.epoch} of {run.config['epochs']}{_left(run)}")
+        st.progress(
+            min(1.0, run.step / total) if total else 0.0,
+            text=f"Epoch {run.epoch} of {run.config['epochs']}{_left(run)}",
+        )
 
 
 def _left(run: Run) -> str:
     """Time left, while it trains."""
-    left = runtime_estimation.seconds_left(runtime_estimation.images_left(run), run.images_per_second) if run.status in ACTIVE else None
+    left = (
+        runtime_estimation.seconds_left(runtime_estimation.images_left(run), run.images_per_second)
+        if run.status in ACTIVE
+        else None
+    )
     return "" if left is None else f", about {formatting.duration(left)} left"
 
 
@@ -84,7 +104,9 @@ def _figures(run: Run, epochs: list[Epoch]) -> None:
         ("D loss", formatting.decimal(run.d_loss, 3), [epoch.d_loss for epoch in epochs]),
         ("Images/s", formatting.rate(run.images_per_second), speeds),
     ):
-        st.metric(label, value, chart_data=series if len(series) >= SPARK_LEAST else None, width=150)
+        st.metric(
+            label, value, chart_data=series if len(series) >= SPARK_LEAST else None, width=150
+        )
 
 
 @st.cache_data(max_entries=64, show_spinner=False)

@@ -1,4 +1,5 @@
-"""The runs as lists show them now, read as little as possible: those that have ended from a cache that all sessions share, the rest anew.
+"""The runs as lists show them now, read as little as possible: those that have ended from a cache
+that all sessions share, the rest anew.
 
 Nobody may change what these functions return: the cache does not copy it.
 """
@@ -32,7 +33,10 @@ class Choice:
 
     def of(self, runs: list[Listed]) -> list[Listed]:
         usual = [
-            run for run in runs if (run.archived_at is not None) == self.archived and (not self.statuses or run.status in self.statuses)
+            run
+            for run in runs
+            if (run.archived_at is not None) == self.archived
+            and (not self.statuses or run.status in self.statuses)
         ]
         return search.matching(usual, search.parse(self.search, SETTINGS))
 
@@ -55,16 +59,23 @@ def chosen(context: Context, choice: Choice) -> tuple[list[Listed], pa.Table]:
     news = choice.of(going)
     if not news:
         return found, table
-    reached = None if choice.fid is None else listing.seconds_to_fid(context.engine, choice.fid, [run.id for run in news])
+    reached = (
+        None
+        if choice.fid is None
+        else listing.seconds_to_fid(context.engine, choice.fid, [run.id for run in news])
+    )
     everything = news + found
-    order = sorted(range(len(everything)), key=lambda place: everything[place].created_at, reverse=True)
+    order = sorted(
+        range(len(everything)), key=lambda place: everything[place].created_at, reverse=True
+    )
     whole = pa.concat_tables([runs_table.frame(news, choice.columns, reached), table])
     return [everything[place] for place in order], whole.take(order)
 
 
 def _parts(context: Context) -> tuple[list[Listed], list[Listed], tuple[Any, ...]]:
     """Runs that have not ended, those that have, and the version of the latter."""
-    going = _listed(context, WAITING + ACTIVE)  # first: a run that ends meanwhile is in both, not in neither
+    # first: a run that ends meanwhile is in both, not in neither
+    going = _listed(context, WAITING + ACTIVE)
     version = listing.ended_version(context.engine)
     ended = _ended(context, str(context.engine.url), version)
     over = {run.id for run in ended}
@@ -81,13 +92,16 @@ def _ended(_context: Context, database: str, version: tuple[Any, ...]) -> list[L
 
 
 def _listed(context: Context, statuses: tuple[str, ...]) -> list[Listed]:
-    """Settings that cannot be read are left out: one damaged run must not take the table from all others."""
+    """Settings that cannot be read are left out: one damaged run must not take the table from all
+    others."""
     runs = listing.list_all(context.engine, statuses=statuses)
     return [replace(run, config={}) if foreign(run.config) else run for run in runs]
 
 
 @st.cache_resource(max_entries=16, show_spinner=False)
-def _chosen(_context: Context, database: str, version: tuple[Any, ...], choice: Choice) -> tuple[list[Listed], pa.Table]:
+def _chosen(
+    _context: Context, database: str, version: tuple[Any, ...], choice: Choice
+) -> tuple[list[Listed], pa.Table]:
     found = choice.of(_ended(_context, database, version))
     reached = None if choice.fid is None else listing.seconds_to_fid(_context.engine, choice.fid)
     return found, runs_table.frame(found, choice.columns, reached)

@@ -15,7 +15,12 @@ from ganboard.worker import formatting
 
 def show(page: str) -> None:
     """The button of a page, which is named by its `url_path`."""
-    if st.button("Views", icon=":material/bookmark:", key="views", help="Save what this page shows, and come back to it"):
+    if st.button(
+        "Views",
+        icon=":material/bookmark:",
+        key="views",
+        help="Save what this page shows, and come back to it",
+    ):
         _views(page)
 
 
@@ -29,13 +34,30 @@ def _views(page: str) -> None:
 def _list(engine: Engine, page: str) -> None:
     views = queries.views(engine, page)
     if not views:
-        st.caption("No views yet. A view is this page's filters, columns and choices under a name; everybody sees it.")
+        st.caption(
+            "No views yet. A view is this page's filters, columns and choices under a name;"
+            " everybody sees it."
+        )
     for view in views:
-        with st.container(horizontal=True, vertical_alignment="center", horizontal_alignment="distribute", gap="small"):
+        with st.container(
+            horizontal=True,
+            vertical_alignment="center",
+            horizontal_alignment="distribute",
+            gap="small",
+        ):
             st.page_link(
-                navigation.VIEW_PAGE, label=formatting.escape(view.name), icon=":material/bookmark:", query_params={"name": view.name}
+                navigation.VIEW_PAGE,
+                label=formatting.escape(view.name),
+                icon=":material/bookmark:",
+                query_params={"name": view.name},
             )
-            if st.button("Delete", icon=":material/delete:", type="tertiary", key=f"forget_{view.name}", **auth.writer("Forget this view")):
+            if st.button(
+                "Delete",
+                icon=":material/delete:",
+                type="tertiary",
+                key=f"forget_{view.name}",
+                **auth.writer("Forget this view"),
+            ):
                 with errors.sentences():
                     marks.delete_view(engine, name=view.name)
                     st.rerun("fragment")
@@ -43,7 +65,11 @@ def _list(engine: Engine, page: str) -> None:
 
 def _save(engine: Engine, page: str) -> None:
     with st.form("save_view", clear_on_submit=True, border=False):
-        name = st.text_input("Save the present view as", max_chars=marks.VIEW_NAME_LENGTH, placeholder="Such as: bfloat16 against float32")
+        name = st.text_input(
+            "Save the present view as",
+            max_chars=marks.VIEW_NAME_LENGTH,
+            placeholder="Such as: bfloat16 against float32",
+        )
         if st.form_submit_button("Save", icon=":material/bookmark_add:", **auth.writer()):
             with errors.sentences():
                 address = {key: st.query_params.get_all(key) for key in st.query_params}

@@ -17,26 +17,36 @@ from ganboard.db.runs.listing import Listed
 TO_FID = "To FID"  # there when a distance to reach is given
 
 
-def frame(runs: Sequence[Listed], columns: Sequence[str] = USUAL, reached: Mapping[str, float] | None = None) -> pa.Table:
-    """A row per run in the given order; what does not exist yet is null. "Duration" is left to `with_duration`.
+def frame(
+    runs: Sequence[Listed],
+    columns: Sequence[str] = USUAL,
+    reached: Mapping[str, float] | None = None,
+) -> pa.Table:
+    """A row per run in the given order; what does not exist yet is null. "Duration" is left to
+    `with_duration`.
 
     `reached` are the seconds of training until an FID was reached, by run id: a column of its own.
     """
     chosen = [name for name in COLUMNS if name in columns or name == "Run"]
-    arrays = {name: pa.array([COLUMNS[name].value(run) for run in runs], COLUMNS[name].type) for name in chosen}
+    arrays = {
+        name: pa.array([COLUMNS[name].value(run) for run in runs], COLUMNS[name].type)
+        for name in chosen
+    }
     if reached is not None:
         arrays[TO_FID] = pa.array([reached.get(run.id) for run in runs], NUMBER)
     return pa.table(arrays)
 
 
 def with_duration(table: pa.Table, runs: Sequence[Listed], present: datetime) -> pa.Table:
-    """Fill in "Duration", if it is shown: wall-clock time from start to end, or to `present` while the run has not ended."""
+    """Fill in "Duration", if it is shown: wall-clock time from start to end, or to `present` while
+    the run has not ended."""
     place = table.schema.get_field_index("Duration")
     if place < 0:
         return table
     ends = [(run.ended_at if run.status in ENDED else present) for run in runs]
     passed = [
-        max(0, int((end - run.started_at).total_seconds())) if run.started_at and end else None for run, end in zip(runs, ends, strict=True)
+        max(0, int((end - run.started_at).total_seconds())) if run.started_at and end else None
+        for run, end in zip(runs, ends, strict=True)
     ]
     return table.set_column(place, "Duration", pa.array(passed, pa.duration("s")))
 
@@ -44,8 +54,8 @@ def with_duration(table: pa.Table, runs: Sequence[Listed], present: datetime) ->
 def key(run_ids: list[str]) -> str:
     """The widget's key: another one whenever the rows change.
 
-    The browser reports selected rows by position. A click on a table that has changed meanwhile names another widget and is dropped,
-    instead of picking the run that has moved into that place.
+    The browser reports selected rows by position. A click on a table that has changed meanwhile
+    names another widget and is dropped, instead of picking the run that has moved into that place.
     """
     return "runs_" + hashlib.sha256(",".join(run_ids).encode()).hexdigest()[:16]
 
@@ -68,7 +78,10 @@ def show(table: pa.Table, run_ids: list[str], selected: list[str]) -> list[str]:
         hide_index=True,
         height=min(38 + 36 * max(len(run_ids), 1), 640),
         row_height=36,
-        column_config={name: COLUMNS[name].look if name in COLUMNS else _to_fid() for name in table.column_names},
+        column_config={
+            name: COLUMNS[name].look if name in COLUMNS else _to_fid()
+            for name in table.column_names
+        },
         lazy=False,
         placeholder="–",
     )
@@ -78,5 +91,6 @@ def show(table: pa.Table, run_ids: list[str], selected: list[str]) -> list[str]:
 
 def _to_fid() -> Any:
     return st.column_config.NumberColumn(
-        format="%.1f s", help="Seconds of training until a judgement first found the FID that is to be reached"
+        format="%.1f s",
+        help="Seconds of training until a judgement first found the FID that is to be reached",
     )

@@ -1,4 +1,5 @@
-"""Rules of style for what Streamlit's theme has no word for: the one place that writes markup into a page."""
+"""Rules of style for what Streamlit's theme has no word for: the one place that writes markup into
+a page."""
 
 from __future__ import annotations
 
@@ -13,6 +14,7 @@ DANGER = """
 
 
 def apply(rules: str) -> None:
-    """Put CSS into the page. `rules` are constants of ours: nothing that a person typed, and no markup."""
+    """Put CSS into the page. `rules` are constants of ours: nothing that a person typed, and no
+    markup."""
     assert "<" not in rules
     st.html(f"<style>{rules}</style>")

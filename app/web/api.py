@@ -1,7 +1,9 @@
-"""What other programs read: runs as JSON, tables as CSV, grids as PNG, all of a run or its model as ZIP. Nothing here writes.
+"""What other programs read: runs as JSON, tables as CSV, grids as PNG, all of a run or its model as
+ZIP. Nothing here writes.
 
-Every error is `{"error": sentence}` with its status. RUN in an address is an id, the beginning of one, or `latest`. Functions without
-`async` run in Starlette's thread pool, so a slow database holds up no page.
+Every error is `{"error": sentence}` with its status. RUN in an address is an id, the beginning of
+one, or `latest`. Functions without `async` run in Starlette's thread pool, so a slow database holds
+up no page.
 """
 
 from __future__ import annotations
@@ -71,27 +73,43 @@ def answering(answer: Callable[[Context, Request], Response]) -> Answer:
             return _error(503, str(error))
         except DBAPIError as error:
             logger.warning("The database refused a statement", exc_info=error)
-            return _error(503, "The database does not answer right now: check that it runs and that its disk is not full.")
+            return _error(
+                503,
+                "The database does not answer right now: check that it runs and that its disk is"
+                " not full.",
+            )
 
     return handler
 
 
 @answering
 def list_runs(context: Context, request: Request) -> Response:
-    """Runs without their epochs, newest first, filtered like `ganboard runs`: status (repeatable), search, archived, limit."""
+    """Runs without their epochs, newest first, filtered like `ganboard runs`: status (repeatable),
+    search, archived, limit."""
     given = request.query_params
     if unknown := set(given) - {"status", "search", "archived", "limit"}:
-        raise BadRequest(f"There is no filter {min(unknown)[:40]!r}: choose from status, search, archived and limit.")
+        raise BadRequest(
+            f"There is no filter {min(unknown)[:40]!r}: choose from status, search, archived and"
+            " limit."
+        )
     statuses = given.getlist("status")
     if unknown := set(statuses) - set(STATUSES):
-        raise BadRequest(f"{min(unknown)[:40]!r} is not a state: choose from {', '.join(STATUSES)}.")
+        raise BadRequest(
+            f"{min(unknown)[:40]!r} is not a state: choose from {', '.join(STATUSES)}."
+        )
     archived = given.get("archived", "false")
     if archived not in ("true", "false"):
         raise BadRequest(f"archived={archived[:40]!r} is neither true nor false.")
     limit = _number(given.get("limit", str(LISTED)), "limit", 1, MAX_LISTED)
     tests = search.parse(given.get("search", ""), RunConfig().model_dump(mode="json"))
-    runs = [run for run in listing.list_all(context.engine) if (run.archived_at is not None) == (archived == "true")]
-    found = [run.id for run in search.matching(runs, tests) if not statuses or run.status in statuses]
+    runs = [
+        run
+        for run in listing.list_all(context.engine)
+        if (run.archived_at is not None) == (archived == "true")
+    ]
+    found = [
+        run.id for run in search.matching(runs, tests) if not statuses or run.status in statuses
+    ]
     return _json(summaries(context, queries.get_runs(context.engine, found[:limit])))
 
 
@@ -107,7 +125,11 @@ def table(context: Context, request: Request) -> Response:
     run, name = _run(context, request), request.path_params["table"]
     if name not in TABLES:
         raise UnknownRun(f"There is no table {name[:40]!r}: choose from {', '.join(TABLES)}.")
-    return StreamingResponse(_chunks(TABLES[name](context, run)), media_type="text/csv", headers=_named(f"{run.id}-{name}"))
+    return StreamingResponse(
+        _chunks(TABLES[name](context, run)),
+        media_type="text/csv",
+        headers=_named(f"{run.id}-{name}"),
+    )
 
 
 @answering
@@ -124,8 +146,15 @@ def grid(context: Context, request: Request) -> Response:
     if found is None:
         raise UnknownRun(f"Run {run.id} has no grid of epoch {int(asked)}.")
     lasting = request.query_params.get("attempt") == str(found.attempt)
-    headers = {"Cache-Control": FOREVER if lasting else "no-cache", "X-Content-Type-Options": "nosniff"}
-    return Response(found.png if scale == 1 else _enlarged(found.png, scale), media_type="image/png", headers=headers)
+    headers = {
+        "Cache-Control": FOREVER if lasting else "no-cache",
+        "X-Content-Type-Options": "nosniff",
+    }
+    return Response(
+        found.png if scale == 1 else _enlarged(found.png, scale),
+        media_type="image/png",
+        headers=headers,
+    )
 
 
 @answering
@@ -173,13 +202,20 @@ def _packed(pack: Callable[[Path], None], name: str) -> Response:
         raise
     finally:
         _packing.release()
-    return FileResponse(path, media_type="application/zip", headers=_named(name), background=BackgroundTask(folder.cleanup))
+    return FileResponse(
+        path,
+        media_type="application/zip",
+        headers=_named(name),
+        background=BackgroundTask(folder.cleanup),
+    )
 
 
 def _enlarged(png: bytes, factor: int) -> bytes:
     with Image.open(io.BytesIO(png), formats=["PNG"]) as image:
         buffer = io.BytesIO()
-        image.resize((image.width * factor, image.height * factor), Image.Resampling.NEAREST).save(buffer, "PNG", compress_level=1)
+        image.resize((image.width * factor, image.height * factor), Image.Resampling.NEAREST).save(
+            buffer, "PNG", compress_level=1
+        )
     return buffer.getvalue()
 
 
@@ -190,15 +226,23 @@ def _chunks(lines: Iterable[str]) -> Iterator[str]:
 
 
 def _named(name: str) -> dict[str, str]:
-    return {"Content-Disposition": f'attachment; filename="{name}"', "Cache-Control": "no-store", "X-Content-Type-Options": "nosniff"}
+    return {
+        "Content-Disposition": f'attachment; filename="{name}"',
+        "Cache-Control": "no-store",
+        "X-Content-Type-Options": "nosniff",
+    }
 
 
 def _json(content: object) -> Response:
-    return Response(encode(content), media_type="application/json", headers={"Cache-Control": "no-store"})
+    return Response(
+        encode(content), media_type="application/json", headers={"Cache-Control": "no-store"}
+    )
 
 
 def _error(status: int, sentence: str) -> Response:
-    return JSONResponse({"error": sentence}, status_code=status, headers={"Cache-Control": "no-store"})
+    return JSONResponse(
+        {"error": sentence}, status_code=status, headers={"Cache-Control": "no-store"}
+    )
 
 
 ROUTES = [

@@ -20,25 +20,32 @@ NO_STORE = {"Cache-Control": "no-store"}
 
 
 def health(request: Request) -> Response:
-    """200 when the database answers a query now, else 503; for a container's health check. Without sign-in it says the reason."""
+    """200 when the database answers a query now, else 503; for a container's health check. Without
+    sign-in it says the reason."""
     if reason := _complaint():
-        told = {"reason": reason} if sign_in(Settings()) is None else {}  # it names hosts and files, and anybody may ask
+        # it names hosts and files, and anybody may ask
+        told = {"reason": reason} if sign_in(Settings()) is None else {}
         return JSONResponse({"status": "unhealthy", **told}, status_code=503, headers=NO_STORE)
     return JSONResponse({"status": "ok"}, headers=NO_STORE)
 
 
 def ready(request: Request) -> Response:
-    """The doctor's quick findings on queue, workers, painter and disk; 503 only when the web itself cannot serve.
+    """The doctor's quick findings on queue, workers, painter and disk; 503 only when the web itself
+    cannot serve.
 
     `status` is the worst of them: ok, warn or fail.
     """
     if reason := _complaint():
-        return JSONResponse({"status": "unhealthy", "reason": reason}, status_code=503, headers=NO_STORE)
+        return JSONResponse(
+            {"status": "unhealthy", "reason": reason}, status_code=503, headers=NO_STORE
+        )
     opened = context()
     checks = [doctor.Check("database", "ok", "answers"), doctor.home(opened.settings)]
     checks += doctor.installation(opened.settings, opened.engine)
     worst = max((check.status for check in checks), key=("ok", "warn", "fail").index)
-    return JSONResponse({"status": worst, "checks": [asdict(check) for check in checks]}, headers=NO_STORE)
+    return JSONResponse(
+        {"status": worst, "checks": [asdict(check) for check in checks]}, headers=NO_STORE
+    )
 
 
 def _complaint() -> str | None:

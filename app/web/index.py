@@ -1,7 +1,8 @@
-"""Streamlit's index page for the addresses of our pages, with the one line that tells it where its server is.
+"""Streamlit's index page for the addresses of our pages, with the one line that tells it where its
+server is.
 
-Without that line the page of `/run` looks for its server below `/run/` first: two requests that end with
-404 on every direct load (getPossibleBaseUris in Streamlit's client).
+Without that line the page of `/run` looks for its server below `/run/` first: two requests that end
+with 404 on every direct load (getPossibleBaseUris in Streamlit's client).
 """
 
 from __future__ import annotations

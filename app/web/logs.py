@@ -1,4 +1,5 @@
-"""Streamlit's and uvicorn's loggers have handlers of their own: here they speak through `worker.logs` like everything else."""
+"""Streamlit's and uvicorn's loggers have handlers of their own: here they speak through
+`worker.logs` like everything else."""
 
 from __future__ import annotations
 

@@ -1,4 +1,5 @@
-"""/metrics for Prometheus: figures of the database, taken at each scrape, and of this web process. Nothing is counted here but those."""
+"""/metrics for Prometheus: figures of the database, taken at each scrape, and of this web process.
+Nothing is counted here but those."""
 
 from __future__ import annotations
 
@@ -22,36 +23,50 @@ from ganboard.worker.clear_errors import CLEAR_ERRORS
 
 
 class Platform(Collector):
-    """One census per scrape. A counter never falls while this process lives, though runs that are deleted take their share along."""
+    """One census per scrape. A counter never falls while this process lives, though runs that are
+    deleted take their share along."""
 
     def __init__(self) -> None:
         self._lock = Lock()
-        self._seen: dict[str, tuple[int, int]] = {}  # by counter: its newest figure, and what deletions took from it
+        # by counter: its newest figure, and what deletions took from it
+        self._seen: dict[str, tuple[int, int]] = {}
 
     def collect(self) -> Iterator[Metric]:
         began = time.perf_counter()
         try:
             taken = stats.take(context().engine)
         except CLEAR_ERRORS:
-            yield GaugeMetricFamily("ganboard_database_up", "1 when the database answers, 0 when it does not", 0)
+            yield GaugeMetricFamily(
+                "ganboard_database_up", "1 when the database answers, 0 when it does not", 0
+            )
             return
-        yield GaugeMetricFamily("ganboard_database_up", "1 when the database answers, 0 when it does not", 1)
+        yield GaugeMetricFamily(
+            "ganboard_database_up", "1 when the database answers, 0 when it does not", 1
+        )
         yield from self._families(taken)
         with suppress(OSError):  # an unmounted disk has no figure
             free = shutil.disk_usage(context().settings.state).free
-            yield GaugeMetricFamily("ganboard_disk_free_bytes", "Free bytes of the disk with GANBOARD_HOME", free)
+            yield GaugeMetricFamily(
+                "ganboard_disk_free_bytes", "Free bytes of the disk with GANBOARD_HOME", free
+            )
         seconds = time.perf_counter() - began
-        yield GaugeMetricFamily("ganboard_census_seconds", "What reading these figures from the database took", seconds)
+        yield GaugeMetricFamily(
+            "ganboard_census_seconds", "What reading these figures from the database took", seconds
+        )
 
     def describe(self) -> list[Metric]:
         return []  # so that registering asks no database
 
     def _families(self, taken: stats.Census) -> Iterator[Metric]:
-        runs = GaugeMetricFamily("ganboard_runs", "Runs by status, archived ones included", labels=["status"])
+        runs = GaugeMetricFamily(
+            "ganboard_runs", "Runs by status, archived ones included", labels=["status"]
+        )
         for status, count in taken.runs.items():
             runs.add_metric([status], count)
         yield runs
-        events = CounterMetricFamily("ganboard_events", "Events of all runs by level", labels=["level"])
+        events = CounterMetricFamily(
+            "ganboard_events", "Events of all runs by level", labels=["level"]
+        )
         for level, count in taken.events.items():
             events.add_metric([level], self._total(f"events {level}", count))
         yield events
@@ -62,12 +77,36 @@ class Platform(Collector):
         ):
             yield CounterMetricFamily(f"ganboard_{name}", words, self._total(name, count))
         for name, words, value in (
-            ("run_failures", "Deaths of trainers without an epoch finished since, over all runs", taken.failures),
-            ("queue_oldest_seconds", "How long the run that waits longest has waited, 0 when none does", taken.waiting_seconds),
-            ("workers_alive", "Workers whose last sign of life is younger than 15 s", taken.workers),
-            ("painters_alive", "Painters whose last sign of life is younger than 15 s", taken.painters),
-            ("oldest_beat_seconds", "Age of the oldest last sign of life of a worker or painter", taken.oldest_beat_seconds),
-            ("checkpoint_bytes", "Bytes of all checkpoints that the database lists", taken.checkpoint_bytes),
+            (
+                "run_failures",
+                "Deaths of trainers without an epoch finished since, over all runs",
+                taken.failures,
+            ),
+            (
+                "queue_oldest_seconds",
+                "How long the run that waits longest has waited, 0 when none does",
+                taken.waiting_seconds,
+            ),
+            (
+                "workers_alive",
+                "Workers whose last sign of life is younger than 15 s",
+                taken.workers,
+            ),
+            (
+                "painters_alive",
+                "Painters whose last sign of life is younger than 15 s",
+                taken.painters,
+            ),
+            (
+                "oldest_beat_seconds",
+                "Age of the oldest last sign of life of a worker or painter",
+                taken.oldest_beat_seconds,
+            ),
+            (
+                "checkpoint_bytes",
+                "Bytes of all checkpoints that the database lists",
+                taken.checkpoint_bytes,
+            ),
             ("database_bytes", "Bytes of the database", taken.database_bytes),
         ):
             yield GaugeMetricFamily(f"ganboard_{name}", words, value)
@@ -87,8 +126,13 @@ PlatformCollector(registry=REGISTRY)
 
 
 def metrics(request: Request) -> Response:
-    """Prometheus's text format; 200 even when the database is away, which `ganboard_database_up` then says."""
-    return Response(generate_latest(REGISTRY), media_type=CONTENT_TYPE_LATEST, headers={"Cache-Control": "no-store"})
+    """Prometheus's text format; 200 even when the database is away, which `ganboard_database_up`
+    then says."""
+    return Response(
+        generate_latest(REGISTRY),
+        media_type=CONTENT_TYPE_LATEST,
+        headers={"Cache-Control": "no-store"},
+    )
 
 
 ROUTES = [Route("/metrics", metrics)]

@@ -1,7 +1,8 @@
-"""Whether a request comes from the dashboard itself: its Host header and, where it has one, its Origin.
+"""Whether a request comes from the dashboard itself: its Host header and, where it has one, its
+Origin.
 
-A page of another site can have a browser send requests here, under a name of its own that resolves to this
-machine (DNS rebinding) or from another port of it.
+A page of another site can have a browser send requests here, under a name of its own that resolves
+to this machine (DNS rebinding) or from another port of it.
 """
 
 from __future__ import annotations
@@ -13,12 +14,12 @@ from streamlit.web.server.starlette.starlette_websocket import is_host_allowed
 
 PORTS = {"http": 80, "https": 443}
 HOST = (
-    "This host name is not served: use 127.0.0.1, or list the name in STREAMLIT_SERVER_ALLOWED_HOSTS "
-    "(GANBOARD_HOSTS in docker-compose.yml)."
+    "This host name is not served: use 127.0.0.1, or list the name in"
+    " STREAMLIT_SERVER_ALLOWED_HOSTS (GANBOARD_HOSTS in docker-compose.yml)."
 )
 ORIGIN = (
-    "Pages of other origins may not use this dashboard: open it at its own address, and behind a proxy "
-    "that changes the Host header set GANBOARD_PUBLIC_URL."
+    "Pages of other origins may not use this dashboard: open it at its own address, and behind a"
+    " proxy that changes the Host header set GANBOARD_PUBLIC_URL."
 )
 Origin = tuple[str, str, int]  # scheme, host name, port
 

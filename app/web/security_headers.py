@@ -24,16 +24,22 @@ from ganboard.app.web import index, origin
 from ganboard.db.settings import Settings
 from ganboard.worker.access import sign_in
 
-# the index page begins with a few lines of script: allowed are these, ours and Streamlit's as it is installed, and no others
+# the index page begins with a few lines of script: allowed are these, ours and Streamlit's as it is
+# installed, and no others
 _INLINE = re.findall(r"<script>(.*?)</script>", index.HTML, re.DOTALL)
-_DIGESTS = [base64.b64encode(hashlib.sha256(script.encode()).digest()).decode() for script in _INLINE]
+_DIGESTS = [
+    base64.b64encode(hashlib.sha256(script.encode()).digest()).decode() for script in _INLINE
+]
 
 log = logging.getLogger(__name__)
 
 POLICY = {
     "default-src": "'none'",
-    # Plotly's parallel coordinates make their drawing code from text (regl), and say "WebGL is not supported" where that is forbidden
-    "script-src": " ".join(["'self'", "blob:", "'unsafe-eval'", *(f"'sha256-{digest}'" for digest in _DIGESTS)]),
+    # Plotly's parallel coordinates make their drawing code from text (regl), and say "WebGL is not
+    # supported" where that is forbidden
+    "script-src": " ".join(
+        ["'self'", "blob:", "'unsafe-eval'", *(f"'sha256-{digest}'" for digest in _DIGESTS)]
+    ),
     "style-src": "'self' 'unsafe-inline'",  # Streamlit's styles are made in the browser
     "img-src": "'self' data: blob:",
     "font-src": "'self' data:",
@@ -56,10 +62,12 @@ HEADERS = {
 }
 MEDIA = "/media/"  # images and downloads of pages, under names that are digests
 READING = ("/api/", "/metrics")
-OPEN = "/api/health"  # for whoever watches over the server; it gives no reasons where people sign in
+# for whoever watches over the server; it gives no reasons where people sign in
+OPEN = "/api/health"
 REFUSAL = "Sign in first; programs send the header Authorization: Bearer with GANBOARD_API_TOKEN."
 NO_STORE = {"Cache-Control": "no-store"}
-PROTOCOL = "sec-websocket-protocol"  # carries: streamlit, token against forgery, session to go on with
+# carries: streamlit, token against forgery, session to go on with
+PROTOCOL = "sec-websocket-protocol"
 
 
 class Shield:
@@ -103,7 +111,12 @@ class Shield:
     async def _websocket(self, scope: Scope, receive: Receive, send: Send) -> None:
         headers = Headers(scope=scope)
         if reason := origin.refusal(headers, self._settings.public_url):
-            log.warning("A WebSocket of origin %.100r at host %.100r is refused. %s", headers.get("origin"), headers.get("host"), reason)
+            log.warning(
+                "A WebSocket of origin %.100r at host %.100r is refused. %s",
+                headers.get("origin"),
+                headers.get("host"),
+                reason,
+            )
             await send({"type": "websocket.close", "code": 1008, "reason": reason})
             return
         _as_same_origin(scope)
@@ -113,7 +126,8 @@ class Shield:
             await self._app(scope, receive, send)
 
     async def _until_expired(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Pages hear nothing more once the sign-in has ended: parts of a page that update themselves do not pass the gate anew."""
+        """Pages hear nothing more once the sign-in has ended: parts of a page that update
+        themselves do not pass the gate anew."""
         claims = auth.cookie_claims(self._settings, HTTPConnection(scope).cookies)
         at_gate = not _lasts(claims)  # which lets nobody past
         if at_gate:
@@ -122,7 +136,9 @@ class Shield:
         async def until_expired() -> Message:
             message = await receive()
             if not at_gate and not _lasts(claims) and message["type"] == "websocket.receive":
-                await send({"type": "websocket.close", "code": 1008, "reason": "the sign-in has expired"})
+                await send(
+                    {"type": "websocket.close", "code": 1008, "reason": "the sign-in has expired"}
+                )
                 return {"type": "websocket.disconnect", "code": 1008}
             return message
 
@@ -147,7 +163,8 @@ def _forget_session(scope: Scope) -> None:
 
 
 def _as_same_origin(scope: Scope) -> None:
-    """Have Host say what Origin says, as text: for others Streamlit asks the Internet for its own address."""
+    """Have Host say what Origin says, as text: for others Streamlit asks the Internet for its own
+    address."""
     page = urlsplit(Headers(scope=scope).get("origin", "")).netloc
     if page:
         _replace(scope, "host", page)

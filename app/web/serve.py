@@ -1,6 +1,8 @@
-"""Start the web server: `python -m ganboard.app.web.serve --port P --address A`. The supervisor knows this line and nothing of Streamlit.
+"""Start the web server: `python -m ganboard.app.web.serve --port P --address A`. The supervisor
+knows this line and nothing of Streamlit.
 
-Everything else stands in `.streamlit/config.toml` beside this file, which Streamlit finds whatever the working directory is.
+Everything else stands in `.streamlit/config.toml` beside this file, which Streamlit finds whatever
+the working directory is.
 """
 
 from __future__ import annotations
@@ -20,11 +22,20 @@ ALLOWED_HOSTS = "STREAMLIT_SERVER_ALLOWED_HOSTS"  # comma-separated host names
 
 def command(port: int, address: str = LOOPBACK) -> list[str]:
     """The argument list that starts the dashboard as a child process."""
-    return [sys.executable, "-m", "ganboard.app.web.serve", "--port", str(port), "--address", address]
+    return [
+        sys.executable,
+        "-m",
+        "ganboard.app.web.serve",
+        "--port",
+        str(port),
+        "--address",
+        address,
+    ]
 
 
 def serve(port: int, address: str) -> None:
-    """Serve until interrupted or terminated. Raises SettingsError when the dashboard or the queue would be open to strangers."""
+    """Serve until interrupted or terminated. Raises SettingsError when the dashboard or the queue
+    would be open to strangers."""
     settings = Settings()
     access.check_address(settings, address)
     access.check_queue(settings)
@@ -33,12 +44,17 @@ def serve(port: int, address: str) -> None:
     logs.configure()
     from ganboard.app.web.server import app  # noqa: PLC0415
 
-    config = {"server.port": port, "server.address": address, "server.allowedHosts": hosts(settings)}
+    config = {
+        "server.port": port,
+        "server.address": address,
+        "server.allowedHosts": hosts(settings),
+    }
     app.run(config=config)
 
 
 def hosts(settings: Settings) -> list[str]:
-    """The host names that are served: this machine's own, that of GANBOARD_PUBLIC_URL, and those of ALLOWED_HOSTS."""
+    """The host names that are served: this machine's own, that of GANBOARD_PUBLIC_URL, and those of
+    ALLOWED_HOSTS."""
     public = urlsplit(settings.public_url).hostname
     listed = [name.strip() for name in os.environ.get(ALLOWED_HOSTS, "").split(",")]
     return [*LOOPBACKS, *([public] if public else []), *filter(None, listed)]
@@ -52,9 +68,13 @@ def _port(text: str) -> int:
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(prog="python -m ganboard.app.web.serve", description="The ganboard dashboard")
+    parser = argparse.ArgumentParser(
+        prog="python -m ganboard.app.web.serve", description="The ganboard dashboard"
+    )
     parser.add_argument("--port", type=_port, default=8501, help="TCP port, 1 to 65535")
-    parser.add_argument("--address", default=LOOPBACK, help="address to listen on; only this machine by default")
+    parser.add_argument(
+        "--address", default=LOOPBACK, help="address to listen on; only this machine by default"
+    )
     arguments = parser.parse_args()
     try:
         serve(arguments.port, arguments.address)

@@ -1,4 +1,5 @@
-"""The web application as ASGI: Streamlit's pages, health checks, metrics, what other programs read, and Plotly's script."""
+"""The web application as ASGI: Streamlit's pages, health checks, metrics, what other programs read,
+and Plotly's script."""
 
 from __future__ import annotations
 
@@ -26,11 +27,14 @@ PLOTLY_PATH = "/vendor/plotly.min.js"
 
 def plotly_js(request: Request) -> Response:
     """Plotly.js out of the installed wheel: charts work offline and no other host is asked."""
-    return FileResponse(PLOTLY_JS, media_type="text/javascript", headers={"Cache-Control": "public, max-age=604800"})
+    return FileResponse(
+        PLOTLY_JS, media_type="text/javascript", headers={"Cache-Control": "public, max-age=604800"}
+    )
 
 
-# a folder named pages makes Streamlit run its scripts without main.py until a first visit has called st.navigation:
-# a fresh server would show the bare script to whoever opens the address of a run
+# a folder named pages makes Streamlit run its scripts without main.py until a first visit has
+# called st.navigation: a fresh server would show the bare script to whoever opens the address of a
+# run
 PagesManager.uses_pages_directory = False
 ScriptRunner._run_script = stale_ticks.of_the_open_page(ScriptRunner._run_script)  # type: ignore[assignment, method-assign]
 

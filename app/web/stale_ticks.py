@@ -1,7 +1,8 @@
 """A tick that the browser sent before it heard that another page is open is dropped.
 
-Streamlit's browser part stops a page's timers once it hears of the next page. When a button leads there, a tick may leave before;
-Streamlit 1.67 would then announce the page that was left, run nothing of it, and the browser would empty the page that is open.
+Streamlit's browser part stops a page's timers once it hears of the next page. When a button leads
+there, a tick may leave before; Streamlit 1.67 would then announce the page that was left, run
+nothing of it, and the browser would empty the page that is open.
 """
 
 from __future__ import annotations
@@ -13,12 +14,17 @@ from streamlit.runtime.scriptrunner.script_runner import ScriptRunner
 from streamlit.runtime.scriptrunner_utils.script_requests import RerunData
 
 
-def of_the_open_page(run_script: Callable[[ScriptRunner, RerunData], None]) -> Callable[[ScriptRunner, RerunData], None]:
+def of_the_open_page(
+    run_script: Callable[[ScriptRunner, RerunData], None],
+) -> Callable[[ScriptRunner, RerunData], None]:
     """`ScriptRunner._run_script`, but for ticks of another page than the session's."""
 
     @wraps(run_script)
     def run(self: ScriptRunner, rerun_data: RerunData) -> None:
-        if not rerun_data.is_auto_rerun or rerun_data.page_script_hash == self._pages_manager.current_page_script_hash:
+        if (
+            not rerun_data.is_auto_rerun
+            or rerun_data.page_script_hash == self._pages_manager.current_page_script_hash
+        ):
             run_script(self, rerun_data)
 
     return run

@@ -15,8 +15,13 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 from ganboard.app import navigation
 
 LENGTH = 80  # characters of an address that are repeated
-KNOWN = {navigation.address(page) for page in (*navigation.PAGES, navigation.VIEW_PAGE)} | {navigation.ACCOUNT}
-_LINKS = "".join(f'<li><a href="/{navigation.address(page)}">{title}</a></li>' for page, (title, _) in navigation.PAGES.items())
+KNOWN = {navigation.address(page) for page in (*navigation.PAGES, navigation.VIEW_PAGE)} | {
+    navigation.ACCOUNT
+}
+_LINKS = "".join(
+    f'<li><a href="/{navigation.address(page)}">{title}</a></li>'
+    for page, (title, _) in navigation.PAGES.items()
+)
 _PAGE = f"""<!doctype html>
 <html lang="en">
 <meta charset="utf-8">

@@ -1,7 +1,9 @@
-"""A Plotly chart that updates without being rebuilt: zoom, hover, camera and legend choices survive every new point.
+"""A Plotly chart that updates without being rebuilt: zoom, hover, camera and legend choices survive
+every new point.
 
-`st.plotly_chart` puts a new plot into the page whenever its data change; this component hands the new figure to `Plotly.react`
-in the plot that is there. The library comes from this server (`/vendor/plotly.min.js`), the look follows the light or dark theme.
+`st.plotly_chart` puts a new plot into the page whenever its data change; this component hands the
+new figure to `Plotly.react` in the plot that is there. The library comes from this server
+(`/vendor/plotly.min.js`), the look follows the light or dark theme.
 """
 
 from __future__ import annotations
@@ -18,21 +20,31 @@ from ganboard.worker.figures import mode_bar
 from ganboard.worker.figures.template import TEMPLATES
 
 _HTML = "<div class='live-plotly'></div>"
-_CSS = ".live-plotly { width: 100%; overflow: hidden; font-size: 0.875rem; color: var(--st-gray-text-color); }"
-_TEMPLATES = orjson.dumps({name: template.to_plotly_json() for name, template in TEMPLATES.items()}, option=orjson.OPT_SERIALIZE_NUMPY)
-_VENDOR = f"/vendor/plotly.min.js?v={plotly.__version__}"  # cached for good by the browser, so the version is part of its name
+_CSS = (
+    ".live-plotly { width: 100%; overflow: hidden; font-size: 0.875rem; color:"
+    " var(--st-gray-text-color); }"
+)
+_TEMPLATES = orjson.dumps(
+    {name: template.to_plotly_json() for name, template in TEMPLATES.items()},
+    option=orjson.OPT_SERIALIZE_NUMPY,
+)
+# cached for good by the browser, so the version is part of its name
+_VENDOR = f"/vendor/plotly.min.js?v={plotly.__version__}"
 _CONSTANTS = f"""const VENDOR = '{_VENDOR}';
 const TEMPLATES = {_TEMPLATES.decode()};
 const CONFIG = {orjson.dumps(mode_bar.CONFIG).decode()};
 """
 _JS = _CONSTANTS + Path(__file__).with_name("live_plotly.js").read_text()
 
-_mount = st.components.v2.component("ganboard_live_plotly", html=_HTML, css=_CSS, js=_JS, isolate_styles=False)
+_mount = st.components.v2.component(
+    "ganboard_live_plotly", html=_HTML, css=_CSS, js=_JS, isolate_styles=False
+)
 
 
 @dataclass(frozen=True)
 class Chart:
-    """A figure as the browser gets it; `key` names the run and the chart and never depends on the data."""
+    """A figure as the browser gets it; `key` names the run and the chart and never depends on the
+    data."""
 
     key: str
     encoded: bytes
@@ -40,10 +52,16 @@ class Chart:
 
     @classmethod
     def of(cls, figure: go.Figure, key: str) -> Chart:
-        """`figure`, whose layout has a height. Equal keys are the same plot: what a person zoomed or hid stays as long as the key does."""
+        """`figure`, whose layout has a height. Equal keys are the same plot: what a person zoomed
+        or hid stays as long as the key does."""
         figure.layout.uirevision = key
-        # to_json writes what is not finite as null, which JSON.parse accepts and Plotly draws as a gap
-        return cls(key, figure.to_json(validate=False, remove_uids=False, engine="orjson").encode(), int(figure.layout.height))
+        # to_json writes what is not finite as null, which JSON.parse accepts and Plotly draws as a
+        # gap
+        return cls(
+            key,
+            figure.to_json(validate=False, remove_uids=False, engine="orjson").encode(),
+            int(figure.layout.height),
+        )
 
     def show(self) -> None:
         _mount(key=self.key, data=self.encoded, height=self.height)

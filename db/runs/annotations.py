@@ -1,6 +1,8 @@
-"""What people add to runs, and all writes of it: tags, notes, the archive; and the views of pages that they save.
+"""What people add to runs, and all writes of it: tags, notes, the archive; and the views of pages
+that they save.
 
-Every change to a run leaves an event, so that its history is complete and `listing.ended_version` sees it.
+Every change to a run leaves an event, so that its history is complete and `listing.ended_version`
+sees it.
 """
 
 from __future__ import annotations
@@ -34,9 +36,14 @@ def check_tag(text: str) -> str:
     tag = " ".join(_checked(text, "tag", TAG_LENGTH).split())
     wrong = next((c for c in tag if not _TAG.fullmatch(c)), None)
     if wrong is not None:
-        raise BadMark(f"The tag {tag!r} contains {wrong!r}: use letters, digits, blanks and - _ . : only.")
+        raise BadMark(
+            f"The tag {tag!r} contains {wrong!r}: use letters, digits, blanks and - _ . : only."
+        )
     if tag.startswith("-"):
-        raise BadMark(f"The tag {tag!r} begins with a minus, which means taking a tag away: begin with a letter or a digit.")
+        raise BadMark(
+            f"The tag {tag!r} begins with a minus, which means taking a tag away: begin with a"
+            " letter or a digit."
+        )
     return tag
 
 
@@ -48,28 +55,41 @@ def add_tags(engine: Engine, *, run_ids: Sequence[str], tags: Iterable[str]) -> 
             present = set(session.exec(select(Tag.tag).where(Tag.run_id == run.id)))
             new = [tag for tag in wanted if tag not in present]
             if len(present) + len(new) > TAGS_PER_RUN:
-                raise BadMark(f"Run {run.id} would have {len(present) + len(new)} tags: {TAGS_PER_RUN} is the limit, so remove some first.")
+                raise BadMark(
+                    f"Run {run.id} would have {len(present) + len(new)} tags: {TAGS_PER_RUN} is the"
+                    " limit, so remove some first."
+                )
             session.add_all(Tag(run_id=run.id, tag=tag) for tag in new)
             if new:
                 note(session, run.id, run.attempt, "info", f"Tagged: {', '.join(new)}.")
 
 
 def remove_tags(engine: Engine, *, run_ids: Sequence[str], tags: Iterable[str]) -> None:
-    """Take these tags from all these runs; one that a run does not have is no error. Raises BadMark, UnknownRun."""
+    """Take these tags from all these runs; one that a run does not have is no error. Raises
+    BadMark, UnknownRun."""
     unwanted = [check_tag(tag) for tag in tags]
     with writing(engine) as session:
         for run in _locked(session, run_ids):
-            gone = session.execute(delete(Tag).where(col(Tag.run_id) == run.id, col(Tag.tag).in_(unwanted)).returning(col(Tag.tag)))
+            gone = session.execute(
+                delete(Tag)
+                .where(col(Tag.run_id) == run.id, col(Tag.tag).in_(unwanted))
+                .returning(col(Tag.tag))
+            )
             if names := sorted(gone.scalars()):
                 note(session, run.id, run.attempt, "info", f"Tags removed: {', '.join(names)}.")
 
 
 def write_note(engine: Engine, *, run_id: str, text: str, version: int) -> int:
-    """Replace a run's note (empty text removes it); returns its new version. `version` is the one that the writer has read.
+    """Replace a run's note (empty text removes it); returns its new version. `version` is the one
+    that the writer has read.
 
     Raises NoteChanged when somebody else has written since, BadMark, UnknownRun.
     """
-    written = _checked(text.replace("\r\n", "\n"), "note", NOTE_LENGTH, lines=True) if text.strip() else None
+    written = (
+        _checked(text.replace("\r\n", "\n"), "note", NOTE_LENGTH, lines=True)
+        if text.strip()
+        else None
+    )
     with writing(engine) as session:
         run = locked(session, run_id)
         if run.note_version != version:
@@ -79,12 +99,19 @@ def write_note(engine: Engine, *, run_id: str, text: str, version: int) -> int:
             )
         if written != run.note:
             run.note, run.note_version = written, version + 1
-            note(session, run_id, run.attempt, "info", "Note written." if written else "Note removed.")
+            note(
+                session,
+                run_id,
+                run.attempt,
+                "info",
+                "Note written." if written else "Note removed.",
+            )
         return run.note_version
 
 
 def archive(engine: Engine, *, run_ids: Sequence[str]) -> None:
-    """Take runs that have ended out of the usual lists. Raises NotAllowed for any other, UnknownRun."""
+    """Take runs that have ended out of the usual lists. Raises NotAllowed for any other,
+    UnknownRun."""
     with writing(engine) as session:
         for run in _locked(session, run_ids):
             if run.status not in ENDED:
@@ -107,11 +134,16 @@ def save_view(engine: Engine, *, name: str, page: str, query: str) -> SavedView:
     """Keep the address of a page under a new name. Raises BadMark."""
     name = _checked(name, "name of the view", VIEW_NAME_LENGTH)
     if len(query) > QUERY_LENGTH:
-        raise BadMark(f"The address has {len(query)} characters: {QUERY_LENGTH} is the limit of what can be saved.")
+        raise BadMark(
+            f"The address has {len(query)} characters: {QUERY_LENGTH} is the limit of what can be"
+            " saved."
+        )
     view = SavedView(name=name, page=page, query=query)
     with writing(engine) as session:
         if session.get(SavedView, name) is not None:
-            raise BadMark(f"There is a view {name!r} already: choose another name, or delete that view first.")
+            raise BadMark(
+                f"There is a view {name!r} already: choose another name, or delete that view first."
+            )
         if (session.scalar(select(func.count()).select_from(SavedView)) or 0) >= VIEWS:
             raise BadMark(f"There are {VIEWS} saved views, which is the limit: delete one first.")
         session.add(view)
@@ -125,7 +157,8 @@ def delete_view(engine: Engine, *, name: str) -> None:
 
 
 def _locked(session: Session, run_ids: Sequence[str]) -> list[Run]:
-    return [locked(session, run_id) for run_id in sorted(set(run_ids))]  # in one order, or two writers could wait for each other
+    # in one order, or two writers could wait for each other
+    return [locked(session, run_id) for run_id in sorted(set(run_ids))]
 
 
 def _checked(text: str, what: str, limit: int, *, lines: bool = False) -> str:
@@ -136,5 +169,7 @@ def _checked(text: str, what: str, limit: int, *, lines: bool = False) -> str:
     if len(text) > limit:
         raise BadMark(f"The {what} has {len(text):,} characters: {limit:,} is the limit.")
     if bad := invisible(text.translate({ord("\n"): " ", ord("\t"): " "}) if lines else text):
-        raise BadMark(f"The {what} contains the invisible or control character {bad}: leave it out.")
+        raise BadMark(
+            f"The {what} contains the invisible or control character {bad}: leave it out."
+        )
     return text

@@ -1,4 +1,5 @@
-"""Submitting, steering and owning runs, and the workers' signs of life. What a trainer reports is written by `reports`."""
+"""Submitting, steering and owning runs, and the workers' signs of life. What a trainer reports is
+written by `reports`."""
 
 from __future__ import annotations
 
@@ -21,20 +22,32 @@ LEASE_SECONDS = 15.0
 MAX_FAILURES = 5  # deaths in a row without a finished epoch between them
 WORKER_FORGOTTEN_SECONDS = 3600.0
 
-# --- submitting and steering -------------------------------------------------------------------------------------
+# --- submitting and steering ---
 
 
 def create_run(
-    engine: Engine, *, name: str, config: dict[str, Any], preset: str = "", parent_id: str | None = None, sweep: str | None = None
+    engine: Engine,
+    *,
+    name: str,
+    config: dict[str, Any],
+    preset: str = "",
+    parent_id: str | None = None,
+    sweep: str | None = None,
 ) -> Run:
     """A new run, queued. The caller rings the queue afterwards."""
     return create_runs(engine, [(name, config)], preset=preset, parent_id=parent_id, sweep=sweep)[0]
 
 
 def create_runs(
-    engine: Engine, runs: Sequence[tuple[str, dict[str, Any]]], *, preset: str = "", parent_id: str | None = None, sweep: str | None = None
+    engine: Engine,
+    runs: Sequence[tuple[str, dict[str, Any]]],
+    *,
+    preset: str = "",
+    parent_id: str | None = None,
+    sweep: str | None = None,
 ) -> list[Run]:
-    """New runs with these names and configurations, queued in this order: all of them or, should anything fail, none."""
+    """New runs with these names and configurations, queued in this order: all of them or, should
+    anything fail, none."""
     with writing(engine) as session:
         return add_runs(session, runs, preset=preset, parent_id=parent_id, sweep=sweep)
 
@@ -63,7 +76,8 @@ def add_runs(
 
 
 def request_stop(engine: Engine, *, run_id: str) -> str:
-    """Stop a run: at once when it waits, at its next step when it trains. Returns the status; raises NotAllowed if it has ended."""
+    """Stop a run: at once when it waits, at its next step when it trains. Returns the status;
+    raises NotAllowed if it has ended."""
     with writing(engine) as session:
         run = locked(session, run_id)
         if run.status in ENDED:
@@ -81,21 +95,32 @@ def request_stop(engine: Engine, *, run_id: str) -> str:
 
 
 def resume(engine: Engine, *, run_id: str, without: str | None = None) -> Run:
-    """Queue an ended run again; it goes on from its newest checkpoint. Raises NotAllowed unless it was stopped or failed.
+    """Queue an ended run again; it goes on from its newest checkpoint. Raises NotAllowed unless it
+    was stopped or failed.
 
     Checkpoints on the machine `without` are given up: they are no longer listed.
     """
     with writing(engine) as session:
         run = locked(session, run_id)
         if run.status not in ("stopped", "failed"):
-            remedy = "clone it to train it anew" if run.status == "finished" else "it goes on by itself"
-            raise NotAllowed(f"Run {run_id} is {run.status}: only stopped and failed runs can be resumed; {remedy}.")
+            remedy = (
+                "clone it to train it anew" if run.status == "finished" else "it goes on by itself"
+            )
+            raise NotAllowed(
+                f"Run {run_id} is {run.status}: only stopped and failed runs can be resumed;"
+                f" {remedy}."
+            )
         if IMPORTED in run.facts:
-            raise NotAllowed(f"Run {run_id} was imported and its checkpoints lie elsewhere: clone it to train it here.")
+            raise NotAllowed(
+                f"Run {run_id} was imported and its checkpoints lie elsewhere: clone it to train it"
+                " here."
+            )
         if without is not None:
             holders.unlist(session, run, without)
         run.status, run.queued_at = "queued", now()  # type: ignore[assignment]
-        run.stop_requested_at = run.lease_until = run.ended_at = run.error = run.phase = run.archived_at = None
+        run.stop_requested_at = run.lease_until = run.ended_at = run.error = run.phase = (
+            run.archived_at
+        ) = None
         run.failures = 0
         note(session, run_id, run.attempt, "info", "Resume requested.")
         session.flush()
@@ -112,7 +137,7 @@ def delete_run(engine: Engine, *, run_id: str) -> None:
         session.delete(run)
 
 
-# --- ownership ---------------------------------------------------------------------------------------------------
+# --- ownership ---
 
 
 @dataclass(frozen=True)
@@ -132,12 +157,18 @@ def claim(
     lease_seconds: float = LEASE_SECONDS,
     after: int | None = None,
 ) -> Claim | None:
-    """Take a waiting run, or one whose lease has run out: one compare-and-set on the database's clock. None if another has it.
+    """Take a waiting run, or one whose lease has run out: one compare-and-set on the database's
+    clock. None if another has it.
 
-    Taking over counts as a failure of the attempt before; the takeover that would exceed MAX_FAILURES is left to `expire_leases`.
-    With `after` only if that is its latest attempt, so that what the caller has read of its checkpoints still holds.
+    Taking over counts as a failure of the attempt before; the takeover that would exceed
+    MAX_FAILURES is left to `expire_leases`. With `after` only if that is its latest attempt, so
+    that what the caller has read of its checkpoints still holds.
     """
-    abandoned = and_(col(Run.status).in_(ACTIVE), col(Run.lease_until) < now(), col(Run.failures) + 1 < MAX_FAILURES)
+    abandoned = and_(
+        col(Run.status).in_(ACTIVE),
+        col(Run.lease_until) < now(),
+        col(Run.failures) + 1 < MAX_FAILURES,
+    )
     free = or_(col(Run.status).in_(WAITING), abandoned)
     expected = [] if after is None else [col(Run.attempt) == after]
     with writing(engine) as session:
@@ -165,34 +196,63 @@ def claim(
     return Claim(run_id, attempt, config)
 
 
-def renew(engine: Engine, *, run_id: str, attempt: int, lease_seconds: float = LEASE_SECONDS) -> bool:
+def renew(
+    engine: Engine, *, run_id: str, attempt: int, lease_seconds: float = LEASE_SECONDS
+) -> bool:
     """Lengthen the lease; True when a stop was requested. Raises LeaseLost."""
     with writing(engine) as session:
         fence(session, run_id, attempt, lease_until=now(lease_seconds))
-        return session.scalar(select(col(Run.stop_requested_at)).where(col(Run.id) == run_id)) is not None
+        return (
+            session.scalar(select(col(Run.stop_requested_at)).where(col(Run.id) == run_id))
+            is not None
+        )
 
 
-def finish(engine: Engine, *, run_id: str, attempt: int, status: str, error: str | None = None) -> str:
-    """End an attempt: finished, failed, stopped, or suspended (goes on by itself). Raises LeaseLost.
+def finish(
+    engine: Engine, *, run_id: str, attempt: int, status: str, error: str | None = None
+) -> str:
+    """End an attempt: finished, failed, stopped, or suspended (goes on by itself). Raises
+    LeaseLost.
 
-    Returns the status stored: a run that is suspended after its stop was requested is stopped, since nobody may claim it again.
+    Returns the status stored: a run that is suspended after its stop was requested is stopped,
+    since nobody may claim it again.
     """
-    words = {"finished": FINISHED, "stopped": "Stopped.", "suspended": "Suspended: the worker is shutting down.", "failed": error or ""}
+    words = {
+        "finished": FINISHED,
+        "stopped": "Stopped.",
+        "suspended": "Suspended: the worker is shutting down.",
+        "failed": error or "",
+    }
     with writing(engine) as session:
         waits = {"queued_at": now()} if status == "suspended" else {}
-        fence(session, run_id, attempt, error=error, lease_until=None, worker=None, phase=None, **waits)
+        fence(
+            session,
+            run_id,
+            attempt,
+            error=error,
+            lease_until=None,
+            worker=None,
+            phase=None,
+            **waits,
+        )
         run = locked(session, run_id)
-        run.status = "stopped" if status == "suspended" and run.stop_requested_at is not None else status
+        run.status = (
+            "stopped" if status == "suspended" and run.stop_requested_at is not None else status
+        )
         if run.status in ENDED:
             run.ended_at = now()  # type: ignore[assignment]
         note(session, run_id, attempt, "error" if status == "failed" else "info", words[run.status])
         return run.status
 
 
-def died(engine: Engine, *, run_id: str, attempt: int, cause: str, limit: int = MAX_FAILURES) -> str:
-    """The attempt's process ended without a word: queue the run again, or fail it after `limit` deaths in a row. Returns the new status.
+def died(
+    engine: Engine, *, run_id: str, attempt: int, cause: str, limit: int = MAX_FAILURES
+) -> str:
+    """The attempt's process ended without a word: queue the run again, or fail it after `limit`
+    deaths in a row. Returns the new status.
 
-    A process that could still finish the row itself is fenced out from now on. Raises LeaseLost if the attempt had ended already.
+    A process that could still finish the row itself is fenced out from now on. Raises LeaseLost if
+    the attempt had ended already.
     """
     with writing(engine) as session:
         fence(session, run_id, attempt, lease_until=None, worker=None, phase=None)
@@ -202,13 +262,19 @@ def died(engine: Engine, *, run_id: str, attempt: int, cause: str, limit: int = 
 def expire_leases(engine: Engine) -> list[str]:
     """Queue again (or fail) every run whose lease has run out; returns their ids."""
     expired = select(Run).where(col(Run.status).in_(ACTIVE), col(Run.lease_until) < now())
-    with reading(engine) as session:  # every worker asks every few seconds, and nearly always in vain
+    # every worker asks every few seconds, and nearly always in vain
+    with reading(engine) as session:
         if session.exec(expired.limit(1)).first() is None:
             return []
     with writing(engine) as session:
-        dead = session.exec(expired.with_for_update(skip_locked=True)).all()  # a locked row has a writer: it is alive, or being buried
+        # a locked row has a writer: it is alive, or being buried
+        dead = session.exec(expired.with_for_update(skip_locked=True)).all()
         for run in dead:
-            _bury(session, run, f"Attempt {run.attempt} gave no sign of life for {LEASE_SECONDS:.0f} s")
+            _bury(
+                session,
+                run,
+                f"Attempt {run.attempt} gave no sign of life for {LEASE_SECONDS:.0f} s",
+            )
         return [run.id for run in dead]
 
 
@@ -219,15 +285,28 @@ def _bury(session: Session, run: Run, cause: str, limit: int = MAX_FAILURES) -> 
         run.status, run.ended_at = "stopped", now()  # type: ignore[assignment]
     elif run.failures >= limit:
         run.status, run.ended_at = "failed", now()  # type: ignore[assignment]
-        run.error = f"{cause}; {run.failures} times in a row without finishing an epoch. Read the log, then resume."
+        run.error = (
+            f"{cause}; {run.failures} times in a row without finishing an epoch. Read the log, then"
+            " resume."
+        )
     else:
         run.status, run.queued_at = "queued", now()  # type: ignore[assignment]
-    outcome = {"queued": "Going on from the newest checkpoint.", "failed": "Giving up.", "stopped": "Stopped as requested."}[run.status]
-    note(session, run.id, run.attempt, "error" if run.status == "failed" else "warning", f"{cause}. {outcome}")
+    outcome = {
+        "queued": "Going on from the newest checkpoint.",
+        "failed": "Giving up.",
+        "stopped": "Stopped as requested.",
+    }[run.status]
+    note(
+        session,
+        run.id,
+        run.attempt,
+        "error" if run.status == "failed" else "warning",
+        f"{cause}. {outcome}",
+    )
     return run.status
 
 
-# --- workers -----------------------------------------------------------------------------------------------------
+# --- workers ---
 
 
 def beat(
@@ -243,8 +322,15 @@ def beat(
 ) -> None:
     """A worker's heartbeat; `devices` is kept from the last one that had it."""
     with writing(engine) as session:
-        worker = session.get(Worker, name, with_for_update=True) or Worker(name=name, host=host, pid=pid)
-        worker.host, worker.pid, worker.run_id, worker.devices = host, pid, run_id, devices or worker.devices
+        worker = session.get(Worker, name, with_for_update=True) or Worker(
+            name=name, host=host, pid=pid
+        )
+        worker.host, worker.pid, worker.run_id, worker.devices = (
+            host,
+            pid,
+            run_id,
+            devices or worker.devices,
+        )
         worker.machine, worker.boot = machine, boot
         worker.beat_at = now()  # type: ignore[assignment]
         session.add(worker)

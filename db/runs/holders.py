@@ -1,6 +1,7 @@
 """Which machine has the files of a run's checkpoints, and the waiting for it. Reads and writes.
 
-The name of a machine is `worker.process.machine.name`. None stands for one that was not recorded: by a version before, or by a restore.
+The name of a machine is `worker.process.machine.name`. None stands for one that was not recorded:
+by a version before, or by a restore.
 """
 
 from __future__ import annotations
@@ -24,7 +25,11 @@ UNKNOWN = "unknown"  # a machine that was not recorded, in words
 
 def newest_of_waiting(engine: Engine) -> dict[str, Checkpoint]:
     """The newest listed checkpoint of every waiting run that has one, by run."""
-    found = select(Checkpoint).join(Run, col(Run.id) == Checkpoint.run_id).where(col(Run.status).in_(WAITING))
+    found = (
+        select(Checkpoint)
+        .join(Run, col(Run.id) == Checkpoint.run_id)
+        .where(col(Run.status).in_(WAITING))
+    )
     with reading(engine) as session:
         ascending = session.exec(found.order_by(col(Checkpoint.step), col(Checkpoint.attempt)))
         return {checkpoint.run_id: checkpoint for checkpoint in ascending}
@@ -34,28 +39,48 @@ def newest(engine: Engine, run_id: str) -> Checkpoint | None:
     """The newest listed checkpoint of a run."""
     found = select(Checkpoint).where(Checkpoint.run_id == run_id)
     with reading(engine) as session:
-        return session.exec(found.order_by(col(Checkpoint.step).desc(), col(Checkpoint.attempt).desc()).limit(1)).first()
+        return session.exec(
+            found.order_by(col(Checkpoint.step).desc(), col(Checkpoint.attempt).desc()).limit(1)
+        ).first()
 
 
 def adopt(engine: Engine, checkpoint: Checkpoint, machine: str) -> None:
-    """Record that `machine` has the files of this checkpoint, unless the row has changed since it was read."""
+    """Record that `machine` has the files of this checkpoint, unless the row has changed since it
+    was read."""
     same = (
         col(Checkpoint.run_id) == checkpoint.run_id,
         col(Checkpoint.step) == checkpoint.step,
         col(Checkpoint.attempt) == checkpoint.attempt,
-        col(Checkpoint.machine).is_(None) if checkpoint.machine is None else col(Checkpoint.machine) == checkpoint.machine,
+        (
+            col(Checkpoint.machine).is_(None)
+            if checkpoint.machine is None
+            else col(Checkpoint.machine) == checkpoint.machine
+        ),
     )
     with writing(engine) as session:
         session.execute(update(Checkpoint).where(*same).values(machine=machine))
 
 
 def wait(engine: Engine, checkpoint: Checkpoint, seconds: float) -> None:
-    """Let a waiting run wait for the machine that has its newest checkpoint, at most for so long; noted once. A repetition is harmless."""
+    """Let a waiting run wait for the machine that has its newest checkpoint, at most for so long;
+    noted once. A repetition is harmless."""
     with writing(engine) as session:
-        waiting = (col(Run.id) == checkpoint.run_id, col(Run.status).in_(WAITING), col(Run.phase).is_(None))
-        begun = session.execute(update(Run).where(*waiting).values(phase=AWAITING, phase_since=now()).returning(col(Run.attempt)))
+        waiting = (
+            col(Run.id) == checkpoint.run_id,
+            col(Run.status).in_(WAITING),
+            col(Run.phase).is_(None),
+        )
+        begun = session.execute(
+            update(Run)
+            .where(*waiting)
+            .values(phase=AWAITING, phase_since=now())
+            .returning(col(Run.attempt))
+        )
         if (attempt := begun.scalar_one_or_none()) is not None:
-            text = f"Waiting for {_machine(checkpoint)}, which has the checkpoint of step {checkpoint.step}: {seconds:.0f} s at most."
+            text = (
+                f"Waiting for {_machine(checkpoint)}, which has the checkpoint of step"
+                f" {checkpoint.step}: {seconds:.0f} s at most."
+            )
             note(session, checkpoint.run_id, attempt, "warning", text)
 
 
@@ -66,12 +91,13 @@ def end_wait(engine: Engine, run_id: str) -> None:
 
 
 def give_up(engine: Engine, checkpoint: Checkpoint, seconds: float) -> bool:
-    """End a run as failed that has waited for so long; its checkpoints stay listed. Returns whether it was time."""
+    """End a run as failed that has waited for so long; its checkpoints stay listed. Returns whether
+    it was time."""
     machine = checkpoint.machine or UNKNOWN
     error = (
-        f"The checkpoint of step {checkpoint.step} is on {_machine(checkpoint)}, which was away for {seconds:.0f} s. "
-        "Start a worker there and resume, clone the run to train it anew, or give up what is there: "
-        f"`ganboard resume {checkpoint.run_id} --without {machine}`."
+        f"The checkpoint of step {checkpoint.step} is on {_machine(checkpoint)}, which was away for"
+        f" {seconds:.0f} s. Start a worker there and resume, clone the run to train it anew, or"
+        f" give up what is there: `ganboard resume {checkpoint.run_id} --without {machine}`."
     )
     over = (*_awaiting(checkpoint.run_id), col(Run.phase_since) < now(-seconds))
     with writing(engine) as session:
@@ -84,18 +110,29 @@ def give_up(engine: Engine, checkpoint: Checkpoint, seconds: float) -> bool:
 
 
 def unlist(session: Session, run: Run, machine: str) -> None:
-    """Forget a run's checkpoints on a machine (`UNKNOWN`: where none was recorded), as a person wants it. Raises NotAllowed."""
-    listed = session.exec(select(Checkpoint).where(Checkpoint.run_id == run.id).order_by(col(Checkpoint.step))).all()
+    """Forget a run's checkpoints on a machine (`UNKNOWN`: where none was recorded), as a person
+    wants it. Raises NotAllowed."""
+    listed = session.exec(
+        select(Checkpoint).where(Checkpoint.run_id == run.id).order_by(col(Checkpoint.step))
+    ).all()
     gone = [one for one in listed if (one.machine or UNKNOWN) == machine]
     if not gone:
         there = ", ".join(sorted({one.machine or UNKNOWN for one in listed})) or "no machine"
-        raise NotAllowed(f"Run {run.id} has no checkpoint on machine {machine[:80]!r}: they are on {there}.")
+        raise NotAllowed(
+            f"Run {run.id} has no checkpoint on machine {machine[:80]!r}: they are on {there}."
+        )
     for one in gone:
         session.delete(one)
     left = [one.step for one in listed if one not in gone]
     then = f"Going on from step {left[-1]}" if left else "Training begins anew"
     steps = ", ".join(str(one.step) for one in gone)
-    note(session, run.id, run.attempt, "warning", f"Given up on request: the checkpoints on machine {machine} (step {steps}). {then}.")
+    note(
+        session,
+        run.id,
+        run.attempt,
+        "warning",
+        f"Given up on request: the checkpoints on machine {machine} (step {steps}). {then}.",
+    )
 
 
 @dataclass(frozen=True)
@@ -107,7 +144,8 @@ class Awaited:
 
 
 def awaited(engine: Engine, run: Run, seconds: float) -> Awaited | None:
-    """The machine that a waiting run waits for; None when any worker may take it. `seconds` as for `wait`."""
+    """The machine that a waiting run waits for; None when any worker may take it. `seconds` as for
+    `wait`."""
     if run.status not in WAITING or (checkpoint := newest(engine, run.id)) is None:
         return None
     what = f"which has the checkpoint of step {checkpoint.step}"
@@ -126,4 +164,8 @@ def _awaiting(run_id: str) -> tuple[ColumnElement[bool], ...]:
 
 
 def _machine(checkpoint: Checkpoint) -> str:
-    return "a machine that was not recorded" if checkpoint.machine is None else f"machine {checkpoint.machine}"
+    return (
+        "a machine that was not recorded"
+        if checkpoint.machine is None
+        else f"machine {checkpoint.machine}"
+    )

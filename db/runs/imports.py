@@ -15,11 +15,16 @@ from ganboard.db.models import Run, Tag
 IMPORTED = "imported_at"  # among a run's facts: its checkpoints lie elsewhere
 
 
-def insert(engine: Engine, run: Run, rows: Iterable[SQLModel], tags: Sequence[str], words: str) -> Run:
-    """Store an ended run and its rows in one transaction, with an event that says `words`. Raises NotAllowed when its id is taken."""
+def insert(
+    engine: Engine, run: Run, rows: Iterable[SQLModel], tags: Sequence[str], words: str
+) -> Run:
+    """Store an ended run and its rows in one transaction, with an event that says `words`. Raises
+    NotAllowed when its id is taken."""
     with writing(engine) as session:
         if session.get(Run, run.id) is not None:
-            raise NotAllowed(f"Run {run.id} is here already: delete it first if it is to be read in again.")
+            raise NotAllowed(
+                f"Run {run.id} is here already: delete it first if it is to be read in again."
+            )
         run.number = (session.scalar(select(func.max(Run.number))) or 0) + 1
         session.add(run)
         session.flush()

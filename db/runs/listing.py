@@ -1,4 +1,5 @@
-"""The list of runs as pages and the command line show it: what a table needs of each run, and nothing more."""
+"""The list of runs as pages and the command line show it: what a table needs of each run, and
+nothing more."""
 
 from __future__ import annotations
 
@@ -47,15 +48,23 @@ def list_all(engine: Engine, *, statuses: tuple[str, ...] = STATUSES) -> list[Li
     # a share is 1 or less, NaN is not: SQL counts it as the highest
     copied = case((col(Quality.memorization) <= 1, col(Quality.memorization)))
     found = (
-        select(Quality.run_id, func.min(Quality.fid), func.max(copied)).where(col(Quality.run_id).in_(listed)).group_by(col(Quality.run_id))
+        select(Quality.run_id, func.min(Quality.fid), func.max(copied))
+        .where(col(Quality.run_id).in_(listed))
+        .group_by(col(Quality.run_id))
     )
     with reading(engine) as session:
         tags: dict[str, tuple[str, ...]] = {}
-        for run_id, tag in session.execute(select(Tag.run_id, Tag.tag).where(col(Tag.run_id).in_(listed)).order_by(col(Tag.tag))):
+        for run_id, tag in session.execute(
+            select(Tag.run_id, Tag.tag).where(col(Tag.run_id).in_(listed)).order_by(col(Tag.tag))
+        ):
             tags[run_id] = (*tags.get(run_id, ()), tag)
         judged: dict[str, tuple[float | None, float | None]]
         judged = {run_id: (best, most) for run_id, best, most in session.execute(found)}
-        rows: Any = session.execute(select(*of_run).where(col(Run.status).in_(statuses)).order_by(col(Run.created_at).desc(), col(Run.id)))
+        rows: Any = session.execute(
+            select(*of_run)
+            .where(col(Run.status).in_(statuses))
+            .order_by(col(Run.created_at).desc(), col(Run.id))
+        )
         listing = []
         for row in rows:
             fid, memorization = judged.get(row.id, (None, None))
@@ -65,16 +74,30 @@ def list_all(engine: Engine, *, statuses: tuple[str, ...] = STATUSES) -> list[Li
 
 
 def ended_version(engine: Engine) -> tuple[Any, ...]:
-    """Changes whenever the list of the runs that have ended would look different: a cheap key for caches."""
-    ended = select(func.count(), func.count(col(Run.archived_at)), func.sum(Run.note_version), func.sum(Run.attempt))
+    """Changes whenever the list of the runs that have ended would look different: a cheap key for
+    caches."""
+    ended = select(
+        func.count(),
+        func.count(col(Run.archived_at)),
+        func.sum(Run.note_version),
+        func.sum(Run.attempt),
+    )
     with reading(engine) as session:
-        newest_event = session.scalar(select(func.max(Event.id)))  # ending, tagging and the like each leave one
+        # ending, tagging and the like each leave one
+        newest_event = session.scalar(select(func.max(Event.id)))
         return (*session.execute(ended.where(col(Run.status).in_(ENDED))).one(), newest_event)
 
 
-def seconds_to_fid(engine: Engine, fid: float, run_ids: list[str] | None = None) -> dict[str, float]:
-    """Seconds of training until a judgement first found a distance of at most `fid`, for those of the runs that got there."""
-    reached = select(Quality.run_id, func.min(Quality.training_seconds)).where(col(Quality.fid) <= fid).group_by(col(Quality.run_id))
+def seconds_to_fid(
+    engine: Engine, fid: float, run_ids: list[str] | None = None
+) -> dict[str, float]:
+    """Seconds of training until a judgement first found a distance of at most `fid`, for those of
+    the runs that got there."""
+    reached = (
+        select(Quality.run_id, func.min(Quality.training_seconds))
+        .where(col(Quality.fid) <= fid)
+        .group_by(col(Quality.run_id))
+    )
     if run_ids is not None:
         reached = reached.where(col(Quality.run_id).in_(run_ids))
     with reading(engine) as session:

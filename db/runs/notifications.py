@@ -1,4 +1,5 @@
-"""What happened of late that a person should hear of, over all runs: warnings, errors, and runs that have ended."""
+"""What happened of late that a person should hear of, over all runs: warnings, errors, and runs
+that have ended."""
 
 from __future__ import annotations
 
@@ -33,7 +34,8 @@ class Notice:
 
 
 def newest_event(engine: Engine) -> int:
-    """The number of the newest event of all: notices are the same as long as it is. 0 without events."""
+    """The number of the newest event of all: notices are the same as long as it is. 0 without
+    events."""
     with reading(engine) as session:
         return session.scalar(select(func.max(Event.id))) or 0
 
@@ -45,4 +47,9 @@ def notices(engine: Engine, *, limit: int = 30) -> list[Notice]:
     columns = (Event.id, Event.run_id, Run.name, Run.status, Event.at, Event.level, Event.text)
     statement = select(*columns).join(Run, col(Run.id) == Event.run_id)  # type: ignore[call-overload]
     with reading(engine) as session:
-        return [Notice(*row) for row in session.execute(statement.where(recent, matters).order_by(col(Event.id).desc()).limit(limit))]
+        return [
+            Notice(*row)
+            for row in session.execute(
+                statement.where(recent, matters).order_by(col(Event.id).desc()).limit(limit)
+            )
+        ]

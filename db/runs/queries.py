@@ -52,16 +52,32 @@ class WorkerState:
 
 
 def find_run(engine: Engine, text: str) -> Run:
-    """The run with this id, or the only one whose id begins with `text`; `latest` is the newest that is not archived.
+    """The run with this id, or the only one whose id begins with `text`; `latest` is the newest
+    that is not archived.
 
     Raises UnknownRun.
     """
     prefix = text.strip().lower()[:MAX_ID]
     with reading(engine) as session:
         if prefix == "latest":
-            found = list(session.exec(select(Run).where(col(Run.archived_at).is_(None)).order_by(col(Run.created_at).desc()).limit(1)))
+            found = list(
+                session.exec(
+                    select(Run)
+                    .where(col(Run.archived_at).is_(None))
+                    .order_by(col(Run.created_at).desc())
+                    .limit(1)
+                )
+            )
         else:
-            found = list(session.exec(select(Run).where(col(Run.id).startswith(prefix, autoescape=True)).limit(2))) if prefix else []
+            found = (
+                list(
+                    session.exec(
+                        select(Run).where(col(Run.id).startswith(prefix, autoescape=True)).limit(2)
+                    )
+                )
+                if prefix
+                else []
+            )
     if len(found) == 1:
         return found[0]
     if found:
@@ -72,7 +88,12 @@ def find_run(engine: Engine, text: str) -> Run:
 def newest_run_id(engine: Engine) -> str | None:
     """The id that `latest` stands for."""
     with reading(engine) as session:
-        return session.exec(select(Run.id).where(col(Run.archived_at).is_(None)).order_by(col(Run.created_at).desc()).limit(1)).first()
+        return session.exec(
+            select(Run.id)
+            .where(col(Run.archived_at).is_(None))
+            .order_by(col(Run.created_at).desc())
+            .limit(1)
+        ).first()
 
 
 def get_run(engine: Engine, run_id: str) -> Run | None:
@@ -81,10 +102,18 @@ def get_run(engine: Engine, run_id: str) -> Run | None:
 
 
 def list_runs(
-    engine: Engine, *, statuses: tuple[str, ...] = (), archived: bool = False, limit: int | None = None, offset: int = 0
+    engine: Engine,
+    *,
+    statuses: tuple[str, ...] = (),
+    archived: bool = False,
+    limit: int | None = None,
+    offset: int = 0,
 ) -> list[Run]:
-    """Runs, newest first; the archived ones among them only when asked for. Tables use `listing`, which reads less of each."""
-    statement = _in(select(Run), statuses, archived).order_by(col(Run.created_at).desc(), col(Run.id))
+    """Runs, newest first; the archived ones among them only when asked for. Tables use `listing`,
+    which reads less of each."""
+    statement = _in(select(Run), statuses, archived).order_by(
+        col(Run.created_at).desc(), col(Run.id)
+    )
     with reading(engine) as session:
         return list(session.exec(statement.limit(limit).offset(offset)))
 
@@ -98,13 +127,21 @@ def count_runs(engine: Engine, *, statuses: tuple[str, ...] = (), archived: bool
 def states(engine: Engine) -> list[tuple[str, str, int]]:
     """Id, status and finished epochs of every run that is not archived, the oldest first."""
     with reading(engine) as session:
-        found = session.execute(_in(select(Run.id, Run.status, Run.epoch), (), False).order_by(col(Run.created_at), col(Run.id)))
+        found = session.execute(
+            _in(select(Run.id, Run.status, Run.epoch), (), False).order_by(
+                col(Run.created_at), col(Run.id)
+            )
+        )
         return [(run_id, status, epoch) for run_id, status, epoch in found]
 
 
 def names(engine: Engine, *, limit: int) -> list[tuple[str, str]]:
     """Id and name of the newest runs that are not archived, the newest first."""
-    newest = select(Run.id, Run.name).where(col(Run.archived_at).is_(None)).order_by(col(Run.created_at).desc(), col(Run.id))
+    newest = (
+        select(Run.id, Run.name)
+        .where(col(Run.archived_at).is_(None))
+        .order_by(col(Run.created_at).desc(), col(Run.id))
+    )
     with reading(engine) as session:
         return [(run_id, name) for run_id, name in session.execute(newest.limit(limit))]
 
@@ -117,11 +154,17 @@ def get_runs(engine: Engine, run_ids: list[str]) -> list[Run]:
 
 
 def chart_version(engine: Engine, run_id: str) -> tuple[Any, ...]:
-    """Changes whenever a chart of this run would, but for its newest step, which is `Run.step`: a key for caches."""
+    """Changes whenever a chart of this run would, but for its newest step, which is `Run.step`: a
+    key for caches."""
     last = select(func.max(Event.id)).where(Event.run_id == run_id).scalar_subquery()
     judged = select(func.max(Quality.made_at)).where(Quality.run_id == run_id).scalar_subquery()
     with reading(engine) as session:
-        return tuple(session.execute(select(Run.attempt, Run.epoch, last, judged).where(Run.id == run_id)).one_or_none() or ())
+        return tuple(
+            session.execute(
+                select(Run.attempt, Run.epoch, last, judged).where(Run.id == run_id)
+            ).one_or_none()
+            or ()
+        )
 
 
 def queue_position(engine: Engine, run: Run) -> int:
@@ -130,7 +173,9 @@ def queue_position(engine: Engine, run: Run) -> int:
         select(func.count())
         .select_from(Run)
         .where(
-            col(Run.status).in_(WAITING), tuple_(*QUEUE_ORDER) < tuple_(run.queued_at, run.created_at, types=[UTCDateTime(), UTCDateTime()])
+            col(Run.status).in_(WAITING),
+            tuple_(*QUEUE_ORDER)
+            < tuple_(run.queued_at, run.created_at, types=[UTCDateTime(), UTCDateTime()]),
         )
     )
     with reading(engine) as session:
@@ -139,7 +184,9 @@ def queue_position(engine: Engine, run: Run) -> int:
 
 def waiting_runs(engine: Engine, *, for_seconds: float = 0.0) -> list[Run]:
     """Runs that a worker may start now and that have waited at least so long, the longest first."""
-    ripe = select(Run).where(col(Run.status).in_(WAITING), col(Run.queued_at) <= clock.now(-for_seconds))
+    ripe = select(Run).where(
+        col(Run.status).in_(WAITING), col(Run.queued_at) <= clock.now(-for_seconds)
+    )
     with reading(engine) as session:
         return list(session.exec(ripe.order_by(*QUEUE_ORDER)))
 
@@ -147,13 +194,21 @@ def waiting_runs(engine: Engine, *, for_seconds: float = 0.0) -> list[Run]:
 def active_runs_of(engine: Engine, worker: str) -> list[Run]:
     """Runs that this worker claimed and has not ended."""
     with reading(engine) as session:
-        return list(session.exec(select(Run).where(col(Run.status).in_(ACTIVE), Run.worker == worker)))
+        return list(
+            session.exec(select(Run).where(col(Run.status).in_(ACTIVE), Run.worker == worker))
+        )
 
 
 def epochs(engine: Engine, run_id: str, *, after: int = 0) -> list[Epoch]:
     """The finished epochs later than `after`, ascending."""
     with reading(engine) as session:
-        return list(session.exec(select(Epoch).where(Epoch.run_id == run_id, col(Epoch.epoch) > after).order_by(col(Epoch.epoch))))
+        return list(
+            session.exec(
+                select(Epoch)
+                .where(Epoch.run_id == run_id, col(Epoch.epoch) > after)
+                .order_by(col(Epoch.epoch))
+            )
+        )
 
 
 def step_losses(engine: Engine, run_id: str, epoch: int) -> StepLosses | None:
@@ -163,20 +218,32 @@ def step_losses(engine: Engine, run_id: str, epoch: int) -> StepLosses | None:
 
 
 def step_series(engine: Engine, run_id: str, epoch: int) -> dict[str, Float32s]:
-    """The further values of every step of one epoch, by name; NaN for steps of which nothing was reported."""
+    """The further values of every step of one epoch, by name; NaN for steps of which nothing was
+    reported."""
     with reading(engine) as session:
         return {
-            row.name: row.values for row in session.exec(select(StepSeries).where(StepSeries.run_id == run_id, StepSeries.epoch == epoch))
+            row.name: row.values
+            for row in session.exec(
+                select(StepSeries).where(StepSeries.run_id == run_id, StepSeries.epoch == epoch)
+            )
         }
 
 
 def qualities(engine: Engine, run_id: str, *, after: int = 0) -> list[Quality]:
     """The judgements of epochs later than `after`, ascending."""
     with reading(engine) as session:
-        return list(session.exec(select(Quality).where(Quality.run_id == run_id, col(Quality.epoch) > after).order_by(col(Quality.epoch))))
+        return list(
+            session.exec(
+                select(Quality)
+                .where(Quality.run_id == run_id, col(Quality.epoch) > after)
+                .order_by(col(Quality.epoch))
+            )
+        )
 
 
-def events(engine: Engine, run_id: str, *, limit: int | None = 200, levels: tuple[str, ...] = ()) -> list[Event]:
+def events(
+    engine: Engine, run_id: str, *, limit: int | None = 200, levels: tuple[str, ...] = ()
+) -> list[Event]:
     """The newest events (of these levels), newest first; all with `limit=None`."""
     found = select(Event).where(Event.run_id == run_id).order_by(col(Event.id).desc()).limit(limit)
     with reading(engine) as session:
@@ -185,31 +252,47 @@ def events(engine: Engine, run_id: str, *, limit: int | None = 200, levels: tupl
 
 def checkpoints(engine: Engine, run_id: str) -> list[Checkpoint]:
     with reading(engine) as session:
-        return list(session.exec(select(Checkpoint).where(Checkpoint.run_id == run_id).order_by(col(Checkpoint.step))))
+        return list(
+            session.exec(
+                select(Checkpoint).where(Checkpoint.run_id == run_id).order_by(col(Checkpoint.step))
+            )
+        )
 
 
 def grid_epochs(engine: Engine, run_id: str) -> list[int]:
-    """Epochs for which a grid of generated images is stored, ascending; what is stored as epoch -1 are real images."""
+    """Epochs for which a grid of generated images is stored, ascending; what is stored as epoch -1
+    are real images."""
     return [epoch for epoch in grid_attempts(engine, run_id) if epoch >= 0]
 
 
 def grid_attempts(engine: Engine, run_id: str) -> dict[int, int]:
-    """The attempt that drew each stored grid, by epoch, ascending; epoch -1 are real images, the first of the data set."""
+    """The attempt that drew each stored grid, by epoch, ascending; epoch -1 are real images, the
+    first of the data set."""
     with reading(engine) as session:
-        rows = session.execute(select(Grid.epoch, Grid.attempt).where(Grid.run_id == run_id).order_by(col(Grid.epoch)))
+        rows = session.execute(
+            select(Grid.epoch, Grid.attempt).where(Grid.run_id == run_id).order_by(col(Grid.epoch))
+        )
         return {row.epoch: row.attempt for row in rows}
 
 
 def grids(engine: Engine, run_id: str) -> list[Grid]:
     """All grids of a run, ascending by epoch."""
     with reading(engine) as session:
-        return list(session.exec(select(Grid).where(Grid.run_id == run_id).order_by(col(Grid.epoch))))
+        return list(
+            session.exec(select(Grid).where(Grid.run_id == run_id).order_by(col(Grid.epoch)))
+        )
 
 
 def samples(engine: Engine, run_id: str) -> list[SystemSample]:
     """What the trainer used, in order of time."""
     with reading(engine) as session:
-        return list(session.exec(select(SystemSample).where(SystemSample.run_id == run_id).order_by(col(SystemSample.at))))
+        return list(
+            session.exec(
+                select(SystemSample)
+                .where(SystemSample.run_id == run_id)
+                .order_by(col(SystemSample.at))
+            )
+        )
 
 
 def grid(engine: Engine, run_id: str, epoch: int) -> Grid | None:
@@ -223,7 +306,8 @@ def workers(engine: Engine) -> list[WorkerState]:
 
 
 def painters(engine: Engine) -> list[WorkerState]:
-    """The same of the painters, which draw for the playground and train nothing; `devices["warm"]`: whether TensorFlow is loaded."""
+    """The same of the painters, which draw for the playground and train nothing; `devices["warm"]`:
+    whether TensorFlow is loaded."""
     return _signs_of_life(engine, col(Worker.name).contains(PAINTER))
 
 
@@ -255,17 +339,25 @@ def statistics(engine: Engine) -> dict[str, int]:
             else "SELECT pg_database_size(current_database())"
         )
         counts = {
-            table.__tablename__: session.scalar(select(func.count()).select_from(table)) or 0 for table in (Run, Epoch, Grid, Checkpoint)
+            table.__tablename__: session.scalar(select(func.count()).select_from(table)) or 0
+            for table in (Run, Epoch, Grid, Checkpoint)
         }
         return {**counts, "bytes": int(session.connection().exec_driver_sql(size).scalar_one())}
 
 
 def stored_bytes(engine: Engine) -> dict[str, int]:
-    """Bytes of what takes most room: `series` (losses and other values of every step), `grids`, and `checkpoints`, which are files.
+    """Bytes of what takes most room: `series` (losses and other values of every step), `grids`, and
+    `checkpoints`, which are files.
 
-    `series` follows from the number of steps and from how many values their run reports, since a sum over all rows takes seconds.
+    `series` follows from the number of steps and from how many values their run reports, since a
+    sum over all rows takes seconds.
     """
-    others = select(func.count()).where(StepSeries.run_id == Run.id, StepSeries.epoch == 1).correlate(Run).scalar_subquery()
+    others = (
+        select(func.count())
+        .where(StepSeries.run_id == Run.id, StepSeries.epoch == 1)
+        .correlate(Run)
+        .scalar_subquery()
+    )
     figures: dict[str, Any] = {
         "series": func.sum(Run.step * 4 * (2 + others)),
         "grids": func.sum(func.length(Grid.png)),
@@ -278,15 +370,31 @@ def stored_bytes(engine: Engine) -> dict[str, int]:
 def largest_runs(engine: Engine, *, limit: int) -> list[tuple[Run, int]]:
     """The runs whose checkpoints take most room, with their bytes, the largest first."""
     size: Any = func.sum(Checkpoint.size)
-    found = select(Run, size).join(Checkpoint, col(Checkpoint.run_id) == Run.id).group_by(col(Run.id))
+    found = (
+        select(Run, size).join(Checkpoint, col(Checkpoint.run_id) == Run.id).group_by(col(Run.id))
+    )
     with reading(engine) as session:
-        return [(run, int(taken)) for run, taken in session.execute(found.order_by(size.desc(), col(Run.id)).limit(limit))]
+        return [
+            (run, int(taken))
+            for run, taken in session.execute(found.order_by(size.desc(), col(Run.id)).limit(limit))
+        ]
 
 
 def measured_runs(engine: Engine, *, limit: int = 300) -> list[Measured]:
     """What the newest runs with finished epochs took, the newest first."""
-    columns = (Run.config, Run.hardware, Run.seconds, Run.epoch, Run.steps_per_epoch, Run.status, Run.attempt, Run.started_at, Run.ended_at)
-    measured: Any = select(*columns).where(col(Run.epoch) > 0).order_by(col(Run.created_at).desc()).limit(limit)  # type: ignore[call-overload]
+    columns = (
+        Run.config,
+        Run.hardware,
+        Run.seconds,
+        Run.epoch,
+        Run.steps_per_epoch,
+        Run.status,
+        Run.attempt,
+        Run.started_at,
+        Run.ended_at,
+    )
+    measured: Any = select(*columns)  # type: ignore[call-overload]
+    measured = measured.where(col(Run.epoch) > 0).order_by(col(Run.created_at).desc()).limit(limit)
     with reading(engine) as session:
         rows = session.execute(measured).all()
     found = []
@@ -296,28 +404,47 @@ def measured_runs(engine: Engine, *, limit: int = 300) -> list[Measured]:
         images = run.epoch * (run.steps_per_epoch or 0) * run.config.get("batch_size", 0)
         whole = run.status == "finished" and run.attempt == 1
         beside = (run.ended_at - run.started_at).total_seconds() - run.seconds if whole else -1.0
-        found.append(Measured(run.config, (run.hardware or {}).get("host", ""), run.seconds, images, beside if beside >= 0 else None))
+        found.append(
+            Measured(
+                run.config,
+                (run.hardware or {}).get("host", ""),
+                run.seconds,
+                images,
+                beside if beside >= 0 else None,
+            )
+        )
     return found
 
 
 def sweep_runs(engine: Engine, sweep: str) -> list[Run]:
     """The runs of one grid, in the order in which they were made."""
     with reading(engine) as session:
-        return list(session.exec(select(Run).where(Run.sweep == sweep).order_by(col(Run.created_at), col(Run.number))))
+        return list(
+            session.exec(
+                select(Run).where(Run.sweep == sweep).order_by(col(Run.created_at), col(Run.number))
+            )
+        )
 
 
 def finished_configs(engine: Engine) -> list[tuple[str, dict[str, Any], dict[str, Any]]]:
     """Id, configuration and facts of every run that was finished here and is not archived, the
     newest first."""
-    finished = select(Run.id, Run.config, Run.facts).where(Run.status == "finished", col(Run.archived_at).is_(None))
+    finished = select(Run.id, Run.config, Run.facts).where(
+        Run.status == "finished", col(Run.archived_at).is_(None)
+    )
     with reading(engine) as session:
         rows = session.execute(finished.order_by(col(Run.created_at).desc()))
         return [(row.id, row.config, row.facts) for row in rows if IMPORTED not in row.facts]
 
 
 def imported_runs(engine: Engine) -> list[Run]:
-    """The finished runs of other machines that are not archived, in the order in which they were made."""
-    finished = select(Run).where(Run.status == "finished", col(Run.archived_at).is_(None)).order_by(col(Run.created_at))
+    """The finished runs of other machines that are not archived, in the order in which they were
+    made."""
+    finished = (
+        select(Run)
+        .where(Run.status == "finished", col(Run.archived_at).is_(None))
+        .order_by(col(Run.created_at))
+    )
     with reading(engine) as session:
         return [run for run in session.exec(finished) if IMPORTED in run.facts]
 
@@ -326,7 +453,9 @@ def tags_of(engine: Engine, run_ids: list[str]) -> dict[str, list[str]]:
     """The tags of each of these runs, in alphabetical order."""
     found: dict[str, list[str]] = {run_id: [] for run_id in run_ids}
     with reading(engine) as session:
-        for tag in session.exec(select(Tag).where(col(Tag.run_id).in_(run_ids)).order_by(col(Tag.tag))):
+        for tag in session.exec(
+            select(Tag).where(col(Tag.run_id).in_(run_ids)).order_by(col(Tag.tag))
+        ):
             found[tag.run_id].append(tag.tag)
     return found
 
@@ -340,7 +469,11 @@ def all_tags(engine: Engine) -> list[str]:
 def views(engine: Engine, page: str) -> list[SavedView]:
     """The saved views of a page, by name."""
     with reading(engine) as session:
-        return list(session.exec(select(SavedView).where(SavedView.page == page).order_by(func.lower(SavedView.name))))
+        return list(
+            session.exec(
+                select(SavedView).where(SavedView.page == page).order_by(func.lower(SavedView.name))
+            )
+        )
 
 
 def view(engine: Engine, name: str) -> SavedView | None:

@@ -1,4 +1,5 @@
-"""What a trainer reports. Every write names its attempt: when another attempt owns the run, LeaseLost ends the writer."""
+"""What a trainer reports. Every write names its attempt: when another attempt owns the run,
+LeaseLost ends the writer."""
 
 from __future__ import annotations
 
@@ -14,7 +15,16 @@ from sqlmodel import Session, col, select
 from ganboard.db.clock import now
 from ganboard.db.engine import writing
 from ganboard.db.fence import fence, locked, note
-from ganboard.db.models import Checkpoint, Epoch, Grid, Quality, Run, StepLosses, StepSeries, SystemSample
+from ganboard.db.models import (
+    Checkpoint,
+    Epoch,
+    Grid,
+    Quality,
+    Run,
+    StepLosses,
+    StepSeries,
+    SystemSample,
+)
 from ganboard.db.runs import runtime_estimation
 
 RUNNING = ("compiling", "training")  # phases from which on a run is no longer starting
@@ -54,7 +64,13 @@ def set_started(
         )
         if start_step:
             epoch, step = divmod(start_step, steps_per_epoch)
-            note(session, run_id, attempt, "info", f"Resumed after epoch {epoch}, step {step} of the next.")
+            note(
+                session,
+                run_id,
+                attempt,
+                "info",
+                f"Resumed after epoch {epoch}, step {step} of the next.",
+            )
 
 
 def append_steps(
@@ -69,9 +85,11 @@ def append_steps(
     series: Mapping[str, npt.NDArray[np.float32]] | None = None,
     images_per_second: float | None = None,
 ) -> None:
-    """Losses and further `series` of steps `first`, `first`+1, ... (from 0) of an epoch; a repeated step is overwritten with the same bits.
+    """Losses and further `series` of steps `first`, `first`+1, ... (from 0) of an epoch; a repeated
+    step is overwritten with the same bits.
 
-    A series may begin later than the losses, as when a run goes on with a newer ganboard: what was never reported of it is NaN.
+    A series may begin later than the losses, as when a run goes on with a newer ganboard: what was
+    never reported of it is NaN.
     """
     with writing(engine) as session:
         measured = images_per_second is not None and epoch == 1  # later the finished epochs tell it
@@ -88,9 +106,19 @@ def append_steps(
         row = session.get(StepLosses, (run_id, epoch))
         known = 0 if row is None else len(row.g_losses)
         if first > known:
-            raise ValueError(f"run {run_id}, epoch {epoch}: steps {known} to {first - 1} are missing")
+            raise ValueError(
+                f"run {run_id}, epoch {epoch}: steps {known} to {first - 1} are missing"
+            )
         if row is None:
-            session.add(StepLosses(run_id=run_id, epoch=epoch, attempt=attempt, g_losses=g_losses, d_losses=d_losses))
+            session.add(
+                StepLosses(
+                    run_id=run_id,
+                    epoch=epoch,
+                    attempt=attempt,
+                    g_losses=g_losses,
+                    d_losses=d_losses,
+                )
+            )
         else:
             row.attempt = attempt
             row.g_losses = _overlaid(row.g_losses, first, g_losses)
@@ -115,15 +143,32 @@ def finish_epoch(
     d_path: tuple[float, float],
     measures: Mapping[str, float] | None = None,
 ) -> None:
-    """One finished epoch. A restated epoch whose losses differ from the stored ones is noted as an event.
+    """One finished epoch. A restated epoch whose losses differ from the stored ones is noted as an
+    event.
 
-    Of the `measures` only the finite ones are kept: JSON has no others, and one that could not be measured says nothing.
+    Of the `measures` only the finite ones are kept: JSON has no others, and one that could not be
+    measured says nothing.
     """
     with writing(engine) as session:
-        fence(session, run_id, attempt, epoch=epoch, step=epoch * steps, g_loss=g_loss, d_loss=d_loss, failures=0)
+        fence(
+            session,
+            run_id,
+            attempt,
+            epoch=epoch,
+            step=epoch * steps,
+            g_loss=g_loss,
+            d_loss=d_loss,
+            failures=0,
+        )
         old = session.get(Epoch, (run_id, epoch))
         if old is not None and (old.g_loss.hex(), old.d_loss.hex()) != (g_loss.hex(), d_loss.hex()):
-            note(session, run_id, attempt, "warning", f"Epoch {epoch} was trained again and its losses differ from the first time.")
+            note(
+                session,
+                run_id,
+                attempt,
+                "warning",
+                f"Epoch {epoch} was trained again and its losses differ from the first time.",
+            )
         session.merge(
             Epoch(
                 run_id=run_id,
@@ -139,12 +184,18 @@ def finish_epoch(
                 g_y=g_path[1],
                 d_x=d_path[0],
                 d_y=d_path[1],
-                measures={name: float(value) for name, value in (measures or {}).items() if math.isfinite(value)},
+                measures={
+                    name: float(value)
+                    for name, value in (measures or {}).items()
+                    if math.isfinite(value)
+                },
             )
         )
         session.flush()
         total = session.scalar(select(func.sum(Epoch.seconds)).where(col(Epoch.run_id) == run_id))
-        timed = session.execute(select(Epoch.images, Epoch.seconds).where(col(Epoch.run_id) == run_id))
+        timed = session.execute(
+            select(Epoch.images, Epoch.seconds).where(col(Epoch.run_id) == run_id)
+        )
         rate = runtime_estimation.images_per_second((row.images, row.seconds) for row in timed)
         fence(session, run_id, attempt, seconds=float(total or 0), images_per_second=rate)
 
@@ -161,7 +212,8 @@ def add_quality(
     histogram: Sequence[float],
     preparation_seconds: float = 0.0,
 ) -> None:
-    """How good generated images were after an epoch; `measures` are named as in `db.models.QUALITY_MEASURES`, any may be missing."""
+    """How good generated images were after an epoch; `measures` are named as in
+    `db.models.QUALITY_MEASURES`, any may be missing."""
     figures: dict[str, Any] = dict(measures)
     judged = Quality(
         run_id=run_id,
@@ -179,17 +231,22 @@ def add_quality(
 
 
 def add_facts(engine: Engine, *, run_id: str, attempt: int, values: Mapping[str, Any]) -> None:
-    """Things that hold for the whole run, JSON-ready; a later value replaces an earlier one of the same name."""
+    """Things that hold for the whole run, JSON-ready; a later value replaces an earlier one of the
+    same name."""
     with writing(engine) as session:
         fence(session, run_id, attempt)
         run = locked(session, run_id)
         run.facts = {**run.facts, **values}
 
 
-def add_grid(engine: Engine, *, run_id: str, attempt: int, epoch: int, rows: int, columns: int, png: bytes) -> None:
+def add_grid(
+    engine: Engine, *, run_id: str, attempt: int, epoch: int, rows: int, columns: int, png: bytes
+) -> None:
     with writing(engine) as session:
         fence(session, run_id, attempt)
-        session.merge(Grid(run_id=run_id, epoch=epoch, attempt=attempt, rows=rows, columns=columns, png=png))
+        session.merge(
+            Grid(run_id=run_id, epoch=epoch, attempt=attempt, rows=rows, columns=columns, png=png)
+        )
 
 
 def add_checkpoint(
@@ -204,10 +261,17 @@ def add_checkpoint(
     keep: int,
     machine: str | None = None,
 ) -> None:
-    """A checkpoint on the disk of `machine`; only the `keep` newest there stay listed, as they do on disk."""
+    """A checkpoint on the disk of `machine`; only the `keep` newest there stay listed, as they do
+    on disk."""
     with writing(engine) as session:
         fence(session, run_id, attempt)
-        saved: dict[str, Any] = {"step": step, "attempt": attempt, "epoch": epoch, "digest": digest, "size": size}
+        saved: dict[str, Any] = {
+            "step": step,
+            "attempt": attempt,
+            "epoch": epoch,
+            "digest": digest,
+            "size": size,
+        }
         session.merge(Checkpoint(run_id=run_id, machine=machine, **saved))
         session.flush()
         newest_first = (col(Checkpoint.step).desc(), col(Checkpoint.attempt).desc())
@@ -224,9 +288,11 @@ def list_checkpoints(
     found: Sequence[Mapping[str, Any]],
     machine: str | None = None,
 ) -> None:
-    """List exactly those that were `found` on the disk of `machine`, each with step, attempt (its own), epoch, digest and size.
+    """List exactly those that were `found` on the disk of `machine`, each with step, attempt (its
+    own), epoch, digest and size.
 
-    What was listed there before and is lost, or cannot be used, is noted. What other machines have stays listed.
+    What was listed there before and is lost, or cannot be used, is noted. What other machines have
+    stays listed.
     """
     with writing(engine) as session:
         fence(session, run_id, attempt)
@@ -238,7 +304,11 @@ def list_checkpoints(
         session.flush()
         session.add_all(Checkpoint(run_id=run_id, machine=machine, **one) for one in there.values())
         kept = {(one["step"], one["attempt"]) for one in found}
-        own = session.exec(select(Checkpoint).where(Checkpoint.run_id == run_id, _on(machine)).order_by(col(Checkpoint.step))).all()
+        own = session.exec(
+            select(Checkpoint)
+            .where(Checkpoint.run_id == run_id, _on(machine))
+            .order_by(col(Checkpoint.step))
+        ).all()
         lost = [one for one in own if (one.step, one.attempt) not in kept]
         for gone in lost:
             session.delete(gone)
@@ -246,7 +316,13 @@ def list_checkpoints(
             where = "here" if machine is None else f"on machine {machine}"
             what = "checkpoint of step" if len(lost) == 1 else "checkpoints of steps"
             steps = ", ".join(str(gone.step) for gone in lost)
-            note(session, run_id, attempt, "warning", f"Lost {where}, and no longer listed: the {what} {steps}.")
+            note(
+                session,
+                run_id,
+                attempt,
+                "warning",
+                f"Lost {where}, and no longer listed: the {what} {steps}.",
+            )
 
 
 def add_event(engine: Engine, *, run_id: str, attempt: int, level: str, text: str) -> None:
@@ -262,14 +338,26 @@ def add_sample(engine: Engine, sample: SystemSample) -> None:
 
 
 def _append_series(
-    session: Session, run_id: str, attempt: int, epoch: int, first: int, series: Mapping[str, npt.NDArray[np.float32]]
+    session: Session,
+    run_id: str,
+    attempt: int,
+    epoch: int,
+    first: int,
+    series: Mapping[str, npt.NDArray[np.float32]],
 ) -> None:
-    stored = session.exec(select(StepSeries).where(StepSeries.run_id == run_id, StepSeries.epoch == epoch))
+    stored = session.exec(
+        select(StepSeries).where(StepSeries.run_id == run_id, StepSeries.epoch == epoch)
+    )
     rows = {row.name: row for row in stored}
     for name, values in series.items():
-        row = rows.get(name) or StepSeries(run_id=run_id, epoch=epoch, name=name, attempt=attempt, values=np.zeros(0, np.float32))
+        row = rows.get(name) or StepSeries(
+            run_id=run_id, epoch=epoch, name=name, attempt=attempt, values=np.zeros(0, np.float32)
+        )
         missing = np.full(max(0, first - len(row.values)), np.nan, np.float32)
-        row.attempt, row.values = attempt, _overlaid(np.concatenate([row.values, missing]), first, values)
+        row.attempt, row.values = (
+            attempt,
+            _overlaid(np.concatenate([row.values, missing]), first, values),
+        )
         session.add(row)
 
 
@@ -278,5 +366,7 @@ def _on(machine: str | None) -> ColumnElement[bool]:
     return or_(col(Checkpoint.machine).is_(None), col(Checkpoint.machine) == machine)
 
 
-def _overlaid(old: npt.NDArray[np.float32], first: int, new: npt.NDArray[np.float32]) -> npt.NDArray[np.float32]:
+def _overlaid(
+    old: npt.NDArray[np.float32], first: int, new: npt.NDArray[np.float32]
+) -> npt.NDArray[np.float32]:
     return np.concatenate([old[:first], new, old[first + len(new) :]])

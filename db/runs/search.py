@@ -1,8 +1,9 @@
 """The search language of the list of runs.
 
-All terms of a search must hold. A word is looked for in name, note and tags, and as the beginning of the id, without regard to case;
-`tag:x`, `status:failed`, `preset:paper`, `sweep:ID`; `xla=true`, `batch_size>=128`, `g_loss!=nan` and the like for settings and
-figures; `/regex/` for names, in RE2's syntax; `"two words"`; and a minus before any of these for runs of which it does not hold.
+All terms of a search must hold. A word is looked for in name, note and tags, and as the beginning
+of the id, without regard to case; `tag:x`, `status:failed`, `preset:paper`, `sweep:ID`; `xla=true`,
+`batch_size>=128`, `g_loss!=nan` and the like for settings and figures; `/regex/` for names, in
+RE2's syntax; `"two words"`; and a minus before any of these for runs of which it does not hold.
 """
 
 from __future__ import annotations
@@ -20,7 +21,16 @@ from ganboard.db.models import STATUSES
 from ganboard.db.runs.listing import Listed
 
 LENGTH = 200
-FIGURES = ("epoch", "step", "seconds", "g_loss", "d_loss", "images_per_second", "fid", "memorization")
+FIGURES = (
+    "epoch",
+    "step",
+    "seconds",
+    "g_loss",
+    "d_loss",
+    "images_per_second",
+    "fid",
+    "memorization",
+)
 KEYS = ("tag", "status", "preset", "sweep")
 
 Test = Callable[[Sequence[Listed]], Iterable[bool]]  # of each run: does the term hold?
@@ -47,15 +57,20 @@ _BOOLEANS = {"true": True, "on": True, "yes": True, "false": False, "off": False
 
 
 def parse(text: str, settings: Mapping[str, Any]) -> list[Test]:
-    """The terms of a search; `settings` are all that a configuration has, with their defaults. Raises BadSearch with one sentence."""
-    text = text.translate(_CONTROL).strip().encode(errors="replace").decode()  # half of a surrogate pair is in no name
+    """The terms of a search; `settings` are all that a configuration has, with their defaults.
+    Raises BadSearch with one sentence."""
+    # half of a surrogate pair is in no name
+    text = text.translate(_CONTROL).strip().encode(errors="replace").decode()
     if len(text) > LENGTH:
         raise BadSearch(f"The search has {len(text):,} characters: {LENGTH} is the limit.")
     tests, place = [], 0
     while place < len(text):
         found = _TERM.match(text, place)
         if found is None:
-            raise BadSearch(f'A quotation mark in {text[place : place + 40]!r} has no partner: quote whole phrases, such as "two words".')
+            raise BadSearch(
+                f"A quotation mark in {text[place : place + 40]!r} has no partner: quote whole"
+                ' phrases, such as "two words".'
+            )
         test = _test(found, settings)
         tests.append(_not(test) if found["minus"] else test)
         place = found.end() + len(text[found.end() :]) - len(text[found.end() :].lstrip())
@@ -74,20 +89,41 @@ def _test(term: re.Match[str], settings: Mapping[str, Any]) -> Test:
     if term["regex"]:
         return _pattern(term["regex"][1:-1])
     if term["key"]:
-        key, value = term["key"].lower(), term["value"] if term["quoted"] is None else term["quoted"]
+        key, value = (
+            term["key"].lower(),
+            (term["value"] if term["quoted"] is None else term["quoted"]),
+        )
         if not value:
-            raise BadSearch(f"{term[0]!r} lacks its value: write one after the sign, or put quotes around it to search for the text.")
-        return _mark(key, value) if term["op"] == ":" else _comparison(key, term["op"], value, settings)
+            raise BadSearch(
+                f"{term[0]!r} lacks its value: write one after the sign, or put quotes around it to"
+                " search for the text."
+            )
+        return (
+            _mark(key, value)
+            if term["op"] == ":"
+            else _comparison(key, term["op"], value, settings)
+        )
     if term["word"] and term["word"].startswith("/"):
-        raise BadSearch(f"The pattern {term['word']!r} has no end: close it with a slash, such as /^paper/, or put quotes around it.")
+        raise BadSearch(
+            f"The pattern {term['word']!r} has no end: close it with a slash, such as /^paper/, or"
+            " put quotes around it."
+        )
     sought = (term["word"] or term["phrase"] or "").casefold()
-    return _each(lambda run: any(sought in text.casefold() for text in (run.name, run.note or "", *run.tags)) or run.id.startswith(sought))
+    return _each(
+        lambda run: (
+            any(sought in text.casefold() for text in (run.name, run.note or "", *run.tags))
+            or run.id.startswith(sought)
+        )
+    )
 
 
 def _mark(key: str, value: str) -> Test:
     sought = value.casefold()
     if key not in KEYS:
-        raise BadSearch(f"There is no filter {key + ':'!r}: choose from {', '.join(f'{k}:' for k in KEYS)}, or put quotes around the text.")
+        raise BadSearch(
+            f"There is no filter {key + ':'!r}: choose from {', '.join(f'{k}:' for k in KEYS)}, or"
+            " put quotes around the text."
+        )
     if key == "tag":
         return _each(lambda run: any(tag.casefold() == sought for tag in run.tags))
     if key == "status" and sought not in STATUSES:
@@ -98,9 +134,15 @@ def _mark(key: str, value: str) -> Test:
 def _comparison(key: str, sign: str, value: str, settings: Mapping[str, Any]) -> Test:
     if key not in settings and key not in FIGURES:
         near = get_close_matches(key, (*settings, *FIGURES), n=1)
-        hint = f"did you mean {near[0]}?" if near else "the form of Launch shows the settings; quotes search for the text."
+        hint = (
+            f"did you mean {near[0]}?"
+            if near
+            else "the form of Launch shows the settings; quotes search for the text."
+        )
         raise BadSearch(f"{key!r} is neither a setting nor a figure: {hint}")
-    stored: Callable[[Listed], Any] = (lambda run: getattr(run, key)) if key in FIGURES else (lambda run: run.config.get(key))
+    stored: Callable[[Listed], Any] = (
+        (lambda run: getattr(run, key)) if key in FIGURES else (lambda run: run.config.get(key))
+    )
     compare, default = _COMPARE[sign], settings.get(key, 0.0)
     number = default is None or (isinstance(default, int | float) and not isinstance(default, bool))
     if sign not in ("=", "!=") and not number:
@@ -121,7 +163,9 @@ def _number(key: str, value: str) -> float:
     try:
         return float(value)
     except ValueError:
-        raise BadSearch(f"{key} is a number, and {value!r} is none: write digits, such as 0.5, 128 or 1e-4.") from None
+        raise BadSearch(
+            f"{key} is a number, and {value!r} is none: write digits, such as 0.5, 128 or 1e-4."
+        ) from None
 
 
 def _compared(compare: Callable[[Any, Any], bool], stored: Any, sought: float) -> bool:
@@ -139,14 +183,18 @@ def _pattern(pattern: str) -> Test:
     from pyarrow import compute  # noqa: PLC0415
 
     def test(names: list[str]) -> list[bool]:
-        found = compute.match_substring_regex(pa.array(names, pa.string()), pattern, ignore_case=True)
+        found = compute.match_substring_regex(
+            pa.array(names, pa.string()), pattern, ignore_case=True
+        )
         return [bool(one) for one in found.to_pylist()]
 
     try:
         test([""])
     except pa.ArrowInvalid as error:
         cause = str(error).removeprefix("Invalid regular expression: ").splitlines()[0]
-        raise BadSearch(f"The pattern /{pattern}/ cannot be used ({cause}): mend it, or put quotes around it.") from None
+        raise BadSearch(
+            f"The pattern /{pattern}/ cannot be used ({cause}): mend it, or put quotes around it."
+        ) from None
     return lambda runs: test([run.name for run in runs])
 
 

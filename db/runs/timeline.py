@@ -1,4 +1,5 @@
-"""When the steps of a run were taken: in seconds of training, and by the clock. Known at the ends of epochs, interpolated in between."""
+"""When the steps of a run were taken: in seconds of training, and by the clock. Known at the ends
+of epochs, interpolated in between."""
 
 from __future__ import annotations
 
@@ -18,10 +19,12 @@ Floats = npt.NDArray[np.float64]
 
 @dataclass(frozen=True)
 class Timeline:
-    """One entry for each finished epoch and one for the epoch that follows, which is placed at the pace of the last one.
+    """One entry for each finished epoch and one for the epoch that follows, which is placed at the
+    pace of the last one.
 
-    Training seconds are those of the steps alone, summed over all attempts: they grow without gaps however often a run was resumed.
-    The clock has the pauses. Steps count from 1 over the whole run.
+    Training seconds are those of the steps alone, summed over all attempts: they grow without gaps
+    however often a run was resumed. The clock has the pauses. Steps count from 1 over the whole
+    run.
     """
 
     per_epoch: int  # steps
@@ -31,7 +34,8 @@ class Timeline:
     ends: Floats  # [n] ascending
 
     def _place(self, steps: Floats) -> tuple[npt.NDArray[np.intp], Floats]:
-        """The epoch (from 0) in which each step lies, and the share of it that has passed with that step."""
+        """The epoch (from 0) in which each step lies, and the share of it that has passed with that
+        step."""
         epoch = np.clip(np.ceil(steps / self.per_epoch) - 1, 0, len(self.ends) - 1).astype(np.intp)
         return epoch, steps / self.per_epoch - epoch
 
@@ -45,15 +49,27 @@ class Timeline:
         return as_utc(self.begins[epoch] + share * (self.ends[epoch] - self.begins[epoch]))
 
     def step_at(self, moments: Floats) -> Floats:
-        """The step, with a fraction, during which each moment (seconds since 1970) lies; in a pause the last one before it."""
+        """The step, with a fraction, during which each moment (seconds since 1970) lies; in a pause
+        the last one before it."""
         epoch = np.clip(np.searchsorted(self.ends, moments), 0, len(self.ends) - 1)
-        share = np.clip((moments - self.begins[epoch]) / np.maximum(self.ends[epoch] - self.begins[epoch], 1e-9), 0, 1)
+        share = np.clip(
+            (moments - self.begins[epoch])
+            / np.maximum(self.ends[epoch] - self.begins[epoch], 1e-9),
+            0,
+            1,
+        )
         return np.minimum((epoch + share) * self.per_epoch, self.newest)
 
     def columns(self, steps: npt.ArrayLike) -> dict[str, Any]:
-        """The four x axes of steps [n]: step, epoch (epochs passed, with a fraction), training_seconds, time."""
+        """The four x axes of steps [n]: step, epoch (epochs passed, with a fraction),
+        training_seconds, time."""
         at = np.asarray(steps, dtype=np.float64)
-        return {"step": steps, "epoch": at / self.per_epoch, "training_seconds": self.training_seconds(at), "time": self.time(at)}
+        return {
+            "step": steps,
+            "epoch": at / self.per_epoch,
+            "training_seconds": self.training_seconds(at),
+            "time": self.time(at),
+        }
 
 
 def as_utc(seconds: Floats) -> npt.NDArray[np.datetime64]:
@@ -81,15 +97,36 @@ def read(session: Session, run_id: str) -> Timeline | None:
     run = session.execute(select(*columns).where(col(Run.id) == run_id)).one_or_none()
     if run is None or not run.steps_per_epoch or run.started_at is None:
         return None
-    rows = session.execute(select(Epoch.finished_at, Epoch.seconds).where(col(Epoch.run_id) == run_id).order_by(col(Epoch.epoch))).all()
+    rows = session.execute(
+        select(Epoch.finished_at, Epoch.seconds)
+        .where(col(Epoch.run_id) == run_id)
+        .order_by(col(Epoch.epoch))
+    ).all()
     seconds = np.array([row.seconds for row in rows])
-    # an epoch that is trained again ends later than one after it that an earlier attempt had finished
-    ends = np.maximum.accumulate([row.finished_at.timestamp() for row in rows]) if rows else np.zeros(0)
-    begins = np.maximum(ends - seconds, np.concatenate([[-np.inf], ends[:-1]])) if rows else np.zeros(0)
+    # an epoch that is trained again ends later than one after it that an earlier attempt had
+    # finished
+    ends = (
+        np.maximum.accumulate([row.finished_at.timestamp() for row in rows])
+        if rows
+        else np.zeros(0)
+    )
+    begins = (
+        np.maximum(ends - seconds, np.concatenate([[-np.inf], ends[:-1]])) if rows else np.zeros(0)
+    )
     if rows:
         next_begins, next_takes = ends[-1], seconds[-1]
     else:
         next_begins = (run.phase_since if run.phase == "training" else run.started_at).timestamp()
-        next_takes = run.steps_per_epoch * run.config["batch_size"] / run.images_per_second if run.images_per_second else 0.0
+        next_takes = (
+            run.steps_per_epoch * run.config["batch_size"] / run.images_per_second
+            if run.images_per_second
+            else 0.0
+        )
     passed = np.concatenate([[0.0], np.cumsum([*seconds, next_takes])])
-    return Timeline(run.steps_per_epoch, run.step, passed, np.append(begins, next_begins), np.append(ends, next_begins + next_takes))
+    return Timeline(
+        run.steps_per_epoch,
+        run.step,
+        passed,
+        np.append(begins, next_begins),
+        np.append(ends, next_begins + next_takes),
+    )

@@ -1,7 +1,9 @@
-"""The convolutions and products of a training step, and nothing else: no activations, batch norm, random numbers, losses or updates.
+"""The convolutions and products of a training step, and nothing else: no activations, batch norm,
+random numbers, losses or updates.
 
-Whoever computes the study's networks with direct convolutions needs at least this time. One backward pass through the discriminator serves
-both losses (`gan.modeling.losses.generator_share`), so that it is counted once.
+Whoever computes the study's networks with direct convolutions needs at least this time. One
+backward pass through the discriminator serves both losses (`gan.modeling.losses.generator_share`),
+so that it is counted once.
 """
 
 from __future__ import annotations
@@ -25,15 +27,19 @@ SHAPES = (  # of all weights, by layer: those of a transposed convolution end in
 def flop(batch: int) -> float:
     """FLOP of one step; one multiply-accumulate is 2 FLOP.
 
-    A backward pass takes its forward pass twice, but nothing asks for the gradient of the noise and of real images.
+    A backward pass takes its forward pass twice, but nothing asks for the gradient of the noise and
+    of real images.
     """
     config = RunConfig()
     g, d = estimate.generator(config), estimate.discriminator(config)
     return 2.0 * batch * (3 * macs(g) - g[0].macs + 6 * macs(d) - d[0].macs)
 
 
-def products(noise: tf.Tensor, images: tf.Tensor, weights: Sequence[tf.Tensor], pulls: Sequence[tf.Tensor]) -> list[tf.Tensor]:
-    """Gradients of all `weights` (as SHAPES) and the logits; `pulls` [batch, 1] twice are those of the logits of real and generated images.
+def products(
+    noise: tf.Tensor, images: tf.Tensor, weights: Sequence[tf.Tensor], pulls: Sequence[tf.Tensor]
+) -> list[tf.Tensor]:
+    """Gradients of all `weights` (as SHAPES) and the logits; `pulls` [batch, 1] twice are those of
+    the logits of real and generated images.
 
     The pulls differ, else the two backward passes would be found equal and taken once.
     """
@@ -68,6 +74,7 @@ def make(task: Task) -> tuple[Take, str]:
     def take(count: int) -> tuple[float, float]:
         for _ in range(count):
             found = run(noise, images, weights, pulls)
-        return float(found[-1][0, 0]), float(found[0][0, 0])  # no losses, but what is there when all is done
+        # no losses, but what is there when all is done
+        return float(found[-1][0, 0]), float(found[0][0, 0])
 
     return take, f"tensorflow {tf.__version__}"

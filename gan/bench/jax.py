@@ -36,7 +36,8 @@ Tree = dict[str, Any]
 
 
 def generate(weights: Tree, moving: Tree, noise: Any, half: Any) -> tuple[Any, Tree]:
-    """Images [batch, 28, 28, 1] float32 of noise, and new moving statistics; `half` is the type of the products."""
+    """Images [batch, 28, 28, 1] float32 of noise, and new moving statistics; `half` is the type of
+    the products."""
     kept = {}
 
     def normed(x: Any, name: str) -> Any:
@@ -48,7 +49,9 @@ def generate(weights: Tree, moving: Tree, noise: Any, half: Any) -> tuple[Any, T
 
     x = normed(noise.astype(half) @ weights["dense"].astype(half), "norm_0").reshape(-1, 7, 7, 256)
     for layer, strides in ((1, (1, 1)), (2, (2, 2)), (3, (2, 2))):
-        x = lax.conv_transpose(x, weights[f"up_{layer}"].astype(half), strides, "SAME", dimension_numbers=AXES)
+        x = lax.conv_transpose(
+            x, weights[f"up_{layer}"].astype(half), strides, "SAME", dimension_numbers=AXES
+        )
         if layer < 3:
             x = normed(x, f"norm_{layer}")
     return jnp.tanh(x.astype(jnp.float32)), kept
@@ -58,7 +61,9 @@ def judge(weights: Tree, x: Any, key: Any, half: Any, rate: float = 0.3) -> Any:
     """Logits [batch, 1] float32 of images, with dropout of that rate."""
     x = x.astype(half)
     for layer in range(2):
-        x = lax.conv_general_dilated(x, weights[f"down_{layer}"].astype(half), (2, 2), "SAME", dimension_numbers=AXES)
+        x = lax.conv_general_dilated(
+            x, weights[f"down_{layer}"].astype(half), (2, 2), "SAME", dimension_numbers=AXES
+        )
         x = leaky(x + weights[f"bias_{layer}"].astype(half))
         key, own = jax.random.split(key)
         x = jnp.where(jax.random.bernoulli(own, 1 - rate, x.shape), x / half(1 - rate), 0)
@@ -75,13 +80,21 @@ def adam(state: Tree, gradients: Tree) -> Tree:
     first = jax.tree.map(lambda m, g: 0.9 * m + 0.1 * g, state["first"], gradients)
     second = jax.tree.map(lambda v, g: 0.999 * v + 0.001 * g * g, state["second"], gradients)
     rate = 1e-4 * jnp.sqrt(1 - 0.999**count) / (1 - 0.9**count)
-    weights = jax.tree.map(lambda w, m, v: w - rate * m / (jnp.sqrt(v) + 1e-7), state["weights"], first, second)
+    weights = jax.tree.map(
+        lambda w, m, v: w - rate * m / (jnp.sqrt(v) + 1e-7), state["weights"], first, second
+    )
     return {"weights": weights, "first": first, "second": second, "count": count}
 
 
 def initial() -> Tree:
     """The state before the first step."""
-    state: Tree = {"moving": {name: jnp.zeros(shape).at[1].set(1) for name, shape in LAYERS["g"].items() if name.startswith("norm")}}
+    state: Tree = {
+        "moving": {
+            name: jnp.zeros(shape).at[1].set(1)
+            for name, shape in LAYERS["g"].items()
+            if name.startswith("norm")
+        }
+    }
     glorot, key = jax.nn.initializers.glorot_uniform(), jax.random.key(0)
     for net, shapes in LAYERS.items():
         weights = {}
@@ -94,11 +107,20 @@ def initial() -> Tree:
     return state
 
 
-def gradients(state: Tree, images: Any, noise: Any, keys: Any, half: Any, rate: float = 0.3) -> tuple[Tree, Tree, Tree, Any]:
-    """Gradients of G and D, new moving statistics, and both losses; one forward pass of each net serves both."""
-    fake, back_to_g, moving = jax.vjp(lambda w: generate(w, state["moving"], noise, half), state["g"]["weights"], has_aux=True)
-    fake_logits, back = jax.vjp(lambda w, x: judge(w, x, keys[0], half, rate), state["d"]["weights"], fake)
-    real_logits, back_real = jax.vjp(lambda w: judge(w, images, keys[1], half, rate), state["d"]["weights"])
+def gradients(
+    state: Tree, images: Any, noise: Any, keys: Any, half: Any, rate: float = 0.3
+) -> tuple[Tree, Tree, Tree, Any]:
+    """Gradients of G and D, new moving statistics, and both losses; one forward pass of each net
+    serves both."""
+    fake, back_to_g, moving = jax.vjp(
+        lambda w: generate(w, state["moving"], noise, half), state["g"]["weights"], has_aux=True
+    )
+    fake_logits, back = jax.vjp(
+        lambda w, x: judge(w, x, keys[0], half, rate), state["d"]["weights"], fake
+    )
+    real_logits, back_real = jax.vjp(
+        lambda w: judge(w, images, keys[1], half, rate), state["d"]["weights"]
+    )
     g_loss, pull = jax.value_and_grad(lambda x: jax.nn.softplus(-x).mean())(fake_logits)
     fake_loss, push = jax.value_and_grad(lambda x: jax.nn.softplus(x).mean())(fake_logits)
     real_loss, push_real = jax.value_and_grad(lambda x: jax.nn.softplus(-x).mean())(real_logits)
@@ -113,8 +135,14 @@ def make(task: Task) -> tuple[Take, str]:
     def step(state: Tree, images: Any, key: Any) -> tuple[Tree, Any]:
         key, *keys = jax.random.split(key, 3)
         noise = jax.random.normal(key, (task.batch, NOISE))
-        g_gradients, d_gradients, moving, losses = gradients(state, images.astype(jnp.float32) / 127.5 - 1, noise, keys, half)
-        return {"g": adam(state["g"], g_gradients), "d": adam(state["d"], d_gradients), "moving": moving}, losses
+        g_gradients, d_gradients, moving, losses = gradients(
+            state, images.astype(jnp.float32) / 127.5 - 1, noise, keys, half
+        )
+        return {
+            "g": adam(state["g"], g_gradients),
+            "d": adam(state["d"], d_gradients),
+            "moving": moving,
+        }, losses
 
     jitted, state = jax.jit(step, donate_argnums=0), initial()
     images, generator = np.load(task.images, allow_pickle=False), np.random.default_rng(0)

@@ -1,4 +1,5 @@
-"""Our trainer without its surroundings: the steps of a run as `gan.training.loop` takes them, no grids, checkpoints, measures or reports."""
+"""Our trainer without its surroundings: the steps of a run as `gan.training.loop` takes them, no
+grids, checkpoints, measures or reports."""
 
 from __future__ import annotations
 
@@ -44,7 +45,9 @@ def make(task: Task) -> tuple[Take, str]:
             epoch, first = divmod(done, amounts.steps_per_epoch)
             portion = min(count, amounts.steps_per_epoch - first)
             order = philox.order(config.seed, epoch + 1, amounts.examples)
-            due = np.stack(lr_schedules.rates(config, amounts.steps_per_epoch, done + np.arange(portion)), 1)
+            due = np.stack(
+                lr_schedules.rates(config, amounts.steps_per_epoch, done + np.arange(portion)), 1
+            )
             if fitted:
                 fitted.epoch(order, first, done, due, report)
             else:
@@ -52,4 +55,6 @@ def make(task: Task) -> tuple[Take, str]:
             done, count = done + portion, count - portion
         return last
 
-    return take, ", ".join(f"{name} {machine['versions'][name]}" for name in ("tensorflow", "keras"))
+    return take, ", ".join(
+        f"{name} {machine['versions'][name]}" for name in ("tensorflow", "keras")
+    )

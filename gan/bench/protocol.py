@@ -1,7 +1,9 @@
-"""How a contestant talks to whoever measures it: JSON lines, so that it can run in another Python that has none of our libraries.
+"""How a contestant talks to whoever measures it: JSON lines, so that it can run in another Python
+that has none of our libraries.
 
-It says when its first step is done and when it is warm. Then it sleeps on its standard input until a line with a number of steps
-arrives, takes them, and answers how long that took; the end of the input ends it.
+It says when its first step is done and when it is warm. Then it sleeps on its standard input until
+a line with a number of steps arrives, takes them, and answers how long that took; the end of the
+input ends it.
 """
 
 from __future__ import annotations
@@ -19,11 +21,13 @@ from ganboard.gan.devices.memory import peak_resident
 
 WARM_UP_STEPS = 3  # after the first: libraries choose kernels and fill their pools with memory
 
-Take = Callable[[int], tuple[float, float]]  # takes so many steps, waits for the last, answers its losses of G and D
+# takes so many steps, waits for the last, answers its losses of G and D
+Take = Callable[[int], tuple[float, float]]
 
 
 class Unavailable(Exception):
-    """This machine or this Python lacks what the contestant needs; the message says it in a few words."""
+    """This machine or this Python lacks what the contestant needs; the message says it in a few
+    words."""
 
 
 @dataclass(frozen=True)
@@ -43,7 +47,8 @@ class Task:
 
 
 def serve(module: str, task: str) -> None:
-    """Be the contestant of `gan.bench.module`, whose `make` gives what takes its steps and the versions of what that is made with."""
+    """Be the contestant of `gan.bench.module`, whose `make` gives what takes its steps and the
+    versions of what that is made with."""
     answers = os.fdopen(os.dup(1), "w")
     os.dup2(2, 1)  # what libraries print must not mix with the answers
 
@@ -52,7 +57,9 @@ def serve(module: str, task: str) -> None:
         answers.flush()
 
     try:
-        make: Callable[[Task], tuple[Take, str]] = import_module(f"ganboard.gan.bench.{module}").make
+        make: Callable[[Task], tuple[Take, str]] = import_module(
+            f"ganboard.gan.bench.{module}"
+        ).make
         take, version = make(Task(**json.loads(task)))
     except ModuleNotFoundError as absent:
         return answer(unavailable=f"not installed: pip install {absent.name}")

@@ -1,7 +1,9 @@
-"""The same networks, losses and updates in PyTorch, in three forms: eager, channels_last, and channels_last compiled.
+"""The same networks, losses and updates in PyTorch, in three forms: eager, channels_last, and
+channels_last compiled.
 
-As in the tutorial, both nets are updated from one forward pass. Everything that speeds PyTorch up without changing the numbers is used:
-fused Adam, gradients of those weights only that are updated, images gathered from memory without a DataLoader.
+As in the tutorial, both nets are updated from one forward pass. Everything that speeds PyTorch up
+without changing the numbers is used: fused Adam, gradients of those weights only that are updated,
+images gathered from memory without a DataLoader.
 """
 
 from __future__ import annotations
@@ -23,7 +25,8 @@ COMPILERS = (os.environ.get("CXX", ""), "g++", "clang++", "c++")
 
 
 def networks() -> tuple[Any, Any]:
-    """Generator and discriminator as Keras makes them: slope 0.3, batch norm epsilon 1e-3 and momentum 0.99, Glorot."""
+    """Generator and discriminator as Keras makes them: slope 0.3, batch norm epsilon 1e-3 and
+    momentum 0.99, Glorot."""
     norm = {"eps": 1e-3, "momentum": 0.01}
     generator = nn.Sequential(
         nn.Linear(NOISE, 7 * 7 * 256, bias=False),
@@ -62,23 +65,38 @@ def make(task: Task) -> tuple[Take, str]:
     layout = torch.contiguous_format if task.form == "eager" else torch.channels_last
     g, d = (net.to(device, memory_format=layout) for net in networks())
     g_weights, d_weights = list(g.parameters()), list(d.parameters())
-    adams = [torch.optim.Adam(weights, 1e-4, eps=1e-7, fused=True) for weights in (g_weights, d_weights)]
-    images = torch.from_numpy(np.load(task.images, allow_pickle=False)).permute(0, 3, 1, 2).to(device)
+    adams = [
+        torch.optim.Adam(weights, 1e-4, eps=1e-7, fused=True) for weights in (g_weights, d_weights)
+    ]
+    images = (
+        torch.from_numpy(np.load(task.images, allow_pickle=False)).permute(0, 3, 1, 2).to(device)
+    )
 
     def gradients(real: Any, noise: Any) -> tuple[Any, Any, list[Any]]:
-        with torch.autocast(device.type, torch.bfloat16, enabled=task.precision == "mixed_bfloat16"):
+        with torch.autocast(
+            device.type, torch.bfloat16, enabled=task.precision == "mixed_bfloat16"
+        ):
             fake = g(noise)
             real_logits, fake_logits = d(real), d(fake)
-        ones, zeros = torch.ones_like(fake_logits, dtype=torch.float32), torch.zeros_like(fake_logits, dtype=torch.float32)
+        ones, zeros = (
+            torch.ones_like(fake_logits, dtype=torch.float32),
+            torch.zeros_like(fake_logits, dtype=torch.float32),
+        )
         g_loss = cross_entropy(fake_logits.float(), ones)
-        d_loss = cross_entropy(real_logits.float(), ones) + cross_entropy(fake_logits.float(), zeros)
-        found = [*torch.autograd.grad(g_loss, g_weights, retain_graph=True), *torch.autograd.grad(d_loss, d_weights)]
+        d_loss = cross_entropy(real_logits.float(), ones) + cross_entropy(
+            fake_logits.float(), zeros
+        )
+        found = [
+            *torch.autograd.grad(g_loss, g_weights, retain_graph=True),
+            *torch.autograd.grad(d_loss, d_weights),
+        ]
         return g_loss.detach(), d_loss.detach(), found
 
     if task.form == "compiled":
         if not any(name and shutil.which(name) for name in COMPILERS):
             raise Unavailable("no C++ compiler for torch.compile: install g++")
-        torch._dynamo.config.trace_autograd_ops = True  # the backward passes become part of the one graph
+        # the backward passes become part of the one graph
+        torch._dynamo.config.trace_autograd_ops = True
         gradients = torch.compile(gradients, fullgraph=True)
 
     order, at = torch.randperm(len(images)), 0

@@ -1,6 +1,8 @@
-"""The DCGAN tutorial of TensorFlow as its readers write it (tensorflow.org/tutorials/generative/dcgan), with Keras's precision policy.
+"""The DCGAN tutorial of TensorFlow as its readers write it
+(tensorflow.org/tutorials/generative/dcgan), with Keras's precision policy.
 
-The yardstick: no trick of `gan` is used here, and none is left out that the tutorial or the guides of tf.data and mixed precision name.
+The yardstick: no trick of `gan` is used here, and none is left out that the tutorial or the guides
+of tf.data and mixed precision name.
 """
 
 from __future__ import annotations
@@ -54,7 +56,11 @@ def discriminator() -> keras.Model:
 def make(task: Task) -> tuple[Take, str]:
     keras.mixed_precision.set_global_policy(task.precision)
     images = (np.load(task.images, allow_pickle=False).astype("float32") - 127.5) / 127.5
-    dataset = tf.data.Dataset.from_tensor_slices(images).shuffle(len(images)).batch(task.batch, drop_remainder=True)
+    dataset = (
+        tf.data.Dataset.from_tensor_slices(images)
+        .shuffle(len(images))
+        .batch(task.batch, drop_remainder=True)
+    )
     batches = iter(dataset.repeat().prefetch(tf.data.AUTOTUNE))
     g, d = generator(), discriminator()
     cross_entropy = keras.losses.BinaryCrossentropy(from_logits=True)
@@ -68,7 +74,9 @@ def make(task: Task) -> tuple[Take, str]:
             real_output = d(images, training=True)
             fake_output = d(generated, training=True)
             g_loss = cross_entropy(tf.ones_like(fake_output), fake_output)
-            d_loss = cross_entropy(tf.ones_like(real_output), real_output) + cross_entropy(tf.zeros_like(fake_output), fake_output)
+            d_loss = cross_entropy(tf.ones_like(real_output), real_output) + cross_entropy(
+                tf.zeros_like(fake_output), fake_output
+            )
         g_gradients = g_tape.gradient(g_loss, g.trainable_variables)
         d_gradients = d_tape.gradient(d_loss, d.trainable_variables)
         g_optimizer.apply_gradients(zip(g_gradients, g.trainable_variables, strict=True))

@@ -43,11 +43,14 @@ class Saver:
         return ended or time.monotonic() - self._saved_at >= SAVE_SECONDS
 
     def save(self, progress: Progress, *, leaving: bool) -> bool:
-        """Save, unless that step is saved or weights are no longer finite (said once: they never recover, and older ones are kept).
+        """Save, unless that step is saved or weights are no longer finite (said once: they never
+        recover, and older ones are kept).
 
-        Older checkpoints are deleted before a save, when the sink has committed that newer ones exist. A disk that refuses is told in a
-        note: training goes on, and the last state of an attempt that is `leaving` waits for room unless `control` says to end.
-        Returns whether resume would go on from here. Raises CheckpointError when no room came in ROOM_SECONDS.
+        Older checkpoints are deleted before a save, when the sink has committed that newer ones
+        exist. A disk that refuses is told in a
+        note: training goes on, and the last state of an attempt that is `leaving` waits for room
+        unless `control` says to end. Returns whether resume would go on from here. Raises
+        CheckpointError when no room came in ROOM_SECONDS.
         """
         self._saved_at = time.monotonic()
         if progress.step == self.saved_step or not self._finite or not self.writes:
@@ -57,7 +60,9 @@ class Saver:
             saved = self._saved(progress, leaving)
         except NotFiniteError as error:
             self._finite = False
-            self.sink(Note("error", f"{error} The last good checkpoint is kept and no other will follow."))
+            self.sink(
+                Note("error", f"{error} The last good checkpoint is kept and no other will follow.")
+            )
             return True
         if saved:
             self.saved_step = progress.step
@@ -74,7 +79,13 @@ class Saver:
             raise
         except CheckpointError as error:
             refusal, waits = error, leaving and self.control() == "go"
-            then = "Training goes on." if not leaving else f"Waiting up to {ROOM_SECONDS / 60:.0f} minutes for that." if waits else LEFT
+            then = (
+                "Training goes on."
+                if not leaving
+                else f"Waiting up to {ROOM_SECONDS / 60:.0f} minutes for that."
+                if waits
+                else LEFT
+            )
             self.sink(Note("error", f"{error} {then}"))
         if not waits:
             return None
@@ -92,4 +103,6 @@ class Saver:
 
     def _write(self, progress: Progress) -> Saved:
         store.prune(self.directory, self.config.keep_checkpoints)
-        return store.save(self.directory, self.arrays(), progress, digest=self.digest, attempt=self.attempt)
+        return store.save(
+            self.directory, self.arrays(), progress, digest=self.digest, attempt=self.attempt
+        )

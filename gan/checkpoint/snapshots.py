@@ -1,7 +1,8 @@
 """How far the weights have moved, kept every few epochs for the descent path. Free of TensorFlow.
 
-Moves and not weights are stored: 16 bits then hold three digits of the way, however small it is beside the weights, and the initial weights
-follow from the configuration. A snapshot is only looked at: one that is lost or damaged is a point less on a path.
+Moves and not weights are stored: 16 bits then hold three digits of the way, however small it is
+beside the weights, and the initial weights follow from the configuration. A snapshot is only looked
+at: one that is lost or damaged is a point less on a path.
 """
 
 from __future__ import annotations
@@ -20,7 +21,8 @@ Moves = list[npt.NDArray[np.float32]]  # by trained tensor: weights minus initia
 
 
 def due(epoch: int, epochs: int, kept: int) -> bool:
-    """Whether the weights after `epoch` of `epochs` are one of the `kept` snapshots, which lie evenly and include the last."""
+    """Whether the weights after `epoch` of `epochs` are one of the `kept` snapshots, which lie
+    evenly and include the last."""
     return kept > 0 and (epochs - epoch) % -(-epochs // kept) == 0
 
 
@@ -28,9 +30,18 @@ def save(directory: Path, epoch: int, moves: Sequence[Moves]) -> None:
     """Write the moves of both nets after `epoch`. Raises OSError."""
     directory.mkdir(parents=True, exist_ok=True)
     temporary = directory / f".epoch-{epoch}.tmp"
-    named = {f"{net}{i}": array for net, arrays in zip(NETS, moves, strict=True) for i, array in enumerate(arrays)}
-    with np.errstate(over="ignore"), temporary.open("wb") as file:  # what 16 bits cannot hold is infinite and left out when read
-        np.savez(file, allow_pickle=False, **{name: array.astype(np.float16) for name, array in named.items()})
+    named = {
+        f"{net}{i}": array
+        for net, arrays in zip(NETS, moves, strict=True)
+        for i, array in enumerate(arrays)
+    }
+    # what 16 bits cannot hold is infinite and left out when read
+    with np.errstate(over="ignore"), temporary.open("wb") as file:
+        np.savez(
+            file,
+            allow_pickle=False,
+            **{name: array.astype(np.float16) for name, array in named.items()},
+        )
     os.replace(temporary, directory / f"epoch-{epoch}.npz")
 
 
@@ -41,12 +52,19 @@ def epochs(directory: Path) -> list[int]:
 
 
 def load(directory: Path, epoch: int, net: str, shapes: Sequence[tuple[int, ...]]) -> Moves | None:
-    """The moves of one net, or None when they cannot be read, do not fit `shapes`, or are not finite."""
+    """The moves of one net, or None when they cannot be read, do not fit `shapes`, or are not
+    finite."""
     try:
         # numpy leaves a damaged file open when it is to open it itself
-        with (directory / f"epoch-{epoch}.npz").open("rb") as opened, np.load(opened, allow_pickle=False) as file:
+        with (
+            (directory / f"epoch-{epoch}.npz").open("rb") as opened,
+            np.load(opened, allow_pickle=False) as file,
+        ):
             stored = [file[f"{net}{i}"] for i in range(len(shapes))]
     except Exception:  # parsers of damaged files raise far more kinds than they document
         return None
-    fits = all(a.shape == shape and a.dtype == np.float16 and np.isfinite(a).all() for a, shape in zip(stored, shapes, strict=True))
+    fits = all(
+        a.shape == shape and a.dtype == np.float16 and np.isfinite(a).all()
+        for a, shape in zip(stored, shapes, strict=True)
+    )
     return [array.astype(np.float32) for array in stored] if fits else None

@@ -1,8 +1,9 @@
-"""Checkpoints that survive kill and power loss, and a loader that never trusts a name. Free of TensorFlow.
+"""Checkpoints that survive kill and power loss, and a loader that never trusts a name. Free of
+TensorFlow.
 
-A checkpoint is a directory `ckpt-<step>-<attempt>`: `state.npz` with every variable and the started epoch, and `manifest.json` with the
-size and digest of that file. It is written beside its place, flushed, and renamed: it is there in full or not at all.
-See docs/durability.md.
+A checkpoint is a directory `ckpt-<step>-<attempt>`: `state.npz` with every variable and the started
+epoch, and `manifest.json` with the size and digest of that file. It is written beside its place,
+flushed, and renamed: it is there in full or not at all. See docs/durability.md.
 """
 
 from __future__ import annotations
@@ -38,7 +39,8 @@ _STATE, _MANIFEST = "state.npz", "manifest.json"
 _PROGRESS = "progress/"
 _MARGIN = 1 << 20  # bytes that must be free beyond the arrays': for their names and the manifest
 _FULL = {errno.ENOSPC, errno.EDQUOT, errno.EFBIG}
-# what is wrong with a path, or (EINVAL) with a place in a file that damaged contents name; any other error is the disk's, and may pass
+# what is wrong with a path, or (EINVAL) with a place in a file that damaged contents name; any
+# other error is the disk's, and may pass
 _NO_DISK = {errno.ENOENT, errno.ENOTDIR, errno.EISDIR, errno.ELOOP, errno.ENXIO, errno.EINVAL}
 # Settings that change when a run ends or what is kept of it, but none of its weights
 _FREE = {
@@ -65,13 +67,19 @@ def config_hash(config: RunConfig, examples: int) -> str:
     return hashlib.sha256(json.dumps(settings, sort_keys=True).encode()).hexdigest()
 
 
-def save(directory: Path, arrays: Arrays, progress: Progress, *, digest: str, attempt: int) -> Saved:
+def save(
+    directory: Path, arrays: Arrays, progress: Progress, *, digest: str, attempt: int
+) -> Saved:
     """Write `arrays` and `progress`. `digest` is the run's `config_hash`.
 
-    Raises NotFiniteError, or CheckpointError when the disk does not take it; what was there before stays.
+    Raises NotFiniteError, or CheckpointError when the disk does not take it; what was there before
+    stays.
     """
     if bad := next(_not_finite(arrays), None):
-        raise NotFiniteError(f"Checkpoint of step {progress.step} was not saved: {bad} holds values that are not finite.")
+        raise NotFiniteError(
+            f"Checkpoint of step {progress.step} was not saved: {bad} holds values that are not"
+            " finite."
+        )
     arrays = {**arrays, **{_PROGRESS + name: array for name, array in progress.arrays().items()}}
     final = directory / f"ckpt-{progress.step}-{attempt}"
     made = final.with_suffix(".tmp")
@@ -79,7 +87,9 @@ def save(directory: Path, arrays: Arrays, progress: Progress, *, digest: str, at
         directory.mkdir(parents=True, exist_ok=True)
         files.remove(made)
         if sentence := _no_room(directory, arrays):
-            raise CheckpointError(f"Checkpoint of step {progress.step} was not saved in {directory}: {sentence}")
+            raise CheckpointError(
+                f"Checkpoint of step {progress.step} was not saved in {directory}: {sentence}"
+            )
         if not _listed(directory):  # who made the folders above may not have flushed them
             files.flush_above(directory)
         made.mkdir()
@@ -105,16 +115,26 @@ def save(directory: Path, arrays: Arrays, progress: Progress, *, digest: str, at
         files.flush_directory(directory)
     except OSError as error:
         files.remove(made)
-        reason, remedy = error.strerror or error, "make room there" if error.errno in _FULL else "check that disk"
-        raise CheckpointError(f"Checkpoint of step {progress.step} was not saved in {directory}: {reason}; {remedy}.") from error
+        reason, remedy = (
+            error.strerror or error,
+            ("make room there" if error.errno in _FULL else "check that disk"),
+        )
+        raise CheckpointError(
+            f"Checkpoint of step {progress.step} was not saved in {directory}: {reason}; {remedy}."
+        ) from error
     return Saved(progress.step, progress.epoch, hashlib.sha256(text).hexdigest(), size + len(text))
 
 
 def prune(directory: Path, keep: int) -> None:
-    """Delete all but the `keep` newest, and what was set aside of steps before those. What the disk refuses is left for the next time."""
+    """Delete all but the `keep` newest, and what was set aside of steps before those. What the disk
+    refuses is left for the next time."""
     found = _listed(directory)
     oldest = found[:keep][-1][0] if found else 0
-    aside = [path for path in directory.glob("aside-*") if (match := _ASIDE.fullmatch(path.name)) and int(match[1]) < oldest]
+    aside = [
+        path
+        for path in directory.glob("aside-*")
+        if (match := _ASIDE.fullmatch(path.name)) and int(match[1]) < oldest
+    ]
     for old in [path for _, _, path in found[keep:]] + aside:
         doomed = old.with_suffix(".tmp")
         files.remove(doomed)
@@ -122,11 +142,15 @@ def prune(directory: Path, keep: int) -> None:
             files.remove(old.rename(doomed))  # never seen half deleted under its name
 
 
-def load(directory: Path, expected: Arrays, *, digest: str, sink: Sink) -> tuple[Arrays, Progress] | None:
-    """The newest checkpoint that is whole and belongs to `digest`, or None; `expected` gives names, shapes and types of its arrays.
+def load(
+    directory: Path, expected: Arrays, *, digest: str, sink: Sink
+) -> tuple[Arrays, Progress] | None:
+    """The newest checkpoint that is whole and belongs to `digest`, or None; `expected` gives names,
+    shapes and types of its arrays.
 
-    Damaged and foreign ones are set aside (renamed, not deleted) with a warning, and the next older one is tried. One that the disk cannot
-    read now, though asked several times, stays in its place: CheckpointError.
+    Damaged and foreign ones are set aside (renamed, not deleted) with a warning, and the next older
+    one is tried. One that the disk cannot read now, though asked several times, stays in its place:
+    CheckpointError.
     """
     for leftover in [*directory.glob("ckpt-*.tmp"), *directory.glob("aside-*.tmp")]:
         files.remove(leftover)
@@ -135,11 +159,12 @@ def load(directory: Path, expected: Arrays, *, digest: str, sink: Sink) -> tuple
             arrays, progress, saved_by = _read(path, expected, digest)
         except MemoryError:
             raise
-        except Exception as error:  # what a damaged file makes json, zipfile and numpy raise has no end
+        # what a damaged file makes json, zipfile and numpy raise has no end
+        except Exception as error:
             if _may_pass(error):
                 raise CheckpointError(
-                    f"The checkpoint of step {step} cannot be read ({error}): check that disk and resume, or move the folder away to go on "
-                    f"from the one before."
+                    f"The checkpoint of step {step} cannot be read ({error}): check that disk and"
+                    " resume, or move the folder away to go on from the one before."
                 ) from error
             path.rename(_unused(path))
             why = (
@@ -147,18 +172,29 @@ def load(directory: Path, expected: Arrays, *, digest: str, sink: Sink) -> tuple
                 if isinstance(error, (CheckpointError, files.NoFile))
                 else f"{type(error).__name__} while it was read"
             )
-            sink(Note("warning", f"The checkpoint of step {step} cannot be used and is set aside: {why}. Trying the one before it."))
+            sink(
+                Note(
+                    "warning",
+                    f"The checkpoint of step {step} cannot be used and is set aside: {why}. Trying"
+                    " the one before it.",
+                )
+            )
             continue
         if saved_by != versions():
             sink(
-                Note("warning", f"The checkpoint was saved by {_text(saved_by)}, this is {_text(versions())}: equal bits are not promised.")
+                Note(
+                    "warning",
+                    f"The checkpoint was saved by {_text(saved_by)}, this is {_text(versions())}:"
+                    " equal bits are not promised.",
+                )
             )
         return arrays, progress
     return None
 
 
 def damage(path: Path) -> str | None:
-    """Why the checkpoint in this folder does not load, None when it does. Changes nothing; raises FileNotFoundError when it was deleted."""
+    """Why the checkpoint in this folder does not load, None when it does. Changes nothing; raises
+    FileNotFoundError when it was deleted."""
     try:
         with _verified(path) as (_, file):
             bad = next(_not_finite({name: file[name] for name in file.files}), None)
@@ -170,7 +206,8 @@ def damage(path: Path) -> str | None:
 
 
 def verify(directory: Path, listed: Iterable[tuple[int, int, str]]) -> dict[tuple[int, int], str]:
-    """Why those of `listed` (step, attempt, `Saved.digest`) that do not load do not, in words by (step, attempt). Changes nothing."""
+    """Why those of `listed` (step, attempt, `Saved.digest`) that do not load do not, in words by
+    (step, attempt). Changes nothing."""
     found = {}
     for step, attempt, digest in listed:
         path = directory / f"ckpt-{step}-{attempt}"
@@ -186,29 +223,38 @@ def verify(directory: Path, listed: Iterable[tuple[int, int, str]]) -> dict[tupl
 
 
 def found(directory: Path) -> tuple[Found, ...]:
-    """The complete checkpoints as their manifests tell, newest first; those without a readable one are left out."""
+    """The complete checkpoints as their manifests tell, newest first; those without a readable one
+    are left out."""
     known = []
     for step, attempt, path in _listed(directory):
-        with suppress(OSError, ValueError, KeyError, TypeError), files.open_plain(path / _MANIFEST) as file:
+        with (
+            suppress(OSError, ValueError, KeyError, TypeError),
+            files.open_plain(path / _MANIFEST) as file,
+        ):
             text = file.read()
             manifest = json.loads(text)
             size = len(text) + int(manifest["files"][_STATE]["size"])
-            known.append(Found(step, attempt, int(manifest["epoch"]), hashlib.sha256(text).hexdigest(), size))
+            known.append(
+                Found(step, attempt, int(manifest["epoch"]), hashlib.sha256(text).hexdigest(), size)
+            )
     return tuple(known)
 
 
 def newest(directory: Path) -> Path | None:
-    """The folder of the newest complete checkpoint, with manifest.json and state.npz; a later save may remove it."""
+    """The folder of the newest complete checkpoint, with manifest.json and state.npz; a later save
+    may remove it."""
     return next((path for _, _, path in _listed(directory)), None)
 
 
 def complete(directory: Path) -> list[tuple[int, int, Path]]:
-    """The complete checkpoints as (step, attempt, folder), newest first; a later save may remove them."""
+    """The complete checkpoints as (step, attempt, folder), newest first; a later save may remove
+    them."""
     return _listed(directory)
 
 
 def newest_arrays(directory: Path) -> Arrays:
-    """Arrays of the newest checkpoint as they are, for comparisons. Raises CheckpointError when there is none."""
+    """Arrays of the newest checkpoint as they are, for comparisons. Raises CheckpointError when
+    there is none."""
     found = _listed(directory)
     if not found:
         raise CheckpointError(f"There is no checkpoint in {directory}.")
@@ -217,8 +263,9 @@ def newest_arrays(directory: Path) -> Arrays:
 
 
 def part(directory: Path, step: int, prefix: str) -> Arrays:
-    """Those arrays of the checkpoint of `step` whose names begin with `prefix`, its digest checked. For readers beside a training: nothing
-    is set aside or deleted. Raises CheckpointError in one sentence.
+    """Those arrays of the checkpoint of `step` whose names begin with `prefix`, its digest checked.
+    For readers beside a training: nothing is set aside or deleted. Raises CheckpointError in one
+    sentence.
     """
     found = next((path for number, _, path in _listed(directory) if number == step), None)
     try:
@@ -228,14 +275,20 @@ def part(directory: Path, step: int, prefix: str) -> Arrays:
             return {name: file[name] for name in file.files if name.startswith(prefix)}
     except FileNotFoundError:
         raise CheckpointError(
-            f"The checkpoint of step {step} is gone: a run keeps its newest ones (keep_checkpoints); choose another epoch."
+            f"The checkpoint of step {step} is gone: a run keeps its newest ones"
+            " (keep_checkpoints); choose another epoch."
         ) from None
     except (CheckpointError, files.NoFile) as error:
-        raise CheckpointError(f"The checkpoint of step {step} is damaged ({error}): choose another epoch.") from None
+        raise CheckpointError(
+            f"The checkpoint of step {step} is damaged ({error}): choose another epoch."
+        ) from None
     except MemoryError:
         raise
     except Exception as error:  # as in `load`
-        raise CheckpointError(f"The checkpoint of step {step} cannot be read ({type(error).__name__}): choose another epoch.") from error
+        raise CheckpointError(
+            f"The checkpoint of step {step} cannot be read ({type(error).__name__}): choose another"
+            " epoch."
+        ) from error
 
 
 def _may_pass(error: BaseException) -> bool:
@@ -243,17 +296,30 @@ def _may_pass(error: BaseException) -> bool:
     return isinstance(error, OSError) and error.errno not in _NO_DISK
 
 
-@retry(retry=retry_if_exception(_may_pass), stop=stop_after_attempt(3), wait=wait_fixed(1), reraise=True)
+@retry(
+    retry=retry_if_exception(_may_pass),
+    stop=stop_after_attempt(3),
+    wait=wait_fixed(1),
+    reraise=True,
+)
 def _read(path: Path, expected: Arrays, digest: str) -> tuple[Arrays, Progress, dict[str, str]]:
     with _verified(path) as (manifest, file):
         if manifest["config_hash"] != digest:
             raise CheckpointError("it belongs to another configuration or data set")
         arrays = {name: file[name] for name in file.files}
-    values = {name.removeprefix(_PROGRESS): arrays.pop(name) for name in list(arrays) if name.startswith(_PROGRESS)}
+    values = {
+        name.removeprefix(_PROGRESS): arrays.pop(name)
+        for name in list(arrays)
+        if name.startswith(_PROGRESS)
+    }
     progress = Progress.of(values)
     if progress.step != manifest["step"]:
         raise CheckpointError(f"{_MANIFEST} is damaged")
-    if strange := {name for name in {*arrays, *expected} if _form(arrays.get(name)) != _form(expected.get(name))}:
+    if strange := {
+        name
+        for name in {*arrays, *expected}
+        if _form(arrays.get(name)) != _form(expected.get(name))
+    }:
         raise CheckpointError(f"it does not fit the networks in {sorted(strange)[0]}")
     if bad := next(_not_finite(arrays), None):
         raise CheckpointError(f"{bad} holds values that are not finite")
@@ -262,7 +328,8 @@ def _read(path: Path, expected: Arrays, digest: str) -> tuple[Arrays, Progress, 
 
 @contextmanager
 def _verified(path: Path) -> Iterator[tuple[dict[str, Any], Any]]:
-    """The manifest and numpy's reader of the arrays, once the folder's name, the sizes and the digests agree."""
+    """The manifest and numpy's reader of the arrays, once the folder's name, the sizes and the
+    digests agree."""
     name = _NAME.fullmatch(path.name)
     assert name is not None, "callers name checkpoints only"
     step, attempt = int(name[1]), int(name[2])
@@ -296,12 +363,18 @@ def _no_room(directory: Path, arrays: Arrays) -> str | None:
 
 def _listed(directory: Path) -> list[tuple[int, int, Path]]:
     """Complete checkpoints as (step, attempt, path), newest first."""
-    found = [(match, path) for path in directory.glob("ckpt-*") if (match := _NAME.fullmatch(path.name))]
+    found = [
+        (match, path) for path in directory.glob("ckpt-*") if (match := _NAME.fullmatch(path.name))
+    ]
     return sorted(((int(match[1]), int(match[2]), path) for match, path in found), reverse=True)
 
 
 def _not_finite(arrays: Arrays) -> Iterator[str]:
-    return (name for name, array in arrays.items() if array.dtype.kind == "f" and not np.isfinite(array).all())
+    return (
+        name
+        for name, array in arrays.items()
+        if array.dtype.kind == "f" and not np.isfinite(array).all()
+    )
 
 
 def _form(array: npt.NDArray[Any] | None) -> tuple[Any, ...] | None:
@@ -309,7 +382,9 @@ def _form(array: npt.NDArray[Any] | None) -> tuple[Any, ...] | None:
 
 
 def _unused(path: Path) -> Path:
-    return next(p for i in range(10**6) if not (p := path.with_name(f"aside-{i}-{path.name}")).exists())
+    return next(
+        p for i in range(10**6) if not (p := path.with_name(f"aside-{i}-{path.name}")).exists()
+    )
 
 
 def _text(found: Mapping[str, str]) -> str:

@@ -1,4 +1,5 @@
-"""What a configuration costs: products, memory and traffic, from the shapes of its layers alone. Free of TensorFlow."""
+"""What a configuration costs: products, memory and traffic, from the shapes of its layers alone.
+Free of TensorFlow."""
 
 from __future__ import annotations
 
@@ -13,8 +14,9 @@ from ganboard.gan.costs.layer import Layer, parameters
 _MOST = 65_536  # the limit of RunConfig.batch_size
 _UNKNOWN = 2**60
 
-# Memory is reckoned from the layers but for these, which were fitted to the highest resident memory (VmHWM) of whole trainings: two CPU
-# cores, TensorFlow 2.21, MNIST, first steps, spectral form, Adam. Measured / estimated, in MB:
+# Memory is reckoned from the layers but for these, which were fitted to the highest resident memory
+# (VmHWM) of whole trainings: two CPU cores, TensorFlow 2.21, MNIST, first steps, spectral form,
+# Adam. Measured / estimated, in MB:
 #   batch             32        64        512         1024         2048
 #   float32      970/ 962  980/ 995  1373/1375  1822/1803  2570/2678
 #   bfloat16     978/ 957  978/ 979  1286/1295  1554/1649  2273/2357
@@ -22,9 +24,11 @@ _UNKNOWN = 2**60
 #   at 1024: recompute 1504/1518, in bfloat16 1380/1413; wgan_gp 2125/2163, r1 2070/1980, D's batch norm 1947/1829, d_steps=2 1994/1803,
 #   direct 1722/1581, table1_literal 1808/1957, loop=fit 1758/1810, 2 replicas 1800/1875, 4 replicas 1884/2019; others:
 #   2048 in 8 parts 1252/1168, 4096 in 4 parts 1892/1820; 64 with quality 1288/1320, of 20,000 images 1444/1476; 64 of digits 964/985
-_PROCESS = 826 * 10**6  # Python, TensorFlow (664 MB once imported and started) and the traced and optimised training step
+# Python, TensorFlow (664 MB once imported and started) and the traced and optimised training step
+_PROCESS = 826 * 10**6
 _COMPILER = 70 * 10**6  # XLA
-_GPU_RESERVE = 2**30  # what CUDA, its libraries and the screen take of a GPU: an allowance, not measured
+# what CUDA, its libraries and the screen take of a GPU: an allowance, not measured
+_GPU_RESERVE = 2**30
 
 
 def generator(config: RunConfig, on_cpu: bool = True) -> tuple[Layer, ...]:
@@ -38,7 +42,8 @@ def discriminator(config: RunConfig) -> tuple[Layer, ...]:
 
 
 def image_bytes(config: RunConfig, *, on_gpu: bool = False) -> int:
-    """Bytes per image of a micro-batch: what both nets keep for the backward pass, and what that works with."""
+    """Bytes per image of a micro-batch: what both nets keep for the backward pass, and what that
+    works with."""
     return int(_of(config).image_bytes(config, on_gpu=on_gpu))
 
 
@@ -48,20 +53,24 @@ def _of(config: RunConfig) -> Any:
 
 
 def step_flop(config: RunConfig) -> float:
-    """FLOP of the convolutions and products of one training step over all replicas; one multiply-accumulate is 2 FLOP.
+    """FLOP of the convolutions and products of one training step over all replicas; one
+    multiply-accumulate is 2 FLOP.
 
-    These are nominal: direct convolutions, and a backward pass for each loss. What gets the same gradients with fewer products (the
-    spectral convolution, one pass through D for both losses) reaches a higher rate by this count, which can lie above the machine's peak.
-    Accumulating changes nothing. With recompute each forward pass counts twice, as in "hardware FLOPs" (Chowdhery et al. 2022, PaLM,
-    appendix B), not "model FLOPs".
+    These are nominal: direct convolutions, and a backward pass for each loss. What gets the same
+    gradients with fewer products (the spectral convolution, one pass through D for both losses)
+    reaches a higher rate by this count, which can lie above the machine's peak. Accumulating
+    changes nothing. With recompute each forward pass counts twice, as in "hardware FLOPs"
+    (Chowdhery et al. 2022, PaLM, appendix B), not "model FLOPs".
     """
     return 2.0 * config.batch_size * float(_of(config).step_macs(config))
 
 
 def reduce_bytes(config: RunConfig) -> int:
-    """Bytes that each replica sends per step to sum the float32 gradients of both nets: 2 (p - 1) / p of them in a ring of p replicas.
+    """Bytes that each replica sends per step to sum the float32 gradients of both nets: 2 (p - 1) /
+    p of them in a ring of p replicas.
 
-    (Patarasuk and Yuan 2009, "Bandwidth optimal all-reduce algorithms", section 3.) With d_steps D's travel so many times.
+    (Patarasuk and Yuan 2009, "Bandwidth optimal all-reduce algorithms", section 3.) With d_steps
+    D's travel so many times.
     """
     p = config.replicas
     values = parameters(generator(config)) + config.d_steps * parameters(discriminator(config))
@@ -69,16 +78,19 @@ def reduce_bytes(config: RunConfig) -> int:
 
 
 def estimate(config: RunConfig, examples: int | None = None, *, on_gpu: bool = False) -> int:
-    """Bytes of memory that a trainer process needs at its highest: of the machine, or with `on_gpu` of each GPU.
+    """Bytes of memory that a trainer process needs at its highest: of the machine, or with `on_gpu`
+    of each GPU.
 
-    `examples` is the size of the data set, where that is known. With strategy=multi_worker there are `config.replicas` such processes. On
-    CPU within 25 % of what was measured for batches of 32 to 2048; what a GPU's libraries use as workspace was not measured.
+    `examples` is the size of the data set, where that is known. With strategy=multi_worker there
+    are `config.replicas` such processes. On CPU within 25 % of what was measured for batches of 32
+    to 2048; what a GPU's libraries use as workspace was not measured.
     """
     g, d = parameters(generator(config)), parameters(discriminator(config))
     slots = {"adam": 2, "sgd": int(config.beta_1 > 0), "rmsprop": 2}[config.optimizer]
     stored = (g + d) * (1 + slots) + g * (config.ema > 0)
     gradients = (g + d) * (1 + (config.accumulate > 1))
-    spectra = sum(2 * layer.spectrum for layer in generator(config, not on_gpu))  # of the weights, and their gradients
+    # of the weights, and their gradients
+    spectra = sum(2 * layer.spectrum for layer in generator(config, not on_gpu))
     replicas = 1 if on_gpu or config.effective_strategy == "multi_worker" else config.replicas
     needs: int = replicas * 4 * (stored + gradients + spectra)
     training = replicas * config.micro_batch * image_bytes(config, on_gpu=on_gpu)
@@ -89,29 +101,38 @@ def estimate(config: RunConfig, examples: int | None = None, *, on_gpu: bool = F
         examples = min(config.limit, examples)
     needs += _PROCESS + _COMPILER * config.xla
     needs += _of(config).example_bytes(config) * examples
-    needs += 4 * (2 * stored + g + d)  # a checkpoint on its way to disk, the state before the first step, the first weights
+    # a checkpoint on its way to disk, the state before the first step, the first weights
+    needs += 4 * (2 * stored + g + d)
     judging = int(_of(config).judging(config)) if config.quality_every else 0
     return needs + max(training, judging)
 
 
 def on_gpu(config: RunConfig, machine: Mapping[str, Any]) -> bool:
-    """Whether the replicas of `config` sit on GPUs of `machine` (`gan.devices.hardware.describe`), one each, as `gan.devices.runtime.prepare` decides."""
+    """Whether the replicas of `config` sit on GPUs of `machine` (`gan.devices.hardware.describe`),
+    one each, as `gan.devices.runtime.prepare` decides."""
     return 0 < config.replicas <= len(machine["gpus"]) and config.effective_strategy != "tpu"
 
 
 def available(config: RunConfig, machine: Mapping[str, Any]) -> int:
-    """Bytes that each trainer process of `config` may take of `machine`, or each GPU; 2 ** 60 where that is not known."""
+    """Bytes that each trainer process of `config` may take of `machine`, or each GPU; 2 ** 60 where
+    that is not known."""
     if config.effective_strategy == "tpu":
         return _UNKNOWN
     if on_gpu(config, machine):
-        sizes = [(gpu or {}).get("memory_bytes") or _UNKNOWN for gpu in machine["gpus"][: config.replicas]]
+        sizes = [
+            (gpu or {}).get("memory_bytes") or _UNKNOWN
+            for gpu in machine["gpus"][: config.replicas]
+        ]
         return int(min(sizes)) - _GPU_RESERVE
     processes = config.replicas if config.effective_strategy == "multi_worker" else 1
     return int(machine.get("memory_bytes") or _UNKNOWN) // processes
 
 
-def largest_batch(config: RunConfig, memory_bytes: int, examples: int | None = None, *, on_gpu: bool = False) -> int:
-    """Largest batch, a multiple of replicas times accumulate, whose `estimate` fits into `memory_bytes`; 0 when none does.
+def largest_batch(
+    config: RunConfig, memory_bytes: int, examples: int | None = None, *, on_gpu: bool = False
+) -> int:
+    """Largest batch, a multiple of replicas times accumulate, whose `estimate` fits into
+    `memory_bytes`; 0 when none does.
 
     A batch is never larger than the data: `examples` where that is known, and the setting limit.
     """
@@ -119,13 +140,16 @@ def largest_batch(config: RunConfig, memory_bytes: int, examples: int | None = N
     most = min(_MOST, examples or _MOST, config.limit or _MOST)
 
     def needs(count: int) -> int:
-        return estimate(config.model_copy(update={"batch_size": count * parts}), examples, on_gpu=on_gpu)
+        return estimate(
+            config.model_copy(update={"batch_size": count * parts}), examples, on_gpu=on_gpu
+        )
 
     return parts * bisect_right(range(1, most // parts + 1), memory_bytes, key=needs)
 
 
 def too_large(config: RunConfig, machine: Mapping[str, Any]) -> str | None:
-    """One sentence when the batch of `config` cannot fit into the memory of `machine` (`gan.devices.hardware.describe`), else None."""
+    """One sentence when the batch of `config` cannot fit into the memory of `machine`
+    (`gan.devices.hardware.describe`), else None."""
     gpu, memory = on_gpu(config, machine), available(config, machine)
     needs = estimate(config, on_gpu=gpu)
     if needs <= memory:
@@ -133,7 +157,11 @@ def too_large(config: RunConfig, machine: Mapping[str, Any]) -> str | None:
     if gpu:
         place = "the GPU has" if config.replicas == 1 else "each GPU has"
     else:
-        place = f"each of its {config.replicas} processes has" if config.effective_strategy == "multi_worker" else "this machine has"
+        place = (
+            f"each of its {config.replicas} processes has"
+            if config.effective_strategy == "multi_worker"
+            else "this machine has"
+        )
     remedies = []
     if largest := largest_batch(config, memory, on_gpu=gpu):
         remedies.append(f"lower batch_size to {largest} or less")
@@ -143,8 +171,10 @@ def too_large(config: RunConfig, machine: Mapping[str, Any]) -> str | None:
             remedies.append(f"set accumulate to {parts}, which passes the batch in as many parts")
             break
     if not remedies:
-        remedies.append("lower replicas" if config.replicas > 1 else "use a machine with more memory")
+        remedies.append(
+            "lower replicas" if config.replicas > 1 else "use a machine with more memory"
+        )
     return (
-        f"batch_size={config.batch_size} needs about {needs / 1e9:.1f} GB of memory and {place} {memory / 1e9:.1f} GB: "
-        f"{', or '.join(remedies)}."
+        f"batch_size={config.batch_size} needs about {needs / 1e9:.1f} GB of memory and {place}"
+        f" {memory / 1e9:.1f} GB: {', or '.join(remedies)}."
     )

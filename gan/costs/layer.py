@@ -8,10 +8,13 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True)
 class Layer:
-    """One convolution or product with the batch norm, LeakyReLU and dropout behind it; all numbers are for one image."""
+    """One convolution or product with the batch norm, LeakyReLU and dropout behind it; all numbers
+    are for one image."""
 
     name: str
-    macs: int  # multiply-accumulates forwards, those of a direct convolution that skips the zeros of padding and stride
+    # multiply-accumulates forwards, those of a direct convolution that skips the zeros of padding
+    # and stride
+    macs: int
     parameters: int  # trained ones, batch norm included
     entering: int  # values that come in
     leaving: int  # values that go out
@@ -22,12 +25,18 @@ class Layer:
     spectrum: int = 0  # weights in the frequency domain, whatever the number of images
 
     def kept(self, half: int, recompute: bool) -> int:
-        """Bytes that wait for the backward pass, with `half` bytes per value of a layer's computation.
+        """Bytes that wait for the backward pass, with `half` bytes per value of a layer's
+        computation.
 
-        What enters is wanted by the weights' gradient, the value before LeakyReLU by its own; batch norm keeps its input in float32.
+        What enters is wanted by the weights' gradient, the value before LeakyReLU by its own; batch
+        norm keeps its input in float32.
         """
         values = self.entering + (0 if recompute else self.waves + self.leaving * self.activated)
-        return half * values + (0 if recompute else 4 * self.leaving * self.norm) + self.leaving * self.masked
+        return (
+            half * values
+            + (0 if recompute else 4 * self.leaving * self.norm)
+            + self.leaving * self.masked
+        )
 
 
 def parameters(layers: Sequence[Layer]) -> int:

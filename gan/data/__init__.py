@@ -13,7 +13,8 @@ __all__ = ["Dataset", "DatasetError", "load"]
 
 
 def load(config: RunConfig, data_dir: Path) -> Any:
-    """The first `config.limit` examples of `config.dataset`, as the model's recipe wants them: `Dataset` for images.
+    """The first `config.limit` examples of `config.dataset`, as the model's recipe wants them:
+    `Dataset` for images.
 
     Raises DatasetError with one sentence when the data are absent, damaged or not allowed.
     """

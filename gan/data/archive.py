@@ -36,7 +36,8 @@ class Limits:
 
 
 class SafeZip:
-    """A zip whose directory has passed every check; `members` are its files by name, in the order of the directory.
+    """A zip whose directory has passed every check; `members` are its files by name, in the order
+    of the directory.
 
     Raises DatasetError that names the archive, the member and the limit.
     """
@@ -56,7 +57,12 @@ class SafeZip:
     def __enter__(self) -> SafeZip:
         return self
 
-    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
         self._zip.close()
         self._file.close()
 
@@ -66,31 +72,41 @@ class SafeZip:
         with reading(f"{self.path}: member {name!r}", _REMEDY), self._zip.open(info) as member:
             data = member.read(info.file_size + 1)
             if len(data) != info.file_size:
-                raise zipfile.BadZipFile(f"it expands to {len(data)} bytes and declares {info.file_size}")
+                raise zipfile.BadZipFile(
+                    f"it expands to {len(data)} bytes and declares {info.file_size}"
+                )
             return data
 
     def chunks(self, name: str) -> Iterator[bytes]:
-        """The bytes of one member, a MiB at a time, counted while inflating and verified against its CRC."""
+        """The bytes of one member, a MiB at a time, counted while inflating and verified against
+        its CRC."""
         info, left = self.members[name], self.members[name].file_size
         with reading(f"{self.path}: member {name!r}", _REMEDY), self._zip.open(info) as member:
             while chunk := member.read(CHUNK):
                 left -= len(chunk)
                 yield chunk
             if left:
-                raise zipfile.BadZipFile(f"it expands to {info.file_size - left} bytes and declares {info.file_size}")
+                raise zipfile.BadZipFile(
+                    f"it expands to {info.file_size - left} bytes and declares {info.file_size}"
+                )
 
     def head(self, name: str, size: int) -> bytes:
         """The first `size` bytes of one member."""
-        with reading(f"{self.path}: member {name!r}", _REMEDY), self._zip.open(self.members[name]) as member:
+        with (
+            reading(f"{self.path}: member {name!r}", _REMEDY),
+            self._zip.open(self.members[name]) as member,
+        ):
             return member.read(size)
 
     def _open(self) -> zipfile.ZipFile:
         size = self.path.stat().st_size
         if size > self._limits.compressed:
             raise self._refused(
-                f"is {size:,} bytes, more than the {self._limits.compressed:,} allowed for a zip: unpack it and name the folder"
+                f"is {size:,} bytes, more than the {self._limits.compressed:,} allowed for a zip:"
+                " unpack it and name the folder"
             )
-        # zipfile builds an object for every member while it opens: a million of them must be refused before that.
+        # zipfile builds an object for every member while it opens: a million of them must be
+        # refused before that.
         if _directory_length(self._file, self._limits.members) > self._limits.members:
             raise self._refused(f"has more than {self._limits.members:,} members: split it")
         return zipfile.ZipFile(self._file)
@@ -108,12 +124,17 @@ class SafeZip:
             if refusal is None and info.header_offset < end:
                 refusal = "overlaps another member"
             if refusal:
-                raise self._refused(f"is refused because its member {info.orig_filename[:200]!r} {refusal}: {_REMEDY}")
+                raise self._refused(
+                    f"is refused because its member {info.orig_filename[:200]!r} {refusal}:"
+                    f" {_REMEDY}"
+                )
             seen.add(name)
             end = info.header_offset + _LOCAL_HEADER + info.compress_size
             expanded += info.file_size
             if expanded > self._limits.expanded:
-                raise self._refused(f"expands to more than the {self._limits.expanded:,} bytes allowed: split it")
+                raise self._refused(
+                    f"expands to more than the {self._limits.expanded:,} bytes allowed: split it"
+                )
             if not info.is_dir():
                 files[name] = info
         return files
@@ -123,10 +144,18 @@ class SafeZip:
 
 
 def _refusal(info: zipfile.ZipInfo, most: int) -> str | None:
-    """Why a member is not allowed, or None. The name is judged as written: zipfile's `filename` is already cut at a NUL."""
+    """Why a member is not allowed, or None. The name is judged as written: zipfile's `filename` is
+    already cut at a NUL."""
     name = info.orig_filename
     kind = stat.S_IFMT(info.external_attr >> 16)
-    if not name or name.startswith("/") or "\\" in name or "\0" in name or name[1:2] == ":" or ".." in name.split("/"):
+    if (
+        not name
+        or name.startswith("/")
+        or "\\" in name
+        or "\0" in name
+        or name[1:2] == ":"
+        or ".." in name.split("/")
+    ):
         return "has a name that is empty, absolute, or holds '..', a drive, a backslash or a NUL"
     if kind not in (0, stat.S_IFREG, stat.S_IFDIR):
         return "is a link or device"
@@ -142,7 +171,8 @@ def _refusal(info: zipfile.ZipInfo, most: int) -> str | None:
 
 
 def _directory_length(file: BinaryIO, most: int) -> int:
-    """Members in the central directory that zipfile will read (its own search for it, so that both see the same), up to `most` + 1."""
+    """Members in the central directory that zipfile will read (its own search for it, so that both
+    see the same), up to `most` + 1."""
     end = zipfile._EndRecData(file)  # type: ignore[attr-defined]
     if end is None:
         raise zipfile.BadZipFile("it is not a zip file")

@@ -11,7 +11,8 @@ from ganboard.gan.data import mnist
 
 
 def count(config: RunConfig, data_dir: Path) -> int:
-    """Examples in `config.dataset` before `config.limit`, from file headers and names alone. Raises DatasetError."""
+    """Examples in `config.dataset` before `config.limit`, from file headers and names alone. Raises
+    DatasetError."""
     return int(source(config).count(config, data_dir))
 
 
@@ -26,24 +27,41 @@ def source(config: RunConfig) -> Any:
 
 
 def available(data_dir: Path) -> dict[str, str | None]:
-    """For each data set None when it is here, else one sentence that says why not; nothing is opened and no network is asked."""
+    """For each data set None when it is here, else one sentence that says why not; nothing is
+    opened and no network is asked."""
     absent = {
-        name: f"{name} is not in {data_dir} yet: its first run downloads it ({origin.size}) if this machine is online."
+        name: (
+            f"{name} is not in {data_dir} yet: its first run downloads it ({origin.size}) if this"
+            " machine is online."
+        )
         for name, origin in mnist.ORIGINS.items()
         if not mnist.find(name, data_dir)
     }
     if not _has(data_dir, (".zip",)):
-        absent["images"] = f"There is no folder or zip of pictures in {data_dir}: put one there and name it in images_path."
+        absent["images"] = (
+            f"There is no folder or zip of pictures in {data_dir}: put one there and name it in"
+            " images_path."
+        )
     if not _has(data_dir, (".h5", ".hdf5")):
-        absent["hdf5"] = f"There is no folder or HDF5 file of showers in {data_dir}: put one there and name it in images_path."
+        absent["hdf5"] = (
+            f"There is no folder or HDF5 file of showers in {data_dir}: put one there and name it"
+            " in images_path."
+        )
     if not _has(data_dir, ()):
-        absent["flow"] = f"There is no folder of frames in {data_dir}: `ganboard data flow` writes one; name it in images_path."
+        absent["flow"] = (
+            f"There is no folder of frames in {data_dir}: `ganboard data flow` writes one; name it"
+            " in images_path."
+        )
     return {name: absent.get(name) for names in DATASETS.values() for name in names}
 
 
 def _has(data_dir: Path, suffixes: tuple[str, ...]) -> bool:
     try:
-        entries = [entry for entry in data_dir.iterdir() if not entry.name.startswith(".") and entry.name not in mnist.ORIGINS]
+        entries = [
+            entry
+            for entry in data_dir.iterdir()
+            if not entry.name.startswith(".") and entry.name not in mnist.ORIGINS
+        ]
     except OSError:  # no such directory, or not ours to read
         return False
     return any(entry.is_dir() or entry.suffix.lower() in suffixes for entry in entries)

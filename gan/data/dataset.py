@@ -16,7 +16,8 @@ Labels = npt.NDArray[np.int64]
 
 
 class DatasetError(ValueError):
-    """Data that cannot be used; the message is one sentence that names the file, what is wrong and the remedy."""
+    """Data that cannot be used; the message is one sentence that names the file, what is wrong and
+    the remedy."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -35,14 +36,18 @@ class Dataset:
 
 @contextmanager
 def reading(what: object, remedy: str) -> Iterator[None]:
-    """Turns whatever a parser raises on a damaged file into one DatasetError that names `what` and the `remedy`."""
+    """Turns whatever a parser raises on a damaged file into one DatasetError that names `what` and
+    the `remedy`."""
     try:
         yield
     except DatasetError:
         raise
     except PermissionError as error:
-        raise DatasetError(f"{what} cannot be read: give the user who runs ganboard permission to read it.") from error
-    # Parsers of foreign formats raise far more kinds than they document: every one of them means that the file cannot be used.
+        raise DatasetError(
+            f"{what} cannot be read: give the user who runs ganboard permission to read it."
+        ) from error
+    # Parsers of foreign formats raise far more kinds than they document: every one of them means
+    # that the file cannot be used.
     except Exception as error:
         reason = " ".join(str(error).split())[:200].rstrip(".") or type(error).__name__
         raise DatasetError(f"{what} cannot be read ({reason}): {remedy}.") from error

@@ -19,7 +19,8 @@ _MADE = {"digits": "scikit-learn's digits", "showers": "sampled showers of seed 
 
 
 def digest(config: RunConfig, data_dir: Path) -> str | None:
-    """SHA-256 over names and contents of the files of `config.dataset`; None while they are not there. Raises DatasetError."""
+    """SHA-256 over names and contents of the files of `config.dataset`; None while they are not
+    there. Raises DatasetError."""
     if made := _MADE.get(config.dataset):
         revised = revision.current({"dataset": config.dataset})
         named = made if revised == 1 else f"{made}, revision {revised}"
@@ -27,7 +28,11 @@ def digest(config: RunConfig, data_dir: Path) -> str | None:
     if config.dataset in FILES:
         path = resolve(data_dir, config.images_path, _ANY, "folder or file")
     else:
-        found = data_dir / source(config).FOLDER if config.dataset == "street" else mnist.find(config.dataset, data_dir)
+        found = (
+            data_dir / source(config).FOLDER
+            if config.dataset == "street"
+            else mnist.find(config.dataset, data_dir)
+        )
         if found is None or not found.exists():
             return None
         path = found

@@ -20,15 +20,22 @@ _STALL = 30.0  # seconds without a byte
 
 def obstacle(data_dir: Path) -> str | None:
     """Why nothing can be downloaded into `data_dir` just now (asked within three seconds), or None."""
-    existing = next(folder for folder in (data_dir, *data_dir.absolute().parents) if folder.exists())
+    existing = next(
+        folder for folder in (data_dir, *data_dir.absolute().parents) if folder.exists()
+    )
     if not existing.is_dir() or not os.access(existing, os.W_OK | os.X_OK):
         return f"{data_dir} cannot be written, so that nothing can be downloaded there"
     host, port = _endpoint()
-    return None if _reachable(host, port) else f"{host}, from where Keras downloads it, cannot be reached from this machine"
+    return (
+        None
+        if _reachable(host, port)
+        else f"{host}, from where Keras downloads it, cannot be reached from this machine"
+    )
 
 
 def fetch(name: str, target: Path, sha256: str | None) -> None:
-    """Download `ORIGIN + name` to `target`; a transfer that breaks off leaves nothing behind. Raises DatasetError."""
+    """Download `ORIGIN + name` to `target`; a transfer that breaks off leaves nothing behind.
+    Raises DatasetError."""
     from keras.utils import get_file
 
     before = socket.getdefaulttimeout()
@@ -36,20 +43,25 @@ def fetch(name: str, target: Path, sha256: str | None) -> None:
         target.parent.mkdir(parents=True, exist_ok=True)
         with tempfile.TemporaryDirectory(prefix=".download-", dir=target.parent) as folder:
             socket.setdefaulttimeout(_STALL)  # get_file itself waits forever
-            with contextlib.redirect_stdout(sys.stderr):  # its progress bar; standard output may carry a JSON document
-                path = get_file(name, ORIGIN + name, cache_dir=folder, cache_subdir="", file_hash=sha256)
+            # its progress bar; standard output may carry a JSON document
+            with contextlib.redirect_stdout(sys.stderr):
+                path = get_file(
+                    name, ORIGIN + name, cache_dir=folder, cache_subdir="", file_hash=sha256
+                )
             os.replace(path, target)
     # get_file raises bare Exception for a failed transfer.
     except Exception as error:
         raise DatasetError(
-            f"{ORIGIN}{name} could not be downloaded ({error}): try again, or copy the file to {target} yourself."
+            f"{ORIGIN}{name} could not be downloaded ({error}): try again, or copy the file to"
+            f" {target} yourself."
         ) from error
     finally:
         socket.setdefaulttimeout(before)
 
 
 def _endpoint() -> tuple[str, int]:
-    """Where the first connection of a download goes: the download host, or the proxy that the environment sets for it."""
+    """Where the first connection of a download goes: the download host, or the proxy that the
+    environment sets for it."""
     address = urlsplit(ORIGIN)
     proxy = urllib.request.getproxies().get(address.scheme)
     if proxy and not urllib.request.proxy_bypass(address.netloc):

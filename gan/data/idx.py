@@ -25,7 +25,8 @@ def shape(path: Path, rank: int) -> tuple[int, ...]:
 
 
 def read(path: Path, rank: int) -> Images:
-    """All values of an idx file (or its .gz) of bytes, which must end exactly where its header says; raises DatasetError."""
+    """All values of an idx file (or its .gz) of bytes, which must end exactly where its header
+    says; raises DatasetError."""
     with reading(path, _REMEDY), _open(path) as file:
         sizes = _header(file, rank)
         expected = math.prod(sizes)
@@ -42,12 +43,19 @@ def _header(file: BinaryIO, rank: int) -> tuple[int, ...]:
     if len(header) < size:
         raise ValueError(f"it ends inside its {size}-byte header")
     if header[:4] != bytes((0, 0, _UINT8, rank)):
-        raise ValueError(f"its magic number is 0x{header[:4].hex()} and must be 0x0000{_UINT8:02x}{rank:02x}")
+        raise ValueError(
+            f"its magic number is 0x{header[:4].hex()} and must be 0x0000{_UINT8:02x}{rank:02x}"
+        )
     sizes = struct.unpack(f">{rank}I", header[4:])
     if not 0 < math.prod(sizes) <= MAX_EXPANDED:
-        raise ValueError(f"its header {sizes} promises {math.prod(sizes):,} bytes, not 1 to {MAX_EXPANDED:,}")
+        raise ValueError(
+            f"its header {sizes} promises {math.prod(sizes):,} bytes, not 1 to {MAX_EXPANDED:,}"
+        )
     return sizes
 
 
 def _open(path: Path) -> AbstractContextManager[BinaryIO]:
-    return cast("AbstractContextManager[BinaryIO]", gzip.open(path) if path.suffix == ".gz" else path.open("rb"))
+    return cast(
+        "AbstractContextManager[BinaryIO]",
+        gzip.open(path) if path.suffix == ".gz" else path.open("rb"),
+    )

@@ -20,17 +20,17 @@ MAX_SIDE = 4096  # pixels
 MAX_PIXELS = 16_000_000
 MAX_BYTES = 64 << 20  # of one picture's file
 _SUFFIXES = {".png", ".jpg", ".jpeg"}
-_REMEDY = "replace it by a PNG or JPEG file, take it out, or set skip_unreadable to leave out all that cannot be read"
+_REMEDY = (
+    "replace it by a PNG or JPEG file, take it out, or set skip_unreadable to leave out all that"
+    " cannot be read"
+)
 
 
 def load(
-    data_dir: Path,
-    images_path: str,
-    limit: int | None,
-    *,
-    skip_unreadable: bool = False,
+    data_dir: Path, images_path: str, limit: int | None, *, skip_unreadable: bool = False
 ) -> Dataset:
-    """The first `limit` pictures in the plain order of their names (10.png before 9.png) as `decode` makes them.
+    """The first `limit` pictures in the plain order of their names (10.png before 9.png) as
+    `decode` makes them.
 
     Raises DatasetError: for the first that cannot be read, or with `skip_unreadable`, which leaves
     those out, when none can be read.
@@ -67,7 +67,8 @@ def skipped(reasons: Sequence[str]) -> str:
 
 
 def headed(data_dir: Path, images_path: str) -> tuple[int, int]:
-    """How many pictures have a header that `load` with `skip_unreadable` takes, and how many there are.
+    """How many pictures have a header that `load` with `skip_unreadable` takes, and how many there
+    are.
 
     Damage behind a header shows only in `load`. Raises DatasetError.
     """
@@ -106,44 +107,66 @@ def count(data_dir: Path, images_path: str) -> int:
         return len(_pictures(archive.members, path))
 
 
-def resolve(data_dir: Path, images_path: str, suffixes: tuple[str, ...] = (".zip",), kinds: str = "folder or zip") -> Path:
-    """The folder, or file with one of these `suffixes`, that `images_path` names inside `data_dir`, links followed.
+def resolve(
+    data_dir: Path,
+    images_path: str,
+    suffixes: tuple[str, ...] = (".zip",),
+    kinds: str = "folder or zip",
+) -> Path:
+    """The folder, or file with one of these `suffixes`, that `images_path` names inside `data_dir`,
+    links followed.
 
     Raises DatasetError when it leads elsewhere.
     """
     name = f"images_path={images_path!r}"
     given = PurePosixPath(images_path)
-    if given.is_absolute() or ".." in given.parts or set(images_path) & set("\\\0") or images_path[1:2] == ":":
-        raise DatasetError(f"{name} must be relative to the data directory {data_dir}, without '..', drive, backslash or NUL.")
+    if (
+        given.is_absolute()
+        or ".." in given.parts
+        or set(images_path) & set("\\\0")
+        or images_path[1:2] == ":"
+    ):
+        raise DatasetError(
+            f"{name} must be relative to the data directory {data_dir}, without '..', drive,"
+            " backslash or NUL."
+        )
     with reading(name, f"name a {kinds} inside {data_dir}"):
         root = data_dir.resolve()
         path = (root / given).resolve()
         if not path.is_relative_to(root):
-            raise DatasetError(f"{name} is a link that leaves the data directory {data_dir}: copy the data into it.")
+            raise DatasetError(
+                f"{name} is a link that leaves the data directory {data_dir}: copy the data"
+                " into it."
+            )
         if path.is_dir() or (path.is_file() and path.suffix.lower() in suffixes):
             return path
         raise FileNotFoundError(f"there is no such {kinds}")
 
 
 def decode(data: bytes, what: str) -> Images:
-    """A PNG or JPEG file as grey uint8 [28, 28]: upright, transparency on white, the middle square, Lanczos. Raises DatasetError."""
+    """A PNG or JPEG file as grey uint8 [28, 28]: upright, transparency on white, the middle square,
+    Lanczos. Raises DatasetError."""
     with _opened(io.BytesIO(data), what) as image:
         grey = _grey(ImageOps.exif_transpose(image))
         side = min(grey.size)
         left, top = (grey.width - side) // 2, (grey.height - side) // 2
-        # Cropped first: resize(box=...) would let the neighbourhood of the square shine through its rim.
+        # Cropped first: resize(box=...) would let the neighbourhood of the square shine through its
+        # rim.
         square = grey.crop((left, top, left + side, top + side))
         return np.asarray(square.resize((SIDE, SIDE), Image.Resampling.LANCZOS))
 
 
 @contextmanager
 def _opened(file: Path | io.BytesIO, what: str) -> Iterator[Image.Image]:
-    """The picture with its header read and its size checked; what goes wrong within is a DatasetError, too."""
-    # Pillow's warnings on a stranger's file tell nobody anything: what it cannot read it raises, and the size is checked here.
+    """The picture with its header read and its size checked; what goes wrong within is a
+    DatasetError, too."""
+    # Pillow's warnings on a stranger's file tell nobody anything: what it cannot read it raises,
+    # and the size is checked here.
     with reading(what, _REMEDY), warnings.catch_warnings():
         warnings.simplefilter("ignore")
         try:
-            image = Image.open(file, formats=["PNG", "JPEG"])  # of all its parsers only these two can be reached
+            # of all its parsers only these two can be reached
+            image = Image.open(file, formats=["PNG", "JPEG"])
             too_large = max(image.size) > MAX_SIDE or image.width * image.height > MAX_PIXELS
         except Image.DecompressionBombError:  # Pillow's own limit lies higher
             too_large = True
@@ -151,7 +174,10 @@ def _opened(file: Path | io.BytesIO, what: str) -> Iterator[Image.Image]:
             raise ValueError("it is no PNG or JPEG") from None
         if too_large:
             limit = f"{MAX_SIDE:,} pixels a side or {MAX_PIXELS:,} in all"
-            raise DatasetError(f"{what} has more than the {limit} that are allowed: make it smaller, take it out, or set skip_unreadable.")
+            raise DatasetError(
+                f"{what} has more than the {limit} that are allowed: make it smaller, take it out,"
+                " or set skip_unreadable."
+            )
         yield image
 
 
@@ -204,21 +230,35 @@ def _in_folder(path: Path, data_dir: Path) -> list[str]:
         for folder, _, files in os.walk(path, onerror=fail):
             names += [(Path(folder) / file).relative_to(path).as_posix() for file in files]
             if len(names) > MAX_MEMBERS:
-                raise DatasetError(f"{path} holds more than the {MAX_MEMBERS:,} files allowed: name a smaller folder.")
+                raise DatasetError(
+                    f"{path} holds more than the {MAX_MEMBERS:,} files allowed: name a smaller"
+                    " folder."
+                )
     pictures = _pictures(names, path)
     for name in pictures:
         file = path / name
         if not file.is_file() or (file.is_symlink() and not file.resolve().is_relative_to(root)):
-            raise DatasetError(f"{str(file)!r} is no file, or a link that leaves the data directory {data_dir}: {_REMEDY}.")
+            raise DatasetError(
+                f"{str(file)!r} is no file, or a link that leaves the data directory {data_dir}:"
+                f" {_REMEDY}."
+            )
     return pictures
 
 
 def _pictures(names: Iterable[str], path: Path) -> list[str]:
-    """The names that are pictures, sorted; hidden files, __MACOSX and other kinds are left out. Raises DatasetError when none is left."""
+    """The names that are pictures, sorted; hidden files, __MACOSX and other kinds are left out.
+    Raises DatasetError when none is left."""
     names = list(names)
-    kept = [name for name in names if PurePosixPath(name).suffix.lower() in _SUFFIXES and not _hidden(name)]
+    kept = [
+        name
+        for name in names
+        if PurePosixPath(name).suffix.lower() in _SUFFIXES and not _hidden(name)
+    ]
     if not kept:
-        raise DatasetError(f"{path} holds no picture (files skipped: {len(names):,}): put .png, .jpg or .jpeg files into it.")
+        raise DatasetError(
+            f"{path} holds no picture (files skipped: {len(names):,}): put .png, .jpg or .jpeg"
+            " files into it."
+        )
     return sorted(kept)
 
 
@@ -229,5 +269,6 @@ def _hidden(name: str) -> bool:
 def _require_small(what: str, size: int) -> None:
     if size > MAX_BYTES:
         raise DatasetError(
-            f"{what} is {size:,} bytes, more than the {MAX_BYTES:,} allowed for a picture: make it smaller, or set skip_unreadable."
+            f"{what} is {size:,} bytes, more than the {MAX_BYTES:,} allowed for a picture: make it"
+            " smaller, or set skip_unreadable."
         )

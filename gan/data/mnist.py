@@ -33,7 +33,12 @@ ORIGINS = {
         "",
     ),
     # The images come last: where they are, the labels are.
-    "fashion_mnist": Origin("Fashion-MNIST articles of clothing", "26 MB", {f"{_LABELS}.gz": None, f"{_IMAGES}.gz": None}, "fashion_mnist"),
+    "fashion_mnist": Origin(
+        "Fashion-MNIST articles of clothing",
+        "26 MB",
+        {f"{_LABELS}.gz": None, f"{_IMAGES}.gz": None},
+        "fashion_mnist",
+    ),
 }
 
 
@@ -60,12 +65,17 @@ def find(name: str, data_dir: Path) -> Path | None:
 def places(name: str, data_dir: Path) -> list[Path]:
     """Where `name` is looked for, in this order."""
     folders = [data_dir / name, *([data_dir] if name == "mnist" else [])]
-    return [data_dir / f"{name}.npz", *(folder / f"{_IMAGES}{suffix}" for folder in folders for suffix in ("", ".gz"))]
+    return [
+        data_dir / f"{name}.npz",
+        *(folder / f"{_IMAGES}{suffix}" for folder in folders for suffix in ("", ".gz")),
+    ]
 
 
 def count(path: Path) -> int:
     """Images in the file that `find` returned, from its header; raises DatasetError."""
-    return _checked(path, npz.shape(path, "x_train") if path.suffix == ".npz" else idx.shape(path, 3))
+    return _checked(
+        path, npz.shape(path, "x_train") if path.suffix == ".npz" else idx.shape(path, 3)
+    )
 
 
 def require_download(name: str, data_dir: Path) -> None:
@@ -74,8 +84,9 @@ def require_download(name: str, data_dir: Path) -> None:
     if obstacle:
         looked = ", ".join(str(path) for path in places(name, data_dir))
         raise DatasetError(
-            f"{name} is not on this machine (looked for {looked}) and {obstacle}: copy {name}.npz into {data_dir}, "
-            f"set GANBOARD_DATA_DIR to a folder that holds it, or choose dataset=digits, which is always there."
+            f"{name} is not on this machine (looked for {looked}) and {obstacle}: copy {name}.npz"
+            f" into {data_dir}, set GANBOARD_DATA_DIR to a folder that holds it, or choose"
+            " dataset=digits, which is always there."
         )
 
 
@@ -86,9 +97,14 @@ def _read(path: Path) -> tuple[Images, Labels]:
     else:
         images, labels = idx.read(path, 3), idx.read(_labels_beside(path), 1)
     if images.dtype != np.uint8:
-        raise DatasetError(f"{path} holds {images.dtype} images: save them as uint8 with grey levels 0 to 255.")
+        raise DatasetError(
+            f"{path} holds {images.dtype} images: save them as uint8 with grey levels 0 to 255."
+        )
     if labels.shape != (len(images),):
-        raise DatasetError(f"{path} holds {len(images):,} images and labels of shape {labels.shape}: copy both again from one origin.")
+        raise DatasetError(
+            f"{path} holds {len(images):,} images and labels of shape {labels.shape}: copy both"
+            " again from one origin."
+        )
     return images.reshape(-1, SIDE, SIDE, 1), labels.astype(np.int64)
 
 
@@ -96,13 +112,18 @@ def _labels_beside(path: Path) -> Path:
     beside = [path.with_name(_LABELS + suffix) for suffix in (path.suffix, "", ".gz")]
     found = next((labels for labels in beside if labels.is_file()), None)
     if found is None:
-        raise DatasetError(f"{path} is there without its labels: copy {_LABELS} or {_LABELS}.gz beside it.")
+        raise DatasetError(
+            f"{path} is there without its labels: copy {_LABELS} or {_LABELS}.gz beside it."
+        )
     return found
 
 
 def _checked(path: Path, shape: tuple[int, ...]) -> int:
     if shape[1:] not in ((SIDE, SIDE), (SIDE, SIDE, 1)):
-        raise DatasetError(f"{path} holds images of shape {shape}: they must be [N, {SIDE}, {SIDE}]; use dataset=images for other sizes.")
+        raise DatasetError(
+            f"{path} holds images of shape {shape}: they must be [N, {SIDE}, {SIDE}]; use"
+            " dataset=images for other sizes."
+        )
     if not shape[0]:
         raise DatasetError(f"{path} holds no images: copy it again from its origin.")
     return shape[0]

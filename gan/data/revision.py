@@ -1,4 +1,5 @@
-"""Revisions of the data sets that code makes. Runs on different ones learned from different examples.
+"""Revisions of the data sets that code makes. Runs on different ones learned from different
+examples.
 
 Free of TensorFlow.
 """

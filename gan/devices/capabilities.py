@@ -9,34 +9,53 @@ from ganboard.gan.config import RunConfig
 from ganboard.gan.costs import estimate
 
 MAX_LOGICAL_REPLICAS = 64
-PROCESSES_PER_CORE = 4  # more than one shows that the result is right, on a machine that has no more cores
-BFLOAT16_FLAGS = frozenset({"avx512_bf16", "amx_bf16"})  # without them products in bfloat16 are emulated
-PROCESS_BYTES = 700 * 2**20  # TensorFlow, the data and small networks in each process with strategy=multi_worker (measured: 650 MiB)
+# more than one shows that the result is right, on a machine that has no more cores
+PROCESSES_PER_CORE = 4
+# without them products in bfloat16 are emulated
+BFLOAT16_FLAGS = frozenset({"avx512_bf16", "amx_bf16"})
+# TensorFlow, the data and small networks in each process with strategy=multi_worker (measured: 650
+# MiB)
+PROCESS_BYTES = 700 * 2**20
 
 
 def check(config: RunConfig, devices: dict[str, Any]) -> str | None:
-    """One sentence when `config` cannot run here, else None; `devices` as of `gan.devices.hardware.describe` (`gpus` and `tpus` are read)."""
+    """One sentence when `config` cannot run here, else None; `devices` as of
+    `gan.devices.hardware.describe` (`gpus` and `tpus` are read)."""
     gpus, tpus = len(devices["gpus"]), len(devices["tpus"])
     strategy = config.effective_strategy
     if config.precision == "mixed_float16" and (strategy == "tpu" or gpus < config.replicas):
         found = f"{gpus} GPU(s) were found" if gpus else "none was found"
-        needed = "a GPU" if config.replicas == 1 else f"{config.replicas} GPUs, one for each replica,"
-        return f"precision=mixed_float16 needs {needed} and {found}: use mixed_bfloat16, which runs everywhere, or float32."
+        needed = (
+            "a GPU" if config.replicas == 1 else f"{config.replicas} GPUs, one for each replica,"
+        )
+        return (
+            f"precision=mixed_float16 needs {needed} and {found}: use mixed_bfloat16, which runs"
+            " everywhere, or float32."
+        )
     if strategy == "tpu":
         if config.loop == "fit":
-            return "loop=fit is not available with strategy=tpu: use loop=custom, which trains the same networks with its own loop."
+            return (
+                "loop=fit is not available with strategy=tpu: use loop=custom, which trains the"
+                " same networks with its own loop."
+            )
         if config.replicas > tpus:
             found = f"{tpus} TPU core(s) were found" if tpus else "no TPU was found"
-            return f"strategy=tpu with replicas={config.replicas} needs as many TPU cores and {found}: use strategy=mirrored or auto."
+            return (
+                f"strategy=tpu with replicas={config.replicas} needs as many TPU cores and {found}:"
+                " use strategy=mirrored or auto."
+            )
         return None
     if strategy == "multi_worker":
-        sentence = too_many_processes(config.replicas, devices.get("cores", 2**20), devices.get("memory_bytes", 2**60))
+        sentence = too_many_processes(
+            config.replicas, devices.get("cores", 2**20), devices.get("memory_bytes", 2**60)
+        )
         if sentence:
             return sentence
     if strategy == "mirrored" and config.replicas > max(gpus, MAX_LOGICAL_REPLICAS):
         return (
-            f"replicas={config.replicas} is more than this machine can carry ({gpus} GPU(s) found, and at most {MAX_LOGICAL_REPLICAS} "
-            f"replicas on logical CPU devices): lower replicas to {max(gpus, MAX_LOGICAL_REPLICAS)} or less."
+            f"replicas={config.replicas} is more than this machine can carry ({gpus} GPU(s) found,"
+            f" and at most {MAX_LOGICAL_REPLICAS} replicas on logical CPU devices): lower replicas"
+            f" to {max(gpus, MAX_LOGICAL_REPLICAS)} or less."
         )
     return estimate.too_large(config, devices)
 
@@ -48,12 +67,15 @@ def too_many_processes(count: int, cores: int, memory_bytes: int) -> str | None:
     if count <= most:
         return None
     limit = (
-        f"its {cores} cores carry {PROCESSES_PER_CORE} each" if by_cores < by_memory else f"its memory of {memory_bytes / 1e9:.1f} GB lasts"
+        f"its {cores} cores carry {PROCESSES_PER_CORE} each"
+        if by_cores < by_memory
+        else f"its memory of {memory_bytes / 1e9:.1f} GB lasts"
     )
     remedy = f"lower replicas to {most} or less, or use" if most > 1 else "use"
     return (
-        f"strategy=multi_worker with replicas={count} needs {count} processes on one machine, more than it can carry: "
-        f"{limit} for {most}; {remedy} strategy=mirrored, which needs one process."
+        f"strategy=multi_worker with replicas={count} needs {count} processes on one machine, more"
+        f" than it can carry: {limit} for {most}; {remedy} strategy=mirrored, which needs one"
+        " process."
     )
 
 
@@ -82,15 +104,18 @@ def remarks(config: RunConfig, devices: dict[str, Any]) -> list[str]:
             f"losses are those of {config.replicas} devices, times are not."
         )
     if "precision" in without_gain:
-        found.append("This processor has no bfloat16 instructions: expect less speed than with precision=float32.")
+        found.append(
+            "This processor has no bfloat16 instructions: expect less speed than with"
+            " precision=float32."
+        )
     if "xla" in without_gain:
         found.append(
-            "XLA on a CPU fuses element-wise operations and leaves convolutions to oneDNN, which is faster at them: "
-            "expect about the speed without XLA, after a longer start."
+            "XLA on a CPU fuses element-wise operations and leaves convolutions to oneDNN, which is"
+            " faster at them: expect about the speed without XLA, after a longer start."
         )
     elif config.replicas > 1 and config.xla:
         found.append(
-            "XLA cannot wait for other replicas in the middle of its program: batch norm takes its statistics per replica, "
-            "so losses differ from those of one replica."
+            "XLA cannot wait for other replicas in the middle of its program: batch norm takes its"
+            " statistics per replica, so losses differ from those of one replica."
         )
     return found

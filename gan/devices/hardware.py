@@ -24,7 +24,9 @@ def describe() -> dict[str, Any]:
     return {
         "host": platform.node(),
         "cpu": _cpu()[0],
-        "cores": len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count(),
+        "cores": (
+            len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count()
+        ),
         "memory_bytes": memory_limit(),
         "cpu_flags": cpu_flags(),
         "gpus": _gpus(),
@@ -34,10 +36,13 @@ def describe() -> dict[str, Any]:
 
 
 def devices(hardware: Mapping[str, Any]) -> str:
-    """What computes on a machine that `describe` has described: its accelerators, else its processor and cores."""
+    """What computes on a machine that `describe` has described: its accelerators, else its
+    processor and cores."""
     if gpus := hardware.get("gpus"):
         counts = Counter(str(gpu.get("name", "GPU")) for gpu in gpus)
-        return ", ".join(f"{count} × {name}" if count > 1 else name for name, count in counts.items())
+        return ", ".join(
+            f"{count} × {name}" if count > 1 else name for name, count in counts.items()
+        )
     if tpus := hardware.get("tpus"):
         return f"{len(tpus)} TPU cores"
     return f"{hardware.get('cpu', 'unknown')}, {hardware.get('cores', '?')} cores"
@@ -50,20 +55,28 @@ def cpu_flags() -> list[str]:
 
 
 def memory_limit(root: Path = Path("/")) -> int:
-    """Bytes of memory that this process may use: the machine's, or less where a control group (a container, say) has a limit.
+    """Bytes of memory that this process may use: the machine's, or less where a control group (a
+    container, say) has a limit.
 
-    The kernel ends what exceeds memory.max (cgroup v2) or memory.limit_in_bytes (v1), of the process's own group or any above it.
+    The kernel ends what exceeds memory.max (cgroup v2) or memory.limit_in_bytes (v1), of the
+    process's own group or any above it.
     """
-    texts = [text for name in ("memory.max", "memory.limit_in_bytes") for text in _of_groups(name, root)]
+    texts = [
+        text for name in ("memory.max", "memory.limit_in_bytes") for text in _of_groups(name, root)
+    ]
     # "max" is no limit, and v1's is a huge number
-    return min([psutil.virtual_memory().total, *(int(text) for text in texts if text.strip().isdigit())])
+    return min(
+        [psutil.virtual_memory().total, *(int(text) for text in texts if text.strip().isdigit())]
+    )
 
 
 def oom_kills(root: Path = Path("/")) -> int:
-    """How many processes the kernel has ended for want of memory in this process's control group; 0 where it does not count.
+    """How many processes the kernel has ended for want of memory in this process's control group; 0
+    where it does not count.
 
-    Whatever the limit that ran out (the group's, one above it, the machine's), the kernel counts for the victim's own group: in
-    memory.events.local (cgroup v2) or memory.oom_control (v1). Outside any group, the machine's count.
+    Whatever the limit that ran out (the group's, one above it, the machine's), the kernel counts
+    for the victim's own group: in memory.events.local (cgroup v2) or memory.oom_control (v1).
+    Outside any group, the machine's count.
     """
     names = ("memory.events.local", "memory.oom_control")
     own = next((text for name in names for text in _of_groups(name, root)), None)
@@ -73,15 +86,22 @@ def oom_kills(root: Path = Path("/")) -> int:
 
 
 def _of_groups(name: str, root: Path) -> Iterator[str]:
-    """The texts of a file of the memory controller: of this process's control group, then of each group above it, where they have it."""
+    """The texts of a file of the memory controller: of this process's control group, then of each
+    group above it, where they have it."""
     own = root / "proc/self/cgroup"
-    for line in own.read_text().splitlines() if own.exists() else []:  # "0::/path" of v2, "4:memory:/path" of v1
+    # "0::/path" of v2, "4:memory:/path" of v1
+    for line in own.read_text().splitlines() if own.exists() else []:
         number, controllers, path = line.split(":", 2)
         if number != "0" and "memory" not in controllers.split(","):
             continue
         top = root / ("sys/fs/cgroup" if number == "0" else "sys/fs/cgroup/memory")
-        group = PurePosixPath(path.lstrip("/"))  # a container may see the host's path and have its own group mounted at the top
-        yield from (file.read_text() for folder in (group, *group.parents) if (file := top / folder / name).exists())
+        # a container may see the host's path and have its own group mounted at the top
+        group = PurePosixPath(path.lstrip("/"))
+        yield from (
+            file.read_text()
+            for folder in (group, *group.parents)
+            if (file := top / folder / name).exists()
+        )
 
 
 def versions() -> dict[str, str]:
@@ -102,24 +122,36 @@ def _cpu() -> tuple[str, set[str]]:
     if not info.exists():
         return platform.processor() or platform.machine(), set()
     pairs = [line.partition(":") for line in info.read_text().splitlines() if ":" in line]
-    fields = {key.strip(): value.strip() for key, _, value in reversed(pairs)}  # reversed: the first processor wins
-    return fields.get("model name") or platform.machine(), set((fields.get("flags") or fields.get("Features") or "").split())
+    # reversed: the first processor wins
+    fields = {key.strip(): value.strip() for key, _, value in reversed(pairs)}
+    return fields.get("model name") or platform.machine(), set(
+        (fields.get("flags") or fields.get("Features") or "").split()
+    )
 
 
 def _gpus() -> list[dict[str, Any]]:
     import tensorflow as tf
 
-    names = [tf.config.experimental.get_device_details(gpu).get("device_name", gpu.name) for gpu in tf.config.list_physical_devices("GPU")]
+    names = [
+        tf.config.experimental.get_device_details(gpu).get("device_name", gpu.name)
+        for gpu in tf.config.list_physical_devices("GPU")
+    ]
     if not names:
         return []
     try:
         import pynvml
 
         pynvml.nvmlInit()
-        memory = [pynvml.nvmlDeviceGetMemoryInfo(pynvml.nvmlDeviceGetHandleByIndex(i)).total for i in range(len(names))]
-    except Exception:  # NVML is missing on AMD machines and in some containers: the names stand alone there
+        memory = [
+            pynvml.nvmlDeviceGetMemoryInfo(pynvml.nvmlDeviceGetHandleByIndex(i)).total
+            for i in range(len(names))
+        ]
+    # NVML is missing on AMD machines and in some containers: the names stand alone there
+    except Exception:
         memory = [None] * len(names)
-    return [{"name": name, "memory_bytes": total} for name, total in zip(names, memory, strict=True)]
+    return [
+        {"name": name, "memory_bytes": total} for name, total in zip(names, memory, strict=True)
+    ]
 
 
 if __name__ == "__main__":

@@ -18,7 +18,8 @@ _BUDGET_SECONDS = 0.4
 
 
 def best(precision: str, machine: Mapping[str, Any], folder: Path) -> float:
-    """The highest `gflops` that any trainer reached on this `machine` (`gan.devices.hardware.describe`).
+    """The highest `gflops` that any trainer reached on this `machine`
+    (`gan.devices.hardware.describe`).
 
     What else runs there slows a single measurement down, so the best one is kept in `folder`, for
     each host, kind of device and precision. Where it cannot be written this measurement counts
@@ -36,7 +37,9 @@ def _kept(reached: float, precision: str, machine: Mapping[str, Any], folder: Pa
     place = f"{machine['host']}, {devices(machine)}, {'GPU' if _on_gpu() else 'CPU'}"
     digest = hashlib.sha256(place.encode()).hexdigest()[:16]
     folder.mkdir(parents=True, exist_ok=True)
-    with (folder / f"peak-{precision}-{digest}.txt").open("a+", encoding="utf-8", errors="replace") as file:
+    with (folder / f"peak-{precision}-{digest}.txt").open(
+        "a+", encoding="utf-8", errors="replace"
+    ) as file:
         fcntl.flock(file, fcntl.LOCK_EX)  # of two trainers that measure at once the better counts
         file.seek(0)
         known = _number(file.read())
@@ -64,16 +67,20 @@ def _on_gpu() -> bool:
 
 @cache
 def gflops(precision: str) -> float:
-    """GFLOP/s of one device in products of two square matrices in the number format of `precision` (a value of RunConfig.precision).
+    """GFLOP/s of one device in products of two square matrices in the number format of `precision`
+    (a value of RunConfig.precision).
 
-    The matrices grow from 512 until one product takes 20 ms, or to 8192; of the tries that fit into 0.4 s the fastest counts, 2 n^3 FLOP
-    each (as LINPACK's Rmax: reached, not read off a data sheet). It runs where training does: on the first GPU, in TensorFloat-32 where
-    TensorFlow uses that for float32, else on all cores that TensorFlow uses. Replicas on more GPUs have as many times this peak; logical
-    CPU devices share it.
+    The matrices grow from 512 until one product takes 20 ms, or to 8192; of the tries that fit into
+    0.4 s the fastest counts, 2 n^3 FLOP each (as LINPACK's Rmax: reached, not read off a data
+    sheet). It runs where training does: on the first GPU, in TensorFloat-32 where TensorFlow uses
+    that for float32, else on all cores that TensorFlow uses. Replicas on more GPUs have as many
+    times this peak; logical CPU devices share it.
     """
     import tensorflow as tf
 
-    dtype = {"float32": tf.float32, "mixed_bfloat16": tf.bfloat16, "mixed_float16": tf.float16}[precision]
+    dtype = {"float32": tf.float32, "mixed_bfloat16": tf.bfloat16, "mixed_float16": tf.float16}[
+        precision
+    ]
     began = time.perf_counter()
     best, size, tries = 0.0, 512, 0
     with tf.device("/GPU:0" if _on_gpu() else "/CPU:0"):
@@ -83,7 +90,8 @@ def gflops(precision: str) -> float:
             tf.matmul(a, a)[0, 0].numpy()  # waits until it is computed
             seconds = time.perf_counter() - start
             best, tries = max(best, 2e-9 * size**3 / seconds), tries + 1
-            if tries >= 2 and seconds < _ENOUGH_SECONDS and size < _LARGEST:  # the first call of a size also loads its kernel
+            # the first call of a size also loads its kernel
+            if tries >= 2 and seconds < _ENOUGH_SECONDS and size < _LARGEST:
                 size, tries = 2 * size, 0
                 a = _matrix(size, dtype)
     return best
@@ -92,4 +100,5 @@ def gflops(precision: str) -> float:
 def _matrix(size: int, dtype: object) -> object:
     import tensorflow as tf
 
-    return tf.cast(tf.random.stateless_normal([size, size], [0, size]), dtype)  # zeros would draw less power, and clock higher
+    # zeros would draw less power, and clock higher
+    return tf.cast(tf.random.stateless_normal([size, size], [0, size]), dtype)

@@ -1,4 +1,5 @@
-"""TensorFlow's process-wide switches, set before it initialises. Call `prepare` first in a training process."""
+"""TensorFlow's process-wide switches, set before it initialises. Call `prepare` first in a training
+process."""
 
 from __future__ import annotations
 
@@ -9,19 +10,26 @@ from ganboard.gan.distributed import cluster
 
 
 def prepare(config: RunConfig) -> None:
-    """Make operations deterministic, choose the GPUs, and with fewer GPUs than replicas cut the CPU into logical devices.
+    """Make operations deterministic, choose the GPUs, and with fewer GPUs than replicas cut the CPU
+    into logical devices.
 
-    Raises RuntimeError when TensorFlow already runs with other devices, and ConfigError as `gan.distributed.cluster.own` does.
+    Raises RuntimeError when TensorFlow already runs with other devices, and ConfigError as
+    `gan.distributed.cluster.own` does.
     """
     os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "2")
     os.environ.setdefault("KERAS_BACKEND", "tensorflow")
     if config.xla:
-        # Read when the first graph is compiled. On a CPU, XLA's convolutions run at 0.6 of oneDNN's speed, so it gets only what it can fuse
-        # around them; a function compiled as a whole, as on accelerators, is not affected.
-        os.environ.setdefault("TF_XLA_FLAGS", "--tf_xla_auto_jit=2 --tf_xla_cpu_global_jit --tf_xla_ops_to_cluster=FUSIBLE")
+        # Read when the first graph is compiled. On a CPU, XLA's convolutions run at 0.6 of oneDNN's
+        # speed, so it gets only what it can fuse around them; a function compiled as a whole, as on
+        # accelerators, is not affected.
+        os.environ.setdefault(
+            "TF_XLA_FLAGS",
+            "--tf_xla_auto_jit=2 --tf_xla_cpu_global_jit --tf_xla_ops_to_cluster=FUSIBLE",
+        )
     import tensorflow as tf
 
-    # Fusing forward operations finds nothing in a training step that needs their inputs again, and fails loudly inside a loop
+    # Fusing forward operations finds nothing in a training step that needs their inputs again, and
+    # fails loudly inside a loop
     tf.config.optimizer.set_experimental_options({"remapping": False})
     gpus = tf.config.list_physical_devices("GPU")
     if config.replicas > max(1, len(gpus)):
@@ -30,12 +38,15 @@ def prepare(config: RunConfig) -> None:
         gpus = [gpus[cluster.own(config.replicas).rank]]
     gpus = gpus[: config.replicas]
     tf.config.set_visible_devices(gpus, "GPU")
-    if gpus:  # operations on a CPU are deterministic, and there the step reads the clock, which this switch forbids
+    # operations on a CPU are deterministic, and there the step reads the clock, which this switch
+    # forbids
+    if gpus:
         tf.config.experimental.enable_op_determinism()
     for gpu in gpus:
         tf.config.experimental.set_memory_growth(gpu, True)
     if config.effective_strategy == "multi_worker" and not gpus:
-        # each process with all cores' threads costs 6 % more CPU time per step, measured with two processes on two cores
+        # each process with all cores' threads costs 6 % more CPU time per step, measured with two
+        # processes on two cores
         tf.config.threading.set_intra_op_parallelism_threads(max(1, cores() // config.replicas))
     if config.effective_strategy == "mirrored" and config.replicas > 1 and not gpus:
         cpu = tf.config.list_physical_devices("CPU")[0]
@@ -48,12 +59,16 @@ def accelerated() -> bool:
     """Whether this process computes on a GPU or TPU."""
     import tensorflow as tf
 
-    return bool(tf.config.get_visible_devices("GPU") or tf.config.list_physical_devices("TPU") or tf.config.list_logical_devices("TPU"))
+    return bool(
+        tf.config.get_visible_devices("GPU")
+        or tf.config.list_physical_devices("TPU")
+        or tf.config.list_logical_devices("TPU")
+    )
 
 
 def compiled(config: RunConfig) -> bool:
-    """Whether XLA is asked to compile the gradient function as a whole: on GPUs. On a CPU it fuses element-wise operations only (see
-    `prepare`), and a TPU compiles the whole step unasked."""
+    """Whether XLA is asked to compile the gradient function as a whole: on GPUs. On a CPU it fuses
+    element-wise operations only (see `prepare`), and a TPU compiles the whole step unasked."""
     import tensorflow as tf
 
     return config.xla and bool(tf.config.get_visible_devices("GPU"))

@@ -1,7 +1,8 @@
 """What all processes of a run go by: the first one's numbers and state.
 
-Each process runs the same loop, and a collective that one of them enters must be entered by all. So whatever differs between processes and
-decides what is done next (the clock, the wish to stop, what lies on the disk) is taken from the first. Equal numbers need no agreement.
+Each process runs the same loop, and a collective that one of them enters must be entered by all. So
+whatever differs between processes and decides what is done next (the clock, the wish to stop, what
+lies on the disk) is taken from the first. Equal numbers need no agreement.
 """
 
 from __future__ import annotations
@@ -24,7 +25,8 @@ class Agreement:
         """Whether this is the first process: the only one that writes, draws and judges."""
 
     def numbers(self, *own: float) -> tuple[float, ...]:
-        """The first process's numbers, in float64. All processes must call, with equally many: one small all-reduce."""
+        """The first process's numbers, in float64. All processes must call, with equally many: one
+        small all-reduce."""
         return tuple(map(float, self._first(np.array(own)))) if self._several else own
 
     def arrays(self, own: dict[str, npt.NDArray[Any]]) -> dict[str, npt.NDArray[Any]]:
@@ -47,5 +49,7 @@ class Agreement:
 
     def _first(self, own: npt.NDArray[Any]) -> npt.NDArray[Any]:
         given = own if self.leads else np.zeros_like(own)
-        summed: npt.NDArray[Any] = self._strategy.reduce("SUM", tf.constant(given), axis=None).numpy()
+        summed: npt.NDArray[Any] = self._strategy.reduce(
+            "SUM", tf.constant(given), axis=None
+        ).numpy()
         return summed

@@ -1,8 +1,9 @@
-"""The processes of a run with strategy=multi_worker: who they are, and how they meet. Free of TensorFlow.
+"""The processes of a run with strategy=multi_worker: who they are, and how they meet. Free of
+TensorFlow.
 
-TensorFlow joins a cluster in a call that waits for ever and holds the interpreter's lock, so that nothing in the process could end it.
-Hence all processes meet here first, over TCP on the port that the first one's TensorFlow server takes afterwards, and enter that call
-together.
+TensorFlow joins a cluster in a call that waits for ever and holds the interpreter's lock, so that
+nothing in the process could end it. Hence all processes meet here first, over TCP on the port that
+the first one's TensorFlow server takes afterwards, and enter that call together.
 """
 
 from __future__ import annotations
@@ -17,39 +18,50 @@ from dataclasses import dataclass
 from ganboard.gan.config import ConfigError
 from ganboard.gan.events import TrainingFailed
 
-JOIN_SECONDS = 60.0  # for the slowest process to load TensorFlow and the data, counted from when the first one is there
+# for the slowest process to load TensorFlow and the data, counted from when the first one is there
+JOIN_SECONDS = 60.0
 _RETRY_SECONDS = 0.1
 _VARIABLE = "TF_CONFIG"
 
 
 @dataclass(frozen=True)
 class Cluster:
-    """One process's place: the addresses "host:port" of all processes, and which of them is its own, from 0."""
+    """One process's place: the addresses "host:port" of all processes, and which of them is its
+    own, from 0."""
 
     addresses: tuple[str, ...]
     rank: int
 
     def environment(self) -> dict[str, str]:
-        """What tells TensorFlow, and `own`, in a process that is to be started (tensorflow.org, "Multi-worker training": TF_CONFIG)."""
+        """What tells TensorFlow, and `own`, in a process that is to be started (tensorflow.org,
+        "Multi-worker training": TF_CONFIG)."""
         cluster = {"worker": list(self.addresses)}
-        return {_VARIABLE: json.dumps({"cluster": cluster, "task": {"type": "worker", "index": self.rank}})}
+        return {
+            _VARIABLE: json.dumps(
+                {"cluster": cluster, "task": {"type": "worker", "index": self.rank}}
+            )
+        }
 
     def meet(self, seconds: float | None = None) -> None:
-        """Return in all processes at about the same time. Raises TrainingFailed, naming who is missing after `seconds` (JOIN_SECONDS)."""
+        """Return in all processes at about the same time. Raises TrainingFailed, naming who is
+        missing after `seconds` (JOIN_SECONDS)."""
         seconds = JOIN_SECONDS if seconds is None else seconds
         wait = self._gather if self.rank == 0 else self._report
         if missing := wait(time.monotonic() + seconds):
             ranks = f"rank{'s' * (len(missing) > 1)} {', '.join(map(str, missing))}"
             raise TrainingFailed(
-                f"Waited {seconds:.0f} s, and {ranks} of {len(self.addresses)} trainer processes did not join: the log may say why. "
-                "If this machine is short of memory or cores, lower replicas; then clone the run."
+                f"Waited {seconds:.0f} s, and {ranks} of {len(self.addresses)} trainer processes"
+                " did not join: the log may say why. If this machine is short of memory or cores,"
+                " lower replicas; then clone the run."
             )
 
     def _gather(self, deadline: float) -> list[int]:
         """The first process: wait for the others, then send them off. Returns who is missing."""
         missing = set(range(1, len(self.addresses)))
         with ExitStack() as stack:
-            server = stack.enter_context(socket.create_server(self._first, backlog=len(self.addresses)))
+            server = stack.enter_context(
+                socket.create_server(self._first, backlog=len(self.addresses))
+            )
             joined = []
             while missing:
                 server.settimeout(max(deadline - time.monotonic(), 1e-3))
@@ -67,7 +79,8 @@ class Cluster:
         return []
 
     def _report(self, deadline: float) -> list[int]:
-        """Any other process: tell the first one and wait to be sent off. Returns [0] if that does not happen."""
+        """Any other process: tell the first one and wait to be sent off. Returns [0] if that does
+        not happen."""
         while (left := deadline - time.monotonic()) > 0:
             with suppress(OSError), socket.create_connection(self._first, timeout=left) as server:
                 server.sendall(str(self.rank).encode())
@@ -83,12 +96,14 @@ class Cluster:
 
 
 def own(size: int) -> Cluster:
-    """This process's place among `size` processes. Raises ConfigError when it was not started as one of them."""
+    """This process's place among `size` processes. Raises ConfigError when it was not started as
+    one of them."""
     cluster = _named()
     if cluster is None or len(cluster.addresses) != size:
         raise ConfigError(
-            f"strategy=multi_worker with replicas={size} needs {size} processes that know each other, and {_VARIABLE} does not name them: "
-            "start the run with `ganboard train` or `ganboard run`."
+            f"strategy=multi_worker with replicas={size} needs {size} processes that know each"
+            f" other, and {_VARIABLE} does not name them: start the run with `ganboard train` or"
+            " `ganboard run`."
         )
     return cluster
 

@@ -1,4 +1,5 @@
-"""The tf.distribute strategy of a run. Make it before any other operation runs: with several processes TensorFlow asks for that."""
+"""The tf.distribute strategy of a run. Make it before any other operation runs: with several
+processes TensorFlow asks for that."""
 
 from __future__ import annotations
 
@@ -13,8 +14,8 @@ from ganboard.gan.distributed import cluster, tpu
 def strategy(config: RunConfig) -> tf.distribute.Strategy:
     """The strategy with `config.replicas` replicas; call `gan.devices.runtime.prepare` first.
 
-    Raises ConfigError when strategy=multi_worker was not started as several processes or there is no such TPU, and TrainingFailed when a
-    process does not join.
+    Raises ConfigError when strategy=multi_worker was not started as several processes or there is
+    no such TPU, and TrainingFailed when a process does not join.
     """
     match config.effective_strategy:
         case "default":
@@ -30,15 +31,19 @@ def strategy(config: RunConfig) -> tf.distribute.Strategy:
 def _mirrored(config: RunConfig) -> tf.distribute.Strategy:
     """On `replicas` GPUs, or with too few of them on as many logical CPU devices.
 
-    Replicas on logical CPU devices share the same cores: they show that the result is right, not how fast several devices are.
+    Replicas on logical CPU devices share the same cores: they show that the result is right, not
+    how fast several devices are.
     """
     names = [device.name for device in tf.config.list_logical_devices("GPU")]
     if len(names) < config.replicas:
         names = [device.name for device in tf.config.list_logical_devices("CPU")]
     assert len(names) >= config.replicas, (
-        f"{len(names)} devices for {config.replicas} replicas: call ganboard.gan.devices.runtime.prepare first"
+        f"{len(names)} devices for {config.replicas} replicas: call"
+        " ganboard.gan.devices.runtime.prepare first"
     )
-    return tf.distribute.MirroredStrategy([name.removeprefix("/device:") for name in names[: config.replicas]])
+    return tf.distribute.MirroredStrategy(
+        [name.removeprefix("/device:") for name in names[: config.replicas]]
+    )
 
 
 def _multi_worker(config: RunConfig) -> tf.distribute.Strategy:
@@ -50,5 +55,6 @@ def _multi_worker(config: RunConfig) -> tf.distribute.Strategy:
     )
     handler = signal.getsignal(signal.SIGTERM)
     made = tf.distribute.MultiWorkerMirroredStrategy(communication_options=options)
-    signal.signal(signal.SIGTERM, handler)  # TensorFlow has put its own in place, which tells nobody here of a preemption
+    # TensorFlow has put its own in place, which tells nobody here of a preemption
+    signal.signal(signal.SIGTERM, handler)
     return made

@@ -1,4 +1,5 @@
-"""A TPU as the strategy of a run, by plain tf.distribute. What was proven without one, and what was not: docs/tpu.md."""
+"""A TPU as the strategy of a run, by plain tf.distribute. What was proven without one, and what was
+not: docs/tpu.md."""
 
 from __future__ import annotations
 
@@ -10,14 +11,17 @@ import tensorflow as tf
 from ganboard.gan.config import ConfigError, RunConfig
 
 LOCAL = "local"  # the TPU of the machine this process runs on
-_REACH_SECONDS = 10  # connecting to an address where nobody answers would wait for minutes without a word
+# connecting to an address where nobody answers would wait for minutes without a word
+_REACH_SECONDS = 10
 
 
 def strategy(config: RunConfig) -> tf.distribute.TPUStrategy:
-    """All cores of this machine's TPU, or of the one that the environment variable TPU_NAME names, one replica each.
+    """All cores of this machine's TPU, or of the one that the environment variable TPU_NAME names,
+    one replica each.
 
-    Initialises the TPU, which ends whatever this process had on it: call it once, before anything else runs. Raises ConfigError when there
-    is no TPU, when it does not answer, and when `config.replicas` is not the number of its cores.
+    Initialises the TPU, which ends whatever this process had on it: call it once, before anything
+    else runs. Raises ConfigError when there is no TPU, when it does not answer, and when
+    `config.replicas` is not the number of its cores.
     """
     name = os.environ.get("TPU_NAME") or LOCAL
     try:
@@ -25,25 +29,27 @@ def strategy(config: RunConfig) -> tf.distribute.TPUStrategy:
         _reach(resolver)
         tf.config.experimental_connect_to_cluster(resolver)
         tf.tpu.experimental.initialize_tpu_system(resolver)
-    except Exception as error:  # TensorFlow, its cloud clients and the network each raise kinds of their own
+    # TensorFlow, its cloud clients and the network each raise kinds of their own
+    except Exception as error:
         where = "on this machine" if name == LOCAL else f"under the name TPU_NAME={name}"
         reason = (str(error).strip() or type(error).__name__).splitlines()[0][:200].rstrip(".:; ")
         raise ConfigError(
-            f"strategy=tpu found no usable TPU {where} ({reason}): run on a TPU VM with the extra tpu installed and no other process on "
-            "the TPU, or use strategy=mirrored."
+            f"strategy=tpu found no usable TPU {where} ({reason}): run on a TPU VM with the extra"
+            " tpu installed and no other process on the TPU, or use strategy=mirrored."
         ) from error
     made = tf.distribute.TPUStrategy(resolver)
     cores = made.num_replicas_in_sync
     if cores != config.replicas:
         raise ConfigError(
-            f"replicas={config.replicas} is not the number of this TPU's cores: strategy=tpu uses all {cores}, so set replicas={cores} and "
-            f"batch_size to a multiple of {cores}."
+            f"replicas={config.replicas} is not the number of this TPU's cores: strategy=tpu uses"
+            f" all {cores}, so set replicas={cores} and batch_size to a multiple of {cores}."
         )
     return made
 
 
 def _reach(resolver: tf.distribute.cluster_resolver.TPUClusterResolver) -> None:
-    """Raise OSError when a machine of a TPU elsewhere does not take connections; a local one has no addresses."""
+    """Raise OSError when a machine of a TPU elsewhere does not take connections; a local one has no
+    addresses."""
     for job in resolver.cluster_spec().as_dict().values():
         for address in job:
             host, _, port = address.rpartition(":")

@@ -1,6 +1,8 @@
-"""What a version of a model takes of memory, in a process of its own: `python -m ganboard.gan.generation.footprint FOLDER DIGEST`.
+"""What a version of a model takes of memory, in a process of its own: `python -m
+ganboard.gan.generation.footprint FOLDER DIGEST`.
 
-Loads the version and makes one batch, as large as when it is served, twice; prints the highest resident memory in bytes.
+Loads the version and makes one batch, as large as when it is served, twice; prints the highest
+resident memory in bytes.
 """
 
 from __future__ import annotations

@@ -1,6 +1,7 @@
 """Registered generators: taken from a checkpoint, loaded back, asked for outputs.
 
-`gan/models/<name>/generation.py` has a class `Generation`, which says what requests and answers of that model are.
+`gan/models/<name>/generation.py` has a class `Generation`, which says what requests and answers of
+that model are.
 """
 
 from __future__ import annotations
@@ -44,7 +45,8 @@ class Generation(Protocol):
         """Names, shapes, types and ranges of "inputs" (of a request) and "outputs"."""
 
     def inputs(self, asked: Any) -> Floats:
-        """What G gets for a `request`, [n, ...]: a row depends on nothing but its own place in the request. Raises WishError."""
+        """What G gets for a `request`, [n, ...]: a row depends on nothing but its own place in the
+        request. Raises WishError."""
 
     def outputs(self, made: Floats) -> Floats:
         """What G has made, in the units of the signature."""
@@ -58,8 +60,11 @@ class Generation(Protocol):
     def examples(self, data_dir: Path) -> Floats:
         """What G gets when two versions are compared, always the same. Raises DatasetError."""
 
-    def compare(self, full: Floats, other: Floats, data_dir: Path, cache_dir: Path) -> tuple[dict[str, float], float]:
-        """The model's own figures of what a full and another version made of `examples`, and by how many percent the other is worse."""
+    def compare(
+        self, full: Floats, other: Floats, data_dir: Path, cache_dir: Path
+    ) -> tuple[dict[str, float], float]:
+        """The model's own figures of what a full and another version made of `examples`, and by how
+        many percent the other is worse."""
 
 
 class Generator:
@@ -77,7 +82,9 @@ class Generator:
             return network([inputs, *masks] if masks else inputs, training=False)
 
         self._network = network  # its variables live as long as the function
-        self._function = tf.function(called, [tf.TensorSpec([None, *shape], tf.float32)], autograph=False)
+        self._function = tf.function(
+            called, [tf.TensorSpec([None, *shape], tf.float32)], autograph=False
+        )
 
     def tensors(self) -> dict[str, Any]:
         """Shape and type of what the network itself takes and makes; the first axis is the batch."""
@@ -85,8 +92,9 @@ class Generator:
         return {name: {"shape": list(end.shape), "dtype": end.dtype} for name, end in ends.items()}
 
     def __call__(self, inputs: Floats) -> Floats:
-        """What G makes of `inputs` [n, ...]. A row's bits depend on no other row, since calls have 1, 2, 4, ... rows: measured on a CPU,
-        products of three rows round otherwise than those of a power of two, which all round alike."""
+        """What G makes of `inputs` [n, ...]. A row's bits depend on no other row, since calls have
+        1, 2, 4, ... rows: measured on a CPU, products of three rows round otherwise than those of a
+        power of two, which all round alike."""
         first, made = 0, []
         while left := len(inputs) - first:
             rows = min(self.generation.together, 1 << (left.bit_length() - 1))
@@ -97,15 +105,19 @@ class Generator:
 
 def of(config: RunConfig) -> Generation:
     """The generation of `config.model`."""
-    found: Generation = import_module(f"ganboard.gan.models.{config.model}.generation").Generation(config)
+    found: Generation = import_module(f"ganboard.gan.models.{config.model}.generation").Generation(
+        config
+    )
     return found
 
 
 def extract(config: RunConfig, directory: Path, step: int) -> Arrays:
-    """The variables of the generator whose images the checkpoint of `step` shows (with `ema` the average), by path. Raises CheckpointError,
-    VersionError."""
+    """The variables of the generator whose images the checkpoint of `step` shows (with `ema` the
+    average), by path. Raises CheckpointError, VersionError."""
     part = "average/" if config.ema else "generator/"
-    weights = {name.removeprefix(part): array for name, array in store.part(directory, step, part).items()}
+    weights = {
+        name.removeprefix(part): array for name, array in store.part(directory, step, part).items()
+    }
     _assign(_network(config), weights)
     return weights
 
@@ -115,7 +127,10 @@ def kernels(config: RunConfig) -> Mapping[str, int]:
     transposed = keras.layers.Conv2DTranspose  # [height, width, out, in]
     layers = _network(config).layers
     return {
-        v.path: -2 if isinstance(layer, transposed) else -1 for layer in layers for v in layer.trainable_variables if v.name == "kernel"
+        v.path: -2 if isinstance(layer, transposed) else -1
+        for layer in layers
+        for v in layer.trainable_variables
+        if v.name == "kernel"
     }
 
 
@@ -126,23 +141,32 @@ def read(generation: Generation, document: Mapping[str, Any]) -> Floats:
     except ValidationError as error:
         first = error.errors()[0]
         name, given = ".".join(map(str, first["loc"])) or "the request", str(first["input"])[:80]
-        raise WishError(f"{name[:80]}={given} is not allowed: {first['msg'][0].lower()}{first['msg'][1:]}.") from None
+        raise WishError(
+            f"{name[:80]}={given} is not allowed: {first['msg'][0].lower()}{first['msg'][1:]}."
+        ) from None
     return generation.inputs(asked)
 
 
 def likeness(full: Floats, other: Floats) -> dict[str, float]:
-    """How far two versions' outputs for the same inputs are apart: `psnr` in dB of the full one's range, differences in its units."""
+    """How far two versions' outputs for the same inputs are apart: `psnr` in dB of the full one's
+    range, differences in its units."""
     apart = other.astype(np.float64) - full
     mean_square, spread = float(np.square(apart).mean()), float(full.max() - full.min())
     psnr = 10 * math.log10(spread**2 / mean_square) if mean_square and spread else math.inf
-    figures = {"root_mean_square_difference": math.sqrt(mean_square), "largest_difference": float(np.abs(apart).max())}
+    figures = {
+        "root_mean_square_difference": math.sqrt(mean_square),
+        "largest_difference": float(np.abs(apart).max()),
+    }
     return figures | ({"psnr": psnr} if math.isfinite(psnr) else {})
 
 
 def require_finite(arrays: Arrays, what: str) -> None:
     """Raises VersionError where a value is not finite."""
     if bad := next((name for name, array in arrays.items() if not np.isfinite(array).all()), None):
-        raise VersionError(f"{what} has values that are not finite in {bad}: choose an epoch from before its training diverged.")
+        raise VersionError(
+            f"{what} has values that are not finite in {bad}: choose an epoch from before its"
+            " training diverged."
+        )
 
 
 def _network(config: RunConfig) -> keras.Model:
@@ -152,10 +176,18 @@ def _network(config: RunConfig) -> keras.Model:
 
 def _assign(network: keras.Model, weights: Arrays) -> None:
     """Raises VersionError where names or shapes differ."""
-    shapes: Sequence[tuple[str, tuple[int, ...]]] = [(v.path, tuple(v.shape)) for v in network.variables]
+    shapes: Sequence[tuple[str, tuple[int, ...]]] = [
+        (v.path, tuple(v.shape)) for v in network.variables
+    ]
     if strange := {name for name, _ in shapes} ^ weights.keys():
-        raise VersionError(f"The weights do not fit the generator of this ganboard in {min(strange)}: use the ganboard that trained them.")
+        raise VersionError(
+            f"The weights do not fit the generator of this ganboard in {min(strange)}: use the"
+            " ganboard that trained them."
+        )
     for variable, (name, shape) in zip(network.variables, shapes, strict=True):
         if weights[name].shape != shape:
-            raise VersionError(f"The weights do not fit the generator of this ganboard in {name}: use the ganboard that trained them.")
+            raise VersionError(
+                f"The weights do not fit the generator of this ganboard in {name}: use the ganboard"
+                " that trained them."
+            )
         variable.assign(weights[name])

@@ -1,6 +1,8 @@
-"""What can be asked of a trained generator: points of its latent space, and ways between them. Free of TensorFlow.
+"""What can be asked of a trained generator: points of its latent space, and ways between them. Free
+of TensorFlow.
 
-A point is (seed, row): row `row` of the standard normal latents that `seed` gives, the same ones a run's image grid is made of.
+A point is (seed, row): row `row` of the standard normal latents that `seed` gives, the same ones a
+run's image grid is made of.
 """
 
 from __future__ import annotations
@@ -14,7 +16,8 @@ import numpy.typing as npt
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 Latents = npt.NDArray[np.float32]  # [n, latent_dim]
-Normal = Callable[[int, int, int], Latents]  # (seed, first row, rows) -> standard normal latents [rows, latent_dim]
+# (seed, first row, rows) -> standard normal latents [rows, latent_dim]
+Normal = Callable[[int, int, int], Latents]
 
 MAX_SEED = 2**31 - 1
 MAX_IMAGES = 64
@@ -33,9 +36,10 @@ class WishError(ValueError):
 
 
 class Wish(BaseModel, ABC):
-    """What every request says. `psi` scales the latents towards their mean 0: fewer odd images, less variety (the truncation of
-    Karras et al. 2019, in z because this generator has no w). `energy` (GeV) and `angle` (degrees) are those of a 3DGAN's particles,
-    100 and 90 if none are given."""
+    """What every request says. `psi` scales the latents towards their mean 0: fewer odd images,
+    less variety (the truncation of Karras et al. 2019, in z because this generator has no w).
+    `energy` (GeV) and `angle` (degrees) are those of a 3DGAN's particles, 100 and 90 if none are
+    given."""
 
     model_config = ConfigDict(frozen=True, extra="forbid", allow_inf_nan=False)
     kind: ClassVar[str]
@@ -64,14 +68,17 @@ class Draw(Wish):
     @property
     def columns(self) -> int:
         """The divisor that makes the sheet square, or else a little wider than high."""
-        return min(n for n in range(1, self.images + 1) if self.images % n == 0 and n * n >= self.images)
+        return min(
+            n for n in range(1, self.images + 1) if self.images % n == 0 and n * n >= self.images
+        )
 
     def points(self, normal: Normal) -> Latents:
         return self.psi * normal(self.seed, 0, self.images)
 
 
 class Interpolate(Wish):
-    """From (seed, first) to (other, second) in `steps` images, ends included; further rows join the rows after those."""
+    """From (seed, first) to (other, second) in `steps` images, ends included; further rows join the
+    rows after those."""
 
     kind = "interpolate"
     other: Seed
@@ -85,7 +92,11 @@ class Interpolate(Wish):
         return self.steps
 
     def points(self, normal: Normal) -> Latents:
-        between = slerp(normal(self.seed, self.first, self.rows), normal(self.other, self.second, self.rows), self.steps)
+        between = slerp(
+            normal(self.seed, self.first, self.rows),
+            normal(self.other, self.second, self.rows),
+            self.steps,
+        )
         return self.psi * between.reshape(self.rows * self.steps, -1)
 
 
@@ -104,7 +115,8 @@ class Nearest(Wish):
 
 
 class Around(Wish):
-    """A square of small steps around one point: `degrees` from the middle to the middle of an edge, along two random directions."""
+    """A square of small steps around one point: `degrees` from the middle to the middle of an edge,
+    along two random directions."""
 
     kind = "around"
     row: Row
@@ -115,9 +127,13 @@ class Around(Wish):
         return SIDE
 
     def points(self, normal: Normal) -> Latents:
-        middle, directions = normal(self.seed, self.row, 1)[0], normal(self.seed, MAX_IMAGES, 2)  # rows that are on no sheet
+        # rows that are on no sheet
+        middle, directions = normal(self.seed, self.row, 1)[0], normal(self.seed, MAX_IMAGES, 2)
         if len(middle) < 3:
-            raise WishError(f"latent_dim={len(middle)} leaves no two directions around a point: this needs 3 or more.")
+            raise WishError(
+                f"latent_dim={len(middle)} leaves no two directions around a point: this needs 3 or"
+                " more."
+            )
         return self.psi * plane(middle, directions[0], directions[1], self.degrees)
 
 
@@ -133,27 +149,37 @@ def parse(kind: str, options: Mapping[str, Any]) -> Wish:
     except ValidationError as error:
         first = error.errors()[0]
         name, given = ".".join(map(str, first["loc"])), str(first["input"])[:80]
-        raise WishError(f"{name[:80]}={given} cannot be drawn: {first['msg'][0].lower()}{first['msg'][1:]}.") from None
+        raise WishError(
+            f"{name[:80]}={given} cannot be drawn: {first['msg'][0].lower()}{first['msg'][1:]}."
+        ) from None
 
 
 def slerp(a: Latents, b: Latents, steps: int) -> Latents:
-    """Points [n, steps, d] on the great circles from a to b [n, d], both included (Shoemake 1985; for latents White 2016).
+    """Points [n, steps, d] on the great circles from a to b [n, d], both included (Shoemake 1985;
+    for latents White 2016).
 
-    A straight line would pass through short latents, which the generator has hardly seen. Parallel latents are joined by one all the same.
+    A straight line would pass through short latents, which the generator has hardly seen. Parallel
+    latents are joined by one all the same.
     """
     start, end = a.astype(np.float64)[:, None], b.astype(np.float64)[:, None]
-    lengths = np.linalg.norm(start, axis=-1, keepdims=True) * np.linalg.norm(end, axis=-1, keepdims=True)
+    lengths = np.linalg.norm(start, axis=-1, keepdims=True) * np.linalg.norm(
+        end, axis=-1, keepdims=True
+    )
     cosine = (start * end).sum(-1, keepdims=True) / np.maximum(lengths, np.finfo(np.float64).tiny)
     angle, t = np.arccos(np.clip(cosine, -1, 1)), np.linspace(0, 1, steps)[None, :, None]
     sine = np.sin(angle)
     parallel = sine < _PARALLEL
-    weights = [np.where(parallel, part, np.sin(part * angle) / np.where(parallel, 1, sine)) for part in (1 - t, t)]
+    weights = [
+        np.where(parallel, part, np.sin(part * angle) / np.where(parallel, 1, sine))
+        for part in (1 - t, t)
+    ]
     between: Latents = (weights[0] * start + weights[1] * end).astype(np.float32)
     return between
 
 
 def plane(middle: Latents, u: Latents, v: Latents, degrees: float) -> Latents:
-    """SIDE * SIDE points [n, d] around `middle` [d], all as long as it: its rotations towards u (rightwards) and v (downwards)."""
+    """SIDE * SIDE points [n, d] around `middle` [d], all as long as it: its rotations towards u
+    (rightwards) and v (downwards)."""
     given = np.stack([middle, u, v], 1).astype(np.float64)
     basis, _ = np.linalg.qr(given)
     basis *= np.sign((basis * given).sum(0))  # QR may have turned them around
@@ -162,5 +188,7 @@ def plane(middle: Latents, u: Latents, v: Latents, degrees: float) -> Latents:
     distance = np.hypot(right, down)
     angle = np.radians(degrees) * distance
     sideways = (right * basis[:, 1] + down * basis[:, 2]) / np.where(distance == 0, 1, distance)
-    points: Latents = (np.linalg.norm(given[:, 0]) * (np.cos(angle) * basis[:, 0] + np.sin(angle) * sideways)).astype(np.float32)
+    points: Latents = (
+        np.linalg.norm(given[:, 0]) * (np.cos(angle) * basis[:, 0] + np.sin(angle) * sideways)
+    ).astype(np.float32)
     return points

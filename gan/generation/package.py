@@ -1,10 +1,12 @@
-"""A version of a model as a folder: `weights.npz`, and `manifest.json`, which says what it is and where it comes from. Free of TensorFlow.
+"""A version of a model as a folder: `weights.npz`, and `manifest.json`, which says what it is and
+where it comes from. Free of TensorFlow.
 
     ID/weights.npz      variables of the generator by path, quantized ones with their scales (`gan.generation.quantization`)
     ID/examples.png     what it makes of a few inputs
     ID/manifest.json    settings, signature, lineage, quality, size and SHA-256 of the weights
 
-Like a checkpoint it is written aside, flushed and renamed; whoever lists it keeps the manifest's digest, and loading believes nothing else.
+Like a checkpoint it is written aside, flushed and renamed; whoever lists it keeps the manifest's
+digest, and loading believes nothing else.
 """
 
 from __future__ import annotations
@@ -51,15 +53,20 @@ class Manifest(BaseModel):
     epoch: int
     step: int
     checkpoint: str  # SHA-256 of its manifest, as the database lists it
-    data: str | None  # SHA-256 of the data set as it lay there when the run's generator was registered; None: it did not
+    # SHA-256 of the data set as it lay there when the run's generator was registered; None: it did
+    # not
+    data: str | None
     versions: dict[str, str]  # of everything that decides bits
     commit: str | None  # of ganboard's source, where that is a checkout
     quality: dict[str, float]
     files: dict[str, File] = {}
 
 
-def write(directory: Path, manifest: Manifest, arrays: Arrays, picture: bytes | None = None) -> tuple[str, int]:
-    """Write a new version into `directory`, which appears when it is whole; the manifest's digest, and bytes. Raises VersionError."""
+def write(
+    directory: Path, manifest: Manifest, arrays: Arrays, picture: bytes | None = None
+) -> tuple[str, int]:
+    """Write a new version into `directory`, which appears when it is whole; the manifest's digest,
+    and bytes. Raises VersionError."""
     made = directory.with_suffix(".tmp")
     try:
         files.remove(made)
@@ -71,7 +78,11 @@ def write(directory: Path, manifest: Manifest, arrays: Arrays, picture: bytes | 
             with (made / PICTURE).open("wb") as file:
                 file.write(picture)
                 files.flush(file)
-        measured = {path.name: File(size=size, sha256=sha256) for path in sorted(made.iterdir()) for size, sha256 in [files.measure(path)]}
+        measured = {
+            path.name: File(size=size, sha256=sha256)
+            for path in sorted(made.iterdir())
+            for size, sha256 in [files.measure(path)]
+        }
         text = manifest.model_copy(update={"files": measured}).model_dump_json(indent=1).encode()
         with (made / MANIFEST).open("wb") as file:
             file.write(text)
@@ -81,7 +92,10 @@ def write(directory: Path, manifest: Manifest, arrays: Arrays, picture: bytes | 
         files.flush_directory(directory.parent)
     except OSError as error:
         files.remove(made)
-        raise VersionError(f"The version was not written to {directory} ({error.strerror or error}): check that disk.") from error
+        raise VersionError(
+            f"The version was not written to {directory} ({error.strerror or error}): check that"
+            " disk."
+        ) from error
     return hashlib.sha256(text).hexdigest(), len(text) + sum(one.size for one in measured.values())
 
 
@@ -98,12 +112,16 @@ def read_manifest(directory: Path, digest: str) -> Manifest:
 def read(directory: Path, digest: str) -> tuple[Manifest, Arrays]:
     """Manifest and arrays of the version in `directory`, every byte checked. Raises VersionError."""
     manifest = read_manifest(directory, digest)
-    with _reading(directory), np.load(io.BytesIO(_checked(directory, manifest, WEIGHTS)), allow_pickle=False) as arrays:
+    with (
+        _reading(directory),
+        np.load(io.BytesIO(_checked(directory, manifest, WEIGHTS)), allow_pickle=False) as arrays,
+    ):
         return manifest, {name: arrays[name] for name in arrays.files}
 
 
 def read_picture(directory: Path, digest: str) -> bytes | None:
-    """PNG of what the version makes, None where it has none: frames of a flow that was away have no successors. Raises VersionError."""
+    """PNG of what the version makes, None where it has none: frames of a flow that was away have no
+    successors. Raises VersionError."""
     manifest = read_manifest(directory, digest)
     with _reading(directory):
         return _checked(directory, manifest, PICTURE) if PICTURE in manifest.files else None
@@ -122,5 +140,12 @@ def _reading(directory: Path) -> Iterator[None]:
     try:
         yield
     except (OSError, ValueError, KeyError) as error:
-        why = str(error) if isinstance(error, files.NoFile) else getattr(error, "strerror", None) or "another ganboard wrote it"
-        raise VersionError(f"The version in {directory} cannot be used ({why}): remove it, and add it again from its run.") from error
+        why = (
+            str(error)
+            if isinstance(error, files.NoFile)
+            else getattr(error, "strerror", None) or "another ganboard wrote it"
+        )
+        raise VersionError(
+            f"The version in {directory} cannot be used ({why}): remove it, and add it again from"
+            " its run."
+        ) from error

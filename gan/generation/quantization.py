@@ -1,4 +1,5 @@
-"""Weights stored in fewer bits and computed as float32: of the trained kernels, by output channel. Pure NumPy.
+"""Weights stored in fewer bits and computed as float32: of the trained kernels, by output channel.
+Pure NumPy.
 
 int8 is symmetric with one scale for each output channel (Jacob et al. 2018, section 3; Nagel et al. 2021, section 2.2.2): w = s q with
 q = round(w / s) in -127 .. 127 and s = max |w| / 127 of the channel, so that no weight moves by more than s / 2. Biases and batch norm,
@@ -22,9 +23,11 @@ _SCALE = "/scale"
 
 
 def pack(weights: Arrays, axes: Mapping[str, int], variant: Variant) -> Arrays:
-    """`weights` by name as they are stored; `axes` has the axis of the output channels of those that are kernels.
+    """`weights` by name as they are stored; `axes` has the axis of the output channels of those
+    that are kernels.
 
-    An int8 kernel brings a second array, NAME/scale [channels]. Values beyond float16 become infinite: look at what `unpack` gives.
+    An int8 kernel brings a second array, NAME/scale [channels]. Values beyond float16 become
+    infinite: look at what `unpack` gives.
     """
     packed = {}
     for name, array in weights.items():

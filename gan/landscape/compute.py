@@ -1,8 +1,9 @@
-"""The loss surfaces around the paths of trained runs, computed with their networks; the geometry is `gan.landscape.geometry`'s.
+"""The loss surfaces around the paths of trained runs, computed with their networks; the geometry is
+`gan.landscape.geometry`'s.
 
-Every loss is taken at the same examples, noise and dropout masks, in float32, batch norm by that batch's own statistics: as the recipe
-has it in training, but without penalties on gradients. While one net moves over its surface, the other stands as it was at the end of
-the first run.
+Every loss is taken at the same examples, noise and dropout masks, in float32, batch norm by that
+batch's own statistics: as the recipe has it in training, but without penalties on gradients. While
+one net moves over its surface, the other stands as it was at the end of the first run.
 """
 
 from __future__ import annotations
@@ -27,27 +28,42 @@ from ganboard.gan.modeling import recipe
 from ganboard.gan.modeling.gradients import FIGURES, State, Tensors
 from ganboard.gan.rng import philox
 
-COLUMNS = ("run", "epoch", "x", "y", "loss", "radius")  # of a path; run counts from 0, radius is the distance from the run's last point
-MOST = {"dcgan": 4096, "gan3d": 8, "pix2pix": 8}  # examples of a loss: one of 3DGAN's costs as much as thousands of digits
+# of a path; run counts from 0, radius is the distance from the run's last point
+COLUMNS = ("run", "epoch", "x", "y", "loss", "radius")
+# examples of a loss: one of 3DGAN's costs as much as thousands of digits
+MOST = {"dcgan": 4096, "gan3d": 8, "pix2pix": 8}
 Told = Callable[[str, float], None]  # a phase and the share of all that is done
 
 
 def compute(
     runs: Sequence[tuple[RunConfig, Path]], wish: Wish, data_dir: Path, told: Told
 ) -> tuple[dict[str, npt.NDArray[Any]], dict[str, Any]]:
-    """Surfaces of both nets through the end of the first of `runs` (configuration, directory), with the paths of all of them.
+    """Surfaces of both nets through the end of the first of `runs` (configuration, directory), with
+    the paths of all of them.
 
-    Arrays, for either net "g" and "d": `g.x` and `g.y` [size] in units of the weights (random directions: of their length), `g.surface`
-    [size, size] with y first, `g.path` [n, len(COLUMNS)]. Facts: the share of the paths' variance that each plane holds, seconds, remarks.
-    Raises LandscapeError and DatasetError in one sentence.
+    Arrays, for either net "g" and "d": `g.x` and `g.y` [size] in units of the weights (random
+    directions: of their length), `g.surface` [size, size] with y first, `g.path` [n, len(COLUMNS)].
+    Facts: the share of the paths' variance that each plane holds, seconds, remarks. Raises
+    LandscapeError and DatasetError in one sentence.
     """
     began = time.monotonic()
     told("reading", 0.0)
     nets = _networks(runs[0][0])
-    starts = [[[v.numpy() for v in net.trainable_variables] for net in _networks(config)] for config, _ in runs]
-    if strange := next((i for i, start in enumerate(starts) if _shapes(start) != _shapes(starts[0])), None):
-        raise LandscapeError(f"Run {strange + 1} of {len(runs)} has other networks than the first: compare runs of one architecture.")
-    paths = [[_path(directory, net, starts[i][n]) for n, net in enumerate(snapshots.NETS)] for i, (_, directory) in enumerate(runs)]
+    starts = [
+        [[v.numpy() for v in net.trainable_variables] for net in _networks(config)]
+        for config, _ in runs
+    ]
+    if strange := next(
+        (i for i, start in enumerate(starts) if _shapes(start) != _shapes(starts[0])), None
+    ):
+        raise LandscapeError(
+            f"Run {strange + 1} of {len(runs)} has other networks than the first: compare runs of"
+            " one architecture."
+        )
+    paths = [
+        [_path(directory, net, starts[i][n]) for n, net in enumerate(snapshots.NETS)]
+        for i, (_, directory) in enumerate(runs)
+    ]
     ends = [paths[0][n][-1][1] for n in range(2)]
     config, directory = runs[0]
     _restore_statistics(config, nets[0], directory)
@@ -93,17 +109,28 @@ def _networks(config: RunConfig) -> tuple[keras.Model, keras.Model]:
 
 
 def _plain(config: RunConfig, **changes: Any) -> RunConfig:
-    alone = {"precision": "float32", "replicas": 1, "strategy": "auto", "accumulate": 1, "xla": False, "recompute": False}
+    alone = {
+        "precision": "float32",
+        "replicas": 1,
+        "strategy": "auto",
+        "accumulate": 1,
+        "xla": False,
+        "recompute": False,
+    }
     return config.model_copy(update=alone | {"r1": 0.0, "gradient_penalty": 0.0} | changes)
 
 
 def _restore_statistics(config: RunConfig, generator: keras.Model, directory: Path) -> None:
-    """The moving statistics of the end, by which a 3DGAN generates for its discriminator. Raises LandscapeError, CheckpointError."""
+    """The moving statistics of the end, by which a 3DGAN generates for its discriminator. Raises
+    LandscapeError, CheckpointError."""
     if config.model == "dcgan":  # which always goes by the batch's own
         return
     stored = directory / "checkpoints"
     if not (found := store.complete(stored)):
-        raise LandscapeError(f"Run {directory.name} has no checkpoint here, which its surface needs for batch norm: resume or clone it.")
+        raise LandscapeError(
+            f"Run {directory.name} has no checkpoint here, which its surface needs for batch norm:"
+            " resume or clone it."
+        )
     arrays = store.part(stored, found[0][0], "generator/")
     for variable in generator.non_trainable_variables:
         variable.assign(arrays[f"generator/{variable.path}"])
@@ -116,25 +143,47 @@ def _shapes(start: Sequence[Weights]) -> list[list[tuple[int, ...]]]:
 def _path(directory: Path, net: str, start: Weights) -> list[tuple[int, Weights]]:
     """(epoch, weights) of the start and of every snapshot that can be read."""
     folder, shapes = directory / snapshots.FOLDER, [tensor.shape for tensor in start]
-    found = [(epoch, snapshots.load(folder, epoch, net, shapes)) for epoch in snapshots.epochs(folder)]
-    moved = [(epoch, [s + m for s, m in zip(start, moves, strict=True)]) for epoch, moves in found if moves is not None]
+    found = [
+        (epoch, snapshots.load(folder, epoch, net, shapes)) for epoch in snapshots.epochs(folder)
+    ]
+    moved = [
+        (epoch, [s + m for s, m in zip(start, moves, strict=True)])
+        for epoch, moves in found
+        if moves is not None
+    ]
     if not moved:
-        raise LandscapeError(f"Run {directory.name} kept no weights: train with snapshots=10, which a clone of it may have.")
+        raise LandscapeError(
+            f"Run {directory.name} kept no weights: train with snapshots=10, which a clone of it"
+            " may have."
+        )
     return [(0, start), *moved]
 
 
 def _filters(net: keras.Model) -> list[int | None]:
     """The axis of the output channels of every kernel, None for biases and batch norm."""
-    transposed = {id(v) for layer in net.layers if isinstance(layer, keras.layers.Conv2DTranspose) for v in layer.trainable_variables}
+    transposed = {
+        id(v)
+        for layer in net.layers
+        if isinstance(layer, keras.layers.Conv2DTranspose)
+        for v in layer.trainable_variables
+    }
     # transposed kernels are [height, width, out, in]
-    return [None if v.name != "kernel" else -2 if id(v) in transposed else -1 for v in net.trainable_variables]
+    return [
+        None if v.name != "kernel" else -2 if id(v) in transposed else -1
+        for v in net.trainable_variables
+    ]
 
 
 class _Losses:
     """Loss of either net (0: G, 1: D) as a function of its weights, all else fixed."""
 
     def __init__(
-        self, config: RunConfig, nets: tuple[keras.Model, keras.Model], wish: Wish, examples: Any, ends: Sequence[Weights]
+        self,
+        config: RunConfig,
+        nets: tuple[keras.Model, keras.Model],
+        wish: Wish,
+        examples: Any,
+        ends: Sequence[Weights],
     ) -> None:
         self.rows = min(wish.images, len(examples), MOST[config.model])
         model = recipe.make(_plain(config, seed=wish.seed, batch_size=self.rows))
@@ -144,16 +193,27 @@ class _Losses:
         statistics = [[v.value for v in net.non_trainable_variables] for net in nets]
 
         def loss_of(net: int) -> Any:
-            phases = [phase for phase in model.phases if phase.told and (phase.d if net else phase.g)]
-            draws = [model.draws(phase, batch, tf.constant(n), tf.constant(0)) for n, phase in enumerate(phases)]
+            phases = [
+                phase for phase in model.phases if phase.told and (phase.d if net else phase.g)
+            ]
+            draws = [
+                model.draws(phase, batch, tf.constant(n), tf.constant(0))
+                for n, phase in enumerate(phases)
+            ]
 
             def loss(*weights: tf.Tensor) -> tf.Tensor:
                 both: list[Tensors] = [weights if n == net else fixed[n] for n in range(2)]
                 state = State(both[0], statistics[0], both[1], statistics[1])
-                parts = (model.shares(*nets, state, own, [tf.ones([])] * 2, phase) for phase, own in zip(phases, draws, strict=True))
-                return tf.add_n([part.figures[FIGURES.index(("g_loss", "d_loss")[net])] for part in parts])
+                parts = (
+                    model.shares(*nets, state, own, [tf.ones([])] * 2, phase)
+                    for phase, own in zip(phases, draws, strict=True)
+                )
+                return tf.add_n(
+                    [part.figures[FIGURES.index(("g_loss", "d_loss")[net])] for part in parts]
+                )
 
-            return tf.function(loss, autograph=False)  # of its gradients nothing is left in the graph
+            # of its gradients nothing is left in the graph
+            return tf.function(loss, autograph=False)
 
         self._functions = loss_of(0), loss_of(1)
 

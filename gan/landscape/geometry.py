@@ -1,7 +1,9 @@
-"""The loss around a path of descent: directions, coordinates, and the loss on a grid of a plane. Free of TensorFlow.
+"""The loss around a path of descent: directions, coordinates, and the loss on a grid of a plane.
+Free of TensorFlow.
 
-After Li et al., Visualizing the Loss Landscape of Neural Nets (2018): principal directions of the path (their section 7.2) or random ones
-whose filters are as long as those of the weights (their section 4).
+After Li et al., Visualizing the Loss Landscape of Neural Nets (2018): principal directions of the
+path (their section 7.2) or random ones whose filters are as long as those of the weights (their
+section 4).
 """
 
 from __future__ import annotations
@@ -26,7 +28,8 @@ class LandscapeError(ValueError):
 
 
 class Wish(BaseModel):
-    """What is asked: the plane, the points of its grid per side, the images and noises at which every loss is taken, and their seed."""
+    """What is asked: the plane, the points of its grid per side, the images and noises at which
+    every loss is taken, and their seed."""
 
     model_config = ConfigDict(frozen=True, extra="forbid", allow_inf_nan=False)
 
@@ -43,7 +46,9 @@ def parse(options: Mapping[str, Any]) -> Wish:
     except ValidationError as error:
         first = error.errors()[0]
         name, given = ".".join(map(str, first["loc"])), str(first["input"])[:80]
-        raise LandscapeError(f"{name[:80]}={given} makes no surface: {first['msg'][0].lower()}{first['msg'][1:]}.") from None
+        raise LandscapeError(
+            f"{name[:80]}={given} makes no surface: {first['msg'][0].lower()}{first['msg'][1:]}."
+        ) from None
 
 
 @dataclass(frozen=True)
@@ -56,20 +61,30 @@ class Plane:
     share: float  # of the path's variance that the plane holds, 0 to 1
 
     def at(self, x: float, y: float) -> Weights:
-        return [o + np.float32(x) * u + np.float32(y) * v for o, u, v in zip(self.origin, self.u, self.v, strict=True)]
+        return [
+            o + np.float32(x) * u + np.float32(y) * v
+            for o, u, v in zip(self.origin, self.u, self.v, strict=True)
+        ]
 
     def coordinates(self, points: Sequence[Weights]) -> Points:
-        """Of the points of the plane that are nearest to `points` (least squares, as u and v may not be at right angles)."""
+        """Of the points of the plane that are nearest to `points` (least squares, as u and v may
+        not be at right angles)."""
         axes = np.array([[_inner(a, b) for b in (self.u, self.v)] for a in (self.u, self.v)])
         moves = (_minus(point, self.origin) for point in points)
-        return np.array([np.linalg.solve(axes, [_inner(move, axis) for axis in (self.u, self.v)]) for move in moves])
+        return np.array(
+            [
+                np.linalg.solve(axes, [_inner(move, axis) for axis in (self.u, self.v)])
+                for move in moves
+            ]
+        )
 
 
 def principal(path: Sequence[Weights], origin: Weights) -> Plane:
-    """The two principal directions of `path`, of unit length, through `origin`; u points to where the path began.
+    """The two principal directions of `path`, of unit length, through `origin`; u points to where
+    the path began.
 
-    Computed from the n x n products of the points, so nothing of the size of weights squared is built. Raises LandscapeError when the path
-    spans no plane.
+    Computed from the n x n products of the points, so nothing of the size of weights squared is
+    built. Raises LandscapeError when the path spans no plane.
     """
     products = np.zeros((len(path), len(path)))
     for tensors in zip(*path, strict=True):
@@ -78,47 +93,79 @@ def principal(path: Sequence[Weights], origin: Weights) -> Plane:
         products += flat @ flat.T
     values, vectors = np.linalg.eigh(products)  # ascending
     if len(path) < 3 or values[-2] <= 1e-12 * values[-1]:
-        raise LandscapeError(f"A path of {len(path)} points spans no plane: let the runs train longer, or take random directions.")
+        raise LandscapeError(
+            f"A path of {len(path)} points spans no plane: let the runs train longer, or take"
+            " random directions."
+        )
     directions = []
     for value, vector in zip(values[:-3:-1], vectors.T[:-3:-1], strict=True):
         centred = vector - vector.mean()  # so that the mean of the points need not be subtracted
-        direction = [np.tensordot(centred, np.stack(tensors), 1) / np.sqrt(value) for tensors in zip(*path, strict=True)]
+        direction = [
+            np.tensordot(centred, np.stack(tensors), 1) / np.sqrt(value)
+            for tensors in zip(*path, strict=True)
+        ]
         sign = 1.0 if _inner(direction, _minus(path[0], origin)) >= 0 else -1.0
         directions.append([(sign * part).astype(np.float32) for part in direction])
     return Plane(origin, directions[0], directions[1], float(values[-2:].sum() / values.sum()))
 
 
-def random(path: Sequence[Weights], origin: Weights, filters: Sequence[int | None], seed: int) -> Plane:
-    """Two Gaussian directions through `origin`, each filter scaled to the length of the filter of `origin` (Li et al. 2018, section 4).
+def random(
+    path: Sequence[Weights], origin: Weights, filters: Sequence[int | None], seed: int
+) -> Plane:
+    """Two Gaussian directions through `origin`, each filter scaled to the length of the filter of
+    `origin` (Li et al. 2018, section 4).
 
-    `filters` names the axis of each tensor along which its filters lie, None for those that do not move (biases, batch norm).
+    `filters` names the axis of each tensor along which its filters lie, None for those that do not
+    move (biases, batch norm).
     """
     generator = np.random.default_rng(seed)
-    u, v = ([_filter_normalised(generator, tensor, axis) for tensor, axis in zip(origin, filters, strict=True)] for _ in range(2))
+    u, v = (
+        [
+            _filter_normalised(generator, tensor, axis)
+            for tensor, axis in zip(origin, filters, strict=True)
+        ]
+        for _ in range(2)
+    )
     plane = Plane(origin, u, v, 0.0)
     points = plane.coordinates(path)
     centre = [np.mean(np.stack(tensors), axis=0) for tensors in zip(*path, strict=True)]
     whole = float(sum(_square(_minus(point, centre)) for point in path))
     held = points - points.mean(0)
     axes = np.array([[_inner(a, b) for b in (u, v)] for a in (u, v)])
-    return Plane(origin, u, v, float(np.einsum("ni,ij,nj->", held, axes, held) / whole) if whole else 0.0)
+    return Plane(
+        origin, u, v, float(np.einsum("ni,ij,nj->", held, axes, held) / whole) if whole else 0.0
+    )
 
 
-def _filter_normalised(generator: np.random.Generator, tensor: npt.NDArray[np.float32], axis: int | None) -> npt.NDArray[np.float32]:
+def _filter_normalised(
+    generator: np.random.Generator, tensor: npt.NDArray[np.float32], axis: int | None
+) -> npt.NDArray[np.float32]:
     drawn = generator.standard_normal(tensor.shape)
     if axis is None:
         return np.zeros_like(tensor)
     rest = tuple(i for i in range(tensor.ndim) if i != axis % tensor.ndim)
-    lengths = [np.sqrt(np.square(values.astype(np.float64)).sum(rest, keepdims=True)) for values in (tensor, drawn)]
-    scaled: npt.NDArray[np.float32] = (drawn * lengths[0] / np.maximum(lengths[1], np.finfo(np.float64).tiny)).astype(np.float32)
+    lengths = [
+        np.sqrt(np.square(values.astype(np.float64)).sum(rest, keepdims=True))
+        for values in (tensor, drawn)
+    ]
+    scaled: npt.NDArray[np.float32] = (
+        drawn * lengths[0] / np.maximum(lengths[1], np.finfo(np.float64).tiny)
+    ).astype(np.float32)
     return scaled
 
 
-def axes(points: Points, kind: Kind, size: int) -> tuple[npt.NDArray[np.float64], npt.NDArray[np.float64]]:
-    """`size` values of x and of y: the path and a margin around it; in random directions at least from -1 to 1, as Li et al. have it."""
+def axes(
+    points: Points, kind: Kind, size: int
+) -> tuple[npt.NDArray[np.float64], npt.NDArray[np.float64]]:
+    """`size` values of x and of y: the path and a margin around it; in random directions at least
+    from -1 to 1, as Li et al. have it."""
     found = []
     for values in points.T:
-        low, high = (min(values.min(), -1.0), max(values.max(), 1.0)) if kind == "random" else (values.min(), values.max())
+        low, high = (
+            (min(values.min(), -1.0), max(values.max(), 1.0))
+            if kind == "random"
+            else (values.min(), values.max())
+        )
         room = MARGIN * ((high - low) or 1.0)
         found.append(np.linspace(low - room, high + room, size))
     return found[0], found[1]
@@ -131,7 +178,8 @@ def surface(
     ys: npt.NDArray[np.float64],
     told: Callable[[int], None] = lambda _: None,
 ) -> npt.NDArray[np.float32]:
-    """The loss at every point, [len(ys), len(xs)], NaN where it is not finite; `told(n)` after each of the n points."""
+    """The loss at every point, [len(ys), len(xs)], NaN where it is not finite; `told(n)` after each
+    of the n points."""
     values = np.full((len(ys), len(xs)), np.nan, np.float32)
     for n, (row, column) in enumerate(np.ndindex(values.shape), 1):
         value = loss(plane.at(float(xs[column]), float(ys[row])))
@@ -141,7 +189,8 @@ def surface(
 
 
 def radii(path: Sequence[Weights]) -> npt.NDArray[np.float64]:
-    """Distance of each point of a path from its last one, in the space of all weights: nothing is projected."""
+    """Distance of each point of a path from its last one, in the space of all weights: nothing is
+    projected."""
     return np.array([np.sqrt(_square(_minus(point, path[-1]))) for point in path])
 
 
@@ -150,7 +199,12 @@ def _minus(a: Weights, b: Weights) -> Weights:
 
 
 def _inner(a: Weights, b: Weights) -> float:
-    return float(sum(np.dot(x.ravel().astype(np.float64), y.ravel().astype(np.float64)) for x, y in zip(a, b, strict=True)))
+    return float(
+        sum(
+            np.dot(x.ravel().astype(np.float64), y.ravel().astype(np.float64))
+            for x, y in zip(a, b, strict=True)
+        )
+    )
 
 
 def _square(a: Weights) -> float:

@@ -12,7 +12,8 @@ from ganboard.gan.rng import philox
 
 
 class Maker:
-    """`net` is 0 for a generator, 1 for a discriminator. What follows a layer with weights has that layer's number."""
+    """`net` is 0 for a generator, 1 for a discriminator. What follows a layer with weights has that
+    layer's number."""
 
     slope = 0.3  # of LeakyReLU
     epsilon = 1e-3  # of batch norm
@@ -27,7 +28,11 @@ class Maker:
         return philox.layer_seed(self.config.seed, self.net, self.count)
 
     def norm(self) -> Any:
-        options = {"epsilon": self.epsilon, "synchronized": synchronized(self.config), "dtype": self.policy}
+        options = {
+            "epsilon": self.epsilon,
+            "synchronized": synchronized(self.config),
+            "dtype": self.policy,
+        }
         return BatchNormalization(name=f"norm_{self.count}", **options)
 
     def relu(self) -> Any:

@@ -1,7 +1,8 @@
 """Batch norm over all replicas with one exchange instead of three.
 
-A small all-reduce costs what its messages cost, 0.8 ms of CPU time between two processes. Keras 3.15 sums values, squares and counts in an
-exchange each, and two of them again backward: 15 for a generator with three such layers, here 6.
+A small all-reduce costs what its messages cost, 0.8 ms of CPU time between two processes. Keras
+3.15 sums values, squares and counts in an exchange each, and two of them again backward: 15 for a
+generator with three such layers, here 6.
 """
 
 from __future__ import annotations
@@ -16,27 +17,36 @@ from ganboard.gan.devices import runtime
 
 
 def synchronized(config: RunConfig) -> bool:
-    """Whether batch norm takes its statistics over all replicas, so that n replicas compute what one computes.
+    """Whether batch norm takes its statistics over all replicas, so that n replicas compute what
+    one computes.
 
-    A function compiled by XLA cannot wait for other replicas in the middle: there each takes the statistics of its own share.
+    A function compiled by XLA cannot wait for other replicas in the middle: there each takes the
+    statistics of its own share.
     """
     return config.replicas > 1 and not runtime.compiled(config)
 
 
 class BatchNormalization(keras.layers.BatchNormalization):  # type: ignore[misc]
-    """Keras's layer for channels that come last; with `synchronized` all replicas must give it inputs of equal shape."""
+    """Keras's layer for channels that come last; with `synchronized` all replicas must give it
+    inputs of equal shape."""
 
     def _moments(self, inputs: tf.Tensor, mask: Any) -> tuple[tf.Tensor, tf.Tensor]:
-        """Mean and variance [channels] over all other axes, as `keras.src.backend.tensorflow.nn._compute_moments_sync` has them."""
+        """Mean and variance [channels] over all other axes, as
+        `keras.src.backend.tensorflow.nn._compute_moments_sync` has them."""
         replica = tf.distribute.get_replica_context()
         if not self.synchronized or replica is None or replica.num_replicas_in_sync == 1:
             return super()._moments(inputs, mask)  # type: ignore[no-any-return]
         values = tf.reshape(inputs, [-1, inputs.shape[-1]])
         mean = tf.reduce_mean(values, 0)
         own = tf.stack([mean, tf.reduce_mean(tf.math.squared_difference(values, mean), 0)])
-        # everybody's own in a row each: a difference of sums of squares would lose a small variance beside a large mean, and nearly empty
-        # maps have no other; shares of equal size join as in Chan, Golub and LeVeque 1983
-        row = tf.one_hot(replica.replica_id_in_sync_group, replica.num_replicas_in_sync, dtype=own.dtype)
+        # everybody's own in a row each: a difference of sums of squares would lose a small variance
+        # beside a large mean, and nearly empty maps have no other; shares of equal size join as in
+        # Chan, Golub and LeVeque 1983
+        row = tf.one_hot(
+            replica.replica_id_in_sync_group, replica.num_replicas_in_sync, dtype=own.dtype
+        )
         means, variances = tf.unstack(replica.all_reduce("SUM", row * own[..., None]))
         whole = tf.reduce_mean(means, 1)
-        return whole, tf.reduce_mean(variances + tf.math.squared_difference(means, whole[:, None]), 1)
+        return whole, tf.reduce_mean(
+            variances + tf.math.squared_difference(means, whole[:, None]), 1
+        )

@@ -1,7 +1,8 @@
-"""A network as a pure function of its weights and statistics, and what gradients on a micro-batch are made of.
+"""A network as a pure function of its weights and statistics, and what gradients on a micro-batch
+are made of.
 
-Being pure it can be compiled by XLA although it runs in every replica, where variables may not be assigned, and extra discriminator steps
-leave no trace in the generator's moving statistics.
+Being pure it can be compiled by XLA although it runs in every replica, where variables may not be
+assigned, and extra discriminator steps leave no trace in the generator's moving statistics.
 """
 
 from __future__ import annotations
@@ -28,9 +29,12 @@ class State(NamedTuple):
 
 
 class Shares(NamedTuple):
-    """This micro-batch's share of every mean over the global batch; shares are summed over micro-batches and replicas."""
+    """This micro-batch's share of every mean over the global batch; shares are summed over
+    micro-batches and replicas."""
 
-    figures: tf.Tensor  # FIGURES (loss of G, loss of D, D's mean opinion of real and of generated images), then the model's own terms
+    # FIGURES (loss of G, loss of D, D's mean opinion of real and of generated images), then the
+    # model's own terms
+    figures: tf.Tensor
     d_gradients: Tensors  # empty when D is not trained
     g_gradients: Tensors  # empty when G is not trained
     statistics: tuple[Tensors, Tensors]  # new moving statistics of G and D; empty where they stay
@@ -50,10 +54,11 @@ def forward(
     together: int = 1,
     training: bool = True,
 ) -> tuple[tf.Tensor, list[tf.Tensor]]:
-    """Output of `net` in `training` and its new moving statistics; `masks` go to the dropout layers in turn.
+    """Output of `net` in `training` and its new moving statistics; `masks` go to the dropout layers
+    in turn.
 
-    With `recompute` only what enters each convolution or product is kept for the gradient, or every second with `together` = 2 and so on;
-    the rest is computed again.
+    With `recompute` only what enters each convolution or product is kept for the gradient, or every
+    second with `together` = 2 and so on; the rest is computed again.
     """
     left, kept, keep = deque(weights), deque(statistics), deque(masks)
     updated: list[tf.Tensor] = []
@@ -64,12 +69,26 @@ def forward(
         before = [[kept.popleft() for _ in layer.non_trainable_variables] for layer in block]
         drops = [[keep.popleft()] if isinstance(layer, KeyedDropout) else [] for layer in block]
 
-        def run(x: tf.Tensor, *own: tf.Tensor, block: Any = block, before: Any = before, drops: Any = drops) -> tuple[tf.Tensor, ...]:
+        def run(
+            x: tf.Tensor,
+            *own: tf.Tensor,
+            block: Any = block,
+            before: Any = before,
+            drops: Any = drops,
+        ) -> tuple[tf.Tensor, ...]:
             given, after = deque(own), []
             for layer, old, mask in zip(block, before, drops, strict=True):
-                values = [*((v, given.popleft()) for v in layer.trainable_variables), *zip(layer.non_trainable_variables, old, strict=True)]
-                mode = {"training": training} if isinstance(layer, keras.layers.BatchNormalization) else {}
-                with keras.StatelessScope(state_mapping=values) as scope:  # Layer.stateless_call would not cast to the layer's precision
+                values = [
+                    *((v, given.popleft()) for v in layer.trainable_variables),
+                    *zip(layer.non_trainable_variables, old, strict=True),
+                ]
+                mode = (
+                    {"training": training}
+                    if isinstance(layer, keras.layers.BatchNormalization)
+                    else {}
+                )
+                # Layer.stateless_call would not cast to the layer's precision
+                with keras.StatelessScope(state_mapping=values) as scope:
                     x = layer([x, *mask] if mask else x, **mode)
                 after += [scope.get_current_value(v) for v in layer.non_trainable_variables]
             return (x, *after)

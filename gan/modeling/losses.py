@@ -1,6 +1,8 @@
-"""Losses of both nets, per example and from logits, with one float32 number per image: the caller averages over the global batch once.
+"""Losses of both nets, per example and from logits, with one float32 number per image: the caller
+averages over the global batch once.
 
-Keras loss objects are not used: inside a strategy they divide by the number of replicas themselves, which is easily done twice.
+Keras loss objects are not used: inside a strategy they divide by the number of replicas themselves,
+which is easily done twice.
 """
 
 from __future__ import annotations
@@ -11,15 +13,16 @@ import tensorflow as tf
 
 from ganboard.gan.config import RunConfig
 
-_LEAST = 1e-20  # below this sigmoid(logit) no longer counts as zero, so that dividing by it stays finite
+# below this sigmoid(logit) no longer counts as zero, so that dividing by it stays finite
+_LEAST = 1e-20
 
 
 def discriminator(config: RunConfig, real: tf.Tensor, fake: tf.Tensor) -> tf.Tensor:
     """Logits [batch, 1] twice -> [batch].
 
-    non_saturating, saturating: -log D(x) - log(1 - D(G(z))) (Eq. 4 of the study), with one-sided label smoothing (Salimans et al. 2016,
-    section 3.4). hinge: max(0, 1 - real) + max(0, 1 + fake) (Miyato et al. 2018, Eq. 16). wgan_gp: fake - real (Gulrajani et al. 2017,
-    Eq. 3).
+    non_saturating, saturating: -log D(x) - log(1 - D(G(z))) (Eq. 4 of the study), with one-sided
+    label smoothing (Salimans et al. 2016, section 3.4). hinge: max(0, 1 - real) + max(0, 1 + fake)
+    (Miyato et al. 2018, Eq. 16). wgan_gp: fake - real (Gulrajani et al. 2017, Eq. 3).
     """
     if config.loss == "hinge":
         loss = tf.nn.relu(1 - real) + tf.nn.relu(1 + fake)
@@ -35,20 +38,29 @@ def discriminator(config: RunConfig, real: tf.Tensor, fake: tf.Tensor) -> tf.Ten
 def generator(config: RunConfig, fake: tf.Tensor) -> tf.Tensor:
     """Logits of generated images [batch, 1] -> [batch].
 
-    non_saturating: -log D(G(z)) (Goodfellow et al. 2014, section 3). saturating: log(1 - D(G(z))) (Eq. 5 of the study), which is negative.
-    hinge, wgan_gp: -fake.
+    non_saturating: -log D(G(z)) (Goodfellow et al. 2014, section 3). saturating: log(1 - D(G(z)))
+    (Eq. 5 of the study), which is negative. hinge, wgan_gp: -fake.
     """
-    kinds = {"non_saturating": lambda x: tf.nn.softplus(-x), "saturating": lambda x: -tf.nn.softplus(x)}
+    kinds = {
+        "non_saturating": lambda x: tf.nn.softplus(-x),
+        "saturating": lambda x: -tf.nn.softplus(x),
+    }
     return tf.squeeze(kinds.get(config.loss, tf.negative)(fake), 1)
 
 
 def generator_share(config: RunConfig, fake: tf.Tensor) -> tf.Tensor | None:
-    """d generator / d logit over d discriminator / d logit at generated images [batch, 1], or None where the latter can vanish.
+    """d generator / d logit over d discriminator / d logit at generated images [batch, 1], or None
+    where the latter can vanish.
 
-    Both losses see a generated image through one logit. As long as each logit depends on its own image alone, the gradients of both with
-    respect to that image differ by this factor only, and one backward pass through the discriminator serves both.
+    Both losses see a generated image through one logit. As long as each logit depends on its own
+    image alone, the gradients of both with respect to that image differ by this factor only, and
+    one backward pass through the discriminator serves both.
     """
-    if config.loss == "hinge" or config.discriminator_batch_norm or config.precision == "mixed_float16":
+    if (
+        config.loss == "hinge"
+        or config.discriminator_batch_norm
+        or config.precision == "mixed_float16"
+    ):
         return None
     if config.loss == "non_saturating":
         s = tf.sigmoid(fake)
@@ -62,10 +74,12 @@ def _softplus(x: tf.Tensor) -> tuple[tf.Tensor, Any]:
 
 
 def norms(gradient: tf.Tensor) -> tf.Tensor:
-    """Euclidean norm of each image's gradient: [batch, H, W, C] -> [batch]; its own gradient is finite at zero."""
+    """Euclidean norm of each image's gradient: [batch, H, W, C] -> [batch]; its own gradient is
+    finite at zero."""
     return tf.sqrt(tf.reduce_sum(tf.square(gradient), [1, 2, 3]) + 1e-12)
 
 
 def global_mean(losses: tf.Tensor, batch_size: int) -> tf.Tensor:
-    """This replica's share of the mean over the global batch: summed over all replicas it is that mean."""
+    """This replica's share of the mean over the global batch: summed over all replicas it is that
+    mean."""
     return tf.reduce_sum(losses) / batch_size

@@ -1,4 +1,5 @@
-"""What a model brings to the training step. `gan/models/<name>/recipe.py` has a class `Recipe`; everything else is shared by all models."""
+"""What a model brings to the training step. `gan/models/<name>/recipe.py` has a class `Recipe`;
+everything else is shared by all models."""
 
 from __future__ import annotations
 
@@ -17,7 +18,8 @@ from ganboard.gan.modeling.gradients import Shares, State, Tensors
 
 
 class Phase(NamedTuple):
-    """One update within a training step: whose weights move, whether its figures are told, and what else tells it from others."""
+    """One update within a training step: whose weights move, whether its figures are told, and what
+    else tells it from others."""
 
     d: bool
     g: bool
@@ -26,18 +28,20 @@ class Phase(NamedTuple):
 
 
 class Judge(Protocol):
-    """Says how good a generator is. `remarks` are sentences for a person, `facts` what there is to know for
-    `gan.events.Facts` after each judgement."""
+    """Says how good a generator is. `remarks` are sentences for a person, `facts` what there is to
+    know for `gan.events.Facts` after each judgement."""
 
     remarks: list[str]
     facts: dict[str, Any]
 
     def __call__(self, generator: keras.Model) -> tuple[dict[str, float], tuple[float, ...]]:
-        """Measures, named as in `gan.events.MEASURED` and NaN where they cannot be taken, and shares of classes (empty: there are none)."""
+        """Measures, named as in `gan.events.MEASURED` and NaN where they cannot be taken, and
+        shares of classes (empty: there are none)."""
 
 
 class Recipe(Protocol):
-    """A model as the training step sees it, for one configuration. An example is a row in each of several arrays."""
+    """A model as the training step sees it, for one configuration. An example is a row in each of
+    several arrays."""
 
     phases: Sequence[Phase]
     terms: Sequence[str]  # figures of the model's own, behind `gan.modeling.gradients.FIGURES`
@@ -46,31 +50,46 @@ class Recipe(Protocol):
     def __init__(self, config: RunConfig) -> None: ...
 
     def networks(self) -> tuple[keras.Model, keras.Model]:
-        """Fresh generator and discriminator, a pure function of the configuration; called inside the strategy's scope."""
+        """Fresh generator and discriminator, a pure function of the configuration; called inside
+        the strategy's scope."""
 
     def columns(self, data: Any) -> Any:
         """The whole data set as tensors in host memory."""
 
     def rows(self, columns: Any, batch: tf.Tensor) -> list[tf.Tensor]:
-        """The examples `batch` [batch_size], each array of fixed shape [batch_size, ...]; called on the host."""
+        """The examples `batch` [batch_size], each array of fixed shape [batch_size, ...]; called on
+        the host."""
 
     def pictures(self, examples: Any) -> npt.NDArray[np.uint8]:
-        """What people look at of real examples: pictures [n, H, W, C], as many as a grid has or more, where there are so many."""
+        """What people look at of real examples: pictures [n, H, W, C], as many as a grid has or
+        more, where there are so many."""
 
     def grid(self, generator: keras.Model, examples: Any) -> npt.NDArray[np.float32]:
-        """Pictures [grid_size ** 2, H, W, C] in [-1, 1] of what G makes, always of the same noise and conditions."""
+        """Pictures [grid_size ** 2, H, W, C] in [-1, 1] of what G makes, always of the same noise
+        and conditions."""
 
     def judge(self, data: Any, cache_dir: Path, progress: Callable[[float], None]) -> Judge:
-        """What compares with `data`, all of it whatever `config.limit`; called outside any strategy's scope. Raises ConfigError."""
+        """What compares with `data`, all of it whatever `config.limit`; called outside any
+        strategy's scope. Raises ConfigError."""
 
     def example(self, rows: int) -> list[tf.Tensor]:
         """Arrays like a replica's part of `rows`, with any values."""
 
     def draws(self, phase: Phase, own: Sequence[tf.Tensor], draw: tf.Tensor, row: tf.Tensor) -> Any:
-        """What one micro-batch is made of: its examples `own`, and random numbers as functions of (seed, `draw`, global `row`)."""
+        """What one micro-batch is made of: its examples `own`, and random numbers as functions of
+        (seed, `draw`, global `row`)."""
 
-    def shares(self, generator: keras.Model, discriminator: keras.Model, state: State, draws: Any, scales: Tensors, phase: Phase) -> Shares:
-        """Losses and gradients of this micro-batch: a pure function, the gradients multiplied by the loss scales of G and D."""
+    def shares(
+        self,
+        generator: keras.Model,
+        discriminator: keras.Model,
+        state: State,
+        draws: Any,
+        scales: Tensors,
+        phase: Phase,
+    ) -> Shares:
+        """Losses and gradients of this micro-batch: a pure function, the gradients multiplied by
+        the loss scales of G and D."""
 
 
 def make(config: RunConfig) -> Recipe:

@@ -1,4 +1,5 @@
-"""Presets: small Python files that open with the exact command, the expected minutes and the expected result."""
+"""Presets: small Python files that open with the exact command, the expected minutes and the
+expected result."""
 
 from __future__ import annotations
 
@@ -28,6 +29,9 @@ def about(name: str) -> str:
 
 
 def description(name: str) -> tuple[str, str, str]:
-    """The three paragraphs of `about`, each on one line: what a preset is for, its command, what to expect of it."""
-    purpose, command, expected = (" ".join(paragraph.split()) for paragraph in about(name).split("\n\n"))
+    """The three paragraphs of `about`, each on one line: what a preset is for, its command, what to
+    expect of it."""
+    purpose, command, expected = (
+        " ".join(paragraph.split()) for paragraph in about(name).split("\n\n")
+    )
     return purpose, command, expected

@@ -1,9 +1,11 @@
-"""Another model: the 3DGAN of calorimeter showers, 25x25x25 cells, on sampled showers, small enough for two cores.
+"""Another model: the 3DGAN of calorimeter showers, 25x25x25 cells, on sampled showers, small enough
+for two cores.
 
     ganboard run --preset showers --follow
 
-Expected on two CPU cores: 20 minutes beside other work. Expected result: streaks along the shower's axis, no shower yet; the objective
-falls below 15 and swings. A good one takes CERN's files, 60 epochs and GPUs.
+Expected on two CPU cores: 20 minutes beside other work. Expected result: streaks along the shower's
+axis, no shower yet; the objective falls below 15 and swings. A good one takes CERN's files, 60
+epochs and GPUs.
 """
 
 VALUES = {

@@ -2,7 +2,8 @@
 
     ganboard run --preset showers_tiny --follow
 
-Expected on two CPU cores: one to two minutes beside other work. Expected result: showers that fill the whole box.
+Expected on two CPU cores: one to two minutes beside other work. Expected result: showers that fill
+the whole box.
 """
 
 from ganboard.gan.presets.showers import VALUES as SMALL

@@ -1,9 +1,10 @@
-"""Another model: the pix2pix of vortex streets at 64x64, on flows that are computed once, small enough for two cores.
+"""Another model: the pix2pix of vortex streets at 64x64, on flows that are computed once, small
+enough for two cores.
 
     ganboard run --preset street --follow
 
-Expected on two CPU cores: 14 minutes beside other work. Expected result: the street's pale shape; L1 falls to 0.06 and is still above the
-0.02 of a flow that stands still.
+Expected on two CPU cores: 14 minutes beside other work. Expected result: the street's pale shape;
+L1 falls to 0.06 and is still above the 0.02 of a flow that stands still.
 """
 
 VALUES = {

@@ -1,8 +1,10 @@
-"""For a test of the whole path: two epochs of four steps, done in seconds; nothing to look at comes of it.
+"""For a test of the whole path: two epochs of four steps, done in seconds; nothing to look at comes
+of it.
 
     ganboard run --preset tiny --follow
 
-Expected on two CPU cores: under 20 seconds, nearly all of it start-up. Expected result: grey blobs; it is no digit yet.
+Expected on two CPU cores: under 20 seconds, nearly all of it start-up. Expected result: grey blobs;
+it is no digit yet.
 """
 
 VALUES = {"dataset": "digits", "limit": 128, "batch_size": 32, "epochs": 2, "grid_size": 4}

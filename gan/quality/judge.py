@@ -21,13 +21,18 @@ MINIMUM = 200  # real images; the covariance of 64 features needs well more than
 
 
 class Judge:
-    """See `gan.modeling.recipe.Judge`: compares generated images with `config.quality_images` real ones, prepared once."""
+    """See `gan.modeling.recipe.Judge`: compares generated images with `config.quality_images` real
+    ones, prepared once."""
 
-    def __init__(self, config: RunConfig, dataset: Dataset, cache_dir: Path, progress: classifier.Progress) -> None:
-        """Find or train the classifier in `cache_dir` (`classifier.obtain` on `progress`), and take the features of the real images.
+    def __init__(
+        self, config: RunConfig, dataset: Dataset, cache_dir: Path, progress: classifier.Progress
+    ) -> None:
+        """Find or train the classifier in `cache_dir` (`classifier.obtain` on `progress`), and take
+        the features of the real images.
 
-        Give the whole data set, whatever `config.limit`: then all runs on it share one classifier and are judged against the same images,
-        which are those that the classifier was not trained on, and others where these are too few. Call it outside any strategy's scope.
+        Give the whole data set, whatever `config.limit`: then all runs on it share one classifier
+        and are judged against the same images, which are those that the classifier was not trained
+        on, and others where these are too few. Call it outside any strategy's scope.
 
         For `memorization` the training images are the first `config.limit`. A real image that is
         among them is held out by leaving itself out of its neighbours.
@@ -35,9 +40,15 @@ class Judge:
         """
         self._config, count, wanted = config, len(dataset.images), config.quality_images
         if dataset.labels is None:
-            raise ConfigError(f"quality_every needs labelled images and dataset={config.dataset} has none: set quality_every to 0.")
+            raise ConfigError(
+                f"quality_every needs labelled images and dataset={config.dataset} has none: set"
+                " quality_every to 0."
+            )
         if count < MINIMUM:
-            raise ConfigError(f"quality_every needs {MINIMUM} real images and {config.dataset} has {count}: set quality_every to 0.")
+            raise ConfigError(
+                f"quality_every needs {MINIMUM} real images and {config.dataset} has {count}: set"
+                " quality_every to 0."
+            )
         self._classifier = classifier.obtain(config.dataset, dataset, cache_dir, progress)
         chosen = classifier.order(count)[:wanted]
         features = self._classifier(dataset.images)[0]
@@ -58,15 +69,20 @@ class Judge:
     def __call__(self, generator: keras.Model) -> tuple[dict[str, float], tuple[float, ...]]:
         return self.compare(samples.judged(self._config, generator))
 
-    def compare(self, images: npt.NDArray[np.float32]) -> tuple[dict[str, float], tuple[float, ...]]:
+    def compare(
+        self, images: npt.NDArray[np.float32]
+    ) -> tuple[dict[str, float], tuple[float, ...]]:
         """Measures and class shares of generated `images` [n, 28, 28, 1] in [-1, 1], n at least 6.
 
-        They are rounded to grey levels 0 to 255 first, as the real ones are. Where a value is not finite all results are NaN.
+        They are rounded to grey levels 0 to 255 first, as the real ones are. Where a value is not
+        finite all results are NaN.
         """
         classes = len(self._classifier.shares)
         if not np.isfinite(images).all():
             return dict.fromkeys(MEASURES, math.nan), (math.nan,) * classes
-        features, seen = self._classifier(np.clip(images * 127.5 + 127.5, 0, 255).round().astype(np.uint8))
+        features, seen = self._classifier(
+            np.clip(images * 127.5 + 127.5, 0, 255).round().astype(np.uint8)
+        )
         shares = metrics.class_shares(seen, classes)
         found = metrics.compare(self._real, metrics.sample(features))
         found["class_distance"] = metrics.class_distance(shares, self._classifier.shares)

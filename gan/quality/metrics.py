@@ -1,4 +1,5 @@
-"""Distances between two sets of images, given as feature vectors. Pure NumPy, in float64 and in bounded memory.
+"""Distances between two sets of images, given as feature vectors. Pure NumPy, in float64 and in
+bounded memory.
 
 Nothing random is drawn, so equal features give equal bits on one machine.
 """
@@ -18,7 +19,8 @@ Singles = npt.NDArray[np.float32]
 
 MANIFOLD_NEIGHBOURS = 3  # k of precision and recall: Kynkaanniemi et al. 2019, section 3
 DENSITY_NEIGHBOURS = 5  # k of density and coverage: Naeem et al. 2020, section 3.3
-FALLING = frozenset({"fid", "kid", "class_distance"})  # measures that fall as images get better; the others rise
+# measures that fall as images get better; the others rise
+FALLING = frozenset({"fid", "kid", "class_distance"})
 _CELLS = 1 << 22  # entries of a matrix of pairs that are held at a time (32 MB)
 
 
@@ -36,11 +38,15 @@ class Sample:
 
 
 def sample(features: Features) -> Sample:
-    """Prepare `features` [n, dimensions] for `compare`; raises ValueError for fewer than six, whose neighbourhoods are not defined."""
+    """Prepare `features` [n, dimensions] for `compare`; raises ValueError for fewer than six, whose
+    neighbourhoods are not defined."""
     x = np.asarray(features, np.float64)
     n = len(x)
     if n <= DENSITY_NEIGHBOURS:
-        raise ValueError(f"{n} images are too few to compare: the neighbourhoods need {DENSITY_NEIGHBOURS + 1} or more.")
+        raise ValueError(
+            f"{n} images are too few to compare: the neighbourhoods need {DENSITY_NEIGHBOURS + 1}"
+            " or more."
+        )
     kernel = distance = 0.0
     nearest = np.empty((n, 2))
     ranks = [MANIFOLD_NEIGHBOURS - 1, DENSITY_NEIGHBOURS - 1]
@@ -53,7 +59,15 @@ def sample(features: Features) -> Sample:
         squares[itself] = np.inf
         nearest[rows] = np.partition(squares, ranks, axis=1)[:, ranks]
     pairs = n * (n - 1)
-    return Sample(x, x.mean(0), np.cov(x, rowvar=False), kernel / pairs, distance / pairs, nearest[:, 0], nearest[:, 1])
+    return Sample(
+        x,
+        x.mean(0),
+        np.cov(x, rowvar=False),
+        kernel / pairs,
+        distance / pairs,
+        nearest[:, 0],
+        nearest[:, 1],
+    )
 
 
 def compare(real: Sample, generated: Sample) -> dict[str, float]:
@@ -61,10 +75,11 @@ def compare(real: Sample, generated: Sample) -> dict[str, float]:
 
     All of `gan.events.MEASURED` for DCGAN but class_distance and memorization.
 
-    fid: `frechet_distance`. kid: the unbiased estimate of the squared maximum mean discrepancy (Gretton et al. 2012, Eq. 3) with the
-    kernel (x.y / dimensions + 1)^3 (Binkowski et al. 2018, section 4); it can fall below 0. precision, recall: Kynkaanniemi et al. 2019,
-    Eqs. 1 and 2, k = 3. density, coverage: Naeem et al. 2020, Eqs. 3 and 4, k = 5. diversity: mean distance of the generated pairs / mean
-    distance of the real pairs.
+    fid: `frechet_distance`. kid: the unbiased estimate of the squared maximum mean discrepancy
+    (Gretton et al. 2012, Eq. 3) with the kernel (x.y / dimensions + 1)^3 (Binkowski et al. 2018,
+    section 4); it can fall below 0. precision, recall: Kynkaanniemi et al. 2019, Eqs. 1 and 2, k =
+    3. density, coverage: Naeem et al. 2020, Eqs. 3 and 4, k = 5. diversity: mean distance of the
+    generated pairs / mean distance of the real pairs.
     """
     m, n = len(real.features), len(generated.features)
     kernel = 0.0
@@ -89,15 +104,24 @@ def compare(real: Sample, generated: Sample) -> dict[str, float]:
     }
 
 
-def frechet_distance(mean_a: Reals, covariance_a: Reals, mean_b: Reals, covariance_b: Reals) -> float:
-    """Squared Frechet distance of two Gaussians (Heusel et al. 2017, Eq. 6): means [d], covariances [d, d], symmetric, may be singular.
+def frechet_distance(
+    mean_a: Reals, covariance_a: Reals, mean_b: Reals, covariance_b: Reals
+) -> float:
+    """Squared Frechet distance of two Gaussians (Heusel et al. 2017, Eq. 6): means [d], covariances
+    [d, d], symmetric, may be singular.
 
-    The trace of (A B)^1/2 is that of (A^1/2 B A^1/2)^1/2, whose matrix is symmetric: real eigenvalues, and no iteration that may fail.
+    The trace of (A B)^1/2 is that of (A^1/2 B A^1/2)^1/2, whose matrix is symmetric: real
+    eigenvalues, and no iteration that may fail.
     """
     values, vectors = np.linalg.eigh(covariance_a)
     root = (vectors * np.sqrt(np.maximum(values, 0))) @ vectors.T
     common = np.sqrt(np.maximum(np.linalg.eigvalsh(root @ covariance_b @ root), 0)).sum()
-    distance = np.square(mean_a - mean_b).sum() + np.trace(covariance_a) + np.trace(covariance_b) - 2 * common
+    distance = (
+        np.square(mean_a - mean_b).sum()
+        + np.trace(covariance_a)
+        + np.trace(covariance_b)
+        - 2 * common
+    )
     return max(float(distance), 0.0)  # rounding alone takes it below
 
 
@@ -112,10 +136,7 @@ def class_distance(a: Reals, b: Reals) -> float:
 
 
 def nearest(
-    features: Features,
-    trained: Features,
-    *,
-    itself: npt.NDArray[np.integer[Any]] | None = None,
+    features: Features, trained: Features, *, itself: npt.NDArray[np.integer[Any]] | None = None
 ) -> Singles:
     """Squared distance [n] of each of `features` [n, d] to the nearest of `trained` [m, d].
 
@@ -142,9 +163,10 @@ def nearest(
 def memorization(held_out: Singles, generated: Singles) -> float:
     """Probability that a generated image is nearer to the training set than a held-out real one.
 
-    Given both kinds' distances to their nearest training image (`nearest`), this is the Mann-Whitney
-    statistic U / (n m) of Meehan, Chaudhuri and Dasgupta 2020 ("A Non-Parametric Test to Detect
-    Data-Copying in Generative Models", section 3), turned round and over the whole space instead of
+    Given both kinds' distances to their nearest training image (`nearest`), this is the
+    Mann-Whitney statistic U / (n m) of Meehan, Chaudhuri and Dasgupta 2020 ("A Non-Parametric Test
+    to Detect Data-Copying in Generative Models", section 3), turned round and over the whole space
+    instead of
     cells: 0.5 where generated images are as far from the training set as real ones, 1 where each is
     nearer than every real one, as copies are. Ties count half.
     """
@@ -155,12 +177,18 @@ def memorization(held_out: Singles, generated: Singles) -> float:
 
 
 def seconds_to_quality(
-    training_seconds: Iterable[float], values: Iterable[float], threshold: float, *, falling: bool = True
+    training_seconds: Iterable[float],
+    values: Iterable[float],
+    threshold: float,
+    *,
+    falling: bool = True,
 ) -> float | None:
-    """Training seconds until a measure was first seen at `threshold` or better, or None; `falling`: better is lower (see FALLING).
+    """Training seconds until a measure was first seen at `threshold` or better, or None; `falling`:
+    better is lower (see FALLING).
 
-    The time of that judgement itself: between two judgements nothing is interpolated, so the answer is late by one interval at most
-    and never early. NaN reaches nothing. Raises ValueError when the two differ in length.
+    The time of that judgement itself: between two judgements nothing is interpolated, so the answer
+    is late by one interval at most and never early. NaN reaches nothing. Raises ValueError when the
+    two differ in length.
     """
     reached = (
         float(seconds)
@@ -171,7 +199,8 @@ def seconds_to_quality(
 
 
 def _pairs(a: Reals, b: Reals) -> Iterator[tuple[slice, Reals, Reals]]:
-    """Rows of `a` with their inner products with, and squared distances to, all of `b`; the caller may write into both."""
+    """Rows of `a` with their inner products with, and squared distances to, all of `b`; the caller
+    may write into both."""
     b_norms = np.square(b).sum(1)
     step = max(1, _CELLS // len(b))
     for start in range(0, len(a), step):

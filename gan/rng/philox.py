@@ -1,8 +1,10 @@
 """Every random number of a run as a pure function of (seed, purpose, position). Free of TensorFlow.
 
-Philox is a counter-based generator (Salmon et al. 2011, "Parallel random numbers: as easy as 1, 2, 3"): number n of stream k is computed
-from (k, n) alone. So nothing random is ever saved, a resumed run continues the same streams, and a replica draws exactly its own rows.
-Only raw Philox words are used, because NumPy promises their values for ever, unlike those of its distributions and permutations.
+Philox is a counter-based generator (Salmon et al. 2011, "Parallel random numbers: as easy as 1, 2,
+3"): number n of stream k is computed from (k, n) alone. So nothing random is ever saved, a resumed
+run continues the same streams, and a replica draws exactly its own rows. Only raw Philox words are
+used, because NumPy promises their values for ever, unlike those of its distributions and
+permutations.
 """
 
 from __future__ import annotations
@@ -14,7 +16,8 @@ import numpy.typing as npt
 
 
 class Purpose(IntEnum):
-    """What a stream is for; equal seeds with different purposes share no numbers. Values are part of the checkpoint promise."""
+    """What a stream is for; equal seeds with different purposes share no numbers. Values are part
+    of the checkpoint promise."""
 
     WEIGHTS = 1
     ORDER = 2
@@ -40,7 +43,8 @@ def words(seed: int, purpose: Purpose, draw: int, count: int) -> npt.NDArray[np.
 
 
 def order(seed: int, epoch: int, examples: int) -> npt.NDArray[np.int32]:
-    """Order of the examples in `epoch` (from 1): a permutation [examples], each as likely as any other."""
+    """Order of the examples in `epoch` (from 1): a permutation [examples], each as likely as any
+    other."""
     return np.argsort(words(seed, Purpose.ORDER, epoch, examples), kind="stable").astype(np.int32)
 
 

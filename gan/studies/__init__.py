@@ -1,6 +1,8 @@
-"""Studies: grids of runs that answer a question together. Each is a small file that says what it asks and which runs it needs.
+"""Studies: grids of runs that answer a question together. Each is a small file that says what it
+asks and which runs it needs.
 
-A study of one's own is such a file too: it sets `STUDY = Study(...)`, with `Study`, `Part` and `BUDGETS` imported from here.
+A study of one's own is such a file too: it sets `STUDY = Study(...)`, with `Study`, `Part` and
+`BUDGETS` imported from here.
 """
 
 from __future__ import annotations
@@ -11,7 +13,8 @@ from importlib import import_module
 from types import MappingProxyType, ModuleType
 from typing import Any
 
-from pydantic.dataclasses import dataclass  # so that a file that sets something else is refused where it does
+# so that a file that sets something else is refused where it does
+from pydantic.dataclasses import dataclass
 
 from ganboard.gan.config import ConfigError
 
@@ -33,7 +36,8 @@ class Part:
 
 @dataclass(frozen=True)
 class Study:
-    """What all runs share, how often each is repeated with another seed, the grids, and the figures that come of them."""
+    """What all runs share, how often each is repeated with another seed, the grids, and the figures
+    that come of them."""
 
     name: str
     title: str
@@ -46,7 +50,8 @@ class Study:
 
 @dataclass(frozen=True)
 class Budget:
-    """How much a study may cost: settings of all runs, the batch sizes, seeds per run, and whether grids are crossed in full."""
+    """How much a study may cost: settings of all runs, the batch sizes, seeds per run, and whether
+    grids are crossed in full."""
 
     about: str
     settings: Mapping[str, Any]
@@ -56,7 +61,8 @@ class Budget:
 
     @property
     def usual(self) -> int:
-        """The batch at which everything but the batch is varied: the study's own 64, or the smallest."""
+        """The batch at which everything but the batch is varied: the study's own 64, or the
+        smallest."""
         return 64 if 64 in self.batches else self.batches[0]
 
 
@@ -70,7 +76,13 @@ BUDGETS = {  # DCGAN's; a study of another model has a BUDGETS of its own, under
     ),
     "paper-small": Budget(
         "the same questions on a tenth of the images and fewer epochs: an evening on a laptop",
-        {"dataset": "mnist", "limit": 6144, "epochs": 6, "quality_every": 2, "quality_images": 1000},
+        {
+            "dataset": "mnist",
+            "limit": 6144,
+            "epochs": 6,
+            "quality_every": 2,
+            "quality_images": 1000,
+        },
         batches=(32, 64, 128, 256, 512),
         seeds=3,
     ),
@@ -90,15 +102,21 @@ def budgets(name: str) -> Mapping[str, Budget]:
 
 
 def built_in(name: str, budget: str, changes: Mapping[str, Any] = MappingProxyType({})) -> Study:
-    """The study of that name within a budget, some of whose settings are changed. Raises ConfigError for unknown names."""
+    """The study of that name within a budget, some of whose settings are changed. Raises
+    ConfigError for unknown names."""
     known = budgets(name)
     if budget not in known:
-        raise ConfigError(f"budget {budget[:80]!r} does not exist: choose one of {', '.join(known)}.")
+        raise ConfigError(
+            f"budget {budget[:80]!r} does not exist: choose one of {', '.join(known)}."
+        )
     make: Callable[[Budget], Study] = _module(name).study
     return make(replace(known[budget], settings={**known[budget].settings, **changes}))
 
 
 def _module(name: str) -> ModuleType:
     if name not in NAMES:
-        raise ConfigError(f"study {name[:80]!r} does not exist: choose one of {', '.join(NAMES)}, or name a Python file.")
+        raise ConfigError(
+            f"study {name[:80]!r} does not exist: choose one of {', '.join(NAMES)}, or name a"
+            " Python file."
+        )
     return import_module(f"ganboard.gan.studies.{name.replace('-', '_')}")

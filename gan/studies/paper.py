@@ -1,8 +1,10 @@
-"""The whole evaluation of the published study: batch size, precision, XLA, replicas, and the moving learning rate of its Fig. 9.
+"""The whole evaluation of the published study: batch size, precision, XLA, replicas, and the moving
+learning rate of its Fig. 9.
 
     ganboard study paper --preset paper-small --follow
 
-The paper's own budget crosses every batch with every precision, XLA and strategy; the smaller ones vary one thing at a time.
+The paper's own budget crosses every batch with every precision, XLA and strategy; the smaller ones
+vary one thing at a time.
 """
 
 from __future__ import annotations
@@ -16,7 +18,8 @@ def study(budget: Budget) -> Study:
     return Study(
         "paper",
         "The paper, figure by figure",
-        "Which of the study's claims on batch size, precision, XLA and replicas hold on this hardware?",
+        "Which of the study's claims on batch size, precision, XLA and replicas hold on this"
+        " hardware?",
         budget.settings,
         (*(crossed(budget) if budget.crossed else one_at_a_time(budget)), moving_rate(budget)),
         budget.seeds,
@@ -24,7 +27,12 @@ def study(budget: Budget) -> Study:
 
 
 def crossed(budget: Budget) -> tuple[Part, ...]:
-    everything = {"batch_size": budget.batches, "precision": PRECISIONS, "xla": (False, True), "replicas": (1, 2)}
+    everything = {
+        "batch_size": budget.batches,
+        "precision": PRECISIONS,
+        "xla": (False, True),
+        "replicas": (1, 2),
+    }
     return (Part("everything", {}, everything),)
 
 
@@ -38,7 +46,12 @@ def one_at_a_time(budget: Budget) -> tuple[Part, ...]:
 
 
 def moving_rate(budget: Budget) -> Part:
-    """Fig. 9 shows the rate of the largest batch move; its minima at epochs 7 and 24 of 30 are placed alike in a shorter run."""
+    """Fig. 9 shows the rate of the largest batch move; its minima at epochs 7 and 24 of 30 are
+    placed alike in a shorter run."""
     epochs = int(budget.settings["epochs"])
-    moves = {"schedule": "cyclic", "schedule_minimum": 7 * epochs / 30, "schedule_period": 17 * epochs / 30}
+    moves = {
+        "schedule": "cyclic",
+        "schedule_minimum": 7 * epochs / 30,
+        "schedule_period": 17 * epochs / 30,
+    }
     return Part("moving rate", {"batch_size": budget.batches[-1], **moves})

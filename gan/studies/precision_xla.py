@@ -12,13 +12,17 @@ from ganboard.gan.studies import Budget, Part, Study
 
 
 def study(budget: Budget) -> Study:
-    varied: dict[str, Sequence[Any]] = {"precision": ("float32", "mixed_bfloat16"), "xla": (False, True)}
+    varied: dict[str, Sequence[Any]] = {
+        "precision": ("float32", "mixed_bfloat16"),
+        "xla": (False, True),
+    }
     if budget.crossed:
         varied = {"batch_size": budget.batches, **varied}
     return Study(
         "precision-xla",
         "Precision and XLA",
-        "Which of bfloat16 and XLA is worth it on this device, and after how many steps is compiling paid back?",
+        "Which of bfloat16 and XLA is worth it on this device, and after how many steps is"
+        " compiling paid back?",
         budget.settings,
         (Part("precision and XLA", {"batch_size": budget.usual}, varied),),
         budget.seeds,

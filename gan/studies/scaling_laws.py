@@ -1,6 +1,8 @@
-"""What measured times say of larger batches, of more replicas and of compiled code, and what they let one expect.
+"""What measured times say of larger batches, of more replicas and of compiled code, and what they
+let one expect.
 
-Pure functions over measured numbers. A forecast is an expectation under its stated assumptions, never a measurement.
+Pure functions over measured numbers. A forecast is an expectation under its stated assumptions,
+never a measurement.
 """
 
 from __future__ import annotations
@@ -34,7 +36,8 @@ class BatchLaw:
 
     @property
     def even_batch(self) -> float:
-        """a / b, the batch at which half of a step is fixed cost: beyond it larger batches save little. Infinite if images cost nothing."""
+        """a / b, the batch at which half of a step is fixed cost: beyond it larger batches save
+        little. Infinite if images cost nothing."""
         return self.per_step / self.per_image if self.per_image > 0 else math.inf
 
     def reduction(self, small: float, large: float) -> float:
@@ -43,15 +46,21 @@ class BatchLaw:
 
 
 def fit_batches(batches: npt.ArrayLike, seconds_per_image: npt.ArrayLike) -> BatchLaw:
-    """The law that measurements [m] of one machine and configuration follow, each batch as often as it was measured.
+    """The law that measurements [m] of one machine and configuration follow, each batch as often as
+    it was measured.
 
-    Least squares of the relative residuals, as timings scatter by a share of themselves; neither constant is below 0.
-    Raises TooFew unless two different batches were measured.
+    Least squares of the relative residuals, as timings scatter by a share of themselves; neither
+    constant is below 0. Raises TooFew unless two different batches were measured.
     """
-    batch, taken = np.asarray(batches, dtype=np.float64), np.asarray(seconds_per_image, dtype=np.float64)
+    batch, taken = (
+        np.asarray(batches, dtype=np.float64),
+        np.asarray(seconds_per_image, dtype=np.float64),
+    )
     if len(np.unique(batch)) < 2:
         raise TooFew(
-            f"Only batch size {batch[0]:.0f} was measured: a second one is needed." if len(batch) else "No batch size was measured."
+            f"Only batch size {batch[0]:.0f} was measured: a second one is needed."
+            if len(batch)
+            else "No batch size was measured."
         )
     columns = np.stack([1 / batch, np.ones_like(batch)], axis=1) / taken[:, None]
     found, errors = _least_squares(columns, np.ones_like(batch))
@@ -65,7 +74,8 @@ def fit_batches(batches: npt.ArrayLike, seconds_per_image: npt.ArrayLike) -> Bat
 
 
 def _least_squares(columns: Floats, wanted: Floats) -> tuple[Floats, Floats]:
-    """Coefficients [k] of columns [m, k], and their standard errors from the residuals, NaN when m = k."""
+    """Coefficients [k] of columns [m, k], and their standard errors from the residuals, NaN when m
+    = k."""
     found: Floats = np.asarray(np.linalg.lstsq(columns, wanted, rcond=None)[0], dtype=np.float64)
     free = len(wanted) - columns.shape[1]
     variance = float(np.sum((wanted - columns @ found) ** 2)) / free if free else math.nan
@@ -74,19 +84,23 @@ def _least_squares(columns: Floats, wanted: Floats) -> tuple[Floats, Floats]:
 
 
 def karp_flatt(speedup: float, replicas: int) -> float:
-    """The serial fraction that a measured speed-up over one replica shows (Karp & Flatt, CACM 33(5), 1990); `replicas` is 2 or more."""
+    """The serial fraction that a measured speed-up over one replica shows (Karp & Flatt, CACM
+    33(5), 1990); `replicas` is 2 or more."""
     return (1 / speedup - 1 / replicas) / (1 - 1 / replicas)
 
 
 def amdahl(replicas: npt.ArrayLike, serial: float) -> Floats:
-    """Speed-up over one replica when the share `serial` of the work cannot be divided (Amdahl, AFIPS 1967)."""
+    """Speed-up over one replica when the share `serial` of the work cannot be divided (Amdahl,
+    AFIPS 1967)."""
     return 1 / (serial + (1 - serial) / np.asarray(replicas, dtype=np.float64))
 
 
 def fit_amdahl(speedups: Mapping[int, float]) -> float:
-    """The serial fraction that fits speed-ups by number of replicas best, by least squares of 1 / speed-up, where it is linear.
+    """The serial fraction that fits speed-ups by number of replicas best, by least squares of 1 /
+    speed-up, where it is linear.
 
-    A ring all-reduce, c (p - 1) / p, has the same form: the fraction includes it. Raises TooFew without a number above 1.
+    A ring all-reduce, c (p - 1) / p, has the same form: the fraction includes it. Raises TooFew
+    without a number above 1.
     """
     more = {count: speedup for count, speedup in speedups.items() if count > 1}
     if not more:
@@ -97,26 +111,39 @@ def fit_amdahl(speedups: Mapping[int, float]) -> float:
 
 
 def speedups(seconds: Mapping[int, float]) -> dict[int, float]:
-    """Speed-up over the fewest replicas measured, by the quotient of the replica numbers: seconds at 2, 4, 8 count as 1, 2, 4."""
+    """Speed-up over the fewest replicas measured, by the quotient of the replica numbers: seconds
+    at 2, 4, 8 count as 1, 2, 4."""
     fewest = min(seconds)
-    return {count // fewest: seconds[fewest] / taken for count, taken in sorted(seconds.items()) if count % fewest == 0}
+    return {
+        count // fewest: seconds[fewest] / taken
+        for count, taken in sorted(seconds.items())
+        if count % fewest == 0
+    }
 
 
 def held_out(batches: npt.ArrayLike, seconds_per_image: npt.ArrayLike) -> dict[int, float]:
-    """Relative error with which `fit_batches` of all other batches predicts the mean of each one: predicted / measured - 1.
+    """Relative error with which `fit_batches` of all other batches predicts the mean of each one:
+    predicted / measured - 1.
 
     Raises TooFew unless three different batches were measured.
     """
-    batch, taken = np.asarray(batches, dtype=np.float64), np.asarray(seconds_per_image, dtype=np.float64)
+    batch, taken = (
+        np.asarray(batches, dtype=np.float64),
+        np.asarray(seconds_per_image, dtype=np.float64),
+    )
     different = np.unique(batch)
     if len(different) < 3:
         raise TooFew("Three batch sizes are needed to hold one out.")
     laws = {one: fit_batches(batch[batch != one], taken[batch != one]) for one in different}
-    return {int(one): law.seconds(one) / float(taken[batch == one].mean()) - 1 for one, law in laws.items()}
+    return {
+        int(one): law.seconds(one) / float(taken[batch == one].mean()) - 1
+        for one, law in laws.items()
+    }
 
 
 def break_even(extra_seconds: float, plain_step: float, compiled_step: float) -> float:
-    """Steps until what compiling costs at the start is paid back; infinite if a compiled step is no quicker, 0 if nothing was paid."""
+    """Steps until what compiling costs at the start is paid back; infinite if a compiled step is no
+    quicker, 0 if nothing was paid."""
     if extra_seconds <= 0:
         return 0.0
     return extra_seconds / (plain_step - compiled_step) if compiled_step < plain_step else math.inf
@@ -124,7 +151,8 @@ def break_even(extra_seconds: float, plain_step: float, compiled_step: float) ->
 
 @dataclass(frozen=True)
 class Forecast:
-    """Expected seconds of a step over all replicas; `low` and `high` are the 5th and 95th percentile of single steps."""
+    """Expected seconds of a step over all replicas; `low` and `high` are the 5th and 95th
+    percentile of single steps."""
 
     replicas: int
     seconds: float
@@ -137,13 +165,22 @@ class Forecast:
 
 
 def forecast(
-    law: BatchLaw, *, batch: int, replicas: int, relative_steps: npt.ArrayLike, serial: float = 0.0, draws: int = 4000, seed: int = 0
+    law: BatchLaw,
+    *,
+    batch: int,
+    replicas: int,
+    relative_steps: npt.ArrayLike,
+    serial: float = 0.0,
+    draws: int = 4000,
+    seed: int = 0,
 ) -> Forecast:
-    """A step of the global batch `batch` on `replicas` replicas, each with a share of it, that wait for the slowest one.
+    """A step of the global batch `batch` on `replicas` replicas, each with a share of it, that wait
+    for the slowest one.
 
-    Assumes that a replica follows `law` (of one replica on the same device), that its steps scatter as `relative_steps` [m] (measured
-    seconds of steps over their median) do, independently of the others, and that the share `serial` of the divided work stays
-    undivided (`fit_amdahl`). Devices that share processors break the first, a busy network the second.
+    Assumes that a replica follows `law` (of one replica on the same device), that its steps scatter
+    as `relative_steps` [m] (measured seconds of steps over their median) do, independently of the
+    others, and that the share `serial` of the divided work stays undivided (`fit_amdahl`). Devices
+    that share processors break the first, a busy network the second.
     """
     measured = np.asarray(relative_steps, dtype=np.float64)
     drawn = np.random.default_rng(seed).choice(measured, size=(draws, replicas))

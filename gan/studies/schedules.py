@@ -1,4 +1,5 @@
-"""Learning rates that stay, restart and swing: the two readings of the study's Fig. 9, and the restarts that it cites.
+"""Learning rates that stay, restart and swing: the two readings of the study's Fig. 9, and the
+restarts that it cites.
 
 ganboard study schedules --preset paper-small --follow
 """
@@ -20,7 +21,11 @@ def study(budget: Budget) -> Study:
         (
             Part("constant", {"batch_size": largest}),
             moving_rate(budget),
-            Part("restarts", {"batch_size": largest, **restarts}, {"schedule_for": ("both", "discriminator")}),
+            Part(
+                "restarts",
+                {"batch_size": largest, **restarts},
+                {"schedule_for": ("both", "discriminator")},
+            ),
         ),
         budget.seeds,
         ("fig7", "fig9", "fig10", "quality"),

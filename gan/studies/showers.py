@@ -1,8 +1,10 @@
-"""3DGAN by the two approaches of its parallel versions, Keras's fit and a loop of one's own, over replicas and over processes.
+"""3DGAN by the two approaches of its parallel versions, Keras's fit and a loop of one's own, over
+replicas and over processes.
 
     ganboard study showers --preset paper-small --follow
 
-The published versions differ in input pipeline, loss terms and loop at once; here the loop alone differs.
+The published versions differ in input pipeline, loss terms and loop at once; here the loop alone
+differs.
 """
 
 from __future__ import annotations
@@ -13,7 +15,14 @@ from ganboard.gan.studies import Budget, Part, Study
 BUDGETS = {
     "paper": Budget(
         "51x51x25 cells, 10,000 showers, 60 epochs: for GPUs",
-        {**VALUES, "geometry": "51x51x25", "limit": None, "epochs": 60, "quality_every": 10, "quality_images": 2000},
+        {
+            **VALUES,
+            "geometry": "51x51x25",
+            "limit": None,
+            "epochs": 60,
+            "quality_every": 10,
+            "quality_images": 2000,
+        },
         batches=(64,),
         seeds=3,
         crossed=True,
@@ -38,11 +47,14 @@ def study(budget: Budget) -> Study:
     return Study(
         "showers",
         "Showers: two approaches",
-        "Does a custom loop divide the training of a 3DGAN better than Keras's fit, over devices of one process and over processes?",
+        "Does a custom loop divide the training of a 3DGAN better than Keras's fit, over devices of"
+        " one process and over processes?",
         {**budget.settings, "batch_size": budget.usual},
         (
             Part("replicas", {}, {"loop": loops, "replicas": replicas}),
-            Part("processes", {"strategy": "multi_worker"}, {"loop": loops, "replicas": replicas[1:]}),
+            Part(
+                "processes", {"strategy": "multi_worker"}, {"loop": loops, "replicas": replicas[1:]}
+            ),
         ),
         budget.seeds,
         ("physics", "scaling", "approaches", "bottleneck"),

@@ -1,4 +1,5 @@
-"""The training table of the pix2pix of vortex streets, seconds by batch size, and what replicas buy at a small and at a large batch.
+"""The training table of the pix2pix of vortex streets, seconds by batch size, and what replicas buy
+at a small and at a large batch.
 
 ganboard study street --preset paper-small --follow
 """
@@ -37,11 +38,16 @@ def study(budget: Budget) -> Study:
     return Study(
         "street",
         "Vortex street: the training table",
-        "How much time do larger batches save a pix2pix, do replicas gain more at a large batch, and does the network overfit?",
+        "How much time do larger batches save a pix2pix, do replicas gain more at a large batch,"
+        " and does the network overfit?",
         {name: value for name, value in budget.settings.items() if name != "batch_size"},
         (
             Part("batches", {}, {"batch_size": budget.batches}),
-            Part("replicas", {}, {"batch_size": (small, large), "replicas": (1, 2, 4) if budget.crossed else (1, 2)}),
+            Part(
+                "replicas",
+                {},
+                {"batch_size": (small, large), "replicas": (1, 2, 4) if budget.crossed else (1, 2)},
+            ),
         ),
         budget.seeds,
         ("training-table", "quality", "overfitting", "scaling", "approaches", "bottleneck"),

@@ -1,4 +1,5 @@
-"""Where the time of an epoch went, and what else its steps reported: fills `gan.events.MEASURES` and `SERIES`."""
+"""Where the time of an epoch went, and what else its steps reported: fills `gan.events.MEASURES`
+and `SERIES`."""
 
 from __future__ import annotations
 
@@ -37,12 +38,17 @@ class Measures:
 
     def series(self, taken: Taken, rates: Losses) -> dict[str, Losses]:
         """SERIES of these steps, given their learning rates [n, 2]."""
-        with np.errstate(all="ignore"):  # a gradient of zero has no rate, and one that is not finite shows as such
-            effective = {f"{net}_effective": np.sqrt(taken[f"{net}_update"] / taken[f"{net}_gradient"]) for net in "gd"}
+        # a gradient of zero has no rate, and one that is not finite shows as such
+        with np.errstate(all="ignore"):
+            effective = {
+                f"{net}_effective": np.sqrt(taken[f"{net}_update"] / taken[f"{net}_gradient"])
+                for net in "gd"
+            }
         return {"g_rate": rates[:, 0], "d_rate": rates[:, 1], **effective}
 
     def replica_seconds(self) -> Losses:
-        """Seconds that each replica computed in the steps of this epoch, [n, replicas]: without waiting for images or for the others."""
+        """Seconds that each replica computed in the steps of this epoch, [n, replicas]: without
+        waiting for images or for the others."""
         rows = [report.taken.seconds[..., TIMES.index("compute")] for report in self._reports]
         return np.concatenate(rows) if rows else np.empty([0, self._config.replicas], np.float32)
 
@@ -51,11 +57,17 @@ class Measures:
         reports = self._reports
         if not reports:
             return {}
-        times = np.concatenate([report.taken.seconds for report in reports]).astype(np.float64)  # [n, replicas, TIMES]
+        # [n, replicas, TIMES]
+        times = np.concatenate([report.taken.seconds for report in reports]).astype(np.float64)
         parts = {name: times[..., i] for i, name in enumerate(TIMES)}
         steps = parts["step"].max(1)
         if not steps.any():  # an accelerator's steps are timed from outside, call by call
-            steps = np.concatenate([np.full(len(report.taken), report.seconds / len(report.taken)) for report in reports])
+            steps = np.concatenate(
+                [
+                    np.full(len(report.taken), report.seconds / len(report.taken))
+                    for report in reports
+                ]
+            )
         training = float(sum(report.seconds for report in reports))
         found = {
             "step_p50": np.quantile(steps, 0.5),
@@ -69,7 +81,11 @@ class Measures:
         }
         if parts["step"].any():
             inputs, reduce = parts["input"].mean(1).sum(), parts["reduce"].mean(1).sum()
-            found |= {"input_seconds": inputs, "reduce_seconds": reduce, "compute_seconds": training - inputs - reduce}
+            found |= {
+                "input_seconds": inputs,
+                "reduce_seconds": reduce,
+                "compute_seconds": training - inputs - reduce,
+            }
         if self.peak_gflops:
             found["peak_share"] = found["gflops"] / self.peak_gflops
         return {name: float(value) for name, value in found.items()}
@@ -79,12 +95,16 @@ class Measures:
             return np.concatenate([report.taken[name] for report in reports]).astype(np.float64)
 
         found: dict[str, Any] = {}
-        if self._config.loss in ("non_saturating", "saturating"):  # other losses' logits are no opinions
+        # other losses' logits are no opinions
+        if self._config.loss in ("non_saturating", "saturating"):
             found |= {name: every(name).mean() for name in ("d_real", "d_fake")}
         if self._config.precision != "float32":
             found |= {name: every(name).sum() for name in ("overflows", "underflows")}
         if self._config.precision == "mixed_float16":
-            found |= {"skipped_steps": every("skipped").sum(), "loss_scale": every("loss_scale")[-1]}
+            found |= {
+                "skipped_steps": every("skipped").sum(),
+                "loss_scale": every("loss_scale")[-1],
+            }
         return found
 
 

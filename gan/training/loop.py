@@ -1,7 +1,9 @@
-"""The training loop: from a configuration to a finished run. Free of TensorFlow until `train` is called.
+"""The training loop: from a configuration to a finished run. Free of TensorFlow until `train` is
+called.
 
-Starting is resuming: the newest valid checkpoint is always looked for first. Before a checkpoint is committed the sink gets
-`Phase("saving")`; a sink that buffers must have everything before it on disk when it returns, then no kill can lose an event.
+Starting is resuming: the newest valid checkpoint is always looked for first. Before a checkpoint is
+committed the sink gets `Phase("saving")`; a sink that buffers must have everything before it on
+disk when it returns, then no kill can lose an event.
 """
 
 from __future__ import annotations
@@ -60,13 +62,16 @@ def train(
     cache_dir: Path | None = None,
     on_hang: Callable[[], None] = lambda: None,
 ) -> Outcome:
-    """Train `config`, or go on where an earlier attempt stopped, until it is finished or `control` says otherwise.
+    """Train `config`, or go on where an earlier attempt stopped, until it is finished or `control`
+    says otherwise.
 
-    Checkpoints lie in `run_dir/checkpoints` and carry `attempt`, which must grow with every call on the same directory. What runs can share
-    (the classifier that judges quality) is kept in `cache_dir`, by default inside `run_dir`. `on_hang` is called from another thread when
-    no step has ended for so long that none will: it should end the process.
-    Raises ConfigError when this machine, this version or the data set cannot run `config`, TrainingFailed when its numbers are no longer
-    finite, CheckpointError when the disk refuses the last state of an ending attempt, and whatever `sink` or `control` raise.
+    Checkpoints lie in `run_dir/checkpoints` and carry `attempt`, which must grow with every call on
+    the same directory. What runs can share (the classifier that judges quality) is kept in
+    `cache_dir`, by default inside `run_dir`. `on_hang` is called from another thread when no step
+    has ended for so long that none will: it should end the process. Raises ConfigError when this
+    machine, this version or the data set cannot run `config`, TrainingFailed when its numbers are
+    no longer finite, CheckpointError when the disk refuses the last state of an ending attempt, and
+    whatever `sink` or `control` raise.
     """
     # Import TensorFlow.
     sink(Phase("importing"))
@@ -84,7 +89,9 @@ def train(
 
     # Load the data.
     sink(Phase("loading"))
-    dataset = data.load(config.model_copy(update={"limit": None}) if config.quality_every else config, data_dir)
+    dataset = data.load(
+        config.model_copy(update={"limit": None}) if config.quality_every else config, data_dir
+    )
     examples = dataset.first(config.limit)
     amounts = plan(config, len(examples))
     per_epoch = amounts.steps_per_epoch
@@ -112,16 +119,35 @@ def train(
 
     progress = restore()
     sink(OnDisk(store.found(directory)))
-    saver = Saver(config, directory, digest, attempt, nets.arrays, sink, progress.step, control, writes=shared.leads)
+    saver = Saver(
+        config,
+        directory,
+        digest,
+        attempt,
+        nets.arrays,
+        sink,
+        progress.step,
+        control,
+        writes=shared.leads,
+    )
     stepper = step.Stepper(config, strategy, nets, examples, model)
-    looped: runner.Runner = fit.FitLoop(stepper, agree) if config.loop == "fit" else runner.CustomLoop(stepper, agree)
+    looped: runner.Runner = (
+        fit.FitLoop(stepper, agree) if config.loop == "fit" else runner.CustomLoop(stepper, agree)
+    )
     pictures = model.pictures(examples)
     measured, guards = epoch_metrics.Measures(config), Guards(config, per_epoch, pictures)
     judge: recipe.Judge | None = None
 
     def draw_real() -> None:
         if shared.leads:
-            sink(Grid(REAL_IMAGES, samples.png(samples.real(config, pictures), config.grid_size), config.grid_size, config.grid_size))
+            sink(
+                Grid(
+                    REAL_IMAGES,
+                    samples.png(samples.real(config, pictures), config.grid_size),
+                    config.grid_size,
+                    config.grid_size,
+                )
+            )
 
     def draw(epoch: int) -> None:
         if not shared.leads:
@@ -132,11 +158,20 @@ def train(
             sink(note)
 
     def keep(epoch: int, weights: list[snapshots.Moves]) -> None:
-        moves = [[now - then for now, then in zip(*pair, strict=True)] for pair in zip(weights, initial, strict=True)]
+        moves = [
+            [now - then for now, then in zip(*pair, strict=True)]
+            for pair in zip(weights, initial, strict=True)
+        ]
         try:
             snapshots.save(run_dir / snapshots.FOLDER, epoch, moves)
         except OSError as error:
-            sink(Note("warning", f"The weights of epoch {epoch} are not kept for the descent path: {error.strerror or error}."))
+            sink(
+                Note(
+                    "warning",
+                    f"The weights of epoch {epoch} are not kept for the descent path:"
+                    f" {error.strerror or error}.",
+                )
+            )
 
     def assess(epoch: int) -> None:
         nonlocal judge
@@ -145,7 +180,9 @@ def train(
         sink(Phase("judging"))
         began, preparation = time.monotonic(), 0.0
         if judge is None:
-            judge = model.judge(dataset, cache_dir or run_dir / "cache", lambda share: watchdog.beat())
+            judge = model.judge(
+                dataset, cache_dir or run_dir / "cache", lambda share: watchdog.beat()
+            )
             for text in judge.remarks:
                 sink(Note("info", text))
             preparation = time.monotonic() - began
@@ -165,7 +202,16 @@ def train(
         sink(Phase("training"))
 
     # Say what begins.
-    sink(Started(machine, amounts.examples, per_epoch, progress.step, nets.generator.count_params(), nets.discriminator.count_params()))
+    sink(
+        Started(
+            machine,
+            amounts.examples,
+            per_epoch,
+            progress.step,
+            nets.generator.count_params(),
+            nets.discriminator.count_params(),
+        )
+    )
     for text in capabilities.remarks(config, machine):
         sink(Note("info", text))
     if skipped := getattr(dataset, "skipped", ()):
@@ -175,7 +221,14 @@ def train(
     sink(Facts(epoch_metrics.facts(config, machine, amounts.examples)))
     if (revised := revision.current({"dataset": config.dataset})) > 1:
         sink(Facts({revision.FACT: revised}))
-    sink(Facts({"generator_layers": summary.words(nets.generator), "discriminator_layers": summary.words(nets.discriminator)}))
+    sink(
+        Facts(
+            {
+                "generator_layers": summary.words(nets.generator),
+                "discriminator_layers": summary.words(nets.discriminator),
+            }
+        )
+    )
     if progress.step == 0:
         draw_real()
         draw(0)
@@ -192,7 +245,13 @@ def train(
         wish = control()
         if wish != "go" or time.monotonic() < deadline:
             return wish
-        sink(Note("warning", f"Stopped after max_minutes={config.max_minutes:g} of training in one go: resume goes on."))
+        sink(
+            Note(
+                "warning",
+                f"Stopped after max_minutes={config.max_minutes:g} of training in one go: resume"
+                " goes on.",
+            )
+        )
         return "stop"
 
     def report(news: runner.Report) -> bool:
@@ -208,7 +267,12 @@ def train(
             sink(note)
         trouble = first_not_finite(progress.step - len(taken), taken, nets.tensors)
         verdict = VERDICTS[agree(VERDICTS.index(asked()))]
-        if trouble is None and verdict == "go" and progress.g_losses.size < per_epoch and saver.due(None):
+        if (
+            trouble is None
+            and verdict == "go"
+            and progress.g_losses.size < per_epoch
+            and saver.due(None)
+        ):
             saver.save(progress, leaving=False)
         return trouble is None and verdict == "go"
 
@@ -228,7 +292,15 @@ def train(
             # Take the steps of an epoch.
             epoch, first = progress.epoch + 1, progress.g_losses.size
             order = philox.order(config.seed, epoch, amounts.examples)
-            due = np.stack(lr_schedules.rates(config, per_epoch, progress.step - first + np.arange(per_epoch), progress.rate_factor), 1)
+            due = np.stack(
+                lr_schedules.rates(
+                    config,
+                    per_epoch,
+                    progress.step - first + np.arange(per_epoch),
+                    progress.rate_factor,
+                ),
+                1,
+            )
             looped.epoch(order, first, progress.step, due[first:], report)
 
             # Recover once from numbers that are not finite.
@@ -246,21 +318,37 @@ def train(
             ended = progress.g_losses.size == per_epoch
             if ended:
                 weights = [[v.numpy() for v in variables] for variables in trained]
-                g_path, d_path = (projection.path_point(config.seed, net, weights[net], initial[net]) for net in range(2))
+                g_path, d_path = (
+                    projection.path_point(config.seed, net, weights[net], initial[net])
+                    for net in range(2)
+                )
                 if shared.leads and snapshots.due(epoch, config.epochs, config.snapshots):
                     keep(epoch, weights)
                 for note in guards.replicas(epoch, measured.replica_seconds()):
                     sink(note)
-                done = progress.finish_epoch(per_epoch * config.batch_size, g_path, d_path, measured.epoch())
+                done = progress.finish_epoch(
+                    per_epoch * config.batch_size, g_path, d_path, measured.epoch()
+                )
                 sink(done)
                 if epoch % config.grid_every == 0 or epoch == config.epochs:
                     draw(epoch)
-                if config.quality_every and (epoch % config.quality_every == 0 or epoch == config.epochs):
+                if config.quality_every and (
+                    epoch % config.quality_every == 0 or epoch == config.epochs
+                ):
                     with watchdog.paused():
                         assess(epoch)
                 if measured.peak_gflops is None and shared.leads:
-                    measured.peak_gflops = peak_flops.best(config.precision, machine, cache_dir or run_dir / "cache")
-                    sink(Facts({"peak_gflops": measured.peak_gflops, "measured_memory_bytes": done.measures["peak_memory_bytes"]}))
+                    measured.peak_gflops = peak_flops.best(
+                        config.precision, machine, cache_dir or run_dir / "cache"
+                    )
+                    sink(
+                        Facts(
+                            {
+                                "peak_gflops": measured.peak_gflops,
+                                "measured_memory_bytes": done.measures["peak_memory_bytes"],
+                            }
+                        )
+                    )
                 measured.begin()
 
             # Save, go on or leave.
@@ -269,19 +357,29 @@ def train(
                     safe = saver.save(progress, leaving=True)
                 if progress.epoch >= config.epochs and safe:
                     return "finished"
-                return "suspended" if (verdict if verdict != "go" else control()) == "suspend" else "stopped"
+                return (
+                    "suspended"
+                    if (verdict if verdict != "go" else control()) == "suspend"
+                    else "stopped"
+                )
             if saver.due(epoch):
                 saver.save(progress, leaving=False)
 
 
 def first_not_finite(first_step: int, taken: Taken, tensors: Sequence[str]) -> NotFinite | None:
-    """The first value of consecutive steps that is not finite; `first_step` counts from 0 over the whole run."""
+    """The first value of consecutive steps that is not finite; `first_step` counts from 0 over the
+    whole run."""
     found = [first_loss_not_finite(first_step, taken["g_loss"], taken["d_loss"])]
     bad = taken["bad_tensor"] >= 0
     if bad.any():
         name = tensors[int(taken["bad_tensor"][bad.argmax()])]
         found.append(
-            NotFinite("generator" if name.startswith("generator") else "discriminator", "gradient", first_step + int(bad.argmax()), name)
+            NotFinite(
+                "generator" if name.startswith("generator") else "discriminator",
+                "gradient",
+                first_step + int(bad.argmax()),
+                name,
+            )
         )
     for net in ("discriminator", "generator"):
         bad = ~np.isfinite(taken[f"{net[0]}_update"])

@@ -1,8 +1,10 @@
-"""Watches a run from figures alone and says in words when it goes wrong, and when it is right again. Free of TensorFlow.
+"""Watches a run from figures alone and says in words when it goes wrong, and when it is right
+again. Free of TensorFlow.
 
-Every guard warns once when its figures turn bad and speaks again only when they have turned good. Nothing is kept in checkpoints: a
-resumed run whose trouble goes on is warned about again. The thresholds were chosen on traces of healthy and of ruined runs (DCGAN on
-digits and MNIST; G's or D's rate 5 to 200 times too high or too low); what those showed stands beside each.
+Every guard warns once when its figures turn bad and speaks again only when they have turned good.
+Nothing is kept in checkpoints: a resumed run whose trouble goes on is warned about again. The
+thresholds were chosen on traces of healthy and of ruined runs (DCGAN on digits and MNIST; G's or
+D's rate 5 to 200 times too high or too low); what those showed stands beside each.
 """
 
 from __future__ import annotations
@@ -21,37 +23,53 @@ from ganboard.gan.training.lr_schedules import scaling
 Floats = npt.NDArray[np.floating[Any]]
 Net = Literal["generator", "discriminator"]
 
-# D's opinion: mean sigmoid of its logits, averaged over a window. Healthy runs stay within 0.5 to 0.8 for real and 0.3 to 0.6 for generated
-# images. With rates that were wrong for G or D by a factor of 5 to 200 it was beyond these bounds within four epochs, or 0.51 and 0.73.
-SURE, SURE_NO_MORE = 0.95, 0.90  # opinion of real images that is too good, and that is fair again; 1 minus it for generated ones
-INVERTED, INVERTED_NO_MORE = 0.2, 0.05  # generated images believed so much more than real ones; noise over a window is below 0.05
-WINDOW_STEPS, WINDOW_EPOCHS = 50, 0.25  # the longer of both: single steps swing, and a quarter of an epoch is soon enough
+# D's opinion: mean sigmoid of its logits, averaged over a window. Healthy runs stay within 0.5 to
+# 0.8 for real and 0.3 to 0.6 for generated images. With rates that were wrong for G or D by a
+# factor of 5 to 200 it was beyond these bounds within four epochs, or 0.51 and 0.73. opinion of
+# real images that is too good, and that is fair again; 1 minus it for generated ones
+SURE, SURE_NO_MORE = 0.95, 0.90
+# generated images believed so much more than real ones; noise over a window is below 0.05
+INVERTED, INVERTED_NO_MORE = 0.2, 0.05
+# the longer of both: single steps swing, and a quarter of an epoch is soon enough
+WINDOW_STEPS, WINDOW_EPOCHS = 50, 0.25
 
-# Mean distance of the images of a grid / that of real images of equal contrast. A grown G is at 0.8 and above, and below 0.4 for one grid
-# at most; a collapsed one, which still jitters about its one image, at 0.25 to 0.5.
+# Mean distance of the images of a grid / that of real images of equal contrast. A grown G is at 0.8
+# and above, and below 0.4 for one grid at most; a collapsed one, which still jitters about its one
+# image, at 0.25 to 0.5.
 ALIKE, ALIKE_NO_MORE = 0.4, 0.6
-CONTRAST = 0.3  # of real images: below, an untrained generator's grey blobs are alike for good reason
+# of real images: below, an untrained generator's grey blobs are alike for good reason
+CONTRAST = 0.3
 GRID_IMAGES = 16  # fewer say little about variety
 REAL_IMAGES = 512  # at most so many real ones, evenly spread, are compared with
-GROWN = 0.2  # steps * rate: Adam and RMSprop move a weight by about the rate per step, and G's images first varied at 0.05 to 0.08
-IN_A_ROW = 2  # grids or judgements: a G may collapse for one only, and a collapsed one look varied for one
+# steps * rate: Adam and RMSprop move a weight by about the rate per step, and G's images first
+# varied at 0.05 to 0.08
+GROWN = 0.2
+# grids or judgements: a G may collapse for one only, and a collapsed one look varied for one
+IN_A_ROW = 2
 
-# Judgements. Precision, recall and coverage do not tell a collapsed G from a young one, nor coverage a collapsed from a good one; these do:
-FEW, FEW_NO_MORE = 0.4, 0.5  # diversity: 0.6 and above in healthy runs, 0.17 to 0.37 in collapsed ones
-ONE_CLASS, ONE_CLASS_NO_MORE = 0.6, 0.5  # share of the commonest class; data sets with labels have ten equal ones
+# Judgements. Precision, recall and coverage do not tell a collapsed G from a young one, nor
+# coverage a collapsed from a good one; these do:
+# diversity: 0.6 and above in healthy runs, 0.17 to 0.37 in collapsed ones
+FEW, FEW_NO_MORE = 0.4, 0.5
+# share of the commonest class; data sets with labels have ten equal ones
+ONE_CLASS, ONE_CLASS_NO_MORE = 0.6, 0.5
 
-# Median step time of a replica / that of the others. All wait for the slowest: at 1.3 nearly a quarter of all time is lost (0.3 / 1.3).
+# Median step time of a replica / that of the others. All wait for the slowest: at 1.3 nearly a
+# quarter of all time is lost (0.3 / 1.3).
 SLOW, SLOW_NO_MORE = 1.3, 1.15
 TIMED_STEPS = 10  # fewer steps have no meaningful median
 
 
 class Guards:
-    """The guards of one attempt; each method takes new figures and returns what is to be said now, nearly always nothing.
+    """The guards of one attempt; each method takes new figures and returns what is to be said now,
+    nearly always nothing.
 
     `real` are the data set's images [N, H, W, C] uint8.
     """
 
-    def __init__(self, config: RunConfig, steps_per_epoch: int, real: npt.NDArray[np.uint8]) -> None:
+    def __init__(
+        self, config: RunConfig, steps_per_epoch: int, real: npt.NDArray[np.uint8]
+    ) -> None:
         self._config, self._steps_per_epoch = config, steps_per_epoch
         self._window = max(WINDOW_STEPS, int(WINDOW_EPOCHS * steps_per_epoch))
         self._opinions = np.empty((2, 0))
@@ -59,16 +77,22 @@ class Guards:
         self._wins, self._lost = _Alarm(), _Alarm()
         self._alike, self._few = _Alarm(IN_A_ROW), _Alarm(IN_A_ROW)
         self._slow = [_Alarm() for _ in range(config.replicas)]
-        some = real[:: -(-len(real) // REAL_IMAGES)] / 127.5 - 1  # spread over data that may be sorted
-        self._real = _figures(some) if config.grid_size**2 >= GRID_IMAGES and len(some) > 1 else (0.0, 0.0)
+        # spread over data that may be sorted
+        some = real[:: -(-len(real) // REAL_IMAGES)] / 127.5 - 1
+        self._real = (
+            _figures(some) if config.grid_size**2 >= GRID_IMAGES and len(some) > 1 else (0.0, 0.0)
+        )
         self._has_grown = False
 
     def opinions(self, first_step: int, d_real: Floats, d_fake: Floats) -> list[Note]:
-        """D's mean opinion of real and of generated images in consecutive steps, [n] in [0, 1] each; `first_step` counts from 0.
+        """D's mean opinion of real and of generated images in consecutive steps, [n] in [0, 1]
+        each; `first_step` counts from 0.
 
-        Only for the losses of Eq. 4 and 5, whose logits are those of a probability and where a D that is always right leaves G without a
-        useful gradient (Goodfellow et al. 2014, section 3; Arjovsky & Bottou 2017, theorem 2.4). The logits of hinge and wgan_gp are not
-        bounded by a probability, their G loss is linear in them, and a critic far ahead is what wgan_gp wants: there this is silent.
+        Only for the losses of Eq. 4 and 5, whose logits are those of a probability and where a D
+        that is always right leaves G without a useful gradient (Goodfellow et al. 2014, section 3;
+        Arjovsky & Bottou 2017, theorem 2.4). The logits of hinge and wgan_gp are not bounded by a
+        probability, their G loss is linear in them, and a critic far ahead is what wgan_gp wants:
+        there this is silent.
         """
         if self._config.loss not in ("non_saturating", "saturating"):
             return []
@@ -79,25 +103,36 @@ class Guards:
         notes = []
         while self._opinions.shape[1] >= self._window:
             window, self._opinions = np.split(self._opinions, [self._window], axis=1)
-            notes += self._judge(self._next_step - self._opinions.shape[1], *map(float, window.mean(1)))
+            notes += self._judge(
+                self._next_step - self._opinions.shape[1], *map(float, window.mean(1))
+            )
         return notes
 
     def _judge(self, steps: int, real: float, fake: float) -> list[Note]:
         config = self._config
         target = 1 - config.label_smoothing  # what D is taught to say of real images
         found = (
-            f"over the {self._window} steps up to {_position(self._steps_per_epoch, steps - 1)} it gave real images {real:.2f} "
-            f"and generated ones {fake:.2f} on average"
+            f"over the {self._window} steps up to {_position(self._steps_per_epoch, steps - 1)} it"
+            f" gave real images {real:.2f} and generated ones {fake:.2f} on average"
         )
-        slower_d = [f"lower d_learning_rate (now {config.d_learning_rate:g})", *["set d_steps=1"] * (config.d_steps > 1)]
-        smoother = [*["set label_smoothing=0.1"] * (not config.label_smoothing), *["set r1=10"] * (not config.r1)]
+        slower_d = [
+            f"lower d_learning_rate (now {config.d_learning_rate:g})",
+            *["set d_steps=1"] * (config.d_steps > 1),
+        ]
+        smoother = [
+            *["set label_smoothing=0.1"] * (not config.label_smoothing),
+            *["set r1=10"] * (not config.r1),
+        ]
         wins = self._wins.notes(
             real > SURE * target and fake < 1 - SURE,
             real < SURE_NO_MORE * target or fake > 1 - SURE_NO_MORE,
-            f"D wins: {found}, and a D that is always right teaches G nothing. Clone the run and {_either(slower_d + smoother)}.",
+            f"D wins: {found}, and a D that is always right teaches G nothing. Clone the run and"
+            f" {_either(slower_d + smoother)}.",
             f"D no longer wins: {found}.",
         )
-        sure = (real > SURE * target and fake > SURE * target) or (real < 1 - SURE and fake < 1 - SURE)
+        sure = (real > SURE * target and fake > SURE * target) or (
+            real < 1 - SURE and fake < 1 - SURE
+        )
         lost = self._lost.notes(
             sure or fake - real > INVERTED,
             1 - SURE_NO_MORE < real < SURE_NO_MORE * target and fake - real < INVERTED_NO_MORE,
@@ -108,7 +143,8 @@ class Guards:
         return wins + lost
 
     def grid(self, epoch: int, generated: Floats) -> list[Note]:
-        """Images [grid_size ** 2, H, W, C] in [-1, 1] that G made of the fixed latents after `epoch`.
+        """Images [grid_size ** 2, H, W, C] in [-1, 1] that G made of the fixed latents after
+        `epoch`.
 
         Silent for grids under 4 x 4, and where real images are blank or all alike.
         """
@@ -117,33 +153,44 @@ class Guards:
         contrast, distance = _compare(generated, self._real)
         fair = contrast >= CONTRAST
         varied = fair and distance >= ALIKE_NO_MORE
-        alike = f"are too much alike: at equal contrast their distances from each other are {distance:.0%} of those of real images"
+        alike = (
+            "are too much alike: at equal contrast their distances from each other are"
+            f" {distance:.0%} of those of real images"
+        )
         return self._alike.notes(
             self._grown(epoch, varied) and not (fair and distance >= ALIKE),
             varied,
-            f"Mode collapse: the images that G makes after epoch {epoch} "
-            f"{alike if fair else f'have lost their contrast: it is {contrast:.0%} of that of real images'}. {self._against_collapse()}",
+            f"Mode collapse: the images that G makes after epoch {epoch}"
+            f" {alike if fair else f'have lost their contrast: it is {contrast:.0%} of that of real images'}."
+            f" {self._against_collapse()}",
             f"The images that G makes after epoch {epoch} differ from each other again.",
         )
 
     def judged(self, quality: Quality) -> list[Note]:
-        """A judgement of generated images (`gan.quality`); of other things nothing is known that tells a collapse."""
+        """A judgement of generated images (`gan.quality`); of other things nothing is known that
+        tells a collapse."""
         if "diversity" not in quality.measures:
             return []
         diversity, share = quality.measures["diversity"], max(quality.histogram)
-        figures = f"pairs of them differ by {diversity:.0%} of what pairs of real images do, and {share:.0%} are of one class"
+        figures = (
+            f"pairs of them differ by {diversity:.0%} of what pairs of real images do, and"
+            f" {share:.0%} are of one class"
+        )
         varied = diversity >= FEW_NO_MORE and share <= ONE_CLASS_NO_MORE
         return self._few.notes(
             self._grown(quality.epoch, varied) and (diversity < FEW or share > ONE_CLASS),
             varied,
-            f"Mode collapse: after epoch {quality.epoch} G makes few kinds of images: {figures}. {self._against_collapse()}",
+            f"Mode collapse: after epoch {quality.epoch} G makes few kinds of images: {figures}."
+            f" {self._against_collapse()}",
             f"G makes more kinds of images again after epoch {quality.epoch}: {figures}.",
         )
 
     def _grown(self, epoch: int, varied: bool) -> bool:
-        """Whether G has been trained enough for its images to differ, which it has when they did once (`varied`).
+        """Whether G has been trained enough for its images to differ, which it has when they did
+        once (`varied`).
 
-        An average of weights lags behind, and how far SGD moves a weight does not follow from its rate: there only that once counts.
+        An average of weights lags behind, and how far SGD moves a weight does not follow from its
+        rate: there only that once counts.
         """
         config = self._config
         if not config.ema and config.optimizer != "sgd":
@@ -156,24 +203,31 @@ class Guards:
         config = self._config
         options = [f"lower g_learning_rate (now {config.g_learning_rate:g})"]
         options += ["set beta_1=0.5"] * (config.optimizer == "adam" and config.beta_1 > 0.5)
-        options += ["set loss=wgan_gp"] * (config.loss != "wgan_gp" and not config.discriminator_batch_norm)
+        options += ["set loss=wgan_gp"] * (
+            config.loss != "wgan_gp" and not config.discriminator_batch_norm
+        )
         return f"Clone the run and {_either(options)}."
 
     def replicas(self, epoch: int, seconds: Floats) -> list[Note]:
-        """Own working time of every replica in the steps of `epoch`, [steps, replicas] in seconds: from its images to its gradients,
-        without the wait for the others, which makes all equally slow."""
+        """Own working time of every replica in the steps of `epoch`, [steps, replicas] in seconds:
+        from its images to its gradients, without the wait for the others, which makes all equally
+        slow."""
         if seconds.shape[1] < 2 or len(seconds) < TIMED_STEPS:
             return []
         medians, notes = np.median(seconds, axis=0), []
         for replica, own in enumerate(medians):
             others = float(np.median(np.delete(medians, replica)))
             who = f"Replica {replica} of {len(medians)}, counted from 0,"
-            times = f"its median step took {1000 * own:.3g} ms in epoch {epoch}, that of the others {1000 * others:.3g} ms"
+            times = (
+                f"its median step took {1000 * own:.3g} ms in epoch {epoch}, that of the others"
+                f" {1000 * others:.3g} ms"
+            )
             notes += self._slow[replica].notes(
                 own > SLOW * others,
                 own < SLOW_NO_MORE * others,
-                f"{who} is slow: {times}. All wait for the slowest, which cost {(own - others) * len(seconds):.2g} s of this epoch. "
-                "See what else runs on its device, or train with fewer replicas.",
+                f"{who} is slow: {times}. All wait for the slowest, which cost"
+                f" {(own - others) * len(seconds):.2g} s of this epoch. See what else runs on its"
+                " device, or train with fewer replicas.",
                 f"{who} keeps up again: {times}.",
             )
         return notes
@@ -181,7 +235,8 @@ class Guards:
 
 @dataclass
 class _Alarm:
-    """Warns when figures are bad `patience` times in a row, and then not before they were good as often."""
+    """Warns when figures are bad `patience` times in a row, and then not before they were good as
+    often."""
 
     patience: int = 1
     _bad: int = 0
@@ -210,7 +265,8 @@ class NotFinite:
 
 
 def first_loss_not_finite(first_step: int, g_losses: Losses, d_losses: Losses) -> NotFinite | None:
-    """The first loss of consecutive steps ([n] each) that is not finite, D's before G's of the same step; None when all are finite."""
+    """The first loss of consecutive steps ([n] each) that is not finite, D's before G's of the same
+    step; None when all are finite."""
     bad = ~np.isfinite(np.stack([d_losses, g_losses], axis=1)).ravel()
     if not bad.any():
         return None
@@ -218,25 +274,45 @@ def first_loss_not_finite(first_step: int, g_losses: Losses, d_losses: Losses) -
     return NotFinite("generator" if net else "discriminator", "loss", first_step + step)
 
 
-def not_finite(config: RunConfig, steps_per_epoch: int, found: NotFinite, *, back_to: int | None = None) -> str:
-    """What is to be said about `found`; `back_to` is the step of the checkpoint that the run went back to, None when it ends."""
+def not_finite(
+    config: RunConfig, steps_per_epoch: int, found: NotFinite, *, back_to: int | None = None
+) -> str:
+    """What is to be said about `found`; `back_to` is the step of the checkpoint that the run went
+    back to, None when it ends."""
     tensor = f" of {found.tensor}" if found.tensor else ""
-    sentence = f"A {found.what}{tensor} in the {found.net} is not finite at {_position(steps_per_epoch, found.step)}"
+    sentence = (
+        f"A {found.what}{tensor} in the {found.net} is not finite at"
+        f" {_position(steps_per_epoch, found.step)}"
+    )
     if back_to is not None:
         place = f"the checkpoint of step {back_to}" if back_to else "the start"
-        return f"{sentence}: the run went back to {place} and goes on with half the learning rates. It does so once."
-    calmer = {"mixed_float16": ["set precision=mixed_bfloat16 or float32"], "mixed_bfloat16": ["set precision=float32"], "float32": []}
+        return (
+            f"{sentence}: the run went back to {place} and goes on with half the learning rates. It"
+            " does so once."
+        )
+    calmer = {
+        "mixed_float16": ["set precision=mixed_bfloat16 or float32"],
+        "mixed_bfloat16": ["set precision=float32"],
+        "float32": [],
+    }
     g, d = (rate * scaling(config) for rate in (config.g_learning_rate, config.d_learning_rate))
-    options = [f"lower the learning rates (now {g:g} for G, {d:g} for D)", *calmer[config.precision]]
+    options = [
+        f"lower the learning rates (now {g:g} for G, {d:g} for D)",
+        *calmer[config.precision],
+    ]
     options += ["set clip_norm=1"] * (not config.clip_norm)
     options += ["set warmup_epochs=5"] * (config.lr_scaling != "none" and not config.warmup_epochs)
-    again = "after going back once already" if config.on_non_finite == "roll_back" else "and its last good checkpoint is kept"
+    again = (
+        "after going back once already"
+        if config.on_non_finite == "roll_back"
+        else "and its last good checkpoint is kept"
+    )
     return f"{sentence}: the run ends here {again}. Clone it and {_either(options)}."
 
 
 def _figures(images: Floats) -> tuple[float, float]:
-    """Contrast and variety of images [n, H, W, C], n > 1: standard deviation of the pixels of an image, Euclidean distance of two images,
-    each averaged over all."""
+    """Contrast and variety of images [n, H, W, C], n > 1: standard deviation of the pixels of an
+    image, Euclidean distance of two images, each averaged over all."""
     flat = images.reshape(len(images), -1).astype(np.float64)
     contrast = flat.std(axis=1).mean()
     flat -= flat.mean(axis=0)  # keeps the squares below small, and so their differences exact
@@ -246,8 +322,8 @@ def _figures(images: Floats) -> tuple[float, float]:
 
 
 def _compare(generated: Floats, real: tuple[float, float]) -> tuple[float, float]:
-    """Contrast of generated images / that of real ones, and their mean distance / that of real ones at equal contrast (NaN: no contrast);
-    `real` are the `_figures` of real images, not 0."""
+    """Contrast of generated images / that of real ones, and their mean distance / that of real ones
+    at equal contrast (NaN: no contrast); `real` are the `_figures` of real images, not 0."""
     contrast, distance = _figures(generated)
     contrast, distance = contrast / real[0], distance / real[1]
     return contrast, distance / contrast if contrast else math.nan

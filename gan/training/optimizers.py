@@ -1,7 +1,9 @@
-"""Keras's optimizers on TensorFlow's fused kernels, for gradients that are already summed over all replicas.
+"""Keras's optimizers on TensorFlow's fused kernels, for gradients that are already summed over all
+replicas.
 
-A fused kernel reads and writes each weight once; Keras's Adam takes some fifteen passes (7.7 ms against 3.7 per step for this GAN on two
-cores). Every replica updates its own copy from equal gradients, so nothing is exchanged in between.
+A fused kernel reads and writes each weight once; Keras's Adam takes some fifteen passes (7.7 ms
+against 3.7 per step for this GAN on two cores). Every replica updates its own copy from equal
+gradients, so nothing is exchanged in between.
 """
 
 from __future__ import annotations
@@ -17,13 +19,20 @@ from ganboard.gan.config import RunConfig
 
 def put(variable: keras.Variable, value: tf.Tensor) -> None:
     """Assign this replica's copy of a variable; every replica must put the same value."""
-    tf.raw_ops.AssignVariableOp(resource=variable.value.handle, value=tf.cast(value, variable.dtype))
+    tf.raw_ops.AssignVariableOp(
+        resource=variable.value.handle, value=tf.cast(value, variable.dtype)
+    )
 
 
 class _Fused:
     """Replaces how Keras sums gradients over replicas and walks over the variables."""
 
-    def _backend_update_step(self, gradients: Sequence[tf.Tensor], variables: Sequence[keras.Variable], learning_rate: tf.Tensor) -> None:
+    def _backend_update_step(
+        self,
+        gradients: Sequence[tf.Tensor],
+        variables: Sequence[keras.Variable],
+        learning_rate: tf.Tensor,
+    ) -> None:
         for gradient, variable in zip(gradients, variables, strict=True):
             self.update_step(gradient, variable, tf.convert_to_tensor(learning_rate))  # type: ignore[attr-defined]  # each optimizer's own
 
@@ -34,7 +43,9 @@ class _Fused:
 class Adam(_Fused, keras.optimizers.Adam):  # type: ignore[misc]
     """Kingma and Ba 2015, Algorithm 1, in the order of its section 2."""
 
-    def update_step(self, gradient: tf.Tensor, variable: keras.Variable, learning_rate: tf.Tensor) -> None:
+    def update_step(
+        self, gradient: tf.Tensor, variable: keras.Variable, learning_rate: tf.Tensor
+    ) -> None:
         count = tf.cast(self.iterations.value + 1, tf.float32)
         tf.raw_ops.ResourceApplyAdam(
             var=variable.value.handle,
@@ -53,20 +64,30 @@ class Adam(_Fused, keras.optimizers.Adam):  # type: ignore[misc]
 class SGD(_Fused, keras.optimizers.SGD):  # type: ignore[misc]
     """w <- w - lr g (Eq. 2 of the study), or with momentum: a <- momentum a - lr g, w <- w + a."""
 
-    def update_step(self, gradient: tf.Tensor, variable: keras.Variable, learning_rate: tf.Tensor) -> None:
+    def update_step(
+        self, gradient: tf.Tensor, variable: keras.Variable, learning_rate: tf.Tensor
+    ) -> None:
         if not self.momentum:
-            tf.raw_ops.ResourceApplyGradientDescent(var=variable.value.handle, alpha=learning_rate, delta=gradient)
+            tf.raw_ops.ResourceApplyGradientDescent(
+                var=variable.value.handle, alpha=learning_rate, delta=gradient
+            )
             return
         accumulator = self._slot(self.momentums, variable)
         tf.raw_ops.ResourceApplyKerasMomentum(
-            var=variable.value.handle, accum=accumulator, lr=learning_rate, grad=gradient, momentum=self.momentum
+            var=variable.value.handle,
+            accum=accumulator,
+            lr=learning_rate,
+            grad=gradient,
+            momentum=self.momentum,
         )
 
 
 class RMSprop(_Fused, keras.optimizers.RMSprop):  # type: ignore[misc]
     """Tieleman and Hinton 2012, lecture 6.5, without momentum."""
 
-    def update_step(self, gradient: tf.Tensor, variable: keras.Variable, learning_rate: tf.Tensor) -> None:
+    def update_step(
+        self, gradient: tf.Tensor, variable: keras.Variable, learning_rate: tf.Tensor
+    ) -> None:
         tf.raw_ops.ResourceApplyRMSProp(
             var=variable.value.handle,
             ms=self._slot(self._velocities, variable),
@@ -82,14 +103,22 @@ class RMSprop(_Fused, keras.optimizers.RMSprop):  # type: ignore[misc]
 def make(config: RunConfig, rate: float) -> keras.Optimizer:
     """The optimizer of one network; call it inside the strategy's scope."""
     kinds: dict[str, Callable[[], keras.Optimizer]] = {
-        "adam": lambda: Adam(rate, beta_1=config.beta_1, beta_2=config.beta_2, epsilon=config.epsilon, name="adam"),
+        "adam": lambda: Adam(
+            rate, beta_1=config.beta_1, beta_2=config.beta_2, epsilon=config.epsilon, name="adam"
+        ),
         "sgd": lambda: SGD(rate, momentum=config.beta_1, name="sgd"),
         # the kernel keeps a momentum slot, and Keras makes one only when told to use it
-        "rmsprop": lambda: RMSprop(rate, rho=config.rho, momentum=1e-30, epsilon=config.epsilon, name="rmsprop"),
+        "rmsprop": lambda: RMSprop(
+            rate, rho=config.rho, momentum=1e-30, epsilon=config.epsilon, name="rmsprop"
+        ),
     }
     optimizer = kinds[config.optimizer]()
     # bfloat16 has float32's range of exponents and needs no loss scaling; float16 does
-    return keras.optimizers.LossScaleOptimizer(optimizer, name="scale") if config.precision == "mixed_float16" else optimizer
+    return (
+        keras.optimizers.LossScaleOptimizer(optimizer, name="scale")
+        if config.precision == "mixed_float16"
+        else optimizer
+    )
 
 
 def set_rate(optimizer: keras.Optimizer, rate: tf.Tensor) -> None:

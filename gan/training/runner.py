@@ -1,4 +1,5 @@
-"""How an epoch's steps are taken: by our own loop over `Stepper.run`, or by Keras's `fit`. Both report in the same way."""
+"""How an epoch's steps are taken: by our own loop over `Stepper.run`, or by Keras's `fit`. Both
+report in the same way."""
 
 from __future__ import annotations
 
@@ -31,14 +32,23 @@ class Runner(Protocol):
     """Takes the steps of an epoch."""
 
     def warm_up(self, order: np.ndarray[Any, Any]) -> None:
-        """Trace and compile all that `epoch` runs: take one step on the first batch of `order` and undo it.
+        """Trace and compile all that `epoch` runs: take one step on the first batch of `order` and
+        undo it.
 
         XLA compiles, and libraries choose their kernels, only when a step is executed.
         """
 
-    def epoch(self, order: np.ndarray[Any, Any], first: int, global_step: int, rates: Losses, report: Listener) -> None:
-        """Take steps on the batches of `order` from `first` on, one for each of `rates` [n, 2], and report them in portions until a
-        report is answered with False. `global_step` numbers the first of them."""
+    def epoch(
+        self,
+        order: np.ndarray[Any, Any],
+        first: int,
+        global_step: int,
+        rates: Losses,
+        report: Listener,
+    ) -> None:
+        """Take steps on the batches of `order` from `first` on, one for each of `rates` [n, 2], and
+        report them in portions until a report is answered with False. `global_step` numbers the
+        first of them."""
 
 
 @contextmanager
@@ -59,12 +69,21 @@ class CustomLoop:
         with undone(self._stepper.nets):
             self._stepper.run(order, 0, 0, 1)
 
-    def epoch(self, order: np.ndarray[Any, Any], first: int, global_step: int, rates: Losses, report: Listener) -> None:
+    def epoch(
+        self,
+        order: np.ndarray[Any, Any],
+        first: int,
+        global_step: int,
+        rates: Losses,
+        report: Listener,
+    ) -> None:
         done = 0
         while done < len(rates):
             count = self._agree(min(self._pace.count, len(rates) - done))
             began = time.monotonic()
-            taken = self._stepper.run(order, first + done, global_step + done, count, rates[done : done + count])
+            taken = self._stepper.run(
+                order, first + done, global_step + done, count, rates[done : done + count]
+            )
             seconds = time.monotonic() - began
             self._pace.took(seconds, count)
             done += count

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-CALL_SECONDS = 0.4  # short enough that stop is obeyed at once and charts move, long enough that returning to Python costs nothing
+# short enough that stop is obeyed at once and charts move, long enough that returning to Python
+# costs nothing
+CALL_SECONDS = 0.4
 
 
 class Pace:

@@ -23,16 +23,21 @@ FRAMES = 4
 
 
 class Watchdog:
-    """`with Watchdog(config.stall_seconds, sink, on_hang) as watchdog:` around the loop, and `watchdog.beat()` whenever it moves.
+    """`with Watchdog(config.stall_seconds, sink, on_hang) as watchdog:` around the loop, and
+    `watchdog.beat()` whenever it moves.
 
-    When no beat comes for `seconds` (0: never looks), the stacks of all threads go to stderr, which is the run's log, and a warning to
-    `sink`; when beats return, an info. Once per stall. When none comes for PATIENCE times `seconds`, and for USUAL times the median wait of
-    late, `on_hang` is called. Both are called from the watchdog's thread while the loop may be calling the sink too: it must allow that.
-    What it raises is printed: the loop meets the same with its next event. A thread that stalls with the interpreter's lock in hand stops
-    this thread too, but also the renewal of the run's lease.
+    When no beat comes for `seconds` (0: never looks), the stacks of all threads go to stderr, which
+    is the run's log, and a warning to `sink`; when beats return, an info. Once per stall. When none
+    comes for PATIENCE times `seconds`, and for USUAL times the median wait of late, `on_hang` is
+    called. Both are called from the watchdog's thread while the loop may be calling the sink too:
+    it must allow that. What it raises is printed: the loop meets the same with its next event. A
+    thread that stalls with the interpreter's lock in hand stops this thread too, but also the
+    renewal of the run's lease.
     """
 
-    def __init__(self, seconds: float, sink: Sink, on_hang: Callable[[], None] = lambda: None) -> None:
+    def __init__(
+        self, seconds: float, sink: Sink, on_hang: Callable[[], None] = lambda: None
+    ) -> None:
         self._seconds, self._sink, self._on_hang = seconds, sink, on_hang
         self._waits: deque[float] = deque(maxlen=REMEMBERED)
         self._moved = threading.Event()
@@ -57,7 +62,8 @@ class Watchdog:
 
     @contextmanager
     def paused(self) -> Iterator[None]:
-        """For work that takes its time without taking steps, such as training the classifier that judges quality."""
+        """For work that takes its time without taking steps, such as training the classifier that
+        judges quality."""
         self.beat()
         self._paused = True
         try:
@@ -85,19 +91,31 @@ class Watchdog:
                     self._on_hang()
                 hangs_after += self._seconds
             if not self._ended:
-                self._say(Note("info", f"Training moves again, after {time.monotonic() - since:.0f} s without a finished step."))
+                self._say(
+                    Note(
+                        "info",
+                        f"Training moves again, after {time.monotonic() - since:.0f} s without a"
+                        " finished step.",
+                    )
+                )
 
     def _stalled(self) -> str:
         return (
-            f"No step has ended for {self._seconds:g} s (stall_seconds): the loop is in {self._where()}; the stacks of all threads are "
-            f"in the run's log. If it does not move it is started again from the last checkpoint after {PATIENCE:g} times as long. If a "
-            "step takes that long here, lower batch_size or raise stall_seconds."
+            f"No step has ended for {self._seconds:g} s (stall_seconds): the loop is in"
+            f" {self._where()}; the stacks of all threads are in the run's log. If it does not move"
+            f" it is started again from the last checkpoint after {PATIENCE:g} times as long. If a"
+            " step takes that long here, lower batch_size or raise stall_seconds."
         )
 
     def _where(self) -> str:
         """The innermost calls of the loop's thread."""
         frames = traceback.extract_stack(sys._current_frames().get(self._loop))[-FRAMES:]
-        return " > ".join(f"{frame.name} ({Path(frame.filename).name}:{frame.lineno})" for frame in frames) or "no Python code"
+        return (
+            " > ".join(
+                f"{frame.name} ({Path(frame.filename).name}:{frame.lineno})" for frame in frames
+            )
+            or "no Python code"
+        )
 
     def _say(self, note: Note) -> None:
         try:

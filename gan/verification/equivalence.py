@@ -1,7 +1,8 @@
-"""One training in a process of its own, for `ganboard selftest`: `python -m ganboard.gan.verification.equivalence CONFIG_JSON RUN_DIR DATA_DIR [VARIANT]`.
+"""One training in a process of its own, for `ganboard selftest`: `python -m
+ganboard.gan.verification.equivalence CONFIG_JSON RUN_DIR DATA_DIR [VARIANT]`.
 
-Logical devices and a failed collective last as long as the process, so every training that is to be compared gets a fresh one. What it
-leaves in RUN_DIR is its last checkpoint.
+Logical devices and a failed collective last as long as the process, so every training that is to be
+compared gets a fresh one. What it leaves in RUN_DIR is its last checkpoint.
 """
 
 from __future__ import annotations
@@ -23,8 +24,9 @@ VARIANTS = ("two passes", "plain up-sampling", "interrupted", "untrained")
 
 
 def main(config_json: str, run_dir: str, data_dir: str, variant: str = "") -> None:
-    """Train to the end: with two backward passes through D where one would do, with up-sampling and convolution one after the other, or
-    stopped once in the middle and resumed. `untrained` keeps the networks that the training begins with."""
+    """Train to the end: with two backward passes through D where one would do, with up-sampling and
+    convolution one after the other, or stopped once in the middle and resumed. `untrained` keeps
+    the networks that the training begins with."""
     config, directory = parse(json.loads(config_json)), Path(run_dir)
     if variant == "untrained":
         return _untrained(config, directory)
@@ -43,7 +45,14 @@ def main(config_json: str, run_dir: str, data_dir: str, variant: str = "") -> No
         return "stop" if variant == "interrupted" and next(asked) == 2 else "go"
 
     for attempt in (1, 2):
-        outcome = train(config, run_dir=directory, data_dir=Path(data_dir), attempt=attempt, sink=ignore, control=control)
+        outcome = train(
+            config,
+            run_dir=directory,
+            data_dir=Path(data_dir),
+            attempt=attempt,
+            sink=ignore,
+            control=control,
+        )
         if outcome == "finished":
             assert attempt == (2 if variant == "interrupted" else 1)
             return None
@@ -54,7 +63,9 @@ def _untrained(config: RunConfig, directory: Path) -> None:
     runtime.prepare(config)
     from ganboard.gan.training import step
 
-    store.save(directory / "checkpoints", step.networks(config).arrays(), Progress(), digest="", attempt=1)
+    store.save(
+        directory / "checkpoints", step.networks(config).arrays(), Progress(), digest="", attempt=1
+    )
 
 
 def unfold() -> None:

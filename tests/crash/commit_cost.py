@@ -1,4 +1,5 @@
-"""What a commit that survives power loss costs: SQLite's synchronous=FULL against NORMAL, through the trainer's own writes.
+"""What a commit that survives power loss costs: SQLite's synchronous=FULL against NORMAL, through
+the trainer's own writes.
 
 python -m tests.crash.commit_cost [COMMITS] [FOLDER]
 """
@@ -37,7 +38,10 @@ def main(commits: int, parent: str | None) -> None:
     """Both modes take turns on one database, so that what else the machine does falls on both."""
     with tempfile.TemporaryDirectory(dir=parent) as name:
         with (Path(name) / "probe").open("wb", buffering=0) as file:
-            probe = [timed(lambda: (file.write(bytes(4096)), os.fdatasync(file.fileno()))) for _ in range(commits)]
+            probe = [
+                timed(lambda: (file.write(bytes(4096)), os.fdatasync(file.fileno())))
+                for _ in range(commits)
+            ]
         print(f"4 KB appended, fdatasync      {words(probe)}")
         engine = make_engine(f"sqlite:///{Path(name) / 'ganboard.db'}")
         upgrade(engine)
@@ -47,7 +51,13 @@ def main(commits: int, parent: str | None) -> None:
         def append(number: int) -> None:  # as the loop tells of its steps, 25 at a time
             epoch, block = divmod(number, 8)
             reports.append_steps(
-                engine, **own, epoch=epoch + 1, first=25 * block, g_losses=losses, d_losses=losses, series={"g_rate": losses}
+                engine,
+                **own,
+                epoch=epoch + 1,
+                first=25 * block,
+                g_losses=losses,
+                d_losses=losses,
+                series={"g_rate": losses},
             )
 
         seconds: dict[tuple[str, str], list[float]] = {}
@@ -55,8 +65,12 @@ def main(commits: int, parent: str | None) -> None:
             mode = MODES[number % 2]
             with engine.connect() as connection:  # the pool has this one connection
                 connection.connection.driver_connection.execute(f"PRAGMA synchronous={mode}")  # type: ignore[union-attr]
-            seconds.setdefault(("reports.append_steps", mode), []).append(timed(lambda number=number: append(number)))  # type: ignore[misc]
-            seconds.setdefault(("commands.renew", mode), []).append(timed(lambda: commands.renew(engine, **own)))
+            seconds.setdefault(("reports.append_steps", mode), []).append(
+                timed(lambda number=number: append(number))
+            )  # type: ignore[misc]
+            seconds.setdefault(("commands.renew", mode), []).append(
+                timed(lambda: commands.renew(engine, **own))
+            )
         engine.dispose()
         for (write, mode), values in sorted(seconds.items()):
             print(f"{write:21} {mode:7} {words(values)}")

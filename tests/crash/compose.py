@@ -1,9 +1,11 @@
-"""kill -9 of every service of docker-compose.yml, and a graceful restart of the worker, under one training.
+"""kill -9 of every service of docker-compose.yml, and a graceful restart of the worker, under one
+training.
 
     python -m tests.crash.compose
 
-Needs the services up (`docker compose up --wait`) on an engine of this machine. The run must end finished, with the losses of one that
-nobody disturbed, to the bit. Prints how long each fault kept the run from its next step.
+Needs the services up (`docker compose up --wait`) on an engine of this machine. The run must end
+finished, with the losses of one that nobody disturbed, to the bit. Prints how long each fault kept
+the run from its next step.
 """
 
 from __future__ import annotations
@@ -25,12 +27,19 @@ SECONDS = 240.0
 
 
 def compose(*arguments: str) -> str:
-    return subprocess.run(["docker", "compose", *arguments], check=True, capture_output=True, text=True).stdout
+    return subprocess.run(
+        ["docker", "compose", *arguments], check=True, capture_output=True, text=True
+    ).stdout
 
 
 def ganboard(*arguments: str) -> Any:
-    """The JSON that the command prints inside the web's container, which never is a victim's child; None while that is away."""
-    run = subprocess.run(["docker", "compose", "exec", "-T", "web", "ganboard", *arguments, "--json"], capture_output=True, text=True)
+    """The JSON that the command prints inside the web's container, which never is a victim's child;
+    None while that is away."""
+    run = subprocess.run(
+        ["docker", "compose", "exec", "-T", "web", "ganboard", *arguments, "--json"],
+        capture_output=True,
+        text=True,
+    )
     return json.loads(run.stdout) if run.returncode == 0 else None
 
 
@@ -41,9 +50,15 @@ def submit(name: str) -> str:
 
 
 def kill(service: str) -> None:
-    """The first process of the container, from outside, so that its restart policy applies as after a crash."""
+    """The first process of the container, from outside, so that its restart policy applies as after
+    a crash."""
     container = compose("ps", "--quiet", service).strip()
-    told = subprocess.run(["docker", "inspect", "--format", "{{.State.Pid}}", container], check=True, capture_output=True, text=True)
+    told = subprocess.run(
+        ["docker", "inspect", "--format", "{{.State.Pid}}", container],
+        check=True,
+        capture_output=True,
+        text=True,
+    )
     os.kill(int(told.stdout), signal.SIGKILL)
 
 
@@ -73,18 +88,33 @@ def finished(run_id: str) -> Any:
 
 def main() -> int:
     disturbed = submit("disturbed")
-    wait_until(lambda: place(disturbed)[1] > 20, seconds=SECONDS, every=0.5, what="the first epochs")
-    for name, fault in [*((f"kill -9 {service}", (kill, service)) for service in VICTIMS), ("restart worker", (restart, "worker"))]:
+    wait_until(
+        lambda: place(disturbed)[1] > 20, seconds=SECONDS, every=0.5, what="the first epochs"
+    )
+    for name, fault in [
+        *((f"kill -9 {service}", (kill, service)) for service in VICTIMS),
+        ("restart worker", (restart, "worker")),
+    ]:
         (attempt, step), struck = place(disturbed), time.monotonic()
         fault[0](fault[1])
-        least = attempt + (fault[1] == "worker"), step + 1  # whoever kills the trainer waits for the next attempt
-        wait_until(partial(reaches, disturbed, least), seconds=SECONDS, every=0.5, what=f"progress after {name}")
+        # whoever kills the trainer waits for the next attempt
+        least = attempt + (fault[1] == "worker"), step + 1
+        wait_until(
+            partial(reaches, disturbed, least),
+            seconds=SECONDS,
+            every=0.5,
+            what=f"progress after {name}",
+        )
         print(f"{name:<16} next step known after {time.monotonic() - struck:5.1f} s", flush=True)
     runs = [finished(disturbed), finished(submit("undisturbed"))]
-    losses = [[(epoch["epoch"], epoch["g_loss_hex"], epoch["d_loss_hex"]) for epoch in run["epochs"]] for run in runs]
+    losses = [
+        [(epoch["epoch"], epoch["g_loss_hex"], epoch["d_loss_hex"]) for epoch in run["epochs"]]
+        for run in runs
+    ]
     same = losses[0] == losses[1]
     print(
-        f"{len(losses[0])} epochs in {runs[0]['attempt']} attempts, undisturbed {len(losses[1])} epochs: {'equal' if same else 'DIFFERENT'}"
+        f"{len(losses[0])} epochs in {runs[0]['attempt']} attempts, undisturbed {len(losses[1])}"
+        f" epochs: {'equal' if same else 'DIFFERENT'}"
     )
     return not same
 

@@ -24,7 +24,9 @@ SMALL = {"dataset": "digits", "limit": 128, "batch_size": 32, "grid_size": 2, "s
 
 def hexes(context: Context, run: Run) -> list[tuple[str, str]]:
     """The losses of every epoch as texts that keep every bit."""
-    return [(epoch.g_loss.hex(), epoch.d_loss.hex()) for epoch in queries.epochs(context.engine, run.id)]
+    return [
+        (epoch.g_loss.hex(), epoch.d_loss.hex()) for epoch in queries.epochs(context.engine, run.id)
+    ]
 
 
 @pytest.fixture
@@ -44,9 +46,12 @@ def train(context: Context, monkeypatch: pytest.MonkeyPatch) -> Callable[..., Ru
 
 
 def assert_same(context: Context, whole: Run, *disturbed: Run) -> None:
-    """The disturbed runs ended as the whole one did, with the same losses to the bit, and nothing is amiss."""
+    """The disturbed runs ended as the whole one did, with the same losses to the bit, and nothing
+    is amiss."""
     golden = hexes(context, whole)
     assert len(golden) == whole.config["epochs"]
     runs = (whole, *disturbed)
-    expected = checker.Expected({run.id: ("finished",) for run in runs}, golden={run.id: golden for run in runs})
+    expected = checker.Expected(
+        {run.id: ("finished",) for run in runs}, golden={run.id: golden for run in runs}
+    )
     checker.assert_none(context, expected)

@@ -41,24 +41,39 @@ def percentiles(seconds: Sequence[float]) -> str:
     return f"p50 {p50:.1f} ms, p99 {p99:.1f} ms"
 
 
-# --- claims ------------------------------------------------------------------------------------------------------
+# --- claims ---
 
 
-def race_for_claims(url: str, rounds: int, processes: int = PROCESSES) -> tuple[list[float], Counter[str]]:
-    """`processes` try to claim the same `rounds` runs, all at about the same time. Returns (seconds of each try, winners of each run)."""
+def race_for_claims(
+    url: str, rounds: int, processes: int = PROCESSES
+) -> tuple[list[float], Counter[str]]:
+    """`processes` try to claim the same `rounds` runs, all at about the same time. Returns (seconds
+    of each try, winners of each run)."""
     engine = make_engine(url)
-    run_ids = [run.id for run in commands.create_runs(engine, [(f"run {i}", {"batch_size": 8}) for i in range(rounds)])]
+    run_ids = [
+        run.id
+        for run in commands.create_runs(
+            engine, [(f"run {i}", {"batch_size": 8}) for i in range(rounds)]
+        )
+    ]
     engine.dispose()
     with IN_FORK.Manager() as manager:
         told = manager.list()
-        contestants = [IN_FORK.Process(target=_claim_all, args=(url, run_ids, number, told)) for number in range(processes)]
+        contestants = [
+            IN_FORK.Process(target=_claim_all, args=(url, run_ids, number, told))
+            for number in range(processes)
+        ]
         for contestant in contestants:
             contestant.start()
         for contestant in contestants:
             contestant.join()
-        assert [contestant.exitcode for contestant in contestants] == [0] * processes, "a claim raised"
+        assert [contestant.exitcode for contestant in contestants] == [0] * processes, (
+            "a claim raised"
+        )
         results = list(told)
-    return [s for seconds, _ in results for s in seconds], Counter(run_id for _, won in results for run_id in won)
+    return [s for seconds, _ in results for s in seconds], Counter(
+        run_id for _, won in results for run_id in won
+    )
 
 
 def _claim_all(url: str, run_ids: list[str], number: int, told: Any) -> None:
@@ -73,18 +88,25 @@ def _claim_all(url: str, run_ids: list[str], number: int, told: Any) -> None:
     told.append((seconds, won))
 
 
-# --- writers and readers -----------------------------------------------------------------------------------------
+# --- writers and readers ---
 
 
-def writers_and_readers(url: str, seconds: float, writers: int = 8, readers: int = 4) -> tuple[list[float], list[float], int]:
-    """Trainers and pages on one database. Returns (seconds of each write, of each read, rows acknowledged); fails if any call raised."""
+def writers_and_readers(
+    url: str, seconds: float, writers: int = 8, readers: int = 4
+) -> tuple[list[float], list[float], int]:
+    """Trainers and pages on one database. Returns (seconds of each write, of each read, rows
+    acknowledged); fails if any call raised."""
     engine = make_engine(url)
     owners = [stored_runs.training(engine, lease_seconds=3600.0) for _ in range(writers)]
     engine.dispose()
     with IN_FORK.Manager() as manager:
         told, stop = manager.list(), IN_FORK.Event()
-        tasks = [(_write, own) for own in owners] + [(_read, owners[number % writers]) for number in range(readers)]
-        processes = [IN_FORK.Process(target=task, args=(url, own, stop, told)) for task, own in tasks]
+        tasks = [(_write, own) for own in owners] + [
+            (_read, owners[number % writers]) for number in range(readers)
+        ]
+        processes = [
+            IN_FORK.Process(target=task, args=(url, own, stop, told)) for task, own in tasks
+        ]
         for process in processes:
             process.start()
         time.sleep(seconds)
@@ -95,9 +117,14 @@ def writers_and_readers(url: str, seconds: float, writers: int = 8, readers: int
         results = list(told)
     engine = make_engine(url)
     for run_id, epochs in ((run_id, n) for kind, run_id, n, _ in results if kind == "write"):
-        assert [row.epoch for row in queries.epochs(engine, run_id)] == list(range(1, epochs + 1)), "an acknowledged epoch is missing"
+        assert [row.epoch for row in queries.epochs(engine, run_id)] == list(
+            range(1, epochs + 1)
+        ), "an acknowledged epoch is missing"
     engine.dispose()
-    by_kind = {kind: [s for k, _, _, each in results if k == kind for s in each] for kind in ("write", "read")}
+    by_kind = {
+        kind: [s for k, _, _, each in results if k == kind for s in each]
+        for kind in ("write", "read")
+    }
     return by_kind["write"], by_kind["read"], sum(n for kind, _, n, _ in results if kind == "write")
 
 
@@ -105,7 +132,9 @@ def _write(url: str, own: dict[str, Any], stop: Event, told: Any) -> None:
     engine, seconds, epoch = make_engine(url), [], 0
     while not stop.is_set():
         for write in (
-            lambda epoch=epoch: stored_runs.steps(engine, own, epoch + 1, 0, [0.5] * stored_runs.STEPS),
+            lambda epoch=epoch: stored_runs.steps(
+                engine, own, epoch + 1, 0, [0.5] * stored_runs.STEPS
+            ),
             lambda epoch=epoch: stored_runs.finish_epoch(engine, own, epoch + 1),
             lambda: commands.renew(engine, **own),
         ):
@@ -130,15 +159,17 @@ def _read(url: str, own: dict[str, Any], stop: Event, told: Any) -> None:
     told.append(("read", own["run_id"], 0, seconds))
 
 
-# --- files cut short ---------------------------------------------------------------------------------------------
+# --- files cut short ---
 
 
 def written_history(path: Path, commits: int) -> list[str]:
-    """An SQLite database whose log was never taken up, as a process that is killed leaves it. Returns the notes in the order of commits."""
+    """An SQLite database whose log was never taken up, as a process that is killed leaves it.
+    Returns the notes in the order of commits."""
     engine = make_engine(f"sqlite:///{path}", pooled=False)
     upgrade(engine)
     own = stored_runs.training(engine, lease_seconds=3600.0)
-    keeper = sqlite3.connect(path)  # while a connection is open nobody takes the log up and deletes it
+    # while a connection is open nobody takes the log up and deletes it
+    keeper = sqlite3.connect(path)
     keeper.execute("PRAGMA wal_checkpoint(TRUNCATE)")
     keeper.execute("SELECT count(*) FROM run").fetchall()
     notes = []
@@ -153,27 +184,44 @@ def written_history(path: Path, commits: int) -> list[str]:
     return notes
 
 
-def fault_of_copy(cut: Path, copy: Path, notes: list[str], length: int, chance: random.Random | None) -> str | None:
-    """What is wrong with a copy whose log ends after `length` bytes, followed by garbage if there is `chance`; None if nothing is."""
+def fault_of_copy(
+    cut: Path, copy: Path, notes: list[str], length: int, chance: random.Random | None
+) -> str | None:
+    """What is wrong with a copy whose log ends after `length` bytes, followed by garbage if there
+    is `chance`; None if nothing is."""
     shutil.copy(cut, copy)
     log = Path(f"{cut}-wal").read_bytes()[:length]
-    Path(f"{copy}-wal").write_bytes(log + (chance.randbytes(chance.randrange(1, 9000)) if chance else b""))
+    Path(f"{copy}-wal").write_bytes(
+        log + (chance.randbytes(chance.randrange(1, 9000)) if chance else b"")
+    )
     engine = make_engine(f"sqlite:///{copy}")
     try:
         with engine.connect() as connection:
-            if (words := connection.execute(text("PRAGMA integrity_check")).scalars().all()) != ["ok"]:
+            if (words := connection.execute(text("PRAGMA integrity_check")).scalars().all()) != [
+                "ok"
+            ]:
                 return f"{length} bytes of the log: {words[0]}"
         run = queries.list_runs(engine)[0]
-        told = [event.text for event in queries.events(engine, run.id, limit=None) if event.text.startswith("note ")][::-1]
+        told = [
+            event.text
+            for event in queries.events(engine, run.id, limit=None)
+            if event.text.startswith("note ")
+        ][::-1]
         if told != notes[: len(told)]:
             return f"{length} bytes of the log: a later row is there without an earlier one"
         epochs = len(told) + 1 if queries.step_losses(engine, run.id, len(told) + 1) else len(told)
         if (
-            any(queries.step_losses(engine, run.id, epoch) is None for epoch in range(1, epochs + 1))
+            any(
+                queries.step_losses(engine, run.id, epoch) is None for epoch in range(1, epochs + 1)
+            )
             or run.step != epochs * stored_runs.STEPS
         ):
-            return f"{length} bytes of the log: {len(told)} notes, {epochs} epochs and step {run.step} do not fit"
-        stored_runs.steps(engine, {"run_id": run.id, "attempt": 1}, epochs + 1, 0, [1.0])  # it goes on
+            return (
+                f"{length} bytes of the log: {len(told)} notes, {epochs} epochs and step {run.step}"
+                " do not fit"
+            )
+        # it goes on
+        stored_runs.steps(engine, {"run_id": run.id, "attempt": 1}, epochs + 1, 0, [1.0])
     finally:
         engine.dispose()
         for suffix in ("", "-wal", "-shm"):
@@ -187,16 +235,19 @@ def faults_of_copies(folder: Path, copies: int, commits: int, seed: int) -> Iter
     size = Path(f"{cut}-wal").stat().st_size
     lengths = [0, size] + [chance.randrange(size + 1) for _ in range(copies - 2)]
     for number, length in enumerate(lengths):
-        if words := fault_of_copy(cut, folder / "copy.db", notes, length, chance if number % 3 == 2 else None):
+        if words := fault_of_copy(
+            cut, folder / "copy.db", notes, length, chance if number % 3 == 2 else None
+        ):
             yield words
 
 
-# --- all of it ---------------------------------------------------------------------------------------------------
+# --- all of it ---
 
 
 @contextmanager
 def databases(folder: Path) -> Iterator[dict[str, str]]:
-    """URLs of fresh databases with this version's schema, by backend; PostgreSQL only where a server is named."""
+    """URLs of fresh databases with this version's schema, by backend; PostgreSQL only where a
+    server is named."""
     urls = {"SQLite": f"sqlite:///{folder / 'shared.db'}"}
     server, schema = os.environ.get(SERVER), f"crash_{secrets.token_hex(6)}"
     if server:
@@ -204,7 +255,9 @@ def databases(folder: Path) -> Iterator[dict[str, str]]:
         admin: Engine = make_engine(admin_url.render_as_string(hide_password=False))
         with admin.begin() as connection:
             connection.execute(text(f"CREATE SCHEMA {schema}"))
-        urls["PostgreSQL"] = admin_url.update_query_dict({"options": f"-csearch_path={schema}"}).render_as_string(hide_password=False)
+        urls["PostgreSQL"] = admin_url.update_query_dict(
+            {"options": f"-csearch_path={schema}"}
+        ).render_as_string(hide_password=False)
     try:
         for url in urls.values():
             engine = make_engine(url)
@@ -224,14 +277,25 @@ def main(claims: int = 10_000, seconds: int = 60, copies: int = 500) -> int:
             took, winners = race_for_claims(url, claims)
             wrong = claims - sum(count == 1 for count in winners.values())
             print(
-                f"{backend}: {PROCESSES} processes x {claims} claims: {wrong} without exactly one winner; {percentiles(took)}", flush=True
+                f"{backend}: {PROCESSES} processes x {claims} claims: {wrong} without exactly one"
+                f" winner; {percentiles(took)}",
+                flush=True,
             )
         for backend, url in urls.items():
             writes, reads, rows = writers_and_readers(url, seconds)
-            print(f"{backend}: 8 writers and 4 readers for {seconds} s: {rows} epochs, none lost, nothing raised", flush=True)
+            print(
+                f"{backend}: 8 writers and 4 readers for {seconds} s: {rows} epochs, none lost,"
+                " nothing raised",
+                flush=True,
+            )
             print(f"  writes {percentiles(writes)}, reads {percentiles(reads)}", flush=True)
         bad = list(faults_of_copies(Path(name), copies, commits=100, seed=0))
-        print(f"SQLite: {copies} copies with a log cut anywhere, a third with garbage behind it: {len(bad)} bad", *bad[:20], sep="\n")
+        print(
+            f"SQLite: {copies} copies with a log cut anywhere, a third with garbage behind it:"
+            f" {len(bad)} bad",
+            *bad[:20],
+            sep="\n",
+        )
     return bool(bad or wrong)
 
 

@@ -1,4 +1,5 @@
-"""A disk of a given size: a tmpfs of its own, or, where nothing may be mounted, a limit on the size of every file of this process.
+"""A disk of a given size: a tmpfs of its own, or, where nothing may be mounted, a limit on the size
+of every file of this process.
 
 python -m tests.crash.disk        # checkpoints at every size, then the database at every size
 """
@@ -35,14 +36,17 @@ CHECKPOINT = 512 * KIB
 
 @dataclass(frozen=True)
 class SmallDisk:
-    """`path` on a disk that can be filled by somebody else, and freed again; `kind` says how it is made."""
+    """`path` on a disk that can be filled by somebody else, and freed again; `kind` says how it is
+    made."""
 
     path: Path
     kind: str
 
     def fill(self) -> None:
         if self.kind != "tmpfs":
-            resource.setrlimit(resource.RLIMIT_FSIZE, (0, resource.getrlimit(resource.RLIMIT_FSIZE)[1]))
+            resource.setrlimit(
+                resource.RLIMIT_FSIZE, (0, resource.getrlimit(resource.RLIMIT_FSIZE)[1])
+            )
             return
         with contextlib.suppress(OSError), (self.path / "filler").open("wb", buffering=0) as file:
             while True:
@@ -65,9 +69,13 @@ def small_disk(path: Path, size: int, *, mount: bool = True) -> Iterator[SmallDi
         try:
             yield SmallDisk(path, "tmpfs")
         finally:
-            subprocess.run(["umount", "--lazy", str(path)], check=True)  # whatever a failing test still holds open
+            # whatever a failing test still holds open
+            subprocess.run(["umount", "--lazy", str(path)], check=True)
         return
-    limits, handler = resource.getrlimit(resource.RLIMIT_FSIZE), signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
+    limits, handler = (
+        resource.getrlimit(resource.RLIMIT_FSIZE),
+        signal.signal(signal.SIGXFSZ, signal.SIG_IGN),
+    )
     resource.setrlimit(resource.RLIMIT_FSIZE, (size, limits[1]))
     try:
         yield SmallDisk(path, "RLIMIT_FSIZE")
@@ -77,7 +85,8 @@ def small_disk(path: Path, size: int, *, mount: bool = True) -> Iterator[SmallDi
 
 
 def save_until_full(disk: SmallDisk) -> tuple[int, int]:
-    """Save, list and prune six checkpoints as the trainer does; a listed one must load. Returns (saved, refused)."""
+    """Save, list and prune six checkpoints as the trainer does; a listed one must load. Returns
+    (saved, refused)."""
     directory, listed, refused = disk.path / "checkpoints", [], 0
     expected = arrays(0)
     for step in range(1, 7):
@@ -95,7 +104,9 @@ def save_until_full(disk: SmallDisk) -> tuple[int, int]:
         found = store.load(directory, expected, digest="c", sink=recorder)
         assert recorder.events == []
         assert (found[1].step if found else None) == (listed[0][0] if listed else None)
-        assert found is None or all(np.array_equal(found[0][name], array) for name, array in arrays(found[1].step).items())
+        assert found is None or all(
+            np.array_equal(found[0][name], array) for name, array in arrays(found[1].step).items()
+        )
     assert not list(directory.glob("*.tmp"))
     return 6 - refused, refused
 
@@ -105,7 +116,8 @@ def arrays(step: int) -> dict[str, np.ndarray]:
 
 
 def write_until_full(disk: SmallDisk, migrated: Path, blocks: int) -> tuple[int, int]:
-    """Write `blocks` of steps and commands, have somebody fill the disk, free it, go on. Returns (acknowledged, refused) blocks.
+    """Write `blocks` of steps and commands, have somebody fill the disk, free it, go on. Returns
+    (acknowledged, refused) blocks.
 
     Fails if an acknowledged row is lost, the database is damaged, or it does not go on.
     """
@@ -119,7 +131,12 @@ def write_until_full(disk: SmallDisk, migrated: Path, blocks: int) -> tuple[int,
         nonlocal acknowledged, notes
         try:
             reports.append_steps(
-                engine, **own, epoch=acknowledged + 1, first=0, g_losses=losses[acknowledged], d_losses=-losses[acknowledged]
+                engine,
+                **own,
+                epoch=acknowledged + 1,
+                first=0,
+                g_losses=losses[acknowledged],
+                d_losses=-losses[acknowledged],
             )
             acknowledged += 1
             commands.renew(engine, **own)
@@ -179,7 +196,10 @@ def main() -> int:
                     saved, refused = save_until_full(disk)
                 place.rmdir()
                 words = "with" if look is contextlib.nullcontext else "without"
-                print(f"{disk.kind} of {size >> 10:5} KB, {words} preflight: {saved} checkpoints saved, {refused} refused")
+                print(
+                    f"{disk.kind} of {size >> 10:5} KB, {words} preflight: {saved} checkpoints"
+                    f" saved, {refused} refused"
+                )
         migrated = Path(name) / "migrated.db"
         engine = make_engine(f"sqlite:///{migrated}")
         upgrade(engine)
@@ -188,7 +208,10 @@ def main() -> int:
             with small_disk(place, size) as disk:
                 written, refused = write_until_full(disk, migrated, 5 * (size >> 20))
             place.rmdir()
-            print(f"{disk.kind} of {size >> 20} MB: {written} blocks of steps acknowledged and kept, {refused} refused while it was full")
+            print(
+                f"{disk.kind} of {size >> 20} MB: {written} blocks of steps acknowledged and kept,"
+                f" {refused} refused while it was full"
+            )
     return 0
 
 

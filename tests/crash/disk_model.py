@@ -1,11 +1,15 @@
-"""A disk that may lose power at any moment: what is done to a folder is recorded, and every content it may be left with is listed.
+"""A disk that may lose power at any moment: what is done to a folder is recorded, and every content
+it may be left with is listed.
 
 The model, which is as mean as POSIX allows:
 
-- What `fsync` of a file has returned for is there. Bytes written since are lost, cut short, zeros, miss single sectors, or are there.
-- What `fsync` of a directory has returned for is there. Of the entries made, renamed and removed in it since, any subset has happened:
+- What `fsync` of a file has returned for is there. Bytes written since are lost, cut short, zeros,
+miss single sectors, or are there.
+- What `fsync` of a directory has returned for is there. Of the entries made, renamed and removed in
+it since, any subset has happened:
   later ones without earlier ones, too, and a rename before the bytes of the file it names.
-- One rename is atomic, and directories are independent: the flush of one says nothing about the one above it, nor about its files.
+- One rename is atomic, and directories are independent: the flush of one says nothing about the one
+above it, nor about its files.
 """
 
 from __future__ import annotations
@@ -31,9 +35,12 @@ class Node:
     data: bytes = b""
     unflushed: bytes | None = None
     entries: dict[str, Node] = field(default_factory=dict)
-    changes: list[tuple[Node, str | None, str | None]] = field(default_factory=list)  # (what, name before, name after)
+    # (what, name before, name after)
+    changes: list[tuple[Node, str | None, str | None]] = field(default_factory=list)
 
-    def now(self, names: dict[str, Node], changes: list[tuple[Node, str | None, str | None]]) -> dict[str, Node]:
+    def now(
+        self, names: dict[str, Node], changes: list[tuple[Node, str | None, str | None]]
+    ) -> dict[str, Node]:
         """Entries after `changes` to `names`."""
         names = dict(names)
         for node, before, after in changes:
@@ -56,9 +63,15 @@ class Node:
             return {self.data} if self.unflushed is None else set(torn(self.unflushed))
         found: set[State] = set()
         for kept in product((True, False), repeat=len(self.changes)):
-            entries = self.now(self.entries, [change for change, keep in zip(self.changes, kept, strict=True) if keep])
+            entries = self.now(
+                self.entries,
+                [change for change, keep in zip(self.changes, kept, strict=True) if keep],
+            )
             names = sorted(entries)
-            found.update(tuple(zip(names, states, strict=True)) for states in product(*(entries[name].states() for name in names)))
+            found.update(
+                tuple(zip(names, states, strict=True))
+                for states in product(*(entries[name].states() for name in names))
+            )
         return found
 
 
@@ -73,7 +86,8 @@ def torn(data: bytes) -> Iterator[bytes]:
 
 
 class Disk:
-    """Records what is done below `root` while `recording`; `cut` is called after every operation with the root's states."""
+    """Records what is done below `root` while `recording`; `cut` is called after every operation
+    with the root's states."""
 
     def __init__(self, root: Path, cut: Callable[[Node], None]) -> None:
         self._root, self._cut = root, cut
@@ -108,10 +122,14 @@ class Disk:
             node = node.child(name)
         return node
 
-    def _recorded(self, real: Callable[..., Any], record: Callable[..., None]) -> Callable[..., Any]:
+    def _recorded(
+        self, real: Callable[..., Any], record: Callable[..., None]
+    ) -> Callable[..., Any]:
         def call(path: Any, *arguments: Any, dir_fd: int | None = None, **options: Any) -> Any:
             self._notice_writes()
-            result = real(path, *arguments, **options, **({} if dir_fd is None else {"dir_fd": dir_fd}))
+            result = real(
+                path, *arguments, **options, **({} if dir_fd is None else {"dir_fd": dir_fd})
+            )
             inside = self._inside(path, dir_fd)
             if inside is not None:
                 record(inside, *arguments)
@@ -124,7 +142,9 @@ class Disk:
         self._node(path.parent).changes.append((Node(is_directory=True), None, path.name))
 
     def _rename(self, path: Path, target: Any) -> None:
-        assert Path(target).parent == self._root / path.parent, "the model knows renames within a directory"
+        assert Path(target).parent == self._root / path.parent, (
+            "the model knows renames within a directory"
+        )
         self._node(path.parent).changes.append((self._node(path), path.name, Path(target).name))
         self._written.clear()  # closed by now
 

@@ -1,4 +1,5 @@
-"""What may happen to a fleet: each fault returns when it is over; what it strikes is gone, frozen or full meanwhile."""
+"""What may happen to a fleet: each fault returns when it is over; what it strikes is gone, frozen
+or full meanwhile."""
 
 from __future__ import annotations
 
@@ -18,7 +19,9 @@ from ganboard.worker.submission import submit
 from tests.crash.fleet import Fleet
 
 
-def kill(words: str, *, group: bool = False, sig: signal.Signals = signal.SIGKILL) -> Callable[[Fleet], None]:
+def kill(
+    words: str, *, group: bool = False, sig: signal.Signals = signal.SIGKILL
+) -> Callable[[Fleet], None]:
     def fault(fleet: Fleet) -> None:
         with suppress(psutil.NoSuchProcess, ProcessLookupError):
             process = fleet.any(words)
@@ -60,7 +63,10 @@ def tear_log(fleet: Fleet) -> None:
 
 
 def lock(fleet: Fleet) -> None:
-    with suppress(OperationalError), fleet.context.engine.execution_options(sqlite_lock="EXCLUSIVE").begin() as connection:
+    with (
+        suppress(OperationalError),
+        fleet.context.engine.execution_options(sqlite_lock="EXCLUSIVE").begin() as connection,
+    ):
         connection.execute(text("SELECT 1"))
         time.sleep(fleet.random.uniform(2, 14))
 

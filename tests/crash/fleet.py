@@ -1,4 +1,5 @@
-"""A small fleet under `ganboard up` that soaks strike: its processes, its runs, and what was asked of it."""
+"""A small fleet under `ganboard up` that soaks strike: its processes, its runs, and what was asked
+of it."""
 
 from __future__ import annotations
 
@@ -34,11 +35,21 @@ RECOVERY = 180.0
 WORKERS = 3
 WAITING = 2  # runs that are kept in the queue
 KEPT = 4  # finished runs
-SMALL = {"dataset": "digits", "limit": 256, "batch_size": 32, "grid_size": 2, "epochs": 24, "keep_checkpoints": 2, "snapshots": 2}
+SMALL = {
+    "dataset": "digits",
+    "limit": 256,
+    "batch_size": 32,
+    "grid_size": 2,
+    "epochs": 24,
+    "keep_checkpoints": 2,
+    "snapshots": 2,
+}
 KINDS: dict[str, dict[str, Any]] = {
     "plain": SMALL,
     "fit, accumulating": SMALL | {"loop": "fit", "accumulate": 2, "seed": 1},
-    "two replicas, cyclic rates": SMALL | {"strategy": "mirrored", "replicas": 2, "schedule": "cyclic", "seed": 2},
+    "two replicas, cyclic rates": (
+        SMALL | {"strategy": "mirrored", "replicas": 2, "schedule": "cyclic", "seed": 2}
+    ),
     "two processes": SMALL | {"strategy": "multi_worker", "replicas": 2, "epochs": 12, "seed": 3},
     "bfloat16, averaged": SMALL | {"precision": "mixed_bfloat16", "ema": 0.99, "seed": 4},
     "3DGAN": models.SETTINGS["gan3d"] | {"epochs": 6, "keep_checkpoints": 2},
@@ -67,7 +78,10 @@ class Fleet:
     deleted: list[int] = field(default_factory=list)  # the attempts of each
 
     def __post_init__(self) -> None:
-        os.environ |= {"GANBOARD_HOME": str(self.home), "GANBOARD_DATA_DIR": str(self.home / "data")}
+        os.environ |= {
+            "GANBOARD_HOME": str(self.home),
+            "GANBOARD_DATA_DIR": str(self.home / "data"),
+        }
         self.context: Context = open_context()
         models.settings("pix2pix", self.context.settings.data)
 
@@ -85,11 +99,16 @@ class Fleet:
             str(WORKERS),
         ]
         with log:
-            self.up = psutil.Process(subprocess.Popen(command, stdout=log, stderr=subprocess.STDOUT).pid)
+            self.up = psutil.Process(
+                subprocess.Popen(command, stdout=log, stderr=subprocess.STDOUT).pid
+            )
         wait_until(self.serves, seconds=RECOVERY, every=0.2, what="the dashboard")
 
     def serves(self) -> bool:
-        with suppress(OSError), urllib.request.urlopen(f"http://127.0.0.1:{self.port}/api/health", timeout=5) as answer:
+        with (
+            suppress(OSError),
+            urllib.request.urlopen(f"http://127.0.0.1:{self.port}/api/health", timeout=5) as answer,
+        ):
             return answer.status == 200
         return False
 
@@ -104,10 +123,19 @@ class Fleet:
         return below(self.up, words)
 
     def any(self, words: str) -> psutil.Process:
-        return self.random.choice(wait_until(lambda: self.processes(words), seconds=RECOVERY, every=0.2, what=f"a process of {words}"))
+        return self.random.choice(
+            wait_until(
+                lambda: self.processes(words),
+                seconds=RECOVERY,
+                every=0.2,
+                what=f"a process of {words}",
+            )
+        )
 
     def redis(self) -> Redis:
-        return Redis(unix_socket_path=str(redis_server.socket_path(self.context.settings)), socket_timeout=5)
+        return Redis(
+            unix_socket_path=str(redis_server.socket_path(self.context.settings)), socket_timeout=5
+        )
 
     # --- the runs ---
 
@@ -129,13 +157,17 @@ class Fleet:
 
     def expected(self) -> checker.Expected:
         golden = {run_id: self.golden[kind] for run_id, kind in self.runs.items()}
-        return checker.Expected(dict.fromkeys(self.runs, ("finished",)), golden=golden, ports=(self.port,))
+        return checker.Expected(
+            dict.fromkeys(self.runs, ("finished",)), golden=golden, ports=(self.port,)
+        )
 
     def tidy(self) -> None:
         """Check and delete all finished runs but the newest: the disk is small."""
         finished = [run for run in self.known() if run.status == "finished"]
         for run in sorted(finished, key=lambda run: run.ended_at or run.created_at)[:-KEPT]:
-            self.violations += checker.check_run(self.context.engine, self.context.settings, run, self.expected())
+            self.violations += checker.check_run(
+                self.context.engine, self.context.settings, run, self.expected()
+            )
             submit.delete(self.context, run.id)
             del self.runs[run.id]
             self.deleted.append(run.attempt)

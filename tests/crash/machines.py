@@ -1,4 +1,5 @@
-"""Machines that share a database and a queue, but no files: workers with HOMEs of their own on this one host."""
+"""Machines that share a database and a queue, but no files: workers with HOMEs of their own on this
+one host."""
 
 from __future__ import annotations
 
@@ -45,7 +46,9 @@ class Machine:
     def start(self, module: str = WORKER) -> None:
         variables = {**environment_for_child(), **self.variables, "GANBOARD_HOME": str(self.home)}
         with (self.home / "worker.log").open("ab") as log:
-            self.worker = psutil.Popen([sys.executable, "-m", module], stdout=log, stderr=log, env=variables)
+            self.worker = psutil.Popen(
+                [sys.executable, "-m", module], stdout=log, stderr=log, env=variables
+            )
 
     def kill(self) -> None:
         """kill -9 of all its processes at once, as when the machine loses power."""
@@ -62,8 +65,11 @@ class Machine:
 
 
 @contextmanager
-def machines(context: Context, folder: Path, *names: str, **variables: str) -> Iterator[list[Machine]]:
-    """Machines with the database of `context` and a redis-server of their own, none of them started."""
+def machines(
+    context: Context, folder: Path, *names: str, **variables: str
+) -> Iterator[list[Machine]]:
+    """Machines with the database of `context` and a redis-server of their own, none of them
+    started."""
     shared = {
         "GANBOARD_DATABASE_URL": context.settings.database,
         "GANBOARD_REDIS_URL": redis_server.socket_url(context.settings),
@@ -71,7 +77,9 @@ def machines(context: Context, folder: Path, *names: str, **variables: str) -> I
     }
     made = [Machine(folder / name, shared) for name in names]
     command = redis_server.command(context.settings)
-    with subprocess.Popen(command, stdout=subprocess.DEVNULL, env=environment_for_child()) as server:
+    with subprocess.Popen(
+        command, stdout=subprocess.DEVNULL, env=environment_for_child()
+    ) as server:
         try:
             socket = str(redis_server.socket_path(context.settings))
             wait_until(lambda: os.path.exists(socket), seconds=20, what="redis-server's socket")

@@ -13,9 +13,19 @@ _SMALL = {"limit": 16, "batch_size": 4, "grid_size": 1, "snapshots": 0}
 SETTINGS: dict[str, dict[str, Any]] = {
     "gan3d": _SMALL | {"model": "gan3d", "dataset": "showers", "accumulate": 2, "ema": 0.99},
     # without Adam's moments and an average a checkpoint has 128 MB, not 500
-    "pix2pix": _SMALL
-    | {"model": "pix2pix", "dataset": "flow", "images_path": FOLDER, "geometry": "64x64", "limit": 8, "optimizer": "sgd", "beta_1": 0.0}
-    | {"g_learning_rate": 1e-3, "d_learning_rate": 1e-3, "keep_checkpoints": 1},
+    "pix2pix": (
+        _SMALL
+        | {
+            "model": "pix2pix",
+            "dataset": "flow",
+            "images_path": FOLDER,
+            "geometry": "64x64",
+            "limit": 8,
+            "optimizer": "sgd",
+            "beta_1": 0.0,
+        }
+        | {"g_learning_rate": 1e-3, "d_learning_rate": 1e-3, "keep_checkpoints": 1}
+    ),
 }
 
 

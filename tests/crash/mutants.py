@@ -1,7 +1,9 @@
-"""Does the suite notice? `python -m tests.crash.mutants [NAME]` takes one safety out at a time and runs the tests that should fail for it.
+"""Does the suite notice? `python -m tests.crash.mutants [NAME]` takes one safety out at a time and
+runs the tests that should fail for it.
 
-Every mutant is a copy of the tree in a temporary folder with one piece of text replaced. Prints a line per mutant: killed (by the first
-test that failed) or survived, which is a defect of the tests (exit 1).
+Every mutant is a copy of the tree in a temporary folder with one piece of text replaced. Prints a
+line per mutant: killed (by the first test that failed) or survived, which is a defect of the tests
+(exit 1).
 """
 
 from __future__ import annotations
@@ -49,7 +51,8 @@ MUTANTS = [
         "the worker's clock decides",
         "db/runs/commands.py",
         "col(Run.lease_until) < now())\n    with reading",
-        "col(Run.lease_until) < __import__('ganboard.db.models').models.utc_now())\n    with reading",
+        "col(Run.lease_until) < __import__('ganboard.db.models').models.utc_now())\n    with"
+        " reading",
         "tests/unit/db/runs/test_lease.py",
     ),
     Mutant(
@@ -73,7 +76,13 @@ MUTANTS = [
         "",
         "tests/unit/worker/process/test_machine.py",
     ),
-    Mutant("no fsync of files", "gan/files.py", "    os.fsync(file.fileno())\n", "", "tests/crash/test_power_loss.py -k kernel"),
+    Mutant(
+        "no fsync of files",
+        "gan/files.py",
+        "    os.fsync(file.fileno())\n",
+        "",
+        "tests/crash/test_power_loss.py -k kernel",
+    ),
     Mutant(
         "no fsync of folders",
         "gan/files.py",
@@ -86,7 +95,8 @@ MUTANTS = [
         "gan/checkpoint/store.py",
         'made = final.with_suffix(".tmp")',
         "made = final",
-        "tests/unit/gan/checkpoint/test_store.py tests/crash/test_power_loss.py -k 'kernel or checkpoint'",
+        "tests/unit/gan/checkpoint/test_store.py tests/crash/test_power_loss.py -k 'kernel or"
+        " checkpoint'",
     ),
     Mutant(
         "no digest at load",
@@ -113,7 +123,8 @@ MUTANTS = [
         "old ones deleted before newer ones are listed",
         "gan/checkpoint/saver.py",
         "        return checkpoints.save(",
-        "        checkpoints.prune(self.directory, self.config.keep_checkpoints - 1)\n        return checkpoints.save(",
+        "        checkpoints.prune(self.directory, self.config.keep_checkpoints - 1)\n       "
+        " return checkpoints.save(",
         "tests/unit/gan/checkpoint/test_saver.py",
     ),
     Mutant(
@@ -144,8 +155,20 @@ MUTANTS = [
         "plain = ",
         "tests/unit/worker/queue/test_enqueue.py",
     ),
-    Mutant("SQLite need not flush", "db/engine.py", "synchronous=FULL", "synchronous=OFF", "tests/unit/db/test_engine.py"),
-    Mutant("migrations without a lock", "db/migrate.py", 'sqlite_lock="EXCLUSIVE"', 'sqlite_lock=""', "tests/unit/db/test_migrate.py"),
+    Mutant(
+        "SQLite need not flush",
+        "db/engine.py",
+        "synchronous=FULL",
+        "synchronous=OFF",
+        "tests/unit/db/test_engine.py",
+    ),
+    Mutant(
+        "migrations without a lock",
+        "db/migrate.py",
+        'sqlite_lock="EXCLUSIVE"',
+        'sqlite_lock=""',
+        "tests/unit/db/test_migrate.py",
+    ),
     Mutant(
         "a frozen trainer is kept",
         "worker/queue/rq_worker.py",
@@ -156,7 +179,8 @@ MUTANTS = [
     Mutant(
         "nobody renews while a trainer starts",
         "worker/training/start.py",
-        "                    commands.renew(self._engine, run_id=claim.run_id, attempt=claim.attempt)\n",
+        "                    commands.renew(self._engine, run_id=claim.run_id,"
+        " attempt=claim.attempt)\n",
         "",
         "tests/integration/test_slow_start.py -k renewed_while",
     ),
@@ -200,7 +224,13 @@ MUTANTS = [
 
 def copy(folder: Path) -> None:
     """The tree as it is, without what git ignores."""
-    listed = subprocess.run(["git", "ls-files", "-co", "--exclude-standard", "-z"], cwd=ROOT, check=True, capture_output=True, text=True)
+    listed = subprocess.run(
+        ["git", "ls-files", "-co", "--exclude-standard", "-z"],
+        cwd=ROOT,
+        check=True,
+        capture_output=True,
+        text=True,
+    )
     for name in filter(None, listed.stdout.split("\0")):
         if (ROOT / name).is_file():
             (folder / name).parent.mkdir(parents=True, exist_ok=True)
@@ -214,13 +244,36 @@ def killed_by(mutant: Mutant) -> str | None:
         copy(folder)
         path = folder / mutant.file
         text = path.read_text()
-        assert text.count(mutant.old) == 1, f"{mutant.name}: {mutant.file} holds {mutant.old!r} {text.count(mutant.old)} times"
+        assert text.count(mutant.old) == 1, (
+            f"{mutant.name}: {mutant.file} holds {mutant.old!r} {text.count(mutant.old)} times"
+        )
         path.write_text(text.replace(mutant.old, mutant.new))
-        command = [sys.executable, "-m", "pytest", "-x", "-q", "-p", "no:cacheprovider", *shlex.split(mutant.tests)]
-        environment = {**os.environ, "PYTHONPATH": name, "PYTHONDONTWRITEBYTECODE": "1", "GANBOARD_TESTS": "all"}
+        command = [
+            sys.executable,
+            "-m",
+            "pytest",
+            "-x",
+            "-q",
+            "-p",
+            "no:cacheprovider",
+            *shlex.split(mutant.tests),
+        ]
+        environment = {
+            **os.environ,
+            "PYTHONPATH": name,
+            "PYTHONDONTWRITEBYTECODE": "1",
+            "GANBOARD_TESTS": "all",
+        }
         run = subprocess.run(command, cwd=folder, env=environment, capture_output=True, text=True)
     assert run.returncode in (0, 1), run.stdout[-2000:] + run.stderr[-2000:]
-    return next((line.split()[1] for line in run.stdout.splitlines() if line.startswith(("FAILED", "ERROR"))), None)
+    return next(
+        (
+            line.split()[1]
+            for line in run.stdout.splitlines()
+            if line.startswith(("FAILED", "ERROR"))
+        ),
+        None,
+    )
 
 
 def main(only: str = "") -> int:
@@ -229,7 +282,11 @@ def main(only: str = "") -> int:
         began = time.monotonic()
         test = killed_by(mutant)
         survivors += test is None
-        print(f"| {mutant.name} | {f'killed by {test}' if test else 'SURVIVED'} | {time.monotonic() - began:.0f} s |", flush=True)
+        print(
+            f"| {mutant.name} | {f'killed by {test}' if test else 'SURVIVED'} |"
+            f" {time.monotonic() - began:.0f} s |",
+            flush=True,
+        )
     return bool(survivors)
 
 

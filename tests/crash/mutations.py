@@ -1,4 +1,5 @@
-"""Stored checkpoints, damaged in a thousand ways: each is detected and the one before is loaded, or provably harmless.
+"""Stored checkpoints, damaged in a thousand ways: each is detected and the one before is loaded, or
+provably harmless.
 
 python -m tests.crash.mutations [NUMBER] [SEED]
 """
@@ -59,7 +60,16 @@ def zeros(directory: Path, chance: random.Random) -> None:
 
 def tail(directory: Path, chance: random.Random) -> None:
     with some_file(directory, chance).open("ab") as file:
-        file.write(chance.choice([bytes(22), chance.randbytes(chance.randrange(1, 900)), b"PK\x05\x06" + bytes(18), b"\n "]))
+        file.write(
+            chance.choice(
+                [
+                    bytes(22),
+                    chance.randbytes(chance.randrange(1, 900)),
+                    b"PK\x05\x06" + bytes(18),
+                    b"\n ",
+                ]
+            )
+        )
 
 
 def swapped_state(directory: Path, chance: random.Random) -> None:
@@ -76,7 +86,10 @@ def swapped_folders(directory: Path, chance: random.Random) -> None:
 
 def copy_under_a_newer_name(directory: Path, chance: random.Random) -> None:
     step = chance.choice([STEPS[-1] + chance.randrange(1, 99), STEPS[-1]])
-    shutil.copytree(chance.choice([newest(directory), _older(directory, chance)]), directory / f"ckpt-{step}-{chance.randrange(2, 9)}")
+    shutil.copytree(
+        chance.choice([newest(directory), _older(directory, chance)]),
+        directory / f"ckpt-{step}-{chance.randrange(2, 9)}",
+    )
 
 
 def foreign_configuration(directory: Path, chance: random.Random) -> None:
@@ -94,7 +107,11 @@ def missing_file(directory: Path, chance: random.Random) -> None:
 def link(directory: Path, chance: random.Random) -> None:
     path = some_file(directory, chance)
     path.unlink()
-    path.symlink_to(chance.choice([_older(directory, chance) / path.name, Path("/dev/zero"), Path("/etc/hostname"), path]))
+    path.symlink_to(
+        chance.choice(
+            [_older(directory, chance) / path.name, Path("/dev/zero"), Path("/etc/hostname"), path]
+        )
+    )
 
 
 def folder_link(directory: Path, chance: random.Random) -> None:
@@ -120,7 +137,9 @@ def file_instead_of_folder(directory: Path, chance: random.Random) -> None:
 
 
 def further_file(directory: Path, chance: random.Random) -> None:
-    (newest(directory) / chance.choice(["state.npz.bak", "x", ".nfs01"])).write_bytes(chance.randbytes(9))
+    (newest(directory) / chance.choice(["state.npz.bak", "x", ".nfs01"])).write_bytes(
+        chance.randbytes(9)
+    )
 
 
 ODD: list[dict[str, object]] = [
@@ -167,11 +186,17 @@ def intact(directory: Path, whole: Path) -> int:
     return max(
         step
         for step, name in zip(STEPS, names, strict=True)
-        if not (directory / name).is_symlink() and all(same(directory / name / file.name, file) for file in (whole / name).iterdir())
+        if not (directory / name).is_symlink()
+        and all(same(directory / name / file.name, file) for file in (whole / name).iterdir())
     )
 
 
-def outcome(directory: Path, whole: Path, mutation: Callable[[Path, random.Random], None], chance: random.Random) -> str:
+def outcome(
+    directory: Path,
+    whole: Path,
+    mutation: Callable[[Path, random.Random], None],
+    chance: random.Random,
+) -> str:
     """What became of one mutation: "harmless", "detected", or a sentence that says what is wrong."""
     mutation(directory, chance)
     best = intact(directory, whole)
@@ -186,7 +211,10 @@ def outcome(directory: Path, whole: Path, mutation: Callable[[Path, random.Rando
     if (power._bytes(arrays), power._bytes(progress.arrays())) != wanted:
         return f"{mutation.__name__}: other values were loaded for step {step}"
     if step < best or (step < STEPS[-1] and not told):
-        return f"{mutation.__name__}: step {step} was loaded, {best} is intact{'' if told else '; not a word was said'}"
+        return (
+            f"{mutation.__name__}: step {step} was loaded, {best} is"
+            f" intact{'' if told else '; not a word was said'}"
+        )
     return "detected" if told else "harmless"
 
 
@@ -195,7 +223,10 @@ def try_all(number: int, seed: int) -> tuple[Counter[str], list[str]]:
     counts: Counter[str] = Counter()
     wrong: list[str] = []
     memory = "/dev/shm" if os.access("/dev/shm", os.W_OK) else None
-    with tempfile.TemporaryDirectory(dir=memory) as name, patch.object(store, "versions", lambda: {"numpy": "2"}):
+    with (
+        tempfile.TemporaryDirectory(dir=memory) as name,
+        patch.object(store, "versions", lambda: {"numpy": "2"}),
+    ):
         whole, copy = original(Path(name) / "original"), Path(name) / "copy"
         for i in range(number):
             chance = random.Random(f"{seed} {i}")
@@ -214,7 +245,12 @@ def main(number: int = 1000, seed: int = 0) -> int:
     counts, wrong = try_all(number, seed)
     for words in ("detected", "harmless"):
         print(f"{sum(n for name, n in counts.items() if name.endswith(words))} {words}")
-    print(f"{len(wrong)} wrong", *wrong[:20], *(f"  {name} {n}" for name, n in sorted(counts.items())), sep="\n")
+    print(
+        f"{len(wrong)} wrong",
+        *wrong[:20],
+        *(f"  {name} {n}" for name, n in sorted(counts.items())),
+        sep="\n",
+    )
     return bool(wrong)
 
 

@@ -19,8 +19,18 @@ DEBIAN = "/usr/lib/postgresql"
 
 def binaries() -> Path | None:
     """The folder with initdb and pg_ctl; None where PostgreSQL is not installed."""
-    folders = [*sorted(Path(DEBIAN).glob("*/bin"), reverse=True), *([Path(found).parent] if (found := shutil.which("initdb")) else [])]
-    return next((folder for folder in folders if (folder / "initdb").exists() and (folder / "pg_ctl").exists()), None)
+    folders = [
+        *sorted(Path(DEBIAN).glob("*/bin"), reverse=True),
+        *([Path(found).parent] if (found := shutil.which("initdb")) else []),
+    ]
+    return next(
+        (
+            folder
+            for folder in folders
+            if (folder / "initdb").exists() and (folder / "pg_ctl").exists()
+        ),
+        None,
+    )
 
 
 @dataclass(frozen=True)
@@ -36,8 +46,21 @@ class Server:
         return f"postgresql://postgres@127.0.0.1:{self.port}/postgres"
 
     def start(self) -> None:
-        options = f"-p {self.port} -c listen_addresses=127.0.0.1 -c unix_socket_directories={self.folder}"
-        self._run("pg_ctl", "start", "-w", "-s", "-D", str(self.folder / "data"), "-l", str(self.folder / "log"), "-o", options)
+        options = (
+            f"-p {self.port} -c listen_addresses=127.0.0.1 -c unix_socket_directories={self.folder}"
+        )
+        self._run(
+            "pg_ctl",
+            "start",
+            "-w",
+            "-s",
+            "-D",
+            str(self.folder / "data"),
+            "-l",
+            str(self.folder / "log"),
+            "-o",
+            options,
+        )
 
     def stop(self) -> None:
         """At once, as a crash: what is committed is recovered from its log."""
@@ -47,7 +70,10 @@ class Server:
         command = [str(self.bin / program), *arguments]
         if os.getuid() == 0:  # PostgreSQL refuses to run as root
             command = ["runuser", "-u", "postgres", "--", *command]
-        own = {name: value for name, value in os.environ.items() if not name.startswith("GANBOARD_")}  # it is no process of that home
+        # it is no process of that home
+        own = {
+            name: value for name, value in os.environ.items() if not name.startswith("GANBOARD_")
+        }
         subprocess.run(command, check=True, stdout=subprocess.DEVNULL, timeout=60, env=own)
 
 
@@ -62,7 +88,15 @@ def postgres() -> Iterator[Server]:
         server = Server(found, Path(name), free_port())
         user = "postgres" if os.getuid() == 0 else getpass.getuser()
         assert user
-        server._run("initdb", "-D", str(server.folder / "data"), "-U", "postgres", "--auth=trust", "--no-sync")
+        server._run(
+            "initdb",
+            "-D",
+            str(server.folder / "data"),
+            "-U",
+            "postgres",
+            "--auth=trust",
+            "--no-sync",
+        )
         server.start()
         try:
             yield server

@@ -1,9 +1,11 @@
-"""Checkpoints and power cuts: what every legal disk after a cut at any moment (tests/crash/disk_model.py) gives the real loader.
+"""Checkpoints and power cuts: what every legal disk after a cut at any moment
+(tests/crash/disk_model.py) gives the real loader.
 
     python -m tests.crash.power
 
-A run saves, lists (in the database, which flushes) and prunes checkpoints; in between a new attempt begins after a kill. At every moment
-the disk must give the newest listed checkpoint or the one that is just being saved, to the bit, and all that are listed must verify.
+A run saves, lists (in the database, which flushes) and prunes checkpoints; in between a new attempt
+begins after a kill. At every moment the disk must give the newest listed checkpoint or the one that
+is just being saved, to the bit, and all that are listed must verify.
 """
 
 from __future__ import annotations
@@ -36,7 +38,8 @@ Listed = tuple[tuple[int, int, str], ...]
 
 @dataclass(frozen=True)
 class Cut:
-    """A disk after a power cut, what it may give (a step, or None for no checkpoint), and what the database lists."""
+    """A disk after a power cut, what it may give (a step, or None for no checkpoint), and what the
+    database lists."""
 
     state: State
     gives: frozenset[int | None]
@@ -45,7 +48,10 @@ class Cut:
 
 def arrays(step: int) -> dict[str, np.ndarray]:
     values = np.random.default_rng(step)
-    return {"generator/kernel": values.random((12, 16), np.float32), "g_optimizer/iterations": np.asarray(step)}
+    return {
+        "generator/kernel": values.random((12, 16), np.float32),
+        "g_optimizer/iterations": np.asarray(step),
+    }
 
 
 def progress(step: int) -> Progress:
@@ -68,7 +74,8 @@ def cuts(root: Path, saves: int = SAVES) -> dict[Cut, str]:
         directory.parent.mkdir(parents=True)  # as the work-horse makes it for the log: not flushed
         for number in range(1, saves + 1):
             step = number * INTERVAL
-            if number > 1 and number == saves // 2:  # killed while saving: another attempt finds the rest
+            # killed while saving: another attempt finds the rest
+            if number > 1 and number == saves // 2:
                 _leave_half_a_checkpoint(directory / f"ckpt-{step}-{attempt}.tmp")
                 attempt += 1
                 assert store.load(directory, arrays(0), digest="c", sink=Recorder()) is not None
@@ -99,7 +106,10 @@ def fault(cut: Cut, place: Path) -> str | None:
         step = loaded[1].step if loaded else None
         if step not in cut.gives:
             return f"gave step {step} instead of {sorted(cut.gives, key=str)}"
-        if loaded and (_bytes(loaded[0]), _bytes(loaded[1].arrays())) != (_bytes(arrays(step or 0)), _bytes(progress(step or 0).arrays())):
+        if loaded and (_bytes(loaded[0]), _bytes(loaded[1].arrays())) != (
+            _bytes(arrays(step or 0)),
+            _bytes(progress(step or 0).arrays()),
+        ):
             return f"gave other values for step {step}"
         if notes := recorder.of(Note):
             return f"complained: {notes[0].text}"
@@ -115,7 +125,10 @@ def _bytes(found: store.Arrays) -> dict[str, bytes]:
 def faults(found: dict[Cut, str]) -> Iterator[str]:
     """One sentence for every disk that is not as it must be."""
     memory = "/dev/shm" if os.access("/dev/shm", os.W_OK) else None
-    with tempfile.TemporaryDirectory(dir=memory) as name, patch.object(store, "versions", cache(hardware.versions)):
+    with (
+        tempfile.TemporaryDirectory(dir=memory) as name,
+        patch.object(store, "versions", cache(hardware.versions)),
+    ):
         for cut, operation in found.items():
             if words := fault(cut, Path(name) / "disk"):
                 yield f"After {operation!r}: {words}."

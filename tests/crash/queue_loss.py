@@ -1,6 +1,8 @@
-"""A queue that forgets, repeats itself or comes back older: every run is trained all the same, and once.
+"""A queue that forgets, repeats itself or comes back older: every run is trained all the same, and
+once.
 
-python -m tests.crash.queue_loss        # 22 runs and FLUSHALL, 1,000 repeated rings, 100 damaged append-only files
+python -m tests.crash.queue_loss        # 22 runs and FLUSHALL, 1,000 repeated rings, 100 damaged
+append-only files
 """
 
 from __future__ import annotations
@@ -33,7 +35,13 @@ from tests.crash.checker import Expected, assert_none
 from tests.crash.short_trainer import HOLD
 from tests.polling import wait_until
 
-SAYS_ANYWAY = ("oO0Oo", "Redis version", "Configuration loaded", "Server initialized", "WARNING Memory overcommit")
+SAYS_ANYWAY = (
+    "oO0Oo",
+    "Redis version",
+    "Configuration loaded",
+    "Server initialized",
+    "WARNING Memory overcommit",
+)
 CONFIG = {"epochs": 1, "batch_size": 8}
 
 
@@ -41,11 +49,23 @@ CONFIG = {"epochs": 1, "batch_size": 8}
 def server(context: Context) -> Iterator[tuple[Redis, subprocess.Popen[str]]]:
     """A real redis-server of this home, killed at the end."""
     command = redis_server.command(context.settings)
-    options = {"stdout": subprocess.PIPE, "stderr": subprocess.STDOUT, "text": True, "errors": "replace"}
+    options = {
+        "stdout": subprocess.PIPE,
+        "stderr": subprocess.STDOUT,
+        "text": True,
+        "errors": "replace",
+    }
     with subprocess.Popen(command, env=environment_for_child(), **options) as process:  # type: ignore[call-overload]
         try:
-            with Redis(unix_socket_path=str(redis_server.socket_path(context.settings)), retry=Retry(NoBackoff(), 0)) as redis:
-                wait_until(lambda: process.poll() is not None or _answers(redis), seconds=20, what="redis-server's answer")
+            with Redis(
+                unix_socket_path=str(redis_server.socket_path(context.settings)),
+                retry=Retry(NoBackoff(), 0),
+            ) as redis:
+                wait_until(
+                    lambda: process.poll() is not None or _answers(redis),
+                    seconds=20,
+                    what="redis-server's answer",
+                )
                 yield redis, process
         finally:
             process.kill()
@@ -64,7 +84,9 @@ def workers(context: Context, number: int) -> Iterator[list[subprocess.Popen[byt
     environment = {**environment_for_child(), "GANBOARD_HOME": str(context.settings.state)}
     command = [sys.executable, "-m", "tests.crash.short_trainer"]
     log = (context.settings.state / "workers.log").open("ab")
-    started = [subprocess.Popen(command, stdout=log, stderr=log, env=environment) for _ in range(number)]
+    started = [
+        subprocess.Popen(command, stdout=log, stderr=log, env=environment) for _ in range(number)
+    ]
     try:
         yield started
     finally:
@@ -93,7 +115,8 @@ def all_ended(context: Context, run_ids: list[str]) -> bool:
 
 
 def flushed(context: Context, queued: int, running: int = 2) -> float:
-    """FLUSHALL while some runs train and others wait. Returns the seconds until the last waiting one began to train."""
+    """FLUSHALL while some runs train and others wait. Returns the seconds until the last waiting
+    one began to train."""
     with server(context) as (redis, process), workers(context, running):
         (context.settings.state / HOLD).touch()
         run_ids = submitted(context, redis, running + queued)
@@ -101,9 +124,15 @@ def flushed(context: Context, queued: int, running: int = 2) -> float:
         redis.flushall()
         began = time.monotonic()
         (context.settings.state / HOLD).unlink()
-        wait_until(lambda: all_ended(context, run_ids), seconds=30 + 10 * len(run_ids), what="the end of all runs")
+        wait_until(
+            lambda: all_ended(context, run_ids),
+            seconds=30 + 10 * len(run_ids),
+            what="the end of all runs",
+        )
         took = time.monotonic() - began
-        wait_until(lambda: not queries.waiting_runs(context.engine), seconds=10, what="nothing waiting")
+        wait_until(
+            lambda: not queries.waiting_runs(context.engine), seconds=10, what="nothing waiting"
+        )
         left = "rq:job:*"
         wait_until(lambda: not redis.keys(left), seconds=30, what="no message left in Redis")
         live = process.pid
@@ -116,14 +145,22 @@ def flushed(context: Context, queued: int, running: int = 2) -> float:
 
 
 def repeated(context: Context, times: int) -> float:
-    """The same run rung for `times` times to two workers, and again after it has ended. Returns the mean seconds of a needless ring."""
+    """The same run rung for `times` times to two workers, and again after it has ended. Returns the
+    mean seconds of a needless ring."""
     with server(context) as (redis, _):
         (run_id,) = submitted(context, redis, 1)
         queue = open_queue(redis)
 
         def again(name: str) -> None:
             for number in range(times):
-                queue.enqueue_call(JOB, args=(run_id,), job_id=f"{name}-{number}", timeout=-1, result_ttl=0, failure_ttl=60)
+                queue.enqueue_call(
+                    JOB,
+                    args=(run_id,),
+                    job_id=f"{name}-{number}",
+                    timeout=-1,
+                    result_ttl=0,
+                    failure_ttl=60,
+                )
 
         again("before")
         with workers(context, 2):
@@ -131,14 +168,16 @@ def repeated(context: Context, times: int) -> float:
             wait_until(lambda: queue.count == 0, seconds=60 + times, what="an empty queue")
             began = time.monotonic()
             again("after")
-            wait_until(lambda: queue.count == 0, seconds=60 + times, every=0.01, what="an empty queue")
+            wait_until(
+                lambda: queue.count == 0, seconds=60 + times, every=0.01, what="an empty queue"
+            )
             mean = 2 * (time.monotonic() - began) / times  # two workers
     assert trained(context) == [run_id], "it was trained more than once"
     assert_none(context, Expected({run_id: ("finished",)}))
     return mean
 
 
-# --- damaged append-only files -----------------------------------------------------------------------------------
+# --- damaged append-only files ---
 
 
 def _incr(folder: Path) -> Path:
@@ -179,17 +218,33 @@ class Damage:
 DAMAGES = (
     Damage("log cut anywhere", lambda folder, chance: _cut(_incr(folder), chance), True),
     Damage("log empty", lambda folder, chance: os.truncate(_incr(folder), 0), True),
-    Damage("garbage in the middle of the log", lambda folder, chance: _overwrite(_incr(folder), chance), None),
-    Damage("garbage at the end of the log", lambda folder, chance: _append(_incr(folder), chance), False),
+    Damage(
+        "garbage in the middle of the log",
+        lambda folder, chance: _overwrite(_incr(folder), chance),
+        None,
+    ),
+    Damage(
+        "garbage at the end of the log",
+        lambda folder, chance: _append(_incr(folder), chance),
+        False,
+    ),
     Damage("log missing", lambda folder, chance: _incr(folder).unlink(), False),
     Damage("base cut", lambda folder, chance: _cut(_base(folder), chance), False),
     Damage("base empty", lambda folder, chance: os.truncate(_base(folder), 0), True),
-    Damage("garbage in the base", lambda folder, chance: _overwrite(_base(folder), chance, 8), None),
+    Damage(
+        "garbage in the base", lambda folder, chance: _overwrite(_base(folder), chance, 8), None
+    ),
     Damage("base missing", lambda folder, chance: _base(folder).unlink(), False),
-    Damage("garbage in the list of files", lambda folder, chance: _overwrite(_manifest(folder), chance, 8), None),
+    Damage(
+        "garbage in the list of files",
+        lambda folder, chance: _overwrite(_manifest(folder), chance, 8),
+        None,
+    ),
     Damage("list of files empty", lambda folder, chance: os.truncate(_manifest(folder), 0), False),
     Damage("list of files missing", lambda folder, chance: _manifest(folder).unlink(), True),
-    Damage("everything missing", lambda folder, chance: shutil.rmtree(folder / "appendonlydir"), True),
+    Damage(
+        "everything missing", lambda folder, chance: shutil.rmtree(folder / "appendonlydir"), True
+    ),
 )
 
 
@@ -197,14 +252,21 @@ def recorded(context: Context, runs: int = 8) -> list[str]:
     """Runs that wait, rung for, and their queue on disk."""
     with server(context) as (redis, process):
         run_ids = submitted(context, redis, runs)
-        wait_until(lambda: redis.info("persistence")["aof_pending_bio_fsync"] == 0, seconds=10, what="the log on disk")
+        wait_until(
+            lambda: redis.info("persistence")["aof_pending_bio_fsync"] == 0,
+            seconds=10,
+            what="the log on disk",
+        )
         process.kill()
         process.wait()
     return run_ids
 
 
-def damaged(context: Context, run_ids: list[str], damage: Damage, chance: random.Random) -> str | None:
-    """What redis-server says when it does not start with that damage; None if it starts, and then every run is in the queue again, once."""
+def damaged(
+    context: Context, run_ids: list[str], damage: Damage, chance: random.Random
+) -> str | None:
+    """What redis-server says when it does not start with that damage; None if it starts, and then
+    every run is in the queue again, once."""
     folder, whole = context.settings.state / "redis", context.settings.state / "whole"
     if not whole.exists():
         shutil.copytree(folder, whole)
@@ -237,16 +299,32 @@ def fresh_context() -> Iterator[Context]:
 def main() -> int:
     with fresh_context() as context:
         took = flushed(context, 20)
-        print(f"FLUSHALL with 20 queued and 2 running: 22 of 22 finished {took:.1f} s later, each trained once", flush=True)
+        print(
+            f"FLUSHALL with 20 queued and 2 running: 22 of 22 finished {took:.1f} s later, each"
+            " trained once",
+            flush=True,
+        )
     with fresh_context() as context:
         mean = repeated(context, 1000)
-        print(f"1,000 rings for one run, and 1,000 after it: trained once; a needless ring takes {1000 * mean:.0f} ms", flush=True)
+        print(
+            "1,000 rings for one run, and 1,000 after it: trained once; a needless ring takes"
+            f" {1000 * mean:.0f} ms",
+            flush=True,
+        )
     with fresh_context() as context:
         run_ids, chance = recorded(context), random.Random(0)
         for damage in DAMAGES:
-            results = [damaged(context, run_ids, damage, chance) for _ in range(100 if damage is DAMAGES[0] else 5)]
+            results = [
+                damaged(context, run_ids, damage, chance)
+                for _ in range(100 if damage is DAMAGES[0] else 5)
+            ]
             refusals = sorted({words for words in results if words is not None})
-            print(f"{damage.name}: starts {results.count(None)} of {len(results)} times", *refusals[:3], sep="\n    ", flush=True)
+            print(
+                f"{damage.name}: starts {results.count(None)} of {len(results)} times",
+                *refusals[:3],
+                sep="\n    ",
+                flush=True,
+            )
     return 0
 
 

@@ -1,9 +1,11 @@
-"""A training killed at random moments, resumed each time, against one that nobody disturbed: equal to the bit?
+"""A training killed at random moments, resumed each time, against one that nobody disturbed: equal
+to the bit?
 
     python -m tests.crash.random_kills [KILLS] [SEED] ['{"setting": value}']
 
-Takes about eight seconds per kill of DCGAN; '{"model": "gan3d"}' and '{"model": "pix2pix"}' have small settings of their own. Moments are
-drawn uniformly from the start of the process on: imports, saving and ends of epochs count.
+Takes about eight seconds per kill of DCGAN; '{"model": "gan3d"}' and '{"model": "pix2pix"}' have
+small settings of their own. Moments are drawn uniformly from the start of the process on: imports,
+saving and ends of epochs count.
 """
 
 from __future__ import annotations
@@ -41,18 +43,45 @@ def child(directory: str, attempt: str, settings: str) -> None:
 
         def sink(event: Event) -> None:
             if isinstance(event, EpochDone):
-                print(json.dumps([event.epoch, event.g_loss.hex(), event.d_loss.hex(), *event.g_path, *event.d_path]), file=told)
-            if event == Phase("training") and not (place / TRAINING).exists():  # it comes again after each checkpoint
+                print(
+                    json.dumps(
+                        [
+                            event.epoch,
+                            event.g_loss.hex(),
+                            event.d_loss.hex(),
+                            *event.g_path,
+                            *event.d_path,
+                        ]
+                    ),
+                    file=told,
+                )
+            # it comes again after each checkpoint
+            if event == Phase("training") and not (place / TRAINING).exists():
                 (place / TRAINING).touch()
 
         config, place = parse(json.loads(settings)), Path(directory)
-        train(config, run_dir=place, data_dir=place.parent, attempt=int(attempt), sink=sink, control=lambda: "go")
+        train(
+            config,
+            run_dir=place,
+            data_dir=place.parent,
+            attempt=int(attempt),
+            sink=sink,
+            control=lambda: "go",
+        )
 
 
 def attempt(directory: Path, number: int, settings: dict[str, Any], seconds: float | None) -> bool:
     """One attempt, killed after `seconds` unless it ends before; returns whether it finished."""
     directory.mkdir(exist_ok=True)
-    command = [sys.executable, "-m", "tests.crash.random_kills", "child", str(directory), str(number), json.dumps(settings)]
+    command = [
+        sys.executable,
+        "-m",
+        "tests.crash.random_kills",
+        "child",
+        str(directory),
+        str(number),
+        json.dumps(settings),
+    ]
     with subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL) as process:
         try:
             return process.wait(seconds) == 0
@@ -62,11 +91,14 @@ def attempt(directory: Path, number: int, settings: dict[str, Any], seconds: flo
 
 
 def outcome(directory: Path) -> tuple[dict[int, list[Any]], store.Arrays]:
-    """The last word on every epoch, and the final arrays; an epoch told twice must have been told alike."""
+    """The last word on every epoch, and the final arrays; an epoch told twice must have been told
+    alike."""
     epochs: dict[int, list[Any]] = {}
     for line in (directory / "epochs").read_text().splitlines():
         number, *rest = json.loads(line)
-        assert epochs.setdefault(number, rest) == rest, f"epoch {number} was told twice, and differently"
+        assert epochs.setdefault(number, rest) == rest, (
+            f"epoch {number} was told twice, and differently"
+        )
     arrays = store.newest_arrays(directory / "checkpoints")
     return epochs, {name: array for name, array in arrays.items() if "seconds" not in name}
 
@@ -74,28 +106,46 @@ def outcome(directory: Path) -> tuple[dict[int, list[Any]], store.Arrays]:
 def main(kills: int = 20, seed: int = 0, changes: str = "{}") -> None:
     asked, moments = json.loads(changes), random.Random(seed)
     with tempfile.TemporaryDirectory() as name:
-        own = models.settings(asked["model"], Path(name)) | {"epochs": 60} if "model" in asked else SETTINGS
+        own = (
+            models.settings(asked["model"], Path(name)) | {"epochs": 60}
+            if "model" in asked
+            else SETTINGS
+        )
         settings, began = {**own, **asked}, time.time()
         assert attempt(Path(name) / "whole", 1, settings, None), "the undisturbed training failed"
         start = Path(name, "whole", TRAINING).stat().st_mtime - began
         whole = time.time() - began - start
-        share = (1.5 if kills >= 20 else 1.0) * whole / kills  # of many the mean counts, of few the longest
+        # of many the mean counts, of few the longest
+        share = (1.5 if kills >= 20 else 1.0) * whole / kills
         number, killed = 1, 0
         while killed < kills:
             left = kills - killed
-            # every attempt begins with a start-up; the rest is spread so that the last kill comes before the end
-            number, done = number + 1, attempt(Path(name) / "killed", number, settings, moments.uniform(0.5, start + share))
+            # every attempt begins with a start-up; the rest is spread so that the last kill comes
+            # before the end
+            number, done = (
+                number + 1,
+                attempt(
+                    Path(name) / "killed", number, settings, moments.uniform(0.5, start + share)
+                ),
+            )
             killed += not done
-            print(f"attempt {number - 1}: {'finished early' if done else 'killed'}, {left - 1} to go", flush=True)
+            print(
+                f"attempt {number - 1}: {'finished early' if done else 'killed'}, {left - 1} to go",
+                flush=True,
+            )
             assert not done, "it finished before the last kill: give it more epochs"
         while not attempt(Path(name) / "killed", number, settings, None):
             number += 1
             assert number < kills + 5, "it does not finish any more"
-        (epochs, arrays), (wanted_epochs, wanted_arrays) = (outcome(Path(name) / part) for part in ("killed", "whole"))
+        (epochs, arrays), (wanted_epochs, wanted_arrays) = (
+            outcome(Path(name) / part) for part in ("killed", "whole")
+        )
         assert epochs == wanted_epochs, "epochs differ"
         assert sorted(epochs) == list(range(1, settings["epochs"] + 1))
         assert arrays.keys() == wanted_arrays.keys()
-        assert all(np.array_equal(arrays[key], wanted_arrays[key]) for key in arrays), "weights differ"
+        assert all(np.array_equal(arrays[key], wanted_arrays[key]) for key in arrays), (
+            "weights differ"
+        )
     print(f"{kills} kills, {len(epochs)} epochs, {len(arrays)} arrays: equal to the bit")
 
 

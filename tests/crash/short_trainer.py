@@ -1,4 +1,5 @@
-"""A trainer without training, and the real worker with it: what a queue does can be watched in seconds.
+"""A trainer without training, and the real worker with it: what a queue does can be watched in
+seconds.
 
 python -m tests.crash.short_trainer                          a worker whose runs take no time
 python -m tests.crash.short_trainer RUN_ID ATTEMPT VERDICT   its trainer
@@ -37,9 +38,13 @@ def main(run_id: str, attempt: int) -> int:
     losses = np.full(4, 0.5, np.float32)
     reports.append_steps(engine, **own, epoch=1, first=0, g_losses=losses, d_losses=losses)
     figures = {"seconds": 1.0, "compile_seconds": 0.0, "g_path": (0.0, 0.0), "d_path": (0.0, 0.0)}
-    reports.finish_epoch(engine, **own, epoch=1, steps=4, images=32, g_loss=0.5, d_loss=0.5, **figures)  # type: ignore[arg-type]
+    reports.finish_epoch(
+        engine, **own, epoch=1, steps=4, images=32, g_loss=0.5, d_loss=0.5, **figures
+    )  # type: ignore[arg-type]
     directory = settings.run_dir(run_id) / "checkpoints"
-    saved = store.save(directory, {"generator/kernel": losses}, Progress(4, 1), digest="c", attempt=attempt)
+    saved = store.save(
+        directory, {"generator/kernel": losses}, Progress(4, 1), digest="c", attempt=attempt
+    )
     reports.add_checkpoint(engine, **own, **vars(saved), keep=3)
     commands.finish(engine, **own, status="finished")
     return 0

@@ -2,10 +2,12 @@
 
     python -m tests.crash.soak [MINUTES] [SEED]
 
-`ganboard up` with three workers trains a mix of runs, each of a kind whose losses are known from an undisturbed training. Every few seconds
-one fault of FAULTS strikes, and how long its victim takes to get anywhere again is measured. At the end every run must have finished with
-the known losses to the bit, and nothing may be lost, doubled or left over. Prints a line per fault, a table, and the violations (exit 1).
-The home lies on a small tmpfs where that may be mounted, so that the disk can be filled.
+`ganboard up` with three workers trains a mix of runs, each of a kind whose losses are known from an
+undisturbed training. Every few seconds one fault of FAULTS strikes, and how long its victim takes
+to get anywhere again is measured. At the end every run must have finished with the known losses to
+the bit, and nothing may be lost, doubled or left over. Prints a line per fault, a table, and the
+violations (exit 1). The home lies on a small tmpfs where that may be mounted, so that the disk can
+be filled.
 """
 
 from __future__ import annotations
@@ -41,21 +43,37 @@ def recovered(fleet: Fleet, before: dict[str, tuple[int, str]]) -> bool:
     fleet.again()
     now = fleet.steps()
     trained = [run_id for run_id, (_, status) in before.items() if status in ACTIVE]
-    further = [run_id for run_id in trained if run_id in now and _further(before[run_id][0], *now[run_id])]
+    further = [
+        run_id for run_id in trained if run_id in now and _further(before[run_id][0], *now[run_id])
+    ]
     return bool(now) and len(further) == len(trained) and fleet.serves()
 
 
 def _further(step: int, now: int, status: str) -> bool:
-    return status in ENDED or (status == "running" and now > step)  # a trainer that was told to end still takes a step, and a checkpoint
+    # a trainer that was told to end still takes a step, and a checkpoint
+    return status in ENDED or (status == "running" and now > step)
 
 
 def learn(fleet: Fleet) -> None:
     """The losses of every kind, from trainings that nothing disturbs."""
     for kind, settings in KINDS.items():
         values = [part for name, value in settings.items() for part in ("--set", f"{name}={value}")]
-        command = [str(Path(sys.executable).with_name("ganboard")), "train", "--preset", "tiny", "--name", kind, "--json", *values]
-        answer = json.loads(subprocess.run(command, check=True, capture_output=True, text=True).stdout)
-        fleet.golden[kind] = [(epoch["g_loss_hex"], epoch["d_loss_hex"]) for epoch in answer["epochs"]]
+        command = [
+            str(Path(sys.executable).with_name("ganboard")),
+            "train",
+            "--preset",
+            "tiny",
+            "--name",
+            kind,
+            "--json",
+            *values,
+        ]
+        answer = json.loads(
+            subprocess.run(command, check=True, capture_output=True, text=True).stdout
+        )
+        fleet.golden[kind] = [
+            (epoch["g_loss_hex"], epoch["d_loss_hex"]) for epoch in answer["epochs"]
+        ]
         fleet.runs[answer["id"]] = kind
         print(f"known: {kind}, {len(fleet.golden[kind])} epochs", flush=True)
 
@@ -69,15 +87,29 @@ def soak(fleet: Fleet, minutes: float) -> dict[str, list[float]]:
         with outlived():
             fleet.tidy()
             fleet.feed()
-        wait_until(lambda: len(fleet.processes("ganboard.worker.training.trainer")) > 0, seconds=RECOVERY, every=0.2, what="a trainer")
+        wait_until(
+            lambda: len(fleet.processes("ganboard.worker.training.trainer")) > 0,
+            seconds=RECOVERY,
+            every=0.2,
+            what="a trainer",
+        )
         time.sleep(fleet.random.uniform(*PAUSE))
         [name] = fleet.random.choices(names, weights)
         active = fleet.steps()
         struck = time.monotonic()
         FAULTS[name][0](fleet)
         over = time.monotonic()
-        before = {run_id: (step, active[run_id][1]) for run_id, (step, _) in fleet.steps().items() if run_id in active}
-        wait_until(partial(recovered, fleet, before), seconds=RECOVERY, every=0.25, what=f"recovery from {name!r}")
+        before = {
+            run_id: (step, active[run_id][1])
+            for run_id, (step, _) in fleet.steps().items()
+            if run_id in active
+        }
+        wait_until(
+            partial(recovered, fleet, before),
+            seconds=RECOVERY,
+            every=0.25,
+            what=f"recovery from {name!r}",
+        )
         taken[name].append(time.monotonic() - over)
         states = Counter(status for _, status in fleet.steps().values())
         words = ", ".join(f"{count} {status}" for status, count in sorted(states.items()))
@@ -101,8 +133,14 @@ def small_disk() -> Iterator[Path]:
         home = Path(name) / "home"
         home.mkdir()
         mount = ["mount", "-t", "tmpfs", "-o", f"size={DISK}", "tmpfs", str(home)]
-        mounted = shutil.which("mount") and subprocess.run(mount, capture_output=True).returncode == 0
-        print(f"home {home}, {'a disk of its own' if mounted else 'no disk of its own: it is not filled'}", flush=True)
+        mounted = (
+            shutil.which("mount") and subprocess.run(mount, capture_output=True).returncode == 0
+        )
+        print(
+            f"home {home},"
+            f" {'a disk of its own' if mounted else 'no disk of its own: it is not filled'}",
+            flush=True,
+        )
         try:
             yield home
         finally:
@@ -139,8 +177,9 @@ def report(fleet: Fleet, taken: dict[str, list[float]], violations: list[str]) -
     everything = [one for seconds in taken.values() for one in seconds]
     attempts = [*fleet.deleted, *(run.attempt for run in fleet.known())]
     print(
-        f"\n{len(everything)} faults, recovery {np.median(everything):.1f} s (p50), {np.quantile(everything, 0.99):.1f} s (p99); "
-        f"{len(attempts)} runs in {sum(attempts)} attempts; {len(violations)} violations."
+        f"\n{len(everything)} faults, recovery {np.median(everything):.1f} s (p50),"
+        f" {np.quantile(everything, 0.99):.1f} s (p99); {len(attempts)} runs in {sum(attempts)}"
+        f" attempts; {len(violations)} violations."
     )
     print("\n".join(violations))
 

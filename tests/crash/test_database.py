@@ -1,4 +1,5 @@
-"""Many processes on one database, and one whose log is cut short: small rounds; `python -m tests.crash.database` takes its time."""
+"""Many processes on one database, and one whose log is cut short: small rounds; `python -m
+tests.crash.database` takes its time."""
 
 from __future__ import annotations
 
@@ -8,7 +9,13 @@ from pathlib import Path
 import pytest
 from sqlalchemy import Engine
 
-from tests.crash.database import fault_of_copy, faults_of_copies, race_for_claims, writers_and_readers, written_history
+from tests.crash.database import (
+    fault_of_copy,
+    faults_of_copies,
+    race_for_claims,
+    writers_and_readers,
+    written_history,
+)
 from tests.unit.db.conftest import empty_engine, engine, migrated_file, url
 
 __all__ = ["empty_engine", "engine", "migrated_file", "url"]  # fixtures
@@ -22,7 +29,9 @@ def test_of_many_claims_exactly_one_wins(engine: Engine, url: str) -> None:
     assert len(winners) == 25
 
 
-def test_writers_and_readers_never_hear_that_the_database_is_locked(engine: Engine, url: str) -> None:
+def test_writers_and_readers_never_hear_that_the_database_is_locked(
+    engine: Engine, url: str
+) -> None:
     engine.dispose()
     writes, reads, epochs = writers_and_readers(url, 2.0)
     assert len(writes) == 3 * epochs
@@ -48,4 +57,7 @@ def test_a_row_that_is_missing_in_the_middle_is_found(tmp_path: Path) -> None:
 @pytest.mark.parametrize("length", [0, 10**9])
 def test_the_whole_log_and_none_of_it(tmp_path: Path, length: int) -> None:
     notes = written_history(tmp_path / "ganboard.db", 5)
-    assert fault_of_copy(tmp_path / "ganboard.db.cut", tmp_path / "copy.db", notes, length, None) is None
+    assert (
+        fault_of_copy(tmp_path / "ganboard.db.cut", tmp_path / "copy.db", notes, length, None)
+        is None
+    )

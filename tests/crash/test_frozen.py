@@ -1,4 +1,5 @@
-"""A trainer that is frozen, loses its run to another, and thaws: it writes nothing more and ends. One that hangs is started again."""
+"""A trainer that is frozen, loses its run to another, and thaws: it writes nothing more and ends.
+One that hangs is started again."""
 
 from __future__ import annotations
 
@@ -38,14 +39,25 @@ def step(context: Context, run: Run) -> int:
 def attempt(context: Context, run: Run) -> subprocess.Popen[bytes]:
     claim = commands.claim(context.engine, run_id=run.id, worker="test")
     assert claim is not None
-    return subprocess.Popen([sys.executable, "-m", "ganboard.worker.training.trainer", run.id, str(claim.attempt), "suspend"])
+    return subprocess.Popen(
+        [
+            sys.executable,
+            "-m",
+            "ganboard.worker.training.trainer",
+            run.id,
+            str(claim.attempt),
+            "suspend",
+        ]
+    )
 
 
 @pytest.mark.slow
 @pytest.mark.timeout(900)
 @pytest.mark.parametrize("again", range(10 if FULL else 1))
 @pytest.mark.thorough
-def test_a_thawed_trainer_writes_nothing(context: Context, train: Callable[..., Run], again: int) -> None:
+def test_a_thawed_trainer_writes_nothing(
+    context: Context, train: Callable[..., Run], again: int
+) -> None:
     run = submit(context, load("tiny", {**SMALL, "epochs": 16}), here=True)
     with attempt(context, run) as zombie:
         wait_until(lambda: step(context, run) > 8, seconds=90, what="progress of the first trainer")
@@ -54,7 +66,11 @@ def test_a_thawed_trainer_writes_nothing(context: Context, train: Callable[..., 
             session.execute(update(Run).where(col(Run.id) == run.id).values(lease_until=now(-1)))
         assert commands.expire_leases(context.engine) == [run.id]
         with attempt(context, run) as heir:
-            wait_until(lambda: queries.get_run(context.engine, run.id).status == "running", seconds=90, what="the heir")  # type: ignore[union-attr]
+            wait_until(
+                lambda: queries.get_run(context.engine, run.id).status == "running",
+                seconds=90,
+                what="the heir",
+            )  # type: ignore[union-attr]
             thawed = time.monotonic()
             zombie.send_signal(signal.SIGCONT)
             assert zombie.wait(30) == EXIT_LEASE_LOST
@@ -68,7 +84,9 @@ def test_a_thawed_trainer_writes_nothing(context: Context, train: Callable[..., 
 @pytest.mark.slow
 @pytest.mark.thorough
 @pytest.mark.timeout(900)
-def test_a_hung_trainer_is_started_again_once_then_given_up(context: Context, train: Callable[..., Run]) -> None:
+def test_a_hung_trainer_is_started_again_once_then_given_up(
+    context: Context, train: Callable[..., Run]
+) -> None:
     hang = "ganboard.gan.training.runner.CustomLoop.epoch:3:before:hang"
     settings = {"epochs": 6, "stall_seconds": 8}
     once = train(hang, **settings)
@@ -100,6 +118,10 @@ def test_a_worker_ends_a_frozen_trainer_and_works_on(context: Context) -> None:
         wait_until(lambda: step(context, run) > before, seconds=120, what="the run going on")
         print(f"the run went on {time.monotonic() - since:.1f} s after its trainer froze")
         assert not psutil.pid_exists(frozen.pid)
-        wait_until(lambda: queries.get_run(context.engine, run.id).status == "finished", seconds=120, what="the end")  # type: ignore[union-attr]
+        wait_until(
+            lambda: queries.get_run(context.engine, run.id).status == "finished",
+            seconds=120,
+            what="the end",
+        )  # type: ignore[union-attr]
         with suppress(ProcessLookupError):
             os.kill(frozen.pid, signal.SIGCONT)

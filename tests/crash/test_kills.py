@@ -1,4 +1,5 @@
-"""kill -9 of every process on one run, one after the other: it ends finished, complete, and with the same losses to the bit."""
+"""kill -9 of every process on one run, one after the other: it ends finished, complete, and with
+the same losses to the bit."""
 
 from __future__ import annotations
 
@@ -34,7 +35,9 @@ def progress(context: Context, run_id: str) -> int:
 
 
 def hexes(context: Context, run_id: str) -> list[tuple[int, str, str]]:
-    return [(e.epoch, e.g_loss.hex(), e.d_loss.hex()) for e in queries.epochs(context.engine, run_id)]
+    return [
+        (e.epoch, e.g_loss.hex(), e.d_loss.hex()) for e in queries.epochs(context.engine, run_id)
+    ]
 
 
 @pytest.mark.slow
@@ -57,11 +60,19 @@ def test_kill_anything_at_any_moment(context: Context, supervisor: psutil.Proces
         return next(iter(below(supervisor, "redis.sock")), None)
 
     killed: list[str] = []
-    for name, find in (("trainer", trainer), ("work-horse", horse), ("worker", worker), ("redis", redis)):
+    for name, find in (
+        ("trainer", trainer),
+        ("work-horse", horse),
+        ("worker", worker),
+        ("redis", redis),
+    ):
         # in the middle of an epoch that this attempt itself has begun
         before = progress(context, run.id)
         wait_until(
-            lambda before=before: progress(context, run.id) > before and progress(context, run.id) % steps_per_epoch not in (0, 1),
+            lambda before=before: (
+                progress(context, run.id) > before
+                and progress(context, run.id) % steps_per_epoch not in (0, 1)
+            ),
             seconds=60,
             every=0.01,
             what=f"progress before killing the {name}",
@@ -71,11 +82,21 @@ def test_kill_anything_at_any_moment(context: Context, supervisor: psutil.Proces
         killed.append(name)
     assert killed == ["trainer", "work-horse", "worker", "redis"]
 
-    wait_until(lambda: queries.get_run(context.engine, run.id).status == "finished", seconds=120, what="the end of the run")  # type: ignore[union-attr]
+    wait_until(
+        lambda: queries.get_run(context.engine, run.id).status == "finished",
+        seconds=120,
+        what="the end of the run",
+    )  # type: ignore[union-attr]
     undisturbed = submit(context, load("tiny", SETTINGS), name="undisturbed")
-    wait_until(lambda: queries.get_run(context.engine, undisturbed.id).status == "finished", seconds=120, what="the undisturbed run")  # type: ignore[union-attr]
+    wait_until(
+        lambda: queries.get_run(context.engine, undisturbed.id).status == "finished",
+        seconds=120,
+        what="the undisturbed run",
+    )  # type: ignore[union-attr]
 
-    assert [epoch for epoch, _, _ in hexes(context, run.id)] == list(range(1, SETTINGS["epochs"] + 1))
+    assert [epoch for epoch, _, _ in hexes(context, run.id)] == list(
+        range(1, SETTINGS["epochs"] + 1)
+    )
     assert hexes(context, run.id) == hexes(context, undisturbed.id)
     texts = " ".join(event.text for event in queries.events(context.engine, run.id))
     assert "SIGKILL" in texts
@@ -101,4 +122,8 @@ def test_nothing_outlives_a_killed_supervisor(context: Context) -> None:
     assert stored.status == "suspended"
     assert queries.workers(context.engine) == []
     with ganboard_up(home, "--no-starter"):
-        wait_until(lambda: progress(context, run.id) > stored.step, seconds=60, what="the run going on by itself")
+        wait_until(
+            lambda: progress(context, run.id) > stored.step,
+            seconds=60,
+            what="the run going on by itself",
+        )

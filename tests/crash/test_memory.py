@@ -1,4 +1,5 @@
-"""A trainer that the kernel ends for want of memory: the page says so with numbers, and it is not tried for ever."""
+"""A trainer that the kernel ends for want of memory: the page says so with numbers, and it is not
+tried for ever."""
 
 from __future__ import annotations
 
@@ -17,7 +18,10 @@ from ganboard.worker.context import Context
 from ganboard.worker.submission.submit import submit
 
 LIMIT = 1200 << 20  # bytes: more than the training is estimated to need, or it would be refused
-HUNGRY = "import runpy; more = b'x' * (1000 << 20); runpy.run_module('ganboard.worker.training.trainer', run_name='__main__')"
+HUNGRY = (
+    "import runpy; more = b'x' * (1000 << 20); runpy.run_module('ganboard.worker.training.trainer',"
+    " run_name='__main__')"
+)
 WAITS = """
 import sys
 from pathlib import Path
@@ -55,10 +59,16 @@ def group() -> Iterator[Path]:
 @pytest.mark.timeout(900)
 def test_memory_that_runs_out_is_named_and_tried_three_times(context: Context, group: Path) -> None:
     run = submit(context, load("tiny"), here=True)
-    subprocess.run([sys.executable, "-c", WAITS, str(group), run.id, HUNGRY], check=True, timeout=600)
+    subprocess.run(
+        [sys.executable, "-c", WAITS, str(group), run.id, HUNGRY], check=True, timeout=600
+    )
     found = queries.get_run(context.engine, run.id)
     assert found is not None
     assert (found.status, found.attempt) == ("failed", 3), found.error
     assert found.error is not None
-    assert re.match(r"The trainer was killed because memory ran out \(it had 1\.\d of 1\.2 GiB\): lower batch_size, ", found.error)
+    assert re.match(
+        r"The trainer was killed because memory ran out \(it had 1\.\d of 1\.2 GiB\): lower"
+        r" batch_size, ",
+        found.error,
+    )
     assert "then clone the run; 3 times in a row" in found.error

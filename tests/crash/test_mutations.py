@@ -1,4 +1,5 @@
-"""A damaged checkpoint is never loaded as if it were whole: a sample; `python -m tests.crash.mutations` tries a thousand."""
+"""A damaged checkpoint is never loaded as if it were whole: a sample; `python -m
+tests.crash.mutations` tries a thousand."""
 
 from __future__ import annotations
 
@@ -27,5 +28,6 @@ def test_a_loader_without_checksums_is_found_out(monkeypatch: pytest.MonkeyPatch
             return False
 
     monkeypatch.setattr(files, "measured", lambda file: Always((0, "")))
-    monkeypatch.setattr(zipfile.ZipExtFile, "_update_crc", lambda self, data: None)  # the second line of defence
+    # the second line of defence
+    monkeypatch.setattr(zipfile.ZipExtFile, "_update_crc", lambda self, data: None)
     assert try_all(45, seed=1)[1]

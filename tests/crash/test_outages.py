@@ -1,4 +1,5 @@
-"""Redis or the database goes away in the middle of a training: it goes on, nothing that was acknowledged is lost, and it recovers alone."""
+"""Redis or the database goes away in the middle of a training: it goes on, nothing that was
+acknowledged is lost, and it recovers alone."""
 
 from __future__ import annotations
 
@@ -42,8 +43,11 @@ def reaches(context: Context, run: Run, condition: Callable[[Run], bool], what: 
 @contextmanager
 def redis(context: Context) -> Iterator[subprocess.Popen[bytes]]:
     """Killed at the end, as hard as a power cut."""
-    command = [part if part != "yes" else "no" for part in redis_server.command(context.settings)]  # it keeps nothing
-    with subprocess.Popen(command, stdout=subprocess.DEVNULL, env=environment_for_child()) as server:
+    # it keeps nothing
+    command = [part if part != "yes" else "no" for part in redis_server.command(context.settings)]
+    with subprocess.Popen(
+        command, stdout=subprocess.DEVNULL, env=environment_for_child()
+    ) as server:
         path = redis_server.socket_path(context.settings)
         try:
             wait_until(path.exists, seconds=20, what="redis-server's socket")
@@ -55,27 +59,49 @@ def redis(context: Context) -> Iterator[subprocess.Popen[bytes]]:
 
 def workers(up: Up) -> list[psutil.Process]:
     """Not their work-horses, which are called the same."""
-    return [worker for worker in below(up.process, "ganboard.worker.queue.rq_worker") if worker.parent() == up.process]
+    return [
+        worker
+        for worker in below(up.process, "ganboard.worker.queue.rq_worker")
+        if worker.parent() == up.process
+    ]
 
 
 @pytest.mark.slow
 @pytest.mark.thorough
 @pytest.mark.timeout(900)
-def test_redis_goes_away_over_the_end_of_a_run_and_comes_back_empty(context: Context, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("GANBOARD_REDIS_URL", redis_server.socket_url(context.settings))  # so that nobody else starts it again
+def test_redis_goes_away_over_the_end_of_a_run_and_comes_back_empty(
+    context: Context, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    # so that nobody else starts it again
+    monkeypatch.setenv("GANBOARD_REDIS_URL", redis_server.socket_url(context.settings))
     with redis(context) as server, ganboard_up(context.settings.state, "--no-starter") as up:
-        runs = [submit(context, load("tiny", {**SMALL, "epochs": 30}), name=name) for name in ("over the end", "waiting")]
+        runs = [
+            submit(context, load("tiny", {**SMALL, "epochs": 30}), name=name)
+            for name in ("over the end", "waiting")
+        ]
         reaches(context, runs[0], lambda run: run.step > 8, "the first epochs")
         before = workers(up)
         server.kill()  # with the second run's ring in it
         server.wait()
-        runs.append(submit(context, load("tiny", {**SMALL, "epochs": 30}), name="submitted meanwhile"))
-        reaches(context, runs[0], lambda run: run.status == "finished", "the end of the run without a queue")
+        runs.append(
+            submit(context, load("tiny", {**SMALL, "epochs": 30}), name="submitted meanwhile")
+        )
+        reaches(
+            context,
+            runs[0],
+            lambda run: run.status == "finished",
+            "the end of the run without a queue",
+        )
         if FULL:
             time.sleep(60)
         with redis(context):
             for run in runs:
-                assert reaches(context, run, lambda run: run.status == "finished", "the end of every run").attempt == 1
+                assert (
+                    reaches(
+                        context, run, lambda run: run.status == "finished", "the end of every run"
+                    ).attempt
+                    == 1
+                )
             assert workers(up) == before
     assert_same(context, *(stored(context, run) for run in runs))
 
@@ -90,14 +116,20 @@ def locked(context: Context) -> Iterator[None]:
 @pytest.mark.slow
 @pytest.mark.thorough
 @pytest.mark.timeout(900)
-def test_a_locked_database_delays_nothing_but_the_rows(context: Context, train: Callable[..., Run]) -> None:
+def test_a_locked_database_delays_nothing_but_the_rows(
+    context: Context, train: Callable[..., Run]
+) -> None:
     done: list[Run] = []
     training = threading.Thread(target=lambda: done.append(train(epochs=60, checkpoint_every=60)))
     # train_here handles signals and so belongs to the main thread: the lock is what runs beside it
     held = threading.Event()
 
     def hold() -> None:
-        wait_until(lambda: any(run.step > 8 for run in queries.list_runs(context.engine)), seconds=120, what="the first epochs")
+        wait_until(
+            lambda: any(run.step > 8 for run in queries.list_runs(context.engine)),
+            seconds=120,
+            what="the first epochs",
+        )
         with locked(context):
             held.set()
             time.sleep(13)  # SQLite's own patience is ten seconds: its refusals come through
@@ -123,17 +155,34 @@ def test_postgresql_is_killed_again_and_again(home: Path, monkeypatch: pytest.Mo
         monkeypatch.setenv("GANBOARD_DATABASE_URL", server.url)
         context = open_context()
         with ganboard_up(home, "--no-starter") as up:
-            run = submit(context, load("tiny", {**SMALL, "epochs": 200 if FULL else 24}), name="disturbed")
+            run = submit(
+                context, load("tiny", {**SMALL, "epochs": 200 if FULL else 24}), name="disturbed"
+            )
             for kill in range(20 if FULL else 3):
                 before = stored(context, run)
-                reaches(context, run, lambda run, least=before.step + 6: run.step > least or run.status == "finished", f"progress {kill}")  # type: ignore[misc]
+                reaches(
+                    context,
+                    run,
+                    lambda run, least=before.step + 6: run.step > least or run.status == "finished",
+                    f"progress {kill}",
+                )  # type: ignore[misc]
                 server.stop()
                 # the last time for longer than a lease, so that the run may have to change hands
                 time.sleep(20 if FULL and kill == 19 else 0.5)
                 server.start()
                 context.engine.dispose()
-            assert reaches(context, run, lambda run: run.status not in ("queued", "starting", "running"), "the end").status == "finished"
-            whole = submit(context, load("tiny", {**SMALL, "epochs": run.config["epochs"]}), name="undisturbed")
+            assert (
+                reaches(
+                    context,
+                    run,
+                    lambda run: run.status not in ("queued", "starting", "running"),
+                    "the end",
+                ).status
+                == "finished"
+            )
+            whole = submit(
+                context, load("tiny", {**SMALL, "epochs": run.config["epochs"]}), name="undisturbed"
+            )
             reaches(context, whole, lambda run: run.status == "finished", "the undisturbed run")
             assert not up.said("ended with code"), "a service did not outlive its database"
         golden = hexes(context, whole)

@@ -1,4 +1,5 @@
-"""A power cut at any moment costs at most the checkpoint that was just being saved: a sample; `python -m tests.crash.power` tries all."""
+"""A power cut at any moment costs at most the checkpoint that was just being saved: a sample;
+`python -m tests.crash.power` tries all."""
 
 from __future__ import annotations
 
@@ -39,7 +40,9 @@ def without_flush_above(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def with_the_flush_before_the_rename(monkeypatch: pytest.MonkeyPatch) -> None:
     real = files.flush_directory
-    monkeypatch.setattr(files, "flush_directory", lambda path: real(path) if path.suffix == ".tmp" else None)
+    monkeypatch.setattr(
+        files, "flush_directory", lambda path: real(path) if path.suffix == ".tmp" else None
+    )
 
 
 def with_old_ones_pruned_before_the_new_one_is_listed(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -63,7 +66,9 @@ SABOTAGES = (
 
 
 @pytest.mark.parametrize("sabotage", SABOTAGES, ids=lambda sabotage: sabotage.__name__)
-def test_a_weaker_protocol_is_found_out(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, sabotage: Callable[..., None]) -> None:
+def test_a_weaker_protocol_is_found_out(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, sabotage: Callable[..., None]
+) -> None:
     sabotage(monkeypatch)
     saves = power.KEEP + 1 if sabotage is with_old_ones_pruned_before_the_new_one_is_listed else 1
     assert next(power.faults(power.cuts(tmp_path, saves)), None)
@@ -84,8 +89,27 @@ def test_the_kernel_is_asked_to_flush_before_and_after_the_rename(tmp_path: Path
         pytest.skip("strace is not installed: it shows what the kernel is asked for")
     log, directory = tmp_path / "log", tmp_path / "checkpoints"
     calls = "trace=fsync,fdatasync,rename,renameat,renameat2"
-    command = ["strace", "-f", "-y", "-o", str(log), "-e", calls, sys.executable, "-c", ONE_SAVE, str(directory)]
-    result = subprocess.run(command, capture_output=True, text=True, cwd=Path(power.__file__).parents[2], env={**os.environ}, check=False)
+    command = [
+        "strace",
+        "-f",
+        "-y",
+        "-o",
+        str(log),
+        "-e",
+        calls,
+        sys.executable,
+        "-c",
+        ONE_SAVE,
+        str(directory),
+    ]
+    result = subprocess.run(
+        command,
+        capture_output=True,
+        text=True,
+        cwd=Path(power.__file__).parents[2],
+        env={**os.environ},
+        check=False,
+    )
     if "ptrace" in result.stderr:
         pytest.skip(f"this machine lets nobody trace: {result.stderr.strip()}")
     assert result.returncode == 0, result.stderr
@@ -95,4 +119,10 @@ def test_the_kernel_is_asked_to_flush_before_and_after_the_rename(tmp_path: Path
         if (match := re.search(r"(\w+)\(.*?([^<>\"]*checkpoints[^<>\"]*)[\">]", line))
     ]
     made = "ckpt-7-1.tmp"
-    assert asked == ["flush state.npz", "flush manifest.json", f"flush {made}", f"rename {made}", "flush checkpoints"]
+    assert asked == [
+        "flush state.npz",
+        "flush manifest.json",
+        f"flush {made}",
+        f"rename {made}",
+        "flush checkpoints",
+    ]

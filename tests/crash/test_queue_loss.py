@@ -1,4 +1,5 @@
-"""A queue that is lost, repeated or rolled back: small rounds; `python -m tests.crash.queue_loss` does large ones."""
+"""A queue that is lost, repeated or rolled back: small rounds; `python -m tests.crash.queue_loss`
+does large ones."""
 
 from __future__ import annotations
 

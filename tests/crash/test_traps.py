@@ -1,4 +1,5 @@
-"""A trainer killed at the points where a kill could hurt most, one after the other on one run: nothing is lost, doubled or different."""
+"""A trainer killed at the points where a kill could hurt most, one after the other on one run:
+nothing is lost, doubled or different."""
 
 from __future__ import annotations
 
@@ -12,7 +13,8 @@ from ganboard.worker.context import Context
 from tests.crash import models
 from tests.crash.conftest import FULL, assert_same
 
-# each meets its fate after an epoch of its own is stored, so that no budget of deaths without progress runs out
+# each meets its fate after an epoch of its own is stored, so that no budget of deaths without
+# progress runs out
 QUICK = [
     "ganboard.db.runs.reports._overlaid:6:after",  # inside a transaction
     "ganboard.gan.files.flush:3:before",  # the second checkpoint's arrays are written, not flushed
@@ -45,7 +47,11 @@ def test_killed_at_the_worst_points(context: Context, train: Callable[..., Run])
     settings = {"epochs": epochs, "snapshots": 200}
     disturbed = train(*traps, **settings)
     assert disturbed.attempt == len(traps) + 1, "a trap was never met"
-    killed = [event.text for event in queries.events(context.engine, disturbed.id, limit=None) if "was killed by SIGKILL" in event.text]
+    killed = [
+        event.text
+        for event in queries.events(context.engine, disturbed.id, limit=None)
+        if "was killed by SIGKILL" in event.text
+    ]
     assert len(killed) == len(traps)
     assert_same(context, train(**settings), disturbed)
 
@@ -54,7 +60,9 @@ def test_killed_at_the_worst_points(context: Context, train: Callable[..., Run])
 @pytest.mark.thorough
 @pytest.mark.timeout(900)
 @pytest.mark.parametrize("model", list(models.SETTINGS))
-def test_every_model_goes_on_to_the_bit(context: Context, train: Callable[..., Run], model: str) -> None:
+def test_every_model_goes_on_to_the_bit(
+    context: Context, train: Callable[..., Run], model: str
+) -> None:
     traps = ["ganboard.gan.files.flush:3:before", "ganboard.db.runs.reports.finish_epoch:2:before"]
     settings = models.settings(model, context.settings.data) | {"epochs": 6}
     disturbed = train(*traps, **settings)
@@ -65,7 +73,9 @@ def test_every_model_goes_on_to_the_bit(context: Context, train: Callable[..., R
 @pytest.mark.slow
 @pytest.mark.thorough
 @pytest.mark.timeout(600)
-def test_a_last_checkpoint_that_was_never_told_of_is_listed(context: Context, train: Callable[..., Run]) -> None:
+def test_a_last_checkpoint_that_was_never_told_of_is_listed(
+    context: Context, train: Callable[..., Run]
+) -> None:
     disturbed = train("ganboard.db.runs.reports.add_checkpoint:1:before", epochs=1)
     assert disturbed.attempt == 2
     assert_same(context, train(epochs=1), disturbed)

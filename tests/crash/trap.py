@@ -1,7 +1,9 @@
-"""A trainer that meets its fate at a named point: `python -m tests.crash.trap RUN ATTEMPT VERDICT`, in place of `worker.training.trainer`.
+"""A trainer that meets its fate at a named point: `python -m tests.crash.trap RUN ATTEMPT VERDICT`,
+in place of `worker.training.trainer`.
 
-The variable TRAPS holds a JSON list; its entry of this attempt, "function:nth:before" or "function:nth:after" with an optional ":hang" or
-":freeze", says where. The function is named with its module, and the default fate is SIGKILL, as a lost machine would have it.
+The variable TRAPS holds a JSON list; its entry of this attempt, "function:nth:before" or
+"function:nth:after" with an optional ":hang" or ":freeze", says where. The function is named with
+its module, and the default fate is SIGKILL, as a lost machine would have it.
 """
 
 from __future__ import annotations

@@ -21,7 +21,8 @@ from tests.up import Up, free_port, ganboard_up
 
 ROOT = Path(__file__).parents[2]
 
-expect.set_options(timeout=30_000)  # ms; a loaded machine takes its time to start a server's first session
+# ms; a loaded machine takes its time to start a server's first session
+expect.set_options(timeout=30_000)
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
@@ -34,10 +35,15 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 
 @pytest.fixture(scope="session")
 def browser_type_launch_args(browser_type_launch_args: dict[str, Any]) -> dict[str, Any]:
-    # software WebGL for the 3-D charts; the rest keeps Chromium from asking its maker's servers anything
+    # software WebGL for the 3-D charts; the rest keeps Chromium from asking its maker's servers
+    # anything
     switches = """--no-sandbox --disable-dev-shm-usage --use-gl=angle --use-angle=swiftshader --enable-unsafe-swiftshader --disable-quic
         --no-first-run --disable-background-networking --disable-component-update --disable-sync --disable-default-apps"""
-    return {**browser_type_launch_args, "executable_path": chromium.find(), "args": switches.split()}
+    return {
+        **browser_type_launch_args,
+        "executable_path": chromium.find(),
+        "args": switches.split(),
+    }
 
 
 @pytest.fixture(scope="session")
@@ -47,7 +53,8 @@ def browser_context_args(browser_context_args: dict[str, Any]) -> dict[str, Any]
 
 @pytest.fixture
 def page(new_context: Callable[[], BrowserContext]) -> Page:
-    """A page of a browser context of its own; pytest-playwright's `page` wants the name `context`, which is ganboard's here."""
+    """A page of a browser context of its own; pytest-playwright's `page` wants the name `context`,
+    which is ganboard's here."""
     return new_context().new_page()
 
 
@@ -64,10 +71,23 @@ def serving(port: int, tmp_path: Path) -> Iterator[str]:
     url = f"http://127.0.0.1:{port}"
     log = tmp_path / "web.log"
     with log.open("wb") as output:  # a pipe that nobody reads would block the server
-        command = [sys.executable, "-m", "ganboard.app.web.serve", "--port", str(port), "--address", "127.0.0.1"]
+        command = [
+            sys.executable,
+            "-m",
+            "ganboard.app.web.serve",
+            "--port",
+            str(port),
+            "--address",
+            "127.0.0.1",
+        ]
         process = subprocess.Popen(command, cwd=ROOT, stdout=output, stderr=subprocess.STDOUT)
     try:
-        wait_until(lambda: process.poll() is not None or healthy(url), seconds=120, every=0.2, what="the web server")
+        wait_until(
+            lambda: process.poll() is not None or healthy(url),
+            seconds=120,
+            every=0.2,
+            what="the web server",
+        )
         assert process.poll() is None, f"the web server ended: {log.read_text()}"
         yield url
     finally:
@@ -77,14 +97,16 @@ def serving(port: int, tmp_path: Path) -> Iterator[str]:
 
 @pytest.fixture
 def up(context: Context) -> Iterator[Up]:
-    """A real `ganboard up` without a starter run; a test that uses it has `server` give its address."""
+    """A real `ganboard up` without a starter run; a test that uses it has `server` give its
+    address."""
     with ganboard_up(context.settings.state, "--no-starter") as running:
         yield running
 
 
 @pytest.fixture
 def complaints(page: Page, server: str) -> list[str]:
-    """Everything that must not happen in the browser: errors on its console, uncaught exceptions, requests to other hosts."""
+    """Everything that must not happen in the browser: errors on its console, uncaught exceptions,
+    requests to other hosts."""
     found: list[str] = []
 
     def console(message: ConsoleMessage) -> None:

@@ -1,4 +1,5 @@
-"""Draws docs/images anew from a running dashboard with at least two finished runs, or the pages that are named from any:
+"""Draws docs/images anew from a running dashboard with at least two finished runs, or the pages
+that are named from any:
 
 python -m tests.e2e.pictures http://127.0.0.1:8501 docs/images
 python -m tests.e2e.pictures http://127.0.0.1:8501 docs/images launch models
@@ -32,7 +33,9 @@ def main(url: str, folder: str, *only: str) -> None:
     }  # fmt: skip
     names = []
     with sync_playwright() as driver:
-        browser = driver.chromium.launch(executable_path=chromium.find(), args=["--no-sandbox", "--enable-unsafe-swiftshader"])
+        browser = driver.chromium.launch(
+            executable_path=chromium.find(), args=["--no-sandbox", "--enable-unsafe-swiftshader"]
+        )
         for look in LOOKS:
             page = browser.new_page(viewport=TALL, color_scheme=look)  # type: ignore[arg-type]
             for name in only or sights:
@@ -41,14 +44,24 @@ def main(url: str, folder: str, *only: str) -> None:
         browser.close()
     if only:
         return
-    parts = [f"## {name}\n\n" + "\n".join(f"![{name}, {look}]({name}-{look}.png)" for look in LOOKS) for name in dict.fromkeys(names)]
-    head = "# Pictures\n\nEvery page of the dashboard in light and dark, as headless Chromium drew it on two CPU cores (1280x960).\n\n"
+    parts = [
+        f"## {name}\n\n" + "\n".join(f"![{name}, {look}]({name}-{look}.png)" for look in LOOKS)
+        for name in dict.fromkeys(names)
+    ]
+    head = (
+        "# Pictures\n\nEvery page of the dashboard in light and dark, as headless Chromium drew it"
+        " on two CPU cores (1280x960).\n\n"
+    )
     Path(folder, "README.md").write_text(head + "\n\n".join(parts) + "\n")
 
 
 def _shoot(page: Page, path: Path) -> None:
     """Once every image that can be seen is loaded."""
-    until(page, "() => [...document.images].every(i => !i.offsetParent || (i.complete && i.naturalWidth))", seconds=60)
+    until(
+        page,
+        "() => [...document.images].every(i => !i.offsetParent || (i.complete && i.naturalWidth))",
+        seconds=60,
+    )
     page.screenshot(path=path)
 
 

@@ -1,4 +1,5 @@
-"""Every page of the dashboard with something on it: what the tests of looks, access and errors walk through."""
+"""Every page of the dashboard with something on it: what the tests of looks, access and errors walk
+through."""
 
 from __future__ import annotations
 
@@ -20,25 +21,41 @@ PATIENCE = 60_000  # milliseconds
 
 
 def furnish(context: Context, make_run: Callable[..., Run]) -> list[Run]:
-    """Runs as a person would have them: two to compare, one that trains, one that waits, one that failed."""
+    """Runs as a person would have them: two to compare, one that trains, one that waits, one that
+    failed."""
     runs = [
         make_run("float32, batch 64", epochs=6, quality_every=1, replicas=2),
-        make_run("bfloat16, batch 64", epochs=6, seed=3, precision="mixed_bfloat16", quality_every=1, seconds_per_epoch=1.4, replicas=2),
+        make_run(
+            "bfloat16, batch 64",
+            epochs=6,
+            seed=3,
+            precision="mixed_bfloat16",
+            quality_every=1,
+            seconds_per_epoch=1.4,
+            replicas=2,
+        ),
         make_run("trains now", status="running", epochs=2, seed=5),
         make_run("waits", status="queued", seed=6),
         make_run("broke", status="failed", epochs=1, seed=7),
     ]
     make_worker(context, run_id=runs[2].id)
-    asked = {"purpose": "What does bfloat16 cost?", "parts": [{"vary": {"precision": []}}], "figures": list(FIGURES)}
+    asked = {
+        "purpose": "What does bfloat16 cost?",
+        "parts": [{"vary": {"precision": []}}],
+        "figures": list(FIGURES),
+    }
     study = Study(name="mine", title="Precision", definition=asked)
-    studies.store(context.engine, study, counted={"precision": [run.id for run in runs[:2]]}, missing=[])
+    studies.store(
+        context.engine, study, counted={"precision": [run.id for run in runs[:2]]}, missing=[]
+    )
     make_surface(context, [run.id for run in runs[:2]])
     make_surface(context, [runs[0].id])
     return runs
 
 
 def walk(page: Page, server: str, runs: list[Run]) -> Iterator[str]:
-    """Open every page that there is, and every tab of those that have some; yields the name of what is open."""
+    """Open every page that there is, and every tab of those that have some; yields the name of what
+    is open."""
     queries = {"run": f"?run={runs[0].id}", "compare": f"?runs={runs[0].id},{runs[1].id}"}
     with new_tab(server) as tab:  # a phone shows the navigation behind a button
         tab.open()
@@ -59,6 +76,8 @@ def walk(page: Page, server: str, runs: list[Run]) -> Iterator[str]:
 def settled(page: Page) -> None:
     """Wait until the script has run and what it drew stands."""
     expect(page.get_by_test_id("stHeading").first).to_be_visible(timeout=PATIENCE)
-    expect(page.locator("[data-testid=stApp][data-test-script-state=notRunning]")).to_be_visible(timeout=PATIENCE)
+    expect(page.locator("[data-testid=stApp][data-test-script-state=notRunning]")).to_be_visible(
+        timeout=PATIENCE
+    )
     expect(page.locator(".live-plotly:empty")).to_have_count(0, timeout=PATIENCE)
     expect(page.get_by_test_id("stSkeleton")).to_have_count(0, timeout=PATIENCE)

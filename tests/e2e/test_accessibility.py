@@ -1,4 +1,5 @@
-"""Every page passes axe's check, in light and dark; nothing fails in the browser, and no request leaves the machine."""
+"""Every page passes axe's check, in light and dark; nothing fails in the browser, and no request
+leaves the machine."""
 
 from __future__ import annotations
 
@@ -18,14 +19,18 @@ from tests.e2e.sights import furnish, walk
 
 BAD = ("serious", "critical")
 SCHEMES: tuple[Literal["light", "dark"], ...] = ("light", "dark")
-_THEME = tomllib.loads((Path(__file__).parents[2] / "app" / ".streamlit" / "config.toml").read_text())["theme"]
+_THEME = tomllib.loads(
+    (Path(__file__).parents[2] / "app" / ".streamlit" / "config.toml").read_text()
+)["theme"]
 PRIMARY = {scheme: _THEME[scheme]["primaryColor"] for scheme in SCHEMES}
 SECONDS = 5.0  # until colours have changed and what is drawn stands
 
 
 def violations(page: Page) -> list[str]:
     """What axe finds to be serious or critical, and is ours to mend."""
-    found: list[dict[str, Any]] = Axe().run(page, options={"resultTypes": ["violations"]}).response["violations"]
+    found: list[dict[str, Any]] = (
+        Axe().run(page, options={"resultTypes": ["violations"]}).response["violations"]
+    )
     return [
         f"{violation['id']} ({violation['impact']}): {node['html'][:300]} {_colours(node)}"
         for violation in found
@@ -42,12 +47,17 @@ def _colours(node: dict[str, Any]) -> dict[str, str]:
 
 def _of_streamlit(rule: str, node: dict[str, Any]) -> bool:
     """What Streamlit 1.67 draws itself and offers no means to mend."""
-    # The points of the small charts in st.metric have the role of a picture each, and no name; the figure beside them says the same.
+    # The points of the small charts in st.metric have the role of a picture each, and no name; the
+    # figure beside them says the same.
     if rule == "svg-img-alt":
         return " metric_chart_" in node["html"]
-    # Its buttons and chips have white words on the primary colour whatever that is. In the dark theme no colour reads well both so and
-    # as words on the dark ground, where it draws tabs and chosen options in it: ours does the latter, and has 3.6 to 1 under white.
-    return rule == "color-contrast" and _colours(node) == {"fgColor": "#ffffff", "bgColor": PRIMARY["dark"]}
+    # Its buttons and chips have white words on the primary colour whatever that is. In the dark
+    # theme no colour reads well both so and as words on the dark ground, where it draws tabs and
+    # chosen options in it: ours does the latter, and has 3.6 to 1 under white.
+    return rule == "color-contrast" and _colours(node) == {
+        "fgColor": "#ffffff",
+        "bgColor": PRIMARY["dark"],
+    }
 
 
 def steady(page: Page) -> list[str]:
@@ -84,7 +94,10 @@ def test_no_serious_violation_no_error_no_foreign_request(
 
 
 def test_the_check_finds_what_it_looks_for(page: Page) -> None:
-    page.set_content("<html lang=en><title>t</title><main><h1>t</h1><img src='data:,'><p style='color:#999'>pale</p></main></html>")
+    page.set_content(
+        "<html lang=en><title>t</title><main><h1>t</h1><img src='data:,'><p"
+        " style='color:#999'>pale</p></main></html>"
+    )
     found = "\n".join(violations(page))
     assert "image-alt" in found
     assert "color-contrast" in found

@@ -1,4 +1,5 @@
-"""The compare page in a real browser: live figures that stay where they are, one slider for all images, an address that holds the view."""
+"""The compare page in a real browser: live figures that stay where they are, one slider for all
+images, an address that holds the view."""
 
 from __future__ import annotations
 
@@ -33,12 +34,23 @@ def train(context: Context, run: Run, epoch: int) -> None:
     own = {"run_id": run.id, "attempt": run.attempt, "epoch": epoch}
     losses = np.linspace(0.7, 1.3, 4, dtype=np.float32)
     reports.append_steps(context.engine, **own, first=0, g_losses=losses, d_losses=losses)
-    figures = {"g_loss": 0.9, "d_loss": 1.1, "seconds": 2.0, "compile_seconds": 0.0, "g_path": (0.0, 0.0), "d_path": (0.0, 0.0)}
+    figures = {
+        "g_loss": 0.9,
+        "d_loss": 1.1,
+        "seconds": 2.0,
+        "compile_seconds": 0.0,
+        "g_path": (0.0, 0.0),
+        "d_path": (0.0, 0.0),
+    }
     reports.finish_epoch(context.engine, **own, steps=4, images=128, **figures)
 
 
 def points(page: Page) -> list[int]:
-    return list(page.evaluate(f"() => document.querySelector('{PLOT}')._fullData.map((trace) => trace.x.length)"))
+    return list(
+        page.evaluate(
+            f"() => document.querySelector('{PLOT}')._fullData.map((trace) => trace.x.length)"
+        )
+    )
 
 
 def x_range(page: Page) -> list[float]:
@@ -47,7 +59,12 @@ def x_range(page: Page) -> list[float]:
 
 @pytest.mark.thorough
 def test_zoom_and_places_survive_live_updates(
-    context: Context, make_run: MakeRun, server: str, page: Page, complaints: list[str], shot: Callable[[str], None]
+    context: Context,
+    make_run: MakeRun,
+    server: str,
+    page: Page,
+    complaints: list[str],
+    shot: Callable[[str], None],
 ) -> None:
     runs = [make_run("one", epochs=10), make_run("two", status="running", epochs=5, xla=True)]
     page.goto(f"{server}/compare?runs={runs[0].id},{runs[1].id}")
@@ -82,32 +99,51 @@ def test_one_slider_moves_all_images(
     thumb.focus()
     thumb.press("ArrowLeft")
     expect(page.get_by_text("After epoch 3", exact=True)).to_have_count(3)
-    widths = page.evaluate("() => [...document.querySelectorAll('[data-testid=stImage] img')].map((image) => image.width)")
+    widths = page.evaluate(
+        "() => [...document.querySelectorAll('[data-testid=stImage] img')].map((image) =>"
+        " image.width)"
+    )
     assert len(set(widths)) == 1
     page.get_by_role("radio", name="Small").click()
-    until(page, f"() => [...document.querySelectorAll('[data-testid=stImage] img')].every((image) => image.width < {widths[0]})")
+    until(
+        page,
+        "() => [...document.querySelectorAll('[data-testid=stImage] img')].every((image) =>"
+        f" image.width < {widths[0]})",
+    )
     expect(page.get_by_text("After epoch 3", exact=True)).to_have_count(3)
     shot("compare_images")
     assert complaints == []
 
 
-def test_a_copied_address_shows_the_same(make_run: MakeRun, server: str, page: Page, new_context: Callable[..., object]) -> None:
-    runs = [make_run("a", epochs=4, quality_every=1), make_run("b", epochs=4, quality_every=1, seed=2)]
+def test_a_copied_address_shows_the_same(
+    make_run: MakeRun, server: str, page: Page, new_context: Callable[..., object]
+) -> None:
+    runs = [
+        make_run("a", epochs=4, quality_every=1),
+        make_run("b", epochs=4, quality_every=1, seed=2),
+    ]
     page.goto(f"{server}/compare?runs={runs[0].id},{runs[1].id}")
     page.get_by_role("tab", name="Quality").click()  # which interrupts the first drawing
     expect(page.get_by_text("not Inception scores")).to_be_visible()
     page.get_by_role("radio", name="Epoch", exact=True).click()
-    until(page, f"() => document.querySelector('{PLOT}')?._fullLayout?.xaxis.title.text === 'Epoch'")
+    until(
+        page, f"() => document.querySelector('{PLOT}')?._fullLayout?.xaxis.title.text === 'Epoch'"
+    )
     threshold = page.get_by_role("spinbutton", name="FID to reach")
     threshold.fill("22")
     threshold.press("Enter")
-    until(page, "() => location.search.includes('goal=22') && location.search.includes('over=Epoch')")
+    until(
+        page, "() => location.search.includes('goal=22') && location.search.includes('over=Epoch')"
+    )
     other = new_context().new_page()  # type: ignore[attr-defined]
     other.goto(page.url)
     expect(other.get_by_role("tab", name="Quality")).to_have_attribute("aria-selected", "true")
     expect(other.get_by_role("spinbutton", name="FID to reach")).to_have_value("22")
     expect(other.locator(PLOT)).to_have_count(1)
-    assert other.evaluate(f"() => document.querySelector('{PLOT}')._fullLayout.xaxis.title.text") == "Epoch"
+    assert (
+        other.evaluate(f"() => document.querySelector('{PLOT}')._fullLayout.xaxis.title.text")
+        == "Epoch"
+    )
     other.get_by_role("tab", name="Timings").click()
     expect(other.get_by_text("Seconds to FID 22")).to_be_visible()
 
@@ -116,9 +152,21 @@ def test_a_copied_address_shows_the_same(make_run: MakeRun, server: str, page: P
 def test_every_part_in_both_looks_and_on_a_phone(
     make_run: MakeRun, server: str, page: Page, complaints: list[str], shot: Callable[[str], None]
 ) -> None:
-    changes: list[dict[str, object]] = [{}, {"xla": True}, {"precision": "mixed_bfloat16"}, {"batch_size": 16, "g_learning_rate": 0.01}]
+    changes: list[dict[str, object]] = [
+        {},
+        {"xla": True},
+        {"precision": "mixed_bfloat16"},
+        {"batch_size": 16, "g_learning_rate": 0.01},
+    ]
     runs = [
-        make_run(f"digits {n}", epochs=12, quality_every=1, seed=n, seconds_per_epoch=3.0 / (n + 1), **change)
+        make_run(
+            f"digits {n}",
+            epochs=12,
+            quality_every=1,
+            seed=n,
+            seconds_per_epoch=3.0 / (n + 1),
+            **change,
+        )
         for n, change in enumerate(changes)
     ]
     page.goto(f"{server}/compare?runs={','.join(run.id for run in runs)}")
@@ -133,7 +181,9 @@ def test_every_part_in_both_looks_and_on_a_phone(
     assert complaints == []
 
 
-def test_the_way_to_a_run_and_back(make_run: MakeRun, server: str, page: Page, complaints: list[str]) -> None:
+def test_the_way_to_a_run_and_back(
+    make_run: MakeRun, server: str, page: Page, complaints: list[str]
+) -> None:
     runs = [make_run("here", epochs=2), make_run("there", epochs=2, xla=True)]
     page.goto(f"{server}/compare?runs={runs[0].id},{runs[1].id}")
     page.get_by_role("button", name="Open").click()

@@ -1,4 +1,5 @@
-"""Open pages over a PostgreSQL database that drops them, lets nobody in, and comes back. For SQLite: test_many_tabs."""
+"""Open pages over a PostgreSQL database that drops them, lets nobody in, and comes back. For
+SQLite: test_many_tabs."""
 
 from __future__ import annotations
 
@@ -22,7 +23,10 @@ GONE = "The database does not answer right now"
 
 pytestmark = [
     pytest.mark.postgres,
-    pytest.mark.skipif(not SERVER, reason="GANBOARD_TEST_POSTGRES_URL is not set: give it the URL of a PostgreSQL server"),
+    pytest.mark.skipif(
+        not SERVER,
+        reason="GANBOARD_TEST_POSTGRES_URL is not set: give it the URL of a PostgreSQL server",
+    ),
 ]
 
 
@@ -30,18 +34,29 @@ pytestmark = [
 def admit(home: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Callable[[bool], None]]:
     """A database of its own behind GANBOARD_DATABASE_URL, and a switch: whether it lets anybody in."""
     assert SERVER
-    server, name = make_url(SERVER).set(drivername="postgresql+psycopg"), f"test_{secrets.token_hex(6)}"
+    server, name = (
+        make_url(SERVER).set(drivername="postgresql+psycopg"),
+        f"test_{secrets.token_hex(6)}",
+    )
     admin = create_engine(server, isolation_level="AUTOCOMMIT")
 
     def allow(whether: bool) -> None:
         with admin.connect() as connection:
             connection.execute(text(f"ALTER DATABASE {name} ALLOW_CONNECTIONS {whether}"))
             if not whether:
-                connection.execute(text("SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname = :name"), {"name": name})
+                connection.execute(
+                    text(
+                        "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname ="
+                        " :name"
+                    ),
+                    {"name": name},
+                )
 
     with admin.connect() as connection:
         connection.execute(text(f"CREATE DATABASE {name}"))
-    monkeypatch.setenv("GANBOARD_DATABASE_URL", server.set(database=name).render_as_string(hide_password=False))
+    monkeypatch.setenv(
+        "GANBOARD_DATABASE_URL", server.set(database=name).render_as_string(hide_password=False)
+    )
     try:
         yield allow
     finally:
@@ -59,11 +74,24 @@ def context(admit: Callable[[bool], None]) -> Iterator[Context]:
 
 @pytest.mark.thorough
 def test_open_pages_say_so_and_recover(
-    context: Context, make_run: Callable[..., Run], server: str, new_context: Callable[[], BrowserContext], admit: Callable[[bool], None]
+    context: Context,
+    make_run: Callable[..., Run],
+    server: str,
+    new_context: Callable[[], BrowserContext],
+    admit: Callable[[bool], None],
 ) -> None:
     runs = furnish(context, make_run)
-    live = f"run?run={runs[2].id}"  # draws itself anew all the time; the others do with the next click
-    addresses = ["", live, f"run?run={runs[0].id}", f"compare?runs={runs[0].id},{runs[2].id}", "launch", "playground", "system"]
+    # draws itself anew all the time; the others do with the next click
+    live = f"run?run={runs[2].id}"
+    addresses = [
+        "",
+        live,
+        f"run?run={runs[0].id}",
+        f"compare?runs={runs[0].id},{runs[2].id}",
+        "launch",
+        "playground",
+        "system",
+    ]
     tabs, titles = [new_context().new_page() for _ in addresses], []
     for tab, address in zip(tabs, addresses, strict=True):
         tab.goto(f"{server}/{address}")

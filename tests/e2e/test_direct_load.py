@@ -12,7 +12,9 @@ from tests.e2e.sights import settled
 from tests.scale.tab import new_tab
 
 
-def test_no_page_asks_for_what_is_not_there(page: Page, server: str, make_run: Callable[..., Run]) -> None:
+def test_no_page_asks_for_what_is_not_there(
+    page: Page, server: str, make_run: Callable[..., Run]
+) -> None:
     run = make_run("mine", epochs=2)
     with new_tab(server) as tab:
         tab.open()
@@ -32,4 +34,7 @@ def test_no_page_asks_for_what_is_not_there(page: Page, server: str, make_run: C
         settled(page)
     assert not missing
     asked = [url for _, url in found if "/_stcore/" in url]
-    assert {url.removeprefix(server) for url in asked} >= {"/_stcore/health", "/_stcore/host-config"}
+    assert {url.removeprefix(server) for url in asked} >= {
+        "/_stcore/health",
+        "/_stcore/host-config",
+    }

@@ -1,4 +1,5 @@
-"""A grid of five runs by mouse, on a real `ganboard up`: launched, watched, compared, exported, archived."""
+"""A grid of five runs by mouse, on a real `ganboard up`: launched, watched, compared, exported,
+archived."""
 
 from __future__ import annotations
 
@@ -26,12 +27,19 @@ def server(up: Up) -> str:
 @pytest.mark.slow
 @pytest.mark.thorough
 def test_launch_watch_compare_export_archive(
-    page: Page, up: Up, context: Context, complaints: list[str], shot: Callable[[str], None], tmp_path: Path
+    page: Page,
+    up: Up,
+    context: Context,
+    complaints: list[str],
+    shot: Callable[[str], None],
+    tmp_path: Path,
 ) -> None:
     # Launch: five batches.
     page.goto(f"{up.url}/launch")
     page.get_by_role("button", name="Use tiny").click()
-    page.get_by_role("radio", name="Grid of runs").or_(page.get_by_role("button", name="Grid of runs")).first.click()
+    page.get_by_role("radio", name="Grid of runs").or_(
+        page.get_by_role("button", name="Grid of runs")
+    ).first.click()
     builder = page.locator(".st-key-grid_builder")
     builder.get_by_role("button", name="Remove Precision").click()
     values = builder.get_by_role("textbox", name="Batch size (images)", exact=True)
@@ -65,7 +73,9 @@ def test_launch_watch_compare_export_archive(
         page.get_by_role("link", name="export.zip").click()
     kept = tmp_path / "run.zip"
     download.value.save_as(kept)
-    assert {"run.json", "epochs.csv", "steps.csv"} <= {Path(name).name for name in zipfile.ZipFile(kept).namelist()}
+    assert {"run.json", "epochs.csv", "steps.csv"} <= {
+        Path(name).name for name in zipfile.ZipFile(kept).namelist()
+    }
 
     # Archive all of them.
     page.get_by_role("link", name="Runs").first.click()

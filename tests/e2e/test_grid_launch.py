@@ -1,4 +1,5 @@
-"""A grid of runs by mouse alone: presets, values, table, one launch, and the ways on from it. No worker: nothing trains."""
+"""A grid of runs by mouse alone: presets, values, table, one launch, and the ways on from it. No
+worker: nothing trains."""
 
 from __future__ import annotations
 
@@ -16,21 +17,27 @@ from tests.factories import make_run, make_worker
 def test_a_grid_is_built_launched_and_followed(
     page: Page, server: str, context: Context, complaints: list[str], shot: Callable[[str], None]
 ) -> None:
-    make_run(context, "before", batch_size=32, limit=None, steps_per_epoch=56, seconds_per_epoch=1.5)
+    make_run(
+        context, "before", batch_size=32, limit=None, steps_per_epoch=56, seconds_per_epoch=1.5
+    )
     page.goto(f"{server}/launch")
     page.get_by_role("button", name="Use tiny").focus()
     page.keyboard.press("Enter")  # the cards are reached without a mouse too
     expect(page.locator(".st-key-preset_tiny").get_by_text("In use")).to_be_visible()
     expect(page).to_have_url(f"{server}/launch?preset=tiny")
-    page.get_by_role("radio", name="Grid of runs").or_(page.get_by_role("button", name="Grid of runs")).first.click()
+    page.get_by_role("radio", name="Grid of runs").or_(
+        page.get_by_role("button", name="Grid of runs")
+    ).first.click()
     builder = page.locator(".st-key-grid_builder")
     values = builder.get_by_role("textbox", name="Batch size (images)", exact=True)
     table = builder.get_by_role("region", name="The runs of this grid")
-    expect(table).to_be_visible()  # what is typed before would be lost with the form that stands there until then
+    # what is typed before would be lost with the form that stands there until then
+    expect(table).to_be_visible()
     expect(page.get_by_test_id("stApp")).to_have_attribute("data-test-script-state", "notRunning")
     values.fill("16, 32, 256")
     values.press("Enter")
-    expect(table.get_by_role("row")).to_have_count(7)  # with the heading: three batches, two precisions
+    # with the heading: three batches, two precisions
+    expect(table.get_by_role("row")).to_have_count(7)
     expect(table.locator("del")).to_have_count(4)
     expect(table.get_by_text("batch_size=256 is larger than limit=128").first).to_be_visible()
     shot("launch_grid")
@@ -39,7 +46,9 @@ def test_a_grid_is_built_launched_and_followed(
     make_worker(context)
     page.reload()  # the form of a tab lives on the server: the address brings the preset back
     expect(page.locator(".st-key-preset_tiny").get_by_text("In use")).to_be_visible()
-    page.get_by_role("radio", name="Grid of runs").or_(page.get_by_role("button", name="Grid of runs")).first.click()
+    page.get_by_role("radio", name="Grid of runs").or_(
+        page.get_by_role("button", name="Grid of runs")
+    ).first.click()
     expect(table).to_be_visible()
     expect(page.get_by_test_id("stApp")).to_have_attribute("data-test-script-state", "notRunning")
     values.fill("16, 32")
@@ -54,18 +63,28 @@ def test_a_grid_is_built_launched_and_followed(
     assert complaints == []
 
 
-@pytest.mark.parametrize("milliseconds", [0, *(pytest.param(one, marks=pytest.mark.thorough) for one in (40, 80, 160))])
-def test_a_preset_is_taken_whole_however_soon_the_next_click_comes(page: Page, server: str, milliseconds: int) -> None:
+@pytest.mark.parametrize(
+    "milliseconds", [0, *(pytest.param(one, marks=pytest.mark.thorough) for one in (40, 80, 160))]
+)
+def test_a_preset_is_taken_whole_however_soon_the_next_click_comes(
+    page: Page, server: str, milliseconds: int
+) -> None:
     page.goto(f"{server}/launch?preset=paper")
     limit, epochs = (page.get_by_label(label, exact=True) for label in ("Limit (images)", "Epochs"))
     expect(epochs).to_have_value("30")
     expect(page.get_by_test_id("stApp")).to_have_attribute("data-test-script-state", "notRunning")
     clicked = [
         page.get_by_role("button", name="Use tiny").element_handle(),
-        page.get_by_role("radio", name="Grid of runs").or_(page.get_by_role("button", name="Grid of runs")).first.element_handle(),
+        page.get_by_role("radio", name="Grid of runs")
+        .or_(page.get_by_role("button", name="Grid of runs"))
+        .first.element_handle(),
         milliseconds,
     ]
-    page.evaluate("async ([one, two, ms]) => { one.click(); await new Promise(r => setTimeout(r, ms)); two.click(); }", clicked)
+    page.evaluate(
+        "async ([one, two, ms]) => { one.click(); await new Promise(r => setTimeout(r, ms));"
+        " two.click(); }",
+        clicked,
+    )
     expect(page.get_by_role("region", name="The runs of this grid")).to_be_visible()
     expect(page.get_by_test_id("stApp")).to_have_attribute("data-test-script-state", "notRunning")
     expect(limit).to_have_value("128")

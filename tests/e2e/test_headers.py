@@ -14,7 +14,18 @@ from ganboard.worker.context import Context
 from tests.e2e.sights import furnish, walk
 
 
-@pytest.mark.parametrize("path", ["/", "/run", "/api/health", "/api/runs", "/api/nothing", "/vendor/plotly.min.js", "/_stcore/health"])
+@pytest.mark.parametrize(
+    "path",
+    [
+        "/",
+        "/run",
+        "/api/health",
+        "/api/runs",
+        "/api/nothing",
+        "/vendor/plotly.min.js",
+        "/_stcore/health",
+    ],
+)
 def test_every_answer_has_them(server: str, path: str) -> None:
     try:
         with urllib.request.urlopen(server + path, timeout=10) as answer:
@@ -22,7 +33,8 @@ def test_every_answer_has_them(server: str, path: str) -> None:
     except urllib.error.HTTPError as error:
         found = error.headers
     assert {name: found[name] for name in HEADERS} == HEADERS
-    assert found["Strict-Transport-Security"] is None  # it is not encrypted, and this machine alone reaches it
+    # it is not encrypted, and this machine alone reaches it
+    assert found["Strict-Transport-Security"] is None
 
 
 @pytest.mark.thorough
@@ -35,5 +47,6 @@ def test_no_page_needs_what_the_policy_forbids(
     for name in walk(page, server, runs):
         seen.append(name)
         assert not complaints, (name, complaints)
-        expect(page.get_by_text("WebGL is not supported")).to_have_count(0)  # what Plotly draws when its code is refused
+        # what Plotly draws when its code is refused
+        expect(page.get_by_text("WebGL is not supported")).to_have_count(0)
     assert len(seen) > 15

@@ -1,4 +1,5 @@
-"""What a person does, by mouse, on a real `ganboard up`: launch, watch, zoom, stop, resume, clone, compare."""
+"""What a person does, by mouse, on a real `ganboard up`: launch, watch, zoom, stop, resume, clone,
+compare."""
 
 from __future__ import annotations
 
@@ -33,7 +34,12 @@ def set_number(page: Page, label: str, value: int) -> None:
 def choose(page: Page, label: str, option: str) -> None:
     box = page.get_by_role("combobox", name=re.compile(label))
     box.scroll_into_view_if_needed()  # a list that has opened closes when the page scrolls
-    wait_until(lambda: box.click() or page.get_by_role("option").count(), seconds=20, every=0.5, what=f"the choices of {label}")
+    wait_until(
+        lambda: box.click() or page.get_by_role("option").count(),
+        seconds=20,
+        every=0.5,
+        what=f"the choices of {label}",
+    )
     page.get_by_role("option", name=option, exact=True).click()
 
 
@@ -45,12 +51,19 @@ def epoch_shown(page: Page) -> int:
 @pytest.mark.slow
 @pytest.mark.timeout(900)  # a processor without bfloat16 instructions takes ten times as long
 def test_launch_watch_stop_resume_clone_compare(
-    page: Page, up: Up, context: Context, complaints: list[str], shot: Callable[[str], None], tmp_path: Path
+    page: Page,
+    up: Up,
+    context: Context,
+    complaints: list[str],
+    shot: Callable[[str], None],
+    tmp_path: Path,
 ) -> None:
     # Launch with batch size 128, bfloat16 and XLA.
     page.goto(up.url)
     page.get_by_role("button", name="Launch a run").click()
-    page.get_by_role("radio", name="tiny").or_(page.get_by_role("button", name="tiny")).first.click()
+    page.get_by_role("radio", name="tiny").or_(
+        page.get_by_role("button", name="tiny")
+    ).first.click()
     set_number(page, "Limit (images)", 256)
     set_number(page, "Batch size (images)", 128)
     set_number(page, "Epochs", EPOCHS)
@@ -64,7 +77,11 @@ def test_launch_watch_stop_resume_clone_compare(
     expect(page.get_by_role("heading", name="the first")).to_be_visible(timeout=30_000)
     page.evaluate("window.never_reloaded = true")
     [run] = queries.list_runs(context.engine)
-    assert (run.config["batch_size"], run.config["precision"], run.config["xla"]) == (128, "mixed_bfloat16", True)
+    assert (run.config["batch_size"], run.config["precision"], run.config["xla"]) == (
+        128,
+        "mixed_bfloat16",
+        True,
+    )
     wait_until(lambda: epoch_shown(page) >= 2, seconds=240, every=0.3, what="epoch 2 on the page")
     expect(page.locator(PLOT).first).to_be_visible()
     drag = page.locator(f"{PLOT} .nsewdrag").first.bounding_box()
@@ -75,7 +92,9 @@ def test_launch_watch_stop_resume_clone_compare(
     page.mouse.up()
     ranged = f"() => JSON.stringify(document.querySelector('{PLOT}')._fullLayout.xaxis.range)"
     zoomed, seen = page.evaluate(ranged), epoch_shown(page)
-    wait_until(lambda: epoch_shown(page) >= seen + 2, seconds=240, every=0.3, what="two more epochs")
+    wait_until(
+        lambda: epoch_shown(page) >= seen + 2, seconds=240, every=0.3, what="two more epochs"
+    )
     assert page.evaluate(ranged) == zoomed
     assert page.evaluate("window.never_reloaded")
     shot("run_live")
@@ -88,7 +107,9 @@ def test_launch_watch_stop_resume_clone_compare(
     assert stopped.status == "stopped"
     page.get_by_role("button", name="Resume").click()
     wait_until(
-        lambda: (now := queries.get_run(context.engine, run.id)) and now.step > stopped.step, seconds=180, what="steps after the resume"
+        lambda: (now := queries.get_run(context.engine, run.id)) and now.step > stopped.step,
+        seconds=180,
+        what="steps after the resume",
     )
     page.get_by_role("button", name="Stop").click()
     expect(page.get_by_role("button", name="Resume")).to_be_visible(timeout=90_000)

@@ -25,11 +25,7 @@ def enter(box: Locator, typed: str) -> None:
 
 
 def test_nothing_runs_but_what_was_typed(
-    page: Page,
-    server: str,
-    context: Context,
-    complaints: list[str],
-    shot: Callable[[str], None],
+    page: Page, server: str, context: Context, complaints: list[str], shot: Callable[[str], None]
 ) -> None:
     page.goto(f"{server}/launch?preset=tiny")
     launch = page.get_by_role("button", name="Launch", exact=True)

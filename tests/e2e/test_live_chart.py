@@ -21,13 +21,18 @@ PLOT = ".live-plotly.js-plotly-plot"
 
 
 def remember(page: Page) -> None:
-    page.evaluate(f"() => {{ window.kept = [...document.querySelectorAll('{PLOT}, {PLOT} .main-svg')]; }}")
+    page.evaluate(
+        f"() => {{ window.kept = [...document.querySelectorAll('{PLOT}, {PLOT} .main-svg')]; }}"
+    )
 
 
 def same_nodes(page: Page) -> bool:
     now = f"[...document.querySelectorAll('{PLOT}, {PLOT} .main-svg')]"
     return bool(
-        page.evaluate(f"() => {{ const n = {now}; return n.length === window.kept.length && n.every((e, i) => e === window.kept[i]); }}")
+        page.evaluate(
+            f"() => {{ const n = {now}; return n.length === window.kept.length && n.every((e, i) =>"
+            " e === window.kept[i]); }"
+        )
     )
 
 
@@ -48,13 +53,25 @@ class Trainer:
     def train(self, count: int) -> None:
         losses = np.linspace(0.7, 1.3, count, dtype=np.float32)
         own: dict[str, Any] = {"run_id": self.run.id, "attempt": self.run.attempt}
-        reports.append_steps(self.context.engine, **own, epoch=2, first=self.done, g_losses=losses, d_losses=losses[::-1].copy())
+        reports.append_steps(
+            self.context.engine,
+            **own,
+            epoch=2,
+            first=self.done,
+            g_losses=losses,
+            d_losses=losses[::-1].copy(),
+        )
         self.done += count
 
 
 @pytest.mark.thorough
 def test_zoom_legend_and_dom_survive_updates(
-    page: Page, server: str, context: Context, make_run: Callable[..., Run], complaints: list[str], shot: Callable[[str], None]
+    page: Page,
+    server: str,
+    context: Context,
+    make_run: Callable[..., Run],
+    complaints: list[str],
+    shot: Callable[[str], None],
 ) -> None:
     run = make_run("live", status="running", epochs=1, steps_per_epoch=STEPS)
     trainer = Trainer(context, run)
@@ -87,14 +104,19 @@ def test_zoom_legend_and_dom_survive_updates(
     shot("live_zoomed")
 
     commands.finish(context.engine, run_id=run.id, attempt=run.attempt, status="stopped")
-    expect(page.get_by_role("button", name="Resume")).to_be_visible(timeout=15_000)  # the whole page was drawn anew
+    # the whole page was drawn anew
+    expect(page.get_by_role("button", name="Resume")).to_be_visible(timeout=15_000)
     assert same_nodes(page)
     assert x_range(page) == zoomed
     assert complaints == []
 
 
 def test_theme_changes_in_place(
-    page: Page, server: str, make_run: Callable[..., Run], complaints: list[str], shot: Callable[[str], None]
+    page: Page,
+    server: str,
+    make_run: Callable[..., Run],
+    complaints: list[str],
+    shot: Callable[[str], None],
 ) -> None:
     run = make_run("themes", epochs=4)
     page.emulate_media(color_scheme="light")
@@ -109,24 +131,33 @@ def test_theme_changes_in_place(
     shot("theme_dark")
 
 
-def test_chart_follows_the_width_of_the_window(page: Page, server: str, make_run: Callable[..., Run], complaints: list[str]) -> None:
+def test_chart_follows_the_width_of_the_window(
+    page: Page, server: str, make_run: Callable[..., Run], complaints: list[str]
+) -> None:
     run = make_run("widths", epochs=4)
     page.goto(f"{server}/run?run={run.id}")
     expect(page.locator(PLOT)).to_have_count(2)
     remember(page)
     for width in (700, 1280):
         page.set_viewport_size({"width": width, "height": 720})
-        fits = f"() => {{ const e = document.querySelector('{PLOT}'); return Math.abs(e._fullLayout.width - e.offsetWidth) <= 1 && "
+        fits = (
+            f"() => {{ const e = document.querySelector('{PLOT}'); return"
+            " Math.abs(e._fullLayout.width - e.offsetWidth) <= 1 && "
+        )
         until(page, fits + f"e.offsetWidth > {width * 0.6} && e.offsetWidth < {width}; }}")
     assert same_nodes(page)
     assert complaints == []
 
 
-def test_names_are_never_markup(page: Page, server: str, make_run: Callable[..., Run], complaints: list[str]) -> None:
+def test_names_are_never_markup(
+    page: Page, server: str, make_run: Callable[..., Run], complaints: list[str]
+) -> None:
     runs = [make_run(name, epochs=2, seed=seed) for seed, name in enumerate(HOSTILE_NAMES[:3])]
     page.on("dialog", lambda dialog: complaints.append(f"dialog: {dialog.message}"))
     page.goto(f"{server}/compare?runs={','.join(run.id for run in runs)}")
-    expect(page.locator(f"{PLOT} .legendtext", has_text="<script>alert(1)</script>")).to_have_count(2)
+    expect(page.locator(f"{PLOT} .legendtext", has_text="<script>alert(1)</script>")).to_have_count(
+        2
+    )
     assert page.locator(".live-plotly img, .live-plotly script, .live-plotly a").count() == 0
     page.goto(f"{server}/run?run={runs[0].id}")
     expect(page.get_by_role("heading", name="<script>alert(1)</script>")).to_be_visible()
@@ -147,7 +178,11 @@ TABS = {
 
 
 def test_every_tab_in_both_looks(
-    page: Page, server: str, make_run: Callable[..., Run], complaints: list[str], shot: Callable[[str], None]
+    page: Page,
+    server: str,
+    make_run: Callable[..., Run],
+    complaints: list[str],
+    shot: Callable[[str], None],
 ) -> None:
     run = make_run("all tabs", epochs=12, status="running", quality_every=2)
     page.goto(f"{server}/run?run={run.id}")

@@ -1,4 +1,5 @@
-"""Several tabs live at once, and a database that goes away under them and comes back. `python -m tests.scale.measure` opens twenty tabs."""
+"""Several tabs live at once, and a database that goes away under them and comes back. `python -m
+tests.scale.measure` opens twenty tabs."""
 
 from __future__ import annotations
 
@@ -23,7 +24,10 @@ GONE = "The database does not answer right now"
 
 @pytest.mark.thorough
 def test_five_tabs_follow_one_run(
-    context: Context, make_run: Callable[..., Run], server: str, new_context: Callable[[], BrowserContext]
+    context: Context,
+    make_run: Callable[..., Run],
+    server: str,
+    new_context: Callable[[], BrowserContext],
 ) -> None:
     run = make_run("watched by many", status="running", epochs=1, steps_per_epoch=1000)
     trainer = Trainer(context, run)
@@ -34,7 +38,12 @@ def test_five_tabs_follow_one_run(
         tab.goto(f"{server}/run?run={run.id}")
     with trainer.training(every=0.2):
         for tab in tabs:
-            until(tab, "() => document.querySelector('.live-plotly.js-plotly-plot')?._fullData[0].x.length > 1000", seconds=PATIENCE / 1000)
+            until(
+                tab,
+                "() => document.querySelector('.live-plotly.js-plotly-plot')?._fullData[0].x.length"
+                " > 1000",
+                seconds=PATIENCE / 1000,
+            )
     stored = queries.get_run(context.engine, run.id)
     assert stored is not None
     assert stored.step > 1000
@@ -71,7 +80,9 @@ def test_a_database_that_goes_away_and_comes_back(
     expect(heading).to_have_text(title, timeout=PATIENCE)
 
 
-def test_an_open_page_says_that_the_database_is_away(context: Context, make_run: Callable[..., Run], server: str, page: Page) -> None:
+def test_an_open_page_says_that_the_database_is_away(
+    context: Context, make_run: Callable[..., Run], server: str, page: Page
+) -> None:
     live = furnish(context, make_run)[2]
     page.goto(f"{server}/run?run={live.id}")
     expect(page.get_by_text(re.compile(r"Epoch \d of 12")).first).to_be_visible(timeout=PATIENCE)

@@ -1,4 +1,5 @@
-"""The page Models in a real browser, while versions are registered, quantized, named and removed by `ganboard models`."""
+"""The page Models in a real browser, while versions are registered, quantized, named and removed by
+`ganboard models`."""
 
 from __future__ import annotations
 
@@ -30,7 +31,11 @@ def test_versions_come_get_a_name_and_go(
     page.get_by_label("Alias", exact=True).fill("production")
     page.get_by_role("button", name="Set", exact=True).click()
     newest = document("models", "show", "digits:2")["id"]
-    wait_until(lambda: versions.aliases(context.engine).get(newest) == ["production"], seconds=30, what="the alias in the database")
+    wait_until(
+        lambda: versions.aliases(context.engine).get(newest) == ["production"],
+        seconds=30,
+        what="the alias in the database",
+    )
     shot("models_quantized")
 
     page.goto(f"{server}/models?model={full['id']}")

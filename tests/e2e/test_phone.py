@@ -1,4 +1,5 @@
-"""Every page fits a phone and a small laptop, light and dark. With SCREENSHOTS=FOLDER each is kept there as a picture."""
+"""Every page fits a phone and a small laptop, light and dark. With SCREENSHOTS=FOLDER each is kept
+there as a picture."""
 
 from __future__ import annotations
 
@@ -26,7 +27,9 @@ TOO_WIDE = """() => {
 
 @pytest.mark.slow
 @pytest.mark.parametrize("size", ["phone", pytest.param("desktop", marks=pytest.mark.thorough)])
-def test_nothing_is_wider_than_the_screen(context: Context, make_run: Callable[..., Run], server: str, page: Page, size: str) -> None:
+def test_nothing_is_wider_than_the_screen(
+    context: Context, make_run: Callable[..., Run], server: str, page: Page, size: str
+) -> None:
     page.set_viewport_size(VIEWPORTS[size])  # type: ignore[arg-type]
     wide: dict[str, list[str]] = {}
     for name in walk(page, server, furnish(context, make_run)):

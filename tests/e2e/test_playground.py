@@ -27,16 +27,24 @@ WARMING = 90_000  # ms; TensorFlow on a loaded machine
 @pytest.fixture
 def run(context: Context, make_run: Callable[..., Run]) -> Run:
     found = make_run("drawable", table1_literal=True)
-    store(RunConfig.model_validate(found.config), context.settings.run_dir(found.id) / "checkpoints")
+    store(
+        RunConfig.model_validate(found.config), context.settings.run_dir(found.id) / "checkpoints"
+    )
     return found
 
 
 @pytest.fixture
 def painter(context: Context) -> Iterator[None]:
     with subprocess.Popen(
-        [sys.executable, "-m", "ganboard.worker.requests.inference_worker"], env=environment_for_child(), stdout=subprocess.DEVNULL
+        [sys.executable, "-m", "ganboard.worker.requests.inference_worker"],
+        env=environment_for_child(),
+        stdout=subprocess.DEVNULL,
     ) as process:
-        wait_until(lambda: any(one.alive for one in queries.painters(context.engine)), seconds=30, what="the painter")
+        wait_until(
+            lambda: any(one.alive for one in queries.painters(context.engine)),
+            seconds=30,
+            what="the painter",
+        )
         yield
         process.terminate()
 
@@ -44,7 +52,12 @@ def painter(context: Context) -> Iterator[None]:
 @pytest.mark.slow
 @pytest.mark.usefixtures("painter")
 def test_draw_pick_walk_compare_and_save(
-    page: Page, server: str, run: Run, complaints: list[str], shot: Callable[[str], None], tmp_path: Path
+    page: Page,
+    server: str,
+    run: Run,
+    complaints: list[str],
+    shot: Callable[[str], None],
+    tmp_path: Path,
 ) -> None:
     page.goto(f"{server}/playground")
     picture = page.get_by_role("button", name=re.compile(r"^Image \d+ of seed"))
@@ -57,7 +70,9 @@ def test_draw_pick_walk_compare_and_save(
     expect(page).to_have_url(re.compile(r"seed=\d+"))
     seed = re.search(r"seed=(\d+)", page.url)
     assert seed is not None
-    expect(page.get_by_role("button", name=f"Image 1 of seed {seed[1]}", exact=True)).to_be_visible()
+    expect(
+        page.get_by_role("button", name=f"Image 1 of seed {seed[1]}", exact=True)
+    ).to_be_visible()
 
     # Pick two, one of them by keyboard, and walk between them.
     place = page.get_by_role("button", name=f"Image 6 of seed {seed[1]}", exact=True)
@@ -96,7 +111,9 @@ def test_draw_pick_walk_compare_and_save(
     assert complaints == []
 
 
-def test_without_a_painter_the_page_says_so_and_stays_usable(page: Page, server: str, run: Run, complaints: list[str]) -> None:
+def test_without_a_painter_the_page_says_so_and_stays_usable(
+    page: Page, server: str, run: Run, complaints: list[str]
+) -> None:
     page.goto(f"{server}/playground?run={run.id}")
     expect(page.get_by_text("No painter is alive, so nobody draws")).to_be_visible()
     page.get_by_role("button", name="New seed").click()

@@ -1,4 +1,5 @@
-"""A prediction by mouse, on a real `ganboard up`: asked for, computed by its painter's surveyor, shown; then one that cannot be."""
+"""A prediction by mouse, on a real `ganboard up`: asked for, computed by its painter's surveyor,
+shown; then one that cannot be."""
 
 from __future__ import annotations
 
@@ -21,7 +22,12 @@ def server(up: Up) -> str:
 
 @pytest.mark.slow
 def test_a_street_is_continued_and_shown(
-    page: Page, up: Up, context: Context, make_run: Callable[..., Run], complaints: list[str], shot: Callable[[str], None]
+    page: Page,
+    up: Up,
+    context: Context,
+    make_run: Callable[..., Run],
+    complaints: list[str],
+    shot: Callable[[str], None],
 ) -> None:
     run = make_street(context, make_run)
     page.set_viewport_size({"width": 1280, "height": 2200})
@@ -30,7 +36,9 @@ def test_a_street_is_continued_and_shown(
     page.get_by_label("Steps", exact=True).press("Enter")
     page.get_by_role("button", name="Predict", exact=True).click()
     expect(page.get_by_test_id("stProgress").last).to_be_visible()
-    expect(page.get_by_alt_text("Vorticity of the real flows, and of the predicted ones below them")).to_be_visible(timeout=120_000)
+    expect(
+        page.get_by_alt_text("Vorticity of the real flows, and of the predicted ones below them")
+    ).to_be_visible(timeout=120_000)
     expect(page.locator(".live-plotly.js-plotly-plot")).to_have_count(5)
     expect(page.get_by_text("Square at Re 60: held-out shape")).to_be_visible()
     shot("run_prediction")

@@ -23,24 +23,40 @@ PLOT = ".live-plotly.js-plotly-plot"
 def observed(seed: int) -> Observed:
     showers = list(Sampler(seed=seed).events(60))
     cells = np.stack([shower.cells for shower in showers]) / np.float32(PER_GEV)
-    return Observed.of(cells, *(np.array([getattr(shower, name) for shower in showers]) for name in ("energy", "theta")))
+    return Observed.of(
+        cells,
+        *(np.array([getattr(shower, name) for shower in showers]) for name in ("energy", "theta")),
+    )
 
 
 @pytest.mark.slow
 def test_showers_and_flows_are_judged_in_their_own_measures(
-    page: Page, server: str, context: Context, make_run: Callable[..., Run], complaints: list[str], shot: Callable[[str], None]
+    page: Page,
+    server: str,
+    context: Context,
+    make_run: Callable[..., Run],
+    complaints: list[str],
+    shot: Callable[[str], None],
 ) -> None:
     page.set_viewport_size({"width": 1280, "height": 2600})
-    showers = make_run("showers", epochs=5, status="running", quality_every=1, model="gan3d", dataset="showers")
+    showers = make_run(
+        "showers", epochs=5, status="running", quality_every=1, model="gan3d", dataset="showers"
+    )
     told = Validation.of(compare(observed(1), observed(2)), 60)
-    reports.add_facts(context.engine, run_id=showers.id, attempt=1, values={"validation": told.model_dump()})
+    reports.add_facts(
+        context.engine, run_id=showers.id, attempt=1, values={"validation": told.model_dump()}
+    )
     page.goto(f"{server}/run?run={showers.id}&view=Quality")
-    expect(page.get_by_text("60 generated showers beside as many real ones")).to_be_visible(timeout=90_000)
+    expect(page.get_by_text("60 generated showers beside as many real ones")).to_be_visible(
+        timeout=90_000
+    )
     expect(page.locator(PLOT)).to_have_count(6 + 9 + 2)
     settled(page)
     shot("run_quality_showers")
 
-    flows = make_run("flows", epochs=5, quality_every=1, model="pix2pix", dataset="street", geometry="64x64")
+    flows = make_run(
+        "flows", epochs=5, quality_every=1, model="pix2pix", dataset="street", geometry="64x64"
+    )
     page.goto(f"{server}/run?run={flows.id}&view=Quality")
     expect(page.get_by_text("mean absolute difference of fields")).to_be_visible()
     expect(page.locator(PLOT)).to_have_count(1)

@@ -1,4 +1,5 @@
-"""The page of one run in a real browser: the image player, addresses that can be shared, nothing that jumps, downloads."""
+"""The page of one run in a real browser: the image player, addresses that can be shared, nothing
+that jumps, downloads."""
 
 from __future__ import annotations
 
@@ -31,7 +32,15 @@ PLACES = """() => {
 
 
 def add_grid(context: Context, run: Run, epoch: int) -> None:
-    reports.add_grid(context.engine, run_id=run.id, attempt=run.attempt, epoch=epoch, rows=4, columns=4, png=png(epoch + 50))
+    reports.add_grid(
+        context.engine,
+        run_id=run.id,
+        attempt=run.attempt,
+        epoch=epoch,
+        rows=4,
+        columns=4,
+        png=png(epoch + 50),
+    )
 
 
 def choose(slider: Locator, key: str) -> None:
@@ -40,7 +49,12 @@ def choose(slider: Locator, key: str) -> None:
 
 
 def test_the_player_plays_without_the_server_and_its_address_can_be_shared(
-    page: Page, server: str, context: Context, make_run: MakeRun, complaints: list[str], shot: Callable[[str], None]
+    page: Page,
+    server: str,
+    context: Context,
+    make_run: MakeRun,
+    complaints: list[str],
+    shot: Callable[[str], None],
 ) -> None:
     run = make_run("played", status="running", epochs=4, quality_every=1)
     add_grid(context, run, -1)
@@ -67,17 +81,26 @@ def test_the_player_plays_without_the_server_and_its_address_can_be_shared(
 
     # It plays every epoch once from where it stands, and the address is then that of the last.
     page.evaluate("() => { window.heading = document.querySelector('h1'); window.seen = []; }")
-    said.evaluate("(output) => new MutationObserver(() => window.seen.push(output.textContent)).observe(output, {childList: true})")
+    said.evaluate(
+        "(output) => new MutationObserver(() =>"
+        " window.seen.push(output.textContent)).observe(output, {childList: true})"
+    )
     page.get_by_role("combobox", name="Speed").select_option("10")
     page.get_by_role("checkbox", name="Loop").uncheck()
     page.get_by_role("button", name="Play").click()
     expect(page.get_by_role("button", name="Play")).to_have_text("Play")
     wait_until(lambda: "at=6" in page.url, seconds=20, what="the end of the film")
     played = list(dict.fromkeys(page.evaluate("() => window.seen")))
-    assert [words for words in played if "epoch 5" in words or "epoch 6" in words] == ["After epoch 5 · 6 of 7", "After epoch 6 · 7 of 7"]
-    page.get_by_role("button", name="epoch 2").or_(page.get_by_role("button", name="Epoch 2")).first.click()
+    assert [words for words in played if "epoch 5" in words or "epoch 6" in words] == [
+        "After epoch 5 · 6 of 7",
+        "After epoch 6 · 7 of 7",
+    ]
+    page.get_by_role("button", name="epoch 2").or_(
+        page.get_by_role("button", name="Epoch 2")
+    ).first.click()
     expect(said).to_have_text("After epoch 2 · 3 of 7")
-    assert page.evaluate("() => window.heading === document.querySelector('h1')")  # the page was never loaded anew
+    # the page was never loaded anew
+    assert page.evaluate("() => window.heading === document.querySelector('h1')")
 
     # The copied address shows the same in another browser, and Newest follows again.
     with page.context.browser.new_context() as other:  # type: ignore[union-attr]
@@ -93,20 +116,34 @@ def test_the_player_plays_without_the_server_and_its_address_can_be_shared(
 
 
 @pytest.mark.thorough
-def test_nothing_moves_while_it_is_live(page: Page, server: str, context: Context, make_run: MakeRun, complaints: list[str]) -> None:
+def test_nothing_moves_while_it_is_live(
+    page: Page, server: str, context: Context, make_run: MakeRun, complaints: list[str]
+) -> None:
     run = make_run("still", status="running", epochs=1, steps_per_epoch=400)
     own: dict[str, Any] = {"run_id": run.id, "attempt": run.attempt}
     points = f"() => document.querySelectorAll('{PLOT}')[0]?._fullData[0].x.length"
     page.goto(f"{server}/run?run={run.id}&smooth=0.9&x=Epoch")
     expect(page.locator(PLOT)).to_have_count(2)
     until(page, f"({points})() === 400")
-    wait_until(lambda: page.evaluate(PLACES) == page.evaluate(PLACES), seconds=20, what="a page at rest")
+    wait_until(
+        lambda: page.evaluate(PLACES) == page.evaluate(PLACES), seconds=20, what="a page at rest"
+    )
     before = page.evaluate(PLACES)
     for tick in range(20):
         losses = np.full(20, 0.5 + tick, np.float32)
-        reports.append_steps(context.engine, **own, epoch=2, first=20 * tick, g_losses=losses, d_losses=losses, images_per_second=500.0)
+        reports.append_steps(
+            context.engine,
+            **own,
+            epoch=2,
+            first=20 * tick,
+            g_losses=losses,
+            d_losses=losses,
+            images_per_second=500.0,
+        )
         if tick == 2:
-            reports.add_event(context.engine, **own, level="warning", text="The discriminator wins.")
+            reports.add_event(
+                context.engine, **own, level="warning", text="The discriminator wins."
+            )
         wanted = 400 + 20 * (tick + 1)
         until(page, f"({points})() === {wanted}")
         assert page.evaluate(PLACES) == before
@@ -122,10 +159,18 @@ def test_every_option_of_the_losses_stands_in_the_address(
     expect(page.locator(PLOT)).to_have_count(2)
     for label in ("Log y", "Ignore outliers", "Events"):
         page.get_by_test_id("stCheckbox").filter(has_text=label).get_by_text(label).first.click()
-        expect(page.get_by_test_id("stApp")).to_have_attribute("data-test-script-state", "notRunning")
-    page.get_by_role("radio", name="Training seconds").or_(page.get_by_role("button", name="Training seconds")).first.click()
+        expect(page.get_by_test_id("stApp")).to_have_attribute(
+            "data-test-script-state", "notRunning"
+        )
+    page.get_by_role("radio", name="Training seconds").or_(
+        page.get_by_role("button", name="Training seconds")
+    ).first.click()
     wanted = {"log=true", "robust=true", "marks=false", "x=Training"}
-    wait_until(lambda: all(part in page.url for part in wanted), seconds=20, what="all options in the address")
+    wait_until(
+        lambda: all(part in page.url for part in wanted),
+        seconds=20,
+        what="all options in the address",
+    )
     layout = f"""() => {{ const plot = document.querySelector('{PLOT}'), l = plot?._fullLayout;  // none while it is drawn anew
         return l ? JSON.stringify([l.xaxis.title.text, l.yaxis.type, l.yaxis.range, plot._fullData.length]) : ''; }}"""
     until(page, f"({layout})().includes('Training seconds')")
@@ -141,7 +186,9 @@ def test_every_option_of_the_losses_stands_in_the_address(
     assert complaints == []
 
 
-def test_a_run_can_be_taken_along_and_latest_goes_on(page: Page, server: str, make_run: MakeRun, complaints: list[str]) -> None:
+def test_a_run_can_be_taken_along_and_latest_goes_on(
+    page: Page, server: str, make_run: MakeRun, complaints: list[str]
+) -> None:
     run = make_run("taken", epochs=2)
     page.goto(f"{server}/run?run=latest")
     expect(page.get_by_role("heading", name="taken")).to_be_visible()
@@ -157,13 +204,16 @@ def test_a_run_can_be_taken_along_and_latest_goes_on(page: Page, server: str, ma
     assert complaints == []
 
 
-def test_a_note_survives_somebody_elses(page: Page, server: str, context: Context, make_run: MakeRun, complaints: list[str]) -> None:
+def test_a_note_survives_somebody_elses(
+    page: Page, server: str, context: Context, make_run: MakeRun, complaints: list[str]
+) -> None:
     run = make_run("noted", status="running", epochs=1)
     page.goto(f"{server}/run?run={run.id}&view=Notes")
     field = page.get_by_label("Note", exact=True)
     field.fill("mine")
     field.press("Control+Enter")
-    expect(page.get_by_role("button", name="Save", exact=True)).to_be_enabled()  # the page stands still: only its tick can tell
+    # the page stands still: only its tick can tell
+    expect(page.get_by_role("button", name="Save", exact=True)).to_be_enabled()
     marks.write_note(context.engine, run_id=run.id, text="theirs", version=0)
     expect(page.get_by_text("Somebody else changed this note")).to_be_visible()
     expect(page.get_by_test_id("stText").get_by_text("theirs", exact=True)).to_be_visible()
@@ -177,7 +227,8 @@ def test_a_note_survives_somebody_elses(page: Page, server: str, context: Contex
 
 
 class Slow:
-    """A connection of the browser; when `slow`, requests wait until a tick follows, which then comes with every part of the answer."""
+    """A connection of the browser; when `slow`, requests wait until a tick follows, which then
+    comes with every part of the answer."""
 
     def __init__(self) -> None:
         self.slow, self.ticks, self.asked, self.late = False, 0, list[bytes](), list[bytes]()
@@ -222,12 +273,16 @@ def test_a_tick_that_leaves_too_late_does_not_empty_the_next_page(
     expect(page.get_by_role("heading", name="Launch", exact=True)).to_be_visible()
     connection.late.clear()
     before = connection.ticks  # those of the page that is open break on an empty one
-    wait_until(lambda: page.evaluate("1") and connection.ticks > before + 2, seconds=60, what="ticks")
+    wait_until(
+        lambda: page.evaluate("1") and connection.ticks > before + 2, seconds=60, what="ticks"
+    )
     expect(page.get_by_role("heading", name="Launch", exact=True)).to_be_visible()
     assert complaints == []
 
 
-def test_deleting_a_run_leads_to_the_list(page: Page, server: str, context: Context, make_run: MakeRun, complaints: list[str]) -> None:
+def test_deleting_a_run_leads_to_the_list(
+    page: Page, server: str, context: Context, make_run: MakeRun, complaints: list[str]
+) -> None:
     run, _ = make_run("goes"), make_run("stays")
     page.goto(f"{server}/run?run={run.id}")
     page.get_by_role("button", name="Delete").click()

@@ -1,4 +1,5 @@
-"""What only a browser shows of the pages Runs and Launch: clicks on a canvas, Markdown as it is drawn, values that outlive a page."""
+"""What only a browser shows of the pages Runs and Launch: clicks on a canvas, Markdown as it is
+drawn, values that outlive a page."""
 
 from __future__ import annotations
 
@@ -23,8 +24,19 @@ LIVE_SYNTAX = "[role=tab] :is(img, code, strong, em, del, a, .katex, [data-testi
 
 
 def finish_epoch(context: Context, run: Run, epoch: int) -> None:
-    write = partial(reports.finish_epoch, context.engine, run_id=run.id, attempt=run.attempt, epoch=epoch)
-    write(steps=4, images=128, g_loss=0.5, d_loss=1.0, seconds=2.0, compile_seconds=0.0, g_path=(0.0, 0.0), d_path=(0.0, 0.0))
+    write = partial(
+        reports.finish_epoch, context.engine, run_id=run.id, attempt=run.attempt, epoch=epoch
+    )
+    write(
+        steps=4,
+        images=128,
+        g_loss=0.5,
+        d_loss=1.0,
+        seconds=2.0,
+        compile_seconds=0.0,
+        g_path=(0.0, 0.0),
+        d_path=(0.0, 0.0),
+    )
 
 
 def test_selection_survives_live_updates_and_new_rows(
@@ -63,18 +75,23 @@ def test_filters_stand_in_the_address(make_run: MakeRun, server: str, page: Page
     page.goto(server)
     page.get_by_placeholder("Search", exact=True).press_sequentially("alp")
     expect(page.get_by_text("1 run of 2")).to_be_visible(timeout=PATIENCE)
-    expect(page).to_have_url(re.compile(r"q=alp\b"))  # "al" finds the same run, and stands there first
+    # "al" finds the same run, and stands there first
+    expect(page).to_have_url(re.compile(r"q=alp\b"))
     page.reload()
     expect(page.get_by_text("1 run of 2")).to_be_visible(timeout=PATIENCE)
 
 
-def test_settings_outlive_a_visit_to_another_page(make_run: MakeRun, server: str, page: Page, complaints: list[str]) -> None:
+def test_settings_outlive_a_visit_to_another_page(
+    make_run: MakeRun, server: str, page: Page, complaints: list[str]
+) -> None:
     make_run("any")
     page.goto(f"{server}/launch")
     batch = page.get_by_label("Batch size (images)", exact=True)
     batch.fill("128")
     batch.press("Enter")
-    expect(page.get_by_test_id("stMetric").filter(has_text="Batch per replica")).to_contain_text("128", timeout=PATIENCE)
+    expect(page.get_by_test_id("stMetric").filter(has_text="Batch per replica")).to_contain_text(
+        "128", timeout=PATIENCE
+    )
     page.get_by_role("link", name="Runs").click()
     expect(page.get_by_role("heading", name="Runs")).to_be_visible(timeout=PATIENCE)
     page.get_by_role("link", name="Launch", exact=True).click()
@@ -83,7 +100,9 @@ def test_settings_outlive_a_visit_to_another_page(make_run: MakeRun, server: str
 
 
 @pytest.mark.thorough
-def test_names_are_drawn_as_they_were_typed(make_run: MakeRun, server: str, page: Page, complaints: list[str]) -> None:
+def test_names_are_drawn_as_they_were_typed(
+    make_run: MakeRun, server: str, page: Page, complaints: list[str]
+) -> None:
     for name in HOSTILE_NAMES:
         run = make_run(name)
         page.goto(f"{server}/launch?clone={run.id}")
@@ -94,12 +113,16 @@ def test_names_are_drawn_as_they_were_typed(make_run: MakeRun, server: str, page
         page.goto(server)
         card = page.locator(".st-key-latest")
         expect(card.locator("strong")).to_be_visible(timeout=PATIENCE)
-        assert name.startswith(card.locator("strong").inner_text().replace(WORD_JOINER, "").removesuffix("…"))
+        assert name.startswith(
+            card.locator("strong").inner_text().replace(WORD_JOINER, "").removesuffix("…")
+        )
         assert card.get_by_role("link").count() == 0
     assert complaints == []
 
 
-def test_tag_archive_and_restore_by_mouse(context: Context, make_run: MakeRun, server: str, page: Page, complaints: list[str]) -> None:
+def test_tag_archive_and_restore_by_mouse(
+    context: Context, make_run: MakeRun, server: str, page: Page, complaints: list[str]
+) -> None:
     make_run("first")
     run = make_run("second")
     page.goto(server)
@@ -137,7 +160,9 @@ def test_tag_archive_and_restore_by_mouse(context: Context, make_run: MakeRun, s
     assert complaints == []
 
 
-def test_a_view_brings_back_filters_columns_and_search(make_run: MakeRun, server: str, page: Page, complaints: list[str]) -> None:
+def test_a_view_brings_back_filters_columns_and_search(
+    make_run: MakeRun, server: str, page: Page, complaints: list[str]
+) -> None:
     make_run("alpha")
     make_run("beta", status="failed")
     page.goto(f"{server}/?q=beta&status=Failed&columns=Id&columns=seed&follow=true")
@@ -161,7 +186,9 @@ def test_a_view_brings_back_filters_columns_and_search(make_run: MakeRun, server
     assert complaints == []
 
 
-def test_the_end_of_a_run_is_told_and_counted(context: Context, make_run: MakeRun, server: str, page: Page, complaints: list[str]) -> None:
+def test_the_end_of_a_run_is_told_and_counted(
+    context: Context, make_run: MakeRun, server: str, page: Page, complaints: list[str]
+) -> None:
     run = make_run("the one", status="running", epochs=2)
     page.goto(f"{server}/system")
     alerts = page.locator(".st-key-alerts")
@@ -180,7 +207,9 @@ def test_the_end_of_a_run_is_told_and_counted(context: Context, make_run: MakeRu
     assert complaints == []
 
 
-def test_deleting_from_the_page_of_a_run_leads_to_the_list(make_run: MakeRun, server: str, page: Page, complaints: list[str]) -> None:
+def test_deleting_from_the_page_of_a_run_leads_to_the_list(
+    make_run: MakeRun, server: str, page: Page, complaints: list[str]
+) -> None:
     run = make_run("doomed")
     make_run("other")
     page.goto(f"{server}/run?run={run.id}&view=Config")
@@ -202,7 +231,10 @@ def test_the_question_mark_of_a_switch_explains_it_and_changes_nothing(
     ):
         page.goto(f"{server}/{address}")
         box = page.get_by_test_id("stCheckbox").filter(has_text=label)
-        switch, icon = box.get_by_role("switch"), box.get_by_role("button", name=f"Help for {label}")
+        switch, icon = (
+            box.get_by_role("switch"),
+            box.get_by_role("button", name=f"Help for {label}"),
+        )
         expect(switch).not_to_be_checked(timeout=PATIENCE)
         icon.click()
         expect(page.get_by_role("tooltip")).to_contain_text(meaning, timeout=PATIENCE)
@@ -212,18 +244,27 @@ def test_the_question_mark_of_a_switch_explains_it_and_changes_nothing(
         box.get_by_text(label, exact=True).click()
         expect(switch).to_be_checked()
         icon.click()
-        expect(page.get_by_test_id("stApp")).to_have_attribute("data-test-script-state", "notRunning")
+        expect(page.get_by_test_id("stApp")).to_have_attribute(
+            "data-test-script-state", "notRunning"
+        )
         expect(switch).to_be_checked()
     assert complaints == []
 
 
-def test_rows_of_an_older_search_are_marked_as_such(make_run: MakeRun, server: str, page: Page, shot: Callable[[str], None]) -> None:
+def test_rows_of_an_older_search_are_marked_as_such(
+    make_run: MakeRun, server: str, page: Page, shot: Callable[[str], None]
+) -> None:
     make_run("alpha")
     page.goto(server)
-    search, table = page.get_by_placeholder("Search", exact=True), page.get_by_test_id("stDataFrame")
+    search, table = (
+        page.get_by_placeholder("Search", exact=True),
+        page.get_by_test_id("stDataFrame"),
+    )
     expect(table).to_have_css("opacity", "1", timeout=PATIENCE)
     search.fill("status:done")
-    expect(page.get_by_text("The rows below are those of no search.")).to_be_visible(timeout=PATIENCE)
+    expect(page.get_by_text("The rows below are those of no search.")).to_be_visible(
+        timeout=PATIENCE
+    )
     expect(table).to_have_css("opacity", "0.45")
     shot("runs_stale")
     search.fill("alpha")

@@ -1,4 +1,5 @@
-"""Sign-in in a real browser: what operators, viewers, strangers and people whose sign-in has ended see and can do."""
+"""Sign-in in a real browser: what operators, viewers, strangers and people whose sign-in has ended
+see and can do."""
 
 from __future__ import annotations
 
@@ -27,30 +28,42 @@ TOKEN = "a token for programs of thirty-two characters or more"
 def server(context: Context, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[str]:
     """A dashboard that asks who is there."""
     port = free_port()
-    for name, value in {**identity.environment(f"http://127.0.0.1:{port}"), "GANBOARD_API_TOKEN": TOKEN}.items():
+    for name, value in {
+        **identity.environment(f"http://127.0.0.1:{port}"),
+        "GANBOARD_API_TOKEN": TOKEN,
+    }.items():
         monkeypatch.setenv(name, value)
     with serving(port, tmp_path) as url:
         yield url
 
 
-def become(browser: BrowserContext, server: str, email: str, seconds: float = 3600, **more: str) -> None:
+def become(
+    browser: BrowserContext, server: str, email: str, seconds: float = 3600, **more: str
+) -> None:
     """Carry the cookie of somebody who has signed in."""
     browser.clear_cookies()
     browser.add_cookies(
-        [{"name": name, "value": value, "url": server} for name, value in identity.cookie(email, server, seconds, **more).items()]
+        [
+            {"name": name, "value": value, "url": server}
+            for name, value in identity.cookie(email, server, seconds, **more).items()
+        ]
     )
 
 
 def status(url: str, **headers: str) -> int:
     try:
-        with urllib.request.urlopen(urllib.request.Request(url, headers=headers), timeout=10) as answer:
+        with urllib.request.urlopen(
+            urllib.request.Request(url, headers=headers), timeout=10
+        ) as answer:
             return int(answer.status)
     except urllib.error.HTTPError as error:
         error.close()
         return error.code
 
 
-def test_nobody_sees_anything_before_signing_in(page: Page, server: str, make_run: Callable[..., Run], shot: Shot) -> None:
+def test_nobody_sees_anything_before_signing_in(
+    page: Page, server: str, make_run: Callable[..., Run], shot: Shot
+) -> None:
     run = make_run("secret plan")
     for address in ("", f"/run?run={run.id}", "/launch", "/account"):
         page.goto(server + address)
@@ -61,7 +74,9 @@ def test_nobody_sees_anything_before_signing_in(page: Page, server: str, make_ru
     shot("sign_in")
 
 
-def test_an_operator_launches_and_signs_out(page: Page, server: str, context: Context, shot: Shot) -> None:
+def test_an_operator_launches_and_signs_out(
+    page: Page, server: str, context: Context, shot: Shot
+) -> None:
     become(page.context, server, identity.OPERATOR)
     page.goto(f"{server}/launch?preset=tiny")
     page.get_by_role("button", name="Launch", exact=True).click()
@@ -71,7 +86,9 @@ def test_an_operator_launches_and_signs_out(page: Page, server: str, context: Co
     shot("account")
     page.get_by_role("button", name="Sign out").click()
     expect(page.get_by_text("Sign in to see the runs.")).to_be_visible()
-    assert not [cookie for cookie in page.context.cookies() if cookie["name"].startswith("_streamlit_user")]
+    assert not [
+        cookie for cookie in page.context.cookies() if cookie["name"].startswith("_streamlit_user")
+    ]
 
 
 def test_a_viewer_looks_and_changes_nothing(
@@ -104,7 +121,14 @@ def test_strangers_expired_and_forged_sign_ins_are_refused_in_a_sentence(
     cases = [
         ((identity.STRANGER, 3600, {}), "is not on the list of this ganboard"),
         ((identity.OPERATOR, -1, {}), "Your sign-in has expired: sign in again."),
-        ((identity.OPERATOR, 3600, {"secret": "another secret of thirty-two characters or more"}), "Sign in to see the runs."),
+        (
+            (
+                identity.OPERATOR,
+                3600,
+                {"secret": "another secret of thirty-two characters or more"},
+            ),
+            "Sign in to see the runs.",
+        ),
     ]
     for (email, seconds, more), sentence in cases:
         become(page.context, server, email, seconds, **more)
@@ -115,7 +139,9 @@ def test_strangers_expired_and_forged_sign_ins_are_refused_in_a_sentence(
 
 
 @pytest.mark.thorough
-def test_a_page_that_is_open_hears_nothing_more_once_the_sign_in_has_ended(page: Page, server: str, make_run: Callable[..., Run]) -> None:
+def test_a_page_that_is_open_hears_nothing_more_once_the_sign_in_has_ended(
+    page: Page, server: str, make_run: Callable[..., Run]
+) -> None:
     run = make_run("trains now", status="running", epochs=1)
     become(page.context, server, identity.OPERATOR, seconds=12)
     page.goto(f"{server}/run?run={run.id}")
@@ -126,15 +152,27 @@ def test_a_page_that_is_open_hears_nothing_more_once_the_sign_in_has_ended(page:
     assert "trains now" not in page.content()
 
 
-def test_programs_read_with_the_token_and_nobody_without(server: str, make_run: Callable[..., Run]) -> None:
+def test_programs_read_with_the_token_and_nobody_without(
+    server: str, make_run: Callable[..., Run]
+) -> None:
     run = make_run("to read", epochs=1)
     addresses = [
         f"{server}/api/runs",
-        *(f"{server}/api/runs/{run.id}{rest}" for rest in ("", "/epochs.csv", "/grids/1.png", "/export.zip")),
+        *(
+            f"{server}/api/runs/{run.id}{rest}"
+            for rest in ("", "/epochs.csv", "/grids/1.png", "/export.zip")
+        ),
     ]
-    carried = "; ".join(f"{name}={value}" for name, value in identity.cookie(identity.VIEWER, server).items())
-    expired = "; ".join(f"{name}={value}" for name, value in identity.cookie(identity.VIEWER, server, -1).items())
-    foreign = "; ".join(f"{name}={value}" for name, value in identity.cookie(identity.VIEWER, "https://other.example").items())
+    carried = "; ".join(
+        f"{name}={value}" for name, value in identity.cookie(identity.VIEWER, server).items()
+    )
+    expired = "; ".join(
+        f"{name}={value}" for name, value in identity.cookie(identity.VIEWER, server, -1).items()
+    )
+    foreign = "; ".join(
+        f"{name}={value}"
+        for name, value in identity.cookie(identity.VIEWER, "https://other.example").items()
+    )
     for address in addresses:
         assert status(address) == 401
         assert status(address, Authorization=f"Bearer {TOKEN}x") == 401
@@ -148,11 +186,16 @@ def test_programs_read_with_the_token_and_nobody_without(server: str, make_run: 
         assert json.load(answer) == {"status": "ok"}
 
 
-def test_the_whole_way_through_a_provider(page: Page, context: Context, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_whole_way_through_a_provider(
+    page: Page, context: Context, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     port = free_port()
     url = f"http://127.0.0.1:{port}"
     with oidc.provider() as provider:
-        settings = {**identity.environment(url), "GANBOARD_OIDC_URL": f"{provider.url}/.well-known/openid-configuration"}
+        settings = {
+            **identity.environment(url),
+            "GANBOARD_OIDC_URL": f"{provider.url}/.well-known/openid-configuration",
+        }
         for name, value in settings.items():
             monkeypatch.setenv(name, value)
         with serving(port, tmp_path):
@@ -166,11 +209,18 @@ def test_the_whole_way_through_a_provider(page: Page, context: Context, tmp_path
                 page.get_by_role("button", name="Sign in").click()
                 page.get_by_label("E-mail").fill(email)
                 page.get_by_role("button", name="Go").click()
-                expect(page.get_by_role("button", name="Sign in")).to_have_count(int(email == identity.STRANGER))
+                expect(page.get_by_role("button", name="Sign in")).to_have_count(
+                    int(email == identity.STRANGER)
+                )
                 page.goto(f"{url}/account")
                 expect(page.get_by_text(sentence)).to_be_visible()
                 page.get_by_role("button", name="Sign out").click()
-                # The page says so before the browser has been at the provider, and leaving it earlier keeps the cookie.
-                wait_until(lambda ended=ended: len(provider.ended) == ended, seconds=30, what="the end of the session")
+                # The page says so before the browser has been at the provider, and leaving it
+                # earlier keeps the cookie.
+                wait_until(
+                    lambda ended=ended: len(provider.ended) == ended,
+                    seconds=30,
+                    what="the end of the session",
+                )
                 expect(page.get_by_text("Sign in to see the runs.")).to_be_visible()
             assert provider.ended == [f"{url}/oauth2callback"] * 3

@@ -1,4 +1,5 @@
-"""A loss surface by mouse, on a real `ganboard up`: asked for, computed by its painter's surveyor, drawn beside the path."""
+"""A loss surface by mouse, on a real `ganboard up`: asked for, computed by its painter's surveyor,
+drawn beside the path."""
 
 from __future__ import annotations
 
@@ -26,11 +27,23 @@ def server(up: Up) -> str:
 def test_a_surface_is_asked_for_computed_and_drawn(
     page: Page, up: Up, context: Context, complaints: list[str], shot: Callable[[str], None]
 ) -> None:
-    trained = document("train", "--preset", "tiny", "--set", "epochs=3", "--set", "limit=32", "--set", "batch_size=16")
+    trained = document(
+        "train",
+        "--preset",
+        "tiny",
+        "--set",
+        "epochs=3",
+        "--set",
+        "limit=32",
+        "--set",
+        "batch_size=16",
+    )
     page.goto(f"{up.url}/run?run={trained['id']}&view=Descent+path")
     expect(page.get_by_role("heading", name="Loss surface")).to_be_visible()
     expect(page.locator(PLOT)).to_have_count(2)  # the live path
-    page.get_by_role("radio", name="Coarse").or_(page.get_by_role("button", name="Coarse")).first.click()
+    page.get_by_role("radio", name="Coarse").or_(
+        page.get_by_role("button", name="Coarse")
+    ).first.click()
     expect(page.get_by_test_id("stApp")).to_have_attribute("data-test-script-state", "notRunning")
     page.get_by_role("button", name="Compute the surface").click()
     expect(page.get_by_test_id("stProgress").last).to_be_visible()

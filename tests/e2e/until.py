@@ -1,4 +1,5 @@
-"""Waiting for something in the page. It polls from outside, so that a stricter security policy of the page would not forbid it."""
+"""Waiting for something in the page. It polls from outside, so that a stricter security policy of
+the page would not forbid it."""
 
 from __future__ import annotations
 

@@ -1,4 +1,5 @@
-"""A database of every released schema, made once and never again: `python -m tests.frozen.make` after a new migration, then commit.
+"""A database of every released schema, made once and never again: `python -m tests.frozen.make`
+after a new migration, then commit.
 
 A file that is there is left alone: it is what that version of ganboard wrote.
 """
@@ -23,7 +24,10 @@ FOLDER = Path(__file__).parent
 
 def revisions() -> list[str]:
     """Every released schema, the oldest first."""
-    return [script.revision for script in ScriptDirectory.from_config(migrate._config(None)).walk_revisions()][::-1]
+    return [
+        script.revision
+        for script in ScriptDirectory.from_config(migrate._config(None)).walk_revisions()
+    ][::-1]
 
 
 def frozen(revision: str) -> Path:

@@ -1,4 +1,5 @@
-"""Rows for every table with values of every kind, the awkward ones first: NaN, negative zero, the least number, any script, any byte."""
+"""Rows for every table with values of every kind, the awkward ones first: NaN, negative zero, the
+least number, any script, any byte."""
 
 from __future__ import annotations
 
@@ -19,12 +20,28 @@ RUNS = len(STATUSES)
 EPOCHS = 2  # of each run
 MOMENT = datetime(2026, 2, 28, 23, 59, 59, 123456, tzinfo=UTC)
 REALS = (math.nan, -0.0, math.inf, 5e-324, 0.1, -math.inf, 1.7976931348623157e308)
-TEXTS = ("é 漢字 👩‍👩‍👧‍👦 \u2028", "'; DROP TABLE run; --", "مرحبا", "", "line\nline\ttab", "=1+1", "x" * 300)
-CONFIG = {"batch_size": 64, "epochs": 2, "strategy": "auto", "beta": 0.5, "none": None, "nested": {"ü": [1, 2.5, True, "\u2029"]}}
+TEXTS = (
+    "é 漢字 👩‍👩‍👧‍👦 \u2028",
+    "'; DROP TABLE run; --",
+    "مرحبا",
+    "",
+    "line\nline\ttab",
+    "=1+1",
+    "x" * 300,
+)
+CONFIG = {
+    "batch_size": 64,
+    "epochs": 2,
+    "strategy": "auto",
+    "beta": 0.5,
+    "none": None,
+    "nested": {"ü": [1, 2.5, True, "\u2029"]},
+}
 
 
 def fill(engine: Engine) -> None:
-    """Put rows into every table that is there, into the columns that are there: a database of any revision."""
+    """Put rows into every table that is there, into the columns that are there: a database of any
+    revision."""
     with engine.begin() as connection:
         there = inspect(connection)
         for table in SQLModel.metadata.sorted_tables:
@@ -32,9 +49,17 @@ def fill(engine: Engine) -> None:
                 continue
             known = {column["name"] for column in there.get_columns(table.name)}
             columns = [column for column in table.columns if column.name in known]
-            plain = sa.table(table.name, *(sa.column(column.name, column.type) for column in columns))
-            for number in range(RUNS if table.name in PER_RUN else 3 if table.name in ALONE else RUNS * EPOCHS):
-                connection.execute(sa.insert(plain).values({column.name: _value(table.name, column, number) for column in columns}))
+            plain = sa.table(
+                table.name, *(sa.column(column.name, column.type) for column in columns)
+            )
+            for number in range(
+                RUNS if table.name in PER_RUN else 3 if table.name in ALONE else RUNS * EPOCHS
+            ):
+                connection.execute(
+                    sa.insert(plain).values(
+                        {column.name: _value(table.name, column, number) for column in columns}
+                    )
+                )
 
 
 PER_RUN = {"run", "tag", "study_run", "surface", "drawing"}
@@ -61,11 +86,19 @@ def _of_type(kind: Any, number: int) -> Any:
     if isinstance(kind, sa.Float):
         return 0.25 * number
     if isinstance(kind, Float32Array):
-        return np.array([np.nan, -0.0, np.inf, 1e-45], np.float32) if number % 2 else np.arange(4, dtype=np.float32)
+        return (
+            np.array([np.nan, -0.0, np.inf, 1e-45], np.float32)
+            if number % 2
+            else np.arange(4, dtype=np.float32)
+        )
     if isinstance(kind, UTCDateTime):
         return MOMENT + timedelta(seconds=number, microseconds=number)
     if isinstance(kind, sa.JSON):
-        return {"text": TEXTS[number % len(TEXTS)], "number": number / 8, "list": [None, True, {"deep": -number}]}
+        return {
+            "text": TEXTS[number % len(TEXTS)],
+            "number": number / 8,
+            "list": [None, True, {"deep": -number}],
+        }
     if isinstance(kind, sa.LargeBinary):
         return bytes(range(256)) * (number + 1)
     if isinstance(kind, sa.Integer):
@@ -89,7 +122,10 @@ MEANT = {
     ("run", "seconds"): lambda n: 1.5 * n,
     ("run", "stop_requested_at"): lambda n: sa.null(),
     ("run", "lease_until"): lambda n: sa.null(),
-    ("run", "hardware"): lambda n: {"host": "box", "versions": {"tensorflow": "2.21.0"}} if n % 2 else None,  # JSON's null
+    # JSON's null
+    ("run", "hardware"): lambda n: (
+        {"host": "box", "versions": {"tensorflow": "2.21.0"}} if n % 2 else None
+    ),
     ("epoch", "seconds"): lambda n: 0.1 * (n + 1),  # pages add these up
     ("epoch", "compile_seconds"): lambda n: 5e-324 * n,
     ("epoch", "measures"): lambda n: {"compute_seconds": n / 8, "é": -1e300},

@@ -1,4 +1,5 @@
-"""`python -m tests.fuzz [EXAMPLES] [arguments of pytest]`: the thorough run, and a table of cases and findings by group.
+"""`python -m tests.fuzz [EXAMPLES] [arguments of pytest]`: the thorough run, and a table of cases
+and findings by group.
 
 EXAMPLES (default 1000) is how often a cheap test is tried; slow ones take a share of it.
 """
@@ -38,11 +39,14 @@ def main() -> int:
     findings, began = Findings(), time.monotonic()
     paths = [] if any(Path(word.split("::")[0]).exists() for word in rest) else [str(FOLDER)]
     code = pytest.main([*paths, "--timeout=0", "-q", *rest], plugins=[findings])
-    from tests.fuzz.cases import counted  # not before pytest has begun: it would not rewrite hypothesis's asserts
+    # not before pytest has begun: it would not rewrite hypothesis's asserts
+    from tests.fuzz.cases import counted
 
     print(f"\n{'group':<14}{'cases':>10}{'findings':>10}{'seconds':>9}")
     for group in sorted(counted):
-        print(f"{group:<14}{counted[group]:>10,}{findings.failed[group]:>10}{findings.seconds[group]:>9.0f}")
+        print(
+            f"{group:<14}{counted[group]:>10,}{findings.failed[group]:>10}{findings.seconds[group]:>9.0f}"
+        )
     total = time.monotonic() - began
     print(f"{'all':<14}{counted.total():>10,}{findings.failed.total():>10}{total:>9.0f}")
     return int(code)

@@ -1,7 +1,8 @@
 """How a fuzz test is written: strategies, cases of the corpus, and a count of what was tried.
 
-A corpus file is `corpus/<group>.jsonl`, the group being the test module's name without `test_`: one line per case that once failed or that
-nobody should have to find again, `{"test": name of the test, "why": sentence, "case": {argument: value}}`. Bytes are `{"base64": text}`.
+A corpus file is `corpus/<group>.jsonl`, the group being the test module's name without `test_`: one
+line per case that once failed or that nobody should have to find again, `{"test": name of the test,
+"why": sentence, "case": {argument: value}}`. Bytes are `{"base64": text}`.
 """
 
 from __future__ import annotations
@@ -19,7 +20,8 @@ from hypothesis import Phase, example, given, settings
 from hypothesis.strategies import SearchStrategy
 
 CORPUS = Path(__file__).parent / "corpus"
-EXAMPLES = int(os.environ.get("GANBOARD_FUZZ_EXAMPLES", "0"))  # of a cheap test; 0: the quick profile
+# of a cheap test; 0: the quick profile
+EXAMPLES = int(os.environ.get("GANBOARD_FUZZ_EXAMPLES", "0"))
 QUICK = 5  # the same in the quick profile
 FEWEST = 2
 
@@ -34,8 +36,8 @@ def count(group: str, cases: int = 1) -> None:
 
 
 def fuzzed(share: float = 1.0, **strategies: SearchStrategy[Any]) -> Callable[[Test], Test]:
-    """`hypothesis.given`, counted and with the cases of the corpus; `share` of the usual number of examples for tests that are slow (< 1)
-    or quick (> 1).
+    """`hypothesis.given`, counted and with the cases of the corpus; `share` of the usual number of
+    examples for tests that are slow (< 1) or quick (> 1).
     """
 
     def decorate(test: Test) -> Test:
@@ -50,14 +52,23 @@ def fuzzed(share: float = 1.0, **strategies: SearchStrategy[Any]) -> Callable[[T
         for case in cases_of(group, test.__name__):
             tried = example(**case)(tried)
         profile = settings.get_profile("thorough" if EXAMPLES else "quick")
-        phases = [Phase.explicit, Phase.generate, *([Phase.shrink] if share >= 1 else [])]  # to shrink a slow case takes too long
-        return settings(profile, phases=phases, max_examples=max(FEWEST, round((EXAMPLES or QUICK) * share)))(tried)
+        # to shrink a slow case takes too long
+        phases = [Phase.explicit, Phase.generate, *([Phase.shrink] if share >= 1 else [])]
+        return settings(
+            profile, phases=phases, max_examples=max(FEWEST, round((EXAMPLES or QUICK) * share))
+        )(tried)
 
     return decorate
 
 
-def refusal(errors: type[Exception] | tuple[type[Exception], ...], call: Callable[..., Any], *arguments: Any, **named: Any) -> str | None:
-    """The sentence with which a call is refused, None if it is not; any other exception is a finding."""
+def refusal(
+    errors: type[Exception] | tuple[type[Exception], ...],
+    call: Callable[..., Any],
+    *arguments: Any,
+    **named: Any,
+) -> str | None:
+    """The sentence with which a call is refused, None if it is not; any other exception is a
+    finding."""
     try:
         call(*arguments, **named)
     except errors as error:
@@ -77,7 +88,11 @@ def cases_of(group: str, test: str) -> list[dict[str, Any]]:
     """The arguments of the corpus's cases for a test."""
     path = CORPUS / f"{group}.jsonl"
     lines = map(json.loads, path.read_text().splitlines()) if path.exists() else ()
-    return [{name: _decoded(value) for name, value in line["case"].items()} for line in lines if line["test"] == test]
+    return [
+        {name: _decoded(value) for name, value in line["case"].items()}
+        for line in lines
+        if line["test"] == test
+    ]
 
 
 def _decoded(value: Any) -> Any:

@@ -4,8 +4,14 @@ from __future__ import annotations
 
 from hypothesis import HealthCheck, settings
 
-# a fixture is made once per test, not per case, which is what is wanted; and slow tests have few cases
-COMMON = {"deadline": None, "database": None, "suppress_health_check": list(HealthCheck), "print_blob": True}
+# a fixture is made once per test, not per case, which is what is wanted; and slow tests have few
+# cases
+COMMON = {
+    "deadline": None,
+    "database": None,
+    "suppress_health_check": list(HealthCheck),
+    "print_blob": True,
+}
 
 settings.register_profile("quick", derandomize=True, **COMMON)  # type: ignore[arg-type]
 settings.register_profile("thorough", **COMMON)  # type: ignore[arg-type]

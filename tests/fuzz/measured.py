@@ -1,4 +1,5 @@
-"""Loading in a child process, where seconds and memory can be told apart. As a script it prints the figures of every hostile archive."""
+"""Loading in a child process, where seconds and memory can be told apart. As a script it prints the
+figures of every hostile archive."""
 
 from __future__ import annotations
 
@@ -44,8 +45,15 @@ class Refused:
 
 
 def refused(expressions: list[str]) -> list[Refused]:
-    """Evaluate expressions over `load`, `decode`, `RunConfig` and `Path` in one fresh process; fails on anything but a DatasetError."""
-    done = subprocess.run([sys.executable, "-c", CHILD], input=json.dumps(expressions), capture_output=True, text=True, check=False)
+    """Evaluate expressions over `load`, `decode`, `RunConfig` and `Path` in one fresh process;
+    fails on anything but a DatasetError."""
+    done = subprocess.run(
+        [sys.executable, "-c", CHILD],
+        input=json.dumps(expressions),
+        capture_output=True,
+        text=True,
+        check=False,
+    )
     assert done.returncode == 0, done.stderr[-2000:]
     return [Refused(*one) for one in json.loads(done.stdout)]
 
@@ -54,11 +62,20 @@ def main() -> None:
     from tests.fuzz import conftest, test_archives, test_images  # noqa: F401  # the profiles
 
     with tempfile.TemporaryDirectory() as folder:
-        archives = {name: test_archives.put(Path(folder, str(n)), name) for n, name in enumerate(test_archives.HOSTILE)}
-        images = {name: test_images.put(Path(folder, f"{n}.bin"), name) for n, name in enumerate(test_images.HOSTILE)}
+        archives = {
+            name: test_archives.put(Path(folder, str(n)), name)
+            for n, name in enumerate(test_archives.HOSTILE)
+        }
+        images = {
+            name: test_images.put(Path(folder, f"{n}.bin"), name)
+            for n, name in enumerate(test_images.HOSTILE)
+        }
         for name, expression in [*archives.items(), *images.items()]:
             [found] = refused([expression])
-            print(f"{name:<32}{found.seconds:8.3f} s{found.extra_bytes / 2**20:8.1f} MB  {found.sentence.replace(folder, '')[:90]}")
+            print(
+                f"{name:<32}{found.seconds:8.3f} s{found.extra_bytes / 2**20:8.1f} MB "
+                f" {found.sentence.replace(folder, '')[:90]}"
+            )
 
 
 if __name__ == "__main__":

@@ -23,7 +23,11 @@ WILD = (
     ",", "&", "#", "?", ";", "run.json", "epochs.csv", "export.zip", "model", "losses.csv", "real", "1.png", "\u202e", "e\u0301", "/",
     "\\", "\n", "C:\\",
 )  # fmt: skip
-PART = st.sampled_from(WILD) | st.text(max_size=12) | st.sampled_from(["runs", "RUN", "grids", "epochs.csv", "steps.csv"])
+PART = (
+    st.sampled_from(WILD)
+    | st.text(max_size=12)
+    | st.sampled_from(["runs", "RUN", "grids", "epochs.csv", "steps.csv"])
+)
 KEYS = (
     "run", "runs", "sweep", "study", "clone", "step", "view", "part", "base", "by", "q", "status", "archived", "columns", "fid", "follow",
     "name", "preset", "seed", "psi", "picked", "limit", "search", "scale", "attempt", "epoch", "smoothing", "all", "x", "set_epochs_0",
@@ -41,15 +45,26 @@ def encoded(parts: list[str]) -> str:
 
 
 @fuzzed(
-    8, parts=st.lists(PART, max_size=4), query=QUERY, known=st.booleans(), method=st.sampled_from(["GET", "GET", "GET", "HEAD", "POST"])
+    8,
+    parts=st.lists(PART, max_size=4),
+    query=QUERY,
+    known=st.booleans(),
+    method=st.sampled_from(["GET", "GET", "GET", "HEAD", "POST"]),
 )
 def test_every_address_of_the_api_answers(
-    context: Context, make_run: MakeRun, parts: list[str], query: dict[str, list[str]], known: bool, method: str
+    context: Context,
+    make_run: MakeRun,
+    parts: list[str],
+    query: dict[str, list[str]],
+    known: bool,
+    method: str,
 ) -> None:
     run_id = known_run(context, make_run)
     parts = [run_id if part == "RUN" else part for part in parts]
     start = ["api", "runs", run_id] if known else ["api"]
-    pairs = "&".join(f"{key}={encoded([value])}" for key, values in query.items() for value in values)
+    pairs = "&".join(
+        f"{key}={encoded([value])}" for key, values in query.items() for value in values
+    )
     answer = get(f"/{encoded([*start, *parts])}?{pairs}", method)
     assert answer.status in (200, 307, 400, 404, 405, 503), answer.body
     if answer.headers.get("content-type") == "application/json" and method == "GET":
@@ -63,8 +78,12 @@ def test_every_address_of_the_api_answers(
 
 
 @fuzzed(4, table=st.sampled_from([*api.TABLES, "grids/1.png", "export.zip", "model"]), query=QUERY)
-def test_files_of_a_run_are_sent(context: Context, make_run: MakeRun, table: str, query: dict[str, list[str]]) -> None:
-    pairs = "&".join(f"{key}={encoded([value])}" for key, values in query.items() for value in values)
+def test_files_of_a_run_are_sent(
+    context: Context, make_run: MakeRun, table: str, query: dict[str, list[str]]
+) -> None:
+    pairs = "&".join(
+        f"{key}={encoded([value])}" for key, values in query.items() for value in values
+    )
     answer = get(f"/api/runs/{known_run(context, make_run)}/{table}?{pairs}")
     assert answer.status in (200, 400, 404)
     assert answer.headers.get("x-content-type-options") == "nosniff" or answer.status != 200
@@ -72,27 +91,78 @@ def test_files_of_a_run_are_sent(context: Context, make_run: MakeRun, table: str
 
 @fuzzed(
     0.4,
-    page=st.sampled_from(["runs", "run", "compare", "launch", "playground", "studies", "models", "system", "view"]),
+    page=st.sampled_from(
+        ["runs", "run", "compare", "launch", "playground", "studies", "models", "system", "view"]
+    ),
     query=QUERY,
     known=st.booleans(),
 )
-def test_every_page_opens_at_any_address(context: Context, make_run: MakeRun, page: str, query: dict[str, list[str]], known: bool) -> None:
+def test_every_page_opens_at_any_address(
+    context: Context, make_run: MakeRun, page: str, query: dict[str, list[str]], known: bool
+) -> None:
     run_id = known_run(context, make_run)
-    forged = {key: [value.encode(errors="replace").decode() for value in values] for key, values in query.items()}  # as a server decodes
+    # as a server decodes
+    forged = {
+        key: [value.encode(errors="replace").decode() for value in values]
+        for key, values in query.items()
+    }
     if known:
-        forged |= {"run": [run_id], "runs": [run_id, *forged.get("runs", [])], "clone": forged.get("clone", [run_id])}
-    open_page(page, **{key: values if len(values) > 1 else values[0] for key, values in forged.items()})
+        forged |= {
+            "run": [run_id],
+            "runs": [run_id, *forged.get("runs", [])],
+            "clone": forged.get("clone", [run_id]),
+        }
+    open_page(
+        page, **{key: values if len(values) > 1 else values[0] for key, values in forged.items()}
+    )
 
 
-FORGED = st.sampled_from([None, "", "x", "<script>", -1, 0, 2**63, 1e308, float("nan"), True, [], ["x"], "\u202e", "x" * 10_000])
+FORGED = st.sampled_from(
+    [
+        None,
+        "",
+        "x",
+        "<script>",
+        -1,
+        0,
+        2**63,
+        1e308,
+        float("nan"),
+        True,
+        [],
+        ["x"],
+        "\u202e",
+        "x" * 10_000,
+    ]
+)
 
 
-@fuzzed(0.3, page=st.sampled_from(["runs", "run", "compare", "launch", "playground", "studies"]), place=st.integers(0, 40), value=FORGED)
-def test_a_forged_widget_breaks_no_page(context: Context, make_run: MakeRun, page: str, place: int, value: Any) -> None:
+@fuzzed(
+    0.3,
+    page=st.sampled_from(["runs", "run", "compare", "launch", "playground", "studies"]),
+    place=st.integers(0, 40),
+    value=FORGED,
+)
+def test_a_forged_widget_breaks_no_page(
+    context: Context, make_run: MakeRun, page: str, place: int, value: Any
+) -> None:
     run_id, other = known_run(context, make_run), make_run(epochs=1)
-    query = {"run": {"run": run_id}, "compare": {"runs": f"{run_id},{other.id}"}, "launch": {"clone": run_id}}.get(page, {})
+    query = {
+        "run": {"run": run_id},
+        "compare": {"runs": f"{run_id},{other.id}"},
+        "launch": {"clone": run_id},
+    }.get(page, {})
     at = open_page(page, **query)
-    widgets = [*at.text_input, *at.number_input, *at.selectbox, *at.multiselect, *at.toggle, *at.slider, *at.text_area, *at.checkbox]
+    widgets = [
+        *at.text_input,
+        *at.number_input,
+        *at.selectbox,
+        *at.multiselect,
+        *at.toggle,
+        *at.slider,
+        *at.text_area,
+        *at.checkbox,
+    ]
     if not widgets:
         return
     widget = widgets[place % len(widgets)]

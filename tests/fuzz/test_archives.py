@@ -1,4 +1,5 @@
-"""Archives and data files from strangers: read in full under the limits, or refused in a sentence, quickly and in little memory."""
+"""Archives and data files from strangers: read in full under the limits, or refused in a sentence,
+quickly and in little memory."""
 
 from __future__ import annotations
 
@@ -25,7 +26,11 @@ from tests.fuzz.measured import refused
 
 Change = tuple[str, int, int]
 CHANGES = st.lists(
-    st.tuples(st.sampled_from(["flip", "set", "cut", "drop", "double", "zero", "max"]), st.integers(0, 2**16), st.integers(0, 255)),
+    st.tuples(
+        st.sampled_from(["flip", "set", "cut", "drop", "double", "zero", "max"]),
+        st.integers(0, 2**16),
+        st.integers(0, 255),
+    ),
     max_size=6,
 )
 
@@ -52,7 +57,9 @@ def changed(data: bytes, changes: list[Change]) -> bytes:
     return bytes(out)
 
 
-def packed(members: dict[str, bytes], method: int = zipfile.ZIP_DEFLATED, **attributes: Any) -> bytes:
+def packed(
+    members: dict[str, bytes], method: int = zipfile.ZIP_DEFLATED, **attributes: Any
+) -> bytes:
     buffer = io.BytesIO()
     with zipfile.ZipFile(buffer, "w", method) as archive:
         for name, data in members.items():
@@ -90,10 +97,19 @@ def read_all(path: Path) -> None:
 
 def loaded(folder: Path, kind: str, data: bytes) -> str | None:
     """The refusal of a data set in this file, None when it was loaded: then its images are sound."""
-    config = RunConfig(dataset="images", images_path="set.zip", batch_size=1) if kind == "zip" else RunConfig(batch_size=1)
+    config = (
+        RunConfig(dataset="images", images_path="set.zip", batch_size=1)
+        if kind == "zip"
+        else RunConfig(batch_size=1)
+    )
     for file in folder.iterdir():
         file.unlink()
-    name = {"zip": "set.zip", "npz": "mnist.npz", "idx": "train-images-idx3-ubyte", "idx.gz": "train-images-idx3-ubyte.gz"}[kind]
+    name = {
+        "zip": "set.zip",
+        "npz": "mnist.npz",
+        "idx": "train-images-idx3-ubyte",
+        "idx.gz": "train-images-idx3-ubyte.gz",
+    }[kind]
     (folder / name).write_bytes(data)
     if kind.startswith("idx"):
         (folder / "train-labels-idx1-ubyte").write_bytes(as_idx(np.arange(6, dtype=np.uint8)))
@@ -109,12 +125,16 @@ def loaded(folder: Path, kind: str, data: bytes) -> str | None:
 
 
 @fuzzed(15, kind=st.sampled_from(sorted(GOOD)), changes=CHANGES)
-def test_a_damaged_file_is_loaded_or_refused(tmp_path: Path, kind: str, changes: list[Change]) -> None:
+def test_a_damaged_file_is_loaded_or_refused(
+    tmp_path: Path, kind: str, changes: list[Change]
+) -> None:
     said = loaded(tmp_path, kind, changed(GOOD[kind], changes))
     assert changes or said is None
 
 
-@fuzzed(10, data=st.binary(max_size=300), kind=st.sampled_from(sorted(GOOD)), head=st.integers(0, 64))
+@fuzzed(
+    10, data=st.binary(max_size=300), kind=st.sampled_from(sorted(GOOD)), head=st.integers(0, 64)
+)
 def test_any_bytes_are_refused(tmp_path: Path, data: bytes, kind: str, head: int) -> None:
     loaded(tmp_path, kind, GOOD[kind][:head] + data)
 
@@ -122,14 +142,40 @@ def test_any_bytes_are_refused(tmp_path: Path, data: bytes, kind: str, head: int
 LEADING = (
     "../x.png", "/x.png", "a/../../x.png", "C:x.png", "a\\b.png", "x\0y.png", "a//b.png", "./a.png", ".png", "a/", "con.png", "~/x.png"
 )  # fmt: skip
-KINDS = [0, stat.S_IFREG, stat.S_IFDIR, stat.S_IFLNK, stat.S_IFIFO, stat.S_IFCHR, stat.S_IFBLK, stat.S_IFSOCK]
-TYPES = ["<u1", "<i8", "<f4", "|O", "|V8", "<U3", "|b1", "<c8", "<M8[s]", "[('a','<u1')]", ">u2", "'", "__import__('os')"]
+KINDS = [
+    0,
+    stat.S_IFREG,
+    stat.S_IFDIR,
+    stat.S_IFLNK,
+    stat.S_IFIFO,
+    stat.S_IFCHR,
+    stat.S_IFBLK,
+    stat.S_IFSOCK,
+]
+TYPES = [
+    "<u1",
+    "<i8",
+    "<f4",
+    "|O",
+    "|V8",
+    "<U3",
+    "|b1",
+    "<c8",
+    "<M8[s]",
+    "[('a','<u1')]",
+    ">u2",
+    "'",
+    "__import__('os')",
+]
 
 
 @fuzzed(
     10,
     names=st.lists(
-        st.text(st.characters(exclude_categories=["Cs"]), min_size=1, max_size=12) | st.sampled_from(LEADING), min_size=1, max_size=4
+        st.text(st.characters(exclude_categories=["Cs"]), min_size=1, max_size=12)
+        | st.sampled_from(LEADING),
+        min_size=1,
+        max_size=4,
     ),
     mode=st.sampled_from(KINDS),
 )
@@ -157,10 +203,21 @@ def test_names_and_kinds_of_members(tmp_path: Path, names: list[str], mode: int)
     extra=st.sampled_from(["", ", 'x': 1", ", 'descr': 1", "(" * 200, "#"]),
 )
 def test_headers_of_arrays(
-    tmp_path: Path, array: str, shape: list[int], order: bool, tail: int, version: tuple[int, int], extra: str
+    tmp_path: Path,
+    array: str,
+    shape: list[int],
+    order: bool,
+    tail: int,
+    version: tuple[int, int],
+    extra: str,
 ) -> None:
     descr = array if array.startswith("[") or array == "'" else repr(array)
-    header = f"{{'descr': {descr}, 'fortran_order': {order}, 'shape': {tuple(shape)}{extra}}}".ljust(100).encode() + b"\n"
+    header = (
+        f"{{'descr': {descr}, 'fortran_order': {order}, 'shape': {tuple(shape)}{extra}}}".ljust(
+            100
+        ).encode()
+        + b"\n"
+    )
     size = struct.pack("<H" if version == (1, 0) else "<I", len(header))
     body = b"\x93NUMPY" + bytes(version) + size + header + bytes(tail)
     path = tmp_path / "x.npz"
@@ -179,7 +236,9 @@ def test_headers_of_arrays(
     tail=st.integers(0, 3000),
     zipped=st.booleans(),
 )
-def test_headers_of_idx_files(tmp_path: Path, magic: bytes, sizes: list[int], tail: int, zipped: bool) -> None:
+def test_headers_of_idx_files(
+    tmp_path: Path, magic: bytes, sizes: list[int], tail: int, zipped: bool
+) -> None:
     data = magic + struct.pack(">3I", *sizes) + bytes(tail)
     path = tmp_path / ("x.gz" if zipped else "x")
     path.write_bytes(gzip.compress(data) if zipped else data)
@@ -191,15 +250,23 @@ def test_headers_of_idx_files(tmp_path: Path, magic: bytes, sizes: list[int], ta
 # --- bombs and lies, built here because they are large ---
 
 
-GIGABYTE = 1 << (30 if EXAMPLES else 25)  # less of it in the quick profile, where packing it would take longest
+# less of it in the quick profile, where packing it would take longest
+GIGABYTE = 1 << (30 if EXAMPLES else 25)
 
 
 def overlapping() -> bytes:
     """Two hundred members that share one body, as in the better bombs."""
     one = packed({"a.png": png(1)})
-    local, central = one[: one.index(b"PK\x01\x02")], one[one.index(b"PK\x01\x02") : one.index(b"PK\x05\x06")]
+    local, central = (
+        one[: one.index(b"PK\x01\x02")],
+        one[one.index(b"PK\x01\x02") : one.index(b"PK\x05\x06")],
+    )
     entries = b"".join(central[:46] + f"{n:05d}".encode() + central[51:] for n in range(200))
-    return local + entries + struct.pack("<4sHHHHIIH", b"PK\x05\x06", 0, 0, 200, 200, len(entries), len(local), 0)
+    return (
+        local
+        + entries
+        + struct.pack("<4sHHHHIIH", b"PK\x05\x06", 0, 0, 200, 200, len(entries), len(local), 0)
+    )
 
 
 def many(entries: int) -> bytes:
@@ -219,9 +286,15 @@ def lying(size: int) -> bytes:
 
 def zip64(total: int, offset: int) -> bytes:
     """The end of a zip64 directory that promises what is not there."""
-    record = struct.pack("<4sQHHIIQQQQ", b"PK\x06\x06", 44, 45, 45, 0, 0, total, total, 2**40, offset)
+    record = struct.pack(
+        "<4sQHHIIQQQQ", b"PK\x06\x06", 44, 45, 45, 0, 0, total, total, 2**40, offset
+    )
     locator = struct.pack("<4sIQI", b"PK\x06\x07", 0, 0, 1)
-    return record + locator + struct.pack("<4sHHHHIIH", b"PK\x05\x06", 0, 0, 0xFFFF, 0xFFFF, 0xFFFFFFFF, 0xFFFFFFFF, 0)
+    return (
+        record
+        + locator
+        + struct.pack("<4sHHHHIIH", b"PK\x05\x06", 0, 0, 0xFFFF, 0xFFFF, 0xFFFFFFFF, 0xFFFFFFFF, 0)
+    )
 
 
 def bomb(size: int) -> bytes:
@@ -264,16 +337,31 @@ HOSTILE: dict[str, tuple[str, Callable[[], bytes]]] = {
 def put(folder: Path, name: str) -> str:
     """The file of a hostile archive, and the expression that loads it."""
     kind, make = HOSTILE[name]
-    file = {"zip": "set.zip", "npz": "mnist.npz", "idx": "train-images-idx3-ubyte", "idx.gz": "train-images-idx3-ubyte.gz"}[kind]
+    file = {
+        "zip": "set.zip",
+        "npz": "mnist.npz",
+        "idx": "train-images-idx3-ubyte",
+        "idx.gz": "train-images-idx3-ubyte.gz",
+    }[kind]
     folder.mkdir()
     (folder / file).write_bytes(make())
     (folder / "train-labels-idx1-ubyte").write_bytes(as_idx(np.arange(6, dtype=np.uint8)))
-    config = {"dataset": "images", "images_path": "set.zip", "batch_size": 1} if kind == "zip" else {"batch_size": 1}
+    config = (
+        {"dataset": "images", "images_path": "set.zip", "batch_size": 1}
+        if kind == "zip"
+        else {"batch_size": 1}
+    )
     return f"load(RunConfig(**{config!r}), Path({str(folder)!r}))"
 
 
 def test_bombs_are_refused_within_a_second_and_64_megabytes(tmp_path: Path) -> None:
-    found = dict(zip(HOSTILE, refused([put(tmp_path / str(n), name) for n, name in enumerate(HOSTILE)]), strict=True))
+    found = dict(
+        zip(
+            HOSTILE,
+            refused([put(tmp_path / str(n), name) for n, name in enumerate(HOSTILE)]),
+            strict=True,
+        )
+    )
     count("archives", len(found))
     assert not [name for name, one in found.items() if not one.sentence]
     assert max(one.seconds for one in found.values()) < 5, "the goal is 1 s on an idle machine"

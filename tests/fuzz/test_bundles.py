@@ -1,4 +1,5 @@
-"""Exports that were changed on their way: read in whole or refused in a sentence, and nothing is stored of what was refused."""
+"""Exports that were changed on their way: read in whole or refused in a sentence, and nothing is
+stored of what was refused."""
 
 from __future__ import annotations
 
@@ -34,7 +35,17 @@ VALUES: list[Any] = [
     "9999-12-31T23:59:59-23:59", "../../x", "running",
 ]  # fmt: skip
 VALUE = st.sampled_from(VALUES)
-FURTHER = ("../x", "x.py", "grids/../../x", "RUN.JSON", "grids/epoch-1.png", "a" * 200, ".hidden", "grids", "run.json/x")
+FURTHER = (
+    "../x",
+    "x.py",
+    "grids/../../x",
+    "RUN.JSON",
+    "grids/epoch-1.png",
+    "a" * 200,
+    ".hidden",
+    "grids",
+    "run.json/x",
+)
 PATH = st.lists(st.integers(0, 200), min_size=1, max_size=4)
 EDIT = st.tuples(st.sampled_from(["set", "drop", "add", "double"]), PATH, VALUE)
 
@@ -44,7 +55,13 @@ def edited(told: Any, edit: tuple[str, list[int], Any]) -> None:
     what, path, value = edit
     place = told
     for step in path[:-1]:
-        members = list(place.values()) if isinstance(place, dict) else place if isinstance(place, list) else []
+        members = (
+            list(place.values())
+            if isinstance(place, dict)
+            else place
+            if isinstance(place, list)
+            else []
+        )
         inner = members[step % len(members)] if members else None
         if not isinstance(inner, dict | list) or not inner:
             break
@@ -68,11 +85,17 @@ def exported(context: Context, make_run: MakeRun, tmp_path: Path) -> dict[str, b
     """The files of a whole export."""
     run = make_run("measured <b>elsewhere</b>", epochs=2, steps_per_epoch=4, quality_every=1)
     export(context, run, tmp_path / "out")
-    return {path.relative_to(tmp_path / "out").as_posix(): path.read_bytes() for path in (tmp_path / "out").rglob("*") if path.is_file()}
+    return {
+        path.relative_to(tmp_path / "out").as_posix(): path.read_bytes()
+        for path in (tmp_path / "out").rglob("*")
+        if path.is_file()
+    }
 
 
 @pytest.fixture
-def there(exported: dict[str, bytes], tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Context]:
+def there(
+    exported: dict[str, bytes], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> Iterator[Context]:
     monkeypatch.setenv("GANBOARD_HOME", str(tmp_path / "there"))
     opened = open_context()
     yield opened
@@ -82,10 +105,18 @@ def there(exported: dict[str, bytes], tmp_path: Path, monkeypatch: pytest.Monkey
 def written(folder: Path, files: dict[str, bytes], *, honest: bool = True) -> Path:
     """A bundle of these files; unless `honest` its digests stay those of the export."""
     shutil.rmtree(folder, ignore_errors=True)
-    digests = {name: hashlib.sha256(data).hexdigest() for name, data in files.items() if name != "manifest.json"}
+    digests = {
+        name: hashlib.sha256(data).hexdigest()
+        for name, data in files.items()
+        if name != "manifest.json"
+    }
     for name, data in files.items():
         (folder / name).parent.mkdir(parents=True, exist_ok=True)
-        (folder / name).write_bytes(json.dumps({"format": 1, "files": digests}).encode() if honest and name == "manifest.json" else data)
+        (folder / name).write_bytes(
+            json.dumps({"format": 1, "files": digests}).encode()
+            if honest and name == "manifest.json"
+            else data
+        )
     return folder
 
 
@@ -105,19 +136,33 @@ def read(there: Context, path: Path) -> str | None:
 
 @fuzzed(
     6,
-    name=st.sampled_from(["run.json", "steps.csv", "manifest.json", "grids/epoch-0001.png", "epochs.csv"]),
+    name=st.sampled_from(
+        ["run.json", "steps.csv", "manifest.json", "grids/epoch-0001.png", "epochs.csv"]
+    ),
     changes=CHANGES,
     honest=st.booleans(),
 )
-def test_damaged_files(exported: dict[str, bytes], there: Context, tmp_path: Path, name: str, changes: list[Change], honest: bool) -> None:
+def test_damaged_files(
+    exported: dict[str, bytes],
+    there: Context,
+    tmp_path: Path,
+    name: str,
+    changes: list[Change],
+    honest: bool,
+) -> None:
     files = {**exported, name: changed(exported[name], changes)}
     said = read(there, written(tmp_path / "in", files, honest=honest))
-    assert said or honest or files == exported or name == "epochs.csv", "the one of these that is not read in"
+    assert said or honest or files == exported or name == "epochs.csv", (
+        "the one of these that is not read in"
+    )
 
 
 @fuzzed(12, edits=st.lists(EDIT, min_size=1, max_size=3))
 def test_other_values_in_the_document(
-    exported: dict[str, bytes], there: Context, tmp_path: Path, edits: list[tuple[str, list[int], Any]]
+    exported: dict[str, bytes],
+    there: Context,
+    tmp_path: Path,
+    edits: list[tuple[str, list[int], Any]],
 ) -> None:
     told = json.loads(exported["run.json"])
     for edit in edits:
@@ -126,10 +171,16 @@ def test_other_values_in_the_document(
 
 
 @fuzzed(
-    0.3, edits=st.lists(EDIT, min_size=1, max_size=2), view=st.sampled_from(["Losses", "Config", "Timings", "Quality", "System", "Events"])
+    0.3,
+    edits=st.lists(EDIT, min_size=1, max_size=2),
+    view=st.sampled_from(["Losses", "Config", "Timings", "Quality", "System", "Events"]),
 )
 def test_what_was_read_in_is_shown(
-    exported: dict[str, bytes], there: Context, tmp_path: Path, edits: list[tuple[str, list[int], Any]], view: str
+    exported: dict[str, bytes],
+    there: Context,
+    tmp_path: Path,
+    edits: list[tuple[str, list[int], Any]],
+    view: str,
 ) -> None:
     told = json.loads(exported["run.json"])
     for edit in edits:
@@ -144,7 +195,9 @@ def test_what_was_read_in_is_shown(
 
 
 @fuzzed(6, changes=CHANGES)
-def test_damaged_zips(exported: dict[str, bytes], there: Context, tmp_path: Path, changes: list[Change]) -> None:
+def test_damaged_zips(
+    exported: dict[str, bytes], there: Context, tmp_path: Path, changes: list[Change]
+) -> None:
     buffer = io.BytesIO()
     with zipfile.ZipFile(buffer, "w", zipfile.ZIP_DEFLATED) as archive:
         for name, data in exported.items():
@@ -155,7 +208,9 @@ def test_damaged_zips(exported: dict[str, bytes], there: Context, tmp_path: Path
 
 
 @fuzzed(4, names=st.lists(st.sampled_from(FURTHER), min_size=1, max_size=2))
-def test_further_files(exported: dict[str, bytes], there: Context, tmp_path: Path, names: list[str]) -> None:
+def test_further_files(
+    exported: dict[str, bytes], there: Context, tmp_path: Path, names: list[str]
+) -> None:
     buffer = io.BytesIO()
     with zipfile.ZipFile(buffer, "w") as archive:
         for name, data in [*exported.items(), *((name, b"x") for name in dict.fromkeys(names))]:
@@ -166,7 +221,9 @@ def test_further_files(exported: dict[str, bytes], there: Context, tmp_path: Pat
     assert not (tmp_path / "x").exists()
 
 
-def test_numbers_of_thousands_of_digits(exported: dict[str, bytes], there: Context, tmp_path: Path) -> None:
+def test_numbers_of_thousands_of_digits(
+    exported: dict[str, bytes], there: Context, tmp_path: Path
+) -> None:
     for place in ('"epochs": 2', '"batch_size": 64', '"attempt": 1', '"seed": 0'):
         name = place.split(":")[0]
         data = exported["run.json"].replace(place.encode(), f"{name}: {'9' * 5000}".encode())
@@ -180,17 +237,47 @@ def test_refusals_are_of_one_kind(there: Context, tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("listed", ["grids", "quality", "samples", "epochs", "tags", "events"])
-def test_rows_that_occur_twice(exported: dict[str, bytes], there: Context, tmp_path: Path, listed: str) -> None:
+def test_rows_that_occur_twice(
+    exported: dict[str, bytes], there: Context, tmp_path: Path, listed: str
+) -> None:
     told = json.loads(exported["run.json"])
-    told["samples"] = [{"at": "2026-01-01T00:00:00Z", "attempt": 1, "cpu_percent": 1, "rss_bytes": 1, "memory_percent": 1}]
+    told["samples"] = [
+        {
+            "at": "2026-01-01T00:00:00Z",
+            "attempt": 1,
+            "cpu_percent": 1,
+            "rss_bytes": 1,
+            "memory_percent": 1,
+        }
+    ]
     told["tags"] = ["baseline"]
     told[listed].append(told[listed][0])
-    said = read(there, written(tmp_path / "in", {**exported, "run.json": json.dumps(told).encode()}))
+    said = read(
+        there, written(tmp_path / "in", {**exported, "run.json": json.dumps(told).encode()})
+    )
     assert bool(said) == (listed not in ("tags", "events"))
 
 
-def test_settings_are_stored_with_their_types(exported: dict[str, bytes], there: Context, tmp_path: Path) -> None:
+def test_settings_are_stored_with_their_types(
+    exported: dict[str, bytes], there: Context, tmp_path: Path
+) -> None:
     told = json.loads(exported["run.json"])
-    told["config"] = {"dataset": "digits", "batch_size": "16", "epochs": 2.0, "xla": "no", "seed": "7", "precision": "float32"}
-    run = importer.read_in(there, written(tmp_path / "in", {**exported, "run.json": json.dumps(told).encode()}))
-    assert run.config == {"dataset": "digits", "batch_size": 16, "epochs": 2, "xla": False, "seed": 7, "precision": "float32"}
+    told["config"] = {
+        "dataset": "digits",
+        "batch_size": "16",
+        "epochs": 2.0,
+        "xla": "no",
+        "seed": "7",
+        "precision": "float32",
+    }
+    run = importer.read_in(
+        there, written(tmp_path / "in", {**exported, "run.json": json.dumps(told).encode()})
+    )
+    assert run.config == {
+        "dataset": "digits",
+        "batch_size": 16,
+        "epochs": 2,
+        "xla": False,
+        "seed": 7,
+        "precision": "float32",
+    }

@@ -1,4 +1,5 @@
-"""Checkpoints and snapshots that somebody else wrote: set aside with a word or left alone, never a crash, never a file elsewhere."""
+"""Checkpoints and snapshots that somebody else wrote: set aside with a word or left alone, never a
+crash, never a file elsewhere."""
 
 from __future__ import annotations
 
@@ -30,7 +31,10 @@ JSON = st.recursive(
     | st.floats()
     | st.text(max_size=8)
     | st.sampled_from(["../x", "/etc/passwd", "state.npz", DIGEST]),
-    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(max_size=8) | st.just("state.npz"), inner, max_size=3),
+    lambda inner: (
+        st.lists(inner, max_size=3)
+        | st.dictionaries(st.text(max_size=8) | st.just("state.npz"), inner, max_size=3)
+    ),
     max_leaves=8,
 )
 KEYS = st.sampled_from(["format", "step", "epoch", "config_hash", "versions", "files", "x"])
@@ -50,12 +54,20 @@ def load(directory: Path, expected: Any = None) -> list[str]:
 
 
 def restated(folder: Path, state: bytes | None = None, **changes: Any) -> None:
-    """Write another state, and a manifest that agrees with it but for the changes, as somebody would who knows the format."""
+    """Write another state, and a manifest that agrees with it but for the changes, as somebody
+    would who knows the format."""
     if state is not None:
         (folder / "state.npz").write_bytes(state)
     data = (folder / "state.npz").read_bytes()
     files = {"state.npz": {"sha256": hashlib.sha256(data).hexdigest(), "size": len(data)}}
-    manifest = {"format": 1, "step": 5, "epoch": 2, "config_hash": DIGEST, "versions": versions(), "files": files}
+    manifest = {
+        "format": 1,
+        "step": 5,
+        "epoch": 2,
+        "config_hash": DIGEST,
+        "versions": versions(),
+        "files": files,
+    }
     (folder / "manifest.json").write_text(json.dumps({**manifest, **changes}))
 
 
@@ -70,11 +82,15 @@ def laid(directory: Path) -> Path:
 
 
 @fuzzed(4, changes=st.dictionaries(KEYS, JSON, max_size=3), left_out=st.sets(KEYS, max_size=1))
-def test_any_manifest_is_believed_or_set_aside(fresh: Path, changes: dict[str, Any], left_out: set[str]) -> None:
+def test_any_manifest_is_believed_or_set_aside(
+    fresh: Path, changes: dict[str, Any], left_out: set[str]
+) -> None:
     folder = laid(fresh)
     restated(folder, **changes)
     manifest = json.loads((folder / "manifest.json").read_text())
-    (folder / "manifest.json").write_text(json.dumps({name: value for name, value in manifest.items() if name not in left_out}))
+    (folder / "manifest.json").write_text(
+        json.dumps({name: value for name, value in manifest.items() if name not in left_out})
+    )
     refusal(CheckpointError, store.part, fresh, 5, "generator/")
     load(fresh)
     assert [path.name for path in fresh.parent.iterdir()] == ["checkpoints"]
@@ -83,7 +99,9 @@ def test_any_manifest_is_believed_or_set_aside(fresh: Path, changes: dict[str, A
 @fuzzed(4, value=JSON | st.binary(max_size=30))
 def test_a_manifest_of_any_content(fresh: Path, value: Any) -> None:
     folder = laid(fresh)
-    (folder / "manifest.json").write_bytes(value if isinstance(value, bytes) else json.dumps(value).encode())
+    (folder / "manifest.json").write_bytes(
+        value if isinstance(value, bytes) else json.dumps(value).encode()
+    )
     refusal(CheckpointError, store.part, fresh, 5, "generator/")
     load(fresh)
 
@@ -106,7 +124,9 @@ def test_hostile_manifests(fresh: Path, text: str) -> None:
 
 
 @fuzzed(4, changes=CHANGES)
-def test_a_state_whose_digest_is_right_and_whose_content_is_not(fresh: Path, changes: list[Change]) -> None:
+def test_a_state_whose_digest_is_right_and_whose_content_is_not(
+    fresh: Path, changes: list[Change]
+) -> None:
     folder = laid(fresh)
     restated(folder, changed((folder / "state.npz").read_bytes(), changes))
     refusal(CheckpointError, store.part, fresh, 5, "generator/")
@@ -116,8 +136,18 @@ def test_a_state_whose_digest_is_right_and_whose_content_is_not(fresh: Path, cha
 @fuzzed(
     4,
     spoiled=st.dictionaries(
-        st.sampled_from([*(f"progress/{name}" for name in vars(Progress())), "generator/dense/kernel", "x", "../x", "progress/x"]),
-        st.sampled_from([1, 1.5, -1, np.nan, 2**70, "text", True, [], [1, 2], [[np.nan]], 1j, b"x"]),
+        st.sampled_from(
+            [
+                *(f"progress/{name}" for name in vars(Progress())),
+                "generator/dense/kernel",
+                "x",
+                "../x",
+                "progress/x",
+            ]
+        ),
+        st.sampled_from(
+            [1, 1.5, -1, np.nan, 2**70, "text", True, [], [1, 2], [[np.nan]], 1j, b"x"]
+        ),
         min_size=1,
         max_size=2,
     ),
@@ -134,7 +164,9 @@ def test_arrays_of_other_shapes_and_names(fresh: Path, spoiled: dict[str, Any]) 
 
 @fuzzed(
     4,
-    name=st.from_regex(r"(ckpt|aside|snap)-[0-9x\u0661/.-]{0,30}", fullmatch=True).filter(lambda name: "/" not in name)
+    name=st.from_regex(r"(ckpt|aside|snap)-[0-9x\u0661/.-]{0,30}", fullmatch=True).filter(
+        lambda name: "/" not in name
+    )
     | st.just("ckpt-" + "9" * 200 + "-1"),
 )
 def test_names_of_folders(fresh: Path, name: str) -> None:
@@ -147,7 +179,15 @@ def test_names_of_folders(fresh: Path, name: str) -> None:
 @fuzzed(
     4,
     changes=CHANGES,
-    name=st.sampled_from(["epoch-1.npz", "epoch-\u0661.npz", "epoch-.npz", "epoch--1.npz", "epoch-" + "9" * 100 + ".npz"]),
+    name=st.sampled_from(
+        [
+            "epoch-1.npz",
+            "epoch-\u0661.npz",
+            "epoch-.npz",
+            "epoch--1.npz",
+            "epoch-" + "9" * 100 + ".npz",
+        ]
+    ),
 )
 def test_snapshots_are_read_or_left_out(tmp_path: Path, changes: list[Change], name: str) -> None:
     folder = tmp_path / "snapshots"

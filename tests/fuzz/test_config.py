@@ -1,4 +1,5 @@
-"""Configurations as JSON: from files, from older and newer versions, and as they may stand in the database."""
+"""Configurations as JSON: from files, from older and newer versions, and as they may stand in the
+database."""
 
 from __future__ import annotations
 
@@ -25,12 +26,20 @@ from tests.ui.pages import open_page
 MakeRun = Callable[..., Run]
 USUAL = RunConfig().model_dump(mode="json")
 JSON = st.recursive(
-    st.none() | st.booleans() | st.integers(-(2**53), 2**53) | st.floats(allow_nan=False, allow_infinity=False) | st.text(max_size=10),
-    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(max_size=6), inner, max_size=3),
+    st.none()
+    | st.booleans()
+    | st.integers(-(2**53), 2**53)
+    | st.floats(allow_nan=False, allow_infinity=False)
+    | st.text(max_size=10),
+    lambda inner: (
+        st.lists(inner, max_size=3) | st.dictionaries(st.text(max_size=6), inner, max_size=3)
+    ),
     max_leaves=8,
 )
 NAMES = st.sampled_from(sorted(USUAL)) | st.text(max_size=10)
-SPOILED = st.sampled_from([None, True, "64", "x", "", -1, 0, 1.5, 1e300, 2**53, [], [1], {}, {"a": 1}, "<script>", "nan"])
+SPOILED = st.sampled_from(
+    [None, True, "64", "x", "", -1, 0, 1.5, 1e300, 2**53, [], [1], {}, {"a": 1}, "<script>", "nan"]
+)
 FOREIGN = st.builds(
     lambda kept, changed: {name: USUAL[name] for name in kept} | changed,
     st.sets(st.sampled_from(sorted(USUAL)), min_size=0) | st.just(set(USUAL)),
@@ -51,7 +60,9 @@ def test_any_mapping_is_parsed_or_refused(values: dict[str, Any]) -> None:
 
 
 @fuzzed(3, text=st.text(max_size=60) | st.binary(max_size=60) | JSON.map(json.dumps))
-def test_a_study_file_of_any_content_is_refused_in_one_line(home: Any, tmp_path: Any, text: str | bytes) -> None:
+def test_a_study_file_of_any_content_is_refused_in_one_line(
+    home: Any, tmp_path: Any, text: str | bytes
+) -> None:
     path = tmp_path / "study.json"
     path.write_bytes(text.encode(errors="surrogatepass") if isinstance(text, str) else text)
     from typer.testing import CliRunner
@@ -87,7 +98,9 @@ def test_hostile_json_is_refused_quickly(home: Any, tmp_path: Any, text: str) ->
 
 
 @fuzzed(0.6, config=FOREIGN)
-def test_the_command_line_shows_runs_whose_settings_are_foreign(context: Context, make_run: MakeRun, config: dict[str, Any]) -> None:
+def test_the_command_line_shows_runs_whose_settings_are_foreign(
+    context: Context, make_run: MakeRun, config: dict[str, Any]
+) -> None:
     from ganboard.db.runs import queries
 
     found = queries.list_runs(context.engine, limit=1)
@@ -101,9 +114,10 @@ def test_the_command_line_shows_runs_whose_settings_are_foreign(context: Context
         refusal(CLEAR_ERRORS, act)
     for other in queries.list_runs(context.engine):
         if other.id != run.id:
-            submit.delete(context, other.id) if other.status != "queued" else (
-                submit.stop(context, other.id),
-                submit.delete(context, other.id),
+            (
+                submit.delete(context, other.id)
+                if other.status != "queued"
+                else (submit.stop(context, other.id), submit.delete(context, other.id))
             )
     with Session(context.engine) as session:
         session.execute(update(Run).where(col(Run.id) == run.id).values(status="stopped"))
@@ -117,9 +131,18 @@ PAGES = [
 ]  # fmt: skip
 
 
-@fuzzed(0.4, config=FOREIGN, page=st.sampled_from(PAGES), status=st.sampled_from(["finished", "stopped", "running", "queued"]))
+@fuzzed(
+    0.4,
+    config=FOREIGN,
+    page=st.sampled_from(PAGES),
+    status=st.sampled_from(["finished", "stopped", "running", "queued"]),
+)
 def test_pages_show_runs_whose_settings_are_foreign(
-    context: Context, make_run: MakeRun, config: dict[str, Any], page: tuple[str, dict[str, str]], status: str
+    context: Context,
+    make_run: MakeRun,
+    config: dict[str, Any],
+    page: tuple[str, dict[str, str]],
+    status: str,
 ) -> None:
     run, other = make_run(status=status, epochs=2, quality_every=1), make_run(epochs=2)
     store(context, run, config)

@@ -1,4 +1,5 @@
-"""The environment as it may be found: every variable is understood or refused in a sentence, and no command shows a traceback."""
+"""The environment as it may be found: every variable is understood or refused in a sentence, and no
+command shows a traceback."""
 
 from __future__ import annotations
 
@@ -23,7 +24,11 @@ from tests.cli import refused
 from tests.fuzz.cases import EXAMPLES, count, fuzzed, refusal
 
 MakeRun = Callable[..., Run]
-PROGRAM = [sys.executable, "-c", "from ganboard.worker.cli.main import app; app(prog_name='ganboard')"]
+PROGRAM = [
+    sys.executable,
+    "-c",
+    "from ganboard.worker.cli.main import app; app(prog_name='ganboard')",
+]
 VALUES = (
     "", " ", "\t", ".", "/", "~", "~nobody-of-this-name", "~/x", "x", "../..", "/dev/null", "/dev/full", "/proc/1/x", "a" * 300,
     "/" + "b/" * 1000, "http://localhost:6379", "https://h", "redis://", "redis://h:0", "redis://h:99999", "redis://h:x", "redis://:p@h",
@@ -35,7 +40,8 @@ VALUES = (
 NAMES = ("HOME", "DATABASE_URL", "DATABASE_PASSWORD", "REDIS_URL", "REDIS_PASSWORD", "DATA_DIR")
 GIVEN = st.dictionaries(
     st.sampled_from([*NAMES, *(f"{name}_FILE" for name in NAMES), "X", "home", "WORKER_NAME"]),
-    st.sampled_from(VALUES) | st.text(st.characters(exclude_characters="\0", exclude_categories=["Cs"]), max_size=20),
+    st.sampled_from(VALUES)
+    | st.text(st.characters(exclude_characters="\0", exclude_categories=["Cs"]), max_size=20),
     max_size=3,
 )
 
@@ -61,7 +67,14 @@ def test_variables_are_understood_or_refused(tmp_path: Path, given: dict[str, st
 
 
 @fuzzed(
-    1, url=st.sampled_from([value for value in VALUES if "//" in value and value != "redis://" and "h" not in value.split("//")[1][:2]])
+    1,
+    url=st.sampled_from(
+        [
+            value
+            for value in VALUES
+            if "//" in value and value != "redis://" and "h" not in value.split("//")[1][:2]
+        ]
+    ),
 )
 def test_any_address_of_redis_is_refused_in_a_sentence(home: Path, url: str) -> None:
     with pytest.MonkeyPatch.context() as patched:
@@ -69,12 +82,29 @@ def test_any_address_of_redis_is_refused_in_a_sentence(home: Path, url: str) -> 
         assert refusal(CLEAR_ERRORS, lambda: connect(Settings()))
 
 
-def ganboard(*arguments: str, umask: int = -1, **variables: str | None) -> subprocess.CompletedProcess[str]:
+def ganboard(
+    *arguments: str, umask: int = -1, **variables: str | None
+) -> subprocess.CompletedProcess[str]:
     """A command in a process of its own; None removes a variable."""
-    kept = {name: value for name, value in os.environ.items() if not name.startswith("GANBOARD_") and name not in variables}
-    environment = {**kept, **{name: value for name, value in variables.items() if value is not None}}
+    kept = {
+        name: value
+        for name, value in os.environ.items()
+        if not name.startswith("GANBOARD_") and name not in variables
+    }
+    environment = {
+        **kept,
+        **{name: value for name, value in variables.items() if value is not None},
+    }
     count("environment")
-    return subprocess.run([*PROGRAM, *arguments], env=environment, capture_output=True, text=True, umask=umask, timeout=120, check=False)
+    return subprocess.run(
+        [*PROGRAM, *arguments],
+        env=environment,
+        capture_output=True,
+        text=True,
+        umask=umask,
+        timeout=120,
+        check=False,
+    )
 
 
 def test_homes_that_cannot_be_used(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -87,7 +117,9 @@ def test_homes_that_cannot_be_used(tmp_path: Path, monkeypatch: pytest.MonkeyPat
         count("environment")
 
 
-def test_databases_that_cannot_be_used(tmp_path: Path, context: Context, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_databases_that_cannot_be_used(
+    tmp_path: Path, context: Context, monkeypatch: pytest.MonkeyPatch
+) -> None:
     folder, text, damaged = tmp_path / "folder", tmp_path / "text", tmp_path / "damaged.db"
     folder.mkdir()
     text.write_text("no database" * 100)
@@ -102,7 +134,9 @@ def test_databases_that_cannot_be_used(tmp_path: Path, context: Context, monkeyp
 
 
 @pytest.mark.skipif(os.getuid() == 0, reason="the superuser writes everywhere")
-def test_a_database_that_may_not_be_written(home: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_database_that_may_not_be_written(
+    home: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     path = tmp_path / "x.db"
     path.touch(stat.S_IRUSR)
     monkeypatch.setenv("GANBOARD_DATABASE_URL", f"sqlite:///{path}")
@@ -110,7 +144,17 @@ def test_a_database_that_may_not_be_written(home: Path, tmp_path: Path, monkeypa
 
 
 SURROUNDINGS: list[tuple[dict[str, Any], int]] = [
-    ({"HOME": None, "PATH": "/nonexistent", "TZ": ":/etc/passwd", "COLUMNS": "x", "LINES": "-1", "TERM": "nonsense"}, 0o077),
+    (
+        {
+            "HOME": None,
+            "PATH": "/nonexistent",
+            "TZ": ":/etc/passwd",
+            "COLUMNS": "x",
+            "LINES": "-1",
+            "TERM": "nonsense",
+        },
+        0o077,
+    ),
     ({"LC_ALL": "C", "LANG": None, "PYTHONUTF8": "0", "PYTHONIOENCODING": "ascii"}, 0o000),
     ({"LC_ALL": "xx_YY.nonsense", "TZ": "Mars/Olympus"}, -1),
     ({"TZ": "UTC+99:99", "NO_COLOR": "", "FORCE_COLOR": "1", "COLUMNS": "1"}, -1),
@@ -118,8 +162,14 @@ SURROUNDINGS: list[tuple[dict[str, Any], int]] = [
 ]
 
 
-@pytest.mark.parametrize(("variables", "umask"), SURROUNDINGS[: None if EXAMPLES else 2], ids=lambda given: str(given)[:30])
-def test_odd_surroundings(context: Context, make_run: MakeRun, variables: dict[str, Any], umask: int) -> None:
+@pytest.mark.parametrize(
+    ("variables", "umask"),
+    SURROUNDINGS[: None if EXAMPLES else 2],
+    ids=lambda given: str(given)[:30],
+)
+def test_odd_surroundings(
+    context: Context, make_run: MakeRun, variables: dict[str, Any], umask: int
+) -> None:
     run = make_run("Grüße 漢字 \N{SNOWMAN}", epochs=1)
     home = str(context.settings.state)
     for command in (["show", run.id], ["runs"], ["show", run.id, "--json"])[: 3 if EXAMPLES else 1]:

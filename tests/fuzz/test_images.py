@@ -1,4 +1,5 @@
-"""Pictures from strangers: decoded as a person sees them, or refused in a sentence; no other parser of Pillow is ever reached."""
+"""Pictures from strangers: decoded as a person sees them, or refused in a sentence; no other parser
+of Pillow is ever reached."""
 
 from __future__ import annotations
 
@@ -21,7 +22,8 @@ from tests.fuzz.cases import EXAMPLES, count, fuzzed, refusal
 from tests.fuzz.measured import refused
 from tests.fuzz.test_archives import CHANGES, Change, changed
 
-HUGE = 1 << (28 if EXAMPLES else 24)  # less of it in the quick profile, where packing it would take longest
+# less of it in the quick profile, where packing it would take longest
+HUGE = 1 << (28 if EXAMPLES else 24)
 ROOT = Path(__file__).parents[2]
 PIXELS = np.random.default_rng(0).integers(0, 256, (40, 30, 4), dtype=np.uint8)
 
@@ -36,10 +38,18 @@ def chunk(kind: bytes, data: bytes) -> bytes:
     return struct.pack(">I", len(data)) + kind + data + struct.pack(">I", zlib.crc32(kind + data))
 
 
-def header(width: int, height: int, depth: int = 8, colour: int = 0, *more: bytes, body: bytes = b"") -> bytes:
+def header(
+    width: int, height: int, depth: int = 8, colour: int = 0, *more: bytes, body: bytes = b""
+) -> bytes:
     """A PNG of these measures, whatever its body holds."""
     first = chunk(b"IHDR", struct.pack(">IIBBBBB", width, height, depth, colour, 0, 0, 0))
-    return b"\x89PNG\r\n\x1a\n" + first + b"".join(more) + chunk(b"IDAT", zlib.compress(body)) + chunk(b"IEND", b"")
+    return (
+        b"\x89PNG\r\n\x1a\n"
+        + first
+        + b"".join(more)
+        + chunk(b"IDAT", zlib.compress(body))
+        + chunk(b"IEND", b"")
+    )
 
 
 def with_exif(orientation: int) -> bytes:
@@ -120,10 +130,18 @@ def test_every_kind_of_picture_is_decoded() -> None:
 
 
 def test_hostile_pictures_are_refused_within_a_second_and_64_megabytes(tmp_path: Path) -> None:
-    found = dict(zip(HOSTILE, refused([put(tmp_path / f"{n}", name) for n, name in enumerate(HOSTILE)]), strict=True))
+    found = dict(
+        zip(
+            HOSTILE,
+            refused([put(tmp_path / f"{n}", name) for n, name in enumerate(HOSTILE)]),
+            strict=True,
+        )
+    )
     count("images", len(found))
     shown = {name for name, one in found.items() if not one.sentence}
-    assert shown <= {"a text of 256 MB", "a profile of 256 MB", "pixels of 256 MB"}, "what Pillow leaves out of a picture may be anything"
+    assert shown <= {"a text of 256 MB", "a profile of 256 MB", "pixels of 256 MB"}, (
+        "what Pillow leaves out of a picture may be anything"
+    )
     assert max(one.seconds for one in found.values()) < 5, "the goal is 1 s on an idle machine"
     assert sum(one.extra_bytes for one in found.values()) < 128 << 20, "the goal is 64 MB for each"
 
@@ -141,20 +159,41 @@ def test_a_damaged_picture_is_decoded_or_refused(kind: str, changes: list[Change
     colour=st.sampled_from([0, 2, 3, 4, 6, 1, 7, 255]),
     more=st.lists(
         st.tuples(
-            st.sampled_from([b"PLTE", b"tRNS", b"gAMA", b"iCCP", b"eXIf", b"acTL", b"fcTL", b"tEXt", b"zTXt", b"iTXt"]),
+            st.sampled_from(
+                [
+                    b"PLTE",
+                    b"tRNS",
+                    b"gAMA",
+                    b"iCCP",
+                    b"eXIf",
+                    b"acTL",
+                    b"fcTL",
+                    b"tEXt",
+                    b"zTXt",
+                    b"iTXt",
+                ]
+            ),
             st.binary(max_size=40),
         ),
         max_size=3,
     ),
     body=st.integers(0, 20_000),
 )
-def test_headers_and_chunks(width: int, height: int, depth: int, colour: int, more: list[tuple[bytes, bytes]], body: int) -> None:
-    said = picture(header(width, height, depth, colour, *(chunk(*one) for one in more), body=bytes(body)))
+def test_headers_and_chunks(
+    width: int, height: int, depth: int, colour: int, more: list[tuple[bytes, bytes]], body: int
+) -> None:
+    said = picture(
+        header(width, height, depth, colour, *(chunk(*one) for one in more), body=bytes(body))
+    )
     if max(width, height) > MAX_SIDE or not width or not height:
         assert said
 
 
-@fuzzed(2, kinds=st.lists(st.sampled_from(sorted(GOOD)), min_size=1, max_size=5), spoiled=st.integers(0, 9))
+@fuzzed(
+    2,
+    kinds=st.lists(st.sampled_from(sorted(GOOD)), min_size=1, max_size=5),
+    spoiled=st.integers(0, 9),
+)
 def test_a_folder_of_mixed_pictures(tmp_path: Path, kinds: list[str], spoiled: int) -> None:
     folder = tmp_path / "set"
     folder.mkdir(exist_ok=True)
@@ -163,7 +202,12 @@ def test_a_folder_of_mixed_pictures(tmp_path: Path, kinds: list[str], spoiled: i
     for place, kind in enumerate(kinds):
         (folder / f"{place}.png").write_bytes(b"x" if place == spoiled else GOOD[kind])
     found: list[Any] = []
-    said = refusal(DatasetError, lambda: found.append(load(RunConfig(dataset="images", images_path="set", batch_size=1), tmp_path)))
+    said = refusal(
+        DatasetError,
+        lambda: found.append(
+            load(RunConfig(dataset="images", images_path="set", batch_size=1), tmp_path)
+        ),
+    )
     assert bool(said) == (spoiled < len(kinds))
     if not said:
         assert found[0].images.shape == (len(kinds), 28, 28, 1)

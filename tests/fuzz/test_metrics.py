@@ -1,4 +1,5 @@
-"""What a trainer may report: values that are not finite, huge, backwards or before 1970 are stored, shown and exported."""
+"""What a trainer may report: values that are not finite, huge, backwards or before 1970 are stored,
+shown and exported."""
 
 from __future__ import annotations
 
@@ -24,19 +25,34 @@ from tests.fuzz.cases import count, fuzzed
 from tests.ui.pages import open_page
 
 MakeRun = Callable[..., Run]
-pytestmark = pytest.mark.filterwarnings("ignore::RuntimeWarning")  # numpy's word on an overflow, which the figures show
+# numpy's word on an overflow, which the figures show
+pytestmark = pytest.mark.filterwarnings("ignore::RuntimeWarning")
 EDGES = [0.0, -0.0, np.nan, np.inf, -np.inf, 3.4e38, -3.4e38, 1e-45, 1.0, -1.0]
 FLOAT32 = st.sampled_from(EDGES) | st.floats(width=32)
 FLOAT = FLOAT32 | st.floats() | st.sampled_from([1e308, -1e308, 5e-324])
 LOSSES = st.lists(FLOAT32, min_size=1, max_size=8)
 NAMES = st.sampled_from(["g_rate", "d_rate", "g_effective", "x" * 300, "", "<b>", "\u202e", "'"])
-VIEWS = ["Losses", "Images", "Quality", "Timings", "Rates", "Histograms", "Descent path", "System", "Events"]
+VIEWS = [
+    "Losses",
+    "Images",
+    "Quality",
+    "Timings",
+    "Rates",
+    "Histograms",
+    "Descent path",
+    "System",
+    "Events",
+]
 
 
 def running(context: Context, make_run: MakeRun) -> dict[str, Any]:
     """A run of 4 steps per epoch that trains, its epochs forgotten when there are too many."""
     found = queries.list_runs(context.engine, statuses=("running",), limit=1)
-    run = found[0] if found else make_run(status="running", epochs=1, steps_per_epoch=4, quality_every=1)
+    run = (
+        found[0]
+        if found
+        else make_run(status="running", epochs=1, steps_per_epoch=4, quality_every=1)
+    )
     return {"run_id": run.id, "attempt": run.attempt}
 
 
@@ -59,15 +75,29 @@ def exported(context: Context, run_id: str) -> None:
     rate=st.none() | FLOAT,
 )
 def test_steps_are_stored_to_the_bit(
-    context: Context, make_run: MakeRun, epoch: int, first: int, losses: list[float], further: dict[str, list[float]], rate: float | None
+    context: Context,
+    make_run: MakeRun,
+    epoch: int,
+    first: int,
+    losses: list[float],
+    further: dict[str, list[float]],
+    rate: float | None,
 ) -> None:
     own = running(context, make_run)
     known = queries.step_losses(context.engine, own["run_id"], epoch)
-    first = min(first, 0 if known is None else len(known.g_losses))  # backwards, over what is there, or just behind it
+    # backwards, over what is there, or just behind it
+    first = min(first, 0 if known is None else len(known.g_losses))
     values = np.array(losses, np.float32)
     added = {name: np.array(given, np.float32) for name, given in further.items()}
     reports.append_steps(
-        context.engine, **own, epoch=epoch, first=first, g_losses=values, d_losses=-values, series=added, images_per_second=rate
+        context.engine,
+        **own,
+        epoch=epoch,
+        first=first,
+        g_losses=values,
+        d_losses=-values,
+        series=added,
+        images_per_second=rate,
     )
     stored = queries.step_losses(context.engine, own["run_id"], epoch)
     assert stored is not None
@@ -85,7 +115,11 @@ def test_steps_are_stored_to_the_bit(
     2,
     epoch=st.integers(1, 4),
     values=st.lists(FLOAT, min_size=8, max_size=8),
-    measures=st.dictionaries(st.sampled_from(["step_p50", "x" * 300, "compute_seconds", "reduce_bytes", "d_real"]), FLOAT, max_size=3),
+    measures=st.dictionaries(
+        st.sampled_from(["step_p50", "x" * 300, "compute_seconds", "reduce_bytes", "d_real"]),
+        FLOAT,
+        max_size=3,
+    ),
 )
 def test_epochs_and_judgements_are_stored_and_exported(
     context: Context, make_run: MakeRun, epoch: int, values: list[float], measures: dict[str, float]
@@ -108,20 +142,40 @@ def test_epochs_and_judgements_are_stored_and_exported(
     )
     [stored] = [one for one in queries.epochs(context.engine, own["run_id"]) if one.epoch == epoch]
     assert (stored.g_loss.hex(), stored.d_loss.hex()) == (float(g).hex(), float(d).hex())
-    for frame in (series.epochs_frame, series.quality_frame, series.measures_frame, series.speeds, series.judged):
+    for frame in (
+        series.epochs_frame,
+        series.quality_frame,
+        series.measures_frame,
+        series.speeds,
+        series.judged,
+    ):
         frame(context.engine, [own["run_id"]])
     exported(context, own["run_id"])
 
 
-@fuzzed(2, at=st.datetimes(datetime(1, 1, 2), datetime(9999, 12, 30)), values=st.lists(FLOAT, min_size=5, max_size=5))  # noqa: DTZ001
-def test_clocks_may_be_anywhere(context: Context, make_run: MakeRun, at: datetime, values: list[float]) -> None:
+@fuzzed(
+    2,
+    at=st.datetimes(datetime(1, 1, 2), datetime(9999, 12, 30)),  # noqa: DTZ001
+    values=st.lists(FLOAT, min_size=5, max_size=5),
+)
+def test_clocks_may_be_anywhere(
+    context: Context, make_run: MakeRun, at: datetime, values: list[float]
+) -> None:
     own = running(context, make_run)
     moment = at.replace(tzinfo=UTC)
     names = ("cpu_percent", "rss_bytes", "memory_percent", "gpu_percent", "gpu_memory_bytes")
-    reports.add_sample(context.engine, SystemSample(**own, at=moment, **dict(zip(names, values, strict=True))))
+    reports.add_sample(
+        context.engine, SystemSample(**own, at=moment, **dict(zip(names, values, strict=True)))
+    )
     with Session(context.engine) as session:
-        session.execute(update(Run).where(col(Run.id) == own["run_id"]).values(started_at=moment, created_at=moment))
-        session.execute(update(Epoch).where(col(Epoch.run_id) == own["run_id"]).values(finished_at=moment))
+        session.execute(
+            update(Run)
+            .where(col(Run.id) == own["run_id"])
+            .values(started_at=moment, created_at=moment)
+        )
+        session.execute(
+            update(Epoch).where(col(Epoch.run_id) == own["run_id"]).values(finished_at=moment)
+        )
         session.commit()
     series.samples_frame(context.engine, own["run_id"])
     series.step_losses(context.engine, own["run_id"])
@@ -137,7 +191,12 @@ def test_clocks_may_be_anywhere(context: Context, make_run: MakeRun, at: datetim
 )
 @pytest.mark.thorough
 def test_pages_show_any_figures(
-    context: Context, make_run: MakeRun, view: str, values: list[float], losses: list[float], year: int
+    context: Context,
+    make_run: MakeRun,
+    view: str,
+    values: list[float],
+    losses: list[float],
+    year: int,
 ) -> None:
     run = make_run(status="running", epochs=2, steps_per_epoch=4, quality_every=1)
     own = {"run_id": run.id, "attempt": run.attempt}
@@ -145,7 +204,16 @@ def test_pages_show_any_figures(
     steps = np.array(losses, np.float32)
     further = {"g_rate": steps, "d_rate": -steps, "g_effective": steps, "d_effective": steps}
     rate = {"images_per_second": seconds}
-    reports.append_steps(context.engine, **own, epoch=3, first=0, g_losses=steps, d_losses=steps, series=further, **rate)  # type: ignore[arg-type]
+    reports.append_steps(
+        context.engine,
+        **own,
+        epoch=3,
+        first=0,
+        g_losses=steps,
+        d_losses=steps,
+        series=further,
+        **rate,
+    )  # type: ignore[arg-type]
     reports.finish_epoch(
         context.engine, **own, epoch=3, steps=4, images=256, g_loss=g, d_loss=d, seconds=seconds, compile_seconds=compiling,
         g_path=(path[0], path[1]), d_path=(path[2], path[3]), measures={"compute_seconds": seconds, "step_p50": compiling, "d_real": g},
@@ -160,13 +228,24 @@ def test_pages_show_any_figures(
         histogram=[abs(v) for v in losses],
     )
     moment = datetime(year, 6, 1, tzinfo=UTC)
-    reports.add_sample(context.engine, SystemSample(**own, at=moment, cpu_percent=g, rss_bytes=d, memory_percent=seconds))  # type: ignore[arg-type]
+    reports.add_sample(
+        context.engine,
+        SystemSample(**own, at=moment, cpu_percent=g, rss_bytes=d, memory_percent=seconds),
+    )  # type: ignore[arg-type]
     with Session(context.engine) as session:
-        session.execute(update(Run).where(col(Run.id) == run.id).values(started_at=moment, created_at=moment, phase_since=moment))
+        session.execute(
+            update(Run)
+            .where(col(Run.id) == run.id)
+            .values(started_at=moment, created_at=moment, phase_since=moment)
+        )
         session.commit()
     open_page("run", run=run.id, view=view)
     other = make_run(epochs=2, quality_every=1)
-    open_page("compare", runs=f"{run.id},{other.id}", part="Quality" if view == "Quality" else "Timings" if view == "Timings" else "Losses")
+    open_page(
+        "compare",
+        runs=f"{run.id},{other.id}",
+        part="Quality" if view == "Quality" else "Timings" if view == "Timings" else "Losses",
+    )
     open_page("runs")
     commands.finish(context.engine, **own, status="stopped")  # type: ignore[arg-type]
 

@@ -1,4 +1,5 @@
-"""What people type: names, tags, notes and searches, and that no page, file or terminal makes anything else of it than text."""
+"""What people type: names, tags, notes and searches, and that no page, file or terminal makes
+anything else of it than text."""
 
 from __future__ import annotations
 
@@ -38,7 +39,9 @@ PIECES = (
     "***", "    code", "\ufeff", "\u2028", "\u2029", "\ufffe", "\U0010ffff", "\U000e0041", "\ue000", "\U0001f1fa\U0001f1f3", "\ufdfa",
     "\u1160", "\u3164", "\x85", "\xa0", "\xad",
 )  # fmt: skip
-RAW = st.text(st.characters(), max_size=120) | st.lists(st.sampled_from(PIECES), max_size=6).map("".join)
+RAW = st.text(st.characters(), max_size=120) | st.lists(st.sampled_from(PIECES), max_size=6).map(
+    "".join
+)
 MARKDOWN = MarkdownIt("commonmark", {"html": True}).enable(["table", "strikethrough"])
 
 
@@ -50,8 +53,14 @@ def stored(context: Context, run: Run) -> Run:
 
 def live_markup(markdown: str) -> list[str]:
     """What Markdown makes of text beyond paragraphs of words."""
-    tokens = [inner for token in MARKDOWN.parse(markdown) for inner in (token, *(token.children or ()))]
-    return [token.type for token in tokens if token.type not in ("paragraph_open", "paragraph_close", "inline", "text", "text_special")]
+    tokens = [
+        inner for token in MARKDOWN.parse(markdown) for inner in (token, *(token.children or ()))
+    ]
+    return [
+        token.type
+        for token in tokens
+        if token.type not in ("paragraph_open", "paragraph_close", "inline", "text", "text_special")
+    ]
 
 
 @fuzzed(20, raw=RAW)
@@ -89,16 +98,26 @@ def test_a_cell_is_read_back_and_never_a_formula(raw: str, cells: list[str]) -> 
 @fuzzed(10, raw=RAW)
 def test_a_terminal_gets_no_control_characters(raw: str) -> None:
     shown = clean(raw)
-    assert not [c for c in shown if unicodedata.category(c) in ("Cc", "Cs", "Zl", "Zp") or c in "\u202e\u2066"]
+    assert not [
+        c
+        for c in shown
+        if unicodedata.category(c) in ("Cc", "Cs", "Zl", "Zp") or c in "\u202e\u2066"
+    ]
 
 
 @fuzzed(2, note=RAW, tags=st.lists(RAW, max_size=3))
-def test_notes_and_tags_are_stored_as_valid_utf8_or_refused(context: Context, make_run: MakeRun, note: str, tags: list[str]) -> None:
+def test_notes_and_tags_are_stored_as_valid_utf8_or_refused(
+    context: Context, make_run: MakeRun, note: str, tags: list[str]
+) -> None:
     known = queries.list_runs(context.engine, limit=1)
     run = known[0] if known else make_run(epochs=1)
-    marks.remove_tags(context.engine, run_ids=[run.id], tags=queries.tags_of(context.engine, [run.id])[run.id])
+    marks.remove_tags(
+        context.engine, run_ids=[run.id], tags=queries.tags_of(context.engine, [run.id])[run.id]
+    )
     with suppress(BadMark):
-        marks.write_note(context.engine, run_id=run.id, text=note, version=stored(context, run).note_version)
+        marks.write_note(
+            context.engine, run_id=run.id, text=note, version=stored(context, run).note_version
+        )
     with suppress(BadMark):
         marks.add_tags(context.engine, run_ids=[run.id], tags=tags)
     found = stored(context, run)
@@ -126,14 +145,19 @@ def test_saved_views_are_stored_or_refused(context: Context, name: str, query: s
     terms=st.lists(
         RAW
         | st.builds(
-            "{}{}{}".format, st.sampled_from([*SETTINGS, *search.FIGURES, *search.KEYS, "x"]), st.sampled_from([*":=<>", ">=", "!="]), RAW
+            "{}{}{}".format,
+            st.sampled_from([*SETTINGS, *search.FIGURES, *search.KEYS, "x"]),
+            st.sampled_from([*":=<>", ">=", "!="]),
+            RAW,
         )
         | st.builds("/{}/".format, RAW)
         | st.builds('-"{}"'.format, RAW),
         max_size=3,
     ),
 )
-def test_a_search_is_understood_or_refused_in_a_sentence(context: Context, make_run: MakeRun, terms: list[str]) -> None:
+def test_a_search_is_understood_or_refused_in_a_sentence(
+    context: Context, make_run: MakeRun, terms: list[str]
+) -> None:
     runs = listing.list_all(context.engine)
     if not runs:
         for name in ("one", HOSTILE_NAMES[0]):
@@ -160,23 +184,36 @@ def test_any_text_finds_a_run_or_none(context: Context, make_run: MakeRun, prefi
     page=st.sampled_from(["runs", "run", "compare", "playground", "launch"]),
     pieces=st.lists(st.sampled_from(PIECES), min_size=2, max_size=5),
 )
-def test_pages_show_names_and_notes_as_text(context: Context, make_run: MakeRun, page: str, pieces: list[str]) -> None:
+def test_pages_show_names_and_notes_as_text(
+    context: Context, make_run: MakeRun, page: str, pieces: list[str]
+) -> None:
     shown = "".join(piece for piece in pieces if not invisible(piece))
     try:
         name = check_name(shown[:80])
     except BadName:
-        name = check_name("<img src=x onerror=alert(1)>" + shown[:2].replace(" ", "") + "](javascript:x)")
+        name = check_name(
+            "<img src=x onerror=alert(1)>" + shown[:2].replace(" ", "") + "](javascript:x)"
+        )
     run = make_run(name, epochs=1, status="failed", error=shown or "x")
     with suppress(BadMark):
         marks.write_note(context.engine, run_id=run.id, text=shown, version=0)
     query = {"run": {"run": run.id}, "playground": {"run": run.id}, "launch": {"clone": run.id}}
     other = make_run(name, epochs=1)
-    at = open_page(page, **({"runs": f"{run.id},{other.id}"} if page == "compare" else query.get(page, {})))
+    at = open_page(
+        page, **({"runs": f"{run.id},{other.id}"} if page == "compare" else query.get(page, {}))
+    )
     bodies = [
-        element.value for kind in (at.markdown, at.caption, at.title, at.subheader, at.info, at.warning, at.error) for element in kind
+        element.value
+        for kind in (at.markdown, at.caption, at.title, at.subheader, at.info, at.warning, at.error)
+        for element in kind
     ]
     bodies += [button.label for button in at.button]
-    found = [kind for body in bodies for kind in live_markup(str(body)) if kind in ("html_inline", "html_block", "image", "link_open")]
+    found = [
+        kind
+        for body in bodies
+        for kind in live_markup(str(body))
+        if kind in ("html_inline", "html_block", "image", "link_open")
+    ]
     assert not found, bodies
 
 

@@ -1,4 +1,5 @@
-"""Numbers as people, scripts and addresses write them: every setting takes a value of its range or refuses it in a sentence."""
+"""Numbers as people, scripts and addresses write them: every setting takes a value of its range or
+refuses it in a sentence."""
 
 from __future__ import annotations
 
@@ -28,7 +29,9 @@ WORDS = (
 NUMBERS = (
     st.sampled_from(WORDS)
     | st.integers()
-    | st.sampled_from([0, -1, 2**31 - 1, 2**31, 2**53 + 1, 2**63, 2**64, 10**400, -(10**400), 10**5000])
+    | st.sampled_from(
+        [0, -1, 2**31 - 1, 2**31, 2**53 + 1, 2**63, 2**64, 10**400, -(10**400), 10**5000]
+    )
     | st.floats()
     | st.booleans()
     | st.none()
@@ -61,7 +64,9 @@ def test_a_setting_takes_a_value_or_says_why_not(name: str, value: Any) -> None:
     if said is None:
         one = parse_value(name, value)
         assert not isinstance(one, float) or math.isfinite(one)
-        assert type(one) in (int, float, bool, str, type(None)), "as the field says, whatever was given"
+        assert type(one) in (int, float, bool, str, type(None)), (
+            "as the field says, whatever was given"
+        )
     else:
         assert name in said
 
@@ -82,14 +87,35 @@ def plausible(name: str) -> st.SearchStrategy[Any]:
     options = get_args(field.annotation)
     if options and type(None) not in options:
         return st.sampled_from(options)
-    low = next((m.ge if hasattr(m, "ge") else m.gt for m in field.metadata if hasattr(m, "ge") or hasattr(m, "gt")), 0)
-    high = next((m.le if hasattr(m, "le") else m.lt for m in field.metadata if hasattr(m, "le") or hasattr(m, "lt")), 1)
+    low = next(
+        (
+            m.ge if hasattr(m, "ge") else m.gt
+            for m in field.metadata
+            if hasattr(m, "ge") or hasattr(m, "gt")
+        ),
+        0,
+    )
+    high = next(
+        (
+            m.le if hasattr(m, "le") else m.lt
+            for m in field.metadata
+            if hasattr(m, "le") or hasattr(m, "lt")
+        ),
+        1,
+    )
     whole = int in (field.annotation, *options)
-    drawn = st.integers(low, high) | st.integers(low, min(high, 200)) if whole else st.floats(low, high)
+    drawn = (
+        st.integers(low, high) | st.integers(low, min(high, 200)) if whole else st.floats(low, high)
+    )
     return drawn | st.none() if options else drawn
 
 
-@fuzzed(25, values=st.fixed_dictionaries({}, optional={name: plausible(name) for name in RunConfig.model_fields}))
+@fuzzed(
+    25,
+    values=st.fixed_dictionaries(
+        {}, optional={name: plausible(name) for name in RunConfig.model_fields}
+    ),
+)
 def test_combinations_within_the_ranges_are_sound_or_refused(values: dict[str, Any]) -> None:
     if refusal(ConfigError, parse, values) is None:
         config = parse(values)
@@ -102,7 +128,13 @@ def test_combinations_within_the_ranges_are_sound_or_refused(values: dict[str, A
 @fuzzed(
     10,
     words=st.lists(
-        st.builds("{}{}{}".format, FIELD | st.text(max_size=5), st.sampled_from(["=", " = ", "", "=="]), st.sampled_from(WORDS)), max_size=3
+        st.builds(
+            "{}{}{}".format,
+            FIELD | st.text(max_size=5),
+            st.sampled_from(["=", " = ", "", "=="]),
+            st.sampled_from(WORDS),
+        ),
+        max_size=3,
     ),
 )
 def test_assignments_of_the_command_line(words: list[str]) -> None:
@@ -115,7 +147,13 @@ def test_assignments_of_the_command_line(words: list[str]) -> None:
 @fuzzed(
     10,
     words=st.lists(
-        st.builds("{}={}".format, FIELD, st.lists(st.sampled_from(WORDS), min_size=1, max_size=4).map(",".join)), min_size=1, max_size=3
+        st.builds(
+            "{}={}".format,
+            FIELD,
+            st.lists(st.sampled_from(WORDS), min_size=1, max_size=4).map(",".join),
+        ),
+        min_size=1,
+        max_size=3,
     ),
 )
 def test_grids_of_values(words: list[str]) -> None:

@@ -1,4 +1,5 @@
-"""Messages that others put into Redis: a worker stays alive, runs nothing of theirs, and loses no run of ours."""
+"""Messages that others put into Redis: a worker stays alive, runs nothing of theirs, and loses no
+run of ours."""
 
 from __future__ import annotations
 
@@ -37,11 +38,24 @@ MakeRun = Callable[..., Run]
 MARK = "touched"
 
 NAMES = st.sampled_from(
-    ["os.system", "eval", "exec", "builtins.eval", "os.mkdir", "subprocess.call", "ganboard.worker.queue.job.train_here", "", "a.b", JOB]
+    [
+        "os.system",
+        "eval",
+        "exec",
+        "builtins.eval",
+        "os.mkdir",
+        "subprocess.call",
+        "ganboard.worker.queue.job.train_here",
+        "",
+        "a.b",
+        JOB,
+    ]
 )
 ANYTHING = st.recursive(
     st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False) | st.text(max_size=20),
-    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(max_size=5), inner, max_size=3),
+    lambda inner: (
+        st.lists(inner, max_size=3) | st.dictionaries(st.text(max_size=5), inner, max_size=3)
+    ),
     max_leaves=6,
 )
 FIELDS = st.sampled_from(
@@ -59,13 +73,21 @@ KEYS = (
 KINDS = ("string", "list", "set", "zset", "hash")
 
 
-def message(function: Any = JOB, arguments: Any = ("abc",), instance: Any = None, named: Any = None) -> bytes:
+def message(
+    function: Any = JOB, arguments: Any = ("abc",), instance: Any = None, named: Any = None
+) -> bytes:
     return zlib.compress(json.dumps([function, instance, arguments, named or {}]).encode())
 
 
 def sent(redis: Redis, fields: dict[Any, Any], job_id: str = "foreign") -> None:
     """A job as RQ writes it, some fields replaced (None: left out), in the queue."""
-    usual = {"data": message(), "origin": QUEUE, "status": "queued", "created_at": utcformat(now()), "timeout": -1}
+    usual = {
+        "data": message(),
+        "origin": QUEUE,
+        "status": "queued",
+        "created_at": utcformat(now()),
+        "timeout": -1,
+    }
     hash_ = {name: value for name, value in {**usual, **fields}.items() if value is not None}
     redis.delete(f"rq:job:{job_id}")
     redis.hset(f"rq:job:{job_id}", mapping=hash_)
@@ -92,7 +114,9 @@ class NoProbe:
 
 
 @pytest.fixture
-def worker(context: Context, redis: Redis, monkeypatch: pytest.MonkeyPatch) -> Iterator[TrainWorker]:
+def worker(
+    context: Context, redis: Redis, monkeypatch: pytest.MonkeyPatch
+) -> Iterator[TrainWorker]:
     """A worker in this process; a trainer would end at once, without TensorFlow."""
     monkeypatch.setattr(rq_worker, "DeviceProbe", NoProbe)  # what this machine has plays no part
     monkeypatch.setattr(work_horse, "TRAINER", ("true",))
@@ -120,15 +144,32 @@ def works_off(context: Context, worker: TrainWorker) -> None:
     arguments=st.lists(ANYTHING, max_size=3) | ANYTHING,
     instance=st.none() | ANYTHING,
     named=st.none() | st.dictionaries(st.text(max_size=5), ANYTHING, max_size=2),
-    extra=st.dictionaries(FIELDS, st.binary(max_size=20) | st.sampled_from([b"1", b"os.system", b'["x"]', b"-1"]), max_size=2),
+    extra=st.dictionaries(
+        FIELDS,
+        st.binary(max_size=20) | st.sampled_from([b"1", b"os.system", b'["x"]', b"-1"]),
+        max_size=2,
+    ),
 )
 def test_only_a_plain_ring_is_ours(
-    redis: Redis, function: Any, arguments: Any, instance: Any, named: Any, extra: dict[bytes, bytes]
+    redis: Redis,
+    function: Any,
+    arguments: Any,
+    instance: Any,
+    named: Any,
+    extra: dict[bytes, bytes],
 ) -> None:
     fields = {"data": message(function, arguments, instance, named), "origin": QUEUE, "timeout": -1}
     redis.delete("rq:job:x")
     redis.hset(
-        "rq:job:x", mapping={**fields, **{name.decode(errors="surrogateescape"): value for name, value in extra.items() if name != b"\xff"}}
+        "rq:job:x",
+        mapping={
+            **fields,
+            **{
+                name.decode(errors="surrogateescape"): value
+                for name, value in extra.items()
+                if name != b"\xff"
+            },
+        },
     )
     try:
         found = Job.fetch("x", connection=redis, serializer=JSONSerializer)
@@ -153,17 +194,29 @@ def test_only_a_plain_ring_is_ours(
 @fuzzed(
     0.5,
     fields=st.dictionaries(
-        FIELDS, st.none() | st.binary(max_size=40) | st.sampled_from([b"-1", b"1e9", b"null", b"[]", b"{}", b"\x80\x04"]), max_size=4
+        FIELDS,
+        st.none()
+        | st.binary(max_size=40)
+        | st.sampled_from([b"-1", b"1e9", b"null", b"[]", b"{}", b"\x80\x04"]),
+        max_size=4,
     ),
-    job_id=st.sampled_from(["foreign", "a:b", "rq:job:x", "../x", "\N{SNOWMAN}"]) | st.text("abc-_: \n", min_size=1, max_size=10),
+    job_id=st.sampled_from(["foreign", "a:b", "rq:job:x", "../x", "\N{SNOWMAN}"])
+    | st.text("abc-_: \n", min_size=1, max_size=10),
     shape=st.sampled_from(("hash", "hash", *KINDS)),
 )
 def test_a_job_of_any_content_is_passed_over(
-    context: Context, redis: Redis, worker: TrainWorker, fields: dict[bytes, bytes | None], job_id: str, shape: str
+    context: Context,
+    redis: Redis,
+    worker: TrainWorker,
+    fields: dict[bytes, bytes | None],
+    job_id: str,
+    shape: str,
 ) -> None:
     redis.flushall()
     if shape == "hash":
-        sent(redis, {name.decode(errors="replace"): value for name, value in fields.items()}, job_id)
+        sent(
+            redis, {name.decode(errors="replace"): value for name, value in fields.items()}, job_id
+        )
     else:
         planted(redis, f"rq:job:{job_id}", shape, b"x")
         redis.rpush(f"rq:queue:{QUEUE}", job_id)
@@ -177,7 +230,12 @@ def test_a_job_of_any_content_is_passed_over(
     value=st.sampled_from([b"x", b"\xff\xfe", b"abc", b"a:b:c", b"0", b"x" * 5000]),
 )
 def test_wrong_keys_stop_no_worker_and_lose_no_run(
-    context: Context, redis: Redis, worker: TrainWorker, make_run: MakeRun, wrong: dict[str, str], value: bytes
+    context: Context,
+    redis: Redis,
+    worker: TrainWorker,
+    make_run: MakeRun,
+    wrong: dict[str, str],
+    value: bytes,
 ) -> None:
     redis.flushall()
     run = queries.list_runs(context.engine, statuses=("queued",))
@@ -204,7 +262,11 @@ def test_wrong_keys_stop_no_worker_and_lose_no_run(
         {"data": message("os.mkdir", [MARK])},
         {"data": message("builtins.eval", [f"__import__('os').mkdir({MARK!r})"])},
         {"data": message("os.mkdir", [MARK]), "failure_callback_name": "os.mkdir"},
-        {"data": message(JOB, [MARK]), "failure_callback_name": "os.mkdir", "failure_callback_timeout": 60},
+        {
+            "data": message(JOB, [MARK]),
+            "failure_callback_name": "os.mkdir",
+            "failure_callback_timeout": 60,
+        },
         {"data": message(JOB, [1.5])},
         {"data": message(JOB, [-1])},
         {"data": message(JOB, [10**300])},
@@ -249,13 +311,21 @@ def test_known_bad_messages(
 
 
 def test_no_callback_of_a_job_that_seems_lost_is_called(
-    context: Context, redis: Redis, worker: TrainWorker, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    context: Context,
+    redis: Redis,
+    worker: TrainWorker,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     """RQ's maintenance imports and calls it in the worker's own process."""
     monkeypatch.chdir(tmp_path)
-    (tmp_path / "planted.py").write_text(f"import os\ndef callback(*a, **k):\n    os.mkdir({MARK!r})\n")
+    (tmp_path / "planted.py").write_text(
+        f"import os\ndef callback(*a, **k):\n    os.mkdir({MARK!r})\n"
+    )
     monkeypatch.syspath_prepend(tmp_path)
-    sent(redis, {"failure_callback_name": "planted.callback", "failure_callback_timeout": 60}, "lost")
+    sent(
+        redis, {"failure_callback_name": "planted.callback", "failure_callback_timeout": 60}, "lost"
+    )
     redis.delete(f"rq:queue:{QUEUE}")
     redis.zadd(f"rq:wip:{QUEUE}", {"lost:execution": 1.0})
     works_off(context, worker)
@@ -263,14 +333,25 @@ def test_no_callback_of_a_job_that_seems_lost_is_called(
 
 
 def test_a_job_that_turns_foreign_while_it_runs_ends_neither_worker_nor_run(
-    context: Context, redis: Redis, worker: TrainWorker, make_run: MakeRun, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    context: Context,
+    redis: Redis,
+    worker: TrainWorker,
+    make_run: MakeRun,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     run, mark = make_run(status="queued"), tmp_path / "begun"  # only the first attempt takes long
-    monkeypatch.setattr(work_horse, "TRAINER", ("sh", "-c", f"test -e {mark} || {{ touch {mark}; sleep 2.5; }}; exit 1", "sh"))
+    monkeypatch.setattr(
+        work_horse,
+        "TRAINER",
+        ("sh", "-c", f"test -e {mark} || {{ touch {mark}; sleep 2.5; }}; exit 1", "sh"),
+    )
     ring(redis, run)
 
     def spoil() -> None:
-        wait_until(lambda: queries.active_runs_of(context.engine, "box:1"), seconds=20, what="the claim")
+        wait_until(
+            lambda: queries.active_runs_of(context.engine, "box:1"), seconds=20, what="the claim"
+        )
         for key in redis.keys("rq:*"):
             planted(redis, key.decode(), "string", b"\xff")
 

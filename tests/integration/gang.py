@@ -1,4 +1,5 @@
-"""A trainer process whose rank may be told not to join: python -m tests.integration.gang RANK SECONDS, then worker.training.trainer's arguments."""
+"""A trainer process whose rank may be told not to join: python -m tests.integration.gang RANK
+SECONDS, then worker.training.trainer's arguments."""
 
 from __future__ import annotations
 

@@ -1,4 +1,5 @@
-"""Takes steps in a process of its own, because logical devices and a failed collective last as long as the process.
+"""Takes steps in a process of its own, because logical devices and a failed collective last as long
+as the process.
 
     python -m tests.integration.steps '{"batch_size": 32, "replicas": 2}' 20 OUTPUT.npz [DATA_DIR]
 
@@ -31,15 +32,25 @@ def main(config_json: str, count: str, output: str, data_dir: str = ".") -> None
     assert strategy.num_replicas_in_sync == config.replicas
     with strategy.scope():
         nets = networks(config)
-    copies = [strategy.experimental_local_results(v.value) for net in (nets.generator, nets.discriminator) for v in net.variables]
+    copies = [
+        strategy.experimental_local_results(v.value)
+        for net in (nets.generator, nets.discriminator)
+        for v in net.variables
+    ]
     devices = [{copy.device for copy in one} for one in zip(*copies, strict=True)]
-    assert [len(one) for one in devices] == [1] * config.replicas, "each replica has all of G and D on one device"
+    assert [len(one) for one in devices] == [1] * config.replicas, (
+        "each replica has all of G and D on one device"
+    )
     assert len(set.union(*devices)) == config.replicas, "no two replicas share a device"
     stepper = Stepper(config, strategy, nets, examples)
     order = philox.order(config.seed, 1, len(examples))
     taken = [stepper.run(order, 0, 0, 1), stepper.run(order, 1, 1, int(count) - 1)]
-    assert stepper._run.experimental_get_tracing_count() == 1, "another number of steps must not trace again"
-    g_losses, d_losses = (np.concatenate([part[name] for part in taken]) for name in ("g_loss", "d_loss"))
+    assert stepper._run.experimental_get_tracing_count() == 1, (
+        "another number of steps must not trace again"
+    )
+    g_losses, d_losses = (
+        np.concatenate([part[name] for part in taken]) for name in ("g_loss", "d_loss")
+    )
     np.savez(output, g_losses=g_losses, d_losses=d_losses, **nets.arrays())
 
 

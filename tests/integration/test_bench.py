@@ -1,4 +1,5 @@
-"""`ganboard bench` with real contestants on digits: one document, everyone measured in every round, nobody left behind."""
+"""`ganboard bench` with real contestants on digits: one document, everyone measured in every round,
+nobody left behind."""
 
 from __future__ import annotations
 
@@ -16,7 +17,13 @@ def test_real_contestants_take_turns(home: Path) -> None:
     options = ["--batch", "32", "--steps", "2", "--rounds", "2", "--precision", "float32"]
     before = set(psutil.Process().children(recursive=True))
     found = document("bench", *options, "--only", "bare,start,tutorial,floor,jax")
-    assert [one["name"] for one in found["contestants"]] == ["bare", "start", "tutorial", "jax", "floor"]
+    assert [one["name"] for one in found["contestants"]] == [
+        "bare",
+        "start",
+        "tutorial",
+        "jax",
+        "floor",
+    ]
     measured = {one["name"]: one for one in found["contestants"]}
     for name in ("bare", "tutorial", "floor"):
         assert len(measured[name]["images_per_second"]["rounds"]) == 2, measured[name]["problem"]
@@ -27,7 +34,9 @@ def test_real_contestants_take_turns(home: Path) -> None:
     assert measured["jax"]["images_per_second"] or measured["jax"]["problem"]
     assert found["hardware"]["versions"]["tensorflow"]
     assert found["batch"] == 32
-    assert next(goal["goal"] for goal in found["goals"] if goal["met"] is not None).startswith("float32 >= 1.10")
+    assert next(goal["goal"] for goal in found["goals"] if goal["met"] is not None).startswith(
+        "float32 >= 1.10"
+    )
     assert not set(psutil.Process().children(recursive=True)) - before
     assert not list(home.glob("bench-*"))
 
@@ -37,12 +46,27 @@ def test_real_contestants_take_turns(home: Path) -> None:
 def test_a_run_of_the_platform_is_timed(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("ganboard.worker.bench.race.SAVE_SECONDS", 0.1)
     monkeypatch.setattr("ganboard.worker.bench.race.EPOCH_STEPS", 4)
-    found = document("bench", "--batch", "32", "--steps", "1", "--rounds", "1", "--precision", "float32", "--only", "platform")
+    found = document(
+        "bench",
+        "--batch",
+        "32",
+        "--steps",
+        "1",
+        "--rounds",
+        "1",
+        "--precision",
+        "float32",
+        "--only",
+        "platform",
+    )
     (platform,) = found["contestants"]
     assert platform["problem"] is None
     assert platform["images_per_second"]["min"] > 0
     assert platform["alone_images_per_second"]["min"] > 0
-    assert next(goal["reached"] for goal in found["goals"] if goal["goal"].startswith("through queue")) > 0
+    assert (
+        next(goal["reached"] for goal in found["goals"] if goal["goal"].startswith("through queue"))
+        > 0
+    )
     assert not (home / "ganboard.db").exists()  # its runs are not among the user's
 
 

@@ -1,4 +1,5 @@
-"""A WebSocket client of somebody's own presses buttons that are greyed out in a browser: the server refuses what they would write."""
+"""A WebSocket client of somebody's own presses buttons that are greyed out in a browser: the server
+refuses what they would write."""
 
 from __future__ import annotations
 
@@ -36,7 +37,10 @@ def server(context: Context, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) ->
     url = f"http://127.0.0.1:{port}"
     for name, value in identity.environment(url).items():
         monkeypatch.setenv(name, value)
-    with (tmp_path / "web.log").open("wb") as log, subprocess.Popen(serve.command(port), cwd=ROOT, stdout=log, stderr=log) as process:
+    with (
+        (tmp_path / "web.log").open("wb") as log,
+        subprocess.Popen(serve.command(port), cwd=ROOT, stdout=log, stderr=log) as process,
+    ):
 
         def answers() -> bool:
             try:
@@ -57,7 +61,8 @@ class Client:
     connection: ClientConnection
     page: str
     query: str
-    buttons: dict[str, tuple[str, bool]] = field(default_factory=dict)  # label -> widget, whether it is off
+    # label -> widget, whether it is off
+    buttons: dict[str, tuple[str, bool]] = field(default_factory=dict)
     fragments: set[str] = field(default_factory=set)
     words: str = ""
 
@@ -66,9 +71,15 @@ class Client:
         request = BackMsg()
         state = request.rerun_script
         state.query_string, state.page_name, state.fragment_id = self.query, self.page, fragment
-        state.context_info.timezone, state.context_info.locale, state.context_info.color_scheme = "UTC", "en-US", "light"
+        state.context_info.timezone, state.context_info.locale, state.context_info.color_scheme = (
+            "UTC",
+            "en-US",
+            "light",
+        )
         if press:
-            state.widget_states.widgets.append(WidgetState(id=self.buttons[press][0], trigger_value=True))
+            state.widget_states.widgets.append(
+                WidgetState(id=self.buttons[press][0], trigger_value=True)
+            )
         self.words = ""
         self.connection.send(request.SerializeToString())
         while not self._ended(ForwardMsg.FromString(self.connection.recv(timeout=60))):
@@ -88,14 +99,18 @@ class Client:
 
 
 @contextmanager
-def client(server: str, email: str, page: str, query: str = "", seconds: float = 3600) -> Iterator[Client]:
+def client(
+    server: str, email: str, page: str, query: str = "", seconds: float = 3600
+) -> Iterator[Client]:
     """A session of the owner of this address, with the page drawn once."""
     token = generate_xsrf_token_string()
     cookies = {**identity.cookie(email, server, seconds), XSRF_COOKIE_NAME: token}
     headers = {"Cookie": "; ".join(f"{name}={value}" for name, value in cookies.items())}
     address = server.replace("http", "ws", 1) + "/_stcore/stream"
     protocols = ["streamlit", token]
-    with connect(address, origin=server, additional_headers=headers, subprotocols=protocols, max_size=None) as connection:  # type: ignore
+    with connect(
+        address, origin=server, additional_headers=headers, subprotocols=protocols, max_size=None
+    ) as connection:  # type: ignore
         found = Client(connection, page, query)
         found.run()
         yield found
@@ -104,15 +119,25 @@ def client(server: str, email: str, page: str, query: str = "", seconds: float =
 def stored(context: Context) -> dict[str, int]:
     """How many rows each table has."""
     with Session(context.engine) as session:
-        return {name: session.scalar(text(f'SELECT count(*) FROM "{name}"')) or 0 for name in SQLModel.metadata.tables}
+        return {
+            name: session.scalar(text(f'SELECT count(*) FROM "{name}"')) or 0
+            for name in SQLModel.metadata.tables
+        }
 
 
 def test_what_is_off_for_viewers_stays_off_when_it_is_pressed_all_the_same(
     server: str, context: Context, make_run: Callable[..., Run]
 ) -> None:
-    trains, ended = make_run("trains", status="running", epochs=1), make_run("ended", status="stopped", epochs=1)
+    trains, ended = (
+        make_run("trains", status="running", epochs=1),
+        make_run("ended", status="stopped", epochs=1),
+    )
     before = stored(context)
-    forged = {("run", f"run={trains.id}"): "Stop", ("run", f"run={ended.id}"): "Resume", ("launch", "preset=tiny"): "Launch"}
+    forged = {
+        ("run", f"run={trains.id}"): "Stop",
+        ("run", f"run={ended.id}"): "Resume",
+        ("launch", "preset=tiny"): "Launch",
+    }
     for (page, query), label in forged.items():
         with client(server, identity.VIEWER, page, query) as viewer:
             assert viewer.buttons[label][1], label
@@ -122,9 +147,14 @@ def test_what_is_off_for_viewers_stays_off_when_it_is_pressed_all_the_same(
     assert queries.find_run(context.engine, ended.id).status == "stopped"
 
 
-def test_the_same_presses_of_an_operator_are_obeyed(server: str, context: Context, make_run: Callable[..., Run]) -> None:
+def test_the_same_presses_of_an_operator_are_obeyed(
+    server: str, context: Context, make_run: Callable[..., Run]
+) -> None:
     run = make_run("trains", status="running", epochs=1)
-    for page, query, label in (("run", f"run={run.id}", "Stop"), ("launch", "preset=tiny", "Launch")):
+    for page, query, label in (
+        ("run", f"run={run.id}", "Stop"),
+        ("launch", "preset=tiny", "Launch"),
+    ):
         with client(server, identity.OPERATOR, page, query) as operator:
             assert not operator.buttons[label][1]
             operator.run(press=label)
@@ -133,7 +163,9 @@ def test_the_same_presses_of_an_operator_are_obeyed(server: str, context: Contex
     assert queries.count_runs(context.engine) == 2
 
 
-def test_a_session_ends_with_its_sign_in_even_for_parts_that_update_themselves(server: str, make_run: Callable[..., Run]) -> None:
+def test_a_session_ends_with_its_sign_in_even_for_parts_that_update_themselves(
+    server: str, make_run: Callable[..., Run]
+) -> None:
     run = make_run("trains", status="running", epochs=1)
     with client(server, identity.OPERATOR, "run", f"run={run.id}", seconds=8) as operator:
         assert operator.fragments

@@ -1,4 +1,5 @@
-"""Losses of the tiny preset against stored ones; `python -m tests.integration.test_golden` stores them anew (explain why)."""
+"""Losses of the tiny preset against stored ones; `python -m tests.integration.test_golden` stores
+them anew (explain why)."""
 
 from __future__ import annotations
 
@@ -23,8 +24,11 @@ def losses(directory: Path) -> dict[str, list[str]]:
 def test_the_tiny_preset_gives_the_golden_losses(tmp_path: Path) -> None:
     found, wanted = losses(tmp_path), json.loads(GOLDEN.read_text())
     for name in ("g_loss", "d_loss"):
-        # Processors differ in the order of their sums, and Adam enlarges that; a change of method moves the losses by far more
-        assert [float.fromhex(x) for x in found[name]] == pytest.approx([float.fromhex(x) for x in wanted[name]], rel=1e-4)
+        # Processors differ in the order of their sums, and Adam enlarges that; a change of method
+        # moves the losses by far more
+        assert [float.fromhex(x) for x in found[name]] == pytest.approx(
+            [float.fromhex(x) for x in wanted[name]], rel=1e-4
+        )
 
 
 if __name__ == "__main__":

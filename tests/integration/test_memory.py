@@ -38,7 +38,12 @@ def step_memory(**changes: Any) -> int:
     """Memory that a step needs beyond what building it did, in bytes."""
     settings = json.dumps({"dataset": "digits", "batch_size": 768, **changes})
     done = subprocess.run(
-        [sys.executable, "-c", MEASURE, settings], capture_output=True, text=True, timeout=200, cwd=Path(__file__).parents[2], check=False
+        [sys.executable, "-c", MEASURE, settings],
+        capture_output=True,
+        text=True,
+        timeout=200,
+        cwd=Path(__file__).parents[2],
+        check=False,
     )
     assert done.returncode == 0, done.stderr[-2000:]
     return int(done.stdout)
@@ -46,15 +51,28 @@ def step_memory(**changes: Any) -> int:
 
 @pytest.mark.thorough
 def test_recomputing_and_accumulating_lower_the_peak() -> None:
-    plain, recomputed, accumulated = step_memory(), step_memory(recompute=True), step_memory(accumulate=8)
-    print(f"plain {plain / 1e6:.0f} MB, recompute {recomputed / 1e6:.0f} MB, accumulate=8 {accumulated / 1e6:.0f} MB")
+    plain, recomputed, accumulated = (
+        step_memory(),
+        step_memory(recompute=True),
+        step_memory(accumulate=8),
+    )
+    print(
+        f"plain {plain / 1e6:.0f} MB, recompute {recomputed / 1e6:.0f} MB, accumulate=8"
+        f" {accumulated / 1e6:.0f} MB"
+    )
     assert recomputed < 0.85 * plain
     assert accumulated < 0.75 * plain
 
 
 @pytest.mark.thorough
 def test_recomputing_pays_for_3dgan() -> None:
-    settings = {"model": "gan3d", "dataset": "showers", "geometry": "51x51x25", "batch_size": 4, "limit": 4}
+    settings = {
+        "model": "gan3d",
+        "dataset": "showers",
+        "geometry": "51x51x25",
+        "batch_size": 4,
+        "limit": 4,
+    }
     plain, recomputed = step_memory(**settings), step_memory(**settings, recompute=True)
     print(f"plain {plain / 1e6:.0f} MB, recompute {recomputed / 1e6:.0f} MB")
     assert recomputed < 0.9 * plain

@@ -41,7 +41,9 @@ def training(*more: str) -> Iterator[subprocess.Popen[str]]:
     script = "from ganboard.worker.cli.main import app; app()"
     options = [word for setting in (*SETTINGS, *more) for word in ("--set", setting)]
     command = [sys.executable, "-c", script, "train", "--preset", "tiny", "--json", *options]
-    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as process:
+    with subprocess.Popen(
+        command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+    ) as process:
         try:
             yield process
         finally:
@@ -71,7 +73,9 @@ def losses(run: dict[str, Any]) -> list[tuple[int, str, str]]:
 
 @pytest.mark.timeout(600)
 @pytest.mark.thorough
-def test_a_gang_that_lost_one_goes_on_together_with_the_same_losses_to_the_bit(context: Context) -> None:
+def test_a_gang_that_lost_one_goes_on_together_with_the_same_losses_to_the_bit(
+    context: Context,
+) -> None:
     with training() as process:
         undisturbed = outcome(process, 0)
     assert undisturbed["status"] == "finished"
@@ -79,11 +83,17 @@ def test_a_gang_that_lost_one_goes_on_together_with_the_same_losses_to_the_bit(c
     assert undisturbed["attempt"] == 1
 
     with training("epochs=4") as process:
-        wait_until(lambda: queries.count_runs(context.engine) == 2 and under_way(context), seconds=200, what="the second epoch")
+        wait_until(
+            lambda: queries.count_runs(context.engine) == 2 and under_way(context),
+            seconds=200,
+            what="the second epoch",
+        )
         first = ranks(process)
         assert len(first) == 2
         os.kill(first[1].pid, signal.SIGKILL)
-        assert not psutil.wait_procs(first, timeout=process_group.GRACE_SECONDS + 20)[1], "the others are ended as well"
+        assert not psutil.wait_procs(first, timeout=process_group.GRACE_SECONDS + 20)[1], (
+            "the others are ended as well"
+        )
         disturbed = outcome(process, 0)
     assert disturbed["attempt"] == 2
     assert losses(disturbed) == losses(undisturbed)
@@ -91,17 +101,22 @@ def test_a_gang_that_lost_one_goes_on_together_with_the_same_losses_to_the_bit(c
     assert "Rank 1 of 2 trainer processes was killed by SIGKILL" in texts
     assert "differ" not in texts
     steps = Path(disturbed["directory"], "checkpoints")
-    assert sorted(path.name.split("-")[2] for path in steps.iterdir()) == sorted(path.name.split("-")[2] for path in steps.glob("ckpt-*"))
+    assert sorted(path.name.split("-")[2] for path in steps.iterdir()) == sorted(
+        path.name.split("-")[2] for path in steps.glob("ckpt-*")
+    )
 
 
 @pytest.mark.timeout(400)
 @pytest.mark.parametrize(("signum", "everyone"), [(signal.SIGINT, True), (signal.SIGTERM, False)])
 @pytest.mark.thorough
-def test_a_signal_stops_all_of_them_after_the_same_step(context: Context, signum: signal.Signals, everyone: bool) -> None:
+def test_a_signal_stops_all_of_them_after_the_same_step(
+    context: Context, signum: signal.Signals, everyone: bool
+) -> None:
     with training("epochs=1000") as process:
         wait_until(lambda: under_way(context), seconds=200, what="the second epoch")
         all_of_them = ranks(process)
-        for one in (process, *(all_of_them if everyone else [])):  # a terminal sends Ctrl-C to every process of the group
+        # a terminal sends Ctrl-C to every process of the group
+        for one in (process, *(all_of_them if everyone else [])):
             one.send_signal(signum)
         stopped = outcome(process, 3)
     assert stopped["status"] == "stopped"
@@ -111,7 +126,9 @@ def test_a_signal_stops_all_of_them_after_the_same_step(context: Context, signum
 
 
 @pytest.mark.timeout(200)
-def test_one_that_never_joins_is_named_and_nothing_is_left(context: Context, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_one_that_never_joins_is_named_and_nothing_is_left(
+    context: Context, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr(job, "TRAINER", (sys.executable, "-m", "tests.integration.gang", "1", "2"))
     monkeypatch.setattr(process_group, "GRACE_SECONDS", 1)
     run = submit(context, load("tiny", {"strategy": "multi_worker", "replicas": 2}), here=True)
@@ -128,8 +145,17 @@ def test_one_that_never_joins_is_named_and_nothing_is_left(context: Context, mon
 
 @pytest.mark.timeout(300)
 def test_two_processes_compute_what_two_replicas_in_one_do(tmp_path: Path) -> None:
-    rates = {"optimizer": "sgd", "g_learning_rate": 0.01, "d_learning_rate": 0.01}  # large enough for a wrong factor to show
-    settings = {"dataset": "digits", "batch_size": 32, "limit": 96, "epochs": 1, "grid_size": 1, "replicas": 2, **rates}
+    # large enough for a wrong factor to show
+    rates = {"optimizer": "sgd", "g_learning_rate": 0.01, "d_learning_rate": 0.01}
+    settings = {
+        "dataset": "digits",
+        "batch_size": 32,
+        "limit": 96,
+        "epochs": 1,
+        "grid_size": 1,
+        "replicas": 2,
+        **rates,
+    }
 
     def state(name: str, size: int, **changes: str) -> Any:
         command = [
@@ -140,7 +166,10 @@ def test_two_processes_compute_what_two_replicas_in_one_do(tmp_path: Path) -> No
             str(tmp_path / name),
             str(tmp_path),
         ]
-        with (tmp_path / f"{name}.log").open("w") as log, Gang(command, size, output=log) as started:
+        with (
+            (tmp_path / f"{name}.log").open("w") as log,
+            Gang(command, size, output=log) as started,
+        ):
             assert started.wait() == Ended(0, 0), (tmp_path / f"{name}.log").read_text()[-3000:]
         return equivalence.state(tmp_path / name)
 

@@ -1,4 +1,5 @@
-"""The queue's user may do all that ganboard does, and nothing else: a real Redis with the settings that the containers get."""
+"""The queue's user may do all that ganboard does, and nothing else: a real Redis with the settings
+that the containers get."""
 
 from __future__ import annotations
 
@@ -37,10 +38,23 @@ def admin(tmp_path: Path) -> Iterator[Redis]:
     """The server, as seen by a user that the containers' Redis has not."""
     conf, path = tmp_path / "redis.conf", tmp_path / "s"
     conf.write_text(secrets.redis_conf(PASSWORD) + "user admin on nopass ~* &* +@all\n")
-    command = [redis_server.find_binary(), str(conf), "--port", "0", "--unixsocket", str(path), "--dir", str(tmp_path), "--save", ""]
+    command = [
+        redis_server.find_binary(),
+        str(conf),
+        "--port",
+        "0",
+        "--unixsocket",
+        str(path),
+        "--dir",
+        str(tmp_path),
+        "--save",
+        "",
+    ]
     with subprocess.Popen(command, stdout=subprocess.DEVNULL) as server:
         wait_until(path.exists, seconds=10, what="the socket of redis-server")
-        with Redis(unix_socket_path=str(path), username="admin", password="any", decode_responses=True) as connection:
+        with Redis(
+            unix_socket_path=str(path), username="admin", password="any", decode_responses=True
+        ) as connection:
             yield connection
         server.terminate()
 
@@ -68,11 +82,18 @@ def test_enqueue_run_retry_stop_and_maintenance_are_all_allowed(
 ) -> None:
     log = (tmp_path / "worker.log").open("wb")
     command = [sys.executable, "-m", "ganboard.worker.queue.rq_worker"]
-    with log, subprocess.Popen(command, stdout=log, stderr=log, env=environment_for_child()) as worker:
-        run = submit(limited, load("tiny", {"epochs": 200, "limit": 512}), name="killed, goes on, stopped")
+    with (
+        log,
+        subprocess.Popen(command, stdout=log, stderr=log, env=environment_for_child()) as worker,
+    ):
+        run = submit(
+            limited, load("tiny", {"epochs": 200, "limit": 512}), name="killed, goes on, stopped"
+        )
 
         def trainer() -> psutil.Process | None:
-            return next(iter(below(psutil.Process(worker.pid), "ganboard.worker.training.trainer")), None)
+            return next(
+                iter(below(psutil.Process(worker.pid), "ganboard.worker.training.trainer")), None
+            )
 
         def now() -> Any:
             return queries.find_run(limited.engine, run.id)
@@ -81,7 +102,11 @@ def test_enqueue_run_retry_stop_and_maintenance_are_all_allowed(
         horse = trainer()
         assert horse is not None
         os.kill(horse.ppid(), signal.SIGKILL)
-        wait_until(lambda: now().attempt == 2 and now().status == "running", seconds=120, what="the second attempt")
+        wait_until(
+            lambda: now().attempt == 2 and now().status == "running",
+            seconds=120,
+            what="the second attempt",
+        )
         stop(limited, run.id)
         wait_until(lambda: now().status in ENDED, seconds=120, what="the end")
         assert now().status == "stopped"
@@ -158,12 +183,21 @@ def test_nobody_gets_in_without_the_name_and_the_password(admin: Redis) -> None:
         {"username": secrets.QUEUE_USER, "password": "another"},
         {"username": "default", "password": ""},
     ):
-        with Redis(unix_socket_path=path, **user) as stranger, pytest.raises((AuthenticationError, NoPermissionError)):
+        with (
+            Redis(unix_socket_path=path, **user) as stranger,
+            pytest.raises((AuthenticationError, NoPermissionError)),
+        ):
             stranger.ping()
 
 
 def test_the_containers_health_check_gets_its_answer(limited: Context, admin: Redis) -> None:
     path = admin.connection_pool.connection_kwargs["path"]
     command = ["redis-cli", "-s", path, "--user", secrets.QUEUE_USER, "ping"]
-    done = subprocess.run(command, env={**os.environ, "REDISCLI_AUTH": PASSWORD}, capture_output=True, text=True, check=True)
+    done = subprocess.run(
+        command,
+        env={**os.environ, "REDISCLI_AUTH": PASSWORD},
+        capture_output=True,
+        text=True,
+        check=True,
+    )
     assert done.stdout.strip() == "PONG"

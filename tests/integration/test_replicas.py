@@ -1,4 +1,5 @@
-"""n replicas compute what one computes, at the same global batch; each case in a process of its own.
+"""n replicas compute what one computes, at the same global batch; each case in a process of its
+own.
 
 With SGD the weights agree to float32 rounding for some steps, until an activation that is zero but for rounding falls on the other side of
 LeakyReLU's bend. Adam's update is about lr * g / |g|, so where a gradient is itself little more than rounding error the update has full
@@ -32,7 +33,12 @@ Arrays = dict[str, np.ndarray[Any, Any]]
 def take(directory: Path, steps: int = STEPS, **changes: Any) -> Arrays:
     output = directory / f"{len(list(directory.iterdir()))}.npz"
     arguments = [json.dumps({"batch_size": 32, **changes}), str(steps), str(output), str(directory)]
-    done = subprocess.run([sys.executable, "-m", "tests.integration.steps", *arguments], capture_output=True, text=True, timeout=250)
+    done = subprocess.run(
+        [sys.executable, "-m", "tests.integration.steps", *arguments],
+        capture_output=True,
+        text=True,
+        timeout=250,
+    )
     assert done.returncode == 0, done.stderr[-3000:]
     with np.load(output) as file:
         return {name: file[name] for name in file.files}
@@ -49,13 +55,25 @@ def distance(a: Arrays, b: Arrays, *parts: str) -> float:
 WEIGHTS = ("generator/", "discriminator/")  # moving statistics included
 
 
-# With batch norm in D the game is so unsteady that rounding errors grow tenfold every few steps: a smaller rate and a wider bound there
+# With batch norm in D the game is so unsteady that rounding errors grow tenfold every few steps: a
+# smaller rate and a wider bound there
 @pytest.mark.parametrize(
     ("rate", "bound", "changes"),
-    [(0.01, 2e-6, {}), pytest.param(0.001, 2e-5, {"discriminator_batch_norm": True, "d_steps": 2}, marks=pytest.mark.thorough)],
+    [
+        (0.01, 2e-6, {}),
+        pytest.param(
+            0.001,
+            2e-5,
+            {"discriminator_batch_norm": True, "d_steps": 2},
+            marks=pytest.mark.thorough,
+        ),
+    ],
 )
-def test_two_replicas_equal_one_with_sgd(tmp_path: Path, rate: float, bound: float, changes: dict[str, Any]) -> None:
-    rates = {"g_learning_rate": rate, "d_learning_rate": rate}  # large enough for a wrong factor to show
+def test_two_replicas_equal_one_with_sgd(
+    tmp_path: Path, rate: float, bound: float, changes: dict[str, Any]
+) -> None:
+    # large enough for a wrong factor to show
+    rates = {"g_learning_rate": rate, "d_learning_rate": rate}
     one, two = (take(tmp_path, 3, optimizer="sgd", replicas=n, **rates, **changes) for n in (1, 2))
     assert distance(one, two, *WEIGHTS) < bound
     assert distance(one, two, "g_losses", "d_losses") < 10 * bound
@@ -69,38 +87,67 @@ def test_two_replicas_equal_one_with_adam(tmp_path: Path) -> None:
 
 @pytest.mark.thorough
 def test_two_replicas_with_adams_usual_epsilon_stay_close(tmp_path: Path) -> None:
-    one, two = (take(tmp_path, g_learning_rate=RATE, d_learning_rate=RATE, replicas=n) for n in (1, 2))
-    apart = np.concatenate([np.abs(one[name] - two[name]).ravel() for name in one if name.startswith(WEIGHTS)])
-    print(f"median {np.median(apart):.1e}, 99 % {np.quantile(apart, 0.99):.1e}, largest {apart.max():.1e}")
+    one, two = (
+        take(tmp_path, g_learning_rate=RATE, d_learning_rate=RATE, replicas=n) for n in (1, 2)
+    )
+    apart = np.concatenate(
+        [np.abs(one[name] - two[name]).ravel() for name in one if name.startswith(WEIGHTS)]
+    )
+    print(
+        f"median {np.median(apart):.1e}, 99 % {np.quantile(apart, 0.99):.1e}, largest"
+        f" {apart.max():.1e}"
+    )
     assert np.quantile(apart, 0.99) < RATE / 2
     assert apart.max() < STEPS * RATE
     assert distance(one, two, "g_losses", "d_losses") < 1e-3
 
 
-SHOWERS = {"model": "gan3d", "dataset": "showers", "batch_size": 4, "optimizer": "sgd", "beta_1": 0.0}
+SHOWERS = {
+    "model": "gan3d",
+    "dataset": "showers",
+    "batch_size": 4,
+    "optimizer": "sgd",
+    "beta_1": 0.0,
+}
 
 
 @pytest.mark.thorough
 def test_two_replicas_of_3dgan_move_as_one(tmp_path: Path) -> None:
-    """Its maps are nearly empty, so batch norm divides by little and lifts rounding errors: to two hundredths of a move (a change of every
-    weight by 1e-7 of itself comes to one half of a hundredth), where a wrong factor would be half of it or more."""
+    """Its maps are nearly empty, so batch norm divides by little and lifts rounding errors: to two
+    hundredths of a move (a change of every weight by 1e-7 of itself comes to one half of a
+    hundredth), where a wrong factor would be half of it or more."""
     rates, none = ({"g_learning_rate": rate, "d_learning_rate": rate} for rate in (1e-5, 1e-12))
-    one, two, still = (take(tmp_path, 1, **SHOWERS, **more) for more in (rates, rates | {"replicas": 2}, none))
+    one, two, still = (
+        take(tmp_path, 1, **SHOWERS, **more) for more in (rates, rates | {"replicas": 2}, none)
+    )
     for net in WEIGHTS:
         assert distance(one, two, net) < 0.05 * distance(one, still, net)
     for losses in ("g_losses", "d_losses"):
         np.testing.assert_allclose(one[losses], two[losses], rtol=2e-4)
 
 
-STREET = {"model": "pix2pix", "dataset": "flow", "images_path": "street", "geometry": "64x64", "batch_size": 8}
+STREET = {
+    "model": "pix2pix",
+    "dataset": "flow",
+    "images_path": "street",
+    "geometry": "64x64",
+    "batch_size": 8,
+}
 
 
 @pytest.mark.thorough
 def test_two_replicas_of_pix2pix_move_as_one(tmp_path: Path) -> None:
-    recording = Recording((Case(Obstacle("circle", 6), 60),), (72, 66), frames=9, discard=300, every=20)
+    recording = Recording(
+        (Case(Obstacle("circle", 6), 60),), (72, 66), frames=9, discard=300, every=20
+    )
     frames.write(tmp_path / "street", recording)
-    rates, none = ({"optimizer": "sgd", "beta_1": 0.0, "g_learning_rate": rate, "d_learning_rate": rate} for rate in (1e-3, 1e-12))
-    one, two, still = (take(tmp_path, 1, **STREET, **more) for more in (rates, rates | {"replicas": 2}, none))
+    rates, none = (
+        {"optimizer": "sgd", "beta_1": 0.0, "g_learning_rate": rate, "d_learning_rate": rate}
+        for rate in (1e-3, 1e-12)
+    )
+    one, two, still = (
+        take(tmp_path, 1, **STREET, **more) for more in (rates, rates | {"replicas": 2}, none)
+    )
     for net in WEIGHTS:
         apart, moved = distance(one, two, net), distance(one, still, net)
         assert apart < 5e-3 * moved  # a wrong factor would be half of it or more

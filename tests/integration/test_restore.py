@@ -1,4 +1,5 @@
-"""An installation moved while it trains: what is restored goes on by itself and has the losses of one that was never disturbed."""
+"""An installation moved while it trains: what is restored goes on by itself and has the losses of
+one that was never disturbed."""
 
 from __future__ import annotations
 
@@ -20,11 +21,17 @@ from tests.unit.db.conftest import url  # noqa: F401  # an empty database of eit
 
 
 def hexes(context: Context, run_id: str) -> list[tuple[int, str, str]]:
-    return [(e.epoch, e.g_loss.hex(), e.d_loss.hex()) for e in queries.epochs(context.engine, run_id)]
+    return [
+        (e.epoch, e.g_loss.hex(), e.d_loss.hex()) for e in queries.epochs(context.engine, run_id)
+    ]
 
 
 @pytest.mark.slow
-def test_a_restored_run_goes_on_with_equal_losses(url: str, context: Context, tmp_path: Path) -> None:  # noqa: F811
+def test_a_restored_run_goes_on_with_equal_losses(
+    url: str,  # noqa: F811
+    context: Context,
+    tmp_path: Path,
+) -> None:
     settings = load("tiny", {"epochs": 4, "checkpoint_every": 1})
     run, archive = submit(context, settings), tmp_path / "saved.zip"
 
@@ -44,13 +51,19 @@ def test_a_restored_run_goes_on_with_equal_losses(url: str, context: Context, tm
     assert train_in_process(restored, run.id) == "finished"
     assert hexes(restored, run.id) == hexes(context, run.id)
     assert [e.epoch for e in queries.epochs(restored.engine, run.id)] == [1, 2, 3, 4]
-    assert not [event.text for event in queries.events(restored.engine, run.id) if "differ" in event.text]
+    assert not [
+        event.text for event in queries.events(restored.engine, run.id) if "differ" in event.text
+    ]
     restored.engine.dispose()
 
 
 @pytest.mark.postgres
 @pytest.mark.parametrize("url", ["postgresql"], indirect=True)
-def test_force_puts_postgresqls_tables_into_a_schema_of_their_own(url: str, context: Context, tmp_path: Path) -> None:  # noqa: F811
+def test_force_puts_postgresqls_tables_into_a_schema_of_their_own(
+    url: str,  # noqa: F811
+    context: Context,
+    tmp_path: Path,
+) -> None:
     commands.create_run(context.engine, name="new", config={})
     backup.backup(context, tmp_path / "saved.zip", View())
     there = Settings(home=tmp_path / "there", database_url=url)

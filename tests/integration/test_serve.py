@@ -33,7 +33,9 @@ def free_port() -> int:
 
 def get(url: str, **headers: str) -> tuple[int, dict[str, str], bytes]:
     try:
-        with urllib.request.urlopen(urllib.request.Request(url, headers=headers), timeout=10) as answer:
+        with urllib.request.urlopen(
+            urllib.request.Request(url, headers=headers), timeout=10
+        ) as answer:
             return answer.status, {k.lower(): v for k, v in answer.headers.items()}, answer.read()
     except urllib.error.HTTPError as error:
         with error:
@@ -41,7 +43,11 @@ def get(url: str, **headers: str) -> tuple[int, dict[str, str], bytes]:
 
 
 def environment(home: Path, **more: str) -> dict[str, str]:
-    kept = {name: value for name, value in os.environ.items() if not name.startswith(("GANBOARD_", "STREAMLIT_"))}
+    kept = {
+        name: value
+        for name, value in os.environ.items()
+        if not name.startswith(("GANBOARD_", "STREAMLIT_"))
+    }
     return {**kept, "GANBOARD_HOME": str(home), "PYTHONPATH": str(ROOT), **more}
 
 
@@ -49,12 +55,21 @@ def environment(home: Path, **more: str) -> dict[str, str]:
 def url(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
     path = tmp_path_factory.mktemp("serve")
     port = free_port()
-    served = environment(path / "home", GANBOARD_PUBLIC_URL=PUBLIC, STREAMLIT_SERVER_ALLOWED_HOSTS="web, *.lab.example")
+    served = environment(
+        path / "home",
+        GANBOARD_PUBLIC_URL=PUBLIC,
+        STREAMLIT_SERVER_ALLOWED_HOSTS="web, *.lab.example",
+    )
     with (path / "log").open("wb") as log:
         server = subprocess.Popen(serve.command(port), cwd=path, env=served, stdout=log, stderr=log)
     address = f"http://127.0.0.1:{port}"
     try:
-        wait_until(lambda: _answers(f"{address}/api/health"), seconds=120, every=0.2, what="the health check")
+        wait_until(
+            lambda: _answers(f"{address}/api/health"),
+            seconds=120,
+            every=0.2,
+            what="the health check",
+        )
         yield address
     finally:
         server.terminate()
@@ -83,7 +98,11 @@ def test_plotly_comes_from_here_and_may_be_kept(url: str) -> None:
 
 def test_only_this_machine_is_served_and_no_agent(url: str) -> None:
     port = int(url.rpartition(":")[2])
-    listening = [line.split()[1] for line in Path("/proc/net/tcp").read_text().splitlines()[1:] if line.split()[3] == "0A"]
+    listening = [
+        line.split()[1]
+        for line in Path("/proc/net/tcp").read_text().splitlines()[1:]
+        if line.split()[3] == "0A"
+    ]
     assert f"0100007F:{port:04X}" in listening
     assert f"00000000:{port:04X}" not in listening
     assert get(f"{url}/_stcore/agent/interact")[0] >= 400
@@ -119,7 +138,9 @@ def handshake(url: str, host: str, origin: str | None) -> int:
 )
 def test_the_dashboards_own_pages_drive_it(url: str, host: str, origin: str | None) -> None:
     assert handshake(url, host, origin) == 101
-    status, headers, _ = get(f"{url}/_stcore/host-config", Host=host, **({"Origin": origin} if origin else {}))
+    status, headers, _ = get(
+        f"{url}/_stcore/host-config", Host=host, **({"Origin": origin} if origin else {})
+    )
     assert status == 200
     assert "access-control-allow-origin" not in headers
 
@@ -143,9 +164,13 @@ def test_the_dashboards_own_pages_drive_it(url: str, host: str, origin: str | No
         ("ganboard.example.org.rebound.example", PUBLIC),
     ],
 )
-def test_pages_of_other_origins_and_names_reach_nothing(url: str, host: str, origin: str | None) -> None:
+def test_pages_of_other_origins_and_names_reach_nothing(
+    url: str, host: str, origin: str | None
+) -> None:
     assert handshake(url, host, origin) == 403
-    status, headers, body = get(f"{url}/_stcore/host-config", Host=host, **({"Origin": origin} if origin else {}))
+    status, headers, body = get(
+        f"{url}/_stcore/host-config", Host=host, **({"Origin": origin} if origin else {})
+    )
     assert (status, set(json.loads(body))) == (403, {"error"})
     assert headers["x-content-type-options"] == "nosniff"
 
@@ -158,7 +183,9 @@ PATHS = ["", "run", "nothing", "metrics", "api/health", "api/ready", "api/runs",
 def test_other_host_names_are_refused_everywhere_in_a_sentence(url: str, path: str) -> None:
     status, _, body = get(f"{url}/{path}", Host="rebound.example")
     assert status == 403
-    assert json.loads(body)["error"].startswith("This host name is not served: use 127.0.0.1, or list the name")
+    assert json.loads(body)["error"].startswith(
+        "This host name is not served: use 127.0.0.1, or list the name"
+    )
     assert get(f"{url}/{path}", Origin="http://localhost:9999")[0] == 403
     assert get(f"{url}/{path}", Origin=url)[0] in (200, 404)
 
@@ -169,9 +196,19 @@ def test_programs_read_runs(url: str) -> None:
 
 
 def test_health_names_the_reason_when_the_database_is_gone(tmp_path: Path) -> None:
-    code = "from ganboard.app.web.health import health; print(health(None).body.decode(), health(None).status_code)"
+    code = (
+        "from ganboard.app.web.health import health; print(health(None).body.decode(),"
+        " health(None).status_code)"
+    )
     env = environment(tmp_path, GANBOARD_DATABASE_URL="sqlite:////proc/nowhere/x.db")
-    done = subprocess.run([sys.executable, "-c", code], cwd=tmp_path, env=env, capture_output=True, text=True, check=True)
+    done = subprocess.run(
+        [sys.executable, "-c", code],
+        cwd=tmp_path,
+        env=env,
+        capture_output=True,
+        text=True,
+        check=True,
+    )
     assert "unable to open database file" in done.stdout
     assert done.stdout.strip().endswith("503")
 
@@ -191,7 +228,12 @@ assert "ganboard.gan.training.step" not in sys.modules
 print("light")
 """
     done = subprocess.run(
-        [sys.executable, "-c", code], cwd=tmp_path, env=environment(tmp_path), capture_output=True, text=True, check=False
+        [sys.executable, "-c", code],
+        cwd=tmp_path,
+        env=environment(tmp_path),
+        capture_output=True,
+        text=True,
+        check=False,
     )
     assert done.stdout.strip() == "light", done.stderr[-3000:]
 
@@ -219,14 +261,22 @@ def test_no_page_interprets_html() -> None:
 @pytest.mark.parametrize("port", ["0", "65536", "many"])
 def test_bad_ports_are_refused_in_a_sentence(port: str, tmp_path: Path) -> None:
     command = [sys.executable, "-m", "ganboard.app.web.serve", "--port", port]
-    done = subprocess.run(command, cwd=tmp_path, env=environment(tmp_path), capture_output=True, text=True, check=False)
+    done = subprocess.run(
+        command,
+        cwd=tmp_path,
+        env=environment(tmp_path),
+        capture_output=True,
+        text=True,
+        check=False,
+    )
     assert done.returncode == 2
     assert "argument --port" in done.stderr
     assert "Traceback" not in done.stderr
 
 
 def test_small_messages_do_not_wait_for_large_ones_to_arrive() -> None:
-    """Sockets of asyncio's own loop keep Nagle's algorithm on, those of uvloop do not: 40 ms in each tick of a live page."""
+    """Sockets of asyncio's own loop keep Nagle's algorithm on, those of uvloop do not: 40 ms in
+    each tick of a live page."""
     chosen = uvicorn.Config(None).get_loop_factory()  # type: ignore[arg-type]
     assert chosen is uvloop.new_event_loop
 
@@ -238,17 +288,43 @@ def test_small_messages_do_not_wait_for_large_ones_to_arrive() -> None:
     ("address", "more", "says"),
     [
         ("0.0.0.0", {}, "The dashboard is not opened on 0.0.0.0 without sign-in"),
-        ("127.0.0.1", {"GANBOARD_OPERATORS": "olga@lab.example"}, "Sign-in is not complete: set GANBOARD_OIDC_URL, "),
-        ("127.0.0.1", {"GANBOARD_REDIS_URL": "redis://queue:6379/0"}, "The queue on queue has no password"),
+        (
+            "127.0.0.1",
+            {"GANBOARD_OPERATORS": "olga@lab.example"},
+            "Sign-in is not complete: set GANBOARD_OIDC_URL, ",
+        ),
+        (
+            "127.0.0.1",
+            {"GANBOARD_REDIS_URL": "redis://queue:6379/0"},
+            "The queue on queue has no password",
+        ),
     ],
 )
-def test_an_open_door_is_refused_before_anything_listens(address: str, more: dict[str, str], says: str, tmp_path: Path) -> None:
+def test_an_open_door_is_refused_before_anything_listens(
+    address: str, more: dict[str, str], says: str, tmp_path: Path
+) -> None:
     commands = [
         serve.command(free_port(), address),
-        [sys.executable, "-c", "from ganboard.worker.cli.main import app; app()", "up", "--port", str(free_port()), "--address", address],
+        [
+            sys.executable,
+            "-c",
+            "from ganboard.worker.cli.main import app; app()",
+            "up",
+            "--port",
+            str(free_port()),
+            "--address",
+            address,
+        ],
     ]
     for command in commands:
-        done = subprocess.run(command, cwd=tmp_path, env=environment(tmp_path / "home", **more), capture_output=True, text=True, timeout=60)
+        done = subprocess.run(
+            command,
+            cwd=tmp_path,
+            env=environment(tmp_path / "home", **more),
+            capture_output=True,
+            text=True,
+            timeout=60,
+        )
         assert done.returncode == 1
         assert done.stderr.startswith(f"ganboard: {says}")
         assert done.stderr.count("\n") == 1
@@ -258,13 +334,34 @@ def test_an_open_door_is_refused_before_anything_listens(address: str, more: dic
 def test_a_worker_refuses_a_queue_without_a_password(tmp_path: Path) -> None:
     for module in ("ganboard.worker.queue.rq_worker", "ganboard.worker.requests.inference_worker"):
         env = environment(tmp_path / "home", GANBOARD_REDIS_URL="redis://queue:6379/0")
-        done = subprocess.run([sys.executable, "-m", module], cwd=tmp_path, env=env, capture_output=True, text=True, timeout=60)
+        done = subprocess.run(
+            [sys.executable, "-m", module],
+            cwd=tmp_path,
+            env=env,
+            capture_output=True,
+            text=True,
+            timeout=60,
+        )
         assert done.returncode == 1
         assert done.stderr.startswith("ganboard: The queue on queue has no password")
 
 
 def test_health_gives_no_reason_where_people_sign_in(tmp_path: Path) -> None:
-    code = "from ganboard.app.web.health import health; print(health(None).body.decode(), health(None).status_code)"
-    env = environment(tmp_path, GANBOARD_DATABASE_URL="sqlite:////proc/nowhere/x.db", **identity.environment("http://127.0.0.1:1"))
-    done = subprocess.run([sys.executable, "-c", code], cwd=tmp_path, env=env, capture_output=True, text=True, check=True)
+    code = (
+        "from ganboard.app.web.health import health; print(health(None).body.decode(),"
+        " health(None).status_code)"
+    )
+    env = environment(
+        tmp_path,
+        GANBOARD_DATABASE_URL="sqlite:////proc/nowhere/x.db",
+        **identity.environment("http://127.0.0.1:1"),
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", code],
+        cwd=tmp_path,
+        env=env,
+        capture_output=True,
+        text=True,
+        check=True,
+    )
     assert done.stdout.strip() == '{"status":"unhealthy"} 503'

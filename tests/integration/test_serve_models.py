@@ -25,11 +25,25 @@ def served(context: Context) -> Iterator[tuple[subprocess.Popen[bytes], str]]:
     run, _ = finished(context, config(GAN3D))
     versions.add(context, run, "showers")
     path = context.settings.state / "serve.log"
-    words = [sys.executable, "-c", "from ganboard.worker.cli.main import app; app()", "serve", "showers", "--port", "0"]
+    words = [
+        sys.executable,
+        "-c",
+        "from ganboard.worker.cli.main import app; app()",
+        "serve",
+        "showers",
+        "--port",
+        "0",
+    ]
     with path.open("wb") as log:
-        process = subprocess.Popen(words, env=environment(context.settings.state), stdout=log, stderr=log)
+        process = subprocess.Popen(
+            words, env=environment(context.settings.state), stdout=log, stderr=log
+        )
     try:
-        found = wait_until(lambda: re.search(r"Serving showers:1 \(float32\) on (\S+)", path.read_text()), seconds=60, what="the address")
+        found = wait_until(
+            lambda: re.search(r"Serving showers:1 \(float32\) on (\S+)", path.read_text()),
+            seconds=60,
+            what="the address",
+        )
         yield process, found[1]
     finally:
         process.kill()
@@ -41,11 +55,15 @@ def test_sigterm_lets_it_finish_what_it_has(served: tuple[subprocess.Popen[bytes
     asked, each = 8, 16
 
     def ask(seed: int) -> int:
-        return httpx.post(f"{address}/generate", json={"energies": [100.0] * each, "seed": seed}, timeout=60).status_code
+        return httpx.post(
+            f"{address}/generate", json={"energies": [100.0] * each, "seed": seed}, timeout=60
+        ).status_code
 
     def arrived() -> bool:
         told = httpx.get(f"{address}/metrics", timeout=60).text
-        figures = re.findall(r"^ganboard_serve_(?:waiting_examples|examples_total)\{.*\} (\S+)$", told, re.MULTILINE)
+        figures = re.findall(
+            r"^ganboard_serve_(?:waiting_examples|examples_total)\{.*\} (\S+)$", told, re.MULTILINE
+        )
         return sum(map(float, figures)) >= asked * each
 
     with ThreadPoolExecutor(asked) as pool:

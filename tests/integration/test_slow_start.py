@@ -70,7 +70,8 @@ def texts(context: Context, run: Run) -> list[str]:
 
 
 def train_while(context: Context, run: Run, act: Callable[[], None]) -> None:
-    """Train in the main thread, which signals need, while `act` runs in another; the run is stopped after it."""
+    """Train in the main thread, which signals need, while `act` runs in another; the run is stopped
+    after it."""
 
     def acts() -> None:
         try:
@@ -87,10 +88,14 @@ def train_while(context: Context, run: Run, act: Callable[[], None]) -> None:
 
 def await_renewal(context: Context, run: Run) -> None:
     claimed = wait_until(lambda: read(context, run).lease_until, seconds=20, what="the claim")
-    wait_until(lambda: (read(context, run).lease_until or claimed) > claimed, seconds=60, what="a renewal")
+    wait_until(
+        lambda: (read(context, run).lease_until or claimed) > claimed, seconds=60, what="a renewal"
+    )
 
 
-def test_the_lease_is_renewed_while_a_trainer_starts_and_a_stop_is_obeyed(context: Context, never: None) -> None:
+def test_the_lease_is_renewed_while_a_trainer_starts_and_a_stop_is_obeyed(
+    context: Context, never: None
+) -> None:
     run = queued(context)
     train_while(context, run, lambda: await_renewal(context, run))
     found = read(context, run)
@@ -109,19 +114,24 @@ def test_the_processes_of_a_gang_start_slowly_together(context: Context, never: 
     assert (read(context, run).status, read(context, run).attempt) == ("stopped", 1)
 
 
-def test_a_trainer_that_never_starts_is_given_up(context: Context, never: None, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_trainer_that_never_starts_is_given_up(
+    context: Context, never: None, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr(start, "START_SECONDS", 0.5)
     run = queued(context)
     train_here(context, run.id, View())
     found = read(context, run)
     assert (found.status, found.attempt) == ("failed", 3)
-    assert found.error == (
-        "The trainer did not load TensorFlow within 10 min; the machine may be overloaded; "
+    assert (
+        found.error
+        == "The trainer did not load TensorFlow within 10 min; the machine may be overloaded; "
         "3 times in a row without finishing an epoch. Read the log, then resume."
     )
 
 
-def test_a_trainer_whose_run_another_has_taken_does_not_start(context: Context, never: None) -> None:
+def test_a_trainer_whose_run_another_has_taken_does_not_start(
+    context: Context, never: None
+) -> None:
     run = queued(context)
 
     def act() -> None:
@@ -131,7 +141,11 @@ def test_a_trainer_whose_run_another_has_taken_does_not_start(context: Context, 
         heir = commands.claim(context.engine, run_id=run.id, worker="another")
         if heir is None:  # a renewal came between
             return act()
-        wait_until(lambda: not below(psutil.Process(), NEVER[-1]), seconds=60, what="the end of the trainer")
+        wait_until(
+            lambda: not below(psutil.Process(), NEVER[-1]),
+            seconds=60,
+            what="the end of the trainer",
+        )
         commands.finish(context.engine, run_id=run.id, attempt=heir.attempt, status="finished")
         return None
 
@@ -165,13 +179,19 @@ def test_the_trainer_renews_from_the_first_event_after_the_import(context: Conte
     Lease(context.engine, run.id, 1).release()  # one that never began: the import failed
 
 
-def test_a_slow_start_is_shown_as_such(context: Context, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_slow_start_is_shown_as_such(
+    context: Context, capsys: pytest.CaptureFixture[str]
+) -> None:
     run = queued(context)
     assert commands.claim(context.engine, run_id=run.id, worker="test")
 
     def shown(seconds: float) -> tuple[str, str]:
         with writing(context.engine) as session:
-            session.execute(update(Run).where(col(Run.id) == run.id).values(phase="importing", phase_since=now(-seconds)))
+            session.execute(
+                update(Run)
+                .where(col(Run.id) == run.id)
+                .values(phase="importing", phase_since=now(-seconds))
+            )
         found = read(context, run)
         print_run(context, found, [], [], [])
         on_the_page = activity(found, ahead=0, workers=1, now=queries.database_time(context.engine))
@@ -181,13 +201,23 @@ def test_a_slow_start_is_shown_as_such(context: Context, capsys: pytest.CaptureF
     assert re.fullmatch(r"Importing TensorFlow for 5\.\d s\.", page)
     assert "starting (loading TensorFlow, 5." in terminal
     page, terminal = shown(40.2)
-    assert re.fullmatch(r"Importing TensorFlow for 4\d s \(slow start; the limit is 10 min\)\.", page)
-    assert re.search(r"starting \(loading TensorFlow, 4\d\.\d s \(slow start; the limit is 10 min\)\)", terminal)
+    assert re.fullmatch(
+        r"Importing TensorFlow for 4\d s \(slow start; the limit is 10 min\)\.", page
+    )
+    assert re.search(
+        r"starting \(loading TensorFlow, 4\d\.\d s \(slow start; the limit is 10 min\)\)", terminal
+    )
 
 
 def test_following_says_once_that_a_start_is_slow(capsys: pytest.CaptureFixture[str]) -> None:
     view = Lines()
-    for phase, seconds in (("starting", 1.0), ("starting", 15.4), ("starting", 16.0), ("importing", 1.0), ("importing", 20.0)):
+    for phase, seconds in (
+        ("starting", 1.0),
+        ("starting", 15.4),
+        ("starting", 16.0),
+        ("importing", 1.0),
+        ("importing", 20.0),
+    ):
         view.show(State(phase=phase, starting=seconds))
     assert capsys.readouterr().out.splitlines() == [
         "starting ...",
@@ -200,7 +230,9 @@ def test_following_says_once_that_a_start_is_slow(capsys: pytest.CaptureFixture[
 @pytest.mark.slow
 @pytest.mark.thorough
 @pytest.mark.timeout(600)
-def test_an_import_of_a_minute_is_no_death(context: Context, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_import_of_a_minute_is_no_death(
+    context: Context, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     seconds = 4 * LEASE_SECONDS
     (tmp_path / "sitecustomize.py").write_text(SLOW.format(seconds=seconds))
     monkeypatch.setenv("PYTHONPATH", str(tmp_path))

@@ -1,4 +1,5 @@
-"""A frame by tiles is the same frame, however many replicas compute it, and what they take is measured; in processes of their own."""
+"""A frame by tiles is the same frame, however many replicas compute it, and what they take is
+measured; in processes of their own."""
 
 from __future__ import annotations
 
@@ -20,21 +21,34 @@ pytestmark = pytest.mark.slow
 
 def test_one_tile_at_a_time_groups_and_replicas_give_the_same_frame(tmp_path: Path) -> None:
     output = tmp_path / "frames.npz"
-    done = subprocess.run([sys.executable, "-m", "tests.integration.tiled", "2", str(output)], capture_output=True, text=True, timeout=250)
+    done = subprocess.run(
+        [sys.executable, "-m", "tests.integration.tiled", "2", str(output)],
+        capture_output=True,
+        text=True,
+        timeout=250,
+    )
     assert done.returncode == 0, done.stderr[-3000:]
     with np.load(output) as found:
         assert found["one"].shape == (64, 320, 3)
         assert found["one"].std() > 0.01
         for name in ("grouped", "replicas", "groups", "xla"):
             np.testing.assert_allclose(found[name], found["one"], atol=1e-5)
-        assert [int(found[f"{name} compiled"]) for name in ("one", "grouped", "replicas", "groups", "xla")] == [1] * 5
+        assert [
+            int(found[f"{name} compiled"])
+            for name in ("one", "grouped", "replicas", "groups", "xla")
+        ] == [1] * 5
 
 
-QUICK = "from ganboard.gan.models.pix2pix import timings; timings.BATCHES, timings.REPEATS = (2,), 2; from ganboard.worker.cli.main import app; app()"
+QUICK = (
+    "from ganboard.gan.models.pix2pix import timings; timings.BATCHES, timings.REPEATS = (2,), 2;"
+    " from ganboard.worker.cli.main import app; app()"
+)
 
 
 @pytest.mark.thorough
-def test_training_and_inference_are_measured_by_replicas(context: Context, make_run: Callable[..., Run]) -> None:
+def test_training_and_inference_are_measured_by_replicas(
+    context: Context, make_run: Callable[..., Run]
+) -> None:
     run = make_street(context, make_run)
     command = [sys.executable, "-c", QUICK, "predict", run.id, "--times", "--halo", "16", "--json"]
     done = subprocess.run(command, capture_output=True, text=True, timeout=280)

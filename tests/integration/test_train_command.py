@@ -14,7 +14,10 @@ import pytest
 def test_train_prints_the_finished_run_and_nothing_else(home: Path) -> None:
     script = "from ganboard.worker.cli.main import app; app()"
     trained = subprocess.run(
-        [sys.executable, "-c", script, "train", "--preset", "tiny", "--json"], capture_output=True, text=True, timeout=200
+        [sys.executable, "-c", script, "train", "--preset", "tiny", "--json"],
+        capture_output=True,
+        text=True,
+        timeout=200,
     )
     assert trained.returncode == 0, trained.stderr
     run = json.loads(trained.stdout)

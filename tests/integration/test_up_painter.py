@@ -17,7 +17,8 @@ def painter(up: Up) -> psutil.Process | None:
         (
             child
             for child in up.process.children()
-            if "ganboard.worker.requests.inference_worker" in (child.as_dict(["cmdline"])["cmdline"] or [])
+            if "ganboard.worker.requests.inference_worker"
+            in (child.as_dict(["cmdline"])["cmdline"] or [])
         ),
         None,
     )
@@ -36,7 +37,11 @@ def test_up_keeps_a_painter(context: Context) -> None:
         assert (state.alive, state.worker.pid) == (True, first.pid)
         assert not queries.workers(context.engine)
         first.kill()
-        wait_until(lambda: (now := painter(up)) and now.pid != first.pid, seconds=60, what="another painter")
+        wait_until(
+            lambda: (now := painter(up)) and now.pid != first.pid,
+            seconds=60,
+            what="another painter",
+        )
         assert up.said("painter   ended with code -9; restarting in 0.5 s")
         second = painter(up)
         assert second is not None

@@ -1,8 +1,10 @@
-"""Predicts frames on several replicas in a process of its own, because logical devices last as long as the process.
+"""Predicts frames on several replicas in a process of its own, because logical devices last as long
+as the process.
 
     python -m tests.integration.tiled 2 OUTPUT.npz
 
-Writes what one tile at a time, all on one replica, and shares on all replicas give, with and without XLA, and how often each was compiled.
+Writes what one tile at a time, all on one replica, and shares on all replicas give, with and
+without XLA, and how often each was compiled.
 """
 
 from __future__ import annotations
@@ -16,14 +18,23 @@ from ganboard.gan.devices import runtime
 
 
 def main(replicas: str, output: str) -> None:
-    config = parse({"model": "pix2pix", "dataset": "flow", "images_path": "street", "geometry": "64x64", "strategy": "mirrored"})
+    config = parse(
+        {
+            "model": "pix2pix",
+            "dataset": "flow",
+            "images_path": "street",
+            "geometry": "64x64",
+            "strategy": "mirrored",
+        }
+    )
     config = config.model_copy(update={"replicas": int(replicas)})
     runtime.prepare(config)
     from ganboard.gan.distributed import strategy as distribution
     from ganboard.gan.models.pix2pix import inference
     from ganboard.gan.models.pix2pix.recipe import Recipe
 
-    frame = np.random.default_rng(0).normal(size=(64, 320, 4)).astype(np.float32)  # five tiles, which two replicas do not share evenly
+    # five tiles, which two replicas do not share evenly
+    frame = np.random.default_rng(0).normal(size=(64, 320, 4)).astype(np.float32)
     found = {}
     for name, count, options in (
         ("one", 1, {"group": 1}), ("grouped", 1, {}), ("replicas", int(replicas), {}), ("groups", int(replicas), {"group": 1}),

@@ -9,8 +9,12 @@ from playwright.sync_api import Page, sync_playwright
 
 from tests import chromium
 
-SWITCHES = "--no-sandbox --disable-dev-shm-usage --use-gl=angle --use-angle=swiftshader --enable-unsafe-swiftshader --disable-quic"
-FAILED = ("This page failed", "does not answer right now", "Connection error")  # of app.errors.show, and of Streamlit
+SWITCHES = (
+    "--no-sandbox --disable-dev-shm-usage --use-gl=angle --use-angle=swiftshader"
+    " --enable-unsafe-swiftshader --disable-quic"
+)
+# of app.errors.show, and of Streamlit
+FAILED = ("This page failed", "does not answer right now", "Connection error")
 TITLE = "[data-testid=stHeading] h1"
 WATCHED_SECONDS = 30.0
 PATIENCE = 300_000  # milliseconds: twenty tabs that open at once share the cores
@@ -27,11 +31,15 @@ class Shown:
     @property
     def words(self) -> str:
         first = f": {self.errors[0]}" if self.errors else ""
-        return f"{len(self.errors)} errors, {self.updates / WATCHED_SECONDS / self.tabs:.1f} updates per second and tab{first}"
+        return (
+            f"{len(self.errors)} errors, {self.updates / WATCHED_SECONDS / self.tabs:.1f} updates"
+            f" per second and tab{first}"
+        )
 
 
 def live_tabs(url: str, tabs: int, addresses: list[str], seconds: float = WATCHED_SECONDS) -> Shown:
-    """Open `tabs` tabs at the `addresses` in turn, watch all of them for so long, and say what happened."""
+    """Open `tabs` tabs at the `addresses` in turn, watch all of them for so long, and say what
+    happened."""
     shown = Shown(tabs)
     with sync_playwright() as playwright:
         path = chromium.find()
@@ -41,7 +49,9 @@ def live_tabs(url: str, tabs: int, addresses: list[str], seconds: float = WATCHE
         pages = [context.new_page() for _ in range(tabs)]
         for index, page in enumerate(pages):
             _listen(page, shown)
-            page.goto(f"{url}/{addresses[index % len(addresses)]}", wait_until="commit", timeout=PATIENCE)
+            page.goto(
+                f"{url}/{addresses[index % len(addresses)]}", wait_until="commit", timeout=PATIENCE
+            )
         for page in pages:
             page.locator(TITLE).first.wait_for(timeout=PATIENCE)
         shown.updates = 0
@@ -49,7 +59,11 @@ def live_tabs(url: str, tabs: int, addresses: list[str], seconds: float = WATCHE
         while time.monotonic() < deadline:
             pages[0].wait_for_timeout(500)  # the listeners are called meanwhile
         for page in pages:
-            shown.errors += [f"{page.url}: {sentence}" for sentence in FAILED if page.get_by_text(sentence).count()]
+            shown.errors += [
+                f"{page.url}: {sentence}"
+                for sentence in FAILED
+                if page.get_by_text(sentence).count()
+            ]
         browser.close()
     return shown
 

@@ -1,4 +1,5 @@
-"""How quick and how small the web process is over a seeded database: `python -m tests.scale.measure HOME`. See docs/scale.md."""
+"""How quick and how small the web process is over a seeded database: `python -m tests.scale.measure
+HOME`. See docs/scale.md."""
 
 from __future__ import annotations
 
@@ -58,15 +59,25 @@ def timed(web: Web, work: Callable[[], object]) -> Took:
 
 
 def seconds(what: str, values: list[Took], goal: float | None = None) -> Line:
-    """The median by the clock is held against the goal; the worst and the mean processor time are shown beside it."""
+    """The median by the clock is held against the goal; the worst and the mean processor time are
+    shown beside it."""
     middle, worst = statistics.median(one.clock for one in values), max(one.clock for one in values)
     used = statistics.fmean(one.processor for one in values)
-    shown = f"{1000 * middle:,.0f} ms (worst of {len(values)}: {1000 * worst:,.0f}, processor: {1000 * used:,.0f})"
-    return Line(what, shown, "" if goal is None else f"{1000 * goal:,.0f} ms", None if goal is None else middle < goal)
+    shown = (
+        f"{1000 * middle:,.0f} ms (worst of {len(values)}: {1000 * worst:,.0f}, processor:"
+        f" {1000 * used:,.0f})"
+    )
+    return Line(
+        what,
+        shown,
+        "" if goal is None else f"{1000 * goal:,.0f} ms",
+        None if goal is None else middle < goal,
+    )
 
 
 class Trainer:
-    """Appends steps to the run that trains, as its trainer would, also after an earlier measurement."""
+    """Appends steps to the run that trains, as its trainer would, also after an earlier
+    measurement."""
 
     def __init__(self, context: Context, run: Run) -> None:
         assert run.steps_per_epoch
@@ -82,7 +93,14 @@ class Trainer:
         g, d = (1 + 0.1 * self.random.standard_normal((2, count))).astype(np.float32)
         epoch = 1 + run.step // run.steps_per_epoch
         reports.append_steps(
-            self.context.engine, run_id=run.id, attempt=run.attempt, epoch=epoch, first=done, g_losses=g, d_losses=d, images_per_second=900
+            self.context.engine,
+            run_id=run.id,
+            attempt=run.attempt,
+            epoch=epoch,
+            first=done,
+            g_losses=g,
+            d_losses=d,
+            images_per_second=900,
         )
 
     @contextmanager
@@ -104,28 +122,63 @@ class Trainer:
 
 
 def measure(context: Context, web: Web, *, walks: int, tabs: int) -> Iterator[Line]:
-    ids = [run.id for run in queries.list_runs(context.engine, statuses=("finished",), limit=COMPARED)]
+    ids = [
+        run.id for run in queries.list_runs(context.engine, statuses=("finished",), limit=COMPARED)
+    ]
     live = queries.list_runs(context.engine, statuses=("running",), limit=1)[0]
     yield seconds("First page of a fresh server (Runs)", [opened(web)])
     yield seconds("First paint: Runs", [opened(web) for _ in range(REPEATS)], 0.5)
-    yield seconds("First paint: Run", [opened(web, "run", f"run={run_id}") for run_id in ids[:REPEATS]], 0.5)
-    yield seconds("First paint: Run that trains", [opened(web, "run", f"run={live.id}") for _ in range(REPEATS)], 0.5)
-    yield seconds(f"First paint: Compare {COMPARED}", [opened(web, "compare", f"runs={','.join(order)}") for order in rotated(ids)], 1.0)
+    yield seconds(
+        "First paint: Run", [opened(web, "run", f"run={run_id}") for run_id in ids[:REPEATS]], 0.5
+    )
+    yield seconds(
+        "First paint: Run that trains",
+        [opened(web, "run", f"run={live.id}") for _ in range(REPEATS)],
+        0.5,
+    )
+    yield seconds(
+        f"First paint: Compare {COMPARED}",
+        [opened(web, "compare", f"runs={','.join(order)}") for order in rotated(ids)],
+        1.0,
+    )
     with new_tab(web.url) as tab:
         tab.open()
         others = [page for page in tab.pages if page not in ("", "runs", "run", "compare")]
     for page in others:
-        yield seconds(f"First paint: {page.capitalize()}", [opened(web, page) for _ in range(REPEATS)])
+        yield seconds(
+            f"First paint: {page.capitalize()}", [opened(web, page) for _ in range(REPEATS)]
+        )
     trainer = Trainer(context, live)
     yield seconds("Live tick: Run", ticks(web, trainer, "run", f"run={live.id}"), 0.05)
-    yield seconds("Live tick: Compare", ticks(web, trainer, "compare", f"runs={','.join([live.id, *ids[1:]])}"))
+    yield seconds(
+        "Live tick: Compare",
+        ticks(web, trainer, "compare", f"runs={','.join([live.id, *ids[1:]])}"),
+    )
     yield seconds("Live tick: Runs", ticks(web, trainer, "", ""))
-    yield walked(web, walks, [("", ""), ("run", f"run={ids[0]}"), ("compare", f"runs={','.join(ids)}"), *((page, "") for page in others)])
+    yield walked(
+        web,
+        walks,
+        [
+            ("", ""),
+            ("run", f"run={ids[0]}"),
+            ("compare", f"runs={','.join(ids)}"),
+            *((page, "") for page in others),
+        ],
+    )
     if tabs:
         with trainer.training():
-            shown = live_tabs(web.url, tabs, [f"run?run={live.id}", "", f"compare?runs={live.id},{ids[0]}", "system"])
+            shown = live_tabs(
+                web.url,
+                tabs,
+                [f"run?run={live.id}", "", f"compare?runs={live.id},{ids[0]}", "system"],
+            )
         yield Line(f"{tabs} browser tabs live", shown.words, "no errors", not shown.errors)
-        yield Line("Resident memory afterwards", f"{web.resident() / 2**20:,.0f} MiB", "400 MiB", web.resident() < MEMORY_GOAL)
+        yield Line(
+            "Resident memory afterwards",
+            f"{web.resident() / 2**20:,.0f} MiB",
+            "400 MiB",
+            web.resident() < MEMORY_GOAL,
+        )
 
 
 def opened(web: Web, page: str = "", query: str = "") -> Took:
@@ -147,8 +200,14 @@ def ticks(web: Web, trainer: Trainer, page: str, query: str) -> list[Took]:
         tab.open(page, query)
         for _ in range(TICKS):
             trainer.train()
-            quickest = [fragment for fragment, interval in tab.timers.items() if interval == min(tab.timers.values())]
-            found.append(timed(web, lambda quickest=quickest: [tab.tick(fragment) for fragment in quickest]))  # type: ignore[misc]
+            quickest = [
+                fragment
+                for fragment, interval in tab.timers.items()
+                if interval == min(tab.timers.values())
+            ]
+            found.append(
+                timed(web, lambda quickest=quickest: [tab.tick(fragment) for fragment in quickest])
+            )  # type: ignore[misc]
     return found
 
 
@@ -162,7 +221,10 @@ def walked(web: Web, walks: int, pages: list[tuple[str, str]]) -> Line:
     half, last = resident[len(resident) // 2], resident[-1]
     words = f"{resident[0] / 2**20:,.0f}, {half / 2**20:,.0f}, {last / 2**20:,.0f} MiB"
     return Line(
-        f"Resident memory after walk 1, {walks // 2 + 1}, {walks}", words, "400 MiB, flat", last < MEMORY_GOAL and last < half * (1 + FLAT)
+        f"Resident memory after walk 1, {walks // 2 + 1}, {walks}",
+        words,
+        "400 MiB, flat",
+        last < MEMORY_GOAL and last < half * (1 + FLAT),
     )
 
 
@@ -187,10 +249,20 @@ def report(lines: Iterator[Line], console: Console) -> bool:
 
 
 def main() -> int:
-    parser = argparse.ArgumentParser(prog="python -m tests.scale.measure", description="Measure the web process over a seeded database.")
+    parser = argparse.ArgumentParser(
+        prog="python -m tests.scale.measure",
+        description="Measure the web process over a seeded database.",
+    )
     parser.add_argument("home", type=Path, help="a state directory that tests.scale.seed filled")
-    parser.add_argument("--walks", type=int, default=20, help="how often all pages are opened for the memory (default: 20)")
-    parser.add_argument("--tabs", type=int, default=20, help="browser tabs at once; 0: no browser (default: 20)")
+    parser.add_argument(
+        "--walks",
+        type=int,
+        default=20,
+        help="how often all pages are opened for the memory (default: 20)",
+    )
+    parser.add_argument(
+        "--tabs", type=int, default=20, help="browser tabs at once; 0: no browser (default: 20)"
+    )
     options = parser.parse_args()
     os.environ["GANBOARD_HOME"] = str(options.home.resolve())
     context = open_context()
@@ -198,8 +270,14 @@ def main() -> int:
     load = os.getloadavg()[0]
     with tempfile.TemporaryDirectory() as folder, web_server(Path(folder) / "web.log") as web:
         runs = queries.statistics(context.engine)["run"]
-        console.print(f"{runs:,} runs, {os.cpu_count()} cores, load {load:.1f} at the start", style="dim")
-        return 0 if report(measure(context, web, walks=options.walks, tabs=options.tabs), console) else 1
+        console.print(
+            f"{runs:,} runs, {os.cpu_count()} cores, load {load:.1f} at the start", style="dim"
+        )
+        return (
+            0
+            if report(measure(context, web, walks=options.walks, tabs=options.tabs), console)
+            else 1
+        )
 
 
 if __name__ == "__main__":

@@ -1,4 +1,5 @@
-"""Image grids for a seeded database: real digits that come out of noise, drawn once and shared by many runs."""
+"""Image grids for a seeded database: real digits that come out of noise, drawn once and shared by
+many runs."""
 
 from __future__ import annotations
 
@@ -39,5 +40,7 @@ class Pictures:
         pixels = ((share * chosen + (1 - share) * noise) // 16 * 16).astype(np.uint8)
         rows = pixels.reshape(self.side, self.side, *pixels.shape[1:]).transpose(0, 2, 1, 3)
         buffer = io.BytesIO()
-        Image.fromarray(rows.reshape(self.side * pixels.shape[1], -1), "L").save(buffer, "PNG", compress_level=6)
+        Image.fromarray(rows.reshape(self.side * pixels.shape[1], -1), "L").save(
+            buffer, "PNG", compress_level=6
+        )
         return buffer.getvalue()

@@ -1,4 +1,5 @@
-"""Which runs a seeded database holds: names, settings, states, and what is special about some of them."""
+"""Which runs a seeded database holds: names, settings, states, and what is special about some of
+them."""
 
 from __future__ import annotations
 
@@ -83,14 +84,24 @@ def _one(size: Size, number: int, random: np.random.Generator) -> Planned:
         error=error,
         sweep=f"sweep{group:05}" if group % 4 == 0 else None,
         tags=tuple(sorted(set(random.choice(TAGS, int(random.integers(0, 4)))))),
-        note="Compare with the run before; the strokes are **thinner**." if random.random() < 0.1 else None,
+        note=(
+            "Compare with the run before; the strokes are **thinner**."
+            if random.random() < 0.1
+            else None
+        ),
         archived=status in ("finished", "failed", "stopped") and bool(random.random() < 0.1),
     )
 
 
-def _fate(size: Size, number: int, random: np.random.Generator) -> tuple[str, int, int | None, str | None]:
+def _fate(
+    size: Size, number: int, random: np.random.Generator
+) -> tuple[str, int, int | None, str | None]:
     """State, finished epochs, first step with NaN, error."""
-    left, draw, part = size.runs - number, random.random(), int(random.integers(1, max(2, size.epochs)))
+    left, draw, part = (
+        size.runs - number,
+        random.random(),
+        int(random.integers(1, max(2, size.epochs))),
+    )
     if left < 3:
         return "queued", 0, None, None
     if left == 3:

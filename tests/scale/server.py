@@ -40,9 +40,17 @@ def web_server(log: Path) -> Iterator[Web]:
     """Start it, wait until it answers, and end it; what it prints goes into `log`."""
     url = f"http://127.0.0.1:{free_port()}"
     command = [sys.executable, "-m", "ganboard.app.web.serve", "--port", url.rpartition(":")[2]]
-    with log.open("wb") as output, subprocess.Popen(command, cwd=ROOT, stdout=output, stderr=subprocess.STDOUT) as process:
+    with (
+        log.open("wb") as output,
+        subprocess.Popen(command, cwd=ROOT, stdout=output, stderr=subprocess.STDOUT) as process,
+    ):
         try:
-            wait_until(lambda: process.poll() is not None or _answers(url), seconds=60, every=0.2, what="the web server")
+            wait_until(
+                lambda: process.poll() is not None or _answers(url),
+                seconds=60,
+                every=0.2,
+                what="the web server",
+            )
             assert process.poll() is None, f"the web server ended: {log.read_text()}"
             yield Web(url, psutil.Process(process.pid))
         finally:

@@ -1,4 +1,5 @@
-"""A browser's tab as the server sees it: Streamlit's own protocol over a WebSocket, without the drawing."""
+"""A browser's tab as the server sees it: Streamlit's own protocol over a WebSocket, without the
+drawing."""
 
 from __future__ import annotations
 
@@ -24,7 +25,8 @@ class PageFailed(AssertionError):
 
 
 class Tab:
-    """One session. `timers` are the fragments of the open page that want to run again, with their intervals in seconds."""
+    """One session. `timers` are the fragments of the open page that want to run again, with their
+    intervals in seconds."""
 
     def __init__(self, connection: ClientConnection) -> None:
         self._connection = connection
@@ -40,18 +42,27 @@ class Tab:
         self._ask()
 
     def tick(self, fragment: str) -> None:
-        """Have a fragment run again as its timer would, and wait for its end; it may answer by running the whole page."""
+        """Have a fragment run again as its timer would, and wait for its end; it may answer by
+        running the whole page."""
         self._ask(fragment)
 
     def _ask(self, fragment: str = "") -> None:
         request = BackMsg()
         state = request.rerun_script
-        state.query_string, state.fragment_id, state.is_auto_rerun = self._query, fragment, bool(fragment)
+        state.query_string, state.fragment_id, state.is_auto_rerun = (
+            self._query,
+            fragment,
+            bool(fragment),
+        )
         if fragment:
             state.page_script_hash = self._hash
         else:
             state.page_name = self._page
-        state.context_info.timezone, state.context_info.locale, state.context_info.color_scheme = "UTC", "en-US", "light"
+        state.context_info.timezone, state.context_info.locale, state.context_info.color_scheme = (
+            "UTC",
+            "en-US",
+            "light",
+        )
         self._connection.send(request.SerializeToString())
         self.received = 0
         ended = False
@@ -76,22 +87,29 @@ class Tab:
             self._check(message.delta.new_element)
         elif kind == "script_finished":
             if message.script_finished not in (WHOLE, EARLY, FRAGMENT):
-                raise PageFailed(f"{self._page}?{self._query}: the script ended with {message.script_finished}")
+                raise PageFailed(
+                    f"{self._page}?{self._query}: the script ended with {message.script_finished}"
+                )
             return bool(message.script_finished != EARLY)
         return False
 
     def _check(self, element: Any) -> None:
         kind = element.WhichOneof("type")
         if kind == "exception":
-            raise PageFailed(f"{self._page}?{self._query}: {element.exception.type}: {element.exception.message}")
+            raise PageFailed(
+                f"{self._page}?{self._query}: {element.exception.type}: {element.exception.message}"
+            )
         if kind == "markdown" and self._failed:
             raise PageFailed(f"{self._page}?{self._query}: {element.markdown.body}")
-        self._failed = kind == "markdown" and element.markdown.body == ERROR_BADGE  # the sentence follows
+        # the sentence follows
+        self._failed = kind == "markdown" and element.markdown.body == ERROR_BADGE
 
 
 @contextmanager
 def new_tab(url: str) -> Iterator[Tab]:
     """A session of its own at the server `url` (http://...)."""
     address = f"{url.replace('http', 'ws', 1)}/_stcore/stream"
-    with connect(address, subprotocols=["streamlit"], max_size=None, compression=None) as connection:  # type: ignore[list-item]
+    with connect(
+        address, subprotocols=["streamlit"], max_size=None, compression=None
+    ) as connection:  # type: ignore[list-item]
         yield Tab(connection)

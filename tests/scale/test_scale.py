@@ -27,7 +27,8 @@ def seeded(path: Path) -> dict[str, list[object]]:
     seed(engine, SMALL)
     found = contents(engine)
     engine.dispose()
-    found["run"] = [row for row in found["run"] if "'running'" not in row]  # its lease depends on the clock
+    # its lease depends on the clock
+    found["run"] = [row for row in found["run"] if "'running'" not in row]
     return found
 
 
@@ -48,7 +49,11 @@ def test_a_thousand_runs_are_of_every_kind() -> None:
     assert any(one.error == NOT_FINITE and one.nan_from == 0 for one in planned)
     assert any(one.status == "failed" and one.epochs == 0 for one in planned)
     assert any(one.status == "finished" and not one.grids for one in planned)
-    assert {one.config["precision"] for one in planned} == {"float32", "mixed_bfloat16", "mixed_float16"}
+    assert {one.config["precision"] for one in planned} == {
+        "float32",
+        "mixed_bfloat16",
+        "mixed_float16",
+    }
     assert any(one.archived for one in planned)
     assert any(one.sweep for one in planned)
 
@@ -57,8 +62,16 @@ def test_a_thousand_runs_are_of_every_kind() -> None:
 def test_the_measurement_runs_over_a_small_database(context: Context, tmp_path: Path) -> None:
     seed(context.engine, SMALL)
     whole = queries.list_runs(context.engine, statuses=("finished",))[0]
-    assert len(series.step_losses(context.engine, whole.id, points=10**6)) == SMALL.epochs * SMALL.steps
+    assert (
+        len(series.step_losses(context.engine, whole.id, points=10**6))
+        == SMALL.epochs * SMALL.steps
+    )
     with web_server(tmp_path / "web.log") as web:
         lines = list(measure.measure(context, web, walks=2, tabs=0))
     measure.report(iter(lines), Console(quiet=True))
-    assert {line.what for line in lines} >= {"First paint: Runs", "First paint: Run", "First paint: Compare 8", "Live tick: Run"}
+    assert {line.what for line in lines} >= {
+        "First paint: Runs",
+        "First paint: Run",
+        "First paint: Compare 8",
+        "Live tick: Run",
+    }

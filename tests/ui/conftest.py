@@ -1,6 +1,8 @@
-"""Pages run here as the server runs them: beside no TensorFlow, which tests of the engine leave in this process.
+"""Pages run here as the server runs them: beside no TensorFlow, which tests of the engine leave in
+this process.
 
-After each script Streamlit would collect all garbage and have Keras forget its session, seconds each in a process of several GB.
+After each script Streamlit would collect all garbage and have Keras forget its session, seconds
+each in a process of several GB.
 """
 
 from __future__ import annotations

@@ -25,13 +25,25 @@ def open_page(page: str = "runs", **query: str | list[str]) -> AppTest:
 
 def checked(at: AppTest) -> AppTest:
     """The same, unless the page failed."""
-    assert not at.exception, at.exception[0].message + "\n" + "\n".join(at.exception[0].stack_trace or [])
+    assert not at.exception, (
+        at.exception[0].message + "\n" + "\n".join(at.exception[0].stack_trace or [])
+    )
     return at
 
 
 def words(at: AppTest) -> str:
     """All text of a page, Markdown escapes removed."""
-    elements = [*at.title, *at.subheader, *at.markdown, *at.text, *at.caption, *at.warning, *at.info, *at.success, *at.error]
+    elements = [
+        *at.title,
+        *at.subheader,
+        *at.markdown,
+        *at.text,
+        *at.caption,
+        *at.warning,
+        *at.info,
+        *at.success,
+        *at.error,
+    ]
     joined = "\n".join(element.value for element in elements)
     return joined.replace("\\", "").replace("\u2060", "")
 

@@ -22,9 +22,16 @@ def components(at: AppTest) -> list[dict[str, Any]]:
 
 def numbers(array: Any) -> list[float]:
     """Values of a trace, which Plotly packs in base 64."""
-    return list(array) if isinstance(array, list) else np.frombuffer(base64.b64decode(array["bdata"]), array["dtype"]).tolist()
+    return (
+        list(array)
+        if isinstance(array, list)
+        else np.frombuffer(base64.b64decode(array["bdata"]), array["dtype"]).tolist()
+    )
 
 
 def captions(at: AppTest) -> list[str]:
     """The captions of the images of a page, in order."""
-    return [image.proto.imgs[0].caption if hasattr(image.proto, "imgs") else image.proto.caption for image in at.get("image")]
+    return [
+        image.proto.imgs[0].caption if hasattr(image.proto, "imgs") else image.proto.caption
+        for image in at.get("image")
+    ]

@@ -1,4 +1,5 @@
-"""The comparison of runs: who is compared, the verdict, the address, the files. Its tabs: test_compare_tabs."""
+"""The comparison of runs: who is compared, the verdict, the address, the files. Its tabs:
+test_compare_tabs."""
 
 from __future__ import annotations
 
@@ -50,7 +51,11 @@ def test_unknown_runs_are_left_out_with_a_word(make_run: MakeRun) -> None:
 
 
 def test_summary_tells_state_cost_and_losses(make_run: MakeRun) -> None:
-    runs = [make_run("slow", seconds_per_epoch=4.0), make_run("fast", seconds_per_epoch=2.0), make_run("waits", status="queued", epochs=0)]
+    runs = [
+        make_run("slow", seconds_per_epoch=4.0),
+        make_run("fast", seconds_per_epoch=2.0),
+        make_run("waits", status="queued", epochs=0),
+    ]
     table = open_page("compare", runs=ids(runs)).dataframe[0].value.set_index("Run")
     columns = ["Status", "Epochs", "Training", "Median per epoch", "Images/s", "Baseline"]
     assert table.loc["slow", columns].tolist() == ["Finished", "3 of 3", "12 s", "4.0 s", "32", "●"]
@@ -76,14 +81,24 @@ def test_at_most_eight(make_run: MakeRun) -> None:
     assert at.dataframe[0].value["Run"].tolist() == [f"run {n}" for n in range(8)]
     assert "8 runs can be compared; the address names 1 more, left out." in words(at)
     assert len({trace["line"]["color"] for trace in figures(at)[0]["data"]}) == 8
-    at = open_page("compare", runs=",".join([*(run.id for run in runs), *(f"x{n}" for n in range(5000))]))
+    at = open_page(
+        "compare", runs=",".join([*(run.id for run in runs), *(f"x{n}" for n in range(5000))])
+    )
     assert "the address names 5,001 more" in words(at)
 
 
 def test_running_run_with_losses_that_are_not_finite(context: Context, make_run: MakeRun) -> None:
     runs = [make_run("well", epochs=1), make_run("diverges", status="running", epochs=0)]
     broken = np.array([1.0, np.nan, np.inf, 2.0], np.float32)
-    reports.append_steps(context.engine, run_id=runs[1].id, attempt=1, epoch=1, first=0, g_losses=broken, d_losses=broken)
+    reports.append_steps(
+        context.engine,
+        run_id=runs[1].id,
+        attempt=1,
+        epoch=1,
+        first=0,
+        g_losses=broken,
+        d_losses=broken,
+    )
     at = open_page("compare", runs=ids(runs), by="Step")
     assert np.isnan(numbers(figures(at)[0]["data"][1]["y"])).tolist() == [False, True, True, False]
     commands.delete_run(context.engine, run_id=runs[0].id)
@@ -113,29 +128,46 @@ def test_the_verdict_stands_above_all(make_run: MakeRun) -> None:
 
 
 def test_the_verdict_on_quality(make_run: MakeRun) -> None:
-    runs = [make_run("a", epochs=6, quality_every=1), make_run("b", epochs=6, quality_every=1, seconds_per_epoch=1.0, xla=True)]
+    runs = [
+        make_run("a", epochs=6, quality_every=1),
+        make_run("b", epochs=6, quality_every=1, seconds_per_epoch=1.0, xla=True),
+    ]
     said = words(open_page("compare", runs=ids(runs)))
-    assert "xla on is 2.00× faster than xla off at equal quality: classifier-FID 8.67 against 8.67 after epoch 6" in said
+    assert (
+        "xla on is 2.00× faster than xla off at equal quality: classifier-FID 8.67 against 8.67"
+        " after epoch 6" in said
+    )
 
 
 def test_many_runs_get_a_headline_and_a_sentence_each(make_run: MakeRun) -> None:
-    runs = [make_run(f"run {n}", epochs=4, seconds_per_epoch=4.0 / (n + 1), seed=n) for n in range(4)]
+    runs = [
+        make_run(f"run {n}", epochs=4, seconds_per_epoch=4.0 / (n + 1), seed=n) for n in range(4)
+    ]
     said = words(open_page("compare", runs=ids(runs)))
     assert "Fastest is seed 3: 4.00× the baseline “run 0”." in said
     assert "- seed 1 is 2.00× faster than seed 0.\n- seed 2" in said
 
 
 def test_runs_of_different_data_and_losses(make_run: MakeRun) -> None:
-    runs = [make_run("a", epochs=4, quality_every=1), make_run("b", epochs=4, quality_every=1, dataset="mnist", loss="hinge")]
+    runs = [
+        make_run("a", epochs=4, quality_every=1),
+        make_run("b", epochs=4, quality_every=1, dataset="mnist", loss="hinge"),
+    ]
     for part in ("Losses", "Images", "Quality", "Timings", "Settings", "Parallel"):
         said = words(open_page("compare", runs=ids(runs), part=part))
         assert "The data differ (mnist and digits): quality and losses cannot be compared" in said
         assert "The loss functions differ: loss curves cannot be compared." in said
-    assert "These runs learn from different data sets" in words(open_page("compare", runs=ids(runs), part="Quality"))
+    assert "These runs learn from different data sets" in words(
+        open_page("compare", runs=ids(runs), part="Quality")
+    )
 
 
 def test_nothing_but_runs_without_epochs(make_run: MakeRun) -> None:
-    runs = [make_run("a", status="queued"), make_run("b", status="starting"), make_run("c", status="failed", epochs=0, grids=False)]
+    runs = [
+        make_run("a", status="queued"),
+        make_run("b", status="starting"),
+        make_run("c", status="failed", epochs=0, grids=False),
+    ]
     for part, sentence in {
         "Losses": "None of these runs has losses yet.",
         "Images": "None of these runs has drawn a grid yet.",
@@ -153,13 +185,19 @@ def test_the_rest_of_a_sweep_can_be_added(context: Context, make_run: MakeRun) -
     in_sweep(context, runs, "grid1")
     at = open_page("compare", runs=ids(runs[3:5]))
     at = checked(at.get_by_key("siblings").click().run())
-    assert at.query_params["runs"] in (ids([*runs[3:5], *runs[:3], *runs[5:8]]), [ids([*runs[3:5], *runs[:3], *runs[5:8]])])
+    assert at.query_params["runs"] in (
+        ids([*runs[3:5], *runs[:3], *runs[5:8]]),
+        [ids([*runs[3:5], *runs[:3], *runs[5:8]])],
+    )
     assert len(at.dataframe[0].value) == 8
     assert not [button for button in at.button if button.key == "siblings"]
 
 
 def test_a_sweep_by_its_address(context: Context, make_run: MakeRun) -> None:
-    runs = [make_run(f"run {n}", epochs=2, seed=n, batch_size=16 * (1 + n % 2), quality_every=1) for n in range(10)]
+    runs = [
+        make_run(f"run {n}", epochs=2, seed=n, batch_size=16 * (1 + n % 2), quality_every=1)
+        for n in range(10)
+    ]
     in_sweep(context, runs, "grid1")
     at = open_page("compare", sweep="grid1", part="Parallel")
     assert at.dataframe[0].value["Run"].tolist() == [f"run {n}" for n in range(8)]
@@ -177,8 +215,23 @@ def test_a_sweep_by_its_address(context: Context, make_run: MakeRun) -> None:
 
 def test_forged_values_in_the_address(make_run: MakeRun) -> None:
     runs = [make_run("a", quality_every=1), make_run("b", quality_every=1)]
-    forged = {"by": "<x>", "smooth": "nan", "base": "gone", "at": "99999", "size": "Huge", "measure": "'; DROP", "over": "-1"}
-    forged |= {"goal": "-5", "of": "Everything", "by_measure": "x", "find": "a" * 5000, "all": "maybe", "sweep": "../../etc"}
+    forged = {
+        "by": "<x>",
+        "smooth": "nan",
+        "base": "gone",
+        "at": "99999",
+        "size": "Huge",
+        "measure": "'; DROP",
+        "over": "-1",
+    }
+    forged |= {
+        "goal": "-5",
+        "of": "Everything",
+        "by_measure": "x",
+        "find": "a" * 5000,
+        "all": "maybe",
+        "sweep": "../../etc",
+    }
     for part in ("Losses", "Images", "Quality", "Timings", "Settings", "Parallel", "Nowhere"):
         at = open_page("compare", runs=ids(runs), part=part, **forged)
         assert "defect" not in words(at)
@@ -189,10 +242,14 @@ def test_files(context: Context, make_run: MakeRun) -> None:
     runs = [make_run("=1+1", epochs=2, quality_every=1), make_run("waits", status="queued")]
     compared = Compared(runs, runs[0])
     summary = files.summary_frame(context.engine, compared).set_index("run_id")
-    assert summary.loc[runs[0].id, ["name", "finished_epochs", "seconds_per_epoch", "precision"]].tolist() == ["'=1+1", 2, 2.0, "float32"]
+    assert summary.loc[
+        runs[0].id, ["name", "finished_epochs", "seconds_per_epoch", "precision"]
+    ].tolist() == ["'=1+1", 2, 2.0, "float32"]
     assert np.isnan(summary.loc[runs[1].id, "best_fid"])
     for by_epoch, rows in ((True, 2), (False, 8)):
-        curves = files.curves_frame(compared, frames_of(context.engine, compared, by_epoch=by_epoch))
+        curves = files.curves_frame(
+            compared, frames_of(context.engine, compared, by_epoch=by_epoch)
+        )
         assert curves.columns[:2].tolist() == ["run_id", "name"]
         assert (len(curves), set(curves["run_id"])) == (rows, {runs[0].id})
         assert {"step", "epoch", "training_seconds", "time", "g_loss", "d_loss"} <= set(curves)
@@ -203,17 +260,38 @@ def test_files(context: Context, make_run: MakeRun) -> None:
 def in_sweep(context: Context, runs: list[Run], sweep: str) -> None:
     """As if these runs had been launched as one grid."""
     with writing(context.engine) as session:
-        session.execute(update(Run).where(col(Run.id).in_([run.id for run in runs])).values(sweep=sweep))
+        session.execute(
+            update(Run).where(col(Run.id).in_([run.id for run in runs])).values(sweep=sweep)
+        )
 
 
-def test_images_per_second_and_time_left_are_the_same_everywhere(context: Context, make_run: MakeRun) -> None:
-    run = make_run("trains", status="running", epochs=3, steps_per_epoch=4, seconds_per_epoch=2.0)  # 4 * 32 images in 2 s
-    timed = {"steps": 4, "images": 128, "seconds": 40.0, "compile_seconds": 0.0, "g_loss": 1.0, "d_loss": 1.0}
+def test_images_per_second_and_time_left_are_the_same_everywhere(
+    context: Context, make_run: MakeRun
+) -> None:
+    # 4 * 32 images in 2 s
+    run = make_run("trains", status="running", epochs=3, steps_per_epoch=4, seconds_per_epoch=2.0)
+    timed = {
+        "steps": 4,
+        "images": 128,
+        "seconds": 40.0,
+        "compile_seconds": 0.0,
+        "g_loss": 1.0,
+        "d_loss": 1.0,
+    }
     paths = {"g_path": (0.0, 0.0), "d_path": (0.0, 0.0)}
-    reports.finish_epoch(context.engine, run_id=run.id, attempt=1, epoch=4, **timed, **paths)  # a slow one
+    # a slow one
+    reports.finish_epoch(context.engine, run_id=run.id, attempt=1, epoch=4, **timed, **paths)
     losses = np.ones(1, np.float32)
     own = {"run_id": run.id, "attempt": 1}
-    reports.append_steps(context.engine, **own, epoch=5, first=0, g_losses=losses, d_losses=losses, images_per_second=3.0)
+    reports.append_steps(
+        context.engine,
+        **own,
+        epoch=5,
+        first=0,
+        g_losses=losses,
+        d_losses=losses,
+        images_per_second=3.0,
+    )
     listed, shown = open_page("runs"), open_page("run", run=run.id)
     compared = open_page("compare", runs=f"{run.id},{make_run('other').id}")
     assert listed.dataframe[0].value.set_index("Id").loc[run.id, "Images/s"] == 64

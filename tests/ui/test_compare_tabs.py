@@ -24,17 +24,25 @@ def test_losses_by_epoch_and_step_in_the_colours_of_the_runs(make_run: MakeRun) 
     runs = [make_run("a", epochs=2), make_run("b", epochs=5)]
     at = open_page("compare", runs=ids(runs))
     g, d = figures(at)
-    assert [(trace["uid"], trace["line"]["color"]) for trace in g["data"]] == [(run.id, run_colour(run.number)) for run in runs]
+    assert [(trace["uid"], trace["line"]["color"]) for trace in g["data"]] == [
+        (run.id, run_colour(run.number)) for run in runs
+    ]
     assert numbers(d["data"][1]["x"]) == [1, 2, 3, 4, 5]
     reverse = figures(open_page("compare", runs=ids(runs[::-1])))[0]["data"]
-    assert {trace["uid"]: trace["line"] for trace in reverse} == {trace["uid"]: trace["line"] for trace in g["data"]}
+    assert {trace["uid"]: trace["line"] for trace in reverse} == {
+        trace["uid"]: trace["line"] for trace in g["data"]
+    }
     at = open_page("compare", runs=ids(runs), by="Step", smooth="0.5")
     assert numbers(figures(at)[0]["data"][-1]["x"]) == list(range(1, 21))
     assert len(figures(at)[0]["data"]) == 4
 
 
 def test_one_slider_for_all_images(make_run: MakeRun) -> None:
-    runs = [make_run("short", epochs=2), make_run("long", epochs=6), make_run("none", status="queued")]
+    runs = [
+        make_run("short", epochs=2),
+        make_run("long", epochs=6),
+        make_run("none", status="queued"),
+    ]
     at = open_page("compare", runs=ids(runs), part="Images")
     assert captions(at) == ["After epoch 2, its last before 6", "After epoch 6"]
     assert "No grid up to this epoch." in words(at)
@@ -51,8 +59,15 @@ def test_timings_against_a_baseline_that_can_be_changed(make_run: MakeRun) -> No
     assert step["data"][0]["text"] == ["1,000.0 · baseline", "500.0 · 0.50×"]  # milliseconds
     assert gflops["data"][0]["text"] == ["120.0 · baseline", "120.0 · 1.00×"]
     assert memory["data"][0]["text"] == ["1,240 · baseline", "1,240 · 1.00×"]
-    assert [trace["uid"] for trace in parts["data"]] == ["compute_seconds", "reduce_seconds", "input_seconds", "host_seconds"]
-    assert [numbers(trace["x"]) for trace in parts["data"]] == [pytest.approx([share] * 2) for share in (90, 0, 2, 8)]
+    assert [trace["uid"] for trace in parts["data"]] == [
+        "compute_seconds",
+        "reduce_seconds",
+        "input_seconds",
+        "host_seconds",
+    ]
+    assert [numbers(trace["x"]) for trace in parts["data"]] == [
+        pytest.approx([share] * 2) for share in (90, 0, 2, 8)
+    ]
     at = checked(at.get_by_key("base").set_value(runs[1].id).run())
     assert figures(at)[0]["data"][0]["text"] == ["4.00 · 2.00×", "2.00 · baseline"]
 
@@ -73,8 +88,13 @@ def test_quality_over_seconds_and_over_epochs(make_run: MakeRun) -> None:
         make_run("never judged", epochs=4),
     ]
     at = open_page("compare", runs=ids(runs), part="Quality")
-    (by_seconds,), (by_epoch,) = figures(at), figures(open_page("compare", runs=ids(runs), part="Quality", over="Epoch"))
-    assert [trace["line"]["color"] for trace in by_epoch["data"]] == [run_colour(run.number) for run in runs]
+    (by_seconds,), (by_epoch,) = (
+        figures(at),
+        figures(open_page("compare", runs=ids(runs), part="Quality", over="Epoch")),
+    )
+    assert [trace["line"]["color"] for trace in by_epoch["data"]] == [
+        run_colour(run.number) for run in runs
+    ]
     assert [numbers(trace["x"]) for trace in by_seconds["data"]] == [[4, 8, 12, 16], [2, 4], []]
     assert [numbers(trace["x"]) for trace in by_epoch["data"]] == [[1, 2, 3, 4], [2, 4], []]
     at = checked(at.get_by_key("goal").set_value(22.0).run())
@@ -110,7 +130,12 @@ def test_only_settings_that_differ(make_run: MakeRun) -> None:
     at = open_page("compare", runs=ids(runs), part="Settings")
     table = at.dataframe[1].value.set_index("Name")
     assert list(table.index) == ["g_learning_rate", "xla"]
-    assert table.columns.tolist() == ["Group", f"same ({runs[0].id})", f"same ({runs[1].id})", "other"]
+    assert table.columns.tolist() == [
+        "Group",
+        f"same ({runs[0].id})",
+        f"same ({runs[1].id})",
+        "other",
+    ]
     assert table.loc["xla"].tolist() == ["Acceleration", "no", "yes", "no"]
     at = checked(at.get_by_key("all").set_value(True).run())
     table = at.dataframe[1].value.set_index("Name")
@@ -119,30 +144,47 @@ def test_only_settings_that_differ(make_run: MakeRun) -> None:
     assert table.loc["versions tensorflow", "other"] == "2.21.0"
 
 
-def test_figures_that_differ_are_listed_below_the_settings(make_run: MakeRun, context: Context) -> None:
-    runs = [make_run("a"), make_run("b", status="running"), make_run("c", precision="mixed_bfloat16")]
+def test_figures_that_differ_are_listed_below_the_settings(
+    make_run: MakeRun, context: Context
+) -> None:
+    runs = [
+        make_run("a"),
+        make_run("b", status="running"),
+        make_run("c", precision="mixed_bfloat16"),
+    ]
     facts = {"peak_gflops": 478.3, "step_gflop": 2.0}
     reports.add_facts(context.engine, run_id=runs[1].id, attempt=1, values=facts)
     at = open_page("compare", runs=ids(runs), part="Settings")
     table = at.dataframe[1].value.set_index("Name")
     peak = "Best measured peak of this machine in this precision, GFLOP/s"
-    assert table.loc[peak].tolist() == ["Found out", "478.3", "478.3", "193.5"]  # one for each precision
+    # one for each precision
+    assert table.loc[peak].tolist() == ["Found out", "478.3", "478.3", "193.5"]
     assert table.loc["GFLOP of convolutions and products in one step", "b"] == "2"
 
 
 def test_equal_settings_are_said_to_be_equal(make_run: MakeRun) -> None:
     runs = [make_run("a"), make_run("b")]
-    assert "These runs have the same settings." in words(open_page("compare", runs=ids(runs), part="Settings"))
+    assert "These runs have the same settings." in words(
+        open_page("compare", runs=ids(runs), part="Settings")
+    )
 
 
 def test_axes_scales_and_outliers(make_run: MakeRun) -> None:
     runs = [make_run("a", epochs=3), make_run("b", epochs=3)]
-    at = open_page("compare", runs=ids(runs), by="Training seconds", logx="true", log="true", robust="true")
+    at = open_page(
+        "compare", runs=ids(runs), by="Training seconds", logx="true", log="true", robust="true"
+    )
     layout = figures(at)[0]["layout"]
-    assert (layout["xaxis"]["title"]["text"], layout["xaxis"]["type"], layout["yaxis"]["type"]) == ("Training seconds", "log", "log")
+    assert (layout["xaxis"]["title"]["text"], layout["xaxis"]["type"], layout["yaxis"]["type"]) == (
+        "Training seconds",
+        "log",
+        "log",
+    )
     assert len(layout["yaxis"]["range"]) == 2
     assert "Outliers are out of sight" in words(at)
-    assert len(figures(open_page("compare", runs=ids(runs), by="Time (UTC)"))[0]["data"][0]["x"]) == 12
+    assert (
+        len(figures(open_page("compare", runs=ids(runs), by="Time (UTC)"))[0]["data"][0]["x"]) == 12
+    )
 
 
 def test_time_to_a_quality_among_the_costs(make_run: MakeRun) -> None:
@@ -151,7 +193,12 @@ def test_time_to_a_quality_among_the_costs(make_run: MakeRun) -> None:
         make_run("never", epochs=1, quality_every=1),
         make_run("unjudged", epochs=4),
     ]
-    at = checked(open_page("compare", runs=ids(runs), part="Timings").get_by_key("goal").set_value(22.0).run())
+    at = checked(
+        open_page("compare", runs=ids(runs), part="Timings")
+        .get_by_key("goal")
+        .set_value(22.0)
+        .run()
+    )
     assert "Seconds to FID 22" in words(at)
     assert figures(at)[2]["data"][0]["text"] == ["8.0 · baseline", "not reached", "not judged"]
     at = checked(at.get_by_key("goal").set_value(12.0).run())
@@ -167,15 +214,28 @@ def test_all_images_have_one_size(make_run: MakeRun) -> None:
 
 def test_real_images_stand_beside(context: Context, make_run: MakeRun) -> None:
     runs = [make_run("a"), make_run("b", status="running")]
-    reports.add_grid(context.engine, run_id=runs[1].id, attempt=1, epoch=REAL_IMAGES, rows=4, columns=4, png=png(9))
+    reports.add_grid(
+        context.engine,
+        run_id=runs[1].id,
+        attempt=1,
+        epoch=REAL_IMAGES,
+        rows=4,
+        columns=4,
+        png=png(9),
+    )
     at = open_page("compare", runs=ids(runs), part="Images")
     assert captions(at) == ["After epoch 3", "After epoch 3", "Of digits"]
     assert at.get_by_key("at").options == ["0", "1", "2", "3"]
 
 
 def test_runs_that_a_search_finds(make_run: MakeRun) -> None:
-    runs = [make_run(f"run {n}", epochs=2, seed=n, batch_size=16 * (1 + n % 2), quality_every=1) for n in range(6)]
-    at = open_page("compare", runs=ids(runs[:2]), part="Parallel", of="Search", find="batch_size=16")
+    runs = [
+        make_run(f"run {n}", epochs=2, seed=n, batch_size=16 * (1 + n % 2), quality_every=1)
+        for n in range(6)
+    ]
+    at = open_page(
+        "compare", runs=ids(runs[:2]), part="Parallel", of="Search", find="batch_size=16"
+    )
     assert len(numbers(figures(at)[0]["data"][0]["dimensions"][0]["values"])) == 3
     at = checked(at.get_by_key("find").set_value("nonsense>3").run())
     assert "'nonsense' is neither a setting nor a figure" in words(at)

@@ -46,7 +46,11 @@ def launch(context: Context, at: AppTest) -> Run:
 def widgets(at: AppTest) -> dict[str, Any]:
     """The form's widgets by the name of their setting."""
     found = [*at.selectbox, *at.toggle, *at.text_input]
-    return {match[1]: widget for widget in found if widget.key and (match := re.fullmatch(r"set_(\w+)_\d+", widget.key))}
+    return {
+        match[1]: widget
+        for widget in found
+        if widget.key and (match := re.fullmatch(r"set_(\w+)_\d+", widget.key))
+    }
 
 
 def setting(at: AppTest, name: str) -> Any:
@@ -72,23 +76,47 @@ def explained(at: AppTest) -> set[str]:
 @pytest.mark.usefixtures("context")
 def test_every_setting_has_a_widget_with_its_reason_where_it_means_something() -> None:
     at = set_number(open_page("launch"), "quality_every", 0)
-    hidden = {"geometry", "images_path", "skip_unreadable", "gradient_penalty", "rho", "quality_images", "lr_base_batch"}
+    hidden = {
+        "geometry",
+        "images_path",
+        "skip_unreadable",
+        "gradient_penalty",
+        "rho",
+        "quality_images",
+        "lr_base_batch",
+    }
     hidden |= {"schedule_for", "schedule_period", "schedule_minimum", "schedule_depth"}
     assert explained(at) == set(RunConfig.model_fields) - hidden
-    for name, value in {"dataset": "images", "loss": "wgan_gp", "optimizer": "rmsprop", "schedule": "cyclic", "lr_scaling": "sqrt"}.items():
+    for name, value in {
+        "dataset": "images",
+        "loss": "wgan_gp",
+        "optimizer": "rmsprop",
+        "schedule": "cyclic",
+        "lr_scaling": "sqrt",
+    }.items():
         setting(at, name).set_value(value)
     at = set_number(at, "quality_every", 2)
-    assert explained(at) == set(RunConfig.model_fields) - {"geometry", "label_smoothing", "beta_1", "beta_2"}
+    assert explained(at) == set(RunConfig.model_fields) - {
+        "geometry",
+        "label_smoothing",
+        "beta_1",
+        "beta_2",
+    }
     setting(at, "schedule").set_value("cosine_restart")
     setting(at, "optimizer").set_value("sgd")
     setting(at, "model").set_value("gan3d")
-    assert explained(checked(at.run())) & {"schedule_period", "schedule_minimum", "beta_1", "rho", "epsilon"} == {
+    assert explained(checked(at.run())) & {
         "schedule_period",
+        "schedule_minimum",
         "beta_1",
-    }
+        "rho",
+        "epsilon",
+    } == {"schedule_period", "beta_1"}
     assert not explained(at) & set(UNREAD["gan3d"])
     assert "geometry" in explained(at)
-    assert "model=gan3d does not learn from dataset=images: choose one of showers, hdf5." in words(at)
+    assert "model=gan3d does not learn from dataset=images: choose one of showers, hdf5." in words(
+        at
+    )
 
 
 def test_what_is_hidden_counts_as_its_default(context: Context) -> None:
@@ -100,7 +128,11 @@ def test_what_is_hidden_counts_as_its_default(context: Context) -> None:
     at = checked(at.run())
     assert any("Training" in box.label and "1 changed" in box.label for box in at.expander)
     run = launch(context, at)
-    assert (run.config["loss"], run.config["label_smoothing"], run.config["gradient_penalty"]) == ("hinge", 0.0, 10.0)
+    assert (run.config["loss"], run.config["label_smoothing"], run.config["gradient_penalty"]) == (
+        "hinge",
+        0.0,
+        10.0,
+    )
 
 
 def test_what_was_hidden_comes_back_with_its_value(context: Context) -> None:
@@ -150,7 +182,11 @@ def test_name_and_settings_are_kept(context: Context) -> None:
     setting(at, "g_learning_rate").set_value("3e-4")
     run = launch(context, set_number(at, "batch_size", 128))
     assert run.name == "my **run**"
-    assert (run.config["batch_size"], run.config["xla"], run.config["g_learning_rate"]) == (128, True, 3e-4)
+    assert (run.config["batch_size"], run.config["xla"], run.config["g_learning_rate"]) == (
+        128,
+        True,
+        3e-4,
+    )
 
 
 def test_a_double_click_launches_one_run(context: Context, make_run: MakeRun) -> None:
@@ -179,7 +215,9 @@ def test_presets_fill_the_form() -> None:
     assert "The published study exactly" in words(at)
     assert "mnist · batch 64 · 30 epochs" in words(at)
     assert at.query_params["preset"] == "paper"
-    assert [line for line in words(at).splitlines() if "In use" in line] == ["**paper** :green-badge[:material/check: In use]"]
+    assert [line for line in words(at).splitlines() if "In use" in line] == [
+        "**paper** :green-badge[:material/check: In use]"
+    ]
 
 
 @pytest.mark.usefixtures("context")
@@ -205,19 +243,39 @@ def test_memory_is_that_of_the_machine_that_would_train(context: Context) -> Non
     make_worker(context)
     at = open_page("launch")
     config = load("starter")
-    assert metrics(at)["Largest batch"] == f"{estimate.largest_batch(config, HARDWARE['memory_bytes'], 1797):,}"
+    assert (
+        metrics(at)["Largest batch"]
+        == f"{estimate.largest_batch(config, HARDWARE['memory_bytes'], 1797):,}"
+    )
     make_worker(context, devices={**HARDWARE, "gpus": [{"name": "H200", "memory_bytes": 1 << 37}]})
-    assert metrics(checked(at.run()))["Memory"] == formatting.size(estimate.estimate(config, 1797, on_gpu=True))
+    assert metrics(checked(at.run()))["Memory"] == formatting.size(
+        estimate.estimate(config, 1797, on_gpu=True)
+    )
 
 
 def test_the_time_is_measured_on_a_run_like_this(make_run: MakeRun) -> None:
-    make_run("before", batch_size=32, limit=None, precision="mixed_bfloat16", steps_per_epoch=10, seconds_per_epoch=3.2)  # 0.01 s an image
-    assert metrics(open_page("launch"))["Training time"] == "8 min 58 s"  # 30 epochs of 56 steps of 32
+    # 0.01 s an image
+    make_run(
+        "before",
+        batch_size=32,
+        limit=None,
+        precision="mixed_bfloat16",
+        steps_per_epoch=10,
+        seconds_per_epoch=3.2,
+    )
+    # 30 epochs of 56 steps of 32
+    assert metrics(open_page("launch"))["Training time"] == "8 min 58 s"
 
 
 def test_the_time_says_what_it_comes_from(make_run: MakeRun) -> None:
     for batch, seconds in ((64, 6.4), (128, 10.24)):  # 0.010 and 0.008 s an image
-        make_run(batch_size=batch, limit=None, precision="mixed_bfloat16", steps_per_epoch=10, seconds_per_epoch=seconds)
+        make_run(
+            batch_size=batch,
+            limit=None,
+            precision="mixed_bfloat16",
+            steps_per_epoch=10,
+            seconds_per_epoch=seconds,
+        )
     at = open_page("launch")
     assert " to " in metrics(at)["Training time"]
     assert "Time from 2 runs with batch 64 and 128, on testbox." in words(at)
@@ -242,15 +300,33 @@ def test_the_queue_says_when_a_run_would_begin(context: Context, make_run: MakeR
 @pytest.mark.parametrize(
     ("name", "value", "sentence"),
     [
-        ("replicas", 3, "batch_size=32 does not divide among replicas=3: use a multiple of 3, such as 30 or 33."),
-        ("g_learning_rate", 0.0, "g_learning_rate=0.0 is not allowed: it must be more than 0.0 (default 0.0001)."),
+        (
+            "replicas",
+            3,
+            (
+                "batch_size=32 does not divide among replicas=3: use a multiple of 3, such as 30"
+                " or 33."
+            ),
+        ),
+        (
+            "g_learning_rate",
+            0.0,
+            "g_learning_rate=0.0 is not allowed: it must be more than 0.0 (default 0.0001).",
+        ),
         ("batch_size", 0, "batch_size=0 is not allowed: it must be at least 1"),
         ("batch_size", 12.5, "batch_size=12.5 is not allowed: it must be a whole number"),
         ("batch_size", "1e", "batch_size=1e is not allowed: it must be a whole number"),
         ("epochs", "", "epochs= is not allowed: it must be a whole number"),
         ("beta_1", "half", "beta_1=half is not allowed: it must be a number"),
         ("limit", 10, "batch_size=32 is larger than limit=10: lower batch_size or raise limit."),
-        ("batch_size", 60_000, "batch_size=60000 is larger than the data set (1797 images of digits): use 1797 or less."),
+        (
+            "batch_size",
+            60_000,
+            (
+                "batch_size=60000 is larger than the data set (1797 images of digits): use 1797 or"
+                " less."
+            ),
+        ),
     ],
 )
 def test_bad_values_give_one_sentence_and_no_launch(name: str, value: float, sentence: str) -> None:
@@ -296,7 +372,11 @@ def test_clone_starts_from_the_run(context: Context, make_run: MakeRun) -> None:
     assert (value(at, "batch_size"), value(at, "seed")) == (16, 7)
     assert "Starts from the settings of “the **parent**”" in words(at)
     child = launch(context, set_number(at, "seed", 8))
-    assert (child.parent_id, child.name, child.preset) == (parent.id, "the **parent** (clone)", "tiny")
+    assert (child.parent_id, child.name, child.preset) == (
+        parent.id,
+        "the **parent** (clone)",
+        "tiny",
+    )
     assert child.config == {**parent.config, "seed": 8}
 
 
@@ -325,7 +405,9 @@ def test_a_setting_is_found_and_keeps_its_value(context: Context) -> None:
     at = checked(at.run())
     assert set(widgets(at)) == {"label_smoothing"}
     at.text_input(key="launch_search").set_value("rmsprop's decay")
-    assert "Hidden, for other settings leave it without effect: RMSprop's rho." in words(checked(at.run()))
+    assert "Hidden, for other settings leave it without effect: RMSprop's rho." in words(
+        checked(at.run())
+    )
     at.text_input(key="launch_search").set_value("nothing like this")
     assert "No setting that matters now" in words(checked(at.run()))
     assert launch(context, at).config["seed"] == 7
@@ -348,8 +430,14 @@ def test_clones_of_hostile_names(make_run: MakeRun, name: str) -> None:
 
 
 def test_a_run_of_a_newer_version_can_be_cloned(context: Context) -> None:
-    config = {**RunConfig(dataset="digits").model_dump(mode="json"), "from_the_future": 1, "precision": "float8"}
-    parent = commands.create_run(context.engine, name="new", config=config, preset="a preset of that version")
+    config = {
+        **RunConfig(dataset="digits").model_dump(mode="json"),
+        "from_the_future": 1,
+        "precision": "float8",
+    }
+    parent = commands.create_run(
+        context.engine, name="new", config=config, preset="a preset of that version"
+    )
     at = open_page("launch", clone=parent.id)
     assert "This version does not know " in words(at)
     assert "precision=float8" in words(at)
@@ -358,7 +446,9 @@ def test_a_run_of_a_newer_version_can_be_cloned(context: Context) -> None:
     assert (run.config["precision"], run.preset) == ("float32", "a preset of that version")
 
 
-def test_a_run_that_is_deleted_while_its_clone_is_edited_costs_nothing(context: Context, make_run: MakeRun) -> None:
+def test_a_run_that_is_deleted_while_its_clone_is_edited_costs_nothing(
+    context: Context, make_run: MakeRun
+) -> None:
     parent = make_run("parent")
     at = set_number(open_page("launch", clone=parent.id), "seed", 7)
     commands.delete_run(context.engine, run_id=parent.id)
@@ -371,7 +461,8 @@ def test_a_run_that_is_deleted_while_its_clone_is_edited_costs_nothing(context: 
 def test_a_preset_in_the_address() -> None:
     assert value(open_page("launch", preset="tiny"), "epochs") == 2
     at = open_page("launch", preset="of long ago <b>")
-    assert "There is no preset 'of long ago <b>': choose one of starter, paper, tiny, showers, showers_tiny, street, street_tiny." in words(
-        at
+    assert (
+        "There is no preset 'of long ago <b>': choose one of starter, paper, tiny, showers,"
+        " showers_tiny, street, street_tiny." in words(at)
     )
     assert value(at, "epochs") == EPOCHS

@@ -21,7 +21,8 @@ MakeRun = Callable[..., Run]
 
 
 def grid_page(at: AppTest, **values: Any) -> AppTest:
-    """The launch page with the grid builder open; `values` are those of each setting, `seeds` the repetitions."""
+    """The launch page with the grid builder open; `values` are those of each setting, `seeds` the
+    repetitions."""
     at.get_by_key("launch_mode").set_value("Grid of runs")
     at = checked(at.run())
     seeds = values.pop("seeds", 1)
@@ -35,7 +36,11 @@ def grid_page(at: AppTest, **values: Any) -> AppTest:
 
 def table(at: AppTest) -> list[dict[str, Any]]:
     """What the rows of the grid's table were given."""
-    [given] = [orjson.loads(element.proto.json) for element in at.get("bidi_component") if "headings" in element.proto.json]
+    [given] = [
+        orjson.loads(element.proto.json)
+        for element in at.get("bidi_component")
+        if "headings" in element.proto.json
+    ]
     return list(given["rows"])
 
 
@@ -51,7 +56,9 @@ def links(at: AppTest) -> dict[str, str]:
 @pytest.mark.usefixtures("context")
 def test_repetitions_and_the_form_are_what_was_typed_or_nothing_is_launched() -> None:
     at = grid_page(open_page("launch"), xla=[False, True], seeds="0")
-    assert "Repetitions: '0' was typed. Type a whole number, at least 1 and at most 200." in words(at)
+    assert "Repetitions: '0' was typed. Type a whole number, at least 1 and at most 200." in words(
+        at
+    )
     assert at.button(key="grid_launch").disabled
     at.text_input(key="grid_seeds").set_value("1")
     at = checked(at.run())
@@ -64,7 +71,14 @@ def test_repetitions_and_the_form_are_what_was_typed_or_nothing_is_launched() ->
 
 
 def test_a_grid_is_shown_before_it_is_launched(context: Context, make_run: MakeRun) -> None:
-    make_run("before", batch_size=32, limit=None, precision="mixed_bfloat16", steps_per_epoch=10, seconds_per_epoch=3.2)
+    make_run(
+        "before",
+        batch_size=32,
+        limit=None,
+        precision="mixed_bfloat16",
+        steps_per_epoch=10,
+        seconds_per_epoch=3.2,
+    )
     at = grid_page(open_page("launch"), batch_size="32, 64, 4000", xla=[False, True])
     rows = table(at)
     assert [(row["values"], row["refused"]) for row in rows] == [
@@ -87,7 +101,9 @@ def test_launching_a_grid_stores_all_and_shows_the_ways_on(context: Context) -> 
     at.text_input(key="grid_name").set_value("my grid")
     at = checked(button(checked(at.run()), "Launch 4 runs").click().run())
     runs = queries.list_runs(context.engine)
-    assert sorted(run.name for run in runs) == [f"my grid, batch {batch}, seed {seed}" for batch in (16, 32) for seed in (0, 1)]
+    assert sorted(run.name for run in runs) == [
+        f"my grid, batch {batch}, seed {seed}" for batch in (16, 32) for seed in (0, 1)
+    ]
     [made] = {run.sweep for run in runs}
     assert made is not None
     assert f"Launched] as sweep `{made}`" in words(at)
@@ -125,7 +141,10 @@ def test_finished_runs_are_used_again_on_request(context: Context, make_run: Mak
 @pytest.mark.parametrize(
     ("values", "sentence"),
     [
-        ({"batch_size": "32, many"}, "batch_size=many is not allowed: it must be a whole number (default 64)."),
+        (
+            {"batch_size": "32, many"},
+            "batch_size=many is not allowed: it must be a whole number (default 64).",
+        ),
         ({"batch_size": "32, 32"}, "batch_size lists 32 twice: leave one of them out."),
         ({"batch_size": ""}, "batch_size has no values"),
         ({"batch_size": "0"}, "it must be at least 1"),
@@ -161,7 +180,10 @@ def test_forged_settings_and_values_are_dropped() -> None:
     at = grid_page(open_page("launch", preset="tiny"), batch_size="16, 32", precision=["float32"])
     at.session_state["grid_fields"] = ["batch_size", "no such setting", "precision"]
     at.session_state["grid_values_precision"] = ["float8", "mixed_bfloat16"]
-    assert [row["values"] for row in table(checked(at.run()))] == [["16", "mixed_bfloat16"], ["32", "mixed_bfloat16"]]
+    assert [row["values"] for row in table(checked(at.run()))] == [
+        ["16", "mixed_bfloat16"],
+        ["32", "mixed_bfloat16"],
+    ]
 
 
 def test_what_changed_since_the_table_was_drawn_is_shown_first(context: Context) -> None:
@@ -180,7 +202,9 @@ def test_a_grid_from_a_clone_names_its_parent(context: Context, make_run: MakeRu
     at = grid_page(open_page("launch", clone=parent.id), batch_size="16, 64")
     checked(button(at, "Launch 2 runs").click().run())
     made = [run for run in queries.list_runs(context.engine) if run.sweep]
-    assert [(run.parent_id, run.preset, run.config["seed"]) for run in made] == [(parent.id, "tiny", 3)] * 2
+    assert [(run.parent_id, run.preset, run.config["seed"]) for run in made] == [
+        (parent.id, "tiny", 3)
+    ] * 2
 
 
 def test_a_grid_can_be_a_study(context: Context) -> None:

@@ -30,7 +30,14 @@ def png(columns: int, rows: int) -> bytes:
 
 
 def painter_alive(context: Context) -> None:
-    commands.beat(context.engine, name=f"box{queries.PAINTER}1", host="box", pid=1, run_id=None, devices={"warm": True})
+    commands.beat(
+        context.engine,
+        name=f"box{queries.PAINTER}1",
+        host="box",
+        pid=1,
+        run_id=None,
+        devices={"warm": True},
+    )
 
 
 def asked(context: Context) -> Drawing:
@@ -41,7 +48,9 @@ def asked(context: Context) -> Drawing:
     return drawing
 
 
-def reply(context: Context, at: AppTest, *, columns: int = 4, rows: int = 4, **facts: Any) -> tuple[AppTest, Drawing]:
+def reply(
+    context: Context, at: AppTest, *, columns: int = 4, rows: int = 4, **facts: Any
+) -> tuple[AppTest, Drawing]:
     """Answer what waits; the page anew, and what was asked."""
     drawing = asked(context)
     size = {"columns": columns, "images": columns * rows, "seconds": 0.04}
@@ -63,7 +72,10 @@ def test_without_any_checkpoint_it_says_what_is_needed(context: Context, make_ru
     assert [link.proto.label for link in at.get("page_link")] == ["Launch a run"]
     run = make_run("young", status="running", epochs=0)
     at = open_page("playground", run=run.id)
-    assert "young has no checkpoint to draw with. Its first one is saved after an epoch or five minutes." in words(at)
+    assert (
+        "young has no checkpoint to draw with. Its first one is saved after an epoch or five"
+        " minutes." in words(at)
+    )
     assert drawings.claim(context.engine) is None
 
 
@@ -133,7 +145,11 @@ def test_only_the_newest_wish_waits(context: Context, make_run: MakeRun) -> None
 def test_an_error_is_a_sentence_and_can_be_tried_again(context: Context, make_run: MakeRun) -> None:
     make_run()
     at = open_page("playground")
-    drawings.answer(context.engine, asked(context), error="The checkpoint of step 12 is gone: choose another epoch.")
+    drawings.answer(
+        context.engine,
+        asked(context),
+        error="The checkpoint of step 12 is gone: choose another epoch.",
+    )
     at.run()
     assert "The checkpoint of step 12 is gone" in words(checked(at))
     button(at, "Try again").click()
@@ -143,9 +159,13 @@ def test_an_error_is_a_sentence_and_can_be_tried_again(context: Context, make_ru
 
 def test_address_chooses_run_step_seed_and_picks(context: Context, make_run: MakeRun) -> None:
     run = make_run("with two", status="running", epochs=2)
-    reports.add_checkpoint(context.engine, run_id=run.id, attempt=1, step=6, epoch=1, digest="0", size=1, keep=9)
+    reports.add_checkpoint(
+        context.engine, run_id=run.id, attempt=1, step=6, epoch=1, digest="0", size=1, keep=9
+    )
     make_run("newest")
-    at = open_page("playground", run=run.id, step="6", seed="42", psi="0.5", picked="3,1", images="36")
+    at = open_page(
+        "playground", run=run.id, step="6", seed="42", psi="0.5", picked="3,1", images="36"
+    )
     assert at.get_by_key("playground_step").options == ["2", "1, at step 6"]
     at, drawing = reply(context, at, columns=6, rows=6)
     assert (drawing.run_id, drawing.step) == (run.id, 6)
@@ -164,7 +184,9 @@ def test_address_chooses_run_step_seed_and_picks(context: Context, make_run: Mak
     ],
     ids=str,
 )  # fmt: skip
-def test_forged_addresses_fall_back(context: Context, make_run: MakeRun, query: dict[str, str]) -> None:
+def test_forged_addresses_fall_back(
+    context: Context, make_run: MakeRun, query: dict[str, str]
+) -> None:
     run = make_run()
     at, drawing = reply(context, open_page("playground", run=run.id, **query))
     assert (drawing.step, drawing.options) == (12, {"seed": 0, "psi": 1.0, "images": 16})
@@ -173,7 +195,9 @@ def test_forged_addresses_fall_back(context: Context, make_run: MakeRun, query: 
 
 def test_a_checkpoint_that_is_gone_is_named(make_run: MakeRun) -> None:
     run = make_run()
-    sentence = "There is no checkpoint of step 4,000: the run keeps its 3 newest. Here is the last one."
+    sentence = (
+        "There is no checkpoint of step 4,000: the run keeps its 3 newest. Here is the last one."
+    )
     assert sentence in words(open_page("playground", run=run.id, step="4000"))
     assert "There is no checkpoint" not in words(open_page("playground", run=run.id))
 
@@ -181,23 +205,41 @@ def test_a_checkpoint_that_is_gone_is_named(make_run: MakeRun) -> None:
 def test_two_picked_images_are_walked_between(context: Context, make_run: MakeRun) -> None:
     run = make_run()
     at, _ = reply(context, open_page("playground", run=run.id, seed="5"))
-    assert [button(at, label).disabled for label in ("Walk between the two", "Look around")] == [True, True]
-    at.query_params["picked"] = "9,2"
-    at = checked(at.run())
-    assert [button(at, label).disabled for label in ("Walk between the two", "Nearest training images", "Look around")] == [
-        False,
-        False,
+    assert [button(at, label).disabled for label in ("Walk between the two", "Look around")] == [
+        True,
         True,
     ]
+    at.query_params["picked"] = "9,2"
+    at = checked(at.run())
+    assert [
+        button(at, label).disabled
+        for label in ("Walk between the two", "Nearest training images", "Look around")
+    ] == [False, False, True]
     button(at, "Walk between the two").click()
     at, drawing = reply(context, checked(at.run()), columns=9, rows=1)
     assert drawing.kind == "interpolate"
-    assert drawing.options == {"seed": 5, "psi": 1.0, "other": 5, "first": 9, "second": 2, "steps": 9, "rows": 1}
+    assert drawing.options == {
+        "seed": 5,
+        "psi": 1.0,
+        "other": 5,
+        "first": 9,
+        "second": 2,
+        "steps": 9,
+        "rows": 1,
+    }
     assert "From image 10 to image 3 of the seed, along a great circle" in words(at)
     assert sheets(at)[0]["pickable"] is False
     button(at, "Between two seeds instead").click()
     at, drawing = reply(context, checked(at.run()), columns=9, rows=4)
-    assert drawing.options == {"seed": 5, "psi": 1.0, "other": 1, "first": 0, "second": 0, "steps": 9, "rows": 4}
+    assert drawing.options == {
+        "seed": 5,
+        "psi": 1.0,
+        "other": 1,
+        "first": 0,
+        "second": 0,
+        "steps": 9,
+        "rows": 4,
+    }
     assert sheets(at)[0]["labels"][8] == "Row 1, 100% of the way from seed 5 to seed 1"
 
 
@@ -213,11 +255,24 @@ def test_a_new_seed_forgets_what_was_picked(context: Context, make_run: MakeRun)
 def test_nearest_images_come_with_distances(context: Context, make_run: MakeRun) -> None:
     run = make_run()
     at = open_page("playground", run=run.id, do="Nearest", picked="3,1")
-    facts = {"distances": [[4.0, 5.0, 6.0, 7.0, 8.0, 9.0], [1.0, None, 3.0, 4.0, 5.0, 6.0]], "spacing": 4.25, "searched": 128}
+    facts = {
+        "distances": [[4.0, 5.0, 6.0, 7.0, 8.0, 9.0], [1.0, None, 3.0, 4.0, 5.0, 6.0]],
+        "spacing": 4.25,
+        "searched": 128,
+    }
     at, drawing = reply(context, at, columns=7, rows=2, **facts)
     assert drawing.options == {"seed": 0, "psi": 1.0, "picks": [3, 1]}
     [sheet] = sheets(at)
-    assert sheet["captions"][:8] == ["drawn", "4.00", "5.00", "6.00", "7.00", "8.00", "9.00", "drawn"]
+    assert sheet["captions"][:8] == [
+        "drawn",
+        "4.00",
+        "5.00",
+        "6.00",
+        "7.00",
+        "8.00",
+        "9.00",
+        "drawn",
+    ]
     assert sheet["captions"][8:10] == ["1.00", "–"]
     assert "nearest of 128 training images" in words(at)
     assert "lie 4.25 from their nearest neighbour" in words(at)
@@ -225,7 +280,9 @@ def test_nearest_images_come_with_distances(context: Context, make_run: MakeRun)
 
 def test_around_one_image(context: Context, make_run: MakeRun) -> None:
     run = make_run()
-    at, drawing = reply(context, open_page("playground", run=run.id, do="Around", picked="3"), columns=7, rows=7)
+    at, drawing = reply(
+        context, open_page("playground", run=run.id, do="Around", picked="3"), columns=7, rows=7
+    )
     assert drawing.options == {"seed": 0, "psi": 1.0, "row": 3, "degrees": 25.0}
     assert sheets(at)[0]["labels"][24] == "Image 4 of seed 0"
 
@@ -237,7 +294,9 @@ def test_a_run_deleted_while_it_is_drawn(context: Context, make_run: MakeRun) ->
     assert "There is no run with this id" in words(checked(at.run()))
 
 
-def test_an_answer_that_was_forgotten_is_asked_for_again(context: Context, make_run: MakeRun) -> None:
+def test_an_answer_that_was_forgotten_is_asked_for_again(
+    context: Context, make_run: MakeRun
+) -> None:
     make_run()
     at, _ = reply(context, open_page("playground"))
     with writing(context.engine) as session:
@@ -250,8 +309,12 @@ def test_an_answer_that_was_forgotten_is_asked_for_again(context: Context, make_
 def test_too_many_requests_are_refused_in_a_sentence(context: Context, make_run: MakeRun) -> None:
     run = make_run()
     with writing(context.engine) as session:
-        session.add_all(Drawing(run_id=run.id, step=1, kind="draw") for _ in range(drawings.MAX_WAITING))
-    assert "100 drawings are waiting already: try again in a moment." in words(open_page("playground"))
+        session.add_all(
+            Drawing(run_id=run.id, step=1, kind="draw") for _ in range(drawings.MAX_WAITING)
+        )
+    assert "100 drawings are waiting already: try again in a moment." in words(
+        open_page("playground")
+    )
 
 
 def test_hostile_names_are_only_text(context: Context, make_run: MakeRun) -> None:
@@ -270,7 +333,11 @@ def test_showers_are_drawn_for_a_particle(context: Context, make_run: MakeRun) -
     assert [tab.label for tab in at.tabs] == ["Draw", "Interpolate", "Around"]
     assert "Nearest training images" not in [one.label for one in at.button]
     at, drawing = reply(context, at)
-    assert (drawing.kind, drawing.options["energy"], drawing.options["angle"]) == ("draw", 250.0, 90.0)
+    assert (drawing.kind, drawing.options["energy"], drawing.options["angle"]) == (
+        "draw",
+        250.0,
+        90.0,
+    )
     assert "Showers are seen from the side" in words(at)
     small = make_run("small showers", model="gan3d", dataset="showers", geometry="25x25x25")
     at = open_page("playground", run=small.id)
@@ -280,6 +347,9 @@ def test_showers_are_drawn_for_a_particle(context: Context, make_run: MakeRun) -
 def test_a_pix2pix_run_leads_to_its_predictions(context: Context, make_run: MakeRun) -> None:
     run = make_run("a street", model="pix2pix", dataset="street", geometry="64x64")
     at = open_page("playground", run=run.id)
-    assert "model=pix2pix has no latent space to draw from: the tab Prediction of its page continues flows instead." in words(at)
+    assert (
+        "model=pix2pix has no latent space to draw from: the tab Prediction of its page continues"
+        " flows instead." in words(at)
+    )
     assert at.get("page_link")[0].proto.label == "To its predictions"
     assert drawings.claim(context.engine) is None

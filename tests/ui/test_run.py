@@ -25,7 +25,20 @@ from tests.ui.pages import button, checked, open_page, words
 from tests.ui.pictures import figures, numbers
 
 MakeRun = Callable[..., Run]
-VIEWS = ("Losses", "Images", "Quality", "Timings", "Rates", "Histograms", "Descent path", "System", "Log", "Events", "Config", "Notes")
+VIEWS = (
+    "Losses",
+    "Images",
+    "Quality",
+    "Timings",
+    "Rates",
+    "Histograms",
+    "Descent path",
+    "System",
+    "Log",
+    "Events",
+    "Config",
+    "Notes",
+)
 FIGURES = {"Losses": 2, "Quality": 8, "Timings": 3, "Rates": 1, "Histograms": 2, "Descent path": 2}
 
 
@@ -36,7 +49,11 @@ def own(run: Run) -> dict[str, Any]:
 @pytest.mark.usefixtures("context")
 @pytest.mark.parametrize(
     ("query", "title"),
-    [({}, "No run is chosen"), ({"run": "gone"}, "No such run"), ({"run": "../etc"}, "No such run")],
+    [
+        ({}, "No run is chosen"),
+        ({"run": "gone"}, "No such run"),
+        ({"run": "../etc"}, "No such run"),
+    ],
 )
 def test_without_a_run_it_leads_on(query: dict[str, str], title: str) -> None:
     at = open_page("run", **query)
@@ -48,7 +65,10 @@ def test_unknown_id_offers_the_newest_runs(make_run: MakeRun) -> None:
     run = make_run("the newest")
     at = open_page("run", run="nosuchrun")
     assert "it was deleted" in words(at)
-    assert [link.proto.label for link in at.get("page_link")] == ["the newest · Finished", "All runs"]
+    assert [link.proto.label for link in at.get("page_link")] == [
+        "the newest · Finished",
+        "All runs",
+    ]
     assert run.id in at.get("page_link")[0].proto.query_string
 
 
@@ -59,7 +79,9 @@ def test_waiting_run_says_for_what(context: Context, make_run: MakeRun) -> None:
     make_worker(context)
     at = open_page("run", run=run.id)
     assert "Waiting for a free worker: 1 run ahead of it." in words(at)
-    assert at.get("progress")[0].proto.text == "11 epochs planned".replace("11", str(run.config["epochs"]))
+    assert at.get("progress")[0].proto.text == "11 epochs planned".replace(
+        "11", str(run.config["epochs"])
+    )
     assert "The losses appear with the first steps." in words(at)
     assert not figures(at)
     assert button(at, "Stop").disabled is False
@@ -85,18 +107,30 @@ def test_a_run_that_waits_for_its_machine_says_which(context: Context, make_run:
     assert found is not None
     holders.wait(context.engine, found, 300)
     said = words(open_page("run", run=run.id))
-    assert f"Waiting for machine box_1-ab12cd34, which has the checkpoint of step {found.step}: another " in said
+    assert (
+        f"Waiting for machine box_1-ab12cd34, which has the checkpoint of step {found.step}:"
+        " another " in said
+    )
     assert "then it ends." in said
 
 
 def test_running_run_with_a_part_of_an_epoch(context: Context, make_run: MakeRun) -> None:
     run = make_run("runs", status="running", epochs=2, steps_per_epoch=4, seconds_per_epoch=2.0)
     losses = np.array([0.5, 0.25], np.float32)
-    reports.append_steps(context.engine, **own(run), epoch=3, first=0, g_losses=losses, d_losses=losses * 2, images_per_second=64.0)
+    reports.append_steps(
+        context.engine,
+        **own(run),
+        epoch=3,
+        first=0,
+        g_losses=losses,
+        d_losses=losses * 2,
+        images_per_second=64.0,
+    )
     at = open_page("run", run=run.id)
     assert "Training epoch 3 of 12." in words(at)
     progress = at.get("progress")[0].proto
-    assert progress.text == "Epoch 3 of 12 · step 10 of 48 · about 19 s left"  # 38 steps of 32 images at 64 a second
+    # 38 steps of 32 images at 64 a second
+    assert progress.text == "Epoch 3 of 12 · step 10 of 48 · about 19 s left"
     assert progress.value == int(100 * 10 / 48)
     assert {metric.label: metric.value for metric in at.metric}["Generator loss"] == "0.2500"
     steps, epochs = figures(at)
@@ -104,7 +138,9 @@ def test_running_run_with_a_part_of_an_epoch(context: Context, make_run: MakeRun
     assert numbers(steps["data"][0]["y"])[-2:] == [0.5, 0.25]
     assert numbers(epochs["data"][0]["x"]) == [4, 8]  # the last steps of the epochs
     keys = [figure["layout"]["uirevision"] for figure in figures(at)]
-    reports.append_steps(context.engine, **own(run), epoch=3, first=2, g_losses=losses, d_losses=losses)
+    reports.append_steps(
+        context.engine, **own(run), epoch=3, first=2, g_losses=losses, d_losses=losses
+    )
     again = figures(checked(at.run()))
     assert numbers(again[0]["data"][0]["x"]) == list(range(1, 13))
     assert [figure["layout"]["uirevision"] for figure in again] == keys
@@ -121,9 +157,16 @@ def test_finished_run_is_complete_and_at_rest(make_run: MakeRun) -> None:
 
 
 def test_failed_run_shows_the_error_and_what_to_do(context: Context, make_run: MakeRun) -> None:
-    run = make_run("broke", status="failed", epochs=1, error="The disk is full: **free** some space.\nThen resume.")
+    run = make_run(
+        "broke",
+        status="failed",
+        epochs=1,
+        error="The disk is full: **free** some space.\nThen resume.",
+    )
     at = open_page("run", run=run.id)
-    assert [text.value for text in at.text] == ["The disk is full: **free** some space.\nThen resume."]
+    assert [text.value for text in at.text] == [
+        "The disk is full: **free** some space.\nThen resume."
+    ]
     assert "**Resume** goes on from the newest checkpoint" in words(at)
     at = checked(button(at, "Resume").click().run())
     stored = queries.get_run(context.engine, run.id)
@@ -145,7 +188,10 @@ def test_stop_is_asked_once(context: Context, make_run: MakeRun) -> None:
 def test_lost_lease_is_said(context: Context, make_run: MakeRun) -> None:
     run = make_run("silent", status="running")
     commands.renew(context.engine, **own(run), lease_seconds=-30)
-    assert re.search(r"No sign of life since 3\d s: a worker is about to take it over", words(open_page("run", run=run.id)))
+    assert re.search(
+        r"No sign of life since 3\d s: a worker is about to take it over",
+        words(open_page("run", run=run.id)),
+    )
 
 
 def test_clone_leads_to_the_form(make_run: MakeRun) -> None:
@@ -160,7 +206,8 @@ def test_delete_asks_first(context: Context, make_run: MakeRun) -> None:
     at = checked(button(open_page("run", run=run.id), "Delete").click().run())
     assert queries.get_run(context.engine, run.id) is not None
     checked(button(at, "Delete 1 run").click().run())
-    assert queries.get_run(context.engine, run.id) is None  # app/main.py then leads to the list: tests/e2e/test_run_page.py
+    # app/main.py then leads to the list: tests/e2e/test_run_page.py
+    assert queries.get_run(context.engine, run.id) is None
 
 
 def test_run_that_ends_or_vanishes_while_shown(context: Context, make_run: MakeRun) -> None:
@@ -193,11 +240,20 @@ def test_every_tab_of_every_state(make_run: MakeRun, state: str) -> None:
 def test_losses_that_are_not_finite(context: Context, make_run: MakeRun, view: str) -> None:
     run = make_run("diverged", status="running", epochs=1)
     broken = np.array([1.0, np.inf, -np.inf, np.nan], np.float32)
-    reports.append_steps(context.engine, **own(run), epoch=2, first=0, g_losses=broken, d_losses=broken)
+    reports.append_steps(
+        context.engine, **own(run), epoch=2, first=0, g_losses=broken, d_losses=broken
+    )
     nan = float("nan")
     timed = {"steps": 4, "images": 128, "seconds": 2.0, "compile_seconds": 0.0}
     reports.finish_epoch(
-        context.engine, **own(run), epoch=2, **timed, g_loss=nan, d_loss=nan, g_path=(nan, nan), d_path=(nan, float("inf"))
+        context.engine,
+        **own(run),
+        epoch=2,
+        **timed,
+        g_loss=nan,
+        d_loss=nan,
+        g_path=(nan, nan),
+        d_path=(nan, float("inf")),
     )
     at = open_page("run", run=run.id, view=view)
     assert {metric.label: metric.value for metric in at.metric}["Generator loss"] == "NaN"
@@ -216,7 +272,16 @@ def test_names_are_text(make_run: MakeRun, name: str) -> None:
 
 def test_loss_options_come_from_the_address(make_run: MakeRun) -> None:
     run = make_run("options", epochs=2)
-    at = open_page("run", run=run.id, x="Epoch", smooth="0.9", log="true", logx="true", robust="true", marks="false")
+    at = open_page(
+        "run",
+        run=run.id,
+        x="Epoch",
+        smooth="0.9",
+        log="true",
+        logx="true",
+        robust="true",
+        marks="false",
+    )
     steps, epochs = figures(at)
     assert [trace["uid"] for trace in steps["data"]] == ["g-raw", "g", "d-raw", "d"]
     assert (steps["layout"]["xaxis"]["type"], steps["layout"]["yaxis"]["type"]) == ("log", "log")
@@ -235,8 +300,31 @@ def test_loss_options_come_from_the_address(make_run: MakeRun) -> None:
 @pytest.mark.parametrize("forged", ["", "Bogus,-1", "1e999"])
 def test_forged_options_are_ignored(make_run: MakeRun, forged: str) -> None:
     run = make_run("forged", epochs=2, quality_every=1)
-    names = ("x", "smooth", "log", "logx", "robust", "marks", "over", "goal", "along", "when", "common", "dim", "at")
-    for view in ("Losses", "Images", "Quality", "Timings", "Rates", "Histograms", "Descent path", forged):
+    names = (
+        "x",
+        "smooth",
+        "log",
+        "logx",
+        "robust",
+        "marks",
+        "over",
+        "goal",
+        "along",
+        "when",
+        "common",
+        "dim",
+        "at",
+    )
+    for view in (
+        "Losses",
+        "Images",
+        "Quality",
+        "Timings",
+        "Rates",
+        "Histograms",
+        "Descent path",
+        forged,
+    ):
         at = open_page("run", run=run.id, view=view, **dict.fromkeys(names, forged))
         assert at.title[0].value == "forged"
         assert "Error" not in words(at), view
@@ -257,26 +345,41 @@ def test_latest_is_the_newest_run_and_goes_on_to_newer_ones(make_run: MakeRun) -
 def test_a_newer_run_is_offered_quietly(make_run: MakeRun) -> None:
     run = make_run("first", status="running")
     at = open_page("run", run=run.id)
-    assert [(link.proto.label, link.proto.query_string) for link in at.get("page_link")] == [("Follow the newest run", "run=latest")]
+    assert [(link.proto.label, link.proto.query_string) for link in at.get("page_link")] == [
+        ("Follow the newest run", "run=latest")
+    ]
 
 
 def alert(at: AppTest) -> str:
-    return next(element.value for element in at.markdown if element.value.startswith((":red[", ":orange[", ":gray[")))
+    return next(
+        element.value
+        for element in at.markdown
+        if element.value.startswith((":red[", ":orange[", ":gray["))
+    )
 
 
 def test_trouble_stands_at_the_head(context: Context, make_run: MakeRun) -> None:
     run = make_run("trouble", status="running", epochs=1)
     assert alert(open_page("run", run=run.id)) == ":gray[:material/check: No warnings]"
-    reports.add_event(context.engine, **own(run), level="warning", text="D wins: **lower** its rate.")
+    reports.add_event(
+        context.engine, **own(run), level="warning", text="D wins: **lower** its rate."
+    )
     said = alert(open_page("run", run=run.id, view="Config"))
     assert said == f":orange[:material/warning: {text.escape('D wins: **lower** its rate.')}]"
-    reports.add_event(context.engine, **own(run), level="error", text="Step 5 was not finite: rates are halved.")
+    reports.add_event(
+        context.engine, **own(run), level="error", text="Step 5 was not finite: rates are halved."
+    )
     said = alert(open_page("run", run=run.id))
     assert said.startswith(":red[:material/error: Step 5 was not finite")
     assert said.endswith(" · 2 warnings, see Events")
     broken = np.array([np.nan], np.float32)
-    reports.append_steps(context.engine, **own(run), epoch=2, first=0, g_losses=broken, d_losses=broken)
-    assert "The loss of the generator and that of the discriminator is not finite any more" in alert(open_page("run", run=run.id))
+    reports.append_steps(
+        context.engine, **own(run), epoch=2, first=0, g_losses=broken, d_losses=broken
+    )
+    assert (
+        "The loss of the generator and that of the discriminator is not finite any more"
+        in alert(open_page("run", run=run.id))
+    )
     assert "No warnings" not in words(open_page("run", run=make_run("broke", status="failed").id))
 
 
@@ -312,7 +415,11 @@ def test_smoothing_has_few_steps(make_run: MakeRun) -> None:
 
 def test_everything_can_be_downloaded(make_run: MakeRun) -> None:
     run = make_run("data")
-    listed = next(element.value for element in open_page("run", run=run.id).markdown if "export.zip" in element.value)
+    listed = next(
+        element.value
+        for element in open_page("run", run=run.id).markdown
+        if "export.zip" in element.value
+    )
     for name in ("export.zip", "epochs.csv", "losses.csv", "quality.csv", "events.csv", "model"):
         assert f"[{name}](/api/runs/{run.id}/{name})" in listed
     assert f"[run.json](/api/runs/{run.id})" in listed
@@ -321,7 +428,10 @@ def test_everything_can_be_downloaded(make_run: MakeRun) -> None:
 def test_system_samples(context: Context, make_run: MakeRun) -> None:
     run = make_run("samples", status="running")
     for percent in (10.0, 90.0):
-        reports.add_sample(context.engine, SystemSample(**own(run), cpu_percent=percent, rss_bytes=2.0**30, memory_percent=20.0))
+        reports.add_sample(
+            context.engine,
+            SystemSample(**own(run), cpu_percent=percent, rss_bytes=2.0**30, memory_percent=20.0),
+        )
     load, memory = figures(open_page("run", run=run.id, view="System"))
     assert numbers(load["data"][0]["y"]) == [10, 90]
     assert numbers(memory["data"][0]["y"]) == [1, 1]
@@ -331,7 +441,10 @@ def test_log_is_the_end_of_the_file(context: Context, make_run: MakeRun) -> None
     run = make_run("logs", status="running")
     path = context.settings.log_path(run.id)
     path.parent.mkdir(parents=True)
-    path.write_bytes(b"\n".join(b"line %d" % n for n in range(500)) + b"\n1/9 \r9/9 \x1b[32mdone\x1b[0m\r\n<b>\xff</b>\n")
+    path.write_bytes(
+        b"\n".join(b"line %d" % n for n in range(500))
+        + b"\n1/9 \r9/9 \x1b[32mdone\x1b[0m\r\n<b>\xff</b>\n"
+    )
     newest, shown = (code.value for code in open_page("run", run=run.id, view="Log").code[1:])
     assert shown.endswith(newest)
     assert len(newest.splitlines()) == records.NEWEST_LINES
@@ -368,7 +481,11 @@ def test_config_marks_what_differs_from_the_default(make_run: MakeRun) -> None:
     at = open_page("run", run=run.id, view="Config")
     table = at.dataframe[0].value.set_index("Setting")
     assert set(table.index) == set(RunConfig.model_fields)
-    assert table.loc["precision", ["Changed", "Value", "Default"]].tolist() == ["●", "mixed_bfloat16", "float32"]
+    assert table.loc["precision", ["Changed", "Value", "Default"]].tolist() == [
+        "●",
+        "mixed_bfloat16",
+        "float32",
+    ]
     assert table.loc["xla", ["Changed", "Value"]].tolist() == ["", "no"]
     hardware = dict(at.dataframe[1].value.itertuples(index=False, name=None))
     assert hardware["versions tensorflow"] == "2.21.0"
@@ -381,7 +498,13 @@ def test_a_setting_of_another_version_is_shown() -> None:
 
 
 def test_events_newest_first(make_run: MakeRun) -> None:
-    table = open_page("run", run=make_run("events", status="failed", error="It broke.").id, view="Events").dataframe[0].value
+    table = (
+        open_page(
+            "run", run=make_run("events", status="failed", error="It broke.").id, view="Events"
+        )
+        .dataframe[0]
+        .value
+    )
     assert table.iloc[0][["Level", "Event"]].tolist() == ["Error", "It broke."]
     assert table.iloc[-1]["Event"] == "Submitted."
 

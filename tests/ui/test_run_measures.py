@@ -36,7 +36,13 @@ def test_timings_say_where_the_time_went(make_run: MakeRun) -> None:
     run = make_run("timed", epochs=3, steps_per_epoch=4, seconds_per_epoch=2.0, replicas=2)
     at = open_page("run", run=run.id, view="Timings")
     parts, per_step, rate = figures(at)
-    assert traces(parts) == ["compute_seconds", "reduce_seconds", "input_seconds", "host_seconds", "compile_seconds"]
+    assert traces(parts) == [
+        "compute_seconds",
+        "reduce_seconds",
+        "input_seconds",
+        "host_seconds",
+        "compile_seconds",
+    ]
     assert numbers(parts["data"][0]["y"]) == pytest.approx([1.6] * 3)
     assert traces(per_step) == ["step_p50", "step_p95", "step_max"]
     assert numbers(rate["data"][0]["y"]) == [64.0] * 3
@@ -44,7 +50,12 @@ def test_timings_say_where_the_time_went(make_run: MakeRun) -> None:
     assert "**Bottleneck**: forward, backward and update, 80 %." in words(at)
     assert "Try " not in words(at)  # neither XLA nor bfloat16 saves time on this machine
     shown = metrics(at)
-    assert (shown["Step, median"], shown["Longest step"], shown["GFLOP/s"], shown["Share of peak"]) == ("500 ms", "1.2 s", "120.0", "62 %")
+    assert (
+        shown["Step, median"],
+        shown["Longest step"],
+        shown["GFLOP/s"],
+        shown["Share of peak"],
+    ) == ("500 ms", "1.2 s", "120.0", "62 %")
     assert shown["All-reduce per step"] == "9.54 MiB"
     assert all(metric.help for metric in at.metric)
     for axis, last in (("Step", 12.0), ("Training seconds", 6.0)):
@@ -54,7 +65,10 @@ def test_timings_say_where_the_time_went(make_run: MakeRun) -> None:
     facts = dict(at.dataframe[0].value.itertuples(index=False, name=None))
     assert facts["Largest global batch that fits, by the estimate"] == "4,096"
     assert facts["Memory measured in the first steps"] == "1.16 GiB"
-    assert facts["Operations of the training step that are not placed on the accelerator"] == "IteratorGetNext, RandomUniform"
+    assert (
+        facts["Operations of the training step that are not placed on the accelerator"]
+        == "IteratorGetNext, RandomUniform"
+    )
     assert at.dataframe[1].value["Epoch"].tolist() == [1, 2, 3]
     assert MEASURES["d_real"] in at.dataframe[1].value
 
@@ -93,7 +107,9 @@ def test_rates_of_every_step(context: Context, make_run: MakeRun) -> None:
     assert "The learning rates appear with the first steps." in words(
         open_page("run", run=make_run("begun", status="running", epochs=0).id, view="Rates")
     )
-    assert "Nothing was recorded." in words(open_page("run", run=make_run("old", measured=False).id, view="Rates"))
+    assert "Nothing was recorded." in words(
+        open_page("run", run=make_run("old", measured=False).id, view="Rates")
+    )
 
 
 def test_quality_over_epochs_and_seconds(make_run: MakeRun) -> None:
@@ -126,7 +142,9 @@ GAN3D = {"model": "gan3d", "dataset": "showers"}
 
 
 def test_quality_of_flows(make_run: MakeRun) -> None:
-    at = open_page("run", run=make_run("flows", epochs=4, quality_every=1, **PIX2PIX).id, view="Quality")
+    at = open_page(
+        "run", run=make_run("flows", epochs=4, quality_every=1, **PIX2PIX).id, view="Quality"
+    )
     assert [traces(figure) for figure in figures(at)] == [["l1", "l1_train", "l1_standing"]]
     shown = metrics(at)
     assert (shown["Best L1"], shown["Newest L1"]) == ("0.1200", "0.1200")
@@ -144,7 +162,10 @@ def test_quality_of_showers_with_what_they_look_like(context: Context, make_run:
     reports.add_facts(context.engine, **own(run), values={"validation": validation()})
     at = open_page("run", run=run.id, view="Quality")
     physics = figures(at)[6:]
-    assert [traces(figure) for figure in physics] == [["real", "generated"]] * 9 + [["real"], ["generated"]]
+    assert [traces(figure) for figure in physics] == [["real", "generated"]] * 9 + [
+        ["real"],
+        ["generated"],
+    ]
     assert numbers(physics[0]["data"][1]["y"]) == [1.5, 2.5, 0.0]
     assert "300 generated showers beside as many real ones" in words(at)
     assert "validation" not in words(open_page("run", run=run.id, view="Timings"))
@@ -153,7 +174,9 @@ def test_quality_of_showers_with_what_they_look_like(context: Context, make_run:
 def test_histograms_with_and_without_outliers(context: Context, make_run: MakeRun) -> None:
     run = make_run("spread", status="running", epochs=60, steps_per_epoch=10)
     losses = np.array([0.7, 50.0], np.float32)
-    reports.append_steps(context.engine, **own(run), epoch=61, first=0, g_losses=losses, d_losses=losses)
+    reports.append_steps(
+        context.engine, **own(run), epoch=61, first=0, g_losses=losses, d_losses=losses
+    )
     generator, _ = figures(open_page("run", run=run.id, view="Histograms"))
     assert traces(generator) == ["density", "mean", "trend"]
     assert numbers(generator["data"][0]["y"])[-1] > 45
@@ -165,10 +188,20 @@ def test_histograms_with_and_without_outliers(context: Context, make_run: MakeRu
 def test_quality_that_could_not_be_computed(context: Context, make_run: MakeRun) -> None:
     run = make_run("diverged", status="running", epochs=1)
     nan = dict.fromkeys(QUALITY, float("nan"))
-    judged = {"epoch": 1, "seconds": 0.5, "training_seconds": 2.0, "measures": nan, "histogram": [float("nan")] * 10}
+    judged = {
+        "epoch": 1,
+        "seconds": 0.5,
+        "training_seconds": 2.0,
+        "measures": nan,
+        "histogram": [float("nan")] * 10,
+    }
     reports.add_quality(context.engine, **own(run), **judged)
     at = open_page("run", run=run.id, view="Quality")
-    assert (metrics(at)["Best FID"], metrics(at)["Newest FID"], metrics(at)["Seconds to FID"]) == ("–", "NaN", "–")
+    assert (metrics(at)["Best FID"], metrics(at)["Newest FID"], metrics(at)["Seconds to FID"]) == (
+        "–",
+        "NaN",
+        "–",
+    )
     assert len(figures(at)) == 8
 
 
@@ -180,14 +213,24 @@ def test_real_classes_stand_beside_the_generated_ones(context: Context, make_run
     assert numbers(plot["data"][1]["y"]) == pytest.approx([10.0] * 10)
 
 
-def test_quality_says_when_it_comes_and_appears_by_itself(context: Context, make_run: MakeRun) -> None:
+def test_quality_says_when_it_comes_and_appears_by_itself(
+    context: Context, make_run: MakeRun
+) -> None:
     assert "This run is not judged: its quality_every is 0." in words(
         open_page("run", run=make_run("unjudged", status="running", epochs=1).id, view="Quality")
     )
-    assert "Nothing was recorded." in words(open_page("run", run=make_run("ended").id, view="Quality"))
+    assert "Nothing was recorded." in words(
+        open_page("run", run=make_run("ended").id, view="Quality")
+    )
     run = make_run("judged later", status="running", epochs=1, quality_every=2)
     at = open_page("run", run=run.id, view="Quality")
     assert "The first judgement comes after epoch 2." in words(at)
-    judged = {"epoch": 2, "seconds": 0.5, "training_seconds": 4.0, "measures": {"fid": 9.0}, "histogram": [0.5, 0.5]}
+    judged = {
+        "epoch": 2,
+        "seconds": 0.5,
+        "training_seconds": 4.0,
+        "measures": {"fid": 9.0},
+        "histogram": [0.5, 0.5],
+    }
     reports.add_quality(context.engine, **own(run), **judged)
     assert len(figures(checked(at.run()))) == 8

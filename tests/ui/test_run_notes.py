@@ -38,7 +38,9 @@ def test_a_note_is_written_changed_and_removed(context: Context, make_run: MakeR
     at = checked(button(typed(at, run, "Works *well*.\nTry SGD."), "Save").click().run())
     assert stored(context, run).note == "Works *well*.\nTry SGD."
     assert button(at, "Save").disabled
-    assert any(caption.value == formatting.escape("Works *well*. Try SGD.") for caption in at.caption)
+    assert any(
+        caption.value == formatting.escape("Works *well*. Try SGD.") for caption in at.caption
+    )
     checked(button(typed(at, run, ""), "Save").click().run())
     assert stored(context, run).note is None
 
@@ -56,8 +58,15 @@ def test_nobody_overwrites_a_note_unseen(context: Context, make_run: MakeRun) ->
     version = marks.write_note(context.engine, run_id=run.id, text="theirs again", version=version)
     at = checked(button(at, "Save mine instead of theirs").click().run())
     assert stored(context, run).note == "theirs again"
-    at = checked(button(typed(at, run, "theirs again, and mine"), "Save mine instead of theirs").click().run())
-    assert (stored(context, run).note, stored(context, run).note_version) == ("theirs again, and mine", version + 1)
+    at = checked(
+        button(typed(at, run, "theirs again, and mine"), "Save mine instead of theirs")
+        .click()
+        .run()
+    )
+    assert (stored(context, run).note, stored(context, run).note_version) == (
+        "theirs again, and mine",
+        version + 1,
+    )
     assert "Somebody else" not in words(at)
 
 
@@ -80,7 +89,9 @@ def test_who_writes_nothing_sees_what_others_write(context: Context, make_run: M
     assert "Somebody else" not in words(at)
 
 
-def test_a_note_that_cannot_be_stored_is_refused_and_stays(context: Context, make_run: MakeRun) -> None:
+def test_a_note_that_cannot_be_stored_is_refused_and_stays(
+    context: Context, make_run: MakeRun
+) -> None:
     run = make_run("noted")
     at = checked(button(typed(notes(run), run, "zero\u200bwidth"), "Save").click().run())
     assert "U+200B" in words(at)

@@ -80,19 +80,37 @@ def test_an_answer_is_shown_whole(context: Context, run: Run) -> None:
     assert "after step 12 of the training" in captions(at)[0]
     l1, rms, parts = figures(at)
     assert [trace["name"] for trace in l1["data"]] == ["Predicted", "First frame held"]
-    assert [trace["name"] for trace in rms["data"]] == ["Predicted", "First frame held", "Mean flow"]
+    assert [trace["name"] for trace in rms["data"]] == [
+        "Predicted",
+        "First frame held",
+        "Mean flow",
+    ]
     assert [shape["x0"] for shape in rms["layout"]["shapes"]] == [2]
     assert [bar["name"] for bar in parts["data"]] == ["Split", "Transfer", "Execute", "Merge"]
     shown = {metric.label: metric.value for metric in at.metric}
-    assert (shown["Strouhal number"], shown["Real, same frames"], shown["Beats the mean flow"]) == ("–", "0.171", "1 step")
-    assert at.dataframe[-1].value.to_numpy().tolist() == [["Training", 0.01, 0.0], ["Held-out shape", 0.013, 0.003]]
+    assert (shown["Strouhal number"], shown["Real, same frames"], shown["Beats the mean flow"]) == (
+        "–",
+        "0.171",
+        "1 step",
+    )
+    assert at.dataframe[-1].value.to_numpy().tolist() == [
+        ["Training", 0.01, 0.0],
+        ["Held-out shape", 0.013, 0.003],
+    ]
     assert "Square at Re 90: held-out shape" in words(at)
     assert "60% of 10.0 ms is the network's; the first frame took 3" in words(at)
 
 
 def test_an_error_is_told_and_the_last_answer_stays(context: Context, run: Run) -> None:
     answered(context, run, arrays={"png": np.frombuffer(png(1), np.uint8)}, facts=FACTS)
-    answered(context, run, error="A network of 64x64 pixels with halo=8 does not tile a frame of 64x64: choose a halo of 0 or 16.")
+    answered(
+        context,
+        run,
+        error=(
+            "A network of 64x64 pixels with halo=8 does not tile a frame of 64x64: choose a halo of"
+            " 0 or 16."
+        ),
+    )
     at = opened(run)
     assert "choose a halo of 0 or 16" in words(at)
     assert len(figures(at)) == 3
@@ -100,10 +118,17 @@ def test_an_error_is_told_and_the_last_answer_stays(context: Context, run: Run) 
 
 def test_runs_that_cannot_predict_say_why(context: Context, make_run: MakeRun, run: Run) -> None:
     early = opened(make_run("early", status="running", epochs=0, **SETTINGS))
-    assert "This run has no checkpoint to predict with: its settings say how often one is saved" in words(early)
+    assert (
+        "This run has no checkpoint to predict with: its settings say how often one is saved"
+        in words(early)
+    )
     assert button(early, "Predict").disabled
     with writing(context.engine) as session:
-        session.execute(update(Run).where(col(Run.id) == run.id).values(facts={IMPORTED: "2026-11-21T10:00:00+00:00"}))
+        session.execute(
+            update(Run)
+            .where(col(Run.id) == run.id)
+            .values(facts={IMPORTED: "2026-11-21T10:00:00+00:00"})
+        )
     assert "its checkpoints lie there" in words(opened(run))
 
 

@@ -56,27 +56,43 @@ def test_an_answer_is_drawn_with_its_shares(context: Context, make_run: MakeRun)
     run = make_run("first")
     make_surface(context, [run.id])
     at = opened(run)
-    assert "The plane holds 91.0% of the variance of G's path and 82.0% of D's; 256 images" in words(at)
+    assert (
+        "The plane holds 91.0% of the variance of G's path and 82.0% of D's; 256 images"
+        in words(at)
+    )
     assert button(at, "Compute it anew")
 
 
 def test_a_run_without_snapshots_is_told_so_before_it_is_asked_for(make_run: MakeRun) -> None:
-    at = opened(make_run("a street", snapshots=0, model="pix2pix", dataset="street", geometry="64x64"))
+    at = opened(
+        make_run("a street", snapshots=0, model="pix2pix", dataset="street", geometry="64x64")
+    )
     assert "This run kept no weights on its way" in words(at)
     assert "Compute the surface" not in [one.label for one in at.button]
 
 
 def test_an_error_is_told_and_asked_again(context: Context, make_run: MakeRun) -> None:
     run = make_run("first")
-    make_surface(context, [run.id], arrays=None, facts={}, error="Run <b> kept no weights: train with snapshots=10.")
+    make_surface(
+        context,
+        [run.id],
+        arrays=None,
+        facts={},
+        error="Run <b> kept no weights: train with snapshots=10.",
+    )
     at = opened(run)
     assert "kept no weights" in words(at)
     checked(button(at, "Compute it anew").click().run())
-    assert [one.error is None for one in surfaces.of_runs(context.engine, [run.id])] == [True, False]
+    assert [one.error is None for one in surfaces.of_runs(context.engine, [run.id])] == [
+        True,
+        False,
+    ]
 
 
 @pytest.mark.parametrize("status", ["running", "queued", "failed"])
-def test_runs_in_any_state_can_be_asked_for(context: Context, make_run: MakeRun, status: str) -> None:
+def test_runs_in_any_state_can_be_asked_for(
+    context: Context, make_run: MakeRun, status: str
+) -> None:
     run = make_run("first", status=status)
     checked(button(opened(run), "Compute the surface").click().run())
     assert len(surfaces.of_runs(context.engine, [run.id])) == 1
@@ -87,11 +103,18 @@ def test_too_many_requests_are_told(context: Context, make_run: MakeRun) -> None
     for size in range(surfaces.MAX_WAITING):
         surfaces.ask(context.engine, [run.id], {"size": size})
     at = checked(button(opened(run), "Compute the surface").click().run())
-    assert "20 surfaces and predictions are waiting already: try again when some are done." in words(at)
+    assert (
+        "20 surfaces and predictions are waiting already: try again when some are done."
+        in words(at)
+    )
 
 
 def test_an_imported_run_is_marked(context: Context, make_run: MakeRun) -> None:
     run = make_run("from the server")
     with writing(context.engine) as session:
-        session.execute(update(Run).where(col(Run.id) == run.id).values(facts={**run.facts, IMPORTED: "2026-11-21T10:00:00+00:00"}))
+        session.execute(
+            update(Run)
+            .where(col(Run.id) == run.id)
+            .values(facts={**run.facts, IMPORTED: "2026-11-21T10:00:00+00:00"})
+        )
     assert ":blue-badge[:material/input: Imported]" in words(open_page("run", run=run.id))

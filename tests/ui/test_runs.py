@@ -31,8 +31,18 @@ def test_one_run_is_a_row_and_a_card(make_run: MakeRun) -> None:
     run = make_run("first", epochs=3, batch_size=64)
     at = open_page()
     row = at.dataframe[0].value.iloc[0]
-    assert (row["Run"], list(row["Status"]), row["Epoch"], row["Progress"]) == ("first", ["Finished"], "3 / 3", 100)
-    assert (row["Batch"], row["s/epoch"], row["Images/s"], row["Id"]) == (64, 2.0, 4 * 64 / 2.0, run.id)
+    assert (row["Run"], list(row["Status"]), row["Epoch"], row["Progress"]) == (
+        "first",
+        ["Finished"],
+        "3 / 3",
+        100,
+    )
+    assert (row["Batch"], row["s/epoch"], row["Images/s"], row["Id"]) == (
+        64,
+        2.0,
+        4 * 64 / 2.0,
+        run.id,
+    )
     assert row["G loss"] == run.g_loss
     assert row["Duration"].total_seconds() >= 0
     assert "**first**" in words(at)
@@ -66,7 +76,11 @@ def test_hostile_names_are_only_text(make_run: MakeRun, name: str) -> None:
 
 def test_three_hundred_runs(context: Context) -> None:
     for number in range(300):
-        commands.create_run(context.engine, name=f"run {number}", config=RunConfig(dataset="digits").model_dump(mode="json"))
+        commands.create_run(
+            context.engine,
+            name=f"run {number}",
+            config=RunConfig(dataset="digits").model_dump(mode="json"),
+        )
     at = open_page()
     assert len(table_ids(at)) == 300
     assert "300 runs" in words(at)
@@ -95,7 +109,14 @@ def test_filters_come_from_the_url(make_run: MakeRun) -> None:
 
 def test_forged_url_values_do_no_harm(make_run: MakeRun) -> None:
     make_run("alpha")
-    at = open_page(status=["nonsense"], q="x" * 10_000, columns=["nonsense", "Id", "seed"], fid="-1e999", archived="perhaps", follow="x")
+    at = open_page(
+        status=["nonsense"],
+        q="x" * 10_000,
+        columns=["nonsense", "Id", "seed"],
+        fid="-1e999",
+        archived="perhaps",
+        follow="x",
+    )
     assert "The search has 10,000 characters: 200 is the limit." in words(at)
     assert table_ids(at)
 
@@ -103,7 +124,9 @@ def test_forged_url_values_do_no_harm(make_run: MakeRun) -> None:
 def test_forged_rows_select_nothing(make_run: MakeRun) -> None:
     run = make_run("alpha")
     at = open_page()
-    at.session_state[table.key([run.id])] = {"selection": {"rows": [7, -3, 0], "columns": [], "cells": []}}
+    at.session_state[table.key([run.id])] = {
+        "selection": {"rows": [7, -3, 0], "columns": [], "cells": []}
+    }
     assert at.run().session_state["runs_selected"] in ([run.id], [])
 
 
@@ -147,7 +170,10 @@ def test_tags_are_shown_added_and_removed_in_bulk(context: Context, make_run: Ma
     next(m for m in at.multiselect if m.label == "Remove").set_value(["old"])
     next(m for m in at.multiselect if m.label == "Add").set_value(["paper", "new one"])
     checked(at.button(key="tags_saved").click().run())
-    assert queries.tags_of(context.engine, [one.id, two.id]) == {one.id: ["new one", "paper"], two.id: ["new one", "paper"]}
+    assert queries.tags_of(context.engine, [one.id, two.id]) == {
+        one.id: ["new one", "paper"],
+        two.id: ["new one", "paper"],
+    }
     assert list(open_page(q="tag:paper").dataframe[0].value["Tags"][0]) == ["new one", "paper"]
 
 
@@ -209,14 +235,20 @@ def test_views_are_saved_listed_and_forgotten(context: Context, make_run: MakeRu
     make_run("alpha")
     marks.save_view(context.engine, name="the <b>failed</b>", page="runs", query="status=Failed")
     at = checked(button(open_page(q="a%b", columns=["Id", "seed"]), "Views").click().run())
-    assert [link.proto.label.replace("\\", "") for link in at.get("page_link")] == ["the <b>failed</b>"]
+    assert [link.proto.label.replace("\\", "") for link in at.get("page_link")] == [
+        "the <b>failed</b>"
+    ]
     at = open_page("view", name="the <b>failed</b>")
     assert "No such view" not in words(at)
     assert "There is no view “nonsense”" in words(open_page("view", name="nonsense"))
 
 
 def test_actions_follow_the_selection(make_run: MakeRun) -> None:
-    one, two, running = make_run("one"), make_run("two", status="stopped"), make_run("three", status="running")
+    one, two, running = (
+        make_run("one"),
+        make_run("two", status="stopped"),
+        make_run("three", status="running"),
+    )
     at = open_page()
     for label in ("Open", "Compare", "Clone", "Stop", "Resume", "Delete"):
         assert next(b for b in reversed(at.button) if b.label == label).disabled
@@ -258,7 +290,10 @@ def test_selection_stays_with_the_runs_when_rows_move(make_run: MakeRun) -> None
 
 
 def test_stop_and_resume_act_on_the_selected(context: Context, make_run: MakeRun) -> None:
-    running, stopped = make_run("running", status="running"), make_run("stopped", status="stopped", dataset="digits")
+    running, stopped = (
+        make_run("running", status="running"),
+        make_run("stopped", status="stopped", dataset="digits"),
+    )
     at = select_runs(open_page(), [running.id, stopped.id])
     at = checked(button(at, "Stop").click().run())
     stored = queries.get_run(context.engine, running.id)
@@ -281,7 +316,9 @@ def test_delete_asks_first(context: Context, make_run: MakeRun) -> None:
     assert [run.id for run in queries.list_runs(context.engine)] == [running.id]
 
 
-def test_unreachable_database_is_one_sentence(home: object, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_unreachable_database_is_one_sentence(
+    home: object, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setenv("GANBOARD_DATABASE_URL", "sqlite:////proc/nowhere/ganboard.db")
     at = open_page()
     assert "unable to open database file" in words(at)

@@ -19,7 +19,9 @@ MakeRun = Callable[..., Run]
 
 
 def stored(context: Context, runs: list[Run], title: str = "Mine") -> Study:
-    study = Study(name="mine", title=title, definition={"purpose": f"Why {title}?", "figures": list(FIGURES)})
+    study = Study(
+        name="mine", title=title, definition={"purpose": f"Why {title}?", "figures": list(FIGURES)}
+    )
     studies.store(context.engine, study, counted={"all": [run.id for run in runs]}, missing=[])
     return study
 
@@ -36,18 +38,27 @@ def test_figures_claims_and_verdicts(context: Context, make_run: MakeRun) -> Non
     assert "From batch 64 to 512 the training time on 8 TPU cores falls by 79 %" in said
     assert "by the fitted law" in said
     assert "cannot be tested here" in said
-    assert said.count("needs 3 seeds, has 1; needs batch sizes 64 to 512, has 16, 32") == 2 * 4  # of Figs. 5, 6, 7 and 10
+    # of Figs. 5, 6, 7 and 10
+    assert said.count("needs 3 seeds, has 1; needs batch sizes 64 to 512, has 16, 32") == 2 * 4
     assert "reproduced" not in said.replace("not reproduced here", "")
     assert at.get("progress")[0].proto.text == "2 of 2 runs finished"
-    assert len(figures(at)) == 8  # all but Table 1, XLA, quality, replicas and forecast, for which runs are lacking
-    assert len(at.get("download_button")) == len(at.dataframe) - 1 == 8  # the numbers of each, and what others published
+    # all but Table 1, XLA, quality, replicas and forecast, for which runs are lacking
+    assert len(figures(at)) == 8
+    # the numbers of each, and what others published
+    assert len(at.get("download_button")) == len(at.dataframe) - 1 == 8
 
 
 def test_a_study_under_way(context: Context, make_run: MakeRun) -> None:
-    runs = [make_run("done"), make_run("trains", status="running", epochs=1), make_run("broke", status="failed")]
+    runs = [
+        make_run("done"),
+        make_run("trains", status="running", epochs=1),
+        make_run("broke", status="failed"),
+    ]
     at = open_page("studies", study=stored(context, runs).id)
     assert at.get("progress")[0].proto.text.startswith("1 of 3 runs finished · 1 stopped or failed")
-    assert "So far 1 finished (1 failed, 1 running)." in words(at) or "So far 1 finished (1 running, 1 failed)." in words(at)
+    assert "So far 1 finished (1 failed, 1 running)." in words(
+        at
+    ) or "So far 1 finished (1 running, 1 failed)." in words(at)
     assert "trains" in [link.proto.label for link in at.get("page_link")]
 
 

@@ -33,15 +33,24 @@ def table(at, column: str) -> pd.DataFrame:  # type: ignore[no-untyped-def]
 
 def grow_old(context: Context, worker: str) -> None:
     with writing(context.engine) as session:
-        session.execute(sql("UPDATE worker SET beat_at = '2020-01-01 00:00:00.000000' WHERE name = :name"), {"name": worker})
+        session.execute(
+            sql("UPDATE worker SET beat_at = '2020-01-01 00:00:00.000000' WHERE name = :name"),
+            {"name": worker},
+        )
 
 
 @pytest.mark.usefixtures("context")
 def test_an_empty_installation_says_what_to_start() -> None:
     at = open_page("system")
     assert "Workers: none alive. Run: `ganboard up` (or `ganboard worker`)" in words(at)
-    assert "Queue: does not answer. Run `ganboard up`; new runs are stored and start then." in words(at)
-    assert "Painter: none alive: the playground gets no answers. Run: `ganboard up` (or `ganboard painter`)" in words(at)
+    assert (
+        "Queue: does not answer. Run `ganboard up`; new runs are stored and start then."
+        in words(at)
+    )
+    assert (
+        "Painter: none alive: the playground gets no answers. Run: `ganboard up` (or `ganboard"
+        " painter`)" in words(at)
+    )
     assert metrics(at)["Workers alive"] == "0 of 0"
     assert "None in the last hour." in words(at)
 
@@ -54,11 +63,20 @@ def test_counts_come_from_the_database(context: Context, make_run: MakeRun) -> N
     make_worker(context, run_id=run.id)
     at = open_page("system")
     found = metrics(at)
-    assert (found["Workers alive"], found["Training"], found["Waiting"], found["Queue"]) == ("1 of 1", "1", "2", "No answer")
+    assert (found["Workers alive"], found["Training"], found["Waiting"], found["Queue"]) == (
+        "1 of 1",
+        "1",
+        "2",
+        "No answer",
+    )
     assert "4 runs" in next(metric.help for metric in at.metric if metric.label == "Database")
     row = table(at, "Worker").iloc[0]
     assert (row["Worker"], row["State"], row["Trains"]) == ("testbox-1", "Alive", "trains")
-    assert (row["Processor"], row["Accelerators"], row["TensorFlow"]) == ("Test CPU @ 2.00 GHz, 2 cores", "none", "2.21.0")
+    assert (row["Processor"], row["Accelerators"], row["TensorFlow"]) == (
+        "Test CPU @ 2.00 GHz, 2 cores",
+        "none",
+        "2.21.0",
+    )
     assert "Workers: none" not in words(at)
 
 
@@ -81,12 +99,18 @@ def test_versions_and_places_are_listed(home: object) -> None:
     at = open_page("system")
     versions = table(at, "Package").set_index("Package")["Version"]
     assert versions["streamlit"].startswith("1.67")
-    places = next(frame.value for frame in at.dataframe if "Where" in frame.value and "Size" not in frame.value)["Where"].tolist()
+    places = next(
+        frame.value
+        for frame in at.dataframe
+        if "Where" in frame.value and "Size" not in frame.value
+    )["Where"].tolist()
     assert str(home) in places
     assert "mnist is not in" in words(at)
 
 
-def test_the_database_password_stays_hidden(context: Context, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_database_password_stays_hidden(
+    context: Context, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setenv("GANBOARD_REDIS_URL", "redis://:secretword@127.0.0.1:1/0")
     at = open_page("system")
     assert "Check GANBOARD_REDIS_URL" in words(at)
@@ -106,10 +130,18 @@ def test_hostile_names_of_runs_and_workers(context: Context, make_run: MakeRun, 
 def test_the_page_and_the_doctor_say_the_same() -> None:
     at = open_page("system")
     shown = table(at, "Found").set_index("What")[["State", "Remedy"]]
-    found = {check.name: check for check in takewhile(lambda check: check.name != "tensorflow", doctor.checks(Settings()))}
-    assert set(shown.index) == {name for name in found if not name.startswith("data: ") and name != "database"}
+    found = {
+        check.name: check
+        for check in takewhile(lambda check: check.name != "tensorflow", doctor.checks(Settings()))
+    }
+    assert set(shown.index) == {
+        name for name in found if not name.startswith("data: ") and name != "database"
+    }
     for name, row in shown.iterrows():
-        assert (row["State"], row["Remedy"]) == (STATUS_WORDS[found[str(name)].status], found[str(name)].remedy)
+        assert (row["State"], row["Remedy"]) == (
+            STATUS_WORDS[found[str(name)].status],
+            found[str(name)].remedy,
+        )
 
 
 def test_what_waits_is_listed_in_order(context: Context, make_run: MakeRun) -> None:
@@ -125,11 +157,14 @@ def test_what_waits_is_listed_in_order(context: Context, make_run: MakeRun) -> N
 def test_sizes_are_told_and_the_button_frees_nothing(context: Context, make_run: MakeRun) -> None:
     small, large = make_run("small", epochs=1, steps_per_epoch=1), make_run("large", epochs=2)
     with writing(context.engine) as session:
-        session.execute(sql("UPDATE checkpoint SET size = 2 * size WHERE run_id = :id"), {"id": large.id})
+        session.execute(
+            sql("UPDATE checkpoint SET size = 2 * size WHERE run_id = :id"), {"id": large.id}
+        )
     at = open_page("system")
     sizes = table(at, "Size").set_index("What")["Size"]
     assert sizes["Checkpoints"] == "90 MiB"
-    assert sizes["Losses and rates of every step"] == "< 0.01 MiB"  # 216 B, in the unit of the column
+    # 216 B, in the unit of the column
+    assert sizes["Losses and rates of every step"] == "< 0.01 MiB"
     before = contents(context.engine)
     at = checked(button(at, "What could be freed").click().run())
     assert table(at, "Checkpoints")["Run"].tolist() == [large.name, small.name]

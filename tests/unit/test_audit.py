@@ -12,7 +12,8 @@ import pytest
 from tests import audit
 
 TODAY = date(2026, 11, 22)
-RECORDED: dict[str, Any] = json.loads((Path(__file__).parent / "pip_audit.json").read_text())  # pip-audit 2.10.1's form
+# pip-audit 2.10.1's form
+RECORDED: dict[str, Any] = json.loads((Path(__file__).parent / "pip_audit.json").read_text())
 CLEAN = {"dependencies": [{"name": "rq", "version": "2.12.0", "vulns": []}], "fixes": []}
 
 
@@ -47,7 +48,8 @@ def test_an_entry_lets_its_advisory_pass_by_any_of_its_names_until_its_last_day(
 def test_an_entry_for_another_package_or_for_nothing_does_not_help() -> None:
     assert len(audit.judge([RECORDED], audit.allowed(entry(package='"jinja2"')), TODAY)) == 3
     assert audit.judge([CLEAN], audit.allowed(entry()), TODAY) == [
-        "GHSA-9hjg-9r4m-mvj7 of requests is allowed and no longer there: take it off advisories.toml."
+        "GHSA-9hjg-9r4m-mvj7 of requests is allowed and no longer there: take it off"
+        " advisories.toml."
     ]
 
 
@@ -69,7 +71,12 @@ def test_a_list_that_is_not_complete_is_refused(text: str, says: str) -> None:
 
 
 def test_packages_that_were_not_looked_up_make_the_answer_unknown() -> None:
-    skipped = {"dependencies": [*CLEAN["dependencies"], {"name": "numpy", "skip_reason": "Dependency not found on PyPI"}]}
+    skipped = {
+        "dependencies": [
+            *CLEAN["dependencies"],
+            {"name": "numpy", "skip_reason": "Dependency not found on PyPI"},
+        ]
+    }
     with pytest.raises(audit.Unknown, match=r"^1 of 2 packages could not be looked up \(numpy"):
         audit.judge([skipped], [], TODAY)
     with pytest.raises(audit.Unknown, match="no package at all"):
@@ -85,7 +92,11 @@ def test_packages_that_were_not_looked_up_make_the_answer_unknown() -> None:
     ],
 )
 def test_each_outcome_has_an_exit_code(
-    answer: dict[str, Any], code: int, says: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+    answer: dict[str, Any],
+    code: int,
+    says: str,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
 ) -> None:
     monkeypatch.setattr(audit, "report", lambda lock: answer)
     assert audit.main(["some.lock"]) == code

@@ -1,8 +1,11 @@
-"""`ganboard backup`: the database and what runs and models have on disk, as one archive, while everything goes on.
+"""`ganboard backup`: the database and what runs and models have on disk, as one archive, while
+everything goes on.
 
-The archive is a ZIP whose members are stored as they are: ganboard.db (db/transfer.py), runs/ID/..., models/ID/... of versions, and
-manifest.json with the size and SHA-256 of every other member. Checkpoints are copied before the database, so that every run has one that is
-no newer than its rows; those that the database lists by then follow, and may make the older ones needless. Logs and snapshots come last.
+The archive is a ZIP whose members are stored as they are: ganboard.db (db/transfer.py),
+runs/ID/..., models/ID/... of versions, and manifest.json with the size and SHA-256 of every other
+member. Checkpoints are copied before the database, so that every run has one that is no newer than
+its rows; those that the database lists by then follow, and may make the older ones needless. Logs
+and snapshots come last.
 """
 
 from __future__ import annotations
@@ -37,7 +40,8 @@ from ganboard.worker.terminal.transfer_progress import View
 FORMAT = 1
 MANIFEST, DATABASE = "manifest.json", "ganboard.db"
 MAX_MEMBERS = 500_000
-# what lies below a run's folder, with plain names: no leftovers (*.tmp), nothing hidden, nothing that was set aside
+# what lies below a run's folder, with plain names: no leftovers (*.tmp), nothing hidden, nothing
+# that was set aside
 MEMBER = re.compile(
     r"runs/(?P<run>[a-z0-9]{1,32})(/(?!aside-)[A-Za-z0-9_-][A-Za-z0-9._-]{0,99}){1,4}(?<!\.tmp)|models/[a-z0-9]{1,32}/(manifest\.json|weights\.npz|examples\.png)",
     re.ASCII,
@@ -85,16 +89,22 @@ class Made:
 
 
 def backup(context: Context, path: Path, view: View) -> Made:
-    """Write everything to a new archive at `path`. Raises BackupFailed; a file at `path` is never touched, and none is left half done."""
+    """Write everything to a new archive at `path`. Raises BackupFailed; a file at `path` is never
+    touched, and none is left half done."""
     began = time.monotonic()
     path = path.expanduser().absolute()
     if path.exists():
-        raise BackupFailed(f"{path} is there already: name a new file, such as one with today's date.")
+        raise BackupFailed(
+            f"{path} is there already: name a new file, such as one with today's date."
+        )
     temporary = path.with_name(f".{path.name}-{os.getpid()}.tmp")
     try:
         with ExitStack() as stack:
             stack.callback(temporary.unlink, missing_ok=True)
-            with open(temporary, "xb", opener=_private) as file, ZipFile(file, "w", ZIP_STORED) as archive:
+            with (
+                open(temporary, "xb", opener=_private) as file,
+                ZipFile(file, "w", ZIP_STORED) as archive,
+            ):
                 made = _write(context, _Writer(archive, view), temporary)
                 archive.close()
                 files.flush(file)
@@ -102,10 +112,13 @@ def backup(context: Context, path: Path, view: View) -> Made:
             temporary.rename(path)
             files.flush_directory(path.parent)
     except BadCopy as error:
-        raise BackupFailed(f"This installation cannot be restored, since {error}: see `ganboard doctor`.") from None
+        raise BackupFailed(
+            f"This installation cannot be restored, since {error}: see `ganboard doctor`."
+        ) from None
     except OSError as error:
         raise BackupFailed(
-            f"{error.filename or path} cannot be read or written ({error.strerror or error}): see to it, try again."
+            f"{error.filename or path} cannot be read or written ({error.strerror or error}): see"
+            " to it, try again."
         ) from None
     return Made(str(path), size, *made, time.monotonic() - began)
 
@@ -120,7 +133,9 @@ class _Writer:
     def add(self, name: str, source: IO[bytes]) -> None:
         """Copy `source` up to the size that it has now: a log may grow meanwhile."""
         if len(self.files) >= MAX_MEMBERS:
-            raise BackupFailed(f"There are more than {MAX_MEMBERS:,} files in runs/: delete old runs first.")
+            raise BackupFailed(
+                f"There are more than {MAX_MEMBERS:,} files in runs/: delete old runs first."
+            )
         info = ZipInfo(name)
         info.external_attr = (stat.S_IFREG | 0o600) << 16
         digest, left = hashlib.sha256(), os.fstat(source.fileno()).st_size
@@ -138,7 +153,11 @@ class _Writer:
 def _write(context: Context, writer: _Writer, temporary: Path) -> tuple[int, int, int, int]:
     settings, engine, view = context.settings, context.engine, writer.view
     runs_dir = settings.state / "runs"
-    found = {p.name: p for p in sorted(runs_dir.iterdir()) if p.is_dir() and not p.is_symlink()} if runs_dir.is_dir() else {}
+    found = (
+        {p.name: p for p in sorted(runs_dir.iterdir()) if p.is_dir() and not p.is_symlink()}
+        if runs_dir.is_dir()
+        else {}
+    )
     files = {name: list(_files(folder)) for name, folder in found.items()}
     sizes = sum(_size(path) for paths in files.values() for path in paths)
     view.begin("Backing up", sizes + 2 * queries.statistics(engine)["bytes"])
@@ -152,8 +171,12 @@ def _write(context: Context, writer: _Writer, temporary: Path) -> tuple[int, int
         transfer.snapshot(engine, copy, view.advance)
         with copy.open("rb") as source:
             writer.add(DATABASE, source)
-        with transfer.open_copy(copy) as stored:  # as a restore will: what could not be read again is no backup
-            listed = [(run.id, queries.checkpoints(stored, run.id)) for run in queries.list_runs(stored, archived=True)]
+        # as a restore will: what could not be read again is no backup
+        with transfer.open_copy(copy) as stored:
+            listed = [
+                (run.id, queries.checkpoints(stored, run.id))
+                for run in queries.list_runs(stored, archived=True)
+            ]
             models = [version.id for version in versions.listed(stored)]
     finally:
         for leftover in temporary.parent.glob(f"{copy.name}*"):
@@ -165,7 +188,12 @@ def _write(context: Context, writer: _Writer, temporary: Path) -> tuple[int, int
             if f"{name}/state.npz" not in writer.files:
                 _add_whole(writer, settings.state / name, name)
     for version_id in models:
-        _add_whole(writer, settings.model_dir(version_id), f"models/{version_id}", {package.MANIFEST, package.WEIGHTS})
+        _add_whole(
+            writer,
+            settings.model_dir(version_id),
+            f"models/{version_id}",
+            {package.MANIFEST, package.WEIGHTS},
+        )
 
     left_out = 0
     for name, folder in found.items():
@@ -188,14 +216,28 @@ def _write(context: Context, writer: _Writer, temporary: Path) -> tuple[int, int
         files=writer.files,
     )
     writer.archive.writestr(MANIFEST, manifest.model_dump_json())
-    return len(listed), sum(name.endswith("/state.npz") for name in writer.files), len(writer.files), left_out
+    return (
+        len(listed),
+        sum(name.endswith("/state.npz") for name in writer.files),
+        len(writer.files),
+        left_out,
+    )
 
 
-def _add_whole(writer: _Writer, folder: Path, name: str, needed: Collection[str] = ("state.npz", "manifest.json")) -> None:
-    """A checkpoint or version with all its files, or, when its deletion was quicker, nothing: what is open can be read all the same."""
+def _add_whole(
+    writer: _Writer,
+    folder: Path,
+    name: str,
+    needed: Collection[str] = ("state.npz", "manifest.json"),
+) -> None:
+    """A checkpoint or version with all its files, or, when its deletion was quicker, nothing: what
+    is open can be read all the same."""
     with ExitStack() as stack:
         try:
-            files = [(path.name, stack.enter_context(open(path, "rb", opener=_no_link))) for path in sorted(folder.iterdir())]
+            files = [
+                (path.name, stack.enter_context(open(path, "rb", opener=_no_link)))
+                for path in sorted(folder.iterdir())
+            ]
         except (FileNotFoundError, NotADirectoryError):
             return
         if set(needed) <= {file for file, _ in files}:

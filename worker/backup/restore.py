@@ -1,7 +1,9 @@
-"""`ganboard restore`: an archive of `ganboard backup` back into an empty home, or, with --force, in the place of what is there.
+"""`ganboard restore`: an archive of `ganboard backup` back into an empty home, or, with --force, in
+the place of what is there.
 
-Everything is unpacked and checked beside its place first. The database is then exchanged in one atomic step, which decides: before it
-the old state stands, after it the new one, and whoever opens the home next undoes or completes what a kill has cut short (`recover`).
+Everything is unpacked and checked beside its place first. The database is then exchanged in one
+atomic step, which decides: before it the old state stands, after it the new one, and whoever opens
+the home next undoes or completes what a kill has cut short (`recover`).
 """
 
 from __future__ import annotations
@@ -25,13 +27,22 @@ from ganboard.db.settings import Settings
 from ganboard.gan.checkpoint import store
 from ganboard.gan.data.archive import Limits, SafeZip
 from ganboard.gan.data.dataset import DatasetError
-from ganboard.worker.atomic_swap import JOURNAL, Exchange, RestoreRefused, check_free, conclude, hold, recover
+from ganboard.worker.atomic_swap import (
+    JOURNAL,
+    Exchange,
+    RestoreRefused,
+    check_free,
+    conclude,
+    hold,
+    recover,
+)
 from ganboard.worker.backup.backup import DATABASE, FORMAT, MANIFEST, MAX_MEMBERS, MEMBER, Manifest
 from ganboard.worker.errors import AlreadyRunning, WorkerError
 from ganboard.worker.terminal.transfer_progress import View
 
 MAX_MANIFEST = 256 << 20  # bytes
-LIMITS = Limits(compressed=1 << 50, expanded=1 << 50, member=1 << 50, members=MAX_MEMBERS + 1)  # stored as they are, the disk is the limit
+# stored as they are, the disk is the limit
+LIMITS = Limits(compressed=1 << 50, expanded=1 << 50, member=1 << 50, members=MAX_MEMBERS + 1)
 SPARE_BYTES = 100e6
 UP_LOCK = "up.lock"  # held by `ganboard up` for as long as it runs
 
@@ -42,7 +53,8 @@ class BadBackup(WorkerError):
 
 @dataclass(frozen=True)
 class Restored:
-    """What was restored; `aside` is where the old state lies, `queued` counts runs that trained during the backup."""
+    """What was restored; `aside` is where the old state lies, `queued` counts runs that trained
+    during the backup."""
 
     file: str
     runs: int
@@ -54,11 +66,13 @@ class Restored:
 
 
 def restore(settings: Settings, path: Path, view: View, *, force: bool = False) -> Restored:
-    """Put an archive's runs in place. Raises BadBackup, RestoreRefused, SchemaTooNew and the like before anything is changed."""
+    """Put an archive's runs in place. Raises BadBackup, RestoreRefused, SchemaTooNew and the like
+    before anything is changed."""
     began = time.monotonic()
     if not path.is_file():
         raise BadBackup(
-            f"There is no file {path}: name an archive of `ganboard backup` (an archived run returns with `ganboard unarchive`)."
+            f"There is no file {path}: name an archive of `ganboard backup` (an archived run"
+            " returns with `ganboard unarchive`)."
         )
     try:
         with SafeZip(path, LIMITS) as archive:
@@ -69,11 +83,14 @@ def restore(settings: Settings, path: Path, view: View, *, force: bool = False) 
         raise BadBackup(f"{path} is refused: {error}.") from None
     except OSError as error:
         raise RestoreRefused(
-            f"{error.filename or settings.state} cannot be written ({error.strerror or error}); nothing was changed."
+            f"{error.filename or settings.state} cannot be written ({error.strerror or error});"
+            " nothing was changed."
         ) from None
 
 
-def _restore(settings: Settings, archive: SafeZip, manifest: Manifest, view: View, force: bool, began: float) -> Restored:
+def _restore(
+    settings: Settings, archive: SafeZip, manifest: Manifest, view: View, force: bool, began: float
+) -> Restored:
     settings.prepare_home()
     recover(settings)
     journal = settings.state / JOURNAL
@@ -85,7 +102,11 @@ def _restore(settings: Settings, archive: SafeZip, manifest: Manifest, view: Vie
         exchange = None
         try:
             exchange = Exchange.begin(settings, file, keep=keep)
-            view.begin("Restoring", sum(member.size for member in manifest.files.values()) + manifest.files[DATABASE].size)
+            view.begin(
+                "Restoring",
+                sum(member.size for member in manifest.files.values())
+                + manifest.files[DATABASE].size,
+            )
             _unpack(archive, manifest, exchange.staging, view)
             with transfer.open_copy(exchange.staging / DATABASE) as copy:
                 known = {run.id for run in queries.list_runs(copy, archived=True)}
@@ -93,12 +114,22 @@ def _restore(settings: Settings, archive: SafeZip, manifest: Manifest, view: Vie
                     if folder.name not in known:  # deleted while the backup was made
                         shutil.rmtree(folder)
                 _bring_models(settings, exchange.staging)
-                loaded = exchange.exchange(copy, _checkpoints(exchange.staging / "runs"), view.advance)
+                loaded = exchange.exchange(
+                    copy, _checkpoints(exchange.staging / "runs"), view.advance
+                )
         finally:
             conclude(exchange, journal)
     aside = str(exchange.aside) if exchange.aside else None
     seconds = time.monotonic() - began
-    return Restored(str(archive.path), len(loaded.runs), loaded.queued, len(manifest.files), loaded.lost_checkpoints, aside, seconds)
+    return Restored(
+        str(archive.path),
+        len(loaded.runs),
+        loaded.queued,
+        len(manifest.files),
+        loaded.lost_checkpoints,
+        aside,
+        seconds,
+    )
 
 
 @contextmanager
@@ -108,7 +139,9 @@ def _nothing_up(settings: Settings) -> Iterator[None]:
         try:
             fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError:
-            raise AlreadyRunning(f"ganboard is up on {settings.state}: end it first (Ctrl-C where it was started).") from None
+            raise AlreadyRunning(
+                f"ganboard is up on {settings.state}: end it first (Ctrl-C where it was started)."
+            ) from None
         file.truncate(0)
         file.write("a restore")
         file.flush()
@@ -119,25 +152,38 @@ def _nothing_up(settings: Settings) -> Iterator[None]:
 def _manifest(archive: SafeZip) -> Manifest:
     refused = f"{archive.path} is refused"
     if MANIFEST not in archive.members:
-        raise BadBackup(f"{refused}: it has no {MANIFEST}, so it is no archive of `ganboard backup`.")
+        raise BadBackup(
+            f"{refused}: it has no {MANIFEST}, so it is no archive of `ganboard backup`."
+        )
     if archive.members[MANIFEST].file_size > MAX_MANIFEST:
-        raise BadBackup(f"{refused}: its {MANIFEST} is larger than the {MAX_MANIFEST:,} bytes allowed.")
+        raise BadBackup(
+            f"{refused}: its {MANIFEST} is larger than the {MAX_MANIFEST:,} bytes allowed."
+        )
     try:
         manifest = Manifest.model_validate_json(archive.read(MANIFEST))
     except ValidationError as error:
         first = error.errors(include_url=False)[0]
         where = ".".join(map(str, first["loc"]))[:80] or MANIFEST
-        raise BadBackup(f"{refused}: {where} in its {MANIFEST} is not what `ganboard backup` writes ({first['msg'][:100]}).") from None
+        raise BadBackup(
+            f"{refused}: {where} in its {MANIFEST} is not what `ganboard backup` writes"
+            f" ({first['msg'][:100]})."
+        ) from None
     if manifest.format != FORMAT:
-        raise BadBackup(f"{refused}: it has format {manifest.format}, this ganboard reads {FORMAT}: use the version that wrote it.")
+        raise BadBackup(
+            f"{refused}: it has format {manifest.format}, this ganboard reads {FORMAT}: use the"
+            " version that wrote it."
+        )
     if not migrate.known(manifest.revision):
         raise SchemaTooNew(
-            f"{refused}: its database has schema {manifest.revision}, but this ganboard knows only up to {migrate.head()}: update ganboard."
+            f"{refused}: its database has schema {manifest.revision}, but this ganboard knows only"
+            f" up to {migrate.head()}: update ganboard."
         )
     names = set(archive.members) - {MANIFEST}
     if names != set(manifest.files) or DATABASE not in names:
         odd = min((names ^ set(manifest.files)) or {DATABASE})
-        raise BadBackup(f"{refused}: {odd[:80]!r} is missing, or not in its {MANIFEST}: make a new backup.")
+        raise BadBackup(
+            f"{refused}: {odd[:80]!r} is missing, or not in its {MANIFEST}: make a new backup."
+        )
     for name, info in archive.members.items():
         if name not in (MANIFEST, DATABASE) and not MEMBER.fullmatch(name):
             raise BadBackup(f"{refused}: {name[:80]!r} is no file of a backup.")
@@ -148,10 +194,17 @@ def _manifest(archive: SafeZip) -> Manifest:
 
 def _check_room(settings: Settings, archive: SafeZip, manifest: Manifest) -> None:
     """The database is needed twice: as it is in the archive, and in its place."""
-    needed = sum(info.file_size for info in archive.members.values()) + manifest.files[DATABASE].size + SPARE_BYTES
+    needed = (
+        sum(info.file_size for info in archive.members.values())
+        + manifest.files[DATABASE].size
+        + SPARE_BYTES
+    )
     free = shutil.disk_usage(settings.state).free
     if needed > free:
-        raise RestoreRefused(f"The restore needs {needed / 1e9:.1f} GB in {settings.state}, where {free / 1e9:.1f} GB are free: make room.")
+        raise RestoreRefused(
+            f"The restore needs {needed / 1e9:.1f} GB in {settings.state}, where {free / 1e9:.1f}"
+            " GB are free: make room."
+        )
 
 
 def _unpack(archive: SafeZip, manifest: Manifest, staging: Path, view: View) -> None:
@@ -168,12 +221,14 @@ def _unpack(archive: SafeZip, manifest: Manifest, staging: Path, view: View) -> 
                 view.advance(len(chunk))
         if (size, digest.hexdigest()) != (promised.size, promised.sha256):
             raise BadBackup(
-                f"{archive.path} is refused: {name} was changed after the backup, its digest is another one: use another backup."
+                f"{archive.path} is refused: {name} was changed after the backup, its digest is"
+                " another one: use another backup."
             )
 
 
 def _bring_models(settings: Settings, staging: Path) -> None:
-    """Into their places at once: a version's files never change, its id is nobody else's, and without its row nobody looks for it."""
+    """Into their places at once: a version's files never change, its id is nobody else's, and
+    without its row nobody looks for it."""
     for folder in (staging / "models").glob("*"):
         place = settings.model_dir(folder.name)
         place.parent.mkdir(exist_ok=True)
@@ -182,4 +237,8 @@ def _bring_models(settings: Settings, staging: Path) -> None:
 
 
 def _checkpoints(runs: Path) -> set[transfer.CheckpointKey]:
-    return {(folder.name, step, attempt) for folder in runs.iterdir() for step, attempt, _ in store.complete(folder / "checkpoints")}
+    return {
+        (folder.name, step, attempt)
+        for folder in runs.iterdir()
+        for step, attempt, _ in store.complete(folder / "checkpoints")
+    }

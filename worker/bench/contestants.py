@@ -1,4 +1,5 @@
-"""Who takes part in `ganboard bench`, and each contestant as processes that take training steps when told to (`gan.bench.protocol`)."""
+"""Who takes part in `ganboard bench`, and each contestant as processes that take training steps
+when told to (`gan.bench.protocol`)."""
 
 from __future__ import annotations
 
@@ -41,7 +42,8 @@ class Contestant:
     title: str
     module: str = ""  # of gan.bench
     form: str = ""
-    changes: Mapping[str, Any] = field(default_factory=dict, hash=False)  # to the settings of our trainer
+    # to the settings of our trainer
+    changes: Mapping[str, Any] = field(default_factory=dict, hash=False)
     peer: bool = False  # runs in the Python of --peer-python
     every_precision: bool = True  # else only the first one asked for
     precision: str = ""
@@ -51,27 +53,50 @@ class Contestant:
         return f"{self.name} {self.precision}"
 
     def plays(self, model: str) -> bool:
-        """Whether it trains that model: peers and floor are DCGAN's, ours train each that reads their settings."""
-        return not self.changes.keys() & set(UNREAD[model]) and (model == DCGAN or self.module in ("ours", ""))
+        """Whether it trains that model: peers and floor are DCGAN's, ours train each that reads
+        their settings."""
+        return not self.changes.keys() & set(UNREAD[model]) and (
+            model == DCGAN or self.module in ("ours", "")
+        )
 
     @property
     def processes(self) -> int:
-        return int(self.changes["replicas"]) if self.changes.get("strategy") == "multi_worker" else 1
+        return (
+            int(self.changes["replicas"]) if self.changes.get("strategy") == "multi_worker" else 1
+        )
 
 
 CONTESTANTS = (
     Contestant("bare", "ganboard's trainer alone", "ours"),
-    Contestant("platform", "ganboard through queue, database, grids, checkpoints", every_precision=False),
+    Contestant(
+        "platform", "ganboard through queue, database, grids, checkpoints", every_precision=False
+    ),
     Contestant("xla", "ganboard with XLA", "ours", changes={"xla": True}),
-    Contestant("fit", "ganboard with Keras fit", "ours", changes={"loop": "fit"}, every_precision=False),
-    Contestant("replicas", "ganboard, 2 replicas", "ours", changes=_MIRRORED, every_precision=False),
-    Contestant("workers", "ganboard, 2 worker processes", "ours", changes=_WORKERS, every_precision=False),
-    Contestant("recompute", "ganboard, activations computed again", "ours", changes={"recompute": True}, every_precision=False),
+    Contestant(
+        "fit", "ganboard with Keras fit", "ours", changes={"loop": "fit"}, every_precision=False
+    ),
+    Contestant(
+        "replicas", "ganboard, 2 replicas", "ours", changes=_MIRRORED, every_precision=False
+    ),
+    Contestant(
+        "workers", "ganboard, 2 worker processes", "ours", changes=_WORKERS, every_precision=False
+    ),
+    Contestant(
+        "recompute",
+        "ganboard, activations computed again",
+        "ours",
+        changes={"recompute": True},
+        every_precision=False,
+    ),
     Contestant("start", "ganboard from process start to first step", "ours", every_precision=False),
     Contestant("tutorial", "TensorFlow's tutorial loop", "tutorial"),
     Contestant("pytorch-eager", "PyTorch", "pytorch", "eager", peer=True),
-    Contestant("pytorch-channels-last", "PyTorch, channels_last", "pytorch", "channels_last", peer=True),
-    Contestant("pytorch-compiled", "PyTorch, channels_last, compiled", "pytorch", "compiled", peer=True),
+    Contestant(
+        "pytorch-channels-last", "PyTorch, channels_last", "pytorch", "channels_last", peer=True
+    ),
+    Contestant(
+        "pytorch-compiled", "PyTorch, channels_last, compiled", "pytorch", "compiled", peer=True
+    ),
     Contestant("jax", "JAX, jitted", "jax", peer=True),
     Contestant("floor", "The convolutions and products alone", "floor"),
 )
@@ -82,19 +107,29 @@ GROUPS = {
 
 
 def choose(only: Sequence[str], precisions: Sequence[str], model: str = DCGAN) -> list[Contestant]:
-    """The contestants named, without names all that train `model`, in each precision where that makes sense. Raises ConfigError."""
+    """The contestants named, without names all that train `model`, in each precision where that
+    makes sense. Raises ConfigError."""
     names = [contestant.name for contestant in CONTESTANTS]
     for name in only:
         if name not in names and name not in GROUPS:
-            raise ConfigError(f"{name[:80]!r} is no contestant: choose from {', '.join([*names, *GROUPS])}.")
+            raise ConfigError(
+                f"{name[:80]!r} is no contestant: choose from {', '.join([*names, *GROUPS])}."
+            )
     for precision in precisions:
         if precision not in PRECISIONS:
-            raise ConfigError(f"precision={precision[:80]} is not allowed: the benchmark knows {' and '.join(PRECISIONS)}.")
+            raise ConfigError(
+                f"precision={precision[:80]} is not allowed: the benchmark knows"
+                f" {' and '.join(PRECISIONS)}."
+            )
     plays = [contestant.name for contestant in CONTESTANTS if contestant.plays(model)]
     for name in only:
         if not set(GROUPS.get(name, (name,))) & set(plays):
-            raise ConfigError(f"{name} does not train model={model}: choose from {', '.join(plays)}.")
-    wanted = {each for name in only for each in GROUPS.get(name, (name,)) if each in plays} or set(plays)
+            raise ConfigError(
+                f"{name} does not train model={model}: choose from {', '.join(plays)}."
+            )
+    wanted = {each for name in only for each in GROUPS.get(name, (name,)) if each in plays} or set(
+        plays
+    )
     unique = list(dict.fromkeys(precisions))
     return [
         replace(contestant, precision=precision)
@@ -118,8 +153,15 @@ class Running:
             XLA_PYTHON_CLIENT_PREALLOCATE="false",
         )
         if contestant.peer:
-            environment["PYTHONPATH"] = os.pathsep.join([str(scratch), *filter(None, [os.environ.get("PYTHONPATH")])])
-        command = [sys.executable, "-m", "ganboard.worker.process.exec_tied", python if contestant.peer else sys.executable]
+            environment["PYTHONPATH"] = os.pathsep.join(
+                [str(scratch), *filter(None, [os.environ.get("PYTHONPATH")])]
+            )
+        command = [
+            sys.executable,
+            "-m",
+            "ganboard.worker.process.exec_tied",
+            python if contestant.peer else sys.executable,
+        ]
         command += ["-m", "ganboard.gan.bench", contestant.module, task.encode()]
         self._began = time.monotonic()
         addresses = _addresses(contestant.processes)
@@ -139,7 +181,8 @@ class Running:
                 )
 
     def first_step(self) -> float:
-        """Seconds from the start of the processes to the losses of the first step. Raises OutOfRace, as all that follow."""
+        """Seconds from the start of the processes to the losses of the first step. Raises
+        OutOfRace, as all that follow."""
         self._answers()
         return time.monotonic() - self._began
 
@@ -157,7 +200,9 @@ class Running:
             except BrokenPipeError:
                 raise OutOfRace(self._why(process)) from None
         answers = self._answers()
-        return max(answer["seconds"] for answer in answers), sum(answer["memory_bytes"] for answer in answers)
+        return max(answer["seconds"] for answer in answers), sum(
+            answer["memory_bytes"] for answer in answers
+        )
 
     def end(self) -> None:
         """Nothing is worth saving."""
@@ -182,20 +227,25 @@ class Running:
     def _why(self, process: subprocess.Popen[bytes]) -> str:
         code = process.wait()
         if code < 0:
-            return f"failed: ended by {signal.Signals(-code).name}" + (", as when memory runs out" if code == -signal.SIGKILL else "")
+            return f"failed: ended by {signal.Signals(-code).name}" + (
+                ", as when memory runs out" if code == -signal.SIGKILL else ""
+            )
         said = [line for line in self._log.read_text(errors="replace").splitlines() if line.strip()]
         return f"failed: {said[-1].strip()[:300] if said else f'exit code {code}'}"
 
 
 def peers_find_gan(scratch: Path) -> None:
-    """Let another Python import `gan` from `scratch` and nothing else that is installed for this one."""
+    """Let another Python import `gan` from `scratch` and nothing else that is installed for this
+    one."""
     (scratch / "ganboard").mkdir()
     (scratch / "ganboard" / "gan").symlink_to(Path(gan.__file__).parent.resolve())
 
 
 def _addresses(processes: int) -> tuple[str, ...]:
     """Where the processes of a cluster find each other; none for a single one."""
-    probes = [socket.create_server(("127.0.0.1", 0)) for _ in range(processes if processes > 1 else 0)]
+    probes = [
+        socket.create_server(("127.0.0.1", 0)) for _ in range(processes if processes > 1 else 0)
+    ]
     addresses = tuple(f"127.0.0.1:{probe.getsockname()[1]}" for probe in probes)
     for probe in probes:
         probe.close()

@@ -1,4 +1,5 @@
-"""The platform as a contestant: a real `ganboard up` in a temporary HOME trains real runs, with database, grids and checkpoints."""
+"""The platform as a contestant: a real `ganboard up` in a temporary HOME trains real runs, with
+database, grids and checkpoints."""
 
 from __future__ import annotations
 
@@ -29,9 +30,20 @@ class Platform:
     def __init__(self, home: Path, data_dir: Path) -> None:
         """Start them and wait until a worker is alive. Raises OutOfRace."""
         # what the caller's own ganboard uses must not be touched
-        settings = Settings(home=home, data_dir=data_dir, database_url="", database_password="", redis_url="", redis_password="")
+        settings = Settings(
+            home=home,
+            data_dir=data_dir,
+            database_url="",
+            database_password="",
+            redis_url="",
+            redis_password="",
+        )
         self._context = open_context(settings)
-        environment = {name: value for name, value in environment_for_child().items() if not name.startswith(PREFIX) or "PARENT" in name}
+        environment = {
+            name: value
+            for name, value in environment_for_child().items()
+            if not name.startswith(PREFIX) or "PARENT" in name
+        }
         environment |= {f"{PREFIX}HOME": str(home), f"{PREFIX}DATA_DIR": str(data_dir)}
         with socket.create_server(("127.0.0.1", 0)) as free:
             port = free.getsockname()[1]
@@ -66,7 +78,8 @@ class Platform:
         return self._context
 
     def train(self, config: RunConfig) -> tuple[float, int]:
-        """Seconds between the ends of a run's first and last epoch, and the images of all epochs but the first. Raises OutOfRace."""
+        """Seconds between the ends of a run's first and last epoch, and the images of all epochs
+        but the first. Raises OutOfRace."""
         run_id = submit(self._context, config).id
         while True:
             run = queries.get_run(self._context.engine, run_id)
@@ -77,7 +90,9 @@ class Platform:
         if run.status != "finished":
             raise OutOfRace(f"failed: {run.error or run.status}")
         first, *others = queries.epochs(self._context.engine, run_id)
-        return (others[-1].finished_at - first.finished_at).total_seconds(), sum(epoch.images for epoch in others)
+        return (others[-1].finished_at - first.finished_at).total_seconds(), sum(
+            epoch.images for epoch in others
+        )
 
     def end(self) -> None:
         """As Ctrl-C does: every process of it ends."""

@@ -26,7 +26,16 @@ from ganboard.gan.config import DATASETS, ConfigError, RunConfig, parse, plan
 from ganboard.gan.costs import estimate
 from ganboard.gan.data import catalog, mnist
 from ganboard.gan.devices.hardware import memory_limit
-from ganboard.worker.bench.contestants import CONTESTANTS, DCGAN, PRECISIONS, Contestant, OutOfRace, Running, choose, peers_find_gan
+from ganboard.worker.bench.contestants import (
+    CONTESTANTS,
+    DCGAN,
+    PRECISIONS,
+    Contestant,
+    OutOfRace,
+    Running,
+    choose,
+    peers_find_gan,
+)
 from ganboard.worker.bench.platform import Platform
 from ganboard.worker.bench.report import Result, document
 from ganboard.worker.errors import ServiceFailed
@@ -38,7 +47,9 @@ LEAST_STEPS = 5
 EPOCH_STEPS = 40  # of our trainer on a CPU, where all of MNIST takes minutes
 SAVE_SECONDS = 20.0  # the platform draws a grid and saves about so often, twice while it is timed
 SPARE_BYTES = 2 << 30  # a contestant is started only with so much memory left,
-BYTES_PER_IMAGE = 5 << 20  # and this much, or what it is reckoned to need, for each image of a batch: activations and gradients
+# and this much, or what it is reckoned to need, for each image of a batch: activations and
+# gradients
+BYTES_PER_IMAGE = 5 << 20
 BATCHES = {DCGAN: 256, "gan3d": 16, "pix2pix": 16}
 
 
@@ -73,16 +84,24 @@ class Watcher:
 
 
 def bench(settings: Settings, options: Options, watcher: Watcher) -> dict[str, Any]:
-    """Measure; returns the document of `worker.bench.report`. Raises ConfigError, DatasetError and ServiceFailed."""
+    """Measure; returns the document of `worker.bench.report`. Raises ConfigError, DatasetError and
+    ServiceFailed."""
     if not 1 <= options.rounds <= MAX_ROUNDS:
-        raise ConfigError(f"rounds={options.rounds} is not allowed: it must be from 1 to {MAX_ROUNDS}.")
+        raise ConfigError(
+            f"rounds={options.rounds} is not allowed: it must be from 1 to {MAX_ROUNDS}."
+        )
     if options.steps is not None and not 1 <= options.steps <= MAX_STEPS:
-        raise ConfigError(f"steps={options.steps} is not allowed: it must be from 1 to {MAX_STEPS}.")
+        raise ConfigError(
+            f"steps={options.steps} is not allowed: it must be from 1 to {MAX_STEPS}."
+        )
     if options.model not in BATCHES:
-        raise ConfigError(f"model={options.model[:80]} is not allowed: the benchmark knows {', '.join(BATCHES)}.")
+        raise ConfigError(
+            f"model={options.model[:80]} is not allowed: the benchmark knows {', '.join(BATCHES)}."
+        )
     contestants = choose(options.only, options.precisions, options.model)
     base = _base(settings, options)
-    for contestant in contestants:  # a batch that does not divide among replicas is refused before anything runs
+    # a batch that does not divide among replicas is refused before anything runs
+    for contestant in contestants:
         parse({**base.model_dump(), **contestant.changes})
     available = catalog.count(base, settings.data)
     plan(base, available)
@@ -103,7 +122,11 @@ def bench(settings: Settings, options: Options, watcher: Watcher) -> dict[str, A
         "began": began.isoformat(timespec="seconds"),
         "seconds": round((datetime.now(UTC) - began).total_seconds(), 1),
         "model": options.model,
-        "data": loaded.source if options.model == DCGAN else f"{options.model} at {base.geometry} on dataset={base.dataset}.",
+        "data": (
+            loaded.source
+            if options.model == DCGAN
+            else f"{options.model} at {base.geometry} on dataset={base.dataset}."
+        ),
         "batch": base.batch_size,
         "gflop_per_image": estimate.step_flop(base) / base.batch_size / 1e9,
         "rounds": options.rounds,
@@ -113,17 +136,22 @@ def bench(settings: Settings, options: Options, watcher: Watcher) -> dict[str, A
 
 
 def _base(settings: Settings, options: Options) -> RunConfig:
-    """What our trainer trains: 3DGAN's showers of 51x51x25 cells, pix2pix's street at 64x64, or digits."""
+    """What our trainer trains: 3DGAN's showers of 51x51x25 cells, pix2pix's street at 64x64, or
+    digits."""
     batch = BATCHES[options.model] if options.batch is None else options.batch
     dataset = DATASETS[options.model][0]
     if options.model == DCGAN:
         dataset = "mnist" if mnist.find("mnist", settings.data) else "digits"
-    geometry = {"gan3d": {"geometry": "51x51x25"}, "pix2pix": {"geometry": "64x64"}}.get(options.model, {})
+    geometry = {"gan3d": {"geometry": "51x51x25"}, "pix2pix": {"geometry": "64x64"}}.get(
+        options.model, {}
+    )
     return parse({"model": options.model, "dataset": dataset, "batch_size": batch, **geometry})
 
 
 @contextmanager
-def race(settings: Settings, options: Options, base: RunConfig, available: int, folder: Path) -> Iterator[Race]:
+def race(
+    settings: Settings, options: Options, base: RunConfig, available: int, folder: Path
+) -> Iterator[Race]:
     """A race whose processes end with it."""
     racing = Race(settings, options, base, available, folder)
     try:
@@ -133,10 +161,14 @@ def race(settings: Settings, options: Options, base: RunConfig, available: int, 
 
 
 class Race:
-    """Contestants sleep between their turns, and are ended and started anew only where memory runs short."""
+    """Contestants sleep between their turns, and are ended and started anew only where memory runs
+    short."""
 
-    def __init__(self, settings: Settings, options: Options, base: RunConfig, available: int, folder: Path) -> None:
-        """`folder` holds images.npy; `base` are the settings of our trainer, `available` the images of its data set."""
+    def __init__(
+        self, settings: Settings, options: Options, base: RunConfig, available: int, folder: Path
+    ) -> None:
+        """`folder` holds images.npy; `base` are the settings of our trainer, `available` the images
+        of its data set."""
         self._settings, self._options, self._base, self._folder = settings, options, base, folder
         self._steps_per_epoch = plan(base, available).steps_per_epoch
         self._results: dict[Contestant, Result] = {}
@@ -147,11 +179,18 @@ class Race:
     def run(self, contestants: Sequence[Contestant], watcher: Watcher) -> list[Result]:
         """Every round visits all, every other one backwards, so that a steady drift favours nobody."""
         rounds, took = self._options.rounds, dict[Contestant, float]()
-        due = [(n, c) for n in range(1, rounds + 1) for c in (contestants if n % 2 else reversed(contestants))]
+        due = [
+            (n, c)
+            for n in range(1, rounds + 1)
+            for c in (contestants if n % 2 else reversed(contestants))
+        ]
         while due:
             (number, contestant), *due = due
             self._waiting = [c for _, c in due]
-            left, began = _left([contestant, *self._waiting], took) if took else None, time.monotonic()
+            left, began = (
+                (_left([contestant, *self._waiting], took) if took else None),
+                time.monotonic(),
+            )
             try:
                 words = self._turn(contestant, number, partial(_tell, watcher, number, left))
             except OutOfRace as reason:
@@ -159,7 +198,10 @@ class Race:
                 self._sleep_no_more(contestant)
                 due = [(n, c) for n, c in due if c != contestant]
             took[contestant] = time.monotonic() - began
-            watcher.done(f"round {number}/{rounds}: {contestant.label}: {words}", _left([c for _, c in due], took))
+            watcher.done(
+                f"round {number}/{rounds}: {contestant.label}: {words}",
+                _left([c for _, c in due], took),
+            )
         return [self._result(contestant) for contestant in contestants]
 
     def end(self) -> None:
@@ -184,7 +226,8 @@ class Race:
         return f"{rate(result.rates[number])} images/s"
 
     def _platform_turn(self, result: Result, number: int, doing: Callable[[str], None]) -> str:
-        """A run of the platform, and beside it the bare trainer over the same number of steps; the order changes with the round."""
+        """A run of the platform, and beside it the bare trainer over the same number of steps; the
+        order changes with the round."""
         bare = self._result(replace(CONTESTANTS[0], precision=result.contestant.precision))
         running = self._ready(bare, doing)
         self._make_room(keep=bare.contestant)
@@ -194,7 +237,9 @@ class Race:
         every = max(1, round(SAVE_SECONDS / (bare.step_seconds * self._steps_per_epoch)))
         result.steps = 2 * every * self._steps_per_epoch
         epochs = {"epochs": 1 + 2 * every, "grid_every": every, "checkpoint_every": every}
-        config = parse({**self._base.model_dump(), "precision": result.contestant.precision, **epochs})
+        config = parse(
+            {**self._base.model_dump(), "precision": result.contestant.precision, **epochs}
+        )
 
         def through_the_platform() -> None:
             doing(f"measuring {result.contestant.label}: a run of {config.epochs} epochs")
@@ -220,7 +265,8 @@ class Race:
         return steps * self._base.batch_size / seconds
 
     def _ready(self, result: Result, doing: Callable[[str], None]) -> Running:
-        """The contestant's processes, warm; started when they are not there, and the length of its turns chosen the first time."""
+        """The contestant's processes, warm; started when they are not there, and the length of its
+        turns chosen the first time."""
         contestant = result.contestant
         if contestant not in self._awake:
             doing(f"starting {contestant.label}")
@@ -229,7 +275,9 @@ class Race:
             result.version = running.warm_up()
             if not result.steps:
                 result.step_seconds, _ = running.take(1)
-                result.steps = self._options.steps or max(LEAST_STEPS, round(TURN_SECONDS / result.step_seconds))
+                result.steps = self._options.steps or max(
+                    LEAST_STEPS, round(TURN_SECONDS / result.step_seconds)
+                )
         return self._awake[contestant]
 
     def _start(self, contestant: Contestant) -> Running:
@@ -238,13 +286,23 @@ class Race:
         precision = contestant.precision
         settings = {**self._base.model_dump(), "precision": precision, **contestant.changes}
         images = str(self._folder / "images.npy")
-        task = Task(self._base.batch_size, precision, images, contestant.form, settings, str(self._settings.data))
+        task = Task(
+            self._base.batch_size,
+            precision,
+            images,
+            contestant.form,
+            settings,
+            str(self._settings.data),
+        )
         self._awake[contestant] = Running(contestant, task, self._options.peer_python, self._folder)
         return self._awake[contestant]
 
     def _make_room(self, keep: Contestant | None = None) -> None:
         """While memory is short, end those whose turn is furthest away, but not `keep`."""
-        needed = SPARE_BYTES + max(BYTES_PER_IMAGE, estimate.image_bytes(self._base)) * self._base.batch_size
+        needed = (
+            SPARE_BYTES
+            + max(BYTES_PER_IMAGE, estimate.image_bytes(self._base)) * self._base.batch_size
+        )
         while _memory_left() < needed and (others := [c for c in self._awake if c != keep]):
             order = [*self._waiting, *others]
             self._sleep_no_more(max(others, key=order.index))
@@ -259,7 +317,8 @@ def _tell(watcher: Watcher, number: int, left: float | None, words: str) -> None
 
 
 def _left(turns: Sequence[Contestant], took: dict[Contestant, float]) -> float:
-    """Seconds that the turns to come take if each takes as long as the last of its kind, and an unknown one as long as the average."""
+    """Seconds that the turns to come take if each takes as long as the last of its kind, and an
+    unknown one as long as the average."""
     average = sum(took.values()) / len(took)
     return sum(took.get(contestant, average) for contestant in turns)
 
@@ -275,8 +334,11 @@ def _memory_left() -> int:
 
 
 def _hardware() -> dict[str, Any]:
-    """`gan.devices.hardware.describe` of a process of its own, as TensorFlow must not live in this one."""
-    asked = subprocess.run([sys.executable, "-m", "ganboard.gan.devices.hardware"], capture_output=True, text=True)
+    """`gan.devices.hardware.describe` of a process of its own, as TensorFlow must not live in this
+    one."""
+    asked = subprocess.run(
+        [sys.executable, "-m", "ganboard.gan.devices.hardware"], capture_output=True, text=True
+    )
     if asked.returncode:
         last = (asked.stderr.strip().splitlines() or [f"exit code {asked.returncode}"])[-1]
         raise ServiceFailed(f"TensorFlow does not start ({last[:200]}): see `ganboard doctor`.")

@@ -1,4 +1,5 @@
-"""What was found: medians, ratios within the rounds, and whether the goals were reached. Pure: figures in, a document out."""
+"""What was found: medians, ratios within the rounds, and whether the goals were reached. Pure:
+figures in, a document out."""
 
 from __future__ import annotations
 
@@ -18,8 +19,10 @@ class Result:
 
     contestant: Contestant
     rates: dict[int, float] = field(default_factory=dict)  # images/s by round
-    partner: dict[int, float] = field(default_factory=dict)  # beside the platform: images/s of the bare trainer over as many steps
-    seconds: dict[int, float] = field(default_factory=dict)  # from process start to first step, by round
+    # beside the platform: images/s of the bare trainer over as many steps
+    partner: dict[int, float] = field(default_factory=dict)
+    # from process start to first step, by round
+    seconds: dict[int, float] = field(default_factory=dict)
     steps: int = 0  # of one turn
     step_seconds: float = 0.0  # roughly, for planning
     version: str = ""
@@ -40,24 +43,48 @@ class Goal:
 
 
 GOALS = (
-    Goal("float32 >= 1.10 x the tutorial's loop in float32", 1.10, "bare", "float32", "tutorial", "float32"),
-    Goal("bfloat16 >= 1.75 x the tutorial's loop in float32", 1.75, "bare", "mixed_bfloat16", "tutorial", "float32"),
+    Goal(
+        "float32 >= 1.10 x the tutorial's loop in float32",
+        1.10,
+        "bare",
+        "float32",
+        "tutorial",
+        "float32",
+    ),
+    Goal(
+        "bfloat16 >= 1.75 x the tutorial's loop in float32",
+        1.75,
+        "bare",
+        "mixed_bfloat16",
+        "tutorial",
+        "float32",
+    ),
     Goal("bfloat16 >= 1.40 x PyTorch's best", 1.40, "bare", "mixed_bfloat16", "pytorch", ""),
-    Goal("through queue, database, grids and checkpoints >= 0.98 x the trainer alone", 0.98, "platform", "", "partner", ""),
+    Goal(
+        "through queue, database, grids and checkpoints >= 0.98 x the trainer alone",
+        0.98,
+        "platform",
+        "",
+        "partner",
+        "",
+    ),
     Goal("2 replicas >= 0.97 x one", 0.97, "replicas", "", "bare", ""),
     Goal("2 worker processes >= 0.90 x one", 0.90, "workers", "", "bare", ""),
 )
 
 
 def ratio(ours: Mapping[int, float], theirs: Mapping[int, float]) -> float | None:
-    """Median over the rounds of ours / theirs, so that what hits a whole round falls out. None without a common round."""
+    """Median over the rounds of ours / theirs, so that what hits a whole round falls out. None
+    without a common round."""
     shared = [ours[number] / theirs[number] for number in ours.keys() & theirs.keys()]
     return median(shared) if shared else None
 
 
 def best(results: Sequence[Result], family: str) -> Result | None:
     """The contestant of a family, such as pytorch, with the highest median in whatever precision."""
-    found = [result for result in results if result.contestant.name.startswith(family) and result.rates]
+    found = [
+        result for result in results if result.contestant.name.startswith(family) and result.rates
+    ]
     return max(found, key=lambda result: median(result.rates.values()), default=None)
 
 
@@ -66,21 +93,36 @@ def document(results: Sequence[Result], about: Mapping[str, Any]) -> dict[str, A
     contestants = [_contestant(result, results, about["gflop_per_image"]) for result in results]
     if about["model"] != DCGAN:
         return {**about, "contestants": contestants, "goals": []}
-    goals = [_goal(goal.words, goal.wanted, reached := _reached(goal, results), reached and reached >= goal.wanted) for goal in GOALS]
+    goals = [
+        _goal(
+            goal.words,
+            goal.wanted,
+            reached := _reached(goal, results),
+            reached and reached >= goal.wanted,
+        )
+        for goal in GOALS
+    ]
     start = _find(results, "start", "")
     seconds = median(start.seconds.values()) if start and start.seconds else None
     words = f"process start to first finished step <= {START_SECONDS:g} s"
     return {
         **about,
         "contestants": contestants,
-        "goals": [*goals, _goal(words, START_SECONDS, seconds, seconds and seconds <= START_SECONDS)],
+        "goals": [
+            *goals,
+            _goal(words, START_SECONDS, seconds, seconds and seconds <= START_SECONDS),
+        ],
     }
 
 
 def spread(values: Mapping[int, float]) -> dict[str, Any] | None:
     """Median, extremes and the values in the order of their rounds; None when there are none."""
     rounds = [values[number] for number in sorted(values)]
-    return {"median": median(rounds), "min": min(rounds), "max": max(rounds), "rounds": rounds} if rounds else None
+    return (
+        {"median": median(rounds), "min": min(rounds), "max": max(rounds), "rounds": rounds}
+        if rounds
+        else None
+    )
 
 
 def _contestant(result: Result, results: Sequence[Result], gflop: float) -> dict[str, Any]:
@@ -98,7 +140,10 @@ def _contestant(result: Result, results: Sequence[Result], gflop: float) -> dict
         "precision": contestant.precision,
         "images_per_second": speed,
         "gflops": speed and speed["median"] * gflop,
-        "ratios": {name: ratio(result.rates, other.rates) if other else None for name, other in yardsticks.items()},
+        "ratios": {
+            name: ratio(result.rates, other.rates) if other else None
+            for name, other in yardsticks.items()
+        },
         "alone_images_per_second": spread(result.partner),
         "start_seconds": spread(result.seconds),
         "steps_per_turn": result.steps or None,
@@ -109,7 +154,12 @@ def _contestant(result: Result, results: Sequence[Result], gflop: float) -> dict
 
 
 def _goal(words: str, wanted: float, reached: float | None, met: Any) -> dict[str, Any]:
-    return {"goal": words, "wanted": wanted, "reached": reached, "met": None if reached is None else bool(met)}
+    return {
+        "goal": words,
+        "wanted": wanted,
+        "reached": reached,
+        "met": None if reached is None else bool(met),
+    }
 
 
 def _reached(goal: Goal, results: Sequence[Result]) -> float | None:
@@ -119,10 +169,21 @@ def _reached(goal: Goal, results: Sequence[Result]) -> float | None:
     if goal.theirs == "partner":
         return ratio(ours.rates, ours.partner)
     precision = goal.their_precision or ours.contestant.precision
-    theirs = best(results, "pytorch") if goal.theirs == "pytorch" else _find(results, goal.theirs, precision)
+    theirs = (
+        best(results, "pytorch")
+        if goal.theirs == "pytorch"
+        else _find(results, goal.theirs, precision)
+    )
     return ratio(ours.rates, theirs.rates) if theirs else None
 
 
 def _find(results: Sequence[Result], name: str, precision: str) -> Result | None:
     """The first result of that name, in that precision if one is given."""
-    return next((each for each in results if each.contestant.name == name and precision in ("", each.contestant.precision)), None)
+    return next(
+        (
+            each
+            for each in results
+            if each.contestant.name == name and precision in ("", each.contestant.precision)
+        ),
+        None,
+    )

@@ -34,7 +34,9 @@ class Lines(Watcher):
     """A line on stderr for each turn; on a terminal also what goes on and how long it still takes."""
 
     def __init__(self) -> None:
-        self._console = Console(stderr=True, markup=False, emoji=False, highlight=False, soft_wrap=True)
+        self._console = Console(
+            stderr=True, markup=False, emoji=False, highlight=False, soft_wrap=True
+        )
         self._status = Status("", console=self._console)
 
     def __enter__(self) -> Self:
@@ -50,41 +52,82 @@ class Lines(Watcher):
         self._status.update(f"round {now.round}: {now.words}{left}")
 
     def done(self, words: str, seconds_left: float) -> None:
-        self._console.print(clean(words) + (f" (about {duration(seconds_left)} left)" if seconds_left else ""))
+        self._console.print(
+            clean(words) + (f" (about {duration(seconds_left)} left)" if seconds_left else "")
+        )
 
 
 def show(found: Mapping[str, Any]) -> None:
     """The document on stdout."""
     console, hardware = make_console(), found["hardware"]
-    console.print(f"{found['data']} Batch {found['batch']}, {_rounds(found)} in {duration(found['seconds'])}.")
-    console.print(", ".join([f"{hardware['cpu']}, {hardware['cores']} cores", *(gpu["name"] for gpu in hardware["gpus"])]))
+    console.print(
+        f"{found['data']} Batch {found['batch']}, {_rounds(found)} in {duration(found['seconds'])}."
+    )
+    console.print(
+        ", ".join(
+            [
+                f"{hardware['cpu']}, {hardware['cores']} cores",
+                *(gpu["name"] for gpu in hardware["gpus"]),
+            ]
+        )
+    )
     table = Table(box=box.SIMPLE_HEAD)
     table.add_column("contestant")
     table.add_column("precision")
     yardsticks = ["tutorial", "PyTorch", "floor"] if found["model"] == DCGAN else ["bare"]
-    for heading in ("images/s", "min - max", "s/step", "GFLOP/s", *(f"x {name}" for name in yardsticks), "memory"):
+    for heading in (
+        "images/s",
+        "min - max",
+        "s/step",
+        "GFLOP/s",
+        *(f"x {name}" for name in yardsticks),
+        "memory",
+    ):
         table.add_column(heading, justify="right")
     for one in found["contestants"]:
         if one["images_per_second"]:
-            table.add_row(one["title"], one["precision"].removeprefix("mixed_"), *_figures(one, found["batch"], yardsticks))
+            table.add_row(
+                one["title"],
+                one["precision"].removeprefix("mixed_"),
+                *_figures(one, found["batch"], yardsticks),
+            )
     console.print(table)
     console.print(EXPLANATION if found["model"] == DCGAN else OURS)
     for one in found["contestants"]:
         if seconds := one["start_seconds"]:
-            console.print(f"{one['title']}: {seconds['median']:.1f} s ({seconds['min']:.1f} - {seconds['max']:.1f})")
+            console.print(
+                f"{one['title']}: {seconds['median']:.1f} s ({seconds['min']:.1f} -"
+                f" {seconds['max']:.1f})"
+            )
         if one["problem"]:
-            console.print(clean(f"{one['title']}, {one['precision'].removeprefix('mixed_')}: {one['problem']}"))
+            console.print(
+                clean(
+                    f"{one['title']}, {one['precision'].removeprefix('mixed_')}: {one['problem']}"
+                )
+            )
     for goal in found["goals"]:
-        outcome = "not measured" if goal["met"] is None else f"{goal['reached']:.2f} {'reached' if goal['met'] else 'missed'}"
+        outcome = (
+            "not measured"
+            if goal["met"] is None
+            else f"{goal['reached']:.2f} {'reached' if goal['met'] else 'missed'}"
+        )
         console.print(f"goal: {goal['goal']}: {outcome}")
 
 
 def _figures(one: Mapping[str, Any], batch: int, yardsticks: Sequence[str]) -> list[str]:
     speed, memory = one["images_per_second"], one["memory_bytes"]
-    ratios = [f"{ratio:.2f}" if (ratio := one["ratios"][name.lower()]) else "-" for name in yardsticks]
+    ratios = [
+        f"{ratio:.2f}" if (ratio := one["ratios"][name.lower()]) else "-" for name in yardsticks
+    ]
     taken = f"{batch / speed['median']:.3g}", f"{one['gflops']:,.0f}"
     spread = f"{rate(speed['min'])} - {rate(speed['max'])}"
-    return [rate(speed["median"]), spread, *taken, *ratios, f"{memory / 2**30:.1f} GiB" if memory else "-"]
+    return [
+        rate(speed["median"]),
+        spread,
+        *taken,
+        *ratios,
+        f"{memory / 2**30:.1f} GiB" if memory else "-",
+    ]
 
 
 def _rounds(found: Mapping[str, Any]) -> str:
@@ -99,11 +142,14 @@ def check_plot(path: Path) -> None:
         with path.open("ab"):
             pass
     except OSError as error:
-        raise ConfigError(f"--plot {path} cannot be written ({error.strerror}): choose another place.") from None
+        raise ConfigError(
+            f"--plot {path} cannot be written ({error.strerror}): choose another place."
+        ) from None
 
 
 def plot(found: Mapping[str, Any], path: Path) -> str:
-    """Write bars with least and most as error bars; returns a sentence on what was written: a page where no image can be made."""
+    """Write bars with least and most as error bars; returns a sentence on what was written: a page
+    where no image can be made."""
     import plotly.graph_objects as go
 
     shown = [one for one in found["contestants"] if one["images_per_second"]]
@@ -122,7 +168,9 @@ def plot(found: Mapping[str, Any], path: Path) -> str:
             },
         )
     figure.update_layout(
-        title=f"Training speed at batch {found['batch']}: median, least and most of {_rounds(found)}",
+        title=(
+            f"Training speed at batch {found['batch']}: median, least and most of {_rounds(found)}"
+        ),
         xaxis_title=f"images/s on {found['hardware']['cpu']}",
         yaxis={"autorange": "reversed", "automargin": True},
         template="plotly_white",
@@ -130,13 +178,15 @@ def plot(found: Mapping[str, Any], path: Path) -> str:
     )
     wanted = path.suffix.lower()
     if wanted == ".html":
-        figure.write_html(path, include_plotlyjs=True, config=mode_bar.CONFIG)  # all within one file, for a machine without a network
+        # all within one file, for a machine without a network
+        figure.write_html(path, include_plotlyjs=True, config=mode_bar.CONFIG)
         return f"The plot is in {path}."
     try:
         if importlib.util.find_spec("kaleido") is None:
             raise RuntimeError("it needs pip install kaleido")
         figure.write_image(path, width=1100)
-    except (RuntimeError, ValueError) as error:  # kaleido is there and its browser is not, for example
+    # kaleido is there and its browser is not, for example
+    except (RuntimeError, ValueError) as error:
         path.unlink(missing_ok=True)
         page = path.with_suffix(".html")
         figure.write_html(page, include_plotlyjs=True, config=mode_bar.CONFIG)

@@ -1,4 +1,5 @@
-"""The commands for what people add to runs: `ganboard tag`, `note`, `archive` and `unarchive`. Thin, as those of `worker.cli.main`."""
+"""The commands for what people add to runs: `ganboard tag`, `note`, `archive` and `unarchive`.
+Thin, as those of `worker.cli.main`."""
 
 from __future__ import annotations
 
@@ -18,7 +19,10 @@ UNSIGNED = {"ignore_unknown_options": True}  # -word takes a tag away
 
 def tag(
     run_id: RunId,
-    changes: Annotated[list[str] | None, typer.Argument(metavar="[+TAG|-TAG]...", help="+TAG puts a tag on, -TAG takes it away.")] = None,
+    changes: Annotated[
+        list[str] | None,
+        typer.Argument(metavar="[+TAG|-TAG]...", help="+TAG puts a tag on, -TAG takes it away."),
+    ] = None,
     as_json: AsJson = False,
 ) -> None:
     """Show the tags of a run, put some on it, take some away.
@@ -31,21 +35,38 @@ def tag(
     from ganboard.db.runs import annotations as marks
     from ganboard.db.runs import queries
 
-    if unsigned := next((change[:80] for change in changes or () if change[:1] not in ("+", "-")), None):
-        raise BadMark(f"{unsigned!r} has no sign: write +{unsigned} to put the tag on, -{unsigned} to take it away.")
+    if unsigned := next(
+        (change[:80] for change in changes or () if change[:1] not in ("+", "-")), None
+    ):
+        raise BadMark(
+            f"{unsigned!r} has no sign: write +{unsigned} to put the tag on, -{unsigned} to take it"
+            " away."
+        )
     context, found = find(run_id)
-    added, removed = ([change[1:] for change in changes or () if change[0] == sign] for sign in "+-")
+    added, removed = (
+        [change[1:] for change in changes or () if change[0] == sign] for sign in "+-"
+    )
     if removed:
         marks.remove_tags(context.engine, run_ids=[found.id], tags=removed)
     if added:
         marks.add_tags(context.engine, run_ids=[found.id], tags=added)
     tags = queries.tags_of(context.engine, [found.id])[found.id]
-    output.changed(context, found.id, f"Run {found.id} is tagged: {', '.join(tags)}" if tags else f"Run {found.id} has no tags.", as_json)
+    output.changed(
+        context,
+        found.id,
+        f"Run {found.id} is tagged: {', '.join(tags)}" if tags else f"Run {found.id} has no tags.",
+        as_json,
+    )
 
 
 def note(
     run_id: RunId,
-    text: Annotated[str | None, typer.Argument(metavar="TEXT", help="The new note, empty to remove it; without TEXT it is shown.")] = None,
+    text: Annotated[
+        str | None,
+        typer.Argument(
+            metavar="TEXT", help="The new note, empty to remove it; without TEXT it is shown."
+        ),
+    ] = None,
     as_json: AsJson = False,
 ) -> None:
     """Write a note on a run, or show it.
@@ -67,7 +88,8 @@ def note(
 
 
 def archive(run_ids: RunIds, as_json: AsJson = False) -> None:
-    """Take runs that have ended out of the usual lists; nothing is lost. `ganboard runs --archived` lists them.
+    """Take runs that have ended out of the usual lists; nothing is lost. `ganboard runs --archived`
+    lists them.
 
     Example:
       ganboard archive k7m p3x
@@ -97,5 +119,7 @@ def _say(context: Context, runs: list[Run], done: str, as_json: bool) -> None:
         from ganboard.db.runs import queries
         from ganboard.worker.interchange.document import summaries
 
-        return output.print_json(summaries(context, queries.get_runs(context.engine, [run.id for run in runs])))
+        return output.print_json(
+            summaries(context, queries.get_runs(context.engine, [run.id for run in runs]))
+        )
     return typer.echo("\n".join(f"{done} run {run.id}." for run in runs))

@@ -1,4 +1,5 @@
-"""The commands that carry a whole installation: `ganboard backup` and `restore`. Thin, as those of `worker.cli.main`."""
+"""The commands that carry a whole installation: `ganboard backup` and `restore`. Thin, as those of
+`worker.cli.main`."""
 
 from __future__ import annotations
 
@@ -15,7 +16,8 @@ File = Annotated[Path, typer.Argument(metavar="FILE", help="The archive.")]
 
 
 def backup(file: File, as_json: AsJson = False) -> None:
-    """Write the database, logs, checkpoints, snapshots and registered models into one archive, while everything goes on.
+    """Write the database, logs, checkpoints, snapshots and registered models into one archive,
+    while everything goes on.
 
     Example:
       ganboard backup ganboard-2026-02-28.zip
@@ -28,20 +30,30 @@ def backup(file: File, as_json: AsJson = False) -> None:
         made = saving.backup(context, file, view)
     if as_json:
         return output.print_json(asdict(made))
-    left = f"; {made.left_out} files with strange names in runs/ were left out" if made.left_out else ""
+    left = (
+        f"; {made.left_out} files with strange names in runs/ were left out"
+        if made.left_out
+        else ""
+    )
     return typer.echo(
-        f"{made.file} holds {_many(made.runs, 'run')}, {_many(made.checkpoints, 'checkpoint')} and {_many(made.files, 'file')} "
-        f"in {_size(made.bytes)}, "
-        f"written in {made.seconds:.1f} s{left}. Back with: ganboard restore {file}"
+        f"{made.file} holds {_many(made.runs, 'run')}, {_many(made.checkpoints, 'checkpoint')} and"
+        f" {_many(made.files, 'file')} in {_size(made.bytes)}, written in {made.seconds:.1f}"
+        f" s{left}. Back with: ganboard restore {file}"
     )
 
 
 def restore(
     file: File,
-    force: Annotated[bool, typer.Option("--force", help="Put what is there aside first; otherwise only an empty home is filled.")] = False,
+    force: Annotated[
+        bool,
+        typer.Option(
+            "--force", help="Put what is there aside first; otherwise only an empty home is filled."
+        ),
+    ] = False,
     as_json: AsJson = False,
 ) -> None:
-    """Bring back what `ganboard backup` wrote: into the home and the database, SQLite or PostgreSQL, that the settings name.
+    """Bring back what `ganboard backup` wrote: into the home and the database, SQLite or
+    PostgreSQL, that the settings name.
 
     Examples:
       GANBOARD_HOME=~/again ganboard restore ganboard-2026-02-28.zip
@@ -56,12 +68,19 @@ def restore(
         done = bringing.restore(settings, file.expanduser(), view, force=force)
     if as_json:
         return output.print_json(asdict(done))
-    lines = [f"{settings.state} holds {_many(done.runs, 'run')} and {_many(done.files, 'file')}, restored in {done.seconds:.1f} s."]
+    lines = [
+        f"{settings.state} holds {_many(done.runs, 'run')} and {_many(done.files, 'file')},"
+        f" restored in {done.seconds:.1f} s."
+    ]
     if done.queued:
-        lines.append(f"{done.queued:,} trained during the backup: they go on from their newest checkpoints with the next `ganboard up`.")
+        lines.append(
+            f"{done.queued:,} trained during the backup: they go on from their newest checkpoints"
+            " with the next `ganboard up`."
+        )
     if done.lost_checkpoints:
         lines.append(
-            f"{done.lost_checkpoints:,} checkpoints were listed in the database, but not in the archive: they are no longer listed."
+            f"{done.lost_checkpoints:,} checkpoints were listed in the database, but not in the"
+            " archive: they are no longer listed."
         )
     if done.aside:
         lines.append(f"The old state lies in {done.aside}.")

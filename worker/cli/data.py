@@ -1,4 +1,5 @@
-"""The commands of data sets: `ganboard data`. Thin, as those of `worker.cli.main`, which lists them."""
+"""The commands of data sets: `ganboard data`. Thin, as those of `worker.cli.main`, which lists
+them."""
 
 from __future__ import annotations
 
@@ -14,7 +15,10 @@ from ganboard.worker.cli import flow, output
 from ganboard.worker.cli.options import AsJson
 
 data_app = typer.Typer(
-    no_args_is_help=True, help="Make data sets: showers for the 3DGAN, vortex streets for pix2pix; check files of showers."
+    no_args_is_help=True,
+    help=(
+        "Make data sets: showers for the 3DGAN, vortex streets for pix2pix; check files of showers."
+    ),
 )
 
 
@@ -25,17 +29,30 @@ class LayoutName(StrEnum):
 
 @data_app.command()
 def showers(
-    file: Annotated[Path, typer.Argument(metavar="FILE", help="The HDF5 file to write; it must not exist.")],
+    file: Annotated[
+        Path, typer.Argument(metavar="FILE", help="The HDF5 file to write; it must not exist.")
+    ],
     events: Annotated[int, typer.Option("--events", min=1, help="How many showers.")] = 5000,
     layout: Annotated[
-        LayoutName, typer.Option("--layout", help="51x51x25 cells and angles of 60 to 120 degrees, or 25x25x25 and 90 degrees.")
+        LayoutName,
+        typer.Option(
+            "--layout",
+            help="51x51x25 cells and angles of 60 to 120 degrees, or 25x25x25 and 90 degrees.",
+        ),
     ] = LayoutName.VARIABLE,
-    energy_low: Annotated[float, typer.Option("--energy-low", help="Least energy of the electrons in GeV, 2 or more.")] = 100,
-    energy_high: Annotated[float, typer.Option("--energy-high", help="Highest energy in GeV, up to 500.")] = 200,
-    seed: Annotated[int, typer.Option("--seed", min=0, max=2**31 - 1, help="Same seed, same showers.")] = 0,
+    energy_low: Annotated[
+        float, typer.Option("--energy-low", help="Least energy of the electrons in GeV, 2 or more.")
+    ] = 100,
+    energy_high: Annotated[
+        float, typer.Option("--energy-high", help="Highest energy in GeV, up to 500.")
+    ] = 200,
+    seed: Annotated[
+        int, typer.Option("--seed", min=0, max=2**31 - 1, help="Same seed, same showers.")
+    ] = 0,
     as_json: AsJson = False,
 ) -> None:
-    """Write showers of electrons in a tungsten-silicon calorimeter into a file as CERN's, without a simulation.
+    """Write showers of electrons in a tungsten-silicon calorimeter into a file as CERN's, without a
+    simulation.
 
     Examples:
       ganboard data showers Ele_VarAngleMeas_100_200_000.h5 --events 5000
@@ -52,19 +69,31 @@ def showers(
         size = write(file, chosen, Sampler(beam, seed=seed).events(events), events, tell)
     seconds = time.monotonic() - began
     if as_json:
-        return output.print_json({"file": str(file), "layout": layout, "events": events, "seed": seed, "bytes": size, "seconds": seconds})
+        return output.print_json(
+            {
+                "file": str(file),
+                "layout": layout,
+                "events": events,
+                "seed": seed,
+                "bytes": size,
+                "seconds": seconds,
+            }
+        )
     return typer.echo(
-        f"{file} holds {events:,} showers of {energy_low:g} to {energy_high:g} GeV in the layout {layout}: {size / 1e6:,.1f} MB, "
-        f"{seconds:.1f} s. See: ganboard data check {file}"
+        f"{file} holds {events:,} showers of {energy_low:g} to {energy_high:g} GeV in the layout"
+        f" {layout}: {size / 1e6:,.1f} MB, {seconds:.1f} s. See: ganboard data check {file}"
     )
 
 
 @data_app.command()
 def check(
-    paths: Annotated[list[Path], typer.Argument(metavar="FILES...", help="HDF5 files of one layout.")],
+    paths: Annotated[
+        list[Path], typer.Argument(metavar="FILES...", help="HDF5 files of one layout.")
+    ],
     as_json: AsJson = False,
 ) -> None:
-    """Read every event of files of showers as a training would, and say what they hold; the exit code is 1 when one cannot be used.
+    """Read every event of files of showers as a training would, and say what they hold; the exit
+    code is 1 when one cannot be used.
 
     Example:
       ganboard data check Ele_VarAngleMeas_100_200_*.h5
@@ -72,9 +101,17 @@ def check(
     from ganboard.gan.models.gan3d.reader import Reader
     from ganboard.worker.terminal.events_progress import watching
 
-    with Reader([path.expanduser() for path in paths]) as reader, watching("check", quiet=as_json) as tell:
+    with (
+        Reader([path.expanduser() for path in paths]) as reader,
+        watching("check", quiet=as_json) as tell,
+    ):
         found = reader.check(tell)
-    kept, low, high, fraction = len(found.kept), found.energy_low, found.energy_high, found.sampling_fraction
+    kept, low, high, fraction = (
+        len(found.kept),
+        found.energy_low,
+        found.energy_high,
+        found.sampling_fraction,
+    )
     if as_json:
         return output.print_json(
             {
@@ -91,26 +128,35 @@ def check(
         )
     names = {"cells": "measured from the cells"}
     return typer.echo(
-        f"Layout {reader.layout.name}, {' x '.join(map(str, reader.layout.shape))} cells, "
-        f"angles {names.get(reader.angle_source, f'from {reader.angle_source}')}.\n"
-        f"{found.events:,} events in {len(paths):,} file{'s' * (len(paths) != 1)}, {kept:,} kept by the cut ecal > "
-        f"{reader.preparation.least:g}.\n"
-        f"Energies {low:.1f} to {high:.1f} GeV, mean sampling fraction {fraction:.4f}."
+        f"Layout {reader.layout.name}, {' x '.join(map(str, reader.layout.shape))} cells, angles"
+        f" {names.get(reader.angle_source, f'from {reader.angle_source}')}.\n{found.events:,}"
+        f" events in {len(paths):,} file{'s' * (len(paths) != 1)}, {kept:,} kept by the cut ecal >"
+        f" {reader.preparation.least:g}.\nEnergies {low:.1f} to {high:.1f} GeV, mean sampling"
+        f" fraction {fraction:.4f}."
     )
 
 
 @data_app.command()
 def convert(
-    source: Annotated[Path, typer.Argument(metavar="TFRECORDS", help="A TFRecord file of showers, of either of CERN's two layouts.")],
-    file: Annotated[Path, typer.Argument(metavar="FILE", help="The HDF5 file to write; it must not exist.")],
+    source: Annotated[
+        Path,
+        typer.Argument(
+            metavar="TFRECORDS", help="A TFRecord file of showers, of either of CERN's two layouts."
+        ),
+    ],
+    file: Annotated[
+        Path, typer.Argument(metavar="FILE", help="The HDF5 file to write; it must not exist.")
+    ],
     as_json: AsJson = False,
 ) -> None:
-    """Write the showers of a TFRecord file of CERN's as HDF5, which trainings read: same cells, energies and angles.
+    """Write the showers of a TFRecord file of CERN's as HDF5, which trainings read: same cells,
+    energies and angles.
 
     Example:
       ganboard data convert Ele_VarAngleMeas_100_200_000.tfrecords Ele_VarAngleMeas_100_200_000.h5
     """
-    os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "2")  # before TensorFlow is loaded: its start-up notes are no errors
+    # before TensorFlow is loaded: its start-up notes are no errors
+    os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "2")
     from ganboard.gan.models.gan3d import records
     from ganboard.gan.models.gan3d.layouts import VARIABLE
     from ganboard.gan.models.gan3d.writer import write
@@ -122,7 +168,10 @@ def convert(
         size = write(file, VARIABLE, records.showers(source), events, tell)
     if as_json:
         return output.print_json({"file": str(file), "events": events, "bytes": size})
-    return typer.echo(f"{file} holds the {events:,} showers of {source}: {size / 1e6:,.1f} MB. See: ganboard data check {file}")
+    return typer.echo(
+        f"{file} holds the {events:,} showers of {source}: {size / 1e6:,.1f} MB. See: ganboard data"
+        f" check {file}"
+    )
 
 
 data_app.command()(flow.flow)

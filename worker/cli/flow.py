@@ -1,4 +1,5 @@
-"""The command that computes vortex streets: `ganboard data flow`. Thin, as those of `worker.cli.main`."""
+"""The command that computes vortex streets: `ganboard data flow`. Thin, as those of
+`worker.cli.main`."""
 
 from __future__ import annotations
 
@@ -14,14 +15,28 @@ if TYPE_CHECKING:
     from ganboard.gan.models.pix2pix.manifest import Stored
 
 Folder = Annotated[Path, typer.Argument(metavar="FOLDER", help="A new folder for the frames.")]
-Reynolds = Annotated[str, typer.Option("--reynolds", metavar="RE,...", help="Reynolds numbers, U D / viscosity.")]
+Reynolds = Annotated[
+    str, typer.Option("--reynolds", metavar="RE,...", help="Reynolds numbers, U D / viscosity.")
+]
 Shapes = Annotated[
-    str, typer.Option("--obstacle", metavar="SHAPE,...", help="circle, square, or rectangle:2 for one twice as long as high.")
+    str,
+    typer.Option(
+        "--obstacle",
+        metavar="SHAPE,...",
+        help="circle, square, or rectangle:2 for one twice as long as high.",
+    ),
 ]
 HeldOut = Annotated[
-    str, typer.Option("--held-out", metavar="RE|SHAPE,...", help="Further ones, of either kind, kept for testing; '' for none.")
+    str,
+    typer.Option(
+        "--held-out",
+        metavar="RE|SHAPE,...",
+        help="Further ones, of either kind, kept for testing; '' for none.",
+    ),
 ]
-GridSize = Annotated[str, typer.Option("--grid", metavar="LENGTHxWIDTH", help="Cells along and across the stream.")]
+GridSize = Annotated[
+    str, typer.Option("--grid", metavar="LENGTHxWIDTH", help="Cells along and across the stream.")
+]
 
 
 def flow(
@@ -29,18 +44,28 @@ def flow(
     reynolds: Reynolds = "80,100,140,180",
     obstacle: Shapes = "circle",
     held_out: HeldOut = "120,square",
-    frames: Annotated[int, typer.Option("--frames", help="Frames of each flow; a pair is one and the next.")] = 501,
+    frames: Annotated[
+        int, typer.Option("--frames", help="Frames of each flow; a pair is one and the next.")
+    ] = 501,
     grid: GridSize = "256x128",
-    diameter: Annotated[int, typer.Option("--diameter", help="The obstacle's height across the stream, in cells.")] = 12,
-    speed: Annotated[float, typer.Option("--speed", help="Inlet speed in cells per step, at most 0.1.")] = 0.1,
+    diameter: Annotated[
+        int, typer.Option("--diameter", help="The obstacle's height across the stream, in cells.")
+    ] = 12,
+    speed: Annotated[
+        float, typer.Option("--speed", help="Inlet speed in cells per step, at most 0.1.")
+    ] = 0.1,
     discard: Annotated[int, typer.Option("--discard", help="Steps before the first frame.")] = 4000,
     every: Annotated[int, typer.Option("--every", help="Steps between frames.")] = 40,
-    seed: Annotated[int, typer.Option("--seed", help="Places the obstacles a little differently.")] = 0,
+    seed: Annotated[
+        int, typer.Option("--seed", help="Places the obstacles a little differently.")
+    ] = 0,
     as_json: AsJson = False,
 ) -> None:
-    """Compute flows past obstacles and store their frames, for a pix2pix network that learns to continue them.
+    """Compute flows past obstacles and store their frames, for a pix2pix network that learns to
+    continue them.
 
-    Every Reynolds number is computed with every obstacle; what --held-out names is computed as well and never trained with.
+    Every Reynolds number is computed with every obstacle; what --held-out names is computed as well
+    and never trained with.
 
     Examples:
       ganboard data flow streets
@@ -52,7 +77,13 @@ def flow(
     from ganboard.gan.models.pix2pix.recording import Recording, plan
     from ganboard.worker.terminal.steps_progress import make_view
 
-    cases = plan([_number(word) for word in _words(reynolds)], _words(obstacle), _words(held_out), diameter=diameter, seed=seed)
+    cases = plan(
+        [_number(word) for word in _words(reynolds)],
+        _words(obstacle),
+        _words(held_out),
+        diameter=diameter,
+        seed=seed,
+    )
     recording = Recording(cases, _grid(grid), speed, frames, discard, every, seed)
     began = monotonic()
     with make_view("Flow", quiet=as_json) as progress:
@@ -60,13 +91,21 @@ def flow(
     seconds = monotonic() - began
     rows = [_row(stored) for stored in manifest.sequences]
     if as_json:
-        told = {"folder": str(folder.expanduser().resolve()), "digest": manifest.digest, "seconds": seconds, "steps": recording.steps}
-        return output.print_json({**told, "frames": manifest.frames, "grid": list(manifest.grid), "sequences": rows})
+        told = {
+            "folder": str(folder.expanduser().resolve()),
+            "digest": manifest.digest,
+            "seconds": seconds,
+            "steps": recording.steps,
+        }
+        return output.print_json(
+            {**told, "frames": manifest.frames, "grid": list(manifest.grid), "sequences": rows}
+        )
     for row in rows:
         typer.echo(_line(row))
     steps = recording.steps * len(rows)
     return typer.echo(
-        f"{folder} holds {len(rows)} x {frames:,} frames; {steps:,} steps in {seconds:.1f} s, {seconds / steps * 1e3:.2f} ms each."
+        f"{folder} holds {len(rows)} x {frames:,} frames; {steps:,} steps in {seconds:.1f} s,"
+        f" {seconds / steps * 1e3:.2f} ms each."
     )
 
 
@@ -74,8 +113,17 @@ def _row(stored: Stored) -> dict[str, Any]:
     """One flow as a person or a program reads it; Williamson's formula is for circles."""
     from ganboard.gan.models.pix2pix.street import williamson
 
-    row = {"obstacle": stored.obstacle.name, "reynolds": stored.reynolds, "split": stored.split, "tau": stored.tau}
-    return {**row, "strouhal": stored.strouhal, "williamson": williamson(stored.reynolds) if stored.shape == "circle" else None}
+    row = {
+        "obstacle": stored.obstacle.name,
+        "reynolds": stored.reynolds,
+        "split": stored.split,
+        "tau": stored.tau,
+    }
+    return {
+        **row,
+        "strouhal": stored.strouhal,
+        "williamson": williamson(stored.reynolds) if stored.shape == "circle" else None,
+    }
 
 
 def _line(row: dict[str, Any]) -> str:
@@ -98,7 +146,10 @@ def _number(text: str) -> float:
     try:
         return float(text)
     except ValueError:
-        raise FlowError(f"{text[:40]!r} is no Reynolds number: give numbers separated by commas, such as 80,100.") from None
+        raise FlowError(
+            f"{text[:40]!r} is no Reynolds number: give numbers separated by commas, such as"
+            " 80,100."
+        ) from None
 
 
 def _grid(text: str) -> tuple[int, int]:
@@ -108,4 +159,6 @@ def _grid(text: str) -> tuple[int, int]:
     try:
         return int(length), int(width)
     except ValueError:
-        raise FlowError(f"{text[:40]!r} is no grid: give its length and width in cells, such as 256x128.") from None
+        raise FlowError(
+            f"{text[:40]!r} is no grid: give its length and width in cells, such as 256x128."
+        ) from None

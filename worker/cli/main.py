@@ -1,4 +1,5 @@
-"""The command line: `ganboard`. Thin: every command opens what it needs, calls one function, and shows the result.
+"""The command line: `ganboard`. Thin: every command opens what it needs, calls one function, and
+shows the result.
 
 Heavy modules are imported inside the commands, so that `--help` answers at once.
 """
@@ -13,10 +14,27 @@ from typing import Annotated
 import typer
 
 from ganboard.worker.cli import annotations as cli_marks
-from ganboard.worker.cli import backup, data, models, output, predict, runs, serve, study, sweep, verify
+from ganboard.worker.cli import (
+    backup,
+    data,
+    models,
+    output,
+    predict,
+    runs,
+    serve,
+    study,
+    sweep,
+    verify,
+)
 from ganboard.worker.cli.options import AsJson, open_database
 
-app = typer.Typer(cls=output.Commands, no_args_is_help=True, add_completion=False, rich_markup_mode="rich", pretty_exceptions_enable=False)
+app = typer.Typer(
+    cls=output.Commands,
+    no_args_is_help=True,
+    add_completion=False,
+    rich_markup_mode="rich",
+    pretty_exceptions_enable=False,
+)
 database = typer.Typer(no_args_is_help=True, help="The database's schema.")
 app.add_typer(database, name="db")
 app.add_typer(data.data_app, name="data")
@@ -34,7 +52,8 @@ def main() -> None:
 
     State lies in GANBOARD_HOME, by default .ganboard in the working directory.
     """
-    for stream in (sys.stdout, sys.stderr):  # a name may hold characters that the terminal's encoding lacks
+    # a name may hold characters that the terminal's encoding lacks
+    for stream in (sys.stdout, sys.stderr):
         with contextlib.suppress(AttributeError):
             stream.reconfigure(errors="backslashreplace")  # type: ignore[union-attr]
 
@@ -42,11 +61,18 @@ def main() -> None:
 @app.command()
 def up(
     port: Annotated[int, typer.Option(min=1, max=65535, help="The dashboard's port.")] = 8501,
-    address: Annotated[str, typer.Option(help="Where it listens; with sign-in (docs/security.md) also 0.0.0.0.")] = "127.0.0.1",
-    workers: Annotated[int, typer.Option(min=0, max=64, help="How many runs may train at once.")] = 1,
-    no_starter: Annotated[bool, typer.Option("--no-starter", help="Do not begin a first run when there is none.")] = False,
+    address: Annotated[
+        str, typer.Option(help="Where it listens; with sign-in (docs/security.md) also 0.0.0.0.")
+    ] = "127.0.0.1",
+    workers: Annotated[
+        int, typer.Option(min=0, max=64, help="How many runs may train at once.")
+    ] = 1,
+    no_starter: Annotated[
+        bool, typer.Option("--no-starter", help="Do not begin a first run when there is none.")
+    ] = False,
 ) -> None:
-    """Start everything: Redis, workers, a painter and the dashboard. Ctrl-C ends it all; runs go on at the next start.
+    """Start everything: Redis, workers, a painter and the dashboard. Ctrl-C ends it all; runs go on
+    at the next start.
 
     Example:
       ganboard up --port 8600 --workers 2
@@ -54,7 +80,11 @@ def up(
     from ganboard.db.settings import Settings
     from ganboard.worker.supervisor import supervisor
 
-    raise typer.Exit(supervisor.up(Settings(), port=port, workers=workers, starter=not no_starter, address=address))
+    raise typer.Exit(
+        supervisor.up(
+            Settings(), port=port, workers=workers, starter=not no_starter, address=address
+        )
+    )
 
 
 @app.command()
@@ -71,7 +101,8 @@ def worker() -> None:
 
 @app.command()
 def painter() -> None:
-    """Run one painter in the foreground: it draws what the playground asks of stored generators. `ganboard up` has one.
+    """Run one painter in the foreground: it draws what the playground asks of stored generators.
+    `ganboard up` has one.
 
     Example:
       GANBOARD_DATABASE_URL=postgresql://me@db/ganboard ganboard painter
@@ -83,11 +114,16 @@ def painter() -> None:
 
 @app.command()
 def mirror(
-    to: Annotated[str | None, typer.Option("--to", metavar="URI", help="MLflow's tracking URI; otherwise GANBOARD_MLFLOW_URI.")] = None,
+    to: Annotated[
+        str | None,
+        typer.Option(
+            "--to", metavar="URI", help="MLflow's tracking URI; otherwise GANBOARD_MLFLOW_URI."
+        ),
+    ] = None,
     once: Annotated[bool, typer.Option("--once", help="Tell what is new and end.")] = False,
 ) -> None:
-    """Show all runs in MLflow, and those that train as they go on: settings, losses, timings, quality, images. `ganboard up` has one
-    when GANBOARD_MLFLOW_URI is set.
+    """Show all runs in MLflow, and those that train as they go on: settings, losses, timings,
+    quality, images. `ganboard up` has one when GANBOARD_MLFLOW_URI is set.
 
     Examples:
       ganboard mirror --to http://127.0.0.1:5000
@@ -100,11 +136,19 @@ def mirror(
 
 @app.command()
 def doctor(
-    deep: Annotated[bool, typer.Option("--deep", help="Read every checkpoint and compare it with its digest.")] = False,
-    fix: Annotated[bool, typer.Option("--fix", help="Do what is safe: delete leftovers, queue runs again that nobody trains.")] = False,
+    deep: Annotated[
+        bool, typer.Option("--deep", help="Read every checkpoint and compare it with its digest.")
+    ] = False,
+    fix: Annotated[
+        bool,
+        typer.Option(
+            "--fix", help="Do what is safe: delete leftovers, queue runs again that nobody trains."
+        ),
+    ] = False,
     as_json: AsJson = False,
 ) -> None:
-    """Check what this machine has, what is missing or broken and what to do; the exit code is 1 when something must be mended.
+    """Check what this machine has, what is missing or broken and what to do; the exit code is 1
+    when something must be mended.
 
     Examples:
       ganboard doctor --json
@@ -126,7 +170,9 @@ def doctor(
             print_check(check)
     well = all(check.status != "fail" for check in found)
     if as_json:
-        output.print_json({"ok": well, "mended": mended, "checks": [asdict(check) for check in found]})
+        output.print_json(
+            {"ok": well, "mended": mended, "checks": [asdict(check) for check in found]}
+        )
     raise typer.Exit(0 if well else 1)
 
 
@@ -145,7 +191,8 @@ app.command("import")(runs.import_runs)
 
 @database.command()
 def upgrade() -> None:
-    """Bring the database to this version's schema; every command does so, this one says what it found.
+    """Bring the database to this version's schema; every command does so, this one says what it
+    found.
 
     Example:
       ganboard db upgrade

@@ -1,4 +1,5 @@
-"""The commands of registered models: `ganboard models`. Thin, as those of `worker.cli.main`, which lists them."""
+"""The commands of registered models: `ganboard models`. Thin, as those of `worker.cli.main`, which
+lists them."""
 
 from __future__ import annotations
 
@@ -12,10 +13,16 @@ from ganboard.worker.cli import output
 from ganboard.worker.cli.options import AsJson, RunId, find, open_database
 
 models_app = typer.Typer(
-    invoke_without_command=True, help="Versions of trained generators: register, look at, quantize, compare. Alone it lists them."
+    invoke_without_command=True,
+    help=(
+        "Versions of trained generators: register, look at, quantize, compare. Alone it lists them."
+    ),
 )
 
-Which = Annotated[str, typer.Argument(metavar="MODEL", help="NAME (its newest version), NAME:VERSION or NAME@ALIAS.")]
+Which = Annotated[
+    str,
+    typer.Argument(metavar="MODEL", help="NAME (its newest version), NAME:VERSION or NAME@ALIAS."),
+]
 
 
 class Fewer(StrEnum):
@@ -47,8 +54,18 @@ def models(context: typer.Context, as_json: AsJson = False) -> None:
 @models_app.command()
 def add(
     run_id: RunId,
-    name: Annotated[str, typer.Option("--name", help="What the model is called: up to 40 of a-z, 0-9, dot, - and _.")],
-    epoch: Annotated[int | None, typer.Option("--epoch", min=0, help="The epoch whose checkpoint it is; the newest by default.")] = None,
+    name: Annotated[
+        str,
+        typer.Option(
+            "--name", help="What the model is called: up to 40 of a-z, 0-9, dot, - and _."
+        ),
+    ],
+    epoch: Annotated[
+        int | None,
+        typer.Option(
+            "--epoch", min=0, help="The epoch whose checkpoint it is; the newest by default."
+        ),
+    ] = None,
     as_json: AsJson = False,
 ) -> None:
     """Register the generator of a finished or stopped run as the next version of a model.
@@ -65,9 +82,15 @@ def add(
 @models_app.command()
 def publish(
     which: Which,
-    to: Annotated[str | None, typer.Option("--to", metavar="URI", help="MLflow's tracking URI; otherwise GANBOARD_MLFLOW_URI.")] = None,
+    to: Annotated[
+        str | None,
+        typer.Option(
+            "--to", metavar="URI", help="MLflow's tracking URI; otherwise GANBOARD_MLFLOW_URI."
+        ),
+    ] = None,
 ) -> None:
-    """Make a version the next one of MLflow's registered model of that name, with aliases, signature and environment.
+    """Make a version the next one of MLflow's registered model of that name, with aliases,
+    signature and environment.
 
     Examples:
       ganboard models publish digits@production --to http://127.0.0.1:5000
@@ -80,9 +103,14 @@ def publish(
     context = open_database()
     found, uri = versions.find(context.engine, which), mlflow_sync.address(to, context.settings)
     number = publishing.publish(context, found, uri)
-    typer.echo(f"{found.name}:{found.version} is version {number} of {found.name} in MLflow at {uri}.")
+    typer.echo(
+        f"{found.name}:{found.version} is version {number} of {found.name} in MLflow at {uri}."
+    )
     if example := publishing.example(found.model):
-        typer.echo(f"Its server takes: curl -H 'Content-Type: application/json' -d '{example}' http://127.0.0.1:5000/invocations")
+        typer.echo(
+            f"Its server takes: curl -H 'Content-Type: application/json' -d '{example}'"
+            " http://127.0.0.1:5000/invocations"
+        )
 
 
 @models_app.command()
@@ -106,7 +134,11 @@ def show(which: Which, as_json: AsJson = False) -> None:
 
 
 @models_app.command()
-def alias(which: Which, word: Annotated[str, typer.Argument(metavar="ALIAS", help="Such as production.")], as_json: AsJson = False) -> None:
+def alias(
+    which: Which,
+    word: Annotated[str, typer.Argument(metavar="ALIAS", help="Such as production.")],
+    as_json: AsJson = False,
+) -> None:
     """Let NAME@ALIAS mean this version from now on.
 
     Example:
@@ -137,16 +169,30 @@ def remove(which: Which, as_json: AsJson = False) -> None:
     found = versions.find(context.engine, which)
     work.remove(context, found)
     if as_json:
-        return output.print_json({"id": found.id, "name": found.name, "version": found.version, "removed": True})
+        return output.print_json(
+            {"id": found.id, "name": found.name, "version": found.version, "removed": True}
+        )
     return typer.echo(f"Removed {found.name}:{found.version}.")
 
 
 @models_app.command()
 def quantize(
     which: Which,
-    to: Annotated[Fewer, typer.Option("--to", help="How weights are stored: int8 a quarter of the bytes, float16 half.")],
-    limit: Annotated[float, typer.Option("--limit", min=0, help="Percent by which it may be worse in the model's own measure.")] = 5.0,
-    force: Annotated[bool, typer.Option("--force", help="Register it however much worse it is.")] = False,
+    to: Annotated[
+        Fewer,
+        typer.Option(
+            "--to", help="How weights are stored: int8 a quarter of the bytes, float16 half."
+        ),
+    ],
+    limit: Annotated[
+        float,
+        typer.Option(
+            "--limit", min=0, help="Percent by which it may be worse in the model's own measure."
+        ),
+    ] = 5.0,
+    force: Annotated[
+        bool, typer.Option("--force", help="Register it however much worse it is.")
+    ] = False,
     as_json: AsJson = False,
 ) -> None:
     """Register a version whose weights have fewer bits, if its outputs are nearly as good.
@@ -158,7 +204,13 @@ def quantize(
     from ganboard.worker.registry import versions as work
 
     context = open_database()
-    _said(work.quantize(context, versions.find(context.engine, which), to.value, limit=limit, force=force), "Registered", as_json)
+    _said(
+        work.quantize(
+            context, versions.find(context.engine, which), to.value, limit=limit, force=force
+        ),
+        "Registered",
+        as_json,
+    )
 
 
 @models_app.command()
@@ -166,7 +218,10 @@ def compare(
     first: Which,
     second: Which,
     picture: Annotated[
-        Path | None, typer.Option("--picture", metavar="FILE", help="A PNG: what the first makes, what the second makes.")
+        Path | None,
+        typer.Option(
+            "--picture", metavar="FILE", help="A PNG: what the first makes, what the second makes."
+        ),
     ] = None,
     as_json: AsJson = False,
 ) -> None:
@@ -193,4 +248,7 @@ def _said(version: Any, words: str, as_json: bool) -> None:
     if as_json:
         return output.print_json(summary(version, []))
     told = f" {quality(version.quality)}." if version.quality else ""
-    return typer.echo(f"{words} {version.name}:{version.version} ({version.variant}, {version.size / 1e6:.1f} MB).{told}")
+    return typer.echo(
+        f"{words} {version.name}:{version.version} ({version.variant}, {version.size / 1e6:.1f}"
+        f" MB).{told}"
+    )

@@ -1,4 +1,5 @@
-"""What a command says at its end: one JSON document, words, or one line about an error; and its exit code."""
+"""What a command says at its end: one JSON document, words, or one line about an error; and its
+exit code."""
 
 from __future__ import annotations
 
@@ -17,7 +18,8 @@ SENTENCE_LENGTH = 1000
 
 
 class Commands(TyperGroup):
-    """Turns foreseeable errors into one line on stderr and exit code 1; only defects keep their traceback."""
+    """Turns foreseeable errors into one line on stderr and exit code 1; only defects keep their
+    traceback."""
 
     def invoke(self, ctx: Any) -> Any:
         try:
@@ -37,7 +39,10 @@ def complain(sentence: str) -> None:
     from ganboard.worker.formatting import clean
 
     line = clean(" ".join(sentence.split()))
-    typer.echo(f"ganboard: {line if len(line) <= SENTENCE_LENGTH else line[:SENTENCE_LENGTH] + ' ...'}", err=True)
+    typer.echo(
+        f"ganboard: {line if len(line) <= SENTENCE_LENGTH else line[:SENTENCE_LENGTH] + ' ...'}",
+        err=True,
+    )
 
 
 def print_json(document: Any) -> None:
@@ -86,7 +91,8 @@ def changed(context: Context, run_id: str, said: str, as_json: bool) -> None:
 
 
 def follow(context: Context, run: Run, as_json: bool) -> None:
-    """Show a run's progress until it has ended; exits by its outcome, or with 130 when the person leaves."""
+    """Show a run's progress until it has ended; exits by its outcome, or with 130 when the person
+    leaves."""
     from ganboard.worker.terminal import run_progress
 
     try:
@@ -94,7 +100,11 @@ def follow(context: Context, run: Run, as_json: bool) -> None:
             view.say(f"Run {run.id}: {run.name}")
             ended = run_progress.follow(context, run.id, view)
     except KeyboardInterrupt:
-        typer.echo(f"\nLeft run {run.id}: it goes on. See it: ganboard show {run.id}   Stop it: ganboard stop {run.id}", err=True)
+        typer.echo(
+            f"\nLeft run {run.id}: it goes on. See it: ganboard show {run.id}   Stop it: ganboard"
+            f" stop {run.id}",
+            err=True,
+        )
         raise typer.Exit(INTERRUPTED) from None
     report(context, ended, as_json)
 
@@ -109,8 +119,13 @@ def report(context: Context, run: Run, as_json: bool) -> None:
         print_document(context, run)
     elif run.status != "failed":
         speed = rate(run.images_per_second)
-        typer.echo(f"Run {run.id} {run.status} after epoch {run.epoch}: {duration(run.seconds)} of training at {speed} images/s.")
-        if spent := time_spent(queries.epochs(context.engine, run.id), queries.qualities(context.engine, run.id)):
+        typer.echo(
+            f"Run {run.id} {run.status} after epoch {run.epoch}: {duration(run.seconds)} of"
+            f" training at {speed} images/s."
+        )
+        if spent := time_spent(
+            queries.epochs(context.engine, run.id), queries.qualities(context.engine, run.id)
+        ):
             typer.echo(f"Time: {spent}.")
     if run.status == "failed":
         complain(f"run {run.id} failed: {run.error} Log: {context.settings.log_path(run.id)}")
@@ -118,7 +133,8 @@ def report(context: Context, run: Run, as_json: bool) -> None:
 
 
 def _sentence(error: Exception) -> str | None:
-    """What a person should read about a foreseeable error; None for a defect, and for what Typer shows itself."""
+    """What a person should read about a foreseeable error; None for a defect, and for what Typer
+    shows itself."""
     if isinstance(error, typer.Exit | typer.TyperException):
         return None
     from sqlalchemy.exc import DBAPIError

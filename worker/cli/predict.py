@@ -1,4 +1,5 @@
-"""The command that uses a trained pix2pix network: `ganboard predict`. Thin, as those of `worker.cli.main`."""
+"""The command that uses a trained pix2pix network: `ganboard predict`. Thin, as those of
+`worker.cli.main`."""
 
 from __future__ import annotations
 
@@ -13,26 +14,54 @@ from ganboard.worker.cli.options import AsJson, RunId, find
 
 Sequences = Annotated[
     list[int] | None,
-    typer.Option("--sequence", metavar="N", help="A flow of the data by number, may be repeated; otherwise one of each kind."),
+    typer.Option(
+        "--sequence",
+        metavar="N",
+        help="A flow of the data by number, may be repeated; otherwise one of each kind.",
+    ),
 ]
-Group = Annotated[int, typer.Option("--group", metavar="TILES", help="Tiles that go through the network together; 0 is all at once.")]
+Group = Annotated[
+    int,
+    typer.Option(
+        "--group",
+        metavar="TILES",
+        help="Tiles that go through the network together; 0 is all at once.",
+    ),
+]
 
 
 def predict(
     run_id: RunId,
-    steps: Annotated[int, typer.Option("--steps", help="Frames to predict, each from the one before.")] = 100,
+    steps: Annotated[
+        int, typer.Option("--steps", help="Frames to predict, each from the one before.")
+    ] = 100,
     sequence: Sequences = None,
     group: Group = 0,
     replicas: Annotated[int, typer.Option("--replicas", help="Devices that share the tiles.")] = 1,
-    halo: Annotated[int, typer.Option("--halo", help="Pixels of its neighbours that a tile sees, and blends with.")] = 0,
+    halo: Annotated[
+        int,
+        typer.Option("--halo", help="Pixels of its neighbours that a tile sees, and blends with."),
+    ] = 0,
     xla: Annotated[bool, typer.Option("--xla", help="Compile the network with XLA.")] = False,
-    out: Annotated[Path | None, typer.Option("--out", metavar="FOLDER", help="Where prediction.png and prediction.json go.")] = None,
-    times: Annotated[bool, typer.Option("--times", help="Measure training beside inference by replicas and group instead.")] = False,
+    out: Annotated[
+        Path | None,
+        typer.Option(
+            "--out", metavar="FOLDER", help="Where prediction.png and prediction.json go."
+        ),
+    ] = None,
+    times: Annotated[
+        bool,
+        typer.Option(
+            "--times", help="Measure training beside inference by replicas and group instead."
+        ),
+    ] = False,
     as_json: AsJson = False,
 ) -> None:
-    """Continue vortex streets with a pix2pix run, each frame from its last one, and compare with the real ones.
+    """Continue vortex streets with a pix2pix run, each frame from its last one, and compare with
+    the real ones.
 
-    A flow that was trained with, one at a Reynolds number that was held out and one past a shape that was, where the data have them.
+    A flow that was trained with, one at a Reynolds number that was held out and one past a shape
+    that was, where the data have them.
 
     Examples:
       ganboard predict latest --steps 60 --out street
@@ -45,17 +74,27 @@ def predict(
     from ganboard.worker.terminal.steps_progress import make_view
 
     asked = wish.parse(
-        {"steps": 1 if times else steps, "sequences": sequence or (), "group": group, "replicas": replicas, "halo": halo, "xla": xla}
+        {
+            "steps": 1 if times else steps,
+            "sequences": sequence or (),
+            "group": group,
+            "replicas": replicas,
+            "halo": halo,
+            "xla": xla,
+        }
     )
     planned = predictions.plan(*find(run_id), asked)
     if out:
         view.make_folder(out)
-    os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "2")  # before TensorFlow is loaded: its start-up notes are no errors
+    # before TensorFlow is loaded: its start-up notes are no errors
+    os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "2")
     if times:
         from ganboard.gan.models.pix2pix import timings
 
         with make_view("Measuring", quiet=as_json) as told:
-            measured = timings.measure(planned.config, planned.directory, planned.step, planned.frames, asked, told)
+            measured = timings.measure(
+                planned.config, planned.directory, planned.step, planned.frames, asked, told
+            )
         return output.print_json(measured) if as_json else view.show_times(measured)
     with make_view("Predicting", quiet=as_json) as told:
         found, png = predictions.compute(planned, told)

@@ -1,4 +1,5 @@
-"""The commands for runs: `ganboard run`, `train`, `runs`, `show`, `stop`, `resume`, `clone`, `delete`, `export`. Thin, as `worker.cli.main`."""
+"""The commands for runs: `ganboard run`, `train`, `runs`, `show`, `stop`, `resume`, `clone`,
+`delete`, `export`. Thin, as `worker.cli.main`."""
 
 from __future__ import annotations
 
@@ -11,7 +12,16 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from ganboard.worker.cli import output
-from ganboard.worker.cli.options import AsJson, Changes, ListSettings, Name, Preset, RunId, find, open_database
+from ganboard.worker.cli.options import (
+    AsJson,
+    Changes,
+    ListSettings,
+    Name,
+    Preset,
+    RunId,
+    find,
+    open_database,
+)
 
 if TYPE_CHECKING:
     from ganboard.gan.config import RunConfig
@@ -21,13 +31,19 @@ def run(
     preset: Preset = None,
     changes: Changes = None,
     name: Name = None,
-    follow: Annotated[bool, typer.Option("--follow", help="Show progress until the run has ended; Ctrl-C leaves it running.")] = False,
+    follow: Annotated[
+        bool,
+        typer.Option(
+            "--follow", help="Show progress until the run has ended; Ctrl-C leaves it running."
+        ),
+    ] = False,
     settings: ListSettings = False,
     as_json: AsJson = False,
 ) -> None:
     """Queue a run; a worker trains it.
 
-    With --follow the exit code is 0 for finished, 1 for failed, 3 for stopped, and 130 after Ctrl-C.
+    With --follow the exit code is 0 for finished, 1 for failed, 3 for stopped, and 130 after
+    Ctrl-C.
 
     Examples:
       ganboard run --preset starter --follow
@@ -44,7 +60,10 @@ def run(
     waiting = output.waiting(context, submitted)
     if follow:
         return output.follow(context, submitted, as_json)
-    said = f"Queued run {submitted.id}: {submitted.name}{waiting}\nSee it: ganboard show {submitted.id}"
+    said = (
+        f"Queued run {submitted.id}: {submitted.name}{waiting}\nSee it: ganboard show"
+        f" {submitted.id}"
+    )
     return output.changed(context, submitted.id, said, as_json)
 
 
@@ -52,13 +71,18 @@ def train(
     preset: Preset = None,
     changes: Changes = None,
     name: Name = None,
-    follow: Annotated[bool, typer.Option("--follow", help="Accepted as by `run`; train always shows its progress.")] = False,
+    follow: Annotated[
+        bool,
+        typer.Option("--follow", help="Accepted as by `run`; train always shows its progress."),
+    ] = False,
     settings: ListSettings = False,
     as_json: AsJson = False,
 ) -> None:
-    """Train a run in this process (with strategy=multi_worker in several): no Redis, no worker. Ctrl-C saves and stops it.
+    """Train a run in this process (with strategy=multi_worker in several): no Redis, no worker.
+    Ctrl-C saves and stops it.
 
-    Exit code: 0 for finished, 1 for failed, 3 for stopped. A stopped run goes on with `ganboard resume`.
+    Exit code: 0 for finished, 1 for failed, 3 for stopped. A stopped run goes on with `ganboard
+    resume`.
 
     Example:
       ganboard train --preset tiny --set precision=mixed_bfloat16
@@ -72,11 +96,15 @@ def train(
     from ganboard.worker.terminal.run_progress import EventFeed, make_view
     from ganboard.worker.training.trainer import train_in_process
 
-    os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "2")  # before TensorFlow is loaded: its start-up notes are no errors
+    # before TensorFlow is loaded: its start-up notes are no errors
+    os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "2")
     context = open_database(pooled=True, create=True)
     submitted = submit(context, config, name=name, preset=preset or "", here=True)
     # libraries that report on stdout must not mix with the document
-    with make_view(quiet=as_json) as view, contextlib.redirect_stdout(sys.stderr) if as_json else contextlib.nullcontext():
+    with (
+        make_view(quiet=as_json) as view,
+        contextlib.redirect_stdout(sys.stderr) if as_json else contextlib.nullcontext(),
+    ):
         view.say(f"Run {submitted.id}: {submitted.name}")
         if config.effective_strategy == "multi_worker":
             train_here(context, submitted.id, view)
@@ -86,19 +114,31 @@ def train(
 
 
 def runs(
-    status: Annotated[list[str] | None, typer.Option("--status", help="Only runs in this state; may be repeated.")] = None,
+    status: Annotated[
+        list[str] | None, typer.Option("--status", help="Only runs in this state; may be repeated.")
+    ] = None,
     search: Annotated[
-        str, typer.Option("--search", metavar="TERMS", help="Only runs for which all these hold, such as `tag:x batch_size>=128 -old`.")
+        str,
+        typer.Option(
+            "--search",
+            metavar="TERMS",
+            help="Only runs for which all these hold, such as `tag:x batch_size>=128 -old`.",
+        ),
     ] = "",
-    archived: Annotated[bool, typer.Option("--archived", help="The archived runs instead of the others.")] = False,
-    limit: Annotated[int, typer.Option("--limit", min=1, help="How many at most, the newest first.")] = 50,
+    archived: Annotated[
+        bool, typer.Option("--archived", help="The archived runs instead of the others.")
+    ] = False,
+    limit: Annotated[
+        int, typer.Option("--limit", min=1, help="How many at most, the newest first.")
+    ] = 50,
     as_json: AsJson = False,
 ) -> None:
     """List runs, newest first.
 
-    A word of a search is looked for in name, note and tags, and at the beginning of the id; \"two words\" go together. Others are tag:x,
-    status:failed, preset:paper, sweep:ID, /regex/ for names, and any setting or figure (epoch, step, seconds, g_loss, d_loss,
-    images_per_second, fid, memorization) with = != > >= < or <=. A minus before a term turns it round.
+    A word of a search is looked for in name, note and tags, and at the beginning of the id; \"two
+    words\" go together. Others are tag:x, status:failed, preset:paper, sweep:ID, /regex/ for names,
+    and any setting or figure (epoch, step, seconds, g_loss, d_loss, images_per_second, fid,
+    memorization) with = != > >= < or <=. A minus before a term turns it round.
 
     Examples:
       ganboard runs --status running --status queued
@@ -110,7 +150,10 @@ def runs(
     from ganboard.gan.config import RunConfig
 
     if unknown := set(status or ()) - set(STATUSES):
-        raise typer.BadParameter(f"{min(unknown)!r} is not a state: choose from {', '.join(STATUSES)}.", param_hint="--status")
+        raise typer.BadParameter(
+            f"{min(unknown)!r} is not a state: choose from {', '.join(STATUSES)}.",
+            param_hint="--status",
+        )
     context, statuses = open_database(), tuple(status or ())
     usual = [
         run
@@ -142,7 +185,11 @@ def show(run_id: RunId, as_json: AsJson = False) -> None:
     if as_json:
         return output.print_document(context, found)
     engine = context.engine
-    lists = queries.epochs(engine, found.id), queries.checkpoints(engine, found.id), queries.events(engine, found.id)
+    lists = (
+        queries.epochs(engine, found.id),
+        queries.checkpoints(engine, found.id),
+        queries.events(engine, found.id),
+    )
     return print_run(context, found, *lists)
 
 
@@ -157,7 +204,11 @@ def stop(run_id: RunId, as_json: AsJson = False) -> None:
 
     context, found = find(run_id)
     now = submit.stop(context, found.id)
-    said = f"Run {found.id} is stopped." if now in ENDED else f"Run {found.id} stops after the step it is in."
+    said = (
+        f"Run {found.id} is stopped."
+        if now in ENDED
+        else f"Run {found.id} stops after the step it is in."
+    )
     output.changed(context, found.id, said, as_json)
 
 
@@ -165,7 +216,11 @@ def resume(
     run_id: RunId,
     without: Annotated[
         str | None,
-        typer.Option("--without", metavar="MACHINE", help="Give up the checkpoints on this machine, which is lost."),
+        typer.Option(
+            "--without",
+            metavar="MACHINE",
+            help="Give up the checkpoints on this machine, which is lost.",
+        ),
     ] = None,
     as_json: AsJson = False,
 ) -> None:
@@ -178,10 +233,17 @@ def resume(
 
     context, found = find(run_id)
     resumed = submit.resume(context, found.id, without)
-    output.changed(context, found.id, f"Run {found.id} is queued again.{output.waiting(context, resumed)}", as_json)
+    output.changed(
+        context,
+        found.id,
+        f"Run {found.id} is queued again.{output.waiting(context, resumed)}",
+        as_json,
+    )
 
 
-def clone(run_id: RunId, changes: Changes = None, name: Name = None, as_json: AsJson = False) -> None:
+def clone(
+    run_id: RunId, changes: Changes = None, name: Name = None, as_json: AsJson = False
+) -> None:
     """Queue a new run with another's settings, some of them changed.
 
     Example:
@@ -193,10 +255,19 @@ def clone(run_id: RunId, changes: Changes = None, name: Name = None, as_json: As
     values = parse_assignments(changes or [])
     context, found = find(run_id)
     cloned = submit.clone(context, found.id, values, name=name)
-    output.changed(context, cloned.id, f"Queued run {cloned.id}: {cloned.name}{output.waiting(context, cloned)}", as_json)
+    output.changed(
+        context,
+        cloned.id,
+        f"Queued run {cloned.id}: {cloned.name}{output.waiting(context, cloned)}",
+        as_json,
+    )
 
 
-def delete(run_id: RunId, yes: Annotated[bool, typer.Option("--yes", "-y", help="Do not ask.")] = False, as_json: AsJson = False) -> None:
+def delete(
+    run_id: RunId,
+    yes: Annotated[bool, typer.Option("--yes", "-y", help="Do not ask.")] = False,
+    as_json: AsJson = False,
+) -> None:
     """Delete a run with its log, images and checkpoints, for good.
 
     Example:
@@ -206,7 +277,10 @@ def delete(run_id: RunId, yes: Annotated[bool, typer.Option("--yes", "-y", help=
     from ganboard.worker.submission import submit
 
     context, found = find(run_id)
-    what = f"run {found.id} ({clean(found.name)}) with {found.epoch} finished epoch{'s' * (found.epoch != 1)}"
+    what = (
+        f"run {found.id} ({clean(found.name)}) with {found.epoch} finished"
+        f" epoch{'s' * (found.epoch != 1)}"
+    )
     if not yes:
         if as_json or not sys.stdin.isatty():
             output.complain(f"deleting {what} cannot be undone: say --yes.")
@@ -216,17 +290,25 @@ def delete(run_id: RunId, yes: Annotated[bool, typer.Option("--yes", "-y", help=
             raise typer.Exit(1)
     elsewhere = submit.delete(context, found.id)
     if as_json:
-        output.print_json({"id": found.id, "name": found.name, "deleted": True, "files_left_on": elsewhere})
+        output.print_json(
+            {"id": found.id, "name": found.name, "deleted": True, "files_left_on": elsewhere}
+        )
     else:
         typer.echo(f"Deleted {what}.")
     if elsewhere:
-        output.complain(f"its files stay on {', '.join(elsewhere)}: `ganboard doctor` there lists them as orphans.")
+        output.complain(
+            f"its files stay on {', '.join(elsewhere)}: `ganboard doctor` there lists them as"
+            " orphans."
+        )
 
 
 def export(
-    run_id: RunId, directory: Annotated[Path, typer.Argument(metavar="DIR", help="A new or empty directory.")], as_json: AsJson = False
+    run_id: RunId,
+    directory: Annotated[Path, typer.Argument(metavar="DIR", help="A new or empty directory.")],
+    as_json: AsJson = False,
 ) -> None:
-    """Write a run as files: run.json, epochs.csv, steps.csv, quality.csv, events.csv, grids/*.png, train.log, manifest.json.
+    """Write a run as files: run.json, epochs.csv, steps.csv, quality.csv, events.csv, grids/*.png,
+    train.log, manifest.json.
 
     `ganboard import` reads such a folder, or a ZIP of it, on another machine.
 
@@ -236,26 +318,46 @@ def export(
     from ganboard.worker.interchange import export as exporter
 
     context, found = find(run_id)
-    files = [(str(path.relative_to(directory)), path.stat().st_size) for path in exporter.export(context, found, directory)]
+    files = [
+        (str(path.relative_to(directory)), path.stat().st_size)
+        for path in exporter.export(context, found, directory)
+    ]
     if as_json:
         return output.print_json(
-            {"id": found.id, "directory": str(directory.resolve()), "files": [{"path": p, "bytes": b} for p, b in files]}
+            {
+                "id": found.id,
+                "directory": str(directory.resolve()),
+                "files": [{"path": p, "bytes": b} for p, b in files],
+            }
         )
     grids = [size for path, size in files if path.startswith("grids")]
     shown = [(path, size) for path, size in files if not path.startswith("grids")]
     if grids:
         shown.append((f"grids/ ({len(grids)} images)", sum(grids)))
-    typer.echo("\n".join([f"Exported run {found.id} to {directory}", *(f"{size:>12,} bytes  {path}" for path, size in shown)]))
+    typer.echo(
+        "\n".join(
+            [
+                f"Exported run {found.id} to {directory}",
+                *(f"{size:>12,} bytes  {path}" for path, size in shown),
+            ]
+        )
+    )
     return None
 
 
 def import_runs(
-    paths: Annotated[list[Path], typer.Argument(metavar="PATH...", help="Folders that `ganboard export` wrote, or ZIP files of them.")],
+    paths: Annotated[
+        list[Path],
+        typer.Argument(
+            metavar="PATH...", help="Folders that `ganboard export` wrote, or ZIP files of them."
+        ),
+    ],
     as_json: AsJson = False,
 ) -> None:
     """Read in runs that another machine exported, to see and compare them here.
 
-    Each is checked in full before it is stored: files that were changed, values out of range and strange archives are refused.
+    Each is checked in full before it is stored: files that were changed, values out of range and
+    strange archives are refused.
 
     Example:
       ganboard import results/baseline from-the-server.zip
@@ -265,10 +367,16 @@ def import_runs(
     context = open_database(create=True)
     found = [importer.read_in(context, path) for path in paths]
     if as_json:
-        return output.print_json([{"id": run.id, "name": run.name, "status": run.status, "epochs": run.epoch} for run in found])
+        return output.print_json(
+            [
+                {"id": run.id, "name": run.name, "status": run.status, "epochs": run.epoch}
+                for run in found
+            ]
+        )
     for run in found:
         typer.echo(
-            f"Run {run.id} ({run.name}): {run.status} after {run.epoch} epochs on {(run.hardware or {}).get('host', 'an unknown machine')}."
+            f"Run {run.id} ({run.name}): {run.status} after {run.epoch} epochs on"
+            f" {(run.hardware or {}).get('host', 'an unknown machine')}."
         )
     return None
 

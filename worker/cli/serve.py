@@ -10,19 +10,39 @@ from ganboard.worker.cli.options import open_database
 
 
 def serve(
-    which: Annotated[str, typer.Argument(metavar="MODEL", help="NAME (its newest version), NAME:VERSION or NAME@ALIAS.")],
+    which: Annotated[
+        str,
+        typer.Argument(
+            metavar="MODEL", help="NAME (its newest version), NAME:VERSION or NAME@ALIAS."
+        ),
+    ],
     canary: Annotated[
-        str | None, typer.Option("--canary", metavar="MODEL", help="A second version, which answers a share of the requests.")
+        str | None,
+        typer.Option(
+            "--canary",
+            metavar="MODEL",
+            help="A second version, which answers a share of the requests.",
+        ),
     ] = None,
-    share: Annotated[float, typer.Option("--share", metavar="PERCENT", min=0, max=100, help="The canary's share.")] = 10.0,
+    share: Annotated[
+        float,
+        typer.Option("--share", metavar="PERCENT", min=0, max=100, help="The canary's share."),
+    ] = 10.0,
     host: Annotated[
-        str, typer.Option("--host", help="The address to listen on; others than this machine's need GANBOARD_SERVE_TOKEN.")
+        str,
+        typer.Option(
+            "--host",
+            help="The address to listen on; others than this machine's need GANBOARD_SERVE_TOKEN.",
+        ),
     ] = "127.0.0.1",
-    port: Annotated[int, typer.Option("--port", min=0, max=65535, help="The port; 0 takes a free one.")] = 8600,
+    port: Annotated[
+        int, typer.Option("--port", min=0, max=65535, help="The port; 0 takes a free one.")
+    ] = 8600,
 ) -> None:
     """Serve a registered generator over HTTP: POST /generate, GET /healthz, /version and /metrics.
 
-    The canary gets no more requests once it fails more often or is slower than the main version, or makes values that are not finite.
+    The canary gets no more requests once it fails more often or is slower than the main version, or
+    makes values that are not finite.
 
     Examples:
       ganboard serve digits@production

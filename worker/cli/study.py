@@ -1,4 +1,5 @@
-"""The commands for studies: `ganboard study` and `studies`. Thin, as those of `worker.cli.main`, which lists them."""
+"""The commands for studies: `ganboard study` and `studies`. Thin, as those of `worker.cli.main`,
+which lists them."""
 
 from __future__ import annotations
 
@@ -19,25 +20,51 @@ if TYPE_CHECKING:
     from ganboard.worker.context import Context
     from ganboard.worker.studies.study import Needed, Progress
 
-Budget = Annotated[str, typer.Option("--preset", metavar="NAME", help="What it may cost: paper, paper-small or tiny.")]
+Budget = Annotated[
+    str,
+    typer.Option("--preset", metavar="NAME", help="What it may cost: paper, paper-small or tiny."),
+]
 POLL_SECONDS = 1.0
 
 
 def study(
     name: Annotated[
-        str, typer.Argument(metavar="NAME", help="paper, batch-size, precision-xla, scaling, schedules, showers, street, or a Python file.")
+        str,
+        typer.Argument(
+            metavar="NAME",
+            help=(
+                "paper, batch-size, precision-xla, scaling, schedules, showers, street, or a Python"
+                " file."
+            ),
+        ),
     ],
     preset: Budget = "paper-small",
     changes: Changes = None,
-    seeds: Annotated[int | None, typer.Option("--seeds", min=1, max=50, help="How often each run is repeated with another seed.")] = None,
-    follow: Annotated[bool, typer.Option("--follow", help="Show progress until all runs have ended; Ctrl-C leaves them running.")] = False,
-    dry_run: Annotated[bool, typer.Option("--dry-run", help="Show the runs and the time they would take, and store nothing.")] = False,
+    seeds: Annotated[
+        int | None,
+        typer.Option(
+            "--seeds", min=1, max=50, help="How often each run is repeated with another seed."
+        ),
+    ] = None,
+    follow: Annotated[
+        bool,
+        typer.Option(
+            "--follow", help="Show progress until all runs have ended; Ctrl-C leaves them running."
+        ),
+    ] = False,
+    dry_run: Annotated[
+        bool,
+        typer.Option(
+            "--dry-run", help="Show the runs and the time they would take, and store nothing."
+        ),
+    ] = False,
     as_json: AsJson = False,
 ) -> None:
-    """Launch the grids of runs that answer a question; the page Studies shows the figures that come of them.
+    """Launch the grids of runs that answer a question; the page Studies shows the figures that come
+    of them.
 
-    The same command again goes on with the same study: finished runs are used again, also those of other studies, stopped and failed
-    ones resumed.
+    The same command again goes on with the same study: finished runs are used again, also those of
+    other studies, stopped and failed ones resumed.
 
     Examples:
       ganboard study paper --preset paper-small --follow
@@ -58,7 +85,10 @@ def study(
     state = work.progress(context, stored.id)
     if as_json:
         return output.print_json(_document(stored, state))
-    typer.echo(f"Study {stored.id}: {stored.title}. {state.runs} runs, {state.finished} finished, {len(queued)} queued now.")
+    typer.echo(
+        f"Study {stored.id}: {stored.title}. {state.runs} runs, {state.finished} finished,"
+        f" {len(queued)} queued now."
+    )
     return typer.echo("Watch it: the same command with --follow, or the page Studies.")
 
 
@@ -73,10 +103,21 @@ def list_studies(as_json: AsJson = False) -> None:
     found = stored.listed(open_database().engine)
     if as_json:
         return output.print_json(
-            [{"id": one.id, "name": one.name, "title": one.title, "created_at": one.created_at, "runs": states} for one, states in found]
+            [
+                {
+                    "id": one.id,
+                    "name": one.name,
+                    "title": one.title,
+                    "created_at": one.created_at,
+                    "runs": states,
+                }
+                for one, states in found
+            ]
         )
     if not found:
-        return typer.echo("There is no study yet: ganboard study paper --preset paper-small launches one.")
+        return typer.echo(
+            "There is no study yet: ganboard study paper --preset paper-small launches one."
+        )
     for one, states in found:
         words = ", ".join(f"{count} {status}" for status, count in states.items()) or "no runs"
         typer.echo(f"{one.id}  {one.created_at:%Y-%m-%d %H:%M}  {one.name:<14} {words}")
@@ -84,15 +125,27 @@ def list_studies(as_json: AsJson = False) -> None:
 
 
 def report(
-    name: Annotated[str, typer.Argument(metavar="STUDY", help="A study's id, the beginning of one, or `latest`.")],
-    file: Annotated[Path, typer.Argument(metavar="FILE", help="Where the HTML goes; a CSV file for each figure goes beside it.")],
+    name: Annotated[
+        str,
+        typer.Argument(metavar="STUDY", help="A study's id, the beginning of one, or `latest`."),
+    ],
+    file: Annotated[
+        Path,
+        typer.Argument(
+            metavar="FILE", help="Where the HTML goes; a CSV file for each figure goes beside it."
+        ),
+    ],
 ) -> None:
     """Write a study as one HTML file with figures, claims, verdicts, runs, settings and machines.
 
     Example:
       ganboard report latest results/paper.html
     """
-    raise typer.Exit(subprocess.run([sys.executable, "-m", "ganboard.worker.studies.report", name, str(file)], check=False).returncode)
+    raise typer.Exit(
+        subprocess.run(
+            [sys.executable, "-m", "ganboard.worker.studies.report", name, str(file)], check=False
+        ).returncode
+    )
 
 
 def list_published(as_json: AsJson = False) -> None:
@@ -116,20 +169,33 @@ def list_published(as_json: AsJson = False) -> None:
             if one.document == name:
                 batch = f"batch {one.batch}" if one.batch else ""
                 over = f"over {one.baseline}" if one.baseline else ""
-                typer.echo(f"  {one.devices:>4} x {one.device:<10} {batch:<12} {one.value:>9,.4g} {one.unit} {over} {one.note}".rstrip())
+                typer.echo(
+                    f"  {one.devices:>4} x {one.device:<10} {batch:<12} {one.value:>9,.4g}"
+                    f" {one.unit} {over} {one.note}".rstrip()
+                )
     return None
 
 
 def surface(
     run_ids: RunIds,
     plane: Annotated[
-        str, typer.Option("--plane", help="principal: where the paths vary most; random: filter-normalised directions.")
+        str,
+        typer.Option(
+            "--plane",
+            help="principal: where the paths vary most; random: filter-normalised directions.",
+        ),
     ] = "principal",
     size: Annotated[int, typer.Option("--size", help="Points of the grid per side, 5 to 61.")] = 21,
-    images: Annotated[int, typer.Option("--images", help="Images and noises at which every loss is taken, 16 to 4096.")] = 256,
+    images: Annotated[
+        int,
+        typer.Option(
+            "--images", help="Images and noises at which every loss is taken, 16 to 4096."
+        ),
+    ] = 256,
     as_json: AsJson = False,
 ) -> None:
-    """Compute the loss surfaces of G and D through the end of the first RUN, with the paths of all, for the tab Descent path of its page.
+    """Compute the loss surfaces of G and D through the end of the first RUN, with the paths of all,
+    for the tab Descent path of its page.
 
     Examples:
       ganboard surface latest
@@ -156,7 +222,8 @@ def surface(
         claimed = surfaces.claim(context.engine, asked)
         if claimed is not None:
             analysis.survey(context, claimed, told)
-        while (found := surfaces.find(context.engine, asked)) and found.answered_at is None:  # a painter was quicker
+        # a painter was quicker
+        while (found := surfaces.find(context.engine, asked)) and found.answered_at is None:
             told(found.phase or "waiting", found.done)
             time.sleep(POLL_SECONDS)
     if found is None:
@@ -165,11 +232,19 @@ def surface(
         raise geometry.LandscapeError(found.error)
     if as_json:
         arrays = {name: array.tolist() for name, array in surfaces.unpack(found).items()}
-        return output.print_json({"id": found.id, "runs": [found.run_id, *found.others], "options": found.options, **found.facts, **arrays})
+        return output.print_json(
+            {
+                "id": found.id,
+                "runs": [found.run_id, *found.others],
+                "options": found.options,
+                **found.facts,
+                **arrays,
+            }
+        )
     shares = found.facts["shares"]
     typer.echo(
-        f"Computed in {found.facts['seconds']:.0f} s; the plane holds {shares['g']:.0%} of G's way and {shares['d']:.0%} of D's. "
-        f"See it: the tab Descent path of run {found.run_id}."
+        f"Computed in {found.facts['seconds']:.0f} s; the plane holds {shares['g']:.0%} of G's way"
+        f" and {shares['d']:.0%} of D's. See it: the tab Descent path of run {found.run_id}."
     )
     return None
 
@@ -196,7 +271,9 @@ def _await_surface(context: Context, stored: Study, told: Callable[[str, float],
 
     while (found := work.surface(context, stored)) and found.answered_at is None:
         told(found.phase or "waiting", found.done)
-        if not any(painter.alive for painter in queries.painters(context.engine)) and (claimed := surfaces.claim(context.engine, found.id)):
+        if not any(painter.alive for painter in queries.painters(context.engine)) and (
+            claimed := surfaces.claim(context.engine, found.id)
+        ):
             analysis.survey(context, claimed, told)
         else:
             time.sleep(POLL_SECONDS)
@@ -208,11 +285,26 @@ def _dry(needed: list[Needed], as_json: bool) -> None:
     seconds = [one.member.seconds() for one in needed if not one.run_id]
     known = [value for value in seconds if value is not None]
     if as_json:
-        runs = [{"name": one.member.name, "parts": one.parts, "run": one.run_id, "seconds": one.member.seconds()} for one in needed]
-        return output.print_json({"count": len(needed), "missing": len(seconds), "seconds": sum(known), "runs": runs})
+        runs = [
+            {
+                "name": one.member.name,
+                "parts": one.parts,
+                "run": one.run_id,
+                "seconds": one.member.seconds(),
+            }
+            for one in needed
+        ]
+        return output.print_json(
+            {"count": len(needed), "missing": len(seconds), "seconds": sum(known), "runs": runs}
+        )
     for one in needed:
-        typer.echo(f"{one.member.name:<60} {'finished: ' + one.run_id if one.run_id else duration(one.member.seconds())}")
-    lacking = f", {len(seconds) - len(known)} of unknown length" if len(known) < len(seconds) else ""
+        typer.echo(
+            f"{one.member.name:<60}"
+            f" {'finished: ' + one.run_id if one.run_id else duration(one.member.seconds())}"
+        )
+    lacking = (
+        f", {len(seconds) - len(known)} of unknown length" if len(known) < len(seconds) else ""
+    )
     time = f", about {duration(sum(known))} one after another" if known else ""
     return typer.echo(f"{len(needed)} runs, {len(seconds)} to train{time}{lacking}.")
 
@@ -224,25 +316,49 @@ def _follow(context: Context, stored: Study, as_json: bool) -> None:
     from ganboard.worker.studies import study as work
     from ganboard.worker.terminal.formatting import make_console
 
-    columns = SpinnerColumn(), TextColumn("{task.description}", markup=False), BarColumn(), TextColumn("{task.fields[left]}", markup=False)
+    columns = (
+        SpinnerColumn(),
+        TextColumn("{task.description}", markup=False),
+        BarColumn(),
+        TextColumn("{task.fields[left]}", markup=False),
+    )
     try:
         with Progress(*columns, console=make_console(), transient=True, disable=as_json) as bar:
             task = bar.add_task(stored.title, total=1.0, left="")
             told = -1
             while not (state := work.progress(context, stored.id)).over:
                 now = ", ".join(clean(run.name) for run in state.training) or "waiting for a worker"
-                left = f"{state.finished + state.broken} of {state.runs} runs, {duration(state.seconds_left)} left: {now}"
+                left = (
+                    f"{state.finished + state.broken} of {state.runs} runs,"
+                    f" {duration(state.seconds_left)} left: {now}"
+                )
                 bar.update(task, completed=state.done, left=left)
-                if state.finished + state.broken != told and not bar.console.is_terminal and not as_json:
+                if (
+                    state.finished + state.broken != told
+                    and not bar.console.is_terminal
+                    and not as_json
+                ):
                     told = state.finished + state.broken
-                    typer.echo(f"{told} of {state.runs} runs ended, {duration(state.seconds_left)} left")
+                    typer.echo(
+                        f"{told} of {state.runs} runs ended, {duration(state.seconds_left)} left"
+                    )
                 time.sleep(POLL_SECONDS)
-            _await_surface(context, stored, lambda phase, done: bar.update(task, completed=done, left=f"loss surface: {phase}"))
+            _await_surface(
+                context,
+                stored,
+                lambda phase, done: bar.update(task, completed=done, left=f"loss surface: {phase}"),
+            )
     except KeyboardInterrupt:
-        typer.echo(f"\nLeft study {stored.id}: it goes on. See it: the page Studies, or ganboard studies", err=True)
+        typer.echo(
+            f"\nLeft study {stored.id}: it goes on. See it: the page Studies, or ganboard studies",
+            err=True,
+        )
         raise typer.Exit(output.INTERRUPTED) from None
     if as_json:
         output.print_json(_document(stored, state))
     else:
-        typer.echo(f"Study {stored.id}: {state.finished} of {state.runs} runs finished, {state.broken} stopped or failed.")
+        typer.echo(
+            f"Study {stored.id}: {state.finished} of {state.runs} runs finished, {state.broken}"
+            " stopped or failed."
+        )
     raise typer.Exit(1 if state.broken else 0)

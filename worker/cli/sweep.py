@@ -1,4 +1,5 @@
-"""The command that launches many runs at once: `ganboard sweep`. Thin, as those of `worker.cli.main`, which lists it."""
+"""The command that launches many runs at once: `ganboard sweep`. Thin, as those of
+`worker.cli.main`, which lists it."""
 
 from __future__ import annotations
 
@@ -9,9 +10,19 @@ import typer
 from ganboard.worker.cli import output
 from ganboard.worker.cli.options import AsJson, Preset, open_database
 
-Changes = Annotated[list[str] | None, typer.Option("--set", metavar="KEY=VALUE", help="Change one setting of all runs; may be repeated.")]
+Changes = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--set", metavar="KEY=VALUE", help="Change one setting of all runs; may be repeated."
+    ),
+]
 Vary = Annotated[
-    list[str] | None, typer.Option("--vary", metavar="KEY=VALUE,VALUE", help="A setting and the values it takes; may be repeated.")
+    list[str] | None,
+    typer.Option(
+        "--vary",
+        metavar="KEY=VALUE,VALUE",
+        help="A setting and the values it takes; may be repeated.",
+    ),
 ]
 
 
@@ -19,15 +30,39 @@ def sweep(
     preset: Preset = None,
     changes: Changes = None,
     vary: Vary = None,
-    seeds: Annotated[int, typer.Option("--seeds", min=1, max=200, help="Repeat each combination with so many seeds, counted up.")] = 1,
-    name: Annotated[str, typer.Option("--name", help="What the names begin with, up to 40 characters; otherwise the preset.")] = "",
-    reuse: Annotated[bool, typer.Option("--reuse", help="Leave out what a finished run with the same settings has answered.")] = False,
-    dry_run: Annotated[bool, typer.Option("--dry-run", help="Show the runs and the time they would take, and store nothing.")] = False,
+    seeds: Annotated[
+        int,
+        typer.Option(
+            "--seeds",
+            min=1,
+            max=200,
+            help="Repeat each combination with so many seeds, counted up.",
+        ),
+    ] = 1,
+    name: Annotated[
+        str,
+        typer.Option(
+            "--name", help="What the names begin with, up to 40 characters; otherwise the preset."
+        ),
+    ] = "",
+    reuse: Annotated[
+        bool,
+        typer.Option(
+            "--reuse", help="Leave out what a finished run with the same settings has answered."
+        ),
+    ] = False,
+    dry_run: Annotated[
+        bool,
+        typer.Option(
+            "--dry-run", help="Show the runs and the time they would take, and store nothing."
+        ),
+    ] = False,
     as_json: AsJson = False,
 ) -> None:
     """Queue a grid of runs: every combination of the values that vary, with what each will take.
 
-    Combinations that cannot run are listed with their reason and left out. At most 200 runs; they are stored all or none.
+    Combinations that cannot run are listed with their reason and left out. At most 200 runs; they
+    are stored all or none.
 
     Example:
       ganboard sweep --preset starter --vary batch_size=32,64 --vary precision=float32,mixed_bfloat16 --seeds 3 --dry-run
@@ -40,25 +75,36 @@ def sweep(
     base = {**(presets.values(preset) if preset is not None else {}), **given}
     varied = grids.repeated(grids.axes(vary or []), base, seeds)
     if not varied:
-        raise ConfigError("Nothing varies, which is one run: use `ganboard run`, or give --vary batch_size=32,64 or --seeds 3.")
+        raise ConfigError(
+            "Nothing varies, which is one run: use `ganboard run`, or give --vary batch_size=32,64"
+            " or --seeds 3."
+        )
     title = grids.check_title(name, preset or "", {**RunConfig().model_dump(mode="json"), **base})
     context = open_database(create=True)
     grid = grids.examine(context, base, varied, title=title)
     chosen = [member for member in grid if not member.problem and not (reuse and member.finished)]
     if all(member.problem for member in grid):
         raise ConfigError(f"None of the {len(grid)} combinations can run. {grid[0].problem}")
-    launched = grids.launch(context, chosen, preset=preset or "") if chosen and not dry_run else None
+    launched = (
+        grids.launch(context, chosen, preset=preset or "") if chosen and not dry_run else None
+    )
     if as_json:
         return output.print_json(_document(context, grid, chosen, launched))
     _show(grid, chosen, launched, reuse)
     return None
 
 
-def _document(context: Any, grid: list[Any], chosen: list[Any], launched: str | None) -> dict[str, Any]:
+def _document(
+    context: Any, grid: list[Any], chosen: list[Any], launched: str | None
+) -> dict[str, Any]:
     from ganboard.db.runs import queries
     from ganboard.worker.submission import sweep as grids
 
-    ids = iter(run.id for run in queries.sweep_runs(context.engine, launched)) if launched else iter(())
+    ids = (
+        iter(run.id for run in queries.sweep_runs(context.engine, launched))
+        if launched
+        else iter(())
+    )
     likely, low, high, unknown = grids.totals(chosen)
     return {
         "sweep": launched,
@@ -94,19 +140,30 @@ def _show(grid: list[Any], chosen: list[Any], launched: str | None, reuse: bool)
 
     table = Table("run", "steps", "time", "remark", box=box.SIMPLE_HEAD, pad_edge=False)
     for member in grid:
-        left_out = member.problem or (f"not again: {member.finished} is finished" if reuse and member.finished else "")
+        left_out = member.problem or (
+            f"not again: {member.finished} is finished" if reuse and member.finished else ""
+        )
         remark = left_out or (f"as the finished run {member.finished}" if member.finished else "")
         style = "dim strike" if left_out else ""
         steps = f"{member.plan.total_steps:,}" if member.plan else "-"
-        table.add_row(Text(clean(member.name), style=style), steps, duration(member.seconds()), Text(clean(remark), style="yellow"))
+        table.add_row(
+            Text(clean(member.name), style=style),
+            steps,
+            duration(member.seconds()),
+            Text(clean(remark), style="yellow"),
+        )
     console = make_console()
     console.print(table)
     likely, low, high, unknown = grids.totals(chosen)
     span = duration(likely) if high < 1.1 * low else f"{duration(low)} to {duration(high)}"
     known = "" if unknown == len(chosen) else f", about {span} one after another"
-    lacking = f", {unknown} of unknown length not counted" if unknown and unknown < len(chosen) else ""
+    lacking = (
+        f", {unknown} of unknown length not counted" if unknown and unknown < len(chosen) else ""
+    )
     console.print(f"{len(chosen)} of {len(grid)} combinations to train{known}{lacking}.")
     if launched:
-        console.print(f"Queued as sweep {launched}. See them: ganboard runs --search sweep:{launched}")
+        console.print(
+            f"Queued as sweep {launched}. See them: ganboard runs --search sweep:{launched}"
+        )
     elif chosen:
         console.print("Nothing was stored: leave out --dry-run to launch them.")

@@ -1,4 +1,5 @@
-"""The commands that measure and prove: `ganboard bench` and `ganboard selftest`. Thin, as those of `worker.cli.main`, which lists them."""
+"""The commands that measure and prove: `ganboard bench` and `ganboard selftest`. Thin, as those of
+`worker.cli.main`, which lists them."""
 
 from __future__ import annotations
 
@@ -12,30 +13,63 @@ import typer
 from ganboard.worker.cli import output
 from ganboard.worker.cli.options import AsJson
 
-Names = Annotated[list[str] | None, typer.Option("--only", metavar="NAMES", help="Only these contestants or groups, with commas between.")]
-Precisions = Annotated[list[str] | None, typer.Option("--precision", help="float32 or mixed_bfloat16; both without it.")]
+Names = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--only", metavar="NAMES", help="Only these contestants or groups, with commas between."
+    ),
+]
+Precisions = Annotated[
+    list[str] | None,
+    typer.Option("--precision", help="float32 or mixed_bfloat16; both without it."),
+]
 
 
 def bench(
-    model: Annotated[str, typer.Option("--model", help="dcgan, gan3d (51x51x25 cells) or pix2pix (64x64 on dataset=street).")] = "dcgan",
+    model: Annotated[
+        str,
+        typer.Option(
+            "--model", help="dcgan, gan3d (51x51x25 cells) or pix2pix (64x64 on dataset=street)."
+        ),
+    ] = "dcgan",
     batch: Annotated[
-        int | None, typer.Option("--batch", help="Images of one step, over all replicas: 256 without it, 16 of gan3d and pix2pix.")
+        int | None,
+        typer.Option(
+            "--batch",
+            help="Images of one step, over all replicas: 256 without it, 16 of gan3d and pix2pix.",
+        ),
     ] = None,
     precision: Precisions = None,
-    rounds: Annotated[int, typer.Option("--rounds", help="How often every contestant has its turn.")] = 5,
+    rounds: Annotated[
+        int, typer.Option("--rounds", help="How often every contestant has its turn.")
+    ] = 5,
     only: Names = None,
-    steps: Annotated[int | None, typer.Option("--steps", help="Steps of one turn; otherwise about five seconds.")] = None,
-    plot: Annotated[Path | None, typer.Option("--plot", metavar="FILE", help="A bar chart: .html, .png or .svg.")] = None,
+    steps: Annotated[
+        int | None, typer.Option("--steps", help="Steps of one turn; otherwise about five seconds.")
+    ] = None,
+    plot: Annotated[
+        Path | None,
+        typer.Option("--plot", metavar="FILE", help="A bar chart: .html, .png or .svg."),
+    ] = None,
     peer_python: Annotated[
-        str, typer.Option("--peer-python", envvar="GANBOARD_PEER_PYTHON", help="The Python that has PyTorch and JAX.", show_default=False)
+        str,
+        typer.Option(
+            "--peer-python",
+            envvar="GANBOARD_PEER_PYTHON",
+            help="The Python that has PyTorch and JAX.",
+            show_default=False,
+        ),
     ] = sys.executable,
     as_json: AsJson = False,
 ) -> None:
-    """Measure our trainer beside the plain TensorFlow tutorial, PyTorch, JAX and the bare convolutions, in turns within one run.
+    """Measure our trainer beside the plain TensorFlow tutorial, PyTorch, JAX and the bare
+    convolutions, in turns within one run.
 
-    On MNIST where the data directory has it, else on digits. Contestants: bare, platform, xla, fit, replicas, workers, recompute, start
-    (all of them: ganboard), tutorial, pytorch-eager, pytorch-channels-last, pytorch-compiled (pytorch), jax, floor. gan3d and pix2pix have
-    no peers: ours take turns alone. All rounds take about half an hour on a small machine; leave the machine alone meanwhile.
+    On MNIST where the data directory has it, else on digits. Contestants: bare, platform, xla, fit,
+    replicas, workers, recompute, start (all of them: ganboard), tutorial, pytorch-eager,
+    pytorch-channels-last, pytorch-compiled (pytorch), jax, floor. gan3d and pix2pix have no peers:
+    ours take turns alone. All rounds take about half an hour on a small machine; leave the machine
+    alone meanwhile.
 
     Examples:
       ganboard bench --only bare,tutorial --rounds 3
@@ -54,7 +88,9 @@ def bench(
     python = shutil.which(peer_python)
     if python is None:
         raise ConfigError(f"--peer-python {peer_python}: there is no such program.")
-    options = Options(model, batch, _split(precision) or PRECISIONS, rounds, _split(only), steps, python)
+    options = Options(
+        model, batch, _split(precision) or PRECISIONS, rounds, _split(only), steps, python
+    )
     with view.Lines() as watcher:
         found = measure(Settings(), options, watcher)
     if as_json:
@@ -66,14 +102,21 @@ def bench(
 
 
 def selftest(
-    only: Annotated[str | None, typer.Option("--only", metavar="TEXT", help="Only the claims whose name contains this text.")] = None,
+    only: Annotated[
+        str | None,
+        typer.Option(
+            "--only", metavar="TEXT", help="Only the claims whose name contains this text."
+        ),
+    ] = None,
     as_json: AsJson = False,
 ) -> None:
-    """Prove here and now that different ways to compute a training compute the same training; a few minutes on two cores.
+    """Prove here and now that different ways to compute a training compute the same training; a few
+    minutes on two cores.
 
-    n replicas = 1 replica, multi-worker = mirrored, fit = custom loop, accumulated = whole batch, recomputed = kept, resumed = never
-    stopped, and more: one line each, with the largest difference of any weight and its bound; of DCGAN, then of gan3d and pix2pix. The
-    exit code is 1 when a claim fails.
+    n replicas = 1 replica, multi-worker = mirrored, fit = custom loop, accumulated = whole batch,
+    recomputed = kept, resumed = never stopped, and more: one line each, with the largest difference
+    of any weight and its bound; of DCGAN, then of gan3d and pix2pix. The exit code is 1 when a
+    claim fails.
 
     Examples:
       ganboard selftest

@@ -1,4 +1,5 @@
-"""What this machine has, what is missing or broken, and the remedy: for `ganboard doctor`, the page System and /api/ready alike."""
+"""What this machine has, what is missing or broken, and the remedy: for `ganboard doctor`, the page
+System and /api/ready alike."""
 
 from __future__ import annotations
 
@@ -20,7 +21,8 @@ home = here.home
 def checks(settings: Settings, *, deep: bool = False) -> Iterator[Check]:
     """All findings, the quick ones first; `deep` reads every checkpoint.
 
-    Changes nothing but the rights of others to HOME, and makes an empty SQLite file in an empty HOME.
+    Changes nothing but the rights of others to HOME, and makes an empty SQLite file in an empty
+    HOME.
     """
     yield from machine(settings)
     if settings.state.is_dir() or settings.database_url:
@@ -40,7 +42,8 @@ def machine(settings: Settings) -> Iterator[Check]:
 
 
 def installation(settings: Settings, engine: Engine) -> Iterator[Check]:
-    """What the parts of this installation do: the queue, and by the database the workers, what waits for them, and the painter."""
+    """What the parts of this installation do: the queue, and by the database the workers, what
+    waits for them, and the painter."""
     yield queue.queue(settings)
     yield from workers.workers(engine)
     yield workers.painter(engine)
@@ -49,11 +52,16 @@ def installation(settings: Settings, engine: Engine) -> Iterator[Check]:
 def data_sets(settings: Settings) -> Iterator[Check]:
     """Which data sets are here, named "data: mnist" and so on."""
     for name, absent in catalog.available(settings.data).items():
-        yield Check(f"data: {name}", "warn", "not here", absent) if absent else Check(f"data: {name}", "ok", "here")
+        yield (
+            Check(f"data: {name}", "warn", "not here", absent)
+            if absent
+            else Check(f"data: {name}", "ok", "here")
+        )
 
 
 def mend(settings: Settings) -> Iterator[str]:
-    """Do what is safe, and say each thing that was done: delete leftovers of killed writers, queue again what has no live lease."""
+    """Do what is safe, and say each thing that was done: delete leftovers of killed writers, queue
+    again what has no live lease."""
     if not settings.state.is_dir() and not settings.database_url:
         return
     for name in files.remove_leftovers(settings):
@@ -68,14 +76,22 @@ def _state(settings: Settings, *, deep: bool) -> Iterator[Check]:
     yield from files.private(settings)
     if (settings.state / "restore.json").exists():
         yield Check(
-            "restore", "warn", "a restore is under way, or was cut short", "The next command completes or undoes it: `ganboard runs`"
+            "restore",
+            "warn",
+            "a restore is under way, or was cut short",
+            "The next command completes or undoes it: `ganboard runs`",
         )
     found, engine = database.schema(settings, deep=deep)
     yield from found
     yield from processes.supervisor(settings)
     if engine is None:
         yield queue.queue(settings)
-        yield Check("workers", "warn", "not known before the database can be read", "Mend the database first.")
+        yield Check(
+            "workers",
+            "warn",
+            "not known before the database can be read",
+            "Mend the database first.",
+        )
         return
     yield from installation(settings, engine)
     yield from queue.keeping(settings)

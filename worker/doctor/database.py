@@ -1,4 +1,5 @@
-"""The database: its schema, whether the file is whole and can be written, its clock, and runs that nobody trains."""
+"""The database: its schema, whether the file is whole and can be written, its clock, and runs that
+nobody trains."""
 
 from __future__ import annotations
 
@@ -38,7 +39,14 @@ def schema(settings: Settings, *, deep: bool = False) -> tuple[list[Check], Engi
         return [Check("database", "fail", "not usable", str(error))], None
     if revision == wanted:
         return [Check("database", "ok", f"{where}, schema {revision}")], engine
-    return [Check("database", "warn", f"{where}, schema {revision or 'still empty'}, not {wanted}", "Run: `ganboard db upgrade`")], None
+    return [
+        Check(
+            "database",
+            "warn",
+            f"{where}, schema {revision or 'still empty'}, not {wanted}",
+            "Run: `ganboard db upgrade`",
+        )
+    ], None
 
 
 def _file(engine: Engine, *, deep: bool) -> Iterator[Check]:
@@ -48,8 +56,17 @@ def _file(engine: Engine, *, deep: bool) -> Iterator[Check]:
         return
     if not (os.access(path, os.W_OK) and os.access(path.parent, os.W_OK)):
         log = Path(f"{path}-wal")
-        left = f"; {log.name} beside it holds commits that cannot be worked in" if log.exists() and log.stat().st_size else ""
-        yield Check("database", "fail", f"{path} or its folder cannot be written{left}", "Make the disk writable, or correct the owner.")
+        left = (
+            f"; {log.name} beside it holds commits that cannot be worked in"
+            if log.exists() and log.stat().st_size
+            else ""
+        )
+        yield Check(
+            "database",
+            "fail",
+            f"{path} or its folder cannot be written{left}",
+            "Make the disk writable, or correct the owner.",
+        )
         return
     if path.stat().st_size > QUICK_CHECK_BYTES and not deep:
         return
@@ -63,7 +80,10 @@ def _file(engine: Engine, *, deep: bool) -> Iterator[Check]:
     if said != "ok":
         said = " ".join(str(said).split())[:200]
         yield Check(
-            "database", "fail", f"{path} is damaged ({said})", "Bring it back: `ganboard restore BACKUP --force` keeps this one aside."
+            "database",
+            "fail",
+            f"{path} is damaged ({said})",
+            "Bring it back: `ganboard restore BACKUP --force` keeps this one aside.",
         )
 
 
@@ -73,16 +93,28 @@ def content(engine: Engine) -> Iterator[Check]:
     if abs(skew) > SKEW_SECONDS:
         remedy = "Leases go by the database's clock, what pages show by this one: set both by NTP."
         yield Check(
-            "clock", "warn", f"the database's clock is {abs(skew):,.0f} s {'ahead of' if skew > 0 else 'behind'} this machine's", remedy
+            "clock",
+            "warn",
+            f"the database's clock is {abs(skew):,.0f} s {'ahead of' if skew > 0 else 'behind'}"
+            " this machine's",
+            remedy,
         )
-    if dead := [run.id for run in queries.list_runs(engine, statuses=ACTIVE, archived=True) if _expired(engine, run.id)]:
+    if dead := [
+        run.id
+        for run in queries.list_runs(engine, statuses=ACTIVE, archived=True)
+        if _expired(engine, run.id)
+    ]:
         remedy = f"A worker queues them again; without one: `ganboard up`. {FIX}"
-        yield Check("leases", "warn", f"said to train, but nobody does: {', '.join(dead[:5])}", remedy)
+        yield Check(
+            "leases", "warn", f"said to train, but nobody does: {', '.join(dead[:5])}", remedy
+        )
 
 
 def _expired(engine: Engine, run_id: str) -> bool:
     run = queries.get_run(engine, run_id)
-    return run is not None and (run.lease_until is None or run.lease_until < queries.database_time(engine))
+    return run is not None and (
+        run.lease_until is None or run.lease_until < queries.database_time(engine)
+    )
 
 
 def queue_again(engine: Engine) -> list[str]:

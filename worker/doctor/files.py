@@ -1,4 +1,5 @@
-"""What lies in HOME: leftovers of crashes, folders that nobody owns, checkpoints and models that are not what the database says."""
+"""What lies in HOME: leftovers of crashes, folders that nobody owns, checkpoints and models that
+are not what the database says."""
 
 from __future__ import annotations
 
@@ -31,7 +32,8 @@ def mode(settings: Settings) -> int:
 
 
 def private(settings: Settings) -> Iterator[Check]:
-    """Whether others on this machine can read the state: a HOME that is ours alone is closed whenever it is opened."""
+    """Whether others on this machine can read the state: a HOME that is ours alone is closed
+    whenever it is opened."""
     if not settings.state.is_dir():
         return
     rights = mode(settings)
@@ -55,19 +57,47 @@ def state(settings: Settings, engine: Engine) -> Iterator[Check]:
 
     if old := leftovers(settings):
         size = sum(_size(path) for path in old)
-        yield Check("leftovers", "warn", f"{_named(old, settings.state)}, {_mb(size)}, of writers that were killed", FIX)
-    aside = [path for folder in folders.values() for path in _entries(folder / "checkpoints") if path.name.startswith("aside-")]
+        yield Check(
+            "leftovers",
+            "warn",
+            f"{_named(old, settings.state)}, {_mb(size)}, of writers that were killed",
+            FIX,
+        )
+    aside = [
+        path
+        for folder in folders.values()
+        for path in _entries(folder / "checkpoints")
+        if path.name.startswith("aside-")
+    ]
     if aside:
         size = sum(_size(path) for path in aside)
-        remedy = "They could not be used when their run went on: keep them to find out why, or delete them."
+        remedy = (
+            "They could not be used when their run went on: keep them to find out why, or delete"
+            " them."
+        )
         yield Check("set aside", "warn", f"{_named(aside, settings.state)}, {_mb(size)}", remedy)
     known = {version.id for version in versions.listed(engine)}
-    models = [path for path in _entries(settings.state / "models") if path.name not in known and not path.name.endswith(".tmp")]
-    for what, orphans in ("run", [path for name, path in folders.items() if name not in runs]), ("version", models):
+    models = [
+        path
+        for path in _entries(settings.state / "models")
+        if path.name not in known and not path.name.endswith(".tmp")
+    ]
+    for what, orphans in (
+        ("run", [path for name, path in folders.items() if name not in runs]),
+        ("version", models),
+    ):
         if orphans:
             size = sum(_size(path) for path in orphans)
-            remedy = f"Their {what}s were deleted, or belong to another database: delete the folders, or move them away."
-            yield Check("orphans", "warn", f"{_named(orphans, settings.state)} without a {what}, {_mb(size)}", remedy)
+            remedy = (
+                f"Their {what}s were deleted, or belong to another database: delete the folders, or"
+                " move them away."
+            )
+            yield Check(
+                "orphans",
+                "warn",
+                f"{_named(orphans, settings.state)} without a {what}, {_mb(size)}",
+                remedy,
+            )
 
     here = [run for run in runs.values() if run.id in folders and IMPORTED not in run.facts]
     own = (None, machine.recorded(settings))
@@ -76,11 +106,21 @@ def state(settings: Settings, engine: Engine) -> Iterator[Check]:
         for run in here
         for row in queries.checkpoints(engine, run.id)
         if row.machine in own
-        and not (settings.run_dir(run.id) / "checkpoints" / f"ckpt-{row.step}-{row.attempt}" / "manifest.json").exists()
+        and not (
+            settings.run_dir(run.id)
+            / "checkpoints"
+            / f"ckpt-{row.step}-{row.attempt}"
+            / "manifest.json"
+        ).exists()
     ]
     if missing:
-        remedy = "The run goes on from the newest that is there; bring the folders back from a backup to have these again."
-        yield Check("checkpoints", "fail", f"listed, but not on this disk: {_some(missing)}", remedy)
+        remedy = (
+            "The run goes on from the newest that is there; bring the folders back from a backup to"
+            " have these again."
+        )
+        yield Check(
+            "checkpoints", "fail", f"listed, but not on this disk: {_some(missing)}", remedy
+        )
 
 
 def damaged(settings: Settings) -> Iterator[Check]:
@@ -95,10 +135,15 @@ def damaged(settings: Settings) -> Iterator[Check]:
             except FileNotFoundError:  # retention was quicker
                 continue
     if bad:
-        remedy = "A run that goes on sets them aside and takes the one before: look at the disk, and bring them back from a backup."
+        remedy = (
+            "A run that goes on sets them aside and takes the one before: look at the disk, and"
+            " bring them back from a backup."
+        )
         yield Check("digests", "fail", f"damaged checkpoints: {_some(bad)}", remedy)
     else:
-        yield Check("digests", "ok", f"{count:,} checkpoints have the digest that they were saved with")
+        yield Check(
+            "digests", "ok", f"{count:,} checkpoints have the digest that they were saved with"
+        )
 
 
 def damaged_models(settings: Settings, engine: Engine) -> Iterator[Check]:
@@ -110,10 +155,16 @@ def damaged_models(settings: Settings, engine: Engine) -> Iterator[Check]:
         except VersionError:
             bad.append(f"{version.name}:{version.version}")
     if bad:
-        remedy = "Remove them and add them again from their runs, or bring models/ back from a backup."
+        remedy = (
+            "Remove them and add them again from their runs, or bring models/ back from a backup."
+        )
         yield Check("models", "fail", f"missing or damaged: {_some(bad)}", remedy)
     elif listed:
-        yield Check("models", "ok", f"{len(listed):,} versions have the digests that they were registered with")
+        yield Check(
+            "models",
+            "ok",
+            f"{len(listed):,} versions have the digests that they were registered with",
+        )
 
 
 def leftovers(settings: Settings) -> list[Path]:
@@ -129,12 +180,17 @@ def leftovers(settings: Settings) -> list[Path]:
 
 
 def remove_leftovers(settings: Settings) -> list[str]:
-    """Delete them; returns what was deleted. A restore that was cut short is left to the next start, which completes or undoes it."""
+    """Delete them; returns what was deleted. A restore that was cut short is left to the next
+    start, which completes or undoes it."""
     removed = []
     for path in leftovers(settings):
         if path.name.startswith("restore-") and (settings.state / "restore.json").exists():
             continue
-        shutil.rmtree(path) if path.is_dir() and not path.is_symlink() else path.unlink(missing_ok=True)
+        (
+            shutil.rmtree(path)
+            if path.is_dir() and not path.is_symlink()
+            else path.unlink(missing_ok=True)
+        )
         removed.append(str(path.relative_to(settings.state)))
     return removed
 
@@ -144,7 +200,10 @@ FIX = "Run: `ganboard doctor --fix`"
 
 def _age(path: Path) -> float:
     """Seconds since anything in it changed."""
-    newest = max((os.lstat(one).st_mtime for one in (path, *_entries(path)) if os.path.lexists(one)), default=time.time())
+    newest = max(
+        (os.lstat(one).st_mtime for one in (path, *_entries(path)) if os.path.lexists(one)),
+        default=time.time(),
+    )
     return time.time() - newest
 
 
@@ -153,7 +212,11 @@ def _entries(folder: Path) -> list[Path]:
 
 
 def _size(path: Path) -> int:
-    return sum(os.lstat(one).st_size for one in (path, *path.rglob("*")) if os.path.lexists(one) and not one.is_dir())
+    return sum(
+        os.lstat(one).st_size
+        for one in (path, *path.rglob("*"))
+        if os.path.lexists(one) and not one.is_dir()
+    )
 
 
 def _mb(size: int) -> str:
@@ -165,4 +228,6 @@ def _named(paths: list[Path], home: Path) -> str:
 
 
 def _some(names: list[str]) -> str:
-    return ", ".join(names[:NAMED]) + (f" and {len(names) - NAMED:,} more" if len(names) > NAMED else "")
+    return ", ".join(names[:NAMED]) + (
+        f" and {len(names) - NAMED:,} more" if len(names) > NAMED else ""
+    )

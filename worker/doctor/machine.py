@@ -1,4 +1,5 @@
-"""What this process sees of its machine: Python, processor, memory, disk, Redis's program, TensorFlow and its devices."""
+"""What this process sees of its machine: Python, processor, memory, disk, Redis's program,
+TensorFlow and its devices."""
 
 from __future__ import annotations
 
@@ -28,7 +29,10 @@ TENSORFLOW_SECONDS = 120.0
 
 
 def python() -> Check:
-    text = f"Python {platform.python_version()} on {platform.platform(terse=True)}, {platform.machine()}"
+    text = (
+        f"Python {platform.python_version()} on {platform.platform(terse=True)},"
+        f" {platform.machine()}"
+    )
     if PYTHON[0] <= sys.version_info[:2] < PYTHON[1]:
         return Check("python", "ok", text)
     return Check("python", "fail", text, "Use Python 3.11 or 3.12.")
@@ -37,15 +41,26 @@ def python() -> Check:
 def cpu() -> Check:
     flags = cpu_flags()
     bf16 = any("bf16" in flag for flag in flags)
-    speed = "mixed_bfloat16 is fast here" if bf16 else "mixed_bfloat16 works, but without its own instructions"
-    return Check("cpu", "ok", f"{psutil.cpu_count()} cores, {', '.join(flags) or 'no AVX2'}: {speed}")
+    speed = (
+        "mixed_bfloat16 is fast here"
+        if bf16
+        else "mixed_bfloat16 works, but without its own instructions"
+    )
+    return Check(
+        "cpu", "ok", f"{psutil.cpu_count()} cores, {', '.join(flags) or 'no AVX2'}: {speed}"
+    )
 
 
 def memory() -> Check:
     memory = psutil.virtual_memory()
     text = f"{memory.available / 1e9:.1f} GB free of {memory.total / 1e9:.1f} GB"
     if memory.available < MEMORY_BYTES:
-        return Check("memory", "warn", text, f"A trainer takes up to {MEMORY_BYTES / 1e9:.0f} GB: end other programs.")
+        return Check(
+            "memory",
+            "warn",
+            text,
+            f"A trainer takes up to {MEMORY_BYTES / 1e9:.0f} GB: end other programs.",
+        )
     return Check("memory", "ok", text)
 
 
@@ -65,7 +80,11 @@ def home(settings: Settings) -> Check:
     if free < DISK_BYTES:
         status: Status = "fail" if free < DISK_LEAST_BYTES else "warn"
         return Check(
-            "home", status, text, "Free some space, or delete old runs: checkpoints take about 30 MB each, snapshots of their paths 5 MB."
+            "home",
+            status,
+            text,
+            "Free some space, or delete old runs: checkpoints take about 30 MB each, snapshots of"
+            " their paths 5 MB.",
         )
     return Check("home", "ok", text)
 
@@ -80,7 +99,12 @@ def identity(settings: Settings) -> Check:
     try:
         name = machine.recorded(settings)
     except OSError as error:
-        return Check("machine", "warn", f"{settings.state / machine.FILE} cannot be read ({error.strerror})", "Check that disk.")
+        return Check(
+            "machine",
+            "warn",
+            f"{settings.state / machine.FILE} cannot be read ({error.strerror})",
+            "Check that disk.",
+        )
     return Check("machine", "ok", name or "gets its name with its first worker or training")
 
 
@@ -89,20 +113,31 @@ def redis_binary(settings: Settings) -> Check:
         return Check("redis", "ok", redis_server.find_binary())
     except ServiceFailed as error:
         if settings.redis_url:
-            return Check("redis", "ok", "no redis-server found, and none is needed: GANBOARD_REDIS_URL names one")
+            return Check(
+                "redis",
+                "ok",
+                "no redis-server found, and none is needed: GANBOARD_REDIS_URL names one",
+            )
         return Check("redis", "fail", "no redis-server found", str(error))
 
 
 def tensorflow() -> Iterator[Check]:
-    """TensorFlow and its devices, asked in a process of its own: it takes seconds to start and memory to keep."""
+    """TensorFlow and its devices, asked in a process of its own: it takes seconds to start and
+    memory to keep."""
     install = "Install it: `pip install 'ganboard[cpu]'` (or `ganboard[gpu]`)."
     try:
         asked = subprocess.run(
-            [sys.executable, "-m", "ganboard.gan.devices.hardware"], capture_output=True, text=True, timeout=TENSORFLOW_SECONDS
+            [sys.executable, "-m", "ganboard.gan.devices.hardware"],
+            capture_output=True,
+            text=True,
+            timeout=TENSORFLOW_SECONDS,
         )
     except subprocess.TimeoutExpired:
         yield Check(
-            "tensorflow", "fail", f"did not start within {TENSORFLOW_SECONDS:.0f} s", "Try: `python -m ganboard.gan.devices.hardware`"
+            "tensorflow",
+            "fail",
+            f"did not start within {TENSORFLOW_SECONDS:.0f} s",
+            "Try: `python -m ganboard.gan.devices.hardware`",
         )
         return
     if asked.returncode:
@@ -111,7 +146,11 @@ def tensorflow() -> Iterator[Check]:
         return
     hardware: dict[str, Any] = json.loads(asked.stdout.splitlines()[-1])
     versions = hardware["versions"]
-    yield Check("tensorflow", "ok", f"TensorFlow {versions.get('tensorflow')}, Keras {versions.get('keras')}")
+    yield Check(
+        "tensorflow",
+        "ok",
+        f"TensorFlow {versions.get('tensorflow')}, Keras {versions.get('keras')}",
+    )
     yield _accelerators(hardware)
 
 
@@ -121,6 +160,9 @@ def _accelerators(hardware: dict[str, Any]) -> Check:
         return Check("gpu", "ok", ", ".join(names))
     if shutil.which("nvidia-smi"):
         return Check(
-            "gpu", "warn", "this machine has an NVIDIA driver, but TensorFlow sees no GPU", "Install it: `pip install 'ganboard[gpu]'`."
+            "gpu",
+            "warn",
+            "this machine has an NVIDIA driver, but TensorFlow sees no GPU",
+            "Install it: `pip install 'ganboard[gpu]'`.",
         )
     return Check("gpu", "ok", "none: TensorFlow trains on the CPU")

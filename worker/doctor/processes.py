@@ -27,16 +27,26 @@ def supervisor(settings: Settings) -> Iterator[Check]:
     if lock.is_file() and held(lock):
         if address and not _answers(address):
             yield Check(
-                "up", "warn", f"it runs, but its page at {address} does not answer", f"Look at {settings.state / 'logs' / 'web.log'}"
+                "up",
+                "warn",
+                f"it runs, but its page at {address} does not answer",
+                f"Look at {settings.state / 'logs' / 'web.log'}",
             )
         else:
             yield Check("up", "ok", f"runs{' at ' + address if address else ''}")
         return
     if said:
-        yield Check("up", "ok", "is not up, and was killed when it last was: its up.lock is left and does no harm")
+        yield Check(
+            "up",
+            "ok",
+            "is not up, and was killed when it last was: its up.lock is left and does no harm",
+        )
     if owner := _listener(port):
         yield Check(
-            "port", "warn", f"port {port} is taken by {owner}", "End that program, or run: `ganboard up --port` with another number"
+            "port",
+            "warn",
+            f"port {port} is taken by {owner}",
+            "End that program, or run: `ganboard up --port` with another number",
         )
 
 
@@ -45,8 +55,13 @@ def slots(settings: Settings, engine: Engine) -> Iterator[Check]:
     alive = {state.worker.name for state in queries.workers(engine) if state.alive}
     for path in sorted((settings.state / "workers").glob(f"{socket.gethostname()}-*:*.lock")):
         if path.stem not in alive and held(path):
-            remedy = "It hangs, starts just now, or works with another database: look at its log, then restart it."
-            yield Check(f"slot {path.stem}", "warn", "its process lives, but gives no sign of life", remedy)
+            remedy = (
+                "It hangs, starts just now, or works with another database: look at its log, then"
+                " restart it."
+            )
+            yield Check(
+                f"slot {path.stem}", "warn", "its process lives, but gives no sign of life", remedy
+            )
 
 
 def _answers(address: str) -> bool:
@@ -65,7 +80,12 @@ def _listener(port: int) -> str | None:
             return None
     try:
         for one in psutil.net_connections("tcp"):
-            if one.status == psutil.CONN_LISTEN and one.laddr and one.laddr.port == port and one.pid:
+            if (
+                one.status == psutil.CONN_LISTEN
+                and one.laddr
+                and one.laddr.port == port
+                and one.pid
+            ):
                 return f"{psutil.Process(one.pid).name()} (process {one.pid})"
     except psutil.Error:
         pass

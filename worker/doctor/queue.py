@@ -24,9 +24,15 @@ def queue(settings: Settings) -> Check:
             _write(connection)
     except QueueUnreachable as error:
         absent = not (named or isinstance(error, QueueRefuses))
-        remedy = f"{error.remedy}; new runs are stored and start then." if absent else f"{error.remedy}."
+        remedy = (
+            f"{error.remedy}; new runs are stored and start then." if absent else f"{error.remedy}."
+        )
         return Check("queue", "warn" if absent else "fail", error.problem, remedy)
-    return Check("queue", "ok", "the server of GANBOARD_REDIS_URL answers" if named else "the embedded Redis answers")
+    return Check(
+        "queue",
+        "ok",
+        "the server of GANBOARD_REDIS_URL answers" if named else "the embedded Redis answers",
+    )
 
 
 def _write(connection: Redis) -> None:
@@ -38,11 +44,13 @@ def _write(connection: Redis) -> None:
 
 
 def keeping(settings: Settings) -> Iterator[Check]:
-    """Whether Redis forgets: with another policy or without its file nothing is lost but time, since the database rings again."""
+    """Whether Redis forgets: with another policy or without its file nothing is lost but time,
+    since the database rings again."""
     try:
         with connect(settings) as connection:
             yield from _kept(connection)
-    except (QueueUnreachable, RedisError):  # the first is reported elsewhere; not every user may read the configuration
+    # the first is reported elsewhere; not every user may read the configuration
+    except (QueueUnreachable, RedisError):
         return
 
 
@@ -50,10 +58,16 @@ def _kept(connection: Redis) -> Iterator[Check]:
     told: dict[str, str] = connection.config_get("maxmemory-policy", "appendonly")  # type: ignore[assignment]
     found = {_text(name): _text(value) for name, value in told.items()}
     if (policy := found.get("maxmemory-policy", "noeviction")) != "noeviction":
-        remedy = "Start it with --maxmemory-policy noeviction: full, it should refuse, not forget which runs wait."
+        remedy = (
+            "Start it with --maxmemory-policy noeviction: full, it should refuse, not forget which"
+            " runs wait."
+        )
         yield Check("queue memory", "warn", f"Redis may throw messages away ({policy})", remedy)
     if found.get("appendonly", "yes") != "yes":
-        remedy = "Start it with --appendonly yes; the database rings again for every waiting run in any case."
+        remedy = (
+            "Start it with --appendonly yes; the database rings again for every waiting run in any"
+            " case."
+        )
         yield Check("queue file", "warn", "Redis keeps nothing on disk", remedy)
 
 

@@ -48,8 +48,9 @@ def losses(
 ) -> go.Figure:
     """Loss of one network ("g" or "d") of every run.
 
-    `frames` are by run id and have the columns `x`, `{net}_loss` and, if `smoothed`, `{net}_smooth`, before which the losses then stand
-    pale. The y axis spans `usual`, or everything.
+    `frames` are by run id and have the columns `x`, `{net}_loss` and, if `smoothed`,
+    `{net}_smooth`, before which the losses then stand pale. The y axis spans `usual`, or
+    everything.
     """
     name = next(name for one, name, _ in NETS if one == net)
     plot = course(x, f"{name} loss", log_x=log_x, log_y=log_y, height=360, showlegend=True)
@@ -59,16 +60,39 @@ def losses(
         own = {"x": along(frame, x), "mode": "lines", "legendgroup": entry.run_id}
         if smoothed:
             pale = {"color": entry.colour, "width": 1}
-            plot.add_scatter(uid=f"{entry.run_id}-raw", y=raw, line=pale, opacity=0.25, showlegend=False, hoverinfo="skip", **own)
+            plot.add_scatter(
+                uid=f"{entry.run_id}-raw",
+                y=raw,
+                line=pale,
+                opacity=0.25,
+                showlegend=False,
+                hoverinfo="skip",
+                **own,
+            )
         values = finite(frame[f"{net}_smooth"]) if smoothed else raw
-        plot.add_scatter(uid=entry.run_id, y=values, line=entry.line, name=plain(entry.name), hovertemplate="%{y:.4f}", **own)
+        plot.add_scatter(
+            uid=entry.run_id,
+            y=values,
+            line=entry.line,
+            name=plain(entry.name),
+            hovertemplate="%{y:.4f}",
+            **own,
+        )
     if usual is not None:
         limit(plot, *usual)
     return plot
 
 
-def quality(series: list[Series], frames: Mapping[str, pd.DataFrame], *, measure: str, x: Axis, log_y: bool = False) -> go.Figure:
-    """One measure of quality of every run over each other; frames by run id with the columns of `db.runs.series.quality_frame`."""
+def quality(
+    series: list[Series],
+    frames: Mapping[str, pd.DataFrame],
+    *,
+    measure: str,
+    x: Axis,
+    log_y: bool = False,
+) -> go.Figure:
+    """One measure of quality of every run over each other; frames by run id with the columns of
+    `db.runs.series.quality_frame`."""
     plot = course(x, WORDS[measure], log_y=log_y, height=360, showlegend=True)
     for entry in series:
         frame = frames[entry.run_id]
@@ -86,7 +110,8 @@ def quality(series: list[Series], frames: Mapping[str, pd.DataFrame], *, measure
 
 
 def parts(series: list[Series], shares: Mapping[str, Mapping[str, float]]) -> go.Figure:
-    """Where each run's time went: one bar per run of the shares (0 to 1) of PARTS, by run id and name; a run without shares has none."""
+    """Where each run's time went: one bar per run of the shares (0 to 1) of PARTS, by run id and
+    name; a run without shares has none."""
     plot = figure(
         height=130 + 42 * len(series),
         hovermode="closest",
@@ -121,11 +146,18 @@ def bars(
 ) -> go.Figure:
     """One bar per run, with its value and its ratio to the `baseline` run written at its end.
 
-    A run without a value has no bar, but its word in `absent`. Runs of one colour differ in the pattern of their bars.
+    A run without a value has no bar, but its word in `absent`. Runs of one colour differ in the
+    pattern of their bars.
     """
     base, words = values.get(baseline), absent or {}
-    texts = [_ratio(values.get(one.run_id), base, one.run_id == baseline, digits) or words.get(one.run_id, "") for one in series]
-    lengths = finite([np.nan if values.get(entry.run_id) is None else values[entry.run_id] for entry in series])
+    texts = [
+        _ratio(values.get(one.run_id), base, one.run_id == baseline, digits)
+        or words.get(one.run_id, "")
+        for one in series
+    ]
+    lengths = finite(
+        [np.nan if values.get(entry.run_id) is None else values[entry.run_id] for entry in series]
+    )
     longest = np.nanmax(lengths) if np.isfinite(lengths).any() else 1.0
     plot = figure(
         height=90 + 36 * len(series),
@@ -140,12 +172,16 @@ def bars(
     plot.add_bar(
         uid="bars",
         orientation="h",
-        x=np.where(np.isnan(lengths), 0.0, lengths) if words else lengths,  # a word needs a place to stand
+        # a word needs a place to stand
+        x=np.where(np.isnan(lengths), 0.0, lengths) if words else lengths,
         y=np.arange(len(series)),
         marker={
             "color": [entry.colour for entry in series],
             "line": {"width": 0},
-            "pattern": {"shape": [PATTERNS[run_style(entry.number)] for entry in series], "solidity": 0.4},
+            "pattern": {
+                "shape": [PATTERNS[run_style(entry.number)] for entry in series],
+                "solidity": 0.4,
+            },
         },
         text=texts,
         textposition="outside",
@@ -155,7 +191,8 @@ def bars(
 
 
 def _names(series: list[Series]) -> dict[str, Any]:
-    """An axis of runs. They may have the same name: positions are numbers, the names only their labels."""
+    """An axis of runs. They may have the same name: positions are numbers, the names only their
+    labels."""
     names = [plain(shorten(entry.name, 28)) for entry in series]
     labels = {"tickmode": "array", "tickvals": list(range(len(series))), "ticktext": names}
     return {**labels, "range": [len(series) - 0.5, -0.5], "fixedrange": True}

@@ -15,7 +15,11 @@ ERRORS = {
     "L1": (("l1", "Predicted"), ("held_l1", "First frame held")),
     "RMS": (("rms", "Predicted"), ("held_rms", "First frame held"), ("mean_rms", "Mean flow")),
 }
-_LOOKS = {"Predicted": (CATEGORICAL[0], "solid"), "First frame held": (CATEGORICAL[1], "dash"), "Mean flow": (CATEGORICAL[2], "dot")}
+_LOOKS = {
+    "Predicted": (CATEGORICAL[0], "solid"),
+    "First frame held": (CATEGORICAL[1], "dash"),
+    "Mean flow": (CATEGORICAL[2], "dot"),
+}
 
 
 def errors(flow: Mapping[str, Any], name: str) -> go.Figure:
@@ -26,19 +30,50 @@ def errors(flow: Mapping[str, Any], name: str) -> go.Figure:
         values, (colour, dash) = finite(flow[key]), _LOOKS[words]
         line = {"color": colour, "width": 2, "dash": dash}
         mode = "lines" if len(values) > 1 else "markers"
-        plot.add_scatter(uid=key, x=list(range(1, len(values) + 1)), y=values, mode=mode, name=words, line=line, hovertemplate="%{y:.4f}")
+        plot.add_scatter(
+            uid=key,
+            x=list(range(1, len(values) + 1)),
+            y=values,
+            mode=mode,
+            name=words,
+            line=line,
+            hovertemplate="%{y:.4f}",
+        )
     if name == "RMS" and flow["horizon"] < len(flow["rms"]):
         lost = flow["horizon"] + 1
-        plot.add_shape(type="line", x0=lost, x1=lost, y0=0, y1=1, yref="paper", line={"color": MISSING, "width": 1, "dash": "dot"})
+        plot.add_shape(
+            type="line",
+            x0=lost,
+            x1=lost,
+            y0=0,
+            y1=1,
+            yref="paper",
+            line={"color": MISSING, "width": 1, "dash": "dot"},
+        )
     return plot
 
 
 def parts(times: Mapping[str, Any]) -> go.Figure:
-    """Milliseconds of a frame by part, of later frames (their median): the first one compiles, and would hide them."""
-    plot = figure(height=150, barmode="stack", hovermode="closest", showlegend=True, xaxis={"title": {"text": "Milliseconds of a frame"}})
+    """Milliseconds of a frame by part, of later frames (their median): the first one compiles, and
+    would hide them."""
+    plot = figure(
+        height=150,
+        barmode="stack",
+        hovermode="closest",
+        showlegend=True,
+        xaxis={"title": {"text": "Milliseconds of a frame"}},
+    )
     plot.update_layout(legend_traceorder="normal")
     for index, (name, words) in enumerate(PARTS.items()):
         milliseconds = 1e3 * times["steady"][name]
         bar = {"color": CATEGORICAL[index], "line": {"width": 0}}
-        plot.add_bar(uid=name, x=[milliseconds], y=[""], orientation="h", name=words, marker=bar, hovertemplate=f"{words}: %{{x:.1f}} ms")
+        plot.add_bar(
+            uid=name,
+            x=[milliseconds],
+            y=[""],
+            orientation="h",
+            name=words,
+            marker=bar,
+            hovertemplate=f"{words}: %{{x:.1f}} ms",
+        )
     return plot

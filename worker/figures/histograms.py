@@ -18,12 +18,19 @@ _MEAN = "#e0543a"  # stands out from every blue of the scale
 
 
 def density(
-    epochs: list[int], edges: npt.NDArray[Any], counts: npt.NDArray[Any], *, net: str, mean_epochs: Any = (), means: Any = ()
+    epochs: list[int],
+    edges: npt.NDArray[Any],
+    counts: npt.NDArray[Any],
+    *,
+    net: str,
+    mean_epochs: Any = (),
+    means: Any = (),
 ) -> go.Figure:
-    """Share of the steps of each epoch ([E] epochs) whose loss fell into each bin (edges [B + 1], counts [E, B]).
+    """Share of the steps of each epoch ([E] epochs) whose loss fell into each bin (edges [B + 1],
+    counts [E, B]).
 
-    `means` [M] are the mean losses of `mean_epochs` [M]: points, and their moving average over TREND_EPOCHS epochs as a line. Bins without
-    a step stay empty.
+    `means` [M] are the mean losses of `mean_epochs` [M]: points, and their moving average over
+    TREND_EPOCHS epochs as a line. Bins without a step stay empty.
     """
     plot = figure(
         height=360,
@@ -31,9 +38,13 @@ def density(
         xaxis={"title": {"text": "Epoch"}},
         yaxis={"title": {"text": f"Loss of the {_NAMES[net].lower()}"}},
     )
-    at, summed = _columns(np.asarray(epochs, dtype=np.float64), np.asarray(counts, dtype=np.float64))
+    at, summed = _columns(
+        np.asarray(epochs, dtype=np.float64), np.asarray(counts, dtype=np.float64)
+    )
     total = summed.sum(axis=1, keepdims=True)
-    share = np.divide(100 * summed, total, out=np.full_like(summed, np.nan), where=(total > 0) & (summed > 0))
+    share = np.divide(
+        100 * summed, total, out=np.full_like(summed, np.nan), where=(total > 0) & (summed > 0)
+    )
     centres = (np.asarray(edges[:-1]) + np.asarray(edges[1:])) / 2
     plot.add_heatmap(
         uid="density",
@@ -44,7 +55,11 @@ def density(
         zmin=0,
         zmax=float(np.nanmax(share, initial=1.0)),
         hovertemplate="Epoch %{x}<br>loss about %{y:.3f}<br>%{z:.1f} % of the steps<extra></extra>",
-        colorbar={"title": {"text": "% of steps", "side": "right"}, "thickness": 12, "outlinewidth": 0},
+        colorbar={
+            "title": {"text": "% of steps", "side": "right"},
+            "thickness": 12,
+            "outlinewidth": 0,
+        },
         hoverongaps=False,
     )
     at, raw = np.asarray(mean_epochs, dtype=np.float64), finite(means)
@@ -74,7 +89,9 @@ def density(
     return plot
 
 
-def _columns(epochs: npt.NDArray[np.float64], counts: npt.NDArray[np.float64]) -> tuple[npt.NDArray[np.float64], npt.NDArray[np.float64]]:
+def _columns(
+    epochs: npt.NDArray[np.float64], counts: npt.NDArray[np.float64]
+) -> tuple[npt.NDArray[np.float64], npt.NDArray[np.float64]]:
     """At most COLUMNS columns: neighbouring epochs summed, named by their middle."""
     size = -(-len(epochs) // COLUMNS)
     if size <= 1:

@@ -8,7 +8,17 @@ import numpy as np
 import pandas as pd
 import plotly.graph_objects as go
 
-from ganboard.worker.figures.template import NETS, Axis, along, course, finite, limit, mark_events, mark_not_finite, thin
+from ganboard.worker.figures.template import (
+    NETS,
+    Axis,
+    along,
+    course,
+    finite,
+    limit,
+    mark_events,
+    mark_not_finite,
+    thin,
+)
 
 
 def steps(
@@ -21,9 +31,11 @@ def steps(
     robust: bool = False,
     events: pd.DataFrame | None = None,
 ) -> go.Figure:
-    """Loss of every step, from `db.runs.series.step_losses`; if `smoothed`, pale behind its smoothed course.
+    """Loss of every step, from `db.runs.series.step_losses`; if `smoothed`, pale behind its
+    smoothed course.
 
-    `robust` lets the y axis show the 1st to 99th percentile of all steps; `events` are those of `db.runs.series.events_frame`.
+    `robust` lets the y axis show the 1st to 99th percentile of all steps; `events` are those of
+    `db.runs.series.events_frame`.
     """
     plot = course(x, "Loss per step", log_x=log_x, log_y=log_y)
     at = along(frame, x)
@@ -32,11 +44,28 @@ def steps(
         if smoothed:
             pale = {"color": colour, "width": 1}
             plot.add_scatter(
-                uid=f"{net}-raw", x=at, y=raw, mode="lines", line=pale, opacity=0.3, legendgroup=net, showlegend=False, hoverinfo="skip"
+                uid=f"{net}-raw",
+                x=at,
+                y=raw,
+                mode="lines",
+                line=pale,
+                opacity=0.3,
+                legendgroup=net,
+                showlegend=False,
+                hoverinfo="skip",
             )
         line = {"color": colour, "width": 2 if smoothed else 1.5}
         values = finite(frame[f"{net}_smooth"]) if smoothed else raw
-        plot.add_scatter(uid=net, x=at, y=values, mode="lines", line=line, name=name, legendgroup=net, hovertemplate="%{y:.4f}")
+        plot.add_scatter(
+            uid=net,
+            x=at,
+            y=values,
+            mode="lines",
+            line=line,
+            name=name,
+            legendgroup=net,
+            hovertemplate="%{y:.4f}",
+        )
     mark_not_finite(plot, at, frame["g_loss"], frame["d_loss"])
     return _finished(plot, x, frame.attrs.get("usual") if robust else None, events)
 
@@ -50,7 +79,8 @@ def epochs(
     robust: bool = False,
     events: pd.DataFrame | None = None,
 ) -> go.Figure:
-    """Mean loss of each epoch, from `db.runs.series.epochs_frame` of one run, at the epoch's end; options as those of `steps`."""
+    """Mean loss of each epoch, from `db.runs.series.epochs_frame` of one run, at the epoch's end;
+    options as those of `steps`."""
     plot = course(x, "Mean loss per epoch", log_x=log_x, log_y=log_y)
     rows = thin(frame)
     at = along(rows, x)
@@ -71,7 +101,9 @@ def epochs(
     return _finished(plot, x, usual if robust else None, events)
 
 
-def _finished(plot: go.Figure, x: Axis, usual: Iterable[float] | None, events: pd.DataFrame | None) -> go.Figure:
+def _finished(
+    plot: go.Figure, x: Axis, usual: Iterable[float] | None, events: pd.DataFrame | None
+) -> go.Figure:
     if usual is not None:
         low, high = usual
         limit(plot, low, high)

@@ -1,11 +1,22 @@
-"""One palette for Streamlit and Plotly. Run colours are told apart with every common colour vision, on light and dark grounds."""
+"""One palette for Streamlit and Plotly. Run colours are told apart with every common colour vision,
+on light and dark grounds."""
 
 from __future__ import annotations
 
 from urllib.parse import quote
 
-# found by search: the eight colours that lie farthest apart, also for people without red, green or blue cones (tests/unit/worker/figures/test_palette.py)
-CATEGORICAL = ("#0a64e1", "#e45d0d", "#236960", "#c80898", "#b376ff", "#749267", "#59a5c5", "#8a5008")
+# found by search: the eight colours that lie farthest apart, also for people without red, green or
+# blue cones (tests/unit/worker/figures/test_palette.py)
+CATEGORICAL = (
+    "#0a64e1",
+    "#e45d0d",
+    "#236960",
+    "#c80898",
+    "#b376ff",
+    "#749267",
+    "#59a5c5",
+    "#8a5008",
+)
 
 GENERATOR = CATEGORICAL[0]
 DISCRIMINATOR = CATEGORICAL[1]
@@ -18,7 +29,8 @@ DIVERGING = (
 )  # fmt: skip
 
 
-# every eighth run has the same colour: Plotly's dash of its line, the same for SVG, and Plotly's pattern of its bars
+# every eighth run has the same colour: Plotly's dash of its line, the same for SVG, and Plotly's
+# pattern of its bars
 DASHES = ("solid", "dash", "dot", "dashdot")
 _SVG_DASHES = ("none", "8 4", "3 3", "8 3 3 3")
 PATTERNS = ("", "/", ".", "x")
@@ -30,12 +42,19 @@ def run_colour(number: int) -> str:
 
 
 def run_style(number: int) -> int:
-    """Index into DASHES and PATTERNS: tells runs of one colour apart, until after 32 runs both come back."""
+    """Index into DASHES and PATTERNS: tells runs of one colour apart, until after 32 runs both come
+    back."""
     return number // len(CATEGORICAL) % len(DASHES)
 
 
 def run_swatch(number: int) -> str:
     """A piece of the run's line, as the address of an SVG picture, for tables."""
-    look = f'stroke="{run_colour(number)}" stroke-width="3" stroke-dasharray="{_SVG_DASHES[run_style(number)]}"'
+    look = (
+        f'stroke="{run_colour(number)}" stroke-width="3"'
+        f' stroke-dasharray="{_SVG_DASHES[run_style(number)]}"'
+    )
     line = f'<line x1="8" y1="10" x2="40" y2="10" {look}/>'
-    return "data:image/svg+xml," + quote(f'<svg xmlns="http://www.w3.org/2000/svg" width="48" height="20" viewBox="0 0 48 20">{line}</svg>')
+    return "data:image/svg+xml," + quote(
+        '<svg xmlns="http://www.w3.org/2000/svg" width="48" height="20" viewBox="0 0 48'
+        f' 20">{line}</svg>'
+    )

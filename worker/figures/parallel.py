@@ -15,13 +15,18 @@ from ganboard.worker.figures.template import figure, plain
 LOG_RATIO = 10  # a range over more than this is drawn on a logarithmic axis
 TICKS = 8  # values that an axis names one by one
 GOOD, POOR, BEST = "#0a64e1", "#9aa7b5", "#e45d0d"  # can be seen on light and dark grounds
-_EDGE, _MARK = 1.1, 1.2  # the colour scale goes from 0 (good) to 1 (poor), and has the colour of the best beyond _EDGE
+# the colour scale goes from 0 (good) to 1 (poor), and has the colour of the best beyond _EDGE
+_EDGE, _MARK = 1.1, 1.2
 
 
-def coordinates(axes: Mapping[str, Sequence[Any]], *, coloured: str, less_is_better: bool | None) -> go.Figure:
-    """A line per run through its value on every axis; `axes` are equally long and complete, those of measures finite numbers.
+def coordinates(
+    axes: Mapping[str, Sequence[Any]], *, coloured: str, less_is_better: bool | None
+) -> go.Figure:
+    """A line per run through its value on every axis; `axes` are equally long and complete, those
+    of measures finite numbers.
 
-    Lines have the colour of their value on the axis `coloured`, which is numbers; if it has a better end, the best line stands out.
+    Lines have the colour of their value on the axis `coloured`, which is numbers; if it has a
+    better end, the best line stands out.
     """
     place, (at, words) = positions(axes[coloured])
     span = float(np.ptp(place)) or 1.0
@@ -29,7 +34,9 @@ def coordinates(axes: Mapping[str, Sequence[Any]], *, coloured: str, less_is_bet
     shades = sign * (place - start) / span
     if less_is_better is not None:
         shades[shades.argmin()] = _MARK
-    plot = figure(height=460, dragmode=False, hovermode=False, margin={"l": 60, "r": 40, "t": 60, "b": 24})
+    plot = figure(
+        height=460, dragmode=False, hovermode=False, margin={"l": 60, "r": 40, "t": 60, "b": 24}
+    )
     plot.add_parcoords(
         uid="runs",
         dimensions=[_dimension(name, values) for name, values in axes.items()],
@@ -66,15 +73,21 @@ def _dimension(name: str, values: Sequence[Any]) -> dict[str, Any]:
     }
 
 
-def positions(values: Sequence[Any]) -> tuple[npt.NDArray[np.float64], tuple[npt.NDArray[np.float64], list[str]]]:
+def positions(
+    values: Sequence[Any],
+) -> tuple[npt.NDArray[np.float64], tuple[npt.NDArray[np.float64], list[str]]]:
     """Where each value stands on its axis, and the axis's ticks as places and words.
 
-    Numbers stand by their size, or its logarithm where the largest is more than LOG_RATIO times the smallest; all else by the alphabet.
+    Numbers stand by their size, or its logarithm where the largest is more than LOG_RATIO times the
+    smallest; all else by the alphabet.
     """
     if any(isinstance(value, bool) or not isinstance(value, int | float) for value in values):
         names = [plain(_word(value)) for value in values]
         order = sorted(set(names))
-        return np.array([order.index(name) for name in names], dtype=np.float64), (np.arange(len(order), dtype=np.float64), order)
+        return np.array([order.index(name) for name in names], dtype=np.float64), (
+            np.arange(len(order), dtype=np.float64),
+            order,
+        )
     numbers = np.array(values, dtype=np.float64)
     low, high = float(numbers.min()), float(numbers.max())
     log = low > 0 and high / low > LOG_RATIO
@@ -93,11 +106,14 @@ def _word(value: Any) -> str:
 
 
 def _decades(low: float, high: float) -> npt.NDArray[np.float64]:
-    """1, 2 and 5 times the powers of ten from just below `low` to just above `high`; the powers alone over many decades."""
+    """1, 2 and 5 times the powers of ten from just below `low` to just above `high`; the powers
+    alone over many decades."""
     first, last = math.floor(math.log10(low)), math.ceil(math.log10(high))
     steps = (1, 2, 5) if last - first <= 3 else (1,)
     ticks = np.array([step * 10.0**power for power in range(first, last + 1) for step in steps])
-    inside: npt.NDArray[np.float64] = ticks[(ticks >= ticks[ticks <= low].max()) & (ticks <= ticks[ticks >= high].min())]
+    inside: npt.NDArray[np.float64] = ticks[
+        (ticks >= ticks[ticks <= low].max()) & (ticks <= ticks[ticks >= high].min())
+    ]
     return inside
 
 

@@ -1,4 +1,5 @@
-"""The descent path: where training carried the weights, seen in a fixed random plane, with the loss as height."""
+"""The descent path: where training carried the weights, seen in a fixed random plane, with the loss
+as height."""
 
 from __future__ import annotations
 
@@ -15,7 +16,8 @@ _STEPS = (1.0, 1.5, 2.0, 3.0, 5.0, 7.5, 10.0)
 
 
 def ceiling(value: float) -> float:
-    """The smallest of 1, 1.5, 2, 3, 5, 7.5, 10 times a power of ten that is not below `value` > 0; 0 for 0.
+    """The smallest of 1, 1.5, 2, 3, 5, 7.5, 10 times a power of ten that is not below `value` > 0;
+    0 for 0.
 
     Axes that end there grow seldom, and in steps, while a path grows.
     """
@@ -28,7 +30,10 @@ def ceiling(value: float) -> float:
 def extent(values: npt.NDArray[np.float64]) -> list[float]:
     """A range that holds zero and all finite `values`, and grows in steps as they do."""
     known = values[np.isfinite(values)]
-    low, high = ceiling(-min(0.0, known.min(initial=0.0))), ceiling(max(0.0, known.max(initial=0.0)))
+    low, high = (
+        ceiling(-min(0.0, known.min(initial=0.0))),
+        ceiling(max(0.0, known.max(initial=0.0))),
+    )
     if low == high == 0:
         return [-1.0, 1.0]
     margin = 0.05 * (low + high)
@@ -38,8 +43,8 @@ def extent(values: npt.NDArray[np.float64]) -> list[float]:
 def descent(frame: pd.DataFrame, *, net: str, dimensions: int = 3) -> go.Figure:
     """The path of one network ("g" or "d") over the epochs of `db.runs.series.epochs_frame`.
 
-    x and y: two seeded random projections of the weights minus their initial value, so the path begins at the origin;
-    z, or the colour in two dimensions: the mean loss of the epoch.
+    x and y: two seeded random projections of the weights minus their initial value, so the path
+    begins at the origin; z, or the colour in two dimensions: the mean loss of the epoch.
     """
     _, name, colour = next(entry for entry in NETS if entry[0] == net)
     rows = thin(frame, 500)
@@ -130,7 +135,11 @@ def _in_plane(
             "size": 7,
             "color": loss,
             "colorscale": "Viridis",
-            "colorbar": {"title": {"text": "Loss", "side": "right"}, "thickness": 12, "outlinewidth": 0},
+            "colorbar": {
+                "title": {"text": "Loss", "side": "right"},
+                "thickness": 12,
+                "outlinewidth": 0,
+            },
         },
         hovertemplate=hover,
     )
@@ -143,7 +152,12 @@ def _in_plane(
             text=words[where],
             mode="markers",
             name=label,
-            marker={"size": 13, "symbol": symbol, "color": colour, "line": {"width": 2, "color": colour}},
+            marker={
+                "size": 13,
+                "symbol": symbol,
+                "color": colour,
+                "line": {"width": 2, "color": colour},
+            },
             hovertemplate=hover,
         )
     return plot

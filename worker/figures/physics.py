@@ -1,4 +1,5 @@
-"""Generated showers beside real ones: mean profiles, spectrum, sampling fraction, and how observables go together."""
+"""Generated showers beside real ones: mean profiles, spectrum, sampling fraction, and how
+observables go together."""
 
 from __future__ import annotations
 
@@ -12,7 +13,11 @@ from ganboard.worker.figures.palette import CATEGORICAL
 from ganboard.worker.figures.template import figure, finite
 
 TITLES = {
-    "sampling_fraction": ("Sampling fraction", "Energy of the particle, GeV", "Sum of the cells / energy"),
+    "sampling_fraction": (
+        "Sampling fraction",
+        "Energy of the particle, GeV",
+        "Sum of the cells / energy",
+    ),
     "shape.x": ("Mean profile along x", "Cell", "GeV"),
     "shape.y": ("Mean profile along y", "Cell", "GeV"),
     "shape.z": ("Mean profile along z, the depth", "Layer", "GeV"),
@@ -38,7 +43,15 @@ def curve(name: str, pair: Curve, *, log_y: bool = False) -> go.Figure:
         ("generated", "Generated", pair.generated, _GENERATED, "dot"),
     ):
         line = {"color": colour, "width": 2, "dash": dash}
-        plot.add_scatter(uid=uid, x=finite(pair.x), y=finite(values), mode="lines", name=words, line=line, hovertemplate="%{y:.4g}")
+        plot.add_scatter(
+            uid=uid,
+            x=finite(pair.x),
+            y=finite(values),
+            mode="lines",
+            name=words,
+            line=line,
+            hovertemplate="%{y:.4g}",
+        )
     return plot
 
 
@@ -46,20 +59,32 @@ def overview(found: Validation) -> go.Figure:
     """All of TITLES that were found, three in a row."""
     names = [name for name in TITLES if name in found.curves]
     plot = make_subplots(
-        -(-len(names) // 3), 3, subplot_titles=[TITLES[name][0] for name in names], horizontal_spacing=0.09, vertical_spacing=0.13
+        -(-len(names) // 3),
+        3,
+        subplot_titles=[TITLES[name][0] for name in names],
+        horizontal_spacing=0.09,
+        vertical_spacing=0.13,
     )
     for place, name in enumerate(names):
         at = {"row": place // 3 + 1, "col": place % 3 + 1}
         for trace in curve(name, found.curves[name]).data:
-            plot.add_trace(trace.update(legendgroup=trace.uid, showlegend=not place, uid=f"{name}-{trace.uid}"), **at)
+            plot.add_trace(
+                trace.update(
+                    legendgroup=trace.uid, showlegend=not place, uid=f"{name}-{trace.uid}"
+                ),
+                **at,
+            )
         reach = _told(found.curves[name]) if name in _LOGARITHMIC else None
         plot.update_xaxes(title_text=TITLES[name][1], range=reach, **at)
         plot.update_yaxes(title_text=TITLES[name][2], **at)
-    return plot.update_layout(height=820, template=None, hovermode="x unified", margin={"t": 90}, legend={"y": 1.06})
+    return plot.update_layout(
+        height=820, template=None, hovermode="x unified", margin={"t": 90}, legend={"y": 1.06}
+    )
 
 
 def _told(pair: Curve) -> list[float] | None:
-    """The abscissae from where one of the curves leaves its first value: cells begin decades below those of any shower."""
+    """The abscissae from where one of the curves leaves its first value: cells begin decades below
+    those of any shower."""
     at, both = finite(pair.x), np.nan_to_num(np.stack([finite(pair.real), finite(pair.generated)]))
     change = np.abs(both - both[:, :1])
     moved = (change > _FLAT * change.max()).any(0)

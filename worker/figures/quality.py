@@ -1,4 +1,5 @@
-"""How good the generated images are: each measure over the course of training, and how the images spread over the classes."""
+"""How good the generated images are: each measure over the course of training, and how the images
+spread over the classes."""
 
 from __future__ import annotations
 
@@ -68,8 +69,16 @@ def headline(config: Mapping[str, Any]) -> str:
     return CHARTS[model_of(config)][0][0]
 
 
-def course(frame: pd.DataFrame, names: tuple[str, ...], *, x: Axis, log_y: bool = False, events: pd.DataFrame | None = None) -> go.Figure:
-    """Some measures of `db.runs.series.quality_frame` of one run over its course; what is not finite is a gap."""
+def course(
+    frame: pd.DataFrame,
+    names: tuple[str, ...],
+    *,
+    x: Axis,
+    log_y: bool = False,
+    events: pd.DataFrame | None = None,
+) -> go.Figure:
+    """Some measures of `db.runs.series.quality_frame` of one run over its course; what is not
+    finite is a gap."""
     title = WORDS[names[0]] if len(names) > 2 else " and ".join(WORDS[name] for name in names)
     plot = template.course(x, title, log_y=log_y, height=260, showlegend=len(names) > 1)
     for index, name in enumerate(names):
@@ -90,7 +99,8 @@ def course(frame: pd.DataFrame, names: tuple[str, ...], *, x: Axis, log_y: bool 
 
 
 def classes(histogram: Any, real: Any = None) -> go.Figure:
-    """Share of each class among the generated images ([K], summing to 1) beside that among the `real` ones.
+    """Share of each class among the generated images ([K], summing to 1) beside that among the
+    `real` ones.
 
     Without the latter a line stands where all classes would be equally frequent.
     """
@@ -112,5 +122,13 @@ def classes(histogram: Any, real: Any = None) -> go.Figure:
     if real is None:
         ends, equal = [-0.5, len(shares) - 0.5], [100 / len(shares)] * 2
         line = {"color": MISSING, "width": 2, "dash": "dash"}
-        plot.add_scatter(uid="equal", x=ends, y=equal, mode="lines", name="All equally frequent", line=line, hoverinfo="skip")
+        plot.add_scatter(
+            uid="equal",
+            x=ends,
+            y=equal,
+            mode="lines",
+            name="All equally frequent",
+            line=line,
+            hoverinfo="skip",
+        )
     return plot

@@ -8,11 +8,21 @@ import plotly.graph_objects as go
 
 from ganboard.worker.figures.template import NETS, Axis, along, course, finite, mark_events
 
-_KINDS = (("rate", "as scheduled", {"width": 2, "dash": "dash"}), ("effective", "effective", {"width": 1.5}))
+_KINDS = (
+    ("rate", "as scheduled", {"width": 2, "dash": "dash"}),
+    ("effective", "effective", {"width": 1.5}),
+)
 
 
-def rates(frame: pd.DataFrame, *, x: Axis = "step", log_x: bool = False, events: pd.DataFrame | None = None) -> go.Figure:
-    """Nominal and effective rates of both networks on a logarithmic axis, from `db.runs.series.step_series`; what is not positive is a gap."""
+def rates(
+    frame: pd.DataFrame,
+    *,
+    x: Axis = "step",
+    log_x: bool = False,
+    events: pd.DataFrame | None = None,
+) -> go.Figure:
+    """Nominal and effective rates of both networks on a logarithmic axis, from
+    `db.runs.series.step_series`; what is not positive is a gap."""
     plot = course(x, "Learning rate", log_x=log_x, log_y=True, height=460, showlegend=True)
     plot.update_yaxes(exponentformat="e")
     at = along(frame, x)

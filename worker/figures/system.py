@@ -13,7 +13,8 @@ _HEIGHT = 280
 
 
 def load(frame: pd.DataFrame, events: pd.DataFrame | None = None) -> go.Figure:
-    """Percent of the machine's processors, of its memory and, where there is one, of the GPU, from `db.runs.series.samples_frame`."""
+    """Percent of the machine's processors, of its memory and, where there is one, of the GPU, from
+    `db.runs.series.samples_frame`."""
     plot = course("time", "Percent of the machine", height=_HEIGHT, showlegend=True)
     plot.update_yaxes(range=[0, 105])
     columns = (("cpu_percent", "Processors"), ("memory_percent", "Memory"), ("gpu_percent", "GPU"))
@@ -29,14 +30,29 @@ def memory(frame: pd.DataFrame, events: pd.DataFrame | None = None) -> go.Figure
 
 
 def _lines(
-    plot: go.Figure, frame: pd.DataFrame, columns: tuple[tuple[str, str], ...], unit: float, hover: str, events: pd.DataFrame | None
+    plot: go.Figure,
+    frame: pd.DataFrame,
+    columns: tuple[tuple[str, str], ...],
+    unit: float,
+    hover: str,
+    events: pd.DataFrame | None,
 ) -> go.Figure:
-    times = along(frame.assign(time=pd.to_datetime(frame["at"], utc=True).dt.tz_localize(None)), "time")
+    times = along(
+        frame.assign(time=pd.to_datetime(frame["at"], utc=True).dt.tz_localize(None)), "time"
+    )
     for index, (column, name) in enumerate(columns):
         values = finite(frame[column].astype(float))
         if pd.notna(values).any():
             line = {"color": CATEGORICAL[index], "width": 2}
-            plot.add_scatter(uid=column, x=times, y=values / unit, mode="lines", line=line, name=name, hovertemplate=hover)
+            plot.add_scatter(
+                uid=column,
+                x=times,
+                y=values / unit,
+                mode="lines",
+                line=line,
+                name=name,
+                hovertemplate=hover,
+            )
     if events is not None:
         mark_events(plot, events, "time")
     return plot

@@ -19,14 +19,23 @@ PARTS = (
     ("input_seconds", CATEGORICAL[1]),
     ("host_seconds", CATEGORICAL[6]),
 )
-_QUANTILES = (("step_p50", CATEGORICAL[0]), ("step_p95", CATEGORICAL[4]), ("step_max", CATEGORICAL[1]))
+_QUANTILES = (
+    ("step_p50", CATEGORICAL[0]),
+    ("step_p95", CATEGORICAL[4]),
+    ("step_max", CATEGORICAL[1]),
+)
 
 
 def shares(frame: pd.DataFrame) -> dict[str, float]:
-    """Share of each of PARTS in all measured time, from `db.runs.series.measures_frame`; empty where none was measured."""
+    """Share of each of PARTS in all measured time, from `db.runs.series.measures_frame`; empty
+    where none was measured."""
     sums = {name: float(frame[name].sum()) for name, _ in PARTS if name in frame}
     whole = sum(sums.values())
-    return {name: seconds / whole for name, seconds in sums.items()} if whole > 0 and sums.get("compute_seconds") else {}
+    return (
+        {name: seconds / whole for name, seconds in sums.items()}
+        if whole > 0 and sums.get("compute_seconds")
+        else {}
+    )
 
 
 def bottleneck(shares: Mapping[str, float]) -> str:
@@ -37,10 +46,14 @@ def bottleneck(shares: Mapping[str, float]) -> str:
 def seconds(frame: pd.DataFrame) -> go.Figure:
     """Seconds of each epoch as stacked bars: where they went, and on top tracing and compiling.
 
-    `frame` has the columns of `db.runs.series.epochs_frame` and those of `measures_frame` that there are; where computing was not measured
-    apart, the whole of the training steps is one part.
+    `frame` has the columns of `db.runs.series.epochs_frame` and those of `measures_frame` that
+    there are; where computing was not measured apart, the whole of the training steps is one part.
     """
-    known = frame["compute_seconds"].notna() if "compute_seconds" in frame else pd.Series(False, index=frame.index)
+    known = (
+        frame["compute_seconds"].notna()
+        if "compute_seconds" in frame
+        else pd.Series(False, index=frame.index)
+    )
     rows = thin(frame.assign(seconds=frame["seconds"].mask(known)), 300)
     at = rows["epoch"].to_numpy(dtype=np.float64)
     plot = figure(
@@ -50,17 +63,25 @@ def seconds(frame: pd.DataFrame) -> go.Figure:
         yaxis={"title": {"text": "Seconds"}, "rangemode": "tozero"},
         legend={"traceorder": "normal"},
     )
-    parts = [("seconds", "Training steps", TRAINING), *((name, MEASURES[name], colour) for name, colour in PARTS)]
+    parts = [
+        ("seconds", "Training steps", TRAINING),
+        *((name, MEASURES[name], colour) for name, colour in PARTS),
+    ]
     for column, name, colour in (*parts, ("compile_seconds", "Tracing and compiling", COMPILING)):
         values = finite(rows[column]) if column in rows else np.full(len(rows), np.nan)
         if np.nansum(values) > 0 or column == "compile_seconds":
             bar = {"color": colour, "line": {"width": 0}}
-            plot.add_bar(uid=column, x=at, y=values, name=name, marker=bar, hovertemplate="%{y:.2f} s")
+            plot.add_bar(
+                uid=column, x=at, y=values, name=name, marker=bar, hovertemplate="%{y:.2f} s"
+            )
     return plot
 
 
-def steps(frame: pd.DataFrame, *, x: Axis = "epoch", events: pd.DataFrame | None = None) -> go.Figure:
-    """Median, 95th percentile and maximum of the seconds per step of each epoch: columns of `measures_frame` and of `epochs_frame`."""
+def steps(
+    frame: pd.DataFrame, *, x: Axis = "epoch", events: pd.DataFrame | None = None
+) -> go.Figure:
+    """Median, 95th percentile and maximum of the seconds per step of each epoch: columns of
+    `measures_frame` and of `epochs_frame`."""
     plot = course(x, "Time per step", height=320, showlegend=True)
     plot.update_yaxes(rangemode="tozero", tickformat="~s", ticksuffix="s")
     rows = thin(frame)
@@ -81,7 +102,9 @@ def steps(frame: pd.DataFrame, *, x: Axis = "epoch", events: pd.DataFrame | None
     return plot
 
 
-def throughput(frame: pd.DataFrame, *, x: Axis = "epoch", events: pd.DataFrame | None = None) -> go.Figure:
+def throughput(
+    frame: pd.DataFrame, *, x: Axis = "epoch", events: pd.DataFrame | None = None
+) -> go.Figure:
     """Real images per second of each epoch's training steps, compiling left out."""
     plot = course(x, "Images per second", showlegend=False)
     plot.update_yaxes(rangemode="tozero")

@@ -1,4 +1,5 @@
-"""A run as one JSON document: what `show --json` prints and `export` stores. Scripts rely on these names."""
+"""A run as one JSON document: what `show --json` prints and `export` stores. Scripts rely on these
+names."""
 
 from __future__ import annotations
 
@@ -12,7 +13,8 @@ from ganboard.worker.context import Context
 
 
 def encode(document: Any) -> bytes:
-    """JSON in UTF-8, indented; what is not finite becomes null, and a loss has a `_hex` neighbour that says which it was."""
+    """JSON in UTF-8, indented; what is not finite becomes null, and a loss has a `_hex` neighbour
+    that says which it was."""
     return orjson.dumps(document, option=orjson.OPT_INDENT_2 | orjson.OPT_UTC_Z)
 
 
@@ -24,7 +26,8 @@ def summaries(context: Context, runs: list[Run]) -> list[dict[str, Any]]:
 
 def _summary(context: Context, run: Run, tags: list[str]) -> dict[str, Any]:
     return {
-        **{name: getattr(run, name) for name in ("id", "name", "status")},  # first, where a person looks
+        # first, where a person looks
+        **{name: getattr(run, name) for name in ("id", "name", "status")},
         **run.model_dump(exclude={"lease_until"}),
         "tags": tags,
         "hardware": run.hardware or {},
@@ -51,14 +54,24 @@ def live_document(context: Context, run: Run) -> dict[str, Any]:
 
 
 def complete_document(context: Context, run: Run) -> dict[str, Any]:
-    """A run with its epochs, events, checkpoints, grids (their pictures are files) and samples of the machine, oldest first."""
+    """A run with its epochs, events, checkpoints, grids (their pictures are files) and samples of
+    the machine, oldest first."""
     events = queries.events(context.engine, run.id, limit=None)[::-1]
     return {
         **document(context, run),
         "events": [event.model_dump(exclude={"id", "run_id"}) for event in events],
-        "checkpoints": [checkpoint.model_dump(exclude={"run_id"}) for checkpoint in queries.checkpoints(context.engine, run.id)],
-        "grids": [grid.model_dump(exclude={"run_id", "png"}) for grid in queries.grids(context.engine, run.id)],
-        "samples": [sample.model_dump(exclude={"run_id"}) for sample in queries.samples(context.engine, run.id)],
+        "checkpoints": [
+            checkpoint.model_dump(exclude={"run_id"})
+            for checkpoint in queries.checkpoints(context.engine, run.id)
+        ],
+        "grids": [
+            grid.model_dump(exclude={"run_id", "png"})
+            for grid in queries.grids(context.engine, run.id)
+        ],
+        "samples": [
+            sample.model_dump(exclude={"run_id"})
+            for sample in queries.samples(context.engine, run.id)
+        ],
     }
 
 
@@ -72,7 +85,10 @@ def _epoch(epoch: Epoch) -> dict[str, Any]:
 
 
 def _quality(judged: Quality) -> dict[str, Any]:
-    return {**judged.model_dump(exclude={"run_id", "histogram"}, exclude_none=True), "histogram": judged.histogram.tolist()}
+    return {
+        **judged.model_dump(exclude={"run_id", "histogram"}, exclude_none=True),
+        "histogram": judged.histogram.tolist(),
+    }
 
 
 def _hex(loss: float | None) -> str | None:

@@ -76,11 +76,12 @@ class ExportFailed(WorkerError):
 
 
 def export(context: Context, run: Run, directory: Path) -> list[Path]:
-    """Write everything stored about `run` into `directory`, which must be empty or new; returns the files.
+    """Write everything stored about `run` into `directory`, which must be empty or new; returns the
+    files.
 
-    Numbers in the CSV files are the shortest decimals that give back the same float64 bits; a cell is empty where nothing was measured.
-    manifest.json, with the digest of every other file, is written last: where it is, the export is complete and can be imported.
-    Raises ExportFailed.
+    Numbers in the CSV files are the shortest decimals that give back the same float64 bits; a cell
+    is empty where nothing was measured. manifest.json, with the digest of every other file, is
+    written last: where it is, the export is complete and can be imported. Raises ExportFailed.
     """
     try:
         if directory.exists() and (not directory.is_dir() or any(directory.iterdir())):
@@ -89,11 +90,14 @@ def export(context: Context, run: Run, directory: Path) -> list[Path]:
         files = list(_write(context, run, directory))
         return [*files, write_manifest(directory, files)]
     except OSError as error:
-        raise ExportFailed(f"{error.filename or directory} cannot be written ({error.strerror}).") from None
+        raise ExportFailed(
+            f"{error.filename or directory} cannot be written ({error.strerror})."
+        ) from None
 
 
 def export_zip(context: Context, run: Run, path: Path) -> None:
-    """The same as one ZIP file; the files lie in a folder named as the run's id. Beside `path` there must be room for them once more."""
+    """The same as one ZIP file; the files lie in a folder named as the run's id. Beside `path`
+    there must be room for them once more."""
     folder = path.with_suffix("")
     files = export(context, run, folder)
     with ZipFile(path, "w", ZIP_DEFLATED) as archive:
@@ -103,14 +107,17 @@ def export_zip(context: Context, run: Run, path: Path) -> None:
 
 
 def model_zip(context: Context, run: Run, path: Path) -> None:
-    """The newest checkpoint of a run as a ZIP file, with its settings and how to load it. Raises ExportFailed."""
+    """The newest checkpoint of a run as a ZIP file, with its settings and how to load it. Raises
+    ExportFailed."""
     directory = context.settings.run_dir(run.id) / "checkpoints"
     newest = store.newest(directory)
     if newest is None:
         raise ExportFailed(placement.absence(context, run))
     try:
         with ZipFile(path, "w", ZIP_STORED) as archive:  # weights hardly shrink
-            archive.writestr("README.txt", README.format(run_id=run.id, step=newest.name.split("-")[1]))
+            archive.writestr(
+                "README.txt", README.format(run_id=run.id, step=newest.name.split("-")[1])
+            )
             archive.writestr("config.json", orjson.dumps(run.config, option=orjson.OPT_INDENT_2))
             for name in ("manifest.json", "state.npz"):
                 with (
@@ -119,30 +126,42 @@ def model_zip(context: Context, run: Run, path: Path) -> None:
                 ):
                     shutil.copyfileobj(source, target)
     except FileNotFoundError:
-        raise ExportFailed(f"The checkpoint of run {run.id} was replaced by a newer one just now: try again.") from None
+        raise ExportFailed(
+            f"The checkpoint of run {run.id} was replaced by a newer one just now: try again."
+        ) from None
 
 
 def safe_cell(text: str) -> str:
-    """Text that a spreadsheet shows instead of computing: a leading = + - @ tab or return gets an apostrophe before it."""
+    """Text that a spreadsheet shows instead of computing: a leading = + - @ tab or return gets an
+    apostrophe before it."""
     return f"'{text}" if text.startswith(("=", "+", "-", "@", "\t", "\r")) else text
 
 
 def epochs_csv(context: Context, run: Run) -> Iterator[str]:
     """The lines of epochs.csv: one row per finished epoch."""
-    rows = ({**_who(run), **epoch, **epoch["measures"]} for epoch in document(context, run)["epochs"])
+    rows = (
+        {**_who(run), **epoch, **epoch["measures"]} for epoch in document(context, run)["epochs"]
+    )
     return _lines(EPOCH_COLUMNS, rows)
 
 
 def steps_csv(context: Context, run: Run) -> Iterator[str]:
-    """The lines of steps.csv: one row per step. Its last two columns are interpolated within each epoch."""
+    """The lines of steps.csv: one row per step. Its last two columns are interpolated within each
+    epoch."""
     return _lines(STEP_COLUMNS, _steps(context, run))
 
 
 def quality_csv(context: Context, run: Run) -> Iterator[str]:
     """The lines of quality.csv: one row per judgement."""
     judgements = document(context, run)["quality"]
-    classes = [f"class_{k}" for k in range(max((len(judged["histogram"]) for judged in judgements), default=0))]
-    rows = ({**_who(run), **judged, **dict(zip(classes, judged["histogram"], strict=False))} for judged in judgements)
+    classes = [
+        f"class_{k}"
+        for k in range(max((len(judged["histogram"]) for judged in judgements), default=0))
+    ]
+    rows = (
+        {**_who(run), **judged, **dict(zip(classes, judged["histogram"], strict=False))}
+        for judged in judgements
+    )
     measures = MEASURED[model_of(run.config)]
     return _lines((*QUALITY_COLUMNS, *measures, *classes), rows)
 
@@ -150,10 +169,17 @@ def quality_csv(context: Context, run: Run) -> Iterator[str]:
 def events_csv(context: Context, run: Run) -> Iterator[str]:
     """The lines of events.csv, oldest first."""
     events = queries.events(context.engine, run.id, limit=None)[::-1]
-    return _lines(EVENT_COLUMNS, ({**event.model_dump(), "text": safe_cell(event.text)} for event in events))
+    return _lines(
+        EVENT_COLUMNS, ({**event.model_dump(), "text": safe_cell(event.text)} for event in events)
+    )
 
 
-TABLES = {"epochs.csv": epochs_csv, "steps.csv": steps_csv, "quality.csv": quality_csv, "events.csv": events_csv}
+TABLES = {
+    "epochs.csv": epochs_csv,
+    "steps.csv": steps_csv,
+    "quality.csv": quality_csv,
+    "events.csv": events_csv,
+}
 
 
 def _who(run: Run) -> dict[str, str]:
@@ -169,11 +195,16 @@ def _write(context: Context, run: Run, directory: Path) -> Iterator[Path]:
     if grids := queries.grids(engine, run.id):
         (directory / "grids").mkdir()
         for grid in grids:
-            path = directory / "grids" / ("real.png" if grid.epoch == REAL_IMAGES else f"epoch-{grid.epoch:04d}.png")
+            path = (
+                directory
+                / "grids"
+                / ("real.png" if grid.epoch == REAL_IMAGES else f"epoch-{grid.epoch:04d}.png")
+            )
             path.write_bytes(grid.png)
             yield path
     log = context.settings.log_path(run.id)
-    with suppress(FileNotFoundError), open_inside(log.parent, log.name) as source:  # it lies on the machine that trained the run
+    # it lies on the machine that trained the run
+    with suppress(FileNotFoundError), open_inside(log.parent, log.name) as source:
         with (directory / "train.log").open("xb") as copy:
             shutil.copyfileobj(source, copy)
         yield directory / "train.log"
@@ -188,12 +219,21 @@ def _steps(context: Context, run: Run) -> Iterator[dict[str, Any]]:
         losses = queries.step_losses(context.engine, run.id, epoch)
         if losses is None or times is None:
             return
-        columns = {"g_loss": losses.g_losses, "d_loss": losses.d_losses, **queries.step_series(context.engine, run.id, epoch)}
+        columns = {
+            "g_loss": losses.g_losses,
+            "d_loss": losses.d_losses,
+            **queries.step_series(context.engine, run.id, epoch),
+        }
         first = (epoch - 1) * times.per_epoch + 1
         numbers = np.arange(first, first + len(losses.g_losses))
         at = times.columns(numbers)
-        columns |= {"training_seconds": at["training_seconds"], "time": np.datetime_as_string(at["time"], unit="ms", timezone="UTC")}
-        for number, values in enumerate(zip_longest(*(column.tolist() for column in columns.values())), first):
+        columns |= {
+            "training_seconds": at["training_seconds"],
+            "time": np.datetime_as_string(at["time"], unit="ms", timezone="UTC"),
+        }
+        for number, values in enumerate(
+            zip_longest(*(column.tolist() for column in columns.values())), first
+        ):
             yield {"step": number, "epoch": epoch, **dict(zip(columns, values, strict=True))}
 
 

@@ -1,4 +1,5 @@
-"""What the JSON files of a bundle may hold: types, ranges and lengths. `worker.interchange.importer` reads them."""
+"""What the JSON files of a bundle may hold: types, ranges and lengths.
+`worker.interchange.importer` reads them."""
 
 from __future__ import annotations
 
@@ -50,7 +51,9 @@ class _Open(BaseModel):
     @classmethod
     def _small(cls, given: Any) -> Any:
         if isinstance(given, dict) and (len(given) > 500 or any(len(name) > 80 for name in given)):
-            raise ValueError("it has more than 500 entries, or one whose name has more than 80 characters")
+            raise ValueError(
+                "it has more than 500 entries, or one whose name has more than 80 characters"
+            )
         return given
 
 
@@ -190,4 +193,6 @@ class Manifest(BaseModel):
     model_config = ConfigDict(extra="ignore")
 
     format: int
-    files: Annotated[dict[str, Annotated[str, Field(pattern="^[0-9a-f]{64}$")]], Field(max_length=MAX_FILES)]
+    files: Annotated[
+        dict[str, Annotated[str, Field(pattern="^[0-9a-f]{64}$")]], Field(max_length=MAX_FILES)
+    ]

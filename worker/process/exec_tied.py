@@ -1,4 +1,5 @@
-"""`python -m ganboard.worker.process.exec_tied COMMAND...` becomes COMMAND, tied to its parent's life: for programs that cannot tie themselves."""
+"""`python -m ganboard.worker.process.exec_tied COMMAND...` becomes COMMAND, tied to its parent's
+life: for programs that cannot tie themselves."""
 
 from __future__ import annotations
 

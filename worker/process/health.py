@@ -1,4 +1,5 @@
-"""The heartbeat file of a worker or painter: a container's health check looks at its age, without starting Python."""
+"""The heartbeat file of a worker or painter: a container's health check looks at its age, without
+starting Python."""
 
 from __future__ import annotations
 
@@ -10,10 +11,15 @@ log = logging.getLogger("ganboard.worker")
 
 
 def beat(settings: Settings) -> None:
-    """Touch the file that GANBOARD_HEARTBEAT names, if any: this process's loop runs, whatever the database does."""
+    """Touch the file that GANBOARD_HEARTBEAT names, if any: this process's loop runs, whatever the
+    database does."""
     if settings.heartbeat is None:
         return
     try:
         settings.heartbeat.touch()
     except OSError as error:
-        log.warning("GANBOARD_HEARTBEAT=%s cannot be written (%s): name a file in a folder that can.", settings.heartbeat, error.strerror)
+        log.warning(
+            "GANBOARD_HEARTBEAT=%s cannot be written (%s): name a file in a folder that can.",
+            settings.heartbeat,
+            error.strerror,
+        )

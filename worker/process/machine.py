@@ -1,10 +1,13 @@
 """Which machine this is: a random name in HOME, shared by all processes that share these files.
 
-Names of workers and rows of checkpoints carry it, since host names may be equal. Hosts that share HOME are one machine: what counts is
-who can read the files. A copy of HOME is another machine. It is noticed in two ways:
+Names of workers and rows of checkpoints carry it, since host names may be equal. Hosts that share
+HOME are one machine: what counts is who can read the files. A copy of HOME is another machine. It
+is noticed in two ways:
 
-- the file records its own inode number, which a copy and a move to another disk change, but a rename and a shared mount do not;
-- a worker that is alive under our name holds its slot's lock in its HOME (`worker/queue/slots.py`): if that lock is free in ours, its HOME is
+- the file records its own inode number, which a copy and a move to another disk change, but a
+rename and a shared mount do not;
+- a worker that is alive under our name holds its slot's lock in its HOME (`worker/queue/slots.py`):
+if that lock is free in ours, its HOME is
   another one, such as that of a cloned disk, which keeps inode numbers.
 
 See docs/reliability.md for the limits.
@@ -36,13 +39,15 @@ _BOOT = Path("/proc/sys/kernel/random/boot_id")
 
 
 def name(settings: Settings) -> str:
-    """The name of this machine, such as `box-ab12cd34`: made at first use. Raises OSError when HOME cannot be written."""
+    """The name of this machine, such as `box-ab12cd34`: made at first use. Raises OSError when HOME
+    cannot be written."""
     known = recorded(settings)
     return known if known is not None else _make(settings)
 
 
 def recorded(settings: Settings) -> str | None:
-    """The name as HOME has it; None when there is none yet, or when HOME is a copy. Changes nothing. Raises OSError."""
+    """The name as HOME has it; None when there is none yet, or when HOME is a copy. Changes
+    nothing. Raises OSError."""
     try:
         with (settings.state / FILE).open("rb") as file:
             said = json.loads(file.read(1000))
@@ -67,19 +72,25 @@ def boot() -> str | None:
 def original(settings: Settings, engine: Engine) -> Worker | None:
     """A worker of the HOME that this one was copied from, if one is alive.
 
-    The last heartbeats of killed workers of this HOME look alike for some seconds, so those that began under another kernel are watched
-    until they beat again or not.
+    The last heartbeats of killed workers of this HOME look alike for some seconds, so those that
+    began under another kernel are watched until they beat again or not.
     """
     machine, kernel = name(settings), boot()
     suspects = {
         state.worker.name: state.worker.beat_at
         for state in queries.workers(engine)
-        if state.alive and state.worker.machine == machine and state.worker.boot != kernel and not _slot_held(settings, state.worker.name)
+        if state.alive
+        and state.worker.machine == machine
+        and state.worker.boot != kernel
+        and not _slot_held(settings, state.worker.name)
     }
     deadline = time.monotonic() + WATCH_SECONDS
     while suspects and time.monotonic() < deadline:
         for state in queries.workers(engine):
-            if state.worker.name in suspects and state.worker.beat_at != suspects[state.worker.name]:
+            if (
+                state.worker.name in suspects
+                and state.worker.beat_at != suspects[state.worker.name]
+            ):
                 return state.worker
         time.sleep(LOOK_SECONDS)
     return None

@@ -12,9 +12,11 @@ PARENT = "GANBOARD_PARENT_PID"
 
 
 def die_with_parent(parent: int, sig: signal.Signals = signal.SIGKILL) -> None:
-    """Have the kernel send `sig` to this process when process `parent` ends; end at once if it already has.
+    """Have the kernel send `sig` to this process when process `parent` ends; end at once if it
+    already has.
 
-    prctl(2), PR_SET_PDEATHSIG. The signal follows the parent's *thread*, so parents must start children from their main thread.
+    prctl(2), PR_SET_PDEATHSIG. The signal follows the parent's *thread*, so parents must start
+    children from their main thread.
     """
     if sys.platform != "linux":
         return
@@ -29,7 +31,8 @@ def environment_for_child(**extra: str) -> dict[str, str]:
 
 
 def die_with_named_parent(sig: signal.Signals = signal.SIGKILL) -> None:
-    """`die_with_parent` for a process that was started with `environment_for_child`; nothing for any other."""
+    """`die_with_parent` for a process that was started with `environment_for_child`; nothing for
+    any other."""
     parent = os.environ.pop(PARENT, "")
     if parent:
         die_with_parent(int(parent), sig)

@@ -1,4 +1,5 @@
-"""A child process that is meant to run for ever: started, announced, restarted when it dies or hangs, ended."""
+"""A child process that is meant to run for ever: started, announced, restarted when it dies or
+hangs, ended."""
 
 from __future__ import annotations
 
@@ -31,10 +32,12 @@ class Health:
     path: str
 
     def answers(self, seconds: float) -> bool:
-        """Whether it does so now, with at most this time for each part of the answer. No proxy is asked."""
+        """Whether it does so now, with at most this time for each part of the answer. No proxy is
+        asked."""
         connection = http.client.HTTPConnection(self.host, self.port, timeout=seconds)
         try:
-            connection.request("GET", self.path, headers={"Host": "localhost"})  # served on whatever address
+            # served on whatever address
+            connection.request("GET", self.path, headers={"Host": "localhost"})
             return connection.getresponse().status == 200
         except (OSError, http.client.HTTPException):
             return False
@@ -43,9 +46,11 @@ class Health:
 
 
 class Probe(threading.Thread):
-    """Asks for the health of one process until `end`: in a thread, since one that hangs makes whoever asks wait.
+    """Asks for the health of one process until `end`: in a thread, since one that hangs makes
+    whoever asks wait.
 
-    Failed probes are counted, not seconds: a supervisor that was stopped for a while has learned nothing meanwhile.
+    Failed probes are counted, not seconds: a supervisor that was stopped for a while has learned
+    nothing meanwhile.
     """
 
     def __init__(self, health: Health, every: float) -> None:
@@ -89,7 +94,8 @@ class Service:
     ready: Callable[[], str | None]  # what to print once it answers, None before
     health: Health | None = None  # one that stops to answer here is killed and restarted
     probe_seconds: float = PROBE_SECONDS
-    mend: Callable[[], str] | None = None  # what to do when it died before it answered, and what to say of that
+    # what to do when it died before it answered, and what to say of that
+    mend: Callable[[], str] | None = None
     process: subprocess.Popen[bytes] | None = None
     started: float = 0.0
     restarts: int = 0
@@ -101,7 +107,8 @@ class Service:
         if self.log is None:
             self._start(None, {})
         else:
-            if self.log.exists() and self.log.stat().st_size >= logs.MAX_BYTES:  # for programs that do not see to it themselves
+            # for programs that do not see to it themselves
+            if self.log.exists() and self.log.stat().st_size >= logs.MAX_BYTES:
                 logs.rotate(self.log)
             with self.log.open("ab") as log:
                 self._start(log.fileno(), {logs.FILE: str(self.log)})

@@ -14,7 +14,8 @@ log = logging.getLogger("ganboard.worker")
 
 
 class DeviceProbe:
-    """What this machine can train on, found out once by a process of its own, since asking loads TensorFlow."""
+    """What this machine can train on, found out once by a process of its own, since asking loads
+    TensorFlow."""
 
     def __init__(self) -> None:
         # a low priority, so that a first run does not start later for it

@@ -37,7 +37,8 @@ def open_queue(redis: Redis) -> Queue:
 
 
 def ring(redis: Redis, run: Run) -> None:
-    """Tell the workers that this run waits; repeated rings are harmless, since the database lets only one claim succeed.
+    """Tell the workers that this run waits; repeated rings are harmless, since the database lets
+    only one claim succeed.
 
     Raises QueueUnreachable.
     """
@@ -54,13 +55,17 @@ def ring(redis: Redis, run: Run) -> None:
 
 
 def sweep(redis: Redis) -> None:
-    """Empty what RQ remembers of jobs beside the queue itself. Nobody reads it: what becomes of a run is in the database."""
+    """Empty what RQ remembers of jobs beside the queue itself. Nobody reads it: what becomes of a
+    run is in the database."""
     queue = open_queue(redis)
-    redis.delete(queue.intermediate_queue_key, *(registry(queue=queue).key for registry in _REGISTRIES))
+    redis.delete(
+        queue.intermediate_queue_key, *(registry(queue=queue).key for registry in _REGISTRIES)
+    )
 
 
 def clear(redis: Redis, *job_ids: str) -> None:
-    """Throw away all that RQ shares under fixed names, and these jobs: somebody else has written there. Waiting runs are rung for again."""
+    """Throw away all that RQ shares under fixed names, and these jobs: somebody else has written
+    there. Waiting runs are rung for again."""
     sweep(redis)
     queue = open_queue(redis)
     shared = (Queue.redis_queues_keys, REDIS_WORKER_KEYS, WORKERS_BY_QUEUE_KEY % QUEUE)
@@ -68,7 +73,8 @@ def clear(redis: Redis, *job_ids: str) -> None:
 
 
 def message(queue: Queue, run: Run) -> Job:
-    """What `ring` sends, stored in Redis but in no queue: for the worker that takes the run without a ring. Raises RedisError."""
+    """What `ring` sends, stored in Redis but in no queue: for the worker that takes the run without
+    a ring. Raises RedisError."""
     job = queue.create_job(JOB, args=(run.id,), job_id=f"{run.id}-{run.attempt}-here", **_OPTIONS)
     job.save()
     return job

@@ -1,7 +1,9 @@
-"""The one function that the queue may call: claim the run, start its trainer, and say what became of it.
+"""The one function that the queue may call: claim the run, start its trainer, and say what became
+of it.
 
-A run with strategy=multi_worker has several trainer processes. `ganboard train` starts those from here too: what watches them must not be
-one of them, since a process inside a collective notices nothing.
+A run with strategy=multi_worker has several trainer processes. `ganboard train` starts those from
+here too: what watches them must not be one of them, since a process inside a collective notices
+nothing.
 """
 
 from __future__ import annotations
@@ -47,7 +49,8 @@ def train(run_id: str) -> None:
     """Runs in the work-horse. A repeated or stale ring finds nothing to claim and returns."""
     die_with_parent(int(os.environ[PARENT]))
     settings = Settings()
-    engine = make_engine(settings.database, pooled=False)  # the parent's connections must not be used after the fork
+    # the parent's connections must not be used after the fork
+    engine = make_engine(settings.database, pooled=False)
     context = Context(settings, engine)
     claim = placement.claim(context, run_id, os.environ[WORKER])
     if claim is None:
@@ -59,7 +62,8 @@ def train(run_id: str) -> None:
 
 
 def train_here(context: Context, run_id: str, view: View) -> None:
-    """`ganboard train` of a run with several processes: train it to its end, after a death again and again, without Redis and worker.
+    """`ganboard train` of a run with several processes: train it to its end, after a death again
+    and again, without Redis and worker.
 
     Raises LeaseLost if another worker has it.
     """
@@ -79,7 +83,8 @@ def train_here(context: Context, run_id: str, view: View) -> None:
 
 
 class _Interrupt:
-    """Whether a signal came; it is passed on to the first process of the gang, which saves and ends."""
+    """Whether a signal came; it is passed on to the first process of the gang, which saves and
+    ends."""
 
     def __init__(self) -> None:
         self.came = False
@@ -103,16 +108,23 @@ def _interrupts(*signals: signal.Signals) -> Iterator[_Interrupt]:
 
 
 def _attempt(context: Context, claim: Claim, interrupt: _Interrupt, verdict: Verdict) -> str | None:
-    """Start the trainer, wait for it, and end the attempt in the database if it could not; returns the status stored here, if any.
+    """Start the trainer, wait for it, and end the attempt in the database if it could not; returns
+    the status stored here, if any.
 
     `verdict` is what a signal means.
     """
     engine, run_id, attempt = context.engine, claim.run_id, claim.attempt
     size = int(claim.config["replicas"]) if claim.config.get("strategy") == "multi_worker" else 1
     if sentence := capabilities.too_many_processes(size, runtime.cores(), hardware.memory_limit()):
-        return commands.finish(engine, run_id=run_id, attempt=attempt, status="failed", error=sentence)
+        return commands.finish(
+            engine, run_id=run_id, attempt=attempt, status="failed", error=sentence
+        )
     with _open_log(context.settings.log_path(run_id)) as log:
-        print(logs.line(f"--- attempt {attempt} ---", run=run_id, attempt=attempt), file=log, flush=True)
+        print(
+            logs.line(f"--- attempt {attempt} ---", run=run_id, attempt=attempt),
+            file=log,
+            flush=True,
+        )
         kills = hardware.oom_kills()
         ended, start = _run_trainer(engine, claim, verdict, size, log, interrupt)
     run = queries.get_run(engine, run_id)
@@ -120,17 +132,26 @@ def _attempt(context: Context, claim: Claim, interrupt: _Interrupt, verdict: Ver
         return None  # the trainer said itself how it ended, or another attempt has taken over
     with suppress(LeaseLost):
         if interrupt.came:
-            return commands.finish(engine, run_id=run_id, attempt=attempt, status="stopped" if verdict == "stop" else "suspended")
+            return commands.finish(
+                engine,
+                run_id=run_id,
+                attempt=attempt,
+                status="stopped" if verdict == "stop" else "suspended",
+            )
         if start == "stop":
             return commands.finish(engine, run_id=run_id, attempt=attempt, status="stopped")
         if start == "late":
-            return commands.died(engine, run_id=run_id, attempt=attempt, cause=TOO_LATE, limit=MAX_LATE)
+            return commands.died(
+                engine, run_id=run_id, attempt=attempt, cause=TOO_LATE, limit=MAX_LATE
+            )
         cause, limit = _cause(ended, size, memory_ran_out=hardware.oom_kills() > kills)
         return commands.died(engine, run_id=run_id, attempt=attempt, cause=cause, limit=limit)
     return None
 
 
-def _run_trainer(engine: Engine, claim: Claim, verdict: Verdict, size: int, log: IO[str], interrupt: _Interrupt) -> tuple[Ended, str]:
+def _run_trainer(
+    engine: Engine, claim: Claim, verdict: Verdict, size: int, log: IO[str], interrupt: _Interrupt
+) -> tuple[Ended, str]:
     """How the trainer ended, and `Start.outcome`."""
     command = [*TRAINER, claim.run_id, str(claim.attempt), verdict]
     level = os.environ.get("TF_CPP_MIN_LOG_LEVEL", "2")
@@ -145,11 +166,21 @@ def _run_trainer(engine: Engine, claim: Claim, verdict: Verdict, size: int, log:
 
 
 def _cause(ended: Ended, size: int, *, memory_ran_out: bool) -> tuple[str, int]:
-    """Why the trainer ended, and how many such ends in a row are one too many: what only a person can mend is not tried for long."""
+    """Why the trainer ended, and how many such ends in a row are one too many: what only a person
+    can mend is not tried for long."""
     who = "The trainer" if size == 1 else f"Rank {ended.rank} of {size} trainer processes"
     if ended.code == -signal.SIGKILL and memory_ran_out:
-        had, limit = resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss / 2**20, hardware.memory_limit() / 2**30
-        return f"{who} was killed because memory ran out (it had {had:.1f} of {limit:.1f} GiB): lower batch_size, then clone the run", 3
+        had, limit = (
+            resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss / 2**20,
+            hardware.memory_limit() / 2**30,
+        )
+        return (
+            (
+                f"{who} was killed because memory ran out (it had {had:.1f} of {limit:.1f} GiB):"
+                " lower batch_size, then clone the run"
+            ),
+            3,
+        )
     if ended.code == EXIT_HANGS:
         return f"{who} took no step any more (stall_seconds) and ended itself", 2
     if ended.code < 0:

@@ -1,4 +1,5 @@
-"""What lies in the queue, where anybody who reaches Redis may have put it: which messages RQ gets to see, and which a worker runs."""
+"""What lies in the queue, where anybody who reaches Redis may have put it: which messages RQ gets
+to see, and which a worker runs."""
 
 from __future__ import annotations
 
@@ -21,7 +22,8 @@ _RUN = re.compile(r"[a-z0-9]{1,32}", re.ASCII)
 
 
 class Message(Job):
-    """A job that RQ may read. What it could not read, and would end the worker for, is deleted and does not exist for it."""
+    """A job that RQ may read. What it could not read, and would end the worker for, is deleted and
+    does not exist for it."""
 
     @classmethod
     def fetch(cls, id: str, connection: Any = None, serializer: Any = None) -> Job:  # noqa: A002  # RQ's name
@@ -41,11 +43,28 @@ class Message(Job):
 
 
 def is_ours(job: Job) -> bool:
-    """Whether a message is exactly what `worker.queue.enqueue.ring` sends: RQ itself would import and call anything."""
+    """Whether a message is exactly what `worker.queue.enqueue.ring` sends: RQ itself would import
+    and call anything."""
     try:
-        plain = job.func_name == JOB and job.instance is None and not job.kwargs and job.origin == QUEUE and job.timeout == -1
-        one_id = len(job.args) == 1 and isinstance(job.args[0], str) and _RUN.fullmatch(job.args[0]) is not None
+        plain = (
+            job.func_name == JOB
+            and job.instance is None
+            and not job.kwargs
+            and job.origin == QUEUE
+            and job.timeout == -1
+        )
+        one_id = (
+            len(job.args) == 1
+            and isinstance(job.args[0], str)
+            and _RUN.fullmatch(job.args[0]) is not None
+        )
     except Exception:  # data that cannot be decoded can raise anything
         return False
-    extras = (job._success_callback_name, job._failure_callback_name, job._stopped_callback_name, job.webhooks, job._dependency_ids)
+    extras = (
+        job._success_callback_name,
+        job._failure_callback_name,
+        job._stopped_callback_name,
+        job.webhooks,
+        job._dependency_ids,
+    )
     return plain and one_id and not any(extras) and not job.repeats_left and not job.retries_left

@@ -14,9 +14,11 @@ RIPE_SECONDS = 3.0  # a run that waits longer than this was not picked up at its
 
 
 def reconcile(context: Context, redis: Redis, *, ripe_seconds: float = RIPE_SECONDS) -> list[Run]:
-    """Ring for every run that has waited so long and that any worker may take. Raises QueueUnreachable.
+    """Ring for every run that has waited so long and that any worker may take. Raises
+    QueueUnreachable.
 
-    Returns those that are for this machine alone: a ring would reach any worker, and most often another one, which listens just then.
+    Returns those that are for this machine alone: a ring would reach any worker, and most often
+    another one, which listens just then.
     """
     commands.expire_leases(context.engine)
     ready = placement.ready(context, queries.waiting_runs(context.engine, for_seconds=ripe_seconds))

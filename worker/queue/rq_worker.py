@@ -1,4 +1,5 @@
-"""One RQ worker: accepts our one job only, outlives Redis, tells the database that it lives, and keeps queue and database in step."""
+"""One RQ worker: accepts our one job only, outlives Redis, tells the database that it lives, and
+keeps queue and database in step."""
 
 from __future__ import annotations
 
@@ -44,17 +45,21 @@ log = logging.getLogger("ganboard.worker")
 BEAT_SECONDS = 3.0
 RECONCILE_SECONDS = 3.0
 STRANGE_SECONDS = 15.0  # a work-horse needs less to claim its run, and to end after it
-IDLE_SECONDS = 2  # after which a worker without a ring looks whether a run waits for its machine alone
-WORKER_TTL_SECONDS = 17  # RQ waits for a job this long minus 15 s: so an idle worker tends to its duties every 2 s
+# after which a worker without a ring looks whether a run waits for its machine alone
+IDLE_SECONDS = 2
+# RQ waits for a job this long minus 15 s: so an idle worker tends to its duties every 2 s
+WORKER_TTL_SECONDS = 17
 
 
 class TrainWorker(Worker):
-    """RQ's forking worker with our duties hung on its heartbeat, which it gives both when idle and when busy.
+    """RQ's forking worker with our duties hung on its heartbeat, which it gives both when idle and
+    when busy.
 
     No thread runs beside it (not even RQ's command listener), so that forking stays safe.
     """
 
-    max_connection_wait_time = 4.0  # RQ's pause between tries grows to this while Redis is away; the beats must not get old
+    # RQ's pause between tries grows to this while Redis is away; the beats must not get old
+    max_connection_wait_time = 4.0
 
     def __init__(self, context: Context, name: str) -> None:
         redis = context.redis()
@@ -74,7 +79,8 @@ class TrainWorker(Worker):
         self._run_id: str | None = None
         self._for_us: list[Run] = []  # runs that wait for a worker of this machine
         self._next_beat = self._next_reconcile = 0.0
-        self._strange_since: float | None = None  # since when no run of ours is active though a work-horse lives
+        # since when no run of ours is active though a work-horse lives
+        self._strange_since: float | None = None
         self._probe = DeviceProbe()
 
     # --- duties ---
@@ -110,7 +116,8 @@ class TrainWorker(Worker):
             log.warning("%s", str(error).splitlines()[0])
 
     def _end_what_is_not_ours(self) -> None:
-        """A work-horse or trainer that is frozen loses its run to another attempt and would keep this worker busy for ever."""
+        """A work-horse or trainer that is frozen loses its run to another attempt and would keep
+        this worker busy for ever."""
         if not self.horse_pid or queries.active_runs_of(self._context.engine, self._own_name):
             self._strange_since = None
             return
@@ -123,13 +130,17 @@ class TrainWorker(Worker):
 
     @contextlib.contextmanager
     def _outliving(self) -> Iterator[None]:
-        """Steps of RQ's that end a worker when they meet what is not of RQ's making: it is thrown away, and the worker goes on."""
+        """Steps of RQ's that end a worker when they meet what is not of RQ's making: it is thrown
+        away, and the worker goes on."""
         try:
             yield
         except (ResponseError, ValueError, TypeError, KeyError) as error:
             if isinstance(error, ResponseError) and "WRONGTYPE" not in str(error):
                 raise
-            log.error("The queue held something that is not ours, and was cleared (%s).", str(error).splitlines()[0][:200])
+            log.error(
+                "The queue held something that is not ours, and was cleared (%s).",
+                str(error).splitlines()[0][:200],
+            )
             clear(self.connection)
             self.connection.delete(self.key)
             self._next_reconcile = 0.0
@@ -141,7 +152,9 @@ class TrainWorker(Worker):
                 super().register_birth()  # type: ignore[no-untyped-call]
                 return
 
-    def dequeue_job_and_maintain_ttl(self, timeout: int | None, max_idle_time: int | None = None) -> tuple[Job, Queue] | None:
+    def dequeue_job_and_maintain_ttl(
+        self, timeout: int | None, max_idle_time: int | None = None
+    ) -> tuple[Job, Queue] | None:
         while True:
             if (own := self._own_job()) is not None:
                 return own
@@ -151,7 +164,8 @@ class TrainWorker(Worker):
                     return found
 
     def _own_job(self) -> tuple[Job, Queue] | None:
-        """The run that has waited longest for this machine alone. Other workers of it may take it as well: the claim decides."""
+        """The run that has waited longest for this machine alone. Other workers of it may take it
+        as well: the claim decides."""
         if not self._for_us:
             return None
         try:
@@ -163,7 +177,8 @@ class TrainWorker(Worker):
         return job, self.queues[0]
 
     def run_maintenance_tasks(self) -> None:
-        """Not RQ's own: it calls, in this process, whatever function a lost job names for its failure."""
+        """Not RQ's own: it calls, in this process, whatever function a lost job names for its
+        failure."""
         sweep(self.connection)
         self.last_cleaned_at = now()  # type: ignore[assignment]
 
@@ -188,7 +203,8 @@ class TrainWorker(Worker):
             self._next_beat = 0.0
 
     def monitor_work_horse(self, job: Job, queue: Queue) -> None:
-        """RQ's own, but neither a Redis that is away nor what it holds ends the worker, which would end the training."""
+        """RQ's own, but neither a Redis that is away nor what it holds ends the worker, which would
+        end the training."""
         while True:
             try:
                 super().monitor_work_horse(job, queue)
@@ -196,8 +212,16 @@ class TrainWorker(Worker):
             except (RedisError, ValueError) as error:  # ValueError: the job's state is no state
                 away, gone = isinstance(error, AWAY), not psutil.pid_exists(self.horse_pid)
                 if self._stop_requested and gone:
-                    raise StopRequested from None  # nothing is left to wait for, and Redis may never come back
-                log.warning("Redis is away (%s)." if away else "The queue holds something that is not ours (%s).", type(error).__name__)
+                    # nothing is left to wait for, and Redis may never come back
+                    raise StopRequested from None
+                log.warning(
+                    (
+                        "Redis is away (%s)."
+                        if away
+                        else "The queue holds something that is not ours (%s)."
+                    ),
+                    type(error).__name__,
+                )
                 if gone and not away:
                     self.connection.delete(job.key, self.key)
                     bury_own_runs(self._context, self._own_name, "The work-horse died")
@@ -205,7 +229,9 @@ class TrainWorker(Worker):
                 self.tend()
                 time.sleep(1)
 
-    def handle_job_success(self, job: Job, queue: Queue, started_job_registry: StartedJobRegistry) -> None:
+    def handle_job_success(
+        self, job: Job, queue: Queue, started_job_registry: StartedJobRegistry
+    ) -> None:
         """RQ's own bookkeeping, which Redis cannot answer once it has lost the job (FLUSHALL)."""
         try:
             super().handle_job_success(job, queue, started_job_registry)
@@ -218,7 +244,9 @@ class TrainWorker(Worker):
 
     def handle_work_horse_killed(self, job: Job, retpid: int, ret_val: int, rusage: Any) -> None:
         cause = (
-            f"The work-horse was killed by signal {os.WTERMSIG(ret_val)}" if ret_val and os.WIFSIGNALED(ret_val) else "The work-horse died"
+            f"The work-horse was killed by signal {os.WTERMSIG(ret_val)}"
+            if ret_val and os.WIFSIGNALED(ret_val)
+            else "The work-horse died"
         )
         bury_own_runs(self._context, self._own_name, cause)
         self._next_reconcile = 0.0
@@ -226,18 +254,21 @@ class TrainWorker(Worker):
     # --- ending ---
 
     def request_stop(self, signum: int, frame: FrameType | None) -> None:
-        """SIGTERM or Ctrl-C: the trainer saves a checkpoint, its run is suspended, then the worker ends."""
+        """SIGTERM or Ctrl-C: the trainer saves a checkpoint, its run is suspended, then the worker
+        ends."""
         if self.horse_pid:
             with contextlib.suppress(ProcessLookupError):
                 os.kill(self.horse_pid, signal.SIGTERM)
         super().request_stop(signum, frame)  # type: ignore[no-untyped-call]
 
     def teardown(self) -> None:
-        with contextlib.suppress(RedisError):  # RQ says farewell to Redis, which may have gone before us
+        # RQ says farewell to Redis, which may have gone before us
+        with contextlib.suppress(RedisError):
             super().teardown()  # type: ignore[no-untyped-call]
 
     def subscribe(self) -> None:
-        """No remote commands: whoever can write to Redis must not be able to stop workers, and no thread must exist when we fork."""
+        """No remote commands: whoever can write to Redis must not be able to stop workers, and no
+        thread must exist when we fork."""
 
     def unsubscribe(self) -> None:
         pass
@@ -280,7 +311,8 @@ def main() -> int:
     bury_own_runs(context, name, "The worker was killed")
     worker = TrainWorker(context, name)
     with contextlib.suppress(SQLAlchemyError, QueueUnreachable):
-        reconcile(context, worker.connection, ripe_seconds=0)  # what waited for a worker need not wait longer
+        # what waited for a worker need not wait longer
+        reconcile(context, worker.connection, ripe_seconds=0)
     worker.work(logging_level="WARNING")
     with contextlib.suppress(SQLAlchemyError):
         commands.forget_worker(context.engine, name=name)

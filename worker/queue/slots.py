@@ -16,11 +16,13 @@ log = logging.getLogger("ganboard.worker")
 
 
 def join(settings: Settings, engine: Engine) -> tuple[str, IO[str]]:
-    """`take_slot` on the machine that this is; a copy of another machine's HOME gets a name of its own first."""
+    """`take_slot` on the machine that this is; a copy of another machine's HOME gets a name of its
+    own first."""
     if (twin := machine.original(settings, engine)) is not None:
         old = machine.name(settings)
         log.warning(
-            "HOME is a copy of one that is in use: worker %s (process %d on %s) lives there. This machine is %s from now on, not %s.",
+            "HOME is a copy of one that is in use: worker %s (process %d on %s) lives there. This"
+            " machine is %s from now on, not %s.",
             twin.name,
             twin.pid,
             twin.host,
@@ -31,10 +33,12 @@ def join(settings: Settings, engine: Engine) -> tuple[str, IO[str]]:
 
 
 def take_slot(settings: Settings) -> tuple[str, IO[str]]:
-    """A name that is ours as long as the returned file stays open: host-ab12cd34:1, host-ab12cd34:2, ...
+    """A name that is ours as long as the returned file stays open: host-ab12cd34:1,
+    host-ab12cd34:2, ...
 
-    The name returns when a worker dies, so its successor knows at once that the runs under that name have no worker. Hosts that share
-    HOME share the locks, and have names of their own; machines with equal host names differ in what is behind the dash.
+    The name returns when a worker dies, so its successor knows at once that the runs under that
+    name have no worker. Hosts that share HOME share the locks, and have names of their own;
+    machines with equal host names differ in what is behind the dash.
     """
     (settings.state / "workers").mkdir(exist_ok=True)
     prefix = names_here(settings)

@@ -1,4 +1,5 @@
-"""A registered generator as MLflow loads and serves it: a model from code, so nothing is unpickled. MLflow runs this file."""
+"""A registered generator as MLflow loads and serves it: a model from code, so nothing is unpickled.
+MLflow runs this file."""
 
 from __future__ import annotations
 
@@ -12,7 +13,8 @@ from mlflow.pyfunc import PythonModel, PythonModelContext
 
 
 class Generates(PythonModel):  # type: ignore[misc]  # MLflow has no types here
-    """Each row's `request` is a JSON document as `POST /generate` of `ganboard serve` takes it; all answers, one after the other."""
+    """Each row's `request` is a JSON document as `POST /generate` of `ganboard serve` takes it; all
+    answers, one after the other."""
 
     def load_context(self, context: PythonModelContext) -> None:
         os.environ.setdefault("KERAS_BACKEND", "tensorflow")
@@ -30,7 +32,10 @@ class Generates(PythonModel):  # type: ignore[misc]  # MLflow has no types here
             try:
                 document = json.loads(text)
             except json.JSONDecodeError:
-                raise WishError(f"request={text[:80]} is no JSON: write an object such as the example in the signature.") from None
+                raise WishError(
+                    f"request={text[:80]} is no JSON: write an object such as the example in the"
+                    " signature."
+                ) from None
             inputs = generation.read(self._generator.generation, document)
             made.append(self._generator.generation.outputs(self._generator(inputs)))
         return np.concatenate(made)

@@ -1,8 +1,10 @@
-"""`ganboard mirror`: shows runs in MLflow while they train: settings, losses, timings, quality, images, how they ended.
+"""`ganboard mirror`: shows runs in MLflow while they train: settings, losses, timings, quality,
+images, how they ended.
 
-It reads the database as the pages do, in a process of its own: a tracking server that is slow or down delays nothing but the mirror. What
-was told already stands in a tag of MLflow's run, so a mirror that starts anew goes on where the last one ended; metrics told twice are
-equal, and MLflow keeps one of them.
+It reads the database as the pages do, in a process of its own: a tracking server that is slow or
+down delays nothing but the mirror. What was told already stands in a tag of MLflow's run, so a
+mirror that starts anew goes on where the last one ended; metrics told twice are equal, and MLflow
+keeps one of them.
 """
 
 from __future__ import annotations
@@ -46,7 +48,9 @@ STATUSES = {
 }
 _METRICS, _PARAMS = 1000, 100  # that MLflow takes at a time
 _LONGEST = 500  # characters of a parameter in older servers
-_QUIET = {  # MLflow as it must be here: nothing is sent to its makers, and a server that is down is noticed at once
+# MLflow as it must be here: nothing is sent to its makers, and a server that is down is noticed at
+# once
+_QUIET = {
     "MLFLOW_DISABLE_TELEMETRY": "true",
     "DO_NOT_TRACK": "true",
     "MLFLOW_HTTP_REQUEST_MAX_RETRIES": "0",
@@ -59,7 +63,8 @@ class MirrorDown(WorkerError):
 
 
 class Told(NamedTuple):
-    """What MLflow knows of a run: the last epochs whose losses, judgement and images it has, and its status."""
+    """What MLflow knows of a run: the last epochs whose losses, judgement and images it has, and
+    its status."""
 
     epoch: int = 0
     judged: int = 0
@@ -76,7 +81,8 @@ class Told(NamedTuple):
 
 
 class Mirror:
-    """Raises SettingsError without MLflow or with an address that it does not know, and MirrorDown whenever it does not answer."""
+    """Raises SettingsError without MLflow or with an address that it does not know, and MirrorDown
+    whenever it does not answer."""
 
     def __init__(self, context: Context, uri: str) -> None:
         self._engine, self._uri = context.engine, uri
@@ -93,7 +99,11 @@ class Mirror:
             self._experiment = self._experiment or self._found_experiment()
             for run_id, status, epoch in queries.states(self._engine):
                 told = self._told.get(run_id)
-                if told is None or status in ACTIVE or (told[1].status, told[1].epoch) != (status, epoch):
+                if (
+                    told is None
+                    or status in ACTIVE
+                    or (told[1].status, told[1].epoch) != (status, epoch)
+                ):
                     run = queries.get_run(self._engine, run_id)
                     changed += run is not None and self._tell(run)
         except (MlflowException, OSError) as error:
@@ -104,18 +114,26 @@ class Mirror:
         from mlflow.entities import RunTag
 
         there, told = self._told.get(run.id) or self._found(run)
-        epochs, judged = queries.epochs(self._engine, run.id, after=told.epoch), queries.qualities(self._engine, run.id, after=told.judged)
+        epochs, judged = (
+            queries.epochs(self._engine, run.id, after=told.epoch),
+            queries.qualities(self._engine, run.id, after=told.judged),
+        )
         metrics = [*_losses(epochs), *_quality(judged)]
         for first in range(0, len(metrics), _METRICS):
             self._client.log_batch(there, metrics=metrics[first : first + _METRICS])
-        now = told._replace(epoch=epochs[-1].epoch if epochs else told.epoch, judged=judged[-1].epoch if judged else told.judged)
+        now = told._replace(
+            epoch=epochs[-1].epoch if epochs else told.epoch,
+            judged=judged[-1].epoch if judged else told.judged,
+        )
         for epoch in queries.grid_epochs(self._engine, run.id):
             if epoch > now.drawn:
                 self._draw(there, run.id, epoch)
                 now = now._replace(drawn=epoch)
         now = now._replace(status=run.status)
         if now != told:
-            self._client.log_batch(there, tags=[RunTag(TOLD_TAG, str(now)), RunTag("ganboard.error", run.error or "")])
+            self._client.log_batch(
+                there, tags=[RunTag(TOLD_TAG, str(now)), RunTag("ganboard.error", run.error or "")]
+            )
             if STATUSES[now.status] != STATUSES.get(told.status):
                 self._client.update_run(there, status=STATUSES[now.status])
         self._told[run.id] = there, now
@@ -133,10 +151,14 @@ class Mirror:
         """MLflow's run for this one, made where there is none."""
         from mlflow.entities import Param
 
-        for found in self._client.search_runs([self._experiment], f"tags.`{RUN_TAG}` = '{run.id}'", max_results=1):
+        for found in self._client.search_runs(
+            [self._experiment], f"tags.`{RUN_TAG}` = '{run.id}'", max_results=1
+        ):
             return found.info.run_id, Told.read(found.data.tags.get(TOLD_TAG, str(Told())))
         tags = {RUN_TAG: run.id, "ganboard.preset": run.preset}
-        made = self._client.create_run(self._experiment, start_time=_milliseconds(run.created_at), tags=tags, run_name=run.name)
+        made = self._client.create_run(
+            self._experiment, start_time=_milliseconds(run.created_at), tags=tags, run_name=run.name
+        )
         params = [Param(name, str(value)[:_LONGEST]) for name, value in sorted(run.config.items())]
         for first in range(0, len(params), _PARAMS):
             self._client.log_batch(made.info.run_id, params=params[first : first + _PARAMS])
@@ -164,20 +186,27 @@ def client(uri: str) -> Any:
 def down(uri: str, error: Exception) -> MirrorDown:
     """What to say when MLflow at `uri` has answered with `error`, or not at all."""
     words = (str(error).strip().splitlines() or [type(error).__name__])[0][:200]
-    return MirrorDown(f"MLflow at {uri} takes nothing ({words}): see whether it runs; training goes on.")
+    return MirrorDown(
+        f"MLflow at {uri} takes nothing ({words}): see whether it runs; training goes on."
+    )
 
 
 def address(asked: str | None, settings: Settings) -> str:
     """Where MLflow is. Raises SettingsError when nobody says so."""
     if found := asked or settings.mlflow_uri:
         return found
-    raise SettingsError("No MLflow is named: set GANBOARD_MLFLOW_URI, or give its address with --to.")
+    raise SettingsError(
+        "No MLflow is named: set GANBOARD_MLFLOW_URI, or give its address with --to."
+    )
 
 
 def require() -> None:
     """Raises SettingsError when MLflow is not installed."""
     if find_spec("mlflow") is None:
-        raise SettingsError("MLflow is not installed: `pip install 'ganboard[mlflow]'`, or leave GANBOARD_MLFLOW_URI out.")
+        raise SettingsError(
+            "MLflow is not installed: `pip install 'ganboard[mlflow]'`, or leave"
+            " GANBOARD_MLFLOW_URI out."
+        )
 
 
 def mirror(context: Context, uri: str, ended: threading.Event) -> None:
@@ -216,7 +245,12 @@ def _losses(epochs: Iterable[Epoch]) -> Iterator[Any]:
     from mlflow.entities import Metric
 
     for epoch in epochs:
-        own = {"g_loss": epoch.g_loss, "d_loss": epoch.d_loss, "seconds": epoch.seconds, "compile_seconds": epoch.compile_seconds}
+        own = {
+            "g_loss": epoch.g_loss,
+            "d_loss": epoch.d_loss,
+            "seconds": epoch.seconds,
+            "compile_seconds": epoch.compile_seconds,
+        }
         rate = {"images_per_second": epoch.images / epoch.seconds} if epoch.seconds else {}
         for name, value in (own | rate | epoch.measures).items():
             if value is not None:

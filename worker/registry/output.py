@@ -35,7 +35,11 @@ def summary(version: ModelVersion, aliases: Sequence[str]) -> dict[str, Any]:
 
 def quality(figures: Mapping[str, float]) -> str:
     """The figures that say most, on one line."""
-    return ", ".join(form.format(figures[name]).replace("-0.0 %", "0.0 %") for name, form in TOLD.items() if name in figures)
+    return ", ".join(
+        form.format(figures[name]).replace("-0.0 %", "0.0 %")
+        for name, form in TOLD.items()
+        if name in figures
+    )
 
 
 def print_versions(found: Sequence[ModelVersion], aliases: Mapping[str, list[str]]) -> None:
@@ -43,24 +47,56 @@ def print_versions(found: Sequence[ModelVersion], aliases: Mapping[str, list[str
     if not found:
         console.print("No models. Register one: ganboard models add latest --name NAME")
         return
-    table = Table("model", "version", "aliases", "run", "variant", "MB", "quality", "made", box=box.SIMPLE_HEAD)
+    table = Table(
+        "model",
+        "version",
+        "aliases",
+        "run",
+        "variant",
+        "MB",
+        "quality",
+        "made",
+        box=box.SIMPLE_HEAD,
+    )
     for one in found:
         words = ", ".join(aliases.get(one.id, []))
         run, size = f"{one.run_id} epoch {one.epoch}", f"{one.size / 1e6:.1f}"
-        table.add_row(one.name, str(one.version), words, run, one.variant, size, quality(one.quality), _age(one))
+        table.add_row(
+            one.name,
+            str(one.version),
+            words,
+            run,
+            one.variant,
+            size,
+            quality(one.quality),
+            _age(one),
+        )
     console.print(table)
 
 
-def print_version(version: ModelVersion, aliases: Sequence[str], manifest: Manifest, directory: Path) -> None:
+def print_version(
+    version: ModelVersion, aliases: Sequence[str], manifest: Manifest, directory: Path
+) -> None:
     rows = Table.grid(padding=(0, 2))
     told = manifest.model_dump(exclude={"config", "signature", "quality", "files"})
-    facts = {"model": f"{version.name}:{version.version}", "aliases": ", ".join(aliases), "made": _age(version), **told}
+    facts = {
+        "model": f"{version.name}:{version.version}",
+        "aliases": ", ".join(aliases),
+        "made": _age(version),
+        **told,
+    }
     facts |= {f"quality {name}": f"{value:,.6g}" for name, value in manifest.quality.items()}
     facts |= {side: json.dumps(manifest.signature[side]) for side in manifest.signature}
-    facts |= {"config": " ".join(f"{name}={json.dumps(value)}" for name, value in manifest.config.items())}
-    facts |= {name: f"{file.size:,} bytes, SHA-256 {file.sha256}" for name, file in manifest.files.items()} | {"folder": directory}
+    facts |= {
+        "config": " ".join(f"{name}={json.dumps(value)}" for name, value in manifest.config.items())
+    }
+    facts |= {
+        name: f"{file.size:,} bytes, SHA-256 {file.sha256}" for name, file in manifest.files.items()
+    } | {"folder": directory}
     for name, value in facts.items():
-        rows.add_row(Text(name.replace("_", " "), style="dim"), Text(clean(str(value)), overflow="fold"))
+        rows.add_row(
+            Text(name.replace("_", " "), style="dim"), Text(clean(str(value)), overflow="fold")
+        )
     make_console().print(rows)
 
 
@@ -74,7 +110,13 @@ def print_comparison(one: ModelVersion, other: ModelVersion, figures: Mapping[st
         if not name.endswith(_FULL):
             full = figures.get(name + _FULL)
             words = name.replace("_", " ").replace(" bytes", ", MB")
-            table.add_row(words, *("" if one is None else f"{one / 1e6 if name.endswith('_bytes') else one:,.5g}" for one in (full, value)))
+            table.add_row(
+                words,
+                *(
+                    "" if one is None else f"{one / 1e6 if name.endswith('_bytes') else one:,.5g}"
+                    for one in (full, value)
+                ),
+            )
     make_console().print(table)
 
 

@@ -1,4 +1,5 @@
-"""`ganboard models publish`: a registered version in MLflow's registry with aliases, signature and environment, ready to be served."""
+"""`ganboard models publish`: a registered version in MLflow's registry with aliases, signature and
+environment, ready to be served."""
 
 from __future__ import annotations
 
@@ -18,7 +19,8 @@ EXAMPLES = {"dcgan": {"seed": 0, "count": 4}, "gan3d": {"energies": [100.0], "se
 
 
 def publish(context: Context, version: ModelVersion, uri: str) -> str:
-    """Make `version` the next one of MLflow's model of that name, below the mirrored run where there is one; its number there.
+    """Make `version` the next one of MLflow's model of that name, below the mirrored run where
+    there is one; its number there.
 
     Raises VersionError for damaged files, SettingsError and MirrorDown.
     """
@@ -31,10 +33,20 @@ def publish(context: Context, version: ModelVersion, uri: str) -> str:
     try:
         mlflow.set_tracking_uri(uri)
         experiment = client.get_experiment_by_name(mlflow_sync.EXPERIMENT)
-        where = experiment.experiment_id if experiment else client.create_experiment(mlflow_sync.EXPERIMENT)
-        mirrored = client.search_runs([where], f"tags.`{mlflow_sync.RUN_TAG}` = '{version.run_id}'", max_results=1)
+        where = (
+            experiment.experiment_id
+            if experiment
+            else client.create_experiment(mlflow_sync.EXPERIMENT)
+        )
+        mirrored = client.search_runs(
+            [where], f"tags.`{mlflow_sync.RUN_TAG}` = '{version.run_id}'", max_results=1
+        )
         known = mirrored[0].info.run_id if mirrored else None
-        with mlflow.start_run(run_id=known, experiment_id=None if known else where, run_name=f"{version.name}:{version.version}"):
+        with mlflow.start_run(
+            run_id=known,
+            experiment_id=None if known else where,
+            run_name=f"{version.name}:{version.version}",
+        ):
             model = mlflow.pyfunc.log_model(
                 name=f"{version.name}-{version.version}",
                 python_model=str(CODE),
@@ -68,7 +80,10 @@ def _signature(manifest: package.Manifest) -> Any:
 
     ((name, output),) = manifest.signature["outputs"].items()
     shape = tuple(-1 if length is None else length for length in output["shape"])
-    return ModelSignature(Schema([ColSpec("string", "request")]), Schema([TensorSpec(np.dtype(output["dtype"]), shape, name)]))
+    return ModelSignature(
+        Schema([ColSpec("string", "request")]),
+        Schema([TensorSpec(np.dtype(output["dtype"]), shape, name)]),
+    )
 
 
 def _requirements() -> list[str]:
@@ -79,4 +94,8 @@ def _requirements() -> list[str]:
 
 def example(model: str) -> str | None:
     """A request as MLflow's server takes it; None where it would fill a page."""
-    return json.dumps({"dataframe_records": [{"request": json.dumps(EXAMPLES[model])}]}) if model in EXAMPLES else None
+    return (
+        json.dumps({"dataframe_records": [{"request": json.dumps(EXAMPLES[model])}]})
+        if model in EXAMPLES
+        else None
+    )

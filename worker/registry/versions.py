@@ -1,4 +1,5 @@
-"""Versions of models: registered from runs, quantized behind a gate of quality, compared. TensorFlow enters with the first one loaded."""
+"""Versions of models: registered from runs, quantized behind a gate of quality, compared.
+TensorFlow enters with the first one loaded."""
 
 from __future__ import annotations
 
@@ -40,21 +41,33 @@ _SHOWN = 8  # examples of a picture
 
 
 def add(context: Context, run: Run, name: str, epoch: int | None = None) -> ModelVersion:
-    """Register the generator of a run's newest checkpoint, or of `epoch`, as the next version of `name`.
+    """Register the generator of a run's newest checkpoint, or of `epoch`, as the next version of
+    `name`.
 
     Raises BadMark, NotAllowed, CheckpointError, VersionError.
     """
     versions.check_name(name)
     if run.status not in ("finished", "stopped"):
-        raise NotAllowed(f"Run {run.id} is {run.status}: a version is made of a finished or stopped run.")
+        raise NotAllowed(
+            f"Run {run.id} is {run.status}: a version is made of a finished or stopped run."
+        )
     found = _checkpoint(context, run, epoch)
     config = parse(run.config)
     _start()
     from ganboard.gan.generation import generation
 
-    weights = generation.extract(config, context.settings.run_dir(run.id) / "checkpoints", found.step)
+    weights = generation.extract(
+        config, context.settings.run_dir(run.id) / "checkpoints", found.step
+    )
     generation.require_finite(weights, f"Epoch {found.epoch} of run {run.id}")
-    judged = next((one.measures for one in queries.qualities(context.engine, run.id) if one.epoch == found.epoch), {})
+    judged = next(
+        (
+            one.measures
+            for one in queries.qualities(context.engine, run.id)
+            if one.epoch == found.epoch
+        ),
+        {},
+    )
     data: str | None = None
     with suppress(DatasetError):  # data that are gone or refused have no digest
         data = digest(config, context.settings.data)
@@ -76,22 +89,40 @@ def add(context: Context, run: Run, name: str, epoch: int | None = None) -> Mode
         quality={name: value for name, value in judged.items() if value == value},
     )
     generator = generation.Generator(manifest, weights)
-    manifest = manifest.model_copy(update={"signature": {**manifest.signature, "network": generator.tensors()}})
-    generation.require_finite({"outputs": generator(generator.generation.probe())}, f"What epoch {found.epoch} of run {run.id} makes")
+    manifest = manifest.model_copy(
+        update={"signature": {**manifest.signature, "network": generator.tensors()}}
+    )
+    generation.require_finite(
+        {"outputs": generator(generator.generation.probe())},
+        f"What epoch {found.epoch} of run {run.id} makes",
+    )
     picture: bytes | None = None
     with suppress(DatasetError):  # nothing to ask of a pix2pix whose frames are gone
-        picture = _picture(generator, generator(generator.generation.examples(context.settings.data)[:_SHOWN]))
+        picture = _picture(
+            generator, generator(generator.generation.examples(context.settings.data)[:_SHOWN])
+        )
     return _store(context, manifest, weights, picture)
 
 
-def quantize(context: Context, parent: ModelVersion, to: Variant, *, limit: float = LIMIT, force: bool = False) -> ModelVersion:
-    """Register `parent` with weights in fewer bits, unless that makes it worse by more than `limit` percent.
+def quantize(
+    context: Context,
+    parent: ModelVersion,
+    to: Variant,
+    *,
+    limit: float = LIMIT,
+    force: bool = False,
+) -> ModelVersion:
+    """Register `parent` with weights in fewer bits, unless that makes it worse by more than `limit`
+    percent.
 
     Raises NotAllowed, DatasetError, VersionError.
     """
     called = f"{parent.name}:{parent.version}"
     if parent.variant != "float32":
-        raise NotAllowed(f"{called} is {parent.variant} already: quantize the version in float32 that it was made of.")
+        raise NotAllowed(
+            f"{called} is {parent.variant} already: quantize the version in float32 that it was"
+            " made of."
+        )
     of_full, weights = package.read(context.settings.model_dir(parent.id), parent.digest)
     _start()
     from ganboard.gan.generation import generation, quantization
@@ -99,23 +130,36 @@ def quantize(context: Context, parent: ModelVersion, to: Variant, *, limit: floa
     generation.require_finite(weights, called)
     packed = quantization.pack(weights, generation.kernels(parse(of_full.config)), to)
     generation.require_finite(quantization.unpack(packed), f"{called} as {to}")
-    made = of_full.model_copy(update={"id": new_id(), "variant": to, "parent_id": parent.id, "quality": {}})
+    made = of_full.model_copy(
+        update={"id": new_id(), "variant": to, "parent_id": parent.id, "quality": {}}
+    )
     full, quantized = generation.Generator(of_full, weights), generation.Generator(made, packed)
     figures, _, remade = measure(context, full, quantized)
     with tempfile.TemporaryDirectory(prefix="ganboard-") as name:
         digest, _ = package.write(Path(name, "quantized"), made, packed)
-        peaks = footprint(context.settings.model_dir(parent.id), parent.digest), footprint(Path(name, "quantized"), digest)
-    figures |= _both("weight_bytes", _bytes(weights), _bytes(packed)) | _both("peak_memory_bytes", *peaks)
+        peaks = (
+            footprint(context.settings.model_dir(parent.id), parent.digest),
+            footprint(Path(name, "quantized"), digest),
+        )
+    figures |= _both("weight_bytes", _bytes(weights), _bytes(packed)) | _both(
+        "peak_memory_bytes", *peaks
+    )
     if not figures["percent_worse"] <= limit and not force:  # also for NaN
         raise VersionError(
-            f"{called} as {to} is {figures['percent_worse']:.1f} % worse ({_told(figures)}), and the limit is {limit:g} %: nothing was "
-            "registered; raise --limit, choose --to float16, or say --force."
+            f"{called} as {to} is {figures['percent_worse']:.1f} % worse ({_told(figures)}), and"
+            f" the limit is {limit:g} %: nothing was registered; raise --limit, choose --to"
+            " float16, or say --force."
         )
-    return _store(context, made.model_copy(update={"quality": figures}), packed, _picture(quantized, remade))
+    return _store(
+        context, made.model_copy(update={"quality": figures}), packed, _picture(quantized, remade)
+    )
 
 
-def compare(context: Context, a: ModelVersion, b: ModelVersion, picture: Path | None = None) -> dict[str, float]:
-    """Figures of `b` beside those of `a` (names that end in _full), and a picture: what `a` makes above, what `b` makes below.
+def compare(
+    context: Context, a: ModelVersion, b: ModelVersion, picture: Path | None = None
+) -> dict[str, float]:
+    """Figures of `b` beside those of `a` (names that end in _full), and a picture: what `a` makes
+    above, what `b` makes below.
 
     `weight_bytes` are those of the files, `peak_memory_bytes` as `footprint` says.
 
@@ -123,20 +167,34 @@ def compare(context: Context, a: ModelVersion, b: ModelVersion, picture: Path | 
     """
     one, other = load(context, a), load(context, b)
     if one.manifest.signature != other.manifest.signature:
-        raise NotAllowed(f"{a.name}:{a.version} and {b.name}:{b.version} take or make different things: compare versions of one model.")
+        raise NotAllowed(
+            f"{a.name}:{a.version} and {b.name}:{b.version} take or make different things: compare"
+            " versions of one model."
+        )
     figures, made, remade = measure(context, one, other)
-    figures |= _both("weight_bytes", *(float(version.manifest.files[package.WEIGHTS].size) for version in (one, other)))
-    figures |= _both("peak_memory_bytes", *(footprint(context.settings.model_dir(version.id), version.digest) for version in (a, b)))
+    figures |= _both(
+        "weight_bytes",
+        *(float(version.manifest.files[package.WEIGHTS].size) for version in (one, other)),
+    )
+    figures |= _both(
+        "peak_memory_bytes",
+        *(footprint(context.settings.model_dir(version.id), version.digest) for version in (a, b)),
+    )
     if picture is not None:
         try:
             picture.write_bytes(_picture(one, made, remade))
         except OSError as error:
-            raise VersionError(f"{picture} cannot be written ({error.strerror}): name another file.") from None
+            raise VersionError(
+                f"{picture} cannot be written ({error.strerror}): name another file."
+            ) from None
     return figures
 
 
-def measure(context: Context, full: Generator, other: Generator) -> tuple[dict[str, float], Floats, Floats]:
-    """Figures of `other` beside `full`, and what both make of the same examples. Raises DatasetError, VersionError."""
+def measure(
+    context: Context, full: Generator, other: Generator
+) -> tuple[dict[str, float], Floats, Floats]:
+    """Figures of `other` beside `full`, and what both make of the same examples. Raises
+    DatasetError, VersionError."""
     from ganboard.gan.generation import generation
 
     settings, asked = context.settings, full.generation
@@ -152,20 +210,32 @@ def measure(context: Context, full: Generator, other: Generator) -> tuple[dict[s
             began = time.perf_counter()
             generator(few)
             times.append(time.perf_counter() - began)
-    took = {f"milliseconds{part}": 1000 * statistics.median(times) for part, times in zip(("_full", ""), seconds, strict=True)}
-    return {"percent_worse": worse, **generation.likeness(made, remade), **own, **took}, made, remade
+    took = {
+        f"milliseconds{part}": 1000 * statistics.median(times)
+        for part, times in zip(("_full", ""), seconds, strict=True)
+    }
+    return (
+        {"percent_worse": worse, **generation.likeness(made, remade), **own, **took},
+        made,
+        remade,
+    )
 
 
 def footprint(directory: Path, digest: str) -> float:
-    """Highest resident memory in bytes of a process that does nothing but load the version in `directory` and make a batch of it; Python
-    and TensorFlow are counted. Raises VersionError."""
+    """Highest resident memory in bytes of a process that does nothing but load the version in
+    `directory` and make a batch of it; Python and TensorFlow are counted. Raises VersionError."""
     _start()
     done = subprocess.run(
-        [sys.executable, "-m", "ganboard.gan.generation.footprint", str(directory), digest], capture_output=True, text=True
+        [sys.executable, "-m", "ganboard.gan.generation.footprint", str(directory), digest],
+        capture_output=True,
+        text=True,
     )
     if done.returncode:
         last = (done.stderr.strip().splitlines() or [f"exit code {done.returncode}"])[-1]
-        raise VersionError(f"The memory that {directory.name} takes was not measured ({last[:300]}): see `ganboard doctor`.")
+        raise VersionError(
+            f"The memory that {directory.name} takes was not measured ({last[:300]}): see `ganboard"
+            " doctor`."
+        )
     return float(done.stdout.split()[-1])
 
 
@@ -184,7 +254,8 @@ def manifest(context: Context, version: ModelVersion) -> Manifest:
 
 
 def picture(context: Context, version: ModelVersion) -> bytes | None:
-    """PNG of what a version makes, always of the same inputs; None where it has none. Raises VersionError."""
+    """PNG of what a version makes, always of the same inputs; None where it has none. Raises
+    VersionError."""
     return package.read_picture(context.settings.model_dir(version.id), version.digest)
 
 
@@ -201,7 +272,9 @@ def _checkpoint(context: Context, run: Run, epoch: int | None) -> Checkpoint:
     chosen = [one for one in kept if epoch in (None, one.epoch)]
     if not chosen:
         there = ", ".join(str(one) for one in sorted({one.epoch for one in kept}))
-        raise NotAllowed(f"Run {run.id} has no checkpoint of epoch {epoch}: it keeps {there} (keep_checkpoints).")
+        raise NotAllowed(
+            f"Run {run.id} has no checkpoint of epoch {epoch}: it keeps {there} (keep_checkpoints)."
+        )
     newest = max(chosen, key=lambda one: (one.step, one.attempt))
     if not placement.may_start(context.settings, newest):
         raise NotAllowed(placement.absence(context, run))
@@ -218,8 +291,16 @@ def _both(name: str, full: float, other: float) -> dict[str, float]:
 
 def _told(figures: dict[str, float]) -> str:
     """Those that exist of the full version too, in words."""
-    pairs = [(name, figures[name], figures[f"{name}_full"]) for name in figures if f"{name}_full" in figures]
-    own = [f"{name} {value:.4g} instead of {before:.4g}" for name, value, before in pairs if name not in COSTS]
+    pairs = [
+        (name, figures[name], figures[f"{name}_full"])
+        for name in figures
+        if f"{name}_full" in figures
+    ]
+    own = [
+        f"{name} {value:.4g} instead of {before:.4g}"
+        for name, value, before in pairs
+        if name not in COSTS
+    ]
     return ", ".join([*own, *([f"PSNR {figures['psnr']:.1f} dB"] if "psnr" in figures else [])])
 
 
@@ -231,20 +312,40 @@ def _picture(generator: Generator, *made: Floats) -> bytes:
     return samples.png(np.concatenate(shown), len(shown[0]))
 
 
-def _store(context: Context, manifest: Manifest, arrays: Arrays, picture: bytes | None) -> ModelVersion:
+def _store(
+    context: Context, manifest: Manifest, arrays: Arrays, picture: bytes | None
+) -> ModelVersion:
     directory = context.settings.model_dir(manifest.id)
     digest, size = package.write(directory, manifest, arrays, picture)
-    own = manifest.model_dump(include={"id", "name", "variant", "parent_id", "run_id", "attempt", "epoch", "step", "quality"})
+    own = manifest.model_dump(
+        include={
+            "id",
+            "name",
+            "variant",
+            "parent_id",
+            "run_id",
+            "attempt",
+            "epoch",
+            "step",
+            "quality",
+        }
+    )
     try:
-        return versions.add(context.engine, ModelVersion(**own, model=parse(manifest.config).model, digest=digest, size=size))
+        return versions.add(
+            context.engine,
+            ModelVersion(**own, model=parse(manifest.config).model, digest=digest, size=size),
+        )
     except BaseException:
         files.remove(directory)
         raise
 
 
 def _start() -> None:
-    """Before TensorFlow: accelerators belong to the trainings, and every machine should get the same bits."""
-    os.environ.update(CUDA_VISIBLE_DEVICES="-1", TF_CPP_MIN_LOG_LEVEL="2", KERAS_BACKEND="tensorflow")
+    """Before TensorFlow: accelerators belong to the trainings, and every machine should get the
+    same bits."""
+    os.environ.update(
+        CUDA_VISIBLE_DEVICES="-1", TF_CPP_MIN_LOG_LEVEL="2", KERAS_BACKEND="tensorflow"
+    )
 
 
 def _commit() -> str | None:
@@ -253,6 +354,12 @@ def _commit() -> str | None:
     if not (root / ".git").exists():
         return None
     with suppress(OSError, subprocess.SubprocessError):
-        said = subprocess.run(["git", "-C", str(root), "rev-parse", "HEAD"], capture_output=True, text=True, timeout=10, check=True)
+        said = subprocess.run(
+            ["git", "-C", str(root), "rev-parse", "HEAD"],
+            capture_output=True,
+            text=True,
+            timeout=10,
+            check=True,
+        )
         return said.stdout.strip()
     return None

@@ -1,6 +1,8 @@
-"""`python -m ganboard.worker.requests.analysis`: computes the loss surfaces and predictions that were asked for, one after another, and ends when none waits.
+"""`python -m ganboard.worker.requests.analysis`: computes the loss surfaces and predictions that
+were asked for, one after another, and ends when none waits.
 
-A painter starts it (`Surveyors.tend`), so that TensorFlow's memory goes when it ends and drawings are answered meanwhile.
+A painter starts it (`Surveyors.tend`), so that TensorFlow's memory goes when it ends and drawings
+are answered meanwhile.
 """
 
 from __future__ import annotations
@@ -41,8 +43,13 @@ class Withdrawn(Exception):
     """The request is gone, or somebody else's."""
 
 
-def survey(context: Context, surface: Surface, told: Callable[[str, float], None] = lambda phase, done: None) -> None:
-    """Compute a claimed request, or say in one sentence why it cannot be. Only errors of the database itself and Withdrawn are raised."""
+def survey(
+    context: Context,
+    surface: Surface,
+    told: Callable[[str, float], None] = lambda phase, done: None,
+) -> None:
+    """Compute a claimed request, or say in one sentence why it cannot be. Only errors of the
+    database itself and Withdrawn are raised."""
     engine, beat_at, ended = context.engine, 0.0, threading.Event()
     last = "warming", 0.0
 
@@ -64,17 +71,25 @@ def survey(context: Context, surface: Surface, told: Callable[[str, float], None
     pulse.start()
     try:
         if surface.tries > surfaces.MAX_TRIES:
-            raise LandscapeError(f"Computing it ended {surfaces.MAX_TRIES} times: the painter's log may say why.")
+            raise LandscapeError(
+                f"Computing it ended {surfaces.MAX_TRIES} times: the painter's log may say why."
+            )
         arrays, facts = _compute(context, surface, tell)
     except (SQLAlchemyError, Withdrawn):
         raise
     except CLEAR_ERRORS as clear:
         surfaces.answer(engine, surface, error=str(clear))
-    except Exception as defect:  # the last line of defence: a person waits, and the log keeps the rest
+    # the last line of defence: a person waits, and the log keeps the rest
+    except Exception as defect:
         log.exception("Surface %s failed", surface.id)
         cause = (str(defect).strip().splitlines() or [""])[0][:300]
         surfaces.answer(
-            engine, surface, error=f"Computing it failed with {type(defect).__name__}: {cause} The painter's log has the details."
+            engine,
+            surface,
+            error=(
+                f"Computing it failed with {type(defect).__name__}: {cause} The painter's log has"
+                " the details."
+            ),
         )
     else:
         surfaces.answer(engine, surface, arrays=arrays, facts=facts)
@@ -83,12 +98,19 @@ def survey(context: Context, surface: Surface, told: Callable[[str, float], None
         pulse.join()
 
 
-def _compute(context: Context, surface: Surface, told: Callable[[str, float], None]) -> tuple[Any, dict[str, Any]]:
-    os.environ.update(CUDA_VISIBLE_DEVICES="-1", TF_CPP_MIN_LOG_LEVEL="2", KERAS_BACKEND="tensorflow")  # accelerators are for trainings
+def _compute(
+    context: Context, surface: Surface, told: Callable[[str, float], None]
+) -> tuple[Any, dict[str, Any]]:
+    # accelerators are for trainings
+    os.environ.update(
+        CUDA_VISIBLE_DEVICES="-1", TF_CPP_MIN_LOG_LEVEL="2", KERAS_BACKEND="tensorflow"
+    )
     if surfaces.PREDICTION in surface.options:
         return _predict(context, surface, told)
     wish = geometry.parse(surface.options)
-    found = {run.id: run for run in queries.get_runs(context.engine, [surface.run_id, *surface.others])}
+    found = {
+        run.id: run for run in queries.get_runs(context.engine, [surface.run_id, *surface.others])
+    }
     if gone := [run_id for run_id in (surface.run_id, *surface.others) if run_id not in found]:
         raise LandscapeError(f"Run {gone[0]} was deleted meanwhile: ask again without it.")
     told("warming", 0.0)
@@ -99,7 +121,9 @@ def _compute(context: Context, surface: Surface, told: Callable[[str, float], No
     return computing.compute(given, wish, context.settings.data, told)
 
 
-def _predict(context: Context, request: Surface, told: Callable[[str, float], None]) -> tuple[Any, dict[str, Any]]:
+def _predict(
+    context: Context, request: Surface, told: Callable[[str, float], None]
+) -> tuple[Any, dict[str, Any]]:
     from ganboard.gan.models.pix2pix import wish
     from ganboard.worker.requests import predictions
 
@@ -124,7 +148,10 @@ class Surveyors:
             return
         self._process = None
         if surfaces.waiting(self._context.engine):
-            self._process = subprocess.Popen([sys.executable, "-m", "ganboard.worker.requests.analysis"], env=environment_for_child())
+            self._process = subprocess.Popen(
+                [sys.executable, "-m", "ganboard.worker.requests.analysis"],
+                env=environment_for_child(),
+            )
 
 
 def main() -> None:

@@ -1,8 +1,10 @@
-"""`ganboard painter`: draws what the playground asks of stored generators, since the web process has no TensorFlow, and starts a surveyor
-(worker/requests/analysis.py) when a loss surface or a prediction is asked for.
+"""`ganboard painter`: draws what the playground asks of stored generators, since the web process
+has no TensorFlow, and starts a surveyor (worker/requests/analysis.py) when a loss surface or a
+prediction is asked for.
 
-Requests are rows of the database (db/drawings.py); Redis only rings, and without it the painter looks once a second. TensorFlow enters with
-the first request and leaves, with all the memory it took, when nobody has asked for a while: the process then becomes itself anew.
+Requests are rows of the database (db/drawings.py); Redis only rings, and without it the painter
+looks once a second. TensorFlow enters with the first request and leaves, with all the memory it
+took, when nobody has asked for a while: the process then becomes itself anew.
 """
 
 from __future__ import annotations
@@ -51,27 +53,42 @@ class Painter:
 
     def __init__(self, context: Context) -> None:
         self._context = context
-        self._generators: OrderedDict[tuple[str, int], Any] = OrderedDict()  # the one used last stands last
+        # the one used last stands last
+        self._generators: OrderedDict[tuple[str, int], Any] = OrderedDict()
         self._images: tuple[tuple[Any, ...], Images, float | None] | None = None
         self.warm = False
 
     def answer(self, drawing: Drawing) -> None:
-        """Draw a claimed request, or say in one sentence why it cannot be drawn. Only errors of the database itself are raised."""
+        """Draw a claimed request, or say in one sentence why it cannot be drawn. Only errors of the
+        database itself are raised."""
         engine, began = self._context.engine, time.monotonic()
         try:
             if drawing.facts["tries"] > drawings.MAX_TRIES:
-                raise latent_requests.WishError(f"The painter ended {drawings.MAX_TRIES} times over this drawing: its log may say why.")
+                raise latent_requests.WishError(
+                    f"The painter ended {drawings.MAX_TRIES} times over this drawing: its log may"
+                    " say why."
+                )
             png, facts = self._draw(drawing)
         except SQLAlchemyError:
             raise
         except CLEAR_ERRORS as clear:
             drawings.answer(engine, drawing, error=str(clear))
-        except Exception as defect:  # the last line of defence: a person waits, and the log keeps the rest
+        # the last line of defence: a person waits, and the log keeps the rest
+        except Exception as defect:
             log.exception("Drawing %s failed", drawing.id)
             cause = (str(defect).strip().splitlines() or [""])[0][:300]
-            drawings.answer(engine, drawing, error=f"The painter failed with {type(defect).__name__}: {cause} Its log has the details.")
+            drawings.answer(
+                engine,
+                drawing,
+                error=(
+                    f"The painter failed with {type(defect).__name__}: {cause} Its log has the"
+                    " details."
+                ),
+            )
         else:
-            drawings.answer(engine, drawing, png=png, facts={**facts, "seconds": time.monotonic() - began})
+            drawings.answer(
+                engine, drawing, png=png, facts={**facts, "seconds": time.monotonic() - began}
+            )
 
     def _draw(self, drawing: Drawing) -> tuple[bytes, dict[str, Any]]:
         wish = latent_requests.parse(drawing.kind, drawing.options)
@@ -88,7 +105,10 @@ class Painter:
         generator = self._generator(config, drawing)
         images = paint.draw(generator, config, wish)
         if not isinstance(wish, latent_requests.Nearest):
-            return samples.png(images, wish.columns), {"columns": wish.columns, "images": len(images)}
+            return samples.png(images, wish.columns), {
+                "columns": wish.columns,
+                "images": len(images),
+            }
         return self._beside_nearest(config, drawing, images)
 
     def _generator(self, config: RunConfig, drawing: Drawing) -> Any:
@@ -104,8 +124,11 @@ class Painter:
             self._generators.popitem(last=False)
         return self._generators[key]
 
-    def _beside_nearest(self, config: RunConfig, drawing: Drawing, images: Any) -> tuple[bytes, dict[str, Any]]:
-        """Every image, then the training images nearest to it; distances as `gan.generation.nearest` has them."""
+    def _beside_nearest(
+        self, config: RunConfig, drawing: Drawing, images: Any
+    ) -> tuple[bytes, dict[str, Any]]:
+        """Every image, then the training images nearest to it; distances as
+        `gan.generation.nearest` has them."""
         import numpy as np
 
         from ganboard.gan.modeling import samples
@@ -125,13 +148,15 @@ class Painter:
         }
 
     def _training_images(self, config: RunConfig, drawing: Drawing) -> Images:
-        """The images that the run was trained on, the first MAX_SEARCHED of them; those asked for last are kept."""
+        """The images that the run was trained on, the first MAX_SEARCHED of them; those asked for
+        last are kept."""
         limit = min(config.limit or nearest.MAX_SEARCHED, nearest.MAX_SEARCHED)
         key = config.dataset, config.images_path, config.skip_unreadable, limit
         if self._images is None or self._images[0] != key:
             drawings.say(self._context.engine, drawing, "loading")
             folder = self._context.settings.data
-            if absent := catalog.available(folder)[config.dataset]:  # a drawing is no reason to download
+            # a drawing is no reason to download
+            if absent := catalog.available(folder)[config.dataset]:
                 raise DatasetError(absent)
             images = data.load(config.model_copy(update={"limit": limit}), folder).images
             self._images = key, images, nearest.spacing(images)
@@ -139,7 +164,8 @@ class Painter:
 
 
 class Pulse(threading.Thread):
-    """The signs of life, from a thread of their own, since loading TensorFlow takes longer than the time between them."""
+    """The signs of life, from a thread of their own, since loading TensorFlow takes longer than the
+    time between them."""
 
     def __init__(self, context: Context, painter: Painter) -> None:
         super().__init__(daemon=True)
@@ -157,7 +183,14 @@ class Pulse(threading.Thread):
         health.beat(self._context.settings)
         devices = {"warm": self._painter.warm}
         name, host = self.name_in_database, socket.gethostname()
-        commands.beat(self._context.engine, name=name, host=host, pid=os.getpid(), run_id=None, devices=devices)
+        commands.beat(
+            self._context.engine,
+            name=name,
+            host=host,
+            pid=os.getpid(),
+            run_id=None,
+            devices=devices,
+        )
 
     def end(self) -> None:
         self._ended.set()
@@ -197,8 +230,11 @@ def main() -> None:
     """`ganboard painter`: draw until SIGTERM or Ctrl-C."""
     die_with_named_parent()
     logs.configure()
-    # accelerators belong to the trainings: a GPU would give up memory for what a CPU does in milliseconds
-    os.environ.update(CUDA_VISIBLE_DEVICES="-1", TF_CPP_MIN_LOG_LEVEL="2", KERAS_BACKEND="tensorflow")
+    # accelerators belong to the trainings: a GPU would give up memory for what a CPU does in
+    # milliseconds
+    os.environ.update(
+        CUDA_VISIBLE_DEVICES="-1", TF_CPP_MIN_LOG_LEVEL="2", KERAS_BACKEND="tensorflow"
+    )
     for sig in (signal.SIGTERM, signal.SIGINT):
         signal.signal(sig, lambda *_: sys.exit(0))
     try:

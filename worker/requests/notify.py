@@ -1,4 +1,5 @@
-"""Asking the painter: first the database, then a ring; and the painter's wait for it. The pages use `ask`."""
+"""Asking the painter: first the database, then a ring; and the painter's wait for it. The pages use
+`ask`."""
 
 from __future__ import annotations
 
@@ -21,16 +22,22 @@ RECONNECT_SECONDS = 10.0
 
 
 def ask(context: Context, **request: Any) -> str:
-    """Store a request, the arguments of `db.drawings.ask`, and ring; returns its id. Raises WishError, UnknownRun and NotAllowed."""
+    """Store a request, the arguments of `db.drawings.ask`, and ring; returns its id. Raises
+    WishError, UnknownRun and NotAllowed."""
     latent_requests.parse(request["kind"], request["options"])
     drawing_id = drawings.ask(context.engine, **request)
-    threading.Thread(target=ring, args=(context, drawing_id), daemon=True).start()  # a page waits for no silent host
+    # a page waits for no silent host
+    threading.Thread(target=ring, args=(context, drawing_id), daemon=True).start()
     return drawing_id
 
 
 def ring(context: Context, drawing_id: str) -> None:
     """Wake a painter. Without Redis it finds the request all the same, at its next look."""
-    with contextlib.suppress(QueueUnreachable, RedisError), context.redis() as redis, redis.pipeline() as pipe:
+    with (
+        contextlib.suppress(QueueUnreachable, RedisError),
+        context.redis() as redis,
+        redis.pipeline() as pipe,
+    ):
         pipe.lpush(BELL, drawing_id).ltrim(BELL, 0, RINGS_KEPT - 1).execute()
 
 
@@ -43,7 +50,8 @@ class Bell:
         self._connect_at = 0.0
 
     def wait(self, seconds: float) -> None:
-        """Return at the next ring, after `seconds` at the latest (and a few more while a Redis that is away is tried again)."""
+        """Return at the next ring, after `seconds` at the latest (and a few more while a Redis that
+        is away is tried again)."""
         try:
             if self._redis is None and time.monotonic() >= self._connect_at:
                 self._connect_at = time.monotonic() + RECONNECT_SECONDS

@@ -23,8 +23,11 @@ COLUMNS = 6  # of the picture, and rows of the table of errors
 PARTS = ("split", "transfer", "execute", "merge")
 
 
-def sheet(frames: Frames, flows: Sequence[dict[str, Any]], made: Sequence[npt.NDArray[np.float32]]) -> bytes:
-    """PNG of the real and the predicted frames of `flows` (as `rollout.judge` has them) at a few steps from 0 to the last."""
+def sheet(
+    frames: Frames, flows: Sequence[dict[str, Any]], made: Sequence[npt.NDArray[np.float32]]
+) -> bytes:
+    """PNG of the real and the predicted frames of `flows` (as `rollout.judge` has them) at a few
+    steps from 0 to the last."""
     at = _shown(len(made[0]) - 1)
     strips = []
     for flow, continued in zip(flows, made, strict=True):
@@ -39,7 +42,9 @@ def make_folder(folder: Path) -> None:
     try:
         folder.mkdir(parents=True, exist_ok=True)
     except OSError as error:
-        raise WorkerError(f"{folder} cannot be made ({error.strerror}): name another folder with --out.") from None
+        raise WorkerError(
+            f"{folder} cannot be made ({error.strerror}): name another folder with --out."
+        ) from None
 
 
 def write(folder: Path, found: dict[str, Any], png: bytes) -> None:
@@ -53,7 +58,9 @@ def write(folder: Path, found: dict[str, Any], png: bytes) -> None:
             aside.rename(folder / name)
         except OSError as error:
             files.remove(aside)
-            raise WorkerError(f"{folder / name} was not written ({error.strerror}): check that disk.") from None
+            raise WorkerError(
+                f"{folder / name} was not written ({error.strerror}): check that disk."
+            ) from None
 
 
 def show(found: dict[str, Any], out: Path | None) -> None:
@@ -63,18 +70,28 @@ def show(found: dict[str, Any], out: Path | None) -> None:
         console.print(table)
     gap = found["l1_one_step"]
     told = [
-        f"{name} {value:.4f} ({value - gap['training']:+.4f})" if name != "training" else f"{name} {value:.4f}"
+        (
+            f"{name} {value:.4f} ({value - gap['training']:+.4f})"
+            if name != "training"
+            else f"{name} {value:.4f}"
+        )
         for name, value in gap.items()
     ]
     console.print("L1 one step ahead: " + ", ".join(told))
     console.print(
         f"Checkpoint of step {found['step']:,}. "
-        + (f"{out} has prediction.png and prediction.json." if out else "--out FOLDER writes a picture and all figures.")
+        + (
+            f"{out} has prediction.png and prediction.json."
+            if out
+            else "--out FOLDER writes a picture and all figures."
+        )
     )
 
 
 def show_times(found: dict[str, Any]) -> None:
-    table = _table("", "replicas", "batch or group", "first, s", "then, s", "ms a pair or tile", "gain")
+    table = _table(
+        "", "replicas", "batch or group", "first, s", "then, s", "ms a pair or tile", "gain"
+    )
     rows = found["rows"]
     alone = {(row["what"], row["size"]): row["each"] for row in rows if row["replicas"] == 1}
     for row in rows:
@@ -86,13 +103,16 @@ def show_times(found: dict[str, Any]) -> None:
     console.print(table)
     if not found["gpus"]:
         console.print(
-            f"Replicas are logical devices that share {found['cores']} CPU cores: they show overhead, not what several devices gain."
+            f"Replicas are logical devices that share {found['cores']} CPU cores: they show"
+            " overhead, not what several devices gain."
         )
 
 
 def _errors(found: dict[str, Any]) -> Table:
     columns = "l1", "held_l1", "rms", "held_rms", "mean_rms", "divergence", "real_divergence"
-    table = _table("flow", "step", "L1", "held frame", "RMS", "held frame", "mean flow", "divergence", "real")
+    table = _table(
+        "flow", "step", "L1", "held frame", "RMS", "held frame", "mean flow", "divergence", "real"
+    )
     for flow in found["flows"]:
         for step in sorted({1, *_shown(found["steps"])[1:]}):
             name = _title(flow) if step == 1 else ""
@@ -102,13 +122,28 @@ def _errors(found: dict[str, Any]) -> Table:
 
 
 def _streets(found: dict[str, Any]) -> Table:
-    table = _table("flow", "beats the mean flow", "St", "real", "recorded", "amplitude, U", "real", "ahead, periods", "wake off by, U")
+    table = _table(
+        "flow",
+        "beats the mean flow",
+        "St",
+        "real",
+        "recorded",
+        "amplitude, U",
+        "real",
+        "ahead, periods",
+        "wake off by, U",
+    )
     for flow in found["flows"]:
         kept = "to the end" if flow["horizon"] == found["steps"] else f"{flow['horizon']} steps"
-        numbers = ("-" if flow[name] is None else f"{flow[name]:.3f}" for name in ("strouhal", "real_strouhal", "recorded_strouhal"))
+        numbers = (
+            "-" if flow[name] is None else f"{flow[name]:.3f}"
+            for name in ("strouhal", "real_strouhal", "recorded_strouhal")
+        )
         ahead = "-" if flow["lead"] is None else f"{flow['lead']:+.2f}"
         amplitudes = (f"{flow[name]:.3f}" for name in ("amplitude", "real_amplitude"))
-        table.add_row(_title(flow), kept, *numbers, *amplitudes, ahead, f"{flow['wake_mean_rms']:.3f}")
+        table.add_row(
+            _title(flow), kept, *numbers, *amplitudes, ahead, f"{flow['wake_mean_rms']:.3f}"
+        )
     return table
 
 
@@ -116,7 +151,11 @@ def _parts(times: dict[str, Any]) -> Table:
     table = _table("ms a frame", *PARTS, "executing")
     for name, words in {"first": "the first", "steady": "later, median"}.items():
         seconds = times[name]
-        table.add_row(words, *(f"{seconds[part] * 1e3:.1f}" for part in PARTS), f"{seconds['execute'] / sum(seconds.values()):.0%}")
+        table.add_row(
+            words,
+            *(f"{seconds[part] * 1e3:.1f}" for part in PARTS),
+            f"{seconds['execute'] / sum(seconds.values()):.0%}",
+        )
     return table
 
 
@@ -125,7 +164,12 @@ def _title(flow: dict[str, Any]) -> str:
 
 
 def _table(first: str, *headings: str) -> Table:
-    return Table(first, *(Column(heading, justify="right") for heading in headings), box=box.SIMPLE_HEAD, pad_edge=False)
+    return Table(
+        first,
+        *(Column(heading, justify="right") for heading in headings),
+        box=box.SIMPLE_HEAD,
+        pad_edge=False,
+    )
 
 
 def _shown(last: int) -> list[int]:

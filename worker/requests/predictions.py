@@ -1,4 +1,5 @@
-"""Flows continued by a stored pix2pix run: for `ganboard predict` and, through worker/requests/analysis.py, for the run's page."""
+"""Flows continued by a stored pix2pix run: for `ganboard predict` and, through
+worker/requests/analysis.py, for the run's page."""
 
 from __future__ import annotations
 
@@ -33,10 +34,14 @@ class Plan:
 
 
 def plan(context: Context, run: Run, asked: Wish) -> Plan:
-    """All that can be known before TensorFlow is loaded. Raises ConfigError, DatasetError and CheckpointError in one sentence."""
+    """All that can be known before TensorFlow is loaded. Raises ConfigError, DatasetError and
+    CheckpointError in one sentence."""
     config = configs.parse(run.config)
     if config.model != "pix2pix":
-        raise ConfigError(f"Run {run.id} has model={config.model}, and only model=pix2pix predicts flows: name such a run.")
+        raise ConfigError(
+            f"Run {run.id} has model={config.model}, and only model=pix2pix predicts flows: name"
+            " such a run."
+        )
     frames = source.frames(config, context.settings.data)
     chosen = wish.check(asked, config, frames)
     directory = context.settings.run_dir(run.id) / "checkpoints"
@@ -46,9 +51,12 @@ def plan(context: Context, run: Run, asked: Wish) -> Plan:
 
 
 def compute(planned: Plan, told: Callable[[int, int], None]) -> tuple[dict[str, Any], bytes]:
-    """All figures, as JSON takes them, and the picture (PNG); `told` hears of frames predicted and frames in all."""
+    """All figures, as JSON takes them, and the picture (PNG); `told` hears of frames predicted and
+    frames in all."""
     from ganboard.gan.models.pix2pix import prediction
 
     frames = planned.frames
-    found, made = prediction.compute(planned.config, planned.directory, planned.step, frames, planned.chosen, planned.wish, told)
+    found, made = prediction.compute(
+        planned.config, planned.directory, planned.step, frames, planned.chosen, planned.wish, told
+    )
     return {"run": planned.run_id, **found}, prediction_output.sheet(frames, found["flows"], made)

@@ -1,4 +1,5 @@
-"""How `ganboard selftest` shows itself: a line for each claim on stdout, what it is doing on stderr."""
+"""How `ganboard selftest` shows itself: a line for each claim on stdout, what it is doing on
+stderr."""
 
 from __future__ import annotations
 
@@ -15,12 +16,15 @@ from ganboard.worker.terminal.formatting import make_console
 
 
 class Lines:
-    """Shows results as they come, and meanwhile what is being trained and how long the rest may take."""
+    """Shows results as they come, and meanwhile what is being trained and how long the rest may
+    take."""
 
     def __init__(self, claims: int, *, quiet: bool) -> None:
         self._claims, self._quiet, self._done = claims, quiet, 0
         self._began = time.monotonic()
-        self._status = Status("", console=Console(stderr=True, markup=False, emoji=False, highlight=False))
+        self._status = Status(
+            "", console=Console(stderr=True, markup=False, emoji=False, highlight=False)
+        )
 
     def __enter__(self) -> Self:
         self._status.start()
@@ -30,7 +34,11 @@ class Lines:
         self._status.stop()
 
     def training(self, words: str) -> None:
-        left = (time.monotonic() - self._began) / self._done * (self._claims - self._done) if self._done else None
+        left = (
+            (time.monotonic() - self._began) / self._done * (self._claims - self._done)
+            if self._done
+            else None
+        )
         self._status.update(f"{words}{f' (about {duration(left)} left)' if left else ''}")
 
     def show(self, result: Result) -> None:
@@ -49,7 +57,10 @@ def describe(result: Result) -> str:
     claim = result.claim
     if result.difference is None:
         return f"{claim.name}: {result.problem}"
-    return f"{claim.name}: largest difference {result.difference:.1e}, bound {claim.bound:.0e} ({claim.reason})"
+    return (
+        f"{claim.name}: largest difference {result.difference:.1e}, bound {claim.bound:.0e}"
+        f" ({claim.reason})"
+    )
 
 
 def document(results: Sequence[Result]) -> dict[str, Any]:

@@ -65,7 +65,9 @@ class Served:
     async def answer(self, inputs: Floats) -> tuple[Floats, Outcome]:
         """Outputs of G, and whether they can be shown. Raises Busy."""
         try:
-            made = await asyncio.wait_for(asyncio.wrap_future(self.batches.ask(inputs)), ANSWER_SECONDS)
+            made = await asyncio.wait_for(
+                asyncio.wrap_future(self.batches.ask(inputs)), ANSWER_SECONDS
+            )
         except Busy:
             raise
         except Exception:  # the last line of defence: a program waits, and the log keeps the rest
@@ -77,14 +79,23 @@ class Served:
 class Service:
     """A main version, perhaps a canary with a share of the requests, and who may ask."""
 
-    def __init__(self, main: Served, canary: Served | None, split: Split, measures: Measures, token: str = "") -> None:
-        self.main, self.canary, self.split, self.measures, self._token = main, canary, split, measures, token
+    def __init__(
+        self, main: Served, canary: Served | None, split: Split, measures: Measures, token: str = ""
+    ) -> None:
+        self.main, self.canary, self.split, self.measures, self._token = (
+            main,
+            canary,
+            split,
+            measures,
+            token,
+        )
         self.bodies = Bodies()
         self._reading = asyncio.Lock()
         measures.share.set_function(lambda: split.share)
 
     async def ask(self, request_id: str, inputs: Floats) -> tuple[Floats, Served]:
-        """Outputs of G and who made them: what the canary cannot answer the main version does. Raises Busy, Failed."""
+        """Outputs of G and who made them: what the canary cannot answer the main version does.
+        Raises Busy, Failed."""
         if self.canary is not None and self.split.takes(request_id):
             with suppress(Busy):
                 made, outcome = await self._asked(self.canary, inputs)
@@ -92,7 +103,11 @@ class Service:
                     return made, self.canary
         made, outcome = await self._asked(self.main, inputs)
         if outcome != "ok":
-            why = "its outputs are not finite" if outcome == "not finite" else "its log has the details"
+            why = (
+                "its outputs are not finite"
+                if outcome == "not finite"
+                else "its log has the details"
+            )
             raise Failed(f"{self.main.name} gave no answer: {why}.")
         return made, self.main
 
@@ -106,7 +121,11 @@ class Service:
         if reason := self.split.note(served is self.canary, outcome, seconds):
             assert self.canary is not None
             self.measures.rolled_back.inc()
-            log.warning("The canary %s is rolled back and gets no more requests: %s.", self.canary.name, reason)
+            log.warning(
+                "The canary %s is rolled back and gets no more requests: %s.",
+                self.canary.name,
+                reason,
+            )
         return made, outcome
 
     async def generate(self, request: Request) -> Response:
@@ -114,17 +133,27 @@ class Service:
         form = formats.wanted(request.headers.get("accept", ""))
         async with self.bodies.receive(request) as body, self._reading:
             # one at a time: JSON such as [{},{},...] takes 36 times its bytes while it is read
-            inputs = await run_in_threadpool(self._read, request.headers.get("content-type", ""), body)
+            inputs = await run_in_threadpool(
+                self._read, request.headers.get("content-type", ""), body
+            )
         made, served = await self.ask(request_id, inputs)
-        content = await run_in_threadpool(formats.encoded, served.generator.generation, served.name, made, form)
-        return Response(content, media_type=form, headers={"X-Model-Version": served.name, "X-Request-ID": request_id})
+        content = await run_in_threadpool(
+            formats.encoded, served.generator.generation, served.name, made, form
+        )
+        return Response(
+            content,
+            media_type=form,
+            headers={"X-Model-Version": served.name, "X-Request-ID": request_id},
+        )
 
     def _read(self, content_type: str, body: bytearray) -> Floats:
         """What a body asks for, as inputs of G. Raises HTTPException."""
         from ganboard.gan.generation import generation
 
         try:
-            return generation.read(self.main.generator.generation, formats.document(content_type, body))
+            return generation.read(
+                self.main.generator.generation, formats.document(content_type, body)
+            )
         except WishError as error:
             raise HTTPException(400, str(error)) from None
 
@@ -132,18 +161,31 @@ class Service:
         """200 once the main version has made one example for this request."""
         began = time.monotonic()
         made, served = await self.ask_main(self.main.generator.generation.probe())
-        return _json({"ok": True, "model": served.name, "made": list(made.shape), "seconds": time.monotonic() - began})
+        return _json(
+            {
+                "ok": True,
+                "model": served.name,
+                "made": list(made.shape),
+                "seconds": time.monotonic() - began,
+            }
+        )
 
     async def ask_main(self, inputs: Floats) -> tuple[Floats, Served]:
         """As `ask`, without the canary, and not counted among the answers. Raises Busy, Failed."""
         made, outcome = await self.main.answer(inputs)
         if outcome != "ok":
-            raise Failed(f"{self.main.name} gives no usable answer: restart the server, or serve another version.")
+            raise Failed(
+                f"{self.main.name} gives no usable answer: restart the server, or serve another"
+                " version."
+            )
         return made, self.main
 
     async def version(self, request: Request) -> Response:
         told = _told(self.main) | {"signature": self.main.generator.manifest.signature}
-        canary = self.canary and _told(self.canary) | {"share": self.split.share, "rolled_back": self.split.reason}
+        canary = self.canary and _told(self.canary) | {
+            "share": self.split.share,
+            "rolled_back": self.split.reason,
+        }
         return _json({"main": told, "canary": canary})
 
     async def metrics(self, request: Request) -> Response:
@@ -172,17 +214,31 @@ class Service:
             Failed: self._failed,
             ClientDisconnect: self._left,
         }
-        # without a token, a page of the web must not reach it under a name of its own that means this machine
-        guards: Sequence[Middleware] = [] if self._token else [Middleware(TrustedHostMiddleware, allowed_hosts=_HOSTS, www_redirect=False)]
-        return Starlette(routes=routes, exception_handlers=handlers, middleware=guards, lifespan=lifespan)
+        # without a token, a page of the web must not reach it under a name of its own that means
+        # this machine
+        guards: Sequence[Middleware] = (
+            []
+            if self._token
+            else [Middleware(TrustedHostMiddleware, allowed_hosts=_HOSTS, www_redirect=False)]
+        )
+        return Starlette(
+            routes=routes, exception_handlers=handlers, middleware=guards, lifespan=lifespan
+        )
 
     def _open(self, handler: Any) -> Any:
         """`handler`, for those who show the token."""
 
         async def checked(request: Request) -> Response:
             scheme, _, shown = request.headers.get("authorization", "").partition(" ")
-            if self._token and not (scheme.lower() == "bearer" and hmac.compare_digest(shown.strip().encode(), self._token.encode())):
-                raise HTTPException(401, "Send the header Authorization: Bearer with GANBOARD_SERVE_TOKEN.", {"WWW-Authenticate": "Bearer"})
+            if self._token and not (
+                scheme.lower() == "bearer"
+                and hmac.compare_digest(shown.strip().encode(), self._token.encode())
+            ):
+                raise HTTPException(
+                    401,
+                    "Send the header Authorization: Bearer with GANBOARD_SERVE_TOKEN.",
+                    {"WWW-Authenticate": "Bearer"},
+                )
             found: Response = await handler(request)
             return found
 
@@ -194,13 +250,21 @@ class Service:
 
     async def _busy(self, request: Request, error: Busy) -> Response:
         self.measures.refused.labels(503).inc()
-        return _json({"error": "More examples wait already than can be made soon: ask again later."}, 503, {"Retry-After": "1"})
+        return _json(
+            {"error": "More examples wait already than can be made soon: ask again later."},
+            503,
+            {"Retry-After": "1"},
+        )
 
     async def _defect(self, request: Request, error: Exception) -> Response:
-        return _json({"error": f"The server failed with {type(error).__name__}: its log has the details."}, 500)
+        return _json(
+            {"error": f"The server failed with {type(error).__name__}: its log has the details."},
+            500,
+        )
 
     async def _left(self, request: Request, error: ClientDisconnect) -> Response:
-        """The client closed its connection before its request was complete: an answer that goes nowhere."""
+        """The client closed its connection before its request was complete: an answer that goes
+        nowhere."""
         return Response(status_code=400)
 
     async def _failed(self, request: Request, error: Failed) -> Response:

@@ -1,4 +1,5 @@
-"""Dynamic batching: examples of requests that come within a few milliseconds go through the network in one call."""
+"""Dynamic batching: examples of requests that come within a few milliseconds go through the network
+in one call."""
 
 from __future__ import annotations
 
@@ -23,13 +24,20 @@ class Busy(Exception):
 
 
 class Batches(threading.Thread):
-    """Computes in a thread of its own, up to about `together` examples at a time; `compute` must treat each row for itself."""
+    """Computes in a thread of its own, up to about `together` examples at a time; `compute` must
+    treat each row for itself."""
 
-    def __init__(self, compute: Callable[[Floats], Floats], together: int, told: Callable[[int], None] = lambda rows: None) -> None:
+    def __init__(
+        self,
+        compute: Callable[[Floats], Floats],
+        together: int,
+        told: Callable[[int], None] = lambda rows: None,
+    ) -> None:
         super().__init__(name="batches", daemon=True)
         self._compute, self._together, self._told = compute, together, told
         self._queue: queue.SimpleQueue[Asked | None] = queue.SimpleQueue()
-        self._lock, self.waiting = threading.Lock(), 0  # examples that were asked for and not answered yet
+        # examples that were asked for and not answered yet
+        self._lock, self.waiting = threading.Lock(), 0
 
     def ask(self, inputs: Floats) -> Future[Floats]:
         """What `compute` makes of these rows [n, ...], to come. Raises Busy."""
@@ -67,7 +75,10 @@ class Batches(threading.Thread):
         if wanted:
             self._told(sum(sizes))
             try:
-                made = np.split(self._compute(np.concatenate([inputs for inputs, _ in wanted])), np.cumsum(sizes)[:-1])
+                made = np.split(
+                    self._compute(np.concatenate([inputs for inputs, _ in wanted])),
+                    np.cumsum(sizes)[:-1],
+                )
             except Exception as error:  # each request is told; the thread lives on
                 for _, future in wanted:
                     future.set_exception(error)

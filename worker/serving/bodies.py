@@ -1,4 +1,5 @@
-"""Bodies of requests in memory: how large one may be, and how many bytes all of them may have together."""
+"""Bodies of requests in memory: how large one may be, and how many bytes all of them may have
+together."""
 
 from __future__ import annotations
 
@@ -22,8 +23,8 @@ class Bodies:
     async def receive(self, request: Request) -> AsyncIterator[bytearray]:
         """All of a request's body, whose bytes count until the block ends.
 
-        Bytes count as they arrive, not as they are announced: an announcement costs a client nothing.
-        Raises HTTPException, and ClientDisconnect when the client leaves before the end.
+        Bytes count as they arrive, not as they are announced: an announcement costs a client
+        nothing. Raises HTTPException, and ClientDisconnect when the client leaves before the end.
         """
         announced = request.headers.get("content-length", "")
         if announced.isdecimal():
@@ -35,8 +36,8 @@ class Bodies:
                 if self.held + len(chunk) > HELD_BYTES:
                     raise HTTPException(
                         503,
-                        f"Other requests hold the {HELD_BYTES:,} bytes that there are for requests: "
-                        "ask again later, or send fewer examples at a time.",
+                        f"Other requests hold the {HELD_BYTES:,} bytes that there are for requests:"
+                        " ask again later, or send fewer examples at a time.",
                         {"Retry-After": "1"},
                     )
                 body += chunk
@@ -50,5 +51,6 @@ def _check_size(size: int) -> None:
     if size > MAX_BYTES:
         raise HTTPException(
             413,
-            f"The request has {size:,} bytes or more, {MAX_BYTES:,} are the limit: send fewer examples at a time.",
+            f"The request has {size:,} bytes or more, {MAX_BYTES:,} are the limit: send fewer"
+            " examples at a time.",
         )

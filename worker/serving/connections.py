@@ -1,8 +1,10 @@
-"""Connections of a server of generators: how many there may be, and how long a client may keep one waiting.
+"""Connections of a server of generators: how many there may be, and how long a client may keep one
+waiting.
 
-Uvicorn limits the time between two requests and the size of headers, and this relies on it. It has no
-limit for the time in which headers and bodies arrive and answers are read, and `limit_concurrency`
-refuses in plain text without Retry-After and only those who have sent their headers.
+Uvicorn limits the time between two requests and the size of headers, and this relies on it. It has
+no limit for the time in which headers and bodies arrive and answers are read, and
+`limit_concurrency` refuses in plain text without Retry-After and only those who have sent their
+headers.
 """
 
 from __future__ import annotations
@@ -61,7 +63,8 @@ class LimitedProtocol(H11Protocol):
             self._watch_reading()
 
     def _watch_arrival(self) -> None:
-        """Set the deadline for what comes next: headers, a body, or nothing while a request is answered."""
+        """Set the deadline for what comes next: headers, a body, or nothing while a request is
+        answered."""
         arriving = self.conn.their_state
         if arriving is self._arriving:
             return
@@ -70,7 +73,9 @@ class LimitedProtocol(H11Protocol):
             self._deadline.cancel()
             self._deadline = None
         if arriving is h11.IDLE:
-            self._deadline = self.loop.call_later(HEADER_SECONDS, self._late, "headers", HEADER_SECONDS)
+            self._deadline = self.loop.call_later(
+                HEADER_SECONDS, self._late, "headers", HEADER_SECONDS
+            )
         elif arriving is h11.SEND_BODY:
             self._deadline = self.loop.call_later(BODY_SECONDS, self._late, "body", BODY_SECONDS)
 
@@ -81,7 +86,9 @@ class LimitedProtocol(H11Protocol):
         if answered:  # and what follows the answer was only read to be thrown away
             self.transport.abort()
             return
-        self._answer(408, f"The request's {part} did not arrive within {seconds:g} s: send it faster.")
+        self._answer(
+            408, f"The request's {part} did not arrive within {seconds:g} s: send it faster."
+        )
 
     # --- reading of answers ---
 
@@ -115,8 +122,11 @@ class LimitedProtocol(H11Protocol):
     # --- refusals ---
 
     def send_400_response(self, msg: str) -> None:
-        """For what h11 cannot read: no HTTP, or headers longer than `h11_max_incomplete_event_size`."""
-        self._answer(400, "This is not HTTP/1.1, or its headers are too long: send less than 16 KiB of them.")
+        """For what h11 cannot read: no HTTP, or headers longer than
+        `h11_max_incomplete_event_size`."""
+        self._answer(
+            400, "This is not HTTP/1.1, or its headers are too long: send less than 16 KiB of them."
+        )
 
     def _answer(self, status: int, sentence: str) -> None:
         """The end of this connection, with its reason."""
@@ -137,7 +147,9 @@ class LimitedProtocol(H11Protocol):
     async def _full(self, scope: Scope, receive: Receive, send: Send) -> None:
         """The application of a connection that is one too many."""
         self._refused.labels(503).inc()
-        body = _body(f"There are {MAX_CONNECTIONS} connections already: ask again later, or use fewer.")
+        body = _body(
+            f"There are {MAX_CONNECTIONS} connections already: ask again later, or use fewer."
+        )
         headers = [*_headers(body), (b"retry-after", b"1")]
         await send({"type": "http.response.start", "status": 503, "headers": headers})
         await send({"type": "http.response.body", "body": body, "more_body": False})

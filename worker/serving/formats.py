@@ -23,7 +23,8 @@ JSON, NPZ, PNG = "application/json", "application/x-npz", "image/png"
 
 
 def wanted(accept: str) -> str:
-    """The first form of answers that the client takes; JSON where it does not care. Raises HTTPException."""
+    """The first form of answers that the client takes; JSON where it does not care. Raises
+    HTTPException."""
     for part in accept.split(",") if accept else ["*/*"]:
         form = part.partition(";")[0].strip().lower()
         if form in (JSON, NPZ, PNG):
@@ -39,11 +40,16 @@ def document(content_type: str, content: bytes | bytearray) -> Mapping[str, Any]
     if form == NPZ:
         return _arrays(content)
     if form != JSON:
-        raise HTTPException(415, f"Requests are {JSON} or {NPZ}: say so in the header Content-Type.")
+        raise HTTPException(
+            415, f"Requests are {JSON} or {NPZ}: say so in the header Content-Type."
+        )
     try:
         found = orjson.loads(content)
     except orjson.JSONDecodeError as error:
-        raise WishError(f"The request is not JSON ({str(error)[:100]}): send an object such as GET /version describes.") from None
+        raise WishError(
+            f"The request is not JSON ({str(error)[:100]}): send an object such as GET /version"
+            " describes."
+        ) from None
     if not isinstance(found, dict):
         raise WishError("The request is no JSON object: send one such as GET /version describes.")
     return found
@@ -55,14 +61,22 @@ def _arrays(content: bytes | bytearray) -> dict[str, Any]:
         with zipfile.ZipFile(buffer) as archive:
             if (size := sum(member.file_size for member in archive.infolist())) > bodies.MAX_BYTES:
                 raise HTTPException(
-                    413, f"The arrays have {size:,} bytes, {bodies.MAX_BYTES:,} are the limit: send fewer examples at a time."
+                    413,
+                    f"The arrays have {size:,} bytes, {bodies.MAX_BYTES:,} are the limit: send"
+                    " fewer examples at a time.",
                 )
         with np.load(buffer, allow_pickle=False) as file:
-            return {name: array.item() if array.ndim == 0 else array for name in file.files if (array := file[name]) is not None}
+            return {
+                name: array.item() if array.ndim == 0 else array
+                for name in file.files
+                if (array := file[name]) is not None
+            }
     except HTTPException:
         raise
     except Exception as error:  # zipfile and numpy raise far more kinds than they document
-        raise WishError(f"The request is no npz file ({type(error).__name__}): write it with numpy.savez.") from None
+        raise WishError(
+            f"The request is no npz file ({type(error).__name__}): write it with numpy.savez."
+        ) from None
 
 
 def encoded(asked: Generation, name: str, made: Floats, form: str) -> bytes:
@@ -70,10 +84,15 @@ def encoded(asked: Generation, name: str, made: Floats, form: str) -> bytes:
     from ganboard.gan.modeling import samples
 
     if form == PNG:
-        return samples.png(asked.pictures(made), latent_requests.Draw(seed=0, images=len(made)).columns)
+        return samples.png(
+            asked.pictures(made), latent_requests.Draw(seed=0, images=len(made)).columns
+        )
     outputs = asked.outputs(made)
     if form == JSON:
-        return orjson.dumps({"model": name, asked.output: np.ascontiguousarray(outputs)}, option=orjson.OPT_SERIALIZE_NUMPY)
+        return orjson.dumps(
+            {"model": name, asked.output: np.ascontiguousarray(outputs)},
+            option=orjson.OPT_SERIALIZE_NUMPY,
+        )
     buffer = io.BytesIO()
     np.savez(buffer, allow_pickle=False, **{asked.output: outputs})
     return buffer.getvalue()

@@ -24,10 +24,13 @@ log = logging.getLogger("ganboard.serve")
 GRACE_SECONDS = 30  # for what was begun when SIGTERM came
 
 
-def serve(context: Context, which: str, canary: str | None, share: float, host: str, port: int) -> None:
+def serve(
+    context: Context, which: str, canary: str | None, share: float, host: str, port: int
+) -> None:
     """Answer until SIGTERM or Ctrl-C, and then what was asked before.
 
-    Raises SettingsError, UnknownVersion, VersionError, NotAllowed, AlreadyRunning before anything is answered.
+    Raises SettingsError, UnknownVersion, VersionError, NotAllowed, AlreadyRunning before anything
+    is answered.
     """
     access.check_serving(context.settings, host)
     with _listen(host, port) as listening:
@@ -36,13 +39,32 @@ def serve(context: Context, which: str, canary: str | None, share: float, host: 
         measures = Measures()
         main, *others = (_served(context, version, measures) for version in found)
         second = others[0] if others else None
-        if second is not None and second.generator.manifest.signature != main.generator.manifest.signature:
-            raise NotAllowed(f"{main.name} and {second.name} take or make different things: a canary is another version of one model.")
-        service = Service(main, second, Split(share if second else 0.0), measures, context.settings.serve_token)
+        if (
+            second is not None
+            and second.generator.manifest.signature != main.generator.manifest.signature
+        ):
+            raise NotAllowed(
+                f"{main.name} and {second.name} take or make different things: a canary is another"
+                " version of one model."
+            )
+        service = Service(
+            main, second, Split(share if second else 0.0), measures, context.settings.serve_token
+        )
         shown = f"[{host}]" if ":" in host else host
-        log.info("Serving %s (%s) on http://%s:%d", main.name, main.version.variant, shown, listening.getsockname()[1])
+        log.info(
+            "Serving %s (%s) on http://%s:%d",
+            main.name,
+            main.version.variant,
+            shown,
+            listening.getsockname()[1],
+        )
         if second is not None:
-            log.info("%.3g %% of the requests go to the canary %s (%s).", 100 * share, second.name, second.version.variant)
+            log.info(
+                "%.3g %% of the requests go to the canary %s (%s).",
+                100 * share,
+                second.name,
+                second.version.variant,
+            )
         uvicorn.Server(configured(service)).run(sockets=[listening])
 
 
@@ -64,7 +86,9 @@ def _served(context: Context, version: ModelVersion, measures: Measures) -> Serv
     from ganboard.gan.generation import generation
 
     found = Served(version, generator, measures)
-    generation.require_finite({"outputs": generator(generator.generation.probe())}, f"What {found.name} makes")
+    generation.require_finite(
+        {"outputs": generator(generator.generation.probe())}, f"What {found.name} makes"
+    )
     return found
 
 
@@ -73,4 +97,7 @@ def _listen(host: str, port: int) -> socket.socket:
         family = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)[0][0]
         return socket.create_server((host, port), family=family)
     except OSError as error:
-        raise AlreadyRunning(f"{host}:{port} cannot be listened on ({error.strerror}): choose another --host or --port.") from None
+        raise AlreadyRunning(
+            f"{host}:{port} cannot be listened on ({error.strerror}): choose another --host or"
+            " --port."
+        ) from None

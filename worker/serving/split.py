@@ -28,7 +28,8 @@ class Record:
 
 
 class Split:
-    """`share` (0 to 1) of the requests go to the canary, by a hash of their id: the same id always meets the same version."""
+    """`share` (0 to 1) of the requests go to the canary, by a hash of their id: the same id always
+    meets the same version."""
 
     def __init__(self, share: float) -> None:
         self._share = share
@@ -67,5 +68,8 @@ class Split:
         if min(len(one.seconds) for one in (main, canary)) >= LEAST:
             slow, usual = (statistics.median(one.seconds) for one in (canary, main))
             if slow > SLOWER * usual + SECONDS:
-                return f"its median latency is {1000 * slow:.0f} ms, the main version's {1000 * usual:.0f} ms"
+                return (
+                    f"its median latency is {1000 * slow:.0f} ms, the main version's"
+                    f" {1000 * usual:.0f} ms"
+                )
         return None

@@ -1,4 +1,5 @@
-"""Runs of one machine that differ in one setting and the seed alone: what every comparison of a study is made of."""
+"""Runs of one machine that differ in one setting and the seed alone: what every comparison of a
+study is made of."""
 
 from __future__ import annotations
 
@@ -48,23 +49,35 @@ def families(runs: Iterable[Run], name: str) -> list[Family]:
         for run in members:
             cells.setdefault(run.config[name], []).append(run)
         if len(cells) > 1:
-            found.append(Family(name, dict(sorted(cells.items(), key=lambda cell: (cell[0] is None, cell[0]))), common))
+            found.append(
+                Family(
+                    name,
+                    dict(sorted(cells.items(), key=lambda cell: (cell[0] is None, cell[0]))),
+                    common,
+                )
+            )
     usual = RunConfig().model_dump(mode="json")
-    return sorted(found, key=lambda one: (-len(one.cells), len(diff(usual, {**usual, **one.common}))))
+    return sorted(
+        found, key=lambda one: (-len(one.cells), len(diff(usual, {**usual, **one.common})))
+    )
 
 
 def alike(runs: Iterable[Run], *names: str) -> list[tuple[dict[str, Any], list[Run]]]:
-    """Runs of one machine with the same settings, those `names` and the seed left out: these settings, and the runs."""
+    """Runs of one machine with the same settings, those `names` and the seed left out: these
+    settings, and the runs."""
     groups: dict[tuple[str, bytes], tuple[dict[str, Any], list[Run]]] = {}
     for run in runs:
         common = {key: value for key, value in run.config.items() if key not in (*names, "seed")}
-        _, members = groups.setdefault((machine(run), orjson.dumps(common, option=orjson.OPT_SORT_KEYS)), (common, []))
+        _, members = groups.setdefault(
+            (machine(run), orjson.dumps(common, option=orjson.OPT_SORT_KEYS)), (common, [])
+        )
         members.append(run)
     return list(groups.values())
 
 
 def machine(run: Run) -> str:
-    """What times depend on: the accelerators, or else the processor. Empty while a run has not said."""
+    """What times depend on: the accelerators, or else the processor. Empty while a run has not
+    said."""
     return devices(run.hardware) if run.hardware else ""
 
 

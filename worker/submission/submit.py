@@ -1,4 +1,5 @@
-"""Submit, stop, resume, clone and delete runs: first the database, then the doorbell. The pages and the command line use these."""
+"""Submit, stop, resume, clone and delete runs: first the database, then the doorbell. The pages and
+the command line use these."""
 
 from __future__ import annotations
 
@@ -23,24 +24,29 @@ from ganboard.worker.process import machine
 NAME_LENGTH = 80
 CLONED = " (clone)"
 
-_ANY_MACHINE: dict[str, Any] = {"gpus": [{}] * 1024, "tpus": [""] * 1024}  # stands for a worker that has not said yet what it has
+# stands for a worker that has not said yet what it has
+_ANY_MACHINE: dict[str, Any] = {"gpus": [{}] * 1024, "tpus": [""] * 1024}
 
 
 @dataclass(frozen=True)
 class Machines:
-    """The live workers, and the machines of those that said what they have, as `gan.devices.hardware.describe` gives it."""
+    """The live workers, and the machines of those that said what they have, as
+    `gan.devices.hardware.describe` gives it."""
 
     workers: int
     devices: list[dict[str, Any]]
 
     def refusal(self, config: RunConfig) -> str | None:
-        """Why none of them can run `config`, None if one can; without a worker only what no machine can do is refused."""
+        """Why none of them can run `config`, None if one can; without a worker only what no machine
+        can do is refused."""
         lacks = [capabilities.check(config, device) for device in self.devices or [_ANY_MACHINE]]
         return None if None in lacks else lacks[0]
 
     def able(self, config: RunConfig) -> dict[str, Any] | None:
         """The first of them that can run `config`."""
-        return next((device for device in self.devices if capabilities.check(config, device) is None), None)
+        return next(
+            (device for device in self.devices if capabilities.check(config, device) is None), None
+        )
 
 
 def machines(context: Context) -> Machines:
@@ -62,10 +68,11 @@ def check_name(text: str) -> str:
 
 
 def check(context: Context, config: RunConfig, *, here: bool = False) -> None:
-    """Refuse a run that cannot work: data that is absent or too small, or what no live worker's machine has.
+    """Refuse a run that cannot work: data that is absent or too small, or what no live worker's
+    machine has.
 
-    Raises ConfigError or DatasetError. Without a live worker only what no machine has is refused, and for a run that is trained `here`
-    only the data is checked; the trainer checks again.
+    Raises ConfigError or DatasetError. Without a live worker only what no machine has is refused,
+    and for a run that is trained `here` only the data is checked; the trainer checks again.
     """
     from ganboard.gan.data import catalog
 
@@ -76,7 +83,13 @@ def check(context: Context, config: RunConfig, *, here: bool = False) -> None:
 
 
 def submit(
-    context: Context, config: RunConfig, *, name: str | None = None, preset: str = "", parent_id: str | None = None, here: bool = False
+    context: Context,
+    config: RunConfig,
+    *,
+    name: str | None = None,
+    preset: str = "",
+    parent_id: str | None = None,
+    here: bool = False,
 ) -> Run:
     """Check, store, ring. Once this returns the run will be trained, whatever happens to Redis.
 
@@ -84,13 +97,21 @@ def submit(
     """
     name = check_name(name) if name is not None else default_name(config, preset)
     check(context, config, here=here)
-    run = commands.create_run(context.engine, name=name, config=config.model_dump(mode="json"), preset=preset, parent_id=parent_id)
+    run = commands.create_run(
+        context.engine,
+        name=name,
+        config=config.model_dump(mode="json"),
+        preset=preset,
+        parent_id=parent_id,
+    )
     if not here:
         call(context, [run])
     return run
 
 
-def clone(context: Context, run_id: str, changes: dict[str, Any], *, name: str | None = None) -> Run:
+def clone(
+    context: Context, run_id: str, changes: dict[str, Any], *, name: str | None = None
+) -> Run:
     """A new run with the configuration of another, some settings changed."""
     parent = queries.find_run(context.engine, run_id)
     config = parse({**parent.config, **changes})
@@ -105,7 +126,8 @@ def stop(context: Context, run_id: str) -> str:
 
 
 def resume(context: Context, run_id: str, without: str | None = None) -> Run:
-    """Queue a stopped or failed run again, its checkpoints on the machine `without` given up. Raises UnknownRun, NotAllowed."""
+    """Queue a stopped or failed run again, its checkpoints on the machine `without` given up.
+    Raises UnknownRun, NotAllowed."""
     run = queries.get_run(context.engine, run_id)
     if run is None:
         raise UnknownRun(f"There is no run {run_id[:80]!r}.")
@@ -116,7 +138,8 @@ def resume(context: Context, run_id: str, without: str | None = None) -> Run:
 
 
 def delete(context: Context, run_id: str) -> list[str]:
-    """Remove a run's rows, log and checkpoints for good; returns the other machines that still have files of it.
+    """Remove a run's rows, log and checkpoints for good; returns the other machines that still have
+    files of it.
 
     Raises UnknownRun, NotAllowed.
     """
@@ -128,18 +151,30 @@ def delete(context: Context, run_id: str) -> list[str]:
 
 
 def default_name(config: RunConfig, preset: str) -> str:
-    """A name that says what is special: the preset or data set, and which settings of speed differ from its usual ones."""
+    """A name that says what is special: the preset or data set, and which settings of speed differ
+    from its usual ones."""
     preset = preset if preset in presets.NAMES else ""  # that of an older version may be gone
     usual = presets.load(preset) if preset else RunConfig()
     special = diff(config.model_dump(), usual.model_dump())
-    words = {"batch_size": f"batch {config.batch_size}", "precision": config.precision, "xla": "xla" if config.xla else "no xla"}
-    words |= {"replicas": f"{config.replicas} replicas", "accumulate": f"accumulate {config.accumulate}", "loop": config.loop}
+    words = {
+        "batch_size": f"batch {config.batch_size}",
+        "precision": config.precision,
+        "xla": "xla" if config.xla else "no xla",
+    }
+    words |= {
+        "replicas": f"{config.replicas} replicas",
+        "accumulate": f"accumulate {config.accumulate}",
+        "loop": config.loop,
+    }
     words["recompute"] = "recompute"
-    return ", ".join([preset or config.dataset, *(word for key, word in words.items() if key in special)])
+    return ", ".join(
+        [preset or config.dataset, *(word for key, word in words.items() if key in special)]
+    )
 
 
 def call(context: Context, runs: Sequence[Run]) -> None:
-    """Ring for runs that are stored. Without a queue they wait all the same: a worker's reconciler rings for them later."""
+    """Ring for runs that are stored. Without a queue they wait all the same: a worker's reconciler
+    rings for them later."""
     from ganboard.worker.queue.enqueue import ring
 
     with suppress(QueueUnreachable):

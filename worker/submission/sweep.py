@@ -1,4 +1,5 @@
-"""A grid of runs: every combination of some settings' values, looked at before anything is stored, then launched as one."""
+"""A grid of runs: every combination of some settings' values, looked at before anything is stored,
+then launched as one."""
 
 from __future__ import annotations
 
@@ -47,21 +48,26 @@ class Member:
         return self.plan.total_steps * self.config.batch_size if self.plan and self.config else 0
 
     def seconds(self, bound: str = "likely") -> float | None:
-        """Estimated seconds of training and beside it: `likely`, `low` or `high`; None where nothing near was measured."""
+        """Estimated seconds of training and beside it: `likely`, `low` or `high`; None where
+        nothing near was measured."""
         if self.pace is None:
             return None
         return float(getattr(self.pace, bound)) * self.images + (self.pace.beside or 0.0)
 
 
 def values(name: str, text: str) -> list[Any]:
-    """The values in "32, 64, 128", typed as the setting `name`; commas part text, commas or blanks anything else. Raises ConfigError."""
+    """The values in "32, 64, 128", typed as the setting `name`; commas part text, commas or blanks
+    anything else. Raises ConfigError."""
     field = RunConfig.model_fields.get(name)
-    parts = (text if field is not None and field.annotation is str else text.replace(" ", ",")).split(",")
+    parts = (
+        text if field is not None and field.annotation is str else text.replace(" ", ",")
+    ).split(",")
     return typed(name, [part.strip() for part in parts if part.strip()])
 
 
 def typed(name: str, given: Sequence[Any]) -> list[Any]:
-    """Each value checked by itself; none, one that is not allowed or one that comes twice raises ConfigError."""
+    """Each value checked by itself; none, one that is not allowed or one that comes twice raises
+    ConfigError."""
     found: list[Any] = []
     for value in given:
         one = parse_value(name, value)
@@ -69,7 +75,9 @@ def typed(name: str, given: Sequence[Any]) -> list[Any]:
             raise ConfigError(f"{name} lists {_shown(one)} twice: leave one of them out.")
         found.append(one)
     if not found:
-        raise ConfigError(f"{name} has no values: give one or more, with commas between, or do not vary it.")
+        raise ConfigError(
+            f"{name} has no values: give one or more, with commas between, or do not vary it."
+        )
     return found
 
 
@@ -80,7 +88,9 @@ def axes(assignments: Sequence[str]) -> dict[str, list[Any]]:
         name, equals, text = assignment.partition("=")
         name = name.strip()
         if not equals or not name:
-            raise ConfigError(f"{assignment[:80]!r} is not of the form key=value,value, such as batch_size=32,64.")
+            raise ConfigError(
+                f"{assignment[:80]!r} is not of the form key=value,value, such as batch_size=32,64."
+            )
         if name in found:
             raise ConfigError(f"{name[:80]} varies twice: list all its values at once.")
         found[name] = values(name, text)
@@ -88,24 +98,38 @@ def axes(assignments: Sequence[str]) -> dict[str, list[Any]]:
 
 
 def repeated(varied: Axes, base: Mapping[str, Any], seeds: int) -> Axes:
-    """The axes with the seed as the last of them, which counts up from that of `base`. Raises ConfigError."""
+    """The axes with the seed as the last of them, which counts up from that of `base`. Raises
+    ConfigError."""
     if seeds == 1:
         return varied
     if "seed" in varied:
-        raise ConfigError("seed has its own list of values: leave it out, or do not ask for repetitions.")
+        raise ConfigError(
+            "seed has its own list of values: leave it out, or do not ask for repetitions."
+        )
     first = parse_value("seed", base.get("seed", 0))
     return {**varied, "seed": typed("seed", range(first, first + seeds))}
 
 
 def members(
-    base: Mapping[str, Any], varied: Axes, *, title: str, data_dir: Path, here: Machines, history: History, finished: Mapping[bytes, str]
+    base: Mapping[str, Any],
+    varied: Axes,
+    *,
+    title: str,
+    data_dir: Path,
+    here: Machines,
+    history: History,
+    finished: Mapping[bytes, str],
 ) -> list[Member]:
     """Every combination, the last setting varying fastest. Raises ConfigError for more than LIMIT.
 
-    `base` are the settings that all share, `title` begins every name, and `finished` is of `finished_runs`.
+    `base` are the settings that all share, `title` begins every name, and `finished` is of
+    `finished_runs`.
     """
     if (total := math.prod(map(len, varied.values()))) > LIMIT:
-        raise ConfigError(f"This grid has {total:,} runs: {LIMIT} is the limit, so leave out some values or repetitions.")
+        raise ConfigError(
+            f"This grid has {total:,} runs: {LIMIT} is the limit, so leave out some values or"
+            " repetitions."
+        )
 
     @cache
     def examples(model: str, geometry: str, dataset: str, path: str, skip: bool) -> int:
@@ -116,16 +140,35 @@ def members(
         name = _name(title, changes)
         try:
             config = parse({**base, **changes})
-            steps = plan(config, examples(config.model, config.geometry, config.dataset, config.images_path, config.skip_unreadable))
+            steps = plan(
+                config,
+                examples(
+                    config.model,
+                    config.geometry,
+                    config.dataset,
+                    config.images_path,
+                    config.skip_unreadable,
+                ),
+            )
         except (ConfigError, DatasetError) as error:
             return Member(changes, name, problem=str(error))
         machine = here.able(config)
         if machine is None and (refusal := here.refusal(config)):
             return Member(changes, name, config, problem=refusal)
         stored = config.model_dump(mode="json")
-        return Member(changes, name, config, steps, history.estimate(stored, (machine or {}).get("host")), finished.get(digest(stored)))
+        return Member(
+            changes,
+            name,
+            config,
+            steps,
+            history.estimate(stored, (machine or {}).get("host")),
+            finished.get(digest(stored)),
+        )
 
-    return [member(dict(zip(varied, combination, strict=True))) for combination in product(*varied.values())]
+    return [
+        member(dict(zip(varied, combination, strict=True)))
+        for combination in product(*varied.values())
+    ]
 
 
 def finished_runs(context: Context) -> dict[bytes, str]:
@@ -147,10 +190,13 @@ def examine(context: Context, base: Mapping[str, Any], varied: Axes, *, title: s
     )
 
 
-def launch(context: Context, grid: Sequence[Member], *, preset: str = "", parent_id: str | None = None) -> str:
+def launch(
+    context: Context, grid: Sequence[Member], *, preset: str = "", parent_id: str | None = None
+) -> str:
     """Check, store all in one transaction, ring; returns the id of the sweep that they share.
 
-    Raises ConfigError, DatasetError or BadName, and then nothing is stored: for a member with a problem, absent data or an empty grid.
+    Raises ConfigError, DatasetError or BadName, and then nothing is stored: for a member with a
+    problem, absent data or an empty grid.
     """
     if not grid:
         raise ConfigError("This grid has no run to launch: give other values.")
@@ -164,24 +210,34 @@ def launch(context: Context, grid: Sequence[Member], *, preset: str = "", parent
             checked.add((config.dataset, config.images_path, config.skip_unreadable))
         runs.append((check_name(member.name), config.model_dump(mode="json")))
     sweep = new_id()
-    call(context, commands.create_runs(context.engine, runs, preset=preset, parent_id=parent_id, sweep=sweep))
+    call(
+        context,
+        commands.create_runs(context.engine, runs, preset=preset, parent_id=parent_id, sweep=sweep),
+    )
     return sweep
 
 
 def check_title(text: str, preset: str, base: Mapping[str, Any]) -> str:
-    """What the names of a grid begin with; the preset or data set when nothing was typed. Raises BadName."""
+    """What the names of a grid begin with; the preset or data set when nothing was typed. Raises
+    BadName."""
     if text:
         title = check_name(text)
         if len(title) > TITLE_LENGTH:
-            raise BadName(f"The name has {len(title)} characters: {TITLE_LENGTH} is the limit for a grid, whose settings follow it.")
+            raise BadName(
+                f"The name has {len(title)} characters: {TITLE_LENGTH} is the limit for a grid,"
+                " whose settings follow it."
+            )
         return title
     return preset if preset in presets.NAMES else str(base.get("dataset", "grid"))
 
 
 def totals(grid: Sequence[Member]) -> tuple[float, float, float, int]:
-    """Estimated seconds of these runs one after another, (likely, low, high), and how many of them have no estimate."""
+    """Estimated seconds of these runs one after another, (likely, low, high), and how many of them
+    have no estimate."""
     known = [member for member in grid if member.pace is not None]
-    likely, low, high = (sum(member.seconds(bound) or 0.0 for member in known) for bound in ("likely", "low", "high"))
+    likely, low, high = (
+        sum(member.seconds(bound) or 0.0 for member in known) for bound in ("likely", "low", "high")
+    )
     return likely, low, high, len(grid) - len(known)
 
 
@@ -193,10 +249,16 @@ def _name(title: str, changes: Mapping[str, Any]) -> str:
 
 def word(name: str, value: Any) -> str:
     """A setting and its value in a name; text that names itself stands alone."""
-    short = {"batch_size": "batch", "g_learning_rate": "G rate", "d_learning_rate": "D rate"}.get(name, name.replace("_", " "))
+    short = {"batch_size": "batch", "g_learning_rate": "G rate", "d_learning_rate": "D rate"}.get(
+        name, name.replace("_", " ")
+    )
     if isinstance(value, bool):
         return short if value else f"no {short}"
-    return value if isinstance(value, str) and name in ("precision", "dataset", "loss", "optimizer") else f"{short} {_shown(value)}"
+    return (
+        value
+        if isinstance(value, str) and name in ("precision", "dataset", "loss", "optimizer")
+        else f"{short} {_shown(value)}"
+    )
 
 
 def _shown(value: Any) -> str:

@@ -1,7 +1,9 @@
-"""`python -m ganboard.worker.supervisor.secrets DATABASE_DIR QUEUE_DIR WEB_DIR`: random secrets for the services of docker-compose.yml, made once.
+"""`python -m ganboard.worker.supervisor.secrets DATABASE_DIR QUEUE_DIR WEB_DIR`: random secrets for
+the services of docker-compose.yml, made once.
 
-Each directory is a volume that only the services named in docker-compose.yml mount: that is the protection. The files themselves are
-readable by all, because PostgreSQL and Redis run under users of their own images.
+Each directory is a volume that only the services named in docker-compose.yml mount: that is the
+protection. The files themselves are readable by all, because PostgreSQL and Redis run under users
+of their own images.
 """
 
 from __future__ import annotations
@@ -24,31 +26,38 @@ def make_database_password(directory: Path) -> None:
 
 
 def make_queue_password(directory: Path) -> None:
-    """Write `password` unless it exists, and this version's `redis.conf`, which lets in `QUEUE_USER` alone. Raises OSError."""
+    """Write `password` unless it exists, and this version's `redis.conf`, which lets in
+    `QUEUE_USER` alone. Raises OSError."""
     _write_once(directory / PASSWORD, secrets.token_urlsafe(32))
     _write(directory / "redis.conf", redis_conf((directory / PASSWORD).read_text()))
 
 
 def redis_conf(password: str) -> str:
-    """Redis's settings: one user, who reaches the keys and channels of RQ and of our bells, and no command that could harm more.
+    """Redis's settings: one user, who reaches the keys and channels of RQ and of our bells, and no
+    command that could harm more.
 
-    Left out are whole categories: administration, scripts, everything dangerous (FLUSHALL, KEYS, RESTORE, SORT), and data types that
-    nothing of ours has. INFO and CLIENT LIST are RQ's.
+    Left out are whole categories: administration, scripts, everything dangerous (FLUSHALL, KEYS,
+    RESTORE, SORT), and data types that nothing of ours has. INFO and CLIENT LIST are RQ's.
     """
-    without = " ".join(f"-@{category}" for category in ("dangerous", "admin", "scripting", "geo", "hyperloglog", "bitmap"))
+    without = " ".join(
+        f"-@{category}"
+        for category in ("dangerous", "admin", "scripting", "geo", "hyperloglog", "bitmap")
+    )
     digest = hashlib.sha256(password.encode()).hexdigest()
     rights = f"~rq:* ~{BELLS}:* &rq:* +@all {without} +info +client|list +client|setname"
     return f"protected-mode yes\nuser default off\nuser {QUEUE_USER} on #{digest} {rights}\n"
 
 
 def make_web_secrets(directory: Path) -> None:
-    """Write `cookie`, which signs identities, and `api-token`, which programs show, unless they exist. Raises OSError."""
+    """Write `cookie`, which signs identities, and `api-token`, which programs show, unless they
+    exist. Raises OSError."""
     for name in ("cookie", "api-token"):
         _write_once(directory / name, secrets.token_urlsafe(32))
 
 
 def _write_once(path: Path, text: str) -> None:
-    """Complete or not at all, and never a second time, even when two of us run at once or one is killed."""
+    """Complete or not at all, and never a second time, even when two of us run at once or one is
+    killed."""
     draft = _draft(path, text)
     with suppress(FileExistsError):
         os.link(draft, path)
@@ -69,7 +78,10 @@ def _draft(path: Path, text: str) -> Path:
 
 def main() -> int:
     if len(sys.argv) != 4:
-        print("usage: python -m ganboard.worker.supervisor.secrets DATABASE_DIR QUEUE_DIR WEB_DIR", file=sys.stderr)  # noqa: T201
+        print(  # noqa: T201
+            "usage: python -m ganboard.worker.supervisor.secrets DATABASE_DIR QUEUE_DIR WEB_DIR",
+            file=sys.stderr,
+        )
         return 2
     database, queue, web = map(Path, sys.argv[1:])
     try:

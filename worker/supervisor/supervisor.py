@@ -1,4 +1,5 @@
-"""`ganboard up`: Redis, dashboard, workers, a painter, a mirror in MLflow: children of one process that restarts what dies and ends all."""
+"""`ganboard up`: Redis, dashboard, workers, a painter, a mirror in MLflow: children of one process
+that restarts what dies and ends all."""
 
 from __future__ import annotations
 
@@ -33,8 +34,11 @@ READY_SECONDS = 60.0
 GRACE_SECONDS = 60.0  # for a trainer to save its checkpoint
 
 
-def up(settings: Settings, *, port: int, workers: int, starter: bool, address: str = "127.0.0.1") -> int:
-    """Serve until SIGINT or SIGTERM. Raises AlreadyRunning, ServiceFailed, SettingsError and DbError before anything is started."""
+def up(
+    settings: Settings, *, port: int, workers: int, starter: bool, address: str = "127.0.0.1"
+) -> int:
+    """Serve until SIGINT or SIGTERM. Raises AlreadyRunning, ServiceFailed, SettingsError and
+    DbError before anything is started."""
     check_address(settings, address)
     if settings.mlflow_uri:
         require()
@@ -56,10 +60,16 @@ def up(settings: Settings, *, port: int, workers: int, starter: bool, address: s
                     service.tend(say)
                 if not greeted and all(service.announced for service in services):
                     greeted = True
-                    say(f"Open http://{address}:{port}   Ctrl-C ends everything; runs go on at the next start.")
+                    say(
+                        f"Open http://{address}:{port}   Ctrl-C ends everything; runs go on at the"
+                        " next start."
+                    )
                 if not greeted and time.monotonic() - services[0].started > READY_SECONDS:
                     late = ", ".join(service.name for service in services if not service.announced)
-                    raise ServiceFailed(f"Not ready after {READY_SECONDS:.0f} s: {late}. The logs are in {settings.state / 'logs'}.")
+                    raise ServiceFailed(
+                        f"Not ready after {READY_SECONDS:.0f} s: {late}. The logs are in"
+                        f" {settings.state / 'logs'}."
+                    )
                 time.sleep(0.1)
         finally:
             say("Ending: running trainings save a checkpoint ...")
@@ -69,7 +79,9 @@ def up(settings: Settings, *, port: int, workers: int, starter: bool, address: s
     return 0
 
 
-def _services(settings: Settings, context: Context, port: int, workers: int, address: str) -> list[Service]:
+def _services(
+    settings: Settings, context: Context, port: int, workers: int, address: str
+) -> list[Service]:
     logs = settings.state / "logs"
     logs.mkdir(exist_ok=True)
     python = [sys.executable, "-m"]
@@ -79,21 +91,44 @@ def _services(settings: Settings, context: Context, port: int, workers: int, add
         return f"{len(alive)} alive" if len(alive) >= workers else None
 
     def painter_ready() -> str | None:
-        return "for the playground" if any(state.alive for state in queries.painters(context.engine)) else None
+        return (
+            "for the playground"
+            if any(state.alive for state in queries.painters(context.engine))
+            else None
+        )
 
     found = []
     if not settings.redis_url:
         command, mend = redis_server.command(settings), partial(redis_server.set_aside, settings)
-        found.append(Service("redis", command, logs / "redis.log", lambda: _redis_ready(settings), mend=mend))
+        found.append(
+            Service("redis", command, logs / "redis.log", lambda: _redis_ready(settings), mend=mend)
+        )
     found.append(web.service(address, port, logs / "web.log"))
     found += [
-        Service(f"worker {n}", [*python, "ganboard.worker.queue.rq_worker"], logs / f"worker-{n}.log", worker_ready)
+        Service(
+            f"worker {n}",
+            [*python, "ganboard.worker.queue.rq_worker"],
+            logs / f"worker-{n}.log",
+            worker_ready,
+        )
         for n in range(1, workers + 1)
     ]
-    found.append(Service("painter", [*python, "ganboard.worker.requests.inference_worker"], logs / "painter.log", painter_ready))
+    found.append(
+        Service(
+            "painter",
+            [*python, "ganboard.worker.requests.inference_worker"],
+            logs / "painter.log",
+            painter_ready,
+        )
+    )
     if settings.mlflow_uri:
         found.append(
-            Service("mirror", [*python, "ganboard.worker.registry.mlflow_sync"], logs / "mirror.log", lambda: "shows runs in MLflow")
+            Service(
+                "mirror",
+                [*python, "ganboard.worker.registry.mlflow_sync"],
+                logs / "mirror.log",
+                lambda: "shows runs in MLflow",
+            )
         )
     return found
 
@@ -118,7 +153,8 @@ def _submit_starter(context: Context) -> None:
 
 
 def _end_all(services: list[Service]) -> None:
-    """Workers first and all at once, since they save; then painter and page; Redis last, since workers still speak to it."""
+    """Workers first and all at once, since they save; then painter and page; Redis last, since
+    workers still speak to it."""
     workers = [service for service in services if service.name.startswith("worker")]
     for service in workers:
         if service.process and service.process.poll() is None:
@@ -134,7 +170,8 @@ def _only_one(settings: Settings, port: int) -> Iterator[None]:
         if not _locked(file):
             file.seek(0)
             raise AlreadyRunning(
-                f"ganboard is already up on {settings.state} ({file.read().strip()}): use that, or set another GANBOARD_HOME."
+                f"ganboard is already up on {settings.state} ({file.read().strip()}): use that, or"
+                " set another GANBOARD_HOME."
             )
         file.truncate(0)
         file.write(f"http://127.0.0.1:{port}")
@@ -156,4 +193,7 @@ def _check_port(address: str, port: int) -> None:
         try:
             probe.bind((address, port))
         except OSError as error:
-            raise AlreadyRunning(f"Port {port} on {address} cannot be used ({error.strerror}): choose another with --port.") from None
+            raise AlreadyRunning(
+                f"Port {port} on {address} cannot be used ({error.strerror}): choose another with"
+                " --port."
+            ) from None

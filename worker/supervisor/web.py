@@ -1,7 +1,9 @@
-"""The dashboard as a service, and `python -m ganboard.worker.supervisor.web`: the dashboard in a container, which ends when it hangs.
+"""The dashboard as a service, and `python -m ganboard.worker.supervisor.web`: the dashboard in a
+container, which ends when it hangs.
 
-A container's restart policy looks at its process alone: it restarts what has ended, not what hangs. So the process
-is a small one that starts the dashboard, kills it when it gives no answer, and ends with it.
+A container's restart policy looks at its process alone: it restarts what has ended, not what hangs.
+So the process is a small one that starts the dashboard, kills it when it gives no answer, and ends
+with it.
 """
 
 from __future__ import annotations
@@ -12,7 +14,14 @@ import time
 from collections.abc import Callable
 from pathlib import Path
 
-from ganboard.worker.process.service import FAILED_PROBES, PROBE_SECONDS, Health, Service, end_on_signal, say
+from ganboard.worker.process.service import (
+    FAILED_PROBES,
+    PROBE_SECONDS,
+    Health,
+    Service,
+    end_on_signal,
+    say,
+)
 
 GRACE_SECONDS = 8.0  # Docker kills after 10
 EVERYWHERE = {"0.0.0.0": "127.0.0.1", "::": "::1"}  # noqa: S104  # addresses that mean all, and where to ask then
@@ -26,12 +35,21 @@ def service(address: str, port: int, log: Path | None) -> Service:
         return f"http://{address}:{port}" if health.answers(1.0) else None
 
     options = ["--port", str(port), "--address", address]
-    command = [sys.executable, "-m", "ganboard.worker.process.exec_tied", sys.executable, "-m", "ganboard.app.web.serve", *options]
+    command = [
+        sys.executable,
+        "-m",
+        "ganboard.worker.process.exec_tied",
+        sys.executable,
+        "-m",
+        "ganboard.app.web.serve",
+        *options,
+    ]
     return Service("web", command, log, ready, health)
 
 
 def watch(web: Service, ending: Callable[[], bool]) -> int:
-    """Serve until `ending`, which is no failure, or until the dashboard ends or hangs: the exit code."""
+    """Serve until `ending`, which is no failure, or until the dashboard ends or hangs: the exit
+    code."""
     web.start()
     while not ending():
         if reason := web.ended():
@@ -46,10 +64,13 @@ def watch(web: Service, ending: Callable[[], bool]) -> int:
 
 def main() -> int:
     parser = argparse.ArgumentParser(
-        prog="python -m ganboard.worker.supervisor.web", description="The ganboard dashboard, which ends when it hangs"
+        prog="python -m ganboard.worker.supervisor.web",
+        description="The ganboard dashboard, which ends when it hangs",
     )
     parser.add_argument("--port", type=int, default=8501, help="TCP port, 1 to 65535")
-    parser.add_argument("--address", default="127.0.0.1", help="address to listen on; only this machine by default")
+    parser.add_argument(
+        "--address", default="127.0.0.1", help="address to listen on; only this machine by default"
+    )
     parser.add_argument(
         "--unanswered",
         type=float,

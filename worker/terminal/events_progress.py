@@ -1,4 +1,5 @@
-"""How far a pass over events is: a bar with the time left on a terminal, a line now and then elsewhere; both on stderr."""
+"""How far a pass over events is: a bar with the time left on a terminal, a line now and then
+elsewhere; both on stderr."""
 
 from __future__ import annotations
 
@@ -21,7 +22,12 @@ def watching(title: str, *, quiet: bool) -> Iterator[Tell]:
     if quiet:
         yield lambda _done, _total: None
     elif sys.stderr.isatty():
-        columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
+        columns = (
+            TextColumn("{task.description}"),
+            BarColumn(),
+            MofNCompleteColumn(),
+            TimeRemainingColumn(),
+        )
         with Progress(*columns, console=Console(stderr=True), transient=True) as progress:
             task = progress.add_task(title, total=None)
             yield lambda done, total: progress.update(task, completed=done, total=total)
@@ -38,6 +44,10 @@ def _lines(title: str) -> Tell:
         if now - told >= LINE_SECONDS:
             told = now
             left = (now - began) * (total - done) / max(1, done)
-            print(f"{title}: {done:,} of {total:,} events, {left:,.0f} s left", file=sys.stderr, flush=True)  # noqa: T201
+            print(  # noqa: T201
+                f"{title}: {done:,} of {total:,} events, {left:,.0f} s left",
+                file=sys.stderr,
+                flush=True,
+            )
 
     return tell

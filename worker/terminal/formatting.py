@@ -1,4 +1,5 @@
-"""How the command line shows runs, settings and checks. What people wrote is shown as it is, never as markup or control codes."""
+"""How the command line shows runs, settings and checks. What people wrote is shown as it is, never
+as markup or control codes."""
 
 from __future__ import annotations
 
@@ -39,21 +40,36 @@ CHECK_STYLES = {"ok": "green", "warn": "yellow", "fail": "bold red"}
 PIPE_WIDTH = 200  # columns for tables that no terminal limits
 NEWEST_EPOCHS = 10
 NEWEST_EVENTS = 5
-PARTS = {"compute_seconds": "computing", "reduce_seconds": "all-reduce", "input_seconds": "waiting for images", "host_seconds": "host"}
+PARTS = {
+    "compute_seconds": "computing",
+    "reduce_seconds": "all-reduce",
+    "input_seconds": "waiting for images",
+    "host_seconds": "host",
+}
 
 
 def make_console() -> Console:
     """stdout, found anew at each call; never interprets markup or emoji codes in what it prints."""
-    return Console(markup=False, emoji=False, highlight=False, width=None if sys.stdout.isatty() else PIPE_WIDTH)
+    return Console(
+        markup=False,
+        emoji=False,
+        highlight=False,
+        width=None if sys.stdout.isatty() else PIPE_WIDTH,
+    )
 
 
 def time_spent(epochs: Sequence[Epoch], qualities: Sequence[Quality]) -> str:
     """Where the time of all epochs went, on one line; empty when no epoch was measured."""
-    parts = {words: sum(epoch.measures.get(name, 0.0) for epoch in epochs) for name, words in PARTS.items()}
+    parts = {
+        words: sum(epoch.measures.get(name, 0.0) for epoch in epochs)
+        for name, words in PARTS.items()
+    }
     whole = sum(parts.values())
     if not whole:
         return ""
-    shares = ", ".join(f"{words} {share / whole:.0%}" for words, share in parts.items() if share / whole >= 0.005)
+    shares = ", ".join(
+        f"{words} {share / whole:.0%}" for words, share in parts.items() if share / whole >= 0.005
+    )
     rest = {
         "compiling": sum(epoch.compile_seconds for epoch in epochs),
         "preparing evaluation": sum(judged.preparation_seconds or 0 for judged in qualities),
@@ -66,7 +82,11 @@ def time_spent(epochs: Sequence[Epoch], qualities: Sequence[Quality]) -> str:
 def print_check(check: Check) -> None:
     """One finding of the doctor, and below it the remedy."""
     console = make_console()
-    console.print(Text(f"{check.status:<5}", style=CHECK_STYLES[check.status]), Text(f"{check.name:<20} {clean(check.text)}"), sep="")
+    console.print(
+        Text(f"{check.status:<5}", style=CHECK_STYLES[check.status]),
+        Text(f"{check.name:<20} {clean(check.text)}"),
+        sep="",
+    )
     if check.remedy:
         console.print(Padding(Text(clean(check.remedy), style="dim"), (0, 0, 0, 26)))
 
@@ -94,38 +114,82 @@ def print_runs(runs: Sequence[Run], total: int) -> None:
         if total > len(runs):
             console.print(f"{len(runs)} of {total} runs: --limit {total} shows all.")
     else:
-        console.print("No runs. Start one: ganboard run --preset starter --follow" if not total else "No run matches.")
+        console.print(
+            "No runs. Start one: ganboard run --preset starter --follow"
+            if not total
+            else "No run matches."
+        )
 
 
-def print_run(context: Context, run: Run, epochs: Sequence[Epoch], checkpoints: Sequence[Checkpoint], events: Sequence[Event]) -> None:
+def print_run(
+    context: Context,
+    run: Run,
+    epochs: Sequence[Epoch],
+    checkpoints: Sequence[Checkpoint],
+    events: Sequence[Event],
+) -> None:
     """Everything about one run on one screen; `events` newest first."""
     facts = Table.grid(padding=(0, 2))
-    for label, value in [*_facts(context, run, checkpoints), *_measured(run, epochs, queries.qualities(context.engine, run.id))]:
+    for label, value in [
+        *_facts(context, run, checkpoints),
+        *_measured(run, epochs, queries.qualities(context.engine, run.id)),
+    ]:
         facts.add_row(Text(label, style="dim"), value)
     parts: list[Any] = [facts]
     if epochs:
         parts += [Text(""), _epoch_table(epochs[-NEWEST_EPOCHS:])]
         if len(epochs) > NEWEST_EPOCHS:
-            parts.append(Text(f"the newest {NEWEST_EPOCHS} of {len(epochs)} epochs; --json has all", style="dim"))
+            parts.append(
+                Text(
+                    f"the newest {NEWEST_EPOCHS} of {len(epochs)} epochs; --json has all",
+                    style="dim",
+                )
+            )
     if events:
         parts.append(Text(""))
-        parts += [Text(f"{event.at:%Y-%m-%d %H:%M:%S}  {clean(event.text)}") for event in events[:NEWEST_EVENTS][::-1]]
+        parts += [
+            Text(f"{event.at:%Y-%m-%d %H:%M:%S}  {clean(event.text)}")
+            for event in events[:NEWEST_EVENTS][::-1]
+        ]
     title = Text(f" {clean(run.name)} ", style="bold")
-    make_console().print(Panel(Group(*parts), title=title, title_align="left", expand=False, padding=(1, 2)))
+    make_console().print(
+        Panel(Group(*parts), title=title, title_align="left", expand=False, padding=(1, 2))
+    )
 
 
-def _facts(context: Context, run: Run, checkpoints: Sequence[Checkpoint]) -> Iterable[tuple[str, Text]]:
+def _facts(
+    context: Context, run: Run, checkpoints: Sequence[Checkpoint]
+) -> Iterable[tuple[str, Text]]:
     yield (
         "run",
-        Text(run.id + (f", preset {run.preset}" if run.preset else "") + (f", cloned from {run.parent_id}" if run.parent_id else "")),
+        Text(
+            run.id
+            + (f", preset {run.preset}" if run.preset else "")
+            + (f", cloned from {run.parent_id}" if run.parent_id else "")
+        ),
     )
     phase = f" ({_phase(context, run)})" if run.phase else ""
     yield "status", _status(run).append(phase).append(f", attempt {run.attempt}", style="dim")
     if run.error:
         yield "error", Text(clean(run.error), style="red")
-    yield "progress", Text(f"epoch {run.epoch} of {run.config.get('epochs')}, step {run.step}, trained for {duration(run.seconds)}")
-    yield "losses", Text(f"G {decimal(run.g_loss)}, D {decimal(run.d_loss)} at {rate(run.images_per_second)} images/s")
-    for group, names in {**{g: list(fields) for g, fields in fields_by_group().items()}, "Other": _unknown(run.config)}.items():
+    yield (
+        "progress",
+        Text(
+            f"epoch {run.epoch} of {run.config.get('epochs')}, step {run.step}, trained for"
+            f" {duration(run.seconds)}"
+        ),
+    )
+    yield (
+        "losses",
+        Text(
+            f"G {decimal(run.g_loss)}, D {decimal(run.d_loss)} at {rate(run.images_per_second)}"
+            " images/s"
+        ),
+    )
+    for group, names in {
+        **{g: list(fields) for g, fields in fields_by_group().items()},
+        "Other": _unknown(run.config),
+    }.items():
         pairs = [_assignment(name, run.config[name]) for name in names if name in run.config]
         if pairs:
             yield group.lower(), Text(" ").join(pairs)
@@ -135,9 +199,15 @@ def _facts(context: Context, run: Run, checkpoints: Sequence[Checkpoint]) -> Ite
         newest = checkpoints[-1]
         yield (
             "newest",
-            Text(f"checkpoint of step {newest.step} (epoch {newest.epoch}), {newest.size / 1e6:.1f} MB, {len(checkpoints)} kept"),
+            Text(
+                f"checkpoint of step {newest.step} (epoch {newest.epoch}), {newest.size / 1e6:.1f}"
+                f" MB, {len(checkpoints)} kept"
+            ),
         )
-    yield "checkpoints", Text(str(context.settings.run_dir(run.id) / "checkpoints"), overflow="fold")
+    yield (
+        "checkpoints",
+        Text(str(context.settings.run_dir(run.id) / "checkpoints"), overflow="fold"),
+    )
     yield "log", Text(str(context.settings.log_path(run.id)), overflow="fold")
 
 
@@ -155,15 +225,23 @@ def start_words(phase: str, seconds: float) -> str:
     return f"{start.PHASES[phase]}, {duration(seconds)}{slow}"
 
 
-def _measured(run: Run, epochs: Sequence[Epoch], qualities: Sequence[Quality]) -> Iterable[tuple[str, Text]]:
+def _measured(
+    run: Run, epochs: Sequence[Epoch], qualities: Sequence[Quality]
+) -> Iterable[tuple[str, Text]]:
     if spent := time_spent(epochs, qualities):
         yield "time", Text(spent)
     if qualities:
-        yield "judged", Text(f"{judgement(qualities[-1].measures)} after epoch {qualities[-1].epoch}")
+        yield (
+            "judged",
+            Text(f"{judgement(qualities[-1].measures)} after epoch {qualities[-1].epoch}"),
+        )
     listed = {name: value for name, value in run.facts.items() if name not in UNLISTED}
     for name, value in sorted(listed.items(), key=lambda item: [*FACTS, item[0]].index(item[0])):
         meaning = Text(f"  {FACTS[name]}" if name in FACTS else "", style="dim")
-        yield clean(name.removesuffix("_bytes").replace("_", " ")), Text(clean(fact(name, value))).append(meaning)
+        yield (
+            clean(name.removesuffix("_bytes").replace("_", " ")),
+            Text(clean(fact(name, value))).append(meaning),
+        )
 
 
 def _status(run: Run) -> Text:
@@ -183,7 +261,15 @@ def _assignment(name: str, value: Any) -> Text:
 def _hardware(hardware: dict[str, Any]) -> str:
     versions = hardware.get("versions") or {}
     gpus = [str(gpu.get("name")) for gpu in hardware.get("gpus") or []]
-    return ", ".join(str(part) for part in (hardware.get("host"), hardware.get("cpu"), *gpus, *(f"{k} {v}" for k, v in versions.items())))
+    return ", ".join(
+        str(part)
+        for part in (
+            hardware.get("host"),
+            hardware.get("cpu"),
+            *gpus,
+            *(f"{k} {v}" for k, v in versions.items()),
+        )
+    )
 
 
 def _epoch_table(epochs: Sequence[Epoch]) -> Table:
@@ -192,7 +278,13 @@ def _epoch_table(epochs: Sequence[Epoch]) -> Table:
         table.add_column(heading, justify="right")
     for epoch in epochs:
         speed = epoch.images / epoch.seconds if epoch.seconds else None
-        cells = (decimal(epoch.g_loss), decimal(epoch.d_loss), f"{epoch.seconds:.2f}", f"{epoch.compile_seconds:.1f}", rate(speed))
+        cells = (
+            decimal(epoch.g_loss),
+            decimal(epoch.d_loss),
+            f"{epoch.seconds:.2f}",
+            f"{epoch.compile_seconds:.1f}",
+            rate(speed),
+        )
         table.add_row(str(epoch.epoch), *cells)
     return table
 
@@ -214,14 +306,19 @@ def settings_document() -> dict[str, Any]:
         for group, fields in fields_by_group().items()
         for name, field in fields.items()
     ]
-    found = [{"name": name, "values": presets.values(name), "about": presets.about(name)} for name in presets.NAMES]
+    found = [
+        {"name": name, "values": presets.values(name), "about": presets.about(name)}
+        for name in presets.NAMES
+    ]
     return {"settings": settings, "presets": found}
 
 
 def print_settings() -> None:
     """A table of all settings by group, then the presets."""
     document, console = settings_document(), make_console()
-    table = Table("setting", "default", "allowed", "what it does", box=box.SIMPLE_HEAD, pad_edge=False)
+    table = Table(
+        "setting", "default", "allowed", "what it does", box=box.SIMPLE_HEAD, pad_edge=False
+    )
     group = ""
     for setting in document["settings"]:
         if setting["group"] != group:
@@ -229,10 +326,19 @@ def print_settings() -> None:
             table.add_section()
             table.add_row(Text(group, style="bold"))
         allowed = f"{setting['allowed']} {setting['unit']}".strip()
-        table.add_row(Text(f"  {setting['name']}", style="cyan"), json.dumps(setting["default"]), allowed, setting["why"])
+        table.add_row(
+            Text(f"  {setting['name']}", style="cyan"),
+            json.dumps(setting["default"]),
+            allowed,
+            setting["why"],
+        )
     console.print(table)
     for preset in document["presets"]:
-        console.print(Text(f"preset {preset['name']}: ", style="bold").append(preset["about"].splitlines()[0], style="not bold"))
+        console.print(
+            Text(f"preset {preset['name']}: ", style="bold").append(
+                preset["about"].splitlines()[0], style="not bold"
+            )
+        )
     console.print("\nUse them so: ganboard run --preset starter --set epochs=5 --set xla=true")
 
 
@@ -250,5 +356,10 @@ def _allowed(schema: dict[str, Any]) -> str:
         return "none"
     if schema["type"] == "string":
         return f"text up to {schema['maxLength']} characters"
-    words = {"minimum": "from", "exclusiveMinimum": "more than", "maximum": "to", "exclusiveMaximum": "to less than"}
+    words = {
+        "minimum": "from",
+        "exclusiveMinimum": "more than",
+        "maximum": "to",
+        "exclusiveMaximum": "to less than",
+    }
     return " ".join(f"{word} {schema[key]:,}" for key, word in words.items() if key in schema)

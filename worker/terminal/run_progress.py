@@ -1,4 +1,5 @@
-"""Live progress of one run in the terminal, fed either by a trainer's events or by looking at the database."""
+"""Live progress of one run in the terminal, fed either by a trainer's events or by looking at the
+database."""
 
 from __future__ import annotations
 
@@ -36,9 +37,11 @@ class State:
     steps: int | None = None  # planned, once the data set is loaded
     g_loss: float | None = None
     d_loss: float | None = None
-    images_per_second: float | None = None  # as `db.runs.runtime_estimation.images_per_second` has it
+    # as `db.runs.runtime_estimation.images_per_second` has it
+    images_per_second: float | None = None
     seconds_left: float | None = None
-    starting: float | None = None  # seconds in this phase of its start; None once TensorFlow is loaded
+    # seconds in this phase of its start; None once TensorFlow is loaded
+    starting: float | None = None
 
 
 class FinishedEpoch(Protocol):
@@ -104,7 +107,8 @@ class Lines(View):
                 self.say(f"compiled in {_since(self._compiling_since)}")
             self._phase = state.phase
             self._compiling_since = state.phase_since
-            if state.phase not in ("training", "judging", "saving"):  # they alternate with every epoch
+            # they alternate with every epoch
+            if state.phase not in ("training", "judging", "saving"):
                 self.say(f"{state.phase} ...")
         seconds = state.starting or 0.0
         if seconds >= SLOW_SECONDS and not self._slow:
@@ -113,8 +117,9 @@ class Lines(View):
 
     def epoch(self, done: FinishedEpoch, state: State) -> None:
         self.say(
-            f"epoch {done.epoch}/{state.epochs}: G {decimal(done.g_loss)}, D {decimal(done.d_loss)}, {done.seconds:.2f} s, "
-            f"{rate(_speed(done))} images/s, {duration(_left(done, state))} left"
+            f"epoch {done.epoch}/{state.epochs}: G {decimal(done.g_loss)}, D"
+            f" {decimal(done.d_loss)}, {done.seconds:.2f} s, {rate(_speed(done))} images/s,"
+            f" {duration(_left(done, state))} left"
         )
 
     def quality(self, judged: Judged) -> None:
@@ -172,22 +177,23 @@ class Live(View):
         if state.starting is not None:
             words, since = start_words(state.phase, state.starting), None
         elif state.phase == "training":
-            since = None  # steps have a bar of their own; of every other phase only the seconds move
+            # steps have a bar of their own; of every other phase only the seconds move
+            since = None
         self._progress.update(
-            self._task,
-            description=words,
-            completed=state.step,
-            detail=detail,
-            since=since,
+            self._task, description=words, completed=state.step, detail=detail, since=since
         )
 
     def epoch(self, done: FinishedEpoch, state: State) -> None:
         if not self._headed:
             self._headed = True
-            self.say(f"{'epoch':>11} {'G loss':>10} {'D loss':>10} {'seconds':>9} {'images/s':>9} {'time left':>10}")
+            self.say(
+                f"{'epoch':>11} {'G loss':>10} {'D loss':>10} {'seconds':>9} {'images/s':>9}"
+                f" {'time left':>10}"
+            )
         self.say(
-            f"{f'{done.epoch}/{state.epochs}':>11} {decimal(done.g_loss):>10} {decimal(done.d_loss):>10} {done.seconds:>9.2f} "
-            f"{rate(_speed(done)):>9} {duration(_left(done, state)):>10}"
+            f"{f'{done.epoch}/{state.epochs}':>11} {decimal(done.g_loss):>10}"
+            f" {decimal(done.d_loss):>10} {done.seconds:>9.2f} {rate(_speed(done)):>9}"
+            f" {duration(_left(done, state)):>10}"
         )
 
     def quality(self, judged: Judged) -> None:
@@ -219,7 +225,9 @@ class EventFeed:
                 self._steps_per_epoch = event.steps_per_epoch
                 state.step, state.steps = event.start_step, event.steps_per_epoch * state.epochs
             case Steps():
-                state.step = (event.epoch - 1) * self._steps_per_epoch + event.first + len(event.g_losses)
+                state.step = (
+                    (event.epoch - 1) * self._steps_per_epoch + event.first + len(event.g_losses)
+                )
                 state.g_loss, state.d_loss = float(event.g_losses[-1]), float(event.d_losses[-1])
             case EpochDone():
                 self._timed.append((event.images, event.seconds))
@@ -236,7 +244,8 @@ class EventFeed:
 
 
 def follow(context: Context, run_id: str, view: View) -> Run:
-    """Show a stored run until it has ended; returns it. Raises UnknownRun when it is deleted meanwhile."""
+    """Show a stored run until it has ended; returns it. Raises UnknownRun when it is deleted
+    meanwhile."""
     engine, epoch, judged, heard, said = context.engine, 0, 0, 0, ""
     while True:
         run = queries.get_run(engine, run_id)
@@ -272,11 +281,20 @@ def why_waiting(context: Context, run: Run) -> str:
     if run.status not in WAITING:
         return ""
     if not any(state.alive for state in queries.workers(context.engine)):
-        return f"No worker is alive: run {run.id} is stored and starts as soon as `ganboard up` or `ganboard worker` runs."
-    if (awaited := holders.awaited(context.engine, run, context.settings.machine_wait_seconds)) is not None:
+        return (
+            f"No worker is alive: run {run.id} is stored and starts as soon as `ganboard up` or"
+            " `ganboard worker` runs."
+        )
+    if (
+        awaited := holders.awaited(context.engine, run, context.settings.machine_wait_seconds)
+    ) is not None:
         return f"{awaited.words}."
     before = queries.queue_position(context.engine, run)
-    return f"Run {run.id} waits for {before} earlier run{'s' * (before > 1)}." if before else f"Run {run.id} waits for a free worker."
+    return (
+        f"Run {run.id} waits for {before} earlier run{'s' * (before > 1)}."
+        if before
+        else f"Run {run.id} waits for a free worker."
+    )
 
 
 def _state(run: Run) -> State:
@@ -292,7 +310,9 @@ def _state(run: Run) -> State:
         g_loss=run.g_loss,
         d_loss=run.d_loss,
         images_per_second=run.images_per_second,
-        seconds_left=runtime_estimation.seconds_left(runtime_estimation.images_left(run), run.images_per_second),
+        seconds_left=runtime_estimation.seconds_left(
+            runtime_estimation.images_left(run), run.images_per_second
+        ),
     )
 
 
@@ -308,4 +328,6 @@ def _speed(done: FinishedEpoch) -> float | None:
 
 def _left(done: FinishedEpoch, state: State) -> float | None:
     """Time left after this epoch."""
-    return runtime_estimation.seconds_left((state.epochs - done.epoch) * done.images, state.images_per_second)
+    return runtime_estimation.seconds_left(
+        (state.epochs - done.epoch) * done.images, state.images_per_second
+    )

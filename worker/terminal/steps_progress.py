@@ -1,4 +1,5 @@
-"""How far a computation is: steps done and time left, on a terminal as a bar, elsewhere as a few lines on stderr."""
+"""How far a computation is: steps done and time left, on a terminal as a bar, elsewhere as a few
+lines on stderr."""
 
 from __future__ import annotations
 
@@ -28,7 +29,13 @@ def make_view(title: str, *, quiet: bool) -> Iterator[Callable[[int, int], None]
 
 
 def _bar() -> Progress:
-    columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TextColumn("steps"), TimeRemainingColumn())
+    columns = (
+        TextColumn("{task.description}"),
+        BarColumn(),
+        MofNCompleteColumn(),
+        TextColumn("steps"),
+        TimeRemainingColumn(),
+    )
     return Progress(*columns, console=Console(stderr=True), transient=True)
 
 

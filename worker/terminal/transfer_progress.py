@@ -1,4 +1,5 @@
-"""How far a backup or a restore is: bytes done, speed and time left, on a terminal as a bar, elsewhere as a few lines."""
+"""How far a backup or a restore is: bytes done, speed and time left, on a terminal as a bar,
+elsewhere as a few lines."""
 
 from __future__ import annotations
 
@@ -7,7 +8,14 @@ import time
 from typing import Self
 
 from rich.console import Console
-from rich.progress import BarColumn, DownloadColumn, Progress, TextColumn, TimeRemainingColumn, TransferSpeedColumn
+from rich.progress import (
+    BarColumn,
+    DownloadColumn,
+    Progress,
+    TextColumn,
+    TimeRemainingColumn,
+    TransferSpeedColumn,
+)
 
 LINE_SECONDS = 10.0
 
@@ -41,7 +49,8 @@ class Lines(View):
             passed = time.monotonic() - self._began
             left = passed * max(0, self._total - self._done) / max(1, self._done)
             print(  # noqa: T201
-                f"{self._title}: {self._done / 1e6:,.0f} of about {self._total / 1e6:,.0f} MB, {left:,.0f} s left",
+                f"{self._title}: {self._done / 1e6:,.0f} of about {self._total / 1e6:,.0f} MB,"
+                f" {left:,.0f} s left",
                 file=sys.stderr,
                 flush=True,
             )
@@ -51,7 +60,13 @@ class Bar(View):
     """A bar on the terminal, gone at the end."""
 
     def __enter__(self) -> Self:
-        columns = (TextColumn("{task.description}"), BarColumn(), DownloadColumn(), TransferSpeedColumn(), TimeRemainingColumn())
+        columns = (
+            TextColumn("{task.description}"),
+            BarColumn(),
+            DownloadColumn(),
+            TransferSpeedColumn(),
+            TimeRemainingColumn(),
+        )
         self._progress = Progress(*columns, console=Console(stderr=True), transient=True)
         self._progress.start()
         return self

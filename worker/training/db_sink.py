@@ -14,7 +14,20 @@ from sqlalchemy import Engine
 
 from ganboard.db.runs import reports
 from ganboard.gan.config import RunConfig
-from ganboard.gan.events import EpochDone, Event, Facts, Grid, Note, OnDisk, Phase, Quality, Saved, Sink, Started, Steps
+from ganboard.gan.events import (
+    EpochDone,
+    Event,
+    Facts,
+    Grid,
+    Note,
+    OnDisk,
+    Phase,
+    Quality,
+    Saved,
+    Sink,
+    Started,
+    Steps,
+)
 from ganboard.worker.training.retry import Outage, outlive
 
 LOOK_SECONDS = 0.1  # between looks at whether to leave, while waiting for the database
@@ -22,12 +35,15 @@ TOLD_SECONDS = 5.0  # an outage as long as this is told on the run's page
 
 
 class DbSink:
-    """Writes every event of one attempt in order, from a thread of its own: a slow or absent database does not hold up training.
+    """Writes every event of one attempt in order, from a thread of its own: a slow or absent
+    database does not hold up training.
 
-    `Phase("saving")` is the barrier that `gan.training.loop` gives before every checkpoint: it returns when all before it is committed, so no
-    checkpoint is ever newer than the rows. While the database is away training goes on up to there, waits, and goes on by itself; when
-    `leave()` says that this process has to end meanwhile, Outage is raised. What the database refuses for good (LeaseLost) is raised by the
-    event after. Use it as a context: leaving it waits for the rest to be written.
+    `Phase("saving")` is the barrier that `gan.training.loop` gives before every checkpoint: it
+    returns when all before it is committed, so no checkpoint is ever newer than the rows. While the
+    database is away training goes on up to there, waits, and goes on by itself; when `leave()` says
+    that this process has to end meanwhile, Outage is raised. What the database refuses for good
+    (LeaseLost) is raised by the event after. Use it as a context: leaving it waits for the rest to
+    be written.
     """
 
     def __init__(
@@ -53,7 +69,12 @@ class DbSink:
     def __enter__(self) -> Self:
         return self
 
-    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
         try:
             self.flush()
         finally:
@@ -72,7 +93,9 @@ class DbSink:
             while self._waiting.unfinished_tasks and self._failure is None:
                 self._waiting.all_tasks_done.wait(LOOK_SECONDS)
                 if self._away and self._leave():
-                    raise Outage("The database did not take the last reports before the process had to end.")
+                    raise Outage(
+                        "The database did not take the last reports before the process had to end."
+                    )
         self._raise()
 
     def _write(self, event: Event) -> Callable[..., None]:
@@ -82,9 +105,15 @@ class DbSink:
             case Started():
                 return partial(reports.set_started, **vars(event))
             case Steps():
-                return partial(reports.append_steps, **vars(event), images_per_second=self._rate(event))
+                return partial(
+                    reports.append_steps, **vars(event), images_per_second=self._rate(event)
+                )
             case EpochDone():
-                return partial(reports.finish_epoch, **vars(event), steps=event.images // self._config.batch_size)
+                return partial(
+                    reports.finish_epoch,
+                    **vars(event),
+                    steps=event.images // self._config.batch_size,
+                )
             case Quality():
                 return partial(reports.add_quality, **vars(event))
             case Facts():
@@ -92,9 +121,18 @@ class DbSink:
             case Grid():
                 return partial(reports.add_grid, **vars(event))
             case Saved():
-                return partial(reports.add_checkpoint, **vars(event), keep=self._config.keep_checkpoints, machine=self._machine)
+                return partial(
+                    reports.add_checkpoint,
+                    **vars(event),
+                    keep=self._config.keep_checkpoints,
+                    machine=self._machine,
+                )
             case OnDisk():
-                return partial(reports.list_checkpoints, found=[vars(one) for one in event.checkpoints], machine=self._machine)
+                return partial(
+                    reports.list_checkpoints,
+                    found=[vars(one) for one in event.checkpoints],
+                    machine=self._machine,
+                )
             case Note():
                 return partial(reports.add_event, **vars(event))
 
@@ -113,8 +151,13 @@ class DbSink:
         outlive(write, self._found_away)
         self._away = False
         if (seconds := time.monotonic() - began) >= TOLD_SECONDS:
-            text = f"The database did not answer for {seconds:.0f} s; training went on meanwhile and nothing is lost."
-            outlive(partial(reports.add_event, self._engine, **self._owner, level="warning", text=text))
+            text = (
+                f"The database did not answer for {seconds:.0f} s; training went on meanwhile and"
+                " nothing is lost."
+            )
+            outlive(
+                partial(reports.add_event, self._engine, **self._owner, level="warning", text=text)
+            )
 
     def _found_away(self) -> None:
         self._away = True
@@ -124,7 +167,8 @@ class DbSink:
             raise self._failure
 
     def _rate(self, event: Steps) -> float | None:
-        """Images per second since the previous report, for the moments before the first epoch has a figure of its own."""
+        """Images per second since the previous report, for the moments before the first epoch has a
+        figure of its own."""
         now, before = time.monotonic(), self._last_steps
         self._last_steps = now
         return len(event.g_losses) * self._config.batch_size / (now - before) if before else None

@@ -1,4 +1,5 @@
-"""The trainer's hold on its run: renewed every second, it brings back the wish to stop and takes a system sample now and then."""
+"""The trainer's hold on its run: renewed every second, it brings back the wish to stop and takes a
+system sample now and then."""
 
 from __future__ import annotations
 
@@ -34,7 +35,9 @@ class Lease(threading.Thread):
         next_sample, away = time.monotonic(), False
         while not self._released.is_set():
             try:
-                self.stop_requested = commands.renew(self._engine, run_id=self._run_id, attempt=self._attempt)
+                self.stop_requested = commands.renew(
+                    self._engine, run_id=self._run_id, attempt=self._attempt
+                )
                 away = False
                 if time.monotonic() >= next_sample:
                     next_sample = time.monotonic() + SAMPLE_SECONDS
@@ -43,14 +46,16 @@ class Lease(threading.Thread):
                 if not self._released.is_set():
                     logging.warning("%s Ending.", error)  # into the run's log
                     os._exit(EXIT_LEASE_LOST)
-            except SQLAlchemyError as error:  # an outage: the row stays ours until another attempt takes it
+            # an outage: the row stays ours until another attempt takes it
+            except SQLAlchemyError as error:
                 if not away:
                     logging.warning("Lease not renewed: %s", error)
                 away = True
             self._released.wait(RENEW_SECONDS)
 
     def take_over(self, event: Event) -> None:
-        """A sink that starts renewing with the first event after TensorFlow is loaded; see worker/training/start.py."""
+        """A sink that starts renewing with the first event after TensorFlow is loaded; see
+        worker/training/start.py."""
         if self.ident is None and event != Phase("importing"):
             self.start()
 

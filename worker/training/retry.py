@@ -12,19 +12,27 @@ from tenacity import RetryCallState, Retrying, retry_if_exception_type, wait_ran
 log = logging.getLogger(__name__)
 
 T = TypeVar("T")
-AWAY = (OperationalError, InterfaceError)  # no connection, no lock in time, no room: all of them pass
+# no connection, no lock in time, no room: all of them pass
+AWAY = (OperationalError, InterfaceError)
 
 
 class Outage(Exception):
-    """The database stayed away and this process had to end; the run goes on from its newest checkpoint."""
+    """The database stayed away and this process had to end; the run goes on from its newest
+    checkpoint."""
 
 
 def outlive(write: Callable[[], T], on_away: Callable[[], None] = lambda: None) -> T:
-    """`write()`, again and again while the database is away, logged once and told to `on_away`. Other errors are raised at once."""
+    """`write()`, again and again while the database is away, logged once and told to `on_away`.
+    Other errors are raised at once."""
 
     def away(state: RetryCallState) -> None:
         on_away()
         if state.attempt_number == 1 and state.outcome is not None:
-            log.warning("The database does not take a write (%s); trying until it does.", str(state.outcome.exception()).splitlines()[0])
+            log.warning(
+                "The database does not take a write (%s); trying until it does.",
+                str(state.outcome.exception()).splitlines()[0],
+            )
 
-    return Retrying(retry=retry_if_exception_type(AWAY), wait=wait_random_exponential(max=5), before_sleep=away)(write)
+    return Retrying(
+        retry=retry_if_exception_type(AWAY), wait=wait_random_exponential(max=5), before_sleep=away
+    )(write)

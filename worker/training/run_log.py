@@ -26,7 +26,9 @@ class RunLog:
             case Phase():
                 self._phase(event.name)
             case Started():
-                begin = f"from step {event.start_step}" if event.start_step else "from the beginning"
+                begin = (
+                    f"from step {event.start_step}" if event.start_step else "from the beginning"
+                )
                 log.info(
                     "%d examples, %d steps per epoch, %s",
                     event.examples,
@@ -59,7 +61,9 @@ class RunLog:
 
     def _epoch(self, done: EpochDone) -> None:
         speed = rate(done.images / done.seconds if done.seconds else None)
-        compiling = f" and {duration(done.compile_seconds)} compiling" if done.compile_seconds else ""
+        compiling = (
+            f" and {duration(done.compile_seconds)} compiling" if done.compile_seconds else ""
+        )
         log.info(
             "epoch %d/%d: G %s, D %s, %s%s, %s images/s",
             done.epoch,

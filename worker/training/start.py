@@ -1,8 +1,9 @@
 """The start of a trainer, seen from its work-horse: a slow start must not look like a death.
 
-While a process imports TensorFlow, its threads wait for the interpreter's lock, for many seconds on a busy machine. It
-could neither renew its lease in time nor give back SQLite's write lock. So the work-horse renews until the run's phase
-shows that TensorFlow is loaded, and the trainer writes nothing meanwhile.
+While a process imports TensorFlow, its threads wait for the interpreter's lock, for many seconds on
+a busy machine. It could neither renew its lease in time nor give back SQLite's write lock. So the
+work-horse renews until the run's phase shows that TensorFlow is loaded, and the trainer writes
+nothing meanwhile.
 """
 
 from __future__ import annotations
@@ -24,21 +25,27 @@ from ganboard.db.runs.commands import Claim
 
 log = logging.getLogger("ganboard.worker")
 
-PHASES = {"starting": "starting the trainer", "importing": "loading TensorFlow"}  # before TensorFlow is loaded
+# before TensorFlow is loaded
+PHASES = {"starting": "starting the trainer", "importing": "loading TensorFlow"}
 LOOK_SECONDS = 1.0
 RENEW_SECONDS = 3.0  # many starts at once must not keep SQLite busy
 START_SECONDS = 600.0  # a trainer that has not loaded TensorFlow by then is ended
 MAX_LATE = 3  # late starts in a row; a person has to make room on the machine
 SLOW_SECONDS = commands.LEASE_SECONDS
-TOO_LATE = f"The trainer did not load TensorFlow within {START_SECONDS / 60:.0f} min; the machine may be overloaded"
+TOO_LATE = (
+    f"The trainer did not load TensorFlow within {START_SECONDS / 60:.0f} min; the machine may be"
+    " overloaded"
+)
 SLOW = f"slow start; the limit is {START_SECONDS / 60:.0f} min"
 
 
 class Start(threading.Thread):
-    """Renews the lease of an attempt until its trainer has loaded TensorFlow; from then on the trainer alone holds it.
+    """Renews the lease of an attempt until its trainer has loaded TensorFlow; from then on the
+    trainer alone holds it.
 
-    Calls `end` if the trainer must not go on: a stop was requested ("stop"), START_SECONDS have passed ("late"; time
-    without a database does not count), or another attempt has the run. Use it as a context while the trainer runs.
+    Calls `end` if the trainer must not go on: a stop was requested ("stop"), START_SECONDS have
+    passed ("late"; time without a database does not count), or another attempt has the run. Use it
+    as a context while the trainer runs.
     """
 
     def __init__(self, engine: Engine, claim: Claim, end: Callable[[], None]) -> None:
@@ -86,7 +93,8 @@ class Start(threading.Thread):
 
 
 def seconds_of_start(run: Run, now: datetime) -> float | None:
-    """How long a starting run has been in its present phase; None for any other run. `now` is the database's time."""
+    """How long a starting run has been in its present phase; None for any other run. `now` is the
+    database's time."""
     if run.status not in ACTIVE or run.phase not in PHASES or run.phase_since is None:
         return None
     return max(0.0, (now - run.phase_since).total_seconds())

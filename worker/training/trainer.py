@@ -1,7 +1,9 @@
-"""The trainer process: `python -m ganboard.worker.training.trainer RUN_ID ATTEMPT VERDICT`. The only place outside `gan` where TensorFlow comes to life.
+"""The trainer process: `python -m ganboard.worker.training.trainer RUN_ID ATTEMPT VERDICT`. The
+only place outside `gan` where TensorFlow comes to life.
 
-VERDICT is what SIGTERM means: suspend or stop. With strategy=multi_worker several of these processes train one run. Rank 0 owns it: it
-alone holds the lease and writes. The others follow it and say in the log what goes wrong with them.
+VERDICT is what SIGTERM means: suspend or stop. With strategy=multi_worker several of these
+processes train one run. Rank 0 owns it: it alone holds the lease and writes. The others follow it
+and say in the log what goes wrong with them.
 """
 
 from __future__ import annotations
@@ -35,11 +37,21 @@ from ganboard.worker.training.process_group import EXIT_ERROR, EXIT_HANGS
 from ganboard.worker.training.retry import Outage, outlive
 from ganboard.worker.training.run_log import RunLog
 
-_PARTNER_LOST = {"AbortedError", "CancelledError", "UnavailableError"}  # TensorFlow's words for a collective that lost a process
+# TensorFlow's words for a collective that lost a process
+_PARTNER_LOST = {"AbortedError", "CancelledError", "UnavailableError"}
 
 
-def train_attempt(context: Context, run_id: str, attempt: int, *, interrupt: Verdict, held: bool = False, also: Sink | None = None) -> str:
-    """Train a claimed run to its end; returns its final status. SIGTERM and Ctrl-C ask for `interrupt` ("suspend" or "stop").
+def train_attempt(
+    context: Context,
+    run_id: str,
+    attempt: int,
+    *,
+    interrupt: Verdict,
+    held: bool = False,
+    also: Sink | None = None,
+) -> str:
+    """Train a claimed run to its end; returns its final status. SIGTERM and Ctrl-C ask for
+    `interrupt` ("suspend" or "stop").
 
     `held`: a work-horse renews the lease until TensorFlow is loaded.
     """
@@ -54,7 +66,9 @@ def train_attempt(context: Context, run_id: str, attempt: int, *, interrupt: Ver
         @contextmanager
         def make_sink(config: RunConfig) -> Iterator[Sink]:
             here = machine.name(context.settings)
-            with DbSink(context.engine, run_id, attempt, config, interrupted.is_set, machine=here) as sink:
+            with DbSink(
+                context.engine, run_id, attempt, config, interrupted.is_set, machine=here
+            ) as sink:
                 logged = Both(sink, RunLog(config))
 
                 def store(event: Event) -> None:
@@ -76,7 +90,8 @@ def train_attempt(context: Context, run_id: str, attempt: int, *, interrupt: Ver
 
 
 def follow_attempt(context: Context, run_id: str, attempt: int) -> int:
-    """A process that is not rank 0: take part in the attempt and write nothing but the log. Returns the exit code."""
+    """A process that is not rank 0: take part in the attempt and write nothing but the log. Returns
+    the exit code."""
 
     def log(event: Event) -> None:
         if isinstance(event, Note) and event.level != "info":
@@ -90,9 +105,14 @@ def follow_attempt(context: Context, run_id: str, attempt: int) -> int:
 
 
 def _train(
-    context: Context, run_id: str, attempt: int, make_sink: Callable[[RunConfig], AbstractContextManager[Sink]], control: Control
+    context: Context,
+    run_id: str,
+    attempt: int,
+    make_sink: Callable[[RunConfig], AbstractContextManager[Sink]],
+    control: Control,
 ) -> tuple[str, str | None]:
-    """The outcome, or "failed" and why. Raises LeaseLost and Outage, and SystemExit when another process of the run is gone."""
+    """The outcome, or "failed" and why. Raises LeaseLost and Outage, and SystemExit when another
+    process of the run is gone."""
     run = outlive(partial(queries.get_run, context.engine, run_id))
     assert run is not None, "a claimed run has a row"
     try:
@@ -102,15 +122,23 @@ def _train(
             from ganboard.gan.training.loop import train
 
             settings = context.settings
-            places = {"run_dir": settings.run_dir(run_id), "data_dir": settings.data, "cache_dir": settings.state / "quality"}
-            return train(config, **places, attempt=attempt, sink=sink, control=control, on_hang=_end), None
+            places = {
+                "run_dir": settings.run_dir(run_id),
+                "data_dir": settings.data,
+                "cache_dir": settings.state / "quality",
+            }
+            return (
+                train(config, **places, attempt=attempt, sink=sink, control=control, on_hang=_end),
+                None,
+            )
     except (LeaseLost, Outage):
         raise
     except CLEAR_ERRORS as clear:
         return "failed", str(clear)
     except MemoryError:
         return "failed", "Memory ran out: lower batch_size, then clone the run."
-    except Exception as defect:  # the last line of defence: the run must end in words, and the log keeps the rest
+    # the last line of defence: the run must end in words, and the log keeps the rest
+    except Exception as defect:
         if run.config.get("strategy") == "multi_worker" and type(defect).__name__ in _PARTNER_LOST:
             logging.error("Another process of this run is gone (%s).", type(defect).__name__)
             sys.exit(EXIT_ERROR)
@@ -119,7 +147,8 @@ def _train(
 
 
 def train_in_process(context: Context, run_id: str, *, on_event: Sink | None = None) -> str:
-    """`ganboard train`: claim and train in this process, without Redis. Returns the final status. Raises LeaseLost if it is taken."""
+    """`ganboard train`: claim and train in this process, without Redis. Returns the final status.
+    Raises LeaseLost if it is taken."""
     claim = placement.claim(context, run_id, f"{socket.gethostname()}:train-{os.getpid()}")
     if claim is None:
         raise LeaseLost(f"Run {run_id} cannot be started: another worker has it, or it has ended.")
@@ -131,7 +160,10 @@ def train_in_process(context: Context, run_id: str, *, on_event: Sink | None = N
 def _signals() -> Iterator[threading.Event]:
     """An event that SIGTERM and SIGINT set, instead of what they do otherwise."""
     interrupted = threading.Event()
-    before = {sig: signal.signal(sig, lambda *_: interrupted.set()) for sig in (signal.SIGTERM, signal.SIGINT)}
+    before = {
+        sig: signal.signal(sig, lambda *_: interrupted.set())
+        for sig in (signal.SIGTERM, signal.SIGINT)
+    }
     try:
         yield interrupted
     finally:

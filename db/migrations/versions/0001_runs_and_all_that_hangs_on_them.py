@@ -48,7 +48,9 @@ def upgrade() -> None:
         sa.Column("d_loss", ganboard.db.types.Real(), nullable=True),
         sa.Column("images_per_second", ganboard.db.types.Real(), nullable=True),
         sa.CheckConstraint(
-            "status IN ('queued', 'starting', 'running', 'finished', 'failed', 'stopped', 'suspended')", name=op.f("ck_run_status")
+            "status IN ('queued', 'starting', 'running', 'finished', 'failed', 'stopped',"
+            " 'suspended')",
+            name=op.f("ck_run_status"),
         ),
         sa.PrimaryKeyConstraint("id", name=op.f("pk_run")),
     )
@@ -76,7 +78,9 @@ def upgrade() -> None:
         sa.Column("digest", sqlmodel.sql.sqltypes.AutoString(), nullable=False),
         sa.Column("size", sa.BigInteger(), nullable=False),
         sa.Column("saved_at", sqlmodel.sql.sqltypes.UTCDateTime(), nullable=False),
-        sa.ForeignKeyConstraint(["run_id"], ["run.id"], name=op.f("fk_checkpoint_run_id"), ondelete="CASCADE"),
+        sa.ForeignKeyConstraint(
+            ["run_id"], ["run.id"], name=op.f("fk_checkpoint_run_id"), ondelete="CASCADE"
+        ),
         sa.PrimaryKeyConstraint("run_id", "step", "attempt", name=op.f("pk_checkpoint")),
     )
     op.create_table(
@@ -95,7 +99,9 @@ def upgrade() -> None:
         sa.Column("g_y", ganboard.db.types.Real(), nullable=False),
         sa.Column("d_x", ganboard.db.types.Real(), nullable=False),
         sa.Column("d_y", ganboard.db.types.Real(), nullable=False),
-        sa.ForeignKeyConstraint(["run_id"], ["run.id"], name=op.f("fk_epoch_run_id"), ondelete="CASCADE"),
+        sa.ForeignKeyConstraint(
+            ["run_id"], ["run.id"], name=op.f("fk_epoch_run_id"), ondelete="CASCADE"
+        ),
         sa.PrimaryKeyConstraint("run_id", "epoch", name=op.f("pk_epoch")),
     )
     op.create_table(
@@ -106,7 +112,9 @@ def upgrade() -> None:
         sa.Column("at", sqlmodel.sql.sqltypes.UTCDateTime(), nullable=False),
         sa.Column("level", sqlmodel.sql.sqltypes.AutoString(), nullable=False),
         sa.Column("text", ganboard.db.types.Text(), nullable=False),
-        sa.ForeignKeyConstraint(["run_id"], ["run.id"], name=op.f("fk_event_run_id"), ondelete="CASCADE"),
+        sa.ForeignKeyConstraint(
+            ["run_id"], ["run.id"], name=op.f("fk_event_run_id"), ondelete="CASCADE"
+        ),
         sa.PrimaryKeyConstraint("id", name=op.f("pk_event")),
     )
     with op.batch_alter_table("event", schema=None) as batch_op:
@@ -121,7 +129,9 @@ def upgrade() -> None:
         sa.Column("rows", sa.Integer(), nullable=False),
         sa.Column("columns", sa.Integer(), nullable=False),
         sa.Column("png", sa.LargeBinary(), nullable=False),
-        sa.ForeignKeyConstraint(["run_id"], ["run.id"], name=op.f("fk_grid_run_id"), ondelete="CASCADE"),
+        sa.ForeignKeyConstraint(
+            ["run_id"], ["run.id"], name=op.f("fk_grid_run_id"), ondelete="CASCADE"
+        ),
         sa.PrimaryKeyConstraint("run_id", "epoch", name=op.f("pk_grid")),
     )
     op.create_table(
@@ -131,7 +141,9 @@ def upgrade() -> None:
         sa.Column("attempt", sa.Integer(), nullable=False),
         sa.Column("g_losses", ganboard.db.types.Float32Array(), nullable=False),
         sa.Column("d_losses", ganboard.db.types.Float32Array(), nullable=False),
-        sa.ForeignKeyConstraint(["run_id"], ["run.id"], name=op.f("fk_step_losses_run_id"), ondelete="CASCADE"),
+        sa.ForeignKeyConstraint(
+            ["run_id"], ["run.id"], name=op.f("fk_step_losses_run_id"), ondelete="CASCADE"
+        ),
         sa.PrimaryKeyConstraint("run_id", "epoch", name=op.f("pk_step_losses")),
     )
     op.create_table(
@@ -144,7 +156,9 @@ def upgrade() -> None:
         sa.Column("memory_percent", ganboard.db.types.Real(), nullable=False),
         sa.Column("gpu_percent", ganboard.db.types.Real(), nullable=True),
         sa.Column("gpu_memory_bytes", ganboard.db.types.Real(), nullable=True),
-        sa.ForeignKeyConstraint(["run_id"], ["run.id"], name=op.f("fk_system_sample_run_id"), ondelete="CASCADE"),
+        sa.ForeignKeyConstraint(
+            ["run_id"], ["run.id"], name=op.f("fk_system_sample_run_id"), ondelete="CASCADE"
+        ),
         sa.PrimaryKeyConstraint("run_id", "at", name=op.f("pk_system_sample")),
     )
     # ### end Alembic commands ###

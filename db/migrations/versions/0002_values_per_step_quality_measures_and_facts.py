@@ -22,7 +22,9 @@ def upgrade() -> None:
         sa.Column("name", sqlmodel.sql.sqltypes.AutoString(), nullable=False),
         sa.Column("attempt", sa.Integer(), nullable=False),
         sa.Column("values", ganboard.db.types.Float32Array(), nullable=False),
-        sa.ForeignKeyConstraint(["run_id"], ["run.id"], name=op.f("fk_step_series_run_id"), ondelete="CASCADE"),
+        sa.ForeignKeyConstraint(
+            ["run_id"], ["run.id"], name=op.f("fk_step_series_run_id"), ondelete="CASCADE"
+        ),
         sa.PrimaryKeyConstraint("run_id", "epoch", "name", name=op.f("pk_step_series")),
     )
     op.create_table(
@@ -42,9 +44,15 @@ def upgrade() -> None:
         sa.Column("class_distance", ganboard.db.types.Real(), nullable=True),
         sa.Column("diversity", ganboard.db.types.Real(), nullable=True),
         sa.Column("histogram", ganboard.db.types.Float32Array(), nullable=False),
-        sa.ForeignKeyConstraint(["run_id"], ["run.id"], name=op.f("fk_quality_run_id"), ondelete="CASCADE"),
+        sa.ForeignKeyConstraint(
+            ["run_id"], ["run.id"], name=op.f("fk_quality_run_id"), ondelete="CASCADE"
+        ),
         sa.PrimaryKeyConstraint("run_id", "epoch", name=op.f("pk_quality")),
     )
     # with a default of the database's own neither table has to be rebuilt
-    op.add_column("epoch", sa.Column("measures", ganboard.db.types.Json, server_default="{}", nullable=False))
-    op.add_column("run", sa.Column("facts", ganboard.db.types.Json, server_default="{}", nullable=False))
+    op.add_column(
+        "epoch", sa.Column("measures", ganboard.db.types.Json, server_default="{}", nullable=False)
+    )
+    op.add_column(
+        "run", sa.Column("facts", ganboard.db.types.Json, server_default="{}", nullable=False)
+    )

@@ -19,7 +19,9 @@ def upgrade() -> None:
         "tag",
         sa.Column("run_id", sqlmodel.sql.sqltypes.AutoString(), nullable=False),
         sa.Column("tag", ganboard.db.types.Text(), nullable=False),
-        sa.ForeignKeyConstraint(["run_id"], ["run.id"], name=op.f("fk_tag_run_id"), ondelete="CASCADE"),
+        sa.ForeignKeyConstraint(
+            ["run_id"], ["run.id"], name=op.f("fk_tag_run_id"), ondelete="CASCADE"
+        ),
         sa.PrimaryKeyConstraint("run_id", "tag", name=op.f("pk_tag")),
     )
     op.create_table(
@@ -43,18 +45,24 @@ def upgrade() -> None:
         sa.Column("error", ganboard.db.types.Text(), nullable=True),
         sa.Column("png", sa.LargeBinary(), nullable=True),
         sa.Column("facts", ganboard.db.types.Json, server_default="{}", nullable=False),
-        sa.ForeignKeyConstraint(["run_id"], ["run.id"], name=op.f("fk_drawing_run_id"), ondelete="CASCADE"),
+        sa.ForeignKeyConstraint(
+            ["run_id"], ["run.id"], name=op.f("fk_drawing_run_id"), ondelete="CASCADE"
+        ),
         sa.PrimaryKeyConstraint("id", name=op.f("pk_drawing")),
     )
     op.create_index("ix_drawing_asked_at", "drawing", ["asked_at"])
     op.add_column("run", sa.Column("sweep", sqlmodel.sql.sqltypes.AutoString(), nullable=True))
     op.add_column("run", sa.Column("number", sa.Integer(), server_default="0", nullable=False))
     op.add_column("run", sa.Column("note", ganboard.db.types.Text(), nullable=True))
-    op.add_column("run", sa.Column("note_version", sa.Integer(), server_default="0", nullable=False))
-    op.add_column("run", sa.Column("archived_at", sqlmodel.sql.sqltypes.UTCDateTime(), nullable=True))
+    op.add_column(
+        "run", sa.Column("note_version", sa.Integer(), server_default="0", nullable=False)
+    )
+    op.add_column(
+        "run", sa.Column("archived_at", sqlmodel.sql.sqltypes.UTCDateTime(), nullable=True)
+    )
     op.create_index("ix_run_sweep", "run", ["sweep"])
     # runs that are here already are numbered in the order of their creation
     op.execute(
-        "UPDATE run SET number = (SELECT count(*) FROM run AS earlier WHERE earlier.created_at < run.created_at "
-        "OR (earlier.created_at = run.created_at AND earlier.id <= run.id))"
+        "UPDATE run SET number = (SELECT count(*) FROM run AS earlier WHERE earlier.created_at <"
+        " run.created_at OR (earlier.created_at = run.created_at AND earlier.id <= run.id))"
     )

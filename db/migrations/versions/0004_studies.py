@@ -29,7 +29,11 @@ def upgrade() -> None:
         sa.Column("study_id", sqlmodel.sql.sqltypes.AutoString(), nullable=False),
         sa.Column("part", ganboard.db.types.Text(), nullable=False),
         sa.Column("run_id", sqlmodel.sql.sqltypes.AutoString(), nullable=False),
-        sa.ForeignKeyConstraint(["run_id"], ["run.id"], name=op.f("fk_study_run_run_id"), ondelete="CASCADE"),
-        sa.ForeignKeyConstraint(["study_id"], ["study.id"], name=op.f("fk_study_run_study_id"), ondelete="CASCADE"),
+        sa.ForeignKeyConstraint(
+            ["run_id"], ["run.id"], name=op.f("fk_study_run_run_id"), ondelete="CASCADE"
+        ),
+        sa.ForeignKeyConstraint(
+            ["study_id"], ["study.id"], name=op.f("fk_study_run_study_id"), ondelete="CASCADE"
+        ),
         sa.PrimaryKeyConstraint("study_id", "part", "run_id", name=op.f("pk_study_run")),
     )

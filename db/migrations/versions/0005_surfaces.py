@@ -32,7 +32,9 @@ def upgrade() -> None:
         sa.Column("error", ganboard.db.types.Text(), nullable=True),
         sa.Column("arrays", sa.LargeBinary(), nullable=True),
         sa.Column("facts", ganboard.db.types.Json, server_default="{}", nullable=False),
-        sa.ForeignKeyConstraint(["run_id"], ["run.id"], name=op.f("fk_surface_run_id"), ondelete="CASCADE"),
+        sa.ForeignKeyConstraint(
+            ["run_id"], ["run.id"], name=op.f("fk_surface_run_id"), ondelete="CASCADE"
+        ),
         sa.PrimaryKeyConstraint("id", name=op.f("pk_surface")),
     )
     op.create_index("ix_surface_run_id", "surface", ["run_id"])

@@ -13,7 +13,15 @@ branch_labels = None
 depends_on = None
 
 MEASURES = (
-    *("objective", "moment_error", "profile_error", "angle_error", "sampling_error", "correlation_error", "empty"),
+    *(
+        "objective",
+        "moment_error",
+        "profile_error",
+        "angle_error",
+        "sampling_error",
+        "correlation_error",
+        "empty",
+    ),
     *("l1", "l1_train", "l1_standing"),
 )
 

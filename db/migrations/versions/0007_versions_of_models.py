@@ -41,6 +41,11 @@ def upgrade() -> None:
         sa.Column("name", ganboard.db.types.Text(), nullable=False),
         sa.Column("alias", ganboard.db.types.Text(), nullable=False),
         sa.Column("version_id", ganboard.db.types.Text(), nullable=False),
-        sa.ForeignKeyConstraint(["version_id"], ["model_version.id"], name=op.f("fk_model_alias_version_id"), ondelete="CASCADE"),
+        sa.ForeignKeyConstraint(
+            ["version_id"],
+            ["model_version.id"],
+            name=op.f("fk_model_alias_version_id"),
+            ondelete="CASCADE",
+        ),
         sa.PrimaryKeyConstraint("name", "alias", name=op.f("pk_model_alias")),
     )

@@ -7,11 +7,14 @@ from ganboard.gan.costs.layer import Layer, macs
 from ganboard.gan.data import digits, mnist
 
 _TAPS = 5 * 5  # of every kernel
-_WAVES = 121  # real products per pair of channels of the spectral form of a 7x7 layer (gan.models.dcgan.spectral)
+# real products per pair of channels of the spectral form of a 7x7 layer (gan.models.dcgan.spectral)
+_WAVES = 121
 
-# Fitted with `gan.costs.estimate._PROCESS` to the highest resident memory of whole trainings, see there
-_JUDGE, _JUDGED = 280 * 10**6, 8_700  # the classifier of gan.quality at work, and per image that it compares
-_WORK = {4: 110_000, 2: 250_000}  # per image, beside what is kept: gradients on their way; in 16 bits also copies in float32
+# Fitted with `gan.costs.estimate._PROCESS` to the highest resident memory of whole trainings, see
+# there the classifier of gan.quality at work, and per image that it compares
+_JUDGE, _JUDGED = 280 * 10**6, 8_700
+# per image, beside what is kept: gradients on their way; in 16 bits also copies in float32
+_WORK = {4: 110_000, 2: 250_000}
 _RECOMPUTED = 340_000  # the same where a block's values are made again
 _FUSED = 430_000  # and where XLA lays out the buffers
 
@@ -36,7 +39,15 @@ def generator(config: RunConfig, on_cpu: bool = True) -> tuple[Layer, ...]:
     norm = config.generator_batch_norm
     spectral = config.convolution == "spectral" or (config.convolution == "auto" and on_cpu)
 
-    def up(name: str, side: int, channels: int, filters: int, stride: int, normed: bool, activated: bool = True) -> Layer:
+    def up(
+        name: str,
+        side: int,
+        channels: int,
+        filters: int,
+        stride: int,
+        normed: bool,
+        activated: bool = True,
+    ) -> Layer:
         pairs = channels * filters
         leaving = (side * stride) ** 2 * filters
         points = _WAVES if spectral and stride == 1 else 0
@@ -53,7 +64,14 @@ def generator(config: RunConfig, on_cpu: bool = True) -> tuple[Layer, ...]:
         )
 
     size = 7 * 7 * 256
-    dense = Layer("dense", config.latent_dim * size, (config.latent_dim + 2 * norm) * size, config.latent_dim, size, norm)
+    dense = Layer(
+        "dense",
+        config.latent_dim * size,
+        (config.latent_dim + 2 * norm) * size,
+        config.latent_dim,
+        size,
+        norm,
+    )
     literal = (up("up_4", 7, 128, 128, 1, False),) if config.table1_literal else ()
     return (
         dense,
@@ -70,7 +88,15 @@ def discriminator(config: RunConfig) -> tuple[Layer, ...]:
     def down(name: str, side: int, channels: int, filters: int, norm: bool) -> Layer:
         weights, leaving = _TAPS * channels * filters, (side // 2) ** 2 * filters
         parameters = weights + filters + 2 * filters * norm
-        return Layer(name, (side // 2) ** 2 * weights, parameters, side**2 * channels, leaving, norm, masked=True)
+        return Layer(
+            name,
+            (side // 2) ** 2 * weights,
+            parameters,
+            side**2 * channels,
+            leaving,
+            norm,
+            masked=True,
+        )
 
     size = 7 * 7 * 128
     return (
@@ -84,23 +110,41 @@ def step_macs(config: RunConfig) -> int:
     """Multiply-accumulates of a training step for each image of the batch."""
     g_layers, d_layers = generator(config), discriminator(config)
     g, d = macs(g_layers), macs(d_layers)
-    # A layer's backward pass costs its forward pass twice: for its weights, and for what entered, which in a first layer nobody asks for
+    # A layer's backward pass costs its forward pass twice: for its weights, and for what entered,
+    # which in a first layer nobody asks for
     train_g = 3 * g - g_layers[0].macs
     judge = 3 * d - d_layers[0].macs
-    # A penalty is a backward pass down to the image, differentiated by its weights and by what came down, which begins with ones; that of
-    # wgan_gp has a forward pass of its own, whose logits nobody asks for
+    # A penalty is a backward pass down to the image, differentiated by its weights and by what came
+    # down, which begins with ones; that of wgan_gp has a forward pass of its own, whose logits
+    # nobody asks for
     last = d_layers[-1].macs
-    train_d = 2 * judge + (3 * d - last) * bool(config.r1) + (4 * d - 2 * last) * (config.loss == "wgan_gp")
+    train_d = (
+        2 * judge
+        + (3 * d - last) * bool(config.r1)
+        + (4 * d - 2 * last) * (config.loss == "wgan_gp")
+    )
     again = (2 + (config.loss == "wgan_gp")) * d * config.recompute
-    return config.d_steps * (train_d + again) + (config.d_steps - 1) * g + train_g + g * config.recompute + d
+    return (
+        config.d_steps * (train_d + again)
+        + (config.d_steps - 1) * g
+        + train_g
+        + g * config.recompute
+        + d
+    )
 
 
 def image_bytes(config: RunConfig, *, on_gpu: bool = False) -> int:
-    """Bytes per image of a micro-batch: what both nets keep for the backward pass, and what that works with.
+    """Bytes per image of a micro-batch: what both nets keep for the backward pass, and what that
+    works with.
 
-    Real and generated images pass through D one after the other; what the first left is gone or not there yet when most is kept.
+    Real and generated images pass through D one after the other; what the first left is gone or not
+    there yet when most is kept.
     """
     half = 4 if config.precision == "float32" else 2
-    g, d = (sum(layer.kept(half, config.recompute) for layer in net) for net in (generator(config, not on_gpu), discriminator(config)))
-    passes = 1 + (config.r1 > 0) + 2 * (config.loss == "wgan_gp")  # a penalty keeps its backward pass, that of wgan_gp also a forward pass
+    g, d = (
+        sum(layer.kept(half, config.recompute) for layer in net)
+        for net in (generator(config, not on_gpu), discriminator(config))
+    )
+    # a penalty keeps its backward pass, that of wgan_gp also a forward pass
+    passes = 1 + (config.r1 > 0) + 2 * (config.loss == "wgan_gp")
     return g + passes * d + max(_WORK[half], _RECOMPUTED * config.recompute, _FUSED * config.xla)

@@ -53,7 +53,13 @@ class Generation:
     def signature(self) -> dict[str, Any]:
         return {
             "inputs": Request.model_json_schema()["properties"],
-            "outputs": {self.output: {"shape": [None, *networks.SHAPE], "dtype": "float32", "range": [-1, 1]}},
+            "outputs": {
+                self.output: {
+                    "shape": [None, *networks.SHAPE],
+                    "dtype": "float32",
+                    "range": [-1, 1],
+                }
+            },
         }
 
     def inputs(self, asked: Request) -> Floats:
@@ -71,11 +77,16 @@ class Generation:
     def examples(self, data_dir: Path) -> Floats:
         """As many latents as a judgement while training takes, the same ones."""
         zero, config = tf.constant(0), self.config
-        latents: Floats = tf_philox.normal(config.seed, Purpose.QUALITY, zero, zero, config.quality_images, config.latent_dim).numpy()
+        latents: Floats = tf_philox.normal(
+            config.seed, Purpose.QUALITY, zero, zero, config.quality_images, config.latent_dim
+        ).numpy()
         return latents
 
-    def compare(self, full: Floats, other: Floats, data_dir: Path, cache_dir: Path) -> tuple[dict[str, float], float]:
-        """Worse is a higher Frechet distance to the real images; without labels, which that needs, the difference of the images itself."""
+    def compare(
+        self, full: Floats, other: Floats, data_dir: Path, cache_dir: Path
+    ) -> tuple[dict[str, float], float]:
+        """Worse is a higher Frechet distance to the real images; without labels, which that needs,
+        the difference of the images itself."""
         statistics = {
             name: float(f(made))
             for part, made in (("", other), ("_full", full))
@@ -90,5 +101,7 @@ class Generation:
             return statistics, 100 * float(np.sqrt(np.square(full - other).mean()) / full.std())
         judge = Judge(self.config, real, cache_dir, lambda share: None)
         (own, _), (before, _) = judge.compare(other), judge.compare(full)
-        figures = {name: own[name] for name in ("fid", "kid")} | {f"{name}_full": before[name] for name in ("fid", "kid")}
+        figures = {name: own[name] for name in ("fid", "kid")} | {
+            f"{name}_full": before[name] for name in ("fid", "kid")
+        }
         return statistics | figures, 100 * (own["fid"] / before["fid"] - 1)

@@ -1,6 +1,8 @@
-"""DCGAN of the study's Table 1: 28x28x1 images, generator 2,330,944 parameters, discriminator 212,865.
+"""DCGAN of the study's Table 1: 28x28x1 images, generator 2,330,944 parameters, discriminator
+212,865.
 
-Kernel 5x5, tanh, slope 0.3, dropout 0.3 and no biases in the generator are not printed there: they come from the tutorial it copies.
+Kernel 5x5, tanh, slope 0.3, dropout 0.3 and no biases in the generator are not printed there: they
+come from the tutorial it copies.
 """
 
 from __future__ import annotations
@@ -22,8 +24,11 @@ _KERNEL = 5
 
 
 def spectral(config: RunConfig) -> bool:
-    """Whether the 7x7 transposed convolution is computed in the frequency domain: on CPU that pays, accelerators have their own ways."""
-    return config.convolution == "spectral" or (config.convolution == "auto" and not runtime.accelerated())
+    """Whether the 7x7 transposed convolution is computed in the frequency domain: on CPU that pays,
+    accelerators have their own ways."""
+    return config.convolution == "spectral" or (
+        config.convolution == "auto" and not runtime.accelerated()
+    )
 
 
 def generator(config: RunConfig) -> keras.Model:
@@ -34,7 +39,9 @@ def generator(config: RunConfig) -> keras.Model:
         options = {"kernel_initializer": initial(layer), "dtype": policy, "name": f"up_{layer}"}
         if strides == 1 and spectral(config):
             return SpectralConv2DTranspose(filters, _KERNEL, **options)
-        return keras.layers.Conv2DTranspose(filters, _KERNEL, strides, "same", use_bias=False, **options)
+        return keras.layers.Conv2DTranspose(
+            filters, _KERNEL, strides, "same", use_bias=False, **options
+        )
 
     def initial(layer: int) -> keras.Initializer:
         return keras.initializers.GlorotUniform(philox.layer_seed(config.seed, 0, layer))
@@ -48,12 +55,15 @@ def generator(config: RunConfig) -> keras.Model:
 
     layers = [
         keras.layers.Input((config.latent_dim,)),
-        keras.layers.Dense(7 * 7 * 256, use_bias=False, kernel_initializer=initial(0), dtype=policy, name="dense"),
+        keras.layers.Dense(
+            7 * 7 * 256, use_bias=False, kernel_initializer=initial(0), dtype=policy, name="dense"
+        ),
         *norm(0),
         leaky(0),
         keras.layers.Reshape((7, 7, 256), dtype=policy, name="reshape"),
         up(128, 1, 1),
-        *([up(128, 1, 4)] if config.table1_literal else norm(1)),  # Table 1 prints this row twice, the tutorial normalises here
+        # Table 1 prints this row twice, the tutorial normalises here
+        *([up(128, 1, 4)] if config.table1_literal else norm(1)),
         leaky(1),
         up(64, 2, 2),
         *norm(2),
@@ -65,16 +75,25 @@ def generator(config: RunConfig) -> keras.Model:
 
 
 def discriminator(config: RunConfig) -> keras.Model:
-    """(images [batch, 28, 28, 1], two keep masks of shape MASKS or None) -> logits [batch, 1] float32."""
+    """(images [batch, 28, 28, 1], two keep masks of shape MASKS or None) -> logits [batch, 1]
+    float32."""
     policy = keras.DTypePolicy(config.precision)
     image = keras.Input(SHAPE, name="image")
-    masks = [keras.Input(shape, dtype="bool", optional=True, name=f"keep_{i}") for i, shape in enumerate(MASKS)]
+    masks = [
+        keras.Input(shape, dtype="bool", optional=True, name=f"keep_{i}")
+        for i, shape in enumerate(MASKS)
+    ]
     x = image
     for i, (_, _, filters) in enumerate(MASKS):
         init = keras.initializers.GlorotUniform(philox.layer_seed(config.seed, 1, i))
-        x = keras.layers.Conv2D(filters, _KERNEL, 2, "same", kernel_initializer=init, dtype=policy, name=f"down_{i}")(x)
-        if config.discriminator_batch_norm and i:  # not right after the input: Radford et al. 2016, section 3
-            x = BatchNormalization(synchronized=synchronized(config), dtype=policy, name=f"norm_{i}")(x)
+        x = keras.layers.Conv2D(
+            filters, _KERNEL, 2, "same", kernel_initializer=init, dtype=policy, name=f"down_{i}"
+        )(x)
+        # not right after the input: Radford et al. 2016, section 3
+        if config.discriminator_batch_norm and i:
+            x = BatchNormalization(
+                synchronized=synchronized(config), dtype=policy, name=f"norm_{i}"
+            )(x)
         x = keras.layers.LeakyReLU(_SLOPE, dtype=policy, name=f"leaky_{i}")(x)
         x = KeyedDropout(DROPOUT, dtype=policy, name=f"dropout_{i}")([x, masks[i]])
     x = keras.layers.Flatten(dtype=policy, name="flatten")(x)

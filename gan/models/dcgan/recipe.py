@@ -29,7 +29,9 @@ class Draws(NamedTuple):
     noise: tf.Tensor  # [rows, latent_dim]
     real_masks: Tensors
     fake_masks: Tensors
-    mix: tf.Tensor  # [rows, 1, 1, 1] in [0, 1): where between a real and a generated image the penalty of wgan_gp is taken
+    # [rows, 1, 1, 1] in [0, 1): where between a real and a generated image the penalty of wgan_gp
+    # is taken
+    mix: tf.Tensor
 
 
 class Recipe:
@@ -39,8 +41,12 @@ class Recipe:
 
     def __init__(self, config: RunConfig) -> None:
         self.config = config
-        # the last one updates both nets; those before see the same images with fresh noise, and are not told
-        self.phases = (*[Phase(d=True, g=False, told=False)] * (config.d_steps - 1), Phase(d=True, g=True))
+        # the last one updates both nets; those before see the same images with fresh noise, and are
+        # not told
+        self.phases = (
+            *[Phase(d=True, g=False, told=False)] * (config.d_steps - 1),
+            Phase(d=True, g=True),
+        )
         self.form = f"{'spectral' if networks.spectral(config) else 'direct'} convolution"
 
     def networks(self) -> tuple[keras.Model, keras.Model]:
@@ -50,12 +56,16 @@ class Recipe:
         return [tf.constant(data)]
 
     def rows(self, columns: Sequence[tf.Tensor], batch: tf.Tensor) -> list[tf.Tensor]:
-        return [tf.ensure_shape(tf.gather(columns[0], batch), [self.config.batch_size, *networks.SHAPE])]
+        return [
+            tf.ensure_shape(tf.gather(columns[0], batch), [self.config.batch_size, *networks.SHAPE])
+        ]
 
     def pictures(self, examples: npt.NDArray[np.uint8]) -> npt.NDArray[np.uint8]:
         return examples
 
-    def grid(self, generator: keras.Model, examples: npt.NDArray[np.uint8]) -> npt.NDArray[np.float32]:
+    def grid(
+        self, generator: keras.Model, examples: npt.NDArray[np.uint8]
+    ) -> npt.NDArray[np.float32]:
         return samples.grid(self.config, generator)
 
     def judge(self, data: Dataset, cache_dir: Path, progress: Callable[[float], None]) -> Judge:
@@ -64,7 +74,9 @@ class Recipe:
     def example(self, rows: int) -> list[tf.Tensor]:
         return [tf.zeros([rows, *networks.SHAPE], tf.uint8)]
 
-    def draws(self, phase: Phase, own: Sequence[tf.Tensor], draw: tf.Tensor, row: tf.Tensor) -> Draws:
+    def draws(
+        self, phase: Phase, own: Sequence[tf.Tensor], draw: tf.Tensor, row: tf.Tensor
+    ) -> Draws:
         seed, rows, calls = self.config.seed, self.config.micro_batch, len(networks.MASKS)
         noise = tf_philox.normal(seed, Purpose.NOISE, draw, row, rows, self.config.latent_dim)
         mix = tf_philox.uniform(seed, Purpose.PENALTY, draw, row, rows, 1)[:, :, None, None]
@@ -72,19 +84,34 @@ class Recipe:
         return Draws(own[0], noise, masks[:calls], masks[calls:], mix)
 
     def shares(
-        self, generator: keras.Model, discriminator: keras.Model, state: State, draws: Draws, scales: Tensors, phase: Phase
+        self,
+        generator: keras.Model,
+        discriminator: keras.Model,
+        state: State,
+        draws: Draws,
+        scales: Tensors,
+        phase: Phase,
     ) -> Shares:
         return shares(self.config, generator, discriminator, state, draws, scales, phase.g)
 
 
 def shares(
-    config: RunConfig, generator: keras.Model, discriminator: keras.Model, state: State, draws: Draws, scales: Tensors, train_g: bool
+    config: RunConfig,
+    generator: keras.Model,
+    discriminator: keras.Model,
+    state: State,
+    draws: Draws,
+    scales: Tensors,
+    train_g: bool,
 ) -> Shares:
-    """`scales` are the loss scales of G and D: the gradients are multiplied by them, the figures are not."""
+    """`scales` are the loss scales of G and D: the gradients are multiplied by them, the figures
+    are not."""
     recompute = config.recompute
 
     def judge(images: tf.Tensor, statistics: Tensors, masks: Tensors) -> tuple[tf.Tensor, Tensors]:
-        return forward(discriminator, state.d_weights, statistics, images, masks, recompute=recompute)
+        return forward(
+            discriminator, state.d_weights, statistics, images, masks, recompute=recompute
+        )
 
     def mean(values: tf.Tensor) -> tf.Tensor:
         return losses.global_mean(values, config.batch_size)
@@ -92,7 +119,9 @@ def shares(
     real = tf.cast(draws.images, tf.float32) / 127.5 - 1
     with tf.GradientTape() as g_tape:
         g_tape.watch(state.g_weights)
-        fake, g_statistics = forward(generator, state.g_weights, state.g_statistics, draws.noise, recompute=recompute)
+        fake, g_statistics = forward(
+            generator, state.g_weights, state.g_statistics, draws.noise, recompute=recompute
+        )
 
     with tf.GradientTape(persistent=True) as d_tape:
         d_tape.watch([*state.d_weights, fake])
@@ -103,13 +132,17 @@ def shares(
         g_loss = mean(losses.generator(config, fake_logits))
         d_loss = mean(losses.discriminator(config, real_logits, fake_logits))
         if config.r1:  # gamma / 2 E |grad D(x)|^2 (Mescheder et al. 2018, Eq. 9)
-            d_loss += config.r1 / 2 * mean(tf.square(losses.norms(r1_tape.gradient(real_logits, real))))
+            d_loss += (
+                config.r1 / 2 * mean(tf.square(losses.norms(r1_tape.gradient(real_logits, real))))
+            )
         if config.loss == "wgan_gp" and config.gradient_penalty:
             between = draws.mix * real + (1 - draws.mix) * tf.stop_gradient(fake)
             with tf.GradientTape() as gp_tape:
                 gp_tape.watch(between)
                 logits, _ = judge(between, d_statistics, draws.real_masks)
-            d_loss += config.gradient_penalty * mean(tf.square(losses.norms(gp_tape.gradient(logits, between)) - 1))
+            d_loss += config.gradient_penalty * mean(
+                tf.square(losses.norms(gp_tape.gradient(logits, between)) - 1)
+            )
         g_target, d_target = g_loss * scales[0], d_loss * scales[1]
 
     share = losses.generator_share(config, fake_logits)
@@ -124,4 +157,9 @@ def shares(
             pull *= share[:, :, None, None]
         g_gradients = g_tape.gradient(fake, state.g_weights, output_gradients=pull)
     opinions = [mean(tf.sigmoid(logits)) for logits in (real_logits, fake_logits)]
-    return Shares(tf.stack([g_loss, d_loss, *opinions]), d_gradients, g_gradients, (g_statistics if train_g else [], d_statistics))
+    return Shares(
+        tf.stack([g_loss, d_loss, *opinions]),
+        d_gradients,
+        g_gradients,
+        (g_statistics if train_g else [], d_statistics),
+    )

@@ -10,7 +10,8 @@ from ganboard.gan.data.dataset import Dataset, DatasetError
 
 
 def load(config: RunConfig, data_dir: Path) -> Dataset:
-    """The first `config.limit` images, downloaded into `data_dir` when MNIST or Fashion-MNIST is not there yet. Raises DatasetError."""
+    """The first `config.limit` images, downloaded into `data_dir` when MNIST or Fashion-MNIST is
+    not there yet. Raises DatasetError."""
     if config.dataset == "digits":
         return digits.load(config.limit)
     if config.dataset == "images":
@@ -20,7 +21,8 @@ def load(config: RunConfig, data_dir: Path) -> Dataset:
 
 
 def count(config: RunConfig, data_dir: Path) -> int:
-    """Images before `config.limit`; MNIST and Fashion-MNIST count 60,000 while they are absent, for that is what a download brings."""
+    """Images before `config.limit`; MNIST and Fashion-MNIST count 60,000 while they are absent, for
+    that is what a download brings."""
     if config.dataset == "digits":
         return digits.COUNT
     if config.dataset == "images":
@@ -35,7 +37,8 @@ def count(config: RunConfig, data_dir: Path) -> int:
 
 
 def check(config: RunConfig, data_dir: Path) -> None:
-    """Raises DatasetError for absent or damaged files, or a download that cannot succeed (3 s at most)."""
+    """Raises DatasetError for absent or damaged files, or a download that cannot succeed (3 s at
+    most)."""
     if config.dataset in mnist.ORIGINS and not mnist.find(config.dataset, data_dir):
         mnist.require_download(config.dataset, data_dir)
     count(config, data_dir)

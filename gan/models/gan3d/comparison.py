@@ -12,10 +12,19 @@ import numpy.typing as npt
 from scipy import stats
 
 from ganboard.gan.data.dataset import DatasetError
-from ganboard.gan.models.gan3d.observables import DECADES, HIT_THRESHOLDS, MOMENTS, RATIOS, Array, Floats, Observed
+from ganboard.gan.models.gan3d.observables import (
+    DECADES,
+    HIT_THRESHOLDS,
+    MOMENTS,
+    RATIOS,
+    Array,
+    Floats,
+    Observed,
+)
 
 _LEAST_EVENTS = 10  # in each sample, for means and spreads that say something
-_FEW = 3  # events of either sample: a bin of energy with fewer has no spread worth the name and is left out
+# events of either sample: a bin of energy with fewer has no spread worth the name and is left out
+_FEW = 3
 _LEAST_P = 1e-300
 
 
@@ -30,9 +39,11 @@ class Pair:
 
 @dataclass(frozen=True, eq=False)
 class Comparison:
-    """`numbers` by name (objective.*, sampling_fraction.*, shape.*, moment.*, ...) and `curves` by name.
+    """`numbers` by name (objective.*, sampling_fraction.*, shape.*, moment.*, ...) and `curves` by
+    name.
 
-    `correlation`: the matrices [13, 13] of the reference and the candidate, rows and columns as CORRELATED.
+    `correlation`: the matrices [13, 13] of the reference and the candidate, rows and columns as
+    CORRELATED.
     """
 
     numbers: dict[str, float]
@@ -41,7 +52,8 @@ class Comparison:
 
 
 def compare(reference: Observed, candidate: Observed, *, bins: int = 10) -> Comparison:
-    """How far a candidate is from the reference; both should be drawn over the same energies and angles.
+    """How far a candidate is from the reference; both should be drawn over the same energies and
+    angles.
 
     objective.total = objective.moment + objective.profile + objective.angle, the 3DGAN's single number, 0 for perfect: mean relative
     difference of the first two moments over the axes; mean relative difference of the mean profiles over cells and axes; mean of
@@ -52,11 +64,19 @@ def compare(reference: Observed, candidate: Observed, *, bins: int = 10) -> Comp
     """
     for name, sample in (("reference", reference), ("candidate", candidate)):
         if len(sample) < _LEAST_EVENTS:
-            raise DatasetError(f"The {name} has {len(sample)} events, fewer than the {_LEAST_EVENTS} a comparison needs: give it more.")
+            raise DatasetError(
+                f"The {name} has {len(sample)} events, fewer than the {_LEAST_EVENTS} a comparison"
+                " needs: give it more."
+            )
     if empty := np.count_nonzero(reference.total <= 0):
-        raise DatasetError(f"The reference has {empty:,} empty events, to which nothing compares: leave them out.")
+        raise DatasetError(
+            f"The reference has {empty:,} empty events, to which nothing compares: leave them out."
+        )
     if reference.shape != candidate.shape:
-        raise DatasetError(f"Events of {reference.shape} and of {candidate.shape} cells do not compare: crop one to the other.")
+        raise DatasetError(
+            f"Events of {reference.shape} and of {candidate.shape} cells do not compare: crop one"
+            " to the other."
+        )
     numbers = {"events.empty": float(np.mean(candidate.total <= 0))}
     curves: dict[str, Pair] = {}
     _sampling_fraction(reference, candidate, bins, numbers, curves)
@@ -67,15 +87,22 @@ def compare(reference: Observed, candidate: Observed, *, bins: int = 10) -> Comp
     moment = np.mean([numbers[f"moment.{name}"] for name in MOMENTS[:6]])
     shape = np.mean([numbers[f"shape.{axis}"] for axis in "xyz"])
     angle = np.mean(np.abs(candidate.angle - candidate.theta) / candidate.theta)
-    numbers |= {"objective.moment": float(moment), "objective.profile": float(shape), "objective.angle": float(angle)}
+    numbers |= {
+        "objective.moment": float(moment),
+        "objective.profile": float(shape),
+        "objective.angle": float(angle),
+    }
     numbers["objective.total"] = float(moment + shape + angle)
     return Comparison(numbers, curves, matrices)
 
 
 def correlations(sample: Observed) -> Floats:
-    """[13, 13] between the observables CORRELATED; `lean` is |measured angle - pi/2|. What does not vary correlates with nothing."""
+    """[13, 13] between the observables CORRELATED; `lean` is |measured angle - pi/2|. What does not
+    vary correlates with nothing."""
     lean = np.abs(sample.angle - np.pi / 2)
-    columns = np.column_stack([sample.moments[:, :6], sample.total, sample.energy, sample.hits[:, 1], sample.ratios, lean])
+    columns = np.column_stack(
+        [sample.moments[:, :6], sample.total, sample.energy, sample.hits[:, 1], sample.ratios, lean]
+    )
     centred = columns - columns.mean(0)
     spread = np.sqrt((centred**2).mean(0))
     varies = spread > 1e-9 * np.abs(columns).max(0)
@@ -83,16 +110,27 @@ def correlations(sample: Observed) -> Floats:
     return np.asarray(scaled.T @ scaled / len(columns))
 
 
-def _sampling_fraction(a: Observed, b: Observed, bins: int, numbers: dict[str, float], curves: dict[str, Pair]) -> None:
-    """The profile over the particle's energy; its mean relative error with the error of that, chi-square and Kolmogorov tests."""
-    edges = np.linspace(min(a.energy.min(), b.energy.min()), max(a.energy.max(), b.energy.max()), bins + 1)
+def _sampling_fraction(
+    a: Observed, b: Observed, bins: int, numbers: dict[str, float], curves: dict[str, Pair]
+) -> None:
+    """The profile over the particle's energy; its mean relative error with the error of that,
+    chi-square and Kolmogorov tests."""
+    edges = np.linspace(
+        min(a.energy.min(), b.energy.min()), max(a.energy.max(), b.energy.max()), bins + 1
+    )
     rows = []
     for low, high in pairwise(edges):
-        inside = [s.sampling_fraction[(s.energy >= low) & ((s.energy < high) | (high == edges[-1]))] for s in (a, b)]
+        inside = [
+            s.sampling_fraction[(s.energy >= low) & ((s.energy < high) | (high == edges[-1]))]
+            for s in (a, b)
+        ]
         if min(map(len, inside)) >= _FEW:
             rows.append([(low + high) / 2, *(f(s) for s in inside for f in (np.mean, stats.sem))])
     if not rows:
-        raise DatasetError(f"No bin of energy holds {_FEW} events of both samples: draw both over the same energies, or use fewer bins.")
+        raise DatasetError(
+            f"No bin of energy holds {_FEW} events of both samples: draw both over the same"
+            " energies, or use fewer bins."
+        )
     x, mean_a, error_a, mean_b, error_b = np.array(rows).T
     relative = np.abs(mean_a - mean_b) / mean_a
     errors = mean_b / mean_a * np.hypot(error_a / mean_a, _ratio(error_b, mean_b))
@@ -108,11 +146,16 @@ def _sampling_fraction(a: Observed, b: Observed, bins: int, numbers: dict[str, f
 
 def _shapes(a: Observed, b: Observed, numbers: dict[str, float], curves: dict[str, Pair]) -> None:
     for axis, ours, theirs in zip("xyz", a.profiles, b.profiles, strict=True):
-        pair = Pair(np.arange(ours.shape[1], dtype=np.float64), ours.mean(0, dtype=np.float64), theirs.mean(0, dtype=np.float64))
+        pair = Pair(
+            np.arange(ours.shape[1], dtype=np.float64),
+            ours.mean(0, dtype=np.float64),
+            theirs.mean(0, dtype=np.float64),
+        )
         numbers[f"shape.{axis}"] = float(_relative(pair.reference, pair.candidate).mean())
         curves[f"shape.{axis}"] = pair
     means = a.moments.mean(0), b.moments.mean(0)
-    scale = np.concatenate([means[0][:6], means[0][3:6] ** 1.5])  # third moments vanish by symmetry: their scale is that of a skewness
+    # third moments vanish by symmetry: their scale is that of a skewness
+    scale = np.concatenate([means[0][:6], means[0][3:6] ** 1.5])
     apart = _ratio(np.abs(means[0] - means[1]), scale)
     for i, name in enumerate(MOMENTS):
         numbers[f"moment.{name}"] = float(apart[i])
@@ -131,8 +174,11 @@ def _spectra(a: Observed, b: Observed, numbers: dict[str, float], curves: dict[s
     centres = (DECADES[:-1] + DECADES[1:]) / 2
     means, errors = ([f(e, axis=0) for e in events] for f in (np.mean, stats.sem))
     filled = means[0] + means[1] > 0
-    # by the spread from event to event: the cells of one event are no independent entries of a histogram
-    numbers["spectrum.chi2_per_bin"] = float(_ratio((means[0] - means[1]) ** 2, errors[0] ** 2 + errors[1] ** 2)[filled].mean())
+    # by the spread from event to event: the cells of one event are no independent entries of a
+    # histogram
+    numbers["spectrum.chi2_per_bin"] = float(
+        _ratio((means[0] - means[1]) ** 2, errors[0] ** 2 + errors[1] ** 2)[filled].mean()
+    )
     numbers["spectrum.kolmogorov"] = _kolmogorov(*(_ratio(e @ centres, e.sum(1)) for e in events))
     curves["spectrum"] = Pair(centres, *means)
     curves["sparsity"] = Pair(DECADES, a.sparsity, b.sparsity)
@@ -145,9 +191,12 @@ def _spectra(a: Observed, b: Observed, numbers: dict[str, float], curves: dict[s
 
 
 def _relative(reference: Array, candidate: Array) -> Floats:
-    """|difference| / |reference|; where the reference is empty 1 (100 %) when the candidate is not, else 0."""
+    """|difference| / |reference|; where the reference is empty 1 (100 %) when the candidate is not,
+    else 0."""
     reference, candidate = np.asarray(reference, np.float64), np.asarray(candidate, np.float64)
-    return np.where(reference == 0, candidate != 0, _ratio(np.abs(reference - candidate), np.abs(reference)))
+    return np.where(
+        reference == 0, candidate != 0, _ratio(np.abs(reference - candidate), np.abs(reference))
+    )
 
 
 def _ratio(part: Floats, whole: Floats) -> Floats:

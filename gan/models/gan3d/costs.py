@@ -14,7 +14,8 @@ Shape = tuple[int, int, int]
 
 
 def example_bytes(config: RunConfig) -> int:
-    """Bytes of an event as read and as a constant of TensorFlow: some 900 cells that are not empty, a value and a place each."""
+    """Bytes of an event as read and as a constant of TensorFlow: some 900 cells that are not empty,
+    a value and a place each."""
     return 2 * 6 * 900
 
 
@@ -29,7 +30,8 @@ def examples(config: RunConfig) -> int:
 
 
 def generator(config: RunConfig, on_cpu: bool = True) -> tuple[Layer, ...]:
-    """The generator of `gan.models.gan3d.networks`, from noise to image; up-sampled maps count in full, as the published figures do."""
+    """The generator of `gan.models.gan3d.networks`, from noise to image; up-sampled maps count in
+    full, as the published figures do."""
     if config.geometry == "51x51x25":
         return (
             _dense("dense", 256, 5184),
@@ -71,25 +73,36 @@ def discriminator(config: RunConfig) -> tuple[Layer, ...]:
 
 
 def step_macs(config: RunConfig) -> int:
-    """Multiply-accumulates of a training step for each event: D on real and on generated ones, then G twice, each through D.
+    """Multiply-accumulates of a training step for each event: D on real and on generated ones, then
+    G twice, each through D.
 
-    A layer's backward pass costs its forward pass twice: for its weights, and for what entered. In G's phases D's weights are not asked.
+    A layer's backward pass costs its forward pass twice: for its weights, and for what entered. In
+    G's phases D's weights are not asked.
     """
     g, d = macs(generator(config)), macs(discriminator(config))
     train_d = 3 * d - discriminator(config)[0].macs
     train_g = 3 * g - generator(config)[0].macs
-    return 2 * (train_d + d * config.recompute) + g + 2 * (train_g + 2 * d + (g + d) * config.recompute)
+    return (
+        2 * (train_d + d * config.recompute)
+        + g
+        + 2 * (train_g + 2 * d + (g + d) * config.recompute)
+    )
 
 
 def image_bytes(config: RunConfig, *, on_gpu: bool = False) -> int:
-    """Bytes per event of a micro-batch: what G and D keep in G's phases, and as much again for the largest map on its way."""
+    """Bytes per event of a micro-batch: what G and D keep in G's phases, and as much again for the
+    largest map on its way."""
     half = 4 if config.precision == "float32" else 2
     layers = (*generator(config, not on_gpu), *discriminator(config))
-    return sum(layer.kept(half, config.recompute) for layer in layers) + 3 * 4 * max(layer.leaving for layer in layers)
+    return sum(layer.kept(half, config.recompute) for layer in layers) + 3 * 4 * max(
+        layer.leaving for layer in layers
+    )
 
 
 def _dense(name: str, entering: int, leaving: int) -> Layer:
-    return Layer(name, entering * leaving, (entering + 1) * leaving, entering, leaving, activated=False)
+    return Layer(
+        name, entering * leaving, (entering + 1) * leaving, entering, leaving, activated=False
+    )
 
 
 def _conv(

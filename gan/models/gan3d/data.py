@@ -1,4 +1,5 @@
-"""Showers as a training holds them: only the cells that are not empty, so that CERN's whole data set fits into a gigabyte."""
+"""Showers as a training holds them: only the cells that are not empty, so that CERN's whole data
+set fits into a gigabyte."""
 
 from __future__ import annotations
 
@@ -21,7 +22,8 @@ class Showers:
     values: npt.NDArray[np.float32]  # prepared cells, as images hold them
     cells: npt.NDArray[np.uint16]  # their places in the flattened event
     splits: npt.NDArray[np.int64]  # [n + 1]
-    labels: npt.NDArray[np.float32]  # [n, 3]: energy in 100 GeV, angle in rad, sum of the cells before their power
+    # [n, 3]: energy in 100 GeV, angle in rad, sum of the cells before their power
+    labels: npt.NDArray[np.float32]
     shape: tuple[int, int, int]
 
     def __len__(self) -> int:
@@ -32,23 +34,40 @@ class Showers:
         if limit is None or limit >= len(self):
             return self
         end = self.splits[limit]
-        return Showers(self.values[:end], self.cells[:end], self.splits[: limit + 1], self.labels[:limit], self.shape)
+        return Showers(
+            self.values[:end],
+            self.cells[:end],
+            self.splits[: limit + 1],
+            self.labels[:limit],
+            self.shape,
+        )
 
     def dense(self, first: int, last: int) -> npt.NDArray[np.float32]:
         """Images [last - first, x, y, z] of consecutive events."""
         images = np.zeros((last - first, int(np.prod(self.shape))), np.float32)
         at = slice(self.splits[first], self.splits[last])
-        images[np.repeat(np.arange(last - first), np.diff(self.splits[first : last + 1])), self.cells[at]] = self.values[at]
+        images[
+            np.repeat(np.arange(last - first), np.diff(self.splits[first : last + 1])),
+            self.cells[at],
+        ] = self.values[at]
         return images.reshape(-1, *self.shape)
 
 
-def load_files(reader: Reader, limit: int | None = None, progress: Progress | None = None) -> Showers:
-    """The first `limit` events of `reader` that a training keeps; looks at every event. Raises DatasetError."""
+def load_files(
+    reader: Reader, limit: int | None = None, progress: Progress | None = None
+) -> Showers:
+    """The first `limit` events of `reader` that a training keeps; looks at every event. Raises
+    DatasetError."""
     kept = reader.check().kept[:limit]
     return gather(reader.batches(kept, _TOGETHER), len(kept), reader.layout.shape, progress)
 
 
-def gather(batches: Iterable[Batch], count: int, shape: tuple[int, int, int], progress: Progress | None = None) -> Showers:
+def gather(
+    batches: Iterable[Batch],
+    count: int,
+    shape: tuple[int, int, int],
+    progress: Progress | None = None,
+) -> Showers:
     """All `batches`, `count` events in sum, as `Showers`; `progress(done, count)` after each."""
     values, cells, labels, sizes = [], [], [], []
     done = 0
@@ -63,4 +82,10 @@ def gather(batches: Iterable[Batch], count: int, shape: tuple[int, int, int], pr
         if progress:
             progress(done, count)
     splits = np.concatenate([[0], *sizes]).cumsum(dtype=np.int64)
-    return Showers(np.concatenate(values), np.concatenate(cells), splits, np.concatenate(labels).astype(np.float32), shape)
+    return Showers(
+        np.concatenate(values),
+        np.concatenate(cells),
+        splits,
+        np.concatenate(labels).astype(np.float32),
+        shape,
+    )

@@ -26,17 +26,27 @@ from ganboard.gan.rng.philox import Purpose
 _GEV, _RIGHT = 100.0, 90.0  # a unit of energy in latents; degrees of the fixed angle
 _EVENTS = 128  # of a comparison
 
-Energies = Annotated[list[Annotated[float, Field(ge=2, le=500)]], Field(min_length=1, max_length=MAX_EXAMPLES)]
-Angles = Annotated[list[Annotated[float, Field(ge=60, le=120)]], Field(min_length=1, max_length=MAX_EXAMPLES)]
+Energies = Annotated[
+    list[Annotated[float, Field(ge=2, le=500)]], Field(min_length=1, max_length=MAX_EXAMPLES)
+]
+Angles = Annotated[
+    list[Annotated[float, Field(ge=60, le=120)]], Field(min_length=1, max_length=MAX_EXAMPLES)
+]
 
 
 def draw(generator: keras.Model, config: RunConfig, wish: Wish) -> Floats:
     """Showers seen from the side, [n, side, side, 1] in [-1, 1]. Raises WishError."""
     if isinstance(wish, Nearest):
-        raise WishError(f"Training images are compared with images, and model={config.model} makes showers: draw or interpolate.")
+        raise WishError(
+            f"Training images are compared with images, and model={config.model} makes showers:"
+            " draw or interpolate."
+        )
     geometry = cast(networks.Geometry, config.geometry)
     if wish.angle is not None and geometry != "51x51x25":
-        raise WishError(f"angle has no meaning for geometry={geometry}, whose angle is 90 degrees: leave it out.")
+        raise WishError(
+            f"angle has no meaning for geometry={geometry}, whose angle is 90 degrees: leave it"
+            " out."
+        )
     noise = wish.points(partial(paint.normal, width=networks.noise(geometry)))
     angle = _RIGHT if wish.angle is None else wish.angle
     particle = np.array([(wish.energy or _GEV) / _GEV, math.radians(angle), 0.0], np.float32)
@@ -47,11 +57,14 @@ def draw(generator: keras.Model, config: RunConfig, wish: Wish) -> Floats:
         pictures.append(looks.side(showers, losses.POWERS[geometry]))
     drawn = np.concatenate(pictures)
     missing = drawn.shape[1] - drawn.shape[2]
-    return np.pad(drawn, ((0, 0), (0, 0), (missing // 2, missing - missing // 2), (0, 0)), constant_values=-1)
+    return np.pad(
+        drawn, ((0, 0), (0, 0), (missing // 2, missing - missing // 2), (0, 0)), constant_values=-1
+    )
 
 
 class Request(BaseModel):
-    """One shower for each of `energies` (GeV), at `angles` (degrees) where the geometry has them; noise `first` and following of `seed`."""
+    """One shower for each of `energies` (GeV), at `angles` (degrees) where the geometry has them;
+    noise `first` and following of `seed`."""
 
     model_config = ConfigDict(extra="forbid", allow_inf_nan=False)
 
@@ -76,18 +89,31 @@ class Generation:
     def signature(self) -> dict[str, Any]:
         return {
             "inputs": Request.model_json_schema()["properties"],
-            "outputs": {self.output: {"shape": [None, *self.layout.shape], "dtype": "float32", "range": [0, None], "unit": "GeV"}},
+            "outputs": {
+                self.output: {
+                    "shape": [None, *self.layout.shape],
+                    "dtype": "float32",
+                    "range": [0, None],
+                    "unit": "GeV",
+                }
+            },
         }
 
     def inputs(self, asked: Request) -> Floats:
         if asked.angles is not None and not self._turns:
-            raise WishError(f"angles have no meaning for geometry={self.geometry}, whose angle is {_RIGHT:g} degrees: leave them out.")
+            raise WishError(
+                f"angles have no meaning for geometry={self.geometry}, whose angle is {_RIGHT:g}"
+                " degrees: leave them out."
+            )
         angles = asked.angles or [_RIGHT] * len(asked.energies)
         if len(angles) != len(asked.energies):
             raise WishError(
-                f"{len(asked.energies)} energies and {len(angles)} angles do not belong together: give one angle for each energy."
+                f"{len(asked.energies)} energies and {len(angles)} angles do not belong together:"
+                " give one angle for each energy."
             )
-        return self._latents(np.array(asked.energies), np.array(angles), asked.seed, asked.first, Purpose.GRID)
+        return self._latents(
+            np.array(asked.energies), np.array(angles), asked.seed, asked.first, Purpose.GRID
+        )
 
     def outputs(self, made: Floats) -> Floats:
         cells: Floats = np.maximum(made[..., 0], 0) ** np.float32(1 / self.layout.power)
@@ -102,27 +128,53 @@ class Generation:
     def examples(self, data_dir: Path) -> Floats:
         return self._latents(*_particles(self._turns), self.config.seed, 0, Purpose.QUALITY)
 
-    def compare(self, full: Floats, other: Floats, data_dir: Path, cache_dir: Path) -> tuple[dict[str, float], float]:
-        """Worse by the objective against the full version's showers, less what they say of themselves: it sums relative differences."""
+    def compare(
+        self, full: Floats, other: Floats, data_dir: Path, cache_dir: Path
+    ) -> tuple[dict[str, float], float]:
+        """Worse by the objective against the full version's showers, less what they say of
+        themselves: it sums relative differences."""
         energies, angles = _particles(self._turns)
-        observed = [Observed.of(self.outputs(made), energies, np.radians(angles)) for made in (full, other)]
+        observed = [
+            Observed.of(self.outputs(made), energies, np.radians(angles)) for made in (full, other)
+        ]
         itself, found = (comparison.compare(observed[0], one).numbers for one in observed)
-        names = ("objective.total", "objective.moment", "objective.profile", "objective.angle", "sampling_fraction.error")
+        names = (
+            "objective.total",
+            "objective.moment",
+            "objective.profile",
+            "objective.angle",
+            "sampling_fraction.error",
+        )
         fractions = {
-            f"sampling_fraction{part}": float(one.sampling_fraction.mean()) for part, one in zip(("_full", ""), observed, strict=True)
+            f"sampling_fraction{part}": float(one.sampling_fraction.mean())
+            for part, one in zip(("_full", ""), observed, strict=True)
         }
         worse = 100 * (found["objective.total"] - itself["objective.total"])
-        return {name: found[name] for name in names} | {"objective.total_full": itself["objective.total"]} | fractions, worse
+        return {name: found[name] for name in names} | {
+            "objective.total_full": itself["objective.total"]
+        } | fractions, worse
 
-    def _latents(self, energies: Any, angles: Any, seed: int, first: int, purpose: Purpose) -> Floats:
-        labels = np.stack([energies / _GEV, np.radians(angles), np.zeros(len(energies))], 1).astype(np.float32)
-        noise = tf_philox.normal(seed, purpose, tf.constant(0), tf.constant(first), len(labels), networks.noise(self.geometry))
+    def _latents(
+        self, energies: Any, angles: Any, seed: int, first: int, purpose: Purpose
+    ) -> Floats:
+        labels = np.stack([energies / _GEV, np.radians(angles), np.zeros(len(energies))], 1).astype(
+            np.float32
+        )
+        noise = tf_philox.normal(
+            seed,
+            purpose,
+            tf.constant(0),
+            tf.constant(first),
+            len(labels),
+            networks.noise(self.geometry),
+        )
         latents: Floats = networks.latents(self.geometry, noise, labels).numpy()
         return latents
 
 
 def _particles(turns: bool) -> tuple[Any, Any]:
-    """Energies of 100 to 200 GeV, and angles of 60 to 120 degrees in another order: every pair of low and high is there."""
+    """Energies of 100 to 200 GeV, and angles of 60 to 120 degrees in another order: every pair of
+    low and high is there."""
     at = np.arange(_EVENTS)
     angles = 60 + 60 * (at * 37 % _EVENTS) / (_EVENTS - 1)
     return 100 + 100 * at / (_EVENTS - 1), angles if turns else np.full(_EVENTS, _RIGHT)

@@ -1,4 +1,5 @@
-"""The sampling calorimeter whose showers are learned, and the effective medium that a shower meets in it."""
+"""The sampling calorimeter whose showers are learned, and the effective medium that a shower meets
+in it."""
 
 from __future__ import annotations
 
@@ -8,13 +9,16 @@ from functools import cached_property
 
 from ganboard.gan.config import ConfigError
 
-_SCALE_ENERGY = 21.2  # MeV, of multiple scattering: R_M = E_s X0 / Ec (Particle Data Group, "Passage of particles through matter")
+# MeV, of multiple scattering: R_M = E_s X0 / Ec (Particle Data Group, "Passage of particles through
+# matter")
+_SCALE_ENERGY = 21.2
 _WIGMANS = 0.027  # of sqrt(GeV / mm); see Calorimeter.medium
 
 
 @dataclass(frozen=True)
 class Material:
-    """An element of the stack; numbers from the Particle Data Group's "Atomic and nuclear properties of materials"."""
+    """An element of the stack; numbers from the Particle Data Group's "Atomic and nuclear
+    properties of materials"."""
 
     z: float
     a: float  # g/mol
@@ -24,7 +28,8 @@ class Material:
 
     @property
     def critical(self) -> float:
-        """Critical energy in MeV: 2.66 (X0 Z/A)^1.1, X0 in g/cm2 (Grindhammer, Peters, hep-ex/0001020)."""
+        """Critical energy in MeV: 2.66 (X0 Z/A)^1.1, X0 in g/cm2 (Grindhammer, Peters,
+        hep-ex/0001020)."""
         return float(2.66 * (self.x0 * self.z / self.a) ** 1.1)
 
 
@@ -47,10 +52,11 @@ class Medium:
 
 @dataclass(frozen=True)
 class Calorimeter:
-    """Cells, layers and visible share. The stack is the one that reproduces the leakage in CERN's published response; it is ours to choose.
+    """Cells, layers and visible share. The stack is the one that reproduces the leakage in CERN's
+    published response; it is ours to choose.
 
-    As high as the pitch of a layer, a cell keeps angles: what the track fit returns in units of cells is the particle's angle.
-    Raises ConfigError.
+    As high as the pitch of a layer, a cell keeps angles: what the track fit returns in units of
+    cells is the particle's angle. Raises ConfigError.
     """
 
     nx: int = 51
@@ -67,10 +73,15 @@ class Calorimeter:
     def __post_init__(self) -> None:
         for name, least in (("nx", 1), ("ny", 1), ("nz", 3)):
             if getattr(self, name) < least:
-                raise ConfigError(f"calorimeter: {name}={getattr(self, name)} is too small: it must be {least} or more.")
+                raise ConfigError(
+                    f"calorimeter: {name}={getattr(self, name)} is too small: it must be {least} or"
+                    " more."
+                )
         for name in ("cell", "passive_mm", "active_mm", "sampling_fraction"):
             if not 0 < getattr(self, name) < math.inf:
-                raise ConfigError(f"calorimeter: {name}={getattr(self, name)} must be a number above 0.")
+                raise ConfigError(
+                    f"calorimeter: {name}={getattr(self, name)} must be a number above 0."
+                )
         if not 0 <= self.gap_mm < math.inf:
             raise ConfigError(f"calorimeter: gap_mm={self.gap_mm} must be 0 or more.")
 
@@ -86,12 +97,15 @@ class Calorimeter:
 
     @cached_property
     def medium(self) -> Medium:
-        """The stack as one medium, by the mass weights w_i = rho_i d_i / sum: Z = sum w_i Z_i, 1/X0 = sum w_i/X0_i (g/cm2),
-        Ec = X0 sum w_i Ec_i/X0_i, R_M = 21.2 MeV X0/Ec, e_hat = 1/(1 + 0.007 (Z_p - Z_a)) (hep-ex/0001020).
+        """The stack as one medium, by the mass weights w_i = rho_i d_i / sum: Z = sum w_i Z_i, 1/X0
+        = sum w_i/X0_i (g/cm2), Ec = X0 sum w_i Ec_i/X0_i, R_M = 21.2 MeV X0/Ec, e_hat = 1/(1 +
+        0.007 (Z_p - Z_a)) (hep-ex/0001020).
 
-        The resolution is that of Wigmans for electromagnetic sampling calorimeters, c = 2.7 % sqrt(d/f) with the active layer's thickness
-        d in mm and the sampling fraction f of minimum ionising particles ("Calorimetry", 2nd edition, Oxford 2017; also in
-        Livan, Vercesi, Wigmans, CERN-95-02). It is not the fraction of electrons, `sampling_fraction`, that scales the cells.
+        The resolution is that of Wigmans for electromagnetic sampling calorimeters, c = 2.7 %
+        sqrt(d/f) with the active layer's thickness d in mm and the sampling fraction f of minimum
+        ionising particles ("Calorimetry", 2nd edition, Oxford 2017; also in Livan, Vercesi,
+        Wigmans, CERN-95-02). It is not the fraction of electrons, `sampling_fraction`, that scales
+        the cells.
         """
         stack = ((self.passive, self.passive_mm / 10), (self.active, self.active_mm / 10))
         surface = sum(material.density * cm for material, cm in stack)  # g/cm2 of one layer

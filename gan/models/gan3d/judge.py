@@ -1,4 +1,5 @@
-"""Judges generated showers as 3DGAN's own validation does (`comparison`), for the particles of the data set's last events."""
+"""Judges generated showers as 3DGAN's own validation does (`comparison`), for the particles of the
+data set's last events."""
 
 from __future__ import annotations
 
@@ -37,26 +38,35 @@ _NUMBERS = {
 
 
 class Judge:
-    """See `gan.modeling.recipe.Judge`. The last events, so that a run with a `limit` is judged by showers that it never saw."""
+    """See `gan.modeling.recipe.Judge`. The last events, so that a run with a `limit` is judged by
+    showers that it never saw."""
 
     def __init__(self, config: RunConfig, showers: Showers) -> None:
         if len(showers) < MINIMUM:
-            raise ConfigError(f"quality_every needs {MINIMUM} showers and there are {len(showers)}: set quality_every to 0.")
+            raise ConfigError(
+                f"quality_every needs {MINIMUM} showers and there are {len(showers)}: set"
+                " quality_every to 0."
+            )
         self._config, self._layout = config, LAYOUTS[LAYOUT[config.geometry]]
         count = min(config.quality_images, len(showers))
         first = len(showers) - count
         self._labels = showers.labels[first:]
-        self._reference = Observed.join([self._observed(showers.dense(first + a, first + b), a, b) for a, b in self._portions()])
+        self._reference = Observed.join(
+            [self._observed(showers.dense(first + a, first + b), a, b) for a, b in self._portions()]
+        )
         self.facts: dict[str, Any] = {}
         self.remarks = []
         if count < config.quality_images:
             self.remarks.append(
-                f"quality_images={config.quality_images:,} is more than the {count:,} showers: all of these are compared with."
+                f"quality_images={config.quality_images:,} is more than the {count:,} showers: all"
+                " of these are compared with."
             )
 
     def __call__(self, generator: keras.Model) -> tuple[dict[str, float], tuple[float, ...]]:
         try:
-            made = Observed.join([self._observed(self._made(generator, a, b), a, b) for a, b in self._portions()])
+            made = Observed.join(
+                [self._observed(self._made(generator, a, b), a, b) for a, b in self._portions()]
+            )
         except DatasetError:  # cells that are no energies
             return dict.fromkeys(MEASURED["gan3d"], math.nan), ()
         found = comparison.compare(self._reference, made)
@@ -66,8 +76,12 @@ class Judge:
     def _made(self, generator: keras.Model, first: int, last: int) -> npt.NDArray[np.float32]:
         geometry, none = cast(networks.Geometry, self._config.geometry), tf.constant(0)
         width = networks.noise(geometry)
-        noise = tf_philox.normal(self._config.seed, Purpose.QUALITY, none, tf.constant(first), last - first, width)
-        made: npt.NDArray[np.float32] = generator(networks.latents(geometry, noise, self._labels[first:last]), training=False).numpy()
+        noise = tf_philox.normal(
+            self._config.seed, Purpose.QUALITY, none, tf.constant(first), last - first, width
+        )
+        made: npt.NDArray[np.float32] = generator(
+            networks.latents(geometry, noise, self._labels[first:last]), training=False
+        ).numpy()
         return made[..., 0]
 
     def _observed(self, images: npt.NDArray[np.float32], first: int, last: int) -> Observed:

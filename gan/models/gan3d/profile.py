@@ -1,8 +1,9 @@
 """The mean shower of an electron or photon in a sampling calorimeter and its fluctuations.
 
-E. Longo, I. Sestili, NIM 128 (1975) 283; G. Grindhammer, M. Rudowicz, S. Peters, NIM A290 (1990) 469; G. Grindhammer, S. Peters,
-hep-ex/0001020 (all formulas and constants here), as also in the Geant4 Physics Reference Manual, "Gflash Shower Parameterizations".
-Depths t in radiation lengths, radii in Moliere radii, energies in GeV.
+E. Longo, I. Sestili, NIM 128 (1975) 283; G. Grindhammer, M. Rudowicz, S. Peters, NIM A290 (1990)
+469; G. Grindhammer, S. Peters, hep-ex/0001020 (all formulas and constants here), as also in the
+Geant4 Physics Reference Manual, "Gflash Shower Parameterizations". Depths t in radiation lengths,
+radii in Moliere radii, energies in GeV.
 """
 
 from __future__ import annotations
@@ -18,7 +19,9 @@ from ganboard.gan.models.gan3d.geometry import Medium
 
 Floats = npt.NDArray[np.float64]
 
-_LEAST = 0.1  # of T_max and alpha before their logarithm, and _MOST_SIGMA of their spread: below the fits' range of energies, as in Geant4
+# of T_max and alpha before their logarithm, and _MOST_SIGMA of their spread: below the fits' range
+# of energies, as in Geant4
+_LEAST = 0.1
 _MOST_SIGMA = 0.5
 _LEAST_ALPHA = 1.1  # a shower has its maximum inside the calorimeter, not at its face
 
@@ -56,7 +59,9 @@ def longitudinal(medium: Medium, energy: float) -> Longitudinal:
     t_homogeneous = max(ln_y - 0.812, _LEAST)
     alpha_homogeneous = max(0.81 + (0.458 + 2.26 / medium.z) * ln_y, _LEAST)
     return Longitudinal(
-        mean_ln_t=math.log(max(t_homogeneous - 0.55 * medium.inverse_fs - 0.69 * (1 - medium.e_hat), _LEAST)),
+        mean_ln_t=math.log(
+            max(t_homogeneous - 0.55 * medium.inverse_fs - 0.69 * (1 - medium.e_hat), _LEAST)
+        ),
         mean_ln_alpha=math.log(max(alpha_homogeneous - 0.476 * medium.inverse_fs, _LEAST)),
         sigma_ln_t=_sigma(-2.5 + 1.25 * ln_y),
         sigma_ln_alpha=_sigma(-0.82 + 0.79 * ln_y),
@@ -65,13 +70,14 @@ def longitudinal(medium: Medium, energy: float) -> Longitudinal:
 
 
 def containment(depth: Floats, t: float, alpha: float) -> Floats:
-    """Share of the energy deposited down to each depth (X0): the integral of f(t) = (bt)^(alpha-1) b exp(-bt) / Gamma(alpha) with
-    b = (alpha-1)/T (Longo, Sestili 1975)."""
+    """Share of the energy deposited down to each depth (X0): the integral of f(t) = (bt)^(alpha-1)
+    b exp(-bt) / Gamma(alpha) with b = (alpha-1)/T (Longo, Sestili 1975)."""
     return np.asarray(gammainc(alpha, (alpha - 1) / t * depth))
 
 
 def relative_depth(depth: Floats, t: float, alpha: float, mean_ln_alpha: float) -> Floats:
-    """tau: depth (X0) in units of the centre of gravity T alpha/(alpha-1), scaled to the mean shower's (hep-ex/0001020)."""
+    """tau: depth (X0) in units of the centre of gravity T alpha/(alpha-1), scaled to the mean
+    shower's (hep-ex/0001020)."""
     mean = math.exp(mean_ln_alpha)
     return depth / t * (alpha - 1) / alpha * mean / (mean - 1)
 
@@ -92,12 +98,15 @@ def radial(medium: Medium, energy: float, tau: Floats) -> Radial:
     return Radial(
         core=core - 0.0203 * missing + 0.0397 * thick * fading,
         tail=tail - 0.14 * missing - 0.495 * thick * fading,
-        weight=np.clip(weight + missing * (0.348 - 0.642 * thick * np.exp(-((tau - 1) ** 2))), 0, 1),
+        weight=np.clip(
+            weight + missing * (0.348 - 0.642 * thick * np.exp(-((tau - 1) ** 2))), 0, 1
+        ),
     )
 
 
 def spots(medium: Medium, energy: float) -> float:
-    """Mean number of energy spots of a shower with an energy in GeV: 10.3/c E^0.959 (hep-ex/0001020)."""
+    """Mean number of energy spots of a shower with an energy in GeV: 10.3/c E^0.959
+    (hep-ex/0001020)."""
     return float(10.3 / medium.resolution * energy**0.959)
 
 

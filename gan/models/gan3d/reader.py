@@ -1,4 +1,5 @@
-"""Files of showers as a training takes them: several files as one, prepared, and read a batch at a time."""
+"""Files of showers as a training takes them: several files as one, prepared, and read a batch at a
+time."""
 
 from __future__ import annotations
 
@@ -12,13 +13,22 @@ import numpy as np
 import numpy.typing as npt
 
 from ganboard.gan.data.dataset import DatasetError, reading
-from ganboard.gan.models.gan3d.layouts import REMEDY, VARIABLE, Layout, crop, find_array, open_showers, require_labels
+from ganboard.gan.models.gan3d.layouts import (
+    REMEDY,
+    VARIABLE,
+    Layout,
+    crop,
+    find_array,
+    open_showers,
+    require_labels,
+)
 from ganboard.gan.models.gan3d.observables import Floats, Observed, measured_angle
 from ganboard.gan.models.gan3d.sampler import PER_GEV, Cells, Shower
 
 LEAST = 10.0  # prepared units: an event whose cells sum up to no more is left out, as 3DGAN does
 ENERGY_UNIT = 100.0  # GeV
-MOST = 1e9  # stored units of one cell: no energy of a particle, and sums of such cells would leave float32
+# stored units of one cell: no energy of a particle, and sums of such cells would leave float32
+MOST = 1e9
 _BATCH = 32  # events that `check` and `observe` hold at once
 
 Angle = Literal["mtheta", "theta"]
@@ -28,7 +38,8 @@ Row = npt.NDArray[np.float32]
 
 @dataclass(frozen=True)
 class Preparation:
-    """What happens to the cells before training: X * xscale; below the threshold 0; ecal = their sum; X^power."""
+    """What happens to the cells before training: X * xscale; below the threshold 0; ecal = their
+    sum; X^power."""
 
     xscale: float
     threshold: float
@@ -58,13 +69,21 @@ class Report:
 
 
 class Reader:
-    """Files of one layout as one list of events; close it, or use it in a `with`. Raises DatasetError.
+    """Files of one layout as one list of events; close it, or use it in a `with`. Raises
+    DatasetError.
 
-    Energies and angles are in memory, cells are read when asked for. `angle` is the array of the variable layout that has the angles to
-    train on; where a file has none, and in the fixed layout, they are measured from the cells (`angle_source` says so).
+    Energies and angles are in memory, cells are read when asked for. `angle` is the array of the
+    variable layout that has the angles to train on; where a file has none, and in the fixed layout,
+    they are measured from the cells (`angle_source` says so).
     """
 
-    def __init__(self, paths: Sequence[Path], preparation: Preparation | None = None, *, angle: Angle = "mtheta") -> None:
+    def __init__(
+        self,
+        paths: Sequence[Path],
+        preparation: Preparation | None = None,
+        *,
+        angle: Angle = "mtheta",
+    ) -> None:
         if not paths:
             raise DatasetError("No file of showers was named: name one or more.")
         self._files: list[_File] = []
@@ -74,15 +93,22 @@ class Reader:
             first = self._files[0]
             for file in self._files:
                 if file.layout is not first.layout:
-                    raise DatasetError(f"{file.path} has layout {file.layout.name} and {first.path} {first.layout.name}: read them apart.")
+                    raise DatasetError(
+                        f"{file.path} has layout {file.layout.name} and {first.path}"
+                        f" {first.layout.name}: read them apart."
+                    )
                 if (file.angle is None) != (first.angle is None):
-                    raise DatasetError(f"Of {file.path} and {first.path} only one has {angle}: read them apart.")
+                    raise DatasetError(
+                        f"Of {file.path} and {first.path} only one has {angle}: read them apart."
+                    )
         except BaseException:
             self.close()
             raise
         self.layout = first.layout
         self.angle_source = "cells" if first.angle is None else angle
-        self.preparation = preparation or Preparation(self.layout.xscale, self.layout.threshold, self.layout.power)
+        self.preparation = preparation or Preparation(
+            self.layout.xscale, self.layout.threshold, self.layout.power
+        )
         self.energy: Floats = np.concatenate([file.energy for file in self._files])  # [n] GeV
         self._starts = np.cumsum([0, *(len(file.energy) for file in self._files)])
 
@@ -110,7 +136,8 @@ class Reader:
         return _power(images.copy(), 1 / self.preparation.power) / np.float32(self.per_gev)
 
     def read(self, numbers: Indices) -> Batch:
-        """The events with these numbers, 0 to len - 1, in any order. Raises DatasetError for cells that are no energies."""
+        """The events with these numbers, 0 to len - 1, in any order. Raises DatasetError for cells
+        that are no energies."""
         order = np.argsort(numbers, kind="stable")
         cells = np.empty((len(numbers), *self.layout.shape), np.float32)
         angle = np.empty(len(numbers), np.float64)
@@ -118,7 +145,12 @@ class Reader:
         for which in np.unique(place):
             rows = order[place == which]
             self._files[which].read(numbers[rows] - self._starts[which], rows, cells, angle)
-        return _prepared(cells, self.energy[numbers], None if self.angle_source == "cells" else angle, self.preparation)
+        return _prepared(
+            cells,
+            self.energy[numbers],
+            None if self.angle_source == "cells" else angle,
+            self.preparation,
+        )
 
     def batches(self, numbers: Indices, size: int) -> Iterator[Batch]:
         """These events, `size` at a time, the last batch smaller."""
@@ -134,7 +166,8 @@ class Reader:
         return Observed.join(parts)
 
     def check(self, progress: Callable[[int, int], None] | None = None) -> Report:
-        """Look at every event; `progress(done, all)` after some of them. Raises DatasetError for the first that cannot be used."""
+        """Look at every event; `progress(done, all)` after some of them. Raises DatasetError for
+        the first that cannot be used."""
         kept, fractions = [], []
         for begin in range(0, len(self), _BATCH):
             numbers = np.arange(begin, min(begin + _BATCH, len(self)))
@@ -149,28 +182,45 @@ class Reader:
             where = f"{self._files[0].path}{' and others' * (len(self._files) > 1)}"
             least = f"{self.preparation.least:g} ({self.preparation.least / self.per_gev:g} GeV)"
             raise DatasetError(
-                f"None of the {len(self):,} events of {where} has cells that sum up to more than {least}: name files with larger showers."
+                f"None of the {len(self):,} events of {where} has cells that sum up to more than"
+                f" {least}: name files with larger showers."
             )
         energy = self.energy[found]
-        return Report(len(self), found, float(energy.min()), float(energy.max()), float(np.concatenate(fractions).mean()))
+        return Report(
+            len(self),
+            found,
+            float(energy.min()),
+            float(energy.max()),
+            float(np.concatenate(fractions).mean()),
+        )
 
 
 def sampled(showers: Sequence[Shower], layout: Layout) -> Batch:
     """Showers of the sampler as a file of this layout would give them back."""
-    cells = crop(np.stack([shower.cells for shower in showers]), layout.shape) / np.float32(PER_GEV / layout.per_gev)
+    cells = crop(np.stack([shower.cells for shower in showers]), layout.shape) / np.float32(
+        PER_GEV / layout.per_gev
+    )
     energy = np.array([shower.energy for shower in showers])
-    return _prepared(cells, energy, None, Preparation(layout.xscale, layout.threshold, layout.power))
+    return _prepared(
+        cells, energy, None, Preparation(layout.xscale, layout.threshold, layout.power)
+    )
 
 
 def _prepared(cells: Cells, energy: Floats, angle: Floats | None, how: Preparation) -> Batch:
-    """Stored cells [b, x, y, z], which are changed in place, and particles' energies in GeV; angles that are not given are measured."""
+    """Stored cells [b, x, y, z], which are changed in place, and particles' energies in GeV; angles
+    that are not given are measured."""
     if how.xscale != 1:
         cells *= np.float32(how.xscale)
     if how.threshold > 0:
         cells[cells < how.threshold] = 0
     ecal = cells.sum((1, 2, 3), dtype=np.float64).astype(np.float32)
     angle = measured_angle(cells) if angle is None else angle
-    return Batch(_power(cells, how.power), (energy / ENERGY_UNIT).astype(np.float32), angle.astype(np.float32), ecal)
+    return Batch(
+        _power(cells, how.power),
+        (energy / ENERGY_UNIT).astype(np.float32),
+        angle.astype(np.float32),
+        ecal,
+    )
 
 
 class _File:
@@ -183,9 +233,14 @@ class _File:
             with reading(path, REMEDY):
                 self._cells: h5py.Dataset = self._file["ECAL"]
                 label = self._file[self.layout.label]
-                self.energy = np.asarray(label[:, 1] if label.ndim == 2 and label.shape[1] > 1 else label[:], np.float64).reshape(-1)
+                self.energy = np.asarray(
+                    label[:, 1] if label.ndim == 2 and label.shape[1] > 1 else label[:], np.float64
+                ).reshape(-1)
                 self.angle = self._angle(angle) if self.layout is VARIABLE else None
-            self._require(np.isfinite(self.energy) & (self.energy > 0), "a particle energy that is not above 0 GeV")
+            self._require(
+                np.isfinite(self.energy) & (self.energy > 0),
+                "a particle energy that is not above 0 GeV",
+            )
             if self.angle is not None:
                 self._require(np.isfinite(self.angle), f"a {angle} that is no number")
         except BaseException:
@@ -205,7 +260,10 @@ class _File:
         flat = cells.reshape(len(cells), -1)[rows]
         good = (flat.min(1) >= 0) & (flat.max(1) <= MOST)  # NaN is neither
         if not good.all():
-            raise self._bad(int(numbers[good.argmin()]), f"cells that are no numbers, negative or above {MOST:g}")
+            raise self._bad(
+                int(numbers[good.argmin()]),
+                f"cells that are no numbers, negative or above {MOST:g}",
+            )
 
     def _angle(self, name: Angle) -> Floats | None:
         found = find_array(self._file, name, self.path)
@@ -219,16 +277,20 @@ class _File:
             raise self._bad(int(good.argmin()), what)
 
     def _bad(self, number: int, what: str) -> DatasetError:
-        return DatasetError(f"{self.path}: event {number:,} has {what}: {REMEDY}, or take that event out.")
+        return DatasetError(
+            f"{self.path}: event {number:,} has {what}: {REMEDY}, or take that event out."
+        )
 
 
 def particle(path: Path) -> str:
-    """The particle that a file's name begins with: Ele_VarAngleMeas_100_200_001.h5 and EleEscan_1_1.h5 are both Ele."""
+    """The particle that a file's name begins with: Ele_VarAngleMeas_100_200_001.h5 and
+    EleEscan_1_1.h5 are both Ele."""
     return path.stem.split("_")[0].removesuffix("Escan")
 
 
 def split(paths: Sequence[Path], test_share: float = 0.1) -> tuple[list[Path], list[Path]]:
-    """Files to train and to test with: of every particle the last share by name, at least one where there are two or more.
+    """Files to train and to test with: of every particle the last share by name, at least one where
+    there are two or more.
 
     A particle with one file has it for training, and nothing to test with.
     """

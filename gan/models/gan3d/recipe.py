@@ -1,7 +1,9 @@
-"""How 3DGAN is trained: D on real showers, D on generated ones, then G twice (AngleArch3dGAN, Gan3DTrainAngle).
+"""How 3DGAN is trained: D on real showers, D on generated ones, then G twice (AngleArch3dGAN,
+Gan3DTrainAngle).
 
-Generated showers are made for the particles of the batch, at the fixed angle too, where the original draws energies of its own: what
-G learns are then the energies of the data, whatever they are.
+Generated showers are made for the particles of the batch, at the fixed angle too, where the
+original draws energies of its own: what G learns are then the energies of the data, whatever they
+are.
 """
 
 from __future__ import annotations
@@ -26,7 +28,8 @@ from ganboard.gan.rng import tf_philox
 from ganboard.gan.rng.philox import Purpose
 
 FLIPPED = 0.05  # share of D's labels that are turned, so that it is never quite sure
-# Convolutions that are recomputed in one. At 51x51x25 their inputs together outweigh any two of them; at 25x25x25 one alone is the peak.
+# Convolutions that are recomputed in one. At 51x51x25 their inputs together outweigh any two of
+# them; at 25x25x25 one alone is the peak.
 TOGETHER: dict[networks.Geometry, int] = {"51x51x25": 2, "25x25x25": 1}
 _PICTURES = 500  # of real events, for comparisons
 _REAL, _FAKE, _G = "real", "fake", "generator"
@@ -45,38 +48,58 @@ class Draws(NamedTuple):
 class Recipe:
     """See `gan.modeling.recipe.Recipe`; the data are `Showers`."""
 
-    phases = (Phase(d=True, g=False, kind=_REAL), Phase(d=True, g=False, kind=_FAKE), *[Phase(d=False, g=True, kind=_G)] * 2)
+    phases = (
+        Phase(d=True, g=False, kind=_REAL),
+        Phase(d=True, g=False, kind=_FAKE),
+        *[Phase(d=False, g=True, kind=_G)] * 2,
+    )
     terms = tuple(f"{net}_{name}" for net in ("g", "d") for name in losses.TERMS[1:])
     form = "up-sampling folded into convolutions"
 
     def __init__(self, config: RunConfig) -> None:
-        self.config, self.geometry = config, cast(networks.Geometry, config.geometry)  # `RunConfig` lets a 3DGAN have no other
+        # `RunConfig` lets a 3DGAN have no other
+        self.config, self.geometry = config, cast(networks.Geometry, config.geometry)
         self.shape = networks.SHAPES[self.geometry]
 
     def networks(self) -> tuple[keras.Model, keras.Model]:
-        return networks.generator(self.config, self.geometry), networks.discriminator(self.config, self.geometry)
+        return networks.generator(self.config, self.geometry), networks.discriminator(
+            self.config, self.geometry
+        )
 
     def columns(self, data: Showers) -> tuple[tf.RaggedTensor, tf.RaggedTensor, tf.Tensor]:
-        values, cells = (tf.RaggedTensor.from_row_splits(part, data.splits) for part in (data.values, data.cells))
+        values, cells = (
+            tf.RaggedTensor.from_row_splits(part, data.splits) for part in (data.values, data.cells)
+        )
         return values, cells, tf.constant(data.labels)
 
-    def rows(self, columns: tuple[tf.RaggedTensor, tf.RaggedTensor, tf.Tensor], batch: tf.Tensor) -> list[tf.Tensor]:
+    def rows(
+        self, columns: tuple[tf.RaggedTensor, tf.RaggedTensor, tf.Tensor], batch: tf.Tensor
+    ) -> list[tf.Tensor]:
         values, cells, labels = (tf.gather(column, batch) for column in columns)
         count, size = self.config.batch_size, self.shape[0] * self.shape[1] * self.shape[2]
-        at = tf.stack([tf.cast(values.value_rowids(), tf.int32), tf.cast(cells.values, tf.int32)], 1)
+        at = tf.stack(
+            [tf.cast(values.value_rowids(), tf.int32), tf.cast(cells.values, tf.int32)], 1
+        )
         images = tf.reshape(tf.scatter_nd(at, values.values, [count, size]), [count, *self.shape])
         return [images, tf.ensure_shape(labels, [count, 3])]
 
     def pictures(self, examples: Showers) -> npt.NDArray[np.uint8]:
-        shown = looks.side(examples.dense(0, min(len(examples), _PICTURES)), losses.POWERS[self.geometry])
+        shown = looks.side(
+            examples.dense(0, min(len(examples), _PICTURES)), losses.POWERS[self.geometry]
+        )
         return (shown * 127.5 + 127.5).round().astype(np.uint8)
 
     def grid(self, generator: keras.Model, examples: Showers) -> npt.NDArray[np.float32]:
         """For the particles of the first real events, so that both grids can be laid side by side."""
         count, none = self.config.grid_size**2, tf.constant(0)
-        noise = tf_philox.normal(self.config.seed, Purpose.GRID, none, none, count, networks.noise(self.geometry))
+        noise = tf_philox.normal(
+            self.config.seed, Purpose.GRID, none, none, count, networks.noise(self.geometry)
+        )
         latents = networks.latents(self.geometry, noise, np.resize(examples.labels, (count, 3)))
-        made = [generator(part, training=False).numpy()[..., 0] for part in tf.split(latents, self.config.grid_size)]
+        made = [
+            generator(part, training=False).numpy()[..., 0]
+            for part in tf.split(latents, self.config.grid_size)
+        ]
         return looks.side(np.concatenate(made), losses.POWERS[self.geometry])
 
     def judge(self, data: Showers, cache_dir: Path, progress: Callable[[float], None]) -> Judge:
@@ -85,15 +108,27 @@ class Recipe:
     def example(self, rows: int) -> list[tf.Tensor]:
         return [tf.ones([rows, *self.shape]), tf.ones([rows, 3])]
 
-    def draws(self, phase: Phase, own: Sequence[tf.Tensor], draw: tf.Tensor, row: tf.Tensor) -> Draws:
+    def draws(
+        self, phase: Phase, own: Sequence[tf.Tensor], draw: tf.Tensor, row: tf.Tensor
+    ) -> Draws:
         seed, rows = self.config.seed, self.config.micro_batch
-        noise = tf_philox.normal(seed, Purpose.NOISE, draw, row, rows, networks.noise(self.geometry))
+        noise = tf_philox.normal(
+            seed, Purpose.NOISE, draw, row, rows, networks.noise(self.geometry)
+        )
         flips = tf_philox.uniform(seed, Purpose.FLIPS, draw, row, rows, 1)[:, 0]
-        masks = tf_philox.masks(seed, networks.DROPOUT, draw, row, rows, networks.masks(self.geometry))
+        masks = tf_philox.masks(
+            seed, networks.DROPOUT, draw, row, rows, networks.masks(self.geometry)
+        )
         return Draws(own[0], own[1], noise, flips, masks)
 
     def shares(
-        self, generator: keras.Model, discriminator: keras.Model, state: State, draws: Draws, scales: Tensors, phase: Phase
+        self,
+        generator: keras.Model,
+        discriminator: keras.Model,
+        state: State,
+        draws: Draws,
+        scales: Tensors,
+        phase: Phase,
     ) -> Shares:
         again: Any = {"recompute": self.config.recompute, "together": TOGETHER[self.geometry]}
         g_statistics: Tensors = []
@@ -102,25 +137,49 @@ class Recipe:
             image = draws.image
             if phase.kind != _REAL:
                 latents = networks.latents(self.geometry, draws.noise, draws.labels)
-                made = forward(generator, state.g_weights, state.g_statistics, latents, training=phase.g, **again)
+                made = forward(
+                    generator,
+                    state.g_weights,
+                    state.g_statistics,
+                    latents,
+                    training=phase.g,
+                    **again,
+                )
                 image, g_statistics = made[0], made[1] if phase.g else []
-            judged, d_statistics = forward(discriminator, state.d_weights, state.d_statistics, image, draws.masks, **again)
-            turned = tf.cast(draws.flips < FLIPPED, tf.float32) if phase.d else tf.zeros_like(draws.flips)
+            judged, d_statistics = forward(
+                discriminator, state.d_weights, state.d_statistics, image, draws.masks, **again
+            )
+            turned = (
+                tf.cast(draws.flips < FLIPPED, tf.float32)
+                if phase.d
+                else tf.zeros_like(draws.flips)
+            )
             target = tf.abs(float(phase.kind != _FAKE) - turned)
             parts = losses.terms(judged, image, draws.labels, target, losses.POWERS[self.geometry])
-            means = tf.stack([global_mean(part, self.config.batch_size) for part in tf.unstack(parts, axis=1)])
+            means = tf.stack(
+                [global_mean(part, self.config.batch_size) for part in tf.unstack(parts, axis=1)]
+            )
             loss = tf.reduce_sum(means * losses.WEIGHTS[self.geometry])
             scaled = loss * scales[0 if phase.g else 1]
         gradients = tape.gradient(scaled, state.g_weights if phase.g else state.d_weights)
         opinion = global_mean(tf.sigmoid(judged[:, 0]), self.config.batch_size)
         told = self._told(phase, loss, opinion, means[1:])
-        return Shares(told, [] if phase.g else gradients, gradients if phase.g else [], (g_statistics, d_statistics))
+        return Shares(
+            told,
+            [] if phase.g else gradients,
+            gradients if phase.g else [],
+            (g_statistics, d_statistics),
+        )
 
-    def _told(self, phase: Phase, loss: tf.Tensor, opinion: tf.Tensor, parts: tf.Tensor) -> tf.Tensor:
+    def _told(
+        self, phase: Phase, loss: tf.Tensor, opinion: tf.Tensor, parts: tf.Tensor
+    ) -> tf.Tensor:
         """Each net has two phases in a step: losses are the means of both."""
         zero, half = tf.zeros([]), parts / 2
         common = (
-            [loss / 2, zero, zero, zero] if phase.g else [zero, loss / 2, *([opinion, zero] if phase.kind == _REAL else [zero, opinion])]
+            [loss / 2, zero, zero, zero]
+            if phase.g
+            else [zero, loss / 2, *([opinion, zero] if phase.kind == _REAL else [zero, opinion])]
         )
         own = [half, tf.zeros_like(half)] if phase.g else [tf.zeros_like(half), half]
         return tf.concat([tf.stack(common), *own], 0)

@@ -1,7 +1,9 @@
-"""Showers without a simulation: random electrons in the calorimeter, spot by spot (docs/showers.md).
+"""Showers without a simulation: random electrons in the calorimeter, spot by spot
+(docs/showers.md).
 
-Event n of a seed is the same whichever events are drawn before it: everything random in it comes from Philox with the key (seed, 1) and the
-counter n. NumPy promises the raw numbers of Philox for ever, those of its gamma and Poisson distributions only within a release.
+Event n of a seed is the same whichever events are drawn before it: everything random in it comes
+from Philox with the key (seed, 1) and the counter n. NumPy promises the raw numbers of Philox for
+ever, those of its gamma and Poisson distributions only within a release.
 """
 
 from __future__ import annotations
@@ -71,7 +73,9 @@ class Beam:
 class Sampler:
     """A source of showers of one seed (0 to 2^64 - 1)."""
 
-    def __init__(self, beam: Beam | None = None, calorimeter: Calorimeter | None = None, seed: int = 0) -> None:
+    def __init__(
+        self, beam: Beam | None = None, calorimeter: Calorimeter | None = None, seed: int = 0
+    ) -> None:
         if not 0 <= seed < 2**64:
             raise ConfigError(f"seed={seed} must be a whole number from 0 to {2**64 - 1}.")
         self.beam, self.calorimeter, self.seed = beam or Beam(), calorimeter or Calorimeter(), seed
@@ -126,16 +130,26 @@ class Sampler:
         layer = np.repeat(np.arange(geometry.nz), counts)
         kind, share, phi = rng.random((3, len(layer)), np.float32)
         moliere = medium.moliere * 10 / geometry.cell  # in cells
-        core, tail, weight = (each.astype(np.float32)[layer] for each in (shape.core * moliere, shape.tail * moliere, shape.weight))
+        core, tail, weight = (
+            each.astype(np.float32)[layer]
+            for each in (shape.core * moliere, shape.tail * moliere, shape.weight)
+        )
         # the distribution function of 2rR^2/(r^2+R^2)^2 is r^2/(r^2+R^2)
         radius = np.where(kind < weight, core, tail) * np.sqrt(share / (1 - share))
         phi *= np.float32(2 * math.pi)
-        lean = (np.arange(geometry.nz) - (geometry.nz - 1) / 2) * geometry.pitch / geometry.cell / slope
+        lean = (
+            (np.arange(geometry.nz) - (geometry.nz - 1) / 2)
+            * geometry.pitch
+            / geometry.cell
+            / slope
+        )
         x = geometry.nx / 2 + radius * np.cos(phi)
         across = radius * np.sin(phi) * np.float32(1 / math.sin(course.theta))
         y = (geometry.ny / 2 + lean).astype(np.float32)[layer] + across
         inside = (x >= 0) & (x < geometry.nx) & (y >= 0) & (y < geometry.ny)
-        place = (x[inside].astype(np.intp) * geometry.ny + y[inside].astype(np.intp)) * geometry.nz + layer[inside]
+        place = (
+            x[inside].astype(np.intp) * geometry.ny + y[inside].astype(np.intp)
+        ) * geometry.nz + layer[inside]
         spot = course.seen / counts * self._stored
         cells = np.bincount(place, weights=spot[layer[inside]], minlength=math.prod(geometry.shape))
         return cells.astype(np.float32).reshape(geometry.shape)

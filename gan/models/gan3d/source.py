@@ -20,7 +20,8 @@ _TOGETHER = 64
 
 
 def load(config: RunConfig, data_dir: Path) -> Showers:
-    """The first `config.limit` events: sampled, or read from the HDF5 files below `config.images_path`. Raises DatasetError."""
+    """The first `config.limit` events: sampled, or read from the HDF5 files below
+    `config.images_path`. Raises DatasetError."""
     from ganboard.gan.models.gan3d.data import gather, load_files
     from ganboard.gan.models.gan3d.layouts import LAYOUTS, VARIABLE
     from ganboard.gan.models.gan3d.reader import sampled
@@ -28,15 +29,21 @@ def load(config: RunConfig, data_dir: Path) -> Showers:
 
     if config.dataset == "showers":
         count, layout = min(config.limit or SAMPLED, SAMPLED), LAYOUTS[LAYOUT[config.geometry]]
-        sampler = Sampler(Beam() if layout is VARIABLE else Beam(theta_low=90, theta_high=90))  # a net of 25 cells is told no angle
+        # a net of 25 cells is told no angle
+        sampler = Sampler(Beam() if layout is VARIABLE else Beam(theta_low=90, theta_high=90))
         portions = ((first, min(_TOGETHER, count - first)) for first in range(0, count, _TOGETHER))
-        return gather((sampled(list(sampler.events(size, first)), layout) for first, size in portions), count, layout.shape)
+        return gather(
+            (sampled(list(sampler.events(size, first)), layout) for first, size in portions),
+            count,
+            layout.shape,
+        )
     with _reader(config, data_dir) as reader:
         return load_files(reader, config.limit)
 
 
 def count(config: RunConfig, data_dir: Path) -> int:
-    """Events before `config.limit`; of files all those that are in them, nearly empty ones included."""
+    """Events before `config.limit`; of files all those that are in them, nearly empty ones
+    included."""
     if config.dataset == "showers":
         return SAMPLED
     with _reader(config, data_dir) as reader:
@@ -44,7 +51,8 @@ def count(config: RunConfig, data_dir: Path) -> int:
 
 
 def check(config: RunConfig, data_dir: Path) -> None:
-    """Raises DatasetError for absent, damaged or foreign files; the cells are looked at when the training begins."""
+    """Raises DatasetError for absent, damaged or foreign files; the cells are looked at when the
+    training begins."""
     count(config, data_dir)
 
 
@@ -52,16 +60,22 @@ def _reader(config: RunConfig, data_dir: Path) -> Reader:
     from ganboard.gan.models.gan3d.reader import Reader
 
     path = resolve(data_dir, config.images_path, _SUFFIXES, "folder or HDF5 file")
-    paths = sorted(one for one in path.rglob("*") if one.suffix.lower() in _SUFFIXES) if path.is_dir() else [path]
+    paths = (
+        sorted(one for one in path.rglob("*") if one.suffix.lower() in _SUFFIXES)
+        if path.is_dir()
+        else [path]
+    )
     if not paths:
         raise DatasetError(
-            f"There is no HDF5 file (.h5, .hdf5) in {path}: copy CERN's files there, or write some with `ganboard data showers`."
+            f"There is no HDF5 file (.h5, .hdf5) in {path}: copy CERN's files there, or write some"
+            " with `ganboard data showers`."
         )
     reader = Reader(paths)
     if reader.layout.name != LAYOUT[config.geometry]:
         reader.close()
         raise DatasetError(
-            f"{paths[0]} holds {'x'.join(map(str, reader.layout.shape))} cells per event, and geometry={config.geometry}: "
-            f"set geometry to what the files have, or name other files."
+            f"{paths[0]} holds {'x'.join(map(str, reader.layout.shape))} cells per event, and"
+            f" geometry={config.geometry}: set geometry to what the files have, or name other"
+            " files."
         )
     return reader

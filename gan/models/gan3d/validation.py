@@ -13,7 +13,17 @@ if TYPE_CHECKING:
     from ganboard.gan.models.gan3d.comparison import Comparison
 
 DIGITS = 5  # significant ones: what a screen shows
-DRAWN = ("sampling_fraction", "shape.x", "shape.y", "shape.z", "spectrum", "sparsity", "peak.x", "peak.y", "peak.z")
+DRAWN = (
+    "sampling_fraction",
+    "shape.x",
+    "shape.y",
+    "shape.z",
+    "spectrum",
+    "sparsity",
+    "peak.x",
+    "peak.y",
+    "peak.z",
+)
 
 Numbers = Annotated[list[float | None], Field(max_length=200)]  # None: not finite
 Row = Annotated[list[float | None], Field(min_length=len(CORRELATED), max_length=len(CORRELATED))]
@@ -30,7 +40,8 @@ class Curve(BaseModel):
 
 
 class Validation(BaseModel):
-    """The curves of a `Comparison` that are named in DRAWN, and both correlation matrices, rows and columns as CORRELATED."""
+    """The curves of a `Comparison` that are named in DRAWN, and both correlation matrices, rows and
+    columns as CORRELATED."""
 
     model_config = ConfigDict(frozen=True, extra="forbid")
     events: Annotated[int, Field(ge=1, le=10_000_000)]  # of either sample
@@ -43,7 +54,9 @@ class Validation(BaseModel):
         curves = {}
         for name in DRAWN:
             pair = found.curves[name]
-            curves[name] = Curve(x=_short(pair.x), real=_short(pair.reference), generated=_short(pair.candidate))
+            curves[name] = Curve(
+                x=_short(pair.x), real=_short(pair.reference), generated=_short(pair.candidate)
+            )
         real, generated = ([_short(row) for row in matrix] for matrix in found.correlation)
         return cls(events=events, curves=curves, real=real, generated=generated)
 

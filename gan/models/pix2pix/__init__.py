@@ -1,1 +1,2 @@
-"""The Karman vortex street: a flow solver, frame pairs from it, tiles for inference, and the networks that imitate it."""
+"""The Karman vortex street: a flow solver, frame pairs from it, tiles for inference, and the
+networks that imitate it."""

@@ -24,7 +24,8 @@ class Examples:
         return len(self.at)
 
     def first(self, limit: int | None) -> Examples:
-        """The first `limit` pairs, or all; evenly from all flows, since neighbours of one flow are alike."""
+        """The first `limit` pairs, or all; evenly from all flows, since neighbours of one flow are
+        alike."""
         if limit is None or limit >= len(self):
             return self
         chosen = np.linspace(0, len(self) - 1, limit).round().astype(np.int32)
@@ -33,9 +34,20 @@ class Examples:
 
 def load(frames: Frames) -> Examples:
     """The training flows of `frames`; looks at every value. Raises DatasetError."""
-    numbers = [number for number, stored in enumerate(frames.manifest.sequences) if stored.split == "train"]
+    numbers = [
+        number for number, stored in enumerate(frames.manifest.sequences) if stored.split == "train"
+    ]
     each = frames.manifest.frames
-    held = [np.stack([frames.frame(number, t) for t in range(each)]).astype(np.float16) for number in numbers]
+    held = [
+        np.stack([frames.frame(number, t) for t in range(each)]).astype(np.float16)
+        for number in numbers
+    ]
     at = np.arange(len(numbers) * each, dtype=np.int32).reshape(-1, each)[:, :-1].ravel()
     sequence = np.repeat(np.arange(len(numbers), dtype=np.int32), each - 1)
-    return Examples(np.concatenate(held), np.stack([frames.mask(number) for number in numbers]).astype(np.float16), at, sequence, frames)
+    return Examples(
+        np.concatenate(held),
+        np.stack([frames.mask(number) for number in numbers]).astype(np.float16),
+        at,
+        sequence,
+        frames,
+    )

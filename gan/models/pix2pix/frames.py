@@ -3,7 +3,8 @@
     FOLDER/manifest.json   recording, flows, measured Strouhal numbers, digests
     FOLDER/000.npy         frames of sequence 0: float16 [frames, ny, nx, 3]
 
-float16, since its rounding (2^-11, 0.05 %) is far below the solver's own error (Ma^2, 3 %), and it halves what is stored and read.
+float16, since its rounding (2^-11, 0.05 %) is far below the solver's own error (Ma^2, 3 %), and it
+halves what is stored and read.
 """
 
 from __future__ import annotations
@@ -27,7 +28,15 @@ from ganboard.gan.data.dataset import DatasetError, reading
 from ganboard.gan.models.pix2pix import manifest as manifests
 from ganboard.gan.models.pix2pix import street
 from ganboard.gan.models.pix2pix.lattice import Field, Flow
-from ganboard.gan.models.pix2pix.manifest import CHANNELS, DTYPE, FORMAT, REMEDY, Manifest, Stored, file_name
+from ganboard.gan.models.pix2pix.manifest import (
+    CHANNELS,
+    DTYPE,
+    FORMAT,
+    REMEDY,
+    Manifest,
+    Stored,
+    file_name,
+)
 from ganboard.gan.models.pix2pix.obstacle import Mask
 from ganboard.gan.models.pix2pix.recording import Recording
 
@@ -39,16 +48,22 @@ _HEADER = 128  # bytes of an npy file before its numbers
 _WATCH = 10  # steps between samples of the signal, at most
 
 
-def write(folder: Path, recording: Recording, progress: Progress = lambda done, total: None) -> Manifest:
-    """Compute `recording` into a new `folder`, which appears only when it is whole; `progress` counts solver steps.
+def write(
+    folder: Path, recording: Recording, progress: Progress = lambda done, total: None
+) -> Manifest:
+    """Compute `recording` into a new `folder`, which appears only when it is whole; `progress`
+    counts solver steps.
 
-    Raises DatasetError before any work when the recording cannot be computed, the folder exists or the disk lacks the room.
+    Raises DatasetError before any work when the recording cannot be computed, the folder exists or
+    the disk lacks the room.
     """
     recording.check()
     with reading(repr(str(folder)), "name a folder that can be made"):
         folder = folder.resolve()
         if os.path.lexists(folder):
-            raise DatasetError(f"{folder} exists already: name another folder, or delete that one first.")
+            raise DatasetError(
+                f"{folder} exists already: name another folder, or delete that one first."
+            )
         folder.parent.mkdir(parents=True, exist_ok=True)
         _require_room(folder.parent, recording)
     made = folder.with_name(f".{folder.name}.{os.getpid()}.tmp")
@@ -69,8 +84,14 @@ def write(folder: Path, recording: Recording, progress: Progress = lambda done, 
         files.flush_directory(folder.parent)
     except OSError as error:
         files.remove(made)
-        remedy = "make room there, or ask for fewer frames" if error.errno in (errno.ENOSPC, errno.EDQUOT) else "check that disk"
-        raise DatasetError(f"{folder} was not written ({error.strerror or error}): {remedy}.") from error
+        remedy = (
+            "make room there, or ask for fewer frames"
+            if error.errno in (errno.ENOSPC, errno.EDQUOT)
+            else "check that disk"
+        )
+        raise DatasetError(
+            f"{folder} was not written ({error.strerror or error}): {remedy}."
+        ) from error
     except BaseException:
         files.remove(made)
         raise
@@ -78,7 +99,8 @@ def write(folder: Path, recording: Recording, progress: Progress = lambda done, 
 
 
 class Frames:
-    """Stored frames, opened without reading them; every frame is checked when it is handed out. Raises DatasetError."""
+    """Stored frames, opened without reading them; every frame is checked when it is handed out.
+    Raises DatasetError."""
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder
@@ -92,37 +114,54 @@ class Frames:
         return sorted({stored.split for stored in self.manifest.sequences}, reverse=True)
 
     def frame(self, sequence: int, number: int) -> Field:
-        """u_x/U - 1, u_y/U and vorticity: float32 [ny, nx, 3]. Raises DatasetError when values are damaged."""
+        """u_x/U - 1, u_y/U and vorticity: float32 [ny, nx, 3]. Raises DatasetError when values are
+        damaged."""
         found = np.asarray(self._maps[sequence][number], np.float32)
         if not (np.abs(found) <= MAX_VALUE).all():  # also false for NaN
             path = self.folder / file_name(sequence)
-            raise DatasetError(f"{path}: frame {number} holds values that are not finite or exceed the limit of {MAX_VALUE:g}: {REMEDY}.")
+            raise DatasetError(
+                f"{path}: frame {number} holds values that are not finite or exceed the limit of"
+                f" {MAX_VALUE:g}: {REMEDY}."
+            )
         return found
 
     def mask(self, sequence: int) -> Mask:
         """True in the solid: bool [ny, nx]."""
         if sequence not in self._masks:
-            self._masks[sequence] = self.manifest.sequences[sequence].obstacle.mask(self.manifest.grid)
+            self._masks[sequence] = self.manifest.sequences[sequence].obstacle.mask(
+                self.manifest.grid
+            )
         return self._masks[sequence]
 
     def conditioned(self, sequence: int, number: int) -> Field:
         """The frame with its obstacle as the fourth channel: float32 [ny, nx, 4]."""
-        return np.concatenate([self.frame(sequence, number), self.mask(sequence)[..., np.newaxis]], axis=-1, dtype=np.float32)
+        return np.concatenate(
+            [self.frame(sequence, number), self.mask(sequence)[..., np.newaxis]],
+            axis=-1,
+            dtype=np.float32,
+        )
 
     def pairs(self, split: Split, lag: int = 1) -> Pairs:
-        """Frames t and t + `lag` of every sequence of a split; raises DatasetError when there is none."""
+        """Frames t and t + `lag` of every sequence of a split; raises DatasetError when there is
+        none."""
         limit = self.manifest.frames - 1
         if not 1 <= lag <= limit:
             raise DatasetError(
-                f"lag={lag} lies outside 1 and {limit} for sequences of {limit + 1} frames: choose one between, or store more."
+                f"lag={lag} lies outside 1 and {limit} for sequences of {limit + 1} frames: choose"
+                " one between, or store more."
             )
-        chosen = [number for number, stored in enumerate(self.manifest.sequences) if stored.split == split]
+        chosen = [
+            number for number, stored in enumerate(self.manifest.sequences) if stored.split == split
+        ]
         if not chosen:
-            raise DatasetError(f"{self.folder} holds no {split} sequence, at least 1 is needed: make it with one.")
+            raise DatasetError(
+                f"{self.folder} holds no {split} sequence, at least 1 is needed: make it with one."
+            )
         return Pairs(self, chosen, lag)
 
     def verify(self, progress: Progress = lambda done, total: None) -> None:
-        """Read everything and compare digests and values; `progress` counts sequences. Raises DatasetError."""
+        """Read everything and compare digests and values; `progress` counts sequences. Raises
+        DatasetError."""
         for number, stored in enumerate(self.manifest.sequences):
             path = self.folder / file_name(number)
             with reading(path, REMEDY):
@@ -138,7 +177,10 @@ class Frames:
         with reading(path, REMEDY), files.open_plain(path) as file:
             size = os.fstat(file.fileno()).st_size
             if size != expected or expected != _HEADER + math.prod(shape) * 2:
-                raise ValueError(f"it has {size:,} bytes, {shape} frames of {DTYPE} have {_HEADER + math.prod(shape) * 2:,}")
+                raise ValueError(
+                    f"it has {size:,} bytes, {shape} frames of {DTYPE} have"
+                    f" {_HEADER + math.prod(shape) * 2:,}"
+                )
             if file.read(_HEADER) != _header(shape):
                 raise ValueError(f"its header does not tell of {shape} frames of {DTYPE}")
             return np.memmap(file, DTYPE, mode="r", offset=_HEADER, shape=shape)
@@ -157,7 +199,9 @@ class Pairs:
     def where(self, index: int) -> tuple[int, int]:
         """Sequence and t of pair `index`."""
         if not 0 <= index < len(self):
-            raise IndexError(f"There is no pair {index}, the limit is {len(self) - 1}: count from 0.")
+            raise IndexError(
+                f"There is no pair {index}, the limit is {len(self) - 1}: count from 0."
+            )
         return self._sequences[index // self._each], index % self._each
 
     def __getitem__(self, index: int) -> tuple[Field, Field]:
@@ -187,8 +231,9 @@ def _simulate(recording: Recording, number: int, file: BinaryIO, progress: Progr
             frame = street.channels(flow.velocity(), flow.solid, D, U)[..., :CHANNELS]
             if not (np.abs(frame) <= MAX_VALUE).all():
                 raise DatasetError(
-                    f"The flow at Reynolds number {case.reynolds:g} exceeds {MAX_VALUE:g} times the inlet speed at step {flow.steps:,}: "
-                    "take a smaller Reynolds number or a finer grid."
+                    f"The flow at Reynolds number {case.reynolds:g} exceeds {MAX_VALUE:g} times the"
+                    f" inlet speed at step {flow.steps:,}: take a smaller Reynolds number or a"
+                    " finer grid."
                 )
             data = frame.astype(DTYPE).tobytes()
             file.write(data)
@@ -206,7 +251,10 @@ def _simulate(recording: Recording, number: int, file: BinaryIO, progress: Progr
 
 
 def _manifest(recording: Recording, stored: Sequence[Stored]) -> Manifest:
-    told: dict[str, Any] = {name: getattr(recording, name) for name in ("grid", "speed", "frames", "discard", "every", "seed")}
+    told: dict[str, Any] = {
+        name: getattr(recording, name)
+        for name in ("grid", "speed", "frames", "discard", "every", "seed")
+    }
     names = "u_x/U - 1, u_y/U, vorticity D/U / 3 within -1 and 1"
     return Manifest(format=FORMAT, channels=names, dtype=DTYPE, sequences=tuple(stored), **told)
 
@@ -214,15 +262,20 @@ def _manifest(recording: Recording, stored: Sequence[Stored]) -> Manifest:
 def _header(shape: tuple[int, ...]) -> bytes:
     """The only header that a file of ours can have."""
     file = io.BytesIO()
-    np.lib.format.write_array_header_1_0(file, {"descr": DTYPE, "fortran_order": False, "shape": shape})
+    np.lib.format.write_array_header_1_0(
+        file, {"descr": DTYPE, "fortran_order": False, "shape": shape}
+    )
     assert file.tell() == _HEADER
     return file.getvalue()
 
 
 def _require_room(folder: Path, recording: Recording) -> None:
-    needed = len(recording.cases) * (recording.frames * math.prod(recording.grid) * CHANNELS * 2 + _HEADER)
+    needed = len(recording.cases) * (
+        recording.frames * math.prod(recording.grid) * CHANNELS * 2 + _HEADER
+    )
     free = shutil.disk_usage(folder).free
     if needed > free:
         raise DatasetError(
-            f"The frames need {needed / 1e6:,.0f} MB and {folder} has {free / 1e6:,.0f} MB free: make room there, or ask for fewer frames."
+            f"The frames need {needed / 1e6:,.0f} MB and {folder} has {free / 1e6:,.0f} MB free:"
+            " make room there, or ask for fewer frames."
         )

@@ -20,7 +20,8 @@ _PAIRS = 32  # of a comparison
 
 
 class Request(BaseModel):
-    """`frames` [n, side, side, 4] as nested lists or an array: u_x/U - 1, u_y/U, vorticity, obstacle."""
+    """`frames` [n, side, side, 4] as nested lists or an array: u_x/U - 1, u_y/U, vorticity,
+    obstacle."""
 
     model_config = ConfigDict(extra="forbid", arbitrary_types_allowed=True)
 
@@ -40,20 +41,38 @@ class Generation:
     def signature(self) -> dict[str, Any]:
         shape = [None, self.side, self.side]
         channels = ["u_x/U - 1", "u_y/U", "vorticity"]
-        given = {"shape": [*shape, CHANNELS + 1], "dtype": "float32", "range": [-MAX_VALUE, MAX_VALUE], "channels": [*channels, "obstacle"]}
-        made = {"shape": [*shape, CHANNELS], "dtype": "float32", "range": [-1, 1], "channels": channels}
+        given = {
+            "shape": [*shape, CHANNELS + 1],
+            "dtype": "float32",
+            "range": [-MAX_VALUE, MAX_VALUE],
+            "channels": [*channels, "obstacle"],
+        }
+        made = {
+            "shape": [*shape, CHANNELS],
+            "dtype": "float32",
+            "range": [-1, 1],
+            "channels": channels,
+        }
         return {"inputs": {"frames": given}, "outputs": {self.output: made}}
 
     def inputs(self, asked: Request) -> Floats:
-        wanted = f"an array [n, {self.side}, {self.side}, {CHANNELS + 1}], n from 1 to {MAX_EXAMPLES}"
+        wanted = (
+            f"an array [n, {self.side}, {self.side}, {CHANNELS + 1}], n from 1 to {MAX_EXAMPLES}"
+        )
         try:
             frames = np.asarray(asked.frames, np.float32)
         except (TypeError, ValueError, OverflowError):
             raise WishError(f"frames are no array of numbers: give {wanted}.") from None
-        if frames.shape[1:] != (self.side, self.side, CHANNELS + 1) or not 1 <= len(frames) <= MAX_EXAMPLES:
+        if (
+            frames.shape[1:] != (self.side, self.side, CHANNELS + 1)
+            or not 1 <= len(frames) <= MAX_EXAMPLES
+        ):
             raise WishError(f"frames of shape {list(frames.shape)} do not fit: give {wanted}.")
         if not (np.abs(frames) <= MAX_VALUE).all():  # also false for NaN
-            raise WishError(f"frames hold values that are not finite or exceed {MAX_VALUE:g}: give speeds and vorticity as fractions.")
+            raise WishError(
+                f"frames hold values that are not finite or exceed {MAX_VALUE:g}: give speeds and"
+                " vorticity as fractions."
+            )
         return frames
 
     def outputs(self, made: Floats) -> Floats:
@@ -68,23 +87,33 @@ class Generation:
     def examples(self, data_dir: Path) -> Floats:
         return self._pairs(data_dir)[0]
 
-    def compare(self, full: Floats, other: Floats, data_dir: Path, cache_dir: Path) -> tuple[dict[str, float], float]:
-        """Worse is a larger L1 distance to the frames that really follow, of flows that were held out where there are some."""
+    def compare(
+        self, full: Floats, other: Floats, data_dir: Path, cache_dir: Path
+    ) -> tuple[dict[str, float], float]:
+        """Worse is a larger L1 distance to the frames that really follow, of flows that were held
+        out where there are some."""
         before, after = self._pairs(data_dir)
         l1 = {
             name: float(np.abs(made - after).mean())
-            for name, made in (("l1", other), ("l1_full", full), ("l1_still", before[..., :CHANNELS]))
+            for name, made in (
+                ("l1", other),
+                ("l1_full", full),
+                ("l1_still", before[..., :CHANNELS]),
+            )
         }
         return l1, 100 * (l1["l1"] / l1["l1_full"] - 1)
 
     def _pairs(self, data_dir: Path) -> tuple[Floats, Floats]:
         frames = source.frames(self.config, data_dir)
         pairs = _of_split(frames)
-        before, after = pairs.batch(np.linspace(0, len(pairs) - 1, min(_PAIRS, len(pairs))).round().astype(int).tolist())
+        before, after = pairs.batch(
+            np.linspace(0, len(pairs) - 1, min(_PAIRS, len(pairs))).round().astype(int).tolist()
+        )
         y, x = ((length - self.side) // 2 for length in before.shape[1:3])
         if min(y, x) < 0:
             raise DatasetError(
-                f"{frames.folder} holds frames of {before.shape[2]}x{before.shape[1]} cells, fewer than {self.side}: use others."
+                f"{frames.folder} holds frames of {before.shape[2]}x{before.shape[1]} cells, fewer"
+                f" than {self.side}: use others."
             )
         window = np.s_[:, y : y + self.side, x : x + self.side]
         return before[window], after[window]

@@ -1,4 +1,5 @@
-"""Judges predictions of flows: how far from what came, in flows that were never trained with and in those that were."""
+"""Judges predictions of flows: how far from what came, in flows that were never trained with and in
+those that were."""
 
 from __future__ import annotations
 
@@ -18,17 +19,23 @@ _TOGETHER = 16  # pairs
 
 
 class Judge:
-    """See `gan.modeling.recipe.Judge`. Pairs and windows are functions of the data alone, so that all runs on them are judged by the same."""
+    """See `gan.modeling.recipe.Judge`. Pairs and windows are functions of the data alone, so that
+    all runs on them are judged by the same."""
 
     def __init__(self, config: RunConfig, examples: Examples) -> None:
         self._side, wanted = int(config.geometry.partition("x")[0]), config.quality_images
-        self._pairs = {"l1": examples.stored.pairs("held-out"), "l1_train": examples.stored.pairs("train")}
+        self._pairs = {
+            "l1": examples.stored.pairs("held-out"),
+            "l1_train": examples.stored.pairs("train"),
+        }
         self._chosen = {
-            name: np.linspace(0, len(pairs) - 1, min(wanted, len(pairs))).round().astype(int) for name, pairs in self._pairs.items()
+            name: np.linspace(0, len(pairs) - 1, min(wanted, len(pairs))).round().astype(int)
+            for name, pairs in self._pairs.items()
         }
         self.facts: dict[str, Any] = {}
         self.remarks = [
-            f"quality_images={wanted:,} is more than the {len(pairs):,} pairs of flows that are {where}: all of these are compared with."
+            f"quality_images={wanted:,} is more than the {len(pairs):,} pairs of flows that are"
+            f" {where}: all of these are compared with."
             for where, pairs in zip(("held out", "trained with"), self._pairs.values(), strict=True)
             if len(pairs) < wanted
         ]
@@ -41,18 +48,25 @@ class Judge:
             for index in np.array_split(chosen, -(-len(chosen) // _TOGETHER)):
                 before, after = _windows(pairs, index, self._side)
                 share = len(index) / len(chosen)
-                found[name] += share * _distance(generator([before, *keeps], training=False).numpy(), after)
+                found[name] += share * _distance(
+                    generator([before, *keeps], training=False).numpy(), after
+                )
                 if name == "l1":
                     found["l1_standing"] += share * _distance(before[..., :CHANNELS], after)
         return found, ()
 
 
-def _windows(pairs: Pairs, index: npt.NDArray[np.int_], side: int) -> tuple[npt.NDArray[np.float32], npt.NDArray[np.float32]]:
-    """These pairs through squares at places that follow from their numbers: [n, side, side, 4] and [n, side, side, 3]."""
+def _windows(
+    pairs: Pairs, index: npt.NDArray[np.int_], side: int
+) -> tuple[npt.NDArray[np.float32], npt.NDArray[np.float32]]:
+    """These pairs through squares at places that follow from their numbers: [n, side, side, 4] and
+    [n, side, side, 3]."""
     seen: tuple[list[npt.NDArray[np.float32]], list[npt.NDArray[np.float32]]] = [], []
     for number in index:
         pair = pairs[int(number)]
-        y, x = (np.random.default_rng(int(number)).random(2) * (np.array(pair[0].shape[:2]) - side + 1)).astype(int)
+        y, x = (
+            np.random.default_rng(int(number)).random(2) * (np.array(pair[0].shape[:2]) - side + 1)
+        ).astype(int)
         for parts, frame in zip(seen, pair, strict=True):
             parts.append(frame[y : y + side, x : x + side])
     return np.stack(seen[0]), np.stack(seen[1])

@@ -1,9 +1,11 @@
-"""Flow past an obstacle by the lattice Boltzmann method: D2Q9, one relaxation time (BGK), float32, in numpy.
+"""Flow past an obstacle by the lattice Boltzmann method: D2Q9, one relaxation time (BGK), float32,
+in numpy.
 
-Sources. Equilibrium and weights: Qian, d'Humieres & Lallemand 1992, "Lattice BGK models for Navier-Stokes equation". Walls: full-way
-bounce-back (Succi 2001, "The Lattice Boltzmann Equation"). Units are the lattice's: one cell, one step, density 1; sound moves at
-1/sqrt(3). Boundaries: the inlet column is in equilibrium at (density 1, velocity U, 0), the outlet copies what it lacks from its
-neighbour, y is periodic.
+Sources. Equilibrium and weights: Qian, d'Humieres & Lallemand 1992, "Lattice BGK models for
+Navier-Stokes equation". Walls: full-way bounce-back (Succi 2001, "The Lattice Boltzmann Equation").
+Units are the lattice's: one cell, one step, density 1; sound moves at 1/sqrt(3). Boundaries: the
+inlet column is in equilibrium at (density 1, velocity U, 0), the outlet copies what it lacks from
+its neighbour, y is periodic.
 """
 
 from __future__ import annotations
@@ -32,8 +34,11 @@ _DIRECTIONS = np.array(_VELOCITIES)
 _WESTWARD = [i for i, (cx, _) in enumerate(_VELOCITIES) if cx < 0]
 
 
-def relaxation(obstacle: Obstacle, reynolds: float, grid: tuple[int, int] = GRID, speed: float = SPEED) -> float:
-    """Relaxation time tau = 3 nu + 1/2 in steps, where nu = U D / Re (Chapman-Enskog; Qian et al. 1992).
+def relaxation(
+    obstacle: Obstacle, reynolds: float, grid: tuple[int, int] = GRID, speed: float = SPEED
+) -> float:
+    """Relaxation time tau = 3 nu + 1/2 in steps, where nu = U D / Re (Chapman-Enskog; Qian et al.
+    1992).
 
     Raises FlowError for whatever `Flow` cannot compute, before any work: it is cheap.
     """
@@ -42,54 +47,74 @@ def relaxation(obstacle: Obstacle, reynolds: float, grid: tuple[int, int] = GRID
             raise FlowError(f"The {name} is {value}: give a finite number.")
     nx, ny = grid
     if min(grid) < MIN_SIDE:
-        raise FlowError(f"A grid of {nx}x{ny} cells is too small, the limit is {MIN_SIDE} a side: take a finer one, such as 256x128.")
+        raise FlowError(
+            f"A grid of {nx}x{ny} cells is too small, the limit is {MIN_SIDE} a side: take a finer"
+            " one, such as 256x128."
+        )
     if nx * ny > MAX_CELLS:
-        raise FlowError(f"A grid of {nx}x{ny} cells exceeds the limit of {MAX_CELLS:,} cells: take a coarser one, such as 256x128.")
+        raise FlowError(
+            f"A grid of {nx}x{ny} cells exceeds the limit of {MAX_CELLS:,} cells: take a coarser"
+            " one, such as 256x128."
+        )
     if not 0 < speed <= MAX_SPEED:
         raise FlowError(
-            f"An inlet speed of {speed:g} cells per step lies outside the limits of 0 and {MAX_SPEED} (beyond it the gas is compressed): "
-            f"take one between, such as {SPEED}."
+            f"An inlet speed of {speed:g} cells per step lies outside the limits of 0 and"
+            f" {MAX_SPEED} (beyond it the gas is compressed): take one between, such as {SPEED}."
         )
     obstacle.check(grid)
     if reynolds < 1:
-        raise FlowError(f"A Reynolds number of {reynolds:g} is below the limit of 1: take a larger one; a street needs about 50.")
+        raise FlowError(
+            f"A Reynolds number of {reynolds:g} is below the limit of 1: take a larger one; a"
+            " street needs about 50."
+        )
     tau = 3 * speed * obstacle.diameter / reynolds + 0.5
     if tau < MIN_TAU - 1e-9:  # rounding must not refuse the limit itself
         viscosity = (MIN_TAU - 0.5) / 3
         wanted = math.ceil(reynolds * viscosity / speed - 1e-9)
         larger = "x".join(str(math.ceil(side * wanted / obstacle.diameter)) for side in grid)
         raise FlowError(
-            f"Reynolds number {reynolds:g} needs tau = {tau:.4f}, below the limit of {MIN_TAU} for a stable solver: with D = "
-            f"{obstacle.diameter} cells and U = {speed:g} it may be at most {speed * obstacle.diameter / viscosity:.0f}; "
-            f"D = {wanted} on a grid of {larger} would allow it."
+            f"Reynolds number {reynolds:g} needs tau = {tau:.4f}, below the limit of {MIN_TAU} for"
+            f" a stable solver: with D = {obstacle.diameter} cells and U = {speed:g} it may be at"
+            f" most {speed * obstacle.diameter / viscosity:.0f}; D = {wanted} on a grid of {larger}"
+            " would allow it."
         )
     return tau
 
 
 class Flow:
-    """The stream from its start: U everywhere but in the solid, and a transverse Gaussian of `bump` U behind it, which begins the shedding.
+    """The stream from its start: U everywhere but in the solid, and a transverse Gaussian of `bump`
+    U behind it, which begins the shedding.
 
     Raises FlowError as `relaxation` does.
     """
 
     def __init__(
-        self, obstacle: Obstacle, reynolds: float, grid: tuple[int, int] = GRID, speed: float = SPEED, *, bump: float = BUMP
+        self,
+        obstacle: Obstacle,
+        reynolds: float,
+        grid: tuple[int, int] = GRID,
+        speed: float = SPEED,
+        *,
+        bump: float = BUMP,
     ) -> None:
         self.tau = relaxation(obstacle, reynolds, grid, speed)
         if not abs(bump) <= 0.5:
-            raise FlowError(f"A bump of {bump} U exceeds the limit of 0.5: take a smaller one, such as {BUMP}.")
+            raise FlowError(
+                f"A bump of {bump} U exceeds the limit of 0.5: take a smaller one, such as {BUMP}."
+            )
         self.obstacle, self.reynolds, self.grid, self.speed = obstacle, reynolds, grid, speed
         self.solid = obstacle.mask(grid)  # [ny, nx]
         self.steps = 0
         nx, ny = grid
         self._walls = np.flatnonzero(self.solid)
-        # Rows lie one behind the other, so that moving a population is moving one block; what that carries around the ends of the rows
-        # is overwritten by inlet and outlet.
+        # Rows lie one behind the other, so that moving a population is moving one block; what that
+        # carries around the ends of the rows is overwritten by inlet and outlet.
         self._offsets = [cx + cy * nx for cx, cy in _VELOCITIES]
         self._f = _equilibrium(np.ones(nx * ny), *self._start(bump))  # [9, ny nx]
         self._inlet = _equilibrium(np.ones(1), np.full(1, speed), np.zeros(1))  # [9, 1]
         self._density, *self._work = np.empty((5, nx * ny), np.float32)
-        self._momentum, self._velocity = np.empty((2, len(_PAIRS), nx * ny), np.float32)  # along the first direction of each pair
+        # along the first direction of each pair
+        self._momentum, self._velocity = np.empty((2, len(_PAIRS), nx * ny), np.float32)
 
     def step(self, count: int = 1) -> None:
         """`count` steps of time; raises FlowError at the step whose field is no longer finite."""
@@ -99,14 +124,20 @@ class Flow:
                 self.steps += 1
                 if not math.isfinite(float(self._density.sum())):
                     raise FlowError(
-                        f"The flow at Reynolds number {self.reynolds:g} became infinite or NaN by step {self.steps:,}: take a smaller "
-                        f"Reynolds number, an inlet speed below {self.speed:g}, or a finer grid with a larger obstacle."
+                        f"The flow at Reynolds number {self.reynolds:g} became infinite or NaN by"
+                        f" step {self.steps:,}: take a smaller Reynolds number, an inlet speed"
+                        f" below {self.speed:g}, or a finer grid with a larger obstacle."
                     )
 
     def velocity(self) -> Field:
         """(u_x, u_y) in cells per step, float32 [2, ny, nx]; 0 in the solid."""
         self._moments()
-        return np.stack([np.where(self.solid, 0, (j / self._density).reshape(self.solid.shape)) for j in self._momentum[:2]])
+        return np.stack(
+            [
+                np.where(self.solid, 0, (j / self._density).reshape(self.solid.shape))
+                for j in self._momentum[:2]
+            ]
+        )
 
     def density(self) -> Field:
         """float32 [ny, nx], 1 at the inlet; 1 in the solid, where it means nothing."""
@@ -121,7 +152,10 @@ class Flow:
 
     def _start(self, bump: float) -> tuple[npt.NDArray[np.float64], npt.NDArray[np.float64]]:
         (nx, ny), D = self.grid, self.obstacle.diameter
-        x, y = np.arange(nx) - (self.obstacle.rear(self.grid) + D), np.arange(ny) - (self.obstacle.corner(self.grid)[1] + (D - 1) / 2)
+        x, y = (
+            np.arange(nx) - (self.obstacle.rear(self.grid) + D),
+            np.arange(ny) - (self.obstacle.corner(self.grid)[1] + (D - 1) / 2),
+        )
         y = (y + ny / 2) % ny - ny / 2  # the nearest of the periodic copies
         gauss = np.exp(-(x**2 + y[:, np.newaxis] ** 2) / (2 * D**2))
         ux, uy = np.full((ny, nx), self.speed), bump * self.speed * gauss
@@ -140,10 +174,12 @@ class Flow:
         np.subtract(east, north, out=falling)
 
     def _collide_and_stream(self) -> None:
-        """f <- f + (feq - f) / tau, bounce-back in the solid, then every population moves by one cell.
+        """f <- f + (feq - f) / tau, bounce-back in the solid, then every population moves by one
+        cell.
 
-        feq_i = w_i rho (1 + 3 c.u + 9/2 (c.u)^2 - 3/2 u.u) (Qian et al. 1992, Eq. 3) is, with j = rho u, an even part that both
-        directions of a pair share and an odd part 3 w_i c.j that they have with opposite signs.
+        feq_i = w_i rho (1 + 3 c.u + 9/2 (c.u)^2 - 3/2 u.u) (Qian et al. 1992, Eq. 3) is, with j =
+        rho u, an even part that both directions of a pair share and an odd part 3 w_i c.j that they
+        have with opposite signs.
         """
         self._moments()
         f, walls, keep = self._f, self._walls, np.float32(1 - 1 / self.tau)
@@ -173,14 +209,19 @@ class Flow:
                 combine(after, odd, out=after)
                 after[walls] = bounced
                 by = self._offsets[i]
-                f[i, by:], f[i, :by] = after[:-by], after[-by:]  # right for a negative offset as well
+                # right for a negative offset as well
+                f[i, by:], f[i, :by] = after[:-by], after[-by:]
         columns = f.reshape(9, *self.solid.shape)
         columns[:, :, 0] = self._inlet
         columns[_WESTWARD, :, -1] = columns[_WESTWARD, :, -2]
 
 
-def _equilibrium(density: npt.NDArray[np.float64], ux: npt.NDArray[np.float64], uy: npt.NDArray[np.float64]) -> Field:
+def _equilibrium(
+    density: npt.NDArray[np.float64], ux: npt.NDArray[np.float64], uy: npt.NDArray[np.float64]
+) -> Field:
     """feq [9, N] of three fields [N]; Qian et al. 1992, Eq. 3."""
     cu = [cx * ux + cy * uy for cx, cy in _VELOCITIES]
     square = 1.5 * (ux**2 + uy**2)
-    return np.stack([w * density * (1 + 3 * c + 4.5 * c**2 - square) for w, c in zip(_WEIGHTS, cu, strict=True)]).astype(np.float32)
+    return np.stack(
+        [w * density * (1 + 3 * c + 4.5 * c**2 - square) for w, c in zip(_WEIGHTS, cu, strict=True)]
+    ).astype(np.float32)

@@ -1,4 +1,5 @@
-"""Pictures of flows: vorticity, blue where it turns one way and red where the other, white where it does not."""
+"""Pictures of flows: vorticity, blue where it turns one way and red where the other, white where it
+does not."""
 
 from __future__ import annotations
 
@@ -38,7 +39,9 @@ def sheet(strips: Sequence[Strip], headings: Sequence[str]) -> bytes:
     """PNG of flows one below the other; each column of frames has a heading."""
     ny, nx = strips[0].solid.shape
     block = _LINE + 2 * (ny + _GAP)
-    picture = Image.new("RGB", (len(headings) * (nx + _GAP) - _GAP, _LINE + len(strips) * block), "white")
+    picture = Image.new(
+        "RGB", (len(headings) * (nx + _GAP) - _GAP, _LINE + len(strips) * block), "white"
+    )
     draw = ImageDraw.Draw(picture)
     for column, heading in enumerate(headings):
         draw.text((column * (nx + _GAP), 1), heading, "black")

@@ -1,4 +1,5 @@
-"""The losses of pix2pix, per picture (Isola et al. 2017, Eqs. 1 to 4): D tells real from made in patches, G fools it near the target."""
+"""The losses of pix2pix, per picture (Isola et al. 2017, Eqs. 1 to 4): D tells real from made in
+patches, G fools it near the target."""
 
 from __future__ import annotations
 
@@ -18,7 +19,8 @@ def distance(made: tf.Tensor, target: tf.Tensor) -> tf.Tensor:
 
 
 def discriminator(real: tf.Tensor, made: tf.Tensor) -> tf.Tensor:
-    """Half of both cross-entropies, [B]: the paper slows D down so (section 3.3); the tutorial does not."""
+    """Half of both cross-entropies, [B]: the paper slows D down so (section 3.3); the tutorial does
+    not."""
     return (patches(real, True) + patches(made, False)) / 2
 
 

@@ -66,10 +66,14 @@ class Manifest(_Strict):
     @property
     def digest(self) -> str:
         """SHA-256 of all that is stored: equal digests, equal frames."""
-        return hashlib.sha256(json.dumps(self.model_dump(mode="json"), sort_keys=True).encode()).hexdigest()
+        return hashlib.sha256(
+            json.dumps(self.model_dump(mode="json"), sort_keys=True).encode()
+        ).hexdigest()
 
     def encode(self) -> bytes:
-        return json.dumps({**self.model_dump(mode="json"), "digest": self.digest}, indent=1).encode()
+        return json.dumps(
+            {**self.model_dump(mode="json"), "digest": self.digest}, indent=1
+        ).encode()
 
     @property
     def frame(self) -> tuple[int, int, int]:
@@ -83,7 +87,8 @@ def file_name(number: int) -> str:
 
 
 def read(folder: Path) -> Manifest:
-    """Raises DatasetError when the manifest is absent, foreign, changed, or tells of a flow that cannot be."""
+    """Raises DatasetError when the manifest is absent, foreign, changed, or tells of a flow that
+    cannot be."""
     path = folder / NAME
     with reading(path, REMEDY), open_plain(path) as file:
         text = file.read(_MAX_BYTES + 1)

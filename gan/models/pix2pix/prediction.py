@@ -1,4 +1,5 @@
-"""What `ganboard predict` computes: flows continued by a stored network, its errors, and where the time goes."""
+"""What `ganboard predict` computes: flows continued by a stored network, its errors, and where the
+time goes."""
 
 from __future__ import annotations
 
@@ -21,25 +22,52 @@ Told = Callable[[int, int], None]  # frames predicted, in all
 
 
 def compute(
-    config: RunConfig, directory: Path, step: int, frames: Frames, chosen: Sequence[int], wish: Wish, told: Told
+    config: RunConfig,
+    directory: Path,
+    step: int,
+    frames: Frames,
+    chosen: Sequence[int],
+    wish: Wish,
+    told: Told,
 ) -> tuple[dict[str, Any], list[Field]]:
-    """All figures as JSON takes them, and the continuations [steps + 1, ny, nx, 3] of the `chosen` sequences by the network that the
-    checkpoint of `step` in `directory` holds. The first call of TensorFlow in its process. Raises CheckpointError, DatasetError."""
-    config = config.model_copy(update={"replicas": wish.replicas, "strategy": "mirrored", "xla": False})
+    """All figures as JSON takes them, and the continuations [steps + 1, ny, nx, 3] of the `chosen`
+    sequences by the network that the checkpoint of `step` in `directory` holds. The first call of
+    TensorFlow in its process. Raises CheckpointError, DatasetError."""
+    config = config.model_copy(
+        update={"replicas": wish.replicas, "strategy": "mirrored", "xla": False}
+    )
     runtime.prepare(config)
     strategy = distribution.strategy(config)
     generator = inference.restore(config, directory, step, strategy)
     tiled = inference.Tiled(generator, strategy, halo=wish.halo, group=wish.group, xla=wish.xla)
-    total = len(chosen) * wish.steps + sum(min(rollout.PAIRS, len(frames.pairs(split))) for split in frames.splits)
+    total = len(chosen) * wish.steps + sum(
+        min(rollout.PAIRS, len(frames.pairs(split))) for split in frames.splits
+    )
 
     def tell() -> None:
         told(len(tiled.times), total)
 
-    made = [rollout.roll(tiled, frames.frame(number, 0), frames.mask(number), wish.steps, tell) for number in chosen]
+    made = [
+        rollout.roll(tiled, frames.frame(number, 0), frames.mask(number), wish.steps, tell)
+        for number in chosen
+    ]
     gap = rollout.gap(tiled, frames, tell)
-    flows = [rollout.judge(continued, frames, number) for number, continued in zip(chosen, made, strict=True)]
-    times = {"first": tiled.times[0]._asdict(), "steady": typical(tiled.times[1:])._asdict(), "compiled": tiled.compiled}
-    return {"step": step, **wish.model_dump(exclude={"sequences"}), "l1_one_step": gap, "times": times, "flows": flows}, made
+    flows = [
+        rollout.judge(continued, frames, number)
+        for number, continued in zip(chosen, made, strict=True)
+    ]
+    times = {
+        "first": tiled.times[0]._asdict(),
+        "steady": typical(tiled.times[1:])._asdict(),
+        "compiled": tiled.compiled,
+    }
+    return {
+        "step": step,
+        **wish.model_dump(exclude={"sequences"}),
+        "l1_one_step": gap,
+        "times": times,
+        "flows": flows,
+    }, made
 
 
 def typical(times: Sequence[Times]) -> Times:

@@ -1,4 +1,5 @@
-"""How pix2pix is trained on frame pairs: both nets at once from the same forward pass (Isola et al. 2017; TensorFlow's tutorial)."""
+"""How pix2pix is trained on frame pairs: both nets at once from the same forward pass (Isola et al.
+2017; TensorFlow's tutorial)."""
 
 from __future__ import annotations
 
@@ -23,7 +24,8 @@ from ganboard.gan.rng import tf_philox
 from ganboard.gan.rng.philox import Purpose
 
 _INPUTS = CHANNELS + 1  # with the obstacle
-_MIRRORED = (1.0, -1.0, -1.0, 1.0)  # signs of u_x, u_y, vorticity and obstacle in a mirror along the stream
+# signs of u_x, u_y, vorticity and obstacle in a mirror along the stream
+_MIRRORED = (1.0, -1.0, -1.0, 1.0)
 
 
 class Draws(NamedTuple):
@@ -35,7 +37,8 @@ class Draws(NamedTuple):
 
 
 class Recipe:
-    """See `gan.modeling.recipe.Recipe`; the data are `Examples`. A pair is seen through a square window at a random place, mirrored at random."""
+    """See `gan.modeling.recipe.Recipe`; the data are `Examples`. A pair is seen through a square
+    window at a random place, mirrored at random."""
 
     phases = (Phase(d=True, g=True),)
     terms = ("g_l1",)
@@ -44,7 +47,8 @@ class Recipe:
     def __init__(self, config: RunConfig) -> None:
         self.config = config
         self.side = int(config.geometry.partition("x")[0])
-        self._frame: tuple[int, ...] = (self.side, self.side)  # [ny, nx] of the data, once they are known
+        # [ny, nx] of the data, once they are known
+        self._frame: tuple[int, ...] = (self.side, self.side)
 
     def networks(self) -> tuple[keras.Model, keras.Model]:
         sizes = self.config, self.side, _INPUTS, CHANNELS
@@ -70,8 +74,12 @@ class Recipe:
         """What comes after the frames that `pictures` shows the real successors of."""
         before, _ = self._shown(examples)
         keeps: list[None] = [None] * len(networks.masks(self.side))
-        parts = np.array_split(np.resize(before, (self.config.grid_size**2, *before.shape[1:])), self.config.grid_size)
-        return looks.vorticity(np.concatenate([generator([part, *keeps], training=False).numpy() for part in parts]))
+        parts = np.array_split(
+            np.resize(before, (self.config.grid_size**2, *before.shape[1:])), self.config.grid_size
+        )
+        return looks.vorticity(
+            np.concatenate([generator([part, *keeps], training=False).numpy() for part in parts])
+        )
 
     def judge(self, data: Examples, cache_dir: Path, progress: Callable[[float], None]) -> Judge:
         return Judge(self.config, data)
@@ -79,52 +87,83 @@ class Recipe:
     def example(self, rows: int) -> list[tf.Tensor]:
         return [tf.zeros([rows, *self._frame, _INPUTS + CHANNELS])]
 
-    def draws(self, phase: Phase, own: Sequence[tf.Tensor], draw: tf.Tensor, row: tf.Tensor) -> Draws:
+    def draws(
+        self, phase: Phase, own: Sequence[tf.Tensor], draw: tf.Tensor, row: tf.Tensor
+    ) -> Draws:
         seed, rows = self.config.seed, self.config.micro_batch
         chance = tf_philox.uniform(seed, Purpose.WINDOW, draw, row, rows, 3)
         seen = own[0]
         for axis, length in enumerate(self._frame):
             first = tf.cast(chance[:, axis] * float(length - self.side + 1), tf.int32)
-            seen = tf.gather(seen, first[:, None] + tf.range(self.side), axis=1 + axis, batch_dims=1)
+            seen = tf.gather(
+                seen, first[:, None] + tf.range(self.side), axis=1 + axis, batch_dims=1
+            )
         mirror = tf.reverse(seen, [1]) * tf.constant([*_MIRRORED, *_MIRRORED[:CHANNELS]])
         seen = tf.where(chance[:, 2, None, None, None] < 0.5, mirror, seen)
         masks = tf_philox.masks(seed, networks.DROPOUT, draw, row, rows, networks.masks(self.side))
         return Draws(seen[..., :_INPUTS], seen[..., _INPUTS:], masks)
 
     def shares(
-        self, generator: keras.Model, discriminator: keras.Model, state: State, draws: Draws, scales: Tensors, phase: Phase
+        self,
+        generator: keras.Model,
+        discriminator: keras.Model,
+        state: State,
+        draws: Draws,
+        scales: Tensors,
+        phase: Phase,
     ) -> Shares:
         def mean(values: tf.Tensor) -> tf.Tensor:
             return global_mean(values, self.config.batch_size)
 
         with tf.GradientTape() as g_tape:
             g_tape.watch(state.g_weights)
-            made, g_statistics = _called(generator, state.g_weights, state.g_statistics, [draws.before, *draws.masks])
+            made, g_statistics = _called(
+                generator, state.g_weights, state.g_statistics, [draws.before, *draws.masks]
+            )
         with tf.GradientTape(persistent=True) as d_tape:
             d_tape.watch([*state.d_weights, made])
-            real, d_statistics = _called(discriminator, state.d_weights, state.d_statistics, [draws.before, draws.after])
-            fake, d_statistics = _called(discriminator, state.d_weights, d_statistics, [draws.before, made])
+            real, d_statistics = _called(
+                discriminator, state.d_weights, state.d_statistics, [draws.before, draws.after]
+            )
+            fake, d_statistics = _called(
+                discriminator, state.d_weights, d_statistics, [draws.before, made]
+            )
             g_loss = mean(losses.generator(fake, made, draws.after))
             d_loss = mean(losses.discriminator(real, fake))
             g_target, d_target = g_loss * scales[0], d_loss * scales[1]
         d_gradients = d_tape.gradient(d_target, state.d_weights)
-        g_gradients = g_tape.gradient(made, state.g_weights, output_gradients=d_tape.gradient(g_target, made))
+        g_gradients = g_tape.gradient(
+            made, state.g_weights, output_gradients=d_tape.gradient(g_target, made)
+        )
         opinions = [mean(tf.reduce_mean(tf.sigmoid(logits), [1, 2, 3])) for logits in (real, fake)]
         told = tf.stack([g_loss, d_loss, *opinions, mean(losses.distance(made, draws.after))])
         return Shares(told, d_gradients, g_gradients, (g_statistics, d_statistics))
 
     def _shown(self, examples: Examples) -> tuple[npt.NDArray[np.float32], npt.NDArray[np.float32]]:
-        """The middle windows of as many pairs as a grid has, or fewer, evenly over the data: [n, side, side, 4] and [n, side, side, 3]."""
+        """The middle windows of as many pairs as a grid has, or fewer, evenly over the data: [n,
+        side, side, 4] and [n, side, side, 3]."""
         some = examples.first(self.config.grid_size**2)
         y, x = ((length - self.side) // 2 for length in examples.frames.shape[1:3])
         window = np.s_[:, y : y + self.side, x : x + self.side]
-        before, after = (examples.frames[some.at + later][window].astype(np.float32) for later in (0, 1))
-        return np.concatenate([before, examples.masks[some.sequence][window][..., None]], -1, dtype=np.float32), after
+        before, after = (
+            examples.frames[some.at + later][window].astype(np.float32) for later in (0, 1)
+        )
+        return (
+            np.concatenate(
+                [before, examples.masks[some.sequence][window][..., None]], -1, dtype=np.float32
+            ),
+            after,
+        )
 
 
-def _called(net: keras.Model, weights: Tensors, statistics: Tensors, inputs: list[tf.Tensor]) -> tuple[tf.Tensor, Tensors]:
+def _called(
+    net: keras.Model, weights: Tensors, statistics: Tensors, inputs: list[tf.Tensor]
+) -> tuple[tf.Tensor, Tensors]:
     """Output of `net` in training with these weights and moving statistics, and its new statistics."""
-    values = [*zip(net.trainable_variables, weights, strict=True), *zip(net.non_trainable_variables, statistics, strict=True)]
+    values = [
+        *zip(net.trainable_variables, weights, strict=True),
+        *zip(net.non_trainable_variables, statistics, strict=True),
+    ]
     with keras.StatelessScope(state_mapping=values) as scope:
         output = net(inputs, training=True)
     return output, [scope.get_current_value(variable) for variable in net.non_trainable_variables]

@@ -1,4 +1,5 @@
-"""A street continued from one frame, each answer being the next question, and how far it stays with the real one. Free of TensorFlow."""
+"""A street continued from one frame, each answer being the next question, and how far it stays with
+the real one. Free of TensorFlow."""
 
 from __future__ import annotations
 
@@ -22,7 +23,8 @@ PAIRS = 32  # of either split, by which the gap is measured
 
 
 class Errors(NamedTuple):
-    """How far frames 1 to n lie from the real ones, each float64 [n]: means over cells and channels."""
+    """How far frames 1 to n lie from the real ones, each float64 [n]: means over cells and
+    channels."""
 
     l1: Signal
     rms: Signal
@@ -33,7 +35,10 @@ class Errors(NamedTuple):
 
 def kind(manifest: Manifest, number: int) -> str:
     """training, or what was kept from it: held-out Reynolds number, held-out shape."""
-    own, trained = manifest.sequences[number], [stored for stored in manifest.sequences if stored.split == "train"]
+    own, trained = (
+        manifest.sequences[number],
+        [stored for stored in manifest.sequences if stored.split == "train"],
+    )
     if own.split == "train":
         return "training"
     known = own.obstacle.name in {stored.obstacle.name for stored in trained}
@@ -48,38 +53,49 @@ def choose(manifest: Manifest) -> list[int]:
     return list(first.values())
 
 
-def roll(predict: Predict, given: Field, solid: Mask, steps: int, told: Callable[[], None] = lambda: None) -> Field:
-    """The given frame [ny, nx, 3] and its continuation: [steps + 1, ny, nx, 3]. In the solid, known as it is, nothing moves.
+def roll(
+    predict: Predict, given: Field, solid: Mask, steps: int, told: Callable[[], None] = lambda: None
+) -> Field:
+    """The given frame [ny, nx, 3] and its continuation: [steps + 1, ny, nx, 3]. In the solid, known
+    as it is, nothing moves.
 
     Raises DatasetError at the step that is not finite.
     """
     made = np.empty((steps + 1, *given.shape), np.float32)
     made[0] = given
     for step in range(1, steps + 1):
-        made[step] = predict(np.concatenate([made[step - 1], solid[..., np.newaxis]], axis=-1, dtype=np.float32))
+        made[step] = predict(
+            np.concatenate([made[step - 1], solid[..., np.newaxis]], axis=-1, dtype=np.float32)
+        )
         made[step, solid] = -1, 0, 0
         if not np.isfinite(made[step]).all():
-            raise DatasetError(f"The prediction became infinite or NaN in step {step}: ask for {step - 1} steps, or train the run anew.")
+            raise DatasetError(
+                f"The prediction became infinite or NaN in step {step}: ask for {step - 1} steps,"
+                " or train the run anew."
+            )
         told()
     return made
 
 
 def errors(made: Field, real: Field, mean: Field) -> Errors:
-    """Of frames [n + 1, ny, nx, 3], the first of which is the given one; `mean` [ny, nx, 3] is the flow's over time."""
+    """Of frames [n + 1, ny, nx, 3], the first of which is the given one; `mean` [ny, nx, 3] is the
+    flow's over time."""
     made, real = made.astype(np.float64), real.astype(np.float64)
     apart, held = made[1:] - real[1:], real[:1] - real[1:]
     return Errors(_l1(apart), _rms(apart), _l1(held), _rms(held), _rms(mean - real[1:]))
 
 
 def horizon(found: Errors) -> int:
-    """Steps before the first whose RMS error reaches that of the mean over time, as weather forecasts are judged by the climate."""
+    """Steps before the first whose RMS error reaches that of the mean over time, as weather
+    forecasts are judged by the climate."""
     lost = found.rms >= found.mean_rms
     return int(lost.argmax()) if lost.any() else len(lost)
 
 
 def lead(made: Signal, real: Signal) -> float:
-    """Periods by which the first of two oscillations [T] is ahead of the second at the end: a line through the difference of the phases
-    of their analytic signals, without a tenth at either end, where these say little."""
+    """Periods by which the first of two oscillations [T] is ahead of the second at the end: a line
+    through the difference of the phases of their analytic signals, without a tenth at either end,
+    where these say little."""
     analytic = [hilbert(signal - signal.mean()) for signal in (made, real)]
     turns = np.unwrap(np.angle(analytic[0] * analytic[1].conj())) / (2 * np.pi)
     at, edge = np.arange(len(turns)), len(turns) // 10
@@ -88,8 +104,13 @@ def lead(made: Signal, real: Signal) -> float:
 
 
 def judge(made: Field, frames: Frames, number: int) -> dict[str, Any]:
-    """What can be said of a continuation [n + 1, ny, nx, 3] of sequence `number`, as JSON takes it; velocities in units of U."""
-    manifest, stored, solid = frames.manifest, frames.manifest.sequences[number], frames.mask(number)
+    """What can be said of a continuation [n + 1, ny, nx, 3] of sequence `number`, as JSON takes it;
+    velocities in units of U."""
+    manifest, stored, solid = (
+        frames.manifest,
+        frames.manifest.sequences[number],
+        frames.mask(number),
+    )
     D, U = stored.diameter, manifest.speed
     recorded = np.stack([frames.frame(number, t) for t in range(manifest.frames)])
     real = recorded[: len(made)]
@@ -97,7 +118,10 @@ def judge(made: Field, frames: Frames, number: int) -> dict[str, Any]:
     column, row = street.probe(stored.obstacle, manifest.grid)
     signals = [flow[:, row, column, 1].astype(np.float64) for flow in (made, real)]
     numbers = [street.strouhal(signal, manifest.every, D, U, share=1) for signal in signals]
-    wakes = [street.wake(np.stack([flow[:, :, column, 0] + 1, flow[:, :, column, 1]], axis=1), 1) for flow in (made, real)]
+    wakes = [
+        street.wake(np.stack([flow[:, :, column, 0] + 1, flow[:, :, column, 1]], axis=1), 1)
+        for flow in (made, real)
+    ]
     half = len(made) // 2
     amplitudes = [float(np.sqrt(2) * signal[half:].std()) for signal in signals]
     return {
@@ -114,15 +138,23 @@ def judge(made: Field, frames: Frames, number: int) -> dict[str, Any]:
     }  # fmt: skip
 
 
-def gap(predict: Predict, frames: Frames, told: Callable[[], None] = lambda: None) -> dict[str, float]:
-    """L1 distance one step ahead by `kind`, the mean over `PAIRS` pairs of either split, evenly over its flows."""
+def gap(
+    predict: Predict, frames: Frames, told: Callable[[], None] = lambda: None
+) -> dict[str, float]:
+    """L1 distance one step ahead by `kind`, the mean over `PAIRS` pairs of either split, evenly
+    over its flows."""
     found: dict[str, list[float]] = {}
     for split in frames.splits:
         pairs = frames.pairs(split)
         for index in np.linspace(0, len(pairs) - 1, min(PAIRS, len(pairs))).round().astype(int):
             sequence, t = pairs.where(index)
-            (_, made), real = roll(predict, frames.frame(sequence, t), frames.mask(sequence), 1), frames.frame(sequence, t + 1)
-            found.setdefault(kind(frames.manifest, sequence), []).append(float(np.abs(made - real).mean()))
+            (_, made), real = (
+                roll(predict, frames.frame(sequence, t), frames.mask(sequence), 1),
+                frames.frame(sequence, t + 1),
+            )
+            found.setdefault(kind(frames.manifest, sequence), []).append(
+                float(np.abs(made - real).mean())
+            )
             told()
     return {name: float(np.mean(values)) for name, values in found.items()}
 

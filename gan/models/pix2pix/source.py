@@ -21,7 +21,8 @@ FOLDER = "vortex-street"  # of dataset=street inside the data directory
 
 
 def load(config: RunConfig, data_dir: Path) -> Examples:
-    """The first `config.limit` pairs of the flows that are there to train with; computes STREET where it is absent. Raises DatasetError."""
+    """The first `config.limit` pairs of the flows that are there to train with; computes STREET
+    where it is absent. Raises DatasetError."""
     from ganboard.gan.models.pix2pix import data
 
     if config.dataset == "street" and not (folder := data_dir / FOLDER).exists():
@@ -41,29 +42,39 @@ def count(config: RunConfig, data_dir: Path) -> int:
 
 
 def check(config: RunConfig, data_dir: Path) -> None:
-    """Raises DatasetError for absent, damaged or foreign files and frames that are too small; values are looked at when training begins."""
+    """Raises DatasetError for absent, damaged or foreign files and frames that are too small;
+    values are looked at when training begins."""
     if config.dataset == "street" and not (data_dir / FOLDER).exists():
-        return _large_enough(config, f"dataset=street has frames of {_size(STREET.grid)}", STREET.grid)
+        return _large_enough(
+            config, f"dataset=street has frames of {_size(STREET.grid)}", STREET.grid
+        )
     held = frames(config, data_dir)
     held.pairs("train")
     if config.quality_every and all(stored.split == "train" for stored in held.manifest.sequences):
         raise DatasetError(
-            "quality_every needs flows that are held out and the data have none: make some with `ganboard data flow --held-out`, "
-            "or set quality_every to 0."
+            "quality_every needs flows that are held out and the data have none: make some with"
+            " `ganboard data flow --held-out`, or set quality_every to 0."
         )
     return None
 
 
 def frames(config: RunConfig, data_dir: Path) -> Frames:
     """The folder of `config`. Raises DatasetError."""
-    folder = data_dir / FOLDER if config.dataset == "street" else resolve(data_dir, config.images_path, (), "folder")
+    folder = (
+        data_dir / FOLDER
+        if config.dataset == "street"
+        else resolve(data_dir, config.images_path, (), "folder")
+    )
     held = Frames(folder)
-    _large_enough(config, f"{folder} holds frames of {_size(held.manifest.grid)}", held.manifest.grid)
-    if config.dataset == "street" and [(stored.obstacle, stored.reynolds) for stored in held.manifest.sequences] != [
-        (case.obstacle, case.reynolds) for case in STREET.cases
-    ]:
+    _large_enough(
+        config, f"{folder} holds frames of {_size(held.manifest.grid)}", held.manifest.grid
+    )
+    if config.dataset == "street" and [
+        (stored.obstacle, stored.reynolds) for stored in held.manifest.sequences
+    ] != [(case.obstacle, case.reynolds) for case in STREET.cases]:
         raise DatasetError(
-            f"{folder} holds other flows than dataset=street has: give that folder another name and use dataset=flow with it."
+            f"{folder} holds other flows than dataset=street has: give that folder another name and"
+            " use dataset=flow with it."
         )
     return held
 

@@ -1,4 +1,5 @@
-"""Training beside inference, by replicas and batch or group: where several devices help (`ganboard predict --times`)."""
+"""Training beside inference, by replicas and batch or group: where several devices help (`ganboard
+predict --times`)."""
 
 from __future__ import annotations
 
@@ -35,46 +36,78 @@ class Row(NamedTuple):
     each: float  # of that, for a pair or a tile
 
 
-def measure(config: RunConfig, directory: Path, step: int, frames: Frames, wish: Wish, told: Callable[[int, int], None]) -> dict[str, Any]:
-    """A row for training steps and for predicted frames, with one replica and with `wish.replicas`, 2 at least.
+def measure(
+    config: RunConfig,
+    directory: Path,
+    step: int,
+    frames: Frames,
+    wish: Wish,
+    told: Callable[[int, int], None],
+) -> dict[str, Any]:
+    """A row for training steps and for predicted frames, with one replica and with `wish.replicas`,
+    2 at least.
 
     The first call of TensorFlow in its process. Raises CheckpointError, DatasetError.
     """
     several = max(2, wish.replicas)
-    config = config.model_copy(update={"replicas": several, "strategy": "mirrored", "accumulate": 1, "xla": False})
+    config = config.model_copy(
+        update={"replicas": several, "strategy": "mirrored", "accumulate": 1, "xla": False}
+    )
     runtime.prepare(config)
     rows: list[Row] = []
-    for row in chain(_training(config, frames, several), _inference(config, directory, step, frames, wish, several)):
+    for row in chain(
+        _training(config, frames, several),
+        _inference(config, directory, step, frames, wish, several),
+    ):
         rows.append(row)
         told(len(rows), 2 * len(BATCHES) + 5)
-    return {"cores": runtime.cores(), "gpus": len(tf.config.list_logical_devices("GPU")), "rows": [row._asdict() for row in rows]}
+    return {
+        "cores": runtime.cores(),
+        "gpus": len(tf.config.list_logical_devices("GPU")),
+        "rows": [row._asdict() for row in rows],
+    }
 
 
 def _training(config: RunConfig, frames: Frames, several: int) -> Iterator[Row]:
     examples = data.load(frames)
     for batch in BATCHES:
         for replicas in (1, several):
-            asked = config.model_copy(update={"replicas": replicas, "batch_size": -(-batch // replicas) * replicas})
+            asked = config.model_copy(
+                update={"replicas": replicas, "batch_size": -(-batch // replicas) * replicas}
+            )
             strategy = distribution.strategy(asked)
             with strategy.scope():
                 nets = networks(asked)
             stepper = Stepper(asked, strategy, nets, examples)
-            order = np.resize(philox.order(config.seed, 1, len(examples)), asked.batch_size * (1 + REPEATS))
-            first, later = _timed([partial(stepper.run, order, i, i, 1) for i in range(1 + REPEATS)])
-            yield Row("training", replicas, asked.batch_size, first, later, later / asked.batch_size)
+            order = np.resize(
+                philox.order(config.seed, 1, len(examples)), asked.batch_size * (1 + REPEATS)
+            )
+            first, later = _timed(
+                [partial(stepper.run, order, i, i, 1) for i in range(1 + REPEATS)]
+            )
+            yield Row(
+                "training", replicas, asked.batch_size, first, later, later / asked.batch_size
+            )
 
 
-def _inference(config: RunConfig, directory: Path, step: int, frames: Frames, wish: Wish, several: int) -> Iterator[Row]:
+def _inference(
+    config: RunConfig, directory: Path, step: int, frames: Frames, wish: Wish, several: int
+) -> Iterator[Row]:
     """One tile at a time, as many as there are replicas, and all of a frame."""
     frame = frames.conditioned(0, 0)
-    tiles = frame[..., 0].size // inner(int(config.geometry.partition("x")[0]), frame.shape[:2], wish.halo) ** 2
+    tiles = (
+        frame[..., 0].size
+        // inner(int(config.geometry.partition("x")[0]), frame.shape[:2], wish.halo) ** 2
+    )
     for replicas, groups in ((1, (1, several, 0)), (several, (1, 0))):
         strategy = distribution.strategy(config.model_copy(update={"replicas": replicas}))
         generator = inference.restore(config, directory, step, strategy)
         for size in groups:
             tiled = inference.Tiled(generator, strategy, halo=wish.halo, group=size, xla=wish.xla)
             first, later = _timed([partial(tiled, frame)] * (1 + REPEATS))
-            yield Row("inference", replicas, replicas * tiled.size(tiles), first, later, later / tiles)
+            yield Row(
+                "inference", replicas, replicas * tiled.size(tiles), first, later, later / tiles
+            )
 
 
 def _timed(acts: Sequence[Callable[[], Any]]) -> tuple[float, float]:

@@ -15,7 +15,8 @@ from ganboard.gan.models.pix2pix.tiles import inner
 
 
 class Wish(BaseModel):
-    """How far to predict which flows (none: one of each kind), and how their frames go through the network."""
+    """How far to predict which flows (none: one of each kind), and how their frames go through the
+    network."""
 
     model_config = ConfigDict(frozen=True, extra="forbid")
 
@@ -34,7 +35,9 @@ def parse(options: Mapping[str, Any]) -> Wish:
     except ValidationError as error:
         first = error.errors()[0]
         name, given = first["loc"][0], str(first["input"])[:80]
-        raise ConfigError(f"{name}={given} makes no prediction: {first['msg'][0].lower()}{first['msg'][1:]}.") from None
+        raise ConfigError(
+            f"{name}={given} makes no prediction: {first['msg'][0].lower()}{first['msg'][1:]}."
+        ) from None
 
 
 def check(wish: Wish, config: RunConfig, frames: Frames) -> list[int]:
@@ -44,11 +47,13 @@ def check(wish: Wish, config: RunConfig, frames: Frames) -> list[int]:
     inner(int(config.geometry.partition("x")[0]), (ny, nx), wish.halo)
     if wish.steps >= manifest.frames:
         raise DatasetError(
-            f"steps={wish.steps} needs {wish.steps + 1} frames of a flow and {frames.folder} holds {manifest.frames} of each: "
-            f"ask for {manifest.frames - 1} or fewer, or record more."
+            f"steps={wish.steps} needs {wish.steps + 1} frames of a flow and {frames.folder} holds"
+            f" {manifest.frames} of each: ask for {manifest.frames - 1} or fewer, or record more."
         )
     last = len(manifest.sequences) - 1
     for number in wish.sequences:
         if not 0 <= number <= last:
-            raise DatasetError(f"There is no sequence {number} in {frames.folder}: choose one of 0 to {last}.")
+            raise DatasetError(
+                f"There is no sequence {number} in {frames.folder}: choose one of 0 to {last}."
+            )
     return list(wish.sequences) or rollout.choose(manifest)

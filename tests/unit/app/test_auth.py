@@ -1,4 +1,5 @@
-"""Roles from claims, and the check that every write to the database passes, in pages of a dashboard with sign-in."""
+"""Roles from claims, and the check that every write to the database passes, in pages of a dashboard
+with sign-in."""
 
 from __future__ import annotations
 
@@ -65,7 +66,9 @@ def test_claims_that_let_nobody_in(rules: SignIn, change: dict[str, Any], says: 
     assert says in found.refusal
 
 
-def test_claims_that_let_somebody_in_do_so_until_they_expire(rules: SignIn, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_claims_that_let_somebody_in_do_so_until_they_expire(
+    rules: SignIn, monkeypatch: pytest.MonkeyPatch
+) -> None:
     for email, role in {identity.OPERATOR: "operator", identity.VIEWER: "viewer"}.items():
         for verified in ({}, {"email_verified": True}, {"email_verified": "true"}):
             assert auth.visitor(rules, identity.claims(email, **verified)).role == role
@@ -92,7 +95,9 @@ def test_the_cookie_counts_for_its_origin_and_key_only(rules: SignIn) -> None:
         {name: "\u20ac"},
         {"other": value},
         identity.cookie(identity.VIEWER, "http://ganboard.example"),
-        identity.cookie(identity.VIEWER, ORIGIN, secret="not the secret of this ganboard, but as long"),
+        identity.cookie(
+            identity.VIEWER, ORIGIN, secret="not the secret of this ganboard, but as long"
+        ),
         identity.cookie(identity.STRANGER, ORIGIN),
     ):
         assert not auth.may_read(settings, {}, bad), bad
@@ -122,7 +127,10 @@ def page(user: dict[str, Any], name: str = "") -> AppTest:
 @pytest.mark.thorough
 def test_pages_stop_at_the_gate(rules: SignIn, context: Context) -> None:
     stored_run(context, "secret plan")
-    for user, says in (({}, "Sign in to see the runs."), (identity.claims(identity.STRANGER), "is not on the list of this ganboard")):
+    for user, says in (
+        ({}, "Sign in to see the runs."),
+        (identity.claims(identity.STRANGER), "is not on the list of this ganboard"),
+    ):
         at = page(user)
         assert says in words(at)
         assert [title.value for title in at.title] == ["ganboard"]
@@ -160,9 +168,13 @@ WRITES: dict[str, Callable[[Any, Run], object]] = {
     "restore": lambda engine, run: marks.restore(engine, run_ids=[run.id]),
     "save_view": lambda engine, run: marks.save_view(engine, name="x", page="runs", query=""),
     "delete_view": lambda engine, run: marks.delete_view(engine, name="x"),
-    "draw": lambda engine, run: drawings.ask(engine, run_id=run.id, step=1, kind="grid", options={}),
+    "draw": lambda engine, run: drawings.ask(
+        engine, run_id=run.id, step=1, kind="grid", options={}
+    ),
     "surface": lambda engine, run: surfaces.ask(engine, [run.id], {}),
-    "study": lambda engine, run: studies.store(engine, Study(name="x", title="x", definition={}), counted={}, missing=[]),
+    "study": lambda engine, run: studies.store(
+        engine, Study(name="x", title="x", definition={}), counted={}, missing=[]
+    ),
     "remove_study": lambda engine, run: studies.remove(engine, "x"),
     "import": lambda engine, run: imports.insert(engine, Run(name="x", config={}), [], [], "x"),
 }
@@ -170,10 +182,16 @@ WRITES: dict[str, Callable[[Any, Run], object]] = {
 
 @pytest.mark.parametrize("write", WRITES.values(), ids=WRITES)
 @pytest.mark.parametrize(
-    "user", [{}, identity.claims(identity.VIEWER), identity.claims(identity.OPERATOR, -1)], ids=["nobody", "viewer", "expired"]
+    "user",
+    [{}, identity.claims(identity.VIEWER), identity.claims(identity.OPERATOR, -1)],
+    ids=["nobody", "viewer", "expired"],
 )
 def test_no_write_passes_without_an_operator(
-    rules: SignIn, context: Context, write: Callable[[Any, Run], object], user: dict[str, Any], monkeypatch: pytest.MonkeyPatch
+    rules: SignIn,
+    context: Context,
+    write: Callable[[Any, Run], object],
+    user: dict[str, Any],
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     run = stored_run(context, "stays")
     monkeypatch.setattr(auth, "_claims", lambda: user)
@@ -187,7 +205,9 @@ def test_no_write_passes_without_an_operator(
     assert queries.find_run(engine, run.id).name == "stays"  # reading goes on
 
 
-def test_an_operator_writes(rules: SignIn, context: Context, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_operator_writes(
+    rules: SignIn, context: Context, monkeypatch: pytest.MonkeyPatch
+) -> None:
     run = stored_run(context, "stays")
     monkeypatch.setattr(auth, "_claims", lambda: identity.claims(identity.OPERATOR))
     marks.add_tags(navigation.context().engine, run_ids=[run.id], tags=["x"])
@@ -202,19 +222,39 @@ def calls(tree: ast.AST) -> list[ast.Call]:
 
 
 def called(call: ast.Call) -> str:
-    return call.func.attr if isinstance(call.func, ast.Attribute) else call.func.id if isinstance(call.func, ast.Name) else ""
+    return (
+        call.func.attr
+        if isinstance(call.func, ast.Attribute)
+        else call.func.id
+        if isinstance(call.func, ast.Name)
+        else ""
+    )
 
 
 def test_the_application_reaches_the_database_through_the_checked_engine_only() -> None:
-    """Its one context is made in app/navigation.py; the report is a process of its own, started from the command line."""
-    makers = {"open_context", "make_engine", "create_engine", "Context", "writing", "Session", "sessionmaker", "begin", "raw_connection"}
+    """Its one context is made in app/navigation.py; the report is a process of its own, started
+    from the command line."""
+    makers = {
+        "open_context",
+        "make_engine",
+        "create_engine",
+        "Context",
+        "writing",
+        "Session",
+        "sessionmaker",
+        "begin",
+        "raw_connection",
+    }
     found = {
         (str(path.relative_to(ROOT)), called(call))
         for path in (ROOT / "app").rglob("*.py")
         for call in calls(ast.parse(path.read_text()))
         if called(call) in makers
     }
-    assert found == {("app/navigation.py", "open_context"), ("worker/studies/report.py", "open_context")}
+    assert found == {
+        ("app/navigation.py", "open_context"),
+        ("worker/studies/report.py", "open_context"),
+    }
 
 
 COMMAND_LINE = {"backup", "restore", "exchange", "transfer"}
@@ -222,7 +262,8 @@ OF_COMMAND_LINE = re.compile(rf"\s*(from|import) .*\b({'|'.join(COMMAND_LINE)})\
 
 
 def test_sessions_are_made_in_two_places_and_only_one_of_them_commits() -> None:
-    """`db.engine.reading`, which never commits, and `db.engine.writing`, which checks; so whatever writes has passed the check."""
+    """`db.engine.reading`, which never commits, and `db.engine.writing`, which checks; so whatever
+    writes has passed the check."""
     found = {
         (path.stem, called(call))
         for package in ("db", "worker")
@@ -234,9 +275,18 @@ def test_sessions_are_made_in_two_places_and_only_one_of_them_commits() -> None:
     # backup and restore are the command line's, and work on whole databases
     found = {(module, name) for module, name in found if module not in COMMAND_LINE}
     assert found == {("engine", "Session"), ("engine", "begin")}
-    assert not [line for path in (ROOT / "app").rglob("*.py") for line in path.read_text().splitlines() if OF_COMMAND_LINE.match(line)]
+    assert not [
+        line
+        for path in (ROOT / "app").rglob("*.py")
+        for line in path.read_text().splitlines()
+        if OF_COMMAND_LINE.match(line)
+    ]
     reading, writing = (
-        next(node for node in ast.parse(Path(db.__file__).with_name("engine.py").read_text()).body if getattr(node, "name", "") == name)
+        next(
+            node
+            for node in ast.parse(Path(db.__file__).with_name("engine.py").read_text()).body
+            if getattr(node, "name", "") == name
+        )
         for name in ("reading", "writing")
     )
     assert "begin" not in {called(call) for call in calls(reading)}

@@ -30,7 +30,9 @@ def from_url(read: Callable[[], Any], query: dict[str, Any]) -> Any:
     return at.session_state["read"]
 
 
-@pytest.mark.parametrize("value", ["", "../../etc/passwd", "ABC", "a" * 33, "x;drop table run", "١٢٣", "<script>", "a b"])
+@pytest.mark.parametrize(
+    "value", ["", "../../etc/passwd", "ABC", "a" * 33, "x;drop table run", "١٢٣", "<script>", "a b"]
+)
 def test_what_cannot_be_an_id_is_ignored(value: str) -> None:
     assert from_url(navigation.run_param, {"run": value}) is None
 
@@ -45,4 +47,7 @@ def test_ids_are_read() -> None:
 def test_lists_of_ids_come_with_commas_or_repeated_without_doubles() -> None:
     assert from_url(navigation.runs_param, {"runs": "aa,bb, aa,CC"}) == ["aa", "bb"]
     assert from_url(navigation.runs_param, {"runs": ["aa", "bb,dd"]}) == ["aa", "bb", "dd"]
-    assert from_url(navigation.runs_param, {"runs": ",".join(new_id() for _ in range(30))}).__len__() == navigation.MAX_COMPARED
+    assert (
+        from_url(navigation.runs_param, {"runs": ",".join(new_id() for _ in range(30))}).__len__()
+        == navigation.MAX_COMPARED
+    )

@@ -1,4 +1,5 @@
-"""What must not stand in the code, what must stand in the settings of Streamlit and of the containers."""
+"""What must not stand in the code, what must stand in the settings of Streamlit and of the
+containers."""
 
 from __future__ import annotations
 
@@ -15,7 +16,9 @@ import yaml
 from ganboard.worker import access
 
 ROOT = Path(__file__).parents[3]
-SOURCES = sorted(path for package in ("app", "db", "gan", "worker") for path in (ROOT / package).rglob("*.py"))
+SOURCES = sorted(
+    path for package in ("app", "db", "gan", "worker") for path in (ROOT / package).rglob("*.py")
+)
 COMPOSE: dict[str, Any] = yaml.safe_load((ROOT / "docker-compose.yml").read_text())
 SERVICES: dict[str, dict[str, Any]] = COMPOSE["services"]
 COMPONENTS = {
@@ -36,24 +39,49 @@ def given(call: ast.AST, keyword: str) -> Any:
     """The constant that a call gives to a keyword, None without it."""
     assert isinstance(call, ast.Call)
     value = next((one.value for one in call.keywords if one.arg == keyword), None)
-    return ast.literal_eval(value) if isinstance(value, ast.Constant | ast.List | ast.Tuple) else value and ...
+    return (
+        ast.literal_eval(value)
+        if isinstance(value, ast.Constant | ast.List | ast.Tuple)
+        else value and ...
+    )
 
 
 FORBIDDEN: dict[str, Callable[[ast.Call], bool]] = {
-    "pickle": lambda call: name(call).split(".")[0] in ("pickle", "dill", "cloudpickle", "shelve", "marshal", "joblib"),
-    "load_model": lambda call: name(call).split(".")[-1] in ("load_model", "load_weights", "SavedModel"),
-    "np.load": lambda call: name(call) in ("np.load", "numpy.load") and given(call, "allow_pickle") is not False,
+    "pickle": (
+        lambda call: (
+            name(call).split(".")[0]
+            in ("pickle", "dill", "cloudpickle", "shelve", "marshal", "joblib")
+        )
+    ),
+    "load_model": (
+        lambda call: name(call).split(".")[-1] in ("load_model", "load_weights", "SavedModel")
+    ),
+    "np.load": (
+        lambda call: (
+            name(call) in ("np.load", "numpy.load") and given(call, "allow_pickle") is not False
+        )
+    ),
     "Image.open": lambda call: name(call).endswith("Image.open") and not given(call, "formats"),
-    "shell": lambda call: given(call, "shell") is not None or name(call) in ("os.system", "os.popen"),
+    "shell": (
+        lambda call: given(call, "shell") is not None or name(call) in ("os.system", "os.popen")
+    ),
     "eval": lambda call: name(call) in ("eval", "exec", "compile", "__import__"),
     "yaml": lambda call: name(call) in ("yaml.load", "yaml.unsafe_load", "yaml.full_load"),
     "extract": lambda call: name(call).split(".")[-1] in ("extractall", "unpack_archive"),
     "mktemp": lambda call: name(call).endswith("mktemp"),
-    "html": lambda call: name(call).split(".")[-1] in ("html", "iframe") and name(call).split(".")[0] in ("st", "components"),
+    "html": (
+        lambda call: (
+            name(call).split(".")[-1] in ("html", "iframe")
+            and name(call).split(".")[0] in ("st", "components")
+        )
+    ),
     "unsafe_allow_html": lambda call: given(call, "unsafe_allow_html") is not None,
     "component": lambda call: name(call).endswith(("components.v2.component", "declare_component")),
 }
-ALLOWED = {("html", "app/theme/style.py"), *(("component", f"app/components/{file}") for file in COMPONENTS)}
+ALLOWED = {
+    ("html", "app/theme/style.py"),
+    *(("component", f"app/components/{file}") for file in COMPONENTS),
+}
 SAMPLES = {
     "pickle": "pickle.loads(x)",
     "load_model": "keras.models.load_model(x)",
@@ -93,8 +121,14 @@ def test_no_code_imports_what_can_run_code_from_data() -> None:
     banned = {"pickle", "dill", "cloudpickle", "shelve", "marshal", "joblib"}
     for path in SOURCES:
         for node in ast.walk(ast.parse(path.read_text())):
-            names = [alias.name for alias in node.names] if isinstance(node, ast.Import) else [getattr(node, "module", None) or ""]
-            assert not {one.split(".")[0] for one in names} & banned or not isinstance(node, ast.Import | ast.ImportFrom), path
+            names = (
+                [alias.name for alias in node.names]
+                if isinstance(node, ast.Import)
+                else [getattr(node, "module", None) or ""]
+            )
+            assert not {one.split(".")[0] for one in names} & banned or not isinstance(
+                node, ast.Import | ast.ImportFrom
+            ), path
 
 
 def test_our_scripts_make_no_html_of_text() -> None:
@@ -102,7 +136,9 @@ def test_our_scripts_make_no_html_of_text() -> None:
     assert scripts
     for path in scripts:
         assert not re.search(
-            r"\beval\(|new Function|document\.write|outerHTML|insertAdjacentHTML|\.innerHTML\s*=\s*[^\"'`\s;]", path.read_text()
+            r"\beval\(|new"
+            r" Function|document\.write|outerHTML|insertAdjacentHTML|\.innerHTML\s*=\s*[^\"'`\s;]",
+            path.read_text(),
         ), path
 
 
@@ -122,7 +158,8 @@ def test_streamlit_is_closed_where_it_can_be() -> None:
     }  # fmt: skip
     for section, options in wanted.items():
         assert {option: found[section].get(option) for option in options} == options
-    assert "cookieSecret" not in found["server"]  # a secret is no setting: GANBOARD_COOKIE_SECRET_FILE, which app/auth.py hands over
+    # a secret is no setting: GANBOARD_COOKIE_SECRET_FILE, which app/auth.py hands over
+    assert "cookieSecret" not in found["server"]
 
 
 # --- containers ---
@@ -144,7 +181,9 @@ def test_every_service_is_hardened(service: str) -> None:
     assert not {"privileged", "devices", "network_mode", "pid", "ipc", "env_file"} & set(found) - (
         {"network_mode"} if service == "secrets" else set()
     )
-    assert service in FOREIGN or all(option in found["tmpfs"][0] for option in ("noexec", "nosuid", "size="))
+    assert service in FOREIGN or all(
+        option in found["tmpfs"][0] for option in ("noexec", "nosuid", "size=")
+    )
     assert not any("docker.sock" in volume for volume in found["volumes"])
     assert bool(found.get("healthcheck")) != (service in ONCE)
 
@@ -156,7 +195,13 @@ def test_ours_run_as_a_user_without_rights_and_the_others_get_what_leaving_root_
         assert "cap_add" not in SERVICES[service]
         assert SERVICES[service]["pull_policy"] in ("build", "never")
     for service in FOREIGN:
-        assert set(SERVICES[service]["cap_add"]) <= {"CHOWN", "DAC_OVERRIDE", "FOWNER", "SETGID", "SETUID"}
+        assert set(SERVICES[service]["cap_add"]) <= {
+            "CHOWN",
+            "DAC_OVERRIDE",
+            "FOWNER",
+            "SETGID",
+            "SETUID",
+        }
 
 
 def test_database_and_queue_are_reached_from_within_only() -> None:
@@ -165,20 +210,32 @@ def test_database_and_queue_are_reached_from_within_only() -> None:
         assert SERVICES[service]["networks"] == ["back"]
     assert [service for service in SERVICES if "ports" in SERVICES[service]] == ["web"]
     assert all(port.startswith("127.0.0.1:") for port in SERVICES["web"]["ports"])
-    assert SERVICES["web"]["environment"]["GANBOARD_PUBLISHED"] == "loopback"  # which the line above makes true
+    # which the line above makes true
+    assert SERVICES["web"]["environment"]["GANBOARD_PUBLISHED"] == "loopback"
 
 
 def test_no_secret_stands_in_an_environment_and_each_service_reads_its_own_only() -> None:
     for service, found in SERVICES.items():
         for variable, value in found["environment"].items() if found.get("environment") else ():
-            assert not re.search(r"PASSWORD|SECRET|TOKEN", variable) or variable.endswith("_FILE"), (service, variable)
-            assert "@" not in str(value) or not re.search(r"//[^@/]*:[^@/]*@", str(value)), (service, variable)
-    mounts = {service: {volume.split(":")[0] for volume in found["volumes"]} for service, found in SERVICES.items()}
+            assert not re.search(r"PASSWORD|SECRET|TOKEN", variable) or variable.endswith(
+                "_FILE"
+            ), (service, variable)
+            assert "@" not in str(value) or not re.search(r"//[^@/]*:[^@/]*@", str(value)), (
+                service,
+                variable,
+            )
+    mounts = {
+        service: {volume.split(":")[0] for volume in found["volumes"]}
+        for service, found in SERVICES.items()
+    }
     assert {service for service in mounts if "web-secret" in mounts[service]} == {"secrets", "web"}
     assert "queue-secret" not in mounts["db"]
     assert "database-secret" not in mounts["redis"]
     for service, found in SERVICES.items():
-        assert all(volume.endswith(":ro") for volume in found["volumes"] if "-secret:" in volume) or service == "secrets"
+        assert (
+            all(volume.endswith(":ro") for volume in found["volumes"] if "-secret:" in volume)
+            or service == "secrets"
+        )
     assert [service for service in SERVICES if "secrets" in SERVICES[service]] == ["web"]
 
 
@@ -188,11 +245,15 @@ def test_the_queue_keeps_what_it_is_told_and_asks_for_a_name() -> None:
     assert "noeviction" in redis["command"]
     assert "--user ganboard" in redis["healthcheck"]["test"][1]
     for service in OURS - {"secrets"}:
-        assert SERVICES[service]["environment"]["GANBOARD_REDIS_URL"] == "redis://ganboard@redis:6379/0"
+        assert (
+            SERVICES[service]["environment"]["GANBOARD_REDIS_URL"]
+            == "redis://ganboard@redis:6379/0"
+        )
 
 
 def test_base_images_are_named_by_release_lines_that_get_security_fixes() -> None:
-    """By tag and not by digest, so that `docker compose build --pull` brings the fixes: docs/security.md says why."""
+    """By tag and not by digest, so that `docker compose build --pull` brings the fixes:
+    docs/security.md says why."""
     (base,) = re.findall(r"^ARG BASE=(\S+)$", (ROOT / "Dockerfile").read_text(), re.MULTILINE)
     images = {base, *(SERVICES[service]["image"] for service in FOREIGN)}
     assert images == {"python:3.11-slim-bookworm", "postgres:15-bookworm", "redis:7-bookworm"}
@@ -202,7 +263,18 @@ def test_base_images_are_named_by_release_lines_that_get_security_fixes() -> Non
 
 def test_secrets_are_never_shown() -> None:
     """The settings that hold one are those which the documents speak of as files."""
-    secret = {field for field in access.Settings.model_fields if re.search(r"password|secret|token", field)}
-    assert secret == {"api_token", "cookie_secret", "database_password", "oidc_client_secret", "redis_password", "serve_token"}
+    secret = {
+        field
+        for field in access.Settings.model_fields
+        if re.search(r"password|secret|token", field)
+    }
+    assert secret == {
+        "api_token",
+        "cookie_secret",
+        "database_password",
+        "oidc_client_secret",
+        "redis_password",
+        "serve_token",
+    }
     words = (ROOT / "docs" / "security.md").read_text()
     assert all(f"GANBOARD_{field.upper()}_FILE" in words for field in secret)

@@ -1,4 +1,5 @@
-"""Every test of the database layer runs on SQLite and, where GANBOARD_TEST_POSTGRES_URL names a server, on PostgreSQL."""
+"""Every test of the database layer runs on SQLite and, where GANBOARD_TEST_POSTGRES_URL names a
+server, on PostgreSQL."""
 
 from __future__ import annotations
 
@@ -25,14 +26,19 @@ def url(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[str]:
         yield f"sqlite:///{tmp_path / 'ganboard.db'}"
         return
     if not os.environ.get(SERVER):
-        pytest.skip(f"{SERVER} is not set: give it the URL of a PostgreSQL database in which schemas may be created")
+        pytest.skip(
+            f"{SERVER} is not set: give it the URL of a PostgreSQL database in which schemas may be"
+            " created"
+        )
     server = make_url(os.environ[SERVER]).set(drivername="postgresql+psycopg")
     schema = f"test_{secrets.token_hex(6)}"
     admin = make_engine(server.render_as_string(hide_password=False))
     with admin.begin() as connection:
         connection.execute(text(f"CREATE SCHEMA {schema}"))
     try:
-        yield server.update_query_dict({"options": f"-csearch_path={schema}"}).render_as_string(hide_password=False)
+        yield server.update_query_dict({"options": f"-csearch_path={schema}"}).render_as_string(
+            hide_password=False
+        )
     finally:
         with admin.begin() as connection:
             connection.execute(text(f"DROP SCHEMA {schema} CASCADE"))
@@ -49,7 +55,8 @@ def empty_engine(url: str) -> Iterator[Engine]:
 
 @pytest.fixture(scope="session")
 def migrated_file(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """An SQLite database with this version's schema, to be copied: quicker than to migrate anew for each test."""
+    """An SQLite database with this version's schema, to be copied: quicker than to migrate anew for
+    each test."""
     path = tmp_path_factory.mktemp("migrated") / "ganboard.db"
     engine = make_engine(f"sqlite:///{path}")
     upgrade(engine)

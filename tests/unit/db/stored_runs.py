@@ -20,14 +20,20 @@ def submitted(engine: Engine, name: str = "a run", **config: Any) -> str:
     return commands.create_run(engine, name=name, config={"batch_size": 64, **config}).id
 
 
-def claimed(engine: Engine, run_id: str | None = None, *, lease_seconds: float = 60.0) -> dict[str, Any]:
+def claimed(
+    engine: Engine, run_id: str | None = None, *, lease_seconds: float = 60.0
+) -> dict[str, Any]:
     """Whose run it is, as keyword arguments for the commands: run_id and attempt."""
-    claim = commands.claim(engine, run_id=run_id or submitted(engine), worker="w-1", lease_seconds=lease_seconds)
+    claim = commands.claim(
+        engine, run_id=run_id or submitted(engine), worker="w-1", lease_seconds=lease_seconds
+    )
     assert claim is not None
     return {"run_id": claim.run_id, "attempt": claim.attempt}
 
 
-def training(engine: Engine, run_id: str | None = None, *, start_step: int = 0, **options: Any) -> dict[str, Any]:
+def training(
+    engine: Engine, run_id: str | None = None, *, start_step: int = 0, **options: Any
+) -> dict[str, Any]:
     own = claimed(engine, run_id, **options)
     start(engine, own, start_step)
     reports.set_phase(engine, **own, phase="training")
@@ -55,16 +61,32 @@ def in_status(engine: Engine, status: str) -> str:
         return str(claimed(engine)["run_id"])
     own = training(engine)
     if status != "running":
-        commands.finish(engine, **own, status=status, error="It broke." if status == "failed" else None)
+        commands.finish(
+            engine, **own, status=status, error="It broke." if status == "failed" else None
+        )
     return str(own["run_id"])
 
 
 def steps(
-    engine: Engine, own: dict[str, Any], epoch: int, first: int, g: list[float], d: list[float] | None = None, **series: list[float]
+    engine: Engine,
+    own: dict[str, Any],
+    epoch: int,
+    first: int,
+    g: list[float],
+    d: list[float] | None = None,
+    **series: list[float],
 ) -> None:
     g_losses, d_losses = np.array(g, dtype=np.float32), np.array(d or g, dtype=np.float32)
     further = {name: np.array(values, dtype=np.float32) for name, values in series.items()}
-    reports.append_steps(engine, **own, epoch=epoch, first=first, g_losses=g_losses, d_losses=d_losses, series=further)
+    reports.append_steps(
+        engine,
+        **own,
+        epoch=epoch,
+        first=first,
+        g_losses=g_losses,
+        d_losses=d_losses,
+        series=further,
+    )
 
 
 def finish_epoch(
@@ -92,14 +114,28 @@ def finish_epoch(
     )
 
 
-def quality(engine: Engine, own: dict[str, Any], epoch: int, training_seconds: float = 2.0, **measures: float) -> None:
+def quality(
+    engine: Engine,
+    own: dict[str, Any],
+    epoch: int,
+    training_seconds: float = 2.0,
+    **measures: float,
+) -> None:
     histogram = (0.5, 0.25, 0.25)
     reports.add_quality(
-        engine, **own, epoch=epoch, seconds=0.5, training_seconds=training_seconds, measures=measures or {"fid": 9.0}, histogram=histogram
+        engine,
+        **own,
+        epoch=epoch,
+        seconds=0.5,
+        training_seconds=training_seconds,
+        measures=measures or {"fid": 9.0},
+        histogram=histogram,
     )
 
 
-def checkpoint(engine: Engine, own: dict[str, Any], step: int, keep: int = 3, machine: str | None = None) -> None:
+def checkpoint(
+    engine: Engine, own: dict[str, Any], step: int, keep: int = 3, machine: str | None = None
+) -> None:
     saved = {"step": step, "epoch": step // STEPS, "digest": f"digest {step}", "size": 1 << 40}
     reports.add_checkpoint(engine, **own, **saved, keep=keep, machine=machine)
 
@@ -123,6 +159,8 @@ def contents(engine: Engine) -> dict[str, list[Any]]:
     """Every row of every table, as the database has it."""
     with engine.connect() as connection:
         return {
-            table.name: sorted(map(repr, connection.execute(text(f"SELECT * FROM {table.name}")).all()))
+            table.name: sorted(
+                map(repr, connection.execute(text(f"SELECT * FROM {table.name}")).all())
+            )
             for table in SQLModel.metadata.sorted_tables
         }

@@ -18,7 +18,9 @@ from tests.unit.db.stored_runs import IN_FORK, in_status, submitted, training
 
 
 def ask(engine: Engine, run_id: str, **more: Any) -> str:
-    return drawings.ask(engine, **{"run_id": run_id, "step": 4, "kind": "draw", "options": {"seed": 1}, **more})
+    return drawings.ask(
+        engine, **{"run_id": run_id, "step": 4, "kind": "draw", "options": {"seed": 1}, **more}
+    )
 
 
 def found(engine: Engine, drawing_id: str) -> drawings.Asked:
@@ -43,7 +45,11 @@ def shift(engine: Engine, drawing_id: str, **columns: float) -> None:
 def test_a_request_is_asked_claimed_and_answered(engine: Engine) -> None:
     drawing_id = ask(engine, submitted(engine))
     waiting = found(engine, drawing_id)
-    assert (waiting.answered, waiting.drawing.begun_at, waiting.drawing.options) == (False, None, {"seed": 1})
+    assert (waiting.answered, waiting.drawing.begun_at, waiting.drawing.options) == (
+        False,
+        None,
+        {"seed": 1},
+    )
     assert 0 <= waiting.seconds < 30
     drawing = claimed(engine)
     assert (drawing.id, drawing.facts) == (drawing_id, {"tries": 1})
@@ -52,7 +58,12 @@ def test_a_request_is_asked_claimed_and_answered(engine: Engine) -> None:
     assert found(engine, drawing_id).drawing.facts == {"tries": 1, "phase": "warming"}
     assert drawings.answer(engine, drawing, png=b"png", facts={"columns": 4})
     done = found(engine, drawing_id)
-    assert (done.answered, done.drawing.png, done.drawing.facts, done.drawing.error) == (True, b"png", {"columns": 4}, None)
+    assert (done.answered, done.drawing.png, done.drawing.facts, done.drawing.error) == (
+        True,
+        b"png",
+        {"columns": 4},
+        None,
+    )
     assert done.seconds == found(engine, drawing_id).seconds  # what it took no longer grows
     assert not drawings.answer(engine, drawing, error="again")
     assert found(engine, drawing_id).drawing.error is None
@@ -85,7 +96,11 @@ def test_painters_at_once_never_get_the_same(engine: Engine, url: str) -> None:
     run_id = submitted(engine)
     asked = {ask(engine, run_id) for _ in range(12)}
     with IN_FORK.Pool(3) as pool:
-        taken = [one for part in pool.starmap(_claim, [(url, time.monotonic() + 0.2)] * 3, chunksize=1) for one in part]
+        taken = [
+            one
+            for part in pool.starmap(_claim, [(url, time.monotonic() + 0.2)] * 3, chunksize=1)
+            for one in part
+        ]
     assert sorted(taken) == sorted(set(taken))
     assert set(taken) <= asked
     while drawing := drawings.claim(engine):  # what all of them lost to another in the same moment
@@ -101,7 +116,8 @@ def test_a_claim_whose_painter_died_is_taken_again(engine: Engine) -> None:
     shift(engine, drawing_id, begun_at=drawings.ABANDONED_SECONDS + 1)
     second = claimed(engine)
     assert second.facts == {"tries": 2}
-    assert not drawings.answer(engine, first, png=b"late")  # it lives after all, but the request is another's now
+    # it lives after all, but the request is another's now
+    assert not drawings.answer(engine, first, png=b"late")
     assert drawings.answer(engine, second, png=b"png")
     assert found(engine, drawing_id).drawing.png == b"png"
 
@@ -125,7 +141,9 @@ def test_a_new_request_withdraws_the_one_before_unless_it_is_worked_on(engine: E
 def test_too_many_waiting_requests_are_refused(engine: Engine) -> None:
     run_id = submitted(engine)
     with writing(engine) as session:
-        session.add_all(Drawing(run_id=run_id, step=1, kind="draw") for _ in range(drawings.MAX_WAITING))
+        session.add_all(
+            Drawing(run_id=run_id, step=1, kind="draw") for _ in range(drawings.MAX_WAITING)
+        )
     with pytest.raises(NotAllowed, match=r"^100 drawings are waiting already"):
         ask(engine, run_id)
     drawings.answer(engine, claimed(engine), error="no")
@@ -171,7 +189,14 @@ def test_runs_with_a_checkpoint_are_offered_the_newest_first(engine: Engine) -> 
 
 def test_painters_are_no_workers(engine: Engine) -> None:
     commands.beat(engine, name="box:1", host="box", pid=1, run_id=None)
-    commands.beat(engine, name=f"box{queries.PAINTER}7", host="box", pid=7, run_id=None, devices={"warm": False})
+    commands.beat(
+        engine,
+        name=f"box{queries.PAINTER}7",
+        host="box",
+        pid=7,
+        run_id=None,
+        devices={"warm": False},
+    )
     assert [state.worker.name for state in queries.workers(engine)] == ["box:1"]
     [painter] = queries.painters(engine)
     assert painter.alive

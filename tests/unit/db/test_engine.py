@@ -16,7 +16,15 @@ from ganboard.db.errors import Unreachable
 from ganboard.db.migrate import upgrade
 from ganboard.db.models import Run
 from ganboard.db.runs import commands, listing, queries, series
-from tests.unit.db.stored_runs import IN_FORK, STEPS, finish_epoch, steps, stored, submitted, training
+from tests.unit.db.stored_runs import (
+    IN_FORK,
+    STEPS,
+    finish_epoch,
+    steps,
+    stored,
+    submitted,
+    training,
+)
 
 only_sqlite = pytest.mark.parametrize("url", ["sqlite"], indirect=True)
 
@@ -27,11 +35,19 @@ def test_every_sqlite_connection_is_prepared(engine: Engine, url: str) -> None:
         with each.connect() as connection:
             names = ("journal_mode", "foreign_keys", "busy_timeout", "synchronous")
             found = {name: connection.exec_driver_sql(f"PRAGMA {name}").scalar() for name in names}
-        assert found == {"journal_mode": "wal", "foreign_keys": 1, "busy_timeout": 10_000, "synchronous": 2}  # 2: FULL
+        # 2: FULL
+        assert found == {
+            "journal_mode": "wal",
+            "foreign_keys": 1,
+            "busy_timeout": 10_000,
+            "synchronous": 2,
+        }
 
 
 @only_sqlite
-def test_a_writer_waits_for_the_lock_and_then_says_so(engine: Engine, url: str, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_writer_waits_for_the_lock_and_then_says_so(
+    engine: Engine, url: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
     submitted(engine)
     monkeypatch.setattr(module, "BUSY_MILLISECONDS", 50)
     other = sqlite3.connect(engine.url.database or "")
@@ -81,7 +97,9 @@ def test_a_pool_free_engine_keeps_no_connection(engine: Engine, url: str) -> Non
 
 @only_sqlite
 @pytest.mark.parametrize("pooled", [True, False])
-def test_a_file_that_goes_away_is_missed_and_its_return_is_noticed(engine: Engine, url: str, pooled: bool) -> None:
+def test_a_file_that_goes_away_is_missed_and_its_return_is_noticed(
+    engine: Engine, url: str, pooled: bool
+) -> None:
     opened = make_engine(url, pooled=pooled)
     submitted(opened)
     here, away = Path(str(opened.url.database)), Path(f"{opened.url.database}.away")
@@ -116,7 +134,10 @@ def _train(url: str, until: float) -> int:
         for first in range(STEPS):
             steps(engine, own, epoch, first, [0.5])
             commands.renew(engine, **own)
-            commands.beat(engine, name=f"w-{os.getpid()}", host="box", pid=os.getpid(), run_id=own["run_id"])  # reads, then writes
+            # reads, then writes
+            commands.beat(
+                engine, name=f"w-{os.getpid()}", host="box", pid=os.getpid(), run_id=own["run_id"]
+            )
         finish_epoch(engine, own, epoch)
     assert len(series.step_losses(engine, own["run_id"], points=10**9)) == epoch * STEPS
     assert len(queries.epochs(engine, own["run_id"])) == epoch
@@ -144,9 +165,12 @@ def test_three_writers_and_two_readers_get_along(engine: Engine, url: str) -> No
         until = time.monotonic() + 2
         writers = [pool.apply_async(_train, (url, until)) for _ in range(3)]
         readers = [pool.apply_async(_watch, (url, until)) for _ in range(2)]
-        trained = [writer.get(timeout=60) for writer in writers]  # raises what its process raised: "database is locked" above all
+        # raises what its process raised: "database is locked" above all
+        trained = [writer.get(timeout=60) for writer in writers]
         assert all(reader.get(timeout=60) for reader in readers)
-    assert sorted(run.epoch for run in queries.list_runs(engine, statuses=("running",))) == sorted(trained)
+    assert sorted(run.epoch for run in queries.list_runs(engine, statuses=("running",))) == sorted(
+        trained
+    )
 
 
 @pytest.mark.parametrize(
@@ -180,7 +204,9 @@ def test_a_file_that_is_no_database_is_said_to_be_none(tmp_path: Path) -> None:
 
 def test_a_missing_driver_is_named_with_its_remedy(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "psycopg", None)
-    with pytest.raises(Unreachable, match=r"PostgreSQL needs the package psycopg: install ganboard\[postgres\]."):
+    with pytest.raises(
+        Unreachable, match=r"PostgreSQL needs the package psycopg: install ganboard\[postgres\]."
+    ):
         make_engine("postgresql+psycopg://someone@127.0.0.1/ganboard")
 
 

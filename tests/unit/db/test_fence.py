@@ -11,7 +11,18 @@ from sqlalchemy import Engine
 
 from ganboard.db.errors import LeaseLost
 from ganboard.db.runs import commands, reports
-from tests.unit.db.stored_runs import checkpoint, claimed, contents, finish_epoch, quality, sample, start, steps, submitted, training
+from tests.unit.db.stored_runs import (
+    checkpoint,
+    claimed,
+    contents,
+    finish_epoch,
+    quality,
+    sample,
+    start,
+    steps,
+    submitted,
+    training,
+)
 
 Own = dict[str, Any]
 FOUND = {"step": 4, "attempt": 1, "epoch": 1, "digest": "ab", "size": 10}
@@ -25,7 +36,9 @@ WRITES: dict[str, Callable[[Engine, Own], object]] = {
     "finish_epoch": lambda engine, own: finish_epoch(engine, own, 1),
     "add_quality": lambda engine, own: quality(engine, own, 1),
     "add_facts": lambda engine, own: reports.add_facts(engine, **own, values={"form": "plain"}),
-    "add_grid": lambda engine, own: reports.add_grid(engine, **own, epoch=1, rows=1, columns=1, png=b"png"),
+    "add_grid": lambda engine, own: reports.add_grid(
+        engine, **own, epoch=1, rows=1, columns=1, png=b"png"
+    ),
     "add_checkpoint": lambda engine, own: checkpoint(engine, own, 4),
     "list_checkpoints": lambda engine, own: reports.list_checkpoints(engine, **own, found=[FOUND]),
     "add_event": lambda engine, own: reports.add_event(engine, **own, level="info", text="late"),
@@ -36,7 +49,9 @@ WRITES: dict[str, Callable[[Engine, Own], object]] = {
 def refused(engine: Engine, own: Own) -> None:
     before = contents(engine)
     for name, write in WRITES.items():
-        with pytest.raises(LeaseLost, match=f"^Attempt {own['attempt']} no longer owns run {own['run_id']}.$"):
+        with pytest.raises(
+            LeaseLost, match=f"^Attempt {own['attempt']} no longer owns run {own['run_id']}.$"
+        ):
             write(engine, own)
         assert contents(engine) == before, name
 
@@ -48,7 +63,11 @@ def test_every_command_that_takes_an_attempt_is_tested() -> None:
         for name, command in vars(module).items()
         if getattr(command, "__module__", None) == module.__name__ and not name.startswith("_")
     }
-    fenced = {name for name, command in written.items() if isfunction(command) and "attempt" in signature(command).parameters}
+    fenced = {
+        name
+        for name, command in written.items()
+        if isfunction(command) and "attempt" in signature(command).parameters
+    }
     assert fenced | {"add_sample"} == set(WRITES)  # a sample names its attempt itself
 
 
@@ -92,7 +111,8 @@ def test_an_attempt_that_has_not_begun(engine: Engine) -> None:
 
 
 def test_a_late_owner_whom_nobody_replaced_goes_on(engine: Engine) -> None:
-    """After an outage of the database the trainer finds its row untouched: nothing is lost by going on."""
+    """After an outage of the database the trainer finds its row untouched: nothing is lost by going
+    on."""
     own = training(engine, lease_seconds=-1)
     assert commands.renew(engine, **own) is False
     assert commands.expire_leases(engine) == []

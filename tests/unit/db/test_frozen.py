@@ -1,4 +1,5 @@
-"""Databases that every released version wrote open with this one: nothing is lost, every page's queries answer, no kill does harm."""
+"""Databases that every released version wrote open with this one: nothing is lost, every page's
+queries answer, no kill does harm."""
 
 from __future__ import annotations
 
@@ -25,7 +26,16 @@ from tests.unit.db.stored_runs import IN_FORK
 from tests.unit.db.test_migrate import contents_of_known, drift
 
 REVISIONS = revisions()
-OPERATIONS = ("create_table", "add_column", "create_index", "execute", "drop_table", "drop_column", "drop_index", "batch_alter_table")
+OPERATIONS = (
+    "create_table",
+    "add_column",
+    "create_index",
+    "execute",
+    "drop_table",
+    "drop_column",
+    "drop_index",
+    "batch_alter_table",
+)
 
 
 @contextmanager
@@ -46,9 +56,14 @@ def fill_from(source: Engine, target: Engine) -> None:
                 continue
             known = {column["name"] for column in inspect(reading).get_columns(table.name)}
 
-            def plain(connection: sa.Connection, table: sa.Table = table, known: set[str] = known) -> sa.TableClause:
+            def plain(
+                connection: sa.Connection, table: sa.Table = table, known: set[str] = known
+            ) -> sa.TableClause:
                 whole = transfer._plain(table, connection)
-                return sa.table(table.name, *(sa.column(c.name, c.type) for c in whole.columns if c.name in known))
+                return sa.table(
+                    table.name,
+                    *(sa.column(c.name, c.type) for c in whole.columns if c.name in known),
+                )
 
             rows = [dict(row._mapping) for row in reading.execute(sa.select(plain(reading)))]
             writing.execute(sa.insert(plain(writing)), rows)
@@ -86,7 +101,9 @@ def ask_everything(engine: Engine) -> None:
         queries.waiting_runs(engine), queries.newest_run_id(engine),
     ]  # fmt: skip
     for run in runs:
-        assert [epoch.epoch for epoch in queries.epochs(engine, run.id)] == list(range(1, EPOCHS + 1))
+        assert [epoch.epoch for epoch in queries.epochs(engine, run.id)] == list(
+            range(1, EPOCHS + 1)
+        )
         losses = queries.step_losses(engine, run.id, 1)
         assert losses is not None
         assert len(losses.g_losses) == 4
@@ -102,8 +119,16 @@ def ask_everything(engine: Engine) -> None:
             series.step_losses(engine, run.id), rates, series.events_frame(engine, run.id), series.samples_frame(engine, run.id),
             surfaces.of_runs(engine, [run.id]),
         ]  # fmt: skip
-    everything += [frame(engine, ids) for frame in (series.epochs_frame, series.quality_frame, series.measures_frame)]
-    everything += [series.speeds(engine, ids), series.judged(engine, ids), drawings.drawable_runs(engine, limit=9), studies.listed(engine)]
+    everything += [
+        frame(engine, ids)
+        for frame in (series.epochs_frame, series.quality_frame, series.measures_frame)
+    ]
+    everything += [
+        series.speeds(engine, ids),
+        series.judged(engine, ids),
+        drawings.drawable_runs(engine, limit=9),
+        studies.listed(engine),
+    ]
     everything += [studies.runs(engine, study.id) for study, _ in studies.listed(engine)]
     assert all(one is not None for one in everything[: len(ids)])
 
@@ -111,7 +136,8 @@ def ask_everything(engine: Engine) -> None:
 @pytest.mark.parametrize("revision", REVISIONS)
 def test_every_released_schema_is_frozen(revision: str) -> None:
     assert frozen(revision).exists(), (
-        f"schema {revision} has no frozen database: run `python -m tests.frozen.make` and commit what it makes"
+        f"schema {revision} has no frozen database: run `python -m tests.frozen.make` and commit"
+        " what it makes"
     )
 
 
@@ -153,9 +179,16 @@ def _upgrade_and_die(url: str, call: int) -> None:
 
 
 @pytest.mark.parametrize(
-    "old", [*(pytest.param(one, marks=pytest.mark.thorough) for one in ("empty", *REVISIONS[:-2])), REVISIONS[-2]], indirect=True
+    "old",
+    [
+        *(pytest.param(one, marks=pytest.mark.thorough) for one in ("empty", *REVISIONS[:-2])),
+        REVISIONS[-2],
+    ],
+    indirect=True,
 )
-def test_a_kill_after_any_operation_of_any_migration_leaves_the_old_schema(old: Engine, url: str) -> None:
+def test_a_kill_after_any_operation_of_any_migration_leaves_the_old_schema(
+    old: Engine, url: str
+) -> None:
     before = contents_of_known(old)
     found = migrate.revision(old)
     for call in range(200):

@@ -67,7 +67,9 @@ upgrade(make_engine(sys.argv[1]))
 def drift(engine: Engine) -> list[object]:
     """What alembic would change to make the tables what the models say."""
     with engine.connect() as connection:
-        context = MigrationContext.configure(connection, opts={"compare_type": True, "compare_server_default": True})
+        context = MigrationContext.configure(
+            connection, opts={"compare_type": True, "compare_server_default": True}
+        )
         return list(compare_metadata(context, SQLModel.metadata))
 
 
@@ -90,7 +92,9 @@ def test_an_empty_database_gets_the_whole_schema(empty_engine: Engine) -> None:
     assert migrate.revision(empty_engine) is None
     assert migrate.upgrade(empty_engine) == migrate.head() == "0009"
     assert migrate.revision(empty_engine) == "0009"
-    assert tables(empty_engine) == {table.name for table in SQLModel.metadata.sorted_tables} | {"alembic_version"}
+    assert tables(empty_engine) == {table.name for table in SQLModel.metadata.sorted_tables} | {
+        "alembic_version"
+    }
     assert drift(empty_engine) == []
     assert queries.list_runs(empty_engine) == []
 
@@ -109,7 +113,9 @@ def test_upgrading_again_changes_nothing(engine: Engine) -> None:
     assert contents(engine) == before
 
 
-def test_rows_survive_a_migration_that_rebuilds_the_table_they_hang_on(engine: Engine, tmp_path: Path) -> None:
+def test_rows_survive_a_migration_that_rebuilds_the_table_they_hang_on(
+    engine: Engine, tmp_path: Path
+) -> None:
     own = training(engine)
     finish_epoch(engine, own, 1)
     before = contents(engine)
@@ -129,16 +135,30 @@ def test_a_database_of_the_first_version_keeps_its_rows(empty_engine: Engine) ->
         command.upgrade(migrate._config(connection), "0001")
     moment = datetime(2026, 2, 28, 23, 59, 59, 123456, tzinfo=UTC)
     run = Run(
-        id="abcdefghjk", name="old", status="running", config={"seed": 1}, attempt=1, created_at=moment, queued_at=moment, g_loss=math.nan
+        id="abcdefghjk",
+        name="old",
+        status="running",
+        config={"seed": 1},
+        attempt=1,
+        created_at=moment,
+        queued_at=moment,
+        g_loss=math.nan,
     )
     losses = np.array([0.5, math.nan], np.float32)
     own: dict[str, Any] = {"run_id": run.id, "attempt": 1, "epoch": 1}
-    figures: dict[str, Any] = dict.fromkeys(("g_loss", "d_loss", "seconds", "compile_seconds", "g_x", "g_y", "d_x", "d_y"), 0.1)
+    figures: dict[str, Any] = dict.fromkeys(
+        ("g_loss", "d_loss", "seconds", "compile_seconds", "g_x", "g_y", "d_x", "d_y"), 0.1
+    )
     with engine.begin() as connection:
-        for row in (run, Epoch(**own, steps=2, images=128, **figures), StepLosses(**own, g_losses=losses, d_losses=losses)):
+        for row in (
+            run,
+            Epoch(**own, steps=2, images=128, **figures),
+            StepLosses(**own, g_losses=losses, d_losses=losses),
+        ):
             model = type(row).__table__  # type: ignore[attr-defined]
             known = [column["name"] for column in inspect(connection).get_columns(model.name)]
-            old = sa.table(model.name, *(sa.column(name, model.c[name].type) for name in known))  # without the defaults of newer columns
+            # without the defaults of newer columns
+            old = sa.table(model.name, *(sa.column(name, model.c[name].type) for name in known))
             connection.execute(sa.insert(old).values({name: getattr(row, name) for name in known}))
     before = contents_of_known(engine)
     assert migrate.upgrade(engine) == "0009"
@@ -146,7 +166,12 @@ def test_a_database_of_the_first_version_keeps_its_rows(empty_engine: Engine) ->
     stored = queries.get_run(engine, run.id)
     (epoch,) = queries.epochs(engine, run.id)
     assert stored is not None
-    assert (stored.facts, epoch.measures, str(stored.g_loss), stored.created_at) == ({}, {}, "nan", moment)
+    assert (stored.facts, epoch.measures, str(stored.g_loss), stored.created_at) == (
+        {},
+        {},
+        "nan",
+        moment,
+    )
     assert contents_of_known(engine, only=before) == before
     reports.add_facts(engine, run_id=run.id, attempt=1, values={"form": "plain"})
     quality(engine, {"run_id": run.id, "attempt": 1}, 1)
@@ -154,12 +179,19 @@ def test_a_database_of_the_first_version_keeps_its_rows(empty_engine: Engine) ->
     assert queries.epochs(engine, run.id)[0].measures == {"gflops": 1.0}
 
 
-def contents_of_known(engine: Engine, only: dict[str, tuple[list[str], list[str]]] | None = None) -> dict[str, tuple[list[str], list[str]]]:
-    """Per table that holds rows: the names of its columns and the rows as the database has them; of `only` those tables and columns."""
+def contents_of_known(
+    engine: Engine, only: dict[str, tuple[list[str], list[str]]] | None = None
+) -> dict[str, tuple[list[str], list[str]]]:
+    """Per table that holds rows: the names of its columns and the rows as the database has them; of
+    `only` those tables and columns."""
     found = {}
     with engine.connect() as connection:
         for name in only or tables(engine) - {"alembic_version"}:
-            columns = only[name][0] if only else [str(column["name"]) for column in inspect(connection).get_columns(name)]
+            columns = (
+                only[name][0]
+                if only
+                else [str(column["name"]) for column in inspect(connection).get_columns(name)]
+            )
             quoted = ", ".join(f'"{column}"' for column in columns)
             rows = sorted(map(repr, connection.execute(text(f"SELECT {quoted} FROM {name}")).all()))
             if rows:
@@ -173,7 +205,13 @@ def test_a_database_of_a_newer_version_is_refused_untouched(engine: Engine, tmp_
         migrate.upgrade(engine)
     before, names = contents(engine), tables(engine)
     for refused in (migrate.upgrade, migrate.revision):
-        with pytest.raises(SchemaTooNew, match=r"^The database has schema 0010, but this ganboard knows only up to 0009: update ganboard"):
+        with pytest.raises(
+            SchemaTooNew,
+            match=(
+                r"^The database has schema 0010, but this ganboard knows only up to 0009: update"
+                r" ganboard"
+            ),
+        ):
             refused(engine)
     assert (contents(engine), tables(engine)) == (before, names)
 
@@ -189,13 +227,19 @@ def _upgrade(url: str, start: float) -> str:
 
 def test_processes_that_upgrade_at_once_agree(empty_engine: Engine, url: str) -> None:
     with IN_FORK.Pool(4) as pool:
-        assert pool.starmap(_upgrade, [(url, time.monotonic() + 0.2)] * 4, chunksize=1) == ["0009"] * 4
+        assert (
+            pool.starmap(_upgrade, [(url, time.monotonic() + 0.2)] * 4, chunksize=1) == ["0009"] * 4
+        )
     assert drift(empty_engine) == []
 
 
 def test_a_migration_killed_half_way_leaves_nothing_behind(empty_engine: Engine, url: str) -> None:
     killed = subprocess.run(
-        [sys.executable, "-c", KILLED, url], cwd=ROOT, env={**os.environ, "PYTHONPATH": str(ROOT)}, capture_output=True, text=True
+        [sys.executable, "-c", KILLED, url],
+        cwd=ROOT,
+        env={**os.environ, "PYTHONPATH": str(ROOT)},
+        capture_output=True,
+        text=True,
     )
     assert (killed.returncode, killed.stdout) == (-signal.SIGKILL, "half-way\n"), killed.stderr
     assert tables(empty_engine) == set()
@@ -208,7 +252,11 @@ def test_what_cannot_be_reached_cannot_be_upgraded() -> None:
     engine = make_engine("postgresql+psycopg://someone:geheim@127.0.0.1:1/ganboard")
     for refused in (migrate.upgrade, migrate.revision):
         with pytest.raises(
-            Unreachable, match=r"^The database postgresql\+psycopg://someone:\*\*\*@127.0.0.1:1/ganboard cannot be used \(.*$"
+            Unreachable,
+            match=(
+                r"^The database postgresql\+psycopg://someone:\*\*\*@127.0.0.1:1/ganboard cannot be"
+                r" used \(.*$"
+            ),
         ):
             refused(engine)
     engine.dispose()

@@ -38,7 +38,9 @@ from ganboard.db.models import (  # fmt: skip
 from tests.unit.db.stored_runs import submitted
 
 MOMENT = datetime(2026, 2, 28, 23, 59, 59, 123456, tzinfo=UTC)
-quick = settings(max_examples=40, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+quick = settings(
+    max_examples=40, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
+)
 
 
 def bits(value: float) -> str:
@@ -54,7 +56,9 @@ def full_rows() -> list[SQLModel]:
         "long": 2**53 - 1,
         "tenth": 0.1,
     }
-    moments: dict[str, Any] = dict.fromkeys(("created_at", "queued_at", "started_at", "ended_at", "lease_until"), MOMENT)
+    moments: dict[str, Any] = dict.fromkeys(
+        ("created_at", "queued_at", "started_at", "ended_at", "lease_until"), MOMENT
+    )
     run = Run(
         id="abcdefghjk", name="naïve 漢字", status="failed", config=config, preset="paper", parent_id="bbbbbbbbbb", **moments,
         attempt=3, worker="w", stop_requested_at=MOMENT, failures=2, error="It broke.", phase="training", phase_since=MOMENT,
@@ -133,13 +137,26 @@ def test_every_column_of_every_table_comes_back(engine: Engine) -> None:
 @quick
 @given(values=st.lists(st.floats(), min_size=6, max_size=6))
 @example(values=[math.nan, math.inf, -math.inf, -0.0, 0.0, 5e-324])
-@example(values=[2.2250738585072014e-308, 1.7976931348623157e308, 0.1, 1 / 3, 2.0**53, np.float64(-1.0)])
+@example(
+    values=[2.2250738585072014e-308, 1.7976931348623157e308, 0.1, 1 / 3, 2.0**53, np.float64(-1.0)]
+)
 def test_any_float64_keeps_its_bits(engine: Engine, values: list[float]) -> None:
     names = ("g_loss", "d_loss", "g_x", "g_y", "d_x", "d_y")
     run_id = submitted(engine)
     with writing(engine) as session:
         figures = dict(zip(names, values, strict=True))
-        session.add(Epoch(run_id=run_id, epoch=1, attempt=1, steps=1, images=1, seconds=1.0, compile_seconds=0.0, **figures))
+        session.add(
+            Epoch(
+                run_id=run_id,
+                epoch=1,
+                attempt=1,
+                steps=1,
+                images=1,
+                seconds=1.0,
+                compile_seconds=0.0,
+                **figures,
+            )
+        )
     with reading(engine) as session:
         found = session.get_one(Epoch, (run_id, 1))
     assert {type(getattr(found, name)) for name in names} == {float}
@@ -148,10 +165,14 @@ def test_any_float64_keeps_its_bits(engine: Engine, values: list[float]) -> None
 
 @quick
 @given(raw=hnp.arrays(np.uint32, st.integers(0, 50)))
-def test_any_float32_keeps_its_bits_even_those_of_a_nan(engine: Engine, raw: np.ndarray[Any, Any]) -> None:
+def test_any_float32_keeps_its_bits_even_those_of_a_nan(
+    engine: Engine, raw: np.ndarray[Any, Any]
+) -> None:
     losses, run_id = raw.view(np.float32), submitted(engine)
     with writing(engine) as session:
-        session.add(StepLosses(run_id=run_id, epoch=1, attempt=1, g_losses=losses, d_losses=losses[::-1]))
+        session.add(
+            StepLosses(run_id=run_id, epoch=1, attempt=1, g_losses=losses, d_losses=losses[::-1])
+        )
     with reading(engine) as session:
         found = session.get_one(StepLosses, (run_id, 1))
     assert found.g_losses.dtype == np.float32
@@ -163,20 +184,24 @@ def test_any_float32_keeps_its_bits_even_those_of_a_nan(engine: Engine, raw: np.
 @given(text=st.text(st.characters(), max_size=60))
 @example(text="a\0b\udcff\ud83dc")
 def test_any_text_can_be_stored(engine: Engine, text: str) -> None:
-    """Of the messages of other programs, too: only NUL and lone surrogates, which no database takes, are replaced."""
+    """Of the messages of other programs, too: only NUL and lone surrogates, which no database
+    takes, are replaced."""
     run_id = submitted(engine, name=text)
     with reading(engine) as session:
         found = session.get_one(Run, run_id).name
     storable = [c != "\0" and not "\ud800" <= c <= "\udfff" for c in text]
     assert len(found) == len(text)
-    assert [c for c, kept in zip(found, storable, strict=True) if kept] == [c for c, kept in zip(text, storable, strict=True) if kept]
+    assert [c for c, kept in zip(found, storable, strict=True) if kept] == [
+        c for c, kept in zip(text, storable, strict=True) if kept
+    ]
     assert "\0" not in found
 
 
 @quick
 @given(
     config=st.dictionaries(
-        st.text("abcü漢", max_size=8), st.none() | st.booleans() | st.integers(-(2**53), 2**53) | st.text("xyzé'\"\\", max_size=9)
+        st.text("abcü漢", max_size=8),
+        st.none() | st.booleans() | st.integers(-(2**53), 2**53) | st.text("xyzé'\"\\", max_size=9),
     )
 )
 def test_any_configuration_comes_back(engine: Engine, config: dict[str, Any]) -> None:

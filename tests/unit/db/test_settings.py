@@ -16,7 +16,9 @@ pytestmark = pytest.mark.usefixtures("home")
 ODD = "p@ss:w/o?r#d %25 & ü'\"\\"
 
 
-def test_without_any_variable_all_is_below_the_working_directory(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+def test_without_any_variable_all_is_below_the_working_directory(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
     monkeypatch.delenv("GANBOARD_HOME")
     monkeypatch.chdir(tmp_path)
     settings = Settings()
@@ -63,7 +65,9 @@ def test_every_variable_is_read(monkeypatch: pytest.MonkeyPatch, tmp_path: Path)
 
 
 @pytest.mark.parametrize("name", [name.upper() for name in Settings.model_fields])
-def test_every_variable_can_come_from_a_file(monkeypatch: pytest.MonkeyPatch, tmp_path: Path, name: str) -> None:
+def test_every_variable_can_come_from_a_file(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, name: str
+) -> None:
     monkeypatch.delenv(f"GANBOARD_{name}", raising=False)
     path = tmp_path / "secret"
     path.write_text(" /some/ülue \n\n")
@@ -71,7 +75,9 @@ def test_every_variable_can_come_from_a_file(monkeypatch: pytest.MonkeyPatch, tm
     assert str(getattr(Settings(), name.lower())) == "/some/ülue"
 
 
-def test_the_variable_itself_comes_before_its_file(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+def test_the_variable_itself_comes_before_its_file(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
     (tmp_path / "secret").write_text("from the file")
     monkeypatch.setenv("GANBOARD_REDIS_PASSWORD_FILE", str(tmp_path / "secret"))
     monkeypatch.setenv("GANBOARD_REDIS_PASSWORD", "from the environment")
@@ -99,8 +105,13 @@ def test_variables_of_other_programs_do_not_matter(monkeypatch: pytest.MonkeyPat
     assert Settings().model_dump() == usual
 
 
-@pytest.mark.parametrize(("content", "says"), [(None, "No such file or directory"), (b"\xff\xfe\x00", "is not a text file in UTF-8")])
-def test_a_secret_file_that_cannot_be_read(monkeypatch: pytest.MonkeyPatch, tmp_path: Path, content: bytes | None, says: str) -> None:
+@pytest.mark.parametrize(
+    ("content", "says"),
+    [(None, "No such file or directory"), (b"\xff\xfe\x00", "is not a text file in UTF-8")],
+)
+def test_a_secret_file_that_cannot_be_read(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, content: bytes | None, says: str
+) -> None:
     path = tmp_path / "secret"
     if content is not None:
         path.write_bytes(content)
@@ -112,18 +123,38 @@ def test_a_secret_file_that_cannot_be_read(monkeypatch: pytest.MonkeyPatch, tmp_
 # --- the database's URL ---
 
 
-@pytest.mark.parametrize("url", ["postgresql://u@h/d", "postgresql+psycopg://u:old@h/d", "postgresql+asyncpg://u@h:5432/d?sslmode=require"])
-def test_any_password_fits_into_the_url(monkeypatch: pytest.MonkeyPatch, tmp_path: Path, url: str) -> None:
+@pytest.mark.parametrize(
+    "url",
+    [
+        "postgresql://u@h/d",
+        "postgresql+psycopg://u:old@h/d",
+        "postgresql+asyncpg://u@h:5432/d?sslmode=require",
+    ],
+)
+def test_any_password_fits_into_the_url(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, url: str
+) -> None:
     (tmp_path / "password").write_text(ODD)
     monkeypatch.setenv("GANBOARD_DATABASE_URL", url)
     monkeypatch.setenv("GANBOARD_DATABASE_PASSWORD_FILE", str(tmp_path / "password"))
     parsed = make_url(Settings().database)
-    assert (parsed.drivername, parsed.username, parsed.password, parsed.host, parsed.database) == ("postgresql+psycopg", "u", ODD, "h", "d")
+    assert (parsed.drivername, parsed.username, parsed.password, parsed.host, parsed.database) == (
+        "postgresql+psycopg",
+        "u",
+        ODD,
+        "h",
+        "d",
+    )
     assert parsed.query == make_url(url).query
 
 
-def test_a_password_inside_the_url_stays_and_is_hidden_when_shown(monkeypatch: pytest.MonkeyPatch) -> None:
-    for url in ("postgresql://u:p%40ss@h/d?sslmode=require", "postgresql://u@h/d?password=p%40ss&sslmode=require"):
+def test_a_password_inside_the_url_stays_and_is_hidden_when_shown(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    for url in (
+        "postgresql://u:p%40ss@h/d?sslmode=require",
+        "postgresql://u@h/d?password=p%40ss&sslmode=require",
+    ):
         monkeypatch.setenv("GANBOARD_DATABASE_URL", url)
         parsed = make_url(Settings().database)
         assert parsed.password == "p@ss"
@@ -137,8 +168,12 @@ def test_a_password_is_no_use_to_sqlite(monkeypatch: pytest.MonkeyPatch, tmp_pat
     assert Settings().database == f"sqlite:///{tmp_path}/x.db"
 
 
-@pytest.mark.parametrize("folder", ["plain", "what? really", "100%20 #1", "ünï 漢字", "a:b@c", "[x]&y=z+"])
-def test_any_folder_can_be_home(monkeypatch: pytest.MonkeyPatch, tmp_path: Path, folder: str) -> None:
+@pytest.mark.parametrize(
+    "folder", ["plain", "what? really", "100%20 #1", "ünï 漢字", "a:b@c", "[x]&y=z+"]
+)
+def test_any_folder_can_be_home(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, folder: str
+) -> None:
     monkeypatch.setenv("GANBOARD_HOME", str(tmp_path / folder))
     settings = Settings()
     assert settings.prepare_home() == tmp_path / folder
@@ -161,7 +196,9 @@ def test_any_folder_can_be_home(monkeypatch: pytest.MonkeyPatch, tmp_path: Path,
         ("sqlite:///:memory:", "names no file"),
     ],
 )
-def test_a_wrong_url_is_one_sentence_without_its_password(monkeypatch: pytest.MonkeyPatch, url: str, says: str) -> None:
+def test_a_wrong_url_is_one_sentence_without_its_password(
+    monkeypatch: pytest.MonkeyPatch, url: str, says: str
+) -> None:
     monkeypatch.setenv("GANBOARD_DATABASE_URL", url)
     with pytest.raises(SettingsError, match=r"^GANBOARD_DATABASE_URL ") as caught:
         _ = Settings().database
@@ -173,7 +210,9 @@ def test_a_wrong_url_is_one_sentence_without_its_password(monkeypatch: pytest.Mo
 # --- HOME ---
 
 
-def test_home_is_made_with_its_parents_and_left_clean(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+def test_home_is_made_with_its_parents_and_left_clean(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
     monkeypatch.setenv("GANBOARD_HOME", str(tmp_path / "a" / "b"))
     assert Settings().prepare_home() == tmp_path / "a" / "b"
     assert Settings().prepare_home().is_dir()
@@ -185,7 +224,11 @@ def test_home_below_a_file_is_refused(monkeypatch: pytest.MonkeyPatch, tmp_path:
     for below in ("file", "file/home"):
         monkeypatch.setenv("GANBOARD_HOME", str(tmp_path / below))
         with pytest.raises(
-            SettingsError, match=r"^The state directory .*file.* cannot be written \(.+\): set GANBOARD_HOME to a folder that can.$"
+            SettingsError,
+            match=(
+                r"^The state directory .*file.* cannot be written \(.+\): set GANBOARD_HOME to a"
+                r" folder that can.$"
+            ),
         ):
             Settings().prepare_home()
 
@@ -198,12 +241,16 @@ def test_a_tilde_is_the_home_of_the_user(monkeypatch: pytest.MonkeyPatch, tmp_pa
 
 
 @pytest.mark.parametrize(("variable", "attribute"), [("HOME", "state"), ("DATA_DIR", "data")])
-def test_a_path_that_leads_nowhere_is_refused(monkeypatch: pytest.MonkeyPatch, tmp_path: Path, variable: str, attribute: str) -> None:
+def test_a_path_that_leads_nowhere_is_refused(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, variable: str, attribute: str
+) -> None:
     (tmp_path / "a").symlink_to(tmp_path / "b")
     (tmp_path / "b").symlink_to(tmp_path / "a")
     for path in (str(tmp_path / "a"), "~no-such-user-here/x"):
         monkeypatch.setenv(f"GANBOARD_{variable}", path)
-        with pytest.raises(SettingsError, match=f"^GANBOARD_{variable}={path} is not a usable path: "):
+        with pytest.raises(
+            SettingsError, match=f"^GANBOARD_{variable}={path} is not a usable path: "
+        ):
             getattr(Settings(), attribute)
 
 
@@ -223,10 +270,7 @@ def test_a_new_home_is_its_owners_alone(monkeypatch: pytest.MonkeyPatch, tmp_pat
 
 @pytest.mark.parametrize("content", ["", "ganboard.db", "runs"])
 def test_an_old_home_becomes_its_owners_alone(
-    monkeypatch: pytest.MonkeyPatch,
-    tmp_path: Path,
-    caplog: pytest.LogCaptureFixture,
-    content: str,
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, caplog: pytest.LogCaptureFixture, content: str
 ) -> None:
     home = tmp_path / "old"
     home.mkdir(mode=0o755)
@@ -242,7 +286,9 @@ def test_an_old_home_becomes_its_owners_alone(
 
 
 @pytest.mark.parametrize("case", ["other files", "sticky", "contains ~"])
-def test_a_folder_that_others_need_keeps_its_rights(monkeypatch: pytest.MonkeyPatch, tmp_path: Path, case: str) -> None:
+def test_a_folder_that_others_need_keeps_its_rights(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, case: str
+) -> None:
     home = tmp_path / "shared"
     (home / "me").mkdir(parents=True)
     mode = 0o1777 if case == "sticky" else 0o755
@@ -257,7 +303,9 @@ def test_a_folder_that_others_need_keeps_its_rights(monkeypatch: pytest.MonkeyPa
 
 def test_a_secret_file_that_never_ends_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("GANBOARD_REDIS_PASSWORD_FILE", "/dev/zero")
-    with pytest.raises(SettingsError, match="/dev/zero holds more than 65,536 bytes: name a file with one value"):
+    with pytest.raises(
+        SettingsError, match="/dev/zero holds more than 65,536 bytes: name a file with one value"
+    ):
         Settings()
 
 

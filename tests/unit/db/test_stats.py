@@ -33,7 +33,14 @@ def test_an_empty_database_has_zeros(engine: Engine) -> None:
     taken = stats.take(engine)
     assert taken.runs == dict.fromkeys(STATUSES, 0)
     assert taken.events == {"info": 0, "warning": 0, "error": 0}
-    assert (taken.epochs, taken.images, taken.attempts, taken.failures, taken.checkpoint_bytes, taken.workers) == (0,) * 6
+    assert (
+        taken.epochs,
+        taken.images,
+        taken.attempts,
+        taken.failures,
+        taken.checkpoint_bytes,
+        taken.workers,
+    ) == (0,) * 6
     assert (taken.waiting_seconds, taken.oldest_beat_seconds) == (0.0, 0.0)
     assert taken.database_bytes > 0
 
@@ -49,11 +56,16 @@ def test_it_counts_what_is_there(engine: Engine) -> None:
     for name, age in (("w-1", 0), ("w-2", 100), (f"w{PAINTER}1", 1)):
         commands.beat(engine, name=name, host="box", pid=1, run_id=None)
         with writing(engine) as session:
-            session.execute(update(Worker).where(col(Worker.name) == name).values(beat_at=now(-age)))
+            session.execute(
+                update(Worker).where(col(Worker.name) == name).values(beat_at=now(-age))
+            )
     with writing(engine) as session:
         session.execute(update(Run).where(col(Run.status) == "queued").values(queued_at=now(-500)))
     taken = stats.take(engine)
-    assert {status: count for status, count in taken.runs.items() if count} == {"queued": 2, "failed": 1}
+    assert {status: count for status, count in taken.runs.items() if count} == {
+        "queued": 2,
+        "failed": 1,
+    }
     assert (taken.epochs, taken.images, taken.attempts, taken.failures) == (1, 4 * 64, 2, 1)
     assert (taken.events["warning"], taken.events["error"]) == (1, 1)
     assert taken.checkpoint_bytes == 1 << 40
@@ -68,7 +80,11 @@ def test_two_statements_and_no_table_of_steps(engine: Engine) -> None:
         stats.take(engine)
     asked = [statement for statement in seen if "SELECT" in statement]
     assert len(asked) == 2
-    assert not [statement for statement in asked if "step_losses" in statement or "step_series" in statement or "FROM epoch" in statement]
+    assert not [
+        statement
+        for statement in asked
+        if "step_losses" in statement or "step_series" in statement or "FROM epoch" in statement
+    ]
 
 
 def test_a_database_that_is_away_is_one_sentence() -> None:

@@ -93,7 +93,9 @@ def test_one_given_back_counts_as_never_tried(engine: Engine, run: str) -> None:
     assert again.tries == 1
 
 
-def test_it_is_found_by_its_runs_and_options_and_goes_with_the_first(engine: Engine, run: str) -> None:
+def test_it_is_found_by_its_runs_and_options_and_goes_with_the_first(
+    engine: Engine, run: str
+) -> None:
     other = in_status(engine, "stopped")
     asked = surfaces.ask(engine, [run, other], OPTIONS)
     assert [one.id for one in surfaces.of_runs(engine, [run, other], OPTIONS)] == [asked]
@@ -126,5 +128,8 @@ def test_what_cannot_be_asked_is_refused(engine: Engine, run: str) -> None:
         surfaces.ask(engine, [], OPTIONS)
     for size in range(surfaces.MAX_WAITING):
         surfaces.ask(engine, [run], {**OPTIONS, "size": size})
-    with pytest.raises(NotAllowed, match=r"^20 surfaces and predictions are waiting already: try again when some are done.$"):
+    with pytest.raises(
+        NotAllowed,
+        match=r"^20 surfaces and predictions are waiting already: try again when some are done.$",
+    ):
         surfaces.ask(engine, [run], OPTIONS)

@@ -21,11 +21,20 @@ from ganboard.db.errors import BadCopy, SchemaTooNew
 from ganboard.db.models import ACTIVE, Checkpoint, Run
 from ganboard.db.runs import commands, queries
 from tests.frozen.rows import fill
-from tests.unit.db.stored_runs import checkpoint, contents, finish_epoch, in_status, steps, submitted, training
+from tests.unit.db.stored_runs import (
+    checkpoint,
+    contents,
+    finish_epoch,
+    in_status,
+    steps,
+    submitted,
+    training,
+)
 
 
 def everything(engine: Engine) -> dict[str, list[Any]]:
-    """Every row of every table with exact values; JSON as objects, since PostgreSQL orders keys its own way."""
+    """Every row of every table with exact values; JSON as objects, since PostgreSQL orders keys its
+    own way."""
     found = {}
     with engine.connect() as connection:
         for table in SQLModel.metadata.sorted_tables:
@@ -55,7 +64,9 @@ def keys(engine: Engine) -> set[transfer.CheckpointKey]:
         return {(c.run_id, c.step, c.attempt) for c in session.exec(select(Checkpoint))}
 
 
-def loaded(path: Path, into: str, here: set[transfer.CheckpointKey]) -> tuple[Engine, transfer.Loaded]:
+def loaded(
+    path: Path, into: str, here: set[transfer.CheckpointKey]
+) -> tuple[Engine, transfer.Loaded]:
     target = make_engine(into)
     with transfer.open_copy(path) as copy, target.begin() as connection:
         found = transfer.load(copy, connection, here)
@@ -104,9 +115,15 @@ def test_from_sqlite_to_the_other_and_back(empty_engine: Engine, tmp_path: Path,
     target = empty_engine
     if way == "back":
         transfer.snapshot(empty_engine, tmp_path / "second.db")
-        target, _ = loaded(tmp_path / "second.db", f"sqlite:///{tmp_path / 'back.db'}", keys(origin))
+        target, _ = loaded(
+            tmp_path / "second.db", f"sqlite:///{tmp_path / 'back.db'}", keys(origin)
+        )
     assert {**everything(target), "worker": []} == {**everything(origin), "worker": []}
-    known = {event.id for run in queries.list_runs(target, archived=True) for event in queries.events(target, run.id, limit=None)}
+    known = {
+        event.id
+        for run in queries.list_runs(target, archived=True)
+        for event in queries.events(target, run.id, limit=None)
+    }
     run_id = submitted(target)  # its event needs a number that nobody has
     assert not known & {event.id for event in queries.events(target, run_id)}
     for one in {origin, target}:
@@ -116,12 +133,21 @@ def test_from_sqlite_to_the_other_and_back(empty_engine: Engine, tmp_path: Path,
 def test_what_trained_is_queued_and_goes_on(engine: Engine, tmp_path: Path) -> None:
     own = training(engine)
     finish_epoch(engine, own, 1)
-    starting, suspended, stopping = in_status(engine, "starting"), in_status(engine, "suspended"), training(engine)["run_id"]
+    starting, suspended, stopping = (
+        in_status(engine, "starting"),
+        in_status(engine, "suspended"),
+        training(engine)["run_id"],
+    )
     commands.request_stop(engine, run_id=stopping)
     transfer.snapshot(engine, tmp_path / "copy.db")
     target, found = loaded(tmp_path / "copy.db", f"sqlite:///{tmp_path / 'again.db'}", set())
     statuses = {run.id: run.status for run in queries.list_runs(target)}
-    assert statuses == {own["run_id"]: "queued", starting: "queued", suspended: "suspended", stopping: "stopped"}
+    assert statuses == {
+        own["run_id"]: "queued",
+        starting: "queued",
+        suspended: "suspended",
+        stopping: "stopped",
+    }
     assert found.queued == 2
     assert "Restored from a backup" in queries.events(target, own["run_id"])[0].text
     claim = commands.claim(target, run_id=own["run_id"], worker="w-2")
@@ -135,13 +161,17 @@ def test_checkpoints_without_files_are_not_listed(engine: Engine, tmp_path: Path
     checkpoint(engine, own, 4)
     checkpoint(engine, own, 8)
     transfer.snapshot(engine, tmp_path / "copy.db")
-    target, found = loaded(tmp_path / "copy.db", f"sqlite:///{tmp_path / 'again.db'}", {(own["run_id"], 4, 1)})
+    target, found = loaded(
+        tmp_path / "copy.db", f"sqlite:///{tmp_path / 'again.db'}", {(own["run_id"], 4, 1)}
+    )
     assert [listed.step for listed in queries.checkpoints(target, own["run_id"])] == [4]
     assert found.lost_checkpoints == 1
     target.dispose()
 
 
-def test_the_copy_is_of_one_moment_while_others_write(engine: Engine, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_copy_is_of_one_moment_while_others_write(
+    engine: Engine, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr(transfer, "PAGES", 1)
     own = training(engine)
     done, written = threading.Event(), [0]
@@ -160,7 +190,10 @@ def test_the_copy_is_of_one_moment_while_others_write(engine: Engine, tmp_path: 
             before = len(queries.epochs(engine, own["run_id"]))
             transfer.snapshot(engine, path)
             with transfer.open_copy(path) as copy:
-                run, epochs = queries.get_run(copy, own["run_id"]), queries.epochs(copy, own["run_id"])
+                run, epochs = (
+                    queries.get_run(copy, own["run_id"]),
+                    queries.epochs(copy, own["run_id"]),
+                )
                 assert run is not None
                 assert run.epoch == len(epochs) >= before
     finally:
@@ -182,7 +215,9 @@ def _virtual(connection: sqlite3.Connection) -> None:
 
 
 def _nothing(connection: sqlite3.Connection) -> None:
-    for (name,) in connection.execute("SELECT name FROM sqlite_master WHERE type = 'table'").fetchall():
+    for (name,) in connection.execute(
+        "SELECT name FROM sqlite_master WHERE type = 'table'"
+    ).fetchall():
         connection.execute(f"DROP TABLE {name}")
 
 
@@ -203,8 +238,12 @@ def _foreign(connection: sqlite3.Connection) -> None:
     connection.execute("UPDATE event SET run_id = 'nobody'")
 
 
-@pytest.mark.parametrize("harm", [_trigger, _view, _virtual, _nothing, _column, _status, _date, _foreign])
-def test_copies_with_what_is_not_ours_are_refused(migrated_file: Path, tmp_path: Path, harm: Callable[[sqlite3.Connection], None]) -> None:
+@pytest.mark.parametrize(
+    "harm", [_trigger, _view, _virtual, _nothing, _column, _status, _date, _foreign]
+)
+def test_copies_with_what_is_not_ours_are_refused(
+    migrated_file: Path, tmp_path: Path, harm: Callable[[sqlite3.Connection], None]
+) -> None:
     path = tmp_path / "copy.db"
     path.write_bytes(migrated_file.read_bytes())
     engine = make_engine(f"sqlite:///{path}")
@@ -225,7 +264,9 @@ def test_a_copy_of_a_newer_version_is_refused(migrated_file: Path, tmp_path: Pat
         loaded(path, f"sqlite:///{tmp_path / 'again.db'}", set())
 
 
-@pytest.mark.parametrize("content", [b"", b"SQLite format 3\0" + bytes(500), b"not a database at all" * 100])
+@pytest.mark.parametrize(
+    "content", [b"", b"SQLite format 3\0" + bytes(500), b"not a database at all" * 100]
+)
 def test_what_is_no_database_is_refused(tmp_path: Path, content: bytes) -> None:
     path = tmp_path / "copy.db"
     path.write_bytes(content)

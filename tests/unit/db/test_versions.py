@@ -15,19 +15,34 @@ from tests.unit.db.stored_runs import IN_FORK
 
 
 def version(name: str = "digits", **values: Any) -> ModelVersion:
-    own: dict[str, Any] = {"run_id": "abcdefghjk", "attempt": 1, "epoch": 3, "step": 12, "digest": "0" * 64, "size": 5}
+    own: dict[str, Any] = {
+        "run_id": "abcdefghjk",
+        "attempt": 1,
+        "epoch": 3,
+        "step": 12,
+        "digest": "0" * 64,
+        "size": 5,
+    }
     return ModelVersion(name=name, model="dcgan", variant="float32", **{**own, **values})
 
 
 def test_numbers_grow_by_name_and_are_never_used_again(engine: Engine) -> None:
-    numbers = [versions.add(engine, version(name)).version for name in ("digits", "digits", "streets")]
+    numbers = [
+        versions.add(engine, version(name)).version for name in ("digits", "digits", "streets")
+    ]
     assert numbers == [1, 2, 1]
     versions.remove(engine, versions.find(engine, "digits:2"))
     third = versions.add(engine, version(quality={"fid": 1.5}))
     assert third.version == 3
-    assert [(one.name, one.version) for one in versions.listed(engine)] == [("digits", 3), ("digits", 1), ("streets", 1)]
+    assert [(one.name, one.version) for one in versions.listed(engine)] == [
+        ("digits", 3),
+        ("digits", 1),
+        ("streets", 1),
+    ]
     assert versions.find(engine, "digits").quality == {"fid": 1.5}
-    with pytest.raises(UnknownVersion, match=r"^There is no model digits:2: `ganboard models` lists them"):
+    with pytest.raises(
+        UnknownVersion, match=r"^There is no model digits:2: `ganboard models` lists them"
+    ):
         versions.find(engine, "digits:2")
 
 
@@ -43,7 +58,10 @@ def test_an_alias_means_one_version_and_goes_with_it(engine: Engine) -> None:
     removed = versions.get(engine, second.id)
     assert removed is not None
     assert removed.removed_at is not None
-    for write in (lambda: versions.alias(engine, second, "new"), lambda: versions.remove(engine, second)):
+    for write in (
+        lambda: versions.alias(engine, second, "new"),
+        lambda: versions.remove(engine, second),
+    ):
         with pytest.raises(UnknownVersion, match=r"^digits:2 was removed meanwhile"):
             write()
     with pytest.raises(UnknownVersion, match=r"^There is no model digits@production"):
@@ -56,9 +74,13 @@ def test_names_are_short_and_plain(engine: Engine, text: str) -> None:
         versions.add(engine, version(text))
 
 
-@pytest.mark.parametrize("text", ["", "digits:", "digits@", "digits:x", "digits:1@old", "../x:1", "digits:" + "9" * 10])
+@pytest.mark.parametrize(
+    "text", ["", "digits:", "digits@", "digits:x", "digits:1@old", "../x:1", "digits:" + "9" * 10]
+)
 def test_what_names_no_version_is_said_so(engine: Engine, text: str) -> None:
-    with pytest.raises(UnknownVersion, match="names no version of a model: write NAME, NAME:VERSION or NAME@ALIAS"):
+    with pytest.raises(
+        UnknownVersion, match="names no version of a model: write NAME, NAME:VERSION or NAME@ALIAS"
+    ):
         versions.find(engine, text)
 
 

@@ -12,24 +12,41 @@ from ganboard.gan.config import ConfigError, parse
 @pytest.mark.parametrize(
     ("changes", "words"),
     [
-        ({"batch_size": 64, "replicas": 2, "accumulate": 5}, ("batch_size=64", "replicas=2 times accumulate=5", "60 or 70")),
+        (
+            {"batch_size": 64, "replicas": 2, "accumulate": 5},
+            ("batch_size=64", "replicas=2 times accumulate=5", "60 or 70"),
+        ),
         ({"batch_size": 64, "accumulate": 3}, ("accumulate=3", "63 or 66")),
         ({"schedule": "cyclic", "epochs": 10}, ("schedule_period=17", "epochs=10")),
-        ({"schedule": "cyclic", "epochs": 5, "schedule_period": 4}, ("schedule_minimum=7", "epochs=5")),
+        (
+            {"schedule": "cyclic", "epochs": 5, "schedule_period": 4},
+            ("schedule_minimum=7", "epochs=5"),
+        ),
         ({"schedule": "cosine_restart", "epochs": 16}, ("schedule_period=17", "epochs=16")),
         ({"warmup_epochs": 31}, ("warmup_epochs=31", "epochs=30")),
         ({"strategy": "multi_worker"}, ("replicas=1", "multi_worker", "2 or more")),
         ({"strategy": "multi_worker", "replicas": 0}, ("replicas=0", "at least 1")),
-        ({"label_smoothing": 0.1, "loss": "hinge"}, ("label_smoothing=0.1", "loss=hinge", "set it to 0")),
-        ({"loss": "wgan_gp", "discriminator_batch_norm": True}, ("wgan_gp", "discriminator_batch_norm")),
+        (
+            {"label_smoothing": 0.1, "loss": "hinge"},
+            ("label_smoothing=0.1", "loss=hinge", "set it to 0"),
+        ),
+        (
+            {"loss": "wgan_gp", "discriminator_batch_norm": True},
+            ("wgan_gp", "discriminator_batch_norm"),
+        ),
         ({"recompute": True, "r1": 10}, ("recompute=true", "r1=10", "set recompute to false")),
         ({"recompute": True, "loss": "wgan_gp"}, ("recompute=true", "loss=wgan_gp")),
-        ({"quality_every": 1, "dataset": "images", "images_path": "x"}, ("quality_every", "labelled", "set quality_every to 0")),
+        (
+            {"quality_every": 1, "dataset": "images", "images_path": "x"},
+            ("quality_every", "labelled", "set quality_every to 0"),
+        ),
         ({"ema": 1}, ("ema=1", "less than 1")),
         ({"optimizer": "lion"}, ("optimizer=lion", "rmsprop")),
     ],
 )
-def test_what_does_not_fit_together_is_refused(changes: dict[str, Any], words: tuple[str, ...]) -> None:
+def test_what_does_not_fit_together_is_refused(
+    changes: dict[str, Any], words: tuple[str, ...]
+) -> None:
     with pytest.raises(ConfigError) as error:
         parse(changes)
     assert all(word in str(error.value) for word in words), str(error.value)

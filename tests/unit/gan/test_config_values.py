@@ -14,7 +14,8 @@ def test_every_default_is_its_own_value(name: str) -> None:
 
 
 def test_a_value_needs_no_others() -> None:
-    assert parse_value("dataset", "images") == "images"  # which a whole configuration takes only with images_path
+    # which a whole configuration takes only with images_path
+    assert parse_value("dataset", "images") == "images"
     assert parse_value("strategy", "multi_worker") == "multi_worker"
     assert parse_value("replicas", "2") == 2
 
@@ -30,7 +31,10 @@ def test_none_is_a_word_where_a_setting_has_it() -> None:
     assert parse_assignments(["lr_scaling=none", "seed=3"]) == {"lr_scaling": "none", "seed": "3"}
 
 
-@pytest.mark.parametrize(("name", "value"), [("seed", "x"), ("seed", None), ("g_learning_rate", "inf"), ("nothing", 1), ("xla", [1])])
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [("seed", "x"), ("seed", None), ("g_learning_rate", "inf"), ("nothing", 1), ("xla", [1])],
+)
 def test_a_wrong_value_is_one_sentence_that_names_it(name: str, value: object) -> None:
     with pytest.raises(ConfigError, match=name):
         parse_value(name, value)

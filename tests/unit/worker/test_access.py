@@ -11,7 +11,10 @@ from ganboard.db.settings import Settings, SettingsError
 from ganboard.worker import access
 from tests import identity
 
-SIGN_IN = {name.removeprefix("GANBOARD_").lower(): value for name, value in identity.environment("https://ganboard.example").items()}
+SIGN_IN = {
+    name.removeprefix("GANBOARD_").lower(): value
+    for name, value in identity.environment("https://ganboard.example").items()
+}
 
 
 def settings(**given: Any) -> Settings:
@@ -26,12 +29,16 @@ def _no_other_variables(home: Path) -> None:
 # --- the address ---
 
 
-@pytest.mark.parametrize("address", ["127.0.0.1", "127.8.9.1", "::1", "[::1]", "localhost", "LOCALHOST"])
+@pytest.mark.parametrize(
+    "address", ["127.0.0.1", "127.8.9.1", "::1", "[::1]", "localhost", "LOCALHOST"]
+)
 def test_this_machine_alone_needs_no_sign_in(address: str) -> None:
     access.check_address(settings(), address)
 
 
-@pytest.mark.parametrize("address", ["0.0.0.0", "::", "192.168.1.4", "ganboard.lan", "", "127.1", "localhost.example"])
+@pytest.mark.parametrize(
+    "address", ["0.0.0.0", "::", "192.168.1.4", "ganboard.lan", "", "127.1", "localhost.example"]
+)
 def test_an_open_address_is_refused_without_sign_in(address: str) -> None:
     with pytest.raises(SettingsError, match="without sign-in: set GANBOARD_OIDC_URL"):
         access.check_address(settings(), address)
@@ -40,7 +47,10 @@ def test_an_open_address_is_refused_without_sign_in(address: str) -> None:
 
 
 def test_only_known_words_say_that_a_port_is_published_here_alone() -> None:
-    with pytest.raises(SettingsError, match=r"^GANBOARD_PUBLISHED=yes is not known: leave it out, or write loopback.$"):
+    with pytest.raises(
+        SettingsError,
+        match=r"^GANBOARD_PUBLISHED=yes is not known: leave it out, or write loopback.$",
+    ):
         access.check_address(settings(published="yes"), "127.0.0.1")
 
 
@@ -49,12 +59,23 @@ def test_only_known_words_say_that_a_port_is_published_here_alone() -> None:
 
 def test_sign_in_is_off_unless_it_is_meant() -> None:
     assert access.sign_in(settings()) is None
-    assert access.sign_in(settings(cookie_secret="made by the container", api_token="too", public_url="http://localhost")) is None
+    assert (
+        access.sign_in(
+            settings(
+                cookie_secret="made by the container",
+                api_token="too",
+                public_url="http://localhost",
+            )
+        )
+        is None
+    )
 
 
 @pytest.mark.parametrize("name", access.NEEDED)
 def test_half_a_sign_in_is_refused_and_says_what_is_missing(name: str) -> None:
-    with pytest.raises(SettingsError, match=f"^Sign-in is not complete: set GANBOARD_{name.upper()} "):
+    with pytest.raises(
+        SettingsError, match=f"^Sign-in is not complete: set GANBOARD_{name.upper()} "
+    ):
         access.sign_in(settings(**{**SIGN_IN, name: ""}))
 
 
@@ -67,14 +88,26 @@ def test_half_a_sign_in_is_refused_and_says_what_is_missing(name: str) -> None:
         ({"viewers": "a@"}, "^GANBOARD_VIEWERS has 'a@'"),
         ({"viewers": "@"}, "^GANBOARD_VIEWERS has '@'"),
         ({"viewers": "*"}, r"^GANBOARD_VIEWERS has '\*'"),
-        ({"cookie_secret": "short"}, "^GANBOARD_COOKIE_SECRET is too short to be secret: take 32 random"),
+        (
+            {"cookie_secret": "short"},
+            "^GANBOARD_COOKIE_SECRET is too short to be secret: take 32 random",
+        ),
         ({"api_token": "short"}, "^GANBOARD_API_TOKEN is too short"),
-        ({"public_url": "ganboard.example"}, "^GANBOARD_PUBLIC_URL=ganboard.example is not an address"),
-        ({"public_url": "http://ganboard.example"}, "is not encrypted: it must begin with https://"),
+        (
+            {"public_url": "ganboard.example"},
+            "^GANBOARD_PUBLIC_URL=ganboard.example is not an address",
+        ),
+        (
+            {"public_url": "http://ganboard.example"},
+            "is not encrypted: it must begin with https://",
+        ),
         ({"public_url": "https://ganboard.example/below"}, "has a path"),
         ({"public_url": "https://u:p@ganboard.example"}, "is not an address"),
         ({"public_url": "https://ganboard.example:port"}, "is not an address"),
-        ({"oidc_url": "http://provider.example/.well-known/openid-configuration"}, "is not encrypted"),
+        (
+            {"oidc_url": "http://provider.example/.well-known/openid-configuration"},
+            "is not encrypted",
+        ),
         ({"oidc_url": "file:///etc/passwd"}, "is not an address"),
     ],
 )
@@ -108,9 +141,14 @@ def test_roles_come_from_the_lists(email: str, role: str | None) -> None:
 
 
 def test_who_is_on_both_lists_is_an_operator() -> None:
-    rules = access.sign_in(settings(**{**SIGN_IN, "operators": "vera@guests.example", "viewers": "@guests.example"}))
+    rules = access.sign_in(
+        settings(**{**SIGN_IN, "operators": "vera@guests.example", "viewers": "@guests.example"})
+    )
     assert rules is not None
-    assert (rules.role("vera@guests.example"), rules.role("bob@guests.example")) == ("operator", "viewer")
+    assert (rules.role("vera@guests.example"), rules.role("bob@guests.example")) == (
+        "operator",
+        "viewer",
+    )
 
 
 # --- the queue ---
@@ -127,14 +165,22 @@ def test_a_queue_on_this_machine_or_with_a_password_is_used(url: str) -> None:
     access.check_queue(settings(redis_url=url))
 
 
-@pytest.mark.parametrize("url", ["redis://queue:6379/0", "rediss://queue", "redis://ganboard@10.0.0.3", "redis://u:@queue"])
+@pytest.mark.parametrize(
+    "url",
+    ["redis://queue:6379/0", "rediss://queue", "redis://ganboard@10.0.0.3", "redis://u:@queue"],
+)
 def test_an_open_queue_elsewhere_is_refused(url: str) -> None:
-    with pytest.raises(SettingsError, match=r"^The queue on [\w.]+ has no password: .*GANBOARD_REDIS_PASSWORD_FILE.$"):
+    with pytest.raises(
+        SettingsError,
+        match=r"^The queue on [\w.]+ has no password: .*GANBOARD_REDIS_PASSWORD_FILE.$",
+    ):
         access.check_queue(settings(redis_url=url))
     access.check_queue(settings(redis_url=url, redis_password="secret"))
 
 
 def test_what_is_no_url_of_a_queue_is_refused_without_being_shown() -> None:
-    with pytest.raises(SettingsError, match=r"^GANBOARD_REDIS_URL is not a Redis URL such as") as refused:
+    with pytest.raises(
+        SettingsError, match=r"^GANBOARD_REDIS_URL is not a Redis URL such as"
+    ) as refused:
         access.check_queue(settings(redis_url="http://u:geheim@queue"))
     assert "geheim" not in str(refused.value)

@@ -29,13 +29,21 @@ def test_escape_keeps_what_the_eye_reads(name: str) -> None:
 def test_escape_leaves_no_syntax(raw: str) -> None:
     escaped = formatting.escape(raw)
     assert "\n" not in escaped
-    assert not re.search(r"(?<!\\)(?:\\\\)*[!-/:-@\[-`{-~]", re.sub(r"\\[!-/:-@\[-`{-~]", "", escaped))
-    visible = re.sub(r"\\([!-/:-@\[-`{-~])", r"\1", escaped)  # what the plug-ins for links, icons and arrows see
-    assert not re.search(r":[\w/+-]+:|https?://|www\.|[\w.+-]+@\w|->|<-|--|>=|<=|~=", visible, re.IGNORECASE)
+    assert not re.search(
+        r"(?<!\\)(?:\\\\)*[!-/:-@\[-`{-~]", re.sub(r"\\[!-/:-@\[-`{-~]", "", escaped)
+    )
+    # what the plug-ins for links, icons and arrows see
+    visible = re.sub(r"\\([!-/:-@\[-`{-~])", r"\1", escaped)
+    assert not re.search(
+        r":[\w/+-]+:|https?://|www\.|[\w.+-]+@\w|->|<-|--|>=|<=|~=", visible, re.IGNORECASE
+    )
 
 
 def test_sentence_shows_commands_as_code_and_nothing_else() -> None:
-    assert formatting.sentence("The queue is off: `ganboard up` starts it.") == "The queue is off\\: `ganboard up` starts it\\."
+    assert (
+        formatting.sentence("The queue is off: `ganboard up` starts it.")
+        == "The queue is off\\: `ganboard up` starts it\\."
+    )
     assert shown(formatting.sentence("odd ` tick **bold**")) == "odd ` tick **bold**"
 
 
@@ -64,29 +72,66 @@ def test_duration(seconds: float | None, words: str) -> None:
 
 
 def test_ago() -> None:
-    assert [formatting.ago(s) for s in (0.5, 12.4, 61, 7300, 200_000)] == ["just now", "12 s ago", "1 min ago", "2 h ago", "2 d ago"]
+    assert [formatting.ago(s) for s in (0.5, 12.4, 61, 7300, 200_000)] == [
+        "just now",
+        "12 s ago",
+        "1 min ago",
+        "2 h ago",
+        "2 d ago",
+    ]
 
 
 def test_size() -> None:
-    assert [formatting.size(n) for n in (0, 999, 1536, 30 << 20, 5 << 40)] == ["0 B", "999 B", "1.5 KiB", "30 MiB", "5 TiB"]
-    assert [formatting.size(n << 20) for n in (999, 1000, 1020, 1044)] == ["999 MiB", "0.977 GiB", "0.996 GiB", "1.02 GiB"]
+    assert [formatting.size(n) for n in (0, 999, 1536, 30 << 20, 5 << 40)] == [
+        "0 B",
+        "999 B",
+        "1.5 KiB",
+        "30 MiB",
+        "5 TiB",
+    ]
+    assert [formatting.size(n << 20) for n in (999, 1000, 1020, 1044)] == [
+        "999 MiB",
+        "0.977 GiB",
+        "0.996 GiB",
+        "1.02 GiB",
+    ]
     assert formatting.size(5000 << 40) == "5,000 TiB"
 
 
 def test_sizes_beside_each_other_share_a_unit() -> None:
     counts = [5 << 30, 600 << 20, 12, 0]
-    assert [formatting.size(count, counts) for count in counts] == ["5 GiB", "0.586 GiB", "< 0.01 GiB", "0 GiB"]
+    assert [formatting.size(count, counts) for count in counts] == [
+        "5 GiB",
+        "0.586 GiB",
+        "< 0.01 GiB",
+        "0 GiB",
+    ]
     facts = [formatting.fact("peak_memory_bytes", count, counts) for count in counts[:2]]
     assert facts == ["5 GiB", "0.586 GiB"]
-    assert [formatting.fact("rate", value) for value in (12345.6, 1e9, 0.12345)] == ["12,346", "1,000,000,000", "0.1235"]
+    assert [formatting.fact("rate", value) for value in (12345.6, 1e9, 0.12345)] == [
+        "12,346",
+        "1,000,000,000",
+        "0.1235",
+    ]
 
 
 def test_numbers() -> None:
     assert formatting.integer(60000) == "60,000"
     assert formatting.integer(None) == "–"
-    assert [formatting.rate(rate) for rate in (1234.5, 9.96, 2.34, 0.0, None)] == ["1,234", "10", "2.3", "0.0", "–"]
+    assert [formatting.rate(rate) for rate in (1234.5, 9.96, 2.34, 0.0, None)] == [
+        "1,234",
+        "10",
+        "2.3",
+        "0.0",
+        "–",
+    ]
     assert formatting.decimal(0.69314) == "0.6931"
-    assert [formatting.decimal(x) for x in (None, math.nan, math.inf, -math.inf)] == ["–", "NaN", "∞", "−∞"]
+    assert [formatting.decimal(x) for x in (None, math.nan, math.inf, -math.inf)] == [
+        "–",
+        "NaN",
+        "∞",
+        "−∞",
+    ]
     assert [formatting.plural(n, "run") for n in (0, 1, 1200)] == ["0 runs", "1 run", "1,200 runs"]
 
 
@@ -109,7 +154,15 @@ def test_unknown_phase_shows_its_name() -> None:
 
 @pytest.mark.parametrize(
     ("value", "words"),
-    [(0.625, "62 %"), (0.004, "0.4 %"), (0.0994, "9.9 %"), (0.0999, "10 %"), (0.0, "0.0 %"), (None, "–"), (math.nan, "–")],
+    [
+        (0.625, "62 %"),
+        (0.004, "0.4 %"),
+        (0.0994, "9.9 %"),
+        (0.0999, "10 %"),
+        (0.0, "0.0 %"),
+        (None, "–"),
+        (math.nan, "–"),
+    ],
 )
 def test_share(value: float | None, words: str) -> None:
     assert formatting.share(value) == words

@@ -1,4 +1,5 @@
-"""Logs in both forms, as a process of its own writes them, and a log file that stays below its limit without losing a line."""
+"""Logs in both forms, as a process of its own writes them, and a log file that stays below its
+limit without losing a line."""
 
 from __future__ import annotations
 
@@ -31,7 +32,12 @@ except ZeroDivisionError:
 
 
 def said(code: str, **variables: str) -> str:
-    ran = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, env={**os.environ, **variables})
+    ran = subprocess.run(
+        [sys.executable, "-c", code],
+        capture_output=True,
+        text=True,
+        env={**os.environ, **variables},
+    )
     assert ran.returncode == 0, ran.stderr
     return ran.stdout
 
@@ -67,17 +73,24 @@ for name in ("uvicorn.error", "streamlit.web.server"):
     get_logger(name).warning("here I am")
 """
     lines = [json.loads(line) for line in said(code, GANBOARD_LOG_FORMAT="json").splitlines()]
-    assert [(line["logger"], line["event"]) for line in lines] == [("uvicorn.error", "here I am"), ("streamlit.web.server", "here I am")]
+    assert [(line["logger"], line["event"]) for line in lines] == [
+        ("uvicorn.error", "here I am"),
+        ("streamlit.web.server", "here I am"),
+    ]
 
 
-def test_another_format_is_refused_in_a_sentence(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_another_format_is_refused_in_a_sentence(
+    home: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setenv("GANBOARD_LOG_FORMAT", "xml")
     assert "GANBOARD_LOG_FORMAT=xml is neither text nor json" in refused("runs")
     with pytest.raises(SettingsError):
         Settings().prepare_home()
 
 
-def test_a_full_log_file_is_changed_for_a_new_one_and_no_line_is_lost(home: Path, tmp_path: Path) -> None:
+def test_a_full_log_file_is_changed_for_a_new_one_and_no_line_is_lost(
+    home: Path, tmp_path: Path
+) -> None:
     log = tmp_path / "worker-1.log"
     code = """
 import logging, os, subprocess
@@ -92,14 +105,25 @@ if child:
     os.wait()
 """
     with log.open("ab") as output:
-        subprocess.run([sys.executable, "-c", code], stdout=output, stderr=output, env={**os.environ, logs.FILE: str(log)}, check=True)
-    files = sorted(tmp_path.glob("worker-1.log*"), key=lambda file: -int(file.suffix[1:]) if file.suffix != ".log" else 0)
+        subprocess.run(
+            [sys.executable, "-c", code],
+            stdout=output,
+            stderr=output,
+            env={**os.environ, logs.FILE: str(log)},
+            check=True,
+        )
+    files = sorted(
+        tmp_path.glob("worker-1.log*"),
+        key=lambda file: -int(file.suffix[1:]) if file.suffix != ".log" else 0,
+    )
     assert len(files) > 5
     assert all(file.stat().st_size < 2300 for file in files)
     lines = "".join(file.read_text() for file in files).splitlines()
     for who in ("horse", "worker"):
         assert [int(line.split()[1]) for line in lines if line.startswith(who)] == list(range(300))
-    assert sorted(line for line in lines if line.startswith("C")) == sorted(f"C library {n:03d} {w}" for n in range(300) for w in (0, 1))
+    assert sorted(line for line in lines if line.startswith("C")) == sorted(
+        f"C library {n:03d} {w}" for n in range(300) for w in (0, 1)
+    )
 
 
 def test_the_oldest_full_files_are_forgotten(tmp_path: Path) -> None:
@@ -107,14 +131,19 @@ def test_the_oldest_full_files_are_forgotten(tmp_path: Path) -> None:
     for number in range(6):
         log.write_text(str(number))
         logs.rotate(log)
-    assert {file.name: file.read_text() for file in tmp_path.iterdir()} == {"web.log.1": "5", "web.log.2": "4", "web.log.3": "3"}
+    assert {file.name: file.read_text() for file in tmp_path.iterdir()} == {
+        "web.log.1": "5",
+        "web.log.2": "4",
+        "web.log.3": "3",
+    }
 
 
 def test_who_writes_elsewhere_leaves_the_file_alone(home: Path, tmp_path: Path) -> None:
     log = tmp_path / "worker-1.log"
     log.write_text("x" * 100)
     said(
-        "from ganboard.worker import logs; logs.MAX_BYTES = 10; logs.configure(); import logging; logging.info('hello')",
+        "from ganboard.worker import logs; logs.MAX_BYTES = 10; logs.configure(); import logging;"
+        " logging.info('hello')",
         **{logs.FILE: str(log)},
     )
     assert [file.name for file in tmp_path.glob("worker*")] == ["worker-1.log"]
@@ -122,6 +151,17 @@ def test_who_writes_elsewhere_leaves_the_file_alone(home: Path, tmp_path: Path) 
 
 def test_a_run_page_shows_objects_as_lines(tmp_path: Path) -> None:
     log = tmp_path / "train.log"
-    told = {"time": "2026-02-28T23:59:59.123456Z", "level": "warning", "logger": "root", "event": "Slow."}
-    log.write_text(f"plain\n{json.dumps(told)}\n{json.dumps({**told, 'exception': 'Traceback'})}\n{{half an obj\n{{}}\n")
-    assert tail(log) == "plain\n2026-02-28 23:59:59 WARNING Slow.\n2026-02-28 23:59:59 WARNING Slow.\nTraceback\n{half an obj\n{}"
+    told = {
+        "time": "2026-02-28T23:59:59.123456Z",
+        "level": "warning",
+        "logger": "root",
+        "event": "Slow.",
+    }
+    log.write_text(
+        f"plain\n{json.dumps(told)}\n{json.dumps({**told, 'exception': 'Traceback'})}\n{{half an"
+        " obj\n{}\n"
+    )
+    assert (
+        tail(log) == "plain\n2026-02-28 23:59:59 WARNING Slow.\n2026-02-28 23:59:59 WARNING"
+        " Slow.\nTraceback\n{half an obj\n{}"
+    )

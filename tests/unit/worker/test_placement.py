@@ -44,7 +44,9 @@ def suspended(context: Context, step: int = 12, **row: Any) -> Run:
     own = {"run_id": run.id, "attempt": 1}
     assert commands.claim(context.engine, run_id=run.id, worker="before")
     folder = context.settings.run_dir(run.id) / "checkpoints"
-    saved = store.save(folder, {"g/0": np.ones(9, np.float32)}, Progress(step, 3), digest="d", attempt=1)
+    saved = store.save(
+        folder, {"g/0": np.ones(9, np.float32)}, Progress(step, 3), digest="d", attempt=1
+    )
     listed = {"machine": machine.name(context.settings), **row}
     reports.add_checkpoint(context.engine, **own, **vars(saved), keep=3, **listed)
     commands.finish(context.engine, **own, status="suspended")
@@ -64,10 +66,14 @@ def now(context: Context, run: Run) -> Run:
 
 
 def warnings(context: Context, run: Run) -> list[str]:
-    return [event.text for event in queries.events(context.engine, run.id, levels=("warning", "error"))][::-1]
+    return [
+        event.text for event in queries.events(context.engine, run.id, levels=("warning", "error"))
+    ][::-1]
 
 
-def test_a_run_without_checkpoints_is_everybodys(context: Context, other: Context, make_run: MakeRun) -> None:
+def test_a_run_without_checkpoints_is_everybodys(
+    context: Context, other: Context, make_run: MakeRun
+) -> None:
     run = make_run(status="queued")
     assert ready(context) == ready(other) == [run.id]
     assert placement.claim(other, run.id, "w") is not None
@@ -90,7 +96,9 @@ def test_a_run_is_left_to_its_machine_while_that_is_alive(context: Context, othe
     assert ready(other) == []
     assert placement.ready(context, [run]) == placement.Ready([], [run])
     awaited = holders.awaited(context.engine, now(context, run), WAIT)
-    assert awaited == holders.Awaited(f"Waiting for a free worker of machine {name}, which has the checkpoint of step 12", None)
+    assert awaited == holders.Awaited(
+        f"Waiting for a free worker of machine {name}, which has the checkpoint of step 12", None
+    )
     assert now(context, run).phase is None
 
 
@@ -100,7 +108,9 @@ def test_a_machine_that_is_alone_rings_for_its_runs_as_for_all(context: Context)
     assert placement.ready(context, [run]) == placement.Ready([run], [])
 
 
-def test_a_machine_that_is_away_is_waited_for_then_the_run_ends_and_asks(context: Context, other: Context) -> None:
+def test_a_machine_that_is_away_is_waited_for_then_the_run_ends_and_asks(
+    context: Context, other: Context
+) -> None:
     run, name = suspended(context), machine.name(context.settings)
     for _ in range(3):
         assert ready(other) == []
@@ -110,16 +120,19 @@ def test_a_machine_that_is_away_is_waited_for_then_the_run_ends_and_asks(context
     assert awaited.words == f"Waiting for machine {name}, which has the checkpoint of step 12"
     assert awaited.seconds_left is not None
     assert 0 < awaited.seconds_left <= WAIT
-    assert warnings(context, run) == [f"Waiting for machine {name}, which has the checkpoint of step 12: 100 s at most."]
+    assert warnings(context, run) == [
+        f"Waiting for machine {name}, which has the checkpoint of step 12: 100 s at most."
+    ]
 
     impatient = Context(Settings(home=other.settings.state, machine_wait="0"), other.engine)
     assert ready(impatient) == []
     ended = now(context, run)
     assert (ended.status, ended.phase, ended.attempt, ended.failures) == ("failed", None, 1, 0)
-    assert ended.error == (
-        f"The checkpoint of step 12 is on machine {name}, which was away for 0 s. "
-        "Start a worker there and resume, clone the run to train it anew, or give up what is there: "
-        f"`ganboard resume {run.id} --without {name}`."
+    assert (
+        ended.error
+        == f"The checkpoint of step 12 is on machine {name}, which was away for 0 s. Start a worker"
+        " there and resume, clone the run to train it anew, or give up what is there: `ganboard"
+        f" resume {run.id} --without {name}`."
     )
     assert [one.machine for one in queries.checkpoints(context.engine, run.id)] == [name]
     commands.resume(context.engine, run_id=run.id)
@@ -135,17 +148,23 @@ def test_the_time_begins_anew_when_the_machine_was_back(context: Context, other:
     assert now(context, run).phase is None
 
 
-def test_files_that_can_be_read_count_whatever_the_machine_is_called(context: Context, other: Context) -> None:
+def test_files_that_can_be_read_count_whatever_the_machine_is_called(
+    context: Context, other: Context
+) -> None:
     """A HOME that was moved or restored has a name of its own."""
     run = suspended(context)
     shutil.copytree(context.settings.run_dir(run.id), other.settings.run_dir(run.id))
     assert ready(other) == [run.id]
-    assert [one.machine for one in queries.checkpoints(context.engine, run.id)] == [machine.name(other.settings)]
+    assert [one.machine for one in queries.checkpoints(context.engine, run.id)] == [
+        machine.name(other.settings)
+    ]
     assert placement.claim(other, run.id, "w") is not None
 
 
 @pytest.mark.parametrize("harm", ["older", "damaged", "no manifest"])
-def test_a_copy_that_is_old_or_damaged_does_not_count(context: Context, other: Context, harm: str) -> None:
+def test_a_copy_that_is_old_or_damaged_does_not_count(
+    context: Context, other: Context, harm: str
+) -> None:
     run = suspended(context)
     there = other.settings.run_dir(run.id) / "checkpoints"
     shutil.copytree(context.settings.run_dir(run.id) / "checkpoints", there)
@@ -161,7 +180,9 @@ def test_a_copy_that_is_old_or_damaged_does_not_count(context: Context, other: C
     assert ready(context) == [run.id]
 
 
-def test_what_was_lost_on_the_machine_that_had_it_is_its_own_loss(context: Context, other: Context) -> None:
+def test_what_was_lost_on_the_machine_that_had_it_is_its_own_loss(
+    context: Context, other: Context
+) -> None:
     run = suspended(context)
     shutil.rmtree(context.settings.run_dir(run.id))
     assert ready(other) == []
@@ -169,12 +190,19 @@ def test_what_was_lost_on_the_machine_that_had_it_is_its_own_loss(context: Conte
     assert placement.claim(context, run.id, "w") is not None
     name = machine.name(context.settings)
     reports.list_checkpoints(context.engine, run_id=run.id, attempt=2, found=[], machine=name)
-    assert warnings(context, run)[-1] == f"Lost on machine {name}, and no longer listed: the checkpoint of step 12."
+    assert (
+        warnings(context, run)[-1]
+        == f"Lost on machine {name}, and no longer listed: the checkpoint of step 12."
+    )
 
 
-def test_checkpoints_of_older_versions_belong_to_who_trained_the_run(context: Context, other: Context) -> None:
+def test_checkpoints_of_older_versions_belong_to_who_trained_the_run(
+    context: Context, other: Context
+) -> None:
     run = suspended(context, machine=None)
-    (context.settings.run_dir(run.id) / "checkpoints" / "ckpt-12-1").rename(context.settings.state / "moved away")
+    (context.settings.run_dir(run.id) / "checkpoints" / "ckpt-12-1").rename(
+        context.settings.state / "moved away"
+    )
     assert ready(other) == []
     assert "a machine that was not recorded" in warnings(context, run)[0]
     assert ready(context) == [run.id]
@@ -188,5 +216,8 @@ def test_a_claim_is_refused_when_the_run_changed_hands_meanwhile(context: Contex
 
 @pytest.mark.parametrize("text", ["-1", "1.5", "soon", "1000000", "٣"])
 def test_the_time_to_wait_is_a_number_of_seconds(tmp_path: Path, text: str) -> None:
-    with pytest.raises(SettingsError, match=r"^GANBOARD_MACHINE_WAIT=.* is not a number of seconds from 0 to 999999: choose one"):
+    with pytest.raises(
+        SettingsError,
+        match=r"^GANBOARD_MACHINE_WAIT=.* is not a number of seconds from 0 to 999999: choose one",
+    ):
         Settings(home=tmp_path, machine_wait=text).prepare_home()

@@ -1,4 +1,5 @@
-"""A Redis that answers and refuses: the command line and the doctor say what is missing and which setting has it."""
+"""A Redis that answers and refuses: the command line and the doctor say what is missing and which
+setting has it."""
 
 from __future__ import annotations
 

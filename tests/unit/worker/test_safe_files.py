@@ -1,4 +1,5 @@
-"""Files of a run are opened below its own directory, and through no link that somebody has put there."""
+"""Files of a run are opened below its own directory, and through no link that somebody has put
+there."""
 
 from __future__ import annotations
 
@@ -19,20 +20,26 @@ from ganboard.worker.safe_files import open_inside
 from tests.factories import make_run as stored_run
 
 
-@pytest.mark.parametrize("run_id", ["", ".", "..", "../other", "a/b", "/etc", "A", "a.b", "a\0", "a" * 33, "\u0661"])
+@pytest.mark.parametrize(
+    "run_id", ["", ".", "..", "../other", "a/b", "/etc", "A", "a.b", "a\0", "a" * 33, "\u0661"]
+)
 def test_what_is_no_id_names_no_directory(home: Path, run_id: str) -> None:
     with pytest.raises((SettingsError, ValueError)):
         Settings().run_dir(run_id)
 
 
-def test_a_run_directory_that_is_a_link_is_refused_and_runs_may_be_one(home: Path, tmp_path: Path) -> None:
+def test_a_run_directory_that_is_a_link_is_refused_and_runs_may_be_one(
+    home: Path, tmp_path: Path
+) -> None:
     elsewhere = tmp_path / "large disk"
     (elsewhere / "abc").mkdir(parents=True)
     home.mkdir()
     (home / "runs").symlink_to(elsewhere)
     assert Settings().log_path("abc") == home / "runs" / "abc" / "train.log"
     (elsewhere / "def").symlink_to(tmp_path)
-    with pytest.raises(SettingsError, match=r"def is not the directory of a run: .* and be no link\.$"):
+    with pytest.raises(
+        SettingsError, match=r"def is not the directory of a run: .* and be no link\.$"
+    ):
         Settings().log_path("def")
 
 
@@ -72,7 +79,9 @@ def test_a_link_on_the_way_is_refused_as_well_as_a_way_out(tmp_path: Path) -> No
         assert file.read() == b"own"
 
 
-def test_an_export_takes_no_foreign_file_along_and_a_log_is_written_into_none(context: Context, tmp_path: Path) -> None:
+def test_an_export_takes_no_foreign_file_along_and_a_log_is_written_into_none(
+    context: Context, tmp_path: Path
+) -> None:
     run: Run = stored_run(context, "exported", epochs=1)
     log = context.settings.log_path(run.id)
     log.parent.mkdir(parents=True, exist_ok=True)

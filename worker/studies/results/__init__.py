@@ -1,4 +1,5 @@
-"""The figures of a study, each with its numbers, how they were obtained, what the paper claims, and whether that held here."""
+"""The figures of a study, each with its numbers, how they were obtained, what the paper claims, and
+whether that held here."""
 
 from __future__ import annotations
 
@@ -6,7 +7,16 @@ from collections.abc import Callable
 from dataclasses import replace
 
 from ganboard.gan.config import model_of
-from ganboard.worker.studies.results import descent, learning, networks, parts, replicas, showers, street, timing
+from ganboard.worker.studies.results import (
+    descent,
+    learning,
+    networks,
+    parts,
+    replicas,
+    showers,
+    street,
+    timing,
+)
 from ganboard.worker.studies.results.claims import concluded
 from ganboard.worker.studies.results.study_data import UNTESTED, Evidence, Exhibit
 
@@ -31,19 +41,35 @@ MAKERS: dict[str, Callable[[Evidence], Exhibit]] = {
     "bottleneck": parts.bottleneck,
 }
 # what is only there for one model; and what the published study claims of its DCGAN alone
-OF_MODEL = {"table1": "dcgan", "fig11": "dcgan", "training-table": "pix2pix", "overfitting": "pix2pix", "physics": "gan3d"}
+OF_MODEL = {
+    "table1": "dcgan",
+    "fig11": "dcgan",
+    "training-table": "pix2pix",
+    "overfitting": "pix2pix",
+    "physics": "gan3d",
+}
 OF_STUDY = frozenset({"fig5", "fig6", "fig7", "fig8", "fig9", "fig10", "fig12", "fig13", "quality"})
 
 
 def make(evidence: Evidence, names: list[str]) -> list[Exhibit]:
-    """The exhibits of these names, in their order in the paper; what this version does not know, or no run's model has, is left out."""
-    fitting = [name for name in MAKERS if name in names and OF_MODEL.get(name, next(iter(evidence.models))) in evidence.models]
+    """The exhibits of these names, in their order in the paper; what this version does not know, or
+    no run's model has, is left out."""
+    fitting = [
+        name
+        for name in MAKERS
+        if name in names and OF_MODEL.get(name, next(iter(evidence.models))) in evidence.models
+    ]
     return [_claimed(evidence, name, MAKERS[name](evidence)) for name in fitting]
 
 
 def _claimed(evidence: Evidence, name: str, made: Exhibit) -> Exhibit:
-    """With the verdict that its data allow; without one where the claim is on a DCGAN and other networks were trained."""
+    """With the verdict that its data allow; without one where the claim is on a DCGAN and other
+    networks were trained."""
     models = {model_of(run.config) for group in made.rests_on for run in group} or evidence.models
     if name not in OF_STUDY or "dcgan" in models:
         return concluded(made, models)
-    return replace(made, claim=f"{made.claim} (Claimed of a DCGAN: of these networks nothing is.)", verdict=UNTESTED)
+    return replace(
+        made,
+        claim=f"{made.claim} (Claimed of a DCGAN: of these networks nothing is.)",
+        verdict=UNTESTED,
+    )

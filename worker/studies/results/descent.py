@@ -7,7 +7,13 @@ import pandas as pd
 from ganboard.db import surfaces
 from ganboard.gan.landscape.geometry import Wish
 from ganboard.worker.figures import surface as figures
-from ganboard.worker.studies.results.study_data import NOT_HERE, REPRODUCED, UNTESTED, Evidence, Exhibit
+from ganboard.worker.studies.results.study_data import (
+    NOT_HERE,
+    REPRODUCED,
+    UNTESTED,
+    Evidence,
+    Exhibit,
+)
 
 CLAIMED_BATCH = 512
 COLUMNS = ("run", "epoch", "x", "y", "loss", "radius")
@@ -15,39 +21,80 @@ COLUMNS = ("run", "epoch", "x", "y", "loss", "radius")
 
 def fig11(evidence: Evidence) -> Exhibit:
     key, title = "fig11", "Fig. 11: descent paths"
-    claim = "G minimises and D maximises; the radius of the path is minimum for batch 512. (The radius is not defined there.)"
+    claim = (
+        "G minimises and D maximises; the radius of the path is minimum for batch 512. (The radius"
+        " is not defined there.)"
+    )
     how = (
-        "The first seed's run of each value, on the loss surface through the end of the first of them, in the two principal directions of "
-        "all paths (Li et al. 2018), at fixed images, noise and dropout. Radius: distance of the start from the end in the space of all "
-        "weights. Larger batches take fewer steps per epoch, which alone shortens their way. A surface "
-        "holds one seed of each value, which is too little for a verdict."
+        "The first seed's run of each value, on the loss surface through the end of the first of"
+        " them, in the two principal directions of all paths (Li et al. 2018), at fixed images,"
+        " noise and dropout. Radius: distance of the start from the end in the space of all"
+        " weights. Larger batches take fewer steps per epoch, which alone shortens their way. A"
+        " surface holds one seed of each value, which is too little for a verdict."
     )
     family = evidence.curves()
     if family is None:
-        lacking = evidence.lacking(f"Two finished runs are needed that differ in {evidence.axis} alone.")
+        lacking = evidence.lacking(
+            f"Two finished runs are needed that differ in {evidence.axis} alone."
+        )
         return Exhibit(key, title, claim, UNTESTED, lacking, how)
     runs = family.first_seeds[: surfaces.MAX_RUNS]
     ids = [run.id for run in runs]
     found = next(iter(surfaces.of_runs(evidence.engine, ids, Wish().model_dump())), None)
     if found is None or found.arrays is None:
-        reason = "it waits for a painter, or is being computed" if found and found.answered_at is None else found and found.error
+        reason = (
+            "it waits for a painter, or is being computed"
+            if found and found.answered_at is None
+            else found and found.error
+        )
         how_to = f"ganboard surface {' '.join(ids)} computes it."
-        return Exhibit(key, title, claim, UNTESTED, f"The loss surface is not there yet: {reason or how_to}", how)
-    arrays, names = surfaces.unpack(found), [f"{family.what} {value}" for value in family.cells][: len(runs)]
+        return Exhibit(
+            key,
+            title,
+            claim,
+            UNTESTED,
+            f"The loss surface is not there yet: {reason or how_to}",
+            how,
+        )
+    arrays, names = (
+        surfaces.unpack(found),
+        [f"{family.what} {value}" for value in family.cells][: len(runs)],
+    )
     tables = []
     for net in ("g", "d"):
         rows = pd.DataFrame(arrays[f"{net}.path"], columns=list(COLUMNS))
-        tables.append(rows.assign(net=net, **{family.name: [list(family.cells)[int(run)] for run in rows["run"]]}).drop(columns="run"))
+        tables.append(
+            rows.assign(
+                net=net, **{family.name: [list(family.cells)[int(run)] for run in rows["run"]]}
+            ).drop(columns="run")
+        )
     table = pd.concat(tables)[[family.name, "net", "epoch", "x", "y", "loss", "radius"]]
     radii = table[table["epoch"] == 0].pivot(index=family.name, columns="net", values="radius")
-    steps = {value: run.steps_per_epoch * run.epoch if run.steps_per_epoch else 0 for value, run in zip(family.cells, runs, strict=False)}
+    steps = {
+        value: run.steps_per_epoch * run.epoch if run.steps_per_epoch else 0
+        for value, run in zip(family.cells, runs, strict=False)
+    }
     least = {net: radii[net].idxmin() for net in ("g", "d")}
-    words = (f"{row.g:.3g} and {row.d:.3g} at {value} ({steps[value]:,} steps)" for value, row in radii.iterrows())
+    words = (
+        f"{row.g:.3g} and {row.d:.3g} at {value} ({steps[value]:,} steps)"
+        for value, row in radii.iterrows()
+    )
     finding = (
-        f"Radius of G and of D: {', '.join(words)}. "
-        f"The plane holds {found.facts['shares']['g']:.0%} of the variance of G's paths and {found.facts['shares']['d']:.0%} of D's."
+        f"Radius of G and of D: {', '.join(words)}. The plane holds"
+        f" {found.facts['shares']['g']:.0%} of the variance of G's paths and"
+        f" {found.facts['shares']['d']:.0%} of D's."
     )
     verdict = UNTESTED
     if family.name == "batch_size" and CLAIMED_BATCH in radii.index:
         verdict = REPRODUCED if set(least.values()) == {CLAIMED_BATCH} else NOT_HERE
-    return Exhibit(key, title, claim, verdict, finding, how, figures.side_by_side(arrays, names), table, [[run] for run in runs])
+    return Exhibit(
+        key,
+        title,
+        claim,
+        verdict,
+        finding,
+        how,
+        figures.side_by_side(arrays, names),
+        table,
+        [[run] for run in runs],
+    )

@@ -14,7 +14,14 @@ from ganboard.db.runs import series
 from ganboard.worker.figures import study
 from ganboard.worker.figures.quality import WORDS, headline
 from ganboard.worker.studies.comparison_groups import Family
-from ganboard.worker.studies.results.study_data import NOT_HERE, REPRODUCED, UNTESTED, Evidence, Exhibit, Verdict
+from ganboard.worker.studies.results.study_data import (
+    NOT_HERE,
+    REPRODUCED,
+    UNTESTED,
+    Evidence,
+    Exhibit,
+    Verdict,
+)
 
 SMOOTHING = 0.9  # of the step losses, before their best is taken
 TREND_EPOCHS = 3
@@ -28,11 +35,16 @@ def _needed(evidence: Evidence) -> str:
 
 
 def _epoch_means(evidence: Evidence, family: Family) -> dict[Any, pd.DataFrame]:
-    """Mean losses of every epoch, over the seeds, by value of the family: columns epoch, g_loss, d_loss and, over seeds, their extremes."""
+    """Mean losses of every epoch, over the seeds, by value of the family: columns epoch, g_loss,
+    d_loss and, over seeds, their extremes."""
     found = {}
     for batch, runs in family.cells.items():
-        rows = pd.concat(evidence.epochs[run.id] for run in runs).groupby("epoch")[["g_loss", "d_loss"]]
-        found[batch] = pd.concat([rows.mean(), rows.min().add_suffix("_low"), rows.max().add_suffix("_high")], axis=1).reset_index()
+        rows = pd.concat(evidence.epochs[run.id] for run in runs).groupby("epoch")[
+            ["g_loss", "d_loss"]
+        ]
+        found[batch] = pd.concat(
+            [rows.mean(), rows.min().add_suffix("_low"), rows.max().add_suffix("_high")], axis=1
+        ).reset_index()
     return found
 
 
@@ -42,22 +54,40 @@ def _table(frames: dict[Any, pd.DataFrame], name: str) -> pd.DataFrame:
 
 def fig7(evidence: Evidence) -> Exhibit:
     key, title = "fig7", "Fig. 7: losses of generator and discriminator"
-    claim = "The loss of the discriminator is less for smaller batch sizes and increases with the batch size."
-    how = "Mean loss of every epoch, mean over the seeds, with their range as a band where there are several."
+    claim = (
+        "The loss of the discriminator is less for smaller batch sizes and increases with the batch"
+        " size."
+    )
+    how = (
+        "Mean loss of every epoch, mean over the seeds, with their range as a band where there are"
+        " several."
+    )
     family = evidence.curves()
     if family is None:
         return Exhibit(key, title, claim, UNTESTED, evidence.lacking(_needed(evidence)), how)
     frames = _epoch_means(evidence, family)
     last = {batch: float(frame["d_loss"].iloc[-1]) for batch, frame in frames.items()}
-    finding = f"D's mean loss in the last epoch: {', '.join(f'{loss:.4g} at {batch}' for batch, loss in last.items())}."
+    finding = (
+        "D's mean loss in the last epoch:"
+        f" {', '.join(f'{loss:.4g} at {batch}' for batch, loss in last.items())}."
+    )
     verdict = _rising(family, list(last.values()))
     return Exhibit(
-        key, title, claim, verdict, finding, how, study.loss_curves(frames, family.what), _table(frames, family.name), family.groups
+        key,
+        title,
+        claim,
+        verdict,
+        finding,
+        how,
+        study.loss_curves(frames, family.what),
+        _table(frames, family.name),
+        family.groups,
     )
 
 
 def _rising(family: Family, values: list[float]) -> Verdict:
-    """Whether they rise from each batch size to the next; over another setting the paper claims nothing."""
+    """Whether they rise from each batch size to the next; over another setting the paper claims
+    nothing."""
     if family.name != "batch_size":
         return UNTESTED
     return REPRODUCED if all(before < later for before, later in pairwise(values)) else NOT_HERE
@@ -65,10 +95,13 @@ def _rising(family: Family, values: list[float]) -> Verdict:
 
 def fig8(evidence: Evidence) -> Exhibit:
     key, title = "fig8", "Fig. 8: histograms of the losses, epoch by epoch"
-    claim = "The losses of every epoch concentrate; trends are drawn over them. (The figure has no numbers to check.)"
+    claim = (
+        "The losses of every epoch concentrate; trends are drawn over them. (The figure has no"
+        " numbers to check.)"
+    )
     how = (
-        "Each column of a picture is one epoch of the first seed: how its steps spread over the losses. The line is the "
-        f"moving average of the mean over {TREND_EPOCHS} epochs."
+        "Each column of a picture is one epoch of the first seed: how its steps spread over the"
+        f" losses. The line is the moving average of the mean over {TREND_EPOCHS} epochs."
     )
     family = evidence.curves()
     if family is None:
@@ -76,7 +109,9 @@ def fig8(evidence: Evidence) -> Exhibit:
     found, rows = {}, []
     for batch, runs in family.cells.items():
         for net in ("g", "d"):
-            epochs, edges, counts = series.loss_histograms(evidence.engine, runs[0].id, net=net, robust=True)
+            epochs, edges, counts = series.loss_histograms(
+                evidence.engine, runs[0].id, net=net, robust=True
+            )
             means = evidence.epochs[runs[0].id].set_index("epoch")[f"{net}_loss"].reindex(epochs)
             trend = means.rolling(TREND_EPOCHS, min_periods=1).mean().to_numpy(dtype=np.float64)
             found[batch, net] = epochs, edges, counts, trend
@@ -88,32 +123,43 @@ def fig8(evidence: Evidence) -> Exhibit:
                 if count
             ]
     table = pd.DataFrame(rows, columns=[family.name, "net", "epoch", "loss", "steps"])
-    widths = {batch: float(np.mean([_width(evidence, run) for run in runs])) for batch, runs in family.cells.items()}
+    widths = {
+        batch: float(np.mean([_width(evidence, run) for run in runs]))
+        for batch, runs in family.cells.items()
+    }
     finding = (
-        "Middle half of G's losses within an epoch spans, on average over the last half of the run: "
-        f"{', '.join(f'{width:.3g} at {batch}' for batch, width in widths.items())}."
+        "Middle half of G's losses within an epoch spans, on average over the last half of the"
+        f" run: {', '.join(f'{width:.3g} at {batch}' for batch, width in widths.items())}."
     )
-    return Exhibit(key, title, claim, UNTESTED, finding, how, study.histograms(found, family.what), table)
+    return Exhibit(
+        key, title, claim, UNTESTED, finding, how, study.histograms(found, family.what), table
+    )
 
 
 def _width(evidence: Evidence, run: Run) -> float:
     """Mean interquartile range of G's losses over the epochs of the last half."""
     losses = series.step_losses(evidence.engine, run.id, points=100_000)
     late = losses[losses["epoch"] > run.epoch / 2]
-    quartiles = late.groupby(np.ceil(late["epoch"]))["g_loss"].quantile(np.array([0.25, 0.75])).unstack()
+    quartiles = (
+        late.groupby(np.ceil(late["epoch"]))["g_loss"].quantile(np.array([0.25, 0.75])).unstack()
+    )
     return float((quartiles[0.75] - quartiles[0.25]).mean())
 
 
 def fig9(evidence: Evidence) -> Exhibit:
     key, title = "fig9", "Fig. 9: learning rate against epoch"
-    claim = "At batch 512 the learning rate dips at iterations 7 and 24 of 30 and ends at its peak. (Table 1 fixes it at 1e-4.)"
+    claim = (
+        "At batch 512 the learning rate dips at iterations 7 and 24 of 30 and ends at its peak."
+        " (Table 1 fixes it at 1e-4.)"
+    )
     how = (
-        "Nominal: as the schedule sets it. Effective: RMS of the weights' change over RMS of the gradient, which moves even when the "
-        "nominal rate stays. Both are D's, medians of the epoch's steps, first seed. Dips are minima of the "
-        "effective rate, mean over the seeds."
+        "Nominal: as the schedule sets it. Effective: RMS of the weights' change over RMS of the"
+        " gradient, which moves even when the nominal rate stays. Both are D's, medians of the"
+        " epoch's steps, first seed. Dips are minima of the effective rate, mean over the seeds."
     )
     frames = {}
-    claimed: list[tuple[Run, pd.DataFrame]] = []  # all seeds with the fixed rate at the claimed batch
+    # all seeds with the fixed rate at the claimed batch
+    claimed: list[tuple[Run, pd.DataFrame]] = []
     for name, runs in _of_fig9(evidence):
         found = [(run, rates) for run in runs if (rates := _rates(evidence, run)) is not None]
         if found:
@@ -122,27 +168,51 @@ def fig9(evidence: Evidence) -> Exhibit:
         if config["schedule"] == "constant" and config["batch_size"] == CLAIMED_BATCH:
             claimed = found
     if not frames:
-        return Exhibit(key, title, claim, UNTESTED, evidence.lacking("A finished run that reports its rates is needed."), how)
+        return Exhibit(
+            key,
+            title,
+            claim,
+            UNTESTED,
+            evidence.lacking("A finished run that reports its rates is needed."),
+            how,
+        )
     table = pd.concat(frame.assign(run=name) for name, frame in frames.items())
     if not claimed:
         finding = (
-            f"The claim is on batch {CLAIMED_BATCH}, which was not run with a fixed rate; a schedule that is set to dip does so anyway."
+            f"The claim is on batch {CLAIMED_BATCH}, which was not run with a fixed rate; a"
+            " schedule that is set to dip does so anyway."
         )
         return Exhibit(key, title, claim, UNTESTED, finding, how, study.rates(frames), table)
-    effective = pd.concat([rates.set_index("epoch")["effective"] for _, rates in claimed], axis=1).mean(axis=1)
+    effective = pd.concat(
+        [rates.set_index("epoch")["effective"] for _, rates in claimed], axis=1
+    ).mean(axis=1)
     dips = _dips(effective.to_numpy(dtype=np.float64))
-    as_claimed = len(dips) >= len(DIPS) and all(min(abs(dip - at) for dip in dips) <= NEAR for at in DIPS)
+    as_claimed = len(dips) >= len(DIPS) and all(
+        min(abs(dip - at) for dip in dips) <= NEAR for at in DIPS
+    )
     where = ", ".join(f"{100 * dip:.0f} %" for dip in dips) or "none"
     finding = (
-        f"With the fixed rate of Table 1, the effective rate at batch {CLAIMED_BATCH} dips at {where} of the run (paper: "
-        f"{', '.join(f'{100 * at:.0f} %' for at in DIPS)}). A schedule that is set to dip there does so by construction."
+        f"With the fixed rate of Table 1, the effective rate at batch {CLAIMED_BATCH} dips at"
+        f" {where} of the run (paper: {', '.join(f'{100 * at:.0f} %' for at in DIPS)}). A schedule"
+        " that is set to dip there does so by construction."
     )
     verdict = REPRODUCED if as_claimed else NOT_HERE
-    return Exhibit(key, title, claim, verdict, finding, how, study.rates(frames), table, [[run for run, _ in claimed]])
+    return Exhibit(
+        key,
+        title,
+        claim,
+        verdict,
+        finding,
+        how,
+        study.rates(frames),
+        table,
+        [[run for run, _ in claimed]],
+    )
 
 
 def _of_fig9(evidence: Evidence) -> list[tuple[str, list[Run]]]:
-    """The runs of each curve of the study, the first seed first, and one of each whose rate moves, named by what sets them apart."""
+    """The runs of each curve of the study, the first seed first, and one of each whose rate moves,
+    named by what sets them apart."""
     family = evidence.curves()
     if family:
         found = [(f"{family.what} {value}", family.by_seed(value)) for value in family.cells]
@@ -162,7 +232,11 @@ def _rates(evidence: Evidence, run: Run) -> pd.DataFrame | None:
     if frame.empty or frame["d_effective"].isna().all():
         return None
     by_epoch = frame.groupby(np.ceil(frame["epoch"]))[["d_rate", "d_effective"]].median()
-    return by_epoch.rename_axis("epoch").reset_index().rename(columns={"d_rate": "nominal", "d_effective": "effective"})
+    return (
+        by_epoch.rename_axis("epoch")
+        .reset_index()
+        .rename(columns={"d_rate": "nominal", "d_effective": "effective"})
+    )
 
 
 def _dips(values: npt.NDArray[np.float64]) -> list[float]:
@@ -173,20 +247,33 @@ def _dips(values: npt.NDArray[np.float64]) -> list[float]:
 
 def fig10(evidence: Evidence) -> Exhibit:
     key, title = "fig10", "Fig. 10: loss optimisation"
-    claim = "The loss is optimised best at batch 256 and 512: optimisation improves as the batch grows."
+    claim = (
+        "The loss is optimised best at batch 256 and 512: optimisation improves as the batch grows."
+    )
     how = (
-        f"Best value so far of the sum of both losses, smoothed over the steps (weight {SMOOTHING}), by epoch; mean over seeds. A low "
-        "sum is no measure of image quality."
+        "Best value so far of the sum of both losses, smoothed over the steps (weight"
+        f" {SMOOTHING}), by epoch; mean over seeds. A low sum is no measure of image quality."
     )
     family = evidence.curves()
     if family is None:
         return Exhibit(key, title, claim, UNTESTED, evidence.lacking(_needed(evidence)), how)
     frames = {batch: _best_so_far(evidence, runs) for batch, runs in family.cells.items()}
     ends = {batch: float(frame["best"].iloc[-1]) for batch, frame in frames.items()}
-    finding = f"Lowest smoothed sum of losses: {', '.join(f'{best:.4g} at {batch}' for batch, best in ends.items())}."
+    finding = (
+        "Lowest smoothed sum of losses:"
+        f" {', '.join(f'{best:.4g} at {batch}' for batch, best in ends.items())}."
+    )
     verdict = _rising(family, [-best for best in ends.values()])
     return Exhibit(
-        key, title, claim, verdict, finding, how, study.best_so_far(frames, family.what), _table(frames, family.name), family.groups
+        key,
+        title,
+        claim,
+        verdict,
+        finding,
+        how,
+        study.best_so_far(frames, family.what),
+        _table(frames, family.name),
+        family.groups,
     )
 
 
@@ -195,45 +282,75 @@ def _best_so_far(evidence: Evidence, runs: list[Run]) -> pd.DataFrame:
     courses = []
     for run in runs:
         losses = series.step_losses(evidence.engine, run.id, points=100_000)
-        smoothed = series.smooth((losses["g_loss"] + losses["d_loss"]).to_numpy(dtype=np.float64), SMOOTHING)
-        courses.append(pd.Series(np.fmin.accumulate(smoothed), index=np.ceil(losses["epoch"])).groupby(level=0).last())
+        smoothed = series.smooth(
+            (losses["g_loss"] + losses["d_loss"]).to_numpy(dtype=np.float64), SMOOTHING
+        )
+        courses.append(
+            pd.Series(np.fmin.accumulate(smoothed), index=np.ceil(losses["epoch"]))
+            .groupby(level=0)
+            .last()
+        )
     return pd.concat(courses, axis=1).mean(axis=1).rename("best").rename_axis("epoch").reset_index()
 
 
 def quality(evidence: Evidence) -> Exhibit:
     key, title = "quality", "Seconds to a quality"
-    claim = "Larger batches train faster. (The study gives time per epoch alone, which hides that they take fewer steps.)"
-    how = (
-        "Training seconds until the first judgement with a headline measure (of a DCGAN the classifier-FID, which is not Inception FID, of "
-        "a 3DGAN the objective, of a pix2pix the L1) as low as the best that every value reached. Batches differ in their steps per epoch, "
-        "so this is what a larger one is worth."
+    claim = (
+        "Larger batches train faster. (The study gives time per epoch alone, which hides that they"
+        " take fewer steps.)"
     )
-    families = [family for name in (evidence.axis, "precision", "schedule") for family in evidence.families(name)[:1]]
+    how = (
+        "Training seconds until the first judgement with a headline measure (of a DCGAN the"
+        " classifier-FID, which is not Inception FID, of a 3DGAN the objective, of a pix2pix the"
+        " L1) as low as the best that every value reached. Batches differ in their steps per epoch,"
+        " so this is what a larger one is worth."
+    )
+    families = [
+        family
+        for name in (evidence.axis, "precision", "schedule")
+        for family in evidence.families(name)[:1]
+    ]
     judged = series.quality_frame(evidence.engine, [run.id for run in evidence.runs])
     measures = {run.id: headline(run.config) for run in evidence.runs}
     judged["headline"] = [row[measures[row["run_id"]]] for _, row in judged.iterrows()]
     judged = judged[np.isfinite(judged["headline"].astype(float))]
     family = next(
-        (one for one in families if all(judged["run_id"].isin([run.id for run in runs]).any() for runs in one.cells.values())), None
+        (
+            one
+            for one in families
+            if all(
+                judged["run_id"].isin([run.id for run in runs]).any() for runs in one.cells.values()
+            )
+        ),
+        None,
     )
     if family is None:
         lacking = f"Judged runs are needed (quality_every) that differ in {evidence.axis} alone."
         return Exhibit(key, title, claim, UNTESTED, evidence.lacking(lacking), how)
-    rows = {value: judged[judged["run_id"].isin([run.id for run in runs])] for value, runs in family.cells.items()}
+    rows = {
+        value: judged[judged["run_id"].isin([run.id for run in runs])]
+        for value, runs in family.cells.items()
+    }
     measure = headline(family.common)
     goal = max(float(found.groupby("run_id")[measure].min().max()) for found in rows.values())
     reached = {value: _first(found, measure, goal) for value, found in rows.items()}
     words = ", ".join(f"{seconds.mean():.4g} s at {value}" for value, seconds in reached.items())
     quickest = min(reached, key=lambda value: float(reached[value].mean()))
-    finding = f"To {WORDS[measure]} {goal:.3g}: {words}. The quickest is {family.what.lower()} {quickest}."
+    finding = (
+        f"To {WORDS[measure]} {goal:.3g}: {words}. The quickest is {family.what.lower()}"
+        f" {quickest}."
+    )
     verdict = UNTESTED
     if family.name == "batch_size":
         verdict = REPRODUCED if quickest == max(reached) else NOT_HERE
     measured = set(judged["run_id"])
     groups = [[run for run in runs if run.id in measured] for runs in family.groups]
     table = pd.concat(found.assign(**{family.name: value}) for value, found in rows.items())
-    order = {run.id: place for place, run in enumerate(evidence.runs)}  # ids are random: the same study twice has the same order
-    table = table.iloc[table["run_id"].map(order).argsort(kind="stable")][[family.name, "run_id", "epoch", "training_seconds", measure]]
+    # ids are random: the same study twice has the same order
+    order = {run.id: place for place, run in enumerate(evidence.runs)}
+    table = table.iloc[table["run_id"].map(order).argsort(kind="stable")][
+        [family.name, "run_id", "epoch", "training_seconds", measure]
+    ]
     return Exhibit(
         key,
         title,

@@ -4,7 +4,13 @@ from __future__ import annotations
 
 import pandas as pd
 
-from ganboard.worker.studies.results.study_data import NOT_HERE, REPRODUCED, UNTESTED, Evidence, Exhibit
+from ganboard.worker.studies.results.study_data import (
+    NOT_HERE,
+    REPRODUCED,
+    UNTESTED,
+    Evidence,
+    Exhibit,
+)
 
 # section 4, Table 1: layer and output; what is misprinted there is listed in DOUBTS
 GENERATOR = (
@@ -17,29 +23,60 @@ DISCRIMINATOR = (
     "Dense 1",
 )  # fmt: skip
 DOUBTS = (
-    "The table prints the generator's 7x7x128 convolution twice: the second is read as the batch norm of the tutorial that it copies. "
-    "It gives the discriminator's last layer 6272 outputs, which is the width of its input: the text has a single one."
+    "The table prints the generator's 7x7x128 convolution twice: the second is read as the batch"
+    " norm of the tutorial that it copies. It gives the discriminator's last layer 6272 outputs,"
+    " which is the width of its input: the text has a single one."
 )
 
 
 def table1(evidence: Evidence) -> Exhibit:
     key, title = "table1", "Table 1: the networks, layer by layer"
     claim = f"Eleven layers make the generator, eight the discriminator. {DOUBTS}"
-    how = "Kind and output shape of every layer as Keras built it in the newest run; its activation function stands in its last layer."
-    built = next((run for run in reversed(evidence.runs) if {"generator_layers", "discriminator_layers"} <= run.facts.keys()), None)
+    how = (
+        "Kind and output shape of every layer as Keras built it in the newest run; its activation"
+        " function stands in its last layer."
+    )
+    built = next(
+        (
+            run
+            for run in reversed(evidence.runs)
+            if {"generator_layers", "discriminator_layers"} <= run.facts.keys()
+        ),
+        None,
+    )
     if built is None:
-        return Exhibit(key, title, claim, UNTESTED, evidence.lacking("A finished run is needed that reports its layers."), how)
+        return Exhibit(
+            key,
+            title,
+            claim,
+            UNTESTED,
+            evidence.lacking("A finished run is needed that reports its layers."),
+            how,
+        )
     rows = []
     for net, printed in (("generator", GENERATOR), ("discriminator", DISCRIMINATOR)):
-        layers = [layer for layer in built.facts[f"{net}_layers"] if not layer.startswith("Activation")]
+        layers = [
+            layer for layer in built.facts[f"{net}_layers"] if not layer.startswith("Activation")
+        ]
         length = max(len(printed), len(layers))
         rows += [
-            (net, number + 1, dict(enumerate(printed)).get(number, "–"), dict(enumerate(layers)).get(number, "–"))
+            (
+                net,
+                number + 1,
+                dict(enumerate(printed)).get(number, "–"),
+                dict(enumerate(layers)).get(number, "–"),
+            )
             for number in range(length)
         ]
     table = pd.DataFrame(rows, columns=["network", "layer", "printed", "built"])
     same = bool((table["printed"] == table["built"]).all())
     differing = int((table["printed"] != table["built"]).sum())
-    finding = "Every layer is as printed." if same else f"{differing} of {len(table)} layers differ."
-    finding += f" G has {built.g_parameters:,} parameters, D {built.d_parameters:,}." if built.g_parameters and built.d_parameters else ""
+    finding = (
+        "Every layer is as printed." if same else f"{differing} of {len(table)} layers differ."
+    )
+    finding += (
+        f" G has {built.g_parameters:,} parameters, D {built.d_parameters:,}."
+        if built.g_parameters and built.d_parameters
+        else ""
+    )
     return Exhibit(key, title, claim, REPRODUCED if same else NOT_HERE, finding, how, None, table)

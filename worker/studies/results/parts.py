@@ -18,13 +18,20 @@ from ganboard.worker.studies.results.study_data import UNTESTED, Evidence, Exhib
 
 def bottleneck(evidence: Evidence) -> Exhibit:
     key, title = "bottleneck", "Bottleneck: where the seconds went"
-    claim = "Bottlenecks are detected and solutions suggested; those of data initialisation and image production removed (multi-GPU GAN)."
+    claim = (
+        "Bottlenecks are detected and solutions suggested; those of data initialisation and image"
+        " production removed (multi-GPU GAN)."
+    )
     how = (
-        "Wall-clock time of all epochs of runs with equal settings, all seeds. Waiting for images and all-reduce are timed inside each "
-        "step, host is what passes between the calls, computing is the rest of the steps. Tracing and compiling, paid once, are not in it."
+        "Wall-clock time of all epochs of runs with equal settings, all seeds. Waiting for images"
+        " and all-reduce are timed inside each step, host is what passes between the calls,"
+        " computing is the rest of the steps. Tracing and compiling, paid once, are not in it."
     )
     measured = {
-        str(run_id): rows for run_id, rows in series.measures_frame(evidence.engine, [run.id for run in evidence.runs]).groupby("run_id")
+        str(run_id): rows
+        for run_id, rows in series.measures_frame(
+            evidence.engine, [run.id for run in evidence.runs]
+        ).groupby("run_id")
     }
     groups = alike(evidence.runs)
     rows: list[tuple[Any, ...]] = []
@@ -35,17 +42,39 @@ def bottleneck(evidence: Evidence) -> Exhibit:
             advice = remedy(name, runs[0])
             median = 1000 * float(frame["step_p50"].median()) if "step_p50" in frame else np.nan
             rows.append(
-                (words + evidence.where(runs[0]), *(shares.get(part, 0.0) for part, _ in timings.PARTS), median, MEASURES[name], advice)
+                (
+                    words + evidence.where(runs[0]),
+                    *(shares.get(part, 0.0) for part, _ in timings.PARTS),
+                    median,
+                    MEASURES[name],
+                    advice,
+                )
             )
     if not rows:
-        return Exhibit(key, title, claim, UNTESTED, evidence.lacking("A finished run is needed whose steps were timed inside."), how)
-    columns = ["runs", *(name.removesuffix("_seconds") for name, _ in timings.PARTS), "step_milliseconds", "bottleneck", "remedy"]
+        return Exhibit(
+            key,
+            title,
+            claim,
+            UNTESTED,
+            evidence.lacking("A finished run is needed whose steps were timed inside."),
+            how,
+        )
+    columns = [
+        "runs",
+        *(name.removesuffix("_seconds") for name, _ in timings.PARTS),
+        "step_milliseconds",
+        "bottleneck",
+        "remedy",
+    ]
     table = pd.DataFrame(rows, columns=columns)
     shares_of = [name.removesuffix("_seconds") for name, _ in timings.PARTS]
     said = []
     for part, found in table.groupby("bottleneck", sort=False):
         largest = formatting.share(float(found[shares_of].to_numpy().max()))
-        said.append(f"{part}: the largest part of {formatting.plural(len(found), 'configuration')}, up to {largest}.")
+        said.append(
+            f"{part}: the largest part of {formatting.plural(len(found), 'configuration')}, up to"
+            f" {largest}."
+        )
         said += [advice for advice in found["remedy"].unique() if advice]
     finding = " ".join(said)
     return Exhibit(key, title, claim, UNTESTED, finding, how, study.parts(table), table)

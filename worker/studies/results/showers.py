@@ -15,30 +15,49 @@ from ganboard.worker.studies.results.study_data import UNTESTED, Evidence, Exhib
 
 def physics(evidence: Evidence) -> Exhibit:
     key, title = "physics", "Physics: generated showers beside real ones"
-    claim = "Speed-up is linear while most of the performance in terms of physics results is retained (3DGAN; no number is printed)."
-    how = (
-        "The 3DGAN's own validation at the last judgement of each run: relative errors of moments, profiles, angle and sampling fraction, "
-        "0 where generated and real showers agree. The curves are those of the run with the lowest objective, beside the real showers that "
-        "it was judged by."
+    claim = (
+        "Speed-up is linear while most of the performance in terms of physics results is retained"
+        " (3DGAN; no number is printed)."
     )
-    runs = [run for run in evidence.runs if model_of(run.config) == "gan3d" and "validation" in run.facts]
+    how = (
+        "The 3DGAN's own validation at the last judgement of each run: relative errors of moments,"
+        " profiles, angle and sampling fraction, 0 where generated and real showers agree. The"
+        " curves are those of the run with the lowest objective, beside the real showers that it"
+        " was judged by."
+    )
+    runs = [
+        run
+        for run in evidence.runs
+        if model_of(run.config) == "gan3d" and "validation" in run.facts
+    ]
     judged = series.quality_frame(evidence.engine, [run.id for run in runs])
     last = judged[np.isfinite(judged["objective"])].groupby("run_id").last()
     runs = [run for run in runs if run.id in last.index]
     if not runs:
         return Exhibit(
-            key, title, claim, UNTESTED, evidence.lacking("A finished 3DGAN run is needed that was judged (quality_every)."), how
+            key,
+            title,
+            claim,
+            UNTESTED,
+            evidence.lacking("A finished 3DGAN run is needed that was judged (quality_every)."),
+            how,
         )
     words = apart([run.config for run in runs])
     names = list(MEASURED["gan3d"])
-    rows = [(label, run.config["seed"], run.id, *last.loc[run.id, ["epoch", *names]]) for label, run in zip(words, runs, strict=True)]
-    table = pd.DataFrame(rows, columns=["runs", "seed", "run", "epoch", *names]).astype({"epoch": int})
+    rows = [
+        (label, run.config["seed"], run.id, *last.loc[run.id, ["epoch", *names]])
+        for label, run in zip(words, runs, strict=True)
+    ]
+    table = pd.DataFrame(rows, columns=["runs", "seed", "run", "epoch", *names]).astype(
+        {"epoch": int}
+    )
     place = int(table["objective"].to_numpy().argmin())
     best, found = table.iloc[place], Validation.model_validate(runs[place].facts["validation"])
     finding = (
-        f"The lowest objective is {best['objective']:.3g} ({best['runs']}, seed {best['seed']}, after epoch {best['epoch']}): moments "
-        f"{best['moment_error']:.3g}, profiles {best['profile_error']:.3g}, sampling fraction {best['sampling_error']:.3g}; "
-        f"{100 * best['empty']:.0f} % of {found.events:,} showers are empty. Over all runs the objective spans "
-        f"{table['objective'].min():.3g} to {table['objective'].max():.3g}."
+        f"The lowest objective is {best['objective']:.3g} ({best['runs']}, seed {best['seed']},"
+        f" after epoch {best['epoch']}): moments {best['moment_error']:.3g}, profiles"
+        f" {best['profile_error']:.3g}, sampling fraction {best['sampling_error']:.3g};"
+        f" {100 * best['empty']:.0f} % of {found.events:,} showers are empty. Over all runs the"
+        f" objective spans {table['objective'].min():.3g} to {table['objective'].max():.3g}."
     )
     return Exhibit(key, title, claim, UNTESTED, finding, how, figures.overview(found), table)

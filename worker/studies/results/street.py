@@ -1,4 +1,5 @@
-"""What the pix2pix of vortex streets shows: its training table by batch size, and how far it overfits."""
+"""What the pix2pix of vortex streets shows: its training table by batch size, and how far it
+overfits."""
 
 from __future__ import annotations
 
@@ -11,28 +12,45 @@ from ganboard.db.runs import series
 from ganboard.gan.config import model_of
 from ganboard.gan.studies import reference_results
 from ganboard.worker.figures import study
-from ganboard.worker.studies.results.study_data import NOT_HERE, REPRODUCED, UNTESTED, Evidence, Exhibit
+from ganboard.worker.studies.results.study_data import (
+    NOT_HERE,
+    REPRODUCED,
+    UNTESTED,
+    Evidence,
+    Exhibit,
+)
 from ganboard.worker.studies.results.timing import CLOSE, later_seconds
 
-THEIRS = {device: reference_results.by_batch("pix2pix", device) for device in ("RTX A6000", "TPU v2", "TPU v3", "TPU v4")}
+THEIRS = {
+    device: reference_results.by_batch("pix2pix", device)
+    for device in ("RTX A6000", "TPU v2", "TPU v3", "TPU v4")
+}
 
 
 def training_table(evidence: Evidence) -> Exhibit:
     key, title = "training-table", "Training table: seconds by batch size"
     claim = (
-        "From batch 8 to 64 the training of a pix2pix takes 19 % less time on an RTX A6000 and 49 % less on 8 cores of a TPU v4; larger "
-        "batches take less on every device. (Seconds, “average over 45 epochs”: of an epoch or of the run is not said, and changes no "
-        "ratio.)"
+        "From batch 8 to 64 the training of a pix2pix takes 19 % less time on an RTX A6000 and 49 %"
+        " less on 8 cores of a TPU v4; larger batches take less on every device. (Seconds, “average"
+        " over 45 epochs”: of an epoch or of the run is not said, and changes no ratio.)"
     )
     how = (
-        "Seconds of the training steps of an epoch, mean over the epochs after the first and over the seeds, of runs that differ in batch "
-        "size and seed alone; gain is over the smallest batch. The first epoch stands apart with its tracing and compiling, so does the "
-        "whole run without them. Theirs as printed; "
-        "the figure divides each by its seconds at the smallest batch, so that only the course is compared."
+        "Seconds of the training steps of an epoch, mean over the epochs after the first and over"
+        " the seeds, of runs that differ in batch size and seed alone; gain is over the smallest"
+        " batch. The first epoch stands apart with its tracing and compiling, so does the whole run"
+        " without them. Theirs as printed; the figure divides each by its seconds at the smallest"
+        " batch, so that only the course is compared."
     )
     family = evidence.family("batch_size")
     if family is None:
-        return Exhibit(key, title, claim, UNTESTED, evidence.lacking("Two finished runs are needed that differ in batch size alone."), how)
+        return Exhibit(
+            key,
+            title,
+            claim,
+            UNTESTED,
+            evidence.lacking("Two finished runs are needed that differ in batch size alone."),
+            how,
+        )
     seconds = {batch: later_seconds(evidence, runs) for batch, runs in family.cells.items()}
     means = {batch: float(values.mean()) for batch, values in seconds.items()}
     smallest, *_, largest = means
@@ -48,28 +66,44 @@ def training_table(evidence: Evidence) -> Exhibit:
             here = means[batch], cold, whole, images / means[batch], means[smallest] / means[batch]
         rows.append((batch, *here, *(times.get(batch, np.nan) for times in THEIRS.values())))
     own = ["seconds", "first_epoch", "whole_run", "images_per_second", "gain"]
-    table = pd.DataFrame(rows, columns=["batch_size", *own, *(f"theirs: {device}" for device in THEIRS)])
+    table = pd.DataFrame(
+        rows, columns=["batch_size", *own, *(f"theirs: {device}" for device in THEIRS)]
+    )
     falls = all(after < before * (1 + CLOSE) for before, after in pairwise(means.values()))
     saved = 1 - means[largest] / means[smallest]
     here_words = ", ".join(f"{value:.3g} s at batch {batch}" for batch, value in means.items())
-    theirs = ", ".join(f"{100 * (times[64] / times[8] - 1):+.0f} % on {device}" for device, times in THEIRS.items() if 64 in times)
-    finding = f"An epoch takes {here_words}: {-100 * saved:+.0f} % from {smallest} to {largest}. Theirs from 8 to 64: {theirs}."
+    theirs = ", ".join(
+        f"{100 * (times[64] / times[8] - 1):+.0f} % on {device}"
+        for device, times in THEIRS.items()
+        if 64 in times
+    )
+    finding = (
+        f"An epoch takes {here_words}: {-100 * saved:+.0f} % from {smallest} to {largest}. Theirs"
+        f" from 8 to 64: {theirs}."
+    )
     verdict = REPRODUCED if falls and saved > CLOSE else NOT_HERE
     lines = {"Here": {batch: values / means[smallest] for batch, values in seconds.items()}}
     lines |= {
-        f"Theirs: {device}": {batch: np.array([time / times[8]]) for batch, time in times.items()} for device, times in THEIRS.items()
+        f"Theirs: {device}": {batch: np.array([time / times[8]]) for batch, time in times.items()}
+        for device, times in THEIRS.items()
     }
-    return Exhibit(key, title, claim, verdict, finding, how, study.relative(lines), table, family.groups)
+    return Exhibit(
+        key, title, claim, verdict, finding, how, study.relative(lines), table, family.groups
+    )
 
 
 def overfitting(evidence: Evidence) -> Exhibit:
     key, title = "overfitting", "Overfitting: flows held out beside flows trained with"
-    claim = "Results are usable; the network tends to overfitting. (pix2pix on TPU; no number is printed.)"
+    claim = (
+        "Results are usable; the network tends to overfitting. (pix2pix on TPU; no number is"
+        " printed.)"
+    )
     how = (
-        "Mean absolute difference of predicted from real fields one frame ahead, in units of the inlet speed, mean over the seeds: in "
-        "flows whose Reynolds number or obstacle was never trained with, and in those trained with. Reproduced: in the end the former is "
-        f"more than {100 * CLOSE:.0f} % above the latter for every value, all of them below that of a flow that stands still; above it "
-        "there is nothing to judge."
+        "Mean absolute difference of predicted from real fields one frame ahead, in units of the"
+        " inlet speed, mean over the seeds: in flows whose Reynolds number or obstacle was never"
+        " trained with, and in those trained with. Reproduced: in the end the former is more than"
+        f" {100 * CLOSE:.0f} % above the latter for every value, all of them below that of a flow"
+        " that stands still; above it there is nothing to judge."
     )
     runs = [run for run in evidence.runs if model_of(run.config) == "pix2pix"]
     judged = series.quality_frame(evidence.engine, [run.id for run in runs])
@@ -84,20 +118,45 @@ def overfitting(evidence: Evidence) -> Exhibit:
     }
     if not frames:
         return Exhibit(
-            key, title, claim, UNTESTED, evidence.lacking("A finished pix2pix run is needed that was judged (quality_every)."), how
+            key,
+            title,
+            claim,
+            UNTESTED,
+            evidence.lacking("A finished pix2pix run is needed that was judged (quality_every)."),
+            how,
         )
     what = family.name if family else evidence.axis
-    table = pd.concat(frame.assign(gap=frame["l1"] - frame["l1_train"], **{what: value}) for value, frame in frames.items())
+    table = pd.concat(
+        frame.assign(gap=frame["l1"] - frame["l1_train"], **{what: value})
+        for value, frame in frames.items()
+    )
     ends = table.groupby(what).last()
     usable = ends["l1"] < ends["l1_standing"]
-    words = (f"{row.l1:.4f} held out, {row.l1_train:.4f} trained with at {value} (gap {row.gap:+.4f})" for value, row in ends.iterrows())
+    words = (
+        f"{row.l1:.4f} held out, {row.l1_train:.4f} trained with at {value} (gap {row.gap:+.4f})"
+        for value, row in ends.iterrows()
+    )
     still = float(ends["l1_standing"].mean())
     finding = f"L1 in the end: {'; '.join(words)}. A flow that stands still has {still:.4f}: "
-    finding += f"{int(usable.sum())} of {len(ends)} are better." if usable.any() else "no network is better yet."
+    finding += (
+        f"{int(usable.sum())} of {len(ends)} are better."
+        if usable.any()
+        else "no network is better yet."
+    )
     verdict = UNTESTED
     if usable.all():
         verdict = REPRODUCED if (ends["gap"] > CLOSE * ends["l1_train"]).all() else NOT_HERE
     plot = study.overfitting(frames, family.what if family else "Batch")
     measured = set(judged["run_id"])
     rests_on = [[run for run in cells[value] if run.id in measured] for value in frames]
-    return Exhibit(key, title, claim, verdict, finding, how, plot, table[[what, "epoch", *names, "gap"]], rests_on)
+    return Exhibit(
+        key,
+        title,
+        claim,
+        verdict,
+        finding,
+        how,
+        plot,
+        table[[what, "epoch", *names, "gap"]],
+        rests_on,
+    )

@@ -30,7 +30,8 @@ TOO_LITTLE: Verdict = "too little data"
 
 @dataclass(frozen=True)
 class Exhibit:
-    """One figure or table. Words are plain text; `figure` is None while runs are lacking, and `finding` then says which."""
+    """One figure or table. Words are plain text; `figure` is None while runs are lacking, and
+    `finding` then says which."""
 
     key: str
     title: str
@@ -40,23 +41,29 @@ class Exhibit:
     how: str  # the figures were obtained
     figure: go.Figure | None = None
     table: pd.DataFrame = field(default_factory=pd.DataFrame)
-    rests_on: Sequence[Sequence[Run]] = ()  # groups the verdict compares, each of equal settings but for the seed
+    # groups the verdict compares, each of equal settings but for the seed
+    rests_on: Sequence[Sequence[Run]] = ()
     missing: str = ""  # with the verdict "too little data": what a verdict needs and what there is
 
 
 @dataclass(frozen=True)
 class Evidence:
-    """The finished runs of a study, each once, the oldest first; how many others there are, by their state; what sets its curves apart."""
+    """The finished runs of a study, each once, the oldest first; how many others there are, by
+    their state; what sets its curves apart."""
 
     engine: Engine
     runs: list[Run]
     others: Mapping[str, int]
     axis: str = "batch_size"
-    models: frozenset[str] = frozenset(DATASETS)  # of all its runs, finished or not; all there are while it has none
+    # of all its runs, finished or not; all there are while it has none
+    models: frozenset[str] = frozenset(DATASETS)
 
     @classmethod
-    def of(cls, engine: Engine, runs: Iterable[Run], definition: Mapping[str, Any] | None = None) -> Evidence:
-        """`runs` as `db.studies.runs` gives them, part by part; a study that varies no batch size is laid out by what it varies first.
+    def of(
+        cls, engine: Engine, runs: Iterable[Run], definition: Mapping[str, Any] | None = None
+    ) -> Evidence:
+        """`runs` as `db.studies.runs` gives them, part by part; a study that varies no batch size
+        is laid out by what it varies first.
 
         Imported runs with the same settings join them: families keep machines apart. Of runs on
         sampled data only those on the newest revision count.
@@ -68,8 +75,19 @@ class Evidence:
                 others[run.status] = others.get(run.status, 0) + 1
         models = frozenset(model_of(run.config) for run in known) or frozenset(DATASETS)
         asked = {digest(run.config) for run in known}
-        known = [*known, *(run for run in queries.imported_runs(engine) if digest(run.config) in asked and run not in known)]
-        timed = [run for run in known if run.status == "finished" and run.epoch and run.steps_per_epoch and run.seconds > 0]
+        known = [
+            *known,
+            *(
+                run
+                for run in queries.imported_runs(engine)
+                if digest(run.config) in asked and run not in known
+            ),
+        ]
+        timed = [
+            run
+            for run in known
+            if run.status == "finished" and run.epoch and run.steps_per_epoch and run.seconds > 0
+        ]
         newest: dict[str, int] = {}
         for run in timed:
             dataset = run.config["dataset"]
@@ -77,9 +95,16 @@ class Evidence:
         timed = [
             run
             for run in timed
-            if revision.recorded(run.facts) == newest[run.config["dataset"]]  # the others' data differ
+            # the others' data differ
+            if revision.recorded(run.facts) == newest[run.config["dataset"]]
         ]
-        return cls(engine, sorted(timed, key=lambda run: run.number), others, axis(definition or {}), models)
+        return cls(
+            engine,
+            sorted(timed, key=lambda run: run.number),
+            others,
+            axis(definition or {}),
+            models,
+        )
 
     @cached_property
     def machines(self) -> set[str]:
@@ -115,18 +140,22 @@ class Evidence:
 
 
 def apart(configs: Sequence[Mapping[str, Any]]) -> list[str]:
-    """In words, what sets each stored configuration apart from the others, the seed left out; replicas with how they are spread."""
+    """In words, what sets each stored configuration apart from the others, the seed left out;
+    replicas with how they are spread."""
     where = [placed(config) for config in configs]
     names = [
         name
         for name in dict.fromkeys(name for config in configs for name in config)
-        if name not in ("seed", "strategy", "replicas") and len({str(config.get(name)) for config in configs}) > 1
+        if name not in ("seed", "strategy", "replicas")
+        and len({str(config.get(name)) for config in configs}) > 1
     ]
     found = []
     for config, (strategy, replicas) in zip(configs, where, strict=True):
         words = [word(name, config.get(name)) for name in names]
         if len(set(where)) > 1:
-            words.append(formatting.plural(replicas, "replica") + (f" ({strategy})" if replicas > 1 else ""))
+            words.append(
+                formatting.plural(replicas, "replica") + (f" ({strategy})" if replicas > 1 else "")
+            )
         found.append(", ".join(words) or "all runs")
     return found
 
@@ -135,10 +164,12 @@ def shared(runs: Iterable[Run]) -> str:
     """A sentence where some of the runs had fewer accelerators than replicas, else nothing."""
     for run in runs:
         hardware = run.hardware or {}
-        if int(run.config["replicas"]) > max(1, len(hardware.get("gpus") or []) + len(hardware.get("tpus") or [])):
+        if int(run.config["replicas"]) > max(
+            1, len(hardware.get("gpus") or []) + len(hardware.get("tpus") or [])
+        ):
             return (
-                " The replicas shared the processors of one machine, as logical devices or processes: this measures what dividing a step "
-                "costs, not what more devices gain."
+                " The replicas shared the processors of one machine, as logical devices or"
+                " processes: this measures what dividing a step costs, not what more devices gain."
             )
     return ""
 
@@ -153,4 +184,8 @@ def spread(values: np.ndarray[Any, np.dtype[np.float64]]) -> str:
     """A mean with the range over seeds, in words."""
     if not len(values):
         return "–"
-    return f"{values.mean():.4g}" if len(values) == 1 else f"{values.mean():.4g} ({values.min():.4g} to {values.max():.4g})"
+    return (
+        f"{values.mean():.4g}"
+        if len(values) == 1
+        else f"{values.mean():.4g} ({values.min():.4g} to {values.max():.4g})"
+    )

@@ -37,7 +37,13 @@ def test_an_empty_number_is_all_where_all_is_allowed_and_else_refused() -> None:
 
 @pytest.mark.parametrize(
     "values",
-    [{"loss": "wgan_gp"}, {"loss": "hinge"}, {"optimizer": "rmsprop"}, {"optimizer": "sgd"}, {"schedule": "constant", "epochs": 1}],
+    [
+        {"loss": "wgan_gp"},
+        {"loss": "hinge"},
+        {"optimizer": "rmsprop"},
+        {"optimizer": "sgd"},
+        {"schedule": "constant", "epochs": 1},
+    ],
 )
 def test_the_defaults_of_hidden_settings_are_always_allowed(values: dict[str, object]) -> None:
     config = parse(values).model_dump()  # which refuses a default that does not fit

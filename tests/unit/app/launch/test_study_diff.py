@@ -20,6 +20,9 @@ def test_meanings_are_of_settings_and_groups() -> None:
     assert study_diff.meaning("from_the_future") == ""
 
 
-@pytest.mark.parametrize(("value", "words"), [(True, "on"), (False, "off"), (None, "all"), (1e-4, "0.0001"), (64, "64"), ("", "")])
+@pytest.mark.parametrize(
+    ("value", "words"),
+    [(True, "on"), (False, "off"), (None, "all"), (1e-4, "0.0001"), (64, "64"), ("", "")],
+)
 def test_values_in_words(value: object, words: str) -> None:
     assert study_diff.shown(value) == words

@@ -12,7 +12,14 @@ from ganboard.app.run.quality import Best, best, seconds_to, suggested
 
 def judged(*fids: float) -> pd.DataFrame:
     count = range(1, len(fids) + 1)
-    return pd.DataFrame({"epoch": [2 * n for n in count], "training_seconds": [10.0 * n for n in count], "fid": fids}, dtype=float)
+    return pd.DataFrame(
+        {
+            "epoch": [2 * n for n in count],
+            "training_seconds": [10.0 * n for n in count],
+            "fid": fids,
+        },
+        dtype=float,
+    )
 
 
 def test_the_best_is_the_first_lowest_that_is_finite() -> None:
@@ -30,7 +37,10 @@ def test_seconds_to_a_distance() -> None:
     assert seconds_to(judged(), 5.0) is None
 
 
-@pytest.mark.parametrize(("lowest", "threshold"), [(4.0, 4.4), (12.0, 14.0), (0.0123, 0.014), (999.0, 1100.0), (123_456.0, 140_000.0)])
+@pytest.mark.parametrize(
+    ("lowest", "threshold"),
+    [(4.0, 4.4), (12.0, 14.0), (0.0123, 0.014), (999.0, 1100.0), (123_456.0, 140_000.0)],
+)
 def test_the_suggested_distance_is_one_that_was_reached(lowest: float, threshold: float) -> None:
     assert suggested(judged(2 * lowest, lowest)) == pytest.approx(threshold)
 

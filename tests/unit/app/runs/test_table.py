@@ -15,7 +15,13 @@ START = datetime(2026, 1, 1, tzinfo=UTC)
 
 
 def listed(name: str = "x", config: dict[str, Any] | None = None, **values: Any) -> Listed:
-    usual = dict.fromkeys(Listed.__dataclass_fields__) | {"status": "queued", "tags": (), "epoch": 0, "step": 0, "seconds": 0.0}
+    usual = dict.fromkeys(Listed.__dataclass_fields__) | {
+        "status": "queued",
+        "tags": (),
+        "epoch": 0,
+        "step": 0,
+        "seconds": 0.0,
+    }
     own = {"id": name, "name": name, "created_at": START, "config": SETTINGS | (config or {})}
     return Listed(**(usual | own | values))  # type: ignore[arg-type]
 
@@ -32,7 +38,12 @@ def test_duration_ends_with_the_run_or_goes_on() -> None:
         listed(),
     ]
     table = runs_table.with_duration(runs_table.frame(runs), runs, START + timedelta(minutes=5))
-    assert [None if d is None else d.total_seconds() for d in table["Duration"].to_pylist()] == [90, 300, 300, None]
+    assert [None if d is None else d.total_seconds() for d in table["Duration"].to_pylist()] == [
+        90,
+        300,
+        300,
+        None,
+    ]
     assert tuple(table.column_names) == USUAL
 
 
@@ -41,7 +52,12 @@ def test_an_empty_list_is_an_empty_table() -> None:
 
 
 def test_progress_stays_within_bounds_and_not_finite_losses_stay() -> None:
-    runs = [listed(config={"epochs": 2}, step=step, steps_per_epoch=10, g_loss=math.nan, d_loss=math.inf) for step in (0, 5, 20, 25)]
+    runs = [
+        listed(
+            config={"epochs": 2}, step=step, steps_per_epoch=10, g_loss=math.nan, d_loss=math.inf
+        )
+        for step in (0, 5, 20, 25)
+    ]
     assert column(runs, "Progress") == [0, 25, 100, 100]
     assert all(math.isnan(loss) for loss in column(runs, "G loss"))
     assert column(runs, "D loss") == [math.inf] * 4
@@ -49,7 +65,10 @@ def test_progress_stays_within_bounds_and_not_finite_losses_stay() -> None:
 
 def test_settings_of_another_version_do_not_break_a_row() -> None:
     runs = [
-        Listed(**{**{f: getattr(listed(), f) for f in Listed.__dataclass_fields__}, "config": config}) for config in ({"xla": True}, {})
+        Listed(
+            **{**{f: getattr(listed(), f) for f in Listed.__dataclass_fields__}, "config": config}
+        )
+        for config in ({"xla": True}, {})
     ]
     table = runs_table.with_duration(runs_table.frame(runs, tuple(COLUMNS)), runs, START)
     assert table["Epoch"].to_pylist() == ["0 / ?", "0 / ?"]
@@ -57,14 +76,27 @@ def test_settings_of_another_version_do_not_break_a_row() -> None:
 
 
 def test_strategy_says_what_auto_means() -> None:
-    runs = [listed(config=config) for config in ({}, {"replicas": 4}, {"strategy": "mirrored"}, {"strategy": "default"})]
+    runs = [
+        listed(config=config)
+        for config in ({}, {"replicas": 4}, {"strategy": "mirrored"}, {"strategy": "default"})
+    ]
     assert column(runs, "Strategy") == ["default", "mirrored × 4", "mirrored", "default"]
 
 
 def test_any_setting_can_be_a_column() -> None:
     run = listed(config={"limit": 500, "g_learning_rate": 2e-4, "recompute": True})
-    table = runs_table.frame([run], ("loss", "recompute", "g_learning_rate", "limit", "no such column"))
-    assert table.to_pylist() == [{"Run": "x", "limit": 500.0, "loss": "non_saturating", "g_learning_rate": 2e-4, "recompute": "on"}]
+    table = runs_table.frame(
+        [run], ("loss", "recompute", "g_learning_rate", "limit", "no such column")
+    )
+    assert table.to_pylist() == [
+        {
+            "Run": "x",
+            "limit": 500.0,
+            "loss": "non_saturating",
+            "g_learning_rate": 2e-4,
+            "recompute": "on",
+        }
+    ]
     assert set(COLUMNS) >= set(SETTINGS)
 
 
@@ -79,7 +111,9 @@ def test_another_order_is_another_widget() -> None:
 
 
 def test_a_thousand_rows_are_quick() -> None:
-    runs = [listed(f"{n}", status="finished", started_at=START, ended_at=START) for n in range(1000)]
+    runs = [
+        listed(f"{n}", status="finished", started_at=START, ended_at=START) for n in range(1000)
+    ]
     begin = time.perf_counter()
     runs_table.with_duration(runs_table.frame(runs), runs, START)
     assert time.perf_counter() - begin < 0.2  # about 10 ms

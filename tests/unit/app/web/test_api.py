@@ -70,12 +70,16 @@ def get(address: str, method: str = "GET") -> Answer:
 
     async def send(message: Any) -> None:
         if message["type"] == "http.response.start":
-            answer.status, answer.headers = message["status"], {k.decode(): v.decode() for k, v in message["headers"]}
+            answer.status, answer.headers = (
+                message["status"],
+                {k.decode(): v.decode() for k, v in message["headers"]},
+            )
         else:
             answer.body += message.get("body", b"")
             answer.parts += bool(message.get("body"))
 
-    with ThreadPoolExecutor(1) as thread:  # beside tests in a browser this one has an event loop already
+    # beside tests in a browser this one has an event loop already
+    with ThreadPoolExecutor(1) as thread:
         thread.submit(anyio.run, APP, scope, receive, send).result()
     return answer
 
@@ -83,7 +87,11 @@ def get(address: str, method: str = "GET") -> Answer:
 def refused(address: str, status: int) -> str:
     """The sentence of a refusal."""
     answer = get(address)
-    assert (answer.status, answer.headers["content-type"], set(answer.json)) == (status, "application/json", {"error"})
+    assert (answer.status, answer.headers["content-type"], set(answer.json)) == (
+        status,
+        "application/json",
+        {"error"},
+    )
     sentence = answer.json["error"]
     assert sentence.endswith(".")
     assert "Traceback" not in sentence
@@ -106,7 +114,15 @@ def test_runs_are_filtered_as_on_the_command_line(context: Context, make_run: Ma
     assert listed("search=seed%3D5") == ["three"]
     assert listed("limit=1") == ["three"]
     assert listed("archived=true") == ["old"]
-    assert get("/api/runs").json[2].keys() >= {"id", "name", "status", "config", "tags", "note", "g_loss_hex"}
+    assert get("/api/runs").json[2].keys() >= {
+        "id",
+        "name",
+        "status",
+        "config",
+        "tags",
+        "note",
+        "g_loss_hex",
+    }
 
 
 def test_bad_filters_are_refused(context: Context) -> None:
@@ -134,7 +150,20 @@ def test_a_run_is_what_show_prints(make_run: MakeRun) -> None:
 
 def test_malformed_and_unknown_runs_are_refused(make_run: MakeRun) -> None:
     make_run()
-    strange = ("nosuchrun", "..", "%2e%2e", "A", "a" * 33, "a b", "%00", "'or'1", "<script>", "%F0%9F%98%80", "*", "..%2f..%2fetc")
+    strange = (
+        "nosuchrun",
+        "..",
+        "%2e%2e",
+        "A",
+        "a" * 33,
+        "a b",
+        "%00",
+        "'or'1",
+        "<script>",
+        "%F0%9F%98%80",
+        "*",
+        "..%2f..%2fetc",
+    )
     for asked in strange:
         for rest in ("", "/epochs.csv", "/grids/0.png", "/export.zip", "/model"):
             refused(f"/api/runs/{asked}{rest}", 404)
@@ -146,9 +175,14 @@ def test_ambiguous_beginnings_are_refused(context: Context, make_run: MakeRun) -
     assert any("More than one run id begins with" in sentence for sentence in sentences)
 
 
-def test_tables_are_those_of_the_export(context: Context, make_run: MakeRun, tmp_path: Path) -> None:
+def test_tables_are_those_of_the_export(
+    context: Context, make_run: MakeRun, tmp_path: Path
+) -> None:
     run = make_run("=tables", epochs=3, quality_every=1)
-    reports_of = {name: get(f"/api/runs/{run.id}/{name}") for name in ("epochs.csv", "losses.csv", "quality.csv", "events.csv")}
+    reports_of = {
+        name: get(f"/api/runs/{run.id}/{name}")
+        for name in ("epochs.csv", "losses.csv", "quality.csv", "events.csv")
+    }
     export.export(context, run, tmp_path / "out")
     for name, answer in reports_of.items():
         assert answer.headers["content-type"].startswith("text/csv")
@@ -171,7 +205,9 @@ def test_every_step_has_its_times(make_run: MakeRun) -> None:
 def test_long_tables_are_sent_in_parts(context: Context, make_run: MakeRun) -> None:
     run = make_run(status="running", epochs=0, steps_per_epoch=3 * api.LINES)
     losses = np.arange(3 * api.LINES, dtype=np.float32)
-    reports.append_steps(context.engine, run_id=run.id, attempt=1, epoch=1, first=0, g_losses=losses, d_losses=losses)
+    reports.append_steps(
+        context.engine, run_id=run.id, attempt=1, epoch=1, first=0, g_losses=losses, d_losses=losses
+    )
     answer = get(f"/api/runs/{run.id}/losses.csv")
     assert answer.parts == 4
     assert [float(row["g_loss"]) for row in answer.rows] == losses.tolist()
@@ -187,15 +223,23 @@ def without_epochs(run: Run) -> None:
         answer = get(f"/api/runs/{run.id}/{name}")
         assert (answer.status, answer.rows) == (200, [])
         assert answer.body.startswith((b"run_id", b"step"))
-    assert f"Run {run.id} has no checkpoint on this machine" in refused(f"/api/runs/{run.id}/model", 404)
+    assert f"Run {run.id} has no checkpoint on this machine" in refused(
+        f"/api/runs/{run.id}/model", 404
+    )
     assert "run.json" in "".join(get(f"/api/runs/{run.id}/export.zip").files.namelist())
 
 
 def test_losses_that_are_not_finite_keep_their_names(context: Context, make_run: MakeRun) -> None:
     run = make_run(status="running", epochs=0, steps_per_epoch=4)
     losses = np.array([np.nan, np.inf, -np.inf], np.float32)
-    reports.append_steps(context.engine, run_id=run.id, attempt=1, epoch=1, first=0, g_losses=losses, d_losses=losses)
-    assert [row["g_loss"] for row in get(f"/api/runs/{run.id}/losses.csv").rows] == ["nan", "inf", "-inf"]
+    reports.append_steps(
+        context.engine, run_id=run.id, attempt=1, epoch=1, first=0, g_losses=losses, d_losses=losses
+    )
+    assert [row["g_loss"] for row in get(f"/api/runs/{run.id}/losses.csv").rows] == [
+        "nan",
+        "inf",
+        "-inf",
+    ]
     assert get(f"/api/runs/{run.id}").json["g_loss"] is None
 
 
@@ -208,21 +252,40 @@ def test_grids_are_pictures_that_may_be_kept(context: Context, make_run: MakeRun
     assert fixed.body == loose.body == other.body == stored.png
     assert "immutable" in fixed.headers["cache-control"]
     assert loose.headers["cache-control"] == other.headers["cache-control"] == "no-cache"
-    with Image.open(io.BytesIO(stored.png)) as small, Image.open(io.BytesIO(get(f"{address}?scale=3").body)) as large:
+    with (
+        Image.open(io.BytesIO(stored.png)) as small,
+        Image.open(io.BytesIO(get(f"{address}?scale=3").body)) as large,
+    ):
         assert large.size == (3 * small.width, 3 * small.height)
         assert np.array_equal(np.asarray(large)[::3, ::3], np.asarray(small))
 
 
 def test_real_images_are_the_grid_of_epoch_minus_one(context: Context, make_run: MakeRun) -> None:
     run = make_run(status="running")
-    assert refused(f"/api/runs/{run.id}/grids/-1.png", 404) == f"Run {run.id} has no grid of epoch -1."
-    reports.add_grid(context.engine, run_id=run.id, attempt=1, epoch=-1, rows=4, columns=4, png=png(1))
+    assert (
+        refused(f"/api/runs/{run.id}/grids/-1.png", 404) == f"Run {run.id} has no grid of epoch -1."
+    )
+    reports.add_grid(
+        context.engine, run_id=run.id, attempt=1, epoch=-1, rows=4, columns=4, png=png(1)
+    )
     assert get(f"/api/runs/{run.id}/grids/-1.png").body == png(1)
 
 
 def test_grids_that_are_not_there_are_refused(make_run: MakeRun) -> None:
     run = make_run()
-    for epoch in ("99", "-2", "999999999", "9999999999", "1e1", "x", "1.0", "+1", "%C2%B2", "%20", "1;2"):
+    for epoch in (
+        "99",
+        "-2",
+        "999999999",
+        "9999999999",
+        "1e1",
+        "x",
+        "1.0",
+        "+1",
+        "%C2%B2",
+        "%20",
+        "1;2",
+    ):
         answer = get(f"/api/runs/{run.id}/grids/{epoch}.png")
         assert answer.status in (400, 404)
         assert set(answer.json) == {"error"}
@@ -236,7 +299,9 @@ def test_everything_in_one_file(context: Context, make_run: MakeRun, tmp_path: P
     assert answer.headers["content-disposition"] == f'attachment; filename="{run.id}.zip"'
     written = export.export(context, run, tmp_path / "out")
     files = answer.files
-    assert sorted(files.namelist()) == sorted(f"{run.id}/{path.relative_to(tmp_path / 'out')}" for path in written)
+    assert sorted(files.namelist()) == sorted(
+        f"{run.id}/{path.relative_to(tmp_path / 'out')}" for path in written
+    )
     for path in written:
         assert files.read(f"{run.id}/{path.relative_to(tmp_path / 'out')}") == path.read_bytes()
 
@@ -254,7 +319,12 @@ def test_the_newest_model_with_words_on_how_to_load_it(context: Context, make_ru
     newest = checkpoint(context, run, 12)
     answer = get(f"/api/runs/{run.id}/model")
     assert answer.headers["content-disposition"] == f'attachment; filename="{run.id}-model.zip"'
-    assert sorted(answer.files.namelist()) == ["README.txt", "config.json", "manifest.json", "state.npz"]
+    assert sorted(answer.files.namelist()) == [
+        "README.txt",
+        "config.json",
+        "manifest.json",
+        "state.npz",
+    ]
     assert answer.files.read("state.npz") == (newest / "state.npz").read_bytes()
     assert json.loads(answer.files.read("config.json")) == run.config
     words = answer.files.read("README.txt").decode()
@@ -265,10 +335,14 @@ def test_the_newest_model_with_words_on_how_to_load_it(context: Context, make_ru
 def test_a_model_that_vanishes_meanwhile(context: Context, make_run: MakeRun) -> None:
     run = make_run()
     (checkpoint(context, run) / "state.npz").unlink()
-    assert "replaced by a newer one just now: try again." in refused(f"/api/runs/{run.id}/model", 404)
+    assert "replaced by a newer one just now: try again." in refused(
+        f"/api/runs/{run.id}/model", 404
+    )
 
 
-def test_nothing_is_left_behind(context: Context, make_run: MakeRun, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_nothing_is_left_behind(
+    context: Context, make_run: MakeRun, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     run = make_run()
     monkeypatch.setattr(tempfile, "tempdir", str(tmp_path / "temporary"))
     (tmp_path / "temporary").mkdir()
@@ -280,7 +354,9 @@ def test_nothing_is_left_behind(context: Context, make_run: MakeRun, tmp_path: P
 def test_no_more_than_two_files_are_packed_at_once(make_run: MakeRun) -> None:
     run = make_run()
     with api._packing, api._packing:
-        assert "Two ZIP files are being made already" in refused(f"/api/runs/{run.id}/export.zip", 503)
+        assert "Two ZIP files are being made already" in refused(
+            f"/api/runs/{run.id}/export.zip", 503
+        )
     assert get(f"/api/runs/{run.id}/export.zip").status == 200
 
 

@@ -29,15 +29,23 @@ from tests.up import free_port
 
 COMPOSE = yaml.safe_load((Path(__file__).parents[4] / "docker-compose.yml").read_text())
 PORT = 8501  # inside the web's container
-PROGRAMS = ("bash", "find", "sh")  # all that the checks of our services may use, of what the images have
+# all that the checks of our services may use, of what the images have
+PROGRAMS = ("bash", "find", "sh")
 
 
 def check(service: str, programs: Path, *, port: int = PORT, **variables: str) -> bool:
-    """Whether Docker would call the service healthy; the check finds no program but those in `programs`."""
+    """Whether Docker would call the service healthy; the check finds no program but those in
+    `programs`."""
     kind, *words = COMPOSE["services"][service]["healthcheck"]["test"]
     command = ["sh", "-c", *words] if kind == "CMD-SHELL" else words
     command = [word.replace("$$", "$").replace(str(PORT), str(port)) for word in command]
-    ran = subprocess.run(command, env={"PATH": str(programs), **variables}, capture_output=True, text=True, timeout=30)
+    ran = subprocess.run(
+        command,
+        env={"PATH": str(programs), **variables},
+        capture_output=True,
+        text=True,
+        timeout=30,
+    )
     assert "not found" not in ran.stderr, ran.stderr
     return ran.returncode == 0
 
@@ -66,7 +74,9 @@ def age(file: Path, seconds: float) -> None:
 
 
 @pytest.mark.parametrize("service", ["worker", "worker-gpu", "painter"])
-def test_a_process_is_healthy_while_its_heartbeat_is_fresh(service: str, programs: Path, heartbeat: Path) -> None:
+def test_a_process_is_healthy_while_its_heartbeat_is_fresh(
+    service: str, programs: Path, heartbeat: Path
+) -> None:
     environment = COMPOSE["services"][service]["environment"]
     assert environment["GANBOARD_HEARTBEAT"].startswith("/tmp/"), "of this container alone"
     where = {"GANBOARD_HEARTBEAT": str(heartbeat)}
@@ -79,23 +89,35 @@ def test_a_process_is_healthy_while_its_heartbeat_is_fresh(service: str, program
     assert not check(service, programs, **where)
 
 
-def test_a_worker_is_healthy_unless_its_loop_stands(redis: Redis, programs: Path, heartbeat: Path) -> None:
+def test_a_worker_is_healthy_unless_its_loop_stands(
+    redis: Redis, programs: Path, heartbeat: Path
+) -> None:
     where = {"GANBOARD_HEARTBEAT": str(heartbeat)}
     with subprocess.Popen([sys.executable, "-m", "ganboard.worker.queue.rq_worker"]) as worker:
-        wait_until(lambda: check("worker", programs, **where), seconds=90, what="the first heartbeat")
+        wait_until(
+            lambda: check("worker", programs, **where), seconds=90, what="the first heartbeat"
+        )
         worker.send_signal(signal.SIGSTOP)
         age(heartbeat, 70)
         assert not check("worker", programs, **where)
         worker.send_signal(signal.SIGCONT)
-        wait_until(lambda: check("worker", programs, **where), seconds=30, what="the next heartbeat")
+        wait_until(
+            lambda: check("worker", programs, **where), seconds=30, what="the next heartbeat"
+        )
         worker.kill()
 
 
-def test_a_painter_is_healthy_while_its_database_is_away(heartbeat: Path, context: Context, programs: Path) -> None:
+def test_a_painter_is_healthy_while_its_database_is_away(
+    heartbeat: Path, context: Context, programs: Path
+) -> None:
     pulse = Pulse(context, Painter(context))
     context.settings.state.rename(context.settings.state.with_name("elsewhere"))
     pulse.start()
-    wait_until(lambda: check("painter", programs, GANBOARD_HEARTBEAT=str(heartbeat)), seconds=20, what="the heartbeat")
+    wait_until(
+        lambda: check("painter", programs, GANBOARD_HEARTBEAT=str(heartbeat)),
+        seconds=20,
+        what="the heartbeat",
+    )
     pulse.end()
 
 
@@ -112,7 +134,9 @@ def test_a_heartbeat_that_cannot_be_written_is_one_line(
 def web(context: Context) -> Iterator[int]:
     """The pages that a health check asks, served as the dashboard serves them; gives the port."""
     port = free_port()
-    server = uvicorn.Server(uvicorn.Config(Starlette(routes=pages.ROUTES), port=port, log_level="error"))
+    server = uvicorn.Server(
+        uvicorn.Config(Starlette(routes=pages.ROUTES), port=port, log_level="error")
+    )
     thread = threading.Thread(target=server.run)
     thread.start()
     try:
@@ -123,7 +147,9 @@ def web(context: Context) -> Iterator[int]:
         thread.join()
 
 
-def test_the_web_is_healthy_while_it_answers(context: Context, programs: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_web_is_healthy_while_it_answers(
+    context: Context, programs: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr(pages, "context", lambda: context)
     with web(context) as port:
         assert check("web", programs, port=port)

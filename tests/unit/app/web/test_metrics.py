@@ -29,7 +29,13 @@ def scrape() -> dict[str, Any]:
     for family in text_string_to_metric_families(bytes(answer.body).decode()):
         assert family.documentation
         for sample in family.samples:
-            found[" ".join([sample.name, *sample.labels.values()]) if sample.name.startswith("ganboard") else sample.name] = sample.value
+            found[
+                (
+                    " ".join([sample.name, *sample.labels.values()])
+                    if sample.name.startswith("ganboard")
+                    else sample.name
+                )
+            ] = sample.value
             if sample.name.startswith("ganboard"):
                 assert (family.type == "counter") == sample.name.endswith("_total")
     return found
@@ -51,7 +57,11 @@ def test_what_is_told(context: Context, make_run: MakeRun) -> None:
     make_worker(context)
     found = scrape()
     assert found["ganboard_database_up"] == 1
-    assert {status: found[f"ganboard_runs {status}"] for status in STATUSES} == {**dict.fromkeys(STATUSES, 0), "finished": 1, "queued": 1}
+    assert {status: found[f"ganboard_runs {status}"] for status in STATUSES} == {
+        **dict.fromkeys(STATUSES, 0),
+        "finished": 1,
+        "queued": 1,
+    }
     assert found["ganboard_epochs_total"] == 3
     assert found["ganboard_images_total"] == 3 * 4 * 32
     assert found["ganboard_attempts_total"] == 1
@@ -70,7 +80,11 @@ def test_counters_never_fall_when_runs_are_deleted(context: Context, make_run: M
     after = scrape()
     make_run(epochs=1)
     later = scrape()
-    assert (before["ganboard_epochs_total"], after["ganboard_epochs_total"], later["ganboard_epochs_total"]) == (5, 5, 6)
+    assert (
+        before["ganboard_epochs_total"],
+        after["ganboard_epochs_total"],
+        later["ganboard_epochs_total"],
+    ) == (5, 5, 6)
     assert after["ganboard_runs finished"] == 1
 
 
@@ -84,7 +98,9 @@ def test_a_database_that_is_away_is_told(home: object, monkeypatch: pytest.Monke
         assert json.loads(bytes(answer.body))["status"] == "unhealthy"
 
 
-def test_ready_tells_of_all_parts_and_is_200_when_only_they_are_missing(context: Context, make_run: MakeRun) -> None:
+def test_ready_tells_of_all_parts_and_is_200_when_only_they_are_missing(
+    context: Context, make_run: MakeRun
+) -> None:
     make_run(status="queued")
     answer = health.ready(REQUEST)
     told = json.loads(bytes(answer.body))
@@ -96,7 +112,9 @@ def test_ready_tells_of_all_parts_and_is_200_when_only_they_are_missing(context:
     assert all(check["remedy"] for check in told["checks"] if check["status"] != "ok")
 
 
-def test_a_disk_that_cannot_be_asked_has_no_figure(context: Context, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_disk_that_cannot_be_asked_has_no_figure(
+    context: Context, monkeypatch: pytest.MonkeyPatch
+) -> None:
     def broken(_: object) -> None:
         raise OSError("gone")
 

@@ -16,7 +16,23 @@ from ganboard.db.runs import queries
 from tests.unit.db.stored_runs import IN_FORK, in_status, stored, submitted, texts
 
 ENDED = ("finished", "failed", "stopped")
-UNUSABLE = ("", " ", "x" * 33, "a\nb", "a\u202eb", "a\0", "\udcff", "<b>", "a,b", "a/b", "50%", "👩‍👩‍👧", "-a", "a;DROP TABLE tag", "'")
+UNUSABLE = (
+    "",
+    " ",
+    "x" * 33,
+    "a\nb",
+    "a\u202eb",
+    "a\0",
+    "\udcff",
+    "<b>",
+    "a,b",
+    "a/b",
+    "50%",
+    "👩‍👩‍👧",
+    "-a",
+    "a;DROP TABLE tag",
+    "'",
+)
 
 
 # --- tags ---
@@ -32,16 +48,25 @@ def test_tags_are_put_on_and_taken_away(engine: Engine) -> None:
         "nobody": [],
     }
     marks.remove_tags(engine, run_ids=[one, two], tags=["paper", "never there"])
-    assert queries.tags_of(engine, [one, two]) == {one: ["batch: 32", "größer als"], two: ["batch: 32"]}
+    assert queries.tags_of(engine, [one, two]) == {
+        one: ["batch: 32", "größer als"],
+        two: ["batch: 32"],
+    }
     assert queries.all_tags(engine) == ["batch: 32", "größer als"]
-    assert texts(engine, one)[1:] == ["Tagged: paper, batch: 32.", "Tagged: größer als.", "Tags removed: paper."]
+    assert texts(engine, one)[1:] == [
+        "Tagged: paper, batch: 32.",
+        "Tagged: größer als.",
+        "Tags removed: paper.",
+    ]
     assert texts(engine, two)[1:] == ["Tagged: paper, batch: 32.", "Tags removed: paper."]
 
 
 @pytest.mark.parametrize("tag", UNUSABLE)
 def test_a_tag_that_cannot_be_used_is_refused_in_one_sentence(engine: Engine, tag: str) -> None:
     run_id = submitted(engine)
-    with pytest.raises(BadMark, match=r"^The tag [^\n]+\.$|^The tag is empty: type 1 to 32 characters\.$"):
+    with pytest.raises(
+        BadMark, match=r"^The tag [^\n]+\.$|^The tag is empty: type 1 to 32 characters\.$"
+    ):
         marks.add_tags(engine, run_ids=[run_id], tags=["good", tag])
     assert queries.tags_of(engine, [run_id]) == {run_id: []}
 
@@ -50,7 +75,9 @@ def test_twenty_tags_are_the_limit_for_every_run_or_nothing_happens(engine: Engi
     full, empty = submitted(engine), submitted(engine)
     marks.add_tags(engine, run_ids=[full], tags=[f"t{i}" for i in range(20)])
     marks.add_tags(engine, run_ids=[full], tags=["t3"])
-    with pytest.raises(BadMark, match=rf"^Run {full} would have 21 tags: 20 is the limit, so remove some first.$"):
+    with pytest.raises(
+        BadMark, match=rf"^Run {full} would have 21 tags: 20 is the limit, so remove some first.$"
+    ):
         marks.add_tags(engine, run_ids=[empty, full], tags=["one more"])
     assert queries.tags_of(engine, [empty]) == {empty: []}
 
@@ -80,8 +107,14 @@ def test_people_who_tag_at_once_wait_for_each_other(engine: Engine, url: str) ->
     engine.dispose()
     start = time.monotonic() + 0.2
     with IN_FORK.Pool(4) as pool:
-        pool.starmap(_tag, [(url, start, run_ids[:: 1 if i % 2 else -1], f"t{i}") for i in range(4)], chunksize=1)
-    assert queries.tags_of(engine, run_ids) == {run_id: ["t0", "t1", "t2", "t3"] for run_id in run_ids}
+        pool.starmap(
+            _tag,
+            [(url, start, run_ids[:: 1 if i % 2 else -1], f"t{i}") for i in range(4)],
+            chunksize=1,
+        )
+    assert queries.tags_of(engine, run_ids) == {
+        run_id: ["t0", "t1", "t2", "t3"] for run_id in run_ids
+    }
 
 
 # --- notes ---
@@ -89,9 +122,12 @@ def test_people_who_tag_at_once_wait_for_each_other(engine: Engine, url: str) ->
 
 def test_a_note_is_written_changed_and_removed(engine: Engine) -> None:
     run_id = submitted(engine)
-    assert marks.write_note(engine, run_id=run_id, text="  first\r\nsecond\tline \n", version=0) == 1
+    assert (
+        marks.write_note(engine, run_id=run_id, text="  first\r\nsecond\tline \n", version=0) == 1
+    )
     assert stored(engine, run_id).note == "first\nsecond\tline"
-    assert marks.write_note(engine, run_id=run_id, text="first\nsecond\tline", version=1) == 1  # nothing changes
+    # nothing changes
+    assert marks.write_note(engine, run_id=run_id, text="first\nsecond\tline", version=1) == 1
     assert marks.write_note(engine, run_id=run_id, text=" \n ", version=1) == 2
     assert stored(engine, run_id).note is None
     assert texts(engine, run_id)[1:] == ["Note written.", "Note removed."]
@@ -100,7 +136,10 @@ def test_a_note_is_written_changed_and_removed(engine: Engine) -> None:
 def test_nobody_overwrites_a_note_unseen(engine: Engine) -> None:
     run_id = submitted(engine)
     marks.write_note(engine, run_id=run_id, text="hers", version=0)
-    with pytest.raises(NoteChanged, match=rf"^Somebody else changed the note of run {run_id} meanwhile; nothing is lost: "):
+    with pytest.raises(
+        NoteChanged,
+        match=rf"^Somebody else changed the note of run {run_id} meanwhile; nothing is lost: ",
+    ):
         marks.write_note(engine, run_id=run_id, text="his", version=0)
     assert (stored(engine, run_id).note, stored(engine, run_id).note_version) == ("hers", 1)
 
@@ -109,7 +148,10 @@ def test_a_note_has_limits(engine: Engine) -> None:
     run_id = submitted(engine)
     with pytest.raises(BadMark, match=r"^The note has 4,001 characters: 4,000 is the limit.$"):
         marks.write_note(engine, run_id=run_id, text="x" * 4001, version=0)
-    with pytest.raises(BadMark, match=r"^The note contains the invisible or control character U\+202E: leave it out.$"):
+    with pytest.raises(
+        BadMark,
+        match=r"^The note contains the invisible or control character U\+202E: leave it out.$",
+    ):
         marks.write_note(engine, run_id=run_id, text="a\n\u202eb", version=0)
     marks.write_note(engine, run_id=run_id, text="é" * 4000, version=0)
 
@@ -127,7 +169,9 @@ def test_only_what_has_ended_can_be_archived(engine: Engine) -> None:
             assert since is not None
             assert stored(engine, run_id).archived_at == since
         else:
-            with pytest.raises(NotAllowed, match=rf"^Run {run_id} is {status}: stop it first, then archive it.$"):
+            with pytest.raises(
+                NotAllowed, match=rf"^Run {run_id} is {status}: stop it first, then archive it.$"
+            ):
                 marks.archive(engine, run_ids=[run_id])
 
 
@@ -148,7 +192,10 @@ def test_views_are_kept_by_name_for_their_page(engine: Engine) -> None:
     marks.save_view(engine, name=" failed ones ", page="runs", query="status=Failed&q=a%20b")
     marks.save_view(engine, name="Best", page="runs", query="")
     marks.save_view(engine, name="pair", page="compare", query="runs=a,b")
-    assert [(view.name, view.query) for view in queries.views(engine, "runs")] == [("Best", ""), ("failed ones", "status=Failed&q=a%20b")]
+    assert [(view.name, view.query) for view in queries.views(engine, "runs")] == [
+        ("Best", ""),
+        ("failed ones", "status=Failed&q=a%20b"),
+    ]
     assert queries.views(engine, "run") == []
     found = queries.view(engine, "pair")
     assert found is not None
@@ -161,11 +208,26 @@ def test_views_are_kept_by_name_for_their_page(engine: Engine) -> None:
 def test_a_view_has_limits(engine: Engine) -> None:
     marks.save_view(engine, name="x" * 60, page="runs", query="q" * 4000)
     for name, query, sentence in (
-        ("x" * 60, "", r"^There is a view 'x+' already: choose another name, or delete that view first.$"),
+        (
+            "x" * 60,
+            "",
+            r"^There is a view 'x+' already: choose another name, or delete that view first.$",
+        ),
         ("x" * 61, "", r"^The name of the view has 61 characters: 60 is the limit.$"),
         (" ", "", r"^The name of the view is empty: type 1 to 60 characters.$"),
-        ("a\nb", "", r"^The name of the view contains the invisible or control character U\+000A: leave it out.$"),
-        ("long", "q" * 4001, r"^The address has 4001 characters: 4000 is the limit of what can be saved.$"),
+        (
+            "a\nb",
+            "",
+            (
+                r"^The name of the view contains the invisible or control character U\+000A: leave"
+                r" it out.$"
+            ),
+        ),
+        (
+            "long",
+            "q" * 4001,
+            r"^The address has 4001 characters: 4000 is the limit of what can be saved.$",
+        ),
     ):
         with pytest.raises(BadMark, match=sentence):
             marks.save_view(engine, name=name, page="runs", query=query)
@@ -175,5 +237,7 @@ def test_two_hundred_views_are_the_limit(engine: Engine, monkeypatch: pytest.Mon
     monkeypatch.setattr(marks, "VIEWS", 3)
     for name in "abc":
         marks.save_view(engine, name=name, page="runs", query="")
-    with pytest.raises(BadMark, match=r"^There are 3 saved views, which is the limit: delete one first.$"):
+    with pytest.raises(
+        BadMark, match=r"^There are 3 saved views, which is the limit: delete one first.$"
+    ):
         marks.save_view(engine, name="d", page="runs", query="")

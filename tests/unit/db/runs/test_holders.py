@@ -34,7 +34,10 @@ def test_the_newest_checkpoints_of_waiting_runs(engine: Engine) -> None:
     trains = training(engine)
     checkpoint(engine, trains, 4, machine="a")
     found = holders.newest_of_waiting(engine)
-    assert {run_id: (row.step, row.machine) for run_id, row in found.items()} == {one["run_id"]: (8, "b"), two["run_id"]: (4, None)}
+    assert {run_id: (row.step, row.machine) for run_id, row in found.items()} == {
+        one["run_id"]: (8, "b"),
+        two["run_id"]: (4, None),
+    }
     assert holders.newest(engine, "nobody") is None
 
 
@@ -44,7 +47,10 @@ def test_waiting_is_said_once_and_ends_when_the_machine_is_back(engine: Engine) 
         holders.wait(engine, newest(engine, own), 60)
     since = stored(engine, own["run_id"]).phase_since
     assert stored(engine, own["run_id"]).phase == holders.AWAITING
-    assert texts(engine, own["run_id"])[-1] == "Waiting for machine a, which has the checkpoint of step 4: 60 s at most."
+    assert (
+        texts(engine, own["run_id"])[-1]
+        == "Waiting for machine a, which has the checkpoint of step 4: 60 s at most."
+    )
     assert len(texts(engine, own["run_id"])) == 4
     assert not holders.give_up(engine, newest(engine, own), 60)
     holders.end_wait(engine, own["run_id"])
@@ -84,7 +90,10 @@ def test_a_stop_and_a_claim_end_the_waiting(engine: Engine) -> None:
     for own in (one, two):
         holders.wait(engine, newest(engine, own), 60)
     commands.request_stop(engine, run_id=one["run_id"])
-    assert (stored(engine, one["run_id"]).status, stored(engine, one["run_id"]).phase) == ("stopped", None)
+    assert (stored(engine, one["run_id"]).status, stored(engine, one["run_id"]).phase) == (
+        "stopped",
+        None,
+    )
     assert commands.claim(engine, run_id=two["run_id"], worker="w") is not None
     assert stored(engine, two["run_id"]).phase == "starting"
 
@@ -108,7 +117,10 @@ def test_checkpoints_are_given_up_by_name_alone(engine: Engine) -> None:
     assert stored(engine, own["run_id"]).status == "stopped"
     commands.resume(engine, run_id=own["run_id"], without="b")
     assert [one.step for one in queries.checkpoints(engine, own["run_id"])] == [4]
-    assert texts(engine, own["run_id"])[-2] == "Given up on request: the checkpoints on machine b (step 8, 12). Going on from step 4."
+    assert (
+        texts(engine, own["run_id"])[-2]
+        == "Given up on request: the checkpoints on machine b (step 8, 12). Going on from step 4."
+    )
 
 
 def test_workers_say_on_which_machine_they_are(engine: Engine) -> None:

@@ -1,4 +1,5 @@
-"""Who owns a run: claims from many processes at once, leases on the database's clock, and the budget of failures."""
+"""Who owns a run: claims from many processes at once, leases on the database's clock, and the
+budget of failures."""
 
 from __future__ import annotations
 
@@ -12,7 +13,15 @@ from ganboard.db import models
 from ganboard.db.engine import make_engine
 from ganboard.db.runs import commands, queries
 from ganboard.db.runs.commands import MAX_FAILURES
-from tests.unit.db.stored_runs import IN_FORK, claimed, finish_epoch, stored, submitted, texts, training
+from tests.unit.db.stored_runs import (
+    IN_FORK,
+    claimed,
+    finish_epoch,
+    stored,
+    submitted,
+    texts,
+    training,
+)
 
 PROCESSES, RUNS = 4, 200
 
@@ -31,7 +40,10 @@ def test_a_takeover_counts_as_a_failure_so_that_a_deadly_run_ends(engine: Engine
         claimed(engine, run_id, lease_seconds=-1)
     assert commands.claim(engine, run_id=run_id, worker="w") is None
     assert commands.expire_leases(engine) == [run_id]
-    assert (stored(engine, run_id).status, stored(engine, run_id).attempt) == ("failed", MAX_FAILURES)
+    assert (stored(engine, run_id).status, stored(engine, run_id).attempt) == (
+        "failed",
+        MAX_FAILURES,
+    )
 
 
 def test_only_dead_leases_expire(engine: Engine) -> None:
@@ -39,13 +51,26 @@ def test_only_dead_leases_expire(engine: Engine) -> None:
     assert commands.expire_leases(engine) == [dead["run_id"]]
     assert commands.expire_leases(engine) == []
     run = stored(engine, dead["run_id"])
-    assert (run.status, run.worker, run.lease_until, run.phase, run.failures) == ("queued", None, None, None, 1)
-    assert "Attempt 1 gave no sign of life for 15 s. Going on from the newest checkpoint." in texts(engine, run.id)
-    assert [stored(engine, run_id).status for run_id in (alive["run_id"], waiting)] == ["running", "queued"]
+    assert (run.status, run.worker, run.lease_until, run.phase, run.failures) == (
+        "queued",
+        None,
+        None,
+        None,
+        1,
+    )
+    assert "Attempt 1 gave no sign of life for 15 s. Going on from the newest checkpoint." in texts(
+        engine, run.id
+    )
+    assert [stored(engine, run_id).status for run_id in (alive["run_id"], waiting)] == [
+        "running",
+        "queued",
+    ]
 
 
 @pytest.mark.parametrize("hours", [-1, 1])
-def test_the_clock_of_the_client_does_not_matter(engine: Engine, monkeypatch: pytest.MonkeyPatch, hours: int) -> None:
+def test_the_clock_of_the_client_does_not_matter(
+    engine: Engine, monkeypatch: pytest.MonkeyPatch, hours: int
+) -> None:
     alive, dead = training(engine), training(engine, lease_seconds=-1)
     real, skew = time.time, timedelta(hours=hours)
 
@@ -77,17 +102,33 @@ def test_a_death_is_forgiven_and_told(engine: Engine) -> None:
     own = training(engine)
     assert commands.died(engine, **own, cause="The trainer was killed by SIGKILL") == "queued"
     run = stored(engine, own["run_id"])
-    assert (run.status, run.failures, run.worker, run.lease_until, run.phase) == ("queued", 1, None, None, None)
-    assert texts(engine, run.id)[-1] == "The trainer was killed by SIGKILL. Going on from the newest checkpoint."
+    assert (run.status, run.failures, run.worker, run.lease_until, run.phase) == (
+        "queued",
+        1,
+        None,
+        None,
+        None,
+    )
+    assert (
+        texts(engine, run.id)[-1]
+        == "The trainer was killed by SIGKILL. Going on from the newest checkpoint."
+    )
 
 
 def test_deaths_in_a_row_end_the_run(engine: Engine) -> None:
     run_id = submitted(engine)
-    outcomes = [commands.died(engine, **training(engine, run_id), cause="Killed") for _ in range(MAX_FAILURES)]
+    outcomes = [
+        commands.died(engine, **training(engine, run_id), cause="Killed")
+        for _ in range(MAX_FAILURES)
+    ]
     assert outcomes == ["queued"] * (MAX_FAILURES - 1) + ["failed"]
     run = stored(engine, run_id)
     assert run.ended_at is not None
-    assert run.error == f"Killed; {MAX_FAILURES} times in a row without finishing an epoch. Read the log, then resume."
+    assert (
+        run.error
+        == f"Killed; {MAX_FAILURES} times in a row without finishing an epoch. Read the log, then"
+        " resume."
+    )
     assert texts(engine, run_id)[-1] == "Killed. Giving up."
     assert commands.resume(engine, run_id=run_id).failures == 0
 
@@ -119,7 +160,11 @@ def _claim_all(url: str, run_ids: list[str], worker: str, start: float) -> list[
     engine = make_engine(url)
     while time.monotonic() < start:  # all at the same moment
         pass
-    won = [run_id for run_id in run_ids if commands.claim(engine, run_id=run_id, worker=worker) is not None]
+    won = [
+        run_id
+        for run_id in run_ids
+        if commands.claim(engine, run_id=run_id, worker=worker) is not None
+    ]
     engine.dispose()
     return won
 
@@ -129,7 +174,9 @@ def test_of_many_claims_at_once_exactly_one_wins(engine: Engine, url: str) -> No
     engine.dispose()
     with IN_FORK.Pool(PROCESSES) as pool:
         start = time.monotonic() + 0.2
-        won = pool.starmap(_claim_all, [(url, run_ids, f"w-{i}", start) for i in range(PROCESSES)], chunksize=1)
+        won = pool.starmap(
+            _claim_all, [(url, run_ids, f"w-{i}", start) for i in range(PROCESSES)], chunksize=1
+        )
     assert sorted(run_id for wins in won for run_id in wins) == sorted(run_ids)
     for i, wins in enumerate(won):
         assert {run.id for run in queries.active_runs_of(engine, f"w-{i}")} == set(wins)

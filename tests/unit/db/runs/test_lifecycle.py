@@ -28,10 +28,23 @@ from tests.unit.db.stored_runs import (
 
 
 def test_a_new_run_is_queued_and_says_so(engine: Engine) -> None:
-    run = commands.create_run(engine, name="first", config={"seed": 1}, preset="tiny", parent_id="bbbbbbbbbb")
+    run = commands.create_run(
+        engine, name="first", config={"seed": 1}, preset="tiny", parent_id="bbbbbbbbbb"
+    )
     assert stored(engine, run.id).model_dump() == run.model_dump()
-    assert (run.status, run.attempt, run.failures, run.step, run.seconds) == ("queued", 0, 0, 0, 0.0)
-    assert (run.name, run.config, run.preset, run.parent_id) == ("first", {"seed": 1}, "tiny", "bbbbbbbbbb")
+    assert (run.status, run.attempt, run.failures, run.step, run.seconds) == (
+        "queued",
+        0,
+        0,
+        0,
+        0.0,
+    )
+    assert (run.name, run.config, run.preset, run.parent_id) == (
+        "first",
+        {"seed": 1},
+        "tiny",
+        "bbbbbbbbbb",
+    )
     assert texts(engine, run.id) == ["Cloned from bbbbbbbbbb."]
 
 
@@ -59,7 +72,13 @@ def test_a_run_from_submission_to_its_end(engine: Engine) -> None:
 
     assert commands.finish(engine, **own, status="finished") == "finished"
     run = stored(engine, run_id)
-    assert (run.status, run.worker, run.lease_until, run.phase, run.error) == ("finished", None, None, None, None)
+    assert (run.status, run.worker, run.lease_until, run.phase, run.error) == (
+        "finished",
+        None,
+        None,
+        None,
+        None,
+    )
     assert run.started_at is not None
     assert run.ended_at is not None
     assert run.ended_at >= run.started_at
@@ -74,7 +93,7 @@ def test_every_end_of_an_attempt(engine: Engine, status: str) -> None:
     run = stored(engine, own["run_id"])
     assert (run.status, run.error, run.lease_until, run.worker) == (status, error, None, None)
     assert (run.ended_at is None) is (status == "suspended")
-    (newest, *_) = queries.events(engine, own["run_id"])
+    newest, *_ = queries.events(engine, own["run_id"])
     assert (newest.level, newest.attempt) == ("error" if status == "failed" else "info", 1)
     assert newest.text == error if error else status.capitalize() in newest.text
 
@@ -110,7 +129,9 @@ def test_stopping(engine: Engine, status: str) -> None:
     run_id = in_status(engine, status)
     if status in ENDED:
         before = contents(engine)
-        with pytest.raises(NotAllowed, match=f"^Run {run_id} is {status} already: there is nothing to stop.$"):
+        with pytest.raises(
+            NotAllowed, match=f"^Run {run_id} is {status} already: there is nothing to stop.$"
+        ):
             commands.request_stop(engine, run_id=run_id)
         assert contents(engine) == before
     elif status in WAITING:
@@ -145,14 +166,26 @@ def test_resuming(engine: Engine, status: str) -> None:
         before = stored(engine, run_id)
         run = commands.resume(engine, run_id=run_id)
         assert run.model_dump() == stored(engine, run_id).model_dump()
-        assert (run.status, run.error, run.ended_at, run.stop_requested_at, run.failures) == ("queued", None, None, None, 0)
+        assert (run.status, run.error, run.ended_at, run.stop_requested_at, run.failures) == (
+            "queued",
+            None,
+            None,
+            None,
+            0,
+        )
         assert run.queued_at >= before.queued_at
         assert run.attempt == before.attempt
         assert commands.claim(engine, run_id=run_id, worker="w") is not None
     else:
         before_all = contents(engine)
         remedy = "clone it to train it anew" if status == "finished" else "it goes on by itself"
-        with pytest.raises(NotAllowed, match=f"^Run {run_id} is {status}: only stopped and failed runs can be resumed; {remedy}.$"):
+        with pytest.raises(
+            NotAllowed,
+            match=(
+                f"^Run {run_id} is {status}: only stopped and failed runs can be resumed;"
+                f" {remedy}.$"
+            ),
+        ):
             commands.resume(engine, run_id=run_id)
         assert contents(engine) == before_all
 
@@ -161,7 +194,9 @@ def test_resuming(engine: Engine, status: str) -> None:
 def test_deleting(engine: Engine, status: str) -> None:
     run_id = in_status(engine, status)
     if status in ACTIVE:
-        with pytest.raises(NotAllowed, match=f"^Run {run_id} is {status}: stop it first, then delete it.$"):
+        with pytest.raises(
+            NotAllowed, match=f"^Run {run_id} is {status}: stop it first, then delete it.$"
+        ):
             commands.delete_run(engine, run_id=run_id)
         assert queries.get_run(engine, run_id) is not None
     else:
@@ -186,16 +221,26 @@ def test_deleting_takes_every_row_of_that_run_and_no_other(engine: Engine) -> No
         commands.finish(engine, **own, status="finished")
     rows = contents(engine)
     outlive = ("worker", "model_version")  # what names a run and does not go with it
-    below_a_run = [table.name for table in SQLModel.metadata.sorted_tables if "run_id" in table.columns and table.name not in outlive]
-    assert {name: sum(doomed["run_id"] in row for row in rows[name]) > 0 for name in below_a_run} == dict.fromkeys(below_a_run, True)
+    below_a_run = [
+        table.name
+        for table in SQLModel.metadata.sorted_tables
+        if "run_id" in table.columns and table.name not in outlive
+    ]
+    assert {
+        name: sum(doomed["run_id"] in row for row in rows[name]) > 0 for name in below_a_run
+    } == dict.fromkeys(below_a_run, True)
     commands.delete_run(engine, run_id=doomed["run_id"])
-    assert contents(engine) == {name: [row for row in found if doomed["run_id"] not in row] for name, found in rows.items()}
+    assert contents(engine) == {
+        name: [row for row in found if doomed["run_id"] not in row] for name, found in rows.items()
+    }
 
 
 @pytest.mark.parametrize("command", [commands.request_stop, commands.resume, commands.delete_run])
 def test_what_does_not_exist_is_named(engine: Engine, command: object) -> None:
     assert callable(command)
-    with pytest.raises(UnknownRun, match=r"^There is no run 'nobody': `ganboard runs` lists them.$"):
+    with pytest.raises(
+        UnknownRun, match=r"^There is no run 'nobody': `ganboard runs` lists them.$"
+    ):
         command(engine, run_id="nobody")
 
 

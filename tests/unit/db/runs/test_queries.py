@@ -10,7 +10,16 @@ from ganboard.db.errors import UnknownRun
 from ganboard.db.models import STATUSES, Run, Worker, utc_now
 from ganboard.db.runs import annotations as marks
 from ganboard.db.runs import commands, listing, queries, reports
-from tests.unit.db.stored_runs import STEPS, claimed, finish_epoch, in_status, steps, stored, submitted, training
+from tests.unit.db.stored_runs import (
+    STEPS,
+    claimed,
+    finish_epoch,
+    in_status,
+    steps,
+    stored,
+    submitted,
+    training,
+)
 
 AWKWARD = (
     "",
@@ -57,7 +66,9 @@ def test_a_run_is_found_by_its_id_or_the_beginning_of_it(engine: Engine) -> None
 def test_an_ambiguous_beginning_asks_for_more(engine: Engine) -> None:
     for run_id in ("abcdefghjk", "abzzzzzzzz"):
         with_id(engine, run_id)
-    with pytest.raises(UnknownRun, match=r"^More than one run id begins with 'ab': type more of it.$"):
+    with pytest.raises(
+        UnknownRun, match=r"^More than one run id begins with 'ab': type more of it.$"
+    ):
         queries.find_run(engine, "ab")
 
 
@@ -72,7 +83,9 @@ def test_latest_is_the_newest(engine: Engine) -> None:
 def test_text_that_names_no_run_is_said_to(engine: Engine) -> None:
     with_id(engine, "abcdefghjk")
     for text in (*AWKWARD, "zz", "abcdefghjkk", "bcdefghjk"):
-        with pytest.raises(UnknownRun, match=r"^There is no run .*: `ganboard runs` lists them.$") as caught:
+        with pytest.raises(
+            UnknownRun, match=r"^There is no run .*: `ganboard runs` lists them.$"
+        ) as caught:
             queries.find_run(engine, text)
         assert len(str(caught.value)) < 400
         assert queries.get_run(engine, text) is None
@@ -101,9 +114,14 @@ def test_the_list_is_newest_first_and_comes_in_pages(engine: Engine) -> None:
 def test_lists_by_status(engine: Engine) -> None:
     run_ids = {status: in_status(engine, status) for status in STATUSES}
     for status in STATUSES:
-        assert [run.id for run in queries.list_runs(engine, statuses=(status,))] == [run_ids[status]]
+        assert [run.id for run in queries.list_runs(engine, statuses=(status,))] == [
+            run_ids[status]
+        ]
     assert queries.count_runs(engine, statuses=("running", "failed")) == 2
-    assert {run.id for run in queries.active_runs_of(engine, "w-1")} == {run_ids["starting"], run_ids["running"]}
+    assert {run.id for run in queries.active_runs_of(engine, "w-1")} == {
+        run_ids["starting"],
+        run_ids["running"],
+    }
     assert queries.active_runs_of(engine, "w-2") == []
 
 
@@ -124,9 +142,13 @@ def test_archived_runs_are_listed_and_counted_only_when_asked_for(engine: Engine
 
 def test_the_place_in_the_queue(engine: Engine) -> None:
     first, second, third = (submitted(engine) for _ in range(3))
-    assert [queries.queue_position(engine, stored(engine, run_id)) for run_id in (first, second, third)] == [0, 1, 2]
+    assert [
+        queries.queue_position(engine, stored(engine, run_id)) for run_id in (first, second, third)
+    ] == [0, 1, 2]
     claimed(engine, first)
-    assert [queries.queue_position(engine, stored(engine, run_id)) for run_id in (second, third)] == [0, 1]
+    assert [
+        queries.queue_position(engine, stored(engine, run_id)) for run_id in (second, third)
+    ] == [0, 1]
     commands.finish(engine, run_id=first, attempt=1, status="suspended")
     assert queries.queue_position(engine, stored(engine, first)) == 2
     assert [run.id for run in queries.waiting_runs(engine)] == [second, third, first]
@@ -136,8 +158,16 @@ def test_runs_queued_in_the_same_moment_keep_the_order_of_their_submission(engin
     moment = utc_now() - timedelta(hours=1)
     for i, run_id in enumerate(("cccccccccc", "aaaaaaaaaa", "bbbbbbbbbb")):
         with_id(engine, run_id, queued_at=moment, created_at=moment + timedelta(microseconds=i))
-    assert [run.id for run in queries.waiting_runs(engine)] == ["cccccccccc", "aaaaaaaaaa", "bbbbbbbbbb"]
-    assert [queries.queue_position(engine, run) for run in queries.waiting_runs(engine)] == [0, 1, 2]
+    assert [run.id for run in queries.waiting_runs(engine)] == [
+        "cccccccccc",
+        "aaaaaaaaaa",
+        "bbbbbbbbbb",
+    ]
+    assert [queries.queue_position(engine, run) for run in queries.waiting_runs(engine)] == [
+        0,
+        1,
+        2,
+    ]
 
 
 def test_only_who_has_waited_long_enough_is_rung_for_again(engine: Engine) -> None:
@@ -199,7 +229,14 @@ def test_workers_and_their_age(engine: Engine) -> None:
     with writing(engine) as session:
         session.get_one(Worker, "a").beat_at = utc_now() - timedelta(seconds=16)
     a, b = queries.workers(engine)
-    assert (a.worker.name, a.worker.run_id, a.alive, b.worker.name, b.worker.pid, b.alive) == ("a", "abcdefghjk", False, "b", 3, True)
+    assert (a.worker.name, a.worker.run_id, a.alive, b.worker.name, b.worker.pid, b.alive) == (
+        "a",
+        "abcdefghjk",
+        False,
+        "b",
+        3,
+        True,
+    )
     assert b.worker.devices == {"gpus": 2}
     assert 15.5 < a.age_seconds < 30
     assert -0.01 <= b.age_seconds < 10
@@ -226,7 +263,12 @@ def test_statistics_count(engine: Engine) -> None:
     reports.add_grid(engine, **own, epoch=0, rows=1, columns=1, png=b"png")
     submitted(engine)
     found = queries.statistics(engine)
-    assert {name: found[name] for name in ("run", "epoch", "grid", "checkpoint")} == {"run": 2, "epoch": 2, "grid": 1, "checkpoint": 0}
+    assert {name: found[name] for name in ("run", "epoch", "grid", "checkpoint")} == {
+        "run": 2,
+        "epoch": 2,
+        "grid": 1,
+        "checkpoint": 0,
+    }
     assert found["bytes"] > 10_000
 
 
@@ -236,7 +278,9 @@ def test_what_takes_room(engine: Engine) -> None:
     reports.add_grid(engine, **small, epoch=0, rows=1, columns=1, png=b"12345")
     for own, count in ((small, 1), (large, 2)):
         for step in range(count):
-            reports.add_checkpoint(engine, **own, step=step, epoch=0, digest="", size=1 << 40, keep=3)
+            reports.add_checkpoint(
+                engine, **own, step=step, epoch=0, digest="", size=1 << 40, keep=3
+            )
     found = queries.stored_bytes(engine)
     assert found == {"series": 3 * 3 * 4, "grids": 5, "checkpoints": 3 << 40}
     largest = [(run.id, size) for run, size in queries.largest_runs(engine, limit=5)]

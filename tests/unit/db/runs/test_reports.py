@@ -1,4 +1,5 @@
-"""What a trainer reports, in the order of a run's life: steps, epochs, images, checkpoints, and all of it again after a resume."""
+"""What a trainer reports, in the order of a run's life: steps, epochs, images, checkpoints, and all
+of it again after a resume."""
 
 from __future__ import annotations
 
@@ -37,7 +38,13 @@ def test_the_start_tells_what_is_trained(engine: Engine) -> None:
     own = claimed(engine)
     start(engine, own)
     run = stored(engine, own["run_id"])
-    assert (run.hardware, run.examples, run.steps_per_epoch, run.g_parameters, run.d_parameters) == ({"host": "box"}, 256, STEPS, 3, 2)
+    assert (
+        run.hardware,
+        run.examples,
+        run.steps_per_epoch,
+        run.g_parameters,
+        run.d_parameters,
+    ) == ({"host": "box"}, 256, STEPS, 3, 2)
     assert (run.step, run.epoch, run.status) == (0, 0, "starting")
     assert not any(text.startswith("Resumed") for text in texts(engine, run.id))
 
@@ -45,7 +52,11 @@ def test_the_start_tells_what_is_trained(engine: Engine) -> None:
 def test_steps_arrive_in_pieces(engine: Engine) -> None:
     own = training(engine)
     steps(engine, own, 1, 0, [1.0, 2.0], [5.0, 6.0])
-    assert (stored(engine, own["run_id"]).step, stored(engine, own["run_id"]).g_loss, stored(engine, own["run_id"]).d_loss) == (2, 2.0, 6.0)
+    assert (
+        stored(engine, own["run_id"]).step,
+        stored(engine, own["run_id"]).g_loss,
+        stored(engine, own["run_id"]).d_loss,
+    ) == (2, 2.0, 6.0)
     steps(engine, own, 1, 2, [3.0, 4.0], [7.0, 8.0])
     assert losses(engine, own["run_id"], 1) == ([1.0, 2.0, 3.0, 4.0], [5.0, 6.0, 7.0, 8.0])
     steps(engine, own, 2, 0, [9.0])
@@ -56,7 +67,9 @@ def test_steps_arrive_in_pieces(engine: Engine) -> None:
 def test_the_rate_is_kept_until_there_is_a_new_one(engine: Engine) -> None:
     own = training(engine)
     one = np.ones(1, dtype=np.float32)
-    reports.append_steps(engine, **own, epoch=1, first=0, g_losses=one, d_losses=one, images_per_second=123.5)
+    reports.append_steps(
+        engine, **own, epoch=1, first=0, g_losses=one, d_losses=one, images_per_second=123.5
+    )
     reports.append_steps(engine, **own, epoch=1, first=1, g_losses=one, d_losses=one)
     assert stored(engine, own["run_id"]).images_per_second == 123.5
 
@@ -77,7 +90,8 @@ def test_a_resumed_attempt_overlays_the_steps_it_repeats(engine: Engine) -> None
     assert "Resumed after epoch 0, step 1 of the next." in texts(engine, new["run_id"])
     assert stored(engine, new["run_id"]).step == 1
     steps(engine, new, 1, 1, [20.0])
-    assert losses(engine, new["run_id"], 1)[0] == [1.0, 20.0, 3.0]  # the prefix stays, the rest until it is repeated, too
+    # the prefix stays, the rest until it is repeated, too
+    assert losses(engine, new["run_id"], 1)[0] == [1.0, 20.0, 3.0]
     steps(engine, new, 1, 2, [30.0, 40.0])
     assert losses(engine, new["run_id"], 1)[0] == [1.0, 20.0, 30.0, 40.0]
     row = queries.step_losses(engine, new["run_id"], 1)
@@ -94,18 +108,25 @@ def test_a_repeated_report_changes_nothing(engine: Engine) -> None:
 
 
 @pytest.mark.parametrize(("known", "first"), [([], 1), ([1.0, 2.0], 3)])
-def test_a_gap_between_steps_is_an_error_that_changes_nothing(engine: Engine, known: list[float], first: int) -> None:
+def test_a_gap_between_steps_is_an_error_that_changes_nothing(
+    engine: Engine, known: list[float], first: int
+) -> None:
     own = training(engine)
     if known:
         steps(engine, own, 1, 0, known)
     before = contents(engine)
-    with pytest.raises(ValueError, match=f"run {own['run_id']}, epoch 1: steps {len(known)} to {first - 1} are missing"):
+    with pytest.raises(
+        ValueError,
+        match=f"run {own['run_id']}, epoch 1: steps {len(known)} to {first - 1} are missing",
+    ):
         steps(engine, own, 1, first, [9.0])
     assert contents(engine) == before
 
 
 def series_of(engine: Engine, run_id: str, epoch: int) -> dict[str, list[float]]:
-    return {name: values.tolist() for name, values in queries.step_series(engine, run_id, epoch).items()}
+    return {
+        name: values.tolist() for name, values in queries.step_series(engine, run_id, epoch).items()
+    }
 
 
 def test_further_values_of_each_step_are_overlaid_like_losses(engine: Engine) -> None:
@@ -114,7 +135,10 @@ def test_further_values_of_each_step_are_overlaid_like_losses(engine: Engine) ->
     steps(engine, old, 1, 2, [3.0], g_rate=[0.125], d_rate=[6.0])
     new = training(engine, old["run_id"], start_step=1)
     steps(engine, new, 1, 1, [20.0], g_rate=[8.0], d_rate=[50.0])
-    assert series_of(engine, new["run_id"], 1) == {"g_rate": [0.5, 8.0, 0.125], "d_rate": [4.0, 50.0, 6.0]}
+    assert series_of(engine, new["run_id"], 1) == {
+        "g_rate": [0.5, 8.0, 0.125],
+        "d_rate": [4.0, 50.0, 6.0],
+    }
     before = contents(engine)
     steps(engine, new, 1, 1, [20.0], g_rate=[8.0], d_rate=[50.0])
     assert contents(engine) == before
@@ -128,15 +152,31 @@ def test_values_that_begin_in_the_middle_of_an_epoch_are_unknown_before(engine: 
     own = training(engine)
     steps(engine, own, 1, 0, [1.0, 2.0])
     steps(engine, own, 1, 2, [3.0, 4.0], g_rate=[0.5, math.inf])
-    np.testing.assert_array_equal(series_of(engine, own["run_id"], 1)["g_rate"], [math.nan, math.nan, 0.5, math.inf])
+    np.testing.assert_array_equal(
+        series_of(engine, own["run_id"], 1)["g_rate"], [math.nan, math.nan, 0.5, math.inf]
+    )
 
 
 def test_measures_that_are_not_finite_are_dropped(engine: Engine) -> None:
     own = training(engine)
-    finish_epoch(engine, own, 1, measures={"input_seconds": 0.1, "gflops": math.nan, "peak_share": math.inf, "overflows": np.float32(3)})
+    finish_epoch(
+        engine,
+        own,
+        1,
+        measures={
+            "input_seconds": 0.1,
+            "gflops": math.nan,
+            "peak_share": math.inf,
+            "overflows": np.float32(3),
+        },
+    )
     finish_epoch(engine, own, 2)
-    assert [epoch.measures for epoch in queries.epochs(engine, own["run_id"])] == [{"input_seconds": 0.1, "overflows": 3.0}, {}]
-    finish_epoch(engine, own, 1, measures={"gflops": 7.0})  # trained again: nothing stays of the first time
+    assert [epoch.measures for epoch in queries.epochs(engine, own["run_id"])] == [
+        {"input_seconds": 0.1, "overflows": 3.0},
+        {},
+    ]
+    # trained again: nothing stays of the first time
+    finish_epoch(engine, own, 1, measures={"gflops": 7.0})
     assert queries.epochs(engine, own["run_id"])[0].measures == {"gflops": 7.0}
 
 
@@ -146,7 +186,13 @@ def test_a_judgement_is_kept_to_the_bit_and_once_per_epoch(engine: Engine) -> No
     quality(engine, own, 2, training_seconds=1.5)
     quality(engine, own, 2, training_seconds=1.5, fid=0.1)
     early, late = queries.qualities(engine, own["run_id"])
-    assert (early.epoch, early.fid, early.kid, early.training_seconds, early.seconds) == (2, 0.1, None, 1.5, 0.5)
+    assert (early.epoch, early.fid, early.kid, early.training_seconds, early.seconds) == (
+        2,
+        0.1,
+        None,
+        1.5,
+        0.5,
+    )
     assert early.histogram.tolist() == [0.5, 0.25, 0.25]
     assert late.fid is not None
     assert math.isnan(late.fid)
@@ -159,7 +205,11 @@ def test_facts_are_merged_key_by_key(engine: Engine) -> None:
     assert stored(engine, own["run_id"]).facts == {}
     reports.add_facts(engine, **own, values={"form": "plain", "largest_batch": 512})
     reports.add_facts(engine, **own, values={"form": "fused", "off_accelerator": ["Gather"]})
-    assert stored(engine, own["run_id"]).facts == {"form": "fused", "largest_batch": 512, "off_accelerator": ["Gather"]}
+    assert stored(engine, own["run_id"]).facts == {
+        "form": "fused",
+        "largest_batch": 512,
+        "off_accelerator": ["Gather"],
+    }
 
 
 def test_a_finished_epoch_sums_up(engine: Engine) -> None:
@@ -167,16 +217,37 @@ def test_a_finished_epoch_sums_up(engine: Engine) -> None:
     finish_epoch(engine, own, 1, 0.1, -0.0, seconds=2.0)
     finish_epoch(engine, own, 2, 0.2, math.inf, seconds=0.5)
     first, second = queries.epochs(engine, own["run_id"])
-    assert (first.g_loss, first.d_loss.hex(), first.seconds, first.compile_seconds) == (0.1, "-0x0.0p+0", 2.0, 0.25)
-    assert (second.g_x, second.g_y, second.d_x, second.d_y, second.images, second.attempt) == (1.0, 2.0, 3.0, 4.0, 256, 1)
+    assert (first.g_loss, first.d_loss.hex(), first.seconds, first.compile_seconds) == (
+        0.1,
+        "-0x0.0p+0",
+        2.0,
+        0.25,
+    )
+    assert (second.g_x, second.g_y, second.d_x, second.d_y, second.images, second.attempt) == (
+        1.0,
+        2.0,
+        3.0,
+        4.0,
+        256,
+        1,
+    )
     assert queries.epochs(engine, own["run_id"], after=1) == [second]
     run = stored(engine, own["run_id"])
-    assert (run.epoch, run.step, run.g_loss, run.d_loss, run.seconds) == (2, 2 * STEPS, 0.2, math.inf, 2.5)
+    assert (run.epoch, run.step, run.g_loss, run.d_loss, run.seconds) == (
+        2,
+        2 * STEPS,
+        0.2,
+        math.inf,
+        2.5,
+    )
     assert run.images_per_second == (256 / 2.0 + 256 / 0.5) / 2
     losses = np.ones(1, np.float32)
-    reports.append_steps(engine, **own, epoch=3, first=0, g_losses=losses, d_losses=losses, images_per_second=7.0)
+    reports.append_steps(
+        engine, **own, epoch=3, first=0, g_losses=losses, d_losses=losses, images_per_second=7.0
+    )
     finish_epoch(engine, own, 3, seconds=0.5)
-    assert stored(engine, own["run_id"]).images_per_second == 256 / 0.5  # the median, whatever single steps did
+    # the median, whatever single steps did
+    assert stored(engine, own["run_id"]).images_per_second == 256 / 0.5
 
 
 def test_an_epoch_in_no_time_has_no_rate(engine: Engine) -> None:
@@ -185,14 +256,22 @@ def test_an_epoch_in_no_time_has_no_rate(engine: Engine) -> None:
     assert stored(engine, own["run_id"]).images_per_second is None
 
 
-@pytest.mark.parametrize(("again", "differs"), [(0.1, False), (math.nextafter(0.1, 1), True), (math.nan, True)])
-def test_an_epoch_trained_again_is_compared_to_the_bit(engine: Engine, again: float, differs: bool) -> None:
+@pytest.mark.parametrize(
+    ("again", "differs"), [(0.1, False), (math.nextafter(0.1, 1), True), (math.nan, True)]
+)
+def test_an_epoch_trained_again_is_compared_to_the_bit(
+    engine: Engine, again: float, differs: bool
+) -> None:
     old = training(engine, lease_seconds=-1)
     finish_epoch(engine, old, 1, 0.1, math.nan)
     new = training(engine, old["run_id"])
     finish_epoch(engine, new, 1, again, math.nan, seconds=4.0)
-    warnings = [event.text for event in queries.events(engine, new["run_id"]) if event.level == "warning"]
-    assert warnings == (["Epoch 1 was trained again and its losses differ from the first time."] if differs else [])
+    warnings = [
+        event.text for event in queries.events(engine, new["run_id"]) if event.level == "warning"
+    ]
+    assert warnings == (
+        ["Epoch 1 was trained again and its losses differ from the first time."] if differs else []
+    )
     (epoch,) = queries.epochs(engine, new["run_id"])
     assert (epoch.attempt, epoch.g_loss.hex(), epoch.seconds) == (2, again.hex(), 4.0)
     assert stored(engine, new["run_id"]).seconds == 4.0
@@ -210,7 +289,9 @@ def test_grids_are_kept_per_epoch(engine: Engine) -> None:
 
 
 def listed(engine: Engine, run_id: str) -> list[tuple[int, int]]:
-    return [(checkpoint.step, checkpoint.attempt) for checkpoint in queries.checkpoints(engine, run_id)]
+    return [
+        (checkpoint.step, checkpoint.attempt) for checkpoint in queries.checkpoints(engine, run_id)
+    ]
 
 
 def test_only_the_newest_checkpoints_stay_listed(engine: Engine) -> None:
@@ -228,18 +309,26 @@ def test_only_the_newest_checkpoints_stay_listed(engine: Engine) -> None:
 
 def on_disk(*steps: int) -> list[dict[str, Any]]:
     """Checkpoints of attempt 1 as a trainer finds them."""
-    return [{"step": step, "attempt": 1, "epoch": step // 4, "digest": f"digest {step}", "size": 9} for step in steps]
+    return [
+        {"step": step, "attempt": 1, "epoch": step // 4, "digest": f"digest {step}", "size": 9}
+        for step in steps
+    ]
 
 
 @pytest.mark.parametrize(("machine", "where"), [(None, "here"), ("box-1", "on machine box-1")])
-def test_checkpoints_that_a_new_attempt_could_not_use_are_forgotten_and_told(engine: Engine, machine: str | None, where: str) -> None:
+def test_checkpoints_that_a_new_attempt_could_not_use_are_forgotten_and_told(
+    engine: Engine, machine: str | None, where: str
+) -> None:
     old = training(engine, lease_seconds=-1)
     for step in (4, 8, 12):
         checkpoint(engine, old, step, machine=machine)
     new = training(engine, old["run_id"], start_step=4)
     reports.list_checkpoints(engine, **new, found=on_disk(4), machine=machine)
     assert listed(engine, new["run_id"]) == [(4, 1)]
-    assert texts(engine, new["run_id"])[-1] == f"Lost {where}, and no longer listed: the checkpoints of steps 8, 12."
+    assert (
+        texts(engine, new["run_id"])[-1]
+        == f"Lost {where}, and no longer listed: the checkpoints of steps 8, 12."
+    )
     checkpoint(engine, new, 6, keep=1, machine=machine)
     assert listed(engine, new["run_id"]) == [(6, 2)]
 
@@ -261,12 +350,16 @@ def test_a_file_with_another_digest_is_not_the_one_of_another_machine(engine: En
     old = training(engine, lease_seconds=-1)
     checkpoint(engine, old, 4, machine="a")
     new = training(engine, old["run_id"], start_step=4)
-    reports.list_checkpoints(engine, **new, found=[{**on_disk(4)[0], "digest": "other"}], machine="b")
+    reports.list_checkpoints(
+        engine, **new, found=[{**on_disk(4)[0], "digest": "other"}], machine="b"
+    )
     [kept] = queries.checkpoints(engine, new["run_id"])
     assert (kept.machine, kept.digest) == ("a", "digest 4")
 
 
-def test_files_of_which_nobody_recorded_where_they_are_belong_to_who_finds_them(engine: Engine) -> None:
+def test_files_of_which_nobody_recorded_where_they_are_belong_to_who_finds_them(
+    engine: Engine,
+) -> None:
     old = training(engine, lease_seconds=-1)
     checkpoint(engine, old, 4)
     new = training(engine, old["run_id"], start_step=4)
@@ -278,7 +371,10 @@ def test_events_come_newest_first(engine: Engine) -> None:
     own = training(engine)
     for text in ("one", "two", "three"):
         reports.add_event(engine, **own, level="warning", text=text)
-    assert [event.text for event in queries.events(engine, own["run_id"], limit=2)] == ["three", "two"]
+    assert [event.text for event in queries.events(engine, own["run_id"], limit=2)] == [
+        "three",
+        "two",
+    ]
     assert len(queries.events(engine, own["run_id"], limit=None)) == 5
 
 

@@ -34,7 +34,9 @@ def test_events_of_some_levels(engine: Engine) -> None:
     own = training(engine)
     for level in ("warning", "info", "error"):
         reports.add_event(engine, **own, level=level, text=level)
-    assert [event.text for event in queries.events(engine, own["run_id"], levels=("warning", "error"))] == ["error", "warning"]
+    assert [
+        event.text for event in queries.events(engine, own["run_id"], levels=("warning", "error"))
+    ] == ["error", "warning"]
     assert len(queries.events(engine, own["run_id"], levels=("error",), limit=5)) == 1
 
 

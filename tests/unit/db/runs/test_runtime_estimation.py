@@ -15,11 +15,19 @@ from tests.unit.db.stored_runs import STEPS, finish_epoch, submitted, training
 
 def ran(pace: float, *, host: str = "box", beside: float | None = None, **config: Any) -> Measured:
     """A run of 1000 images at `pace` seconds each."""
-    return Measured({"batch_size": 64, "precision": "float32", "xla": False, **config}, host, 1000 * pace, 1000, beside)
+    return Measured(
+        {"batch_size": 64, "precision": "float32", "xla": False, **config},
+        host,
+        1000 * pace,
+        1000,
+        beside,
+    )
 
 
 def asked(*runs: Measured, host: str | None = None, **config: Any) -> Estimate | None:
-    return History(runs).estimate({"batch_size": 64, "precision": "float32", "xla": False, **config}, host)
+    return History(runs).estimate(
+        {"batch_size": 64, "precision": "float32", "xla": False, **config}, host
+    )
 
 
 def known(*runs: Measured, host: str | None = None, **config: Any) -> Estimate:
@@ -30,7 +38,13 @@ def known(*runs: Measured, host: str | None = None, **config: Any) -> Estimate:
 
 def test_nothing_is_known_of_nothing() -> None:
     assert asked() is None
-    assert asked(Measured({"batch_size": 64}, "box", 0.0, 0, None), Measured({"batch_size": 64}, "box", 5.0, 0, None)) is None
+    assert (
+        asked(
+            Measured({"batch_size": 64}, "box", 0.0, 0, None),
+            Measured({"batch_size": 64}, "box", 5.0, 0, None),
+        )
+        is None
+    )
 
 
 def test_runs_with_the_same_settings_of_speed_are_the_answer() -> None:
@@ -47,7 +61,8 @@ def test_only_the_newest_count() -> None:
 
 def test_another_machine_says_nothing() -> None:
     assert asked(ran(0.01), host="elsewhere") is None
-    assert known(ran(0.01, host="new"), ran(0.05, host="old")).likely == 0.01  # without a host that of the newest run
+    # without a host that of the newest run
+    assert known(ran(0.01, host="new"), ran(0.05, host="old")).likely == 0.01
     assert known(ran(0.01, host="new"), ran(0.05, host="old"), host="old").likely == 0.05
 
 
@@ -84,22 +99,38 @@ def test_a_ratio_measured_elsewhere_is_carried_over() -> None:
     found = known(*pair, ran(0.008, batch_size=256), batch_size=256, precision="mixed_bfloat16")
     assert found.likely == pytest.approx(0.008 * 0.6)
     assert (found.low, found.high) == pytest.approx((0.0048 / SLACK, 0.0048 * SLACK))
-    assert "times 0.60 for precision=mixed_bfloat16 instead of float32 (1 pair of runs)" in found.basis
+    assert (
+        "times 0.60 for precision=mixed_bfloat16 instead of float32 (1 pair of runs)" in found.basis
+    )
 
 
 def test_two_ratios_are_carried_over_and_three_are_not() -> None:
     first = ran(0.010)
-    runs = [first, ran(0.006, precision="mixed_bfloat16"), ran(0.005, xla=True), ran(0.02, loop="fit")]
+    runs = [
+        first,
+        ran(0.006, precision="mixed_bfloat16"),
+        ran(0.005, xla=True),
+        ran(0.02, loop="fit"),
+    ]
     found = known(*runs, precision="mixed_bfloat16", xla=True)
     assert found.likely == pytest.approx(0.003)
     assert "xla=true" in found.basis
     runs.append(ran(0.03, recompute=True))
     assert asked(*runs, precision="mixed_bfloat16", xla=True, loop="fit", recompute=True) is None
-    assert asked(first, ran(0.5, precision="mixed_float16", xla=True), precision="mixed_float16") is None  # no pair differs in it alone
+    # no pair differs in it alone
+    assert (
+        asked(first, ran(0.5, precision="mixed_float16", xla=True), precision="mixed_float16")
+        is None
+    )
 
 
 def test_replicas_and_their_strategy_are_one_setting() -> None:
-    runs = [ran(0.010), ran(0.015, replicas=2, strategy="auto"), ran(0.008, batch_size=128), ran(0.007, batch_size=128, strategy="default")]
+    runs = [
+        ran(0.010),
+        ran(0.015, replicas=2, strategy="auto"),
+        ran(0.008, batch_size=128),
+        ran(0.007, batch_size=128, strategy="default"),
+    ]
     assert known(*runs, replicas=2, strategy="mirrored").likely == 0.015
     found = known(*runs, batch_size=128, replicas=2)
     assert found.likely == pytest.approx(0.0075 * 1.5)
@@ -149,7 +180,9 @@ def test_time_beside_training_is_that_of_like_runs() -> None:
         ([50.0, 60.0], [], 1, 50.0),  # a worker has just gone
     ],
 )
-def test_when_a_run_would_begin(trains: list[float | None], waits: list[float | None], workers: int, seconds: float | None) -> None:
+def test_when_a_run_would_begin(
+    trains: list[float | None], waits: list[float | None], workers: int, seconds: float | None
+) -> None:
     assert begins(trains, waits, workers) == seconds
 
 
@@ -162,7 +195,12 @@ def test_stored_runs_are_read_the_newest_first(engine: Engine) -> None:
     finish_epoch(engine, training(engine, submitted(engine, xla=True)), 1, seconds=100.0)
     submitted(engine)  # without an epoch
     newest, older = queries.measured_runs(engine)
-    assert (newest.config["xla"], newest.seconds, newest.images, newest.beside) == (True, 100.0, STEPS * 64, None)
+    assert (newest.config["xla"], newest.seconds, newest.images, newest.beside) == (
+        True,
+        100.0,
+        STEPS * 64,
+        None,
+    )
     assert (older.host, older.seconds, older.images) == ("box", 8.0, 2 * STEPS * 64)
     assert older.beside is None  # it took less time than its epochs say: no clock can be meant
     assert len(queries.measured_runs(engine, limit=1)) == 1
@@ -182,8 +220,13 @@ def test_time_beside_training_is_measured_by_the_clock(engine: Engine) -> None:
 
 def test_runs_of_a_grid_are_stored_together_and_in_order(engine: Engine) -> None:
     submitted(engine)
-    made = commands.create_runs(engine, [("a", {"seed": 1}), ("b", {"seed": 2})], preset="tiny", sweep="s1")
-    assert [(run.name, run.number, run.sweep, run.status) for run in made] == [("a", 2, "s1", "queued"), ("b", 3, "s1", "queued")]
+    made = commands.create_runs(
+        engine, [("a", {"seed": 1}), ("b", {"seed": 2})], preset="tiny", sweep="s1"
+    )
+    assert [(run.name, run.number, run.sweep, run.status) for run in made] == [
+        ("a", 2, "s1", "queued"),
+        ("b", 3, "s1", "queued"),
+    ]
     assert [run.id for run in queries.sweep_runs(engine, "s1")] == [run.id for run in made]
     assert [run.id for run in queries.waiting_runs(engine)][1:] == [run.id for run in made]
     assert queries.sweep_runs(engine, "other") == []

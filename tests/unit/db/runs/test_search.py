@@ -14,12 +14,36 @@ from ganboard.db.errors import BadSearch
 from ganboard.db.models import Run
 from ganboard.db.runs import annotations as marks
 from ganboard.db.runs import commands, listing, notifications, reports, search
-from tests.unit.db.stored_runs import claimed, finish_epoch, in_status, quality, steps, submitted, training
+from tests.unit.db.stored_runs import (
+    claimed,
+    finish_epoch,
+    in_status,
+    quality,
+    steps,
+    submitted,
+    training,
+)
 
 SETTINGS: dict[str, Any] = {
     "batch_size": 64, "precision": "float32", "xla": False, "limit": None, "g_learning_rate": 1e-4, "epochs": 30, "loss": "hinge",
 }  # fmt: skip
-AWKWARD = ("%", "_", "%%%", "\\", "';--", "[a-z]*", "é漢", "(", "/(a+)+$/", "/.*.*.*.*=/", "\0", "--", "-", "=cmd|'", "+a -b")
+AWKWARD = (
+    "%",
+    "_",
+    "%%%",
+    "\\",
+    "';--",
+    "[a-z]*",
+    "é漢",
+    "(",
+    "/(a+)+$/",
+    "/.*.*.*.*=/",
+    "\0",
+    "--",
+    "-",
+    "=cmd|'",
+    "+a -b",
+)
 
 
 def with_id(engine: Engine, run_id: str, *, tags: tuple[str, ...] = (), **values: Any) -> None:
@@ -30,15 +54,48 @@ def with_id(engine: Engine, run_id: str, *, tags: tuple[str, ...] = (), **values
 
 
 def found(engine: Engine, text: str) -> set[str]:
-    return {run.name for run in search.matching(listing.list_all(engine), search.parse(text, SETTINGS))}
+    return {
+        run.name for run in search.matching(listing.list_all(engine), search.parse(text, SETTINGS))
+    }
 
 
 @pytest.fixture
 def zoo(engine: Engine) -> Engine:
-    with_id(engine, "aaaa", name="paper 32", preset="paper", config={"batch_size": 32}, tags=("baseline", "two words"), g_loss=0.5)
-    with_id(engine, "bbbb", name="Paper 256", preset="paper", config={"batch_size": 256, "xla": True}, sweep="s1", g_loss=math.nan)
-    with_id(engine, "cccc", name="übung ÉTÉ", status="failed", note="it PAPERED over\nthe cracks", config={"precision": "mixed_bfloat16"})
-    with_id(engine, "dddd", name="100% real_", config={"limit": 1000, "g_learning_rate": 2e-4}, sweep="s1", epoch=7, g_loss=math.inf)
+    with_id(
+        engine,
+        "aaaa",
+        name="paper 32",
+        preset="paper",
+        config={"batch_size": 32},
+        tags=("baseline", "two words"),
+        g_loss=0.5,
+    )
+    with_id(
+        engine,
+        "bbbb",
+        name="Paper 256",
+        preset="paper",
+        config={"batch_size": 256, "xla": True},
+        sweep="s1",
+        g_loss=math.nan,
+    )
+    with_id(
+        engine,
+        "cccc",
+        name="übung ÉTÉ",
+        status="failed",
+        note="it PAPERED over\nthe cracks",
+        config={"precision": "mixed_bfloat16"},
+    )
+    with_id(
+        engine,
+        "dddd",
+        name="100% real_",
+        config={"limit": 1000, "g_learning_rate": 2e-4},
+        sweep="s1",
+        epoch=7,
+        g_loss=math.inf,
+    )
     return engine
 
 
@@ -102,18 +159,51 @@ def test_what_a_search_finds(zoo: Engine, text: str, names: set[str]) -> None:
     ("text", "sentence"),
     [
         ("x" * 201, "The search has 201 characters: 200 is the limit."),
-        ('say "hello', 'A quotation mark in \'"hello\' has no partner: quote whole phrases, such as "two words".'),
+        (
+            'say "hello',
+            (
+                "A quotation mark in '\"hello' has no partner: quote whole phrases, such as \"two"
+                ' words".'
+            ),
+        ),
         ('a"b"', "A quotation mark in 'a\"b\"' has no partner"),
         ("tag:", "'tag:' lacks its value"),
         ("batch_size>", "'batch_size>' lacks its value"),
-        ("status:done", "'done' is not a state: choose from queued, starting, running, finished, failed, stopped, suspended."),
-        ("tga:x", "There is no filter 'tga:': choose from tag:, status:, preset:, sweep:, or put quotes around the text."),
+        (
+            "status:done",
+            (
+                "'done' is not a state: choose from queued, starting, running, finished, failed,"
+                " stopped, suspended."
+            ),
+        ),
+        (
+            "tga:x",
+            (
+                "There is no filter 'tga:': choose from tag:, status:, preset:, sweep:, or put"
+                " quotes around the text."
+            ),
+        ),
         ("batchsize=3", "'batchsize' is neither a setting nor a figure: did you mean batch_size?"),
-        ("qqq=3", "'qqq' is neither a setting nor a figure: the form of Launch shows the settings; quotes search for the text."),
-        ("batch_size>big", "batch_size is a number, and 'big' is none: write digits, such as 0.5, 128 or 1e-4."),
+        (
+            "qqq=3",
+            (
+                "'qqq' is neither a setting nor a figure: the form of Launch shows the settings;"
+                " quotes search for the text."
+            ),
+        ),
+        (
+            "batch_size>big",
+            "batch_size is a number, and 'big' is none: write digits, such as 0.5, 128 or 1e-4.",
+        ),
         ("precision>float32", "precision is not a number, so > says nothing of it: use = or !=."),
         ("xla=maybe", "xla is true or false, not 'maybe'."),
-        ("/abc", "The pattern '/abc' has no end: close it with a slash, such as /^paper/, or put quotes around it."),
+        (
+            "/abc",
+            (
+                "The pattern '/abc' has no end: close it with a slash, such as /^paper/, or put"
+                " quotes around it."
+            ),
+        ),
         ("/(/", "The pattern /(/ cannot be used (missing ): (): mend it, or put quotes around it."),
         (r"/(?=a)/", "The pattern /(?=a)/ cannot be used ("),
         (r"/(a)\1/", "cannot be used ("),
@@ -142,7 +232,14 @@ def test_no_pattern_hangs_the_server() -> None:
 def test_a_thousand_runs_are_searched_at_once() -> None:
     runs = [listed(f"run {number}", tags=("a", f"t{number % 10}")) for number in range(1000)]
     begin = time.perf_counter()
-    assert len(search.matching(runs, search.parse("run tag:t3 batch_size>=64 /9/ -precision=float16", SETTINGS))) == 19
+    assert (
+        len(
+            search.matching(
+                runs, search.parse("run tag:t3 batch_size>=64 /9/ -precision=float16", SETTINGS)
+            )
+        )
+        == 19
+    )
     assert time.perf_counter() - begin < 0.5  # about 3 ms
 
 

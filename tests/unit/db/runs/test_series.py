@@ -14,7 +14,15 @@ from sqlalchemy import Engine
 
 from ganboard.db.models import utc_now
 from ganboard.db.runs import reports, series
-from tests.unit.db.stored_runs import STEPS, finish_epoch, quality, sample, steps, submitted, training
+from tests.unit.db.stored_runs import (
+    STEPS,
+    finish_epoch,
+    quality,
+    sample,
+    steps,
+    submitted,
+    training,
+)
 
 Floats = npt.NDArray[np.float64]
 
@@ -92,8 +100,11 @@ def test_smoothing_comes_before_reduction(engine: Engine) -> None:
     assert len(few) < 100
     expected = whole.set_index("step").loc[few["step"]]
     np.testing.assert_array_equal(few["g_smooth"], expected["g_smooth"])
-    assert few["g_smooth"].iloc[-1] == pytest.approx(0.25, abs=0.02)  # the extremes alone would have a mean of a half
-    np.testing.assert_array_equal(series.step_losses(engine, own["run_id"])["g_smooth"], whole["g_loss"])
+    # the extremes alone would have a mean of a half
+    assert few["g_smooth"].iloc[-1] == pytest.approx(0.25, abs=0.02)
+    np.testing.assert_array_equal(
+        series.step_losses(engine, own["run_id"])["g_smooth"], whole["g_loss"]
+    )
 
 
 def test_usual_losses_leave_out_the_hundredths(engine: Engine) -> None:
@@ -133,7 +144,15 @@ def test_a_run_without_steps_has_an_empty_frame(engine: Engine) -> None:
 
 def test_further_values_stand_beside_their_steps(engine: Engine) -> None:
     own = training(engine)
-    steps(engine, own, 1, 0, [0.0] * 4, g_rate=[1.0, 2.0, 3.0, 4.0], d_rate=[5.0, math.nan, 7.0, math.inf])
+    steps(
+        engine,
+        own,
+        1,
+        0,
+        [0.0] * 4,
+        g_rate=[1.0, 2.0, 3.0, 4.0],
+        d_rate=[5.0, math.nan, 7.0, math.inf],
+    )
     steps(engine, own, 2, 0, [0.0] * 4)
     steps(engine, own, 3, 0, [0.0] * 2, g_rate=[8.0, 9.0])
     frame = series.step_series(engine, own["run_id"], ["d_rate", "g_rate"])
@@ -141,7 +160,9 @@ def test_further_values_stand_beside_their_steps(engine: Engine) -> None:
     assert frame["step"].tolist() == [1, 2, 3, 4, 9, 10]
     assert frame["epoch"].tolist() == [0.25, 0.5, 0.75, 1.0, 2.25, 2.5]
     np.testing.assert_array_equal(frame["g_rate"], [1.0, 2.0, 3.0, 4.0, 8.0, 9.0])
-    np.testing.assert_array_equal(frame["d_rate"], [5.0, math.nan, 7.0, math.inf, math.nan, math.nan])
+    np.testing.assert_array_equal(
+        frame["d_rate"], [5.0, math.nan, 7.0, math.inf, math.nan, math.nan]
+    )
     assert series.step_series(engine, own["run_id"], ["g_rate", "nothing"])["nothing"].isna().all()
 
 
@@ -159,7 +180,11 @@ def test_further_values_are_reduced_like_losses(engine: Engine) -> None:
 def test_without_further_values_the_frame_is_empty(engine: Engine) -> None:
     own = training(engine)
     steps(engine, own, 1, 0, [1.0], g_rate=[1.0])
-    for run_id, names in ((submitted(engine), ["g_rate"]), (own["run_id"], ["d_rate"]), (own["run_id"], [])):
+    for run_id, names in (
+        (submitted(engine), ["g_rate"]),
+        (own["run_id"], ["d_rate"]),
+        (own["run_id"], []),
+    ):
         frame = series.step_series(engine, run_id, names)
         assert frame.empty
         assert list(frame.columns) == [*series.AXES, *names]
@@ -172,7 +197,9 @@ def test_judgements_of_several_runs_side_by_side(engine: Engine) -> None:
     quality(engine, second, 2, training_seconds=4.0, fid=math.inf)
     frame = series.quality_frame(engine, [second["run_id"], first["run_id"]])
     assert list(frame.columns) == series.QUALITY_COLUMNS
-    assert frame[["run_id", "epoch"]].values.tolist() == sorted([[first["run_id"], 1], [second["run_id"], 1], [second["run_id"], 2]])
+    assert frame[["run_id", "epoch"]].values.tolist() == sorted(
+        [[first["run_id"], 1], [second["run_id"], 1], [second["run_id"], 2]]
+    )
     of_second = frame[frame["run_id"] == second["run_id"]]
     assert of_second["fid"].tolist() == [3.0, math.inf]
     assert of_second["training_seconds"].tolist() == [2.0, 4.0]
@@ -191,8 +218,12 @@ def test_measures_of_several_runs_side_by_side(engine: Engine) -> None:
     finish_epoch(engine, second, 2)
     frame = series.measures_frame(engine, [first["run_id"], second["run_id"]])
     assert set(frame.columns) == {"run_id", "epoch", "input_seconds", "gflops"}
-    np.testing.assert_array_equal(frame[frame["run_id"] == second["run_id"]]["gflops"], [100.0, math.nan])
-    np.testing.assert_array_equal(frame[frame["run_id"] == first["run_id"]][["epoch", "input_seconds"]], [[1, 0.5]])
+    np.testing.assert_array_equal(
+        frame[frame["run_id"] == second["run_id"]]["gflops"], [100.0, math.nan]
+    )
+    np.testing.assert_array_equal(
+        frame[frame["run_id"] == first["run_id"]][["epoch", "input_seconds"]], [[1, 0.5]]
+    )
     for run_ids in ([], [submitted(engine)]):
         assert list(series.measures_frame(engine, run_ids).columns) == ["run_id", "epoch"]
 
@@ -233,7 +264,9 @@ def test_epochs_of_several_runs_side_by_side(engine: Engine) -> None:
     frame = series.epochs_frame(engine, [second["run_id"], first["run_id"]])
     assert list(frame.columns) == series.EPOCH_COLUMNS
     assert len(frame) == 3
-    assert frame[["run_id", "epoch"]].values.tolist() == sorted(frame[["run_id", "epoch"]].values.tolist())
+    assert frame[["run_id", "epoch"]].values.tolist() == sorted(
+        frame[["run_id", "epoch"]].values.tolist()
+    )
     of_second = frame[frame["run_id"] == second["run_id"]]
     assert of_second["images_per_second"].iloc[0] == 128.0
     assert math.isnan(of_second["images_per_second"].iloc[1])
@@ -255,7 +288,12 @@ def test_samples_are_thinned_out_but_the_newest_stays(engine: Engine) -> None:
         taken: dict[str, Any] = {"at": start + timedelta(seconds=i), "cpu_percent": float(i)}
         reports.add_sample(engine, sample(own).model_copy(update=taken))
     assert series.samples_frame(engine, own["run_id"])["cpu_percent"].tolist() == list(range(10))
-    assert series.samples_frame(engine, own["run_id"], points=4)["cpu_percent"].tolist() == [0, 3, 6, 9]
+    assert series.samples_frame(engine, own["run_id"], points=4)["cpu_percent"].tolist() == [
+        0,
+        3,
+        6,
+        9,
+    ]
     few = series.samples_frame(engine, own["run_id"], points=3)
     assert few["cpu_percent"].tolist() == [1, 5, 9]
     assert few.index.tolist() == [0, 1, 2]

@@ -28,9 +28,17 @@ def at(seconds: float) -> datetime:
 def set_times(engine: Engine, run_id: str, started: float, ends: list[float]) -> None:
     """Give the run and its epochs times, in seconds after noon."""
     with writing(engine) as session:
-        session.execute(update(Run).where(col(Run.id) == run_id).values(started_at=at(started), phase_since=at(started)))
+        session.execute(
+            update(Run)
+            .where(col(Run.id) == run_id)
+            .values(started_at=at(started), phase_since=at(started))
+        )
         for epoch, end in enumerate(ends, 1):
-            session.execute(update(Epoch).where(col(Epoch.run_id) == run_id, col(Epoch.epoch) == epoch).values(finished_at=at(end)))
+            session.execute(
+                update(Epoch)
+                .where(col(Epoch.run_id) == run_id, col(Epoch.epoch) == epoch)
+                .values(finished_at=at(end))
+            )
 
 
 def clock(frame: Any) -> list[float]:
@@ -63,7 +71,13 @@ def test_events_find_their_place(engine: Engine) -> None:
     own = resumed(engine)
     with writing(engine) as session:
         session.execute(update(Event).values(at=at(0)))
-    for second, text in ((11.25, "a"), (13, "after the pause began"), (3610.5, "c"), (3613.5, "d"), (99_999, "later than all")):
+    for second, text in (
+        (11.25, "a"),
+        (13, "after the pause began"),
+        (3610.5, "c"),
+        (3613.5, "d"),
+        (99_999, "later than all"),
+    ):
         reports.add_event(engine, **own, level="warning", text=text)
         with writing(engine) as session:
             session.execute(update(Event).where(col(Event.text) == text).values(at=at(second)))
@@ -86,8 +100,11 @@ def test_before_the_first_epoch_ends_the_newest_speed_counts(engine: Engine) -> 
     losses = np.ones(2, np.float32)
     reports.append_steps(engine, **own, epoch=1, first=0, g_losses=losses, d_losses=losses)
     set_times(engine, own["run_id"], 5, [])
-    assert series.step_losses(engine, own["run_id"])["training_seconds"].tolist() == [0, 0]  # no speed was measured yet
-    reports.append_steps(engine, **own, epoch=1, first=0, g_losses=losses, d_losses=losses, images_per_second=32.0)
+    # no speed was measured yet
+    assert series.step_losses(engine, own["run_id"])["training_seconds"].tolist() == [0, 0]
+    reports.append_steps(
+        engine, **own, epoch=1, first=0, g_losses=losses, d_losses=losses, images_per_second=32.0
+    )
     frame = series.step_losses(engine, own["run_id"])
     assert frame["training_seconds"].tolist() == [2, 4]  # 64 images at 32 a second
     assert clock(frame) == [7, 9]
@@ -106,7 +123,8 @@ def test_an_epoch_that_is_trained_again_does_not_turn_time_back(engine: Engine) 
     for epoch in (1, 2, 3):
         steps(engine, own, epoch, 0, [1.0] * STEPS)
         finish_epoch(engine, own, epoch)
-    set_times(engine, own["run_id"], 0, [10, 500, 14])  # attempt 2 has done the second one again, not yet the third
+    # attempt 2 has done the second one again, not yet the third
+    set_times(engine, own["run_id"], 0, [10, 500, 14])
     start(engine, own, STEPS)
     frame = series.step_losses(engine, own["run_id"])
     assert frame["time"].is_monotonic_increasing
@@ -114,12 +132,24 @@ def test_an_epoch_that_is_trained_again_does_not_turn_time_back(engine: Engine) 
 
 
 @settings(deadline=None)
-@given(st.lists(st.tuples(st.floats(0, 100), st.floats(0, 1000)), max_size=6), st.integers(1, 7), st.floats(0, 10))
-def test_times_grow_and_steps_are_found_again(epochs: list[tuple[float, float]], per_epoch: int, next_takes: float) -> None:
+@given(
+    st.lists(st.tuples(st.floats(0, 100), st.floats(0, 1000)), max_size=6),
+    st.integers(1, 7),
+    st.floats(0, 10),
+)
+def test_times_grow_and_steps_are_found_again(
+    epochs: list[tuple[float, float]], per_epoch: int, next_takes: float
+) -> None:
     seconds, pauses = [one for one, _ in epochs], [pause for _, pause in epochs]
     ends = np.cumsum([*(np.array(seconds) + np.array(pauses)), next_takes])
     begins = ends - [*seconds, next_takes]
-    times = Timeline(per_epoch, per_epoch * len(ends), np.concatenate([[0], np.cumsum([*seconds, next_takes])]), begins, ends)
+    times = Timeline(
+        per_epoch,
+        per_epoch * len(ends),
+        np.concatenate([[0], np.cumsum([*seconds, next_takes])]),
+        begins,
+        ends,
+    )
     at = np.arange(1, per_epoch * len(ends) + 1, dtype=float)
     columns = times.columns(at)
     assert (np.diff(columns["training_seconds"]) >= 0).all()
@@ -127,4 +157,6 @@ def test_times_grow_and_steps_are_found_again(epochs: list[tuple[float, float]],
     assert columns["training_seconds"][-1] == pytest.approx(times.passed[-1])
     middle = (begins + ends) / 2
     long = ends - begins > 1e-3
-    assert times.step_at(middle)[long] == pytest.approx(((np.arange(len(ends)) + 0.5) * per_epoch)[long], rel=1e-3)
+    assert times.step_at(middle)[long] == pytest.approx(
+        ((np.arange(len(ends)) + 0.5) * per_epoch)[long], rel=1e-3
+    )

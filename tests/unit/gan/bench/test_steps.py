@@ -1,4 +1,5 @@
-"""The contestants' steps: ours are those of a run, the tutorial learns, the floor computes what it claims and no more."""
+"""The contestants' steps: ours are those of a run, the tutorial learns, the floor computes what it
+claims and no more."""
 
 from __future__ import annotations
 
@@ -21,11 +22,22 @@ BATCH = 4
 
 def test_our_steps_are_those_of_a_run(tmp_path: Path) -> None:
     config = load("tiny")
-    take, version = ours.make(Task(config.batch_size, config.precision, "", settings=config.model_dump(), data_dir=str(tmp_path)))
-    steps = np.array([take(1) for _ in range(8)]).reshape(2, 4, 2)  # two epochs of four steps: G's and D's losses
+    take, version = ours.make(
+        Task(
+            config.batch_size,
+            config.precision,
+            "",
+            settings=config.model_dump(),
+            data_dir=str(tmp_path),
+        )
+    )
+    # two epochs of four steps: G's and D's losses
+    steps = np.array([take(1) for _ in range(8)]).reshape(2, 4, 2)
     wanted = json.loads(GOLDEN.read_text())
     for net, name in enumerate(("g_loss", "d_loss")):
-        assert steps[:, :, net].mean(1) == pytest.approx([float.fromhex(x) for x in wanted[name]], rel=1e-4)
+        assert steps[:, :, net].mean(1) == pytest.approx(
+            [float.fromhex(x) for x in wanted[name]], rel=1e-4
+        )
     assert "tensorflow" in version
 
 
@@ -38,8 +50,13 @@ def test_the_tutorial_learns_from_the_images(tmp_path: Path) -> None:
 
 
 def test_the_tutorials_networks_have_the_studys_size() -> None:
-    assert (tutorial.generator().count_params(), tutorial.discriminator().count_params()) == (2_330_944, 212_865)
-    assert sum(math.prod(shape) for shape in floor.SHAPES) == 2_305_472 - 2 * (12_544 + 128 + 64) + 212_865 - (64 + 128 + 1)
+    assert (tutorial.generator().count_params(), tutorial.discriminator().count_params()) == (
+        2_330_944,
+        212_865,
+    )
+    assert sum(math.prod(shape) for shape in floor.SHAPES) == 2_305_472 - 2 * (
+        12_544 + 128 + 64
+    ) + 212_865 - (64 + 128 + 1)
 
 
 def specs(*shapes: tuple[int, ...]) -> list[tf.TensorSpec]:
@@ -48,14 +65,24 @@ def specs(*shapes: tuple[int, ...]) -> list[tf.TensorSpec]:
 
 def test_the_floor_counts_the_products_that_it_takes() -> None:
     """TensorFlow's own count of the operations that are left when nothing unused is."""
-    inputs = (*specs((BATCH, floor.NOISE), (BATCH, 28, 28, 1)), specs(*floor.SHAPES), specs((BATCH, 1), (BATCH, 1)))
+    inputs = (
+        *specs((BATCH, floor.NOISE), (BATCH, 28, 28, 1)),
+        specs(*floor.SHAPES),
+        specs((BATCH, 1), (BATCH, 1)),
+    )
     graph = tf.function(floor.products).get_concrete_function(*inputs)
     outputs = [tensor.op.name for tensor in graph.outputs]
-    needed = tf.compat.v1.graph_util.extract_sub_graph(graph.graph.as_graph_def(add_shapes=True), outputs)
+    needed = tf.compat.v1.graph_util.extract_sub_graph(
+        graph.graph.as_graph_def(add_shapes=True), outputs
+    )
     with tf.Graph().as_default() as pruned:
         tf.import_graph_def(needed, name="")
-    options = tf.compat.v1.profiler.ProfileOptionBuilder(tf.compat.v1.profiler.ProfileOptionBuilder.float_operation())
-    counted = tf.compat.v1.profiler.profile(pruned, options=options.with_empty_output().build()).total_float_ops
+    options = tf.compat.v1.profiler.ProfileOptionBuilder(
+        tf.compat.v1.profiler.ProfileOptionBuilder.float_operation()
+    )
+    counted = tf.compat.v1.profiler.profile(
+        pruned, options=options.with_empty_output().build()
+    ).total_float_ops
     summed = 212_865 - (64 + 128 + 1)  # both gradients of D's weights are added up
     assert counted == floor.flop(BATCH) + summed
 
@@ -63,14 +90,25 @@ def test_the_floor_counts_the_products_that_it_takes() -> None:
 def test_the_floor_takes_both_backward_passes() -> None:
     """Were the pulls on both logits equal, TensorFlow would find the two passes equal and take one."""
     make = tf.random.Generator.from_seed(0).normal
-    inputs = make([BATCH, floor.NOISE]), make([BATCH, 28, 28, 1]), [0.05 * make(shape) for shape in floor.SHAPES]
+    inputs = (
+        make([BATCH, floor.NOISE]),
+        make([BATCH, 28, 28, 1]),
+        [0.05 * make(shape) for shape in floor.SHAPES],
+    )
     pulls = [make([BATCH, 1]) for _ in range(2)]
     both = floor.products(*inputs, pulls)
-    apart = [floor.products(*inputs, [pulls[0], 0 * pulls[1]]), floor.products(*inputs, [0 * pulls[0], pulls[1]])]
+    apart = [
+        floor.products(*inputs, [pulls[0], 0 * pulls[1]]),
+        floor.products(*inputs, [0 * pulls[0], pulls[1]]),
+    ]
     gradients = len(floor.SHAPES)
-    for found, real, fake, shape in zip(both[:gradients], *(each[:gradients] for each in apart), floor.SHAPES, strict=True):
+    for found, real, fake, shape in zip(
+        both[:gradients], *(each[:gradients] for each in apart), floor.SHAPES, strict=True
+    ):
         assert found.shape == shape
-        np.testing.assert_allclose(found, real + fake, rtol=1e-3, atol=1e-4 * float(tf.reduce_max(tf.abs(found))))
+        np.testing.assert_allclose(
+            found, real + fake, rtol=1e-3, atol=1e-4 * float(tf.reduce_max(tf.abs(found)))
+        )
     assert float(tf.reduce_max(tf.abs(apart[0][0]))) == 0  # real images tell G nothing
     assert float(tf.reduce_max(tf.abs(apart[1][0]))) > 0
 

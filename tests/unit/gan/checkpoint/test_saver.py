@@ -16,17 +16,33 @@ from tests.recorder import After, Recorder
 
 
 def saver(
-    directory: Path, value: float = 1.0, saved_step: int = 0, control: Control = lambda: "go", **changes: int
+    directory: Path,
+    value: float = 1.0,
+    saved_step: int = 0,
+    control: Control = lambda: "go",
+    **changes: int,
 ) -> tuple[Saver, Recorder]:
     recorder = Recorder()
     arrays = {"generator/kernel": np.float32([value])}
     config = RunConfig(**changes)  # type: ignore[arg-type]
-    return Saver(config, directory, "digest", 1, lambda: arrays, recorder, saved_step, control), recorder
+    return (
+        Saver(config, directory, "digest", 1, lambda: arrays, recorder, saved_step, control),
+        recorder,
+    )
 
 
-def test_a_checkpoint_is_due_every_so_many_epochs_and_after_a_while(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_checkpoint_is_due_every_so_many_epochs_and_after_a_while(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     made, _ = saver(tmp_path, checkpoint_every=3)
-    assert [made.due(epoch) for epoch in (None, 1, 2, 3, 4, 6)] == [False, False, False, True, False, True]
+    assert [made.due(epoch) for epoch in (None, 1, 2, 3, 4, 6)] == [
+        False,
+        False,
+        False,
+        True,
+        False,
+        True,
+    ]
     monkeypatch.setattr(module, "SAVE_SECONDS", 0.0)
     assert made.due(None)
 
@@ -91,7 +107,9 @@ def test_the_last_state_waits_for_room(blocked: Path, monkeypatch: pytest.Monkey
     assert made.saved_step == 1
 
 
-def test_whoever_wants_to_leave_need_not_wait_for_room(blocked: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_whoever_wants_to_leave_need_not_wait_for_room(
+    blocked: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr(module, "AGAIN_SECONDS", 0.01)
     made, recorder = saver(blocked, control=lambda: "suspend")
     assert not made.save(Progress(step=1), leaving=True)
@@ -112,6 +130,7 @@ def test_old_checkpoints_go_only_when_newer_ones_are_listed(tmp_path: Path) -> N
     made, _ = saver(tmp_path, keep_checkpoints=1)
     for step in (1, 2, 3):
         made.save(Progress(step=step), leaving=False)
-    assert [step for step, _, _ in store.complete(tmp_path)] == [3, 2]  # the database has heard of 3, but may not have committed it
+    # the database has heard of 3, but may not have committed it
+    assert [step for step, _, _ in store.complete(tmp_path)] == [3, 2]
     made.save(Progress(step=4), leaving=True)
     assert [step for step, _, _ in store.complete(tmp_path)] == [4]

@@ -14,14 +14,26 @@ SHAPES = {"g": [(3, 4), (4,)], "d": [(2,)]}
 
 def moves(scale: float = 0.01) -> list[snapshots.Moves]:
     generator = np.random.default_rng(0)
-    return [[(scale * generator.standard_normal(shape)).astype(np.float32) for shape in shapes] for shapes in SHAPES.values()]
+    return [
+        [(scale * generator.standard_normal(shape)).astype(np.float32) for shape in shapes]
+        for shapes in SHAPES.values()
+    ]
 
 
 @pytest.mark.parametrize(
     ("epochs", "kept", "due"),
-    [(6, 10, [1, 2, 3, 4, 5, 6]), (30, 10, list(range(3, 31, 3))), (7, 3, [1, 4, 7]), (5, 1, [5]), (5, 0, []), (1, 10, [1])],
+    [
+        (6, 10, [1, 2, 3, 4, 5, 6]),
+        (30, 10, list(range(3, 31, 3))),
+        (7, 3, [1, 4, 7]),
+        (5, 1, [5]),
+        (5, 0, []),
+        (1, 10, [1]),
+    ],
 )
-def test_snapshots_lie_evenly_and_end_with_the_last_epoch(epochs: int, kept: int, due: list[int]) -> None:
+def test_snapshots_lie_evenly_and_end_with_the_last_epoch(
+    epochs: int, kept: int, due: list[int]
+) -> None:
     assert [epoch for epoch in range(1, epochs + 1) if snapshots.due(epoch, epochs, kept)] == due
     assert len(due) <= max(kept, 0)
 

@@ -26,14 +26,25 @@ DIGEST = config_hash(RunConfig(), 128)
 
 
 def arrays(value: float = 1.0) -> dict[str, np.ndarray]:
-    return {"generator/dense/kernel": np.full((30, 40), value, np.float32), "g_optimizer/iterations": np.int64(7).reshape(())}
+    return {
+        "generator/dense/kernel": np.full((30, 40), value, np.float32),
+        "g_optimizer/iterations": np.int64(7).reshape(()),
+    }
 
 
 def progress(step: int = 5) -> Progress:
     return Progress(step, 2, np.float32([0.1, 0.2]), np.float32([0.3, 0.4]), 1 / 3, 0.1)
 
 
-def save(directory: Path, step: int = 5, *, value: float = 1.0, attempt: int = 1, keep: int = 9, digest: str = DIGEST) -> Path:
+def save(
+    directory: Path,
+    step: int = 5,
+    *,
+    value: float = 1.0,
+    attempt: int = 1,
+    keep: int = 9,
+    digest: str = DIGEST,
+) -> Path:
     store.save(directory, arrays(value), progress(step), digest=digest, attempt=attempt)
     store.prune(directory, keep)
     return directory / f"ckpt-{step}-{attempt}"
@@ -63,7 +74,9 @@ def test_what_was_saved_comes_back_to_the_bit(tmp_path: Path) -> None:
         np.testing.assert_array_equal(found[0][name], array)
         assert found[0][name].dtype == array.dtype
     wanted, got = vars(progress()), vars(found[1])
-    assert {k: np.asarray(v).tobytes() for k, v in got.items()} == {k: np.asarray(v).tobytes() for k, v in wanted.items()}
+    assert {k: np.asarray(v).tobytes() for k, v in got.items()} == {
+        k: np.asarray(v).tobytes() for k, v in wanted.items()
+    }
     path = tmp_path / "new" / "ckpt-5-1"
     assert (saved.step, saved.epoch) == (5, 2)
     assert saved.size == sum(file.stat().st_size for file in path.iterdir())
@@ -109,7 +122,10 @@ DAMAGES: dict[str, Callable[[Path], object]] = {
     "foreign configuration": lambda c: edit(c, config_hash="0" * 64),
     "empty directory": lambda c: [file.unlink() for file in c.iterdir()],
     "manifest without versions": lambda c: edit(c, versions=None),
-    "folder of another step": lambda c: (shutil.rmtree(c), shutil.copytree(c.with_name("ckpt-4-1"), c)),
+    "folder of another step": lambda c: (
+        shutil.rmtree(c),
+        shutil.copytree(c.with_name("ckpt-4-1"), c),
+    ),
     "folder of another attempt": lambda c: edit(c, attempt=2),
     "a file instead of a directory": lambda c: (shutil.rmtree(c), c.write_text("")),
 }
@@ -148,7 +164,9 @@ def test_a_checkpoint_of_other_networks_is_refused(tmp_path: Path) -> None:
         assert "does not fit the networks" in recorder.of(Note)[0].text
 
 
-def test_values_that_are_not_finite_are_never_saved_nor_loaded(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_values_that_are_not_finite_are_never_saved_nor_loaded(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     save(tmp_path, 4)
     with pytest.raises(NotFiniteError, match="generator/dense/kernel"):
         save(tmp_path, 5, value=float("nan"))
@@ -166,7 +184,8 @@ def test_another_library_version_is_said(tmp_path: Path) -> None:
 
 @contextmanager
 def largest_file(size: int) -> Iterator[None]:
-    """A disk that refuses files above `size` bytes (EFBIG instead of ENOSPC, otherwise the same path)."""
+    """A disk that refuses files above `size` bytes (EFBIG instead of ENOSPC, otherwise the same
+    path)."""
     limits = resource.getrlimit(resource.RLIMIT_FSIZE)
     handler = signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
     resource.setrlimit(resource.RLIMIT_FSIZE, (size, limits[1]))
@@ -193,7 +212,9 @@ def test_leftovers_of_a_killed_save_are_removed(tmp_path: Path) -> None:
     assert not (tmp_path / "ckpt-9-1.tmp").exists()
 
 
-def test_everything_is_flushed_before_and_after_the_rename(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_everything_is_flushed_before_and_after_the_rename(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     calls: list[str] = []
     fsync, rename = os.fsync, Path.rename
 
@@ -208,22 +229,53 @@ def test_everything_is_flushed_before_and_after_the_rename(tmp_path: Path, monke
     monkeypatch.setattr(os, "fsync", record_fsync)
     monkeypatch.setattr(Path, "rename", record_rename)
     save(tmp_path / "all")
-    assert calls[-5:] == ["state.npz", "manifest.json", "ckpt-5-1.tmp", "ckpt-5-1.tmp -> ckpt-5-1", "all"]
-    assert calls[:2] == [tmp_path.name, tmp_path.parent.name]  # the folders that lead to the first one, too
+    assert calls[-5:] == [
+        "state.npz",
+        "manifest.json",
+        "ckpt-5-1.tmp",
+        "ckpt-5-1.tmp -> ckpt-5-1",
+        "all",
+    ]
+    # the folders that lead to the first one, too
+    assert calls[:2] == [tmp_path.name, tmp_path.parent.name]
     calls.clear()
     save(tmp_path / "all", 6)
-    assert calls == ["state.npz", "manifest.json", "ckpt-6-1.tmp", "ckpt-6-1.tmp -> ckpt-6-1", "all"]
+    assert calls == [
+        "state.npz",
+        "manifest.json",
+        "ckpt-6-1.tmp",
+        "ckpt-6-1.tmp -> ckpt-6-1",
+        "all",
+    ]
 
 
 def test_only_settings_that_determine_the_weights_count() -> None:
-    same = [{"epochs": 99}, {"keep_checkpoints": 9}, {"checkpoint_every": 7}, {"grid_every": 3}, {"grid_size": 2}]
+    same = [
+        {"epochs": 99},
+        {"keep_checkpoints": 9},
+        {"checkpoint_every": 7},
+        {"grid_every": 3},
+        {"grid_size": 2},
+    ]
     assert {config_hash(RunConfig(**changes), 128) for changes in same} == {DIGEST}
-    other = [{"seed": 1}, {"limit": 128}, {"replicas": 2}, {"xla": True}, {"precision": "mixed_bfloat16"}, {"beta_1": 0.5}]
-    assert len({config_hash(RunConfig(**changes), 128) for changes in other} | {DIGEST}) == len(other) + 1
+    other = [
+        {"seed": 1},
+        {"limit": 128},
+        {"replicas": 2},
+        {"xla": True},
+        {"precision": "mixed_bfloat16"},
+        {"beta_1": 0.5},
+    ]
+    assert (
+        len({config_hash(RunConfig(**changes), 128) for changes in other} | {DIGEST})
+        == len(other) + 1
+    )
     assert config_hash(RunConfig(), 129) != DIGEST
 
 
-def test_checkpoints_of_an_earlier_revision_of_sampled_data_do_not_fit(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_checkpoints_of_an_earlier_revision_of_sampled_data_do_not_fit(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     config = RunConfig(model="gan3d", dataset="showers")
     now = config_hash(config, 128)
     monkeypatch.setattr(revision, "_REVISIONS", {})
@@ -236,18 +288,29 @@ def test_checkpoints_of_an_earlier_revision_of_sampled_data_do_not_fit(tmp_path:
     assert "belongs to another configuration or data set" in recorder.of(Note)[0].text
 
 
-def test_too_little_room_is_said_in_bytes_before_anything_is_written(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_too_little_room_is_said_in_bytes_before_anything_is_written(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     save(tmp_path, 4)
     room = os.statvfs_result((4096, 4096, 1000, 3, 3, 0, 0, 0, 0, 255))
     monkeypatch.setattr(os, "statvfs", lambda _: room)
-    with pytest.raises(CheckpointError, match=r"step 5 was not saved in .*: it needs 1,053,[0-9]{3} bytes and 12,288 bytes are free"):
+    with pytest.raises(
+        CheckpointError,
+        match=(
+            r"step 5 was not saved in .*: it needs 1,053,[0-9]{3} bytes and 12,288 bytes are free"
+        ),
+    ):
         save(tmp_path, 5)
     assert [path.name for path in tmp_path.iterdir()] == ["ckpt-4-1"]
-    monkeypatch.setattr(os, "statvfs", lambda _: os.statvfs_result((4096, 4096, 0, 0, 0, 0, 0, 0, 0, 255)))
+    monkeypatch.setattr(
+        os, "statvfs", lambda _: os.statvfs_result((4096, 4096, 0, 0, 0, 0, 0, 0, 0, 255))
+    )
     save(tmp_path, 5)  # a file system that tells no sizes
 
 
-def test_a_failed_last_flush_leaves_nothing_half_promised(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_failed_last_flush_leaves_nothing_half_promised(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     save(tmp_path, 4)
 
     def refuse(path: Path) -> None:
@@ -268,12 +331,19 @@ def test_pruning_keeps_the_newest_and_drops_what_was_set_aside_before_them(tmp_p
     for name in ("aside-0-ckpt-2-1", "aside-0-ckpt-3-1", "aside-1-ckpt-11-1", "ckpt-2-1.tmp"):
         shutil.copytree(tmp_path / "ckpt-2-1", tmp_path / name)
     store.prune(tmp_path, 2)
-    assert sorted(path.name for path in tmp_path.iterdir()) == ["aside-0-ckpt-3-1", "aside-1-ckpt-11-1", "ckpt-10-1", "ckpt-3-1"]
+    assert sorted(path.name for path in tmp_path.iterdir()) == [
+        "aside-0-ckpt-3-1",
+        "aside-1-ckpt-11-1",
+        "ckpt-10-1",
+        "ckpt-3-1",
+    ]
     store.prune(tmp_path / "absent", 2)
 
 
 @pytest.mark.parametrize("failures", [2, 3])
-def test_a_disk_that_cannot_be_read_sets_nothing_aside(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, failures: int) -> None:
+def test_a_disk_that_cannot_be_read_sets_nothing_aside(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, failures: int
+) -> None:
     save(tmp_path, 4, value=4)
     save(tmp_path, 5, value=5)
     monkeypatch.setattr(store._read.retry, "sleep", lambda _: None)  # type: ignore[attr-defined]
@@ -316,7 +386,10 @@ def test_links_and_pipes_are_refused_at_once(tmp_path: Path) -> None:
 
 
 def test_verifying_tells_what_does_not_load_and_changes_nothing(tmp_path: Path) -> None:
-    listed = [(step, 1, store.save(tmp_path, arrays(), progress(step), digest=DIGEST, attempt=1).digest) for step in (1, 2, 3, 4)]
+    listed = [
+        (step, 1, store.save(tmp_path, arrays(), progress(step), digest=DIGEST, attempt=1).digest)
+        for step in (1, 2, 3, 4)
+    ]
     assert store.verify(tmp_path, listed) == {}
     flip(tmp_path / "ckpt-1-1" / "state.npz", 0.5)
     edit(tmp_path / "ckpt-2-1", epoch=9)

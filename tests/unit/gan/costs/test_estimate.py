@@ -16,7 +16,11 @@ from ganboard.gan.costs import estimate
 from ganboard.gan.costs.layer import Layer, macs, parameters
 
 CPU: dict[str, Any] = {"gpus": [], "tpus": [], "memory_bytes": 4 * 10**9}
-GPUS: dict[str, Any] = {"gpus": [{"name": "a", "memory_bytes": 8 * 10**9}] * 2, "tpus": [], "memory_bytes": 4 * 10**9}
+GPUS: dict[str, Any] = {
+    "gpus": [{"name": "a", "memory_bytes": 8 * 10**9}] * 2,
+    "tpus": [],
+    "memory_bytes": 4 * 10**9,
+}
 
 
 def config(**changes: Any) -> RunConfig:
@@ -27,11 +31,18 @@ def config(**changes: Any) -> RunConfig:
 
 
 def assert_described(net: Any, layers: Sequence[Layer]) -> None:
-    """`layers` are those of `net` that have weights to multiply with, in order, with what enters, leaves and is trained."""
-    products = [layer for layer in net.layers if hasattr(layer, "kernel") or layer.name == "judgements"]
+    """`layers` are those of `net` that have weights to multiply with, in order, with what enters,
+    leaves and is trained."""
+    products = [
+        layer for layer in net.layers if hasattr(layer, "kernel") or layer.name == "judgements"
+    ]
     assert [layer.name for layer in layers] == [layer.name for layer in products]
-    assert [layer.entering for layer in layers] == [math.prod(layer.input.shape[1:]) for layer in products]
-    assert [layer.leaving for layer in layers] == [math.prod(layer.output.shape[1:]) for layer in products]
+    assert [layer.entering for layer in layers] == [
+        math.prod(layer.input.shape[1:]) for layer in products
+    ]
+    assert [layer.leaving for layer in layers] == [
+        math.prod(layer.output.shape[1:]) for layer in products
+    ]
     assert parameters(layers) == sum(math.prod(weight.shape) for weight in net.trainable_variables)
 
 
@@ -49,15 +60,26 @@ def test_the_table_of_layers_is_that_of_the_networks(changes: dict[str, Any]) ->
     from ganboard.gan.models.dcgan import networks as dcgan
 
     run = config(**changes)
-    for net, layers in ((dcgan.generator(run), estimate.generator(run)), (dcgan.discriminator(run), estimate.discriminator(run))):
+    for net, layers in (
+        (dcgan.generator(run), estimate.generator(run)),
+        (dcgan.discriminator(run), estimate.discriminator(run)),
+    ):
         assert_described(net, layers)
-        assert sum(layer.norm for layer in layers) == sum("norm" in layer.name for layer in net.layers)
-        assert sum(layer.activated for layer in layers) == sum("leaky" in layer.name for layer in net.layers) + (net.name == "generator")
+        assert sum(layer.norm for layer in layers) == sum(
+            "norm" in layer.name for layer in net.layers
+        )
+        assert sum(layer.activated for layer in layers) == sum(
+            "leaky" in layer.name for layer in net.layers
+        ) + (net.name == "generator")
 
 
-@pytest.mark.parametrize(("geometry", "g", "d", "step"), [("51x51x25", 6.123, 3.791, 80.0), ("25x25x25", 0.511, 1.570, 19.0)])
+@pytest.mark.parametrize(
+    ("geometry", "g", "d", "step"),
+    [("51x51x25", 6.123, 3.791, 80.0), ("25x25x25", 0.511, 1.570, 19.0)],
+)
 def test_3dgan_costs_what_was_counted(geometry: str, g: float, d: float, step: float) -> None:
-    """Products in GFLOP as counted from the published layers, parameters and maps as the networks have them."""
+    """Products in GFLOP as counted from the published layers, parameters and maps as the networks
+    have them."""
     from ganboard.gan.models.gan3d import networks
 
     run = config(model="gan3d", dataset="showers", geometry=geometry)
@@ -71,9 +93,13 @@ def test_3dgan_costs_what_was_counted(geometry: str, g: float, d: float, step: f
         assert_described(net, layers)
 
 
-@pytest.mark.parametrize(("side", "g", "d", "step"), [(256, 12.096, 6.394, 80.5), (128, 3.012, 1.534, 19.6), (64, 0.740, 0.353, 4.66)])
+@pytest.mark.parametrize(
+    ("side", "g", "d", "step"),
+    [(256, 12.096, 6.394, 80.5), (128, 3.012, 1.534, 19.6), (64, 0.740, 0.353, 4.66)],
+)
 def test_pix2pix_costs_what_was_counted(side: int, g: float, d: float, step: float) -> None:
-    """With three channels as published in GFLOP; parameters and maps with the obstacle's channel as the networks have them."""
+    """With three channels as published in GFLOP; parameters and maps with the obstacle's channel as
+    the networks have them."""
     from ganboard.gan.models.pix2pix import costs as own
     from ganboard.gan.models.pix2pix import networks
 
@@ -86,13 +112,19 @@ def test_pix2pix_costs_what_was_counted(side: int, g: float, d: float, step: flo
         (networks.discriminator(run, side, 4, 3), estimate.discriminator(run)),
     ):
         assert_described(net, layers)
-        assert sum(layer.norm for layer in layers) == sum("norm" in layer.name for layer in net.layers)
-        assert sum(layer.masked for layer in layers) == sum("dropout" in layer.name for layer in net.layers)
+        assert sum(layer.norm for layer in layers) == sum(
+            "norm" in layer.name for layer in net.layers
+        )
+        assert sum(layer.masked for layer in layers) == sum(
+            "dropout" in layer.name for layer in net.layers
+        )
 
 
 def test_forward_passes_cost_what_the_tutorials_networks_cost() -> None:
     assert 2e-9 * macs(estimate.generator(config())) == pytest.approx(0.1035, abs=5e-5)
-    assert 2e-9 * macs(estimate.generator(config(table1_literal=True))) == pytest.approx(0.1436, abs=5e-5)
+    assert 2e-9 * macs(estimate.generator(config(table1_literal=True))) == pytest.approx(
+        0.1436, abs=5e-5
+    )
     assert 2e-9 * macs(estimate.discriminator(config())) == pytest.approx(0.0207, abs=5e-5)
 
 
@@ -100,7 +132,8 @@ def test_forward_passes_cost_what_the_tutorials_networks_cost() -> None:
 
 
 def counted(run: RunConfig) -> float:
-    """FLOP of one step written plainly in TensorFlow with the layers of `run`, counted in its traced graph."""
+    """FLOP of one step written plainly in TensorFlow with the layers of `run`, counted in its
+    traced graph."""
     import tensorflow as tf
 
     batch = run.batch_size
@@ -116,7 +149,8 @@ def counted(run: RunConfig) -> float:
     }
 
     def leaky(x: tf.Tensor) -> tf.Tensor:
-        return x * tf.stop_gradient(tf.where(x > 0, 1.0, 0.3))  # TensorFlow's own sends zeros back through it in a second derivative
+        # TensorFlow's own sends zeros back through it in a second derivative
+        return x * tf.stop_gradient(tf.where(x > 0, 1.0, 0.3))
 
     def generate(weights: dict[str, tf.Tensor], noise: tf.Tensor) -> tf.Tensor:
         x = tf.reshape(noise @ weights["dense"], [batch, 7, 7, 256])
@@ -124,7 +158,9 @@ def counted(run: RunConfig) -> float:
             filters = kernels[layer.name][2]
             side = math.isqrt(layer.leaving // filters)
             x = leaky(x)
-            x = tf.nn.conv2d_transpose(x, weights[layer.name], [batch, side, side, filters], side // x.shape[1])
+            x = tf.nn.conv2d_transpose(
+                x, weights[layer.name], [batch, side, side, filters], side // x.shape[1]
+            )
         return tf.tanh(x)
 
     def judge(weights: dict[str, tf.Tensor], x: tf.Tensor) -> tf.Tensor:
@@ -136,7 +172,12 @@ def counted(run: RunConfig) -> float:
         return tf.sqrt(tf.reduce_sum(tf.square(gradient), [1, 2, 3]) + 1e-12)
 
     @tf.function
-    def step(g_weights: dict[str, tf.Tensor], d_weights: dict[str, tf.Tensor], noise: tf.Tensor, real: tf.Tensor) -> list[Any]:
+    def step(
+        g_weights: dict[str, tf.Tensor],
+        d_weights: dict[str, tf.Tensor],
+        noise: tf.Tensor,
+        real: tf.Tensor,
+    ) -> list[Any]:
         found = []
         for k in reversed(range(run.d_steps)):
             with tf.GradientTape() as g_tape, tf.GradientTape() as d_tape:
@@ -164,10 +205,14 @@ def counted(run: RunConfig) -> float:
         return found
 
     weights = [
-        {layer.name: tf.ones(kernels[layer.name]) for layer in net} for net in (estimate.generator(run), estimate.discriminator(run))
+        {layer.name: tf.ones(kernels[layer.name]) for layer in net}
+        for net in (estimate.generator(run), estimate.discriminator(run))
     ]
-    graph = step.get_concrete_function(*weights, tf.ones([batch, run.latent_dim]), tf.ones([batch, 28, 28, 1])).graph
-    wanted, waiting = set(), [tensor.op for tensor in graph.outputs]  # the tape also writes down gradients that nobody asked for
+    graph = step.get_concrete_function(
+        *weights, tf.ones([batch, run.latent_dim]), tf.ones([batch, 28, 28, 1])
+    ).graph
+    # the tape also writes down gradients that nobody asked for
+    wanted, waiting = set(), [tensor.op for tensor in graph.outputs]
     while waiting:
         op = waiting.pop()
         if op not in wanted:
@@ -177,7 +222,8 @@ def counted(run: RunConfig) -> float:
 
 
 def counted_macs(op: Any) -> int:
-    """Multiply-accumulates of one operation: every value of a convolution's outer map meets one kernel's window."""
+    """Multiply-accumulates of one operation: every value of a convolution's outer map meets one
+    kernel's window."""
     if op.type == "MatMul":
         inner = op.inputs[0].shape[0 if op.get_attr("transpose_a") else 1]
         return int(inner * math.prod(op.outputs[0].shape))
@@ -191,7 +237,14 @@ def counted_macs(op: Any) -> int:
 
 @pytest.mark.parametrize(
     "changes",
-    [{}, {"table1_literal": True}, {"d_steps": 3}, {"r1": 10.0}, {"loss": "wgan_gp"}, {"loss": "wgan_gp", "r1": 1.0, "d_steps": 2}],
+    [
+        {},
+        {"table1_literal": True},
+        {"d_steps": 3},
+        {"r1": 10.0},
+        {"loss": "wgan_gp"},
+        {"loss": "wgan_gp", "r1": 1.0, "d_steps": 2},
+    ],
 )
 def test_a_step_costs_what_is_counted_in_its_graph(changes: dict[str, Any]) -> None:
     run = config(batch_size=2, **changes)
@@ -201,7 +254,9 @@ def test_a_step_costs_what_is_counted_in_its_graph(changes: dict[str, Any]) -> N
 def test_a_step_costs_what_the_study_was_reckoned_to_cost() -> None:
     assert estimate.step_flop(config()) == pytest.approx(64 * 0.452e9, rel=1e-3)
     assert estimate.step_flop(config(accumulate=8, replicas=2)) == estimate.step_flop(config())
-    forward = 2.0 * 64 * (macs(estimate.generator(config())) + 2 * macs(estimate.discriminator(config())))
+    forward = (
+        2.0 * 64 * (macs(estimate.generator(config())) + 2 * macs(estimate.discriminator(config())))
+    )
     assert estimate.step_flop(config(recompute=True)) == estimate.step_flop(config()) + forward
 
 
@@ -211,7 +266,11 @@ def test_an_all_reduce_sends_nearly_twice_the_gradients(replicas: int, sent: int
 
 
 def test_further_steps_of_d_send_its_gradients_again() -> None:
-    assert estimate.reduce_bytes(config(replicas=2, d_steps=3)) - estimate.reduce_bytes(config(replicas=2)) == 2 * 4 * 212_865
+    assert (
+        estimate.reduce_bytes(config(replicas=2, d_steps=3))
+        - estimate.reduce_bytes(config(replicas=2))
+        == 2 * 4 * 212_865
+    )
 
 
 # --- memory ---
@@ -237,7 +296,9 @@ MEASURED = [  # highest resident memory of trainings on CPU, in MB
 
 @pytest.mark.parametrize(("changes", "megabytes"), MEASURED)
 def test_the_estimate_is_near_what_was_measured(changes: dict[str, Any], megabytes: int) -> None:
-    assert estimate.estimate(config(limit=8192, **changes)) == pytest.approx(megabytes * 1e6, rel=0.15)
+    assert estimate.estimate(config(limit=8192, **changes)) == pytest.approx(
+        megabytes * 1e6, rel=0.15
+    )
 
 
 TRAIN = """
@@ -253,7 +314,10 @@ print([line.split()[1] for line in open("/proc/self/status") if line.startswith(
 
 
 @pytest.mark.slow
-@pytest.mark.skipif(not Path("/proc/self/status").exists(), reason="the kernel does not tell a process its highest memory")
+@pytest.mark.skipif(
+    not Path("/proc/self/status").exists(),
+    reason="the kernel does not tell a process its highest memory",
+)
 @pytest.mark.parametrize("batch", [32, 1024])
 def test_the_estimate_is_near_what_a_training_takes_here(batch: int) -> None:
     settings = ["dataset=digits", f"batch_size={batch}"]
@@ -267,7 +331,9 @@ def test_the_estimate_is_near_what_a_training_takes_here(batch: int) -> None:
         env={**os.environ, "CUDA_VISIBLE_DEVICES": "-1"},
     )
     assert done.returncode == 0, done.stderr[-2000:]
-    assert estimate.estimate(config(dataset="digits", batch_size=batch)) == pytest.approx(1024 * int(done.stdout), rel=0.25)
+    assert estimate.estimate(config(dataset="digits", batch_size=batch)) == pytest.approx(
+        1024 * int(done.stdout), rel=0.25
+    )
 
 
 def test_memory_follows_what_costs_it() -> None:
@@ -278,27 +344,47 @@ def test_memory_follows_what_costs_it() -> None:
     assert of(accumulate=16) < of(recompute=True) < plain < of(r1=1.0) < of(loss="wgan_gp")
     assert of(precision="mixed_bfloat16") < plain < of(xla=True)
     assert of(optimizer="sgd", beta_1=0) < of(optimizer="sgd") < plain < of(ema=0.9)
-    assert of(limit=1024) < of(limit=30_000) < plain < estimate.estimate(config(batch_size=1024, dataset="images", images_path="a"), 10**6)
-    assert of(limit=1024, quality_every=1) == plain  # the judge reads all images, and the batch takes more than judging
+    assert (
+        of(limit=1024)
+        < of(limit=30_000)
+        < plain
+        < estimate.estimate(config(batch_size=1024, dataset="images", images_path="a"), 10**6)
+    )
+    # the judge reads all images, and the batch takes more than judging
+    assert of(limit=1024, quality_every=1) == plain
     assert plain < of(replicas=4) < 2 * plain
-    assert of(strategy="multi_worker", replicas=4) < plain < 4 * of(strategy="multi_worker", replicas=4)
+    assert (
+        of(strategy="multi_worker", replicas=4)
+        < plain
+        < 4 * of(strategy="multi_worker", replicas=4)
+    )
 
 
 def test_on_gpus_each_holds_one_replica_and_nothing_of_the_host() -> None:
-    one, four = (estimate.estimate(config(batch_size=256 * n, replicas=n), on_gpu=True) for n in (1, 4))
+    one, four = (
+        estimate.estimate(config(batch_size=256 * n, replicas=n), on_gpu=True) for n in (1, 4)
+    )
     assert one == four < estimate.estimate(config(batch_size=256))
-    weights = parameters(estimate.generator(config())) + parameters(estimate.discriminator(config()))
+    weights = parameters(estimate.generator(config())) + parameters(
+        estimate.discriminator(config())
+    )
     assert one == 4 * 4 * weights + 256 * estimate.image_bytes(config(), on_gpu=True)
-    assert estimate.image_bytes(config(), on_gpu=True) < estimate.image_bytes(config())  # no spectral form there
+    # no spectral form there
+    assert estimate.image_bytes(config(), on_gpu=True) < estimate.image_bytes(config())
 
 
-@pytest.mark.parametrize("changes", [{}, {"precision": "mixed_bfloat16"}, {"replicas": 2, "accumulate": 3, "batch_size": 60}])
+@pytest.mark.parametrize(
+    "changes",
+    [{}, {"precision": "mixed_bfloat16"}, {"replicas": 2, "accumulate": 3, "batch_size": 60}],
+)
 @pytest.mark.parametrize("gpu", [False, True])
 def test_the_largest_batch_fits_and_the_next_does_not(changes: dict[str, Any], gpu: bool) -> None:
     run, memory = config(**changes), 6 * 10**9
     largest, parts = estimate.largest_batch(run, memory, on_gpu=gpu), run.replicas * run.accumulate
     assert largest % parts == 0
-    fits, fails = (run.model_copy(update={"batch_size": size}) for size in (largest, largest + parts))
+    fits, fails = (
+        run.model_copy(update={"batch_size": size}) for size in (largest, largest + parts)
+    )
     assert estimate.estimate(fits, on_gpu=gpu) <= memory < estimate.estimate(fails, on_gpu=gpu)
 
 
@@ -306,7 +392,10 @@ def test_no_batch_fits_into_less_than_the_process_takes() -> None:
     assert estimate.largest_batch(config(), 10**8) == 0
     assert estimate.largest_batch(config(), 2**60) == 65_536
     assert estimate.largest_batch(config(limit=1920), 2**60, 60_000) == 1920
-    assert estimate.largest_batch(config(batch_size=60, replicas=2, accumulate=3), 2**60, 1000) == 996  # a multiple of 6
+    # a multiple of 6
+    assert (
+        estimate.largest_batch(config(batch_size=60, replicas=2, accumulate=3), 2**60, 1000) == 996
+    )
     assert estimate.largest_batch(config(limit=64), 2**60, 50) == 50
 
 
@@ -316,20 +405,39 @@ def test_no_batch_fits_into_less_than_the_process_takes() -> None:
         ({"batch_size": 8192}, CPU, ("batch_size=8192", "this machine has 4.0 GB")),
         ({"batch_size": 65_536}, GPUS, ("batch_size=65536", "the GPU has 6.9 GB")),
         ({"batch_size": 65_536, "replicas": 2}, GPUS, ("batch_size=65536", "each GPU has 6.9 GB")),
-        ({"batch_size": 65_536, "replicas": 4}, GPUS, ("batch_size=65536", "this machine has 4.0 GB")),  # more replicas than GPUs: on CPU
-        ({"batch_size": 8192, "replicas": 2, "strategy": "multi_worker"}, CPU, ("batch_size=8192", "each of its 2 processes has 2.0 GB")),
+        # more replicas than GPUs: on CPU
+        (
+            {"batch_size": 65_536, "replicas": 4},
+            GPUS,
+            ("batch_size=65536", "this machine has 4.0 GB"),
+        ),
+        (
+            {"batch_size": 8192, "replicas": 2, "strategy": "multi_worker"},
+            CPU,
+            ("batch_size=8192", "each of its 2 processes has 2.0 GB"),
+        ),
     ],
 )
-def test_a_batch_that_cannot_fit_is_told_with_what_would(changes: dict[str, Any], machine: dict[str, Any], words: tuple[str, ...]) -> None:
+def test_a_batch_that_cannot_fit_is_told_with_what_would(
+    changes: dict[str, Any], machine: dict[str, Any], words: tuple[str, ...]
+) -> None:
     run = config(**changes)
     sentence = estimate.too_large(run, machine)
     assert sentence is not None
     assert all(word in sentence for word in words), sentence
-    advised = {name: int(value) for name, value in re.findall(r"(batch_size|accumulate) to (\d+)", sentence)}
+    advised = {
+        name: int(value)
+        for name, value in re.findall(r"(batch_size|accumulate) to (\d+)", sentence)
+    }
     assert set(advised) == {"batch_size", "accumulate"}, sentence
     for name, value in advised.items():
         assert estimate.too_large(RunConfig(**{**changes, name: value}), machine) is None
-    assert estimate.too_large(RunConfig(**{**changes, "batch_size": advised["batch_size"] + run.replicas}), machine) is not None
+    assert (
+        estimate.too_large(
+            RunConfig(**{**changes, "batch_size": advised["batch_size"] + run.replicas}), machine
+        )
+        is not None
+    )
 
 
 def test_where_no_batch_fits_another_remedy_is_named() -> None:

@@ -65,7 +65,9 @@ def test_reads_a_zip_with_bytes_before_and_a_comment_after(tmp_path: Path) -> No
         assert safe.read("one") == b"1"
 
 
-@pytest.mark.parametrize("name", ["/etc/passwd", "../up.png", "a/../../up.png", "C:/windows.png", "a\\b.png"])
+@pytest.mark.parametrize(
+    "name", ["/etc/passwd", "../up.png", "a/../../up.png", "C:/windows.png", "a\\b.png"]
+)
 def test_refuses_names_that_lead_elsewhere(tmp_path: Path, name: str) -> None:
     assert "refused because its member" in refusal(make(tmp_path / "slip.zip", {name: b"x"}))
 
@@ -105,11 +107,14 @@ def test_refuses_encrypted_members(tmp_path: Path) -> None:
 
 
 def test_refuses_other_packing_methods(tmp_path: Path) -> None:
-    assert "store or deflate" in refusal(make(tmp_path / "bz.zip", {"one.png": b"1"}, zipfile.ZIP_BZIP2))
+    assert "store or deflate" in refusal(
+        make(tmp_path / "bz.zip", {"one.png": b"1"}, zipfile.ZIP_BZIP2)
+    )
 
 
 def test_refuses_overlapping_members(tmp_path: Path) -> None:
-    """Two directory entries that share one local entry: the trick behind bombs that need no nesting."""
+    """Two directory entries that share one local entry: the trick behind bombs that need no
+    nesting."""
     path = make(tmp_path / "overlap.zip", {"1.png": b"x" * 200, "2.png": b"x" * 200})
     data = bytearray(path.read_bytes())
     second = data.index(b"PK\x01\x02", data.index(b"PK\x01\x02") + 4)
@@ -119,7 +124,9 @@ def test_refuses_overlapping_members(tmp_path: Path) -> None:
 
 
 def test_refuses_a_bomb_by_its_ratio(tmp_path: Path) -> None:
-    assert "more than 100 times" in refusal(make(tmp_path / "bomb.zip", {"zeros.png": bytes(20_000_000)}))
+    assert "more than 100 times" in refusal(
+        make(tmp_path / "bomb.zip", {"zeros.png": bytes(20_000_000)})
+    )
 
 
 def test_refuses_too_much_in_all(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -130,7 +137,9 @@ def test_refuses_too_much_in_all(tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 
 def test_refuses_a_large_member(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(archive, "MAX_MEMBER", 99)
-    assert "100 bytes, more than the 99" in refusal(make(tmp_path / "large.zip", {"x": b"x" * 100}, zipfile.ZIP_STORED))
+    assert "100 bytes, more than the 99" in refusal(
+        make(tmp_path / "large.zip", {"x": b"x" * 100}, zipfile.ZIP_STORED)
+    )
 
 
 def test_refuses_a_large_file_before_reading_it(tmp_path: Path) -> None:
@@ -170,7 +179,9 @@ def test_refuses_what_is_no_zip_or_not_there(tmp_path: Path) -> None:
 
 
 def test_every_flipped_byte_gives_data_or_one_sentence(tmp_path: Path) -> None:
-    good = make(tmp_path / "good.zip", {"a.png": b"abc" * 20, "b.png": bytes(range(64))}).read_bytes()
+    good = make(
+        tmp_path / "good.zip", {"a.png": b"abc" * 20, "b.png": bytes(range(64))}
+    ).read_bytes()
     path = tmp_path / "flipped.zip"
     refused = 0
     for position in range(len(good)):
@@ -185,20 +196,28 @@ def test_every_flipped_byte_gives_data_or_one_sentence(tmp_path: Path) -> None:
 def test_a_million_members_are_refused_in_a_second_and_little_memory(tmp_path: Path) -> None:
     path = tmp_path / "million.zip"
     local = struct.pack("<4s5H3I2H", b"PK\x03\x04", 20, 0, 0, 0, 0, 0, 0, 0, 1, 0) + b"x"
-    entry = struct.pack("<4s6H3I5H2I", b"PK\x01\x02", 20, 20, 0, 0, 0, 0, 0, 0, 0, 1, 0, 0, 0, 0, 0, 0) + b"x"
+    entry = (
+        struct.pack("<4s6H3I5H2I", b"PK\x01\x02", 20, 20, 0, 0, 0, 0, 0, 0, 0, 1, 0, 0, 0, 0, 0, 0)
+        + b"x"
+    )
     out = io.BytesIO()
     out.write(local + entry * 1_000_000)
     # The end record claims one member: only the directory itself can be believed.
-    out.write(struct.pack("<4s4H2IH", b"PK\x05\x06", 0, 0, 1, 1, len(entry) * 1_000_000, len(local), 0))
+    out.write(
+        struct.pack("<4s4H2IH", b"PK\x05\x06", 0, 0, 1, 1, len(entry) * 1_000_000, len(local), 0)
+    )
     path.write_bytes(out.getvalue())
     script = (
-        "import resource, sys, time; from pathlib import Path; from ganboard.gan.data.archive import SafeZip; from ganboard.gan.data.archive import DatasetError\n"
-        "before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss; start = time.monotonic()\n"
-        "try: SafeZip(Path(sys.argv[1]))\n"
-        "except DatasetError as error: print(error, file=sys.stderr)\n"
-        "print(time.monotonic() - start, resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before)"
+        "import resource, sys, time; from pathlib import Path; from ganboard.gan.data.archive"
+        " import SafeZip; from ganboard.gan.data.archive import DatasetError\nbefore ="
+        " resource.getrusage(resource.RUSAGE_SELF).ru_maxrss; start = time.monotonic()\ntry:"
+        " SafeZip(Path(sys.argv[1]))\nexcept DatasetError as error: print(error,"
+        " file=sys.stderr)\nprint(time.monotonic() - start,"
+        " resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before)"
     )
-    done = subprocess.run([sys.executable, "-c", script, str(path)], capture_output=True, text=True, check=True)
+    done = subprocess.run(
+        [sys.executable, "-c", script, str(path)], capture_output=True, text=True, check=True
+    )
     seconds, kilobytes = (float(value) for value in done.stdout.split())
     assert "more than 200,000 members" in done.stderr
     assert seconds < 3  # 0.3 s alone on a slow core; the rest is for a busy machine

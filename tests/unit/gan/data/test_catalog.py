@@ -26,7 +26,8 @@ ABSENT = [RunConfig(dataset="mnist"), RunConfig(dataset="fashion_mnist")]
 
 @pytest.fixture
 def offline(monkeypatch: pytest.MonkeyPatch) -> None:
-    """The download host becomes a closed port of this machine, so that the tests mean the same everywhere."""
+    """The download host becomes a closed port of this machine, so that the tests mean the same
+    everywhere."""
     with socket.create_server(("127.0.0.1", 0)) as server:
         port = server.getsockname()[1]
     monkeypatch.setenv("https_proxy", f"http://127.0.0.1:{port}")
@@ -63,13 +64,21 @@ def test_digits_need_no_check(tmp_path: Path, offline: None) -> None:
 @pytest.mark.usefixtures("offline")
 @pytest.mark.parametrize("config", ABSENT, ids=lambda config: config.dataset)
 @pytest.mark.parametrize("act", [catalog.check, load])
-def test_absent_and_offline_names_places_and_remedies_at_once(tmp_path: Path, config: RunConfig, act: object) -> None:
+def test_absent_and_offline_names_places_and_remedies_at_once(
+    tmp_path: Path, config: RunConfig, act: object
+) -> None:
     before = time.monotonic()
     with pytest.raises(DatasetError) as caught:
         act(config, tmp_path)  # type: ignore[operator]
     assert time.monotonic() - before < 5
     sentence = str(caught.value)
-    for part in (f"{tmp_path}/{config.dataset}.npz", "train-images-idx3-ubyte.gz", "GANBOARD_DATA_DIR", "dataset=digits", "127.0.0.1"):
+    for part in (
+        f"{tmp_path}/{config.dataset}.npz",
+        "train-images-idx3-ubyte.gz",
+        "GANBOARD_DATA_DIR",
+        "dataset=digits",
+        "127.0.0.1",
+    ):
         assert part in sentence
     assert list(tmp_path.iterdir()) == []
 
@@ -77,7 +86,8 @@ def test_absent_and_offline_names_places_and_remedies_at_once(tmp_path: Path, co
 def test_a_silent_host_is_given_up_after_the_timeout() -> None:
     with socket.create_server(("127.0.0.1", 0), backlog=0) as server:
         address = server.getsockname()
-        fillers = [socket.socket() for _ in range(4)]  # a full backlog: further connections get no answer
+        # a full backlog: further connections get no answer
+        fillers = [socket.socket() for _ in range(4)]
         try:
             for filler in fillers:
                 filler.setblocking(False)
@@ -99,7 +109,9 @@ def test_a_silent_host_is_given_up_after_the_timeout() -> None:
         ("https://proxy.example", ("proxy.example", 443)),
     ],
 )
-def test_the_proxy_is_what_must_be_reached(monkeypatch: pytest.MonkeyPatch, proxy: str | None, endpoint: tuple[str, int]) -> None:
+def test_the_proxy_is_what_must_be_reached(
+    monkeypatch: pytest.MonkeyPatch, proxy: str | None, endpoint: tuple[str, int]
+) -> None:
     for name in [name for name in os.environ if name.lower().endswith("_proxy")]:
         monkeypatch.delenv(name)
     if proxy:
@@ -138,7 +150,10 @@ def origin(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
 
 
 def test_fetch_is_whole_or_not_at_all(
-    tmp_path: Path, origin: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+    tmp_path: Path,
+    origin: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
 ) -> None:
     (origin / "x.npz").write_bytes(b"content")
     target = tmp_path / "data" / "x.npz"
@@ -166,8 +181,12 @@ def test_load_downloads_what_is_absent(tmp_path: Path, origin: Path) -> None:
     digits = load(RunConfig(dataset="digits"), tmp_path)
     assert digits.labels is not None
     images, labels = digits.images.tobytes(), digits.labels.astype("uint8").tobytes()
-    (origin / "train-images-idx3-ubyte.gz").write_bytes(gzip.compress(struct.pack(">4I", 0x803, 1797, 28, 28) + images, 1))
-    (origin / "train-labels-idx1-ubyte.gz").write_bytes(gzip.compress(struct.pack(">2I", 0x801, 1797) + labels, 1))
+    (origin / "train-images-idx3-ubyte.gz").write_bytes(
+        gzip.compress(struct.pack(">4I", 0x803, 1797, 28, 28) + images, 1)
+    )
+    (origin / "train-labels-idx1-ubyte.gz").write_bytes(
+        gzip.compress(struct.pack(">2I", 0x801, 1797) + labels, 1)
+    )
     folder = tmp_path / "data"
     config = RunConfig(dataset="fashion_mnist", limit=64)
     catalog.check(config, folder)

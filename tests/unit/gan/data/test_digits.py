@@ -30,7 +30,8 @@ def test_shape_and_type(data: Dataset) -> None:
 
 
 def test_digits_look_like_mnist(data: Dataset) -> None:
-    """Full range, black rim, mass in the middle, mean grey level within a quarter of MNIST's 0.1307."""
+    """Full range, black rim, mass in the middle, mean grey level within a quarter of MNIST's
+    0.1307."""
     images = data.images[..., 0].astype(np.float64)
     assert images.max() == 255
     assert (images.max((1, 2)) >= 200).all()
@@ -44,16 +45,26 @@ def test_digits_look_like_mnist(data: Dataset) -> None:
 
 
 def test_the_real_values_are_kept(data: Dataset) -> None:
-    """Shrunk back to 8 x 8, the images give scikit-learn's values again: nothing was drawn or smoothed away."""
+    """Shrunk back to 8 x 8, the images give scikit-learn's values again: nothing was drawn or
+    smoothed away."""
     from sklearn.datasets import load_digits
 
     for image, original in zip(data.images[:100, ..., 0], load_digits().images[:100], strict=True):
         shrunk = (
-            np.asarray(Image.fromarray(image[y : y + 20, x : x + 20]).resize((8, 8), Image.Resampling.BOX))
+            np.asarray(
+                Image.fromarray(image[y : y + 20, x : x + 20]).resize((8, 8), Image.Resampling.BOX)
+            )
             for y in range(9)
             for x in range(9)
         )
-        assert max(np.corrcoef(small.ravel(), original.ravel())[0, 1] for small in shrunk if small.any()) > 0.97
+        assert (
+            max(
+                np.corrcoef(small.ravel(), original.ravel())[0, 1]
+                for small in shrunk
+                if small.any()
+            )
+            > 0.97
+        )
 
 
 def test_limit_takes_the_first(data: Dataset) -> None:
@@ -64,5 +75,13 @@ def test_limit_takes_the_first(data: Dataset) -> None:
 
 
 def test_importing_is_light() -> None:
-    script = "import sys, ganboard.gan.data, ganboard.gan.data.catalog; print([m for m in ('sklearn', 'scipy', 'keras', 'tensorflow') if m in sys.modules])"
-    assert subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True).stdout.strip() == "[]"
+    script = (
+        "import sys, ganboard.gan.data, ganboard.gan.data.catalog; print([m for m in ('sklearn',"
+        " 'scipy', 'keras', 'tensorflow') if m in sys.modules])"
+    )
+    assert (
+        subprocess.run(
+            [sys.executable, "-c", script], capture_output=True, text=True, check=True
+        ).stdout.strip()
+        == "[]"
+    )

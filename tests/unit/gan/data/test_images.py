@@ -1,4 +1,5 @@
-"""Pictures from a folder or zip: every mode decoded as a person sees it, everything hostile refused in one sentence."""
+"""Pictures from a folder or zip: every mode decoded as a person sees it, everything hostile refused
+in one sentence."""
 
 from __future__ import annotations
 
@@ -113,7 +114,12 @@ def test_reads_sorted_by_name_and_skips_the_rest(tmp_path: Path, kind: str) -> N
         (encoded(Image.new("YCbCr", (30, 30), (90, 128, 128)), "JPEG"), 90),
         (encoded(Image.new("L", (1, 1), 7)), 7),
         (encoded(Image.new("L", (1, 4096), 7)), 7),
-        (encoded(Image.new("L", (8, 8), 9), save_all=True, append_images=[Image.new("L", (8, 8), 99)]), 9),
+        (
+            encoded(
+                Image.new("L", (8, 8), 9), save_all=True, append_images=[Image.new("L", (8, 8), 99)]
+            ),
+            9,
+        ),
     ],
     ids=[
         "1",
@@ -163,12 +169,21 @@ def chunk(kind: bytes, data: bytes) -> bytes:
 
 def png(width: int, height: int) -> bytes:
     header = struct.pack(">2I5B", width, height, 8, 0, 0, 0, 0)
-    return b"\x89PNG\r\n\x1a\n" + chunk(b"IHDR", header) + chunk(b"IDAT", zlib.compress(bytes(1000))) + chunk(b"IEND", b"")
+    return (
+        b"\x89PNG\r\n\x1a\n"
+        + chunk(b"IHDR", header)
+        + chunk(b"IDAT", zlib.compress(bytes(1000)))
+        + chunk(b"IEND", b"")
+    )
 
 
-@pytest.mark.parametrize("size", [(4097, 1), (4096, 4096), (10_000, 10_000), (65_535, 65_535), (2**31 - 1, 2**31 - 1)])
+@pytest.mark.parametrize(
+    "size", [(4097, 1), (4096, 4096), (10_000, 10_000), (65_535, 65_535), (2**31 - 1, 2**31 - 1)]
+)
 def test_refuses_large_pictures_before_decoding(size: tuple[int, int]) -> None:
-    with pytest.raises(DatasetError, match=r"^big.png has more than the 4,096 pixels a side or 16,000,000 in all"):
+    with pytest.raises(
+        DatasetError, match=r"^big.png has more than the 4,096 pixels a side or 16,000,000 in all"
+    ):
         decode(png(*size), "big.png")
 
 
@@ -188,7 +203,20 @@ def test_refuses_large_pictures_before_decoding(size: tuple[int, int]) -> None:
         b"8BPS\0\1" + bytes(40),
         b"SIMPLE  =                    T",
     ],
-    ids=["empty", "html", "0x0", "short", "cut png", "cut jpeg", "gif", "bmp", "tiff", "eps", "psd", "fits"],
+    ids=[
+        "empty",
+        "html",
+        "0x0",
+        "short",
+        "cut png",
+        "cut jpeg",
+        "gif",
+        "bmp",
+        "tiff",
+        "eps",
+        "psd",
+        "fits",
+    ],
 )
 def test_refuses_damaged_and_disguised_files(tmp_path: Path, data: bytes) -> None:
     put(tmp_path / "set", {"1.png": grey(1), "2.png": data})
@@ -242,7 +270,11 @@ def test_random_damage_gives_a_picture_or_one_sentence() -> None:
     chance = random.Random(0)
     outcomes = set()
     noise = Image.fromarray(np.random.default_rng(0).integers(0, 256, (24, 24, 3), np.uint8))
-    for whole in (encoded(noise), encoded(noise, "JPEG"), encoded(noise.quantize(8), transparency=1)):
+    for whole in (
+        encoded(noise),
+        encoded(noise, "JPEG"),
+        encoded(noise.quantize(8), transparency=1),
+    ):
         for _ in range(300):
             data = bytearray(whole)
             for _ in range(chance.randint(1, 4)):
@@ -251,7 +283,9 @@ def test_random_damage_gives_a_picture_or_one_sentence() -> None:
     assert outcomes == {"decoded", "refused"}
 
 
-@pytest.mark.parametrize("path", ["/etc", "../outside", "set/../../outside", "C:\\x", "a\\b", "a\0b", "x" * 299])
+@pytest.mark.parametrize(
+    "path", ["/etc", "../outside", "set/../../outside", "C:\\x", "a\\b", "a\0b", "x" * 299]
+)
 def test_refuses_paths_outside_the_data_directory(tmp_path: Path, path: str) -> None:
     data_dir = tmp_path / "data"
     put(tmp_path / "outside", {"1.png": grey(1)})
@@ -294,7 +328,9 @@ def test_refuses_what_is_no_file(tmp_path: Path) -> None:
 @pytest.mark.parametrize("path", ["absent", "absent.zip", "file.txt"])
 def test_refuses_absent_or_other_kinds(tmp_path: Path, path: str) -> None:
     (tmp_path / "file.txt").write_text("x")
-    assert f"images_path='{path}' cannot be read (there is no such folder or zip)" in refusal(path, tmp_path)
+    assert f"images_path='{path}' cannot be read (there is no such folder or zip)" in refusal(
+        path, tmp_path
+    )
 
 
 def test_refuses_a_set_without_pictures(tmp_path: Path) -> None:
@@ -325,7 +361,9 @@ def test_a_zip_is_closed_when_a_limit_or_damage_ends_the_reading_early(tmp_path:
     put_zip(tmp_path / "set.zip", {"1.png": grey(1), "2.png": b"x"})
     load(config("set.zip", limit=1), tmp_path)
     refusal("set.zip", tmp_path)
-    assert str(tmp_path / "set.zip") not in {os.path.realpath(f"/proc/self/fd/{fd}") for fd in os.listdir("/proc/self/fd")}
+    assert str(tmp_path / "set.zip") not in {
+        os.path.realpath(f"/proc/self/fd/{fd}") for fd in os.listdir("/proc/self/fd")
+    }
 
 
 def test_a_hostile_zip_is_refused(tmp_path: Path) -> None:

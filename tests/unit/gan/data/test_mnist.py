@@ -30,7 +30,9 @@ def save_npz(path: Path, **arrays: Any) -> None:
     np.savez_compressed(path, **{"x_train": PIXELS, "y_train": DIGITS, **arrays})
 
 
-def save_idx(folder: Path, images: bytes = idx(PIXELS), labels: bytes = idx(DIGITS), suffix: str = "") -> None:
+def save_idx(
+    folder: Path, images: bytes = idx(PIXELS), labels: bytes = idx(DIGITS), suffix: str = ""
+) -> None:
     folder.mkdir(parents=True, exist_ok=True)
     pack = gzip.compress if suffix else bytes
     (folder / f"train-images-idx3-ubyte{suffix}").write_bytes(pack(images))
@@ -63,16 +65,24 @@ def require_same(config: RunConfig, folder: Path) -> str:
 
 @pytest.mark.parametrize("config", [MNIST, FASHION], ids=["mnist", "fashion_mnist"])
 @pytest.mark.parametrize("version", [(1, 0), (2, 0)])
-def test_reads_npz(tmp_path: Path, config: RunConfig, version: tuple[int, int], monkeypatch: pytest.MonkeyPatch) -> None:
+def test_reads_npz(
+    tmp_path: Path, config: RunConfig, version: tuple[int, int], monkeypatch: pytest.MonkeyPatch
+) -> None:
     write = np.lib.format.write_array
-    monkeypatch.setattr(np.lib.format, "write_array", lambda file, array, **kwargs: write(file, array, version, **kwargs))
+    monkeypatch.setattr(
+        np.lib.format,
+        "write_array",
+        lambda file, array, **kwargs: write(file, array, version, **kwargs),
+    )
     path = tmp_path / f"{config.dataset}.npz"
     save_npz(path)
     assert str(path) in require_same(config, tmp_path)
 
 
 @pytest.mark.parametrize("suffix", ["", ".gz"])
-@pytest.mark.parametrize(("config", "folder"), [(MNIST, "."), (MNIST, "mnist"), (FASHION, "fashion_mnist")])
+@pytest.mark.parametrize(
+    ("config", "folder"), [(MNIST, "."), (MNIST, "mnist"), (FASHION, "fashion_mnist")]
+)
 def test_reads_idx(tmp_path: Path, config: RunConfig, folder: str, suffix: str) -> None:
     save_idx(tmp_path / folder, suffix=suffix)
     assert "idx3" in require_same(config, tmp_path)
@@ -93,7 +103,9 @@ def test_limit_takes_the_first(tmp_path: Path) -> None:
 
 
 def test_npz_with_channel_axis_and_wide_labels(tmp_path: Path) -> None:
-    save_npz(tmp_path / "mnist.npz", x_train=PIXELS[..., np.newaxis], y_train=DIGITS.astype(np.int32))
+    save_npz(
+        tmp_path / "mnist.npz", x_train=PIXELS[..., np.newaxis], y_train=DIGITS.astype(np.int32)
+    )
     require_same(MNIST, tmp_path)
 
 
@@ -118,7 +130,10 @@ def test_refuses_a_wrong_npz(tmp_path: Path, arrays: dict[str, Any], reason: str
         def __reduce__(self) -> tuple[Any, ...]:
             return os.mkdir, (str(tmp_path / "pwned"),)
 
-    arrays = {key: np.array([Evil()] * len(value), dtype=object) if value.dtype == object else value for key, value in arrays.items()}
+    arrays = {
+        key: np.array([Evil()] * len(value), dtype=object) if value.dtype == object else value
+        for key, value in arrays.items()
+    }
     save_npz(tmp_path / "mnist.npz", **arrays)
     with pytest.raises(DatasetError, match=reason):
         load(MNIST, tmp_path)
@@ -217,5 +232,16 @@ def test_the_real_mnist() -> None:
     assert data.images.min() == 0
     assert data.images.max() == 255
     assert data.labels is not None
-    assert np.bincount(data.labels).tolist() == [5923, 6742, 5958, 6131, 5842, 5421, 5918, 6265, 5851, 5949]
+    assert np.bincount(data.labels).tolist() == [
+        5923,
+        6742,
+        5958,
+        6131,
+        5842,
+        5421,
+        5918,
+        6265,
+        5851,
+        5949,
+    ]
     assert catalog.count(MNIST, folder) == 60_000

@@ -16,8 +16,16 @@ GPUS: dict[str, Any] = {"gpus": [{"name": "a"}, {"name": "b"}], "tpus": []}
     [
         ({"precision": "mixed_float16"}, CPU, ("mixed_float16", "GPU", "mixed_bfloat16")),
         ({"strategy": "tpu"}, CPU, ("strategy=tpu", "no TPU", "mirrored")),
-        ({"strategy": "tpu", "replicas": 8}, {**CPU, "tpus": ["core"]}, ("replicas=8", "1 TPU core", "mirrored")),
-        ({"strategy": "tpu", "loop": "fit"}, {**CPU, "tpus": ["core"]}, ("loop=fit", "not available", "custom")),
+        (
+            {"strategy": "tpu", "replicas": 8},
+            {**CPU, "tpus": ["core"]},
+            ("replicas=8", "1 TPU core", "mirrored"),
+        ),
+        (
+            {"strategy": "tpu", "loop": "fit"},
+            {**CPU, "tpus": ["core"]},
+            ("loop=fit", "not available", "custom"),
+        ),
         (
             {"strategy": "multi_worker", "replicas": 1000, "batch_size": 1000},
             {**CPU, "cores": 2, "memory_bytes": 24 * 10**9},
@@ -31,7 +39,9 @@ GPUS: dict[str, Any] = {"gpus": [{"name": "a"}, {"name": "b"}], "tpus": []}
         ({"replicas": 128, "batch_size": 128}, CPU, ("replicas=128", "64")),
     ],
 )
-def test_what_cannot_run_gets_one_sentence_with_a_remedy(changes: dict[str, Any], devices: dict[str, Any], words: tuple[str, ...]) -> None:
+def test_what_cannot_run_gets_one_sentence_with_a_remedy(
+    changes: dict[str, Any], devices: dict[str, Any], words: tuple[str, ...]
+) -> None:
     sentence = check(RunConfig(**changes), devices)
     assert sentence is not None
     assert all(word in sentence for word in words)
@@ -45,7 +55,10 @@ def test_what_cannot_run_gets_one_sentence_with_a_remedy(changes: dict[str, Any]
         ({"precision": "mixed_bfloat16", "xla": True}, CPU),
         ({"replicas": 4}, CPU),
         ({"loop": "fit", "replicas": 2}, CPU),
-        ({"strategy": "multi_worker", "replicas": 2}, {**CPU, "cores": 2, "memory_bytes": 24 * 10**9}),
+        (
+            {"strategy": "multi_worker", "replicas": 2},
+            {**CPU, "cores": 2, "memory_bytes": 24 * 10**9},
+        ),
         ({"replicas": 2, "precision": "mixed_float16"}, GPUS),
     ],
 )
@@ -59,4 +72,7 @@ def test_remarks_name_what_changes_the_meaning_of_results() -> None:
     assert "batch norm" in remarks(RunConfig(replicas=2, xla=True), GPUS)[0]
     assert "about the speed without XLA" in remarks(RunConfig(xla=True), CPU)[0]
     assert remarks(RunConfig(precision="mixed_bfloat16"), {**CPU, "cpu_flags": ["amx_bf16"]}) == []
-    assert "no bfloat16 instructions" in remarks(RunConfig(precision="mixed_bfloat16"), {**CPU, "cpu_flags": ["avx2"]})[0]
+    assert (
+        "no bfloat16 instructions"
+        in remarks(RunConfig(precision="mixed_bfloat16"), {**CPU, "cpu_flags": ["avx2"]})[0]
+    )

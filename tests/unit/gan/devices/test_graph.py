@@ -10,7 +10,8 @@ import pytest
 
 ENVIRONMENT = {**os.environ, "PYTHONPATH": str(Path(__file__).parents[4])}
 
-# TensorFlow takes the number of its logical devices once per process, so the second one needs a process of its own.
+# TensorFlow takes the number of its logical devices once per process, so the second one needs a
+# process of its own.
 PLACED = """
 import json
 import tensorflow as tf
@@ -46,7 +47,14 @@ print(json.dumps([found, before == weights.numpy().tolist()]))
 def placed(tmp_path_factory: pytest.TempPathFactory) -> list[list[str]]:
     script = tmp_path_factory.mktemp("placed") / "placed.py"  # AutoGraph reads the source of loops
     script.write_text(PLACED)
-    done = subprocess.run([sys.executable, script], capture_output=True, text=True, check=True, timeout=120, env=ENVIRONMENT)
+    done = subprocess.run(
+        [sys.executable, script],
+        capture_output=True,
+        text=True,
+        check=True,
+        timeout=120,
+        env=ENVIRONMENT,
+    )
     found, unchanged = json.loads(done.stdout)
     assert unchanged
     return found
@@ -55,12 +63,18 @@ def placed(tmp_path_factory: pytest.TempPathFactory) -> list[list[str]]:
 def test_operations_placed_elsewhere_are_named_and_counted(placed: list[list[str]]) -> None:
     apart = placed[0]
     assert "GatherV2 x1 on CPU:0" in apart
-    assert not [line for line in apart if line.startswith(("Tanh", "Sin", "Mul", "AssignAddVariableOp"))]
-    assert not [line for line in apart if line.startswith(("_Send", "_Recv", "Const", "Switch", "Merge"))]
+    assert not [
+        line for line in apart if line.startswith(("Tanh", "Sin", "Mul", "AssignAddVariableOp"))
+    ]
+    assert not [
+        line for line in apart if line.startswith(("_Send", "_Recv", "Const", "Switch", "Merge"))
+    ]
     assert all(line.endswith("on CPU:0") for line in apart)
 
 
-def test_nothing_is_elsewhere_when_every_device_counts_or_none_is_an_accelerator(placed: list[list[str]]) -> None:
+def test_nothing_is_elsewhere_when_every_device_counts_or_none_is_an_accelerator(
+    placed: list[list[str]],
+) -> None:
     assert placed[1] == []
     assert placed[2] == []
 
@@ -98,7 +112,8 @@ def test_many_outputs_are_no_kernels() -> None:
     from ganboard.gan.devices import graph
 
     x = tf.ones([16])
-    before, after = graph.kernels(lambda v: [tf.sin(v + i) for i in range(8)], [x])  # tuples of more than five carry comments
+    # tuples of more than five carry comments
+    before, after = graph.kernels(lambda v: [tf.sin(v + i) for i in range(8)], [x])
     assert before == 16
     assert 1 <= after <= 8
 
@@ -125,7 +140,9 @@ def test_what_has_kernels_but_no_fixed_shapes_is_told_in_xlas_words() -> None:
     @tf.function
     def widen(x: tf.Tensor) -> tf.Tensor:
         for _ in tf.range(3):
-            tf.autograph.experimental.set_loop_options(shape_invariants=[(x, tf.TensorShape([None]))])
+            tf.autograph.experimental.set_loop_options(
+                shape_invariants=[(x, tf.TensorShape([None]))]
+            )
             x = tf.concat([x, x], 0)
         return x
 

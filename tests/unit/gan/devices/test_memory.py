@@ -21,7 +21,11 @@ def test_the_peak_stays_after_the_memory_is_given_back() -> None:
 def test_a_child_does_not_inherit_the_peak_of_its_parent() -> None:
     ballast = bytearray(b"x") * (200 * MIB)
     asked = subprocess.run(
-        [sys.executable, "-c", "from ganboard.gan.devices.memory import peak_resident; print(peak_resident())"],
+        [
+            sys.executable,
+            "-c",
+            "from ganboard.gan.devices.memory import peak_resident; print(peak_resident())",
+        ],
         capture_output=True,
         text=True,
         check=True,

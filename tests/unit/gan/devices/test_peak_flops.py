@@ -38,13 +38,20 @@ def test_a_precision_is_measured_once_per_process(monkeypatch: pytest.MonkeyPatc
 
 
 def test_it_works_in_sixteen_bits_where_operations_must_be_deterministic() -> None:
-    code = "import tensorflow as tf; from ganboard.gan.devices import peak_flops as peak; tf.config.experimental.enable_op_determinism(); print(peak.gflops('{}'))"
+    code = (
+        "import tensorflow as tf; from ganboard.gan.devices import peak_flops as peak;"
+        " tf.config.experimental.enable_op_determinism(); print(peak.gflops('{}'))"
+    )
     code = code.format("mixed_bfloat16")
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True, timeout=120)
+    done = subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, text=True, check=True, timeout=120
+    )
     assert float(done.stdout) > 0.1
 
 
-def test_the_best_of_a_machine_and_precision_is_kept(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+def test_the_best_of_a_machine_and_precision_is_kept(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
     here, other = HARDWARE, {**HARDWARE, "host": "other"}
     measured = {"float32": 132.1, "mixed_bfloat16": 50.0}
     monkeypatch.setattr(peak_flops, "gflops", lambda precision: measured[precision])
@@ -57,14 +64,18 @@ def test_the_best_of_a_machine_and_precision_is_kept(monkeypatch: pytest.MonkeyP
     assert peak_flops.best("float32", other, tmp_path / "new") == 140.0
 
 
-def test_a_folder_that_cannot_be_written_costs_nothing_but_the_memory(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+def test_a_folder_that_cannot_be_written_costs_nothing_but_the_memory(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
     monkeypatch.setattr(peak_flops, "gflops", lambda precision: 100.0)
     (tmp_path / "file").touch()
     assert peak_flops.best("float32", HARDWARE, tmp_path / "file") == 100.0
 
 
 @pytest.mark.parametrize("content", [b"", b"\xff\x00", b"nan", b"inf", b"-1", b"47"])
-def test_what_a_power_cut_left_of_it_is_measured_anew(monkeypatch: pytest.MonkeyPatch, tmp_path: Path, content: bytes) -> None:
+def test_what_a_power_cut_left_of_it_is_measured_anew(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, content: bytes
+) -> None:
     monkeypatch.setattr(peak_flops, "gflops", lambda precision: 100.0)
     peak_flops.best("float32", HARDWARE, tmp_path)
     (kept,) = tmp_path.iterdir()

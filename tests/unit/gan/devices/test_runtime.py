@@ -15,7 +15,13 @@ def python(code: str) -> str:
 
 
 def test_the_loop_loads_tensorflow_only_when_it_trains() -> None:
-    assert python("import sys, ganboard.gan.training.loop; print(sorted({'tensorflow', 'keras', 'sklearn'} & set(sys.modules)))") == "[]"
+    assert (
+        python(
+            "import sys, ganboard.gan.training.loop; print(sorted({'tensorflow', 'keras',"
+            " 'sklearn'} & set(sys.modules)))"
+        )
+        == "[]"
+    )
 
 
 @pytest.mark.parametrize("replicas", [1, 3])
@@ -48,7 +54,9 @@ print(strategy.strategy(config).num_replicas_in_sync)
     ],
 )
 @pytest.mark.thorough
-def test_each_process_takes_the_gpus_of_its_replicas(gpus: int, config: dict[str, object], rank: int, used: list[str]) -> None:
+def test_each_process_takes_the_gpus_of_its_replicas(
+    gpus: int, config: dict[str, object], rank: int, used: list[str]
+) -> None:
     settings = {"strategy": "multi_worker", **config}
     code = f"""
 import os

@@ -33,7 +33,10 @@ def test_a_process_finds_its_place_in_what_its_parent_set(monkeypatch: pytest.Mo
 
 def test_the_environment_is_what_tensorflow_documents() -> None:
     environment = Cluster(("a:1", "b:2"), 1).environment()
-    assert json.loads(environment["TF_CONFIG"]) == {"cluster": {"worker": ["a:1", "b:2"]}, "task": {"type": "worker", "index": 1}}
+    assert json.loads(environment["TF_CONFIG"]) == {
+        "cluster": {"worker": ["a:1", "b:2"]},
+        "task": {"type": "worker", "index": 1},
+    }
 
 
 @pytest.mark.parametrize(
@@ -48,8 +51,12 @@ def test_the_environment_is_what_tensorflow_documents() -> None:
         Cluster(("a:1", "b:2"), 2),
     ],
 )
-def test_a_process_outside_a_gang_of_that_size_is_told_how_to_start_one(value: str | Cluster, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("TF_CONFIG", value if isinstance(value, str) else value.environment()["TF_CONFIG"])
+def test_a_process_outside_a_gang_of_that_size_is_told_how_to_start_one(
+    value: str | Cluster, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv(
+        "TF_CONFIG", value if isinstance(value, str) else value.environment()["TF_CONFIG"]
+    )
     with pytest.raises(ConfigError, match=r"replicas=2 needs 2 processes .* `ganboard train`"):
         cluster.own(2)
 
@@ -80,7 +87,9 @@ def test_who_does_not_join_is_named_within_the_time_set(monkeypatch: pytest.Monk
     began = time.monotonic()
     with ThreadPoolExecutor(1) as pool:
         other = pool.submit(second.meet)
-        with pytest.raises(TrainingFailed, match=r"ranks 2, 3 of 4 trainer processes did not join.*lower replicas"):
+        with pytest.raises(
+            TrainingFailed, match=r"ranks 2, 3 of 4 trainer processes did not join.*lower replicas"
+        ):
             first.meet()
         with pytest.raises(TrainingFailed, match="rank 0 of 4"):
             other.result()

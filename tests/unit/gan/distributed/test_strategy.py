@@ -1,4 +1,5 @@
-"""Which strategy a configuration gets; those of several processes or devices are tried in processes of their own."""
+"""Which strategy a configuration gets; those of several processes or devices are tried in processes
+of their own."""
 
 from __future__ import annotations
 

@@ -1,4 +1,5 @@
-"""The whole training step as a TPU takes it: what a core runs must be one program of fixed shapes that XLA can compile."""
+"""The whole training step as a TPU takes it: what a core runs must be one program of fixed shapes
+that XLA can compile."""
 
 from __future__ import annotations
 
@@ -15,7 +16,8 @@ from ganboard.gan.training.step import Stepper, networks
 from tests import fake_tpu
 
 CORES = 2
-THE_TPUS_OWN = {"TPUReplicateMetadata", "CrossReplicaSum", "AllToAll"}  # registered by TensorFlow's build for TPUs only
+# registered by TensorFlow's build for TPUs only
+THE_TPUS_OWN = {"TPUReplicateMetadata", "CrossReplicaSum", "AllToAll"}
 VARIANTS: dict[str, dict[str, Any]] = {
     "plain": {},
     "every switch": {
@@ -30,7 +32,9 @@ VARIANTS: dict[str, dict[str, Any]] = {
 @pytest.fixture(params=VARIANTS)
 def config(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> RunConfig:
     monkeypatch.setattr(runtime, "accelerated", lambda: True)
-    return parse({"strategy": "tpu", "replicas": CORES, "batch_size": 8 * CORES, **VARIANTS[request.param]})
+    return parse(
+        {"strategy": "tpu", "replicas": CORES, "batch_size": 8 * CORES, **VARIANTS[request.param]}
+    )
 
 
 def stepper(config: RunConfig, strategy: tf.distribute.Strategy) -> Stepper:
@@ -40,17 +44,27 @@ def stepper(config: RunConfig, strategy: tf.distribute.Strategy) -> Stepper:
 
 
 def test_xla_compiles_the_whole_step(config: RunConfig) -> None:
-    alone = stepper(config.model_copy(update={"replicas": 1, "strategy": "default"}), tf.distribute.get_strategy())
+    alone = stepper(
+        config.model_copy(update={"replicas": 1, "strategy": "default"}),
+        tf.distribute.get_strategy(),
+    )
     rows, step = [tf.zeros([config.batch_size, 28, 28, 1], tf.uint8)], tf.constant(3, tf.int64)
     for p in range(config.d_steps):
-        assert graph.uncompilable(partial(alone.update, p), [rows, step, tf.zeros([2]), tf.zeros([], tf.float64)]) == []
+        assert (
+            graph.uncompilable(
+                partial(alone.update, p), [rows, step, tf.zeros([2]), tf.zeros([], tf.float64)]
+            )
+            == []
+        )
         if config.accumulate > 1:
             assert graph.uncompilable(partial(alone.add, p), [rows, step, tf.constant(0)]) == []
 
 
 def test_a_core_gets_fixed_shapes_and_operations_that_xla_knows(config: RunConfig) -> None:
     on_cores = stepper(config, fake_tpu.strategy(CORES))
-    arguments = on_cores._arguments(np.arange(config.batch_size, dtype=np.int32), 0, 0, 0, np.zeros([0, 2], np.float32))
+    arguments = on_cores._arguments(
+        np.arange(config.batch_size, dtype=np.int32), 0, 0, 0, np.zeros([0, 2], np.float32)
+    )
     concrete = on_cores._run.get_concrete_function(*arguments)
     inside, given, programs = set(), [], 0
     for body in _graphs(concrete.graph):
@@ -60,7 +74,8 @@ def test_a_core_gets_fixed_shapes_and_operations_that_xla_knows(config: RunConfi
                 inside.add(op.type)
             elif op.type == "TPUReplicatedInput":
                 given += [(op.name, output.shape) for output in op.outputs]
-    assert programs >= config.d_steps * (1 + (config.accumulate > 1))  # a loop may hold its body twice
+    # a loop may hold its body twice
+    assert programs >= config.d_steps * (1 + (config.accumulate > 1))
     assert "CrossReplicaSum" in inside
     assert not inside & {"GatherV2", "Timestamp", "RngReadAndSkip", "While", "TensorListReserve"}
     assert [name for name, shape in given if not shape.is_fully_defined()] == []
@@ -72,5 +87,9 @@ def _graphs(graph: Any) -> list[Any]:
     found, waiting = [], [graph]
     while waiting:
         found.append(waiting.pop())
-        waiting += [function.graph for function in found[-1]._functions.values() if hasattr(function, "graph")]
+        waiting += [
+            function.graph
+            for function in found[-1]._functions.values()
+            if hasattr(function, "graph")
+        ]
     return found

@@ -34,15 +34,21 @@ def asked(generator: Generator, document: dict[str, Any]) -> np.ndarray[Any, Any
 
 
 @pytest.mark.parametrize(
-    "changes", [{"seed": 5}, {"ema": 0.9}, {"precision": "mixed_bfloat16"}, {"replicas": 2, "batch_size": 64}], ids=str
+    "changes",
+    [{"seed": 5}, {"ema": 0.9}, {"precision": "mixed_bfloat16"}, {"replicas": 2, "batch_size": 64}],
+    ids=str,
 )
-def test_a_dcgan_makes_the_images_of_its_runs_grid(context: Context, changes: dict[str, Any]) -> None:
+def test_a_dcgan_makes_the_images_of_its_runs_grid(
+    context: Context, changes: dict[str, Any]
+) -> None:
     settings = presets.load("tiny", changes)
     generator, nets = registered(context, settings)
     count = settings.grid_size**2
     wanted = samples.grid(settings, nets.shown)
     np.testing.assert_array_equal(asked(generator, {"seed": settings.seed, "count": count}), wanted)
-    np.testing.assert_array_equal(asked(generator, {"seed": settings.seed, "count": 3, "first": 1}), wanted[1:4])
+    np.testing.assert_array_equal(
+        asked(generator, {"seed": settings.seed, "count": 3, "first": 1}), wanted[1:4]
+    )
 
 
 def test_a_3dgan_makes_the_showers_of_its_network(context: Context) -> None:
@@ -55,7 +61,8 @@ def test_a_3dgan_makes_the_showers_of_its_network(context: Context) -> None:
     np.testing.assert_allclose(made, wanted, rtol=0, atol=1e-6)
     cells = generator.generation.outputs(made)
     assert cells.shape == (3, 25, 25, 25)
-    np.testing.assert_allclose(cells, made[..., 0] / layouts.FIXED.xscale, rtol=1e-6)  # its files have GeV
+    # its files have GeV
+    np.testing.assert_allclose(cells, made[..., 0] / layouts.FIXED.xscale, rtol=1e-6)
     with pytest.raises(WishError, match=r"^angles have no meaning for geometry=25x25x25"):
         asked(generator, {"energies": energies, "angles": [90, 90, 90]})
 
@@ -72,16 +79,24 @@ def test_an_angle_changes_the_latents_of_the_wide_geometry() -> None:
 def test_a_pix2pix_makes_the_frames_of_its_network(context: Context) -> None:
     generator, nets = registered(context, config(PIX2PIX))
     frames = np.random.default_rng(0).uniform(-1, 1, (2, 64, 64, 4)).astype(np.float32)
-    wanted = nets.generator([frames, *[None] * (len(nets.generator.inputs) - 1)], training=False).numpy()
+    wanted = nets.generator(
+        [frames, *[None] * (len(nets.generator.inputs) - 1)], training=False
+    ).numpy()
     made = asked(generator, {"frames": frames})
     np.testing.assert_array_equal(made, wanted)
     np.testing.assert_array_equal(asked(generator, {"frames": frames[:1].tolist()}), made[:1])
 
 
 @pytest.mark.parametrize("settings", [DCGAN, GAN3D], ids=["dcgan", "gan3d"])
-def test_a_row_has_the_same_bits_whatever_comes_with_it(context: Context, settings: dict[str, Any]) -> None:
+def test_a_row_has_the_same_bits_whatever_comes_with_it(
+    context: Context, settings: dict[str, Any]
+) -> None:
     generator, _ = registered(context, config(settings))
-    request = {"seed": 1, "count": 20} if settings is DCGAN else {"energies": [float(10 + i) for i in range(20)]}
+    request = (
+        {"seed": 1, "count": 20}
+        if settings is DCGAN
+        else {"energies": [float(10 + i) for i in range(20)]}
+    )
     inputs = generation.read(generator.generation, request)
     whole = generator(inputs)
     for rows in (np.arange(1), np.arange(13), np.array([19, 3, 7])):
@@ -92,31 +107,60 @@ def test_a_row_has_the_same_bits_whatever_comes_with_it(context: Context, settin
     ("settings", "document", "words"),
     [
         (DCGAN, {}, "seed="),
-        (DCGAN, {"seed": -1}, "^seed=-1 is not allowed: input should be greater than or equal to 0"),
-        (DCGAN, {"seed": 1, "count": 65}, "^count=65 is not allowed: input should be less than or equal to 64"),
+        (
+            DCGAN,
+            {"seed": -1},
+            "^seed=-1 is not allowed: input should be greater than or equal to 0",
+        ),
+        (
+            DCGAN,
+            {"seed": 1, "count": 65},
+            "^count=65 is not allowed: input should be less than or equal to 64",
+        ),
         (DCGAN, {"seed": 1, "sedd": 2}, "^sedd=2 is not allowed"),
         (GAN3D, {"energies": []}, "^energies="),
         (GAN3D, {"energies": [float("nan")]}, r"^energies\.0=nan is not allowed"),
-        (GAN3D, {"energies": [1.0]}, r"^energies\.0=1\.0 is not allowed: input should be greater than or equal to 2"),
+        (
+            GAN3D,
+            {"energies": [1.0]},
+            r"^energies\.0=1\.0 is not allowed: input should be greater than or equal to 2",
+        ),
         (PIX2PIX, {"frames": "x"}, "^frames are no array of numbers"),
-        (PIX2PIX, {"frames": [[1]]}, r"^frames of shape \[1, 1\] do not fit: give an array \[n, 64, 64, 4\]"),
-        (PIX2PIX, {"frames": np.full((1, 64, 64, 4), np.inf)}, "^frames hold values that are not finite"),
+        (
+            PIX2PIX,
+            {"frames": [[1]]},
+            r"^frames of shape \[1, 1\] do not fit: give an array \[n, 64, 64, 4\]",
+        ),
+        (
+            PIX2PIX,
+            {"frames": np.full((1, 64, 64, 4), np.inf)},
+            "^frames hold values that are not finite",
+        ),
     ],
     ids=str,
 )
-def test_a_request_that_cannot_be_answered_is_told_why(settings: dict[str, Any], document: dict[str, Any], words: str) -> None:
+def test_a_request_that_cannot_be_answered_is_told_why(
+    settings: dict[str, Any], document: dict[str, Any], words: str
+) -> None:
     with pytest.raises(WishError, match=words):
         generation.read(generation.of(config(settings)), document)
 
 
 def test_weights_of_other_networks_are_refused(context: Context, tmp_path: Path) -> None:
     generator, _ = registered(context, config(DCGAN))
-    other = generator.manifest.model_copy(update={"config": config(DCGAN, latent_dim=9).model_dump(mode="json")})
+    other = generator.manifest.model_copy(
+        update={"config": config(DCGAN, latent_dim=9).model_dump(mode="json")}
+    )
     weights = {v.path: v.numpy() for v in generator._network.variables}
-    with pytest.raises(VersionError, match=r"^The weights do not fit the generator of this ganboard in generator/dense/kernel"):
+    with pytest.raises(
+        VersionError,
+        match=r"^The weights do not fit the generator of this ganboard in generator/dense/kernel",
+    ):
         Generator(other, weights)
     del weights["generator/dense/kernel"]
-    with pytest.raises(VersionError, match=r"in generator/dense/kernel: use the ganboard that trained them"):
+    with pytest.raises(
+        VersionError, match=r"in generator/dense/kernel: use the ganboard that trained them"
+    ):
         Generator(generator.manifest, weights)
 
 
@@ -127,7 +171,10 @@ def test_kernels_name_the_axis_of_their_output_channels() -> None:
     assert shapes["conv_1/kernel"][axes["conv_1/kernel"]] == 64
     assert shapes["conv_12/kernel"][axes["conv_12/kernel"]] == 3
     spectral = generation.kernels(config(DCGAN, convolution="spectral"))
-    assert spectral == {f"generator/{name}/kernel": axis for name, axis in (("dense", -1), ("up_1", -2), ("up_2", -2), ("up_3", -2))}
+    assert spectral == {
+        f"generator/{name}/kernel": axis
+        for name, axis in (("dense", -1), ("up_1", -2), ("up_2", -2), ("up_3", -2))
+    }
     assert len(generation.kernels(config(GAN3D))) == 5
 
 

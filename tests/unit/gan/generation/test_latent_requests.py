@@ -8,7 +8,17 @@ import numpy as np
 import pytest
 
 from ganboard.gan.generation import latent_requests
-from ganboard.gan.generation.latent_requests import SIDE, Around, Draw, Interpolate, Nearest, WishError, parse, plane, slerp
+from ganboard.gan.generation.latent_requests import (
+    SIDE,
+    Around,
+    Draw,
+    Interpolate,
+    Nearest,
+    WishError,
+    parse,
+    plane,
+    slerp,
+)
 
 DIM = 100
 
@@ -19,7 +29,10 @@ def normal(seed: int, first: int, rows: int) -> np.ndarray:
     return table[first : first + rows]
 
 
-@pytest.mark.parametrize(("images", "columns"), [(1, 1), (2, 2), (3, 3), (8, 4), (16, 4), (17, 17), (36, 6), (60, 10), (64, 8)])
+@pytest.mark.parametrize(
+    ("images", "columns"),
+    [(1, 1), (2, 2), (3, 3), (8, 4), (16, 4), (17, 17), (36, 6), (60, 10), (64, 8)],
+)
 def test_a_sheet_is_square_or_a_little_wider(images: int, columns: int) -> None:
     assert Draw(seed=0, images=images).columns == columns
     assert images % columns == 0
@@ -43,7 +56,11 @@ def test_a_walk_has_its_ends_and_keeps_to_the_sphere() -> None:
     assert way.shape == (3, 9, DIM)
     np.testing.assert_allclose(way[:, 0], a, rtol=1e-6)
     np.testing.assert_allclose(way[:, -1], b, rtol=1e-6)
-    unit = slerp(a / np.linalg.norm(a, axis=1, keepdims=True), b / np.linalg.norm(b, axis=1, keepdims=True), 9).astype(np.float64)
+    unit = slerp(
+        a / np.linalg.norm(a, axis=1, keepdims=True),
+        b / np.linalg.norm(b, axis=1, keepdims=True),
+        9,
+    ).astype(np.float64)
     np.testing.assert_allclose(np.linalg.norm(unit, axis=2), 1, atol=1e-6)
     angles = np.arccos((unit[:, 1:] * unit[:, :-1]).sum(2))
     np.testing.assert_allclose(angles, angles[:, :1].repeat(8, 1), atol=1e-4)  # equal steps
@@ -66,7 +83,9 @@ def test_walks_between_seeds_and_between_images() -> None:
     np.testing.assert_allclose(points[[0, 5, 10]], normal(1, 0, 3), rtol=1e-5)
     np.testing.assert_allclose(points[[4, 9, 14]], normal(2, 0, 3), rtol=1e-5)
     one = Interpolate(seed=1, other=1, first=8, second=3, steps=4).points(normal)
-    np.testing.assert_allclose(one[[0, -1]], np.concatenate([normal(1, 8, 1), normal(1, 3, 1)]), rtol=1e-5)
+    np.testing.assert_allclose(
+        one[[0, -1]], np.concatenate([normal(1, 8, 1), normal(1, 3, 1)]), rtol=1e-5
+    )
 
 
 def test_a_plane_turns_around_its_middle() -> None:
@@ -81,12 +100,16 @@ def test_a_plane_turns_around_its_middle() -> None:
         cosine = edge @ middle / np.linalg.norm(edge) / np.linalg.norm(middle)
         assert np.degrees(np.arccos(cosine)) == pytest.approx(20, abs=0.01)
         assert edge @ towards > middle @ towards
-    np.testing.assert_allclose(grid[half, 0] + grid[half, -1], 2 * np.cos(np.radians(20)) * middle, atol=1e-4)
+    np.testing.assert_allclose(
+        grid[half, 0] + grid[half, -1], 2 * np.cos(np.radians(20)) * middle, atol=1e-4
+    )
 
 
 def test_a_plane_needs_three_dimensions() -> None:
     with pytest.raises(WishError, match=r"^latent_dim=2 leaves no two directions"):
-        Around(seed=0, row=0, degrees=10).points(lambda seed, first, rows: np.ones((rows, 2), np.float32))
+        Around(seed=0, row=0, degrees=10).points(
+            lambda seed, first, rows: np.ones((rows, 2), np.float32)
+        )
 
 
 @pytest.mark.parametrize(
@@ -95,7 +118,11 @@ def test_a_plane_needs_three_dimensions() -> None:
         ("os.system", {}, "'os.system' cannot be drawn: draw, interpolate, nearest, around can."),
         ("x" * 999, {}, "'" + "x" * 80 + "' cannot"),
         ("draw", {}, "seed={} cannot be drawn: field required."),
-        ("draw", {"seed": 0, "images": 65}, "images=65 cannot be drawn: input should be less than or equal to 64."),
+        (
+            "draw",
+            {"seed": 0, "images": 65},
+            "images=65 cannot be drawn: input should be less than or equal to 64.",
+        ),
         ("draw", {"seed": 0, "images": 0}, "images=0 cannot"),
         ("draw", {"seed": -1, "images": 1}, "seed=-1 cannot"),
         ("draw", {"seed": 2**31, "images": 1}, "seed=2147483648 cannot"),
@@ -113,7 +140,9 @@ def test_a_plane_needs_three_dimensions() -> None:
         ("around", {"seed": 0, "row": 0, "degrees": 91}, "degrees=91 cannot"),
     ],
 )
-def test_what_is_out_of_bounds_is_refused_in_a_sentence(kind: str, options: dict[str, Any], words: str) -> None:
+def test_what_is_out_of_bounds_is_refused_in_a_sentence(
+    kind: str, options: dict[str, Any], words: str
+) -> None:
     with pytest.raises(WishError) as refused:
         parse(kind, options)
     assert str(refused.value).startswith(words)

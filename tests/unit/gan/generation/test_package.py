@@ -13,7 +13,10 @@ from ganboard.gan.generation import package
 from ganboard.gan.generation.package import MANIFEST, WEIGHTS, Manifest, VersionError
 
 FOREIGN = "manifest.json is not the one that was registered"
-ARRAYS = {"g/kernel": np.arange(6, dtype=np.int8).reshape(2, 3), "g/kernel/scale": np.float32([[0.5, 1, 2]])}
+ARRAYS = {
+    "g/kernel": np.arange(6, dtype=np.int8).reshape(2, 3),
+    "g/kernel/scale": np.float32([[0.5, 1, 2]]),
+}
 
 
 def manifest(**values: Any) -> Manifest:
@@ -29,7 +32,9 @@ def test_what_was_written_comes_back(tmp_path: Path) -> None:
     digest, size = package.write(tmp_path / "models" / "abc", manifest(), ARRAYS)
     told, arrays = package.read(tmp_path / "models" / "abc", digest)
     assert told.model_copy(update={"files": {}}) == manifest()
-    assert {name: array.tolist() for name, array in arrays.items()} == {name: array.tolist() for name, array in ARRAYS.items()}
+    assert {name: array.tolist() for name, array in arrays.items()} == {
+        name: array.tolist() for name, array in ARRAYS.items()
+    }
     assert size == sum(file.stat().st_size for file in (tmp_path / "models" / "abc").iterdir())
     assert [path.name for path in (tmp_path / "models").iterdir()] == ["abc"]
 
@@ -45,11 +50,17 @@ def test_what_was_written_comes_back(tmp_path: Path) -> None:
         (MANIFEST, Path.unlink, "No such file"),
     ],
 )  # fmt: skip
-def test_what_is_damaged_or_foreign_is_refused(tmp_path: Path, name: str, change: Any, words: str) -> None:
+def test_what_is_damaged_or_foreign_is_refused(
+    tmp_path: Path, name: str, change: Any, words: str
+) -> None:
     digest, _ = package.write(tmp_path / "abc", manifest(), ARRAYS)
     change(tmp_path / "abc" / name)
     with pytest.raises(
-        VersionError, match=rf"^The version in .*abc cannot be used \({words}.*\): remove it, and add it again from its run\.$"
+        VersionError,
+        match=(
+            rf"^The version in .*abc cannot be used \({words}.*\): remove it, and add it again from"
+            r" its run\.$"
+        ),
     ):
         package.read(tmp_path / "abc", digest)
 
@@ -74,5 +85,8 @@ def test_the_format_of_another_ganboard_is_refused(tmp_path: Path) -> None:
 
 def test_a_disk_that_refuses_leaves_nothing_behind(tmp_path: Path) -> None:
     (tmp_path / "models").write_text("in the way")
-    with pytest.raises(VersionError, match=r"^The version was not written to .* \(Not a directory\): check that disk\.$"):
+    with pytest.raises(
+        VersionError,
+        match=r"^The version was not written to .* \(Not a directory\): check that disk\.$",
+    ):
         package.write(tmp_path / "models" / "abc", manifest(), ARRAYS)

@@ -26,7 +26,13 @@ def config(**changes: Any) -> RunConfig:
 
 @pytest.mark.parametrize(
     "changes",
-    [{"seed": 5}, {"ema": 0.9}, {"precision": "mixed_bfloat16"}, {"replicas": 2}, {"table1_literal": True, "generator_batch_norm": False}],
+    [
+        {"seed": 5},
+        {"ema": 0.9},
+        {"precision": "mixed_bfloat16"},
+        {"replicas": 2},
+        {"table1_literal": True, "generator_batch_norm": False},
+    ],
     ids=str,
 )
 def test_the_grid_of_the_run_comes_back_to_the_bit(tmp_path: Path, changes: dict[str, Any]) -> None:
@@ -42,7 +48,9 @@ def test_the_grid_of_the_run_comes_back_to_the_bit(tmp_path: Path, changes: dict
 def test_another_seed_draws_something_else(tmp_path: Path) -> None:
     store(config(), tmp_path)
     generator = paint.restore(config(), tmp_path, 12)
-    one, same, other = (paint.images(generator, paint.normal(seed, 0, 4, 100)) for seed in (1, 1, 2))
+    one, same, other = (
+        paint.images(generator, paint.normal(seed, 0, 4, 100)) for seed in (1, 1, 2)
+    )
     np.testing.assert_array_equal(one, same)
     assert not np.array_equal(one, other)
     assert one.shape == (4, 28, 28, 1)
@@ -58,23 +66,43 @@ def test_showers_of_the_particle_that_is_asked_for(tmp_path: Path, geometry: str
     side = int(geometry[:2])
     assert drawn.shape == (9, side, side, 1)
     made = generation.Generation(settings).inputs(generation.Request(energies=[200.0] * 9, seed=3))
-    wanted = looks.side(nets.generator(made[:8], training=False).numpy()[..., 0], losses.POWERS[settings.geometry])
+    wanted = looks.side(
+        nets.generator(made[:8], training=False).numpy()[..., 0], losses.POWERS[settings.geometry]
+    )
     first = (side - 25) // 2
     np.testing.assert_allclose(drawn[:8, :, first : first + 25], wanted, atol=1e-5)
-    assert np.abs(drawn - paint.draw(generator, settings, Draw(seed=3, images=9, energy=20))).max() > 0.01
-    with pytest.raises(WishError, match=r"^Training images are compared with images, and model=gan3d makes showers"):
+    assert (
+        np.abs(drawn - paint.draw(generator, settings, Draw(seed=3, images=9, energy=20))).max()
+        > 0.01
+    )
+    with pytest.raises(
+        WishError, match=r"^Training images are compared with images, and model=gan3d makes showers"
+    ):
         paint.draw(generator, settings, Nearest(seed=3, picks=[0]))
     if geometry == "25x25x25":
-        with pytest.raises(WishError, match=r"^angle has no meaning for geometry=25x25x25, whose angle is 90 degrees: leave it out.$"):
+        with pytest.raises(
+            WishError,
+            match=(
+                r"^angle has no meaning for geometry=25x25x25, whose angle is 90 degrees: leave it"
+                r" out.$"
+            ),
+        ):
             paint.draw(generator, settings, Draw(seed=3, images=1, angle=80))
 
 
 def test_what_has_no_latents_or_no_particles_is_said_so(tmp_path: Path) -> None:
-    with pytest.raises(CheckpointError, match=r"^model=pix2pix has no latent space to draw from: its tab Prediction"):
+    with pytest.raises(
+        CheckpointError,
+        match=r"^model=pix2pix has no latent space to draw from: its tab Prediction",
+    ):
         paint.restore(registered.config(registered.PIX2PIX), tmp_path, 12)
     store(config(), tmp_path)
-    with pytest.raises(WishError, match=r"^energy and angle have a meaning for showers only: leave them out.$"):
-        paint.draw(paint.restore(config(), tmp_path, 12), config(), Draw(seed=1, images=1, energy=100))
+    with pytest.raises(
+        WishError, match=r"^energy and angle have a meaning for showers only: leave them out.$"
+    ):
+        paint.draw(
+            paint.restore(config(), tmp_path, 12), config(), Draw(seed=1, images=1, energy=100)
+        )
 
 
 def test_the_newest_attempt_of_a_step_counts(tmp_path: Path) -> None:
@@ -84,13 +112,20 @@ def test_the_newest_attempt_of_a_step_counts(tmp_path: Path) -> None:
     np.testing.assert_array_equal(found.variables[0].numpy(), nets.generator.variables[0].numpy())
 
 
-def test_a_checkpoint_that_is_gone_damaged_or_foreign_is_said_so_and_left_alone(tmp_path: Path) -> None:
+def test_a_checkpoint_that_is_gone_damaged_or_foreign_is_said_so_and_left_alone(
+    tmp_path: Path,
+) -> None:
     store(config(), tmp_path)
-    with pytest.raises(CheckpointError, match=r"^The checkpoint of step 13 is gone: .*keep_checkpoints"):
+    with pytest.raises(
+        CheckpointError, match=r"^The checkpoint of step 13 is gone: .*keep_checkpoints"
+    ):
         paint.restore(config(), tmp_path, 13)
     with pytest.raises(CheckpointError, match=r"^The checkpoint of step 12 is gone"):
         paint.restore(config(), tmp_path / "nowhere", 12)
-    with pytest.raises(CheckpointError, match=r"^The checkpoint of step 12 does not fit the generator of this version in "):
+    with pytest.raises(
+        CheckpointError,
+        match=r"^The checkpoint of step 12 does not fit the generator of this version in ",
+    ):
         paint.restore(config(latent_dim=7), tmp_path, 12)
     with pytest.raises(CheckpointError, match="does not fit"):
         paint.restore(config(ema=0.9), tmp_path, 12)  # has no average

@@ -11,7 +11,9 @@ from ganboard.gan.generation.quantization import VARIANTS, Variant
 AXES = {"down/kernel": -1, "up/kernel": -2}
 RANDOM = np.random.default_rng(0)
 WEIGHTS = {
-    "down/kernel": RANDOM.normal(size=(4, 4, 3, 5)).astype(np.float32) * np.float32([1e-3, 1, 10, 0, 5]),
+    "down/kernel": (
+        RANDOM.normal(size=(4, 4, 3, 5)).astype(np.float32) * np.float32([1e-3, 1, 10, 0, 5])
+    ),
     "up/kernel": RANDOM.normal(size=(4, 4, 5, 3)).astype(np.float32),
     "norm/gamma": RANDOM.normal(size=5).astype(np.float32),
 }
@@ -41,10 +43,14 @@ def test_quantizing_what_was_quantized_changes_nothing() -> None:
 
 
 def test_float16_halves_kernels_and_shows_what_overflows() -> None:
-    stored = quantization.pack({**WEIGHTS, "down/kernel": WEIGHTS["down/kernel"] * 1e5}, AXES, "float16")
+    stored = quantization.pack(
+        {**WEIGHTS, "down/kernel": WEIGHTS["down/kernel"] * 1e5}, AXES, "float16"
+    )
     assert stored["down/kernel"].nbytes * 2 == WEIGHTS["down/kernel"].nbytes
     assert np.isinf(quantization.unpack(stored)["down/kernel"]).any()
-    np.testing.assert_allclose(quantization.unpack(stored)["up/kernel"], WEIGHTS["up/kernel"], rtol=2**-11, atol=1e-7)
+    np.testing.assert_allclose(
+        quantization.unpack(stored)["up/kernel"], WEIGHTS["up/kernel"], rtol=2**-11, atol=1e-7
+    )
 
 
 @pytest.mark.parametrize("variant", VARIANTS)

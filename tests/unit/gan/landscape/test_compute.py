@@ -49,7 +49,9 @@ def directly(net: str, weights: geometry.Weights, other: geometry.Weights) -> fl
     zero = tf.constant(0)
     noise = tf_philox.normal(0, Purpose.NOISE, zero, zero, 16, CONFIG.latent_dim)
     masks = [
-        tf.reshape(tf_philox.keep(0, i, dcgan.DROPOUT, zero, zero, 16, int(np.prod(shape))), [16, *shape])
+        tf.reshape(
+            tf_philox.keep(0, i, dcgan.DROPOUT, zero, zero, 16, int(np.prod(shape))), [16, *shape]
+        )
         for i, shape in enumerate(dcgan.MASKS * 2)
     ]
     fake = nets["g"](noise, training=True)
@@ -63,7 +65,9 @@ def directly(net: str, weights: geometry.Weights, other: geometry.Weights) -> fl
 def weights_at(directory: Path, net: str, epoch: int) -> geometry.Weights:
     model = (dcgan.generator if net == "g" else dcgan.discriminator)(CONFIG)
     start = [variable.numpy() for variable in model.trainable_variables]
-    moves = snapshots.load(directory / snapshots.FOLDER, epoch, net, [tensor.shape for tensor in start])
+    moves = snapshots.load(
+        directory / snapshots.FOLDER, epoch, net, [tensor.shape for tensor in start]
+    )
     assert moves is not None
     return [a + b for a, b in zip(start, moves, strict=True)]
 
@@ -72,7 +76,9 @@ def weights_at(directory: Path, net: str, epoch: int) -> geometry.Weights:
 def test_the_surface_is_the_loss_at_its_weights(trained: Path, kind: geometry.Kind) -> None:
     told: list[float] = []
     wish = WISH.model_copy(update={"plane": kind})
-    arrays, facts = compute.compute([(CONFIG, trained)], wish, trained, lambda phase, done: told.append(done))
+    arrays, facts = compute.compute(
+        [(CONFIG, trained)], wish, trained, lambda phase, done: told.append(done)
+    )
     assert told[0] == 0
     assert told[-1] == pytest.approx(1)
     assert facts["images"] == 16
@@ -84,21 +90,29 @@ def test_the_surface_is_the_loss_at_its_weights(trained: Path, kind: geometry.Ki
         assert (np.diff(path[:, 5]) < 0).all()  # in this short run each epoch comes nearer
         fixed = weights_at(trained, other, 3)
         for epoch in (1, 3):
-            assert path[epoch, 4] == pytest.approx(directly(net, weights_at(trained, net, epoch), fixed), rel=1e-5)
+            assert path[epoch, 4] == pytest.approx(
+                directly(net, weights_at(trained, net, epoch), fixed), rel=1e-5
+            )
         if kind == "principal":  # four points span three dimensions; the plane holds most
             assert 0.8 < facts["shares"][net] <= 1
             points = [weights_at(trained, net, epoch) for epoch in (1, 2, 3)]
             start = (dcgan.generator if net == "g" else dcgan.discriminator)(CONFIG)
-            plane = geometry.principal([[v.numpy() for v in start.trainable_variables], *points], points[-1])
+            plane = geometry.principal(
+                [[v.numpy() for v in start.trainable_variables], *points], points[-1]
+            )
             for row, column in ((0, 0), (2, 3), (4, 1)):
                 weights = plane.at(arrays[f"{net}.x"][column], arrays[f"{net}.y"][row])
-                assert arrays[f"{net}.surface"][row, column] == pytest.approx(directly(net, weights, fixed), rel=1e-4)
+                assert arrays[f"{net}.surface"][row, column] == pytest.approx(
+                    directly(net, weights, fixed), rel=1e-4
+                )
 
 
 def test_two_runs_share_one_plane(trained: Path, tmp_path: Path) -> None:
     other = CONFIG.model_copy(update={"batch_size": 8})
     assert run(other, tmp_path)[1] == "finished"
-    arrays, _ = compute.compute([(CONFIG, trained), (other, tmp_path)], WISH, trained, lambda phase, done: None)
+    arrays, _ = compute.compute(
+        [(CONFIG, trained), (other, tmp_path)], WISH, trained, lambda phase, done: None
+    )
     path = arrays["g.path"]
     assert path[:, 0].tolist() == [0] * 4 + [1] * 4
     assert path[0, 2:5] == pytest.approx(path[4, 2:5], abs=1e-5)  # one seed, one beginning
@@ -107,7 +121,9 @@ def test_two_runs_share_one_plane(trained: Path, tmp_path: Path) -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize(("settings", "examples"), [(registered.GAN3D | {"limit": 8}, 8), (registered.PIX2PIX, 3)])
+@pytest.mark.parametrize(
+    ("settings", "examples"), [(registered.GAN3D | {"limit": 8}, 8), (registered.PIX2PIX, 3)]
+)
 @pytest.mark.thorough
 def test_other_models_have_surfaces_by_their_recipes(
     context: Context, make_run: Callable[..., Run], settings: dict[str, Any], examples: int
@@ -124,7 +140,9 @@ def test_other_models_have_surfaces_by_their_recipes(
         ]
         snapshots.save(directory / snapshots.FOLDER, epoch, moves)
     wish = Wish(plane="random", size=5, images=16)
-    arrays, facts = compute.compute([(config, directory)], wish, context.settings.data, lambda phase, done: None)
+    arrays, facts = compute.compute(
+        [(config, directory)], wish, context.settings.data, lambda phase, done: None
+    )
     assert facts["images"] == examples
     for net in "gd":
         losses_of_path = arrays[f"{net}.path"][:, 4]
@@ -132,13 +150,25 @@ def test_other_models_have_surfaces_by_their_recipes(
         assert len(set(losses_of_path.tolist())) == 3
         assert arrays[f"{net}.surface"][2, 2] > 0
     (directory / "checkpoints").rename(directory / "gone")
-    with pytest.raises(LandscapeError, match=r"^Run moved has no checkpoint here, which its surface needs for batch norm"):
-        compute.compute([(config, directory)], wish, context.settings.data, lambda phase, done: None)
+    with pytest.raises(
+        LandscapeError,
+        match=r"^Run moved has no checkpoint here, which its surface needs for batch norm",
+    ):
+        compute.compute(
+            [(config, directory)], wish, context.settings.data, lambda phase, done: None
+        )
 
 
-def test_runs_without_weights_or_of_another_architecture_are_refused(trained: Path, tmp_path: Path) -> None:
+def test_runs_without_weights_or_of_another_architecture_are_refused(
+    trained: Path, tmp_path: Path
+) -> None:
     with pytest.raises(LandscapeError, match=r"^Run .* kept no weights: train with snapshots=10"):
         compute.compute([(CONFIG, tmp_path)], WISH, trained, lambda phase, done: None)
     narrow = CONFIG.model_copy(update={"latent_dim": 8})
-    with pytest.raises(LandscapeError, match=r"^Run 2 of 2 has other networks than the first: compare runs of one architecture.$"):
-        compute.compute([(CONFIG, trained), (narrow, tmp_path)], WISH, trained, lambda phase, done: None)
+    with pytest.raises(
+        LandscapeError,
+        match=r"^Run 2 of 2 has other networks than the first: compare runs of one architecture.$",
+    ):
+        compute.compute(
+            [(CONFIG, trained), (narrow, tmp_path)], WISH, trained, lambda phase, done: None
+        )

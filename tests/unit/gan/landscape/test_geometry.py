@@ -23,7 +23,9 @@ def flat(weights: Weights) -> np.ndarray:
 
 
 def shaped(values: np.ndarray) -> Weights:
-    parts = np.split(values.astype(np.float32), np.cumsum([math.prod(shape) for shape in SHAPES])[:-1])
+    parts = np.split(
+        values.astype(np.float32), np.cumsum([math.prod(shape) for shape in SHAPES])[:-1]
+    )
     return [part.reshape(shape) for part, shape in zip(parts, SHAPES, strict=True)]
 
 
@@ -32,7 +34,9 @@ def generator() -> np.random.Generator:
     return np.random.default_rng(7)
 
 
-def test_principal_directions_are_those_of_a_singular_value_decomposition(generator: np.random.Generator) -> None:
+def test_principal_directions_are_those_of_a_singular_value_decomposition(
+    generator: np.random.Generator,
+) -> None:
     path = [point(generator) for _ in range(6)]
     plane = geometry.principal(path, path[-1])
     rows = np.stack([flat(one) for one in path])
@@ -55,7 +59,9 @@ def test_a_path_in_a_plane_is_held_whole_and_found_again(generator: np.random.Ge
 
 
 @pytest.mark.parametrize("kind", ["principal", "random"])
-def test_the_surface_of_a_bowl_is_the_bowl(generator: np.random.Generator, kind: geometry.Kind) -> None:
+def test_the_surface_of_a_bowl_is_the_bowl(
+    generator: np.random.Generator, kind: geometry.Kind
+) -> None:
     curvature = generator.uniform(0.5, 2, sum(map(math.prod, SHAPES)))
     lowest = flat(point(generator))
 
@@ -63,8 +69,15 @@ def test_the_surface_of_a_bowl_is_the_bowl(generator: np.random.Generator, kind:
         return float(curvature @ np.square(flat(weights) - lowest) / 2)
 
     # gradient descent on it, which is linear: w <- w - rate * curvature * (w - lowest)
-    path = [shaped(lowest + (1 - 0.2 * curvature) ** n * flat(point(np.random.default_rng(1), 2.0))) for n in range(8)]
-    plane = geometry.principal(path, path[-1]) if kind == "principal" else geometry.random(path, path[-1], AXES, seed=3)
+    path = [
+        shaped(lowest + (1 - 0.2 * curvature) ** n * flat(point(np.random.default_rng(1), 2.0)))
+        for n in range(8)
+    ]
+    plane = (
+        geometry.principal(path, path[-1])
+        if kind == "principal"
+        else geometry.random(path, path[-1], AXES, seed=3)
+    )
     where = plane.coordinates(path)
     xs, ys = geometry.axes(where, kind, 9)
     assert xs[0] < where[:, 0].min()
@@ -76,22 +89,31 @@ def test_the_surface_of_a_bowl_is_the_bowl(generator: np.random.Generator, kind:
     for row, y in enumerate(ys):
         for column, x in enumerate(xs):
             way = x * u + y * v
-            assert found[row, column] == pytest.approx(bowl(path[-1]) + gradient @ way + curvature @ way**2 / 2, rel=1e-4)
+            assert found[row, column] == pytest.approx(
+                bowl(path[-1]) + gradient @ way + curvature @ way**2 / 2, rel=1e-4
+            )
     if kind == "principal":
         assert plane.share > 0.9
 
 
-def test_random_directions_have_filters_as_long_as_the_weights(generator: np.random.Generator) -> None:
+def test_random_directions_have_filters_as_long_as_the_weights(
+    generator: np.random.Generator,
+) -> None:
     path = [point(generator) for _ in range(4)]
     plane = geometry.random(path, path[-1], AXES, seed=3)
     for axis in (plane.u, plane.v):
-        assert np.linalg.norm(axis[0], axis=0) == pytest.approx(np.linalg.norm(path[-1][0], axis=0), rel=1e-5)
+        assert np.linalg.norm(axis[0], axis=0) == pytest.approx(
+            np.linalg.norm(path[-1][0], axis=0), rel=1e-5
+        )
         assert not axis[1].any()  # biases stay
-        assert np.linalg.norm(axis[2].reshape(-1, 3), axis=0) == pytest.approx(np.linalg.norm(path[-1][2].reshape(-1, 3), axis=0), rel=1e-5)
+        assert np.linalg.norm(axis[2].reshape(-1, 3), axis=0) == pytest.approx(
+            np.linalg.norm(path[-1][2].reshape(-1, 3), axis=0), rel=1e-5
+        )
     assert 0 < plane.share < 1
     again = geometry.random(path, path[-1], AXES, seed=3)
     assert flat(again.u) == pytest.approx(flat(plane.u), abs=0)
-    x, y = plane.coordinates([plane.at(0.3, -0.7)])[0]  # though the directions are not at right angles
+    # though the directions are not at right angles
+    x, y = plane.coordinates([plane.at(0.3, -0.7)])[0]
     assert (x, y) == pytest.approx((0.3, -0.7), abs=1e-5)
 
 
@@ -107,7 +129,12 @@ def test_what_is_not_finite_is_a_gap(generator: np.random.Generator) -> None:
     plane = geometry.principal(path, path[-1])
     steps = np.array([-1.0, 0.0, 1.0])
     found = geometry.surface(
-        lambda w: math.inf if flat(w) @ flat(plane.u) > flat(path[-1]) @ flat(plane.u) + 0.5 else 1.0, plane, steps, steps
+        lambda w: (
+            math.inf if flat(w) @ flat(plane.u) > flat(path[-1]) @ flat(plane.u) + 0.5 else 1.0
+        ),
+        plane,
+        steps,
+        steps,
     )
     assert np.isnan(found[:, 2]).all()
     assert (found[:, :2] == 1).all()
@@ -116,7 +143,10 @@ def test_what_is_not_finite_is_a_gap(generator: np.random.Generator) -> None:
 def test_too_short_a_path_spans_no_plane(generator: np.random.Generator) -> None:
     one, other = point(generator), point(generator)
     for path in ([one], [one, other], [one, one, one, other]):
-        with pytest.raises(LandscapeError, match=f"^A path of {len(path)} points spans no plane: let the runs train longer"):
+        with pytest.raises(
+            LandscapeError,
+            match=f"^A path of {len(path)} points spans no plane: let the runs train longer",
+        ):
             geometry.principal(path, path[-1])
 
 

@@ -1,4 +1,5 @@
-"""Batch norm over replicas computes what Keras's computes, with fewer exchanges; in a process of its own."""
+"""Batch norm over replicas computes what Keras's computes, with fewer exchanges; in a process of
+its own."""
 
 from __future__ import annotations
 

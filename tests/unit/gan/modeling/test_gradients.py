@@ -1,4 +1,5 @@
-"""The gradients of `gan.models.dcgan.recipe` against plain maths: one tape for each loss, the models called as anyone would call them."""
+"""The gradients of `gan.models.dcgan.recipe` against plain maths: one tape for each loss, the
+models called as anyone would call them."""
 
 from __future__ import annotations
 
@@ -19,7 +20,9 @@ ROWS = 4
 GENERATOR = np.random.default_rng(0)
 IMAGES = tf.constant((GENERATOR.random((ROWS, 28, 28, 1)) * 255).astype(np.uint8))
 NOISE = tf.constant(GENERATOR.normal(size=(ROWS, 8)), tf.float32)
-MASKS = [[tf.constant(GENERATOR.random((ROWS, *shape)) > 0.3) for shape in dcgan.MASKS] for _ in range(2)]
+MASKS = [
+    [tf.constant(GENERATOR.random((ROWS, *shape)) > 0.3) for shape in dcgan.MASKS] for _ in range(2)
+]
 MIX = tf.constant(GENERATOR.random((ROWS, 1, 1, 1)), tf.float32)
 
 
@@ -32,9 +35,21 @@ def prepared(**changes: Any) -> tuple[RunConfig, Networks]:
 
 
 def found(config: RunConfig, nets: Networks, train_g: bool = True) -> Shares:
-    parts = [v for net in (nets.generator, nets.discriminator) for v in (net.trainable_variables, net.non_trainable_variables)]
+    parts = [
+        v
+        for net in (nets.generator, nets.discriminator)
+        for v in (net.trainable_variables, net.non_trainable_variables)
+    ]
     state = State(*([v.value for v in variables] for variables in parts))
-    return shares(config, nets.generator, nets.discriminator, state, Draws(IMAGES, NOISE, *MASKS, MIX), [tf.ones([])] * 2, train_g)
+    return shares(
+        config,
+        nets.generator,
+        nets.discriminator,
+        state,
+        Draws(IMAGES, NOISE, *MASKS, MIX),
+        [tf.ones([])] * 2,
+        train_g,
+    )
 
 
 def on_paper(config: RunConfig, nets: Networks) -> tuple[list[tf.Tensor], list[tf.Tensor]]:
@@ -48,7 +63,11 @@ def on_paper(config: RunConfig, nets: Networks) -> tuple[list[tf.Tensor], list[t
         g_loss = tf.reduce_mean(losses.generator(config, fake_logits))
         for weight, at, target in (
             (config.r1 / 2, real, 0),
-            (config.gradient_penalty if config.loss == "wgan_gp" else 0, MIX * real + (1 - MIX) * tf.stop_gradient(fake), 1),
+            (
+                config.gradient_penalty if config.loss == "wgan_gp" else 0,
+                MIX * real + (1 - MIX) * tf.stop_gradient(fake),
+                1,
+            ),
         ):
             if weight:
                 with tf.GradientTape() as inner:
@@ -66,7 +85,8 @@ def assert_equal(gradients: Any, wanted: Any, relative: float = 1e-4) -> None:
     scales = [float(tf.reduce_max(tf.abs(other))) for other in wanted]
     for gradient, other, scale in zip(gradients, wanted, scales, strict=True):
         np.testing.assert_allclose(gradient, other, atol=relative * scale + 1e-9)
-    assert sum(scale > 0 for scale in scales) >= len(scales) - 1  # the Wasserstein loss gives the last bias no gradient
+    # the Wasserstein loss gives the last bias no gradient
+    assert sum(scale > 0 for scale in scales) >= len(scales) - 1
 
 
 @pytest.mark.parametrize(
@@ -89,7 +109,11 @@ def assert_equal(gradients: Any, wanted: Any, relative: float = 1e-4) -> None:
 def test_gradients_are_those_of_plain_maths(changes: dict[str, Any]) -> None:
     config, nets = prepared(**changes)
     d, g = on_paper(config, nets)
-    for variable, value in zip(nets.generator.non_trainable_variables, networks(config).generator.non_trainable_variables, strict=True):
+    for variable, value in zip(
+        nets.generator.non_trainable_variables,
+        networks(config).generator.non_trainable_variables,
+        strict=True,
+    ):
         variable.assign(value)  # the plain call has moved the statistics
     ours = found(config, nets)
     assert_equal(ours.d_gradients, d)
@@ -109,14 +133,23 @@ def test_the_factor_between_both_losses_is_right_and_finite_for_any_logit(loss: 
     logits = tf.constant([[-200.0], [-80.0], [-3.0], [0.0], [5.0], [80.0]])
     with tf.GradientTape(persistent=True) as tape:
         tape.watch(logits)
-        d, g = losses.discriminator(config, tf.zeros_like(logits), logits), losses.generator(config, logits)
+        d, g = (
+            losses.discriminator(config, tf.zeros_like(logits), logits),
+            losses.generator(config, logits),
+        )
     factor = losses.generator_share(config, logits)
     assert np.isfinite(factor).all()
-    np.testing.assert_allclose(factor * tape.gradient(d, logits), tape.gradient(g, logits), rtol=1e-5, atol=1e-19)
+    np.testing.assert_allclose(
+        factor * tape.gradient(d, logits), tape.gradient(g, logits), rtol=1e-5, atol=1e-19
+    )
 
 
 def test_where_one_pass_cannot_serve_both_losses_there_are_two() -> None:
-    for changes in ({"loss": "hinge"}, {"discriminator_batch_norm": True}, {"precision": "mixed_float16"}):
+    for changes in (
+        {"loss": "hinge"},
+        {"discriminator_batch_norm": True},
+        {"precision": "mixed_float16"},
+    ):
         assert losses.generator_share(parse(changes), tf.zeros([1, 1])) is None
 
 
@@ -132,7 +165,10 @@ def test_new_statistics_are_returned_and_none_is_assigned() -> None:
 
 def test_recomputing_changes_neither_figures_nor_statistics() -> None:
     config, nets = prepared()
-    kept, again = found(config, nets), found(parse({**config.model_dump(), "recompute": True}), nets)
+    kept, again = (
+        found(config, nets),
+        found(parse({**config.model_dump(), "recompute": True}), nets),
+    )
     np.testing.assert_allclose(kept.figures, again.figures, rtol=1e-6)
     for a, b in zip(kept.statistics[0], again.statistics[0], strict=True):
         np.testing.assert_allclose(a, b, rtol=1e-6)

@@ -18,19 +18,30 @@ def log_sigmoid(x: float) -> float:
 
 def test_undecided_logits_cost_log_2_each() -> None:
     zero = tf.zeros([4, 1])
-    np.testing.assert_allclose(losses.discriminator(RunConfig(), zero, zero), [2 * math.log(2)] * 4, rtol=1e-6)
+    np.testing.assert_allclose(
+        losses.discriminator(RunConfig(), zero, zero), [2 * math.log(2)] * 4, rtol=1e-6
+    )
     np.testing.assert_allclose(losses.generator(RunConfig(), zero), [0.6931] * 4, atol=1e-4)
 
 
 def test_discriminator_loss_is_the_sum_of_both_cross_entropies() -> None:
     wanted = [-log_sigmoid(x) - log_sigmoid(-y) for x, y in ((0, 1), (2, -1), (-3, 4))]
-    np.testing.assert_allclose(losses.discriminator(RunConfig(), LOGITS, tf.constant([[1.0], [-1.0], [4.0]])), wanted, rtol=1e-6)
+    np.testing.assert_allclose(
+        losses.discriminator(RunConfig(), LOGITS, tf.constant([[1.0], [-1.0], [4.0]])),
+        wanted,
+        rtol=1e-6,
+    )
 
 
-@pytest.mark.parametrize(("name", "formula"), [("non_saturating", lambda x: -log_sigmoid(x)), ("saturating", lambda x: log_sigmoid(-x))])
+@pytest.mark.parametrize(
+    ("name", "formula"),
+    [("non_saturating", lambda x: -log_sigmoid(x)), ("saturating", lambda x: log_sigmoid(-x))],
+)
 def test_generator_loss(name: str, formula: object) -> None:
     config = RunConfig(loss=name)  # type: ignore[arg-type]
-    np.testing.assert_allclose(losses.generator(config, LOGITS), [formula(x) for x in (0, 2, -3)], rtol=1e-6)  # type: ignore[operator]
+    np.testing.assert_allclose(
+        losses.generator(config, LOGITS), [formula(x) for x in (0, 2, -3)], rtol=1e-6
+    )  # type: ignore[operator]
 
 
 @pytest.mark.parametrize("name", ["non_saturating", "saturating"])
@@ -48,8 +59,12 @@ def test_shares_of_the_replicas_add_up_to_the_global_mean() -> None:
 
 def test_hinge_and_wasserstein() -> None:
     real, fake = LOGITS, tf.constant([[0.5], [-2.0], [4.0]])
-    np.testing.assert_allclose(losses.discriminator(RunConfig(loss="hinge"), real, fake), [1 + 1.5, 0 + 0, 4 + 5])
-    np.testing.assert_allclose(losses.discriminator(RunConfig(loss="wgan_gp"), real, fake), [0.5, -4, 7])
+    np.testing.assert_allclose(
+        losses.discriminator(RunConfig(loss="hinge"), real, fake), [1 + 1.5, 0 + 0, 4 + 5]
+    )
+    np.testing.assert_allclose(
+        losses.discriminator(RunConfig(loss="wgan_gp"), real, fake), [0.5, -4, 7]
+    )
     for name in ("hinge", "wgan_gp"):
         np.testing.assert_allclose(losses.generator(RunConfig(loss=name), fake), [-0.5, 2, -4])  # type: ignore[arg-type]
 

@@ -15,7 +15,9 @@ def pixels(png: bytes) -> np.ndarray:
 
 
 def test_images_lie_row_by_row_and_values_map_to_bytes() -> None:
-    images = np.stack([np.full((2, 3, 1), value, np.float32) for value in (-1, 1, 0, -2, 2, np.nan)])
+    images = np.stack(
+        [np.full((2, 3, 1), value, np.float32) for value in (-1, 1, 0, -2, 2, np.nan)]
+    )
     sheet = pixels(samples.png(images, columns=3))
     assert sheet.shape == (4, 9)
     assert sheet[::2, ::3].tolist() == [[0, 255, 128], [0, 255, 0]]

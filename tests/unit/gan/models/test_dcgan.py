@@ -85,7 +85,11 @@ def test_weights_images_and_logits_stay_float32(precision: str) -> None:
 
 def test_initial_weights_follow_from_the_seed() -> None:
     def weights(seed: int) -> list[np.ndarray]:
-        return [v.numpy() for build in (dcgan.generator, dcgan.discriminator) for v in build(RunConfig(seed=seed)).variables]
+        return [
+            v.numpy()
+            for build in (dcgan.generator, dcgan.discriminator)
+            for v in build(RunConfig(seed=seed)).variables
+        ]
 
     for a, b in zip(weights(5), weights(5), strict=True):
         np.testing.assert_array_equal(a, b)

@@ -20,7 +20,9 @@ def test_the_bilinear_form_is_the_transposed_convolution(size: int, kernel: int)
             wanted[i : i + kernel, j : j + kernel] += x[i, j] * k
     wanted = wanted[kernel // 2 :, kernel // 2 :][:size, :size]
     to_x, to_k, back = bilinear(size, kernel)
-    np.testing.assert_allclose((back @ ((to_x @ x.ravel()) * (to_k @ k.ravel()))).reshape(size, size), wanted, atol=1e-12)
+    np.testing.assert_allclose(
+        (back @ ((to_x @ x.ravel()) * (to_k @ k.ravel()))).reshape(size, size), wanted, atol=1e-12
+    )
 
 
 def test_it_takes_a_tenth_of_the_products() -> None:

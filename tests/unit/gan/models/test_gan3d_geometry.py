@@ -26,15 +26,24 @@ def test_critical_energies_are_near_the_measured_ones() -> None:
 
 def test_the_resolution_follows_from_the_sampling_of_minimum_ionising_particles() -> None:
     seen, lost = 0.05 * 2.329 * 1.664, 0.24 * 19.30 * 1.145
-    assert Calorimeter().medium.resolution == pytest.approx(0.027 * math.sqrt(0.5 / (seen / (seen + lost))))
-    assert Calorimeter(active_mm=1).medium.resolution == pytest.approx(Calorimeter().medium.resolution, rel=0.02)  # f grows with d
+    assert Calorimeter().medium.resolution == pytest.approx(
+        0.027 * math.sqrt(0.5 / (seen / (seen + lost)))
+    )
+    # f grows with d
+    assert Calorimeter(active_mm=1).medium.resolution == pytest.approx(
+        Calorimeter().medium.resolution, rel=0.02
+    )
     assert Calorimeter(passive_mm=4.8).medium.resolution > 1.3 * Calorimeter().medium.resolution
 
 
 def test_gaps_widen_showers_and_change_nothing_else() -> None:
     with_gap, without = Calorimeter().medium, Calorimeter(gap_mm=0).medium
     assert without.moliere == pytest.approx(with_gap.moliere * 2.9 / 5.1)
-    assert (without.x0, without.critical, without.resolution) == (with_gap.x0, with_gap.critical, with_gap.resolution)
+    assert (without.x0, without.critical, without.resolution) == (
+        with_gap.x0,
+        with_gap.critical,
+        with_gap.resolution,
+    )
 
 
 def test_a_cell_is_as_long_as_a_layer_so_that_angles_are_kept() -> None:

@@ -26,7 +26,16 @@ GEOMETRIES = ("25x25x25", "51x51x25")
 
 
 def config(geometry: str = "25x25x25", **changes: Any) -> RunConfig:
-    return parse({"model": "gan3d", "dataset": "showers", "geometry": geometry, "quality_images": 200, "quality_every": 1, **changes})
+    return parse(
+        {
+            "model": "gan3d",
+            "dataset": "showers",
+            "geometry": geometry,
+            "quality_images": 200,
+            "quality_every": 1,
+            **changes,
+        }
+    )
 
 
 @cache
@@ -40,7 +49,9 @@ def showers(geometry: str, seed: int = 3, events: int = EVENTS) -> data.Showers:
 def replay(images: np.ndarray) -> Any:
     """A generator that gives these images back, in their order."""
     rest = iter(images)
-    return lambda latents, training: SimpleNamespace(numpy=lambda: np.stack([next(rest) for _ in latents])[..., np.newaxis])
+    return lambda latents, training: SimpleNamespace(
+        numpy=lambda: np.stack([next(rest) for _ in latents])[..., np.newaxis]
+    )
 
 
 @pytest.mark.parametrize("geometry", GEOMETRIES)
@@ -53,8 +64,11 @@ def test_the_same_showers_are_perfect(geometry: str) -> None:
     for name in ("moment_error", "profile_error", "sampling_error", "correlation_error", "empty"):
         assert measures[name] == pytest.approx(0, abs=1e-6), name
     assert measures["objective"] == pytest.approx(measures["angle_error"])
-    assert measures["angle_error"] < 1e-4  # the angles that are asked for are those that were measured
-    assert judge.remarks == ["quality_images=200 is more than the 100 showers: all of these are compared with."]
+    # the angles that are asked for are those that were measured
+    assert measures["angle_error"] < 1e-4
+    assert judge.remarks == [
+        "quality_images=200 is more than the 100 showers: all of these are compared with."
+    ]
     drawn = Validation.model_validate(judge.facts["validation"])
     assert drawn.events == EVENTS
     assert set(drawn.curves) == set(DRAWN) == set(physics.TITLES)
@@ -85,11 +99,16 @@ def test_what_makes_no_energies_has_no_measures() -> None:
     broken = replay(np.full((EVENTS, 25, 25, 25), np.nan, np.float32))
     measures, _ = Judge(config(), showers("25x25x25"))(broken)
     assert all(math.isnan(value) for value in measures.values())
-    nothing, _ = Judge(config(), showers("25x25x25"))(lambda latents, training: tf.zeros([len(latents), 25, 25, 25, 1]))
+    nothing, _ = Judge(config(), showers("25x25x25"))(
+        lambda latents, training: tf.zeros([len(latents), 25, 25, 25, 1])
+    )
     assert nothing["empty"] == 1
     assert nothing["objective"] > 1
 
 
 def test_too_few_showers_are_refused() -> None:
-    with pytest.raises(ConfigError, match=r"^quality_every needs 50 showers and there are 10: set quality_every to 0\.$"):
+    with pytest.raises(
+        ConfigError,
+        match=r"^quality_every needs 50 showers and there are 10: set quality_every to 0\.$",
+    ):
         Judge(config(), showers("25x25x25").first(10))

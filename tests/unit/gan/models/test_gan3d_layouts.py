@@ -46,11 +46,18 @@ def copy(originals: dict[str, Path], tmp_path: Path) -> Callable[[Layout], Path]
     return make
 
 
-def test_the_variable_layout_is_that_of_cern(showers: list[Shower], originals: dict[str, Path]) -> None:
+def test_the_variable_layout_is_that_of_cern(
+    showers: list[Shower], originals: dict[str, Path]
+) -> None:
     with h5py.File(originals["variable"]) as file:
         assert set(file) == {"ECAL", "energy", "theta", "eta", "mtheta", "sum", "bins"}
         ecal = file["ECAL"]
-        assert (ecal.shape, ecal.dtype, ecal.chunks, ecal.compression) == ((EVENTS, 51, 51, 25), np.float32, (1, 51, 51, 25), "gzip")
+        assert (ecal.shape, ecal.dtype, ecal.chunks, ecal.compression) == (
+            (EVENTS, 51, 51, 25),
+            np.float32,
+            (1, 51, 51, 25),
+            "gzip",
+        )
         cells = np.stack([shower.cells for shower in showers])
         np.testing.assert_array_equal(ecal[:], cells)
         assert file["energy"][:] == pytest.approx([s.energy for s in showers])
@@ -62,7 +69,9 @@ def test_the_variable_layout_is_that_of_cern(showers: list[Shower], originals: d
         assert {file[name].dtype for name in file} == {np.dtype(np.float32)}
 
 
-def test_the_fixed_layout_is_that_of_cern(showers: list[Shower], originals: dict[str, Path]) -> None:
+def test_the_fixed_layout_is_that_of_cern(
+    showers: list[Shower], originals: dict[str, Path]
+) -> None:
     with h5py.File(originals["fixed"]) as file:
         assert set(file) == {"ECAL", "target"}
         assert (file["ECAL"].shape, file["ECAL"].chunks) == ((EVENTS, 25, 25, 25), (1, 25, 25, 25))
@@ -73,7 +82,9 @@ def test_the_fixed_layout_is_that_of_cern(showers: list[Shower], originals: dict
 
 
 @pytest.mark.parametrize("layout", LAYOUTS.values(), ids=LAYOUTS)
-def test_what_is_read_is_prepared_as_for_training(layout: Layout, showers: list[Shower], originals: dict[str, Path]) -> None:
+def test_what_is_read_is_prepared_as_for_training(
+    layout: Layout, showers: list[Shower], originals: dict[str, Path]
+) -> None:
     numbers = np.array([7, 3, 39, 0, 3])
     with Reader([originals[layout.name]]) as reader:
         assert (reader.layout, len(reader)) == (layout, EVENTS)
@@ -91,7 +102,9 @@ def test_what_is_read_is_prepared_as_for_training(layout: Layout, showers: list[
     np.testing.assert_allclose(back, gev, atol=2e-6)
 
 
-def test_the_angle_is_the_one_asked_for_or_measured(showers: list[Shower], copy: Callable[[Layout], Path]) -> None:
+def test_the_angle_is_the_one_asked_for_or_measured(
+    showers: list[Shower], copy: Callable[[Layout], Path]
+) -> None:
     path, numbers = copy(VARIABLE), np.arange(4)
     with Reader([path], angle="theta") as reader:
         assert reader.angle_source == "theta"
@@ -143,7 +156,10 @@ def test_several_files_are_one(originals: dict[str, Path], copy: Callable[[Layou
 
 
 def test_layouts_do_not_mix(originals: dict[str, Path]) -> None:
-    with pytest.raises(DatasetError, match=r"fixed\.h5 has layout fixed and .*variable\.h5 variable: read them apart"):
+    with pytest.raises(
+        DatasetError,
+        match=r"fixed\.h5 has layout fixed and .*variable\.h5 variable: read them apart",
+    ):
         Reader([originals["variable"], originals["fixed"]])
     with pytest.raises(DatasetError, match="No file of showers was named"):
         Reader([])
@@ -190,7 +206,9 @@ def external_storage(path: Path) -> None:
     secret.write_bytes(bytes(4 * EVENTS))
     with h5py.File(path, "a") as file:
         del file["energy"]
-        file.create_dataset("energy", (EVENTS,), np.float32, external=[(str(secret), 0, 4 * EVENTS)])
+        file.create_dataset(
+            "energy", (EVENTS,), np.float32, external=[(str(secret), 0, 4 * EVENTS)]
+        )
 
 
 def virtual(path: Path) -> None:
@@ -253,14 +271,20 @@ OPENING: dict[str, tuple[Callable[[Path], object], str]] = {
     "huge chunks": (lambda p: huge(p, (EVENTS, 51, 51, 25), (5000, 51, 51, 25)), "its ECAL has chunks above 256 MiB"),
 }  # fmt: skip
 STREAMING: dict[str, tuple[Callable[[Path], object], str]] = {
-    "NaN": (lambda p: put(p, "ECAL", (6, 1, 2, 3), np.nan), "event 6 has cells that are no numbers, negative or above"),
+    "NaN": (
+        lambda p: put(p, "ECAL", (6, 1, 2, 3), np.nan),
+        "event 6 has cells that are no numbers, negative or above",
+    ),
     "infinite": (lambda p: put(p, "ECAL", (39, 1, 2, 3), np.inf), "event 39 has cells"),
     "negative": (lambda p: put(p, "ECAL", (0, 50, 50, 24), -1e-9), "event 0 has cells"),
     "beyond float32": (lambda p: put(p, "ECAL", (4, slice(9), 0, 0), 3e38), "event 4 has cells"),
     "damaged gzip": (flip, "cannot be read"),
     "nothing but empty events": (
         lambda p: put(p, "ECAL", ..., 0),
-        r"None of the 40 events of .* has cells that sum up to more than 10 \(0\.2 GeV\): name files",
+        (
+            r"None of the 40 events of .* has cells that sum up to more than 10 \(0\.2 GeV\): name"
+            r" files"
+        ),
     ),
 }
 
@@ -274,7 +298,9 @@ def one_sentence(error: pytest.ExceptionInfo[DatasetError], path: Path) -> None:
 
 
 @pytest.mark.parametrize("damage", OPENING)
-def test_a_bad_file_is_refused_before_cells_are_read(copy: Callable[[Layout], Path], damage: str) -> None:
+def test_a_bad_file_is_refused_before_cells_are_read(
+    copy: Callable[[Layout], Path], damage: str
+) -> None:
     path = copy(VARIABLE)
     damaging, words = OPENING[damage]
     damaging(path)
@@ -294,18 +320,36 @@ def test_bad_cells_are_found_by_the_check(copy: Callable[[Layout], Path], damage
 
 
 @pytest.mark.parametrize("shape", [(EVENTS,), (EVENTS, 1), (EVENTS - 1, 2), (EVENTS, 65)])
-def test_a_target_of_another_shape_is_refused(copy: Callable[[Layout], Path], shape: tuple[int, ...]) -> None:
+def test_a_target_of_another_shape_is_refused(
+    copy: Callable[[Layout], Path], shape: tuple[int, ...]
+) -> None:
     path = copy(FIXED)
     replace(path, "target", np.ones(shape))
-    with pytest.raises(DatasetError, match=f"its target is float64 of shape {re.escape(str(shape))} instead of 40 rows of 2 to 64 numbers"):
+    with pytest.raises(
+        DatasetError,
+        match=(
+            f"its target is float64 of shape {re.escape(str(shape))} instead of 40 rows of 2 to 64"
+            " numbers"
+        ),
+    ):
         Reader([path])
 
 
-def test_files_of_other_writers_are_read(copy: Callable[[Layout], Path], originals: dict[str, Path]) -> None:
+def test_files_of_other_writers_are_read(
+    copy: Callable[[Layout], Path], originals: dict[str, Path]
+) -> None:
     path = copy(VARIABLE)
     with h5py.File(path) as file:
         cells, energy = file["ECAL"][:], file["energy"][:]
-    replace(path, "ECAL", cells.astype(np.float64), chunks=(4, 51, 51, 25), compression="gzip", shuffle=True, fletcher32=True)
+    replace(
+        path,
+        "ECAL",
+        cells.astype(np.float64),
+        chunks=(4, 51, 51, 25),
+        compression="gzip",
+        shuffle=True,
+        fletcher32=True,
+    )
     replace(path, "energy", energy[:, np.newaxis].astype(np.float64))
     numbers = np.arange(EVENTS)
     with Reader([path]) as reader, Reader([originals["variable"]]) as plain:
@@ -313,10 +357,14 @@ def test_files_of_other_writers_are_read(copy: Callable[[Layout], Path], origina
         np.testing.assert_array_equal(reader.energy, plain.energy)
 
 
-def test_the_same_showers_make_the_same_file(tmp_path: Path, showers: list[Shower], originals: dict[str, Path]) -> None:
+def test_the_same_showers_make_the_same_file(
+    tmp_path: Path, showers: list[Shower], originals: dict[str, Path]
+) -> None:
     told: list[tuple[int, int]] = []
     path = tmp_path / "again.h5"
-    size = write(path, VARIABLE, iter(showers), EVENTS, lambda done, total: told.append((done, total)))
+    size = write(
+        path, VARIABLE, iter(showers), EVENTS, lambda done, total: told.append((done, total))
+    )
     assert path.read_bytes() == originals["variable"].read_bytes()
     assert size == path.stat().st_size
     assert told == [(32, 40), (40, 40)]
@@ -344,10 +392,15 @@ def test_a_file_is_written_wholly_or_not_at_all(tmp_path: Path, showers: list[Sh
         write(tmp_path / "other.h5", VARIABLE, showers, 0)
 
 
-def test_too_little_room_is_said_before_anything_is_written(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_too_little_room_is_said_before_anything_is_written(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     room = os.statvfs_result((4096, 4096, 1000, 3, 300, 0, 0, 0, 0, 255))
     monkeypatch.setattr(os, "statvfs", lambda _: room)
-    with pytest.raises(DatasetError, match=r"need up to 20\.81 GB and 0\.00 GB are free in .*: make room or write fewer"):
+    with pytest.raises(
+        DatasetError,
+        match=r"need up to 20\.81 GB and 0\.00 GB are free in .*: make room or write fewer",
+    ):
         write(tmp_path / "new.h5", VARIABLE, iter(()), 1_000_000)
     assert list(tmp_path.iterdir()) == []
 
@@ -360,11 +413,16 @@ def test_the_room_kept_free_is_enough_for_the_largest_showers(tmp_path: Path) ->
 
 
 def test_files_are_split_by_particle_and_name() -> None:
-    names = [f"Ele_VarAngleMeas_100_200_{i:03}.h5" for i in range(28)] + ["ChPiEscan_1_1.h5", "ChPiEscan_1_2.h5", "Gamma_1.h5"]
+    names = [f"Ele_VarAngleMeas_100_200_{i:03}.h5" for i in range(28)] + [
+        "ChPiEscan_1_1.h5",
+        "ChPiEscan_1_2.h5",
+        "Gamma_1.h5",
+    ]
     paths = [Path("data") / name for name in names]
     train, test = split(list(reversed(paths)))
     assert sorted(train + test) == sorted(paths)
-    assert [path.name for path in test] == ["ChPiEscan_1_2.h5", *names[25:28]]  # 25 and 3, as 3DGAN's training had
+    # 25 and 3, as 3DGAN's training had
+    assert [path.name for path in test] == ["ChPiEscan_1_2.h5", *names[25:28]]
     assert particle(paths[0]) == "Ele"
     assert particle(Path("EleEscan_1_1.h5")) == "Ele"
     assert particle(Path("showers.h5")) == "showers"

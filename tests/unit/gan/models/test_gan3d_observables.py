@@ -11,7 +11,14 @@ import pytest
 from ganboard.gan.data.dataset import DatasetError
 from ganboard.gan.models.gan3d import observables
 from ganboard.gan.models.gan3d.comparison import Comparison, compare, correlations
-from ganboard.gan.models.gan3d.observables import CORRELATED, DECADES, NO_ANGLE, Observed, cell_bins, measured_angle
+from ganboard.gan.models.gan3d.observables import (
+    CORRELATED,
+    DECADES,
+    NO_ANGLE,
+    Observed,
+    cell_bins,
+    measured_angle,
+)
 from ganboard.gan.models.gan3d.sampler import PER_GEV, Sampler, Shower
 
 Cells = npt.NDArray[np.float32]
@@ -23,7 +30,11 @@ def draw(seed: int, change: Callable[[Cells], Cells] = lambda cells: cells) -> O
     for first in range(0, EVENTS, 50):
         batch = showers(seed)[first : first + 50]
         cells = change(np.stack([s.cells for s in batch]) / np.float32(PER_GEV))
-        parts.append(Observed.of(cells, np.array([s.energy for s in batch]), np.array([s.theta for s in batch])))
+        parts.append(
+            Observed.of(
+                cells, np.array([s.energy for s in batch]), np.array([s.theta for s in batch])
+            )
+        )
     return Observed.join(parts)
 
 
@@ -49,7 +60,8 @@ def deeper(cells: Cells) -> Cells:
 
 
 def track(slope: float, nz: int = 9) -> Cells:
-    """A line of unit cells through the middle, with a slope in cells per layer that hits their centres."""
+    """A line of unit cells through the middle, with a slope in cells per layer that hits their
+    centres."""
     cells = np.zeros((1, 21, 21, nz), np.float32)
     for z in range(nz):
         cells[0, 10, 10 + round(slope * (z - nz // 2)), z] = 1
@@ -61,7 +73,9 @@ def test_the_angle_of_a_line_is_exact(slope: float) -> None:
     cells = track(slope)
     # the layer of the barycentre has no slope: it counts as 90 degrees, by its weight
     z = np.arange(9) + 0.5
-    wanted = (np.delete(z, 4).sum() * (math.pi / 2 - math.atan(slope)) + z[4] * math.pi / 2) / z.sum()
+    wanted = (
+        np.delete(z, 4).sum() * (math.pi / 2 - math.atan(slope)) + z[4] * math.pi / 2
+    ) / z.sum()
     assert measured_angle(cells) == pytest.approx([wanted], abs=1e-9)
     assert measured_angle(cells * 7) == pytest.approx([wanted], abs=1e-9)  # of any unit
 
@@ -108,10 +122,16 @@ def test_two_samples_of_one_source_agree(same: Comparison) -> None:
     assert numbers["objective.moment"] < 0.01
     assert numbers["objective.profile"] < 0.08
     assert numbers["objective.angle"] < 0.015
-    assert numbers["objective.total"] == pytest.approx(sum(numbers[f"objective.{part}"] for part in ("moment", "profile", "angle")))
+    assert numbers["objective.total"] == pytest.approx(
+        sum(numbers[f"objective.{part}"] for part in ("moment", "profile", "angle"))
+    )
     assert numbers["sampling_fraction.error"] < 0.015
     assert numbers["spectrum.chi2_per_bin"] < 2.5
-    unlikely = {name: value for name, value in numbers.items() if name.endswith((".chi2", ".kolmogorov")) and value > 4}
+    unlikely = {
+        name: value
+        for name, value in numbers.items()
+        if name.endswith((".chi2", ".kolmogorov")) and value > 4
+    }
     assert not unlikely
     assert numbers["events.empty"] == 0
 
@@ -119,14 +139,26 @@ def test_two_samples_of_one_source_agree(same: Comparison) -> None:
 @pytest.mark.parametrize(
     ("change", "worse", "untouched"),
     [
-        (lambda cells: cells * np.float32(1.2), "objective.profile", ("objective.moment", "objective.angle")),
+        (
+            lambda cells: cells * np.float32(1.2),
+            "objective.profile",
+            ("objective.moment", "objective.angle"),
+        ),
         (deeper, "objective.moment", ()),
-        (lambda cells: cells[:, :, ::-1].copy(), "objective.angle", ("objective.moment", "objective.profile")),
+        (
+            lambda cells: cells[:, :, ::-1].copy(),
+            "objective.angle",
+            ("objective.moment", "objective.profile"),
+        ),
     ],
     ids=["a fifth too much energy", "two layers too deep", "mirrored"],
 )
 def test_a_wrong_sample_shows_in_the_right_part(
-    reference: Observed, same: Comparison, change: Callable[[Cells], Cells], worse: str, untouched: tuple[str, ...]
+    reference: Observed,
+    same: Comparison,
+    change: Callable[[Cells], Cells],
+    worse: str,
+    untouched: tuple[str, ...],
 ) -> None:
     numbers = compare(reference, draw(2, change)).numbers
     assert numbers[worse] > 3 * same.numbers[worse]
@@ -145,15 +177,26 @@ def test_energy_that_is_too_much_is_seen_in_the_sampling_fraction(reference: Obs
     assert numbers["spectrum.kolmogorov"] > 20
 
 
-def test_curves_and_correlations_are_there_to_be_drawn(reference: Observed, same: Comparison) -> None:
-    assert {"sampling_fraction", "shape.x", "shape.y", "shape.z", "spectrum", "sparsity", "peak.z"} <= set(same.curves)
+def test_curves_and_correlations_are_there_to_be_drawn(
+    reference: Observed, same: Comparison
+) -> None:
+    assert {
+        "sampling_fraction",
+        "shape.x",
+        "shape.y",
+        "shape.z",
+        "spectrum",
+        "sparsity",
+        "peak.z",
+    } <= set(same.curves)
     for pair in same.curves.values():
         assert len(pair.x) == len(pair.reference) == len(pair.candidate)
     matrix = same.correlation[0]
     assert matrix.shape == (len(CORRELATED), len(CORRELATED))
     assert np.diag(matrix) == pytest.approx(1)
     assert matrix[CORRELATED.index("Esum"), CORRELATED.index("Ep")] > 0.9
-    assert matrix[CORRELATED.index("My2"), CORRELATED.index("lean")] > 0.5  # a slanted shower is wider in y
+    # a slanted shower is wider in y
+    assert matrix[CORRELATED.index("My2"), CORRELATED.index("lean")] > 0.5
     assert np.abs(correlations(reference.near(energy=150, width=50)) - matrix).max() < 1e-9
 
 
@@ -166,7 +209,9 @@ def test_one_bin_of_energy_and_angle_can_be_looked_at(reference: Observed) -> No
 
 
 def test_a_candidate_of_empty_events_is_far_off_and_no_error(reference: Observed) -> None:
-    empty = Observed.of(np.zeros((20, 51, 51, 25), np.float32), np.linspace(100, 200, 20), np.full(20, 1.5))
+    empty = Observed.of(
+        np.zeros((20, 51, 51, 25), np.float32), np.linspace(100, 200, 20), np.full(20, 1.5)
+    )
     numbers = compare(reference, empty, bins=3).numbers
     assert numbers["events.empty"] == 1
     assert numbers["objective.profile"] == pytest.approx(1)

@@ -32,7 +32,16 @@ def showers(geometry: networks.Geometry) -> data.Showers:
 
 
 def stepper(geometry: networks.Geometry = "25x25x25", **changes: Any) -> Stepper:
-    config = parse({**SMALL, "geometry": geometry, "optimizer": "rmsprop", "g_learning_rate": 1e-3, "d_learning_rate": 1e-3, **changes})
+    config = parse(
+        {
+            **SMALL,
+            "geometry": geometry,
+            "optimizer": "rmsprop",
+            "g_learning_rate": 1e-3,
+            "d_learning_rate": 1e-3,
+            **changes,
+        }
+    )
     return Stepper(config, tf.distribute.get_strategy(), made_networks(config), showers(geometry))
 
 
@@ -40,7 +49,8 @@ def test_showers_are_held_without_their_empty_cells() -> None:
     held = showers("25x25x25")
     assert len(held) == EVENTS
     dense = held.dense(0, EVENTS)
-    np.testing.assert_allclose(dense.sum((1, 2, 3)), held.labels[:, 2], rtol=1e-5)  # at the fixed angle cells have no power
+    # at the fixed angle cells have no power
+    np.testing.assert_allclose(dense.sum((1, 2, 3)), held.labels[:, 2], rtol=1e-5)
     assert len(held.values) == np.count_nonzero(dense) < 0.1 * dense.size
     np.testing.assert_array_equal(held.dense(5, 7), dense[5:7])
 
@@ -74,7 +84,13 @@ def test_losses_by_hand() -> None:
     image = np.zeros([2, 3, 3, 3, 1], np.float32)
     image[0, 1, 1, 1, 0], image[1, 1, 1, :, 0] = 4, 2
     labels = tf.constant([[1.0, 0.5, 5.0], [2.0, 1.5, 6.0]])
-    found = losses.terms(tf.constant([[0.0, 1.5], [2.0, 1.0]]), tf.constant(image), labels, tf.constant([1.0, 0.0]), 1.0).numpy()
+    found = losses.terms(
+        tf.constant([[0.0, 1.5], [2.0, 1.0]]),
+        tf.constant(image),
+        labels,
+        tf.constant([1.0, 0.0]),
+        1.0,
+    ).numpy()
     np.testing.assert_allclose(found[:, 0], [np.log(2), np.log1p(np.exp(2))], rtol=1e-6)
     np.testing.assert_allclose(found[:, 1], [50, 50], rtol=1e-6)
     np.testing.assert_allclose(found[:, 2], np.abs([0.5 - np.pi / 2, 1.5 - np.pi / 2]), rtol=1e-5)
@@ -89,11 +105,19 @@ def test_a_step_trains_both_networks_and_tells_of_all_phases() -> None:
     assert np.isfinite(taken.figures).all()
     assert (taken["bad_tensor"] == -1).all()
     for net in ("generator", "discriminator"):
-        moved = [name for name in after if name.startswith(f"{net}/") and not np.array_equal(before[name], after[name])]
+        moved = [
+            name
+            for name in after
+            if name.startswith(f"{net}/") and not np.array_equal(before[name], after[name])
+        ]
         assert len(moved) == sum(name.startswith(f"{net}/") for name in after)
         assert (taken[f"{net[0]}_gradient"] > 0).all()
     assert all((taken[name] > 0).all() for name in made.recipe.terms)
-    assert int(after["g_optimizer/rmsprop/iteration"]) == int(after["d_optimizer/rmsprop/iteration"]) == 4
+    assert (
+        int(after["g_optimizer/rmsprop/iteration"])
+        == int(after["d_optimizer/rmsprop/iteration"])
+        == 4
+    )
 
 
 def test_steps_in_one_call_equal_steps_in_several() -> None:
@@ -107,27 +131,43 @@ def test_steps_in_one_call_equal_steps_in_several() -> None:
 
 
 @pytest.mark.parametrize("recompute", [False, True])
-def test_gradients_are_those_of_the_losses_on_paper(recompute: bool, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_gradients_are_those_of_the_losses_on_paper(
+    recompute: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """Each phase beside plain calls of the models."""
     monkeypatch.setitem(TOGETHER, "25x25x25", 2)  # as at 51x51x25, which takes longer
-    made = stepper(recompute=recompute, optimizer="sgd", beta_1=0, d_learning_rate=1e-9, g_learning_rate=1e-9)
+    made = stepper(
+        recompute=recompute, optimizer="sgd", beta_1=0, d_learning_rate=1e-9, g_learning_rate=1e-9
+    )
     recipe, nets = made.recipe, made.nets
     images, labels = recipe.rows(recipe.columns(showers("25x25x25")), tf.range(4))
     for phase in recipe.phases[:3]:
         draws = recipe.draws(phase, [images, labels], tf.constant(0, tf.int64), tf.constant(0))
-        found = recipe.shares(nets.generator, nets.discriminator, made._state(), draws, [tf.ones([])] * 2, phase)
+        found = recipe.shares(
+            nets.generator, nets.discriminator, made._state(), draws, [tf.ones([])] * 2, phase
+        )
         net = nets.generator if phase.g else nets.discriminator
-        kept = [v.numpy() for part in (nets.generator, nets.discriminator) for v in part.non_trainable_variables]
+        kept = [
+            v.numpy()
+            for part in (nets.generator, nets.discriminator)
+            for v in part.non_trainable_variables
+        ]
         with tf.GradientTape() as tape:
             latents = networks.latents("25x25x25", draws.noise, labels)
             image = images if phase.kind == "real" else nets.generator(latents, training=phase.g)
             judged = nets.discriminator([image, *draws.masks], training=True)
             turned = draws.flips < FLIPPED if phase.d else tf.zeros_like(draws.flips, tf.bool)
-            target = tf.where(turned, 1.0, 0.0) if phase.kind == "fake" else tf.where(turned, 0.0, 1.0)
+            target = (
+                tf.where(turned, 1.0, 0.0) if phase.kind == "fake" else tf.where(turned, 0.0, 1.0)
+            )
             parts = losses.terms(judged, image, labels, target, 1.0)
             loss = tf.reduce_mean(tf.reduce_sum(parts * [6.0, 0.2, 0.0, 0.1], 1))
         wanted = tape.gradient(loss, [v.value for v in net.trainable_variables])
-        for part, value in zip([v for n in (nets.generator, nets.discriminator) for v in n.non_trainable_variables], kept, strict=True):
+        for part, value in zip(
+            [v for n in (nets.generator, nets.discriminator) for v in n.non_trainable_variables],
+            kept,
+            strict=True,
+        ):
             part.assign(value)
         ours = found.g_gradients if phase.g else found.d_gradients
         assert not (found.d_gradients if phase.g else found.g_gradients)
@@ -140,7 +180,12 @@ def test_gradients_are_those_of_the_losses_on_paper(recompute: bool, monkeypatch
 def test_one_label_in_twenty_is_turned() -> None:
     recipe = Recipe(parse({**SMALL, "batch_size": 1000}))
     recipe.shape = (1, 1, 1, 1)
-    draws = [recipe.draws(recipe.phases[0], recipe.example(1), tf.constant(i, tf.int64), tf.constant(0)).flips.numpy() for i in (0, 1)]
+    draws = [
+        recipe.draws(
+            recipe.phases[0], recipe.example(1), tf.constant(i, tf.int64), tf.constant(0)
+        ).flips.numpy()
+        for i in (0, 1)
+    ]
     shares = [float((flips < FLIPPED).mean()) for flips in draws]
     assert all(0.02 < share < 0.08 for share in shares)
     assert not np.array_equal(*draws)

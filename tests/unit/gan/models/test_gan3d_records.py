@@ -1,4 +1,5 @@
-"""CERN's TFRecord files, written here as their converters write them, become HDF5 with the same showers; others are refused."""
+"""CERN's TFRecord files, written here as their converters write them, become HDF5 with the same
+showers; others are refused."""
 
 from __future__ import annotations
 
@@ -31,30 +32,53 @@ def written(path: Path, *examples: Record) -> Path:
     with tf.io.TFRecordWriter(str(path)) as writer:
         for example in examples:
             features = {
-                name: tf.train.Feature(int64_list=tf.train.Int64List(value=value))
-                if name == "ecalsize"
-                else tf.train.Feature(float_list=tf.train.FloatList(value=np.ravel(value)))
+                name: (
+                    tf.train.Feature(int64_list=tf.train.Int64List(value=value))
+                    if name == "ecalsize"
+                    else tf.train.Feature(float_list=tf.train.FloatList(value=np.ravel(value)))
+                )
                 for name, value in example.items()
             }
-            writer.write(tf.train.Example(features=tf.train.Features(feature=features)).SerializeToString())
+            writer.write(
+                tf.train.Example(features=tf.train.Features(feature=features)).SerializeToString()
+            )
     return path
 
 
 def whole(**changes: Any) -> list[Record]:
-    return [{"ECAL": CELLS, "ecalsize": CELLS.shape, "energy": ENERGY, "theta": THETA, "mtheta": THETA, **changes}]
+    return [
+        {
+            "ECAL": CELLS,
+            "ecalsize": CELLS.shape,
+            "energy": ENERGY,
+            "theta": THETA,
+            "mtheta": THETA,
+            **changes,
+        }
+    ]
 
 
 def events(power: float = 1.0, **changes: Any) -> list[Record]:
     return [
-        {"X": CELLS[i] ** np.float32(power), "Y": ENERGY[i] / 100, "ang": THETA[i], "ecal": CELLS[i].sum(), **changes}
+        {
+            "X": CELLS[i] ** np.float32(power),
+            "Y": ENERGY[i] / 100,
+            "ang": THETA[i],
+            "ecal": CELLS[i].sum(),
+            **changes,
+        }
         for i in range(EVENTS)
     ]
 
 
 @pytest.mark.parametrize(
-    ("make", "exact"), [(whole, True), (events, True), (lambda: events(0.85), False)], ids=["whole", "events", "power"]
+    ("make", "exact"),
+    [(whole, True), (events, True), (lambda: events(0.85), False)],
+    ids=["whole", "events", "power"],
 )
-def test_the_showers_arrive(make: Callable[[], list[Record]], exact: bool, home: Path, tmp_path: Path) -> None:
+def test_the_showers_arrive(
+    make: Callable[[], list[Record]], exact: bool, home: Path, tmp_path: Path
+) -> None:
     source = written(tmp_path / "Ele.tfrecords", *make())
     result = CliRunner().invoke(app, ["data", "convert", str(source), str(tmp_path / "Ele.h5")])
     assert result.exit_code == 0, result.output
@@ -96,7 +120,13 @@ def test_others_are_refused(made: list[Record], words: str, tmp_path: Path) -> N
 
 @pytest.mark.parametrize(
     ("cut", "words"),
-    [(11, "holds no record"), *[(cut, "is refused because it is damaged, or no TFRecord file of showers") for cut in (1000, -1)]],
+    [
+        (11, "holds no record"),
+        *[
+            (cut, "is refused because it is damaged, or no TFRecord file of showers")
+            for cut in (1000, -1)
+        ],
+    ],
 )
 def test_a_damaged_file_is_refused(cut: int, words: str, home: Path, tmp_path: Path) -> None:
     source = written(tmp_path / "Ele.tfrecords", *events())

@@ -21,13 +21,16 @@ STRAIGHT = 200  # events
 @cache
 def straight(energy: float) -> npt.NDArray[np.float32]:
     """Cells of showers straight into the face, in GeV of the particle that was lost there."""
-    cells = np.stack([shower.cells for shower in Sampler(Beam(energy, energy, 90, 90), seed=11).events(STRAIGHT)])
+    cells = np.stack(
+        [shower.cells for shower in Sampler(Beam(energy, energy, 90, 90), seed=11).events(STRAIGHT)]
+    )
     return cells / np.float32(PER_GEV * FRACTION)
 
 
 @cache
 def quadrature(energy: float) -> npt.NDArray[np.float64]:
-    """Mean share of the energy above each face of the layers, over the log-normal T and alpha: Gauss-Hermite, no random numbers."""
+    """Mean share of the energy above each face of the layers, over the log-normal T and alpha:
+    Gauss-Hermite, no random numbers."""
     means = profile.longitudinal(MEDIUM, energy)
     nodes, weights = np.polynomial.hermite_e.hermegauss(15)
     weights /= weights.sum()
@@ -42,7 +45,8 @@ def quadrature(energy: float) -> npt.NDArray[np.float64]:
 @pytest.mark.parametrize("energy", [100, 500])
 def test_containment_is_the_incomplete_gamma_function(energy: float) -> None:
     contained = straight(energy).sum((1, 2, 3)).mean() / energy
-    assert contained == pytest.approx(quadrature(energy)[-1], abs=0.012)  # three standard errors, and what leaves by the sides
+    # three standard errors, and what leaves by the sides
+    assert contained == pytest.approx(quadrature(energy)[-1], abs=0.012)
     assert contained < 0.96  # some of it does leak
 
 
@@ -82,7 +86,9 @@ def test_every_layer_keeps_the_energy_that_was_drawn_for_it(energy: float) -> No
     whole = Calorimeter(nx=1, ny=1, cell=1e9)  # nothing leaves by the sides
     sampler = Sampler(Beam(energy, energy, 90, 90), whole, seed=11)
     for number in range(50):
-        np.testing.assert_allclose(sampler.event(number).cells[0, 0], sampler.layers(number), rtol=1e-5, atol=1e-30)
+        np.testing.assert_allclose(
+            sampler.event(number).cells[0, 0], sampler.layers(number), rtol=1e-5, atol=1e-30
+        )
 
 
 def test_low_energies_reach_the_cells_in_full() -> None:
@@ -95,7 +101,9 @@ def test_low_energies_reach_the_cells_in_full() -> None:
 
 @pytest.mark.parametrize("degrees", [60, 75, 90, 105, 120])
 def test_the_measured_angle_is_the_angle_of_the_particle(degrees: float) -> None:
-    cells = np.stack([s.cells for s in Sampler(Beam(100, 200, degrees, degrees), seed=5).events(80)])
+    cells = np.stack(
+        [s.cells for s in Sampler(Beam(100, 200, degrees, degrees), seed=5).events(80)]
+    )
     measured = np.degrees(measured_angle(cells))
     assert measured.mean() == pytest.approx(degrees, abs=1)
     assert 0.4 < measured.std() < 2
@@ -139,10 +147,22 @@ def test_the_ends_of_the_range_give_showers(low: float, high: float) -> None:
 
 @pytest.mark.parametrize(
     "values",
-    [(1.9, 100), (100, 501), (200, 100), (math.nan, 100), (100, math.inf), (100, 200, 29, 90), (100, 200, 90, 151), (100, 200, 120, 60)],
+    [
+        (1.9, 100),
+        (100, 501),
+        (200, 100),
+        (math.nan, 100),
+        (100, math.inf),
+        (100, 200, 29, 90),
+        (100, 200, 90, 151),
+        (100, 200, 120, 60),
+    ],
 )
 def test_a_beam_outside_the_fits_is_refused(values: tuple[float, ...]) -> None:
-    with pytest.raises(ConfigError, match=r"^(energy|theta) from .*: choose a range within (2 to 500 GeV|30 to 150 degrees)"):
+    with pytest.raises(
+        ConfigError,
+        match=r"^(energy|theta) from .*: choose a range within (2 to 500 GeV|30 to 150 degrees)",
+    ):
         Beam(*values)
 
 
@@ -153,7 +173,8 @@ def test_a_seed_outside_64_bits_is_refused(seed: int) -> None:
 
 
 def test_the_parameterisation_has_the_published_numbers() -> None:
-    """Worked out apart from the code, from the constants of hep-ex/0001020, for 100 GeV in this calorimeter."""
+    """Worked out apart from the code, from the constants of hep-ex/0001020, for 100 GeV in this
+    calorimeter."""
     radial = profile.radial(MEDIUM, 100, np.array([0.2, 1.0, 2.0]))
     assert radial.core == pytest.approx([0.07394, 0.13244, 0.21463], abs=2e-5)
     assert radial.tail == pytest.approx([1.39581, 0.53535, 0.84459], abs=2e-5)

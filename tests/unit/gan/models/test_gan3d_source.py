@@ -56,15 +56,29 @@ def test_counting_reads_no_cells(tmp_path: Path) -> None:
     assert catalog.count(config(), tmp_path) == source.SAMPLED
     assert catalog.available(tmp_path)["hdf5"] is None
     assert catalog.available(tmp_path / "nowhere")["showers"] is None
-    assert "There is no folder or HDF5 file of showers in" in str(catalog.available(tmp_path / "nowhere")["hdf5"])
+    assert "There is no folder or HDF5 file of showers in" in str(
+        catalog.available(tmp_path / "nowhere")["hdf5"]
+    )
 
 
 @pytest.mark.parametrize(
     ("changes", "sentence"),
     [
-        ({"dataset": "mnist"}, "model=gan3d does not learn from dataset=mnist: choose one of showers, hdf5."),
-        ({"dataset": "hdf5"}, "dataset=hdf5 needs images_path: the folder or file inside the data directory that holds the showers."),
-        ({"loss": "hinge"}, "loss=hinge has no meaning for model=gan3d: leave it at non_saturating."),
+        (
+            {"dataset": "mnist"},
+            "model=gan3d does not learn from dataset=mnist: choose one of showers, hdf5.",
+        ),
+        (
+            {"dataset": "hdf5"},
+            (
+                "dataset=hdf5 needs images_path: the folder or file inside the data directory that"
+                " holds the showers."
+            ),
+        ),
+        (
+            {"loss": "hinge"},
+            "loss=hinge has no meaning for model=gan3d: leave it at non_saturating.",
+        ),
         (
             {"model": "dcgan", "dataset": "digits", "geometry": "51x51x25"},
             "geometry=51x51x25 has no meaning for model=dcgan: leave it at 25x25x25.",
@@ -79,12 +93,21 @@ def test_settings_that_do_not_go_together(changes: dict[str, Any], sentence: str
 
 def test_files_of_the_other_geometry_and_no_files(tmp_path: Path) -> None:
     path = written(tmp_path / "files", VARIABLE, 2)
-    with pytest.raises(DatasetError, match="holds 51x51x25 cells per event, and geometry=25x25x25: set geometry to what the files have"):
+    with pytest.raises(
+        DatasetError,
+        match=(
+            "holds 51x51x25 cells per event, and geometry=25x25x25: set geometry to what the files"
+            " have"
+        ),
+    ):
         catalog.check(config(dataset="hdf5", images_path="files"), tmp_path)
     path.unlink()
     with pytest.raises(DatasetError, match="There is no HDF5 file"):
         catalog.check(config(dataset="hdf5", images_path="files"), tmp_path)
-    with pytest.raises(DatasetError, match=r"there is no such folder or HDF5 file\): name a folder or HDF5 file inside"):
+    with pytest.raises(
+        DatasetError,
+        match=r"there is no such folder or HDF5 file\): name a folder or HDF5 file inside",
+    ):
         catalog.check(config(dataset="hdf5", images_path="elsewhere"), tmp_path)
 
 
@@ -92,14 +115,19 @@ def test_files_of_the_other_geometry_and_no_files(tmp_path: Path) -> None:
 def test_a_training_stopped_in_the_middle_ends_as_one_that_was_not(tmp_path: Path) -> None:
     whole = assert_resumes(config(), tmp_path)
     assert [grid.epoch for grid in whole.of(Grid)] == [REAL_IMAGES, 0, 1]
-    assert (whole.of(Started)[0].g_parameters, whole.of(Started)[0].d_parameters) == (872_948, 73_450)
+    assert (whole.of(Started)[0].g_parameters, whole.of(Started)[0].d_parameters) == (
+        872_948,
+        73_450,
+    )
 
 
 def test_the_web_process_counts_sampled_showers_without_their_tools() -> None:
     code = (
-        "import sys; from pathlib import Path; from ganboard.gan.config import parse; from ganboard.gan.data import catalog; from ganboard.gan.costs import estimate as costs\n"
-        "config = parse({'model': 'gan3d', 'dataset': 'showers'}); catalog.check(config, Path()); costs.estimate(config)\n"
-        "print(catalog.count(config, Path()), {'h5py', 'scipy', 'tensorflow'} & set(sys.modules))"
+        "import sys; from pathlib import Path; from ganboard.gan.config import parse; from"
+        " ganboard.gan.data import catalog; from ganboard.gan.costs import estimate as"
+        " costs\nconfig = parse({'model': 'gan3d', 'dataset': 'showers'}); catalog.check(config,"
+        " Path()); costs.estimate(config)\nprint(catalog.count(config, Path()), {'h5py', 'scipy',"
+        " 'tensorflow'} & set(sys.modules))"
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout == "10000 set()\n"

@@ -79,8 +79,18 @@ def test_splits_do_not_mix(folder: Path) -> None:
 
 def test_the_manifest_tells_the_recipe_and_the_measured_flows(folder: Path) -> None:
     manifest = Frames(folder).manifest
-    assert (manifest.grid, manifest.frames, manifest.discard, manifest.every, manifest.seed) == (GRID, 6, 30, 8, 3)
-    assert [stored.obstacle.name for stored in manifest.sequences] == ["circle", "circle", "rectangle:2"]
+    assert (manifest.grid, manifest.frames, manifest.discard, manifest.every, manifest.seed) == (
+        GRID,
+        6,
+        30,
+        8,
+        3,
+    )
+    assert [stored.obstacle.name for stored in manifest.sequences] == [
+        "circle",
+        "circle",
+        "rectangle:2",
+    ]
     assert [stored.split for stored in manifest.sequences] == ["train", "held-out", "held-out"]
     assert manifest.sequences[0].tau == pytest.approx(3 * 0.1 * 4 / 50 + 0.5)
     assert manifest.sequences[0].strouhal is None  # 70 steps are no street
@@ -88,7 +98,9 @@ def test_the_manifest_tells_the_recipe_and_the_measured_flows(folder: Path) -> N
 
 
 def test_a_long_enough_sequence_has_its_strouhal_number(tmp_path: Path) -> None:
-    recording = Recording((Case(Obstacle("circle", 6), 80),), (96, 48), frames=3, discard=4500, every=20)
+    recording = Recording(
+        (Case(Obstacle("circle", 6), 80),), (96, 48), frames=3, discard=4500, every=20
+    )
     (stored,) = write(tmp_path / "one", recording).sequences
     assert stored.strouhal == pytest.approx(0.163, abs=0.02)
 
@@ -120,8 +132,16 @@ def test_frames_are_not_read_before_they_are_asked_for(folder: Path) -> None:
 
 
 def test_none_of_it_needs_tensorflow() -> None:
-    code = "import sys, ganboard.gan.models.pix2pix.frames, ganboard.gan.models.pix2pix.tiles, ganboard.worker.cli.flow; print({'tensorflow', 'keras'} & {*sys.modules})"
-    assert subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout == "set()\n"
+    code = (
+        "import sys, ganboard.gan.models.pix2pix.frames, ganboard.gan.models.pix2pix.tiles,"
+        " ganboard.worker.cli.flow; print({'tensorflow', 'keras'} & {*sys.modules})"
+    )
+    assert (
+        subprocess.run(
+            [sys.executable, "-c", code], capture_output=True, text=True, check=True
+        ).stdout
+        == "set()\n"
+    )
 
 
 # --- writing ---
@@ -137,12 +157,20 @@ def test_what_is_interrupted_leaves_nothing(tmp_path: Path) -> None:
     assert list(tmp_path.iterdir()) == []
 
 
-def test_a_full_disk_leaves_nothing_and_says_so(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_full_disk_leaves_nothing_and_says_so(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     def full(*_: object) -> None:
         raise OSError(errno.ENOSPC, "No space left on device")
 
     monkeypatch.setattr(files, "flush", full)
-    with pytest.raises(DatasetError, match=r"streets was not written \(No space left on device\): make room there, or ask for fewer"):
+    with pytest.raises(
+        DatasetError,
+        match=(
+            r"streets was not written \(No space left on device\): make room there, or ask for"
+            r" fewer"
+        ),
+    ):
         write(tmp_path / "streets", RECORDING)
     assert list(tmp_path.iterdir()) == []
 
@@ -156,8 +184,12 @@ def test_room_is_looked_for_before_any_work(tmp_path: Path) -> None:
 @pytest.mark.parametrize("occupied", ["file", "folder", "link"])
 def test_what_is_there_is_not_overwritten(tmp_path: Path, occupied: str) -> None:
     path = tmp_path / "streets"
-    {"file": path.touch, "folder": path.mkdir, "link": lambda: path.symlink_to(tmp_path)}[occupied]()
-    with pytest.raises(DatasetError, match="exists already: name another folder, or delete that one first"):
+    {"file": path.touch, "folder": path.mkdir, "link": lambda: path.symlink_to(tmp_path)}[
+        occupied
+    ]()
+    with pytest.raises(
+        DatasetError, match="exists already: name another folder, or delete that one first"
+    ):
         write(path, RECORDING)
     assert len(list(tmp_path.iterdir())) == 1
 
@@ -176,7 +208,9 @@ def test_what_is_there_is_not_overwritten(tmp_path: Path, occupied: str) -> None
         ({"speed": 0.3}, "An inlet speed of 0.3"),
     ],
 )
-def test_a_recipe_that_cannot_be_computed_is_refused_before_any_work(tmp_path: Path, change: dict[str, Any], sentence: str) -> None:
+def test_a_recipe_that_cannot_be_computed_is_refused_before_any_work(
+    tmp_path: Path, change: dict[str, Any], sentence: str
+) -> None:
     with pytest.raises(FlowError, match=re.escape(sentence)):
         write(tmp_path / "streets", replace(RECORDING, **change))
     assert list(tmp_path.iterdir()) == []
@@ -191,7 +225,11 @@ def test_a_plan_adds_what_is_held_out() -> None:
     train = {(case.obstacle.name, case.reynolds) for case in cases if not case.held_out}
     assert train == {("circle", 80), ("circle", 100), ("square", 80), ("square", 100)}
     assert {case.obstacle.diameter for case in cases} == {9}
-    assert all(case.held_out for case in cases if case.reynolds == 90 or case.obstacle.name == "rectangle:2")
+    assert all(
+        case.held_out
+        for case in cases
+        if case.reynolds == 90 or case.obstacle.name == "rectangle:2"
+    )
 
 
 def test_a_seed_moves_the_obstacles_a_little() -> None:
@@ -200,7 +238,10 @@ def test_a_seed_moves_the_obstacles_a_little() -> None:
     places = {(case.obstacle.x, case.obstacle.y) for case in one}
     assert len(places) == 3
     assert all(abs(x - 0.2) <= 0.04 and abs(y - 0.5) <= 0.1 for x, y in places)
-    assert {case.bump for seed in range(9) for case in plan([80], ["circle"], seed=seed)} == {-0.05, 0.05}
+    assert {case.bump for seed in range(9) for case in plan([80], ["circle"], seed=seed)} == {
+        -0.05,
+        0.05,
+    }
 
 
 # --- damage ---
@@ -235,49 +276,90 @@ def fifo(folder: Path) -> None:
     ("damage", "sentence"),
     [
         (lambda f: (f / "manifest.json").unlink(), "manifest.json cannot be read ([Errno 2]"),
-        (lambda f: (f / "manifest.json").write_text("[1"), "manifest.json cannot be read (Expecting"),
-        (lambda f: (f / "manifest.json").write_text("[]"), "it is no manifest of format ganboard-flow-1"),
-        (lambda f: (f / "manifest.json").write_text('{"format": "flow"}'), "it is no manifest of format ganboard-flow-1"),
-        (lambda f: (f / "manifest.json").write_bytes(b" " * (5 << 20)), "it exceeds the limit of 4,194,304 bytes"),
+        (
+            lambda f: (f / "manifest.json").write_text("[1"),
+            "manifest.json cannot be read (Expecting",
+        ),
+        (
+            lambda f: (f / "manifest.json").write_text("[]"),
+            "it is no manifest of format ganboard-flow-1",
+        ),
+        (
+            lambda f: (f / "manifest.json").write_text('{"format": "flow"}'),
+            "it is no manifest of format ganboard-flow-1",
+        ),
+        (
+            lambda f: (f / "manifest.json").write_bytes(b" " * (5 << 20)),
+            "it exceeds the limit of 4,194,304 bytes",
+        ),
         (fifo, "manifest.json is not a file"),
         (lambda f: change_manifest(f, frames=7), "its digest does not fit: it was changed"),
         (lambda f: change_manifest(f, seed=4), "its digest does not fit: it was changed"),
-        (lambda f: change_manifest(f, grid=[1 << 40, 24]), "grid.0: Input should be less than or equal to 1048576"),
-        (lambda f: change_manifest(f, speed=float("nan")), "speed: Input should be a finite number"),
-        (lambda f: change_manifest(f, sequences=[]), "sequences: Tuple should have at least 1 item"),
+        (
+            lambda f: change_manifest(f, grid=[1 << 40, 24]),
+            "grid.0: Input should be less than or equal to 1048576",
+        ),
+        (
+            lambda f: change_manifest(f, speed=float("nan")),
+            "speed: Input should be a finite number",
+        ),
+        (
+            lambda f: change_manifest(f, sequences=[]),
+            "sequences: Tuple should have at least 1 item",
+        ),
         (lambda f: change_manifest(f, extra=1), "extra: Extra inputs are not permitted"),
         (lambda f: (f / "000.npy").unlink(), "000.npy cannot be read ([Errno 2]"),
-        (lambda f: os.truncate(f / "000.npy", 1000), "it has 1,000 bytes, (6, 24, 60, 3) frames of <f2 have 51,968"),
+        (
+            lambda f: os.truncate(f / "000.npy", 1000),
+            "it has 1,000 bytes, (6, 24, 60, 3) frames of <f2 have 51,968",
+        ),
         (pickled, "frames of <f2 have 51,968"),
-        (lambda f: spoil(f, 0, b"PICKLE"), "its header does not tell of (6, 24, 60, 3) frames of <f2"),
+        (
+            lambda f: spoil(f, 0, b"PICKLE"),
+            "its header does not tell of (6, 24, 60, 3) frames of <f2",
+        ),
         (lambda f: spoil(f, 60, b"9"), "its header does not tell of"),
         (swap_for_link, "000.npy cannot be read ("),
     ],
 )
-def test_damaged_and_foreign_folders_are_refused_in_one_sentence(folder: Path, damage: Callable[[Path], Any], sentence: str) -> None:
+def test_damaged_and_foreign_folders_are_refused_in_one_sentence(
+    folder: Path, damage: Callable[[Path], Any], sentence: str
+) -> None:
     damage(folder)
     with pytest.raises(DatasetError) as caught:
         Frames(folder)
     said = str(caught.value)
     assert sentence in said
-    assert said.endswith("copy the folder again from its origin, or make it anew with `ganboard data flow`.")
+    assert said.endswith(
+        "copy the folder again from its origin, or make it anew with `ganboard data flow`."
+    )
     assert "\n" not in said
 
 
 def test_a_manifest_of_a_flow_that_cannot_be_is_refused_even_with_its_digest(folder: Path) -> None:
     manifest = Frames(folder).manifest
-    forged = manifest.model_copy(update={"sequences": (manifest.sequences[0].model_copy(update={"reynolds": 9e9}),)})
+    forged = manifest.model_copy(
+        update={"sequences": (manifest.sequences[0].model_copy(update={"reynolds": 9e9}),)}
+    )
     (folder / "manifest.json").write_bytes(forged.encode())
     with pytest.raises(DatasetError, match="Reynolds number 9e\\+09 needs tau"):
         Frames(folder)
 
 
 @pytest.mark.parametrize("value", [np.nan, np.inf, 100])
-def test_a_frame_with_impossible_values_is_refused_when_it_is_asked_for(folder: Path, value: float) -> None:
+def test_a_frame_with_impossible_values_is_refused_when_it_is_asked_for(
+    folder: Path, value: float
+) -> None:
     spoil(folder, 128 + 2 * 24 * 60 * 3 * 2 + 100, np.float16(value).tobytes())  # in frame 2
     frames = Frames(folder)
     frames.frame(0, 1)
-    with pytest.raises(DatasetError, match=r"000\.npy: frame 2 holds values that are not finite or exceed the limit of 4: copy the folder"):
+    with pytest.raises(
+        DatasetError,
+        match=(
+            r"000\.npy: frame 2 holds values that are not finite or exceed the limit of 4: copy the"
+            r" folder"
+        ),
+    ):
         frames.pairs("train")[1]
 
 
@@ -291,7 +373,9 @@ def test_verify_finds_a_flipped_bit(folder: Path) -> None:
 
 @pytest.mark.parametrize("lag", [0, 6, -1])
 def test_a_lag_without_pairs_is_refused(folder: Path, lag: int) -> None:
-    with pytest.raises(DatasetError, match=f"lag={lag} lies outside 1 and 5 for sequences of 6 frames"):
+    with pytest.raises(
+        DatasetError, match=f"lag={lag} lies outside 1 and 5 for sequences of 6 frames"
+    ):
         Frames(folder).pairs("train", lag)
 
 

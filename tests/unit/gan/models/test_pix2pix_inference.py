@@ -1,4 +1,5 @@
-"""Frames by tiles through real networks on one device; several are in tests/integration/test_tiled_replicas.py."""
+"""Frames by tiles through real networks on one device; several are in
+tests/integration/test_tiled_replicas.py."""
 
 from __future__ import annotations
 
@@ -17,7 +18,9 @@ from ganboard.gan.models.pix2pix import inference, networks
 from ganboard.gan.models.pix2pix.tiles import TilingError, merge, split
 from ganboard.gan.progress import Progress
 
-CONFIG = parse({"model": "pix2pix", "dataset": "flow", "images_path": "street", "geometry": "64x64"})
+CONFIG = parse(
+    {"model": "pix2pix", "dataset": "flow", "images_path": "street", "geometry": "64x64"}
+)
 FRAME = np.random.default_rng(0).normal(size=(128, 192, 4)).astype(np.float32)
 
 
@@ -39,23 +42,33 @@ def tiled(generator: keras.Model, strategy: tf.distribute.Strategy) -> Any:
 
 def plain(generator: keras.Model, tile: np.ndarray) -> np.ndarray:
     """A tile through the network as the networks' own tests call it."""
-    made: np.ndarray = generator([tile[None], *[None] * len(networks.masks(64))], training=False).numpy()[0]
+    made: np.ndarray = generator(
+        [tile[None], *[None] * len(networks.masks(64))], training=False
+    ).numpy()[0]
     return made
 
 
 @pytest.mark.parametrize("options", [{"group": 1}, {"group": 4}, {"group": 99}, {"xla": True}])
-def test_how_tiles_are_grouped_changes_nothing(tiled: Any, generator: keras.Model, options: dict[str, Any]) -> None:
+def test_how_tiles_are_grouped_changes_nothing(
+    tiled: Any, generator: keras.Model, options: dict[str, Any]
+) -> None:
     made = tiled(**options)(FRAME)
     assert made.shape == (128, 192, 3)
     for y in (0, 64):
         for x in (0, 64, 128):
-            np.testing.assert_allclose(made[y : y + 64, x : x + 64], plain(generator, FRAME[y : y + 64, x : x + 64]), atol=1e-5)
+            np.testing.assert_allclose(
+                made[y : y + 64, x : x + 64],
+                plain(generator, FRAME[y : y + 64, x : x + 64]),
+                atol=1e-5,
+            )
 
 
 def test_with_a_halo_a_tile_sees_its_neighbours(tiled: Any, generator: keras.Model) -> None:
     made = tiled(halo=16)(FRAME)
     tiles = np.stack([plain(generator, tile) for tile in split(FRAME, (32, 32), 16)])
-    np.testing.assert_allclose(made, merge(tiles, FRAME.shape[:2], (32, 32), 16, blend=16), atol=1e-5)
+    np.testing.assert_allclose(
+        made, merge(tiles, FRAME.shape[:2], (32, 32), 16, blend=16), atol=1e-5
+    )
     assert np.abs(made - tiled()(FRAME)).max() > 1e-3
     grouped = tiled(halo=16, group=5)(FRAME)  # 24 tiles, the last group of which is filled
     np.testing.assert_allclose(grouped, made, atol=1e-5)
@@ -74,10 +87,16 @@ def test_what_is_compiled_is_one_graph_for_each_shape_of_a_group(tiled: Any) -> 
 
 def test_frames_that_do_not_divide_and_halos_that_are_too_wide(tiled: Any) -> None:
     with pytest.raises(
-        TilingError, match="64x64 pixels with halo=0 does not tile a frame of 100x192: take frames whose sides are multiples of 64"
+        TilingError,
+        match=(
+            "64x64 pixels with halo=0 does not tile a frame of 100x192: take frames whose sides are"
+            " multiples of 64"
+        ),
     ):
         tiled()(FRAME[:100])
-    with pytest.raises(TilingError, match="halo=24 does not tile a frame of 128x192: choose a halo of 0 or 16"):
+    with pytest.raises(
+        TilingError, match="halo=24 does not tile a frame of 128x192: choose a halo of 0 or 16"
+    ):
         tiled(halo=24)(FRAME)
 
 

@@ -23,7 +23,14 @@ STANDING = lambda inputs, training: SimpleNamespace(numpy=lambda: inputs[0][...,
 
 
 def config(**changes: Any) -> RunConfig:
-    settings = {"model": "pix2pix", "dataset": "flow", "images_path": "street", "geometry": "64x64", "batch_size": 2, "quality_every": 1}
+    settings = {
+        "model": "pix2pix",
+        "dataset": "flow",
+        "images_path": "street",
+        "geometry": "64x64",
+        "batch_size": 2,
+        "quality_every": 1,
+    }
     return parse({**settings, "quality_images": 200, **changes})
 
 
@@ -44,11 +51,20 @@ def test_what_stands_still_is_as_far_as_nothing_moved(home: Path) -> None:
     assert measures["l1"] == measures["l1_standing"] > 0
     assert measures["l1_train"] != measures["l1"]
     assert judge.remarks == [
-        "quality_images=200 is more than the 4 pairs of flows that are held out: all of these are compared with.",
-        "quality_images=200 is more than the 8 pairs of flows that are trained with: all of these are compared with.",
+        (
+            "quality_images=200 is more than the 4 pairs of flows that are held out: all of these"
+            " are compared with."
+        ),
+        (
+            "quality_images=200 is more than the 8 pairs of flows that are trained with: all of"
+            " these are compared with."
+        ),
     ]
     pairs = frames.Frames(home / "street").pairs("held-out")
-    moved = [np.abs(before[..., :3] - after).mean() for before, after in (pairs[i] for i in range(len(pairs)))]
+    moved = [
+        np.abs(before[..., :3] - after).mean()
+        for before, after in (pairs[i] for i in range(len(pairs)))
+    ]
     assert measures["l1"] == pytest.approx(np.mean(moved), rel=0.5)  # windows of 64 of 66x72 cells
 
 
@@ -63,7 +79,11 @@ def test_a_fresh_generator_is_worse_and_judged_alike_each_time(home: Path) -> No
 
 def test_flows_without_any_held_out_are_refused_before_any_work(home: Path) -> None:
     with pytest.raises(
-        DatasetError, match=r"flows that are held out and the data have none: make some with `ganboard data flow --held-out`"
+        DatasetError,
+        match=(
+            r"flows that are held out and the data have none: make some with `ganboard data flow"
+            r" --held-out`"
+        ),
     ):
         catalog.check(config(images_path="all"), home)
     catalog.check(config(images_path="all", quality_every=0), home)

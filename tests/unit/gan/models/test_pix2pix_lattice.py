@@ -25,7 +25,11 @@ def textbook(f: np.ndarray, flow: Flow) -> np.ndarray:
 
     def equilibrium(rho: Any, u: Any) -> np.ndarray:
         cu = np.tensordot(c, u, 1)
-        return w.reshape(9, *[1] * np.ndim(rho)) * rho * (1 + 3 * cu + 4.5 * cu**2 - 1.5 * (u**2).sum(0))
+        return (
+            w.reshape(9, *[1] * np.ndim(rho))
+            * rho
+            * (1 + 3 * cu + 4.5 * cu**2 - 1.5 * (u**2).sum(0))
+        )
 
     rho = f.sum(0)
     after = f - (f - equilibrium(rho, np.tensordot(c.T, f, 1) / rho)) / flow.tau
@@ -79,7 +83,8 @@ def test_the_mean_wake_is_symmetric_and_slower_than_the_stream() -> None:
         flow.step(12)
         profile += flow.velocity()[:, :, column] / 150 / flow.speed
     first = flow.obstacle.corner(GRID)[1]
-    turned = np.roll(profile, -first - 3 + 24, axis=1)  # the obstacle's middle lies between rows 23 and 24
+    # the obstacle's middle lies between rows 23 and 24
+    turned = np.roll(profile, -first - 3 + 24, axis=1)
     assert np.abs(turned[0] - turned[0, ::-1]).max() < 0.05
     assert np.abs(turned[1] + turned[1, ::-1]).max() < 0.05
     assert turned[0, 23:25].max() < 0.8 < turned[0, :5].min()
@@ -94,7 +99,9 @@ def test_equal_flows_are_equal_to_the_bit_however_they_are_stepped() -> None:
     assert one.steps == other.steps == 30
     assert np.array_equal(one.velocity(), other.velocity())
     row, column = 20, 40
-    np.testing.assert_allclose(one.velocity_at(column, row), one.velocity()[:, row, column], atol=1e-7)
+    np.testing.assert_allclose(
+        one.velocity_at(column, row), one.velocity()[:, row, column], atol=1e-7
+    )
 
 
 def test_y_is_periodic() -> None:
@@ -116,15 +123,34 @@ def test_the_bump_decides_the_side() -> None:
 
 def test_the_relaxation_time_follows_from_the_reynolds_number() -> None:
     assert relaxation(Obstacle("circle", 12), 100) == pytest.approx(0.536)
-    assert relaxation(Obstacle("rectangle", 10), 200, (192, 96)) == pytest.approx(0.515)  # the limit itself is allowed
+    # the limit itself is allowed
+    assert relaxation(Obstacle("rectangle", 10), 200, (192, 96)) == pytest.approx(0.515)
 
 
 @pytest.mark.parametrize(
     ("obstacle", "reynolds", "grid", "speed", "sentence"),
     [
-        (Obstacle("circle", 12), 300, (256, 128), 0.1, "needs tau = 0.5120, below the limit of 0.515"),
-        (Obstacle("circle", 12), 300, (256, 128), 0.1, "with D = 12 cells and U = 0.1 it may be at most 240; D = 15 on a grid of 320x160"),
-        (CIRCLE, 80, GRID, 0.2, "An inlet speed of 0.2 cells per step lies outside the limits of 0 and 0.1"),
+        (
+            Obstacle("circle", 12),
+            300,
+            (256, 128),
+            0.1,
+            "needs tau = 0.5120, below the limit of 0.515",
+        ),
+        (
+            Obstacle("circle", 12),
+            300,
+            (256, 128),
+            0.1,
+            "with D = 12 cells and U = 0.1 it may be at most 240; D = 15 on a grid of 320x160",
+        ),
+        (
+            CIRCLE,
+            80,
+            GRID,
+            0.2,
+            "An inlet speed of 0.2 cells per step lies outside the limits of 0 and 0.1",
+        ),
         (CIRCLE, 80, GRID, 0.0, "An inlet speed of 0 cells"),
         (CIRCLE, float("nan"), GRID, 0.1, "The Reynolds number is nan: give a finite number"),
         (CIRCLE, 80, GRID, float("inf"), "The inlet speed is inf: give a finite number"),
@@ -132,16 +158,64 @@ def test_the_relaxation_time_follows_from_the_reynolds_number() -> None:
         (CIRCLE, -80, GRID, 0.1, "A Reynolds number of -80 is below the limit of 1"),
         (CIRCLE, 80, (96, 20), 0.1, "A grid of 96x20 cells is too small, the limit is 24 a side"),
         (CIRCLE, 80, (1 << 40, 48), 0.1, "exceeds the limit of 4,194,304 cells"),
-        (Obstacle("circle", 13), 80, GRID, 0.1, "D = 13 cells is too large for a grid 48 cells wide, where the limit is 12"),
+        (
+            Obstacle("circle", 13),
+            80,
+            GRID,
+            0.1,
+            "D = 13 cells is too large for a grid 48 cells wide, where the limit is 12",
+        ),
         (Obstacle("circle", 13), 80, GRID, 0.1, "make it smaller, or the grid 52 cells wide"),
-        (Obstacle("circle", 3), 80, GRID, 0.1, "An obstacle of D = 3 cells is below the limit of 4"),
-        (Obstacle("circle", 6, x=0.02), 80, GRID, 0.1, "less than the limit of 1 D = 6 cells ahead and 5 D = 30 behind: choose x between"),
-        (Obstacle("circle", 6, x=0.9), 80, GRID, 0.1, "over columns 83 to 88 of 96 leaves less than the limit"),
-        (Obstacle("rectangle", 6, 10), 80, GRID, 0.1, "cells ahead and 5 D = 30 behind: choose x between 0.375 and 0.375"),
-        (Obstacle("rectangle", 8, 10), 80, GRID, 0.1, "make the grid at least 128 cells long, or the obstacle smaller"),
-        (Obstacle("circle", 6, y=0.01), 80, GRID, 0.1, "leaves the grid of 48 rows: choose y between 0.062 and 0.938"),
+        (
+            Obstacle("circle", 3),
+            80,
+            GRID,
+            0.1,
+            "An obstacle of D = 3 cells is below the limit of 4",
+        ),
+        (
+            Obstacle("circle", 6, x=0.02),
+            80,
+            GRID,
+            0.1,
+            "less than the limit of 1 D = 6 cells ahead and 5 D = 30 behind: choose x between",
+        ),
+        (
+            Obstacle("circle", 6, x=0.9),
+            80,
+            GRID,
+            0.1,
+            "over columns 83 to 88 of 96 leaves less than the limit",
+        ),
+        (
+            Obstacle("rectangle", 6, 10),
+            80,
+            GRID,
+            0.1,
+            "cells ahead and 5 D = 30 behind: choose x between 0.375 and 0.375",
+        ),
+        (
+            Obstacle("rectangle", 8, 10),
+            80,
+            GRID,
+            0.1,
+            "make the grid at least 128 cells long, or the obstacle smaller",
+        ),
+        (
+            Obstacle("circle", 6, y=0.01),
+            80,
+            GRID,
+            0.1,
+            "leaves the grid of 48 rows: choose y between 0.062 and 0.938",
+        ),
         (Obstacle("circle", 6, y=float("nan")), 80, GRID, 0.1, "The obstacle's y is nan"),
-        (Obstacle("rectangle", 6, 50), 80, GRID, 0.1, "A rectangle of aspect 50 (length to height) lies outside the limits of 0.1 and 10"),
+        (
+            Obstacle("rectangle", 6, 50),
+            80,
+            GRID,
+            0.1,
+            "A rectangle of aspect 50 (length to height) lies outside the limits of 0.1 and 10",
+        ),
         (Obstacle("circle", 6, 2), 80, GRID, 0.1, "A circle has aspect 1, not 2"),
     ],
 )
@@ -159,7 +233,9 @@ def test_what_a_refusal_recommends_is_accepted() -> None:
         relaxation(Obstacle("circle", 12), 1000)
     found = re.search(r"D = (\d+) on a grid of (\d+)x(\d+)", str(caught.value))
     assert found
-    assert relaxation(Obstacle("circle", int(found[1])), 1000, (int(found[2]), int(found[3]))) >= 0.515
+    assert (
+        relaxation(Obstacle("circle", int(found[1])), 1000, (int(found[2]), int(found[3]))) >= 0.515
+    )
 
 
 @pytest.mark.parametrize("bump", [0.6, float("nan")])
@@ -171,7 +247,9 @@ def test_a_bump_that_is_no_small_disturbance_is_refused(bump: float) -> None:
 def test_a_flow_that_explodes_says_at_which_step(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(lattice, "MIN_TAU", 0.5)
     flow = Flow(parse("square", 6), 1e5, GRID)
-    with pytest.raises(FlowError, match=r"became infinite or NaN by step [\d,]+: take a smaller Reynolds number") as caught:
+    with pytest.raises(
+        FlowError, match=r"became infinite or NaN by step [\d,]+: take a smaller Reynolds number"
+    ) as caught:
         flow.step(5000)
     assert f"{flow.steps:,}" in str(caught.value)
     assert 1 < flow.steps < 5000
@@ -194,7 +272,11 @@ def test_an_obstacle_covers_its_cells_and_is_symmetric(name: str) -> None:
     assert mask.sum() == pytest.approx(area, rel=0.1)
 
 
-@pytest.mark.parametrize("name", ["", "triangle", "rectangle", "rectangle:", "rectangle:-1", "rectangle:nan", "circle "])
+@pytest.mark.parametrize(
+    "name", ["", "triangle", "rectangle", "rectangle:", "rectangle:-1", "rectangle:nan", "circle "]
+)
 def test_an_unknown_obstacle_is_refused(name: str) -> None:
-    with pytest.raises(FlowError, match=r"There is no obstacle .*: take circle, square, or rectangle:2"):
+    with pytest.raises(
+        FlowError, match=r"There is no obstacle .*: take circle, square, or rectangle:2"
+    ):
         parse(name, 6)

@@ -24,7 +24,9 @@ FLOWS = (
     Case(Obstacle("rectangle", 6), 60, held_out=True),
     Case(Obstacle("circle", 6), 90, held_out=True),
 )
-CONFIG = parse({"model": "pix2pix", "dataset": "flow", "images_path": "street", "geometry": "64x64"})
+CONFIG = parse(
+    {"model": "pix2pix", "dataset": "flow", "images_path": "street", "geometry": "64x64"}
+)
 
 
 @pytest.fixture(scope="module")
@@ -36,7 +38,8 @@ def street(tmp_path_factory: pytest.TempPathFactory) -> Frames:
 
 
 def oracle(street: Frames, number: int) -> rollout.Predict:
-    """Answers with the real next frame of the one that it is asked about, which must be real to the bit."""
+    """Answers with the real next frame of the one that it is asked about, which must be real to the
+    bit."""
     known = {street.conditioned(number, t).tobytes(): t for t in range(street.manifest.frames)}
     return lambda asked: street.frame(number, known[asked.tobytes()] + 1)
 
@@ -64,10 +67,15 @@ def test_who_knows_the_flow_makes_no_error(street: Frames) -> None:
     assert found["l1"] == found["rms"] == [0.0] * 8
     assert found["horizon"] == 8
     mean = np.mean([street.frame(1, t) for t in range(12)], axis=0)
-    assert found["mean_rms"][7] == pytest.approx(np.sqrt(np.mean((mean - street.frame(1, 8)) ** 2)), rel=1e-4)
+    assert found["mean_rms"][7] == pytest.approx(
+        np.sqrt(np.mean((mean - street.frame(1, 8)) ** 2)), rel=1e-4
+    )
     assert found["divergence"] == found["real_divergence"]
     assert found["wake_mean_rms"] == found["wake_fluctuation_rms"] == 0
-    assert (found["amplitude"], found["kind"]) == (found["real_amplitude"], "held-out Reynolds number")
+    assert (found["amplitude"], found["kind"]) == (
+        found["real_amplitude"],
+        "held-out Reynolds number",
+    )
 
 
 def test_who_holds_the_frame_makes_the_error_of_persistence(street: Frames) -> None:
@@ -92,7 +100,9 @@ def test_errors_on_paper() -> None:
     assert rollout.horizon(found._replace(mean_rms=np.array([1.0, 9.0]))) == 2
 
 
-@pytest.mark.parametrize(("frequency", "shift"), [(0.05, 0.0), (0.05, 0.2), (0.052, 0.0), (0.049, -0.1)])
+@pytest.mark.parametrize(
+    ("frequency", "shift"), [(0.05, 0.0), (0.05, 0.2), (0.052, 0.0), (0.049, -0.1)]
+)
 def test_the_lead_of_an_oscillation_is_told_in_periods(frequency: float, shift: float) -> None:
     t = np.arange(120)
     real, made = np.sin(2 * np.pi * 0.05 * t), 0.3 * np.sin(2 * np.pi * (frequency * t + shift)) + 2
@@ -102,7 +112,12 @@ def test_the_lead_of_an_oscillation_is_told_in_periods(frequency: float, shift: 
 def test_a_prediction_that_is_not_finite_names_the_step(street: Frames) -> None:
     answers = iter([0.0, 0.0, np.nan])
     with pytest.raises(DatasetError, match="became infinite or NaN in step 3: ask for 2 steps"):
-        rollout.roll(lambda given: given[..., :3] + np.float32(next(answers)), street.frame(0, 0), street.mask(0), 9)
+        rollout.roll(
+            lambda given: given[..., :3] + np.float32(next(answers)),
+            street.frame(0, 0),
+            street.mask(0),
+            9,
+        )
 
 
 def test_the_gap_is_told_for_each_kind_of_flow(street: Frames) -> None:
@@ -125,7 +140,10 @@ def test_one_flow_of_each_kind_is_chosen(street: Frames) -> None:
     [
         (Wish(steps=12), "holds 12 of each: ask for 11 or fewer, or record more"),
         (Wish(steps=5, sequences=(4,)), "There is no sequence 4 in .*: choose one of 0 to 3"),
-        (Wish(steps=5, halo=8), "64x64 pixels with halo=8 does not tile a frame of 64x128: choose a halo of 0 or 16"),
+        (
+            Wish(steps=5, halo=8),
+            "64x64 pixels with halo=8 does not tile a frame of 64x128: choose a halo of 0 or 16",
+        ),
         (Wish(steps=5, halo=32), "with halo=32 does not tile"),
     ],
 )
@@ -135,7 +153,12 @@ def test_what_cannot_be_predicted(street: Frames, asked: Wish, sentence: str) ->
 
 
 def test_a_frame_that_no_halo_tiles(street: Frames) -> None:
-    with pytest.raises(TilingError, match="halo=0 does not tile a frame of 64x128: take frames whose sides are multiples of 256"):
+    with pytest.raises(
+        TilingError,
+        match=(
+            "halo=0 does not tile a frame of 64x128: take frames whose sides are multiples of 256"
+        ),
+    ):
         wish.check(Wish(steps=5), CONFIG.model_copy(update={"geometry": "256x256"}), street)
 
 

@@ -47,7 +47,8 @@ def test_williamson_is_known_within_its_range_alone() -> None:
 def test_the_envelope_says_when_a_street_begins() -> None:
     signal = tone(0.17)
     assert np.median(street.envelope(signal)[-600:]) == pytest.approx(1, abs=0.05)
-    assert street.half_amplitude(signal) * DT == pytest.approx(3000, abs=300)  # 0.5 of the growth curve
+    # 0.5 of the growth curve
+    assert street.half_amplitude(signal) * DT == pytest.approx(3000, abs=300)
 
 
 def test_vorticity_and_divergence_of_a_rotating_and_a_swelling_stream() -> None:
@@ -92,7 +93,9 @@ def test_a_frame_holds_its_velocity_and_its_obstacle() -> None:
     np.testing.assert_allclose(frame[..., 0], velocity[0] / 0.1 - 1, atol=1e-6)
     np.testing.assert_allclose(frame[:, 0, :2], 0, atol=1e-5)  # the inlet
     free = ~flow.solid & (np.abs(frame[..., 2]) < 1)
-    np.testing.assert_allclose(frame[free, 2], street.vorticity(velocity)[free] * 6 / 0.1 / 3, atol=1e-6)
+    np.testing.assert_allclose(
+        frame[free, 2], street.vorticity(velocity)[free] * 6 / 0.1 / 3, atol=1e-6
+    )
     assert np.abs(frame[..., 2]).max() == 1
     assert np.array_equal(frame[..., 3], flow.solid)
     np.testing.assert_allclose(street.velocity_of(frame, 0.1), velocity, atol=1e-7)
@@ -103,7 +106,14 @@ def test_a_picture_is_blue_white_and_red_with_a_grey_obstacle() -> None:
     solid = np.array([[False] * 5 + [True]])
     picture = street.paint(field, solid)[0]
     assert picture.dtype == np.uint8
-    assert picture.tolist() == [[5, 113, 176], [5, 113, 176], [247, 247, 247], [202, 0, 32], [202, 0, 32], [64, 64, 64]]
+    assert picture.tolist() == [
+        [5, 113, 176],
+        [5, 113, 176],
+        [247, 247, 247],
+        [202, 0, 32],
+        [202, 0, 32],
+        [64, 64, 64],
+    ]
 
 
 def test_values_that_are_not_finite_are_counted_and_refused() -> None:
@@ -129,7 +139,8 @@ def test_a_circle_at_reynolds_100_sheds_as_williamson_measured() -> None:
 
 
 def test_a_square_at_reynolds_100_sheds_within_the_measured_range() -> None:
-    """0.14 to 0.20 leaves room for a blockage of 1/8; unconfined squares are reported at 0.145 to 0.165."""
+    """0.14 to 0.20 leaves room for a blockage of 1/8; unconfined squares are reported at 0.145 to
+    0.165."""
     flow = Flow(parse("square", 6), 100, (96, 48))
     found = street.strouhal(street.watch(flow, 6000, DT), DT, 6, flow.speed)
     assert found is not None

@@ -21,11 +21,16 @@ class Maker:
 
     def __call__(self) -> Arrays:
         self.calls += 1
-        return {"a": np.arange(6, dtype=np.float32).reshape(2, 3), "b": np.float64(1 / 3).reshape(())}
+        return {
+            "a": np.arange(6, dtype=np.float32).reshape(2, 3),
+            "b": np.float64(1 / 3).reshape(()),
+        }
 
 
 def same(a: Arrays, b: Arrays) -> bool:
-    return {k: (v.dtype, v.shape, v.tobytes()) for k, v in a.items()} == {k: (v.dtype, v.shape, v.tobytes()) for k, v in b.items()}
+    return {k: (v.dtype, v.shape, v.tobytes()) for k, v in a.items()} == {
+        k: (v.dtype, v.shape, v.tobytes()) for k, v in b.items()
+    }
 
 
 def test_what_was_made_is_kept_to_the_bit(tmp_path: Path) -> None:
@@ -50,7 +55,11 @@ def test_a_damaged_file_is_made_again_with_a_sentence(damage: str, tmp_path: Pat
     elif damage == "text":
         path.write_text("not an archive")
     else:
-        np.savez(path, **{**good, "a": good["a"] + 1}, **({"digest": np.array("0" * 64)} if damage == "another digest" else {}))
+        np.savez(
+            path,
+            **{**good, "a": good["a"] + 1},
+            **({"digest": np.array("0" * 64)} if damage == "another digest" else {}),
+        )
     arrays, remarks = kept(path, make)
     assert make.calls == 2
     assert same(arrays, good)
@@ -70,7 +79,8 @@ def test_no_flipped_bit_is_ever_believed(tmp_path: Path) -> None:
         make = Maker()
         assert same(kept(path, make)[0], good)
         made += make.calls
-    assert made > len(content) / 3 / 3  # the rest lies in the padding and time stamps of the archive
+    # the rest lies in the padding and time stamps of the archive
+    assert made > len(content) / 3 / 3
 
 
 def test_pickled_objects_are_not_loaded(tmp_path: Path) -> None:
@@ -133,7 +143,11 @@ print(bytes(kept(folder / "a.npz", make)[0]["a"]).decode())
 
 
 def start(folder: Path, name: str, wanted: int) -> subprocess.Popen[str]:
-    return subprocess.Popen([sys.executable, "-c", PROCESS, str(folder), name, str(wanted)], stdout=subprocess.PIPE, text=True)
+    return subprocess.Popen(
+        [sys.executable, "-c", PROCESS, str(folder), name, str(wanted)],
+        stdout=subprocess.PIPE,
+        text=True,
+    )
 
 
 def test_of_processes_at_once_one_makes_and_all_have_the_same(tmp_path: Path) -> None:

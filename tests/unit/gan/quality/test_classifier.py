@@ -50,7 +50,9 @@ def test_the_classifier_of_the_digits_knows_digits_it_never_saw(tmp_path: Path) 
     assert found.remarks == []
 
 
-def test_a_kept_classifier_is_not_trained_again_and_has_the_same_bits(short: None, tmp_path: Path) -> None:
+def test_a_kept_classifier_is_not_trained_again_and_has_the_same_bits(
+    short: None, tmp_path: Path
+) -> None:
     trained = obtain("digits", DIGITS, tmp_path, silent)
     kept = obtain("digits", DIGITS, tmp_path, lambda share: pytest.fail("it is trained again"))
     assert features(trained) == features(kept)
@@ -79,13 +81,17 @@ def test_an_image_has_the_same_features_whatever_comes_with_it(short: None, tmp_
     ],
     ids=["fewer images", "other images", "other labels"],
 )
-def test_other_data_have_another_classifier(other: Callable[[], Dataset], short: None, tmp_path: Path) -> None:
+def test_other_data_have_another_classifier(
+    other: Callable[[], Dataset], short: None, tmp_path: Path
+) -> None:
     obtain("digits", DIGITS, tmp_path, silent)
     obtain("digits", other(), tmp_path, silent)
     assert len(list(tmp_path.glob("digits-*.npz"))) == 2
 
 
-def test_another_recipe_is_another_classifier(short: None, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_another_recipe_is_another_classifier(
+    short: None, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     obtain("digits", DIGITS, tmp_path, silent)
     monkeypatch.setattr(classifier, "_RECIPE", classifier._RECIPE + 1)
     obtain("digits", DIGITS, tmp_path, silent)
@@ -101,7 +107,9 @@ def test_a_damaged_classifier_is_trained_again_with_a_sentence(short: None, tmp_
     assert "cannot be used and is made again" in found.remarks[0]
 
 
-def test_what_progress_raises_ends_the_training_and_keeps_nothing(short: None, tmp_path: Path) -> None:
+def test_what_progress_raises_ends_the_training_and_keeps_nothing(
+    short: None, tmp_path: Path
+) -> None:
     def stop(share: float) -> None:
         raise InterruptedError
 
@@ -112,7 +120,12 @@ def test_what_progress_raises_ends_the_training_and_keeps_nothing(short: None, t
 
 def test_the_training_around_it_is_not_disturbed(short: None, tmp_path: Path) -> None:
     def drawn() -> list[object]:
-        return [random.random(), np.random.random(), tf.random.normal([2]).numpy().tolist(), keras.random.normal([2]).numpy().tolist()]
+        return [
+            random.random(),
+            np.random.random(),
+            tf.random.normal([2]).numpy().tolist(),
+            keras.random.normal([2]).numpy().tolist(),
+        ]
 
     keras.utils.set_random_seed(3)
     wanted = drawn()
@@ -122,7 +135,9 @@ def test_the_training_around_it_is_not_disturbed(short: None, tmp_path: Path) ->
     assert drawn() == wanted
     after = keras.config.dtype_policy(), keras.layers.Dense(1).name, keras.optimizers.Adam().name
     assert before[0] == after[0]
-    assert (after[1], after[2]) == (follower(before[1]), follower(before[2])), "no automatic name was used up"
+    assert (after[1], after[2]) == (follower(before[1]), follower(before[2])), (
+        "no automatic name was used up"
+    )
 
 
 def follower(name: str) -> str:
@@ -141,7 +156,10 @@ def test_it_works_under_every_policy_and_stays_float32(short: None, tmp_path: Pa
 
 
 def test_a_strategys_scope_is_refused(tmp_path: Path) -> None:
-    with tf.distribute.OneDeviceStrategy("/CPU:0").scope(), pytest.raises(AssertionError, match="outside the strategy"):
+    with (
+        tf.distribute.OneDeviceStrategy("/CPU:0").scope(),
+        pytest.raises(AssertionError, match="outside the strategy"),
+    ):
         obtain("digits", DIGITS, tmp_path, silent)
 
 
@@ -151,4 +169,7 @@ def test_the_classifier_of_mnist_is_right_985_times_in_1000(tmp_path: Path) -> N
     folder = Path(os.environ.get("GANBOARD_DATA_DIR", ""))
     if not (folder / "mnist.npz").is_file():
         pytest.skip("GANBOARD_DATA_DIR holds no mnist.npz")
-    assert obtain("mnist", data.load(RunConfig(dataset="mnist"), folder), tmp_path, silent).accuracy >= 0.985
+    assert (
+        obtain("mnist", data.load(RunConfig(dataset="mnist"), folder), tmp_path, silent).accuracy
+        >= 0.985
+    )

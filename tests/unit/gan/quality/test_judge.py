@@ -16,7 +16,8 @@ from ganboard.gan.quality.judge import MEASURES, Judge
 CONFIG = RunConfig(dataset="digits", quality_every=1, quality_images=800)
 DIGITS = digits.load(None)
 ORDER = classifier.order(len(DIGITS.images))
-OTHERS = (DIGITS.images[ORDER[800:]] / 127.5 - 1).astype(np.float32)  # 997 real images that the judge does not compare with
+# 997 real images that the judge does not compare with
+OTHERS = (DIGITS.images[ORDER[800:]] / 127.5 - 1).astype(np.float32)
 LABELS = DIGITS.labels[ORDER[800:]]  # type: ignore[index]
 
 
@@ -67,7 +68,11 @@ def test_noise_is_found_bad(judge: Judge) -> None:
 
 @pytest.mark.parametrize("kind", ["noise", "blur"])
 def test_the_worse_the_images_the_worse_the_measures(kind: str, judge: Judge) -> None:
-    images = degraded((0, 0.2, 0.4, 0.8)) if kind == "noise" else [blurred(times) for times in (0, 1, 3, 8)]
+    images = (
+        degraded((0, 0.2, 0.4, 0.8))
+        if kind == "noise"
+        else [blurred(times) for times in (0, 1, 3, 8)]
+    )
     found = [judge.compare(image)[0] for image in images]
     for name in ("fid", "kid"):
         values = [measures[name] for measures in found]
@@ -91,7 +96,8 @@ def test_real_images_that_are_not_trained_on_are_no_copies(cache: Path) -> None:
 def test_a_copy_machine_is_caught_where_all_images_are_trained_on(judge: Judge) -> None:
     found = judge.compare(np.repeat(OTHERS[:100], 8, axis=0))[0]
     assert found["memorization"] > 0.99
-    assert found["fid"] < judge.compare(degraded((0.4,))[0])[0]["fid"]  # which the distance alone rewards
+    # which the distance alone rewards
+    assert found["fid"] < judge.compare(degraded((0.4,))[0])[0]["fid"]
     noise = np.random.default_rng(0).uniform(-1, 1, OTHERS.shape).astype(np.float32)
     assert judge.compare(noise)[0]["memorization"] < 0.05
 
@@ -112,15 +118,21 @@ def test_half_the_classes_missing_is_seen(judge: Judge) -> None:
 
 
 def test_a_second_judge_has_the_same_bits(judge: Judge, cache: Path) -> None:
-    again = Judge(CONFIG, DIGITS, cache, lambda share: pytest.fail("the classifier is trained again"))
+    again = Judge(
+        CONFIG, DIGITS, cache, lambda share: pytest.fail("the classifier is trained again")
+    )
     images = degraded((0.3,))[0]
     first, second = judge.compare(images), again.compare(images)
-    assert [value.hex() for value in (*first[0].values(), *first[1])] == [value.hex() for value in (*second[0].values(), *second[1])]
+    assert [value.hex() for value in (*first[0].values(), *first[1])] == [
+        value.hex() for value in (*second[0].values(), *second[1])
+    ]
     assert judge.facts == again.facts
 
 
 @pytest.mark.parametrize("value", [math.nan, math.inf])
-def test_values_that_are_not_finite_give_no_numbers_and_no_crash(value: float, judge: Judge) -> None:
+def test_values_that_are_not_finite_give_no_numbers_and_no_crash(
+    value: float, judge: Judge
+) -> None:
     images = OTHERS.copy()
     images[3, 4, 5, 0] = value
     measures, histogram = judge.compare(images)
@@ -130,7 +142,9 @@ def test_values_that_are_not_finite_give_no_numbers_and_no_crash(value: float, j
 
 
 def test_values_out_of_range_are_taken_as_black_and_white(judge: Judge) -> None:
-    assert judge.compare(OTHERS * 1e30) == judge.compare(np.where(OTHERS < 0, -1, 1).astype(np.float32))
+    assert judge.compare(OTHERS * 1e30) == judge.compare(
+        np.where(OTHERS < 0, -1, 1).astype(np.float32)
+    )
 
 
 def test_facts_are_known_by_name(judge: Judge) -> None:
@@ -140,9 +154,12 @@ def test_facts_are_known_by_name(judge: Judge) -> None:
 
 
 def test_more_images_than_the_data_have_are_compared_with_all_and_it_is_said(cache: Path) -> None:
-    judge = Judge(CONFIG.model_copy(update={"quality_images": 2000}), DIGITS, cache, lambda share: None)
+    judge = Judge(
+        CONFIG.model_copy(update={"quality_images": 2000}), DIGITS, cache, lambda share: None
+    )
     assert judge.remarks == [
-        "quality_images=2,000 is more than the 1,797 images of digits: all of these are compared with 2,000 generated ones."
+        "quality_images=2,000 is more than the 1,797 images of digits: all of these are compared"
+        " with 2,000 generated ones."
     ]
     assert judge.compare(OTHERS)[0]["recall"] > 0.7
 
@@ -150,8 +167,14 @@ def test_more_images_than_the_data_have_are_compared_with_all_and_it_is_said(cac
 @pytest.mark.parametrize(
     ("data", "sentence"),
     [
-        (Dataset(DIGITS.images, None, ""), "needs labelled images and dataset=digits has none: set quality_every to 0"),
-        (Dataset(DIGITS.images[:199], LABELS[:199], ""), "needs 200 real images and digits has 199: set quality_every to 0"),
+        (
+            Dataset(DIGITS.images, None, ""),
+            "needs labelled images and dataset=digits has none: set quality_every to 0",
+        ),
+        (
+            Dataset(DIGITS.images[:199], LABELS[:199], ""),
+            "needs 200 real images and digits has 199: set quality_every to 0",
+        ),
     ],
 )
 def test_data_that_cannot_judge_are_refused(data: Dataset, sentence: str, tmp_path: Path) -> None:

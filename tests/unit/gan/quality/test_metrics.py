@@ -33,7 +33,8 @@ def normal(count: int, dimensions: int = 8, shift: float = 0.0) -> np.ndarray:
 
 @pytest.mark.parametrize("rank", [2, 5, 12])
 def test_frechet_distance_is_the_formula_with_scipys_matrix_root(rank: int) -> None:
-    a, b = (np.cov(RNG.standard_normal((rank + 1, 5)), rowvar=False) for _ in range(2))  # rank 2: both are singular
+    # rank 2: both are singular
+    a, b = (np.cov(RNG.standard_normal((rank + 1, 5)), rowvar=False) for _ in range(2))
     mean_a, mean_b = RNG.standard_normal((2, 5))
     wanted = np.square(mean_a - mean_b).sum() + np.trace(a + b - 2 * sqrtm(a @ b).real)
     assert frechet_distance(mean_a, a, mean_b, b) == pytest.approx(wanted, rel=1e-6)
@@ -76,7 +77,9 @@ def by_definition(real: np.ndarray, generated: np.ndarray) -> dict[str, float]:
 
 @pytest.mark.parametrize("cells", [1, 30, 1 << 22])
 @pytest.mark.parametrize("shift", [0.0, 0.7, 1.5])
-def test_measures_are_their_definitions(shift: float, cells: int, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_measures_are_their_definitions(
+    shift: float, cells: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr(metrics, "_CELLS", cells)
     rng = np.random.default_rng(1)
     real, generated = rng.standard_normal((17, 3)), rng.standard_normal((13, 3)) * 0.8 + shift
@@ -84,7 +87,9 @@ def test_measures_are_their_definitions(shift: float, cells: int, monkeypatch: p
     wanted = by_definition(real, generated)
     assert {name: found[name] for name in wanted} == pytest.approx(wanted, rel=1e-9)
     covariances = np.cov(real, rowvar=False), np.cov(generated, rowvar=False)
-    assert found["fid"] == pytest.approx(frechet_distance(real.mean(0), covariances[0], generated.mean(0), covariances[1]))
+    assert found["fid"] == pytest.approx(
+        frechet_distance(real.mean(0), covariances[0], generated.mean(0), covariances[1])
+    )
     assert set(found) == {*wanted, "fid"}
 
 
@@ -94,16 +99,23 @@ def test_measures_are_their_definitions(shift: float, cells: int, monkeypatch: p
 def test_kernel_distance_of_equal_distributions_is_zero_on_average() -> None:
     found = [compare(sample(normal(60)), sample(normal(80)))["kid"] for _ in range(200)]
     error = np.std(found) / math.sqrt(len(found))
-    assert abs(np.mean(found)) < 4 * error  # unbiased: Binkowski et al. 2018, section 3; the biased form is off by many errors
+    # unbiased: Binkowski et al. 2018, section 3; the biased form is off by many errors
+    assert abs(np.mean(found)) < 4 * error
     assert min(found) < 0 < max(found)
-    assert np.mean([compare(sample(normal(60)), sample(normal(80, shift=0.3)))["kid"] for _ in range(50)]) > 20 * error
+    assert (
+        np.mean(
+            [compare(sample(normal(60)), sample(normal(80, shift=0.3)))["kid"] for _ in range(50)]
+        )
+        > 20 * error
+    )
 
 
 def test_equal_distributions_look_equal() -> None:
     found = compare(sample(normal(1500)), sample(normal(1500)))
     assert found["fid"] < 0.1
     assert min(found["precision"], found["recall"], found["coverage"]) > 0.8
-    assert found["density"] == pytest.approx(1, abs=0.15)  # its expectation is 1: Naeem et al. 2020, section 3.3
+    # its expectation is 1: Naeem et al. 2020, section 3.3
+    assert found["density"] == pytest.approx(1, abs=0.15)
     assert found["diversity"] == pytest.approx(1, abs=0.02)
 
 
@@ -125,7 +137,9 @@ def test_a_repeated_image_is_precise_and_nothing_else() -> None:
 def test_equal_features_give_equal_bits() -> None:
     real, generated = normal(400, 64), normal(300, 64)
     first, again = (compare(sample(real.copy()), sample(generated.copy())) for _ in range(2))
-    assert {name: value.hex() for name, value in first.items()} == {name: value.hex() for name, value in again.items()}
+    assert {name: value.hex() for name, value in first.items()} == {
+        name: value.hex() for name, value in again.items()
+    }
 
 
 def test_too_few_images_are_refused() -> None:
@@ -170,9 +184,15 @@ def test_no_judgement_and_not_a_number_reach_nothing() -> None:
 
 def test_metrics_and_cache_are_free_of_tensorflow() -> None:
     code = (
-        "import sys, ganboard.gan.quality.cache, ganboard.gan.quality.metrics; print({'tensorflow', 'keras', 'scipy'} & set(sys.modules))"
+        "import sys, ganboard.gan.quality.cache, ganboard.gan.quality.metrics; print({'tensorflow',"
+        " 'keras', 'scipy'} & set(sys.modules))"
     )
-    assert subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout == "set()\n"
+    assert (
+        subprocess.run(
+            [sys.executable, "-c", code], capture_output=True, text=True, check=True
+        ).stdout
+        == "set()\n"
+    )
 
 
 def test_the_nearest_training_image_is_found_leaving_out_itself() -> None:
@@ -184,7 +204,10 @@ def test_the_nearest_training_image_is_found_leaving_out_itself() -> None:
     np.fill_diagonal(whole, np.inf)
     found = nearest(trained, trained, itself=np.arange(70))
     np.testing.assert_allclose(found, whole.min(1), rtol=1e-4)
-    assert nearest(features, trained, itself=np.full(40, 70)).tolist() == nearest(features, trained).tolist()
+    assert (
+        nearest(features, trained, itself=np.full(40, 70)).tolist()
+        == nearest(features, trained).tolist()
+    )
 
 
 def test_memorization_counts_who_is_nearer() -> None:

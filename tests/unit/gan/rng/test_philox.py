@@ -15,12 +15,15 @@ def test_order_is_a_permutation_that_depends_on_seed_and_epoch_only() -> None:
 
 
 def test_order_is_the_same_for_ever() -> None:
-    # The promise behind every resumed run: if this changes, old runs no longer resume to the same losses
+    # The promise behind every resumed run: if this changes, old runs no longer resume to the same
+    # losses
     assert philox.order(0, 1, 10).tolist() == [8, 7, 1, 6, 0, 5, 3, 9, 4, 2]
 
 
 def test_signs_are_fair_and_differ_between_axes_nets_and_tensors() -> None:
-    draws = [philox.signs(1, *where, 10_000) for where in ((0, 0, 0), (0, 0, 1), (0, 1, 0), (1, 0, 0))]
+    draws = [
+        philox.signs(1, *where, 10_000) for where in ((0, 0, 0), (0, 0, 1), (0, 1, 0), (1, 0, 0))
+    ]
     for i, a in enumerate(draws):
         assert abs(a.mean() - 0.5) < 0.02
         assert all(abs((a ^ b).mean() - 0.5) < 0.02 for b in draws[:i])
@@ -28,7 +31,12 @@ def test_signs_are_fair_and_differ_between_axes_nets_and_tensors() -> None:
 
 
 def test_layer_seeds_are_distinct_and_fit_31_bits() -> None:
-    seeds = {philox.layer_seed(seed, net, layer) for seed in (0, 1, 2**31 - 1) for net in (0, 1) for layer in range(6)}
+    seeds = {
+        philox.layer_seed(seed, net, layer)
+        for seed in (0, 1, 2**31 - 1)
+        for net in (0, 1)
+        for layer in range(6)
+    }
     assert len(seeds) == 36
     assert all(0 <= seed < 2**31 for seed in seeds)
 

@@ -45,11 +45,35 @@ def undisturbed(tmp_path_factory: pytest.TempPathFactory) -> Recorder:
 
 
 def test_a_run_tells_everything_in_order(undisturbed: Recorder) -> None:
-    kinds = [type(event).__name__ for event in undisturbed.events if not isinstance(event, Steps | Facts)]
+    kinds = [
+        type(event).__name__ for event in undisturbed.events if not isinstance(event, Steps | Facts)
+    ]
     epoch = ["EpochDone", "Grid", "Phase", "Saved"]
-    assert kinds == ["Phase", "Phase", "OnDisk", "Started", "Grid", "Grid", "Phase", "Phase", *epoch, "Phase", *epoch, "Phase"]
+    assert kinds == [
+        "Phase",
+        "Phase",
+        "OnDisk",
+        "Started",
+        "Grid",
+        "Grid",
+        "Phase",
+        "Phase",
+        *epoch,
+        "Phase",
+        *epoch,
+        "Phase",
+    ]
     phases = [event.name for event in undisturbed.of(Phase)]
-    assert phases == ["importing", "loading", "compiling", "training", "saving", "training", "saving", "saving"]
+    assert phases == [
+        "importing",
+        "loading",
+        "compiling",
+        "training",
+        "saving",
+        "training",
+        "saving",
+        "saving",
+    ]
     started = undisturbed.of(Started)[0]
     assert (started.examples, started.steps_per_epoch, started.start_step) == (128, 4, 0)
     assert (started.g_parameters, started.d_parameters) == (2_330_944, 212_865)
@@ -60,9 +84,14 @@ def test_a_run_tells_everything_in_order(undisturbed: Recorder) -> None:
 @pytest.mark.parametrize("how", [{}, {"xla": True}, {"loop": "fit"}], ids=str)
 def test_it_is_compiling_before_it_trains(tmp_path: Path, how: dict[str, Any]) -> None:
     config = load("tiny", {"epochs": 2, **how})
-    for attempt, control in ((1, After(1)), (2, go)):  # the second goes on where the first was stopped
+    # the second goes on where the first was stopped
+    for attempt, control in ((1, After(1)), (2, go)):
         recorder, _ = run(config, tmp_path, attempt=attempt, control=control)
-        happened = [event.name if isinstance(event, Phase) else "Steps" for event in recorder.events if isinstance(event, Phase | Steps)]
+        happened = [
+            event.name if isinstance(event, Phase) else "Steps"
+            for event in recorder.events
+            if isinstance(event, Phase | Steps)
+        ]
         began = happened.index("compiling")
         assert happened[:began] == ["importing", "loading"] + ["Steps"] * (attempt - 1)
         assert happened[began + 1 : began + 3] == ["training", "Steps"]
@@ -96,7 +125,11 @@ def test_a_run_that_was_stopped_anywhere_goes_on_as_if_it_never_was(
     stopped_at = first.of(Saved)[-1].step
     second, outcome = run(TINY, tmp_path, attempt=2)
     assert outcome == "finished"
-    assert second.of(Started)[0].start_step == stopped_at == sum(len(block.g_losses) for block in first.of(Steps))
+    assert (
+        second.of(Started)[0].start_step
+        == stopped_at
+        == sum(len(block.g_losses) for block in first.of(Steps))
+    )
     assert second.epochs() == undisturbed.epochs()[stopped_at // 4 :]
     assert second.of(Grid)[-1].png == undisturbed.of(Grid)[-1].png
     both = Recorder()
@@ -105,7 +138,11 @@ def test_a_run_that_was_stopped_anywhere_goes_on_as_if_it_never_was(
         np.testing.assert_array_equal(both.steps()[epoch], losses)
     if stopped_at % 4:  # the steps before the checkpoint are told again
         again = second.of(Steps)[0]
-        assert (again.epoch, again.first, len(again.g_losses)) == (stopped_at // 4 + 1, 0, stopped_at % 4)
+        assert (again.epoch, again.first, len(again.g_losses)) == (
+            stopped_at // 4 + 1,
+            0,
+            stopped_at % 4,
+        )
         assert second.of(EpochDone)[0].seconds > 0
 
 
@@ -114,7 +151,8 @@ class Killed(Exception):
 
 
 class UntilSaved(Recorder):
-    """Raises when it should hear of the first checkpoint, which is on disk then, as a lost database or a kill would."""
+    """Raises when it should hear of the first checkpoint, which is on disk then, as a lost database
+    or a kill would."""
 
     def __call__(self, event: Event) -> None:
         if isinstance(event, Saved):
@@ -122,7 +160,9 @@ class UntilSaved(Recorder):
         super().__call__(event)
 
 
-def test_a_sink_that_fails_ends_the_attempt_and_the_next_one_makes_it_good(undisturbed: Recorder, tmp_path: Path) -> None:
+def test_a_sink_that_fails_ends_the_attempt_and_the_next_one_makes_it_good(
+    undisturbed: Recorder, tmp_path: Path
+) -> None:
     sink = UntilSaved()
     with pytest.raises(Killed):
         run(TINY, tmp_path, sink=sink)
@@ -131,7 +171,9 @@ def test_a_sink_that_fails_ends_the_attempt_and_the_next_one_makes_it_good(undis
     assert sink.epochs() + second.epochs() == undisturbed.epochs()
 
 
-def test_a_finished_run_is_finished_and_can_be_prolonged(undisturbed: Recorder, tmp_path: Path) -> None:
+def test_a_finished_run_is_finished_and_can_be_prolonged(
+    undisturbed: Recorder, tmp_path: Path
+) -> None:
     run(load("tiny", {"epochs": 1}), tmp_path)
     again, outcome = run(load("tiny", {"epochs": 1}), tmp_path, attempt=2)
     assert outcome == "finished"
@@ -152,13 +194,18 @@ def test_a_damaged_checkpoint_costs_time_but_no_bit(undisturbed: Recorder, tmp_p
 
 
 def poison(monkeypatch: pytest.MonkeyPatch, *steps: int) -> None:
-    """Makes a weight of the generator NaN before each of the numbered steps is taken for the first time."""
+    """Makes a weight of the generator NaN before each of the numbered steps is taken for the first
+    time."""
     original, left = Stepper.run, list(steps)
 
-    def poisoned(self: Stepper, order: Any, first: int, global_step: int, count: int, *rates: Any) -> Any:
+    def poisoned(
+        self: Stepper, order: Any, first: int, global_step: int, count: int, *rates: Any
+    ) -> Any:
         if left and global_step <= left[0] < global_step + count:
             left.pop(0)
-            self.nets.generator.get_layer("dense").kernel.assign(np.full((100, 12544), np.nan, np.float32))
+            self.nets.generator.get_layer("dense").kernel.assign(
+                np.full((100, 12544), np.nan, np.float32)
+            )
         return original(self, order, first, global_step, count, *rates)
 
     monkeypatch.setattr(Stepper, "run", poisoned)
@@ -169,13 +216,21 @@ def test_a_run_whose_numbers_are_not_finite_ends_and_keeps_its_last_good_checkpo
 ) -> None:
     poison(monkeypatch, 5)
     sink = Recorder()
-    with pytest.raises(TrainingFailed, match=r"A loss in the discriminator is not finite at step \d of epoch 2.*lower the learning rates"):
+    with pytest.raises(
+        TrainingFailed,
+        match=(
+            r"A loss in the discriminator is not finite at step \d of epoch 2.*lower the learning"
+            r" rates"
+        ),
+    ):
         run(load("tiny", {"epochs": 3}), tmp_path, sink=sink)
     assert [saved.step for saved in sink.of(Saved)] == [4]
     assert [path.name for path in (tmp_path / "checkpoints").iterdir()] == ["ckpt-4-1"]
 
 
-def test_a_run_goes_back_once_and_on_with_half_the_rates(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_run_goes_back_once_and_on_with_half_the_rates(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     poison(monkeypatch, 5)
     recorder, outcome = run(load("tiny", {"epochs": 3, "on_non_finite": "roll_back"}), tmp_path)
     assert outcome == "finished"
@@ -186,7 +241,9 @@ def test_a_run_goes_back_once_and_on_with_half_the_rates(tmp_path: Path, monkeyp
     assert (rates[1][0], rates[3][0]) == pytest.approx((1e-4, 5e-5))
 
 
-def test_a_run_that_went_back_does_so_no_second_time(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_run_that_went_back_does_so_no_second_time(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     poison(monkeypatch, 2, 3)
     sink = Recorder()
     with pytest.raises(TrainingFailed, match="after going back once already"):
@@ -207,15 +264,28 @@ def taken(**columns: list[float]) -> Taken:
     [
         ({}, None),
         ({"g_loss": [1, np.nan, 3], "d_loss": [1, 2, np.inf]}, NotFinite("generator", "loss", 11)),
-        ({"g_loss": [1, 2, np.nan], "bad_tensor": [-1, 1, 1]}, NotFinite("generator", "gradient", 11, "generator/dense")),
-        ({"d_update": [1, np.inf, 1], "d_loss": [1, 2, np.nan]}, NotFinite("discriminator", "weight", 11)),
+        (
+            {"g_loss": [1, 2, np.nan], "bad_tensor": [-1, 1, 1]},
+            NotFinite("generator", "gradient", 11, "generator/dense"),
+        ),
+        (
+            {"d_update": [1, np.inf, 1], "d_loss": [1, 2, np.nan]},
+            NotFinite("discriminator", "weight", 11),
+        ),
     ],
 )
-def test_the_first_value_that_is_not_finite_is_named(columns: dict[str, list[float]], wanted: NotFinite | None) -> None:
-    assert loop.first_not_finite(10, taken(**columns), ["discriminator/logits", "generator/dense"]) == wanted
+def test_the_first_value_that_is_not_finite_is_named(
+    columns: dict[str, list[float]], wanted: NotFinite | None
+) -> None:
+    assert (
+        loop.first_not_finite(10, taken(**columns), ["discriminator/logits", "generator/dense"])
+        == wanted
+    )
 
 
-def test_a_budget_of_time_stops_with_a_checkpoint_and_resume_goes_on(undisturbed: Recorder, tmp_path: Path) -> None:
+def test_a_budget_of_time_stops_with_a_checkpoint_and_resume_goes_on(
+    undisturbed: Recorder, tmp_path: Path
+) -> None:
     first, outcome = run(load("tiny", {"max_minutes": 1e-6}), tmp_path)
     assert outcome == "stopped"
     assert [note.text for note in first.of(Note) if "max_minutes" in note.text] == [
@@ -229,15 +299,22 @@ def test_a_budget_of_time_stops_with_a_checkpoint_and_resume_goes_on(undisturbed
 
 
 def test_grids_and_checkpoints_come_as_often_as_asked(tmp_path: Path) -> None:
-    config = load("tiny", {"epochs": 4, "grid_every": 3, "checkpoint_every": 3, "keep_checkpoints": 1})
+    config = load(
+        "tiny", {"epochs": 4, "grid_every": 3, "checkpoint_every": 3, "keep_checkpoints": 1}
+    )
     recorder, _ = run(config, tmp_path)
     assert [grid.epoch for grid in recorder.of(Grid)] == [REAL_IMAGES, 0, 3, 4]
     assert [saved.step for saved in recorder.of(Saved)] == [12, 16]
     assert [path.name for path in (tmp_path / "checkpoints").iterdir()] == ["ckpt-16-1"]
 
 
-@pytest.mark.parametrize(("changes", "word"), [({"precision": "mixed_float16"}, "needs a GPU"), ({"strategy": "tpu"}, "TPU")])
-def test_what_cannot_run_here_is_said_before_any_work(tmp_path: Path, changes: dict[str, Any], word: str) -> None:
+@pytest.mark.parametrize(
+    ("changes", "word"),
+    [({"precision": "mixed_float16"}, "needs a GPU"), ({"strategy": "tpu"}, "TPU")],
+)
+def test_what_cannot_run_here_is_said_before_any_work(
+    tmp_path: Path, changes: dict[str, Any], word: str
+) -> None:
     import tensorflow as tf
 
     if "precision" in changes and tf.config.list_physical_devices("GPU"):
@@ -252,10 +329,17 @@ def test_what_cannot_run_here_is_said_before_any_work(tmp_path: Path, changes: d
     "changes",
     [
         {"precision": "mixed_bfloat16", "d_steps": 2, "loss": "saturating"},
-        {"optimizer": "sgd", "discriminator_batch_norm": True, "table1_literal": True, "latent_dim": 10},
+        {
+            "optimizer": "sgd",
+            "discriminator_batch_norm": True,
+            "table1_literal": True,
+            "latent_dim": 10,
+        },
     ],
 )
-def test_other_settings_resume_to_the_same_bits_too(tmp_path: Path, changes: dict[str, Any]) -> None:
+def test_other_settings_resume_to_the_same_bits_too(
+    tmp_path: Path, changes: dict[str, Any]
+) -> None:
     config: RunConfig = load("tiny", {"limit": 64, "batch_size": 16, "epochs": 1, **changes})
     whole, _ = run(config, tmp_path / "whole")
     run(config, tmp_path / "parts", control=After(2))
@@ -264,7 +348,9 @@ def test_other_settings_resume_to_the_same_bits_too(tmp_path: Path, changes: dic
     assert np.isfinite([whole.of(EpochDone)[0].g_loss, whole.of(EpochDone)[0].d_loss]).all()
 
 
-def test_fit_gives_the_bits_of_the_custom_loop_and_resumes_to_them(undisturbed: Recorder, tmp_path: Path) -> None:
+def test_fit_gives_the_bits_of_the_custom_loop_and_resumes_to_them(
+    undisturbed: Recorder, tmp_path: Path
+) -> None:
     first, outcome = run(load("tiny", {"loop": "fit"}), tmp_path, control=After(3))
     assert outcome == "stopped"
     rest, outcome = run(load("tiny", {"loop": "fit"}), tmp_path, attempt=2)
@@ -277,7 +363,13 @@ def test_an_epoch_says_where_its_time_went(undisturbed: Recorder) -> None:
     first, second = undisturbed.of(EpochDone)
     parts = sum(second.measures[f"{name}_seconds"] for name in ("input", "compute", "reduce"))
     assert parts == pytest.approx(second.seconds, rel=1e-3)
-    assert 0 < second.measures["step_p50"] <= second.measures["step_p95"] <= second.measures["step_max"] <= second.seconds
+    assert (
+        0
+        < second.measures["step_p50"]
+        <= second.measures["step_p95"]
+        <= second.measures["step_max"]
+        <= second.seconds
+    )
     assert second.measures["gflops"] > 0
     assert second.measures["peak_share"] > 0
     assert set(second.measures) <= set(MEASURES)
@@ -302,7 +394,8 @@ def test_quality_is_judged_as_often_as_asked_and_alike_after_a_resume(tmp_path: 
     assert [quality.epoch for quality in whole.of(Quality)] == [2, 3]
     assert all(set(quality.measures) == set(MEASURED["dcgan"]) for quality in whole.of(Quality))
     (tmp_path / "b" / "cache").parent.mkdir()
-    (tmp_path / "a" / "cache").rename(tmp_path / "b" / "cache")  # the classifier need not be trained twice
+    # the classifier need not be trained twice
+    (tmp_path / "a" / "cache").rename(tmp_path / "b" / "cache")
     assert run(config, tmp_path / "b", control=After(3))[1] == "stopped"
     rest, _ = run(config, tmp_path / "b", attempt=2)
     assert rest.of(Quality)[-1].measures == whole.of(Quality)[-1].measures

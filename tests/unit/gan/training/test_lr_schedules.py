@@ -13,7 +13,9 @@ from ganboard.gan.training.lr_schedules import rates, scaling
 PER_EPOCH = 20
 
 
-def both(steps: int = 30 * PER_EPOCH, factor: float = 1.0, **values: Any) -> tuple[np.ndarray, np.ndarray]:
+def both(
+    steps: int = 30 * PER_EPOCH, factor: float = 1.0, **values: Any
+) -> tuple[np.ndarray, np.ndarray]:
     """Rates [steps] of a 30-epoch run whose G is set to 1 and D to 0.5."""
     config = parse({"epochs": 30, "g_learning_rate": 1.0, "d_learning_rate": 0.5, **values})
     return rates(config, PER_EPOCH, np.arange(steps), factor)
@@ -57,7 +59,10 @@ def test_cosine_falls_and_restarts_at_the_full_rate() -> None:
     np.testing.assert_allclose(periods[:, -1], 0.2, atol=1e-4)
 
 
-@pytest.mark.parametrize(("who", "moves"), [("both", (True, True)), ("generator", (True, False)), ("discriminator", (False, True))])
+@pytest.mark.parametrize(
+    ("who", "moves"),
+    [("both", (True, True)), ("generator", (True, False)), ("discriminator", (False, True))],
+)
 def test_a_schedule_moves_the_nets_it_is_for(who: str, moves: tuple[bool, bool]) -> None:
     assert tuple(np.ptp(r) > 0 for r in both(schedule="cyclic", schedule_for=who)) == moves
 
@@ -83,7 +88,9 @@ def test_scaling_with_the_batch(how: str, wanted: float) -> None:
 
 
 def test_a_factor_reaches_both_nets() -> None:
-    for whole, halved in zip(both(schedule="cyclic"), both(schedule="cyclic", factor=0.5), strict=True):
+    for whole, halved in zip(
+        both(schedule="cyclic"), both(schedule="cyclic", factor=0.5), strict=True
+    ):
         np.testing.assert_array_equal(halved, whole / 2)
 
 
@@ -100,7 +107,15 @@ def test_a_factor_reaches_both_nets() -> None:
     cuts=st.lists(st.integers(0, 600), max_size=4),
 )
 def test_rates_stay_within_their_bounds_and_know_no_past(
-    schedule: str, who: str, period: float, minimum: float, depth: float, warmup: float, scale: str, batch: int, cuts: list[int]
+    schedule: str,
+    who: str,
+    period: float,
+    minimum: float,
+    depth: float,
+    warmup: float,
+    scale: str,
+    batch: int,
+    cuts: list[int],
 ) -> None:
     config = parse(
         {
@@ -115,4 +130,6 @@ def test_rates_stay_within_their_bounds_and_know_no_past(
     if depth < 0.999:
         assert (whole > 0).all()
     parts = np.split(steps, sorted(cuts))  # a run that stopped and went on at any steps
-    np.testing.assert_array_equal(whole, np.concatenate([np.stack(rates(config, PER_EPOCH, part)) for part in parts], axis=1))
+    np.testing.assert_array_equal(
+        whole, np.concatenate([np.stack(rates(config, PER_EPOCH, part)) for part in parts], axis=1)
+    )

@@ -45,16 +45,33 @@ def levels(notes: list[Note]) -> list[str]:
 # --- D's opinion ---
 
 
-def played(guard: Guards, *games: tuple[float, float], first: int = 0, length: int = WINDOW, call: int = 7) -> list[Note]:
-    """What is said when D's opinion is each of `games` for `length` steps with noise of mean 0, told `call` steps at a time."""
+def played(
+    guard: Guards, *games: tuple[float, float], first: int = 0, length: int = WINDOW, call: int = 7
+) -> list[Note]:
+    """What is said when D's opinion is each of `games` for `length` steps with noise of mean 0,
+    told `call` steps at a time."""
     noise = np.resize([-0.01, 0.01], len(games) * length)
     told = np.clip(np.repeat(np.array(games).T, length, axis=1) + noise, 0, 1).astype(np.float32)
     calls = range(0, told.shape[1], call)
-    return [note for i in calls for note in guard.opinions(first + i, told[0, i : i + call], told[1, i : i + call])]
+    return [
+        note
+        for i in calls
+        for note in guard.opinions(first + i, told[0, i : i + call], told[1, i : i + call])
+    ]
 
 
 @pytest.mark.parametrize(
-    "game", [(0.5, 0.5), (0.55, 0.45), (0.8, 0.57), (0.77, 0.37), (0.93, 0.13), (0.94, 0.08), (0.3, 0.3), (math.nan,) * 2]
+    "game",
+    [
+        (0.5, 0.5),
+        (0.55, 0.45),
+        (0.8, 0.57),
+        (0.77, 0.37),
+        (0.93, 0.13),
+        (0.94, 0.08),
+        (0.3, 0.3),
+        (math.nan,) * 2,
+    ],
 )
 def test_a_game_that_both_play_is_no_alarm(game: tuple[float, float]) -> None:
     assert not played(make(), *[game] * 12)
@@ -65,17 +82,25 @@ def test_d_that_wins_is_told_once_and_so_is_the_end_of_it() -> None:
     [warning] = played(guard, (0.6, 0.4), *[(0.99, 0.01)] * 9)
     assert warning.level == "warning"
     assert warning.text.startswith(
-        "D wins: over the 100 steps up to step 200 of epoch 1 it gave real images 0.99 and generated ones 0.01 on average"
+        "D wins: over the 100 steps up to step 200 of epoch 1 it gave real images 0.99 and"
+        " generated ones 0.01 on average"
     )
-    assert warning.text.endswith("Clone the run and lower d_learning_rate (now 0.0002), set label_smoothing=0.1 or set r1=10.")
-    assert not played(guard, (0.93, 0.07), (0.99, 0.01), (0.93, 0.07), first=10 * WINDOW)  # between the bounds nothing is said
+    assert warning.text.endswith(
+        "Clone the run and lower d_learning_rate (now 0.0002), set label_smoothing=0.1 or set"
+        " r1=10."
+    )
+    # between the bounds nothing is said
+    assert not played(guard, (0.93, 0.07), (0.99, 0.01), (0.93, 0.07), first=10 * WINDOW)
     notes = played(guard, (0.7, 0.3), (0.99, 0.01), first=13 * WINDOW)
     assert levels(notes) == ["info", "warning"]
-    assert notes[0].text.startswith("D no longer wins: over the 100 steps up to step 200 of epoch 4")
+    assert notes[0].text.startswith(
+        "D no longer wins: over the 100 steps up to step 200 of epoch 4"
+    )
 
 
 def test_remedies_that_are_in_place_are_not_advised() -> None:
-    [note] = played(make(label_smoothing=0.2, r1=1, d_steps=3), (0.79, 0.01))  # D is taught to say 0.8
+    # D is taught to say 0.8
+    [note] = played(make(label_smoothing=0.2, r1=1, d_steps=3), (0.79, 0.01))
     assert note.text.endswith("lower d_learning_rate (now 0.0002) or set d_steps=1.")
 
 
@@ -85,7 +110,9 @@ def test_d_that_is_wrong_or_sees_no_difference_at_all_has_lost(game: tuple[float
     [note] = played(guard, *[game] * 5)
     assert note.level == "warning"
     assert note.text.startswith("D has lost: ")
-    assert note.text.endswith("lower g_learning_rate (now 0.0001) or raise d_learning_rate or d_steps.")
+    assert note.text.endswith(
+        "lower g_learning_rate (now 0.0001) or raise d_learning_rate or d_steps."
+    )
     [note] = played(guard, (0.52, 0.49), first=5 * WINDOW)
     assert (note.level, note.text[:23]) == ("info", "D is in the game again:")
 
@@ -101,7 +128,11 @@ def test_how_steps_are_divided_among_calls_makes_no_difference(cuts: list[int]) 
     opinions = np.repeat([[0.6, 0.99, 0.5, 0.2], [0.4, 0.01, 0.5, 0.8]], 150, axis=1)
     whole, parts = make(grid_size=2), make(grid_size=2)  # without images to prepare
     edges = sorted({0, *cuts, 600})
-    told = [note for a, b in pairwise(edges) for note in parts.opinions(a, opinions[0, a:b], opinions[1, a:b])]
+    told = [
+        note
+        for a, b in pairwise(edges)
+        for note in parts.opinions(a, opinions[0, a:b], opinions[1, a:b])
+    ]
     assert told == whole.opinions(0, *opinions)
     assert levels(told) == ["warning", "info", "warning"]
 
@@ -115,8 +146,13 @@ def test_steps_before_a_roll_back_do_not_count() -> None:
 
 def test_short_epochs_are_judged_over_enough_steps() -> None:
     guard = Guards(config(), 4, real())
-    assert not guard.opinions(0, np.ones(monitors.WINDOW_STEPS - 1), np.zeros(monitors.WINDOW_STEPS - 1))
-    assert "up to step 2 of epoch 13" in guard.opinions(monitors.WINDOW_STEPS - 1, np.ones(1), np.zeros(1))[0].text
+    assert not guard.opinions(
+        0, np.ones(monitors.WINDOW_STEPS - 1), np.zeros(monitors.WINDOW_STEPS - 1)
+    )
+    assert (
+        "up to step 2 of epoch 13"
+        in guard.opinions(monitors.WINDOW_STEPS - 1, np.ones(1), np.zeros(1))[0].text
+    )
 
 
 # --- the grid ---
@@ -124,13 +160,17 @@ def test_short_epochs_are_judged_over_enough_steps() -> None:
 
 def images(count: int = SIDE**2, seed: int = 0) -> np.ndarray:
     """Real digits in place of a perfect generator's."""
-    return (real()[np.random.default_rng(seed).permutation(len(real()))[:count]] / 127.5 - 1).astype(np.float32)
+    return (
+        real()[np.random.default_rng(seed).permutation(len(real()))[:count]] / 127.5 - 1
+    ).astype(np.float32)
 
 
 def collapsed(seed: int = 0, jitter: float = 0.12) -> np.ndarray:
     """One digit, each time a little different."""
     random = np.random.default_rng(seed)
-    return np.clip(images(1, seed) + jitter * random.normal(size=(SIDE**2, 28, 28, 1)), -1, 1).astype(np.float32)
+    return np.clip(
+        images(1, seed) + jitter * random.normal(size=(SIDE**2, 28, 28, 1)), -1, 1
+    ).astype(np.float32)
 
 
 def untrained(seed: int = 0) -> np.ndarray:
@@ -159,10 +199,18 @@ def test_collapse_is_told_at_the_second_grid_and_once(seed: int) -> None:
     assert not drawn(guard, images(), images(seed=1), collapsed(seed), epoch=1)
     [note] = drawn(guard, *[collapsed(seed + i) for i in range(5)], epoch=4)
     assert note.level == "warning"
-    assert note.text.startswith("Mode collapse: the images that G makes after epoch 4 are too much alike: at equal contrast")
-    assert note.text.endswith("Clone the run and lower g_learning_rate (now 0.0001) or set loss=wgan_gp.")  # beta_1 is 0.5 already
+    assert note.text.startswith(
+        "Mode collapse: the images that G makes after epoch 4 are too much alike: at equal contrast"
+    )
+    # beta_1 is 0.5 already
+    assert note.text.endswith(
+        "Clone the run and lower g_learning_rate (now 0.0001) or set loss=wgan_gp."
+    )
     [note] = drawn(guard, images(), collapsed(seed), images(), images(seed=1), epoch=9)
-    assert (note.level, note.text) == ("info", "The images that G makes after epoch 12 differ from each other again.")
+    assert (note.level, note.text) == (
+        "info",
+        "The images that G makes after epoch 12 differ from each other again.",
+    )
 
 
 def test_a_collapse_for_one_grid_is_none() -> None:
@@ -171,7 +219,9 @@ def test_a_collapse_for_one_grid_is_none() -> None:
 
 def test_a_young_generator_is_no_alarm() -> None:
     guard = make()
-    assert not drawn(guard, untrained(0), untrained(1), untrained(2), collapsed(), collapsed(), epoch=0)
+    assert not drawn(
+        guard, untrained(0), untrained(1), untrained(2), collapsed(), collapsed(), epoch=0
+    )
     assert levels(drawn(guard, untrained(), untrained())) == ["warning"]
 
 
@@ -185,14 +235,20 @@ def test_where_growth_is_not_known_variety_shows_it(values: dict[str, Any]) -> N
 def test_images_that_lose_their_contrast_have_collapsed() -> None:
     for dark in (np.full((SIDE**2, 28, 28, 1), -1.0), untrained()):
         [note] = drawn(make(), images(), dark, dark, epoch=1)
-        assert note.text.startswith("Mode collapse: the images that G makes after epoch 3 have lost their contrast: it is ")
+        assert note.text.startswith(
+            "Mode collapse: the images that G makes after epoch 3 have lost their contrast: it is "
+        )
 
 
 def test_nothing_is_said_of_what_cannot_be_judged() -> None:
     broken = np.full((SIDE**2, 28, 28, 1), np.nan, np.float32)
     assert not drawn(make(), images(), broken, broken)
     assert not drawn(make(grid_size=2), *[images()[:4], *[collapsed()[:4]] * 3])
-    for useless in (np.zeros((50, 28, 28, 1), np.uint8), np.repeat(real()[:1], 50, axis=0), real()[:1]):
+    for useless in (
+        np.zeros((50, 28, 28, 1), np.uint8),
+        np.repeat(real()[:1], 50, axis=0),
+        real()[:1],
+    ):
         assert not drawn(Guards(config(), PER_EPOCH, useless), images(), collapsed(), collapsed())
 
 
@@ -209,7 +265,9 @@ def judged(guard: Guards, *found: tuple[float, float], epoch: int = GROWN) -> li
     """What is said of judgements (diversity, share of the commonest of ten classes)."""
     notes = []
     for i, (diversity, share) in enumerate(found):
-        notes += guard.judged(Quality(epoch + i, 1.0, 2.0, {"diversity": diversity}, (share, *[(1 - share) / 9] * 9)))
+        notes += guard.judged(
+            Quality(epoch + i, 1.0, 2.0, {"diversity": diversity}, (share, *[(1 - share) / 9] * 9))
+        )
     return notes
 
 
@@ -222,11 +280,15 @@ def test_few_kinds_of_images_are_told_at_the_second_judgement(bad: tuple[float, 
     assert not judged(guard, GOOD, bad, GOOD, bad)
     notes = judged(guard, bad, bad, bad, (0.45, 0.3), GOOD, bad, GOOD, GOOD, epoch=GROWN + 4)
     assert levels(notes) == ["warning", "info"]
-    assert f"after epoch {GROWN + 4} G makes few kinds of images: pairs of them differ by {bad[0]:.0%}" in notes[0].text
+    assert (
+        f"after epoch {GROWN + 4} G makes few kinds of images: pairs of them differ by {bad[0]:.0%}"
+        in notes[0].text
+    )
     assert "and 20% are of one class." in notes[1].text
 
 
-# (diversity, share of the commonest class) measured after every epoch on digits, with the settings of the starter preset...
+# (diversity, share of the commonest class) measured after every epoch on digits, with the settings
+# of the starter preset...
 HEALTHY = [
     (0.03, 1.00), (0.06, 0.75), (0.13, 0.52), (0.30, 0.40), (0.34, 0.51), (0.46, 0.35), (0.47, 0.28), (0.62, 0.24), (0.64, 0.34),
     (0.53, 0.64), (0.62, 0.29), (0.69, 0.34), (0.68, 0.19), (0.71, 0.19), (0.70, 0.23), (0.71, 0.18), (0.76, 0.18), (0.74, 0.19),
@@ -239,7 +301,9 @@ COLLAPSED = [
 
 
 def test_measured_runs() -> None:
-    healthy, ruined = (Guards(load("starter", {"g_learning_rate": rate}), 56, real()) for rate in (2e-4, 5e-3))
+    healthy, ruined = (
+        Guards(load("starter", {"g_learning_rate": rate}), 56, real()) for rate in (2e-4, 5e-3)
+    )
     assert not judged(healthy, *HEALTHY, epoch=0)
     [note] = judged(ruined, *COLLAPSED, epoch=0)
     assert note.text.startswith("Mode collapse: after epoch 2 ")
@@ -270,7 +334,10 @@ def test_a_straggler_is_named_with_what_it_costs() -> None:
     assert not guard.replicas(3, timed([0.1, 0.1, 0.2, 0.1]))
     assert not guard.replicas(4, timed([0.1, 0.1, 0.12, 0.1]))
     [note] = guard.replicas(5, timed([0.1, 0.1, 0.1, 0.1]))
-    assert (note.level, "Replica 2 of 4, counted from 0, keeps up again" in note.text) == ("info", True)
+    assert (note.level, "Replica 2 of 4, counted from 0, keeps up again" in note.text) == (
+        "info",
+        True,
+    )
 
 
 def test_of_two_replicas_only_the_slow_one_is_named() -> None:
@@ -280,38 +347,60 @@ def test_of_two_replicas_only_the_slow_one_is_named() -> None:
 
 def test_too_little_to_compare() -> None:
     assert not make().replicas(1, timed([0.1]))
-    assert not make(batch_size=32, replicas=2).replicas(1, timed([0.1, 0.5], steps=monitors.TIMED_STEPS - 1))
+    assert not make(batch_size=32, replicas=2).replicas(
+        1, timed([0.1, 0.5], steps=monitors.TIMED_STEPS - 1)
+    )
 
 
 # --- values that are not finite ---
 
 
 def test_the_first_loss_that_is_not_finite() -> None:
-    fine, nan, inf = np.zeros(5, np.float32), np.float32([0, 0, 0, np.nan, 0]), np.float32([0, 0, -np.inf, 0, 0])
+    fine, nan, inf = (
+        np.zeros(5, np.float32),
+        np.float32([0, 0, 0, np.nan, 0]),
+        np.float32([0, 0, -np.inf, 0, 0]),
+    )
     assert first_loss_not_finite(100, fine, fine) is None
     assert first_loss_not_finite(100, np.empty(0, np.float32), np.empty(0, np.float32)) is None
     assert first_loss_not_finite(100, nan, fine) == NotFinite("generator", "loss", 103)
     assert first_loss_not_finite(100, nan, inf) == NotFinite("discriminator", "loss", 102)
-    assert first_loss_not_finite(100, nan, nan) == NotFinite("discriminator", "loss", 103)  # D's comes first within a step
+    # D's comes first within a step
+    assert first_loss_not_finite(100, nan, nan) == NotFinite("discriminator", "loss", 103)
 
 
 def test_the_sentence_names_net_tensor_and_step_and_what_to_do() -> None:
-    assert not_finite(config(precision="float32"), 56, NotFinite("generator", "loss", 56)) == (
-        "A loss in the generator is not finite at step 1 of epoch 2: the run ends here and its last good checkpoint is kept. "
-        "Clone it and lower the learning rates (now 0.0001 for G, 0.0002 for D) or set clip_norm=1."
+    assert (
+        not_finite(config(precision="float32"), 56, NotFinite("generator", "loss", 56))
+        == "A loss in the generator is not finite at step 1 of epoch 2: the run ends here and its"
+        " last good checkpoint is kept. Clone it and lower the learning rates (now 0.0001 for G,"
+        " 0.0002 for D) or set clip_norm=1."
     )
-    half = config(precision="mixed_float16", clip_norm=1, lr_scaling="linear", batch_size=128, lr_base_batch=64, on_non_finite="roll_back")
-    assert not_finite(half, 56, NotFinite("discriminator", "gradient", 55, "conv2d/kernel")) == (
-        "A gradient of conv2d/kernel in the discriminator is not finite at step 56 of epoch 1: the run ends here after going back once "
-        "already. Clone it and lower the learning rates (now 0.0002 for G, 0.0004 for D), set precision=mixed_bfloat16 or float32 or set "
-        "warmup_epochs=5."
+    half = config(
+        precision="mixed_float16",
+        clip_norm=1,
+        lr_scaling="linear",
+        batch_size=128,
+        lr_base_batch=64,
+        on_non_finite="roll_back",
+    )
+    assert (
+        not_finite(half, 56, NotFinite("discriminator", "gradient", 55, "conv2d/kernel"))
+        == "A gradient of conv2d/kernel in the discriminator is not finite at step 56 of epoch 1:"
+        " the run ends here after going back once already. Clone it and lower the learning rates"
+        " (now 0.0002 for G, 0.0004 for D), set precision=mixed_bfloat16 or float32 or set"
+        " warmup_epochs=5."
     )
 
 
 def test_the_sentence_of_a_roll_back() -> None:
     found = NotFinite("generator", "weight", 119, "dense/kernel")
-    assert not_finite(config(on_non_finite="roll_back"), 56, found, back_to=112) == (
-        "A weight of dense/kernel in the generator is not finite at step 8 of epoch 3: the run went back to the checkpoint of step 112 and "
-        "goes on with half the learning rates. It does so once."
+    assert (
+        not_finite(config(on_non_finite="roll_back"), 56, found, back_to=112)
+        == "A weight of dense/kernel in the generator is not finite at step 8 of epoch 3: the run"
+        " went back to the checkpoint of step 112 and goes on with half the learning rates. It"
+        " does so once."
     )
-    assert "went back to the start and" in not_finite(config(on_non_finite="roll_back"), 56, found, back_to=0)
+    assert "went back to the start and" in not_finite(
+        config(on_non_finite="roll_back"), 56, found, back_to=0
+    )

@@ -12,7 +12,9 @@ import tensorflow as tf
 from ganboard.gan.config import parse
 from ganboard.gan.training import optimizers
 
-GRADIENTS = [np.random.default_rng(i).normal(size=(4, 3)).astype(np.float32) * 10.0**-i for i in range(5)]
+GRADIENTS = [
+    np.random.default_rng(i).normal(size=(4, 3)).astype(np.float32) * 10.0**-i for i in range(5)
+]
 
 
 def walked(optimizer: keras.Optimizer) -> np.ndarray:
@@ -28,7 +30,10 @@ def walked(optimizer: keras.Optimizer) -> np.ndarray:
     ("changes", "keras_own"),
     [
         ({"optimizer": "adam", "beta_1": 0.5}, lambda: keras.optimizers.Adam(0.01, beta_1=0.5)),
-        ({"optimizer": "adam", "beta_2": 0.9, "epsilon": 1e-3}, lambda: keras.optimizers.Adam(0.01, beta_2=0.9, epsilon=1e-3)),
+        (
+            {"optimizer": "adam", "beta_2": 0.9, "epsilon": 1e-3},
+            lambda: keras.optimizers.Adam(0.01, beta_2=0.9, epsilon=1e-3),
+        ),
         ({"optimizer": "sgd", "beta_1": 0.0}, lambda: keras.optimizers.SGD(0.01)),
         ({"optimizer": "sgd", "beta_1": 0.9}, lambda: keras.optimizers.SGD(0.01, momentum=0.9)),
         ({"optimizer": "rmsprop", "rho": 0.99}, lambda: keras.optimizers.RMSprop(0.01, rho=0.99)),

@@ -1,4 +1,5 @@
-"""Both ways to take the steps of an epoch: what is compiled before the first, and what their times are."""
+"""Both ways to take the steps of an epoch: what is compiled before the first, and what their times
+are."""
 
 from __future__ import annotations
 
@@ -51,8 +52,10 @@ def test_after_warming_up_no_call_compiles(monkeypatch: pytest.MonkeyPatch, loop
         reports.append(report)
         return True
 
-    made.epoch(ORDER, 0, 0, rates(1), listen)  # an epoch of one call: nothing later to compare it with
-    made.epoch(ORDER, 0, 1, rates(5), listen)  # in calls of 2 and more steps, and a shorter last one
+    # an epoch of one call: nothing later to compare it with
+    made.epoch(ORDER, 0, 0, rates(1), listen)
+    # in calls of 2 and more steps, and a shorter last one
+    made.epoch(ORDER, 0, 1, rates(5), listen)
     assert sum(len(report.taken) for report in reports) == 6
     assert all(0 < report.seconds < warm_up / 2 for report in reports)
 

@@ -51,13 +51,24 @@ def test_no_step_changes_nothing() -> None:
 
 
 def test_sgd_is_eq_2_of_the_study() -> None:
-    """w <- w - lr * gradient of the mean loss: twice the rate goes twice as far, from the same losses."""
+    """w <- w - lr * gradient of the mean loss: twice the rate goes twice as far, from the same
+    losses."""
     moves = []
     for rate in (0.05, 0.1):
         made = stepper(optimizer="sgd", beta_1=0, g_learning_rate=rate, d_learning_rate=rate)
         before = [v.numpy() for v in made.nets.discriminator.trainable_variables]
         loss = take(made)
-        moves.append(([v.numpy() - w for v, w in zip(made.nets.discriminator.trainable_variables, before, strict=True)], loss))
+        moves.append(
+            (
+                [
+                    v.numpy() - w
+                    for v, w in zip(
+                        made.nets.discriminator.trainable_variables, before, strict=True
+                    )
+                ],
+                loss,
+            )
+        )
     np.testing.assert_array_equal(moves[0][1], moves[1][1])
     for near, far in zip(moves[0][0], moves[1][0], strict=True):
         np.testing.assert_allclose(far, 2 * near, atol=1e-7)
@@ -72,14 +83,21 @@ def test_the_first_loss_is_that_of_the_untrained_networks() -> None:
 
 
 def test_extra_discriminator_steps_leave_the_generators_statistics_alone() -> None:
-    """A generator that does not learn (rate ~ 0) has seen one batch, however often the discriminator was trained."""
+    """A generator that does not learn (rate ~ 0) has seen one batch, however often the
+    discriminator was trained."""
     one, three = (stepper(d_steps=n, g_learning_rate=1e-30, optimizer="sgd") for n in (1, 3))
     take(one)
     take(three)
     means = [made.nets.generator.get_layer("norm_0").moving_mean.numpy() for made in (one, three)]
     np.testing.assert_array_equal(*means)
     assert np.abs(means[0]).max() > 0
-    assert np.abs(one.nets.discriminator.get_layer("logits").kernel.numpy() - three.nets.discriminator.get_layer("logits").kernel).max() > 0
+    assert (
+        np.abs(
+            one.nets.discriminator.get_layer("logits").kernel.numpy()
+            - three.nets.discriminator.get_layer("logits").kernel
+        ).max()
+        > 0
+    )
 
 
 def test_xla_changes_no_more_than_rounding(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -97,11 +115,17 @@ def test_optimizers_are_those_of_the_configuration() -> None:
 
     adam = made()
     assert isinstance(adam.g_optimizer, keras.optimizers.Adam)
-    assert (float(adam.g_optimizer.learning_rate), float(adam.d_optimizer.learning_rate)) == pytest.approx((1e-4, 1e-4))
+    assert (
+        float(adam.g_optimizer.learning_rate),
+        float(adam.d_optimizer.learning_rate),
+    ) == pytest.approx((1e-4, 1e-4))
     assert (adam.g_optimizer.beta_1, made(beta_1=0.5).d_optimizer.beta_1) == (0.9, 0.5)
     assert made(optimizer="sgd", beta_1=0.7).d_optimizer.momentum == 0.7
-    assert isinstance(made(precision="mixed_float16").g_optimizer, keras.optimizers.LossScaleOptimizer)
-    assert isinstance(made(precision="mixed_bfloat16").g_optimizer, keras.optimizers.Adam)  # bfloat16 needs no loss scaling
+    assert isinstance(
+        made(precision="mixed_float16").g_optimizer, keras.optimizers.LossScaleOptimizer
+    )
+    # bfloat16 needs no loss scaling
+    assert isinstance(made(precision="mixed_bfloat16").g_optimizer, keras.optimizers.Adam)
 
 
 def test_arrays_come_back_through_assign() -> None:
@@ -110,7 +134,13 @@ def test_arrays_come_back_through_assign() -> None:
     fresh.nets.assign(trained.nets.arrays())
     assert largest(fresh.nets.arrays(), trained.nets.arrays()) == 0
     assert len(fresh.nets.arrays()) == sum(
-        len(part.variables) for part in (fresh.nets.generator, fresh.nets.discriminator, fresh.nets.g_optimizer, fresh.nets.d_optimizer)
+        len(part.variables)
+        for part in (
+            fresh.nets.generator,
+            fresh.nets.discriminator,
+            fresh.nets.g_optimizer,
+            fresh.nets.d_optimizer,
+        )
     )
 
 
@@ -120,13 +150,17 @@ def test_gradients_are_those_of_the_losses_on_paper() -> None:
     replay = stepper(optimizer="sgd", beta_1=0)
     before = made.nets.generator.get_layer("up_3").kernel.numpy()
     take(made)
-    draws = replay.recipe.draws(replay.recipe.phases[-1], replay.recipe.example(4), tf.constant(0, tf.int64), tf.constant(0))
+    draws = replay.recipe.draws(
+        replay.recipe.phases[-1], replay.recipe.example(4), tf.constant(0, tf.int64), tf.constant(0)
+    )
     with tf.GradientTape() as tape:
         fake = replay.nets.generator(draws.noise, training=True)
         logits = replay.nets.discriminator([fake, *draws.fake_masks], training=True)
         loss = tf.reduce_mean(losses.generator(replay.config, logits))
     gradient = tape.gradient(loss, replay.nets.generator.get_layer("up_3").kernel.value)
-    np.testing.assert_allclose(made.nets.generator.get_layer("up_3").kernel.numpy() - before, -gradient.numpy(), atol=1e-6)
+    np.testing.assert_allclose(
+        made.nets.generator.get_layer("up_3").kernel.numpy() - before, -gradient.numpy(), atol=1e-6
+    )
 
 
 def full(**changes: Any) -> tuple[Stepper, Any]:
@@ -147,14 +181,17 @@ def test_clipping_bounds_the_whole_gradient_of_each_network() -> None:
     _, free = full(**plain)
     _, clipped = full(**plain, clip_norm=0.01)
     assert free["d_gradient"][0] > 0.01**2
-    np.testing.assert_allclose(np.sqrt(clipped["d_update"]), 0.01, rtol=1e-4)  # SGD at rate 1: the update is the clipped gradient
+    # SGD at rate 1: the update is the clipped gradient
+    np.testing.assert_allclose(np.sqrt(clipped["d_update"]), 0.01, rtol=1e-4)
     assert clipped["d_gradient"][0] == free["d_gradient"][0]  # reported as it was
 
 
 def test_the_average_follows_the_generator_and_is_what_is_shown() -> None:
     made, _ = full(ema=0.5, g_learning_rate=0.01)
     assert made.nets.shown is made.nets.average
-    now, mean = (net.get_layer("dense").kernel.numpy() for net in (made.nets.generator, made.nets.average))
+    now, mean = (
+        net.get_layer("dense").kernel.numpy() for net in (made.nets.generator, made.nets.average)
+    )
     start = networks(made.config).generator.get_layer("dense").kernel.numpy()
     assert 0 < np.abs(mean - now).max() < np.abs(start - now).max()
     assert any(name.startswith("average/") for name in made.nets.arrays())

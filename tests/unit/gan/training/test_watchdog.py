@@ -20,11 +20,15 @@ def watchers() -> list[str]:
 
 def notes(recorder: Recorder, count: int) -> list[Note]:
     """The first `count` notes, as soon as they are there."""
-    wait_until(lambda: len(recorder.of(Note)) >= count, seconds=30, every=0.005, what=f"note {count}")
+    wait_until(
+        lambda: len(recorder.of(Note)) >= count, seconds=30, every=0.005, what=f"note {count}"
+    )
     return recorder.of(Note)[:count]
 
 
-def test_a_stall_is_told_once_with_every_thread_in_the_log(capfd: pytest.CaptureFixture[str]) -> None:
+def test_a_stall_is_told_once_with_every_thread_in_the_log(
+    capfd: pytest.CaptureFixture[str],
+) -> None:
     recorder, release, held = Recorder(), threading.Event(), threading.Event()
 
     def stuck_in_the_input() -> None:
@@ -35,7 +39,8 @@ def test_a_stall_is_told_once_with_every_thread_in_the_log(capfd: pytest.Capture
     other.start()
     held.wait()
     try:
-        with Watchdog(0.5, recorder):  # long enough for the thread to start while the loop waits below
+        # long enough for the thread to start while the loop waits below
+        with Watchdog(0.5, recorder):
             [note] = notes(recorder, 1)
     finally:
         release.set()
@@ -75,7 +80,9 @@ def test_silent_while_paused_and_awake_afterwards() -> None:
 
     watchdog._moved.wait = wait  # type: ignore[method-assign]
     with watchdog.paused(), watchdog:
-        wait_until(lambda: looked.count(False) >= 3, seconds=30, every=0.005, what="the third wait in vain")
+        wait_until(
+            lambda: looked.count(False) >= 3, seconds=30, every=0.005, what="the third wait in vain"
+        )
         assert not recorder.events
         assert watchers()
     assert not recorder.events
@@ -117,7 +124,9 @@ def test_it_ends_with_a_loop_that_fails() -> None:
     assert not watchers()
 
 
-def test_a_sink_that_fails_is_told_in_the_log_and_the_watch_goes_on(capfd: pytest.CaptureFixture[str]) -> None:
+def test_a_sink_that_fails_is_told_in_the_log_and_the_watch_goes_on(
+    capfd: pytest.CaptureFixture[str],
+) -> None:
     recorder = Recorder()
 
     def sink(event: Event) -> None:

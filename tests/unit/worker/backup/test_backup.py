@@ -1,4 +1,5 @@
-"""A backup is whole while trainings go on, and a restore is all or nothing: kills, damage and hostile archives included."""
+"""A backup is whole while trainings go on, and a restore is all or nothing: kills, damage and
+hostile archives included."""
 
 from __future__ import annotations
 
@@ -62,7 +63,11 @@ def save(context: Context, run_id: str, step: int, *, attempt: int = 1, keep: in
 
 def files(settings: Settings) -> dict[str, bytes]:
     runs = settings.state / "runs"
-    return {path.relative_to(runs).as_posix(): path.read_bytes() for path in sorted(runs.rglob("*")) if path.is_file()}
+    return {
+        path.relative_to(runs).as_posix(): path.read_bytes()
+        for path in sorted(runs.rglob("*"))
+        if path.is_file()
+    }
 
 
 def elsewhere(tmp_path: Path, name: str = "elsewhere", **changes: Any) -> Settings:
@@ -135,7 +140,9 @@ def test_registered_models_come_back(context: Context, tmp_path: Path) -> None:
     assert models.manifest(context, kept).id == kept.id
 
 
-def test_the_commands_say_what_they_did(filled: Context, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_commands_say_what_they_did(
+    filled: Context, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     path = tmp_path / "saved.zip"
     said = ganboard("backup", str(path)).stdout
     assert "2 runs, 4 checkpoints and 13 files" in said
@@ -147,7 +154,9 @@ def test_the_commands_say_what_they_did(filled: Context, tmp_path: Path, monkeyp
     monkeypatch.setenv("GANBOARD_HOME", str(tmp_path / "new"))
     assert "holds 2 runs" in ganboard("restore", str(path)).stdout
     assert len(document("runs")) == 2
-    assert document("restore", str(path), "--force")["aside"].startswith(str(tmp_path / "new" / "before-restore-"))
+    assert document("restore", str(path), "--force")["aside"].startswith(
+        str(tmp_path / "new" / "before-restore-")
+    )
 
 
 def test_leftovers_and_what_was_set_aside_stay_out(filled: Context, tmp_path: Path) -> None:
@@ -155,7 +164,9 @@ def test_leftovers_and_what_was_set_aside_stay_out(filled: Context, tmp_path: Pa
     folder = filled.settings.run_dir(run.id)
     before = files(filled.settings)
     shutil.copytree(folder / "checkpoints" / "ckpt-4-2", folder / "checkpoints" / "ckpt-12-2.tmp")
-    shutil.copytree(folder / "checkpoints" / "ckpt-4-2", folder / "checkpoints" / "aside-0-ckpt-4-1")
+    shutil.copytree(
+        folder / "checkpoints" / "ckpt-4-2", folder / "checkpoints" / "aside-0-ckpt-4-1"
+    )
     (folder / "checkpoints" / "ckpt-16-2").mkdir()  # without its files
     (folder / "snapshots" / ".epoch-2.tmp").touch()
     (folder / "my own notes.txt").touch()
@@ -173,7 +184,9 @@ def test_force_puts_the_old_state_aside(filled: Context, archive: Path, tmp_path
     run = commands.create_run(old.engine, name="old", config={})
     old.settings.run_dir(run.id).mkdir(parents=True)
     old.settings.log_path(run.id).write_text("old")
-    with pytest.raises(RestoreRefused, match=r"hold runs \(1\) already: set GANBOARD_HOME .* or give --force"):
+    with pytest.raises(
+        RestoreRefused, match=r"hold runs \(1\) already: set GANBOARD_HOME .* or give --force"
+    ):
         restore.restore(there, archive, QUIET)
     old.engine.dispose()
     before = rows(there)
@@ -197,12 +210,20 @@ def test_a_damaged_database_can_be_replaced(filled: Context, archive: Path, tmp_
 
 
 @pytest.mark.parametrize("who", ["worker", "painter", "training"])
-def test_nothing_is_restored_below_somebody_who_works(archive: Path, tmp_path: Path, who: str) -> None:
+def test_nothing_is_restored_below_somebody_who_works(
+    archive: Path, tmp_path: Path, who: str
+) -> None:
     there = open_context(elsewhere(tmp_path), pooled=False)
     if who == "training":
         claimed(there)
     else:
-        commands.beat(there.engine, name=f"box{queries.PAINTER if who == 'painter' else ':'}1", host="box", pid=1, run_id=None)
+        commands.beat(
+            there.engine,
+            name=f"box{queries.PAINTER if who == 'painter' else ':'}1",
+            host="box",
+            pid=1,
+            run_id=None,
+        )
     with pytest.raises(RestoreRefused, match="still work with this database"):
         restore.restore(there.settings, archive, QUIET, force=True)
 
@@ -216,7 +237,9 @@ def test_nothing_is_restored_into_a_file_that_is_open(archive: Path, tmp_path: P
 # --- while a training goes on ---
 
 
-def test_a_backup_during_a_training_is_whole(context: Context, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_backup_during_a_training_is_whole(
+    context: Context, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr(transfer, "PAGES", 1)
     run = claimed(context, epochs=9999)
     log = context.settings.log_path(run.id)
@@ -247,7 +270,9 @@ def test_a_backup_during_a_training_is_whole(context: Context, tmp_path: Path, m
         stored = queries.get_run(opened.engine, run.id)
         assert stored is not None
         assert (stored.status, stored.lease_until, stored.worker) == ("queued", None, None)
-        assert [epoch.epoch for epoch in queries.epochs(opened.engine, run.id)] == list(range(1, stored.epoch + 1))
+        assert [epoch.epoch for epoch in queries.epochs(opened.engine, run.id)] == list(
+            range(1, stored.epoch + 1)
+        )
         folder = there.run_dir(run.id) / "checkpoints"
         listed = {(row.step, row.attempt) for row in queries.checkpoints(opened.engine, run.id)}
         there_are = store.complete(folder)
@@ -262,7 +287,9 @@ def test_a_backup_during_a_training_is_whole(context: Context, tmp_path: Path, m
 # --- what cannot be trusted ---
 
 
-def rewritten(archive: Path, path: Path, change: Callable[[dict[str, bytes], dict[str, Any]], None]) -> Path:
+def rewritten(
+    archive: Path, path: Path, change: Callable[[dict[str, bytes], dict[str, Any]], None]
+) -> Path:
     """The archive with other members; `change` gets them, and the manifest without what it lists."""
     with zipfile.ZipFile(archive) as old:
         members = {name: old.read(name) for name in old.namelist()}
@@ -271,7 +298,8 @@ def rewritten(archive: Path, path: Path, change: Callable[[dict[str, bytes], dic
     import hashlib
 
     manifest["files"] = manifest.get("files") and {
-        name: {"size": len(data), "sha256": hashlib.sha256(data).hexdigest()} for name, data in members.items()
+        name: {"size": len(data), "sha256": hashlib.sha256(data).hexdigest()}
+        for name, data in members.items()
     }
     with zipfile.ZipFile(path, "w") as new:
         for name, data in members.items():
@@ -305,7 +333,9 @@ HOSTILE: dict[str, tuple[Callable[[dict[str, bytes], dict[str, Any]], None], str
 
 
 @pytest.mark.parametrize("kind", HOSTILE)
-def test_hostile_archives_are_refused_before_anything_changes(archive: Path, tmp_path: Path, kind: str) -> None:
+def test_hostile_archives_are_refused_before_anything_changes(
+    archive: Path, tmp_path: Path, kind: str
+) -> None:
     change, words = HOSTILE[kind]
     bad = rewritten(archive, tmp_path / "bad.zip", change)
     there = elsewhere(tmp_path)
@@ -334,14 +364,19 @@ def test_links_compression_and_foreign_zips_are_refused(archive: Path, tmp_path:
         info = zipfile.ZipInfo("runs/abc/train.log")
         info.external_attr = (stat.S_IFLNK | 0o777) << 16
         new.writestr(info, "/etc/passwd")
-    for path, words in ((packed, "is compressed"), (foreign, "no archive of `ganboard backup`"), (linked, "link or device")):
+    for path, words in (
+        (packed, "is compressed"),
+        (foreign, "no archive of `ganboard backup`"),
+        (linked, "link or device"),
+    ):
         with pytest.raises(BadBackup, match=words):
             restore.restore(there, path, QUIET)
     assert not there.state.exists()
 
 
 def test_damage_is_noticed_or_harmless(filled: Context, archive: Path, tmp_path: Path) -> None:
-    """Bytes changed and ends cut off anywhere: it is refused and nothing has changed, or what is restored is the same."""
+    """Bytes changed and ends cut off anywhere: it is refused and nothing has changed, or what is
+    restored is the same."""
     whole, random_ = archive.read_bytes(), random.Random(7)
     expected_files, expected_rows = files(filled.settings), rows(filled.settings)
     bad, refusals = tmp_path / "bad.zip", 0
@@ -350,7 +385,11 @@ def test_damage_is_noticed_or_harmless(filled: Context, archive: Path, tmp_path:
         if number % 3 == 0:
             del data[random_.randrange(len(data)) :]
         else:
-            place = random_.randrange(len(data)) if number % 3 == 1 else len(data) - 1 - random_.randrange(3000)
+            place = (
+                random_.randrange(len(data))
+                if number % 3 == 1
+                else len(data) - 1 - random_.randrange(3000)
+            )
             data[place] ^= 1 << random_.randrange(8)
         bad.write_bytes(data)
         there = elsewhere(tmp_path, f"home{number}")
@@ -366,7 +405,9 @@ def test_damage_is_noticed_or_harmless(filled: Context, archive: Path, tmp_path:
     assert refusals > 40
 
 
-def test_a_disk_without_room_is_refused_at_once(archive: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_disk_without_room_is_refused_at_once(
+    archive: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr(restore, "SPARE_BYTES", 1e18)
     with pytest.raises(RestoreRefused, match="make room"):
         restore.restore(elsewhere(tmp_path), archive, QUIET)
@@ -419,7 +460,9 @@ def _killed_at(call: int, settings: Settings, archive: Path, force: bool) -> Non
 
 @pytest.mark.parametrize("force", [False, True], ids=["empty", "force"])
 @pytest.mark.thorough
-def test_a_restore_killed_anywhere_leaves_the_old_or_the_new_state(filled: Context, archive: Path, tmp_path: Path, force: bool) -> None:
+def test_a_restore_killed_anywhere_leaves_the_old_or_the_new_state(
+    filled: Context, archive: Path, tmp_path: Path, force: bool
+) -> None:
     new = (files(filled.settings), rows(filled.settings))
     origin = elsewhere(tmp_path, "origin")
     context = open_context(origin)
@@ -466,15 +509,21 @@ def test_while_a_restore_is_under_way_nobody_opens_the_home(archive: Path, tmp_p
     assert not (there.state / JOURNAL).exists()
 
 
-def test_a_restore_cut_short_is_not_judged_by_another_database(archive: Path, tmp_path: Path) -> None:
+def test_a_restore_cut_short_is_not_judged_by_another_database(
+    archive: Path, tmp_path: Path
+) -> None:
     there = elsewhere(tmp_path)
     there.state.mkdir()
-    (there.state / JOURNAL).write_text(json.dumps({"token": 1, "aside": None, "database": "another"}))
+    (there.state / JOURNAL).write_text(
+        json.dumps({"token": 1, "aside": None, "database": "another"})
+    )
     with pytest.raises(RestoreRefused, match="GANBOARD_DATABASE_URL as it was"):
         open_context(there)
 
 
-def test_runs_that_were_deleted_during_the_backup_do_not_come_back(filled: Context, archive: Path, tmp_path: Path) -> None:
+def test_runs_that_were_deleted_during_the_backup_do_not_come_back(
+    filled: Context, archive: Path, tmp_path: Path
+) -> None:
     def without(members: dict[str, bytes], manifest: dict[str, Any]) -> None:
         path = tmp_path / "edited.db"
         path.write_bytes(members[DATABASE])

@@ -13,7 +13,16 @@ import pytest
 
 from ganboard.gan.bench.protocol import Task
 from ganboard.gan.config import ConfigError
-from ganboard.worker.bench.contestants import CONTESTANTS, GROUPS, PRECISIONS, Contestant, OutOfRace, Running, choose, peers_find_gan
+from ganboard.worker.bench.contestants import (
+    CONTESTANTS,
+    GROUPS,
+    PRECISIONS,
+    Contestant,
+    OutOfRace,
+    Running,
+    choose,
+    peers_find_gan,
+)
 
 BY_NAME = {contestant.name: contestant for contestant in CONTESTANTS}
 
@@ -24,7 +33,12 @@ def labels(only: list[str], precisions: list[str]) -> list[str]:
 
 def test_everyone_takes_part_unless_told_otherwise() -> None:
     everyone = labels([], list(PRECISIONS))
-    assert {"bare float32", "bare mixed_bfloat16", "floor mixed_bfloat16", "platform float32"} <= set(everyone)
+    assert {
+        "bare float32",
+        "bare mixed_bfloat16",
+        "floor mixed_bfloat16",
+        "platform float32",
+    } <= set(everyone)
     assert "platform mixed_bfloat16" not in everyone  # once is enough
     assert len(set(everyone)) == len(everyone)
     assert {label.split()[0] for label in everyone} == set(BY_NAME)
@@ -32,23 +46,41 @@ def test_everyone_takes_part_unless_told_otherwise() -> None:
 
 def test_groups_stand_for_their_members() -> None:
     assert labels(["pytorch"], ["float32"]) == [f"{name} float32" for name in GROUPS["pytorch"]]
-    assert labels(["start", "tutorial"], ["mixed_bfloat16"]) == ["start mixed_bfloat16", "tutorial mixed_bfloat16"]
+    assert labels(["start", "tutorial"], ["mixed_bfloat16"]) == [
+        "start mixed_bfloat16",
+        "tutorial mixed_bfloat16",
+    ]
     assert {name for names in GROUPS.values() for name in names} <= set(BY_NAME)
 
 
-@pytest.mark.parametrize(("only", "precision", "named"), [(["keras"], "float32", "'keras'"), ([], "fp8", "precision=fp8")])
-def test_what_does_not_exist_is_refused_by_name(only: list[str], precision: str, named: str) -> None:
+@pytest.mark.parametrize(
+    ("only", "precision", "named"),
+    [(["keras"], "float32", "'keras'"), ([], "fp8", "precision=fp8")],
+)
+def test_what_does_not_exist_is_refused_by_name(
+    only: list[str], precision: str, named: str
+) -> None:
     with pytest.raises(ConfigError, match=named):
         choose(only, [precision])
 
 
 def test_other_models_have_no_peers_and_pix2pix_nothing_to_recompute() -> None:
-    showers, street = ({one.name for one in choose([], ["float32"], model)} for model in ("gan3d", "pix2pix"))
+    showers, street = (
+        {one.name for one in choose([], ["float32"], model)} for model in ("gan3d", "pix2pix")
+    )
     assert showers == set(GROUPS["ganboard"])
-    assert street == showers - {"recompute"} == {one.name for one in choose(["ganboard"], ["float32"], "pix2pix")}
+    assert (
+        street
+        == showers - {"recompute"}
+        == {one.name for one in choose(["ganboard"], ["float32"], "pix2pix")}
+    )
     for name, model in (("pytorch", "gan3d"), ("tutorial", "pix2pix"), ("recompute", "pix2pix")):
         with pytest.raises(
-            ConfigError, match=f"^{name} does not train model={model}: choose from bare, platform, xla, fit, replicas, workers"
+            ConfigError,
+            match=(
+                f"^{name} does not train model={model}: choose from bare, platform, xla, fit,"
+                " replicas, workers"
+            ),
         ):
             choose([name], ["float32"], model)
 
@@ -56,7 +88,12 @@ def test_other_models_have_no_peers_and_pix2pix_nothing_to_recompute() -> None:
 def start(contestant: Contestant, folder: Path, python: str = sys.executable) -> Running:
     np.save(folder / "images.npy", np.zeros([8, 28, 28, 1], np.uint8))
     peers_find_gan(folder)
-    return Running(replace(contestant, precision="float32"), Task(4, "float32", str(folder / "images.npy")), python, folder)
+    return Running(
+        replace(contestant, precision="float32"),
+        Task(4, "float32", str(folder / "images.npy")),
+        python,
+        folder,
+    )
 
 
 @pytest.mark.parametrize("name", ["pytorch-eager", "jax"])
@@ -78,7 +115,9 @@ def test_a_missing_framework_is_said_with_its_remedy(name: str, tmp_path: Path) 
         ("kill -KILL $$", "failed: ended by SIGKILL, as when memory runs out"),
     ],
 )
-def test_one_that_dies_is_out_of_the_race_and_says_why(script: str, reason: str, tmp_path: Path) -> None:
+def test_one_that_dies_is_out_of_the_race_and_says_why(
+    script: str, reason: str, tmp_path: Path
+) -> None:
     python = tmp_path / "python"
     python.write_text(f"#!/bin/sh\n{script}\n")
     python.chmod(0o700)

@@ -65,18 +65,29 @@ def calls(monkeypatch: pytest.MonkeyPatch) -> list[str]:
     return said
 
 
-def raced(only: list[str], folder: Path, *, rounds: int = 2, steps: int | None = None) -> tuple[list[Any], Log]:
-    options, log = Options(batch=64, precisions=["float32"], rounds=rounds, only=only, steps=steps), Log()
+def raced(
+    only: list[str], folder: Path, *, rounds: int = 2, steps: int | None = None
+) -> tuple[list[Any], Log]:
+    options, log = (
+        Options(batch=64, precisions=["float32"], rounds=rounds, only=only, steps=steps),
+        Log(),
+    )
     base = parse({"dataset": "digits", "batch_size": 64})
     with race.race(Settings(), options, base, 1797, folder) as racing:
         return racing.run(choose(only, ["float32"]), log), log
 
 
-def test_every_other_round_goes_backwards_and_processes_stay(calls: list[str], tmp_path: Path) -> None:
+def test_every_other_round_goes_backwards_and_processes_stay(
+    calls: list[str], tmp_path: Path
+) -> None:
     (bare, tutorial, floor), _ = raced(["bare", "tutorial", "floor"], tmp_path, steps=7)
     turns = [call for call in calls if call.endswith(" 7")]
     assert turns == ["bare 7", "tutorial 7", "floor 7", "floor 7", "tutorial 7", "bare 7"]
-    assert [call for call in calls if "start" in call] == ["start bare", "start tutorial", "start floor"]
+    assert [call for call in calls if "start" in call] == [
+        "start bare",
+        "start tutorial",
+        "start floor",
+    ]
     assert sorted(calls[-3:]) == ["end bare", "end floor", "end tutorial"]
     assert bare.rates == {1: 256.0, 2: 256.0}
     assert tutorial.rates == {1: 128.0, 2: 128.0}
@@ -102,7 +113,9 @@ def test_the_start_is_measured_anew_in_every_round(calls: list[str], tmp_path: P
     assert calls == ["start start", "end start"] * 3
 
 
-def test_progress_says_round_and_what_is_left(calls: list[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_progress_says_round_and_what_is_left(
+    calls: list[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     clock = iter(range(0, 1000, 10))  # every turn asks twice: ten seconds each
     monkeypatch.setattr("time.monotonic", lambda: float(next(clock)))
     _, log = raced(["bare", "tutorial"], tmp_path)
@@ -111,7 +124,9 @@ def test_progress_says_round_and_what_is_left(calls: list[str], tmp_path: Path, 
     assert log.left == [30.0, 20.0, 10.0, 0.0]
 
 
-def test_short_memory_ends_whose_turn_is_furthest(calls: list[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_short_memory_ends_whose_turn_is_furthest(
+    calls: list[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     awake: set[str] = set()
 
     def left() -> int:  # room for two at a time
@@ -124,7 +139,8 @@ def test_short_memory_ends_whose_turn_is_furthest(calls: list[str], tmp_path: Pa
     monkeypatch.setattr(race, "_memory_left", left)
     results, _ = raced(["bare", "tutorial", "floor"], tmp_path, steps=7)
     assert all(len(result.rates) == 2 for result in results)
-    # before floor starts, bare's next turn is the last; in the second round tutorial is still there, and bare starts anew
+    # before floor starts, bare's next turn is the last; in the second round tutorial is still
+    # there, and bare starts anew
     assert [call for call in calls if call.split()[0] in ("start", "end")][:5] == [
         "start bare", "start tutorial", "end bare", "start floor", "end floor",
     ]  # fmt: skip
@@ -152,9 +168,15 @@ def test_the_platform_is_measured_beside_the_trainer_over_as_many_steps(
     monkeypatch.setattr(FakePlatform, "configs", configs, raising=False)
     monkeypatch.setattr(race, "Platform", FakePlatform)
     (platform,), _ = raced(["platform"], tmp_path)
-    # 28 steps of 0.25 s in an epoch of digits: about twenty seconds are three epochs, and two such spans are timed
+    # 28 steps of 0.25 s in an epoch of digits: about twenty seconds are three epochs, and two such
+    # spans are timed
     config = configs[0]
-    assert (config.epochs, config.grid_every, config.checkpoint_every, config.precision) == (7, 3, 3, "float32")
+    assert (config.epochs, config.grid_every, config.checkpoint_every, config.precision) == (
+        7,
+        3,
+        3,
+        "float32",
+    )
     assert calls.count(f"bare {6 * 28}") == 2
     assert platform.rates == pytest.approx({1: 240.0, 2: 240.0})
     assert platform.partner == pytest.approx({1: 256.0, 2: 256.0})
@@ -169,13 +191,18 @@ def test_the_platform_is_measured_beside_the_trainer_over_as_many_steps(
         (Options(batch=0), "batch_size=0"),
         (Options(batch=255, only=["replicas"]), "does not divide among replicas=2"),
         (Options(batch=5000, only=["bare"]), "larger than the data set"),
-        (Options(model="biggan"), "model=biggan is not allowed: the benchmark knows dcgan, gan3d, pix2pix"),
+        (
+            Options(model="biggan"),
+            "model=biggan is not allowed: the benchmark knows dcgan, gan3d, pix2pix",
+        ),
         (Options(model="gan3d", only=["jax"]), "jax does not train model=gan3d"),
         (Options(model="pix2pix", batch=3, only=["workers"]), "does not divide among replicas=2"),
         (Options(only=["all"]), "'all' is no contestant"),
     ],
 )
-def test_what_cannot_be_measured_is_refused_at_once(options: Options, named: str, calls: list[str], home: Path) -> None:
+def test_what_cannot_be_measured_is_refused_at_once(
+    options: Options, named: str, calls: list[str], home: Path
+) -> None:
     with pytest.raises(ConfigError, match=named):
         bench(Settings(), options, Watcher())
     assert not calls

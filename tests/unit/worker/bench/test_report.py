@@ -32,12 +32,20 @@ def test_a_ratio_is_taken_within_each_round() -> None:
 
 
 def test_a_spread_keeps_the_order_of_the_rounds() -> None:
-    assert spread({2: 30.0, 1: 10.0, 3: 20.0}) == {"median": 20.0, "min": 10.0, "max": 30.0, "rounds": [10.0, 30.0, 20.0]}
+    assert spread({2: 30.0, 1: 10.0, 3: 20.0}) == {
+        "median": 20.0,
+        "min": 10.0,
+        "max": 30.0,
+        "rounds": [10.0, 30.0, 20.0],
+    }
     assert spread({}) is None
 
 
 def test_the_best_of_a_family_counts_in_any_precision() -> None:
-    slow, fast = result("pytorch-eager", [300, 310]), result("pytorch-channels-last", [500, 520], "mixed_bfloat16")
+    slow, fast = (
+        result("pytorch-eager", [300, 310]),
+        result("pytorch-channels-last", [500, 520], "mixed_bfloat16"),
+    )
     assert best([slow, fast, result("bare", [900])], "pytorch") is fast
     assert best([result("pytorch-compiled", [])], "pytorch") is None
 
@@ -55,9 +63,11 @@ def test_goals_compare_what_they_name() -> None:
     ]
     found = document(results, DCGAN)
     assert reached(found, "float32") == (pytest.approx(1.175), True)  # 1.1 and 1.25
-    assert reached(found, "bfloat16 >= 1.75") == (pytest.approx((1.56 + 1.855) / 2), False)  # the tutorial in float32
+    # the tutorial in float32
+    assert reached(found, "bfloat16 >= 1.75") == (pytest.approx((1.56 + 1.855) / 2), False)
     assert reached(found, "bfloat16 >= 1.40") == (pytest.approx(1.45), True)
-    assert reached(found, "through queue") == (pytest.approx(0.97), False)  # its own partner, not the short turns
+    # its own partner, not the short turns
+    assert reached(found, "through queue") == (pytest.approx(0.97), False)
     assert reached(found, "2 replicas") == (pytest.approx(0.93), False)
     assert reached(found, "2 worker") == (None, None)
     assert reached(found, "process start") == (5.75, True)
@@ -72,7 +82,12 @@ def test_the_document_has_one_form_whatever_was_measured() -> None:
     assert found["batch"] == 256
     bare, jax = found["contestants"]
     assert bare.keys() == jax.keys()
-    assert bare["images_per_second"] == {"median": 550.0, "min": 550.0, "max": 550.0, "rounds": [550.0]}
+    assert bare["images_per_second"] == {
+        "median": 550.0,
+        "min": 550.0,
+        "max": 550.0,
+        "rounds": [550.0],
+    }
     assert bare["ratios"] == {"bare": 1.0, "tutorial": None, "pytorch": None, "floor": None}
     assert bare["gflops"] == pytest.approx(55)
     assert jax["images_per_second"] is None

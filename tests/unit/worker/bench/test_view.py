@@ -22,7 +22,9 @@ BY_NAME = {contestant.name: contestant for contestant in CONTESTANTS}
 @pytest.fixture
 def found() -> dict[str, Any]:
     def result(name: str, *rates: float, **more: Any) -> Result:
-        return Result(replace(BY_NAME[name], precision="float32"), dict(enumerate(rates, 1)), **more)
+        return Result(
+            replace(BY_NAME[name], precision="float32"), dict(enumerate(rates, 1)), **more
+        )
 
     results = [
         result("bare", 600, 670, 660, memory_bytes=3 << 29),
@@ -30,22 +32,51 @@ def found() -> dict[str, Any]:
         result("start", seconds={1: 5.0, 2: 5.5}),
         result("jax", problem="not installed: pip install jax"),
     ]
-    about = {"seconds": 75.0, "model": "dcgan", "gflop_per_image": 0.1, "data": "Digits.", "batch": 256, "rounds": 3, "hardware": HARDWARE}
+    about = {
+        "seconds": 75.0,
+        "model": "dcgan",
+        "gflop_per_image": 0.1,
+        "data": "Digits.",
+        "batch": 256,
+        "rounds": 3,
+        "hardware": HARDWARE,
+    }
     return document(results, about)
 
 
-def test_the_table_has_medians_spread_ratios_and_what_is_missing(found: dict[str, Any], capsys: pytest.CaptureFixture[str]) -> None:
+def test_the_table_has_medians_spread_ratios_and_what_is_missing(
+    found: dict[str, Any], capsys: pytest.CaptureFixture[str]
+) -> None:
     view.show(found)
     shown = capsys.readouterr().out
-    (row,) = [line.split() for line in shown.splitlines() if line.strip().startswith("ganboard's trainer alone")]
-    assert row[3:] == ["float32", "660", "600", "-", "670", "0.388", "66", "1.32", "-", "-", "1.5", "GiB"]
+    (row,) = [
+        line.split()
+        for line in shown.splitlines()
+        if line.strip().startswith("ganboard's trainer alone")
+    ]
+    assert row[3:] == [
+        "float32",
+        "660",
+        "600",
+        "-",
+        "670",
+        "0.388",
+        "66",
+        "1.32",
+        "-",
+        "-",
+        "1.5",
+        "GiB",
+    ]
     assert "JAX, jitted, float32: not installed: pip install jax" in shown
     assert "goal: float32 >= 1.10 x the tutorial's loop in float32: 1.32 reached" in shown
     assert "goal: 2 replicas >= 0.97 x one: not measured" in shown
     assert "to first step: 5.2 s (5.0 - 5.5)" in shown
 
 
-def test_another_model_is_measured_beside_our_trainer_alone(found: dict[str, Any], capsys: pytest.CaptureFixture[str]) -> None:
+def test_another_model_is_measured_beside_our_trainer_alone(
+    found: dict[str, Any], capsys: pytest.CaptureFixture[str]
+) -> None:
     view.show({**found, "model": "gan3d", "goals": []})
     shown = capsys.readouterr().out
     assert "x bare" in shown
@@ -70,8 +101,12 @@ def test_a_page_needs_no_network(found: dict[str, Any], tmp_path: Path) -> None:
     assert 'src="http' not in text
 
 
-@pytest.mark.skipif(importlib.util.find_spec("kaleido") is not None, reason="kaleido is installed here")
-def test_without_kaleido_an_image_becomes_a_page_and_that_is_said(found: dict[str, Any], tmp_path: Path) -> None:
+@pytest.mark.skipif(
+    importlib.util.find_spec("kaleido") is not None, reason="kaleido is installed here"
+)
+def test_without_kaleido_an_image_becomes_a_page_and_that_is_said(
+    found: dict[str, Any], tmp_path: Path
+) -> None:
     view.check_plot(tmp_path / "speed.png")
     said = view.plot(found, tmp_path / "speed.png")
     assert "pip install kaleido" in said

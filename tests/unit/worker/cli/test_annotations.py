@@ -14,8 +14,15 @@ MakeRun = Callable[..., Run]
 
 def test_tags_are_put_on_and_taken_away(make_run: MakeRun) -> None:
     run = make_run()
-    assert document("tag", run.id, "+paper", "+two words", "+old")["tags"] == ["old", "paper", "two words"]
-    assert ganboard("tag", run.id[:5], "-old", "-nonsense").stdout == f"Run {run.id} is tagged: paper, two words\n"
+    assert document("tag", run.id, "+paper", "+two words", "+old")["tags"] == [
+        "old",
+        "paper",
+        "two words",
+    ]
+    assert (
+        ganboard("tag", run.id[:5], "-old", "-nonsense").stdout
+        == f"Run {run.id} is tagged: paper, two words\n"
+    )
     assert ganboard("tag", "latest").stdout == f"Run {run.id} is tagged: paper, two words\n"
     assert document("runs")[0]["tags"] == document("show", run.id)["tags"] == ["paper", "two words"]
     assert "has no tags" in ganboard("tag", run.id, "-paper", "-two words").stdout
@@ -29,7 +36,9 @@ def test_tags_are_put_on_and_taken_away(make_run: MakeRun) -> None:
         ("+a/b", "contains '/'"),
     ],
 )
-def test_a_tag_that_cannot_be_used_is_refused(make_run: MakeRun, change: str, sentence: str) -> None:
+def test_a_tag_that_cannot_be_used_is_refused(
+    make_run: MakeRun, change: str, sentence: str
+) -> None:
     run = make_run()
     assert sentence in refused("tag", run.id, "-x", change)
     assert document("tag", run.id)["tags"] == []

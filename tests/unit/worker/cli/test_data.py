@@ -19,16 +19,41 @@ def test_showers_are_written_and_checked(tmp_path: Path) -> None:
     assert "40 showers of 100 to 200 GeV in the layout variable" in said
     assert f"ganboard data check {file}" in said
     text = ganboard("data", "check", file, file).stdout
-    for part in ("Layout variable, 51 x 51 x 25 cells, angles from mtheta", "80 events in 2 files, 80 kept", "mean sampling fraction 0.0"):
+    for part in (
+        "Layout variable, 51 x 51 x 25 cells, angles from mtheta",
+        "80 events in 2 files, 80 kept",
+        "mean sampling fraction 0.0",
+    ):
         assert part in text
 
 
 def test_json_says_the_same(tmp_path: Path) -> None:
     file = str(tmp_path / "Ele_1.h5")
-    made = document("data", "showers", file, "--events", "33", "--layout", "fixed", "--energy-low", "10", "--energy-high", "20")
-    assert (made["events"], made["layout"], made["bytes"]) == (33, "fixed", Path(file).stat().st_size)
+    made = document(
+        "data",
+        "showers",
+        file,
+        "--events",
+        "33",
+        "--layout",
+        "fixed",
+        "--energy-low",
+        "10",
+        "--energy-high",
+        "20",
+    )
+    assert (made["events"], made["layout"], made["bytes"]) == (
+        33,
+        "fixed",
+        Path(file).stat().st_size,
+    )
     found = document("data", "check", file)
-    assert (found["layout"], found["cells"], found["events"], found["kept"]) == ("fixed", [25, 25, 25], 33, 33)
+    assert (found["layout"], found["cells"], found["events"], found["kept"]) == (
+        "fixed",
+        [25, 25, 25],
+        33,
+        33,
+    )
     assert 10 <= found["energy_low"] < found["energy_high"] <= 20
     assert 0.018 < found["sampling_fraction"] < 0.023
     assert found["angle"] == "cells"
@@ -52,7 +77,9 @@ def test_the_seed_decides(tmp_path: Path) -> None:
 
 def test_bad_input_is_one_sentence(tmp_path: Path) -> None:
     file = str(tmp_path / "x.h5")
-    assert "choose a range within 2 to 500 GeV" in refused("data", "showers", file, "--energy-high", "501")
+    assert "choose a range within 2 to 500 GeV" in refused(
+        "data", "showers", file, "--energy-high", "501"
+    )
     assert "is no file" in refused("data", "check", file)
     Path(file).write_text("no HDF5")
     assert "is there already" in refused("data", "showers", file)
@@ -71,7 +98,9 @@ def test_a_bad_event_is_named(tmp_path: Path) -> None:
 
 def test_a_terminal_shows_how_far_it_is_and_ctrl_c_leaves_nothing(tmp_path: Path) -> None:
     file = tmp_path / "x.h5"
-    output, code = on_a_terminal(["data", "showers", str(file), "--events", "1000000"], after="/1000000", typed=b"\x03")
+    output, code = on_a_terminal(
+        ["data", "showers", str(file), "--events", "1000000"], after="/1000000", typed=b"\x03"
+    )
     assert code == 130, output
     assert "interrupted" in output
     assert list(tmp_path.iterdir()) == []

@@ -49,7 +49,15 @@ def test_a_folder_is_written_and_every_flow_told(tmp_path: Path) -> None:
 
 
 def test_json_is_one_document(tmp_path: Path) -> None:
-    result = flow(str(tmp_path / "streets"), *SMALL, "--obstacle", "square,rectangle:2", "--held-out", "circle", "--json")
+    result = flow(
+        str(tmp_path / "streets"),
+        *SMALL,
+        "--obstacle",
+        "square,rectangle:2",
+        "--held-out",
+        "circle",
+        "--json",
+    )
     found = json.loads(result.stdout)
     assert result.stderr == ""
     assert found["digest"] == Frames(tmp_path / "streets").manifest.digest
@@ -61,13 +69,25 @@ def test_json_is_one_document(tmp_path: Path) -> None:
 
 
 def test_a_line_compares_with_williamson() -> None:
-    row = {"obstacle": "circle", "reynolds": 100.0, "split": "train", "strouhal": 0.175, "williamson": 0.164}
-    assert cli_flow._line(row) == "circle        Re 100    train     St 0.175, Williamson 0.164 (+6.7%)"
+    row = {
+        "obstacle": "circle",
+        "reynolds": 100.0,
+        "split": "train",
+        "strouhal": 0.175,
+        "williamson": 0.164,
+    }
+    assert (
+        cli_flow._line(row)
+        == "circle        Re 100    train     St 0.175, Williamson 0.164 (+6.7%)"
+    )
     assert cli_flow._line({**row, "williamson": None}).endswith("St 0.175")
 
 
 def test_the_seed_changes_the_flows(tmp_path: Path) -> None:
-    digests = {json.loads(flow(str(tmp_path / seed), *SMALL, "--seed", seed, "--json").stdout)["digest"] for seed in ("0", "1")}
+    digests = {
+        json.loads(flow(str(tmp_path / seed), *SMALL, "--seed", seed, "--json").stdout)["digest"]
+        for seed in ("0", "1")
+    }
     assert len(digests) == 2
 
 
@@ -75,20 +95,34 @@ def test_the_seed_changes_the_flows(tmp_path: Path) -> None:
     ("arguments", "sentence"),
     [
         (["--reynolds", "900"], "Reynolds number 900 needs tau = 0.5040, below the limit of 0.515"),
-        (["--reynolds", "80,fast"], "'fast' is no Reynolds number: give numbers separated by commas"),
+        (
+            ["--reynolds", "80,fast"],
+            "'fast' is no Reynolds number: give numbers separated by commas",
+        ),
         (["--reynolds", ""], "0 flows are left to train with"),
         (["--obstacle", "cube"], "There is no obstacle 'cube': take circle, square"),
         (["--held-out", "nan"], "The Reynolds number is nan: give a finite number"),
-        (["--held-out", "80,100,140,180"], "0 flows are left to train with, at least 1 is needed: hold out fewer"),
+        (
+            ["--held-out", "80,100,140,180"],
+            "0 flows are left to train with, at least 1 is needed: hold out fewer",
+        ),
         (["--grid", "256"], "'256' is no grid: give its length and width in cells"),
         (["--grid", "8x8"], "A grid of 8x8 cells is too small"),
         (["--frames", "1"], "frames=1 lies outside the limits of 2 and 100,000"),
         (["--speed", "nan"], "The inlet speed is nan"),
         (["--seed", "-1"], "seed=-1 lies outside the limits of 0"),
-        (["--diameter", "99"], "An obstacle of D = 99 cells is too large for a grid 128 cells wide, where the limit is 32"),
+        (
+            ["--diameter", "99"],
+            (
+                "An obstacle of D = 99 cells is too large for a grid 128 cells wide, where the"
+                " limit is 32"
+            ),
+        ),
     ],
 )
-def test_what_cannot_be_computed_is_one_line_on_stderr(tmp_path: Path, arguments: list[str], sentence: str) -> None:
+def test_what_cannot_be_computed_is_one_line_on_stderr(
+    tmp_path: Path, arguments: list[str], sentence: str
+) -> None:
     result = flow(str(tmp_path / "streets"), *arguments, code=1)
     assert result.stdout == ""
     assert result.stderr.startswith(f"ganboard: {sentence}")
@@ -96,7 +130,9 @@ def test_what_cannot_be_computed_is_one_line_on_stderr(tmp_path: Path, arguments
     assert not list(tmp_path.iterdir())
 
 
-def test_away_from_a_terminal_lines_say_how_far_it_is(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
+def test_away_from_a_terminal_lines_say_how_far_it_is(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr(steps_progress, "LINE_SECONDS", 0.0)
     with steps_progress.make_view("Flow", quiet=False) as tell:
         tell(500, 2000)

@@ -38,7 +38,9 @@ class _Trainer:
 
 
 @pytest.mark.parametrize(("outcome", "code"), [("finished", 0), ("failed", 1), ("stopped", 3)])
-def test_follow_prints_a_line_per_epoch_and_exits_by_the_outcome(context: Context, outcome: str, code: int) -> None:
+def test_follow_prints_a_line_per_epoch_and_exits_by_the_outcome(
+    context: Context, outcome: str, code: int
+) -> None:
     with _Trainer(context, outcome):
         result = ganboard("run", "--preset", "tiny", "--follow", code=code)
     lines = [line for line in result.stdout.splitlines() if line.startswith("epoch ")]
@@ -49,12 +51,16 @@ def test_follow_prints_a_line_per_epoch_and_exits_by_the_outcome(context: Contex
         "quality after epoch 1: FID 10.00, recall 0.50, judged in 0.2 s",
         "quality after epoch 2: FID 5.00, recall 0.50, judged in 0.2 s",
     ]
-    assert ("Time: computing 75%, host 25%; beside that 0.5 s judging quality." in result.stdout) == (outcome != "failed")
+    assert (
+        "Time: computing 75%, host 25%; beside that 0.5 s judging quality." in result.stdout
+    ) == (outcome != "failed")
     assert ("failed: It broke." in result.stderr) == (outcome == "failed")
 
 
 @pytest.mark.parametrize(("outcome", "code"), [("finished", 0), ("failed", 1)])
-def test_follow_json_prints_the_final_document_alone(context: Context, outcome: str, code: int) -> None:
+def test_follow_json_prints_the_final_document_alone(
+    context: Context, outcome: str, code: int
+) -> None:
     with _Trainer(context, outcome):
         final = document("run", "--preset", "tiny", "--follow", code=code)
     assert final["status"] == outcome
@@ -71,7 +77,9 @@ def test_follow_on_a_terminal_draws_rows_and_a_bar(context: Context) -> None:
 
 
 def test_ctrl_c_leaves_the_run_alone(context: Context) -> None:
-    output, code = on_a_terminal(["run", "--preset", "tiny", "--follow"], after="No worker is alive", typed=b"\x03")
+    output, code = on_a_terminal(
+        ["run", "--preset", "tiny", "--follow"], after="No worker is alive", typed=b"\x03"
+    )
     assert code == 130
     assert "it goes on" in output
     assert "Traceback" not in output

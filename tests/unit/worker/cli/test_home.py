@@ -1,4 +1,5 @@
-"""Commands that read make no state directory: a mistyped GANBOARD_HOME is one sentence with the remedy."""
+"""Commands that read make no state directory: a mistyped GANBOARD_HOME is one sentence with the
+remedy."""
 
 from __future__ import annotations
 
@@ -42,7 +43,9 @@ def test_a_folder_without_a_database_stays_as_it_is(home: Path) -> None:
     assert list(home.iterdir()) == []
 
 
-def test_a_database_that_is_named_and_absent_is_not_made(home: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_database_that_is_named_and_absent_is_not_made(
+    home: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setenv("GANBOARD_DATABASE_URL", f"sqlite:///{tmp_path}/x.db")
     assert "set GANBOARD_DATABASE_URL to that of" in refused("runs")
     assert list(tmp_path.iterdir()) == []

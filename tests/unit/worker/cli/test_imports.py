@@ -56,7 +56,9 @@ def modules(*words: str) -> set[str]:
     ],
     ids=lambda value: " ".join(value) if isinstance(value, list) else "",
 )
-def test_a_command_imports_no_more_than_it_needs(make_run: Callable[..., Run], words: list[str], without: set[str], limit: int) -> None:
+def test_a_command_imports_no_more_than_it_needs(
+    make_run: Callable[..., Run], words: list[str], without: set[str], limit: int
+) -> None:
     make_run(status={"stop": "queued", "resume": "stopped"}.get(words[0], "finished"))
     loaded = modules(*words)
     assert (NEVER | without) & loaded == set()

@@ -64,7 +64,17 @@ COMMAND_LINE = {
     "import": ["PATH...", "--json"],
     "studies": ["--json"],
     "report": ["STUDY", "FILE"],
-    "bench": ["--model", "--batch", "--precision", "--rounds", "--only", "--steps", "--plot", "--peer-python", "--json"],
+    "bench": [
+        "--model",
+        "--batch",
+        "--precision",
+        "--rounds",
+        "--only",
+        "--steps",
+        "--plot",
+        "--peer-python",
+        "--json",
+    ],
     "selftest": ["--only", "--json"],
     "db upgrade": [],
     "models publish": ["MODEL", "--to"],
@@ -74,7 +84,15 @@ COMMAND_LINE = {
     "models remove": ["MODEL", "--json"],
     "models quantize": ["MODEL", "--to", "--limit", "--force", "--json"],
     "models compare": ["MODEL", "MODEL", "--picture", "--json"],
-    "data showers": ["FILE", "--events", "--layout", "--energy-low", "--energy-high", "--seed", "--json"],
+    "data showers": [
+        "FILE",
+        "--events",
+        "--layout",
+        "--energy-low",
+        "--energy-high",
+        "--seed",
+        "--json",
+    ],
     "data check": ["FILES...", "--json"],
     "data convert": ["TFRECORDS", "FILE", "--json"],
     "data flow": [
@@ -99,13 +117,19 @@ def leaf_commands() -> dict[str, Any]:
     found = {}
     for name, command in root.commands.items():  # type: ignore[attr-defined]
         below = getattr(command, "commands", None)
-        found |= {f"{name} {inner}": each for inner, each in below.items()} if below else {name: command}
+        found |= (
+            {f"{name} {inner}": each for inner, each in below.items()} if below else {name: command}
+        )
     return found
 
 
 def test_the_command_line_is_frozen() -> None:
     found = {
-        name: [word for param in command.params for word in ([param.metavar] if param.param_type_name == "argument" else param.opts)]
+        name: [
+            word
+            for param in command.params
+            for word in ([param.metavar] if param.param_type_name == "argument" else param.opts)
+        ]
         for name, command in leaf_commands().items()
     }
     assert found == COMMAND_LINE
@@ -130,7 +154,9 @@ for words in ([], *[name.split() for name in sys.argv[1:]]):
 heavy = {"tensorflow", "keras", "streamlit", "pandas", "sklearn", "numpy", "sqlalchemy", "redis", "rq", "alembic"}
 sys.exit(f"loaded: {sorted(heavy & set(sys.modules))}" if heavy & set(sys.modules) else 0)
 """
-    ran = subprocess.run([sys.executable, "-c", script, *COMMAND_LINE], capture_output=True, text=True, timeout=30)
+    ran = subprocess.run(
+        [sys.executable, "-c", script, *COMMAND_LINE], capture_output=True, text=True, timeout=30
+    )
     assert ran.returncode == 0, ran.stderr
 
 
@@ -147,7 +173,9 @@ for words in (sweep, ["run", "--preset", "tiny"], ["runs"], ["show", "latest"], 
 heavy = {"tensorflow", "keras", "streamlit", "pandas", "sklearn"} & set(sys.modules)
 sys.exit(f"loaded: {sorted(heavy)}" if heavy else 0)
 """
-    ran = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, timeout=120)
+    ran = subprocess.run(
+        [sys.executable, "-c", script], capture_output=True, text=True, timeout=120
+    )
     assert ran.returncode == 0, ran.stderr
 
 
@@ -186,17 +214,28 @@ def test_run_stores_and_says_what_it_waits_for(home: Path) -> None:
 def test_run_prints_the_document_of_show(home: Path) -> None:
     submitted = document("run", "--preset", "tiny")
     assert submitted == document("show", submitted["id"])
-    assert set(submitted) >= {"id", "name", "status", "config", "hardware", "epochs", "error", "attempt"}
+    assert set(submitted) >= {
+        "id",
+        "name",
+        "status",
+        "config",
+        "hardware",
+        "epochs",
+        "error",
+        "attempt",
+    }
 
 
 def test_show_json_has_exact_losses(make_run: MakeRun, context: Context) -> None:
     run = make_run(epochs=3)
     shown = document("show", run.id)
     stored = queries.epochs(context.engine, run.id)
-    assert [(e["epoch"], e["g_loss"], e["g_loss_hex"], e["d_loss_hex"]) for e in shown["epochs"]] == [
-        (e.epoch, e.g_loss, e.g_loss.hex(), e.d_loss.hex()) for e in stored
+    assert [
+        (e["epoch"], e["g_loss"], e["g_loss_hex"], e["d_loss_hex"]) for e in shown["epochs"]
+    ] == [(e.epoch, e.g_loss, e.g_loss.hex(), e.d_loss.hex()) for e in stored]
+    assert [e["images_per_second"] for e in shown["epochs"]] == [
+        e.images / e.seconds for e in stored
     ]
-    assert [e["images_per_second"] for e in shown["epochs"]] == [e.images / e.seconds for e in stored]
     assert shown["hardware"] == HARDWARE
 
 
@@ -215,7 +254,14 @@ def test_losses_that_are_not_finite_are_null_and_named(context: Context) -> None
 def test_show_for_people(make_run: MakeRun, context: Context) -> None:
     run = make_run(name="a good run", epochs=12, precision="mixed_bfloat16")
     text = ganboard("show", run.id).stdout
-    for part in (run.id, "a good run", "finished", 'precision="mixed_bfloat16"', "Test CPU", str(context.settings.log_path(run.id))):
+    for part in (
+        run.id,
+        "a good run",
+        "finished",
+        'precision="mixed_bfloat16"',
+        "Test CPU",
+        str(context.settings.log_path(run.id)),
+    ):
         assert part in text
     assert "newest 10 of 12 epochs" in text
 
@@ -243,9 +289,16 @@ def test_control_codes_from_the_database_do_not_reach_the_terminal(make_run: Mak
 
 
 def test_runs_filters(make_run: MakeRun) -> None:
-    old, failed, new = make_run(name="alpha"), make_run(name="beta", status="failed"), make_run(name="Alpha two", status="queued")
+    old, failed, new = (
+        make_run(name="alpha"),
+        make_run(name="beta", status="failed"),
+        make_run(name="Alpha two", status="queued"),
+    )
     assert [run["id"] for run in document("runs")] == [new.id, failed.id, old.id]
-    assert [run["id"] for run in document("runs", "--status", "failed", "--status", "queued")] == [new.id, failed.id]
+    assert [run["id"] for run in document("runs", "--status", "failed", "--status", "queued")] == [
+        new.id,
+        failed.id,
+    ]
     assert [run["id"] for run in document("runs", "--search", "alpha")] == [new.id, old.id]
     assert [run["id"] for run in document("runs", "--limit", "1")] == [new.id]
     assert "1 of 3 runs" in ganboard("runs", "--limit", "1").stdout
@@ -286,7 +339,12 @@ def test_delete_needs_yes_without_a_terminal(make_run: MakeRun, context: Context
     run = make_run()
     assert "--yes" in refused("delete", run.id)
     context.settings.run_dir(run.id).mkdir(parents=True)
-    assert document("delete", run.id, "--yes") == {"id": run.id, "name": run.name, "deleted": True, "files_left_on": []}
+    assert document("delete", run.id, "--yes") == {
+        "id": run.id,
+        "name": run.name,
+        "deleted": True,
+        "files_left_on": [],
+    }
     assert not context.settings.run_dir(run.id).exists()
     assert "There is no run" in refused("show", run.id)
 
@@ -295,8 +353,12 @@ def test_delete_refuses_a_run_that_trains(make_run: MakeRun) -> None:
     assert "stop it first" in refused("delete", make_run(status="running").id, "--yes")
 
 
-@pytest.mark.parametrize(("typed", "code", "deleted"), [(b"y\n", 0, True), (b"n\n", 1, False), (b"\x03", 130, False)])
-def test_delete_asks_on_a_terminal(make_run: MakeRun, context: Context, typed: bytes, code: int, deleted: bool) -> None:
+@pytest.mark.parametrize(
+    ("typed", "code", "deleted"), [(b"y\n", 0, True), (b"n\n", 1, False), (b"\x03", 130, False)]
+)
+def test_delete_asks_on_a_terminal(
+    make_run: MakeRun, context: Context, typed: bytes, code: int, deleted: bool
+) -> None:
     run = make_run()
     output, exit_code = on_a_terminal(["delete", run.id], after="[y/N]", typed=typed)
     assert exit_code == code, output

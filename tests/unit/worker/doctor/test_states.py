@@ -1,4 +1,5 @@
-"""Every broken state that a crash can leave, made for real: the doctor names it and its remedy, and --fix mends what is safe."""
+"""Every broken state that a crash can leave, made for real: the doctor names it and its remedy, and
+--fix mends what is safe."""
 
 from __future__ import annotations
 
@@ -55,7 +56,9 @@ def saved(context: Context, make_run: MakeRun) -> Path:
     """The folder of a stopped run's only checkpoint, which the database lists."""
     run = make_run(status="running", epochs=0)
     folder = context.settings.run_dir(run.id) / "checkpoints"
-    told = store.save(folder, {"g/0": np.ones(1000, np.float32)}, Progress(4, 1), digest="d", attempt=1)
+    told = store.save(
+        folder, {"g/0": np.ones(1000, np.float32)}, Progress(4, 1), digest="d", attempt=1
+    )
     reports.add_checkpoint(context.engine, run_id=run.id, attempt=1, **vars(told), keep=3)
     commands.finish(context.engine, run_id=run.id, attempt=1, status="stopped")
     return folder / "ckpt-4-1"
@@ -68,7 +71,17 @@ def make_old(path: Path) -> None:
 
 def test_a_sound_home_has_none_of_these(context: Context, saved: Path) -> None:
     context.settings.state.chmod(0o700)
-    assert not {"leftovers", "set aside", "orphans", "checkpoints", "leases", "clock", "permissions", "restore", "port"} & set(found())
+    assert not {
+        "leftovers",
+        "set aside",
+        "orphans",
+        "checkpoints",
+        "leases",
+        "clock",
+        "permissions",
+        "restore",
+        "port",
+    } & set(found())
     assert found(deep=True)["digests"].text.startswith("1 checkpoints have the digest")
 
 
@@ -98,7 +111,9 @@ def test_damaged_checkpoints_are_found_by_reading_them(context: Context, saved: 
     assert "damaged checkpoints" in found(deep=True)["digests"].text
 
 
-def test_leftovers_are_named_and_deleted_unless_they_are_young(context: Context, saved: Path) -> None:
+def test_leftovers_are_named_and_deleted_unless_they_are_young(
+    context: Context, saved: Path
+) -> None:
     young, old, snapshot = (
         saved.with_name("ckpt-8-1.tmp"),
         saved.with_name("ckpt-12-1.tmp"),
@@ -113,14 +128,22 @@ def test_leftovers_are_named_and_deleted_unless_they_are_young(context: Context,
     assert "ckpt-12-1.tmp" in found()["leftovers"].text
     assert "ckpt-8-1.tmp" not in found()["leftovers"].text
     assert len(list(doctor.mend(Settings()))) == 2
-    assert (young.exists(), old.exists(), snapshot.exists(), saved.exists()) == (True, False, False, True)
+    assert (young.exists(), old.exists(), snapshot.exists(), saved.exists()) == (
+        True,
+        False,
+        False,
+        True,
+    )
     assert "leftovers" not in found()
 
 
 def test_models_are_compared_with_their_digests(context: Context) -> None:
     run, _ = finished(context, config(DCGAN))
     versions = [models.add(context, run, "digits") for _ in range(2)]
-    assert found(deep=True)["models"].text == "2 versions have the digests that they were registered with"
+    assert (
+        found(deep=True)["models"].text
+        == "2 versions have the digests that they were registered with"
+    )
     weights = context.settings.model_dir(versions[1].id) / "weights.npz"
     weights.write_bytes(weights.read_bytes()[:-1])
     assert found(deep=True)["models"].text == "missing or damaged: digits:2"
@@ -133,7 +156,9 @@ def test_models_are_compared_with_their_digests(context: Context) -> None:
     assert "models/half.tmp" in found()["leftovers"].text
 
 
-def test_what_was_set_aside_and_orphans_are_told_with_their_size(context: Context, saved: Path) -> None:
+def test_what_was_set_aside_and_orphans_are_told_with_their_size(
+    context: Context, saved: Path
+) -> None:
     shutil.copytree(saved, saved.with_name("aside-0-ckpt-4-1"))
     shutil.copytree(saved, context.settings.run_dir("nobody2345") / "checkpoints" / "ckpt-4-1")
     assert "aside-0-ckpt-4-1" in found()["set aside"].text
@@ -182,11 +207,14 @@ def test_a_database_that_is_no_database(home: Path) -> None:
     assert "is damaged" in found()["database"].text
 
 
-def test_a_disk_that_is_read_only_with_commits_in_the_log(context: Context, make_run: MakeRun, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_disk_that_is_read_only_with_commits_in_the_log(
+    context: Context, make_run: MakeRun, monkeypatch: pytest.MonkeyPatch
+) -> None:
     with context.engine.connect() as held:  # so that the log is not worked in
         held.exec_driver_sql("SELECT 1 FROM run")
         make_run()
-        monkeypatch.setattr(database.os, "access", lambda path, mode: False)  # root may write anywhere
+        # root may write anywhere
+        monkeypatch.setattr(database.os, "access", lambda path, mode: False)
         check = found()["database"]
     assert check.status == "fail"
     assert "ganboard.db-wal beside it holds commits" in check.text
@@ -248,7 +276,11 @@ def test_a_redis_whose_disk_is_broken(context: Context, redis: Redis) -> None:
         shutil.rmtree(context.settings.state / "redis")
         redis.set("something", "changed")
         redis.bgsave()
-        wait_until(lambda: redis.info("persistence")["rdb_last_bgsave_status"] == "err", seconds=20, what="a save that fails")
+        wait_until(
+            lambda: redis.info("persistence")["rdb_last_bgsave_status"] == "err",
+            seconds=20,
+            what="a save that fails",
+        )
         check = found()["queue"]
     finally:
         redis.config_set("save", "")  # or it would refuse to end

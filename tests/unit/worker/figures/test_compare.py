@@ -9,7 +9,11 @@ import pytest
 from ganboard.worker.figures import compare
 from ganboard.worker.figures.palette import CATEGORICAL
 
-RUNS = [compare.Series("a1", "<b>first</b>", 0), compare.Series("b2", "second", 1), compare.Series("c3", "third", 10)]
+RUNS = [
+    compare.Series("a1", "<b>first</b>", 0),
+    compare.Series("b2", "second", 1),
+    compare.Series("c3", "third", 10),
+]
 COLOURS = [CATEGORICAL[0], CATEGORICAL[1], CATEGORICAL[2]]
 
 
@@ -31,7 +35,9 @@ def frames() -> dict[str, pd.DataFrame]:
 
 def test_every_run_has_its_colour_and_dash_and_an_escaped_name() -> None:
     plot = compare.losses(RUNS, frames(), net="d")
-    assert [(trace.uid, trace.line.color, trace.line.dash, len(trace.x)) for trace in plot.data] == [
+    assert [
+        (trace.uid, trace.line.color, trace.line.dash, len(trace.x)) for trace in plot.data
+    ] == [
         ("a1", COLOURS[0], "solid", 3),
         ("b2", COLOURS[1], "solid", 5),
         ("c3", COLOURS[2], "dash", 0),
@@ -41,16 +47,18 @@ def test_every_run_has_its_colour_and_dash_and_an_escaped_name() -> None:
 
 
 def test_looks_do_not_depend_on_who_else_is_compared() -> None:
-    alone, among = compare.losses(RUNS[2:], frames(), net="g"), compare.losses(RUNS[::-1], frames(), net="g")
+    alone, among = (
+        compare.losses(RUNS[2:], frames(), net="g"),
+        compare.losses(RUNS[::-1], frames(), net="g"),
+    )
     assert alone.data[0].line == among.data[0].line
 
 
 def test_smoothed_curves_stand_before_the_pale_losses() -> None:
     plot = compare.losses(RUNS[:1], frames(), net="g", smoothed=True, log_y=True)
-    assert [(trace.uid, trace.line.color, trace.showlegend, set(trace.y)) for trace in plot.data] == [
-        ("a1-raw", COLOURS[0], False, {1.0}),
-        ("a1", COLOURS[0], None, {1.5}),
-    ]
+    assert [
+        (trace.uid, trace.line.color, trace.showlegend, set(trace.y)) for trace in plot.data
+    ] == [("a1-raw", COLOURS[0], False, {1.0}), ("a1", COLOURS[0], None, {1.5})]
     assert plot.layout.yaxis.type == "log"
 
 
@@ -74,17 +82,34 @@ def test_bars_tell_the_ratio_to_the_baseline() -> None:
 
 
 def test_bars_without_a_baseline_value_or_any_value() -> None:
-    assert list(compare.bars(RUNS, {"a1": None, "b2": 1500.0}, unit="x", baseline="a1", digits=0).data[0].text) == ["", "1,500", ""]
+    assert list(
+        compare.bars(RUNS, {"a1": None, "b2": 1500.0}, unit="x", baseline="a1", digits=0)
+        .data[0]
+        .text
+    ) == ["", "1,500", ""]
     assert list(compare.bars(RUNS, {}, unit="x", baseline="a1").layout.xaxis.range) == [0, 1.4]
 
 
 def test_why_a_bar_is_missing_stands_in_its_place() -> None:
-    bar = compare.bars(RUNS, {"a1": 3.0, "b2": None}, unit="s", baseline="a1", absent={"b2": "not reached", "c3": "not judged"}).data[0]
-    assert (list(bar.text), list(bar.x)) == (["3.00 · baseline", "not reached", "not judged"], [3, 0, 0])
+    bar = compare.bars(
+        RUNS,
+        {"a1": 3.0, "b2": None},
+        unit="s",
+        baseline="a1",
+        absent={"b2": "not reached", "c3": "not judged"},
+    ).data[0]
+    assert (list(bar.text), list(bar.x)) == (
+        ["3.00 · baseline", "not reached", "not judged"],
+        [3, 0, 0],
+    )
 
 
 def test_same_names_are_different_bars_and_long_ones_are_cut() -> None:
-    twins = [compare.Series("a", "same", 1), compare.Series("b", "same", 2), compare.Series("c", "x" * 60, 3)]
+    twins = [
+        compare.Series("a", "same", 1),
+        compare.Series("b", "same", 2),
+        compare.Series("c", "x" * 60, 3),
+    ]
     plot = compare.bars(twins, {"a": 1.0, "b": 2.0}, unit="x", baseline="a")
     assert plot.data[0].y.tolist() == [0, 1, 2]
     assert len(plot.layout.yaxis.ticktext[2]) == 28
@@ -92,11 +117,20 @@ def test_same_names_are_different_bars_and_long_ones_are_cut() -> None:
 
 def test_quality_of_every_run_even_without_a_judgement() -> None:
     judged = pd.DataFrame({"epoch": [1, 2], "training_seconds": [3.0, 6.0], "fid": [9.0, np.inf]})
-    plot = compare.quality(RUNS[:2], {"a1": judged, "b2": judged[:0]}, measure="fid", x="training_seconds", log_y=True)
-    assert [(trace.uid, trace.line.color, list(trace.x)) for trace in plot.data] == [("a1", COLOURS[0], [3, 6]), ("b2", COLOURS[1], [])]
+    plot = compare.quality(
+        RUNS[:2], {"a1": judged, "b2": judged[:0]}, measure="fid", x="training_seconds", log_y=True
+    )
+    assert [(trace.uid, trace.line.color, list(trace.x)) for trace in plot.data] == [
+        ("a1", COLOURS[0], [3, 6]),
+        ("b2", COLOURS[1], []),
+    ]
     assert np.array_equal(plot.data[0].y, [9, np.nan], equal_nan=True)
     assert plot.data[0].name == "&lt;b&gt;first&lt;/b&gt;"
-    assert (plot.layout.xaxis.title.text, plot.layout.yaxis.title.text, plot.layout.yaxis.type) == ("Training seconds", "FID", "log")
+    assert (plot.layout.xaxis.title.text, plot.layout.yaxis.title.text, plot.layout.yaxis.type) == (
+        "Training seconds",
+        "FID",
+        "log",
+    )
 
 
 def test_shares_of_the_time_are_stacked_to_a_hundred() -> None:

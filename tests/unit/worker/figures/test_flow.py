@@ -9,7 +9,13 @@ import pytest
 from ganboard.gan.models.gan3d.validation import Curve
 from ganboard.worker.figures import flow, physics
 
-FLOW: dict[str, Any] = {"l1": [0.1, 0.2], "held_l1": [0.2, 0.3], "rms": [0.1, 0.4], "held_rms": [0.2, 0.5], "mean_rms": [0.3, 0.3]}
+FLOW: dict[str, Any] = {
+    "l1": [0.1, 0.2],
+    "held_l1": [0.2, 0.3],
+    "rms": [0.1, 0.4],
+    "held_rms": [0.2, 0.5],
+    "mean_rms": [0.3, 0.3],
+}
 
 
 def test_errors_stand_beside_answers_that_need_no_network() -> None:
@@ -18,7 +24,10 @@ def test_errors_stand_beside_answers_that_need_no_network() -> None:
     assert list(kept.data[0].x) == [1, 2]
     assert not kept.layout.shapes
     assert [shape.x0 for shape in flow.errors({**FLOW, "horizon": 1}, "RMS").layout.shapes] == [2]
-    assert [trace.name for trace in flow.errors({**FLOW, "horizon": 1}, "L1").data] == ["Predicted", "First frame held"]
+    assert [trace.name for trace in flow.errors({**FLOW, "horizon": 1}, "L1").data] == [
+        "Predicted",
+        "First frame held",
+    ]
 
 
 def test_one_step_is_a_point() -> None:
@@ -27,12 +36,16 @@ def test_one_step_is_a_point() -> None:
 
 
 def test_parts_of_a_frame_are_milliseconds() -> None:
-    plot = flow.parts({"steady": {"split": 0.001, "transfer": 0.002, "execute": 0.03, "merge": 0.004}})
+    plot = flow.parts(
+        {"steady": {"split": 0.001, "transfer": 0.002, "execute": 0.03, "merge": 0.004}}
+    )
     assert [bar.x[0] for bar in plot.data] == pytest.approx([1, 2, 30, 4])
 
 
 def test_spectra_begin_where_there_is_something() -> None:
-    spectrum = Curve(x=[-13, -12, -11, -4, -3, -2], real=[0, 0, 0, 0, 50, 9], generated=[0, 0, 0, 0.1, 40, 8])
+    spectrum = Curve(
+        x=[-13, -12, -11, -4, -3, -2], real=[0, 0, 0, 0, 50, 9], generated=[0, 0, 0, 0.1, 40, 8]
+    )
     assert physics.curve("spectrum", spectrum).layout.xaxis.range == (-11, -2)
     assert physics.curve("shape.x", spectrum).layout.xaxis.range is None
     nothing = Curve(x=[-13, -12], real=[0, 0], generated=[None, 0])

@@ -10,7 +10,14 @@ from ganboard.worker.figures import histograms
 
 def test_shares_add_up_to_a_hundred_per_epoch() -> None:
     counts = np.array([[1, 3, 0], [0, 0, 0], [2, 2, 4]])
-    plot = histograms.density([1, 2, 3], np.array([0.0, 1.0, 2.0, 3.0]), counts, net="g", mean_epochs=[1, 3], means=[0.9, np.inf])
+    plot = histograms.density(
+        [1, 2, 3],
+        np.array([0.0, 1.0, 2.0, 3.0]),
+        counts,
+        net="g",
+        mean_epochs=[1, 3],
+        means=[0.9, np.inf],
+    )
     density, mean, _ = plot.data
     assert density.z.shape == (3, 3)
     assert np.nansum(density.z, axis=0) == pytest.approx([100, 0, 100])
@@ -23,7 +30,9 @@ def test_shares_add_up_to_a_hundred_per_epoch() -> None:
 
 def test_many_epochs_are_summed_into_columns() -> None:
     epochs = list(range(1, 1001))
-    plot = histograms.density(epochs, np.array([0.0, 1.0, 2.0]), np.tile([1, 3], (1000, 1)), net="d")
+    plot = histograms.density(
+        epochs, np.array([0.0, 1.0, 2.0]), np.tile([1, 3], (1000, 1)), net="d"
+    )
     density = plot.data[0]
     assert density.z.shape == (2, len(density.x))
     assert len(density.x) <= histograms.COLUMNS
@@ -38,7 +47,9 @@ def test_no_epochs() -> None:
 
 def test_the_trend_is_a_moving_average_that_passes_over_gaps() -> None:
     means = [1.0, 2.0, 3.0, np.nan, 5.0, 6.0, 7.0]
-    plot = histograms.density([], np.linspace(0, 1, 41), np.zeros((0, 40)), net="g", mean_epochs=range(1, 8), means=means)
+    plot = histograms.density(
+        [], np.linspace(0, 1, 41), np.zeros((0, 40)), net="g", mean_epochs=range(1, 8), means=means
+    )
     trend = next(line for line in plot.data if line.uid == "trend")
     assert trend.y == pytest.approx([1, 1.5, 2, np.nan, 2.75, 4, 5.25], nan_ok=True)
     assert str(histograms.TREND_EPOCHS) in trend.name

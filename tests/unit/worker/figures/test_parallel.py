@@ -7,7 +7,11 @@ import pytest
 
 from ganboard.worker.figures import parallel
 
-AXES = {"precision": ["float32", "mixed_bfloat16", "float32"], "batch_size": [32, 128, 512], "Best FID": [12.0, 9.0, 15.0]}
+AXES = {
+    "precision": ["float32", "mixed_bfloat16", "float32"],
+    "batch_size": [32, 128, 512],
+    "Best FID": [12.0, 9.0, 15.0],
+}
 
 
 def test_a_line_per_run_through_every_axis() -> None:
@@ -18,18 +22,33 @@ def test_a_line_per_run_through_every_axis() -> None:
 
 
 def test_the_best_stands_out_and_the_worst_is_pale() -> None:
-    assert parallel.coordinates(AXES, coloured="Best FID", less_is_better=True).data[0].line.color == pytest.approx([0.5, 1.2, 1.0])
-    assert parallel.coordinates(AXES, coloured="Best FID", less_is_better=False).data[0].line.color == pytest.approx([0.5, 1.0, 1.2])
-    assert parallel.coordinates(AXES, coloured="Best FID", less_is_better=None).data[0].line.color == pytest.approx([0.5, 0.0, 1.0])
+    assert parallel.coordinates(AXES, coloured="Best FID", less_is_better=True).data[
+        0
+    ].line.color == pytest.approx([0.5, 1.2, 1.0])
+    assert parallel.coordinates(AXES, coloured="Best FID", less_is_better=False).data[
+        0
+    ].line.color == pytest.approx([0.5, 1.0, 1.2])
+    assert parallel.coordinates(AXES, coloured="Best FID", less_is_better=None).data[
+        0
+    ].line.color == pytest.approx([0.5, 0.0, 1.0])
 
 
 def test_ticks_of_the_colours_are_values() -> None:
-    bar = parallel.coordinates(AXES, coloured="Best FID", less_is_better=False).data[0].line.colorbar
-    assert dict(zip(bar.ticktext, np.round(bar.tickvals, 3), strict=True)) == {"9": 1, "12": 0.5, "15": 0, "best": 1.2}
+    bar = (
+        parallel.coordinates(AXES, coloured="Best FID", less_is_better=False).data[0].line.colorbar
+    )
+    assert dict(zip(bar.ticktext, np.round(bar.tickvals, 3), strict=True)) == {
+        "9": 1,
+        "12": 0.5,
+        "15": 0,
+        "best": 1.2,
+    }
 
 
 def test_equal_values_are_one_place_inside_the_axis() -> None:
-    trace = parallel.coordinates({"seed": [3, 3], "Best FID": [1.0, 1.0]}, coloured="Best FID", less_is_better=True).data[0]
+    trace = parallel.coordinates(
+        {"seed": [3, 3], "Best FID": [1.0, 1.0]}, coloured="Best FID", less_is_better=True
+    ).data[0]
     assert list(trace.dimensions[0].range) == [2.5, 3.5]
     assert np.isfinite(trace.line.color).all()
 

@@ -13,12 +13,26 @@ from ganboard.worker.figures import path
 
 def frame(n: int = 5) -> pd.DataFrame:
     epoch = np.arange(1, n + 1)
-    columns = {name: epoch * scale for name, scale in (("g_x", 0.2), ("g_y", -0.1), ("d_x", 1.0), ("d_y", 2.0))}
+    columns = {
+        name: epoch * scale
+        for name, scale in (("g_x", 0.2), ("g_y", -0.1), ("d_x", 1.0), ("d_y", 2.0))
+    }
     return pd.DataFrame({"epoch": epoch, "g_loss": 1 / epoch, "d_loss": 2 / epoch, **columns})
 
 
 @pytest.mark.parametrize(
-    ("value", "end"), [(0, 0), (-1, 0), (0.9, 1.0), (1.0, 1.0), (1.01, 1.5), (4.2, 5.0), (76, 100), (0.0031, 0.005), (1e-12, 1e-12)]
+    ("value", "end"),
+    [
+        (0, 0),
+        (-1, 0),
+        (0.9, 1.0),
+        (1.0, 1.0),
+        (1.01, 1.5),
+        (4.2, 5.0),
+        (76, 100),
+        (0.0031, 0.005),
+        (1e-12, 1e-12),
+    ],
 )
 def test_axes_end_at_round_numbers(value: float, end: float) -> None:
     assert path.ceiling(value) == pytest.approx(end)
@@ -28,7 +42,10 @@ def test_an_extent_never_shrinks_while_a_path_grows() -> None:
     walk = np.cumsum(np.random.default_rng(1).normal(size=400))
     extents = [tuple(path.extent(walk[:n])) for n in range(1, 401)]
     lows, highs = zip(*extents, strict=True)
-    assert all(low <= walk[: n + 1].min() and high >= walk[: n + 1].max() for n, (low, high) in enumerate(extents))
+    assert all(
+        low <= walk[: n + 1].min() and high >= walk[: n + 1].max()
+        for n, (low, high) in enumerate(extents)
+    )
     assert all(after <= before for before, after in pairwise(lows))
     assert all(after >= before for before, after in pairwise(highs))
     assert len(set(extents)) < 25  # in steps

@@ -13,7 +13,11 @@ from ganboard.worker.figures import quality
 
 def frame(n: int) -> pd.DataFrame:
     return pd.DataFrame(
-        {"epoch": np.arange(1, n + 1), "training_seconds": 2.5 * np.arange(1, n + 1), **{name: np.ones(n) for name in QUALITY}}
+        {
+            "epoch": np.arange(1, n + 1),
+            "training_seconds": 2.5 * np.arange(1, n + 1),
+            **{name: np.ones(n) for name in QUALITY},
+        }
     )
 
 
@@ -31,7 +35,10 @@ def test_measures_that_are_read_together_share_a_chart(x: quality.Axis, at: list
     judged = frame(3)
     judged.loc[1, "recall"] = np.inf
     plot = quality.course(judged, ("precision", "recall"), x=x)
-    assert [(line.uid, line.name, line.x.tolist()) for line in plot.data] == [("precision", "Precision", at), ("recall", "Recall", at)]
+    assert [(line.uid, line.name, line.x.tolist()) for line in plot.data] == [
+        ("precision", "Precision", at),
+        ("recall", "Recall", at),
+    ]
     assert np.array_equal(plot.data[1].y, [1, np.nan, 1], equal_nan=True)
     assert plot.layout.xaxis.title.text == quality.AXES[x]
     assert plot.layout.showlegend

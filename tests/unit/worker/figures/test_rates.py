@@ -9,7 +9,9 @@ from ganboard.gan.events import SERIES
 from ganboard.worker.figures import rates
 from ganboard.worker.figures.template import NETS
 
-FRAME = pd.DataFrame({"step": [1, 2, 3], "epoch": [0.5, 1.0, 1.5], **{name: [1e-4, 0.0, np.nan] for name in SERIES}})
+FRAME = pd.DataFrame(
+    {"step": [1, 2, 3], "epoch": [0.5, 1.0, 1.5], **{name: [1e-4, 0.0, np.nan] for name in SERIES}}
+)
 
 
 def test_every_series_is_drawn_in_the_colour_of_its_network() -> None:

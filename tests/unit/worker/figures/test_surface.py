@@ -14,7 +14,9 @@ NAMES = ["batch <64>", "batch 512"]
 @pytest.mark.parametrize(("dimensions", "kind"), [(3, "surface"), (2, "contour")])
 @pytest.mark.parametrize("net", ["g", "d"])
 def test_a_surface_with_a_path_for_each_run(net: str, dimensions: int, kind: str) -> None:
-    plot = surface.landscape(arrays(2), net=net, plane="principal", names=NAMES, numbers=[1, 2], dimensions=dimensions)
+    plot = surface.landscape(
+        arrays(2), net=net, plane="principal", names=NAMES, numbers=[1, 2], dimensions=dimensions
+    )
     ground, *paths = plot.data
     assert ground.type == kind
     assert np.isnan(ground.z[0][0])
@@ -38,4 +40,7 @@ def test_radii_of_both_nets() -> None:
 def test_both_nets_and_radii_in_one_figure() -> None:
     plot = surface.side_by_side(arrays(2), NAMES)
     assert [trace.type for trace in plot.data].count("contour") == 2
-    assert [trace.name for trace in plot.data if trace.showlegend] == ["batch &lt;64&gt;", "batch 512"]
+    assert [trace.name for trace in plot.data if trace.showlegend] == [
+        "batch &lt;64&gt;",
+        "batch 512",
+    ]

@@ -9,8 +9,15 @@ from ganboard.worker.figures import system
 
 def frame(**columns: object) -> pd.DataFrame:
     at = pd.to_datetime(["2026-01-01T10:00:00Z", "2026-01-01T10:00:05Z"])
-    values = {"at": at, "cpu_percent": [10.0, 20.0], "memory_percent": [30.0, 30.0], "rss_bytes": [2.0**30, 2.0**31]}
-    return pd.DataFrame(values | {"gpu_percent": [None, None], "gpu_memory_bytes": [None, None]} | columns)
+    values = {
+        "at": at,
+        "cpu_percent": [10.0, 20.0],
+        "memory_percent": [30.0, 30.0],
+        "rss_bytes": [2.0**30, 2.0**31],
+    }
+    return pd.DataFrame(
+        values | {"gpu_percent": [None, None], "gpu_memory_bytes": [None, None]} | columns
+    )
 
 
 def test_without_a_gpu_there_is_no_line_for_it() -> None:
@@ -22,7 +29,11 @@ def test_without_a_gpu_there_is_no_line_for_it() -> None:
 
 def test_with_a_gpu() -> None:
     data = frame(gpu_percent=[90.0, None], gpu_memory_bytes=[2.0**32, 2.0**32])
-    assert [line.uid for line in system.load(data).data] == ["cpu_percent", "memory_percent", "gpu_percent"]
+    assert [line.uid for line in system.load(data).data] == [
+        "cpu_percent",
+        "memory_percent",
+        "gpu_percent",
+    ]
     assert system.memory(data).data[1].y.tolist() == [4, 4]
 
 

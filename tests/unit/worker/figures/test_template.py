@@ -7,19 +7,36 @@ import pandas as pd
 import pytest
 
 from ganboard.worker.figures.palette import CATEGORICAL
-from ganboard.worker.figures.template import MISSING, TEMPLATES, figure, finite, mark_not_finite, plain, thin
+from ganboard.worker.figures.template import (
+    MISSING,
+    TEMPLATES,
+    figure,
+    finite,
+    mark_not_finite,
+    plain,
+    thin,
+)
 
 
 @pytest.mark.parametrize(
     ("text", "shown"),
-    [("<b>bold</b>", "&lt;b&gt;bold&lt;/b&gt;"), ("a & b", "a &amp; b"), ("two\nlines", "two lines"), ("&lt;", "&amp;lt;")],
+    [
+        ("<b>bold</b>", "&lt;b&gt;bold&lt;/b&gt;"),
+        ("a & b", "a &amp; b"),
+        ("two\nlines", "two lines"),
+        ("&lt;", "&amp;lt;"),
+    ],
 )
 def test_plotly_gets_no_markup(text: str, shown: str) -> None:
     assert plain(text) == shown
 
 
 def test_what_is_not_finite_becomes_a_gap() -> None:
-    assert np.array_equal(finite([1, np.inf, -np.inf, np.nan, None]), [1, np.nan, np.nan, np.nan, np.nan], equal_nan=True)
+    assert np.array_equal(
+        finite([1, np.inf, -np.inf, np.nan, None]),
+        [1, np.nan, np.nan, np.nan, np.nan],
+        equal_nan=True,
+    )
 
 
 def test_first_loss_that_is_not_finite_is_marked() -> None:
@@ -32,13 +49,21 @@ def test_first_loss_that_is_not_finite_is_marked() -> None:
 
 
 def test_thinning_keeps_means_and_leaves_short_frames_alone() -> None:
-    frame = pd.DataFrame({"run_id": "a", "epoch": np.arange(1, 2501), "seconds": np.arange(2500) % 5})
+    frame = pd.DataFrame(
+        {"run_id": "a", "epoch": np.arange(1, 2501), "seconds": np.arange(2500) % 5}
+    )
     thinned = thin(frame, 500)
     assert len(thinned) == 500
     assert thinned["epoch"].tolist()[:2] == [3, 8]
     assert (thinned["seconds"] == 2).all()
     assert thin(frame.head(7), 500)["epoch"].tolist() == [1, 2, 3, 4, 5, 6, 7]
-    times = thin(frame.assign(time=np.datetime64("2026-01-01", "ms") + frame["epoch"].to_numpy() * np.timedelta64(1, "s")), 500)["time"]
+    times = thin(
+        frame.assign(
+            time=np.datetime64("2026-01-01", "ms")
+            + frame["epoch"].to_numpy() * np.timedelta64(1, "s")
+        ),
+        500,
+    )["time"]
     assert times[1] == pd.Timestamp("2026-01-01 00:00:08")
 
 

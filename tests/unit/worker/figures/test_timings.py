@@ -26,10 +26,19 @@ def measured(n: int, **columns: float) -> pd.DataFrame:
 
 
 def test_seconds_are_split_where_they_were_measured() -> None:
-    some = measured(3, compute_seconds=1.5, reduce_seconds=0.0, input_seconds=0.25, host_seconds=0.5)
+    some = measured(
+        3, compute_seconds=1.5, reduce_seconds=0.0, input_seconds=0.25, host_seconds=0.5
+    )
     some.loc[0, ["compute_seconds", "reduce_seconds", "input_seconds", "host_seconds"]] = np.nan
     heights = {bar.uid: list(bar.y) for bar in timings.seconds(some).data}
-    assert set(heights) == {"seconds", "compute_seconds", "input_seconds", "host_seconds", "compile_seconds"}  # nothing was reduced
+    # nothing was reduced
+    assert set(heights) == {
+        "seconds",
+        "compute_seconds",
+        "input_seconds",
+        "host_seconds",
+        "compile_seconds",
+    }
     assert np.array_equal(heights["seconds"], [2, np.nan, np.nan], equal_nan=True)
     assert np.array_equal(heights["compute_seconds"], [np.nan, 1.5, 1.5], equal_nan=True)
     assert "seconds" not in {bar.uid for bar in timings.seconds(some[1:]).data}
@@ -43,13 +52,19 @@ def test_an_accelerators_steps_are_one_part_beside_the_host() -> None:
 def test_every_part_has_its_words_and_a_colour_of_its_own() -> None:
     columns = {name: 1.0 for name, _ in timings.PARTS}
     bars = timings.seconds(measured(2, **columns)).data
-    assert {bar.uid: bar.name for bar in bars} == {**{name: MEASURES[name] for name in columns}, "compile_seconds": "Tracing and compiling"}
+    assert {bar.uid: bar.name for bar in bars} == {
+        **{name: MEASURES[name] for name in columns},
+        "compile_seconds": "Tracing and compiling",
+    }
     assert len({bar.marker.color for bar in bars}) == 5
 
 
 def test_times_per_step() -> None:
     plot = timings.steps(measured(2, step_p50=0.5, step_max=np.inf))
-    assert [(line.uid, line.name) for line in plot.data] == [("step_p50", MEASURES["step_p50"]), ("step_max", MEASURES["step_max"])]
+    assert [(line.uid, line.name) for line in plot.data] == [
+        ("step_p50", MEASURES["step_p50"]),
+        ("step_max", MEASURES["step_max"]),
+    ]
     assert np.isnan(plot.data[1].y).all()
     assert not timings.steps(frame(2)).data
 
@@ -79,9 +94,15 @@ def test_thousands_of_epochs_are_averaged() -> None:
 @pytest.mark.parametrize("part", [name for name, _ in timings.PARTS])
 def test_the_largest_part_is_the_bottleneck(part: str) -> None:
     rows = measured(
-        2, **{**{name: 0.2 for name, _ in timings.PARTS}, part: 0.6, "compute_seconds": 0.6 if part == "compute_seconds" else 0.5}
+        2,
+        **{
+            **{name: 0.2 for name, _ in timings.PARTS},
+            part: 0.6,
+            "compute_seconds": 0.6 if part == "compute_seconds" else 0.5,
+        },
     )
     shares = timings.shares(rows)
     assert sum(shares.values()) == pytest.approx(1)
     assert timings.bottleneck(shares) == part
-    assert timings.shares(measured(2, host_seconds=1.0)) == {}  # an accelerator's steps are not timed inside
+    # an accelerator's steps are not timed inside
+    assert timings.shares(measured(2, host_seconds=1.0)) == {}

@@ -14,19 +14,27 @@ from tests.factories import FACTS
 MakeRun = Callable[..., Run]
 
 
-def test_the_document_carries_measures_facts_and_quality(make_run: MakeRun, context: Context) -> None:
+def test_the_document_carries_measures_facts_and_quality(
+    make_run: MakeRun, context: Context
+) -> None:
     run = make_run(epochs=3, quality_every=2)
     shown = document("show", run.id)
     assert shown["facts"] == FACTS
-    assert [epoch["measures"] for epoch in shown["epochs"]] == [epoch.measures for epoch in queries.epochs(context.engine, run.id)]
+    assert [epoch["measures"] for epoch in shown["epochs"]] == [
+        epoch.measures for epoch in queries.epochs(context.engine, run.id)
+    ]
     assert shown["epochs"][0]["measures"]["compute_seconds"] > 0
     stored = queries.qualities(context.engine, run.id)
-    assert [judged["epoch"] for judged in shown["quality"]] == [2, 3]  # every second epoch, and the last
+    # every second epoch, and the last
+    assert [judged["epoch"] for judged in shown["quality"]] == [2, 3]
     for judged, row in zip(shown["quality"], stored, strict=True):
         assert {name: judged[name] for name in row.measures} == row.measures
         assert judged.keys() & set(QUALITY) == row.measures.keys()
         assert judged["histogram"] == row.histogram.tolist()
-        assert (judged["seconds"], judged["training_seconds"]) == (row.seconds, row.training_seconds)
+        assert (judged["seconds"], judged["training_seconds"]) == (
+            row.seconds,
+            row.training_seconds,
+        )
 
 
 def test_a_run_without_them_says_so_with_empty_ones(make_run: MakeRun) -> None:
@@ -34,11 +42,13 @@ def test_a_run_without_them_says_so_with_empty_ones(make_run: MakeRun) -> None:
     assert (shown["facts"], shown["quality"], shown["epochs"][0]["measures"]) == ({}, [], {})
 
 
-def test_the_terminal_shows_where_the_time_went_and_how_good_the_images_are(make_run: MakeRun) -> None:
+def test_the_terminal_shows_where_the_time_went_and_how_good_the_images_are(
+    make_run: MakeRun,
+) -> None:
     text = ganboard("show", make_run(epochs=2, quality_every=1).id).stdout
     assert (
-        "computing 90%, waiting for images 2%, host 8%; beside that 5.0 s compiling, 2.0 s preparing evaluation, 0.8 s judging quality"
-        in text
+        "computing 90%, waiting for images 2%, host 8%; beside that 5.0 s compiling, 2.0 s"
+        " preparing evaluation, 0.8 s judging quality" in text
     )
     assert "FID 22.00" in text
     assert "1,250.0 MB  Memory measured in the first steps" in text

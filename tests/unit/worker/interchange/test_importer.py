@@ -1,4 +1,5 @@
-"""Runs that travel: what is read in equals what was exported, and what was changed or made up is refused with a sentence."""
+"""Runs that travel: what is read in equals what was exported, and what was changed or made up is
+refused with a sentence."""
 
 from __future__ import annotations
 
@@ -27,7 +28,19 @@ from tests.cli import document, ganboard, refused
 from tests.factories import FACTS, png
 
 MakeRun = Callable[..., Run]
-OWN = ("number", "directory", "log", "phase_since", "worker", "lease_until", "events", "checkpoints", "facts", "parent_id", "sweep")
+OWN = (
+    "number",
+    "directory",
+    "log",
+    "phase_since",
+    "worker",
+    "lease_until",
+    "events",
+    "checkpoints",
+    "facts",
+    "parent_id",
+    "sweep",
+)
 
 
 @pytest.fixture
@@ -42,7 +55,9 @@ def folder(context: Context, run: Run, tmp_path: Path) -> Path:
 
 
 @pytest.fixture
-def there(context: Context, folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Context:
+def there(
+    context: Context, folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> Context:
     """Another home."""
     monkeypatch.setenv("GANBOARD_HOME", str(tmp_path / "there"))
     return open_context()
@@ -67,14 +82,22 @@ def told(folder: Path) -> Any:
 
 
 @pytest.mark.parametrize("kind", ["folder", "zip"])
-def test_everything_arrives(context: Context, run: Run, folder: Path, there: Context, tmp_path: Path, kind: str) -> None:
+def test_everything_arrives(
+    context: Context, run: Run, folder: Path, there: Context, tmp_path: Path, kind: str
+) -> None:
     if kind == "zip":
         export_zip(context, run, tmp_path / "packed.zip")
     found = importer.read_in(there, folder if kind == "folder" else tmp_path / "packed.zip")
     assert found.id == run.id
-    here, now = (complete_document(at, queries.find_run(at.engine, run.id)) for at in (context, there))
-    assert {key: value for key, value in now.items() if key not in OWN} == {key: value for key, value in here.items() if key not in OWN}
-    assert {key: value for key, value in now["facts"].items() if key != "imported_at"} == here["facts"]
+    here, now = (
+        complete_document(at, queries.find_run(at.engine, run.id)) for at in (context, there)
+    )
+    assert {key: value for key, value in now.items() if key not in OWN} == {
+        key: value for key, value in here.items() if key not in OWN
+    }
+    assert {key: value for key, value in now["facts"].items() if key != "imported_at"} == here[
+        "facts"
+    ]
     for epoch in range(1, 4):
         before, after = (queries.step_losses(at.engine, run.id, epoch) for at in (context, there))
         assert before is not None
@@ -83,12 +106,19 @@ def test_everything_arrives(context: Context, run: Run, folder: Path, there: Con
         assert before.d_losses.tobytes() == after.d_losses.tobytes()
         grids = [queries.grid(at.engine, run.id, epoch) for at in (context, there)]
         assert grids[0].png == grids[1].png  # type: ignore[union-attr]
-        before_series, after_series = (queries.step_series(at.engine, run.id, epoch) for at in (context, there))
+        before_series, after_series = (
+            queries.step_series(at.engine, run.id, epoch) for at in (context, there)
+        )
         assert set(before_series) == set(after_series)
-        assert all(np.array_equal(before_series[name], after_series[name], equal_nan=True) for name in before_series)
+        assert all(
+            np.array_equal(before_series[name], after_series[name], equal_nan=True)
+            for name in before_series
+        )
     for frame in (series.epochs_frame, series.quality_frame):
         assert frame(context.engine, [run.id]).equals(frame(there.engine, [run.id]))
-    assert series.samples_frame(context.engine, run.id).equals(series.samples_frame(there.engine, run.id))
+    assert series.samples_frame(context.engine, run.id).equals(
+        series.samples_frame(there.engine, run.id)
+    )
     assert "Imported from " in queries.events(there.engine, run.id, limit=None)[0].text
 
 
@@ -99,8 +129,17 @@ def test_losses_that_are_not_finite_arrive_too(
     own: dict[str, Any] = {"run_id": run.id, "attempt": run.attempt}
     losses = np.array([1, np.nan, np.inf, -np.inf], np.float32)
     reports.append_steps(context.engine, **own, epoch=2, first=0, g_losses=losses, d_losses=losses)
-    finish = {"steps": 4, "images": 64, "g_loss": np.nan, "d_loss": np.nan, "seconds": 1.0, "compile_seconds": 0.0}
-    reports.finish_epoch(context.engine, **own, epoch=2, **finish, g_path=(np.nan, 0.0), d_path=(0.0, 0.0))
+    finish = {
+        "steps": 4,
+        "images": 64,
+        "g_loss": np.nan,
+        "d_loss": np.nan,
+        "seconds": 1.0,
+        "compile_seconds": 0.0,
+    }
+    reports.finish_epoch(
+        context.engine, **own, epoch=2, **finish, g_path=(np.nan, 0.0), d_path=(0.0, 0.0)
+    )
     commands.finish(context.engine, **own, status="failed", error="The losses are not finite.")
     run = queries.find_run(context.engine, run.id)
     export(context, run, tmp_path / "out")
@@ -120,20 +159,31 @@ def test_an_imported_run_is_cloned_and_not_resumed(
     monkeypatch.setenv("GANBOARD_HOME", str(tmp_path / "there"))
     there = open_context()
     importer.read_in(there, tmp_path / "out")
-    with pytest.raises(NotAllowed, match=r"was imported and its checkpoints lie elsewhere: clone it to train it here.$"):
+    with pytest.raises(
+        NotAllowed,
+        match=r"was imported and its checkpoints lie elsewhere: clone it to train it here.$",
+    ):
         commands.resume(there.engine, run_id=run.id)
     assert submit.clone(there, run.id, {}).parent_id == run.id
 
 
 @pytest.mark.usefixtures("there")
 def test_the_command(folder: Path, run: Run) -> None:
-    assert document("import", str(folder)) == [{"id": run.id, "name": run.name, "status": "finished", "epochs": 3}]
+    assert document("import", str(folder)) == [
+        {"id": run.id, "name": run.name, "status": "finished", "epochs": 3}
+    ]
     assert (
-        refused("import", str(folder)).strip() == f"ganboard: Run {run.id} is here already: delete it first if it is to be read in again."
+        refused("import", str(folder)).strip()
+        == f"ganboard: Run {run.id} is here already: delete it first if it is to be read in again."
     )
     ganboard("delete", run.id, "--yes")
-    assert f"Run {run.id} (measured elsewhere): finished after 3 epochs" in ganboard("import", str(folder)).stdout
-    assert "There is no no-such: name a folder that `ganboard export` wrote" in refused("import", "no-such")
+    assert (
+        f"Run {run.id} (measured elsewhere): finished after 3 epochs"
+        in ganboard("import", str(folder)).stdout
+    )
+    assert "There is no no-such: name a folder that `ganboard export` wrote" in refused(
+        "import", "no-such"
+    )
 
 
 def hostile(change: Callable[[Path], None], sentence: str) -> Any:
@@ -155,7 +205,9 @@ def better_loss(folder: Path) -> None:
 
 
 def epoch_with(**changes: Any) -> Callable[[Path], None]:
-    return lambda folder: edited(folder, epochs=[{**told(folder)["epochs"][0], **changes}, *told(folder)["epochs"][1:]])
+    return lambda folder: edited(
+        folder, epochs=[{**told(folder)["epochs"][0], **changes}, *told(folder)["epochs"][1:]]
+    )
 
 
 def link(folder: Path) -> None:
@@ -217,7 +269,9 @@ HOSTILE = [
 
 
 @pytest.mark.parametrize(("change", "sentence"), HOSTILE)
-def test_what_was_changed_or_made_up_is_refused(folder: Path, there: Context, change: Callable[[Path], None], sentence: str) -> None:
+def test_what_was_changed_or_made_up_is_refused(
+    folder: Path, there: Context, change: Callable[[Path], None], sentence: str
+) -> None:
     change(folder)
     with pytest.raises(BadBundle) as error:
         importer.read_in(there, folder)
@@ -238,14 +292,19 @@ def archive(path: Path, members: dict[str, bytes], **options: Any) -> Path:
 @pytest.mark.parametrize(
     ("members", "sentence"),
     [
-        ({"../run.json": b"{}"}, "its member '../run.json' has a name that is empty, absolute, or holds '..'"),
+        (
+            {"../run.json": b"{}"},
+            "its member '../run.json' has a name that is empty, absolute, or holds '..'",
+        ),
         ({"/run.json": b"{}"}, "has a name that is empty, absolute"),
         ({"run.json": bytes(10**7)}, "expands more than 100 times"),
         ({"x/run.json": b"{}"}, "has no manifest.json"),
         ({}, "has no manifest.json"),
     ],
 )
-def test_strange_archives_are_refused(there: Context, tmp_path: Path, members: dict[str, bytes], sentence: str) -> None:
+def test_strange_archives_are_refused(
+    there: Context, tmp_path: Path, members: dict[str, bytes], sentence: str
+) -> None:
     path = archive(tmp_path / "bundle.zip", members, compression=zipfile.ZIP_DEFLATED)
     with pytest.raises(BadBundle) as error:
         importer.read_in(there, path)
@@ -258,7 +317,9 @@ def test_no_archive_is_refused(there: Context, tmp_path: Path) -> None:
         importer.read_in(there, tmp_path / "bundle.zip")
 
 
-def test_too_large_a_file_is_refused(folder: Path, there: Context, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_too_large_a_file_is_refused(
+    folder: Path, there: Context, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr(importer, "MAX_JSON", 5000)
     rewritten(folder, "run.json", (folder / "run.json").read_bytes() + b" " * 10_000)
     with pytest.raises(BadBundle, match=r"run.json is larger than the 5,000 bytes allowed"):

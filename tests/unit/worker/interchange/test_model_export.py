@@ -1,4 +1,5 @@
-"""The text beside an exported model is true: its lines load the model and draw the grid that the trainer drew."""
+"""The text beside an exported model is true: its lines load the model and draw the grid that the
+trainer drew."""
 
 from __future__ import annotations
 
@@ -26,7 +27,11 @@ def test_the_lines_of_the_readme_load_the_model(context: Context, tmp_path: Path
         archive.extractall(tmp_path)
     assert json.loads((tmp_path / "config.json").read_text()) == run.config
     readme = (tmp_path / "README.txt").read_text()
-    code = "\n".join(line.removeprefix("    ") for line in readme.splitlines() if line.startswith("    ") or not line)
+    code = "\n".join(
+        line.removeprefix("    ")
+        for line in readme.splitlines()
+        if line.startswith("    ") or not line
+    )
     environment = {**os.environ, "PYTHONPATH": str(ROOT), "TF_CPP_MIN_LOG_LEVEL": "3"}
     subprocess.run([sys.executable, "-c", code], cwd=tmp_path, env=environment, check=True)
     drawn = queries.grid(context.engine, run.id, 1)

@@ -1,4 +1,5 @@
-"""worker.process.machine and worker.queue.slots: one name per HOME, whoever asks; a copy of HOME gets another."""
+"""worker.process.machine and worker.queue.slots: one name per HOME, whoever asks; a copy of HOME
+gets another."""
 
 from __future__ import annotations
 
@@ -48,12 +49,22 @@ def beating(context: Context, worker: str, machine_name: str, boot: str | None) 
 
     def beat() -> None:
         while True:
-            commands.beat(context.engine, name=worker, host="box", pid=7, run_id=None, machine=machine_name, boot=boot)
+            commands.beat(
+                context.engine,
+                name=worker,
+                host="box",
+                pid=7,
+                run_id=None,
+                machine=machine_name,
+                boot=boot,
+            )
             if ended.wait(BEAT_SECONDS):
                 return
 
     thread = threading.Thread(target=beat)
-    commands.beat(context.engine, name=worker, host="box", pid=7, run_id=None, machine=machine_name, boot=boot)
+    commands.beat(
+        context.engine, name=worker, host="box", pid=7, run_id=None, machine=machine_name, boot=boot
+    )
     thread.start()
     try:
         yield
@@ -78,7 +89,9 @@ def test_processes_that_begin_at_once_agree(context: Context) -> None:
         assert len(set(pool.map(_name, [context.settings.state] * PROCESSES))) == 1
 
 
-def test_a_renamed_home_keeps_its_name_and_a_copied_one_does_not(context: Context, tmp_path: Path) -> None:
+def test_a_renamed_home_keeps_its_name_and_a_copied_one_does_not(
+    context: Context, tmp_path: Path
+) -> None:
     name = machine.name(context.settings)
     copy = copied(context.settings, "copy")
     assert machine.recorded(copy) is None
@@ -87,7 +100,9 @@ def test_a_renamed_home_keeps_its_name_and_a_copied_one_does_not(context: Contex
     assert machine.name(Settings(home=tmp_path / "renamed")) == name
 
 
-@pytest.mark.parametrize("content", [b"", b"{", b"[]", b'{"name": "x"}', b'{"name": "x", "inode": "1"}', b"\xff"])
+@pytest.mark.parametrize(
+    "content", [b"", b"{", b"[]", b'{"name": "x"}', b'{"name": "x", "inode": "1"}', b"\xff"]
+)
 def test_a_damaged_file_is_made_anew(context: Context, content: bytes) -> None:
     path = context.settings.state / machine.FILE
     path.write_bytes(content)
@@ -125,7 +140,9 @@ def test_equal_host_names_give_different_workers(context: Context, tmp_path: Pat
     kept.close()
 
 
-def test_the_clone_of_a_disk_is_noticed_while_the_original_is_alive(context: Context, caplog: pytest.LogCaptureFixture) -> None:
+def test_the_clone_of_a_disk_is_noticed_while_the_original_is_alive(
+    context: Context, caplog: pytest.LogCaptureFixture
+) -> None:
     original, held = slots.join(context.settings, context.engine)
     clone, name = cloned(context.settings, "clone"), machine.name(context.settings)
     assert machine.name(clone) == name
@@ -133,7 +150,10 @@ def test_the_clone_of_a_disk_is_noticed_while_the_original_is_alive(context: Con
         worker, slot = slots.join(clone, context.engine)
     assert machine.name(clone) != name
     assert worker == f"{machine.name(clone)}:1"
-    assert f"HOME is a copy of one that is in use: worker {original} (process 7 on box) lives there." in caplog.text
+    assert (
+        f"HOME is a copy of one that is in use: worker {original} (process 7 on box) lives there."
+        in caplog.text
+    )
     assert machine.name(context.settings) == name
     held.close()
     slot.close()
@@ -153,13 +173,31 @@ def test_hosts_that_share_home_are_one_machine(context: Context) -> None:
 
 def test_a_worker_that_was_killed_here_is_no_other_machine(context: Context) -> None:
     name = machine.name(context.settings)
-    commands.beat(context.engine, name=f"{name}:1", host="box", pid=7, run_id=None, machine=name, boot=machine.boot())
+    commands.beat(
+        context.engine,
+        name=f"{name}:1",
+        host="box",
+        pid=7,
+        run_id=None,
+        machine=name,
+        boot=machine.boot(),
+    )
     assert machine.original(context.settings, context.engine) is None
 
 
-def test_a_worker_that_died_with_its_kernel_is_watched_and_found_dead(context: Context, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_worker_that_died_with_its_kernel_is_watched_and_found_dead(
+    context: Context, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr(machine, "WATCH_SECONDS", 0.5)
     name = machine.name(context.settings)
-    commands.beat(context.engine, name=f"{name}:1", host="box", pid=7, run_id=None, machine=name, boot="another kernel")
+    commands.beat(
+        context.engine,
+        name=f"{name}:1",
+        host="box",
+        pid=7,
+        run_id=None,
+        machine=name,
+        boot="another kernel",
+    )
     assert machine.original(context.settings, context.engine) is None
     assert machine.name(context.settings) == name

@@ -16,7 +16,11 @@ from tests.polling import wait_until
 def became(pid: int, program: str) -> bool:
     """Whether the process is `program` itself, no longer what starts it."""
     words = Path(f"/proc/{pid}/cmdline").read_text().split("\0")
-    return program in words and "ganboard.worker.process.exec_tied" not in words and "nice" not in words
+    return (
+        program in words
+        and "ganboard.worker.process.exec_tied" not in words
+        and "nice" not in words
+    )
 
 
 def alive(pid: int) -> bool:
@@ -44,9 +48,15 @@ time.sleep(100)
 """
 
 
-@pytest.mark.parametrize(("parent", "program"), [(GUARDED, "sleep"), (PROBE, "ganboard.gan.devices.hardware")], ids=["guarded", "probe"])
+@pytest.mark.parametrize(
+    ("parent", "program"),
+    [(GUARDED, "sleep"), (PROBE, "ganboard.gan.devices.hardware")],
+    ids=["guarded", "probe"],
+)
 def test_a_guarded_program_ends_when_its_parent_is_killed(parent: str, program: str) -> None:
-    with subprocess.Popen([sys.executable, "-c", parent], stdout=subprocess.PIPE, text=True) as process:
+    with subprocess.Popen(
+        [sys.executable, "-c", parent], stdout=subprocess.PIPE, text=True
+    ) as process:
         assert process.stdout is not None
         child = int(process.stdout.readline())
         # only once the child has become `sleep` is the lifeline tied
@@ -56,5 +66,12 @@ def test_a_guarded_program_ends_when_its_parent_is_killed(parent: str, program: 
 
 
 def test_a_child_of_a_dead_parent_does_not_start() -> None:
-    script = "import os; os.environ['GANBOARD_PARENT_PID'] = '1'; from ganboard.worker.process.parent_death import die_with_named_parent; die_with_named_parent()"
-    assert subprocess.run([sys.executable, "-c", script], check=False).returncode == 128 + signal.SIGKILL
+    script = (
+        "import os; os.environ['GANBOARD_PARENT_PID'] = '1'; from"
+        " ganboard.worker.process.parent_death import die_with_named_parent;"
+        " die_with_named_parent()"
+    )
+    assert (
+        subprocess.run([sys.executable, "-c", script], check=False).returncode
+        == 128 + signal.SIGKILL
+    )

@@ -30,7 +30,9 @@ def test_a_long_home_gets_a_short_private_socket(tmp_path: Path) -> None:
     shutil.rmtree(path.parent)
 
 
-def test_the_wheel_brings_a_server_where_the_system_has_none(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_wheel_brings_a_server_where_the_system_has_none(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     monkeypatch.setattr(shutil, "which", lambda name: None)
     assert os.access(find_binary(), os.X_OK)
 

@@ -18,7 +18,9 @@ from ganboard.worker.queue.message import Message, is_ours
 from ganboard.worker.queue.rq_worker import TrainWorker
 
 
-def test_a_ring_carries_the_run_id_and_nothing_else(redis: Redis, make_run: Callable[..., Run]) -> None:
+def test_a_ring_carries_the_run_id_and_nothing_else(
+    redis: Redis, make_run: Callable[..., Run]
+) -> None:
     run = make_run(status="queued")
     ring(redis, run)
     ring(redis, run)
@@ -44,9 +46,21 @@ RUN = "abcdefghjk"  # so that each foreign job is wrong in one thing alone
         {"func": "ganboard.worker.queue.job.train", "args": (1,)},
         {"func": "ganboard.worker.queue.job.train", "args": (RUN, RUN)},
         {"func": "ganboard.worker.queue.job.train", "args": (RUN,), "kwargs": {"x": 1}},
-        {"func": "ganboard.worker.queue.job.train", "args": (RUN,), "on_success": Callback("os.getcwd")},
-        {"func": "ganboard.worker.queue.job.train", "args": (RUN,), "on_failure": Callback("os.getcwd")},
-        {"func": "ganboard.worker.queue.job.train", "args": (RUN,), "on_stopped": Callback("os.getcwd")},
+        {
+            "func": "ganboard.worker.queue.job.train",
+            "args": (RUN,),
+            "on_success": Callback("os.getcwd"),
+        },
+        {
+            "func": "ganboard.worker.queue.job.train",
+            "args": (RUN,),
+            "on_failure": Callback("os.getcwd"),
+        },
+        {
+            "func": "ganboard.worker.queue.job.train",
+            "args": (RUN,),
+            "on_stopped": Callback("os.getcwd"),
+        },
     ],
 )
 def test_foreign_jobs_are_refused(redis: Redis, foreign: dict[str, object]) -> None:

@@ -40,7 +40,11 @@ def ended(context: Context, run: Run) -> Run:
     [
         (Ended(0, -signal.SIGKILL), 1, ("The trainer was killed by SIGKILL", 5)),
         (Ended(0, 3), 1, ("The trainer ended with exit code 3", 5)),
-        (Ended(0, EXIT_HANGS), 1, ("The trainer took no step any more (stall_seconds) and ended itself", 2)),
+        (
+            Ended(0, EXIT_HANGS),
+            1,
+            ("The trainer took no step any more (stall_seconds) and ended itself", 2),
+        ),
         (Ended(1, -signal.SIGSEGV), 2, ("Rank 1 of 2 trainer processes was killed by SIGSEGV", 5)),
         (Ended(2, 70), 4, ("Rank 2 of 4 trainer processes ended with exit code 70", 5)),
     ],
@@ -51,12 +55,21 @@ def test_a_death_is_put_into_words(end: Ended, size: int, words: tuple[str, int]
 
 def test_a_death_for_want_of_memory_says_how_much_there_was() -> None:
     text, limit = _cause(Ended(0, -signal.SIGKILL), 1, memory_ran_out=True)
-    assert re.fullmatch(r"The trainer was killed because memory ran out \(it had \d+\.\d of \d+\.\d GiB\): lower batch_size, .*", text)
+    assert re.fullmatch(
+        r"The trainer was killed because memory ran out \(it had \d+\.\d of \d+\.\d GiB\): lower"
+        r" batch_size, .*",
+        text,
+    )
     assert limit == 3
-    assert _cause(Ended(0, -signal.SIGTERM), 1, memory_ran_out=True) == ("The trainer was killed by SIGTERM", 5)
+    assert _cause(Ended(0, -signal.SIGTERM), 1, memory_ran_out=True) == (
+        "The trainer was killed by SIGTERM",
+        5,
+    )
 
 
-def test_more_processes_than_the_machine_carries_are_not_started(context: Context, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_more_processes_than_the_machine_carries_are_not_started(
+    context: Context, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr(job, "TRAINER", ("/nowhere/to/be/started",))
     run = gang_run(context, replicas=1000, batch_size=1000, limit=1000)
     train_here(context, run.id, View())
@@ -88,7 +101,9 @@ time.sleep(1000)
     assert not any(psutil.pid_exists(int(path.name.split("-")[1])) for path in tmp_path.glob("2-*"))
 
 
-def test_ctrl_c_stops_a_gang_that_cannot_say_so_itself(context: Context, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_ctrl_c_stops_a_gang_that_cannot_say_so_itself(
+    context: Context, monkeypatch: pytest.MonkeyPatch
+) -> None:
     code = """
 import os, signal, time
 from ganboard.gan.distributed import cluster

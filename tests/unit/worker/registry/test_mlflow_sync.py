@@ -1,4 +1,5 @@
-"""Runs shown in MLflow, on a store of its own making (SQLite): all of it, once, again after an outage, and never in a training's way."""
+"""Runs shown in MLflow, on a store of its own making (SQLite): all of it, once, again after an
+outage, and never in a training's way."""
 
 from __future__ import annotations
 
@@ -22,7 +23,8 @@ from ganboard.worker.registry.mlflow_sync import Mirror, MirrorDown
 from tests.cli import ganboard
 from tests.polling import wait_until
 
-pytestmark = pytest.mark.filterwarnings("ignore::sqlalchemy.exc.SADeprecationWarning")  # of MLflow's own tables
+# of MLflow's own tables
+pytestmark = pytest.mark.filterwarnings("ignore::sqlalchemy.exc.SADeprecationWarning")
 MakeRun = Callable[..., Run]
 
 
@@ -35,12 +37,17 @@ def uri(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> str:
 def shown(uri: str, run: Run) -> Any:
     client = mlflow_sync.client(uri)
     experiment = client.get_experiment_by_name(mlflow_sync.EXPERIMENT)
-    (found,) = client.search_runs([experiment.experiment_id], f"tags.`{mlflow_sync.RUN_TAG}` = '{run.id}'")
+    (found,) = client.search_runs(
+        [experiment.experiment_id], f"tags.`{mlflow_sync.RUN_TAG}` = '{run.id}'"
+    )
     return found
 
 
 def course(uri: str, run: Run, name: str) -> dict[int, float]:
-    return {metric.step: metric.value for metric in mlflow_sync.client(uri).get_metric_history(shown(uri, run).info.run_id, name)}
+    return {
+        metric.step: metric.value
+        for metric in mlflow_sync.client(uri).get_metric_history(shown(uri, run).info.run_id, name)
+    }
 
 
 def test_a_run_is_shown_whole(context: Context, make_run: MakeRun, uri: str) -> None:
@@ -51,58 +58,108 @@ def test_a_run_is_shown_whole(context: Context, make_run: MakeRun, uri: str) -> 
     assert found.data.params == {name: str(value) for name, value in run.config.items()}
     assert found.data.tags["ganboard.preset"] == "tiny"
     assert course(uri, run, "g_loss") == {epoch.epoch: epoch.g_loss for epoch in stored}
-    assert course(uri, run, "compute_seconds") == {epoch.epoch: epoch.measures["compute_seconds"] for epoch in stored}
-    assert course(uri, run, "quality/fid") == {judged.epoch: judged.measures["fid"] for judged in queries.qualities(context.engine, run.id)}
+    assert course(uri, run, "compute_seconds") == {
+        epoch.epoch: epoch.measures["compute_seconds"] for epoch in stored
+    }
+    assert course(uri, run, "quality/fid") == {
+        judged.epoch: judged.measures["fid"] for judged in queries.qualities(context.engine, run.id)
+    }
     images = mlflow_sync.client(uri).list_artifacts(found.info.run_id, "grids")
-    assert [image.path for image in images] == [f"grids/epoch-{epoch:04d}.png" for epoch in range(4)]
+    assert [image.path for image in images] == [
+        f"grids/epoch-{epoch:04d}.png" for epoch in range(4)
+    ]
 
 
-def test_what_is_new_is_told_once_by_whichever_mirror(context: Context, make_run: MakeRun, uri: str) -> None:
+def test_what_is_new_is_told_once_by_whichever_mirror(
+    context: Context, make_run: MakeRun, uri: str
+) -> None:
     run = make_run("live", status="running", epochs=2)
     first = Mirror(context, uri)
     assert first.round() == 1
     assert first.round() == 0
     assert shown(uri, run).info.status == "RUNNING"
     own = {"run_id": run.id, "attempt": run.attempt}
-    figures = dict.fromkeys(("seconds", "compile_seconds"), 1.0) | {"g_path": (0.0, 0.0), "d_path": (0.0, 0.0)}
-    reports.finish_epoch(context.engine, **own, epoch=3, steps=4, images=128, g_loss=math.nan, d_loss=0.5, measures={}, **figures)
+    figures = dict.fromkeys(("seconds", "compile_seconds"), 1.0) | {
+        "g_path": (0.0, 0.0),
+        "d_path": (0.0, 0.0),
+    }
+    reports.finish_epoch(
+        context.engine,
+        **own,
+        epoch=3,
+        steps=4,
+        images=128,
+        g_loss=math.nan,
+        d_loss=0.5,
+        measures={},
+        **figures,
+    )
     second = Mirror(context, uri)
     assert second.round() == 1
     assert math.isnan(course(uri, run, "g_loss")[3])
     assert sorted(course(uri, run, "d_loss")) == [1, 2, 3]
-    commands.finish(context.engine, **own, status="failed", error="The disk is full: free some space, then resume.")
-    assert (first.round(), second.round()) == (1, 1)  # the first tells epoch 3 again, which changes nothing
+    commands.finish(
+        context.engine,
+        **own,
+        status="failed",
+        error="The disk is full: free some space, then resume.",
+    )
+    # the first tells epoch 3 again, which changes nothing
+    assert (first.round(), second.round()) == (1, 1)
     assert sorted(course(uri, run, "d_loss")) == [1, 2, 3]
-    assert len(mlflow_sync.client(uri).get_metric_history(shown(uri, run).info.run_id, "d_loss")) == 3
+    assert (
+        len(mlflow_sync.client(uri).get_metric_history(shown(uri, run).info.run_id, "d_loss")) == 3
+    )
     assert shown(uri, run).info.status == "FAILED"
     assert shown(uri, run).data.tags["ganboard.error"].startswith("The disk is full")
 
 
-def test_a_server_that_is_down_is_said_and_waited_for(context: Context, make_run: MakeRun, uri: str) -> None:
+def test_a_server_that_is_down_is_said_and_waited_for(
+    context: Context, make_run: MakeRun, uri: str
+) -> None:
     make_run("waits")
     with pytest.raises(
-        MirrorDown, match=r"^MLflow at http://127\.0\.0\.1:9 takes nothing \(.*\): see whether it runs; training goes on\.$"
+        MirrorDown,
+        match=(
+            r"^MLflow at http://127\.0\.0\.1:9 takes nothing \(.*\): see whether it runs; training"
+            r" goes on\.$"
+        ),
     ):
         Mirror(context, "http://127.0.0.1:9").round()
-    assert "MLflow at http://127.0.0.1:9 takes nothing" in ganboard("mirror", "--to", "http://127.0.0.1:9", "--once", code=1).stderr
+    assert (
+        "MLflow at http://127.0.0.1:9 takes nothing"
+        in ganboard("mirror", "--to", "http://127.0.0.1:9", "--once", code=1).stderr
+    )
     assert ganboard("mirror", "--to", uri, "--once").stderr.count("ganboard:") == 0
     assert mlflow_sync.client(uri).get_experiment_by_name(mlflow_sync.EXPERIMENT)
 
 
 @pytest.mark.parametrize("name", ["", "nowhere://x"])
-def test_addresses_that_are_none(context: Context, name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_addresses_that_are_none(
+    context: Context, name: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
     with pytest.raises(
-        SettingsError, match=r"No MLflow is named: set GANBOARD_MLFLOW_URI" if not name else r"^GANBOARD_MLFLOW_URI=nowhere://x cannot"
+        SettingsError,
+        match=(
+            r"No MLflow is named: set GANBOARD_MLFLOW_URI"
+            if not name
+            else r"^GANBOARD_MLFLOW_URI=nowhere://x cannot"
+        ),
     ):
         mlflow_sync.main(name, once=True)
 
 
-def test_a_mirror_in_a_process_of_its_own_ends_when_asked(context: Context, make_run: MakeRun, uri: str) -> None:
+def test_a_mirror_in_a_process_of_its_own_ends_when_asked(
+    context: Context, make_run: MakeRun, uri: str
+) -> None:
     run = make_run("beside", status="running", epochs=1)
-    mlflow_sync.client(uri).search_experiments()  # two processes that make MLflow's tables at once are in each other's way
+    # two processes that make MLflow's tables at once are in each other's way
+    mlflow_sync.client(uri).search_experiments()
     environment = {**os.environ, "GANBOARD_MLFLOW_URI": uri}
     with subprocess.Popen(
-        [sys.executable, "-m", "ganboard.worker.registry.mlflow_sync"], env=environment, stderr=subprocess.PIPE
+        [sys.executable, "-m", "ganboard.worker.registry.mlflow_sync"],
+        env=environment,
+        stderr=subprocess.PIPE,
     ) as process:
         try:
             wait_until(lambda: _is_shown(uri, run), seconds=60, what="the run in MLflow")

@@ -1,4 +1,5 @@
-"""A registered version in MLflow's registry: loaded there by version and by alias it makes the same images to the bit."""
+"""A registered version in MLflow's registry: loaded there by version and by alias it makes the same
+images to the bit."""
 
 from __future__ import annotations
 
@@ -21,8 +22,10 @@ from tests.registered import DCGAN, config, finished
 
 pytestmark = [
     pytest.mark.slow,
-    pytest.mark.filterwarnings("ignore::sqlalchemy.exc.SADeprecationWarning"),  # of MLflow's own tables
-    pytest.mark.filterwarnings("ignore::UserWarning:mlflow.*"),  # MLflow advises hints, which it would take for a signature
+    # of MLflow's own tables
+    pytest.mark.filterwarnings("ignore::sqlalchemy.exc.SADeprecationWarning"),
+    # MLflow advises hints, which it would take for a signature
+    pytest.mark.filterwarnings("ignore::UserWarning:mlflow.*"),
 ]
 
 
@@ -38,19 +41,31 @@ def test_a_published_version_generates_what_ganboard_does(context: Context, uri:
     versions.alias(context.engine, version, "production")
     mlflow_sync.Mirror(context, uri).round()
     assert publish(context, version, uri) == "1"
-    assert "is version 2 of digits in MLflow" in ganboard("models", "publish", "digits:1", "--to", uri).stdout
+    assert (
+        "is version 2 of digits in MLflow"
+        in ganboard("models", "publish", "digits:1", "--to", uri).stdout
+    )
     import mlflow
 
     told = mlflow_sync.client(uri).get_model_version("digits", "1")
     assert told.tags["ganboard.run_id"] == run.id
     assert mlflow_sync.client(uri).get_run(told.run_id).data.tags[mlflow_sync.RUN_TAG] == run.id
     request = {"seed": 5, "count": 3}
-    full = generation.Generator(*package.read(context.settings.model_dir(version.id), version.digest))
+    full = generation.Generator(
+        *package.read(context.settings.model_dir(version.id), version.digest)
+    )
     wanted = full(generation.read(full.generation, request))
     for place in ("models:/digits/1", "models:/digits@production"):
         loaded = mlflow.pyfunc.load_model(place)
-        assert loaded.metadata.signature.outputs.to_dict()[0]["tensor-spec"]["shape"] == (-1, 28, 28, 1)
-        made = loaded.predict(pd.DataFrame({"request": [json.dumps(request), json.dumps({"seed": 5, "first": 1})]}))
+        assert loaded.metadata.signature.outputs.to_dict()[0]["tensor-spec"]["shape"] == (
+            -1,
+            28,
+            28,
+            1,
+        )
+        made = loaded.predict(
+            pd.DataFrame({"request": [json.dumps(request), json.dumps({"seed": 5, "first": 1})]})
+        )
         np.testing.assert_array_equal(made, np.concatenate([wanted, wanted[1:2]]))
     document = json.loads(example("dcgan") or "")
     assert json.loads(document["dataframe_records"][0]["request"]) == {"seed": 0, "count": 4}

@@ -1,4 +1,5 @@
-"""The surveyor: a real surface of a real run, errors in one sentence, and a request that was withdrawn."""
+"""The surveyor: a real surface of a real run, errors in one sentence, and a request that was
+withdrawn."""
 
 from __future__ import annotations
 
@@ -35,7 +36,9 @@ def answered(context: Context, run: Run, wish: dict[str, object]) -> Surface:
     return found
 
 
-def test_errors_are_sentences(context: Context, make_run: MakeRun, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_errors_are_sentences(
+    context: Context, make_run: MakeRun, monkeypatch: pytest.MonkeyPatch
+) -> None:
     run = make_run()
     assert "kept no weights: train with snapshots=10" in (answered(context, run, WISH).error or "")
     assert "size=99 makes no surface" in (answered(context, run, {**WISH, "size": 99}).error or "")
@@ -45,7 +48,11 @@ def test_errors_are_sentences(context: Context, make_run: MakeRun, monkeypatch: 
 
     monkeypatch.setattr(analysis, "_compute", broken)
     error = answered(context, run, {**WISH, "size": 7}).error or ""
-    assert error == "Computing it failed with RuntimeError: the roof is on fire The painter's log has the details."
+    assert (
+        error
+        == "Computing it failed with RuntimeError: the roof is on fire The painter's log has the"
+        " details."
+    )
 
 
 def test_one_that_killed_two_surveyors_is_given_up(context: Context, make_run: MakeRun) -> None:
@@ -61,7 +68,9 @@ def test_one_that_killed_two_surveyors_is_given_up(context: Context, make_run: M
     assert found.error == "Computing it ended 2 times: the painter's log may say why."
 
 
-def test_a_withdrawn_request_is_dropped(context: Context, make_run: MakeRun, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_withdrawn_request_is_dropped(
+    context: Context, make_run: MakeRun, monkeypatch: pytest.MonkeyPatch
+) -> None:
     run = make_run()
     surfaces.ask(context.engine, [run.id], WISH)
     claimed = surfaces.claim(context.engine)
@@ -76,20 +85,33 @@ def test_a_withdrawn_request_is_dropped(context: Context, make_run: MakeRun, mon
         analysis.survey(context, claimed)
 
 
-def test_a_prediction_is_computed_or_refused_in_a_sentence(context: Context, make_run: MakeRun) -> None:
+def test_a_prediction_is_computed_or_refused_in_a_sentence(
+    context: Context, make_run: MakeRun
+) -> None:
     run = make_street(context, make_run)
     found = answered(context, run, {surfaces.PREDICTION: {"steps": 3, "halo": 0, "group": 1}})
     assert (found.error, found.done, found.phase) == (None, 1.0, "predicting")
-    assert [(flow["kind"], len(flow["l1"])) for flow in found.facts["flows"]] == [("training", 3), ("held-out shape", 3)]
+    assert [(flow["kind"], len(flow["l1"])) for flow in found.facts["flows"]] == [
+        ("training", 3),
+        ("held-out shape", 3),
+    ]
     assert (found.facts["step"], found.facts["group"], found.facts["seconds"] > 0) == (12, 1, True)
     assert surfaces.unpack(found)["png"].tobytes().startswith(b"\x89PNG")
     refused = answered(context, run, {surfaces.PREDICTION: {"steps": 3, "halo": 8}})
-    assert refused.error == "A network of 64x64 pixels with halo=8 does not tile a frame of 64x64: choose a halo of 0 or 16."
+    assert (
+        refused.error
+        == "A network of 64x64 pixels with halo=8 does not tile a frame of 64x64: choose a halo of"
+        " 0 or 16."
+    )
     bare = make_run("no checkpoint", **SETTINGS)
-    assert "has no checkpoint on this machine" in (answered(context, bare, {surfaces.PREDICTION: {"steps": 1}}).error or "")
+    assert "has no checkpoint on this machine" in (
+        answered(context, bare, {surfaces.PREDICTION: {"steps": 1}}).error or ""
+    )
 
 
-def test_what_says_nothing_for_long_still_lives(context: Context, make_run: MakeRun, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_what_says_nothing_for_long_still_lives(
+    context: Context, make_run: MakeRun, monkeypatch: pytest.MonkeyPatch
+) -> None:
     asked = surfaces.ask(context.engine, [make_run().id], WISH)
     claimed = surfaces.claim(context.engine, asked)
     assert claimed is not None
@@ -115,25 +137,47 @@ def test_what_says_nothing_for_long_still_lives(context: Context, make_run: Make
 @pytest.mark.slow
 @pytest.mark.thorough
 def test_a_run_is_trained_and_its_surface_computed(context: Context) -> None:
-    trained = document("train", "--preset", "tiny", "--set", "epochs=3", "--set", "limit=32", "--set", "batch_size=16")
+    trained = document(
+        "train",
+        "--preset",
+        "tiny",
+        "--set",
+        "epochs=3",
+        "--set",
+        "limit=32",
+        "--set",
+        "batch_size=16",
+    )
     surfaces.ask(context.engine, [trained["id"]], WISH)
     surveyors = analysis.Surveyors(context)
     surveyors.tend()  # as the painter does
-    wait_until(lambda: surfaces.of_runs(context.engine, [trained["id"]])[0].answered_at is not None, seconds=120, what="the surface")
+    wait_until(
+        lambda: surfaces.of_runs(context.engine, [trained["id"]])[0].answered_at is not None,
+        seconds=120,
+        what="the surface",
+    )
     assert surveyors._process is not None
     assert surveyors._process.wait() == 0
     [found] = surfaces.of_runs(context.engine, [trained["id"]])
     assert found.error is None
-    assert set(surfaces.unpack(found)) == {f"{net}.{part}" for net in "gd" for part in ("x", "y", "surface", "path")}
+    assert set(surfaces.unpack(found)) == {
+        f"{net}.{part}" for net in "gd" for part in ("x", "y", "surface", "path")
+    }
     told = document("surface", trained["id"], "--size", "5", "--images", "16", "--plane", "random")
     assert len(told["g.surface"]) == 5
     assert [row[1] for row in told["d.path"]] == [0, 1, 2, 3]
-    assert refused("surface", trained["id"], "--size", "4").startswith("ganboard: size=4 makes no surface")
+    assert refused("surface", trained["id"], "--size", "4").startswith(
+        "ganboard: size=4 makes no surface"
+    )
 
 
 def test_without_requests_the_process_ends(context: Context) -> None:
     environment = {**environment_for_child(), "GANBOARD_HOME": os.environ["GANBOARD_HOME"]}
     ended = subprocess.run(
-        [sys.executable, "-m", "ganboard.worker.requests.analysis"], env=environment, capture_output=True, timeout=60, check=False
+        [sys.executable, "-m", "ganboard.worker.requests.analysis"],
+        env=environment,
+        capture_output=True,
+        timeout=60,
+        check=False,
     )
     assert (ended.returncode, queries.list_runs(context.engine)) == (0, [])

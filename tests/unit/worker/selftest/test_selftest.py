@@ -9,7 +9,16 @@ from ganboard.gan.checkpoint import store
 from ganboard.gan.config import ConfigError, RunConfig
 from ganboard.gan.models.gan3d import networks, upconv
 from ganboard.gan.verification import equivalence
-from ganboard.worker.selftest.selftest import CLAIMS, Claim, Result, Selftest, Training, chosen, difference, share
+from ganboard.worker.selftest.selftest import (
+    CLAIMS,
+    Claim,
+    Result,
+    Selftest,
+    Training,
+    chosen,
+    difference,
+    share,
+)
 from ganboard.worker.selftest.view import describe, document
 
 TINY = {"dataset": "digits", "limit": 64, "batch_size": 8, "epochs": 1, "grid_size": 1}
@@ -24,7 +33,12 @@ def test_every_claim_compares_two_configurations_that_can_be_parsed() -> None:
 
 def test_claims_are_chosen_by_their_name() -> None:
     assert chosen(None) == CLAIMS
-    fit = {"fit = custom loop", "fit = custom loop on 2 replicas", "gan3d: fit = custom loop", "pix2pix: fit = custom loop"}
+    fit = {
+        "fit = custom loop",
+        "fit = custom loop on 2 replicas",
+        "gan3d: fit = custom loop",
+        "pix2pix: fit = custom loop",
+    }
     assert {claim.name for claim in chosen("FIT")} == fit
     for model, count in (("gan3d", 6), ("pix2pix", 4)):
         assert [claim.one.config.model for claim in chosen(model)] == [model] * count
@@ -33,8 +47,17 @@ def test_claims_are_chosen_by_their_name() -> None:
 
 
 def test_the_difference_is_the_largest_of_any_weight() -> None:
-    one = {"generator/a": np.float32([1, 2]), "discriminator/b": np.float32([3]), "progress/seconds": np.float32([1])}
-    assert difference(one, {**one, "generator/a": np.float32([1, 2.5]), "progress/seconds": np.float32([9])}) == 0.5
+    one = {
+        "generator/a": np.float32([1, 2]),
+        "discriminator/b": np.float32([3]),
+        "progress/seconds": np.float32([1]),
+    }
+    assert (
+        difference(
+            one, {**one, "generator/a": np.float32([1, 2.5]), "progress/seconds": np.float32([9])}
+        )
+        == 0.5
+    )
     assert difference(one, {"generator/a": one["generator/a"]}) == float("inf")
     assert difference({}, {}) == float("inf")
     assert not Result(CLAIMS[0], float("nan")).holds
@@ -44,7 +67,14 @@ def test_a_share_is_of_the_move_of_each_network_and_the_larger_counts() -> None:
     start = {"generator/a": np.float32([0, 0]), "discriminator/b": np.float32([1])}
     one = {"generator/a": np.float32([0, 4]), "discriminator/b": np.float32([1.5])}
     assert share(one, {**one, "generator/a": np.float32([1, 4])}, start) == 0.25
-    assert share(one, {**one, "generator/a": np.float32([1, 4]), "discriminator/b": np.float32([1.25])}, start) == 0.5
+    assert (
+        share(
+            one,
+            {**one, "generator/a": np.float32([1, 4]), "discriminator/b": np.float32([1.25])},
+            start,
+        )
+        == 0.5
+    )
     assert share(one, {"generator/a": one["generator/a"]}, start) == float("inf")
     assert share(start, start, start) == float("inf")  # nothing was trained: nothing is shown
 
@@ -53,16 +83,38 @@ def test_plain_up_sampling_is_really_plain(monkeypatch: pytest.MonkeyPatch) -> N
     monkeypatch.setattr(networks, "UpConv3D", upconv.UpConv3D)  # to be put back
     equivalence.unfold()
     layers = networks.generator(RunConfig(model="gan3d", dataset="showers"), "25x25x25").layers
-    assert [layer.folded for layer in layers if isinstance(layer, upconv.UpConv3D)] == [False, False]
+    assert [layer.folded for layer in layers if isinstance(layer, upconv.UpConv3D)] == [
+        False,
+        False,
+    ]
 
 
 @pytest.mark.slow
 @pytest.mark.thorough
 def test_a_true_claim_holds_and_a_false_one_does_not() -> None:
     claims = (
-        Claim("resumed = never stopped", Training(TINY), Training(TINY, "interrupted"), 0.0, "the same bits"),
-        Claim("another seed is the same", Training(TINY), Training({**TINY, "seed": 1}), 1e-6, "it is not"),
-        Claim("it does not move", Training(TINY), Training(TINY, "untrained"), 0.5, "it does", Training(TINY, "untrained")),
+        Claim(
+            "resumed = never stopped",
+            Training(TINY),
+            Training(TINY, "interrupted"),
+            0.0,
+            "the same bits",
+        ),
+        Claim(
+            "another seed is the same",
+            Training(TINY),
+            Training({**TINY, "seed": 1}),
+            1e-6,
+            "it is not",
+        ),
+        Claim(
+            "it does not move",
+            Training(TINY),
+            Training(TINY, "untrained"),
+            0.5,
+            "it does",
+            Training(TINY, "untrained"),
+        ),
     )
     heard: list[str] = []
     true, false, moved = Selftest(claims).run(heard.append)
@@ -71,17 +123,26 @@ def test_a_true_claim_holds_and_a_false_one_does_not() -> None:
     assert false.difference > 0.01
     assert not false.holds
     assert moved.difference == 1.0
-    assert heard == ["1 of 3: resumed = never stopped", "2 of 3: another seed is the same", "3 of 3: it does not move"]
+    assert heard == [
+        "1 of 3: resumed = never stopped",
+        "2 of 3: another seed is the same",
+        "3 of 3: it does not move",
+    ]
     assert document([true, false])["ok"] is False
 
 
 @pytest.mark.slow
 def test_a_training_that_fails_is_said_and_the_next_claim_is_tried() -> None:
     impossible = Training({**TINY, "limit": 2000, "batch_size": 1900})  # there are 1797 digits
-    claims = tuple(Claim(f"claim {i}", impossible, Training({**impossible.settings, "seed": i}), 0.0, "") for i in (1, 2))
+    claims = tuple(
+        Claim(f"claim {i}", impossible, Training({**impossible.settings, "seed": i}), 0.0, "")
+        for i in (1, 2)
+    )
     results = list(Selftest(claims).run())
     assert [result.difference for result in results] == [None, None]
-    assert describe(results[0]).startswith("claim 1: the training failed: ganboard.gan.config.ConfigError: batch_size=1900 is larger")
+    assert describe(results[0]).startswith(
+        "claim 1: the training failed: ganboard.gan.config.ConfigError: batch_size=1900 is larger"
+    )
 
 
 def test_a_training_without_a_checkpoint_is_an_error(tmp_path: Path) -> None:

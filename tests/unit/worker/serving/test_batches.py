@@ -57,7 +57,9 @@ def test_what_gathers_is_computed_in_one_call(network: Network, running: Batches
     assert network.calls == [1, 10]  # 1 + 2 + 3 are fewer than 8
 
 
-def test_a_call_that_fails_is_told_to_those_who_asked_and_the_next_works(network: Network, running: Batches) -> None:
+def test_a_call_that_fails_is_told_to_those_who_asked_and_the_next_works(
+    network: Network, running: Batches
+) -> None:
     network.go.set()
     with pytest.raises(ValueError, match="negative"):
         running.ask(rows(-1, 1)).result(10)
@@ -75,7 +77,9 @@ def test_nobody_waits_for_what_was_given_up(network: Network, running: Batches) 
     assert network.calls == [1, 2]
 
 
-def test_too_many_waiting_examples_are_refused(network: Network, running: Batches, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_too_many_waiting_examples_are_refused(
+    network: Network, running: Batches, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr(batches, "MAX_WAITING", 4)
     first = running.ask(rows(1, 4))
     with pytest.raises(Busy):

@@ -1,4 +1,5 @@
-"""What a client of `ganboard serve` may hold of it: connections, time, memory. Real sockets, on this machine only."""
+"""What a client of `ganboard serve` may hold of it: connections, time, memory. Real sockets, on
+this machine only."""
 
 from __future__ import annotations
 
@@ -104,7 +105,9 @@ def test_a_request_in_small_parts_is_answered(digits: httpx.Client) -> None:
     assert document["model"] == "some:1"
 
 
-def test_a_body_that_goes_on_after_the_refusal_is_not_read_for_ever(digits: httpx.Client, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_body_that_goes_on_after_the_refusal_is_not_read_for_ever(
+    digits: httpx.Client, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr(connections, "BODY_SECONDS", 0.5)
     with connected(digits) as endless:
         endless.sendall(head(1 << 30).replace(b"/generate", b"/nothing"))
@@ -119,7 +122,9 @@ def test_a_body_that_goes_on_after_the_refusal_is_not_read_for_ever(digits: http
         wait_until(cut, seconds=ENDS, every=0.01, what="the end of the connection")
 
 
-def test_the_bytes_of_all_bodies_stay_below_their_limit(made: Service, digits: httpx.Client, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_bytes_of_all_bodies_stay_below_their_limit(
+    made: Service, digits: httpx.Client, monkeypatch: pytest.MonkeyPatch
+) -> None:
     big, room, clients = 200_000, 1_000_000, 20
     monkeypatch.setattr(bodies, "HELD_BYTES", room)
     document = json.dumps({"seed": 1, "count": 1}).encode()
@@ -127,7 +132,8 @@ def test_the_bytes_of_all_bodies_stay_below_their_limit(made: Service, digits: h
     with ExitStack() as stack:
         opened = [stack.enter_context(connected(digits)) for _ in range(clients)]
         for connection in opened:
-            connection.sendall(head(big, "Connection: close") + document[:-1])  # all but the last byte: held, not answered
+            # all but the last byte: held, not answered
+            connection.sendall(head(big, "Connection: close") + document[:-1])
         peaks = []
 
         def full() -> bool:
@@ -154,7 +160,9 @@ def test_the_bytes_of_all_bodies_stay_below_their_limit(made: Service, digits: h
     assert digits.post("/generate", json={"seed": 1}).status_code == 200
 
 
-def test_a_body_that_is_announced_as_too_big_is_refused_before_it_is_sent(digits: httpx.Client) -> None:
+def test_a_body_that_is_announced_as_too_big_is_refused_before_it_is_sent(
+    digits: httpx.Client,
+) -> None:
     with connected(digits) as connection:
         connection.sendall(head(bodies.MAX_BYTES + 1, "Connection: close"))
         status, _, document = answer(connection)
@@ -162,25 +170,35 @@ def test_a_body_that_is_announced_as_too_big_is_refused_before_it_is_sent(digits
     assert f"{bodies.MAX_BYTES + 1:,}" in document["error"]
 
 
-def test_who_leaves_in_the_middle_leaves_nothing_behind(made: Service, digits: httpx.Client, caplog: pytest.LogCaptureFixture) -> None:
+def test_who_leaves_in_the_middle_leaves_nothing_behind(
+    made: Service, digits: httpx.Client, caplog: pytest.LogCaptureFixture
+) -> None:
     caplog.set_level(logging.INFO)
     for sent in (b"POST /gen", head(1000), head(1000) + b"{" * 500):
         with connected(digits) as connection:
             connection.sendall(sent)
             held = sent.count(b"{")
-            wait_until(lambda held=held: made.bodies.held == held, seconds=ENDS, what="what was sent")  # type: ignore[misc]
+            wait_until(
+                lambda held=held: made.bodies.held == held, seconds=ENDS, what="what was sent"
+            )  # type: ignore[misc]
         wait_until(lambda: made.bodies.held == 0, seconds=ENDS, what="nothing held")
     assert digits.get("/healthz").status_code == 200
-    assert not [record for record in caplog.records if record.exc_info or "Traceback" in record.getMessage()]
+    assert not [
+        record for record in caplog.records if record.exc_info or "Traceback" in record.getMessage()
+    ]
 
 
-def test_connections_beyond_the_limit_are_refused_in_a_sentence(digits: httpx.Client, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_connections_beyond_the_limit_are_refused_in_a_sentence(
+    digits: httpx.Client, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr(connections, "MAX_CONNECTIONS", 4)
     with ExitStack() as stack:
         idle = [stack.enter_context(connected(digits)) for _ in range(4)]
 
         def refused() -> httpx.Response | None:
-            said = httpx.get(f"{digits.base_url}/version", headers={"Connection": "close"}, timeout=ENDS)
+            said = httpx.get(
+                f"{digits.base_url}/version", headers={"Connection": "close"}, timeout=ENDS
+            )
             return said if said.status_code == 503 else None
 
         said = wait_until(refused, seconds=ENDS, what="the refusal")
@@ -191,7 +209,9 @@ def test_connections_beyond_the_limit_are_refused_in_a_sentence(digits: httpx.Cl
     wait_until(lambda: digits.get("/version").status_code == 200, seconds=ENDS, what="room again")
 
 
-def test_connections_far_beyond_the_limit_are_closed_at_once(digits: httpx.Client, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_connections_far_beyond_the_limit_are_closed_at_once(
+    digits: httpx.Client, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr(connections, "MAX_CONNECTIONS", 1)
     with ExitStack() as stack:
         opened = [stack.enter_context(connected(digits)) for _ in range(3)]
@@ -199,7 +219,9 @@ def test_connections_far_beyond_the_limit_are_closed_at_once(digits: httpx.Clien
             assert opened[-1].recv(1) == b""
 
 
-def test_a_client_that_reads_no_answers_loses_its_connection(digits: httpx.Client, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_client_that_reads_no_answers_loses_its_connection(
+    digits: httpx.Client, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr(connections, "READ_SECONDS", 0.5)
     body = json.dumps({"seed": 1, "count": 64}).encode()
     with connected(digits) as deaf:
@@ -219,7 +241,10 @@ def test_a_client_that_reads_no_answers_loses_its_connection(digits: httpx.Clien
 
 
 def test_what_is_no_http_is_refused_as_json(digits: httpx.Client) -> None:
-    for sent in (b"\x00\x01\x02\r\n\r\n", b"GET / HTTP/1.1\r\nHost: 127.0.0.1\r\nX-Long: " + b"x" * 20_000):
+    for sent in (
+        b"\x00\x01\x02\r\n\r\n",
+        b"GET / HTTP/1.1\r\nHost: 127.0.0.1\r\nX-Long: " + b"x" * 20_000,
+    ):
         with connected(digits) as connection:
             connection.sendall(sent)
             status, _, document = answer(connection)

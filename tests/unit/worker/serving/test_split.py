@@ -7,7 +7,9 @@ import pytest
 from ganboard.worker.serving.split import LEAST, Outcome, Split
 
 
-def fill(split: Split, *, canary: bool, count: int = LEAST, outcome: Outcome = "ok", seconds: float = 0.1) -> list[str]:
+def fill(
+    split: Split, *, canary: bool, count: int = LEAST, outcome: Outcome = "ok", seconds: float = 0.1
+) -> list[str]:
     """The reasons that `count` such answers gave."""
     return [reason for _ in range(count) if (reason := split.note(canary, outcome, seconds))]
 
@@ -17,7 +19,8 @@ def test_the_share_of_the_canary_is_that_of_the_ids(share: float) -> None:
     split = Split(share)
     taken = [split.takes(f"request {number}") for number in range(4000)]
     assert sum(taken) / 4000 == pytest.approx(share, abs=0.025)
-    assert taken == [split.takes(f"request {number}") for number in range(4000)]  # an id always meets the same version
+    # an id always meets the same version
+    assert taken == [split.takes(f"request {number}") for number in range(4000)]
 
 
 def test_a_canary_that_does_as_well_keeps_its_share() -> None:
@@ -45,7 +48,9 @@ def test_a_canary_that_fails_is_rolled_back_once(outcome: Outcome, count: int, w
 def test_a_slow_canary_is_rolled_back() -> None:
     split = Split(0.5)
     fill(split, canary=False)
-    assert fill(split, canary=True, seconds=0.2) == ["its median latency is 200 ms, the main version's 100 ms"]
+    assert fill(split, canary=True, seconds=0.2) == [
+        "its median latency is 200 ms, the main version's 100 ms"
+    ]
 
 
 def test_a_main_version_that_fails_as_often_says_nothing_against_the_canary() -> None:

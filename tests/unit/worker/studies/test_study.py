@@ -1,4 +1,5 @@
-"""Studies: their grids, what of them exists, what is launched, how far they are, and what is refused."""
+"""Studies: their grids, what of them exists, what is launched, how far they are, and what is
+refused."""
 
 from __future__ import annotations
 
@@ -18,11 +19,20 @@ from tests.cli import document, ganboard, refused
 
 MakeRun = Callable[..., Run]
 TINY = BUDGETS["tiny"].settings
-SMALL = Study("mine", "Mine", "Why?", TINY, (Part("batches", {}, {"batch_size": (16, 32)}), Part("usual", {"batch_size": 32})), seeds=2)
+SMALL = Study(
+    "mine",
+    "Mine",
+    "Why?",
+    TINY,
+    (Part("batches", {}, {"batch_size": (16, 32)}), Part("usual", {"batch_size": 32})),
+    seeds=2,
+)
 
 
 def settings(context: Context) -> set[tuple[int, int]]:
-    return {(run.config["batch_size"], run.config["seed"]) for run in queries.list_runs(context.engine)}
+    return {
+        (run.config["batch_size"], run.config["seed"]) for run in queries.list_runs(context.engine)
+    }
 
 
 @pytest.mark.parametrize("name", NAMES)
@@ -47,7 +57,9 @@ def test_a_run_that_serves_two_parts_is_trained_once(context: Context) -> None:
     assert {run.sweep for run in queued} == {stored.id}
 
 
-def test_finished_runs_of_the_same_settings_are_used_again(context: Context, make_run: MakeRun) -> None:
+def test_finished_runs_of_the_same_settings_are_used_again(
+    context: Context, make_run: MakeRun
+) -> None:
     alike = {**TINY, "batch_size": 16}
     same, other = make_run("same", **alike, seed=1), make_run("other", **{**alike, "limit": 96})
     stored, queued = study.launch(context, SMALL)
@@ -75,7 +87,14 @@ def test_asked_again_it_goes_on(context: Context) -> None:
 def test_progress_counts_steps(context: Context, make_run: MakeRun) -> None:
     stored, _ = study.launch(context, SMALL)
     state = study.progress(context, stored.id)
-    assert (state.runs, state.finished, state.broken, state.training, state.done, state.over) == (4, 0, 0, [], 0.0, False)
+    assert (state.runs, state.finished, state.broken, state.training, state.done, state.over) == (
+        4,
+        0,
+        0,
+        [],
+        0.0,
+        False,
+    )
     for run in queries.list_runs(context.engine):
         commands.request_stop(context.engine, run_id=run.id)
     state = study.progress(context, stored.id)
@@ -90,11 +109,13 @@ def test_a_study_is_forgotten_and_its_runs_stay(context: Context) -> None:
 
 
 @pytest.mark.parametrize("module", ["ganboard.gan.studies", "gan.studies"])
-def test_a_file_defines_a_study_under_the_present_and_the_former_import_name(context: Context, tmp_path: Path, module: str) -> None:
+def test_a_file_defines_a_study_under_the_present_and_the_former_import_name(
+    context: Context, tmp_path: Path, module: str
+) -> None:
     path = tmp_path / "mine.py"
     path.write_text(
-        f"from {module} import BUDGETS, Part, Study\n"
-        "STUDY = Study('mine', 'Mine', 'Why?', BUDGETS['tiny'].settings, (Part('rates', {}, {'beta_1': (0.5, 0.9)}),))\n"
+        f"from {module} import BUDGETS, Part, Study\nSTUDY = Study('mine', 'Mine', 'Why?',"
+        " BUDGETS['tiny'].settings, (Part('rates', {}, {'beta_1': (0.5, 0.9)}),))\n"
     )
     assert len(study.examine(context, study.resolve(str(path), "tiny", {}))) == 2
 
@@ -105,9 +126,15 @@ def test_a_file_defines_a_study_under_the_present_and_the_former_import_name(con
         ("1 / 0", "ended with ZeroDivisionError: division by zero. Mend it."),
         ("import sys; sys.exit(3)", "ended with SystemExit: 3. Mend it."),
         ("def", "ended with SyntaxError"),
-        ("from ganboard.gan.studies import *; STUDY = Study('a', 'b', 'c', {}, [5])", "ended with ValidationError"),
         (
-            "from ganboard.gan.studies import *; STUDY = Study('a', 'b', 'c', {}, (), figures=('fig99',))",
+            "from ganboard.gan.studies import *; STUDY = Study('a', 'b', 'c', {}, [5])",
+            "ended with ValidationError",
+        ),
+        (
+            (
+                "from ganboard.gan.studies import *; STUDY = Study('a', 'b', 'c', {}, (),"
+                " figures=('fig99',))"
+            ),
             "asks for the figure 'fig99': choose from table1",
         ),
         ("STUDY = 5", "sets no STUDY: write STUDY = Study(...)"),
@@ -130,14 +157,19 @@ def test_what_is_refused(context: Context) -> None:
     with pytest.raises(ConfigError, match="300 runs: 200 is the limit"):
         study.launch(context, Study("two", "Two", "?", TINY, halves))
     with pytest.raises(ConfigError, match="cannot run"):
-        study.launch(context, Study("bad", "Bad", "?", TINY, (Part("batches", {}, {"batch_size": (16, 7000)}),)))
+        study.launch(
+            context,
+            Study("bad", "Bad", "?", TINY, (Part("batches", {}, {"batch_size": (16, 7000)}),)),
+        )
     with pytest.raises(ConfigError, match="has no run"):
         study.launch(context, Study("none", "None", "?", TINY, ()))
     assert queries.count_runs(context.engine) == 0
     assert studies.listed(context.engine) == []
     assert "choose one of paper, batch-size" in refused("study", "papers")
     assert "choose one of paper, paper-small, tiny" in refused("study", "paper", "--preset", "huge")
-    assert "batch_size is what the study batch-size varies" in refused("study", "batch-size", "--preset", "tiny", "--set", "batch_size=8")
+    assert "batch_size is what the study batch-size varies" in refused(
+        "study", "batch-size", "--preset", "tiny", "--set", "batch_size=8"
+    )
     assert "no study file" in refused("study", "nowhere.py")
 
 
@@ -146,13 +178,19 @@ def test_commands(context: Context) -> None:
     dry = document("study", "batch-size", "--preset", "tiny", "--dry-run")
     assert (dry["count"], dry["missing"]) == (2, 2)
     assert queries.count_runs(context.engine) == 0
-    assert "2 runs, 2 to train" in ganboard("study", "batch-size", "--preset", "tiny", "--dry-run").output
+    assert (
+        "2 runs, 2 to train"
+        in ganboard("study", "batch-size", "--preset", "tiny", "--dry-run").output
+    )
     made = document("study", "batch-size", "--preset", "tiny", "--seeds", "2")
     assert (made["name"], made["runs"], made["finished"]) == ("batch-size", 4, 0)
     listed = document("studies")
     assert [(one["id"], one["runs"]) for one in listed] == [(made["id"], {"queued": 4})]
     assert "4 queued" in ganboard("studies").output
-    assert "4 runs, 0 finished, 0 queued now" in ganboard("study", "batch-size", "--preset", "tiny", "--seeds", "2").output
+    assert (
+        "4 runs, 0 finished, 0 queued now"
+        in ganboard("study", "batch-size", "--preset", "tiny", "--seeds", "2").output
+    )
 
 
 def test_following_ends_with_the_last_run(context: Context, make_run: MakeRun) -> None:
@@ -160,7 +198,10 @@ def test_following_ends_with_the_last_run(context: Context, make_run: MakeRun) -
         make_run(f"done {batch}", **{**TINY, "batch_size": batch})
     ended = document("study", "batch-size", "--preset", "tiny", "--follow")
     assert (ended["runs"], ended["finished"], ended["broken"], ended["done"]) == (2, 2, 0, 1.0)
-    assert "2 of 2 runs finished, 0 stopped or failed" in ganboard("study", "batch-size", "--preset", "tiny", "--follow").output
+    assert (
+        "2 of 2 runs finished, 0 stopped or failed"
+        in ganboard("study", "batch-size", "--preset", "tiny", "--follow").output
+    )
 
 
 def test_the_paths_of_its_first_seeds_share_a_surface(context: Context) -> None:
@@ -168,7 +209,10 @@ def test_the_paths_of_its_first_seeds_share_a_surface(context: Context) -> None:
     asked = study.surface(context, stored)
     assert asked is not None
     runs = {run.id: run for run in studies.runs(context.engine, stored.id)["batches"]}
-    assert [(runs[one].config["batch_size"], runs[one].config["seed"]) for one in (asked.run_id, *asked.others)] == [(16, 0), (32, 0)]
+    assert [
+        (runs[one].config["batch_size"], runs[one].config["seed"])
+        for one in (asked.run_id, *asked.others)
+    ] == [(16, 0), (32, 0)]
     assert surfaces.claim(context.engine) is None  # its runs have not ended
     study.launch(context, SMALL)
     assert study.surface(context, stored) == asked
@@ -187,7 +231,9 @@ def test_without_fig11_no_surface_is_asked_for(context: Context) -> None:
 
 
 @pytest.mark.parametrize(("name", "model"), [("street", "pix2pix"), ("showers", "gan3d")])
-def test_studies_of_other_models_bring_their_own_budgets(context: Context, name: str, model: str) -> None:
+def test_studies_of_other_models_bring_their_own_budgets(
+    context: Context, name: str, model: str
+) -> None:
     assert budgets(name).keys() == BUDGETS.keys()
     made = document("study", name, "--preset", "tiny")
     runs = queries.list_runs(context.engine)
@@ -200,7 +246,15 @@ def test_studies_of_other_models_bring_their_own_budgets(context: Context, name:
 def test_both_approaches_over_devices_and_processes(context: Context) -> None:
     needed = study.examine(context, built_in("showers", "paper"))
     asked = {
-        (one.member.config.loop, one.member.config.effective_strategy, one.member.config.replicas) for one in needed if one.member.config
+        (one.member.config.loop, one.member.config.effective_strategy, one.member.config.replicas)
+        for one in needed
+        if one.member.config
     }
-    spread = {("default", 1), ("mirrored", 2), ("mirrored", 4), ("multi_worker", 2), ("multi_worker", 4)}
+    spread = {
+        ("default", 1),
+        ("mirrored", 2),
+        ("mirrored", 4),
+        ("multi_worker", 2),
+        ("multi_worker", 4),
+    }
     assert asked == {(loop, *where) for loop in ("custom", "fit") for where in spread}

@@ -1,4 +1,5 @@
-"""Submitting: what is refused before anything is stored, and what is stored whatever happens to the queue."""
+"""Submitting: what is refused before anything is stored, and what is stored whatever happens to the
+queue."""
 
 from __future__ import annotations
 
@@ -13,7 +14,16 @@ from ganboard.gan.config import ConfigError, parse
 from ganboard.gan.presets import load
 from ganboard.worker.context import Context
 from ganboard.worker.errors import BadName
-from ganboard.worker.submission.submit import check_name, clone, default_name, delete, machines, resume, stop, submit
+from ganboard.worker.submission.submit import (
+    check_name,
+    clone,
+    default_name,
+    delete,
+    machines,
+    resume,
+    stop,
+    submit,
+)
 from tests.factories import HARDWARE, make_worker
 
 
@@ -52,11 +62,16 @@ def test_a_run_is_stored_even_without_a_queue(context: Context) -> None:
     ("changes", "complaint"),
     [
         ({"limit": 40, "batch_size": 41}, "larger than limit=40"),
-        ({"limit": None, "batch_size": 2048}, "batch_size=2048 is larger than the data set (1797 images of digits)"),
+        (
+            {"limit": None, "batch_size": 2048},
+            "batch_size=2048 is larger than the data set (1797 images of digits)",
+        ),
         ({"dataset": "images", "images_path": "nowhere"}, "nowhere"),
     ],
 )
-def test_what_cannot_work_leaves_no_row(context: Context, changes: dict[str, object], complaint: str) -> None:
+def test_what_cannot_work_leaves_no_row(
+    context: Context, changes: dict[str, object], complaint: str
+) -> None:
     with pytest.raises(ValueError) as error:  # validation and submission may both refuse
         submit(context, load("tiny", changes))
     assert complaint in str(error.value)
@@ -66,7 +81,8 @@ def test_what_cannot_work_leaves_no_row(context: Context, changes: dict[str, obj
 def test_what_no_machine_can_do_is_refused_without_a_worker(context: Context) -> None:
     with pytest.raises(ConfigError, match="loop=fit is not available with strategy=tpu"):
         submit(context, load("tiny", {"loop": "fit", "strategy": "tpu"}))
-    assert submit(context, load("tiny", {"precision": "mixed_float16"})).status == "queued"  # a GPU worker may come
+    # a GPU worker may come
+    assert submit(context, load("tiny", {"precision": "mixed_float16"})).status == "queued"
 
 
 def test_what_every_live_worker_lacks_is_refused(context: Context) -> None:
@@ -109,17 +125,28 @@ def test_default_names_say_what_is_special() -> None:
     assert default_name(parse({}), "") == "mnist"
     assert default_name(load("starter"), "starter") == "starter"
     assert default_name(load("starter", {"xla": True}), "starter") == "starter, xla"
-    assert default_name(parse({"batch_size": 128, "xla": True, "replicas": 2}), "") == "mnist, batch 128, xla, 2 replicas"
+    assert (
+        default_name(parse({"batch_size": 128, "xla": True, "replicas": 2}), "")
+        == "mnist, batch 128, xla, 2 replicas"
+    )
     assert default_name(parse({"batch_size": 128}), "a preset of long ago") == "mnist, batch 128"
 
 
 def test_machines_are_those_of_live_workers(context: Context) -> None:
     assert machines(context).workers == 0
     assert machines(context).able(load("tiny")) is None
-    assert machines(context).refusal(load("tiny", {"precision": "mixed_float16"})) is None  # a GPU worker may come
+    # a GPU worker may come
+    assert machines(context).refusal(load("tiny", {"precision": "mixed_float16"})) is None
     make_worker(context, devices={**HARDWARE, "host": "a"})
-    make_worker(context, "z-gpu-box", devices={**HARDWARE, "host": "b", "gpus": [{"name": "a GPU", "memory_bytes": 1 << 37}]})
+    make_worker(
+        context,
+        "z-gpu-box",
+        devices={**HARDWARE, "host": "b", "gpus": [{"name": "a GPU", "memory_bytes": 1 << 37}]},
+    )
     here = machines(context)
     assert here.workers == 2
-    assert {(here.able(load("tiny", {"precision": precision})) or {})["host"] for precision in ("float32", "mixed_float16")} == {"a", "b"}
+    assert {
+        (here.able(load("tiny", {"precision": precision})) or {})["host"]
+        for precision in ("float32", "mixed_float16")
+    } == {"a", "b"}
     assert "no TPU was found" in (here.refusal(load("tiny", {"strategy": "tpu"})) or "")

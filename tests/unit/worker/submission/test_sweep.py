@@ -55,7 +55,11 @@ def test_values_are_typed(name: str, text: str, found: list[Any]) -> None:
 @pytest.mark.parametrize(
     ("name", "text", "sentence"),
     [
-        ("batch_size", "32, many", "batch_size=many is not allowed: it must be a whole number (default 64)."),
+        (
+            "batch_size",
+            "32, many",
+            "batch_size=many is not allowed: it must be a whole number (default 64).",
+        ),
         ("batch_size", "0", "it must be at least 1"),
         ("batch_size", "32.5", "a whole number"),
         ("batch_size", "70000", "at most 65536"),
@@ -91,7 +95,10 @@ def test_assignments_are_checked(assignments: list[str], sentence: str) -> None:
 
 
 def test_repetitions_count_the_seed_up() -> None:
-    assert sweep.repeated({"batch_size": [32]}, {"seed": 7}, 3) == {"batch_size": [32], "seed": [7, 8, 9]}
+    assert sweep.repeated({"batch_size": [32]}, {"seed": 7}, 3) == {
+        "batch_size": [32],
+        "seed": [7, 8, 9],
+    }
     assert sweep.repeated({"batch_size": [32]}, {}, 1) == {"batch_size": [32]}
     with pytest.raises(ConfigError, match="its own list of values"):
         sweep.repeated({"seed": [1, 2]}, {}, 3)
@@ -117,13 +124,22 @@ def test_every_combination_once_the_last_setting_fastest(context: Context) -> No
 
 def test_what_cannot_run_says_why_and_the_rest_stays(context: Context) -> None:
     make_worker(context)
-    grid = examined(context, {"batch_size": [30, 256, 32], "precision": ["float32", "mixed_float16"], "replicas": [1, 4]})
+    grid = examined(
+        context,
+        {
+            "batch_size": [30, 256, 32],
+            "precision": ["float32", "mixed_float16"],
+            "replicas": [1, 4],
+        },
+    )
     problems = {tuple(member.changes.values()): member.problem for member in grid}
     assert "does not divide among replicas=4" in (problems[30, "float32", 4] or "")
     assert "larger than limit=128" in (problems[256, "float32", 1] or "")
     assert "needs a GPU and none was found" in (problems[32, "mixed_float16", 1] or "")
     assert problems[32, "float32", 4] is None
-    assert [member.plan for member in grid if member.problem] == [None] * sum(problem is not None for problem in problems.values())
+    assert [member.plan for member in grid if member.problem] == [None] * sum(
+        problem is not None for problem in problems.values()
+    )
 
 
 def test_absent_data_is_a_problem_of_its_combinations(context: Context) -> None:
@@ -138,9 +154,18 @@ def test_more_than_the_limit_is_refused_before_anything_is_made(context: Context
 
 
 def test_names_tell_the_runs_apart(context: Context) -> None:
-    grid = examined(context, {"limit": [128, None], "g_learning_rate": [1e-4], "generator_batch_norm": [False], "seed": [3]})
+    grid = examined(
+        context,
+        {
+            "limit": [128, None],
+            "g_learning_rate": [1e-4],
+            "generator_batch_norm": [False],
+            "seed": [3],
+        },
+    )
     assert [member.name for member in grid] == [
-        f"tiny, limit {limit}, G rate 0.0001, no generator batch norm, seed 3" for limit in (128, "all")
+        f"tiny, limit {limit}, G rate 0.0001, no generator batch norm, seed 3"
+        for limit in (128, "all")
     ]
     everything = {name: [field.default] for name, field in RunConfig.model_fields.items()}
     [long] = examined(context, everything)
@@ -153,7 +178,12 @@ def test_each_run_has_its_estimate(context: Context, make_run: MakeRun) -> None:
     slow, fast = examined(context, {"batch_size": [16, 128]})
     assert slow.seconds() == pytest.approx(2.56)  # two epochs of 128 images
     assert fast.seconds() is None
-    assert sweep.totals([slow, fast]) == (pytest.approx(2.56), pytest.approx(2.56), pytest.approx(2.56), 1)
+    assert sweep.totals([slow, fast]) == (
+        pytest.approx(2.56),
+        pytest.approx(2.56),
+        pytest.approx(2.56),
+        1,
+    )
 
 
 # --- launching ---
@@ -163,18 +193,35 @@ def test_a_grid_is_stored_with_one_id(context: Context, redis: Redis) -> None:
     grid = examined(context, {"seed": [0, 1, 2]})
     made = sweep.launch(context, grid, preset="tiny")
     runs = queries.sweep_runs(context.engine, made)
-    assert [(run.name, run.preset, run.status) for run in runs] == [(f"tiny, seed {seed}", "tiny", "queued") for seed in range(3)]
-    assert [run.config for run in runs] == [member.config and member.config.model_dump(mode="json") for member in grid]
+    assert [(run.name, run.preset, run.status) for run in runs] == [
+        (f"tiny, seed {seed}", "tiny", "queued") for seed in range(3)
+    ]
+    assert [run.config for run in runs] == [
+        member.config and member.config.model_dump(mode="json") for member in grid
+    ]
     assert sorted(open_queue(redis).get_job_ids()) == sorted(f"{run.id}-0" for run in runs)
 
 
 def test_without_a_queue_it_is_stored_all_the_same(context: Context) -> None:
-    assert len(queries.sweep_runs(context.engine, sweep.launch(context, examined(context, {"seed": [0, 1]})))) == 2
+    assert (
+        len(
+            queries.sweep_runs(
+                context.engine, sweep.launch(context, examined(context, {"seed": [0, 1]}))
+            )
+        )
+        == 2
+    )
 
 
 def test_a_grid_with_a_problem_stores_nothing(context: Context) -> None:
     grid = examined(context, {"batch_size": [32, 256]})
-    with pytest.raises(ConfigError, match=r"Nothing was launched: tiny, batch 256 cannot run. batch_size=256 is larger than limit=128"):
+    with pytest.raises(
+        ConfigError,
+        match=(
+            r"Nothing was launched: tiny, batch 256 cannot run. batch_size=256 is larger than"
+            r" limit=128"
+        ),
+    ):
         sweep.launch(context, grid)
     fine = examined(context, {"precision": ["float32", "mixed_float16"]})
     make_worker(context, devices={**HARDWARE, "gpus": []})  # the machine is known only now
@@ -206,12 +253,17 @@ def test_finished_runs_are_found_by_their_settings(context: Context, make_run: M
     old = make_run("old", epochs=2, batch_size=16, seed=5)
     make_run("other", epochs=2, batch_size=64, seed=5, status="stopped")
     newer = make_run("newer", epochs=2, batch_size=16, seed=5)
-    found = {member.changes["batch_size"]: member.finished for member in examined(context, {"batch_size": [16, 32, 64]}, seed=5)}
+    found = {
+        member.changes["batch_size"]: member.finished
+        for member in examined(context, {"batch_size": [16, 32, 64]}, seed=5)
+    }
     assert found == {16: newer.id, 32: None, 64: None}
     assert old.id not in found.values()
 
 
-def test_runs_on_an_earlier_revision_of_sampled_data_are_not_used_again(context: Context, make_run: MakeRun) -> None:
+def test_runs_on_an_earlier_revision_of_sampled_data_are_not_used_again(
+    context: Context, make_run: MakeRun
+) -> None:
     showers = {"model": "gan3d", "dataset": "showers", "geometry": "25x25x25"}
     make_run("older", epochs=2, batch_size=16, limit=64, **showers)
     assert examined(context, {"batch_size": [16]}, limit=64, **showers)[0].finished is None
@@ -221,7 +273,8 @@ def test_runs_on_an_earlier_revision_of_sampled_data_are_not_used_again(context:
 
 
 @pytest.mark.parametrize(
-    ("text", "sentence"), [("a\u202eb", "U\\+202E"), ("x" * 41, "41 characters: 40 is the limit"), ("   ", "is empty")]
+    ("text", "sentence"),
+    [("a\u202eb", "U\\+202E"), ("x" * 41, "41 characters: 40 is the limit"), ("   ", "is empty")],
 )
 def test_names_of_grids_are_checked(text: str, sentence: str) -> None:
     with pytest.raises(BadName, match=sentence):
@@ -238,18 +291,51 @@ def test_a_grid_is_called_by_its_preset_or_data() -> None:
 
 
 def test_the_command_queues_a_grid(context: Context) -> None:
-    made = document("sweep", "--preset", "tiny", "--set", "epochs=1", "--vary", "batch_size=32,256,64", "--seeds", "2")
+    made = document(
+        "sweep",
+        "--preset",
+        "tiny",
+        "--set",
+        "epochs=1",
+        "--vary",
+        "batch_size=32,256,64",
+        "--seeds",
+        "2",
+    )
     runs = queries.sweep_runs(context.engine, made["sweep"])
     assert (made["count"], len(runs)) == (4, 4)
-    assert [run["id"] for run in made["runs"]] == [runs[0].id, runs[1].id, None, None, runs[2].id, runs[3].id]
-    assert [run["problem"] is None for run in made["runs"]] == [True, True, False, False, True, True]
+    assert [run["id"] for run in made["runs"]] == [
+        runs[0].id,
+        runs[1].id,
+        None,
+        None,
+        runs[2].id,
+        runs[3].id,
+    ]
+    assert [run["problem"] is None for run in made["runs"]] == [
+        True,
+        True,
+        False,
+        False,
+        True,
+        True,
+    ]
     assert {run.config["epochs"] for run in runs} == {1}
     assert [run.config["seed"] for run in runs] == [0, 1, 0, 1]
 
 
 def test_a_dry_run_shows_all_and_stores_nothing(context: Context, make_run: MakeRun) -> None:
     make_run("before", batch_size=32, steps_per_epoch=10, seconds_per_epoch=3.2)
-    words = ("sweep", "--preset", "tiny", "--vary", "batch_size=32,256", "--vary", "precision=float32,mixed_bfloat16", "--dry-run")
+    words = (
+        "sweep",
+        "--preset",
+        "tiny",
+        "--vary",
+        "batch_size=32,256",
+        "--vary",
+        "precision=float32,mixed_bfloat16",
+        "--dry-run",
+    )
     said = ganboard(*words).stdout
     for part in (
         "tiny, batch 32, mixed_bfloat16",
@@ -266,7 +352,10 @@ def test_a_dry_run_shows_all_and_stores_nothing(context: Context, make_run: Make
 def test_the_command_leaves_out_what_is_finished(context: Context, make_run: MakeRun) -> None:
     done = make_run("done", epochs=2)
     made = document("sweep", "--preset", "tiny", "--vary", "seed=0,1", "--reuse")
-    assert [(run["id"] is None, run["finished"]) for run in made["runs"]] == [(True, done.id), (False, None)]
+    assert [(run["id"] is None, run["finished"]) for run in made["runs"]] == [
+        (True, done.id),
+        (False, None),
+    ]
     assert done.id in ganboard("sweep", "--preset", "tiny", "--vary", "seed=0,9", "--reuse").stdout
     again = document("sweep", "--preset", "tiny", "--vary", "seed=0", "--reuse")
     assert (again["sweep"], again["count"]) == (None, 0)
@@ -281,12 +370,17 @@ def test_the_command_leaves_out_what_is_finished(context: Context, make_run: Mak
         (["--vary", "batch_size=1,1"], "lists 1 twice"),
         (["--vary", "batch_size=one"], "a whole number"),
         (["--seeds", "150", "--vary", "batch_size=1,2"], "300 runs: 200 is the limit"),
-        (["--preset", "tiny", "--vary", "batch_size=256,512"], "None of the 2 combinations can run. batch_size=256"),
+        (
+            ["--preset", "tiny", "--vary", "batch_size=256,512"],
+            "None of the 2 combinations can run. batch_size=256",
+        ),
         (["--set", "nonsense", "--seeds", "2"], "not of the form key=value"),
         (["--seeds", "2", "--name", "a\x1bb"], "U+001B"),
         (["--set", "seed=x", "--seeds", "2"], "seed=x is not allowed"),
     ],
 )
-def test_the_command_refuses_in_one_sentence(context: Any, arguments: list[str], words: str) -> None:
+def test_the_command_refuses_in_one_sentence(
+    context: Any, arguments: list[str], words: str
+) -> None:
     assert words in refused("sweep", *arguments)
     assert json.loads(ganboard("runs", "--json").stdout) == []

@@ -22,7 +22,11 @@ def volumes(tmp_path: Path) -> tuple[Path, Path]:
 
 
 def contents(*folders: Path) -> dict[str, str]:
-    return {f"{folder.name}/{path.name}": path.read_text() for folder in folders for path in folder.iterdir()}
+    return {
+        f"{folder.name}/{path.name}": path.read_text()
+        for folder in folders
+        for path in folder.iterdir()
+    }
 
 
 def test_both_services_get_long_passwords_of_their_own(volumes: tuple[Path, Path]) -> None:

@@ -64,7 +64,9 @@ def test_a_dashboard_that_hangs_is_killed_and_restarted(context: Context) -> Non
         dashboard.probe.start()
         first = dashboard.process
         assert first is not None
-        wait_until(lambda: dashboard.probe and dashboard.probe.answered, seconds=60, what="an answer")
+        wait_until(
+            lambda: dashboard.probe and dashboard.probe.answered, seconds=60, what="an answer"
+        )
         first.send_signal(signal.SIGSTOP)
         wait_until(lambda: tended("gave no answer"), seconds=60, what="the end of what hangs")
         assert first.returncode == -signal.SIGKILL
@@ -81,12 +83,23 @@ def test_a_dashboard_that_hangs_is_killed_and_restarted(context: Context) -> Non
 def small(tmp_path: Path) -> Service:
     """A service that starts at once and hangs within a second."""
     port = free_port()
-    command = [sys.executable, "-m", "http.server", "--bind", "127.0.0.1", "--directory", str(tmp_path), str(port)]
+    command = [
+        sys.executable,
+        "-m",
+        "http.server",
+        "--bind",
+        "127.0.0.1",
+        "--directory",
+        str(tmp_path),
+        str(port),
+    ]
     health = Health("127.0.0.1", port, "/")
     return Service("small", command, tmp_path / "log", lambda: None, health, probe_seconds=0.15)
 
 
-def test_the_process_of_a_container_ends_when_its_service_hangs(small: Service, capsys: pytest.CaptureFixture[str]) -> None:
+def test_the_process_of_a_container_ends_when_its_service_hangs(
+    small: Service, capsys: pytest.CaptureFixture[str]
+) -> None:
     ending = Event()
     with ThreadPoolExecutor(1) as pool:
         code = pool.submit(web.watch, small, ending.is_set)
@@ -101,7 +114,9 @@ def test_the_process_of_a_container_ends_when_its_service_hangs(small: Service, 
     assert "the dashboard gave no answer for " in capsys.readouterr().out
 
 
-def test_the_process_of_a_container_ends_with_its_service_and_takes_it_along(small: Service) -> None:
+def test_the_process_of_a_container_ends_with_its_service_and_takes_it_along(
+    small: Service,
+) -> None:
     ending = Event()
     with ThreadPoolExecutor(1) as pool:
         code = pool.submit(web.watch, small, ending.is_set)
@@ -118,7 +133,9 @@ def test_a_slow_start_is_no_hang() -> None:
     probe = Probe(Health("127.0.0.1", free_port(), "/"), every=0.01)
     probe.start()
     try:
-        wait_until(lambda: probe.failures > 2 * service.FAILED_PROBES, seconds=60, what="failed probes")
+        wait_until(
+            lambda: probe.failures > 2 * service.FAILED_PROBES, seconds=60, what="failed probes"
+        )
         assert not probe.hangs or probe.failures >= service.FAILED_PROBES_AT_START
     finally:
         probe.end()

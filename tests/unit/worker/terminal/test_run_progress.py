@@ -22,7 +22,9 @@ def epoch_done(epoch: int, seconds: float = 2.0) -> EpochDone:
 
 
 def started(start_step: int = 0) -> Started:
-    return Started({}, examples=128, steps_per_epoch=4, start_step=start_step, g_parameters=1, d_parameters=1)
+    return Started(
+        {}, examples=128, steps_per_epoch=4, start_step=start_step, g_parameters=1, d_parameters=1
+    )
 
 
 def feed(view: View, *events: Event) -> None:
@@ -33,8 +35,18 @@ def feed(view: View, *events: Event) -> None:
 
 
 def test_lines_show_each_phase_once_and_each_epoch(capsys: pytest.CaptureFixture[str]) -> None:
-    epochs = [[Phase("training"), Steps(n, 0, LOSSES, LOSSES), epoch_done(n), Phase("saving")] for n in (1, 2, 3)]
-    feed(Lines(), Phase("importing"), Phase("loading"), started(), Phase("compiling"), *(event for epoch in epochs for event in epoch))
+    epochs = [
+        [Phase("training"), Steps(n, 0, LOSSES, LOSSES), epoch_done(n), Phase("saving")]
+        for n in (1, 2, 3)
+    ]
+    feed(
+        Lines(),
+        Phase("importing"),
+        Phase("loading"),
+        started(),
+        Phase("compiling"),
+        *(event for epoch in epochs for event in epoch),
+    )
     assert capsys.readouterr().out.splitlines() == [
         "importing ...",
         "loading ...",
@@ -48,7 +60,9 @@ def test_lines_show_each_phase_once_and_each_epoch(capsys: pytest.CaptureFixture
 
 def test_a_terminal_shows_for_how_long_it_has_been_compiling() -> None:
     live = Live()
-    state = State(phase="compiling", phase_since=datetime.now(UTC) - timedelta(seconds=41), epochs=3)
+    state = State(
+        phase="compiling", phase_since=datetime.now(UTC) - timedelta(seconds=41), epochs=3
+    )
     live.show(state)
     [task] = live._progress.tasks
     assert PhaseColumn().render(task).plain in ("compiling 41.0 s", "compiling 41.1 s")
@@ -64,7 +78,9 @@ def test_one_slow_epoch_does_not_change_the_time_left(capsys: pytest.CaptureFixt
 
 
 def test_warnings_are_said_and_remarks_are_not(capsys: pytest.CaptureFixture[str]) -> None:
-    feed(Lines(), Note("info", "all is well"), Note("warning", "two replicas\nshare one \x1b[31mCPU"))
+    feed(
+        Lines(), Note("info", "all is well"), Note("warning", "two replicas\nshare one \x1b[31mCPU")
+    )
     out = capsys.readouterr().out
     assert "all is well" not in out
     assert "two replicas share one \N{REPLACEMENT CHARACTER}[31mCPU" in out
@@ -73,9 +89,13 @@ def test_warnings_are_said_and_remarks_are_not(capsys: pytest.CaptureFixture[str
 JUDGED = Quality(2, 0.44, 60.0, {"fid": 12.345, "recall": 0.625, "diversity": 0.9}, (0.5, 0.5))
 
 
-def test_a_judgement_is_one_line_and_judging_is_not_announced(capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_judgement_is_one_line_and_judging_is_not_announced(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
     feed(Lines(), Phase("training"), epoch_done(2), Phase("judging"), JUDGED, Phase("training"))
-    assert capsys.readouterr().out.splitlines()[1:] == ["quality after epoch 2: FID 12.35, recall 0.62, judged in 0.4 s"]
+    assert capsys.readouterr().out.splitlines()[1:] == [
+        "quality after epoch 2: FID 12.35, recall 0.62, judged in 0.4 s"
+    ]
     feed(Live(), started(), epoch_done(2), Phase("judging"), JUDGED)
     assert "FID 12.35, recall 0.62" in capsys.readouterr().out
     feed(View(), JUDGED)
@@ -91,7 +111,17 @@ def test_where_the_time_went() -> None:
     figures: dict[str, float] = dict.fromkeys(("g_loss", "d_loss", "g_x", "g_y", "d_x", "d_y"), 0.0)
 
     def epoch(number: int, **measures: float) -> Epoch:
-        return Epoch(run_id="x", epoch=number, attempt=1, steps=1, images=1, seconds=2.0, compile_seconds=4.0, measures=measures, **figures)
+        return Epoch(
+            run_id="x",
+            epoch=number,
+            attempt=1,
+            steps=1,
+            images=1,
+            seconds=2.0,
+            compile_seconds=4.0,
+            measures=measures,
+            **figures,
+        )
 
     assert time_spent([], []) == ""
     assert time_spent([epoch(1)], []) == ""
@@ -100,7 +130,10 @@ def test_where_the_time_went() -> None:
         epoch(2, compute_seconds=1.5, host_seconds=0.5),
         epoch(3),
     ]
-    assert time_spent(measured, []) == "computing 75%, all-reduce 12%, host 12%; beside that 12.0 s compiling"
+    assert (
+        time_spent(measured, [])
+        == "computing 75%, all-reduce 12%, host 12%; beside that 12.0 s compiling"
+    )
 
 
 @pytest.mark.parametrize(
@@ -118,7 +151,9 @@ def test_facts_have_their_units(name: str, value: object, text: str) -> None:
     assert fact(name, value) == text
 
 
-def test_live_counts_steps_over_all_epochs_from_where_it_resumed(capsys: pytest.CaptureFixture[str]) -> None:
+def test_live_counts_steps_over_all_epochs_from_where_it_resumed(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
     feed(Live(), started(start_step=4), Steps(2, 0, LOSSES, LOSSES), epoch_done(2, seconds=90.0))
     out = capsys.readouterr().out
     assert "time left" in out
@@ -133,7 +168,15 @@ def test_quiet_speaks_on_stderr_alone(capsys: pytest.CaptureFixture[str]) -> Non
 
 @pytest.mark.parametrize(
     ("seconds", "text"),
-    [(None, "-"), (0, "0.0 s"), (59.94, "59.9 s"), (60, "1:00"), (3599, "59:59"), (3723, "1:02:03"), (36000, "10:00:00")],
+    [
+        (None, "-"),
+        (0, "0.0 s"),
+        (59.94, "59.9 s"),
+        (60, "1:00"),
+        (3599, "59:59"),
+        (3723, "1:02:03"),
+        (36000, "10:00:00"),
+    ],
 )
 def test_duration(seconds: float | None, text: str) -> None:
     assert duration(seconds) == text

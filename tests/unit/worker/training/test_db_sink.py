@@ -13,7 +13,21 @@ import pytest
 from ganboard.db import engine
 from ganboard.db.errors import LeaseLost
 from ganboard.db.runs import commands, queries
-from ganboard.gan.events import QUALITY, SERIES, EpochDone, Facts, Found, Grid, Note, OnDisk, Phase, Quality, Saved, Started, Steps
+from ganboard.gan.events import (
+    QUALITY,
+    SERIES,
+    EpochDone,
+    Facts,
+    Found,
+    Grid,
+    Note,
+    OnDisk,
+    Phase,
+    Quality,
+    Saved,
+    Started,
+    Steps,
+)
 from ganboard.gan.presets import load
 from ganboard.worker.context import Context
 from ganboard.worker.training import db_sink
@@ -31,14 +45,49 @@ def claimed(context: Context) -> str:
 
 def emit_an_epoch(sink: DbSink) -> None:
     sink(Phase("importing"))
-    sink(Started(hardware={"host": "here"}, examples=128, steps_per_epoch=4, start_step=0, g_parameters=5, d_parameters=6))
+    sink(
+        Started(
+            hardware={"host": "here"},
+            examples=128,
+            steps_per_epoch=4,
+            start_step=0,
+            g_parameters=5,
+            d_parameters=6,
+        )
+    )
     sink(Grid(epoch=0, png=b"zero", rows=1, columns=1))
     sink(Phase("training"))
     rates = {name: np.float32([1, 2]) for name in SERIES}
-    sink(Steps(epoch=1, first=0, g_losses=np.float32([1, 2]), d_losses=np.float32([3, 4]), series=rates))
-    sink(Steps(epoch=1, first=2, g_losses=np.float32([5, np.nan]), d_losses=np.float32([6, np.inf])))
-    sink(EpochDone(1, float("nan"), float("inf"), 2.0, 1.0, 128, (1.0, 2.0), (3.0, 4.0), {"step_max": 0.5, "gflops": float("nan")}))
-    sink(Quality(epoch=1, seconds=0.5, training_seconds=2.0, measures=dict.fromkeys(QUALITY, 0.25), histogram=(0.5, 0.5)))
+    sink(
+        Steps(
+            epoch=1, first=0, g_losses=np.float32([1, 2]), d_losses=np.float32([3, 4]), series=rates
+        )
+    )
+    sink(
+        Steps(epoch=1, first=2, g_losses=np.float32([5, np.nan]), d_losses=np.float32([6, np.inf]))
+    )
+    sink(
+        EpochDone(
+            1,
+            float("nan"),
+            float("inf"),
+            2.0,
+            1.0,
+            128,
+            (1.0, 2.0),
+            (3.0, 4.0),
+            {"step_max": 0.5, "gflops": float("nan")},
+        )
+    )
+    sink(
+        Quality(
+            epoch=1,
+            seconds=0.5,
+            training_seconds=2.0,
+            measures=dict.fromkeys(QUALITY, 0.25),
+            histogram=(0.5, 0.5),
+        )
+    )
     sink(Facts({"form": "plain"}))
     sink(Facts(MappingProxyType({"largest_batch": 512})))
     sink(Saved(step=4, epoch=1, digest="ab", size=10))
@@ -50,15 +99,32 @@ def test_every_event_is_stored(context: Context, claimed: str) -> None:
         emit_an_epoch(sink)
     run = queries.get_run(context.engine, claimed)
     assert run is not None
-    assert (run.status, run.phase, run.epoch, run.step, run.images_per_second) == ("running", "training", 1, 4, 64.0)
+    assert (run.status, run.phase, run.epoch, run.step, run.images_per_second) == (
+        "running",
+        "training",
+        1,
+        4,
+        64.0,
+    )
     [epoch] = queries.epochs(context.engine, claimed)
-    assert (epoch.steps, epoch.images, str(epoch.g_loss), str(epoch.d_loss)) == (4, 128, "nan", "inf")
+    assert (epoch.steps, epoch.images, str(epoch.g_loss), str(epoch.d_loss)) == (
+        4,
+        128,
+        "nan",
+        "inf",
+    )
     assert epoch.measures == {"step_max": 0.5}
     [judged] = queries.qualities(context.engine, claimed)
     assert judged.measures == dict.fromkeys(QUALITY, 0.25)
-    assert (judged.training_seconds, judged.histogram.tolist(), run.facts) == (2.0, [0.5, 0.5], {"form": "plain", "largest_batch": 512})
+    assert (judged.training_seconds, judged.histogram.tolist(), run.facts) == (
+        2.0,
+        [0.5, 0.5],
+        {"form": "plain", "largest_batch": 512},
+    )
     rates = queries.step_series(context.engine, claimed, 1)
-    assert {name: values.tolist() for name, values in rates.items()} == {name: [1.0, 2.0] for name in SERIES}
+    assert {name: values.tolist() for name, values in rates.items()} == {
+        name: [1.0, 2.0] for name in SERIES
+    }
     assert queries.grid_epochs(context.engine, claimed) == [0]
     assert [c.step for c in queries.checkpoints(context.engine, claimed)] == [4]
     assert queries.events(context.engine, claimed)[0].text == "look here"
@@ -76,7 +142,9 @@ def test_an_old_attempt_writes_nothing(context: Context, claimed: str) -> None:
     assert all(event.text != "from the grave" for event in queries.events(context.engine, claimed))
 
 
-def test_the_next_event_and_the_barrier_raise_what_was_refused(context: Context, claimed: str) -> None:
+def test_the_next_event_and_the_barrier_raise_what_was_refused(
+    context: Context, claimed: str
+) -> None:
     sink = DbSink(context.engine, claimed, 1, load("tiny"))
     commands.died(context.engine, run_id=claimed, attempt=1, cause="test")
     sink(Note("info", "from the grave"))
@@ -88,7 +156,10 @@ def test_the_next_event_and_the_barrier_raise_what_was_refused(context: Context,
 @contextmanager
 def locked(context: Context) -> Iterator[None]:
     """Nobody else can write; SQLite says so after a moment instead of ten seconds."""
-    with context.engine.connect() as reader, context.engine.execution_options(sqlite_lock="EXCLUSIVE").begin():
+    with (
+        context.engine.connect() as reader,
+        context.engine.execution_options(sqlite_lock="EXCLUSIVE").begin(),
+    ):
         reader.exec_driver_sql("SELECT 1")
         yield
 
@@ -101,7 +172,9 @@ def impatient(monkeypatch: pytest.MonkeyPatch, context: Context) -> None:
 
 
 @pytest.mark.usefixtures("impatient")
-def test_training_goes_on_while_the_database_is_away_up_to_the_barrier(context: Context, claimed: str) -> None:
+def test_training_goes_on_while_the_database_is_away_up_to_the_barrier(
+    context: Context, claimed: str
+) -> None:
     with DbSink(context.engine, claimed, 1, load("tiny")) as sink:
         with locked(context):
             emit_an_epoch(sink)  # returns at once
@@ -113,11 +186,16 @@ def test_training_goes_on_while_the_database_is_away_up_to_the_barrier(context: 
         waiting.join(10)
         assert not waiting.is_alive()
         assert [epoch.epoch for epoch in queries.epochs(context.engine, claimed)] == [1]
-    assert any("The database did not answer for" in event.text for event in queries.events(context.engine, claimed))
+    assert any(
+        "The database did not answer for" in event.text
+        for event in queries.events(context.engine, claimed)
+    )
 
 
 @pytest.mark.usefixtures("impatient")
-def test_a_process_that_has_to_end_does_not_wait_for_the_database(context: Context, claimed: str) -> None:
+def test_a_process_that_has_to_end_does_not_wait_for_the_database(
+    context: Context, claimed: str
+) -> None:
     leaving = threading.Event()
     sink = DbSink(context.engine, claimed, 1, load("tiny"), leaving.is_set)
     with locked(context):
@@ -136,7 +214,9 @@ def test_those_on_disk_are_listed_and_no_others(context: Context, claimed: str) 
         for step in (1, 2):
             sink(Saved(step=step, epoch=0, digest="ab", size=10))
         sink(OnDisk((Found(2, 1, 0, "ab", 10), Found(1, 0, 0, "cd", 11))))
-    listed = [(c.step, c.attempt, c.digest, c.size) for c in queries.checkpoints(context.engine, claimed)]
+    listed = [
+        (c.step, c.attempt, c.digest, c.size) for c in queries.checkpoints(context.engine, claimed)
+    ]
     assert listed == [(1, 0, "cd", 11), (2, 1, "ab", 10)]
 
 

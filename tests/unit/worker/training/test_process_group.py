@@ -30,11 +30,18 @@ def gone(pids: list[int]) -> bool:
 
 
 def test_each_process_knows_its_place_and_its_own_port(tmp_path: Path) -> None:
-    code = f"open(f'{tmp_path}/{{rank}}', 'w').write('[' + os.environ['TF_CONFIG'] + ', ' + os.environ['EXTRA'] + ']')"
+    code = (
+        f"open(f'{tmp_path}/{{rank}}', 'w').write('[' + os.environ['TF_CONFIG'] + ', ' +"
+        " os.environ['EXTRA'] + ']')"
+    )
     with of(code, 3, EXTRA='"!"') as started:
         assert started.wait() == Ended(0, 0)
     told = [json.loads((tmp_path / str(rank)).read_text()) for rank in range(3)]
-    assert [(place["task"]["index"], extra) for place, extra in told] == [(0, "!"), (1, "!"), (2, "!")]
+    assert [(place["task"]["index"], extra) for place, extra in told] == [
+        (0, "!"),
+        (1, "!"),
+        (2, "!"),
+    ]
     assert len(set(told[0][0]["cluster"]["worker"])) == 3
     assert all(place["cluster"] == told[0][0]["cluster"] for place, _ in told)
 
@@ -89,7 +96,9 @@ def test_nobody_outlives_the_first(monkeypatch: pytest.MonkeyPatch) -> None:
         assert gone(started.pids)
 
 
-def test_a_first_process_that_lost_its_lease_ends_all_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_first_process_that_lost_its_lease_ends_all_at_once(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     monkeypatch.setattr(process_group, "GRACE_SECONDS", 1000)
     with of("time.sleep(1000 if rank else 0); sys.exit(75)") as started:
         assert started.wait() == Ended(0, 75)
@@ -130,7 +139,9 @@ def test_a_gang_that_cannot_be_started_leaves_nothing(monkeypatch: pytest.Monkey
     assert started[0].returncode == -signal.SIGKILL
 
 
-def test_one_that_never_joins_is_named_and_ended(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_one_that_never_joins_is_named_and_ended(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr(process_group, "GRACE_SECONDS", 0.2)
     code = f"""
 if rank:

@@ -16,12 +16,7 @@ LOSSES = np.array([0.5, 0.25], np.float32)
 
 def test_each_epoch_and_event_is_a_line(caplog: pytest.LogCaptureFixture) -> None:
     sink = RunLog(load("tiny", {"epochs": 2}))
-    begin = [
-        Phase("importing"),
-        Phase("loading"),
-        Started({}, 128, 4, 0, 1, 1),
-        Phase("compiling"),
-    ]
+    begin = [Phase("importing"), Phase("loading"), Started({}, 128, 4, 0, 1, 1), Phase("compiling")]
     first = [
         Phase("training"),
         Steps(1, 0, LOSSES, LOSSES),
