@@ -19,6 +19,9 @@ from ganboard.db.runs import holders
 from ganboard.db.runs.imports import IMPORTED
 
 LEASE_SECONDS = 15.0
+# Until TensorFlow is loaded there is no training to take over, and a busy machine may not give a
+# work-horse any processor time for many seconds.
+START_LEASE_SECONDS = 60.0
 MAX_FAILURES = 5  # deaths in a row without a finished epoch between them
 WORKER_FORGOTTEN_SECONDS = 3600.0
 
@@ -154,7 +157,7 @@ def claim(
     *,
     run_id: str,
     worker: str,
-    lease_seconds: float = LEASE_SECONDS,
+    lease_seconds: float = START_LEASE_SECONDS,
     after: int | None = None,
 ) -> Claim | None:
     """Take a waiting run, or one whose lease has run out: one compare-and-set on the database's
@@ -270,11 +273,7 @@ def expire_leases(engine: Engine) -> list[str]:
         # a locked row has a writer: it is alive, or being buried
         dead = session.exec(expired.with_for_update(skip_locked=True)).all()
         for run in dead:
-            _bury(
-                session,
-                run,
-                f"Attempt {run.attempt} gave no sign of life for {LEASE_SECONDS:.0f} s",
-            )
+            _bury(session, run, f"The lease of attempt {run.attempt} expired without a heartbeat")
         return [run.id for run in dead]
 
 

@@ -73,7 +73,12 @@ class Start(threading.Thread):
                 if run is not None and run.attempt == claim.attempt and run.phase not in PHASES:
                     return
                 if time.monotonic() - renewed >= RENEW_SECONDS:
-                    commands.renew(self._engine, run_id=claim.run_id, attempt=claim.attempt)
+                    commands.renew(
+                        self._engine,
+                        run_id=claim.run_id,
+                        attempt=claim.attempt,
+                        lease_seconds=commands.START_LEASE_SECONDS,
+                    )
                     renewed = time.monotonic()
             except LeaseLost:
                 self._end()
