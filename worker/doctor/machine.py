@@ -22,7 +22,7 @@ from ganboard.worker.doctor.check import Check, Status
 from ganboard.worker.errors import ServiceFailed
 from ganboard.worker.process import machine, redis_server
 
-PYTHON = ((3, 11), (3, 13))  # from, below
+PYTHON = ((3, 11), (3, 14))  # from, below
 MEMORY_BYTES = 2e9  # a DCGAN trainer at batch 64 stays below, TensorFlow included
 DISK_BYTES, DISK_LEAST_BYTES = 2e9, 2e8
 TENSORFLOW_SECONDS = 120.0
@@ -35,7 +35,7 @@ def python() -> Check:
     )
     if PYTHON[0] <= sys.version_info[:2] < PYTHON[1]:
         return Check("python", "ok", text)
-    return Check("python", "fail", text, "Use Python 3.11 or 3.12.")
+    return Check("python", "fail", text, "Use Python 3.11, 3.12 or 3.13.")
 
 
 def cpu() -> Check:

