@@ -180,6 +180,14 @@ def repeated(context: Context, times: int) -> float:
 # --- damaged append-only files ---
 
 
+def keeps_one_file() -> bool:
+    """Whether this redis-server is older than 7, which split its log into parts."""
+    said = subprocess.run(
+        [redis_server.find_binary(), "--version"], capture_output=True, text=True, check=True
+    )
+    return int(said.stdout.split("v=", 1)[1].split(".", 1)[0]) < 7
+
+
 def _incr(folder: Path) -> Path:
     return next((folder / "appendonlydir").glob("*.incr.aof"))
 

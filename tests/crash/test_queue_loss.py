@@ -22,6 +22,7 @@ def test_a_ring_that_is_repeated_trains_once(context: Context) -> None:
     queue_loss.repeated(context, 20)
 
 
+@pytest.mark.skipif(queue_loss.keeps_one_file(), reason="redis-server 7 splits its log into parts")
 @pytest.mark.parametrize("damage", DAMAGES, ids=lambda damage: damage.name)
 def test_redis_starts_with_a_damaged_log_or_says_why_not(context: Context, damage: Damage) -> None:
     run_ids = queue_loss.recorded(context, 4)

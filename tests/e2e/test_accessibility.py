@@ -20,7 +20,7 @@ from tests.e2e.sights import furnish, walk
 BAD = ("serious", "critical")
 SCHEMES: tuple[Literal["light", "dark"], ...] = ("light", "dark")
 _THEME = tomllib.loads(
-    (Path(__file__).parents[2] / "app" / ".streamlit" / "config.toml").read_text()
+    (Path(__file__).parents[2] / "app" / "web" / ".streamlit" / "config.toml").read_text()
 )["theme"]
 PRIMARY = {scheme: _THEME[scheme]["primaryColor"] for scheme in SCHEMES}
 SECONDS = 5.0  # until colours have changed and what is drawn stands

@@ -239,7 +239,7 @@ print("light")
 
 
 def test_hardening() -> None:
-    config = tomllib.loads((ROOT / "app" / ".streamlit" / "config.toml").read_text())
+    config = tomllib.loads((ROOT / "app" / "web" / ".streamlit" / "config.toml").read_text())
     wanted = {
         "server": {"address": "127.0.0.1", "headless": True, "fileWatcherType": "none", "enableCORS": True, "enableXsrfProtection": True,
                    "enableStaticServing": False, "enableAgentApi": False},

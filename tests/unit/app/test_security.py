@@ -146,7 +146,7 @@ def test_our_scripts_make_no_html_of_text() -> None:
 
 
 def test_streamlit_is_closed_where_it_can_be() -> None:
-    found = tomllib.loads((ROOT / "app" / ".streamlit" / "config.toml").read_text())
+    found = tomllib.loads((ROOT / "app" / "web" / ".streamlit" / "config.toml").read_text())
     wanted = {
         "server": {
             "address": "127.0.0.1", "enableCORS": True, "enableXsrfProtection": True, "enableStaticServing": False, "enableAgentApi": False,

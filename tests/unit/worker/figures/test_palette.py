@@ -13,7 +13,7 @@ import pytest
 
 from ganboard.worker.figures import palette
 
-CONFIG = Path(__file__).parents[4] / "app" / ".streamlit" / "config.toml"
+CONFIG = Path(__file__).parents[4] / "app" / "web" / ".streamlit" / "config.toml"
 
 # Machado, Oliveira and Fernandes (2009), table 1, severity 1.0: linear RGB as seen without one kind
 # of cone
