@@ -3,8 +3,6 @@ which lists them."""
 
 from __future__ import annotations
 
-import subprocess
-import sys
 import time
 from collections.abc import Callable
 from pathlib import Path
@@ -141,11 +139,12 @@ def report(
     Example:
       ganboard report latest results/paper.html
     """
-    raise typer.Exit(
-        subprocess.run(
-            [sys.executable, "-m", "ganboard.worker.studies.report", name, str(file)], check=False
-        ).returncode
-    )
+    from ganboard.db import studies
+    from ganboard.worker.studies import report as reports
+
+    context = open_database()
+    for path in reports.write(context, studies.find(context.engine, name), file):
+        typer.echo(path)
 
 
 def list_published(as_json: AsJson = False) -> None:
