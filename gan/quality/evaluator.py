@@ -1,4 +1,4 @@
-"""Judges generated images against real ones."""
+"""Evaluates generated images against real ones."""
 
 from __future__ import annotations
 
@@ -20,8 +20,8 @@ MEASURES = MEASURED["dcgan"]
 MINIMUM = 200  # real images; the covariance of 64 features needs well more than 64
 
 
-class Judge:
-    """See `gan.modeling.recipe.Judge`: compares generated images with `config.quality_images` real
+class Evaluator:
+    """See `gan.modeling.recipe.Evaluator`: compares generated images with `config.quality_images` real
     ones, prepared once."""
 
     def __init__(
@@ -31,7 +31,7 @@ class Judge:
         the features of the real images.
 
         Give the whole data set, whatever `config.limit`: then all runs on it share one classifier
-        and are judged against the same images, which are those that the classifier was not trained
+        and are evaluated against the same images, which are those that the classifier was not trained
         on, and others where these are too few. Call it outside any strategy's scope.
 
         For `memorization` the training images are the first `config.limit`. A real image that is
@@ -67,7 +67,7 @@ class Judge:
             )
 
     def __call__(self, generator: keras.Model) -> tuple[dict[str, float], tuple[float, ...]]:
-        return self.compare(samples.judged(self._config, generator))
+        return self.compare(samples.evaluated(self._config, generator))
 
     def compare(
         self, images: npt.NDArray[np.float32]
