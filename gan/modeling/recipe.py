@@ -18,8 +18,8 @@ from ganboard.gan.modeling.gradients import Shares, State, Tensors
 
 
 class Phase(NamedTuple):
-    """One update within a training step: whose weights move, whether its metrics are logged, and what
-    else tells it from others."""
+    """One update within a training step: whose weights move, whether its metrics are logged, and
+    what else tells it from others."""
 
     d: bool
     g: bool

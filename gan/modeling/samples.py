@@ -46,8 +46,8 @@ def real(config: RunConfig, images: npt.NDArray[np.uint8]) -> npt.NDArray[np.flo
 
 
 def evaluated(config: RunConfig, generator: keras.Model) -> npt.NDArray[np.float32]:
-    """The `quality_images` images [n, 28, 28, 1] by which `generator` is evaluated; their latents are
-    a function of the seed."""
+    """The `quality_images` images [n, 28, 28, 1] by which `generator` is evaluated; their latents
+    are a function of the seed."""
     z = tf_philox.normal(
         config.seed,
         Purpose.QUALITY,

@@ -21,8 +21,8 @@ MINIMUM = 200  # real images; the covariance of 64 features needs well more than
 
 
 class Evaluator:
-    """See `gan.modeling.recipe.Evaluator`: compares generated images with `config.quality_images` real
-    ones, prepared once."""
+    """See `gan.modeling.recipe.Evaluator`: compares generated images with `config.quality_images`
+    real ones, prepared once."""
 
     def __init__(
         self, config: RunConfig, dataset: Dataset, cache_dir: Path, progress: classifier.Progress
@@ -31,8 +31,8 @@ class Evaluator:
         the features of the real images.
 
         Give the whole data set, whatever `config.limit`: then all runs on it share one classifier
-        and are evaluated against the same images, which are those that the classifier was not trained
-        on, and others where these are too few. Call it outside any strategy's scope.
+        and are evaluated against the same images, which are those that the classifier was not
+        trained on, and others where these are too few. Call it outside any strategy's scope.
 
         For `memorization` the training images are the first `config.limit`. A real image that is
         among them is held out by leaving itself out of its neighbours.

@@ -122,7 +122,7 @@ def facts(config: RunConfig, machine: Mapping[str, Any], examples: int) -> dict[
 
 
 def peak_memory() -> int:
-    """Highest memory of this process so far in bytes: of its GPU where there is one, else resident."""
+    """Highest memory of this process so far in bytes: of its GPU if it has one, else resident."""
     import tensorflow as tf
 
     gpus = tf.config.list_logical_devices("GPU")

@@ -46,7 +46,7 @@ class TrainingState:
     done: EpochDone | None = None  # the last finished epoch of this attempt
 
     def run_due(self, *hooks: Hook, ended: bool) -> None:
-        """Run those that are due, in this order: at the end of the epoch, or in the middle of it."""
+        """Run those that are due, in this order, at the end of the epoch or in the middle of it."""
         if not self.leads:
             return
         for hook in hooks:

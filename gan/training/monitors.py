@@ -61,8 +61,8 @@ TIMED_STEPS = 10  # fewer steps have no meaningful median
 
 
 class Monitors:
-    """The monitors of one attempt; each method takes new metrics and returns what is to be said now,
-    nearly always nothing.
+    """The monitors of one attempt; each method takes new metrics and returns what is to be said
+    now, nearly always nothing.
 
     `real` are the data set's images [N, H, W, C] uint8.
     """
@@ -325,7 +325,8 @@ def _contrast_and_variety(images: Floats) -> tuple[float, float]:
 
 def _compare(generated: Floats, real: tuple[float, float]) -> tuple[float, float]:
     """Contrast of generated images / that of real ones, and their mean distance / that of real ones
-    at equal contrast (NaN: no contrast); `real` are the `_contrast_and_variety` of real images, not 0."""
+    at equal contrast (NaN: no contrast); `real` are the `_contrast_and_variety` of real
+    images, not 0."""
     contrast, distance = _contrast_and_variety(generated)
     contrast, distance = contrast / real[0], distance / real[1]
     return contrast, distance / contrast if contrast else math.nan

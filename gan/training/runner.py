@@ -19,7 +19,7 @@ from ganboard.gan.training.steps_per_call import StepsPerCall
 
 @dataclass(frozen=True)
 class Report:
-    """Consecutive steps that were just taken, and the time they took in seconds, nothing compiled."""
+    """Consecutive steps that were just taken, and their time in seconds, nothing compiled."""
 
     metrics: StepMetrics
     seconds: float
