@@ -25,18 +25,18 @@ from ganboard.gan.config import RunConfig
 from ganboard.gan.landscape import geometry
 from ganboard.gan.landscape.geometry import LandscapeError, Weights, Wish
 from ganboard.gan.modeling import recipe
-from ganboard.gan.modeling.gradients import FIGURES, State, Tensors
+from ganboard.gan.modeling.gradients import METRICS, State, Tensors
 from ganboard.gan.rng import philox
 
 # of a path; run counts from 0, radius is the distance from the run's last point
 COLUMNS = ("run", "epoch", "x", "y", "loss", "radius")
 # examples of a loss: one of 3DGAN's costs as much as thousands of digits
 MOST = {"dcgan": 4096, "gan3d": 8, "pix2pix": 8}
-Told = Callable[[str, float], None]  # a phase and the share of all that is done
+OnProgress = Callable[[str, float], None]  # a phase and the share of all that is done
 
 
 def compute(
-    runs: Sequence[tuple[RunConfig, Path]], wish: Wish, data_dir: Path, told: Told
+    runs: Sequence[tuple[RunConfig, Path]], wish: Wish, data_dir: Path, on_progress: OnProgress
 ) -> tuple[dict[str, npt.NDArray[Any]], dict[str, Any]]:
     """Surfaces of both nets through the end of the first of `runs` (configuration, directory), with
     the paths of all of them.
@@ -47,7 +47,7 @@ def compute(
     LandscapeError and DatasetError in one sentence.
     """
     began = time.monotonic()
-    told("reading", 0.0)
+    on_progress("reading", 0.0)
     nets = _networks(runs[0][0])
     starts = [
         [[v.numpy() for v in net.trainable_variables] for net in _networks(config)]
@@ -77,7 +77,7 @@ def compute(
     def step(_: object = None) -> None:
         nonlocal done
         done += 1
-        told("computing", done / count)
+        on_progress("computing", done / count)
 
     for n, net in enumerate(snapshots.NETS):
         points = [weights for pair in paths for _, weights in pair[n]]
@@ -194,7 +194,9 @@ class _Losses:
 
         def loss_of(net: int) -> Any:
             phases = [
-                phase for phase in model.phases if phase.told and (phase.d if net else phase.g)
+                phase
+                for phase in model.phases
+                if phase.log_metrics and (phase.d if net else phase.g)
             ]
             draws = [
                 model.draws(phase, batch, tf.constant(n), tf.constant(0))
@@ -209,7 +211,7 @@ class _Losses:
                     for phase, own in zip(phases, draws, strict=True)
                 )
                 return tf.add_n(
-                    [part.figures[FIGURES.index(("g_loss", "d_loss")[net])] for part in parts]
+                    [part.metrics[METRICS.index(("g_loss", "d_loss")[net])] for part in parts]
                 )
 
             # of its gradients nothing is left in the graph

@@ -176,15 +176,15 @@ def surface(
     plane: Plane,
     xs: npt.NDArray[np.float64],
     ys: npt.NDArray[np.float64],
-    told: Callable[[int], None] = lambda _: None,
+    on_progress: Callable[[int], None] = lambda _: None,
 ) -> npt.NDArray[np.float32]:
-    """The loss at every point, [len(ys), len(xs)], NaN where it is not finite; `told(n)` after each
-    of the n points."""
+    """The loss at every point, [len(ys), len(xs)], NaN where it is not finite; `on_progress(n)` after
+    each of the n points."""
     values = np.full((len(ys), len(xs)), np.nan, np.float32)
     for n, (row, column) in enumerate(np.ndindex(values.shape), 1):
         value = loss(plane.at(float(xs[column]), float(ys[row])))
         values[row, column] = value if np.isfinite(value) else np.nan
-        told(n)
+        on_progress(n)
     return values
 
 

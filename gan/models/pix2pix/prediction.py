@@ -18,7 +18,7 @@ from ganboard.gan.models.pix2pix.inference import Times
 from ganboard.gan.models.pix2pix.lattice import Field
 from ganboard.gan.models.pix2pix.wish import Wish
 
-Told = Callable[[int, int], None]  # frames predicted, in all
+OnProgress = Callable[[int, int], None]  # frames predicted, in all
 
 
 def compute(
@@ -28,7 +28,7 @@ def compute(
     frames: Frames,
     chosen: Sequence[int],
     wish: Wish,
-    told: Told,
+    on_progress: OnProgress,
 ) -> tuple[dict[str, Any], list[Field]]:
     """All figures as JSON takes them, and the continuations [steps + 1, ny, nx, 3] of the `chosen`
     sequences by the network that the checkpoint of `step` in `directory` holds. The first call of
@@ -45,7 +45,7 @@ def compute(
     )
 
     def tell() -> None:
-        told(len(tiled.times), total)
+        on_progress(len(tiled.times), total)
 
     made = [
         rollout.roll(tiled, frames.frame(number, 0), frames.mask(number), wish.steps, tell)
@@ -53,7 +53,7 @@ def compute(
     ]
     gap = rollout.gap(tiled, frames, tell)
     flows = [
-        rollout.judge(continued, frames, number)
+        rollout.evaluate(continued, frames, number)
         for number, continued in zip(chosen, made, strict=True)
     ]
     times = {

@@ -42,7 +42,7 @@ def measure(
     step: int,
     frames: Frames,
     wish: Wish,
-    told: Callable[[int, int], None],
+    on_progress: Callable[[int, int], None],
 ) -> dict[str, Any]:
     """A row for training steps and for predicted frames, with one replica and with `wish.replicas`,
     2 at least.
@@ -60,7 +60,7 @@ def measure(
         _inference(config, directory, step, frames, wish, several),
     ):
         rows.append(row)
-        told(len(rows), 2 * len(BATCHES) + 5)
+        on_progress(len(rows), 2 * len(BATCHES) + 5)
     return {
         "cores": runtime.cores(),
         "gpus": len(tf.config.list_logical_devices("GPU")),

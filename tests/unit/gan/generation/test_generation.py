@@ -44,7 +44,7 @@ def test_a_dcgan_makes_the_images_of_its_runs_grid(
     settings = presets.load("tiny", changes)
     generator, nets = registered(context, settings)
     count = settings.grid_size**2
-    wanted = samples.grid(settings, nets.shown)
+    wanted = samples.grid(settings, nets.eval_generator)
     np.testing.assert_array_equal(asked(generator, {"seed": settings.seed, "count": count}), wanted)
     np.testing.assert_array_equal(
         asked(generator, {"seed": settings.seed, "count": 3, "first": 1}), wanted[1:4]

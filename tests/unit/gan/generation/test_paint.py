@@ -38,7 +38,7 @@ def config(**changes: Any) -> RunConfig:
 def test_the_grid_of_the_run_comes_back_to_the_bit(tmp_path: Path, changes: dict[str, Any]) -> None:
     settings = config(**changes)
     nets = store(settings, tmp_path)
-    wanted = samples.png(samples.grid(settings, nets.shown), settings.grid_size)
+    wanted = samples.png(samples.grid(settings, nets.eval_generator), settings.grid_size)
     generator = paint.restore(settings, tmp_path, 12)
     wish = Draw(seed=settings.seed, images=settings.grid_size**2)
     drawn = paint.images(generator, wish.points(partial(paint.normal, width=settings.latent_dim)))

@@ -63,7 +63,7 @@ def test_every_answer_is_the_next_question_and_the_solid_stays_as_it_is(street: 
 
 def test_who_knows_the_flow_makes_no_error(street: Frames) -> None:
     made = rollout.roll(oracle(street, 1), street.frame(1, 0), street.mask(1), 8)
-    found = rollout.judge(made, street, 1)
+    found = rollout.evaluate(made, street, 1)
     assert found["l1"] == found["rms"] == [0.0] * 8
     assert found["horizon"] == 8
     mean = np.mean([street.frame(1, t) for t in range(12)], axis=0)
