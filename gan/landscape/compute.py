@@ -23,7 +23,7 @@ from ganboard.gan import data
 from ganboard.gan.checkpoint import snapshots, store
 from ganboard.gan.config import RunConfig
 from ganboard.gan.landscape import geometry
-from ganboard.gan.landscape.geometry import LandscapeError, Weights, Wish
+from ganboard.gan.landscape.geometry import LandscapeError, SurfaceRequest, Weights
 from ganboard.gan.modeling import recipe
 from ganboard.gan.modeling.gradients import METRICS, State, Tensors
 from ganboard.gan.rng import philox
@@ -36,7 +36,10 @@ OnProgress = Callable[[str, float], None]  # a phase and the share of all that i
 
 
 def compute(
-    runs: Sequence[tuple[RunConfig, Path]], wish: Wish, data_dir: Path, on_progress: OnProgress
+    runs: Sequence[tuple[RunConfig, Path]],
+    request: SurfaceRequest,
+    data_dir: Path,
+    on_progress: OnProgress,
 ) -> tuple[dict[str, npt.NDArray[Any]], dict[str, Any]]:
     """Surfaces of both nets through the end of the first of `runs` (configuration, directory), with
     the paths of all of them.
@@ -67,11 +70,13 @@ def compute(
     ends = [paths[0][n][-1][1] for n in range(2)]
     config, directory = runs[0]
     _restore_statistics(config, nets[0], directory)
-    evaluated = _Losses(config, nets, wish, data.load(config, data_dir).first(config.limit), ends)
+    evaluated = _Losses(
+        config, nets, request, data.load(config, data_dir).first(config.limit), ends
+    )
 
     arrays: dict[str, npt.NDArray[Any]] = {}
     shares: dict[str, float] = {}
-    count = sum(len(path) for pair in paths for path in pair) + 2 * wish.size**2
+    count = sum(len(path) for pair in paths for path in pair) + 2 * request.size**2
     done = 0
 
     def step(_: object = None) -> None:
@@ -83,11 +88,11 @@ def compute(
         points = [weights for pair in paths for _, weights in pair[n]]
         plane = (
             geometry.principal(points, ends[n])
-            if wish.plane == "principal"
-            else geometry.random(points, ends[n], _filters(nets[n]), wish.seed + n)
+            if request.plane == "principal"
+            else geometry.random(points, ends[n], _filters(nets[n]), request.seed + n)
         )
         where = plane.coordinates(points)
-        xs, ys = geometry.axes(where, wish.plane, wish.size)
+        xs, ys = geometry.axes(where, request.plane, request.size)
         rows: list[tuple[float, ...]] = []
         for run, pair in enumerate(paths):
             radii = geometry.radii([weights for _, weights in pair[n]])
@@ -181,13 +186,13 @@ class _Losses:
         self,
         config: RunConfig,
         nets: tuple[keras.Model, keras.Model],
-        wish: Wish,
+        request: SurfaceRequest,
         examples: Any,
         ends: Sequence[Weights],
     ) -> None:
-        self.rows = min(wish.images, len(examples), MOST[config.model])
-        model = recipe.make(_plain(config, seed=wish.seed, batch_size=self.rows))
-        chosen = tf.constant(philox.order(wish.seed, 1, len(examples))[: self.rows])
+        self.rows = min(request.images, len(examples), MOST[config.model])
+        model = recipe.make(_plain(config, seed=request.seed, batch_size=self.rows))
+        chosen = tf.constant(philox.order(request.seed, 1, len(examples))[: self.rows])
         batch = model.rows(model.columns(examples), chosen)
         fixed = [[tf.constant(tensor) for tensor in end] for end in ends]
         statistics = [[v.value for v in net.non_trainable_variables] for net in nets]

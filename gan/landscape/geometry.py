@@ -27,7 +27,7 @@ class LandscapeError(ValueError):
     """A surface that cannot be; the message is one sentence."""
 
 
-class Wish(BaseModel):
+class SurfaceRequest(BaseModel):
     """What is asked: the plane, the points of its grid per side, the images and noises at which
     every loss is taken, and their seed."""
 
@@ -39,10 +39,10 @@ class Wish(BaseModel):
     seed: Annotated[int, Field(ge=0, le=2**31 - 1)] = 0
 
 
-def parse(options: Mapping[str, Any]) -> Wish:
+def parse(options: Mapping[str, Any]) -> SurfaceRequest:
     """Raises LandscapeError in one sentence."""
     try:
-        return Wish.model_validate(dict(options))
+        return SurfaceRequest.model_validate(dict(options))
     except ValidationError as error:
         first = error.errors()[0]
         name, given = ".".join(map(str, first["loc"])), str(first["input"])[:80]

@@ -125,11 +125,11 @@ def test_enqueue_run_retry_stop_and_maintenance_are_all_allowed(
     maintainer.register_birth()
     maintainer.run_maintenance_tasks()
     maintainer.register_death()
-    notify.ring(limited, "a drawing")
+    notify.notify(limited, "a request")
     with limited.redis() as redis:
-        assert redis.lrange(notify.BELL, 0, -1) == [b"a drawing"]
-        notify.Bell(limited).wait(5)
-        assert redis.llen(notify.BELL) == 0
+        assert redis.lrange(notify.CHANNEL, 0, -1) == [b"a request"]
+        notify.Notifications(limited).wait(5)
+        assert redis.llen(notify.CHANNEL) == 0
         ring(redis, run)
         assert open_queue(redis).get_job_ids() == [f"{run.id}-{run.attempt}"]
     assert denied(admin) == []

@@ -16,18 +16,18 @@ from ganboard.gan.config import RunConfig
 from ganboard.gan.data import catalog
 from ganboard.gan.generation import paint
 from ganboard.gan.generation.generation import MAX_EXAMPLES, Floats
-from ganboard.gan.generation.latent_requests import MAX_SEED, Seed, Wish, WishError
+from ganboard.gan.generation.latent_requests import MAX_SEED, InvalidRequest, LatentRequest, Seed
 from ganboard.gan.models.dcgan import networks
 from ganboard.gan.quality.evaluator import MINIMUM, Evaluator
 from ganboard.gan.rng import tf_philox
 from ganboard.gan.rng.philox import Purpose
 
 
-def draw(generator: keras.Model, config: RunConfig, wish: Wish) -> Floats:
-    """Images [n, 28, 28, 1] in [-1, 1]. Raises WishError."""
-    if wish.energy is not None or wish.angle is not None:
-        raise WishError("energy and angle have a meaning for showers only: leave them out.")
-    return paint.images(generator, wish.points(partial(paint.normal, width=config.latent_dim)))
+def draw(generator: keras.Model, config: RunConfig, request: LatentRequest) -> Floats:
+    """Images [n, 28, 28, 1] in [-1, 1]. Raises InvalidRequest."""
+    if request.energy is not None or request.angle is not None:
+        raise InvalidRequest("energy and angle have a meaning for showers only: leave them out.")
+    return paint.images(generator, request.points(partial(paint.normal, width=config.latent_dim)))
 
 
 class Request(BaseModel):
