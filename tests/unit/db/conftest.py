@@ -53,17 +53,6 @@ def empty_engine(url: str) -> Iterator[Engine]:
     engine.dispose()
 
 
-@pytest.fixture(scope="session")
-def migrated_file(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """An SQLite database with this version's schema, to be copied: quicker than to migrate anew for
-    each test."""
-    path = tmp_path_factory.mktemp("migrated") / "ganboard.db"
-    engine = make_engine(f"sqlite:///{path}")
-    upgrade(engine)
-    engine.dispose()
-    return path
-
-
 @pytest.fixture
 def engine(empty_engine: Engine, migrated_file: Path) -> Engine:
     """An engine on a database with this version's schema."""
