@@ -23,16 +23,21 @@ from ganboard.worker.process import redis_server
 from ganboard.worker.process.parent_death import environment_for_child
 from tests import factories
 from tests.polling import wait_until
+from tests.shares import arranged
 
 prepare_sqlite = db_engine._prepare_sqlite
+PROCESSES = int(os.environ.get("PYTEST_XDIST_WORKER_COUNT", 1))
 THOROUGH = os.environ.get("GANBOARD_TESTS") == "all"
 
 
+@pytest.hookimpl(trylast=True)  # pytest sorts by fixtures first
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
     if not THOROUGH:
         left_out = [item for item in items if item.get_closest_marker("thorough")]
         config.hook.pytest_deselected(items=left_out)
-        items[:] = [item for item in items if item not in left_out]
+        items[:] = [item for item in items if not item.get_closest_marker("thorough")]
+    if PROCESSES > 1:
+        items[:] = arranged(items, PROCESSES)
 
 
 @pytest.fixture

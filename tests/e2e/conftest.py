@@ -29,15 +29,24 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 
 @pytest.fixture(scope="session")
 def browser_type_launch_args(browser_type_launch_args: dict[str, Any]) -> dict[str, Any]:
-    # software WebGL for the 3-D charts; the rest keeps Chromium from asking its maker's servers
-    # anything
-    switches = """--no-sandbox --disable-dev-shm-usage --use-gl=angle --use-angle=swiftshader --enable-unsafe-swiftshader --disable-quic
-        --no-first-run --disable-background-networking --disable-component-update --disable-sync --disable-default-apps"""
-    return {
-        **browser_type_launch_args,
-        "executable_path": chromium.find(),
-        "args": switches.split(),
-    }
+    # software WebGL for the 3-D charts, but no emulated GPU for anything else; the rest keeps
+    # Chromium from asking its maker's servers anything
+    switches = [
+        "--no-sandbox",
+        "--disable-dev-shm-usage",
+        "--use-gl=angle",
+        "--use-angle=swiftshader",
+        "--enable-unsafe-swiftshader",
+        "--disable-gpu-rasterization",
+        "--disable-gpu-compositing",
+        "--disable-quic",
+        "--no-first-run",
+        "--disable-background-networking",
+        "--disable-component-update",
+        "--disable-sync",
+        "--disable-default-apps",
+    ]
+    return {**browser_type_launch_args, "executable_path": chromium.find(), "args": switches}
 
 
 @pytest.fixture(scope="session")
