@@ -98,9 +98,18 @@ def test_an_operator_launches_and_signs_out(
     shot("account")
     page.get_by_role("button", name="Sign out").click()
     expect(page.get_by_text("Sign in to see the runs.")).to_be_visible()
-    assert not [
-        cookie for cookie in page.context.cookies() if cookie["name"].startswith("_streamlit_user")
-    ]
+    # the page says so before the browser has given the cookie up
+    wait_until(
+        lambda: (
+            not [
+                cookie
+                for cookie in page.context.cookies()
+                if cookie["name"].startswith("_streamlit_user")
+            ]
+        ),
+        seconds=30,
+        what="the end of the cookie",
+    )
 
 
 def test_a_viewer_looks_and_changes_nothing(
