@@ -7,7 +7,7 @@ ARGS ?=
 MINUTES ?= 120
 LOCKED ?= worker
 BIN := .venv/bin
-PYTEST := $(BIN)/pytest -n auto --maxprocesses 4 --dist worksteal
+PYTEST := $(BIN)/pytest -n auto --maxprocesses 4 --dist worksteal --durations 20
 PIP := $(BIN)/python -m pip --disable-pip-version-check
 LOCK := $(BIN)/uv pip compile --quiet --universal --python-version 3.11 --generate-hashes --no-header --no-annotate
 

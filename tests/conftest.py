@@ -3,29 +3,41 @@
 from __future__ import annotations
 
 import os
+import shutil
 import subprocess
 from collections.abc import Callable, Iterator
 from functools import partial
 from pathlib import Path
+from typing import Any
 
 import pytest
 from redis import Redis
 
+from ganboard.db import engine as db_engine
+from ganboard.db.engine import make_engine
+from ganboard.db.migrate import upgrade
 from ganboard.db.models import Run
+from ganboard.db.settings import Settings
 from ganboard.worker.context import Context, open_context
 from ganboard.worker.process import redis_server
 from ganboard.worker.process.parent_death import environment_for_child
 from tests import factories
 from tests.polling import wait_until
+from tests.shares import arranged
 
+prepare_sqlite = db_engine._prepare_sqlite
+PROCESSES = int(os.environ.get("PYTEST_XDIST_WORKER_COUNT", 1))
 THOROUGH = os.environ.get("GANBOARD_TESTS") == "all"
 
 
+@pytest.hookimpl(trylast=True)  # pytest sorts by fixtures first
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
     if not THOROUGH:
         left_out = [item for item in items if item.get_closest_marker("thorough")]
         config.hook.pytest_deselected(items=left_out)
-        items[:] = [item for item in items if item not in left_out]
+        items[:] = [item for item in items if not item.get_closest_marker("thorough")]
+    if PROCESSES > 1:
+        items[:] = arranged(items, PROCESSES)
 
 
 @pytest.fixture
@@ -38,10 +50,55 @@ def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return path
 
 
+@pytest.fixture(scope="session", autouse=True)
+def _unflushed_commits() -> Iterator[None]:
+    """Commits in this process do not wait for the disk: tests simulate power cuts, and a commit in a
+    process that is killed is as safe. `flushed_commits` undoes it."""
+
+    def prepare(connection: Any, record: Any) -> None:
+        prepare_sqlite(connection, record)
+        connection.execute("PRAGMA synchronous=OFF")
+
+    with pytest.MonkeyPatch.context() as patched:
+        patched.setattr(db_engine, "_prepare_sqlite", prepare)
+        yield
+
+
 @pytest.fixture
-def context(home: Path) -> Iterator[Context]:
+def flushed_commits(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Connections as the product makes them."""
+    monkeypatch.setattr(db_engine, "_prepare_sqlite", prepare_sqlite)
+
+
+@pytest.fixture(scope="session")
+def migrated_file(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """An SQLite database with this version's schema, to be copied: quicker than to migrate anew for
+    each test."""
+    path = tmp_path_factory.mktemp("migrated") / "ganboard.db"
+    engine = make_engine(f"sqlite:///{path}")
+    upgrade(engine)
+    engine.dispose()
+    return path
+
+
+@pytest.fixture
+def new_home(
+    home: Path, migrated_file: Path, monkeypatch: pytest.MonkeyPatch
+) -> Callable[[Path], Context]:
+    """Makes GANBOARD_HOME with a migrated SQLite database at this path, and opens it."""
+
+    def make(path: Path) -> Context:
+        monkeypatch.setenv("GANBOARD_HOME", str(path))
+        shutil.copyfile(migrated_file, Settings().prepare_home() / migrated_file.name)
+        return open_context()
+
+    return make
+
+
+@pytest.fixture
+def context(home: Path, new_home: Callable[[Path], Context]) -> Iterator[Context]:
     """Settings and a migrated database in `home`."""
-    opened = open_context()
+    opened = new_home(home)
     yield opened
     opened.engine.dispose()
 

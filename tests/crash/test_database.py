@@ -16,9 +16,9 @@ from tests.crash.database import (
     writers_and_readers,
     written_history,
 )
-from tests.unit.db.conftest import empty_engine, engine, migrated_file, url
+from tests.unit.db.conftest import engine, migrated_schema, url
 
-__all__ = ["empty_engine", "engine", "migrated_file", "url"]  # fixtures
+__all__ = ["engine", "migrated_schema", "url"]  # fixtures
 
 
 def test_of_many_claims_exactly_one_wins(engine: Engine, url: str) -> None:

@@ -14,6 +14,7 @@ from pathlib import Path
 import psutil
 import pytest
 
+from ganboard.db.engine import BUSY_MILLISECONDS
 from ganboard.db.models import Run
 from ganboard.db.runs import queries
 from ganboard.gan.presets import load
@@ -27,6 +28,9 @@ from tests.crash.postgres import binaries, postgres
 from tests.polling import wait_until
 from tests.processes import below
 from tests.up import Up, ganboard_up
+
+# longer than a writer waits by itself, so that its refusals reach the trainer
+LOCKED_SECONDS = BUSY_MILLISECONDS / 1000 + 3
 
 
 def stored(context: Context, run: Run) -> Run:
@@ -132,7 +136,7 @@ def test_a_locked_database_delays_nothing_but_the_rows(
         )
         with locked(context):
             held.set()
-            time.sleep(13)  # SQLite's own patience is ten seconds: its refusals come through
+            time.sleep(LOCKED_SECONDS)  # how long the fault lasts
 
     holder = threading.Thread(target=hold)
     holder.start()

@@ -7,10 +7,7 @@ from contextlib import contextmanager, nullcontext
 from pathlib import Path
 
 import pytest
-from sqlalchemy import Engine
 
-from ganboard.db.engine import make_engine
-from ganboard.db.migrate import upgrade
 from tests.crash.disk import (
     SmallDisk,
     checkpoint_sizes,
@@ -49,22 +46,13 @@ def test_a_checkpoint_is_whole_or_refused_at_any_size_of_the_disk(
     assert len(outcomes) > 1, "no disk was large enough for a checkpoint"
 
 
-@pytest.fixture(scope="module")
-def migrated(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    path = tmp_path_factory.mktemp("migrated") / "ganboard.db"
-    engine: Engine = make_engine(f"sqlite:///{path}")
-    upgrade(engine)
-    engine.dispose()
-    return path
-
-
 @KINDS
 @pytest.mark.parametrize("megabytes", [1, 3])
 def test_a_full_disk_loses_no_acknowledged_row_and_writing_goes_on(
-    tmp_path: Path, migrated: Path, kind: str, megabytes: int
+    tmp_path: Path, migrated_file: Path, kind: str, megabytes: int
 ) -> None:
     blocks = 5 * megabytes
     with disk_of(kind, tmp_path / "disk", megabytes << 20) as disk:
-        acknowledged, refused = write_until_full(disk, migrated, blocks)
+        acknowledged, refused = write_until_full(disk, migrated_file, blocks)
     assert acknowledged >= 2 * blocks
     assert refused == 5

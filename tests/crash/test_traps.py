@@ -17,10 +17,10 @@ from tests.crash.conftest import FULL, assert_same
 # progress runs out
 QUICK = [
     "ganboard.db.runs.reports._overlaid:6:after",  # inside a transaction
-    "ganboard.gan.files.flush:3:before",  # the second checkpoint's arrays are written, not flushed
     "pathlib.Path.rename:2:after",  # it has its name, which is not flushed, and no row lists it
 ]
 THOROUGH = [
+    "ganboard.gan.files.flush:3:before",  # the second checkpoint's arrays are written, not flushed
     "ganboard.db.runs.reports.add_checkpoint:2:before",
     "ganboard.db.runs.reports.append_steps:7:before",
     "ganboard.db.runs.reports.append_steps:7:after",

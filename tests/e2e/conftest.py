@@ -3,11 +3,7 @@
 from __future__ import annotations
 
 import os
-import subprocess
-import sys
-import urllib.request
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -16,10 +12,8 @@ from playwright.sync_api import BrowserContext, ConsoleMessage, Page, Request, e
 
 from ganboard.worker.context import Context
 from tests import chromium
-from tests.polling import wait_until
-from tests.up import Up, free_port, ganboard_up
-
-ROOT = Path(__file__).parents[2]
+from tests.e2e.dashboard import Dashboard, dashboard
+from tests.up import Up, ganboard_up
 
 # ms; a loaded machine takes its time to start a server's first session
 expect.set_options(timeout=30_000)
@@ -35,15 +29,24 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 
 @pytest.fixture(scope="session")
 def browser_type_launch_args(browser_type_launch_args: dict[str, Any]) -> dict[str, Any]:
-    # software WebGL for the 3-D charts; the rest keeps Chromium from asking its maker's servers
-    # anything
-    switches = """--no-sandbox --disable-dev-shm-usage --use-gl=angle --use-angle=swiftshader --enable-unsafe-swiftshader --disable-quic
-        --no-first-run --disable-background-networking --disable-component-update --disable-sync --disable-default-apps"""
-    return {
-        **browser_type_launch_args,
-        "executable_path": chromium.find(),
-        "args": switches.split(),
-    }
+    # software WebGL for the 3-D charts, but no emulated GPU for anything else; the rest keeps
+    # Chromium from asking its maker's servers anything
+    switches = [
+        "--no-sandbox",
+        "--disable-dev-shm-usage",
+        "--use-gl=angle",
+        "--use-angle=swiftshader",
+        "--enable-unsafe-swiftshader",
+        "--disable-gpu-rasterization",
+        "--disable-gpu-compositing",
+        "--disable-quic",
+        "--no-first-run",
+        "--disable-background-networking",
+        "--disable-component-update",
+        "--disable-sync",
+        "--disable-default-apps",
+    ]
+    return {**browser_type_launch_args, "executable_path": chromium.find(), "args": switches}
 
 
 @pytest.fixture(scope="session")
@@ -58,41 +61,23 @@ def page(new_context: Callable[[], BrowserContext]) -> Page:
     return new_context().new_page()
 
 
+@pytest.fixture(scope="session")
+def shared_dashboard(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Dashboard]:
+    """One server for all tests of this process; its log is web.log."""
+    folder = tmp_path_factory.mktemp("dashboard")
+    with pytest.MonkeyPatch.context() as patched:
+        for name in [name for name in os.environ if name.startswith("GANBOARD_")]:
+            patched.delenv(name)
+        patched.setenv("GANBOARD_HOME", str(folder / "home"))
+        with dashboard(folder / "web.log") as started:
+            yield started
+
+
 @pytest.fixture
-def server(context: Context, tmp_path: Path) -> Iterator[str]:
+def server(context: Context, shared_dashboard: Dashboard) -> str:
     """The address of a dashboard over `context`'s state directory."""
-    with serving(free_port(), tmp_path) as url:
-        yield url
-
-
-@contextmanager
-def serving(port: int, tmp_path: Path) -> Iterator[str]:
-    """A dashboard on this port, with this process's environment; its log is web.log."""
-    url = f"http://127.0.0.1:{port}"
-    log = tmp_path / "web.log"
-    with log.open("wb") as output:  # a pipe that nobody reads would block the server
-        command = [
-            sys.executable,
-            "-m",
-            "ganboard.app.web.serve",
-            "--port",
-            str(port),
-            "--address",
-            "127.0.0.1",
-        ]
-        process = subprocess.Popen(command, cwd=ROOT, stdout=output, stderr=subprocess.STDOUT)
-    try:
-        wait_until(
-            lambda: process.poll() is not None or healthy(url),
-            seconds=120,
-            every=0.2,
-            what="the web server",
-        )
-        assert process.poll() is None, f"the web server ended: {log.read_text()}"
-        yield url
-    finally:
-        process.terminate()
-        process.wait(20)
+    shared_dashboard.adopt_environment()
+    return shared_dashboard.url
 
 
 @pytest.fixture
@@ -133,11 +118,3 @@ def shot(page: Page) -> Callable[[str], None]:
             page.screenshot(path=Path(folder) / f"{name}.png")
 
     return take
-
-
-def healthy(url: str) -> bool:
-    try:
-        with urllib.request.urlopen(f"{url}/_stcore/health", timeout=2) as answer:
-            return bool(answer.read() == b"ok")
-    except OSError:
-        return False

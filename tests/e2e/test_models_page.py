@@ -16,6 +16,7 @@ from tests.registered import DCGAN, config, finished
 
 
 @pytest.mark.slow
+@pytest.mark.thorough
 def test_versions_come_get_a_name_and_go(
     page: Page, server: str, context: Context, complaints: list[str], shot: Callable[[str], None]
 ) -> None:

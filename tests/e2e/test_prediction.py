@@ -21,6 +21,7 @@ def server(up: Up) -> str:
 
 
 @pytest.mark.slow
+@pytest.mark.thorough
 def test_a_street_is_continued_and_shown(
     page: Page,
     up: Up,

@@ -16,7 +16,7 @@ from ganboard.db.models import Run
 from ganboard.db.runs import queries
 from ganboard.worker.context import Context
 from tests import identity, oidc
-from tests.e2e.conftest import serving
+from tests.e2e.dashboard import Dashboard, dashboard
 from tests.polling import wait_until
 from tests.up import free_port
 
@@ -24,17 +24,29 @@ Shot = Callable[[str], None]
 TOKEN = "a token for programs of thirty-two characters or more"
 
 
-@pytest.fixture
-def server(context: Context, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[str]:
+def settings(url: str) -> dict[str, str]:
+    return {**identity.environment(url), "GANBOARD_API_TOKEN": TOKEN}
+
+
+@pytest.fixture(scope="module")
+def guarded(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Dashboard]:
     """A dashboard that asks who is there."""
     port = free_port()
-    for name, value in {
-        **identity.environment(f"http://127.0.0.1:{port}"),
-        "GANBOARD_API_TOKEN": TOKEN,
-    }.items():
+    folder = tmp_path_factory.mktemp("guarded")
+    with pytest.MonkeyPatch.context() as patched:
+        patched.setenv("GANBOARD_HOME", str(folder / "home"))
+        for name, value in settings(f"http://127.0.0.1:{port}").items():
+            patched.setenv(name, value)
+        with dashboard(folder / "web.log", port) as started:
+            yield started
+
+
+@pytest.fixture
+def server(context: Context, guarded: Dashboard, monkeypatch: pytest.MonkeyPatch) -> str:
+    for name, value in settings(guarded.url).items():
         monkeypatch.setenv(name, value)
-    with serving(port, tmp_path) as url:
-        yield url
+    guarded.adopt_environment()
+    return guarded.url
 
 
 def become(
@@ -86,9 +98,18 @@ def test_an_operator_launches_and_signs_out(
     shot("account")
     page.get_by_role("button", name="Sign out").click()
     expect(page.get_by_text("Sign in to see the runs.")).to_be_visible()
-    assert not [
-        cookie for cookie in page.context.cookies() if cookie["name"].startswith("_streamlit_user")
-    ]
+    # the page says so before the browser has given the cookie up
+    wait_until(
+        lambda: (
+            not [
+                cookie
+                for cookie in page.context.cookies()
+                if cookie["name"].startswith("_streamlit_user")
+            ]
+        ),
+        seconds=30,
+        what="the end of the cookie",
+    )
 
 
 def test_a_viewer_looks_and_changes_nothing(
@@ -192,13 +213,13 @@ def test_the_whole_way_through_a_provider(
     port = free_port()
     url = f"http://127.0.0.1:{port}"
     with oidc.provider() as provider:
-        settings = {
+        provided = {
             **identity.environment(url),
             "GANBOARD_OIDC_URL": f"{provider.url}/.well-known/openid-configuration",
         }
-        for name, value in settings.items():
+        for name, value in provided.items():
             monkeypatch.setenv(name, value)
-        with serving(port, tmp_path):
+        with dashboard(tmp_path / "web.log", port):
             people = {
                 identity.OPERATOR: ", operator.",
                 identity.VIEWER: ", viewer.",

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from hypothesis import HealthCheck, settings
 
+from tests.served import as_served as as_served
+
 # a fixture is made once per test, not per case, which is what is wanted; and slow tests have few
 # cases
 COMMON = {

@@ -19,7 +19,7 @@ from ganboard.db.models import Run
 from ganboard.db.runs import commands, queries
 from ganboard.gan.config import foreign
 from ganboard.worker.clear_errors import CLEAR_ERRORS
-from ganboard.worker.context import Context, open_context
+from ganboard.worker.context import Context
 from ganboard.worker.interchange import importer
 from ganboard.worker.interchange.document import complete_document, encode
 from ganboard.worker.interchange.export import export
@@ -94,10 +94,9 @@ def exported(context: Context, make_run: MakeRun, tmp_path: Path) -> dict[str, b
 
 @pytest.fixture
 def there(
-    exported: dict[str, bytes], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    exported: dict[str, bytes], tmp_path: Path, new_home: Callable[[Path], Context]
 ) -> Iterator[Context]:
-    monkeypatch.setenv("GANBOARD_HOME", str(tmp_path / "there"))
-    opened = open_context()
+    opened = new_home(tmp_path / "there")
     yield opened
     opened.engine.dispose()
 

@@ -79,6 +79,7 @@ def test_two_replicas_equal_one_with_sgd(
     assert distance(one, two, "g_losses", "d_losses") < 10 * bound
 
 
+@pytest.mark.thorough
 def test_two_replicas_equal_one_with_adam(tmp_path: Path) -> None:
     one, two = (take(tmp_path, epsilon=1e-2, replicas=n) for n in (1, 2))
     assert distance(one, two, *WEIGHTS) < 1e-6
@@ -155,6 +156,7 @@ def test_two_replicas_of_pix2pix_move_as_one(tmp_path: Path) -> None:
         np.testing.assert_allclose(one[losses], two[losses], rtol=1e-5)
 
 
+@pytest.mark.thorough
 def test_xla_on_cpu_leaves_two_replicas_equal_to_one(tmp_path: Path) -> None:
     one, two = (take(tmp_path, 3, optimizer="sgd", xla=True, replicas=n) for n in (1, 2))
     assert distance(one, two, *WEIGHTS) < 2e-6

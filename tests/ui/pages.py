@@ -15,7 +15,6 @@ def open_page(page: str = "runs", **query: str | list[str]) -> AppTest:
     """Run a page of app/main.py with these URL parameters; fails on any uncaught exception."""
     at = AppTest.from_file(MAIN, default_timeout=30)
     if page != "runs":
-        at.run()
         at.switch_page(f"pages/{page}.py")
     for name, value in query.items():
         at.query_params[name] = value

@@ -118,10 +118,9 @@ def test_without_a_token_set_no_token_opens(rules: SignIn, monkeypatch: pytest.M
 def page(user: dict[str, Any], name: str = "") -> AppTest:
     at = AppTest.from_file(MAIN, default_timeout=30)
     at.user = user
-    at.run()
     if name:
-        at.switch_page(f"pages/{name}.py").run()
-    return at
+        at.switch_page(f"pages/{name}.py")
+    return at.run()
 
 
 @pytest.mark.thorough

@@ -7,11 +7,13 @@ import os
 import secrets
 import shutil
 from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
 from sqlalchemy import Engine, text
 from sqlalchemy.engine import make_url
+from sqlmodel import SQLModel
 
 from ganboard.db.engine import make_engine
 from ganboard.db.migrate import upgrade
@@ -21,10 +23,31 @@ SERVER = "GANBOARD_TEST_POSTGRES_URL"
 
 @pytest.fixture(params=["sqlite", pytest.param("postgresql", marks=pytest.mark.postgres)])
 def url(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[str]:
-    """An empty database: a file of its own, or a schema of its own that is dropped afterwards."""
+    """A database of the test's own: a file, or a schema. It is empty unless the test uses `engine`."""
     if request.param == "sqlite":
         yield f"sqlite:///{tmp_path / 'ganboard.db'}"
-        return
+    elif "engine" in request.fixturenames:
+        shared: str = request.getfixturevalue("migrated_schema")
+        yield shared
+        empty(shared)
+    else:
+        with new_schema() as own:
+            yield own
+
+
+@pytest.fixture(scope="session")
+def migrated_schema() -> Iterator[str]:
+    """A PostgreSQL schema with this version's tables. Each test leaves them empty."""
+    with new_schema() as url:
+        engine = make_engine(url)
+        upgrade(engine)
+        engine.dispose()
+        yield url
+
+
+@contextmanager
+def new_schema() -> Iterator[str]:
+    """The address of an empty schema of a name of its own, which is dropped afterwards."""
     if not os.environ.get(SERVER):
         pytest.skip(
             f"{SERVER} is not set: give it the URL of a PostgreSQL database in which schemas may be"
@@ -45,6 +68,21 @@ def url(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[str]:
         admin.dispose()
 
 
+def empty(url: str) -> None:
+    """Delete all rows and count from one again, which takes a tenth of the time of TRUNCATE."""
+    engine = make_engine(url)
+    with engine.begin() as connection:
+        for table in reversed(SQLModel.metadata.sorted_tables):
+            connection.execute(table.delete())
+        connection.execute(
+            text(
+                "SELECT setval(format('%I.%I', schemaname, sequencename), start_value, false)"
+                " FROM pg_sequences WHERE schemaname = current_schema()"
+            )
+        )
+    engine.dispose()
+
+
 @pytest.fixture
 def empty_engine(url: str) -> Iterator[Engine]:
     """An engine on a database without tables."""
@@ -53,23 +91,12 @@ def empty_engine(url: str) -> Iterator[Engine]:
     engine.dispose()
 
 
-@pytest.fixture(scope="session")
-def migrated_file(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """An SQLite database with this version's schema, to be copied: quicker than to migrate anew for
-    each test."""
-    path = tmp_path_factory.mktemp("migrated") / "ganboard.db"
-    engine = make_engine(f"sqlite:///{path}")
-    upgrade(engine)
-    engine.dispose()
-    return path
-
-
 @pytest.fixture
-def engine(empty_engine: Engine, migrated_file: Path) -> Engine:
+def engine(url: str, migrated_file: Path) -> Iterator[Engine]:
     """An engine on a database with this version's schema."""
-    if empty_engine.url.get_backend_name() == "sqlite":
-        assert empty_engine.url.database
-        shutil.copyfile(migrated_file, empty_engine.url.database)
-    else:
-        upgrade(empty_engine)
-    return empty_engine
+    engine = make_engine(url)
+    if engine.url.get_backend_name() == "sqlite":
+        assert engine.url.database
+        shutil.copyfile(migrated_file, engine.url.database)
+    yield engine
+    engine.dispose()

@@ -30,6 +30,7 @@ only_sqlite = pytest.mark.parametrize("url", ["sqlite"], indirect=True)
 
 
 @only_sqlite
+@pytest.mark.usefixtures("flushed_commits")
 def test_every_sqlite_connection_is_prepared(engine: Engine, url: str) -> None:
     for each in (engine, make_engine(url, pooled=False)):
         with each.connect() as connection:

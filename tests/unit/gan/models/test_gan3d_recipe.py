@@ -97,10 +97,19 @@ def test_losses_by_hand() -> None:
     np.testing.assert_allclose(found[:, 3], [20, 0], atol=1e-5)
 
 
-def test_a_step_trains_both_networks_and_tells_of_all_phases() -> None:
+@pytest.fixture(scope="module")
+def two_steps() -> tuple[Stepper, dict[str, Any], Any]:
+    """A stepper that took two steps in one call, its arrays before, and what it reported."""
     made = stepper()
     before = made.nets.arrays()
     taken = made.run(philox.order(0, 1, EVENTS), 0, 0, 2)
+    return made, before, taken
+
+
+def test_a_step_trains_both_networks_and_tells_of_all_phases(
+    two_steps: tuple[Stepper, dict[str, Any], Any],
+) -> None:
+    made, before, taken = two_steps
     after = made.nets.arrays()
     assert all(
         np.isfinite(values).all() for values in (taken.g_loss, taken.d_loss, *taken.terms.values())
@@ -122,10 +131,11 @@ def test_a_step_trains_both_networks_and_tells_of_all_phases() -> None:
     )
 
 
-def test_steps_in_one_call_equal_steps_in_several() -> None:
-    together, apart = stepper(), stepper()
+def test_steps_in_one_call_equal_steps_in_several(
+    two_steps: tuple[Stepper, dict[str, Any], Any],
+) -> None:
+    together, apart = two_steps[0], stepper()
     order = philox.order(0, 1, EVENTS)
-    together.run(order, 0, 0, 2)
     apart.run(order, 0, 0, 1)
     apart.run(order, 1, 1, 1)
     for name, value in together.nets.arrays().items():

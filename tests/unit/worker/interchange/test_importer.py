@@ -18,7 +18,7 @@ import pytest
 from ganboard.db.errors import NotAllowed
 from ganboard.db.models import Run
 from ganboard.db.runs import commands, queries, reports, series
-from ganboard.worker.context import Context, open_context
+from ganboard.worker.context import Context
 from ganboard.worker.interchange import importer
 from ganboard.worker.interchange.document import complete_document
 from ganboard.worker.interchange.export import export, export_zip
@@ -56,11 +56,10 @@ def folder(context: Context, run: Run, tmp_path: Path) -> Path:
 
 @pytest.fixture
 def there(
-    context: Context, folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    context: Context, folder: Path, tmp_path: Path, new_home: Callable[[Path], Context]
 ) -> Context:
     """Another home."""
-    monkeypatch.setenv("GANBOARD_HOME", str(tmp_path / "there"))
-    return open_context()
+    return new_home(tmp_path / "there")
 
 
 def rewritten(folder: Path, name: str, content: bytes) -> None:
@@ -123,7 +122,7 @@ def test_everything_arrives(
 
 
 def test_losses_that_are_not_finite_arrive_too(
-    context: Context, make_run: MakeRun, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    context: Context, make_run: MakeRun, tmp_path: Path, new_home: Callable[[Path], Context]
 ) -> None:
     run = make_run("broke", status="running", epochs=1, steps_per_epoch=4)
     own: dict[str, Any] = {"run_id": run.id, "attempt": run.attempt}
@@ -143,8 +142,7 @@ def test_losses_that_are_not_finite_arrive_too(
     commands.finish(context.engine, **own, status="failed", error="The losses are not finite.")
     run = queries.find_run(context.engine, run.id)
     export(context, run, tmp_path / "out")
-    monkeypatch.setenv("GANBOARD_HOME", str(tmp_path / "there"))
-    there = open_context()
+    there = new_home(tmp_path / "there")
     importer.read_in(there, tmp_path / "out")
     before, after = (series.epochs_frame(at.engine, [run.id]) for at in (context, there))
     assert not np.isfinite(before["g_loss"]).all()
@@ -152,12 +150,11 @@ def test_losses_that_are_not_finite_arrive_too(
 
 
 def test_an_imported_run_is_cloned_and_not_resumed(
-    make_run: MakeRun, context: Context, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    make_run: MakeRun, context: Context, tmp_path: Path, new_home: Callable[[Path], Context]
 ) -> None:
     run = make_run("stopped early", status="stopped", epochs=1, steps_per_epoch=4)
     export(context, run, tmp_path / "out")
-    monkeypatch.setenv("GANBOARD_HOME", str(tmp_path / "there"))
-    there = open_context()
+    there = new_home(tmp_path / "there")
     importer.read_in(there, tmp_path / "out")
     with pytest.raises(
         NotAllowed,
