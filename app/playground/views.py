@@ -10,7 +10,7 @@ import streamlit as st
 
 from ganboard.app import errors
 from ganboard.app.playground import picks
-from ganboard.app.playground.answer import answer
+from ganboard.app.playground.requests import answer
 from ganboard.app.playground.sheet import sheet
 from ganboard.db.models import Checkpoint, Request, Run
 from ganboard.gan.config import model_of

@@ -44,8 +44,8 @@ def test_real_contestants_take_turns(home: Path) -> None:
 @pytest.mark.slow
 @pytest.mark.thorough
 def test_a_run_of_the_platform_is_timed(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("ganboard.worker.bench.race.SAVE_SECONDS", 0.1)
-    monkeypatch.setattr("ganboard.worker.bench.race.EPOCH_STEPS", 4)
+    monkeypatch.setattr("ganboard.worker.bench.runner.SAVE_SECONDS", 0.1)
+    monkeypatch.setattr("ganboard.worker.bench.runner.EPOCH_STEPS", 4)
     found = document(
         "bench",
         "--batch",

@@ -15,7 +15,7 @@ from ganboard.db.models import ENDED
 from ganboard.db.runs import queries
 from ganboard.db.settings import PREFIX, Settings
 from ganboard.gan.config import RunConfig
-from ganboard.worker.bench.contestants import OutOfRace
+from ganboard.worker.bench.candidates import OutOfRace
 from ganboard.worker.context import Context, open_context
 from ganboard.worker.process.parent_death import environment_for_child
 from ganboard.worker.submission.submit import submit

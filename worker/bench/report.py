@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from statistics import median
 from typing import Any
 
-from ganboard.worker.bench.contestants import DCGAN, Contestant
+from ganboard.worker.bench.candidates import DCGAN, Contestant
 
 START_SECONDS = 6.0  # the goal from process start to first finished step
 

@@ -14,8 +14,8 @@ from rich.status import Status
 from rich.table import Table
 
 from ganboard.gan.config import ConfigError
-from ganboard.worker.bench.contestants import DCGAN
-from ganboard.worker.bench.race import Doing, Watcher
+from ganboard.worker.bench.candidates import DCGAN
+from ganboard.worker.bench.runner import Doing, Watcher
 from ganboard.worker.figures import mode_bar
 from ganboard.worker.formatting import clean, duration, rate
 from ganboard.worker.terminal.formatting import make_console

@@ -79,9 +79,9 @@ def bench(
     from ganboard.db.settings import Settings
     from ganboard.gan.config import ConfigError
     from ganboard.worker.bench import view
-    from ganboard.worker.bench.contestants import PRECISIONS
-    from ganboard.worker.bench.race import Options
-    from ganboard.worker.bench.race import bench as measure
+    from ganboard.worker.bench.candidates import PRECISIONS
+    from ganboard.worker.bench.runner import Options
+    from ganboard.worker.bench.runner import bench as measure
 
     if plot:
         view.check_plot(plot)

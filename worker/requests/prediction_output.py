@@ -13,7 +13,7 @@ from rich import box
 from rich.table import Column, Table
 
 from ganboard.gan import files
-from ganboard.gan.models.pix2pix import looks
+from ganboard.gan.models.pix2pix import rendering
 from ganboard.gan.models.pix2pix.frames import Frames
 from ganboard.worker.errors import WorkerError
 from ganboard.worker.interchange.document import encode
@@ -33,8 +33,8 @@ def sheet(
     for flow, continued in zip(flows, made, strict=True):
         number = flow["sequence"]
         real = np.stack([frames.frame(number, t) for t in at])
-        strips.append(looks.Strip(_title(flow), real, continued[at], frames.mask(number)))
-    return looks.sheet(strips, [f"step {t}" for t in at])
+        strips.append(rendering.Strip(_title(flow), real, continued[at], frames.mask(number)))
+    return rendering.sheet(strips, [f"step {t}" for t in at])
 
 
 def make_folder(folder: Path) -> None:

@@ -22,7 +22,7 @@ from ganboard.gan.generation.latent_requests import (
     Nearest,
     Seed,
 )
-from ganboard.gan.models.gan3d import comparison, looks, losses, networks
+from ganboard.gan.models.gan3d import comparison, losses, networks, rendering
 from ganboard.gan.models.gan3d.layouts import LAYOUTS
 from ganboard.gan.models.gan3d.observables import Observed
 from ganboard.gan.models.gan3d.source import LAYOUT
@@ -60,7 +60,7 @@ def draw(generator: keras.Model, config: RunConfig, request: LatentRequest) -> F
     pictures = []
     for first in range(0, len(latents), Generation.together):
         showers = paint.images(generator, latents[first : first + Generation.together])[..., 0]
-        pictures.append(looks.side(showers, losses.POWERS[geometry]))
+        pictures.append(rendering.side(showers, losses.POWERS[geometry]))
     drawn = np.concatenate(pictures)
     missing = drawn.shape[1] - drawn.shape[2]
     return np.pad(
@@ -126,7 +126,7 @@ class Generation:
         return cells / np.float32(self.layout.xscale * self.layout.per_gev)
 
     def pictures(self, made: Floats) -> Floats:
-        return looks.side(made[..., 0], losses.POWERS[self.geometry])
+        return rendering.side(made[..., 0], losses.POWERS[self.geometry])
 
     def probe(self) -> Floats:
         return self.inputs(Request(energies=[100.0]))

@@ -21,7 +21,7 @@ from ganboard.gan.config import RunConfig
 from ganboard.gan.modeling.gradients import Shares, State, Tensors, forward
 from ganboard.gan.modeling.losses import global_mean
 from ganboard.gan.modeling.recipe import Phase
-from ganboard.gan.models.gan3d import looks, losses, networks
+from ganboard.gan.models.gan3d import losses, networks, rendering
 from ganboard.gan.models.gan3d.data import Showers
 from ganboard.gan.models.gan3d.evaluator import Evaluator
 from ganboard.gan.rng import tf_philox
@@ -84,7 +84,7 @@ class Recipe:
         return [images, tf.ensure_shape(labels, [count, 3])]
 
     def pictures(self, examples: Showers) -> npt.NDArray[np.uint8]:
-        shown = looks.side(
+        shown = rendering.side(
             examples.dense(0, min(len(examples), _PICTURES)), losses.POWERS[self.geometry]
         )
         return (shown * 127.5 + 127.5).round().astype(np.uint8)
@@ -100,7 +100,7 @@ class Recipe:
             generator(part, training=False).numpy()[..., 0]
             for part in tf.split(latents, self.config.grid_size)
         ]
-        return looks.side(np.concatenate(made), losses.POWERS[self.geometry])
+        return rendering.side(np.concatenate(made), losses.POWERS[self.geometry])
 
     def evaluator(
         self, data: Showers, cache_dir: Path, progress: Callable[[float], None]

@@ -12,7 +12,7 @@ from ganboard.gan.config import RunConfig
 from ganboard.gan.data.dataset import DatasetError
 from ganboard.gan.generation.generation import MAX_EXAMPLES, Floats
 from ganboard.gan.generation.latent_requests import InvalidRequest
-from ganboard.gan.models.pix2pix import looks, source
+from ganboard.gan.models.pix2pix import rendering, source
 from ganboard.gan.models.pix2pix.frames import MAX_VALUE, Frames, Pairs
 from ganboard.gan.models.pix2pix.manifest import CHANNELS
 
@@ -79,7 +79,7 @@ class Generation:
         return made
 
     def pictures(self, made: Floats) -> Floats:
-        return looks.vorticity(made)
+        return rendering.vorticity(made)
 
     def probe(self) -> Floats:
         return np.zeros((1, self.side, self.side, CHANNELS + 1), np.float32)

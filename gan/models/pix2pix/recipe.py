@@ -16,7 +16,7 @@ from ganboard.gan.config import RunConfig
 from ganboard.gan.modeling.gradients import Shares, State, Tensors
 from ganboard.gan.modeling.losses import global_mean
 from ganboard.gan.modeling.recipe import Phase
-from ganboard.gan.models.pix2pix import looks, losses, networks
+from ganboard.gan.models.pix2pix import losses, networks, rendering
 from ganboard.gan.models.pix2pix.data import Examples
 from ganboard.gan.models.pix2pix.evaluator import Evaluator
 from ganboard.gan.models.pix2pix.manifest import CHANNELS
@@ -68,7 +68,7 @@ class Recipe:
 
     def pictures(self, examples: Examples) -> npt.NDArray[np.uint8]:
         _, after = self._shown(examples)
-        return (looks.vorticity(after) * 127.5 + 127.5).round().astype(np.uint8)
+        return (rendering.vorticity(after) * 127.5 + 127.5).round().astype(np.uint8)
 
     def grid(self, generator: keras.Model, examples: Examples) -> npt.NDArray[np.float32]:
         """What comes after the frames that `pictures` shows the real successors of."""
@@ -77,7 +77,7 @@ class Recipe:
         parts = np.array_split(
             np.resize(before, (self.config.grid_size**2, *before.shape[1:])), self.config.grid_size
         )
-        return looks.vorticity(
+        return rendering.vorticity(
             np.concatenate([generator([part, *keeps], training=False).numpy() for part in parts])
         )
 

@@ -15,7 +15,7 @@ from ganboard.gan.config import RunConfig
 from ganboard.gan.generation import paint
 from ganboard.gan.generation.latent_requests import Draw, InvalidRequest, Nearest
 from ganboard.gan.modeling import samples
-from ganboard.gan.models.gan3d import generation, looks, losses
+from ganboard.gan.models.gan3d import generation, losses, rendering
 from tests import registered
 from tests.stored import store
 
@@ -68,7 +68,7 @@ def test_showers_of_the_particle_that_is_asked_for(tmp_path: Path, geometry: str
     side = int(geometry[:2])
     assert drawn.shape == (9, side, side, 1)
     made = generation.Generation(settings).inputs(generation.Request(energies=[200.0] * 9, seed=3))
-    wanted = looks.side(
+    wanted = rendering.side(
         nets.generator(made[:8], training=False).numpy()[..., 0], losses.POWERS[settings.geometry]
     )
     first = (side - 25) // 2

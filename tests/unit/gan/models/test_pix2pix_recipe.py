@@ -16,7 +16,7 @@ from ganboard.gan.data import DatasetError, catalog, load
 from ganboard.gan.data.digest import digest
 from ganboard.gan.events import REAL_IMAGES, Grid, Started
 from ganboard.gan.generation import generation
-from ganboard.gan.models.pix2pix import data, frames, looks, losses, networks, source
+from ganboard.gan.models.pix2pix import data, frames, losses, networks, rendering, source
 from ganboard.gan.models.pix2pix.obstacle import Obstacle
 from ganboard.gan.models.pix2pix.recipe import Recipe
 from ganboard.gan.models.pix2pix.recording import Case, Recording
@@ -179,7 +179,7 @@ def test_the_gradients_are_those_of_the_losses_on_paper(home: Path) -> None:
 def test_pictures_show_the_sense_of_rotation() -> None:
     turning = np.zeros([1, 1, 3, 4], np.float32)
     turning[0, 0, :, 2] = -1, 0, 5
-    assert looks.vorticity(turning)[0, 0].tolist() == [[-1, -1, 1], [1, 1, 1], [1, -1, -1]]
+    assert rendering.vorticity(turning)[0, 0].tolist() == [[-1, -1, 1], [1, 1, 1], [1, -1, -1]]
 
 
 @pytest.mark.slow

@@ -11,7 +11,7 @@ from PIL import Image
 
 from ganboard.gan.config import ConfigError, parse
 from ganboard.gan.data import DatasetError
-from ganboard.gan.models.pix2pix import frames, looks, prediction_request, rollout
+from ganboard.gan.models.pix2pix import frames, prediction_request, rendering, rollout
 from ganboard.gan.models.pix2pix.frames import Frames
 from ganboard.gan.models.pix2pix.obstacle import Obstacle
 from ganboard.gan.models.pix2pix.prediction_request import PredictionRequest
@@ -179,8 +179,10 @@ def test_numbers_without_meaning(asked: dict[str, int]) -> None:
 def test_the_picture_has_real_frames_above_predicted_ones() -> None:
     real, made = np.zeros((2, 8, 16, 3), np.float32), np.zeros((2, 8, 16, 3), np.float32)
     real[..., 2], made[..., 2] = 1, -1
-    strip = looks.Strip("a flow", real, made, np.zeros((8, 16), bool))
-    pixels = np.asarray(Image.open(io.BytesIO(looks.sheet([strip, strip], ["step 0", "step 9"]))))
+    strip = rendering.Strip("a flow", real, made, np.zeros((8, 16), bool))
+    pixels = np.asarray(
+        Image.open(io.BytesIO(rendering.sheet([strip, strip], ["step 0", "step 9"])))
+    )
     assert pixels.shape == (14 + 2 * (14 + 2 * 10), 2 * 18 - 2, 3)
     for top in (28, 28 + 34):
         assert (pixels[top : top + 8, 18:34] == (202, 0, 32)).all()

@@ -8,7 +8,7 @@ from typing import Any
 import orjson
 import pytest
 
-from ganboard.worker.bench.contestants import CONTESTANTS
+from ganboard.worker.bench.candidates import CONTESTANTS
 from ganboard.worker.bench.report import GOALS, Result, best, document, ratio, spread
 
 DCGAN = {"model": "dcgan", "gflop_per_image": 0.1}

@@ -11,9 +11,9 @@ import pytest
 
 from ganboard.gan.config import ConfigError
 from ganboard.worker.bench import view
-from ganboard.worker.bench.contestants import CONTESTANTS
-from ganboard.worker.bench.race import Doing
+from ganboard.worker.bench.candidates import CONTESTANTS
 from ganboard.worker.bench.report import Result, document
+from ganboard.worker.bench.runner import Doing
 from tests.factories import HARDWARE
 
 BY_NAME = {contestant.name: contestant for contestant in CONTESTANTS}

@@ -26,7 +26,7 @@ from ganboard.gan.config import DATASETS, ConfigError, RunConfig, parse, plan
 from ganboard.gan.costs import estimate
 from ganboard.gan.data import catalog, mnist
 from ganboard.gan.devices.hardware import memory_limit
-from ganboard.worker.bench.contestants import (
+from ganboard.worker.bench.candidates import (
     CONTESTANTS,
     DCGAN,
     PRECISIONS,

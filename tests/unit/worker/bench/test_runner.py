@@ -10,15 +10,15 @@ import pytest
 from ganboard.db.settings import Settings
 from ganboard.gan.bench.protocol import Task
 from ganboard.gan.config import ConfigError, parse
-from ganboard.worker.bench import race
-from ganboard.worker.bench.contestants import Contestant, OutOfRace, choose
-from ganboard.worker.bench.race import Doing, Options, Watcher, bench
+from ganboard.worker.bench import runner
+from ganboard.worker.bench.candidates import Contestant, OutOfRace, choose
+from ganboard.worker.bench.runner import Doing, Options, Watcher, bench
 
 SECONDS = {"bare": 0.25, "tutorial": 0.5, "floor": 0.125}  # of one step
 
 
 class Fake:
-    """Stands for `worker.bench.contestants.Running`."""
+    """Stands for `worker.bench.candidates.Running`."""
 
     calls: list[str]
 
@@ -60,8 +60,8 @@ class Log(Watcher):
 def calls(monkeypatch: pytest.MonkeyPatch) -> list[str]:
     said: list[str] = []
     monkeypatch.setattr(Fake, "calls", said, raising=False)
-    monkeypatch.setattr(race, "Running", Fake)
-    monkeypatch.setattr(race, "_memory_left", lambda: 1 << 60)
+    monkeypatch.setattr(runner, "Running", Fake)
+    monkeypatch.setattr(runner, "_memory_left", lambda: 1 << 60)
     return said
 
 
@@ -73,7 +73,7 @@ def raced(
         Log(),
     )
     base = parse({"dataset": "digits", "batch_size": 64})
-    with race.race(Settings(), options, base, 1797, folder) as racing:
+    with runner.race(Settings(), options, base, 1797, folder) as racing:
         return racing.run(choose(only, ["float32"]), log), log
 
 
@@ -136,7 +136,7 @@ def test_short_memory_ends_whose_turn_is_furthest(
             {"start": awake.add, "end": awake.discard}.get(word, lambda name: None)(name)
         return (1 << 60) * (len(awake) < 2)
 
-    monkeypatch.setattr(race, "_memory_left", left)
+    monkeypatch.setattr(runner, "_memory_left", left)
     results, _ = raced(["bare", "tutorial", "floor"], tmp_path, steps=7)
     assert all(len(result.rates) == 2 for result in results)
     # before floor starts, bare's next turn is the last; in the second round tutorial is still
@@ -166,7 +166,7 @@ def test_the_platform_is_measured_beside_the_trainer_over_as_many_steps(
 ) -> None:
     configs: list[Any] = []
     monkeypatch.setattr(FakePlatform, "configs", configs, raising=False)
-    monkeypatch.setattr(race, "Platform", FakePlatform)
+    monkeypatch.setattr(runner, "Platform", FakePlatform)
     (platform,), _ = raced(["platform"], tmp_path)
     # 28 steps of 0.25 s in an epoch of digits: about twenty seconds are three epochs, and two such
     # spans are timed

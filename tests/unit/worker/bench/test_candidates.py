@@ -13,7 +13,7 @@ import pytest
 
 from ganboard.gan.bench.protocol import Task
 from ganboard.gan.config import ConfigError
-from ganboard.worker.bench.contestants import (
+from ganboard.worker.bench.candidates import (
     CONTESTANTS,
     GROUPS,
     PRECISIONS,
