@@ -136,7 +136,7 @@ def _train(url: str, until: float) -> int:
             steps(engine, own, epoch, first, [0.5])
             commands.renew(engine, **own)
             # reads, then writes
-            commands.beat(
+            commands.heartbeat(
                 engine, name=f"w-{os.getpid()}", host="box", pid=os.getpid(), run_id=own["run_id"]
             )
         finish_epoch(engine, own, epoch)

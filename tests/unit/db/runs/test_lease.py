@@ -95,7 +95,7 @@ def test_the_clock_of_the_client_does_not_matter(
     fresh = submitted(engine)
     assert {run.id for run in queries.waiting_runs(engine)} == {fresh, dead["run_id"]}
     assert queries.waiting_runs(engine, for_seconds=60) == []
-    commands.beat(engine, name="w", host="box", pid=1, run_id=None)
+    commands.heartbeat(engine, name="w", host="box", pid=1, run_id=None)
     assert queries.workers(engine)[0].alive
 
 
