@@ -17,7 +17,7 @@ from ganboard.worker.context import Context
 SECONDS = 5.0  # between looks
 LISTED = 30
 # numbers of the newest event that was looked at, and that was spoken of
-SEEN, TOLD = "alerts_seen", "alerts_told"
+SEEN, LAST_SEEN = "alerts_seen", "alerts_told"
 ASKED = "alerts_asked"
 ICONS = {"warning": ":material/warning:", "error": ":material/error:", "info": ":material/check:"}
 # in the header, beside the menu: no page gives up height for it
@@ -48,8 +48,8 @@ def _bell() -> None:
                 help="The database does not answer right now",
             )
             return
-        _tell(found, st.session_state.get(TOLD, newest))
-        st.session_state[TOLD] = newest
+        _announce(found, st.session_state.get(LAST_SEEN, newest))
+        st.session_state[LAST_SEEN] = newest
         seen = st.session_state.setdefault(SEEN, newest)
         fresh = sum(notice.id > seen for notice in found)
         many = f" :red-badge[{fresh}{'+' * (fresh == LISTED)}]" if fresh else ""
@@ -59,9 +59,9 @@ def _bell() -> None:
             st.rerun()  # the dialog must not belong to a part that is drawn anew every few seconds
 
 
-def _tell(found: list[Notice], told: int) -> None:
+def _announce(found: list[Notice], already_seen: int) -> None:
     for notice in reversed(found):
-        if notice.id > told and (notice.finished or notice.level == "error"):
+        if notice.id > already_seen and (notice.finished or notice.level == "error"):
             name = formatting.escape(formatting.shorten(notice.name, 60))
             if notice.finished:
                 st.toast(f"**{name}** has finished.", icon=":material/check:")

@@ -16,7 +16,7 @@ from ganboard.db.errors import DbError
 from ganboard.worker import formatting
 from ganboard.worker.clear_errors import CLEAR_ERRORS
 
-LOOKS: dict[str, tuple[str, str, Literal["red", "orange"]]] = {
+STYLES: dict[str, tuple[str, str, Literal["red", "orange"]]] = {
     "error": ("Error", ":material/error:", "red"),
     "warning": ("Warning", ":material/warning:", "orange"),
 }
@@ -52,23 +52,23 @@ def show(error: Exception) -> bool:
     """Put the error on the screen; True, so that Streamlit, which has logged it, shows nothing of
     its own."""
     if isinstance(error, DBAPIError):
-        tell(
+        report(
             "The database does not answer right now: check that it runs and that its disk is not"
             " full. This page tries again by itself."
         )
     elif isinstance(error, CLEAR_ERRORS):
-        tell(str(error))
+        report(str(error))
     else:
-        tell(
+        report(
             "This page failed, which is a defect of ganboard: the log of the web server has the"
             " details. Reload to try again."
         )
     return True
 
 
-def tell(message: str, level: Literal["error", "warning"] = "error") -> None:
+def report(message: str, level: Literal["error", "warning"] = "error") -> None:
     """A sentence in a box; backticks mark commands, all else is taken literally."""
-    word, icon, colour = LOOKS[level]
+    word, icon, colour = STYLES[level]
     with st.container(border=True, horizontal=True, vertical_alignment="top"):
         st.badge(word, icon=icon, color=colour, width="content")
         st.markdown(formatting.sentence(message))

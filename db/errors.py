@@ -44,7 +44,7 @@ class NoteChanged(DbError):
     pass
 
 
-class BadMark(DbError):
+class BadAnnotation(DbError):
     pass
 
 

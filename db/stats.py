@@ -32,7 +32,7 @@ _SIZE = {
 
 
 @dataclass(frozen=True)
-class Census:
+class Stats:
     """What the database held at one moment; ages are in seconds by its own clock."""
 
     runs: dict[str, int]  # by status, each of them
@@ -50,7 +50,7 @@ class Census:
     oldest_heartbeat_seconds: float
 
 
-def take(engine: Engine) -> Census:
+def take(engine: Engine) -> Stats:
     """Raises Unreachable."""
     columns: tuple[Any, ...] = (
         col(Run.status),
@@ -70,7 +70,7 @@ def take(engine: Engine) -> Census:
         .select_from(Worker)
         .where(col(Worker.heartbeat_at) > clock.now(-WORKER_ALIVE_SECONDS))
     )
-    figures: tuple[Any, ...] = (
+    metrics: tuple[Any, ...] = (
         clock.now(),
         select(func.sum(Checkpoint.size)).scalar_subquery(),
         text(_SIZE[engine.dialect.name]),
@@ -81,14 +81,14 @@ def take(engine: Engine) -> Census:
     )
     with clear_errors(engine), reading(engine) as session:
         by_status = session.execute(select(*columns).group_by(col(Run.status))).all()
-        row = session.execute(select(*figures)).one()
+        row = session.execute(select(*metrics)).one()
         present, checkpoint_bytes, size, workers, inference_workers, heartbeat, *events = row
     waits = [row[6] for row in by_status if row[0] in WAITING]
 
     def total(place: int) -> int:
         return sum(int(row[place] or 0) for row in by_status)
 
-    return Census(
+    return Stats(
         runs=dict.fromkeys(STATUSES, 0) | {row[0]: row[1] for row in by_status},
         waiting_seconds=_age(present, min(waits, default=None)),
         epochs=total(2),

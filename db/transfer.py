@@ -218,11 +218,11 @@ def _adopt(session: Session, here: Collection[CheckpointKey]) -> Loaded:
         else:
             run.status, run.queued_at = "queued", now()  # type: ignore[assignment]
             queued += 1
-            words = (
+            sentence = (
                 "Restored from a backup that was made while it trained. Going on from the newest"
                 " checkpoint."
             )
-            note(session, run.id, run.attempt, "info", words)
+            note(session, run.id, run.attempt, "info", sentence)
     lost = 0
     for checkpoint in session.exec(select(Checkpoint)):
         if (checkpoint.run_id, checkpoint.step, checkpoint.attempt) not in here:

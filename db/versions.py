@@ -12,7 +12,7 @@ from sqlmodel import Session, col, select
 
 from ganboard.db.clock import now
 from ganboard.db.engine import reading, writing
-from ganboard.db.errors import BadMark, NotAllowed, UnknownVersion
+from ganboard.db.errors import BadAnnotation, NotAllowed, UnknownVersion
 from ganboard.db.models import ModelAlias, ModelVersion
 
 NAME = r"[a-z0-9][a-z0-9._-]{0,39}"
@@ -24,7 +24,7 @@ _TRIES = 20  # of writers that take the same number at once
 def check_name(text: str) -> str:
     """The name of a model. Raises BadMark."""
     if not re.fullmatch(NAME, text, re.ASCII):
-        raise BadMark(
+        raise BadAnnotation(
             f"{text[:80]!r} cannot name a model: take up to 40 of a-z, 0-9, dot, - and _, a letter"
             " or digit first."
         )
@@ -104,7 +104,7 @@ def aliases(engine: Engine) -> Mapping[str, list[str]]:
 def alias(engine: Engine, version: ModelVersion, word: str) -> None:
     """Let NAME@`word` mean this version, and no other any more. Raises BadMark, UnknownVersion."""
     if not re.fullmatch(ALIAS, word, re.ASCII):
-        raise BadMark(
+        raise BadAnnotation(
             f"{word[:80]!r} cannot be an alias: take up to 32 of a-z, 0-9, - and _, a letter first."
         )
     with writing(engine) as session:

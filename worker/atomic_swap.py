@@ -37,8 +37,8 @@ class RestoreRefused(WorkerError):
     """The place is not one to restore into; the message is one sentence."""
 
 
-class Exchange:
-    """Begun with `begin`, decided in `exchange`, ended by `conclude`."""
+class AtomicSwap:
+    """Begun with `begin`, decided in `swap`, ended by `conclude`."""
 
     def __init__(self, settings: Settings, token: int, aside: str | None, database: str) -> None:
         self._settings, self._token, self._database = settings, token, database
@@ -51,7 +51,7 @@ class Exchange:
         self._new = self._file and self._file.with_name(f"{self._file.name}-restore-{token}.tmp")
 
     @classmethod
-    def begin(cls, settings: Settings, journal: IO[str], *, keep: bool) -> Exchange:
+    def begin(cls, settings: Settings, journal: IO[str], *, keep: bool) -> AtomicSwap:
         """`keep` puts the old state aside."""
         name = f"before-restore-{datetime.now().astimezone():%Y%m%d-%H%M%S}"
         while (settings.state / name).exists():
@@ -66,20 +66,20 @@ class Exchange:
         return made
 
     @classmethod
-    def read(cls, settings: Settings, journal: IO[str]) -> Exchange | None:
+    def read(cls, settings: Settings, journal: IO[str]) -> AtomicSwap | None:
         """What a journal tells of; None when it was killed before it could tell."""
         try:
-            told = json.load(journal)
+            journalled = json.load(journal)
         except ValueError:
             return None
-        if told["database"] != _digest(settings.database):
+        if journalled["database"] != _digest(settings.database):
             raise RestoreRefused(
                 "A restore into another database was cut short: set GANBOARD_DATABASE_URL as it was"
                 " then, and try again."
             )
-        return cls(settings, told["token"], told["aside"], told["database"])
+        return cls(settings, journalled["token"], journalled["aside"], journalled["database"])
 
-    def exchange(
+    def swap(
         self, copy: Engine, here: Collection[transfer.CheckpointKey], progress: transfer.Progress
     ) -> transfer.Loaded:
         """Load the copy and put it in place of the database."""
@@ -220,12 +220,12 @@ def recover(settings: Settings) -> None:
     with journal:
         hold(journal)
         if path.exists():  # another may have been first
-            conclude(Exchange.read(settings, journal), path)
+            conclude(AtomicSwap.read(settings, journal), path)
 
 
-def conclude(exchange: Exchange | None, journal: Path) -> None:
-    if exchange is not None:
-        exchange.conclude()
+def conclude(swap: AtomicSwap | None, journal: Path) -> None:
+    if swap is not None:
+        swap.conclude()
     journal.unlink()
     files.flush_directory(journal.parent)
 

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from typing import Any
 
 BINARY = ("B", "KiB", "MiB", "GiB", "TiB")
-JUDGED = {
+QUALITY_FORMATS = {
     "fid": "FID {:.2f}",
     "kid": "KID {:.4f}",
     "precision": "precision {:.2f}",
@@ -158,10 +158,10 @@ def rate(value: float | None) -> str:
     return f"{value:.1f}" if value is not None and 0 <= value < 9.95 else integer(value)
 
 
-def judgement(measures: Mapping[str, float]) -> str:
+def quality_summary(measures: Mapping[str, float]) -> str:
     """The measures of quality that say most, on one line."""
     return ", ".join(
-        form.format(measures[name]) for name, form in JUDGED.items() if name in measures
+        form.format(measures[name]) for name, form in QUALITY_FORMATS.items() if name in measures
     )
 
 
@@ -171,7 +171,7 @@ def plural(count: int, noun: str) -> str:
 
 
 @dataclass(frozen=True)
-class Look:
+class StatusStyle:
     """How a state of a run appears: a word, a Material icon, a colour of Streamlit's, and what it
     means."""
 
@@ -182,23 +182,25 @@ class Look:
 
 
 STATUS = {
-    "queued": Look("Queued", ":material/schedule:", "gray", "Waits for a free worker."),
-    "starting": Look(
+    "queued": StatusStyle("Queued", ":material/schedule:", "gray", "Waits for a free worker."),
+    "starting": StatusStyle(
         "Starting",
         ":material/rocket_launch:",
         "blue",
         "A worker has it: TensorFlow, data and networks are being set up.",
     ),
-    "running": Look("Running", ":material/play_arrow:", "blue", "Training now."),
-    "finished": Look("Finished", ":material/check:", "green", "All epochs are done."),
-    "failed": Look("Failed", ":material/error:", "red", "Ended by an error; its page says which."),
-    "stopped": Look(
+    "running": StatusStyle("Running", ":material/play_arrow:", "blue", "Training now."),
+    "finished": StatusStyle("Finished", ":material/check:", "green", "All epochs are done."),
+    "failed": StatusStyle(
+        "Failed", ":material/error:", "red", "Ended by an error; its page says which."
+    ),
+    "stopped": StatusStyle(
         "Stopped",
         ":material/stop:",
         "orange",
         "Stopped on request; resume goes on from its last checkpoint.",
     ),
-    "suspended": Look(
+    "suspended": StatusStyle(
         "Suspended",
         ":material/pause:",
         "gray",
@@ -220,8 +222,8 @@ PHASE = {
 
 def status_badge(status: str) -> str:
     """Markdown for a status: an icon and a word in its colour."""
-    look = STATUS[status]
-    return f":{look.colour}-badge[{look.icon} {look.word}]"
+    style = STATUS[status]
+    return f":{style.colour}-badge[{style.icon} {style.word}]"
 
 
 def status_word(status: str) -> str:

@@ -98,18 +98,18 @@ def bind(**values: Any) -> None:
     _bound.update(values)
 
 
-def line(words: str, **values: Any) -> str:
+def line(message: str, **values: Any) -> str:
     """One line of a log that is not this process's own."""
     if not as_json():
-        return words
-    told = {
+        return message
+    entry = {
         "time": datetime.now(UTC).isoformat(),
         "level": "info",
         "logger": "ganboard",
-        "event": words,
+        "event": message,
         **values,
     }
-    return orjson.dumps(told).decode()
+    return orjson.dumps(entry).decode()
 
 
 def as_text(line: str) -> str:
@@ -117,9 +117,10 @@ def as_text(line: str) -> str:
     if not line.startswith("{"):
         return line
     try:
-        told = orjson.loads(line)
-        return f"{told['time'][:19].replace('T', ' ')} {told['level'].upper()} {told['event']}" + (
-            f"\n{told['exception']}" if "exception" in told else ""
+        entry = orjson.loads(line)
+        return (
+            f"{entry['time'][:19].replace('T', ' ')} {entry['level'].upper()} {entry['event']}"
+            + (f"\n{entry['exception']}" if "exception" in entry else "")
         )
     except (orjson.JSONDecodeError, KeyError, TypeError, AttributeError):
         return line
@@ -178,16 +179,16 @@ def _json() -> logging.Formatter:
             structlog.processors.format_exc_info,
             _in_order,
             structlog.processors.JSONRenderer(
-                serializer=lambda told, **_: orjson.dumps(told, default=str).decode()
+                serializer=lambda entry, **_: orjson.dumps(entry, default=str).decode()
             ),
         ],
     )
 
 
-def _facts(_: Any, __: str, told: MutableMapping[str, Any]) -> MutableMapping[str, Any]:
-    return {**told, **_bound}
+def _facts(_: Any, __: str, entry: MutableMapping[str, Any]) -> MutableMapping[str, Any]:
+    return {**entry, **_bound}
 
 
-def _in_order(_: Any, __: str, told: MutableMapping[str, Any]) -> MutableMapping[str, Any]:
+def _in_order(_: Any, __: str, entry: MutableMapping[str, Any]) -> MutableMapping[str, Any]:
     first = ("time", "level", "logger", "event")
-    return {**{name: told[name] for name in first if name in told}, **told}
+    return {**{name: entry[name] for name in first if name in entry}, **entry}

@@ -20,7 +20,7 @@ from ganboard.gan.events import QUALITY
 from ganboard.worker import formatting
 from ganboard.worker.figures import compare
 from ganboard.worker.figures.palette import run_swatch
-from ganboard.worker.figures.quality import DIGITS, WORDS, headline
+from ganboard.worker.figures.quality import DIGITS, LABELS, headline
 
 HOW = (
     "Speed: the ratio of the median images per second of all finished epochs, compiling left out."
@@ -83,20 +83,20 @@ def _median(values: npt.NDArray[np.float64]) -> float | None:
 def draw_head(engine: Engine, compared: Compared) -> None:
     """What the comparison shows, in words, and one row of figures per run."""
     measure = headline(compared.baseline.config)
-    epochs, judged = (
+    epochs, evaluated = (
         series.speeds(engine, compared.ids),
-        series.judged(engine, compared.ids, measure),
+        series.evaluated(engine, compared.ids, measure),
     )
-    draw_verdict(compared, epochs, judged, queries.database_time(engine))
-    draw_summary(compared, epochs, judged)
+    draw_verdict(compared, epochs, evaluated, queries.database_time(engine))
+    draw_summary(compared, epochs, evaluated)
 
 
-def draw_verdict(compared: Compared, epochs: Arrays, judged: Arrays, now: datetime) -> None:
-    """The sentences; `epochs` are of `db.runs.series.speeds`, `judged` of `db.runs.series.judged`."""
+def draw_verdict(compared: Compared, epochs: Arrays, evaluated: Arrays, now: datetime) -> None:
+    """The sentences; `epochs` are of `db.runs.series.speeds`, `evaluated` of `db.runs.series.judged`."""
     labels, results = compared.labels(), []
     for run in compared.runs:
         rates = epochs[run.id][:, 1]
-        found = judged[run.id]
+        found = evaluated[run.id]
         results.append(
             verdict.Result(
                 run, labels[run.id], rates[rates > 0], found[:, 0].astype(np.int64), found[:, 1]
@@ -115,11 +115,11 @@ def draw_verdict(compared: Compared, epochs: Arrays, judged: Arrays, now: dateti
                     st.caption(f":material/info: {formatting.escape(remark)}")
 
 
-def draw_summary(compared: Compared, epochs: Arrays, judged: Arrays) -> None:
+def draw_summary(compared: Compared, epochs: Arrays, evaluated: Arrays) -> None:
     """One row per run: what it is, what it cost, what it reached."""
     labels, measure = compared.labels(), headline(compared.baseline.config)
-    speed, best = speeds(epochs), f"Best {WORDS[measure]}"
-    finite = {run_id: found[np.isfinite(found[:, 1]), 1] for run_id, found in judged.items()}
+    speed, best = speeds(epochs), f"Best {LABELS[measure]}"
+    finite = {run_id: found[np.isfinite(found[:, 1]), 1] for run_id, found in evaluated.items()}
     rows = [
         {
             "": run_swatch(run.number),

@@ -15,7 +15,7 @@ from ganboard.app.run.quality import seconds_to, threshold_control
 from ganboard.app.widgets.live_plotly import live_plotly
 from ganboard.db.runs import series
 from ganboard.worker.figures import compare, timings
-from ganboard.worker.figures.quality import WORDS
+from ganboard.worker.figures.quality import LABELS
 from ganboard.worker.figures.quality import headline as headline_of
 
 
@@ -43,7 +43,7 @@ MEASURED = {  # by name in gan.events.MEASURES
 
 @dataclass(frozen=True)
 class Options:
-    judged: bool  # there is something to choose from
+    evaluated: bool  # there is something to choose from
     headline: str  # measure of quality of the baseline's model
     goal: float | None  # the headline to be reached, the same as in the tab Quality
 
@@ -66,7 +66,7 @@ def draw(engine: Engine, compared: Compared, options: Options) -> None:
         series.quality_frame(engine, compared.ids),
         series.measures_frame(engine, compared.ids),
     )
-    if options.judged == quality.empty:
+    if options.evaluated == quality.empty:
         # the threshold stands outside the part that updates, and was left out while there was
         # nothing to reach
         st.rerun()
@@ -102,17 +102,17 @@ def draw(engine: Engine, compared: Compared, options: Options) -> None:
                 (bars, {run_id: bars.factor * value for run_id, value in values.items()}, {})
             )
     for start in range(0, len(charts), 2):
-        for column, (bars, shown, absent) in zip(
+        for column, (bars, format_value, absent) in zip(
             st.columns(2), charts[start : start + 2], strict=False
         ):
             with column:
-                title = bars.title.format(WORDS[options.headline], goal)
+                title = bars.title.format(LABELS[options.headline], goal)
                 st.markdown(
                     f"**{title}** :gray[{'less' if bars.less_is_better else 'more'} is better]"
                 )
                 plot = compare.bars(
                     compared.series(),
-                    shown,
+                    format_value,
                     unit=bars.unit,
                     baseline=compared.baseline.id,
                     digits=bars.digits,

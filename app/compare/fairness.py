@@ -7,7 +7,7 @@ import math
 from datetime import datetime
 from typing import Any
 
-from ganboard.app.run.records import shown
+from ganboard.app.run.records import format_value
 from ganboard.db.models import ENDED, Run
 from ganboard.gan.config import diff
 from ganboard.gan.data import revision
@@ -42,7 +42,8 @@ def remarks(first: Run, second: Run, now: datetime) -> list[str]:
     found = []
     if other_data(one, two):
         data = " and ".join(
-            shown(config.get("images_path") or config.get("dataset")) for config in (two, one)
+            format_value(config.get("images_path") or config.get("dataset"))
+            for config in (two, one)
         )
         found.append(
             f"The data differ ({data}): quality and losses cannot be compared, and speed is that"

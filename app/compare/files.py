@@ -52,10 +52,10 @@ def summary_frame(engine: Engine, compared: Compared) -> pd.DataFrame:
     """One row per run with its figures as numbers and all its settings, for a file; what a
     spreadsheet would compute is kept as text."""
     speed = speeds(series.speeds(engine, compared.ids))
-    judged = by_run(compared, series.quality_frame(engine, compared.ids))
+    evaluated = by_run(compared, series.quality_frame(engine, compared.ids))
     rows = []
     for run in compared.runs:
-        lowest = best(judged[run.id])
+        lowest = best(evaluated[run.id])
         figures = {
             "run_id": run.id,
             "name": safe_cell(run.name),

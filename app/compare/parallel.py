@@ -14,7 +14,7 @@ from sqlalchemy import Engine
 
 from ganboard.app import errors, navigation
 from ganboard.app.compare.comparison import Compared
-from ganboard.app.run.records import shown
+from ganboard.app.run.records import format_value
 from ganboard.app.runs import listing
 from ganboard.app.theme import style
 from ganboard.app.widgets.live_plotly import live_plotly
@@ -135,7 +135,7 @@ def draw(engine: Engine, compared: Compared, options: Options) -> None:
     try:
         runs = _runs(compared, options)
     except BadSearch as error:
-        errors.tell(str(error), "warning")
+        errors.report(str(error), "warning")
         return
     measure = MEASURES[options.measure]
     measured = [run for run in runs if _finite(measure.value(run))][:LINES]
@@ -239,7 +239,7 @@ def _table(runs: list[Listed], axes: dict[str, list[Any]]) -> None:
     rows = [
         {
             "Run": run.name,
-            **{name: shown(run.config.get(name)) for name in axes if name not in MEASURES},
+            **{name: format_value(run.config.get(name)) for name in axes if name not in MEASURES},
         }
         | {name: measure.value(run) for name, measure in MEASURES.items() if name in axes}
         for run in runs

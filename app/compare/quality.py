@@ -40,7 +40,7 @@ def controls(engine: Engine, compared: Compared) -> Options | None:
             tuple(name for name in QUALITY if frame[name].notna().any()),
             key="measure",
             bind="query-params",
-            format_func=quality.WORDS.__getitem__,
+            format_func=quality.LABELS.__getitem__,
             filter_mode=None,
             width=180,
         )
@@ -67,7 +67,7 @@ def draw(engine: Engine, compared: Compared, options: Options | None) -> None:
         st.rerun()
     frames = by_run(compared, everything)
     st.markdown(
-        f"**{quality.WORDS[options.measure]}** :gray[{formatting.escape(QUALITY[options.measure])}]"
+        f"**{quality.LABELS[options.measure]}** :gray[{formatting.escape(QUALITY[options.measure])}]"
     )
     plot = compare.quality(
         compared.series(), frames, measure=options.measure, x=options.axis, log_y=options.log_y
@@ -92,7 +92,7 @@ def draw(engine: Engine, compared: Compared, options: Options | None) -> None:
 def _table(
     compared: Compared, frames: dict[str, pd.DataFrame], measure: str, wanted: float | None
 ) -> None:
-    labels, word = compared.labels(), quality.WORDS[measure]
+    labels, word = compared.labels(), quality.LABELS[measure]
     reached = {run_id: seconds_to(frame, wanted, measure) for run_id, frame in frames.items()}
     base, goal = (
         reached[compared.baseline.id],

@@ -8,7 +8,7 @@ import pandas as pd
 import streamlit as st
 
 from ganboard.app.compare.comparison import Compared
-from ganboard.app.run.records import flat, shown
+from ganboard.app.run.records import flat, format_value
 from ganboard.db.models import Run
 from ganboard.gan.config import fields_by_group
 from ganboard.gan.events import FACTS, UNLISTED
@@ -24,8 +24,10 @@ def frame_of(compared: Compared, *, everything: bool = False) -> pd.DataFrame:
     Those in which at least one run differs from the baseline, or all, with a mark where they
     differ.
     """
-    peaks = _peaks(compared.runs)
-    rows = {run.id: _described(run, compared.runs, peaks.get(_place(run))) for run in compared.runs}
+    peak_rates = _peaks(compared.runs)
+    rows = {
+        run.id: _described(run, compared.runs, peak_rates.get(_place(run))) for run in compared.runs
+    }
     order = list(
         dict.fromkeys(
             name for run_id in (compared.baseline.id, *compared.ids) for name in rows[run_id]
@@ -58,23 +60,25 @@ def _peaks(runs: list[Run]) -> dict[tuple[str, str, bool, str], float]:
     """The highest peak that any of these runs measured on each machine in each precision."""
     found: dict[tuple[str, str, bool, str], float] = {}
     for run in runs:
-        peak = run.facts.get(PEAK)
-        if isinstance(peak, int | float) and run.hardware:
-            found[_place(run)] = max(peak, found.get(_place(run), 0.0))
+        peak_rate = run.facts.get(PEAK)
+        if isinstance(peak_rate, int | float) and run.hardware:
+            found[_place(run)] = max(peak_rate, found.get(_place(run), 0.0))
     return found
 
 
-def _described(run: Run, runs: Sequence[Run], peak: float | None) -> dict[tuple[str, str], str]:
+def _described(
+    run: Run, runs: Sequence[Run], peak_rate: float | None
+) -> dict[tuple[str, str], str]:
     """All of a run that can be compared with that of `runs`, by group and name."""
     found = {
-        (group, name): shown(run.config[name])
+        (group, name): format_value(run.config[name])
         for group, fields in fields_by_group().items()
         for name in fields
         if name in run.config
     }
     known = {name for _, name in found}
     found |= {
-        ("Unknown", name): shown(value)
+        ("Unknown", name): format_value(value)
         for name, value in sorted(run.config.items())
         if name not in known
     }
@@ -93,8 +97,8 @@ def _described(run: Run, runs: Sequence[Run], peak: float | None) -> dict[tuple[
     facts = {
         name: value for name, value in run.facts.items() if name not in {"class_shares", *UNLISTED}
     }  # ten numbers in one cell tell nobody anything
-    if peak is not None and PEAK in facts:
-        facts[PEAK] = peak
+    if peak_rate is not None and PEAK in facts:
+        facts[PEAK] = peak_rate
     for name in sorted(facts):
         beside = [other.facts.get(name) for other in runs]
         found["Found out", FACTS.get(name, name)] = formatting.fact(name, facts[name], beside)

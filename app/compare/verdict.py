@@ -15,11 +15,11 @@ import numpy as np
 import numpy.typing as npt
 
 from ganboard.app.compare import fairness
-from ganboard.app.run.records import shown
+from ganboard.app.run.records import format_value
 from ganboard.db.models import ENDED, Run
 from ganboard.gan.config import RunConfig, diff
 from ganboard.worker import formatting
-from ganboard.worker.figures.quality import WORDS, headline
+from ganboard.worker.figures.quality import LABELS, headline
 
 CLOSE = 0.02  # what differs by less is about equal, however exactly it was measured
 UNKNOWN_SPREAD = 0.10  # of FID, where too few judgements tell
@@ -46,7 +46,7 @@ class Result:
     run: Run
     label: str  # its name, told apart from the others
     rates: npt.NDArray[np.float64]  # images per second of each finished epoch
-    judged: npt.NDArray[np.int64]  # epochs with a judgement, ascending
+    evaluated: npt.NDArray[np.int64]  # epochs with a judgement, ascending
     found: npt.NDArray[np.float64]  # the headline of the baseline's model
 
 
@@ -114,11 +114,11 @@ def _choices(base: Run, other: Run) -> tuple[str, str]:
     )
     if not 1 <= len(names) <= NAMED:
         return "", ""
-    base_words, words = zip(
+    base_text, text = zip(
         *((_choice(name, differing[name][0]), _choice(name, differing[name][1])) for name in names),
         strict=True,
     )
-    return _chain(words), _chain(base_words)
+    return _chain(text), _chain(base_text)
 
 
 def _choice(name: str, value: object) -> str:
@@ -127,12 +127,12 @@ def _choice(name: str, value: object) -> str:
     return (
         f"{name} {'on' if value else 'off'}"
         if isinstance(value, bool)
-        else f"{name} {shown(value)}"
+        else f"{name} {format_value(value)}"
     )
 
 
-def _chain(words: tuple[str, ...]) -> str:
-    return words[0] if len(words) == 1 else f"{words[0]} with {' and '.join(words[1:])}"
+def _chain(text: tuple[str, ...]) -> str:
+    return text[0] if len(text) == 1 else f"{text[0]} with {' and '.join(text[1:])}"
 
 
 def _against(base: Result, other: Result, subject: str, its: str, now: datetime) -> Against:
@@ -213,11 +213,11 @@ def _quality(base: Result, other: Result) -> tuple[float | None, str, list[str]]
             None,
             "",
             [
-                f"Quality was judged with {shown(images[0])} and {shown(images[1])} images: such"
+                f"Quality was judged with {format_value(images[0])} and {format_value(images[1])} images: such"
                 " distances cannot be compared."
             ],
         )
-    common = np.intersect1d(base.judged, other.judged)
+    common = np.intersect1d(base.evaluated, other.evaluated)
     if not len(common):
         return (
             None,
@@ -227,10 +227,10 @@ def _quality(base: Result, other: Result) -> tuple[float | None, str, list[str]]
                 " the same quality_every."
             ],
         )
-    base_found, found = (result.found[result.judged <= common[-1]] for result in (base, other))
+    base_found, found = (result.found[result.evaluated <= common[-1]] for result in (base, other))
     before, after = float(base_found[-1]), float(found[-1])
     word = {"fid": "classifier-FID", "objective": "objective"}.get(
-        measure := headline(settings[0]), WORDS[measure]
+        measure := headline(settings[0]), LABELS[measure]
     )
     numbers = (
         f"{word} {formatting.decimal(after, _digits(after))} against"

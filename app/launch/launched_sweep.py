@@ -72,13 +72,13 @@ def _stand(context: Context, runs: Sequence[Run]) -> str:
         word: sum(run.status == status for run in runs)
         for status, word in ((s, formatting.status_word(s).lower()) for s in formatting.STATUS)
     }
-    words = ", ".join(f"{count} {word}" for word, count in states.items() if count)
+    text = ", ".join(f"{count} {word}" for word, count in states.items() if count)
     if not runs:
         return "Its runs were deleted."
     waiting = next((run for run in runs if run.status in WAITING), None)
     if waiting is None:
-        return f"{words}."
+        return f"{text}."
     before = queries.queue_position(context.engine, waiting)
     return (
-        f"{words}. The next of them has {formatting.plural(before, 'run')} before it in the queue."
+        f"{text}. The next of them has {formatting.plural(before, 'run')} before it in the queue."
     )

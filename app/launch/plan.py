@@ -46,7 +46,7 @@ def limits(here: Machines) -> tuple[set[tuple[str, str]], str]:
 
 
 @dataclass(frozen=True)
-class Outlook:
+class LaunchPlan:
     """A configuration that can run, and what it amounts to; or the sentence that says why not."""
 
     config: RunConfig | None
@@ -55,19 +55,19 @@ class Outlook:
     skipped: str = ""  # what is left out of the data
 
 
-def outlook(values: Mapping[str, Any], here: Machines, data_dir: Path) -> Outlook:
+def make_plan(values: Mapping[str, Any], here: Machines, data_dir: Path) -> LaunchPlan:
     try:
         config = parse(values)
         if refusal := here.refusal(config):
-            return Outlook(config, None, refusal)
-        return Outlook(
+            return LaunchPlan(config, None, refusal)
+        return LaunchPlan(
             config,
             plan(config, _count(_data(config), str(data_dir))),
             None,
             _skipped(config, data_dir),
         )
     except (ConfigError, DatasetError) as error:
-        return Outlook(None, None, str(error))
+        return LaunchPlan(None, None, str(error))
 
 
 def _data(config: RunConfig) -> dict[str, Any]:
@@ -101,10 +101,10 @@ def estimate(config: RunConfig, here: Machines, history: History) -> Estimate | 
     return history.estimate(config.model_dump(mode="json"), (here.able(config) or {}).get("host"))
 
 
-def show(found: Outlook, here: Machines, history: History) -> None:
+def show(found: LaunchPlan, here: Machines, history: History) -> None:
     """The plan as figures, or the sentence why there is none."""
     if found.problem is not None:
-        errors.tell(found.problem)
+        errors.report(found.problem)
     if found.config is None or found.plan is None:
         return
     config, steps = found.config, found.plan
@@ -257,7 +257,7 @@ def queue(context: Context, here: Machines, history: History) -> str:
 def left(run: Run, here: Machines, history: History, data_dir: Path) -> float | None:
     """Estimated seconds until a run that trains or waits is done; None where nothing like it was
     measured."""
-    found = outlook(run.config, here, data_dir)
+    found = make_plan(run.config, here, data_dir)
     if found.config is None or found.plan is None:
         return None
     if run.steps_per_epoch and run.images_per_second:

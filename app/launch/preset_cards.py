@@ -32,25 +32,29 @@ def _card(
     choice: dict[str, str],
 ) -> None:
     purpose, command, expected = presets.description(name)
-    mark = " :green-badge[:material/check: In use]" if chosen else ""
-    st.markdown(f"**{name}**{mark}")
+    badge = " :green-badge[:material/check: In use]" if chosen else ""
+    st.markdown(f"**{name}**{badge}")
     st.caption(formatting.escape(purpose))
-    found = plan.outlook(plan.preset_values(name), here, context.settings.data)
+    found = plan.make_plan(plan.preset_values(name), here, context.settings.data)
     if found.config is None or found.plan is None:
         st.caption(formatting.sentence(found.problem or ""))
     else:
         config = found.config
-        pace = plan.estimate(config, here, history)
+        estimate = plan.estimate(config, here, history)
         takes = (
-            f"{plan.span(pace, found.plan.total_steps * config.batch_size)} of training"
-            if pace
+            f"{plan.span(estimate, found.plan.total_steps * config.batch_size)} of training"
+            if estimate
             else "time unknown here"
         )
         facts = (
             f"{config.dataset} · batch {config.batch_size} ·"
             f" {formatting.plural(config.epochs, 'epoch')} · {takes}"
         )
-        how = f"The time is {pace.basis}." if pace else "Nothing like it was measured here yet."
+        how = (
+            f"The time is {estimate.basis}."
+            if estimate
+            else "Nothing like it was measured here yet."
+        )
         st.caption(
             formatting.escape(facts),
             help=f"{formatting.escape(how)} {formatting.escape(expected)}  \n`{command}`",

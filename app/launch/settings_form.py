@@ -41,7 +41,7 @@ ICONS = {
     "Safety": ":material/health_and_safety:",
     "Output": ":material/photo_library:",
 }
-WORDS = {
+LABELS = {
     "xla": "XLA",
     "latent_dim": "Latent size",
     "table1_literal": "Table 1 to the letter",
@@ -114,7 +114,7 @@ def values() -> dict[str, Any]:
     is told to mend what is not there."""
     held = _held()
     return {
-        name: value if _shown(name, held) else RunConfig.model_fields[name].default
+        name: value if _format_value(name, held) else RunConfig.model_fields[name].default
         for name, value in held.items()
     }
 
@@ -159,14 +159,14 @@ def _is_optional(field: FieldInfo) -> bool:
     return NoneType in get_args(field.annotation)
 
 
-def _shown(name: str, held: Mapping[str, Any]) -> bool:
+def _format_value(name: str, held: Mapping[str, Any]) -> bool:
     return name not in UNREAD[held["model"]] and (name not in RELEVANT or RELEVANT[name](held))
 
 
 def label(name: str) -> str:
     """What a setting is called on the screen."""
     field = RunConfig.model_fields[name]
-    word = WORDS.get(name, name.replace("_", " ").capitalize())
+    word = LABELS.get(name, name.replace("_", " ").capitalize())
     return word + (f" ({unit(field)})" if unit(field) not in ("", name) else "")
 
 
@@ -179,16 +179,16 @@ def allowed(field: FieldInfo) -> str:
         return "on or off"
     if kind is str:
         return "text"
-    words = {
+    text = {
         annotated_types.Ge: "at least",
         annotated_types.Gt: "more than",
         annotated_types.Le: "at most",
         annotated_types.Lt: "less than",
     }
     limits = [
-        f"{words[type(limit)]} {astuple(limit)[0]:,.15g}"
+        f"{text[type(limit)]} {astuple(limit)[0]:,.15g}"
         for limit in field.metadata
-        if type(limit) in words
+        if type(limit) in text
     ]
     return (
         f"a {'number' if kind is float else 'whole number'},"
@@ -235,19 +235,19 @@ def draw(
         reset.clear()
     present = values()
     sought = {name for name in RunConfig.model_fields if matches(name, search or "")}
-    shown = {name for name in sought if _shown(name, present)}
-    if search and not shown:
+    format_value = {name for name in sought if _format_value(name, present)}
+    if search and not format_value:
         st.caption("No setting that matters now is called or described so.")
     for group, fields in fields_by_group().items():
         changed = [name for name in fields if present[name] != base.get(name)]
-        if not shown & set(fields):
+        if not format_value & set(fields):
             continue
         heading = f"{group} :gray[· {len(changed)} changed]" if changed else group
         opened = bool(search) or group in OPEN_GROUPS or bool(changed)
         with st.expander(heading, expanded=opened, icon=ICONS[group], key=f"group_{group}"):
             with st.grid(min_column_width=210, gap="small", vertical_alignment="bottom"):
                 for name, field in fields.items():
-                    if name in shown:
+                    if name in format_value:
                         _widget(name, field, offered)
             if group in notes:
                 st.caption(notes[group])
@@ -260,7 +260,7 @@ def draw(
                     on_click=reset.update,
                     args=({"fields": tuple(fields)},),
                 )
-    if search and (hidden := sought - shown):
+    if search and (hidden := sought - format_value):
         names = ", ".join(sorted(map(label, hidden)))
         st.caption(
             formatting.escape(f"Hidden, for other settings leave it without effect: {names}.")
@@ -270,14 +270,14 @@ def draw(
 def _widget(name: str, field: FieldInfo, offered: Callable[[str, str], bool]) -> None:
     """One field. It begins with what `fill` was given: a value put into the session's state would
     reach the browser only with the first drawing, and never if the next click cuts that short."""
-    usual = study_diff.shown(field.default) or "empty"
+    usual = study_diff.format_value(field.default) or "empty"
     about = f"{field.description}. Allowed: {allowed(field)}; default: {usual}. Setting: {name}"
     common: dict[str, Any] = {
         "key": key(name),
         "help": formatting.escape(about),
         "persist_state": "session",
     }
-    kind, words = field.annotation, label(name)
+    kind, text = field.annotation, label(name)
     begins = st.session_state[FILLING][name]
     if get_origin(kind) is Literal:
         present = st.session_state.get(common["key"], begins)
@@ -286,18 +286,18 @@ def _widget(name: str, field: FieldInfo, offered: Callable[[str, str], bool]) ->
             for option in get_args(kind)
             if option in (present, begins) or offered(name, option)
         ]
-        st.selectbox(words, options, index=options.index(begins), filter_mode=None, **common)
+        st.selectbox(text, options, index=options.index(begins), filter_mode=None, **common)
     elif kind is bool:
-        st.toggle(words, begins, **common)
+        st.toggle(text, begins, **common)
     elif kind is str:
-        st.text_input(words, begins, max_chars=300, **common)
+        st.text_input(text, begins, max_chars=300, **common)
     else:
         # st.number_input keeps what it cannot take from the server, which would go on with the
         # value before
         begins = written(begins)
         with st.container(gap="xxsmall"):
             empty = "all" if _is_optional(field) else None
-            typed = st.text_input(words, begins, placeholder=empty, **common)
+            typed = st.text_input(text, begins, placeholder=empty, **common)
             _refuse(name, typed)
 
 

@@ -102,7 +102,7 @@ def tabs(values: Mapping[str, Any], bases: Mapping[str, Mapping[str, Any]]) -> N
             if name == STUDY:
                 for setting, (before, after) in changes.items():
                     change = formatting.escape(
-                        f"{shown(before) or 'empty'} → {shown(after) or 'empty'}"
+                        f"{format_value(before) or 'empty'} → {format_value(after) or 'empty'}"
                     )
                     st.markdown(
                         f"**{formatting.escape(setting)}**: {change} "
@@ -110,7 +110,7 @@ def tabs(values: Mapping[str, Any], bases: Mapping[str, Mapping[str, Any]]) -> N
                     )
                 continue
             rows = [
-                (setting, shown(before), shown(after))
+                (setting, format_value(before), format_value(after))
                 for setting, (before, after) in changes.items()
             ]
             frame = pd.DataFrame(
@@ -119,7 +119,7 @@ def tabs(values: Mapping[str, Any], bases: Mapping[str, Mapping[str, Any]]) -> N
             st.dataframe(frame, hide_index=True, row_height=32)
 
 
-def shown(value: Any) -> str:
+def format_value(value: Any) -> str:
     """A setting's value in words."""
     if isinstance(value, bool):
         return "on" if value else "off"

@@ -81,7 +81,7 @@ def draw(
             )
             sweep_table.draw(grid, list(varied))
         except CLEAR_ERRORS as error:
-            errors.tell(str(error))
+            errors.report(str(error))
             grid, asked = [], None
         # where the button was, so that the person who pressed it sees what became of it
         if "sweep" in launched:
@@ -131,7 +131,7 @@ def _offer(
     names = [member.name for member in chosen]
     # a worker came or went, or a run finished, since the person saw the table
     if clicked and launched.get("shown") != names:
-        errors.tell(
+        errors.report(
             "What can run here has changed since the button was drawn: look at the table again,"
             " then press once more.",
             "warning",
@@ -209,13 +209,17 @@ def _values(name: str, base: Mapping[str, Any]) -> str | list[Any]:
     kind, suggested = field.annotation, SUGGESTED.get(name)
     if kind is bool:
         return st.multiselect(
-            label, [False, True], default=[False, True], format_func=study_diff.shown, **common
+            label,
+            [False, True],
+            default=[False, True],
+            format_func=study_diff.format_value,
+            **common,
         )
     if get_origin(kind) is Literal:
         return st.multiselect(
             label, list(get_args(kind)), default=suggested or [base[name]], **common
         )
-    first = suggested or study_diff.shown(base[name])
+    first = suggested or study_diff.format_value(base[name])
     return (
         st.text_input(
             label, value=first, max_chars=1000, placeholder="values, with commas between", **common
@@ -276,7 +280,7 @@ def _totals(
             " measured."
         )
     if refused == len(grid):
-        errors.tell("No combination can run: the table says why. Take other values.")
+        errors.report("No combination can run: the table says why. Take other values.")
     elif not chosen:
         st.caption("All of these runs are finished already: switch re-use off to train them again.")
     else:

@@ -49,7 +49,7 @@ def _row(number: int, member: Member, varied: Sequence[str]) -> dict[str, Any]:
     return {
         "number": str(number),
         "values": [
-            formatting.shorten(study_diff.shown(member.changes[name]), 40) for name in varied
+            formatting.shorten(study_diff.format_value(member.changes[name]), 40) for name in varied
         ],
         "rest": [
             formatting.integer(member.plan.total_steps) if member.plan else "–",
@@ -57,14 +57,14 @@ def _row(number: int, member: Member, varied: Sequence[str]) -> dict[str, Any]:
         ],
         "refused": member.problem is not None,
         "finished": member.finished,
-        "remark": member.problem or (f"Time {member.pace.basis}." if member.pace else ""),
+        "remark": member.problem or (f"Time {member.estimate.basis}." if member.estimate else ""),
     }
 
 
 def time_of(member: Member) -> str:
     """A run's estimated time, what it takes beside training included."""
     low, likely, high = (member.seconds(bound) for bound in ("low", "likely", "high"))
-    if low is None or high is None or member.pace is None:
+    if low is None or high is None or member.estimate is None:
         return "–" if member.problem else "unknown"
-    words = formatting.duration(likely) if member.pace.certain else plan.between(low, high)
-    return words.replace(" ", "\N{NO-BREAK SPACE}")
+    text = formatting.duration(likely) if member.estimate.certain else plan.between(low, high)
+    return text.replace(" ", "\N{NO-BREAK SPACE}")

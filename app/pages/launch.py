@@ -80,7 +80,7 @@ def render() -> None:
                 context, values, here, history, preset=preset, parent_id=parent_id, queue=queue
             )
     with side, st.container(border=True):
-        found = plan.outlook(values, here, context.settings.data)
+        found = plan.make_plan(values, here, context.settings.data)
         if mode == GRID:
             st.caption("The form's own settings, from which the grid varies:")
         else:
@@ -103,21 +103,21 @@ def _fill(context: Context) -> dict[str, Any] | None:
     if run is None:
         st.query_params.pop("clone")
         if source == ("run", clone) and settings_form.is_filled():
-            errors.tell(
+            errors.report(
                 f"Run {clone} was deleted meanwhile: the form keeps its settings.", "warning"
             )
             st.session_state[SOURCE] = ("preset", presets.NAMES[0])
         else:
-            errors.tell(
+            errors.report(
                 f"There is no run {clone}: it may have been deleted. The form starts from a preset"
                 " instead."
             )
             _use_preset(presets.NAMES[0])
         return None
-    known, foreign = _known(run.config)
-    if foreign:
-        errors.tell(
-            f"This version does not know {', '.join(foreign)} of that run: the defaults are taken.",
+    known, unknown = _known(run.config)
+    if unknown:
+        errors.report(
+            f"This version does not know {', '.join(unknown)} of that run: the defaults are taken.",
             "warning",
         )
     if source != ("run", clone) or not settings_form.is_filled():
@@ -136,7 +136,9 @@ def _fill_from_preset() -> None:
     asked = st.query_params.get("preset")
     if asked is not None and asked not in presets.NAMES:
         st.query_params.pop("preset")
-        errors.tell(f"There is no preset {asked[:40]!r}: choose one of {', '.join(presets.NAMES)}.")
+        errors.report(
+            f"There is no preset {asked[:40]!r}: choose one of {', '.join(presets.NAMES)}."
+        )
         asked = None
     chosen = st.session_state.setdefault(CHOSEN, {})
     if "preset" in chosen:
@@ -156,13 +158,13 @@ def _fill_from_preset() -> None:
 def _known(config: dict[str, Any]) -> tuple[dict[str, Any], list[str]]:
     """The settings of a stored run that this version has, and the names and values of those that it
     has not."""
-    known, foreign = {}, []
+    known, unknown = {}, []
     for name, value in config.items():
         try:
             known[name] = parse_value(name, value)
         except ConfigError:
-            foreign.append(f"{name[:40]}={str(value)[:40]}")
-    return known, foreign
+            unknown.append(f"{name[:40]}={str(value)[:40]}")
+    return known, unknown
 
 
 def _use_preset(name: str) -> None:
@@ -205,7 +207,7 @@ def _queue(context: Context) -> None:
     st.caption(formatting.escape(plan.queue(context, submit.machines(context), history)))
 
 
-def _launch(context: Context, found: plan.Outlook, preset: str, parent_id: str | None) -> None:
+def _launch(context: Context, found: plan.LaunchPlan, preset: str, parent_id: str | None) -> None:
     """Name and button; on a click the run is stored and its page opened."""
     usual = submit.default_name(found.config, preset) if found.config else ""
     name = st.text_input(
@@ -219,8 +221,8 @@ def _launch(context: Context, found: plan.Outlook, preset: str, parent_id: str |
     try:
         checked = submit.check_name(name) if name else None
     except BadName as error:
-        checked, found = None, plan.Outlook(found.config, found.plan, str(error))
-        errors.tell(str(error))
+        checked, found = None, plan.LaunchPlan(found.config, found.plan, str(error))
+        errors.report(str(error))
     ready = found.config is not None and found.problem is None
     launched: dict[str, str] = st.session_state.setdefault(LAUNCHED, {})
     clicked = st.button(

@@ -18,7 +18,7 @@ from ganboard.worker.registry import versions as models
 from ganboard.worker.registry.output import quality
 
 FULL = "_full"
-WORDS = {
+LABELS = {
     "percent_worse": "Worse by, %",
     "root_mean_square_difference": "Difference, root mean square",
     "psnr": "PSNR, dB",
@@ -83,7 +83,7 @@ def _choose(found: Sequence[ModelVersion]) -> ModelVersion | None:
         )
         return None
     st.session_state["version_shown"] = asked or found[0].id
-    shown = st.selectbox(
+    current = st.selectbox(
         "Version",
         list(by_id),
         format_func=lambda one: f"{by_id[one].name}:{by_id[one].version} ({by_id[one].variant})",
@@ -91,7 +91,7 @@ def _choose(found: Sequence[ModelVersion]) -> ModelVersion | None:
         on_change=lambda: st.query_params.__setitem__("model", st.session_state["version_shown"]),
         width=320,
     )
-    return by_id[shown]
+    return by_id[current]
 
 
 def _pictures(context: Context, version: ModelVersion) -> None:
@@ -124,11 +124,11 @@ def _alias(context: Context, version: ModelVersion, aliases: list[str]) -> None:
 
 def _facts(context: Context, version: ModelVersion) -> None:
     manifest = models.manifest(context, version)
-    told = {name: getattr(manifest, name) for name in LINEAGE} | dict(manifest.versions)
-    told |= {f"SHA-256 of {name}": file.sha256 for name, file in manifest.files.items()}
+    details = {name: getattr(manifest, name) for name in LINEAGE} | dict(manifest.versions)
+    details |= {f"SHA-256 of {name}": file.sha256 for name, file in manifest.files.items()}
     rows = [
         (
-            WORDS.get(name, name.replace("_", " ").capitalize()),
+            LABELS.get(name, name.replace("_", " ").capitalize()),
             _figure(name, value),
             _figure(name, manifest.quality.get(name + FULL)),
         )
@@ -143,7 +143,7 @@ def _facts(context: Context, version: ModelVersion) -> None:
         )
     st.dataframe(
         pd.DataFrame(
-            [(name.replace("_", " "), str(value)) for name, value in told.items()],
+            [(name.replace("_", " "), str(value)) for name, value in details.items()],
             columns=["Lineage", ""],
         ),
         hide_index=True,

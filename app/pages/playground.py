@@ -161,11 +161,11 @@ def _moment(run: Run, checkpoint: Checkpoint) -> str:
 def _nothing(named: Run | None, offered: dict[str, Run]) -> None:
     """Why nothing can be drawn, and the way on."""
     if named is not None and model_of(named.config) not in DRAWN:
-        words = (
+        text = (
             f"model={model_of(named.config)} has no latent space to draw from: the tab Prediction"
             " of its page continues flows instead."
         )
-        st.info(formatting.sentence(words), icon=":material/palette:")
+        st.info(formatting.sentence(text), icon=":material/palette:")
         query = {"run": named.id, "view": "Prediction"}
         st.page_link(
             navigation.RUN_PAGE,

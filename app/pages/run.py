@@ -33,7 +33,7 @@ from ganboard.worker.context import Context
 
 TICK_SECONDS = 1.5
 # how often an ended run looks whether a newer one has been submitted, if it is to be followed
-LOOK_SECONDS = 4.0
+POLL_SECONDS = 4.0
 LATEST = "latest"
 
 
@@ -81,7 +81,7 @@ VIEWS = {
 
 
 @dataclass(frozen=True)
-class Shown:
+class Displayed:
     """What the part that updates was drawn for: when one of these changes, the whole page is drawn
     anew."""
 
@@ -109,11 +109,11 @@ def page() -> None:
         buttons.show(context, run)
     notes.line(context, run)
     if why := foreign(run.config):
-        errors.tell(
+        errors.report(
             f"The settings of this run cannot be read, so nothing of it is shown: {why} `ganboard"
             f" show {run.id}` prints it as stored."
         )
-        run_actions.tell_outcome(st.container())
+        run_actions.report_outcome(st.container())
         return
     style.apply(run_status.STEADY)
     outcome, head = st.container(), st.container()
@@ -125,7 +125,7 @@ def page() -> None:
     with tabs[name]:
         options = VIEWS[name].controls(context, run)
         body = st.container()
-    shown = Shown(
+    current = Displayed(
         run.id,
         run.status,
         run.stop_requested_at is not None,
@@ -133,42 +133,44 @@ def page() -> None:
         newest,
         run.note_version,
     )
-    every = TICK_SECONDS if run.status not in ENDED else LOOK_SECONDS if shown.following else None
-    st.fragment(tick, run_every=every)(shown, name, options, head, body)
+    every = TICK_SECONDS if run.status not in ENDED else POLL_SECONDS if current.following else None
+    st.fragment(tick, run_every=every)(current, name, options, head, body)
     with tabs[name]:
         VIEWS[name].below(context, run, options)
-    run_actions.tell_outcome(outcome)
+    run_actions.report_outcome(outcome)
 
 
-def tick(shown: Shown, name: str, options: Any, head: DeltaGenerator, body: DeltaGenerator) -> None:
+def tick(
+    current: Displayed, name: str, options: Any, head: DeltaGenerator, body: DeltaGenerator
+) -> None:
     """Draw the head and the open tab from what the database says now; once its state has changed or
     it has gone, the whole page."""
     with errors.sentences():
         context = navigation.context()
-        run = queries.get_run(context.engine, shown.run_id)
+        run = queries.get_run(context.engine, current.run_id)
         newest = queries.newest_run_id(context.engine)
-        if run is None or run.status != shown.status or run.note_version != shown.note_version:
+        if run is None or run.status != current.status or run.note_version != current.note_version:
             st.rerun()
-        if (run.stop_requested_at is not None) != shown.stopping:
+        if (run.stop_requested_at is not None) != current.stopping:
             st.rerun()
-        if shown.following and newest != shown.newest:
+        if current.following and newest != current.newest:
             st.rerun()
         with head:
-            run_status.show(context, run, link(context, shown, newest))
+            run_status.show(context, run, link(context, current, newest))
         with body:
             VIEWS[name].draw(context, run, options)
 
 
-def link(context: Context, shown: Shown, newest: str | None) -> run_status.Link:
+def link(context: Context, current: Displayed, newest: str | None) -> run_status.Link:
     """A quiet offer: to follow the newest run, to see a newer one, or to stay with this one."""
-    if shown.following:
+    if current.following:
         return run_status.Link(
             "Following the newest run: stay with this",
-            shown.run_id,
+            current.run_id,
             ":material/push_pin:",
             "The page goes over to every newer run by itself.",
         )
-    newer = queries.get_run(context.engine, newest) if newest and newest != shown.newest else None
+    newer = queries.get_run(context.engine, newest) if newest and newest != current.newest else None
     if newer:
         return run_status.Link(
             f"Newer: {formatting.escape(formatting.shorten(newer.name, 30))}",

@@ -53,7 +53,7 @@ def render() -> None:
     outcome = st.container()
     if not runs:
         _nothing_yet()
-        actions.tell_outcome(outcome)
+        actions.report_outcome(outcome)
         st.fragment(_wait_for_first, run_every=3.0)(context)
         return
     active = listing.is_active(runs)
@@ -62,15 +62,15 @@ def render() -> None:
     choice, stale = _choice()
     if stale:
         style.apply(STALE)
-    shown = {run.id: run.status for run in listing.chosen(context, choice)[0]}
+    current = {run.id: run.status for run in listing.chosen(context, choice)[0]}
     before = st.session_state.get(SELECTED, [])
-    st.session_state[SELECTED] = [run_id for run_id in before if run_id in shown]
+    st.session_state[SELECTED] = [run_id for run_id in before if run_id in current]
     actions.bar(context)
-    states = [shown[run_id] for run_id in st.session_state[SELECTED]]
+    states = [current[run_id] for run_id in st.session_state[SELECTED]]
     with st.container(key="runs_stale" if stale else "runs_found"):
         st.fragment(_table, run_every=pace)(context, choice, active, states)
     # last: a part above that draws the page anew would swallow the words
-    actions.tell_outcome(outcome)
+    actions.report_outcome(outcome)
 
 
 def _choice() -> tuple[Choice, bool]:
@@ -157,21 +157,19 @@ def _table(context: Context, choice: Choice, was_active: bool, states: list[str]
         st.rerun()  # the pace of both live parts follows what trains
     chosen, table = listing.chosen(context, choice)
     before = st.session_state.get(SELECTED, [])
-    shown = {run.id: run.status for run in chosen}
-    if [shown.get(run_id) for run_id in before] != states:
+    current = {run.id: run.status for run in chosen}
+    if [current.get(run_id) for run_id in before] != states:
         st.rerun()  # what can be done with the selected runs has changed
     if not chosen:
-        words = (
+        text = (
             "The archive is empty, or none of its runs matches"
             if choice.archived
             else "No run matches"
         )
-        st.info(
-            f"{words}: change the search or the states above.", icon=":material/filter_alt_off:"
-        )
+        st.info(f"{text}: change the search or the states above.", icon=":material/filter_alt_off:")
         return
-    drawn = runs_table.with_duration(table, chosen, queries.database_time(context.engine))
-    now = runs_table.show(drawn, [run.id for run in chosen], before)
+    displayed = runs_table.with_duration(table, chosen, queries.database_time(context.engine))
+    now = runs_table.show(displayed, [run.id for run in chosen], before)
     everything = sum((run.archived_at is not None) == choice.archived for run in runs)
     st.caption(
         f"{formatting.plural(len(chosen), 'run')} of {everything:,}"

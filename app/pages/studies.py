@@ -15,7 +15,7 @@ from ganboard.worker.clear_errors import CLEAR_ERRORS
 from ganboard.worker.context import Context
 from ganboard.worker.studies import results
 from ganboard.worker.studies import study as work
-from ganboard.worker.studies.results.study_data import NOT_HERE, REPRODUCED, Evidence, Exhibit
+from ganboard.worker.studies.results.study_data import NOT_HERE, REPRODUCED, StudyData, StudyResult
 
 TICK_SECONDS = 3.0
 REFUSED = "study_refused"
@@ -34,7 +34,7 @@ def render() -> None:
         if st.button("Launch a study", type="primary", icon=":material/science:", **auth.writer()):
             _launch(context)
     if refused := st.session_state.pop(REFUSED, None):
-        errors.tell(refused)
+        errors.report(refused)
     known = studies.listed(context.engine)
     if not known:
         st.info(
@@ -53,7 +53,7 @@ def render() -> None:
     st.fragment(_progress, run_every=None if now.over and not waits else TICK_SECONDS)(
         context, chosen, now.finished + now.broken, waits
     )
-    _figures(context, chosen)
+    _metrics(context, chosen)
     _published()
 
 
@@ -67,7 +67,7 @@ def _choose(known: list[Study]) -> Study | None:
         )
         return None
     st.session_state["study_shown"] = asked or known[0].id
-    shown = st.selectbox(
+    current = st.selectbox(
         "Study",
         list(by_id),
         format_func=lambda one: (
@@ -77,7 +77,7 @@ def _choose(known: list[Study]) -> Study | None:
         on_change=lambda: st.query_params.__setitem__("study", st.session_state["study_shown"]),
         width=480,
     )
-    return by_id[shown]
+    return by_id[current]
 
 
 @st.dialog("Launch a study", icon=":material/science:")
@@ -165,14 +165,14 @@ def _progress(context: Context, study: Study, ended: int, waited: bool) -> None:
         )
 
 
-def _figures(context: Context, study: Study) -> None:
+def _metrics(context: Context, study: Study) -> None:
     runs = [run for part in studies.runs(context.engine, study.id).values() for run in part]
     surface = work.surface(context, study)
     version = *_version(study, runs), str(surface and (surface.id, surface.answered_at))
-    shown = _exhibits(context, str(context.engine.url), version, study, runs)
-    _verdicts(shown)
-    for one in shown:
-        _exhibit(one)
+    current = _results(context, str(context.engine.url), version, study, runs)
+    _verdicts(current)
+    for one in current:
+        _result(one)
     ids = list(dict.fromkeys(run.id for run in runs))[: navigation.MAX_COMPARED]
     st.page_link(
         navigation.RUNS_PAGE,
@@ -214,18 +214,18 @@ def _version(study: Study, runs: list[Run]) -> tuple[str, ...]:
 
 
 @st.cache_resource(max_entries=4, show_spinner="Drawing the figures …")
-def _exhibits(
+def _results(
     _context: Context, database: str, version: object, _study: Study, _runs: list[Run]
-) -> list[Exhibit]:
+) -> list[StudyResult]:
     return results.make(
-        Evidence.of(_context.engine, _runs, _study.definition),
+        StudyData.of(_context.engine, _runs, _study.definition),
         list(_study.definition.get("figures", [])),
     )
 
 
-def _verdicts(shown: list[Exhibit]) -> None:
+def _verdicts(current: list[StudyResult]) -> None:
     st.header("What held here", anchor=False)
-    for one in shown:
+    for one in current:
         lacking = f" &ensp;:gray[{formatting.escape(one.missing)}]" if one.missing else ""
         st.markdown(
             f"{_badge(one)}{lacking} &ensp;**{formatting.escape(one.title)}**"
@@ -233,12 +233,12 @@ def _verdicts(shown: list[Exhibit]) -> None:
         )
 
 
-def _badge(one: Exhibit) -> str:
+def _badge(one: StudyResult) -> str:
     icon, colour = ICONS.get(one.verdict, ":material/help:"), COLOURS.get(one.verdict, "gray")
     return f":{colour}-badge[{icon} {one.verdict}]"
 
 
-def _exhibit(one: Exhibit) -> None:
+def _result(one: StudyResult) -> None:
     st.header(formatting.escape(one.title), anchor=False)
     st.markdown(f"{_badge(one)} &ensp;{formatting.escape(one.finding)}")
     if one.figure is not None:

@@ -56,7 +56,7 @@ def _live(context: Context) -> None:
         *doctor.installation(context.settings, context.engine),
     ]
     _findings(checks)
-    _figures(context, queue=next(check for check in checks if check.name == "queue"))
+    _metrics(context, queue=next(check for check in checks if check.name == "queue"))
     _workers(context)
     _waiting(context)
 
@@ -72,10 +72,8 @@ def _findings(checks: list[doctor.Check]) -> None:
             "Everything works: the queue answers, and a worker is ready.", icon=":material/check:"
         )
     for check in unwell:
-        words = (
-            f"{check.name[:1].upper()}{check.name[1:]}: {check.text.rstrip('.')}. {check.remedy}"
-        )
-        errors.tell(words, "error" if check.status == "fail" else "warning")
+        text = f"{check.name[:1].upper()}{check.name[1:]}: {check.text.rstrip('.')}. {check.remedy}"
+        errors.report(text, "error" if check.status == "fail" else "warning")
     with st.expander(f"All {len(checks)} checks", icon=":material/checklist:"):
         rows = [
             (STATUS_WORDS[check.status], check.name, check.text, check.remedy) for check in checks
@@ -92,7 +90,7 @@ def _findings(checks: list[doctor.Check]) -> None:
         )
 
 
-def _figures(context: Context, *, queue: doctor.Check) -> None:
+def _metrics(context: Context, *, queue: doctor.Check) -> None:
     workers = queries.workers(context.engine)
     stored = _stored(context, str(context.engine.url))
     usage = shutil.disk_usage(context.settings.state)

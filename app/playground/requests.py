@@ -57,7 +57,7 @@ class Remembered:
     shown_id: str | None
 
 
-def answer(
+def show_answer(
     context: Context,
     run_id: str,
     step: int,
@@ -88,7 +88,7 @@ def answer(
                 asked.id, alive
             )
     if asked.error is not None:
-        errors.tell(asked.error)
+        errors.report(asked.error)
         return
     shown: Request | None = asked
     if remembered.shown_id and asked.answered_at is None:

@@ -10,7 +10,7 @@ import streamlit as st
 
 from ganboard.app import errors
 from ganboard.app.playground import picks
-from ganboard.app.playground.requests import answer
+from ganboard.app.playground.requests import show_answer
 from ganboard.app.playground.sheet import sheet
 from ganboard.db.models import Checkpoint, Request, Run
 from ganboard.gan.config import model_of
@@ -106,7 +106,7 @@ def draw(chosen: Chosen) -> None:
             f"Image {row + 1} of seed {asked.options['seed']}"
             for row in range(asked.facts["images"])
         ]
-        marked = [row for row in picked if row < len(labels)] if same_seed else []
+        chosen_rows = [row for row in picked if row < len(labels)] if same_seed else []
         columns = asked.facts["columns"]
         png, side = asked.result or b"", SIDES[len(labels)]
         clicked = sheet(
@@ -114,7 +114,7 @@ def draw(chosen: Chosen) -> None:
             columns=columns,
             labels=labels,
             key="sheet_draw",
-            picked=marked,
+            picked=chosen_rows,
             side=side,
             flow=True,
         )
@@ -122,7 +122,7 @@ def draw(chosen: Chosen) -> None:
             picks.toggle(clicked)
             st.rerun()
 
-    _answer(chosen, Draw(**chosen.common, images=int(amount)), shown)
+    _show(chosen, Draw(**chosen.common, images=int(amount)), shown)
     compare = ", up to eight to compare with training images" if "Nearest" in chosen.views else ""
     st.caption(
         "Click images to pick them: one to look around it, two to walk between"
@@ -171,7 +171,7 @@ def interpolate(chosen: Chosen) -> None:
         ]
         sheet(asked.result or b"", columns=columns, labels=labels, key="sheet_interpolate")
 
-    _answer(chosen, request, shown)
+    _show(chosen, request, shown)
     ends = (
         f"From image {picked[0] + 1} to image {picked[1] + 1} of the seed"
         if len(picked) == 2
@@ -221,7 +221,7 @@ def nearest(chosen: Chosen) -> None:
             " heart."
         )
 
-    _answer(chosen, Nearest(**chosen.common, picks=picked), shown)
+    _show(chosen, Nearest(**chosen.common, picks=picked), shown)
 
 
 def around(chosen: Chosen) -> None:
@@ -248,7 +248,7 @@ def around(chosen: Chosen) -> None:
         )
         sheet(asked.result or b"", columns=SIDE, labels=labels, key="sheet_around", side=84)
 
-    _answer(chosen, Around(**chosen.common, row=row, degrees=degrees), shown)
+    _show(chosen, Around(**chosen.common, row=row, degrees=degrees), shown)
     st.caption(
         f"In the middle image {row + 1} of the seed; around it small turns of its latents in two"
         " random directions."
@@ -274,8 +274,8 @@ def _go(label: str, view: str, icon: str, possible: bool, why_not: str) -> None:
     )
 
 
-def _answer(chosen: Chosen, request: LatentRequest, shown: Callable[[Request], None]) -> None:
+def _show(chosen: Chosen, request: LatentRequest, shown: Callable[[Request], None]) -> None:
     name = f"{chosen.run.id}-step-{chosen.checkpoint.step}-{request.kind}-seed-{request.seed}"
-    answer(
+    show_answer(
         chosen.context, chosen.run.id, chosen.checkpoint.step, request, file_name=name, show=shown
     )

@@ -100,7 +100,7 @@ def bar(context: Context) -> None:
             ),
         ):
             confirm_delete(context, deletable)
-        st.caption(_words(len(runs)), width="content")
+        st.caption(_describe(len(runs)), width="content")
         if runs and st.button("Clear", type="tertiary", help="Select none"):
             select([])
             st.rerun()
@@ -115,7 +115,7 @@ def select(run_ids: list[str]) -> None:
         del st.session_state[widget]
 
 
-def _words(selected: int) -> str:
+def _describe(selected: int) -> str:
     return (
         f"{formatting.plural(selected, 'run')} selected" if selected else "Select runs in the table"
     )
@@ -218,11 +218,11 @@ def _act(runs: list[Run], done: str, action: Callable[[Run], object]) -> None:
     )
 
 
-def tell_outcome(place: DeltaGenerator) -> None:
+def report_outcome(place: DeltaGenerator) -> None:
     """Say in `place` what the last action did; call it once, at the end of a page."""
     message, refused = st.session_state.pop(OUTCOME, ("", []))
     if message:
         st.toast(message, icon=":material/check:")
     with place:
         for sentence in refused:
-            errors.tell(sentence)
+            errors.report(sentence)

@@ -65,13 +65,15 @@ def show(context: Context, run: Run) -> None:
             help="Open the launch form with these settings.",
         ):
             navigation.open_launch(clone=run.id)
-        drawn = model_of(run.config) in DRAWN
+        displayed = model_of(run.config) in DRAWN
         why = (
             "Open the playground: new images from this run's generator."
-            if drawn
+            if displayed
             else "A pix2pix has no latent space to draw from: its tab Prediction continues flows."
         )
-        if st.button("Draw", key="draw", icon=":material/palette:", help=why, disabled=not drawn):
+        if st.button(
+            "Draw", key="draw", icon=":material/palette:", help=why, disabled=not displayed
+        ):
             navigation.open_playground(run.id)
         why = (
             "Stop it first."

@@ -39,9 +39,9 @@ def draw(engine: Engine, run: Run) -> None:
     if not epochs:
         nothing(run, "The first grid appears before the first step.")
         return
-    judged = series.quality_frame(engine, [run.id])
+    evaluated = series.quality_frame(engine, [run.id])
     measure = quality.headline(run.config)
-    lowest = best(judged[judged["epoch"].isin(epochs)], measure)
+    lowest = best(evaluated[evaluated["epoch"].isin(epochs)], measure)
     data = {
         "run": run.id,
         "frames": [
@@ -52,7 +52,7 @@ def draw(engine: Engine, run: Run) -> None:
             if lowest is None
             else {
                 "epoch": lowest.epoch,
-                "words": f"{quality.WORDS[measure]} {lowest.value:.{quality.DIGITS[measure]}f}",
+                "words": f"{quality.LABELS[measure]} {lowest.value:.{quality.DIGITS[measure]}f}",
             }
         ),
         "real": (

@@ -49,7 +49,7 @@ def line(context: Context, run: Run) -> None:
 def show(context: Context, run: Run) -> None:
     """The tab Notes."""
     for sentence in st.session_state.pop(_REFUSED, []):
-        errors.tell(sentence)
+        errors.report(sentence)
     _tags(context, run)
     _note(context, run)
 
@@ -106,7 +106,7 @@ def _note(context: Context, run: Run) -> None:
     )
     behind = version != run.note_version
     if behind:
-        errors.tell(
+        errors.report(
             "Somebody else changed this note while you wrote. Nothing is lost: your text is above,"
             " theirs below. Bring them together above and save, or take theirs.",
             "warning",

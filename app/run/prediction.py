@@ -115,7 +115,7 @@ def _answer(context: Context, run: Run, waited: bool) -> None:
         if _pending(found) != waited:
             st.rerun()  # looking every second begins or ends
         if refused := st.session_state.pop(REFUSED, None):
-            errors.tell(refused)
+            errors.report(refused)
         if _pending(found):
             request_progress.progress(
                 context,
@@ -123,15 +123,15 @@ def _answer(context: Context, run: Run, waited: bool) -> None:
                 "Waiting for the analysis worker, or for what it does at the moment.",
             )
         elif found and found[0].error:
-            errors.tell(found[0].error)
+            errors.report(found[0].error)
         answered = next((one for one in found if one.result is not None), None)
         if answered is None:
             st.caption(formatting.escape(ABOUT))
         else:
-            _figures(run, answered)
+            _metrics(run, answered)
 
 
-def _figures(run: Run, answered: Request) -> None:
+def _metrics(run: Run, answered: Request) -> None:
     facts = answered.facts
     png = answered.result or b""
     caption = (

@@ -70,7 +70,7 @@ def threshold_control(frame: pd.DataFrame, measure: str) -> float | None:
     """The headline to be reached, kept in the URL as `goal`; at first a tenth above the best of
     `frame`, rounded up."""
     return st.number_input(
-        f"{quality.WORDS[measure]} to reach",
+        f"{quality.LABELS[measure]} to reach",
         min_value=0.0,
         value=suggested(frame, measure),
         format="%g",
@@ -139,7 +139,7 @@ def draw(engine: Engine, run: Run, options: QualityOptions | None) -> None:
         # the controls stand outside the part that updates, and were left out while there was
         # nothing to control
         st.rerun()
-    _figures(run, frame, options.goal)
+    _metrics(run, frame, options.goal)
     model = quality.model_of(run.config)
     courses = quality.CHARTS[model]
     charts = by_epoch(
@@ -157,7 +157,7 @@ def draw(engine: Engine, run: Run, options: QualityOptions | None) -> None:
                 names = courses[index]
                 st.markdown(
                     "  \n".join(
-                        f"**{quality.WORDS[name]}** :gray[{formatting.escape(QUALITY[name])}]"
+                        f"**{quality.LABELS[name]}** :gray[{formatting.escape(QUALITY[name])}]"
                         for name in names
                     )
                 )
@@ -182,12 +182,12 @@ def _physics(run: Run, found: Validation, options: QualityOptions) -> None:
                 st.markdown(f"**{physics.TITLES[name][0]}**")
                 plot = physics.curve(name, found.curves[name], log_y=options.log_y)
                 Chart.of(plot, f"physics-{name}-{run.id}-{options.log_y:d}").show()
-    for column, words, plot in zip(
+    for column, text, plot in zip(
         st.columns(2), ("real", "generated"), physics.correlations(found), strict=True
     ):
         with column:
-            st.markdown(f"**Correlations of {words} showers**")
-            Chart.of(plot, f"correlations-{words}-{run.id}").show()
+            st.markdown(f"**Correlations of {text} showers**")
+            Chart.of(plot, f"correlations-{text}-{run.id}").show()
 
 
 def _charts(engine: Engine, run: Run, frame: pd.DataFrame, options: QualityOptions) -> list[Chart]:
@@ -205,12 +205,12 @@ def _charts(engine: Engine, run: Run, frame: pd.DataFrame, options: QualityOptio
     return charts
 
 
-def _figures(run: Run, frame: pd.DataFrame, goal: float | None) -> None:
+def _metrics(run: Run, frame: pd.DataFrame, goal: float | None) -> None:
     measure = quality.headline(run.config)
-    word, digits = quality.WORDS[measure], quality.DIGITS[measure]
+    word, digits = quality.LABELS[measure], quality.DIGITS[measure]
     lowest, newest, reached = best(frame, measure), frame.iloc[-1], seconds_to(frame, goal, measure)
     preparing = float(frame["preparation_seconds"].sum())  # NaN, of older runs, counts as 0
-    judging = float(frame["seconds"].sum()) + preparing
+    evaluation = float(frame["seconds"].sum()) + preparing
     if frame["preparation_seconds"].isna().any():
         prepared = "Preparing the classifier and the real data was not measured then."
     else:
@@ -237,12 +237,12 @@ def _figures(run: Run, frame: pd.DataFrame, goal: float | None) -> None:
         ),
         (
             "Judging took",
-            formatting.duration(judging),
+            formatting.duration(evaluation),
             f"{formatting.plural(len(frame), 'judgement')}, outside the training time. {prepared}",
         ),
         (
             "Share of the time",
-            formatting.share(judging / (judging + run.seconds)),
+            formatting.share(evaluation / (evaluation + run.seconds)),
             "Judging with its preparation, as a share of training and judging.",
         ),
     )

@@ -105,14 +105,14 @@ def settings_frame(config: dict[str, Any]) -> pd.DataFrame:
                 changed,
                 group,
                 name,
-                shown(value),
-                shown(field.default),
+                format_value(value),
+                format_value(field.default),
                 unit(field),
                 field.description or "",
             )
         )
     rows += [
-        ("●", "Unknown", name, shown(value), "", "", "")
+        ("●", "Unknown", name, format_value(value), "", "", "")
         for name, value in config.items()
         if name not in RunConfig.model_fields
     ]
@@ -121,7 +121,7 @@ def settings_frame(config: dict[str, Any]) -> pd.DataFrame:
     )
 
 
-def shown(value: Any) -> str:
+def format_value(value: Any) -> str:
     """A setting as people write it."""
     if value is None:
         return "none"
@@ -174,4 +174,4 @@ def flat(value: Any, name: str = "") -> list[tuple[str, str]]:
             for index, inner in enumerate(value)
             for row in flat(inner, f"{name} {index}".strip())
         ]
-    return [(name, shown(value))]
+    return [(name, format_value(value))]

@@ -15,16 +15,16 @@ def progress(context: Context, found: Request, waiting: str) -> None:
     there to start the analysis."""
     if found.claimed_at is None or found.heartbeat_at is None:
         alive = any(worker.alive for worker in queries.inference_workers(context.engine))
-        words = (
+        text = (
             waiting
             if alive
             else "No inference worker is running: start one with `ganboard inference-worker` or"
             " `ganboard up`."
         )
     else:
-        words = f"{found.phase.capitalize()} …"
+        text = f"{found.phase.capitalize()} …"
         if found.progress > 0.05:
             spent = (found.heartbeat_at - found.claimed_at).total_seconds()
             left = spent * (1 - found.progress) / found.progress
-            words += f" about {formatting.duration(left)} left"
-    st.progress(found.progress, text=words)
+            text += f" about {formatting.duration(left)} left"
+    st.progress(found.progress, text=text)

@@ -65,7 +65,7 @@ def activity(
                 if awaited.seconds_left is None
                 else f": another {formatting.duration(awaited.seconds_left)}, then it ends"
             )
-            return f"{formatting.escape(awaited.words)}{left}."
+            return f"{formatting.escape(awaited.reason)}{left}."
         place = "next in line" if ahead == 0 else f"{formatting.plural(ahead, 'run')} ahead of it"
         if workers:
             return f"Waiting for a free worker: {place}."
@@ -195,7 +195,7 @@ def show(context: Context, run: Run, link: Link) -> None:
         _bar(run)
     with trouble, st.container(key="trouble"):
         _alert(context, run, stuck=(waiting and not workers) or _is_silent(run, now))
-    _figures(run)
+    _metrics(run)
 
 
 def _alert(context: Context, run: Run, *, stuck: bool) -> None:
@@ -250,7 +250,7 @@ def _bar(run: Run) -> None:
     st.progress(done.fraction, text=" · ".join(parts))
 
 
-def _figures(run: Run) -> None:
+def _metrics(run: Run) -> None:
     left = run.epoch and run.seconds / run.epoch
     entries = (
         (

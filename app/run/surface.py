@@ -118,7 +118,7 @@ def _answer(
         if _pending(found) != waited:
             st.rerun()  # looking every second begins or ends
         if refused := st.session_state.pop(REFUSED, None):
-            errors.tell(refused)
+            errors.report(refused)
         if _pending(found):
             assert found is not None
             request_progress.progress(
@@ -139,7 +139,7 @@ def _answer(
         if found is None:
             st.caption(formatting.escape(ABOUT))
         elif found.result is not None:
-            _figures(context, found, dimensions)
+            _metrics(context, found, dimensions)
 
 
 def _ask(context: Context, run: Run, others: list[str], asked: SurfaceRequest) -> None:
@@ -149,7 +149,7 @@ def _ask(context: Context, run: Run, others: list[str], asked: SurfaceRequest) -
         st.session_state[REFUSED] = str(error)
 
 
-def _figures(context: Context, found: Request, dimensions: int) -> None:
+def _metrics(context: Context, found: Request, dimensions: int) -> None:
     arrays = _arrays(found.id, found)
     known = {one.id: one for one in queries.get_runs(context.engine, [found.run_id, *found.others])}
     ids = [found.run_id, *found.others]

@@ -106,8 +106,8 @@ def draw(engine: Engine, run: Run, options: CourseOptions) -> None:
         _facts(run)
     if names:
         with st.expander("Every measure of every epoch"):
-            shown = measures[["epoch", *names]].rename(columns={"epoch": "Epoch", **MEASURES})
-            st.dataframe(shown, hide_index=True, key=f"measures-{run.id}")
+            current = measures[["epoch", *names]].rename(columns={"epoch": "Epoch", **MEASURES})
+            st.dataframe(current, hide_index=True, key=f"measures-{run.id}")
 
 
 def _charts(engine: Engine, run: Run, options: CourseOptions) -> tuple[pd.DataFrame, list[Chart]]:
@@ -131,12 +131,14 @@ def _charts(engine: Engine, run: Run, options: CourseOptions) -> tuple[pd.DataFr
 
 
 def _newest(values: Mapping[str, float]) -> None:
-    shown = [name for name in _SHORT if name in values and (name != "reduce_bytes" or values[name])]
-    if shown:
+    current = [
+        name for name in _SHORT if name in values and (name != "reduce_bytes" or values[name])
+    ]
+    if current:
         tiles(
             [
                 (_SHORT[name], _value(name, values[name]), f"{MEASURES[name]}. {_HOW[name]}")
-                for name in shown
+                for name in current
             ]
         )
 

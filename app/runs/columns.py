@@ -15,7 +15,7 @@ from ganboard.gan.config import RunConfig
 from ganboard.worker import formatting
 
 column = st.column_config
-WORDS, NUMBER = pa.string(), pa.float64()
+TEXT, NUMBER = pa.string(), pa.float64()
 # all that a configuration has, with defaults
 SETTINGS: dict[str, Any] = RunConfig().model_dump(mode="json")
 
@@ -26,7 +26,7 @@ class Column:
 
     value: Callable[[Listed], Any]
     type: pa.DataType
-    look: Any
+    column_type: Any
     usual: bool = True  # shown until somebody chooses
 
 
@@ -70,16 +70,16 @@ def _is_number(name: str) -> bool:
 
 _STATES = column.MultiselectColumn(  # one coloured chip; nothing is edited here
     width=104,
-    options=[look.word for look in formatting.STATUS.values()],
-    color=[look.colour for look in formatting.STATUS.values()],
+    options=[column_type.word for column_type in formatting.STATUS.values()],
+    color=[column_type.colour for column_type in formatting.STATUS.values()],
 )
 _LOSS = "the newest step's loss while it trains, then the last epoch's mean"
 COLUMNS: dict[str, Column] = {
-    "Run": Column(lambda run: run.name, WORDS, column.TextColumn(width="medium", pinned=True)),
-    "Status": Column(lambda run: [formatting.status_word(run.status)], pa.list_(WORDS), _STATES),
+    "Run": Column(lambda run: run.name, TEXT, column.TextColumn(width="medium", pinned=True)),
+    "Status": Column(lambda run: [formatting.status_word(run.status)], pa.list_(TEXT), _STATES),
     "Tags": Column(
         lambda run: list(run.tags),
-        pa.list_(WORDS),
+        pa.list_(TEXT),
         column.ListColumn(width=140, help="Words that people put on it: select runs, then Tags"),
     ),
     "Progress": Column(
@@ -91,7 +91,7 @@ COLUMNS: dict[str, Column] = {
     ),
     "Epoch": Column(
         lambda run: f"{run.epoch} / {run.config.get('epochs', '?')}",
-        WORDS,
+        TEXT,
         column.TextColumn(
             width="small", alignment="right", help="Finished epochs of those planned"
         ),
@@ -130,17 +130,17 @@ COLUMNS: dict[str, Column] = {
         NUMBER,
         column.NumberColumn(format="%.0f", help=runtime_estimation.RATE),
     ),
-    "Data": Column(_set("dataset"), WORDS, _explained("dataset")),
+    "Data": Column(_set("dataset"), TEXT, _explained("dataset")),
     "Batch": Column(
         _set("batch_size"),
         pa.int64(),
         column.NumberColumn(format="%d", help="Global batch: over all replicas"),
     ),
-    "Precision": Column(_set("precision"), WORDS, _explained("precision")),
-    "XLA": Column(_set("xla"), WORDS, _explained("xla")),
+    "Precision": Column(_set("precision"), TEXT, _explained("precision")),
+    "XLA": Column(_set("xla"), TEXT, _explained("xla")),
     "Strategy": Column(
         lambda run: _strategy(run.config),
-        WORDS,
+        TEXT,
         column.TextColumn(help="How replicas are spread, and how many"),
     ),
     "Created": Column(
@@ -157,9 +157,7 @@ COLUMNS: dict[str, Column] = {
         ),
     ),
     "Id": Column(
-        lambda run: run.id,
-        WORDS,
-        column.TextColumn(help="For the command line: `ganboard show ID`"),
+        lambda run: run.id, TEXT, column.TextColumn(help="For the command line: `ganboard show ID`")
     ),
     "Training": Column(
         lambda run: run.seconds or None,
@@ -172,25 +170,25 @@ COLUMNS: dict[str, Column] = {
     ),
     "Sweep": Column(
         lambda run: run.sweep,
-        WORDS,
+        TEXT,
         column.TextColumn(help="The id that all runs of one grid share: search for sweep:ID"),
         usual=False,
     ),
     "Preset": Column(
         lambda run: run.preset or None,
-        WORDS,
+        TEXT,
         column.TextColumn(help="What its settings began with"),
         usual=False,
     ),
     "Note": Column(
         lambda run: formatting.shorten(run.note, 200) if run.note else None,
-        WORDS,
+        TEXT,
         column.TextColumn(width="medium", help="What people wrote about it"),
         usual=False,
     ),
 }
 COLUMNS |= {
-    name: Column(_set(name), NUMBER if _is_number(name) else WORDS, _explained(name), usual=False)
+    name: Column(_set(name), NUMBER if _is_number(name) else TEXT, _explained(name), usual=False)
     for name in SETTINGS
 }
 USUAL = tuple(name for name, known in COLUMNS.items() if known.usual)

@@ -49,15 +49,15 @@ def card(context: Context) -> None:
         if why := foreign(run.config):
             headline.markdown(formatting.sentence(f"{formatting.shorten(run.name, 48)}: {why}"))
             return
-        drawn = queries.grid_epochs(context.engine, run.id)
-        if drawn:
-            png = _thumbnail(context, str(context.engine.url), run.id, run.attempt, drawn[-1])
-            picture.image(png, width=120, alt=f"Generated images after epoch {drawn[-1]}")
+        displayed = queries.grid_epochs(context.engine, run.id)
+        if displayed:
+            png = _thumbnail(context, str(context.engine.url), run.id, run.attempt, displayed[-1])
+            picture.image(png, width=120, alt=f"Generated images after epoch {displayed[-1]}")
         with headline:
             _headline(context, run)
         if opener.button("Open", icon=":material/open_in_full:", key=f"open_{run.id}"):
             navigation.open_run("latest" if follow else run.id)
-        _figures(run, queries.epochs(context.engine, run.id, after=run.epoch - SPARK_EPOCHS))
+        _metrics(run, queries.epochs(context.engine, run.id, after=run.epoch - SPARK_EPOCHS))
 
 
 def _chosen(context: Context, follow: bool) -> Run | None:
@@ -97,7 +97,7 @@ def _left(run: Run) -> str:
     return "" if left is None else f", about {formatting.duration(left)} left"
 
 
-def _figures(run: Run, epochs: list[Epoch]) -> None:
+def _metrics(run: Run, epochs: list[Epoch]) -> None:
     speeds = [epoch.images / epoch.seconds for epoch in epochs if epoch.seconds > 0]
     for label, value, series in (
         ("G loss", formatting.decimal(run.g_loss, 3), [epoch.g_loss for epoch in epochs]),

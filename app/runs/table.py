@@ -79,7 +79,7 @@ def show(table: pa.Table, run_ids: list[str], selected: list[str]) -> list[str]:
         height=min(38 + 36 * max(len(run_ids), 1), 640),
         row_height=36,
         column_config={
-            name: COLUMNS[name].look if name in COLUMNS else _to_fid()
+            name: COLUMNS[name].column_type if name in COLUMNS else _to_fid()
             for name in table.column_names
         },
         lazy=False,

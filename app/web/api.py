@@ -47,7 +47,7 @@ _EPOCH = re.compile(r"-?\d{1,9}", re.ASCII)
 _packing = BoundedSemaphore(2)  # ZIP files that are made at once
 
 logger = logging.getLogger(__name__)
-Answer = Callable[[Request], Response]
+Respond = Callable[[Request], Response]
 
 
 class BadRequest(Exception):
@@ -58,13 +58,13 @@ class Busy(Exception):
     """Too much is being asked for at once; the message is one sentence."""
 
 
-def answering(answer: Callable[[Context, Request], Response]) -> Answer:
-    """`answer` with its errors as JSON sentences."""
+def responding(respond: Callable[[Context, Request], Response]) -> Respond:
+    """`respond` with its errors as JSON sentences."""
 
-    @wraps(answer)
+    @wraps(respond)
     def handler(request: Request) -> Response:
         try:
-            return answer(context(), request)
+            return respond(context(), request)
         except (BadRequest, BadSearch) as error:
             return _error(400, str(error))
         except (UnknownRun, ExportFailed) as error:
@@ -82,7 +82,7 @@ def answering(answer: Callable[[Context, Request], Response]) -> Answer:
     return handler
 
 
-@answering
+@responding
 def list_runs(context: Context, request: Request) -> Response:
     """Runs without their epochs, newest first, filtered like `ganboard runs`: status (repeatable),
     search, archived, limit."""
@@ -113,13 +113,13 @@ def list_runs(context: Context, request: Request) -> Response:
     return _json(summaries(context, queries.get_runs(context.engine, found[:limit])))
 
 
-@answering
+@responding
 def one_run(context: Context, request: Request) -> Response:
     """A run with its epochs and judgements, as `ganboard show --json` prints it."""
     return _json(live_document(context, _run(context, request)))
 
 
-@answering
+@responding
 def table(context: Context, request: Request) -> Response:
     """One of TABLES as CSV, sent while it is read."""
     run, name = _run(context, request), request.path_params["table"]
@@ -132,7 +132,7 @@ def table(context: Context, request: Request) -> Response:
     )
 
 
-@answering
+@responding
 def grid(context: Context, request: Request) -> Response:
     """The grid of an epoch (-1: the real images) as PNG; `scale` repeats each pixel so often.
 
@@ -157,21 +157,21 @@ def grid(context: Context, request: Request) -> Response:
     )
 
 
-@answering
+@responding
 def everything(context: Context, request: Request) -> Response:
     """What `ganboard export` writes, as a ZIP file."""
     run = _run(context, request)
     return _packed(lambda path: export_zip(context, run, path), f"{run.id}.zip")
 
 
-@answering
+@responding
 def model(context: Context, request: Request) -> Response:
     """The newest checkpoint with a text on how to load it, as a ZIP file."""
     run = _run(context, request)
     return _packed(lambda path: model_zip(context, run, path), f"{run.id}-model.zip")
 
 
-@answering
+@responding
 def nothing(context: Context, request: Request) -> Response:
     raise UnknownRun("There is nothing at this address: begin with /api/runs.")
 

@@ -24,8 +24,8 @@ def health(request: Request) -> Response:
     sign-in it says the reason."""
     if reason := _complaint():
         # it names hosts and files, and anybody may ask
-        told = {"reason": reason} if sign_in(Settings()) is None else {}
-        return JSONResponse({"status": "unhealthy", **told}, status_code=503, headers=NO_STORE)
+        details = {"reason": reason} if sign_in(Settings()) is None else {}
+        return JSONResponse({"status": "unhealthy", **details}, status_code=503, headers=NO_STORE)
     return JSONResponse({"status": "ok"}, headers=NO_STORE)
 
 

@@ -34,7 +34,7 @@ class Platform(Collector):
     def collect(self) -> Iterator[Metric]:
         began = time.perf_counter()
         try:
-            taken = stats.take(context().engine)
+            totals = stats.take(context().engine)
         except CLEAR_ERRORS:
             yield GaugeMetricFamily(
                 "ganboard_database_up", "1 when the database answers, 0 when it does not", 0
@@ -43,7 +43,7 @@ class Platform(Collector):
         yield GaugeMetricFamily(
             "ganboard_database_up", "1 when the database answers, 0 when it does not", 1
         )
-        yield from self._families(taken)
+        yield from self._families(totals)
         with suppress(OSError):  # an unmounted disk has no figure
             free = shutil.disk_usage(context().settings.state).free
             yield GaugeMetricFamily(
@@ -57,55 +57,55 @@ class Platform(Collector):
     def describe(self) -> list[Metric]:
         return []  # so that registering asks no database
 
-    def _families(self, taken: stats.Census) -> Iterator[Metric]:
+    def _families(self, totals: stats.Stats) -> Iterator[Metric]:
         runs = GaugeMetricFamily(
             "ganboard_runs", "Runs by status, archived ones included", labels=["status"]
         )
-        for status, count in taken.runs.items():
+        for status, count in totals.runs.items():
             runs.add_metric([status], count)
         yield runs
         events = CounterMetricFamily(
             "ganboard_events", "Events of all runs by level", labels=["level"]
         )
-        for level, count in taken.events.items():
+        for level, count in totals.events.items():
             events.add_metric([level], self._total(f"events {level}", count))
         yield events
-        for name, words, count in (
-            ("epochs", "Epochs that were finished", taken.epochs),
-            ("images", "Training images that steps have taken", taken.images),
-            ("attempts", "Attempts at training, one for every start of a run", taken.attempts),
+        for name, text, count in (
+            ("epochs", "Epochs that were finished", totals.epochs),
+            ("images", "Training images that steps have taken", totals.images),
+            ("attempts", "Attempts at training, one for every start of a run", totals.attempts),
         ):
-            yield CounterMetricFamily(f"ganboard_{name}", words, self._total(name, count))
-        for name, words, value in (
+            yield CounterMetricFamily(f"ganboard_{name}", text, self._total(name, count))
+        for name, text, value in (
             (
                 "run_failures",
                 "Deaths of trainers without an epoch finished since, over all runs",
-                taken.failures,
+                totals.failures,
             ),
             (
                 "queue_oldest_seconds",
                 "How long the run that waits longest has waited, 0 when none does",
-                taken.waiting_seconds,
+                totals.waiting_seconds,
             ),
-            ("workers_alive", "Workers whose last heartbeat is younger than 15 s", taken.workers),
+            ("workers_alive", "Workers whose last heartbeat is younger than 15 s", totals.workers),
             (
                 "inference_workers_alive",
                 "Inference workers whose last heartbeat is younger than 15 s",
-                taken.inference_workers,
+                totals.inference_workers,
             ),
             (
                 "oldest_heartbeat_seconds",
                 "Age of the oldest last heartbeat of a worker of either kind",
-                taken.oldest_heartbeat_seconds,
+                totals.oldest_heartbeat_seconds,
             ),
             (
                 "checkpoint_bytes",
                 "Bytes of all checkpoints that the database lists",
-                taken.checkpoint_bytes,
+                totals.checkpoint_bytes,
             ),
-            ("database_bytes", "Bytes of the database", taken.database_bytes),
+            ("database_bytes", "Bytes of the database", totals.database_bytes),
         ):
-            yield GaugeMetricFamily(f"ganboard_{name}", words, value)
+            yield GaugeMetricFamily(f"ganboard_{name}", text, value)
 
     def _total(self, name: str, count: int) -> int:
         with self._lock:

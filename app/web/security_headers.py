@@ -70,7 +70,7 @@ NO_STORE = {"Cache-Control": "no-store"}
 PROTOCOL = "sec-websocket-protocol"
 
 
-class Shield:
+class SecurityHeaders:
     """ASGI middleware; the settings are read once, as the server is."""
 
     def __init__(self, app: ASGIApp) -> None:

@@ -17,7 +17,7 @@ from streamlit.runtime.scriptrunner.script_runner import ScriptRunner
 
 from ganboard.app import auth, errors
 from ganboard.app.web import api, health, index, metrics, stale_ticks
-from ganboard.app.web.security_headers import Shield
+from ganboard.app.web.security_headers import SecurityHeaders
 from ganboard.app.web.unknown import UnknownPages
 from ganboard.db.settings import Settings
 
@@ -49,6 +49,6 @@ app = st.App(
         *metrics.ROUTES,
         *api.ROUTES,
     ],
-    middleware=[Middleware(Shield), Middleware(UnknownPages)],
+    middleware=[Middleware(SecurityHeaders), Middleware(UnknownPages)],
     on_script_error=errors.show,  # fragments and callbacks run outside main.py
 )

@@ -41,8 +41,8 @@ a {{ color: light-dark(#0a64e1, #8ab8ff) }}
 
 def page(path: str) -> str:
     """HTML with the address, escaped, and links to all pages."""
-    shown = path if len(path) <= LENGTH else path[:LENGTH] + "…"
-    return _PAGE.replace("%s", escape(shown))
+    displayed = path if len(path) <= LENGTH else path[:LENGTH] + "…"
+    return _PAGE.replace("%s", escape(displayed))
 
 
 class UnknownPages:

@@ -16,7 +16,7 @@ from sqlmodel import Session, col, select
 
 from ganboard.db.clock import now
 from ganboard.db.engine import writing
-from ganboard.db.errors import BadMark, NotAllowed, NoteChanged
+from ganboard.db.errors import BadAnnotation, NotAllowed, NoteChanged
 from ganboard.db.fence import locked, note
 from ganboard.db.models import ENDED, Run, SavedView, Tag
 from ganboard.db.text_validation import invisible
@@ -36,11 +36,11 @@ def check_tag(text: str) -> str:
     tag = " ".join(_checked(text, "tag", TAG_LENGTH).split())
     wrong = next((c for c in tag if not _TAG.fullmatch(c)), None)
     if wrong is not None:
-        raise BadMark(
+        raise BadAnnotation(
             f"The tag {tag!r} contains {wrong!r}: use letters, digits, blanks and - _ . : only."
         )
     if tag.startswith("-"):
-        raise BadMark(
+        raise BadAnnotation(
             f"The tag {tag!r} begins with a minus, which means taking a tag away: begin with a"
             " letter or a digit."
         )
@@ -55,7 +55,7 @@ def add_tags(engine: Engine, *, run_ids: Sequence[str], tags: Iterable[str]) -> 
             present = set(session.exec(select(Tag.tag).where(Tag.run_id == run.id)))
             new = [tag for tag in wanted if tag not in present]
             if len(present) + len(new) > TAGS_PER_RUN:
-                raise BadMark(
+                raise BadAnnotation(
                     f"Run {run.id} would have {len(present) + len(new)} tags: {TAGS_PER_RUN} is the"
                     " limit, so remove some first."
                 )
@@ -134,18 +134,20 @@ def save_view(engine: Engine, *, name: str, page: str, query: str) -> SavedView:
     """Keep the address of a page under a new name. Raises BadMark."""
     name = _checked(name, "name of the view", VIEW_NAME_LENGTH)
     if len(query) > QUERY_LENGTH:
-        raise BadMark(
+        raise BadAnnotation(
             f"The address has {len(query)} characters: {QUERY_LENGTH} is the limit of what can be"
             " saved."
         )
     view = SavedView(name=name, page=page, query=query)
     with writing(engine) as session:
         if session.get(SavedView, name) is not None:
-            raise BadMark(
+            raise BadAnnotation(
                 f"There is a view {name!r} already: choose another name, or delete that view first."
             )
         if (session.scalar(select(func.count()).select_from(SavedView)) or 0) >= VIEWS:
-            raise BadMark(f"There are {VIEWS} saved views, which is the limit: delete one first.")
+            raise BadAnnotation(
+                f"There are {VIEWS} saved views, which is the limit: delete one first."
+            )
         session.add(view)
     return view
 
@@ -165,11 +167,11 @@ def _checked(text: str, what: str, limit: int, *, lines: bool = False) -> str:
     """`text` in Unicode NFC without surrounding blanks. Raises BadMark."""
     text = unicodedata.normalize("NFC", text).strip()
     if not text:
-        raise BadMark(f"The {what} is empty: type 1 to {limit} characters.")
+        raise BadAnnotation(f"The {what} is empty: type 1 to {limit} characters.")
     if len(text) > limit:
-        raise BadMark(f"The {what} has {len(text):,} characters: {limit:,} is the limit.")
+        raise BadAnnotation(f"The {what} has {len(text):,} characters: {limit:,} is the limit.")
     if bad := invisible(text.translate({ord("\n"): " ", ord("\t"): " "}) if lines else text):
-        raise BadMark(
+        raise BadAnnotation(
             f"The {what} contains the invisible or control character {bad}: leave it out."
         )
     return text

@@ -175,7 +175,7 @@ def claim(
     free = or_(col(Run.status).in_(WAITING), abandoned)
     expected = [] if after is None else [col(Run.attempt) == after]
     with writing(engine) as session:
-        taken = session.execute(
+        claimed = session.execute(
             update(Run)
             .where(col(Run.id) == run_id, free, col(Run.stop_requested_at).is_(None), *expected)
             .values(
@@ -192,9 +192,9 @@ def claim(
             )
             .returning(col(Run.attempt), col(Run.config))
         ).one_or_none()
-        if taken is None:
+        if claimed is None:
             return None
-        attempt, config = taken
+        attempt, config = claimed
         note(session, run_id, attempt, "info", f"Attempt {attempt} begins on {worker}.")
     return Claim(run_id, attempt, config)
 
@@ -220,7 +220,7 @@ def finish(
     Returns the status stored: a run that is suspended after its stop was requested is stopped,
     since nobody may claim it again.
     """
-    words = {
+    text = {
         "finished": FINISHED,
         "stopped": "Stopped.",
         "suspended": "Suspended: the worker is shutting down.",
@@ -244,7 +244,7 @@ def finish(
         )
         if run.status in ENDED:
             run.ended_at = now()  # type: ignore[assignment]
-        note(session, run_id, attempt, "error" if status == "failed" else "info", words[run.status])
+        note(session, run_id, attempt, "error" if status == "failed" else "info", text[run.status])
         return run.status
 
 

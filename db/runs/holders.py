@@ -139,7 +139,7 @@ def unlist(session: Session, run: Run, machine: str) -> None:
 class Awaited:
     """What a run waits for, without a full stop, and for how long yet; None: as long as it takes."""
 
-    words: str
+    reason: str
     seconds_left: float | None
 
 

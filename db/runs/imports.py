@@ -16,9 +16,9 @@ IMPORTED = "imported_at"  # among a run's facts: its checkpoints lie elsewhere
 
 
 def insert(
-    engine: Engine, run: Run, rows: Iterable[SQLModel], tags: Sequence[str], words: str
+    engine: Engine, run: Run, rows: Iterable[SQLModel], tags: Sequence[str], text: str
 ) -> Run:
-    """Store an ended run and its rows in one transaction, with an event that says `words`. Raises
+    """Store an ended run and its rows in one transaction, with an event that says `text`. Raises
     NotAllowed when its id is taken."""
     with writing(engine) as session:
         if session.get(Run, run.id) is not None:
@@ -31,6 +31,6 @@ def insert(
         session.add_all(rows)
         session.add_all(Tag(run_id=run.id, tag=tag) for tag in dict.fromkeys(tags))
         session.flush()
-        note(session, run.id, run.attempt, "info", words)
+        note(session, run.id, run.attempt, "info", text)
         session.refresh(run)
     return run

@@ -58,8 +58,8 @@ def list_all(engine: Engine, *, statuses: tuple[str, ...] = STATUSES) -> list[Li
             select(Tag.run_id, Tag.tag).where(col(Tag.run_id).in_(listed)).order_by(col(Tag.tag))
         ):
             tags[run_id] = (*tags.get(run_id, ()), tag)
-        judged: dict[str, tuple[float | None, float | None]]
-        judged = {run_id: (best, most) for run_id, best, most in session.execute(found)}
+        evaluated: dict[str, tuple[float | None, float | None]]
+        evaluated = {run_id: (best, most) for run_id, best, most in session.execute(found)}
         rows: Any = session.execute(
             select(*of_run)
             .where(col(Run.status).in_(statuses))
@@ -67,7 +67,7 @@ def list_all(engine: Engine, *, statuses: tuple[str, ...] = STATUSES) -> list[Li
         )
         listing = []
         for row in rows:
-            fid, memorization = judged.get(row.id, (None, None))
+            fid, memorization = evaluated.get(row.id, (None, None))
             own = tags.get(row.id, ())
             listing.append(Listed(**row._mapping, tags=own, fid=fid, memorization=memorization))
         return listing

@@ -13,7 +13,7 @@ from ganboard.db.engine import reading
 from ganboard.db.fence import FINISHED
 from ganboard.db.models import Event, Run
 
-LOOKED_AT = 5000  # newest events: bounds the search, however long the history
+SEEN_AT = 5000  # newest events: bounds the search, however long the history
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,7 +43,7 @@ def newest_event(engine: Engine) -> int:
 def notices(engine: Engine, *, limit: int = 30) -> list[Notice]:
     """The newest notices among the newest events, newest first."""
     matters = or_(col(Event.level).in_(("warning", "error")), col(Event.text) == FINISHED)
-    recent = col(Event.id) > select(func.max(Event.id)).scalar_subquery() - LOOKED_AT
+    recent = col(Event.id) > select(func.max(Event.id)).scalar_subquery() - SEEN_AT
     columns = (Event.id, Event.run_id, Run.name, Run.status, Event.at, Event.level, Event.text)
     statement = select(*columns).join(Run, col(Run.id) == Event.run_id)  # type: ignore[call-overload]
     with reading(engine) as session:

@@ -158,11 +158,11 @@ def chart_version(engine: Engine, run_id: str) -> tuple[Any, ...]:
     """Changes whenever a chart of this run would, but for its newest step, which is `Run.step`: a
     key for caches."""
     last = select(func.max(Event.id)).where(Event.run_id == run_id).scalar_subquery()
-    judged = select(func.max(Quality.made_at)).where(Quality.run_id == run_id).scalar_subquery()
+    evaluated = select(func.max(Quality.made_at)).where(Quality.run_id == run_id).scalar_subquery()
     with reading(engine) as session:
         return tuple(
             session.execute(
-                select(Run.attempt, Run.epoch, last, judged).where(Run.id == run_id)
+                select(Run.attempt, Run.epoch, last, evaluated).where(Run.id == run_id)
             ).one_or_none()
             or ()
         )
@@ -364,13 +364,13 @@ def stored_bytes(engine: Engine) -> dict[str, int]:
         .correlate(Run)
         .scalar_subquery()
     )
-    figures: dict[str, Any] = {
+    metrics: dict[str, Any] = {
         "series": func.sum(Run.step * 4 * (2 + others)),
         "grids": func.sum(func.length(Grid.png)),
         "checkpoints": func.sum(Checkpoint.size),
     }
     with reading(engine) as session:
-        return {name: int(session.scalar(select(figure)) or 0) for name, figure in figures.items()}
+        return {name: int(session.scalar(select(figure)) or 0) for name, figure in metrics.items()}
 
 
 def largest_runs(engine: Engine, *, limit: int) -> list[tuple[Run, int]]:
@@ -381,8 +381,10 @@ def largest_runs(engine: Engine, *, limit: int) -> list[tuple[Run, int]]:
     )
     with reading(engine) as session:
         return [
-            (run, int(taken))
-            for run, taken in session.execute(found.order_by(size.desc(), col(Run.id)).limit(limit))
+            (run, int(claimed))
+            for run, claimed in session.execute(
+                found.order_by(size.desc(), col(Run.id)).limit(limit)
+            )
         ]
 
 

@@ -214,8 +214,8 @@ def add_quality(
 ) -> None:
     """How good generated images were after an epoch; `measures` are named as in
     `db.models.QUALITY_MEASURES`, any may be missing."""
-    figures: dict[str, Any] = dict(measures)
-    judged = Quality(
+    metrics: dict[str, Any] = dict(measures)
+    evaluated = Quality(
         run_id=run_id,
         epoch=epoch,
         attempt=attempt,
@@ -223,11 +223,11 @@ def add_quality(
         training_seconds=training_seconds,
         preparation_seconds=preparation_seconds,
         histogram=np.array(histogram, dtype=np.float32),
-        **figures,
+        **metrics,
     )
     with writing(engine) as session:
         fence(session, run_id, attempt)
-        session.merge(judged)
+        session.merge(evaluated)
 
 
 def add_facts(engine: Engine, *, run_id: str, attempt: int, values: Mapping[str, Any]) -> None:

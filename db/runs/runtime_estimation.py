@@ -67,12 +67,10 @@ class _Guess:
     likely: float
     low: float
     high: float
-    words: str
+    text: str
 
-    def times(self, low: float, likely: float, high: float, words: str) -> _Guess:
-        return _Guess(
-            self.likely * likely, self.low * low, self.high * high, f"{self.words}{words}"
-        )
+    def times(self, low: float, likely: float, high: float, text: str) -> _Guess:
+        return _Guess(self.likely * likely, self.low * low, self.high * high, f"{self.text}{text}")
 
 
 class History:
@@ -81,9 +79,9 @@ class History:
     def __init__(self, runs: Iterable[Measured]) -> None:
         self._runs = [run for run in runs if run.images > 0 and run.seconds > 0]
         # by host, settings and batch; the newest first
-        self._paces: dict[str, dict[Settings, dict[int, list[float]]]] = {}
+        self._rates: dict[str, dict[Settings, dict[int, list[float]]]] = {}
         for run in self._runs:
-            batches = self._paces.setdefault(run.host, {}).setdefault(_settings(run.config), {})
+            batches = self._rates.setdefault(run.host, {}).setdefault(_settings(run.config), {})
             batches.setdefault(run.config.get("batch_size", 0), []).append(run.seconds / run.images)
         self._ratios: dict[tuple[str, int, Any, Any], list[float]] = {}
 
@@ -99,7 +97,7 @@ class History:
         wanted, batch = _settings(config), config.get("batch_size", 0)
         near = (
             self._near(host, settings, batches, wanted, batch)
-            for settings, batches in self._paces.get(host, {}).items()
+            for settings, batches in self._rates.get(host, {}).items()
         )
         found = [each for each in near if each]
         if not found:
@@ -109,7 +107,7 @@ class History:
             guess.likely,
             guess.low,
             guess.high,
-            f"{guess.words}, on {host}",
+            f"{guess.text}, on {host}",
             self._beside(config, host),
         )
 
@@ -131,7 +129,7 @@ class History:
         if not changes and not distance:
             return 0, replace(
                 guess,
-                words=(
+                text=(
                     f"measured on {_runs(len(batches[batch][:NEWEST]))} with the same settings of"
                     " speed"
                 ),
@@ -152,37 +150,37 @@ class History:
         if not ratios:
             return None
         pairs = f"{len(ratios)} pair{'s' * (len(ratios) > 1)} of runs"
-        words = (
+        text = (
             f", times {median(ratios):.2f} for {_named(position, to)} instead of"
             f" {_value(position, start)} ({pairs})"
         )
-        return guess.times(min(ratios) / SLACK, median(ratios), max(ratios) * SLACK, words)
+        return guess.times(min(ratios) / SLACK, median(ratios), max(ratios) * SLACK, text)
 
     def _ratio(self, host: str, position: int, to: Any, start: Any) -> list[float]:
         key = (host, position, to, start)
         if key not in self._ratios:
-            paces = self._paces[host]
+            host_points = self._rates[host]
             pairs = [
-                (batches, paces[other])
-                for settings, batches in paces.items()
+                (batches, host_points[other])
+                for settings, batches in host_points.items()
                 if settings[position] == start
-                and (other := (*settings[:position], to, *settings[position + 1 :])) in paces
+                and (other := (*settings[:position], to, *settings[position + 1 :])) in host_points
             ]
             self._ratios[key] = [
-                _pace(new[batch]) / _pace(old[batch])
+                _seconds_each(new[batch]) / _seconds_each(old[batch])
                 for old, new in pairs
                 for batch in old.keys() & new.keys()
             ]
         return self._ratios[key]
 
     def _beside(self, config: Mapping[str, Any], host: str) -> float | None:
-        judges = bool(config.get("quality_every"))
+        evaluates = bool(config.get("quality_every"))
         found = [
             run.beside
             for run in self._runs
             if run.host == host
             and run.beside is not None
-            and bool(run.config.get("quality_every")) == judges
+            and bool(run.config.get("quality_every")) == evaluates
             and placed(run.config) == placed(config)
             and run.config.get("xla") == config.get("xla")
         ]
@@ -267,7 +265,7 @@ def _value(position: int, value: Any) -> str:
     return str(value).lower() if isinstance(value, bool) else str(value)
 
 
-def _pace(seconds: list[float]) -> float:
+def _seconds_each(seconds: list[float]) -> float:
     return median(seconds[:NEWEST])
 
 
@@ -278,31 +276,36 @@ def _at_batch(batches: Mapping[int, list[float]], batch: int) -> tuple[int, _Gue
         return 0, _Guess(
             median(same), min(same), max(same), f"from {_runs(len(same))} with batch {batch}"
         )
-    words = (
+    text = (
         f"from {_runs(sum(len(runs[:NEWEST]) for runs in batches.values()))} with batch"
         f" {_listed(sorted(batches))}"
     )
-    points = sorted((size, _pace(runs)) for size, runs in batches.items() if size > 0)
+    points = sorted((size, _seconds_each(runs)) for size, runs in batches.items() if size > 0)
     if not points or batch <= 0:
         return None
     if len(points) > 1:
         per_image, per_step = fit(points)
         likely = per_image + per_step / batch
         off = max(
-            max(pace / (per_image + per_step / size), (per_image + per_step / size) / pace)
-            for size, pace in points
+            max(
+                seconds_each / (per_image + per_step / size),
+                (per_image + per_step / size) / seconds_each,
+            )
+            for size, seconds_each in points
         )
         bounds = [likely]
         # out there the time per image may also stay as it is at the last batch
         if not points[0][0] < batch < points[-1][0]:
             bounds.append(min(points, key=lambda point: abs(point[0] - batch))[1])
-        return 1, _Guess(likely, min(bounds) / off / SLACK, max(bounds) * off * SLACK, words)
-    [(size, pace)] = points
+        return 1, _Guess(likely, min(bounds) / off / SLACK, max(bounds) * off * SLACK, text)
+    [(size, seconds_each)] = points
     if not 1 / STRETCH <= batch / size <= STRETCH:
         return None
-    per_step = pace * size / batch  # were all of the time that of a step, whatever its batch
-    low, high = min(pace, per_step), max(pace, per_step)
-    return 6, _Guess((low * high) ** 0.5, low / SLACK, high * SLACK, f"{words} alone")
+    per_step = (
+        seconds_each * size / batch
+    )  # were all of the time that of a step, whatever its batch
+    low, high = min(seconds_each, per_step), max(seconds_each, per_step)
+    return 6, _Guess((low * high) ** 0.5, low / SLACK, high * SLACK, f"{text} alone")
 
 
 def fit(points: Sequence[tuple[int, float]]) -> tuple[float, float]:
@@ -314,7 +317,7 @@ def fit(points: Sequence[tuple[int, float]]) -> tuple[float, float]:
     from scipy.optimize import nnls  # noqa: PLC0415  # slow to load, and few estimates need it
 
     # relative errors: both columns and the target are divided by t
-    columns = [(1 / pace, 1 / (size * pace)) for size, pace in points]
+    columns = [(1 / seconds_each, 1 / (size * seconds_each)) for size, seconds_each in points]
     (b, a), _ = nnls(columns, [1.0] * len(points))
     return float(b), float(a)
 

@@ -21,7 +21,7 @@ from ganboard.db.models import STATUSES
 from ganboard.db.runs.listing import Listed
 
 LENGTH = 200
-FIGURES = (
+METRICS = (
     "epoch",
     "step",
     "seconds",
@@ -132,8 +132,8 @@ def _mark(key: str, value: str) -> Test:
 
 
 def _comparison(key: str, sign: str, value: str, settings: Mapping[str, Any]) -> Test:
-    if key not in settings and key not in FIGURES:
-        near = get_close_matches(key, (*settings, *FIGURES), n=1)
+    if key not in settings and key not in METRICS:
+        near = get_close_matches(key, (*settings, *METRICS), n=1)
         hint = (
             f"did you mean {near[0]}?"
             if near
@@ -141,7 +141,7 @@ def _comparison(key: str, sign: str, value: str, settings: Mapping[str, Any]) ->
         )
         raise BadSearch(f"{key!r} is neither a setting nor a figure: {hint}")
     stored: Callable[[Listed], Any] = (
-        (lambda run: getattr(run, key)) if key in FIGURES else (lambda run: run.config.get(key))
+        (lambda run: getattr(run, key)) if key in METRICS else (lambda run: run.config.get(key))
     )
     compare, default = _COMPARE[sign], settings.get(key, 0.0)
     number = default is None or (isinstance(default, int | float) and not isinstance(default, bool))

@@ -185,10 +185,10 @@ def quality_frame(engine: Engine, run_ids: list[str]) -> pd.DataFrame:
     measured, arrays as `histogram`."""
     columns: list[Any] = [getattr(Quality, name) for name in QUALITY_COLUMNS[:-2]]
     columns.append(col(Quality.epoch) * col(Run.steps_per_epoch))
-    judged = select(*columns).join(Run, col(Run.id) == Quality.run_id)
+    evaluated = select(*columns).join(Run, col(Run.id) == Quality.run_id)
     with reading(engine) as session:
         rows = session.execute(
-            judged.where(col(Quality.run_id).in_(run_ids)).order_by(
+            evaluated.where(col(Quality.run_id).in_(run_ids)).order_by(
                 col(Quality.run_id), col(Quality.epoch)
             )
         )
@@ -211,7 +211,7 @@ def speeds(engine: Engine, run_ids: list[str]) -> dict[str, npt.NDArray[np.float
     }
 
 
-def judged(
+def evaluated(
     engine: Engine, run_ids: list[str], measure: str = "fid"
 ) -> dict[str, npt.NDArray[np.float64]]:
     """Per run [judgements, 2]: the epoch of each, and what it found, one of QUALITY_MEASURES; NaN

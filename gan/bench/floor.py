@@ -46,7 +46,7 @@ def products(
     dense, up_1, up_2, up_3, down_0, down_1, logits = weights
     batch = noise.shape[0]
 
-    def judge(x: tf.Tensor) -> tf.Tensor:
+    def discriminate(x: tf.Tensor) -> tf.Tensor:
         x = tf.nn.conv2d(tf.nn.conv2d(x, down_0, 2, "SAME"), down_1, 2, "SAME")
         return tf.reshape(x, [batch, -1]) @ logits
 
@@ -56,7 +56,7 @@ def products(
         x = tf.nn.conv2d_transpose(x, up_1, [batch, 7, 7, 128], 1)
         x = tf.nn.conv2d_transpose(x, up_2, [batch, 14, 14, 64], 2)
         x = tf.nn.conv2d_transpose(x, up_3, [batch, 28, 28, 1], 2)
-        outcome = [judge(images), judge(x)]
+        outcome = [discriminate(images), discriminate(x)]
     return [*tape.gradient(outcome, list(weights), output_gradients=list(pulls)), *outcome]
 
 

@@ -57,7 +57,7 @@ def generate(weights: Tree, moving: Tree, noise: Any, half: Any) -> tuple[Any, T
     return jnp.tanh(x.astype(jnp.float32)), kept
 
 
-def judge(weights: Tree, x: Any, key: Any, half: Any, rate: float = 0.3) -> Any:
+def discriminate(weights: Tree, x: Any, key: Any, half: Any, rate: float = 0.3) -> Any:
     """Logits [batch, 1] float32 of images, with dropout of that rate."""
     x = x.astype(half)
     for layer in range(2):
@@ -116,10 +116,10 @@ def gradients(
         lambda w: generate(w, state["moving"], noise, half), state["g"]["weights"], has_aux=True
     )
     fake_logits, back = jax.vjp(
-        lambda w, x: judge(w, x, keys[0], half, rate), state["d"]["weights"], fake
+        lambda w, x: discriminate(w, x, keys[0], half, rate), state["d"]["weights"], fake
     )
     real_logits, back_real = jax.vjp(
-        lambda w: judge(w, images, keys[1], half, rate), state["d"]["weights"]
+        lambda w: discriminate(w, images, keys[1], half, rate), state["d"]["weights"]
     )
     g_loss, pull = jax.value_and_grad(lambda x: jax.nn.softplus(-x).mean())(fake_logits)
     fake_loss, push = jax.value_and_grad(lambda x: jax.nn.softplus(x).mean())(fake_logits)

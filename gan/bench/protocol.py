@@ -49,12 +49,12 @@ class Task:
 def serve(module: str, task: str) -> None:
     """Be the contestant of `gan.bench.module`, whose `make` gives what takes its steps and the
     versions of what that is made with."""
-    answers = os.fdopen(os.dup(1), "w")
+    replies = os.fdopen(os.dup(1), "w")
     os.dup2(2, 1)  # what libraries print must not mix with the answers
 
-    def answer(**values: Any) -> None:
-        answers.write(json.dumps(values) + "\n")
-        answers.flush()
+    def reply(**values: Any) -> None:
+        replies.write(json.dumps(values) + "\n")
+        replies.flush()
 
     try:
         make: Callable[[Task], tuple[Take, str]] = import_module(
@@ -62,16 +62,16 @@ def serve(module: str, task: str) -> None:
         ).make
         take, version = make(Task(**json.loads(task)))
     except ModuleNotFoundError as absent:
-        return answer(unavailable=f"not installed: pip install {absent.name}")
+        return reply(unavailable=f"not installed: pip install {absent.name}")
     except Unavailable as reason:
-        return answer(unavailable=str(reason))
+        return reply(unavailable=str(reason))
     take(1)
-    answer(first_step=True)
+    reply(first_step=True)
     take(WARM_UP_STEPS)
-    answer(version=version)
+    reply(version=version)
     for line in sys.stdin:
         began = time.perf_counter()
         g_loss, d_loss = take(int(line))
         seconds = time.perf_counter() - began
-        answer(seconds=seconds, g_loss=g_loss, d_loss=d_loss, memory_bytes=peak_resident())
+        reply(seconds=seconds, g_loss=g_loss, d_loss=d_loss, memory_bytes=peak_resident())
     return None

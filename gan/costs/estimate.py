@@ -103,8 +103,8 @@ def estimate(config: RunConfig, examples: int | None = None, *, on_gpu: bool = F
     needs += _of(config).example_bytes(config) * examples
     # a checkpoint on its way to disk, the state before the first step, the first weights
     needs += 4 * (2 * stored + g + d)
-    judging = int(_of(config).judging(config)) if config.quality_every else 0
-    return needs + max(training, judging)
+    evaluation_bytes = int(_of(config).evaluation_bytes(config)) if config.quality_every else 0
+    return needs + max(training, evaluation_bytes)
 
 
 def on_gpu(config: RunConfig, machine: Mapping[str, Any]) -> bool:

@@ -153,11 +153,11 @@ def likeness(full: Floats, other: Floats) -> dict[str, float]:
     apart = other.astype(np.float64) - full
     mean_square, spread = float(np.square(apart).mean()), float(full.max() - full.min())
     psnr = 10 * math.log10(spread**2 / mean_square) if mean_square and spread else math.inf
-    figures = {
+    metrics = {
         "root_mean_square_difference": math.sqrt(mean_square),
         "largest_difference": float(np.abs(apart).max()),
     }
-    return figures | ({"psnr": psnr} if math.isfinite(psnr) else {})
+    return metrics | ({"psnr": psnr} if math.isfinite(psnr) else {})
 
 
 def require_finite(arrays: Arrays, what: str) -> None:

@@ -70,5 +70,5 @@ def normal(seed: int, first: int, rows: int, width: int) -> Latents:
 def images(generator: keras.Model, latents: Latents) -> npt.NDArray[np.float32]:
     """What G makes of latents [n, latent_dim]: DCGAN images [n, 28, 28, 1] in [-1, 1] (moving
     statistics, no training)."""
-    drawn: npt.NDArray[np.float32] = generator(tf.constant(latents), training=False).numpy()
-    return drawn
+    outputs: npt.NDArray[np.float32] = generator(tf.constant(latents), training=False).numpy()
+    return outputs

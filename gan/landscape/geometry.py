@@ -140,16 +140,16 @@ def random(
 def _filter_normalised(
     generator: np.random.Generator, tensor: npt.NDArray[np.float32], axis: int | None
 ) -> npt.NDArray[np.float32]:
-    drawn = generator.standard_normal(tensor.shape)
+    gaussian = generator.standard_normal(tensor.shape)
     if axis is None:
         return np.zeros_like(tensor)
     rest = tuple(i for i in range(tensor.ndim) if i != axis % tensor.ndim)
     lengths = [
         np.sqrt(np.square(values.astype(np.float64)).sum(rest, keepdims=True))
-        for values in (tensor, drawn)
+        for values in (tensor, gaussian)
     ]
     scaled: npt.NDArray[np.float32] = (
-        drawn * lengths[0] / np.maximum(lengths[1], np.finfo(np.float64).tiny)
+        gaussian * lengths[0] / np.maximum(lengths[1], np.finfo(np.float64).tiny)
     ).astype(np.float32)
     return scaled
 

@@ -9,7 +9,7 @@ import keras
 import tensorflow as tf
 
 
-class KeyedDropout(keras.layers.Layer):  # type: ignore[misc]
+class MaskedDropout(keras.layers.Layer):  # type: ignore[misc]
     """Inverted dropout by a mask that the caller draws, so that it is a function of (seed, step,
     image) and not of a saved state."""
 

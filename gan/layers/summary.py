@@ -8,7 +8,7 @@ import keras
 KINDS = {"SpectralConv2DTranspose": "Conv2DTranspose", "KeyedDropout": "Dropout"}
 
 
-def words(network: keras.Model) -> list[str]:
+def describe(network: keras.Model) -> list[str]:
     """Kind and output shape per example of every layer, in order: "Conv2DTranspose 7x7x128"; inputs
     are left out."""
     kept = [layer for layer in network.layers if not isinstance(layer, keras.layers.InputLayer)]

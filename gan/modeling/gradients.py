@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 import keras
 import tensorflow as tf
 
-from ganboard.gan.layers.masked_dropout import KeyedDropout
+from ganboard.gan.layers.masked_dropout import MaskedDropout
 
 Tensors = Sequence[tf.Tensor]
 
@@ -67,7 +67,7 @@ def forward(
         block = [layer for part in blocks[first : first + together] for layer in part]
         own = [left.popleft() for layer in block for _ in layer.trainable_variables]
         before = [[kept.popleft() for _ in layer.non_trainable_variables] for layer in block]
-        drops = [[keep.popleft()] if isinstance(layer, KeyedDropout) else [] for layer in block]
+        drops = [[keep.popleft()] if isinstance(layer, MaskedDropout) else [] for layer in block]
 
         def run(
             x: tf.Tensor,

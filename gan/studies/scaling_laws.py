@@ -52,7 +52,7 @@ def fit_batches(batches: npt.ArrayLike, seconds_per_image: npt.ArrayLike) -> Bat
     Least squares of the relative residuals, as timings scatter by a share of themselves; neither
     constant is below 0. Raises TooFew unless two different batches were measured.
     """
-    batch, taken = (
+    batch, spent = (
         np.asarray(batches, dtype=np.float64),
         np.asarray(seconds_per_image, dtype=np.float64),
     )
@@ -65,7 +65,7 @@ def fit_batches(batches: npt.ArrayLike, seconds_per_image: npt.ArrayLike) -> Bat
     from scipy.optimize import nnls  # slow to load, and most who import this module never fit
 
     # relative errors: both columns and the target are divided by t
-    columns = np.stack([1 / batch, np.ones_like(batch)], axis=1) / taken[:, None]
+    columns = np.stack([1 / batch, np.ones_like(batch)], axis=1) / spent[:, None]
     found, residual = nnls(columns, np.ones_like(batch))
     free = found > 0  # a constant at its bound has no error of its own
     left_over = len(batch) - int(free.sum())
@@ -98,8 +98,8 @@ def fit_amdahl(speedups: Mapping[int, float]) -> float:
     if not more:
         raise TooFew("Only one replica was measured: two are needed.")
     share = np.array([1 - 1 / count for count in more])
-    shown = np.array([1 / speedup - 1 / count for count, speedup in more.items()])
-    return float(share @ shown / (share @ share))
+    excess = np.array([1 / speedup - 1 / count for count, speedup in more.items()])
+    return float(share @ excess / (share @ share))
 
 
 def speedups(seconds: Mapping[int, float]) -> dict[int, float]:
@@ -107,8 +107,8 @@ def speedups(seconds: Mapping[int, float]) -> dict[int, float]:
     at 2, 4, 8 count as 1, 2, 4."""
     fewest = min(seconds)
     return {
-        count // fewest: seconds[fewest] / taken
-        for count, taken in sorted(seconds.items())
+        count // fewest: seconds[fewest] / spent
+        for count, spent in sorted(seconds.items())
         if count % fewest == 0
     }
 
@@ -119,16 +119,16 @@ def held_out(batches: npt.ArrayLike, seconds_per_image: npt.ArrayLike) -> dict[i
 
     Raises TooFew unless three different batches were measured.
     """
-    batch, taken = (
+    batch, spent = (
         np.asarray(batches, dtype=np.float64),
         np.asarray(seconds_per_image, dtype=np.float64),
     )
     different = np.unique(batch)
     if len(different) < 3:
         raise TooFew("Three batch sizes are needed to hold one out.")
-    laws = {one: fit_batches(batch[batch != one], taken[batch != one]) for one in different}
+    laws = {one: fit_batches(batch[batch != one], spent[batch != one]) for one in different}
     return {
-        int(one): law.seconds(one) / float(taken[batch == one].mean()) - 1
+        int(one): law.seconds(one) / float(spent[batch == one].mean()) - 1
         for one, law in laws.items()
     }
 
@@ -175,9 +175,9 @@ def forecast(
     that share processors break the first, a busy network the second.
     """
     measured = np.asarray(relative_steps, dtype=np.float64)
-    drawn = np.random.default_rng(seed).choice(measured, size=(draws, replicas))
+    samples = np.random.default_rng(seed).choice(measured, size=(draws, replicas))
     divided = law.per_image * batch * (serial + (1 - serial) / replicas)
-    slowest = (law.per_step + divided) * drawn.max(axis=1)
+    slowest = (law.per_step + divided) * samples.max(axis=1)
     usual = (law.per_step + divided) * float(measured.mean())
     low, high = np.percentile(slowest, (5, 95))
     mean = float(slowest.mean())

@@ -177,8 +177,8 @@ def train(
     if (revised := revision.current({"dataset": config.dataset})) > 1:
         sink(Facts({revision.FACT: revised}))
     layers = {
-        "generator_layers": summary.words(nets.generator),
-        "discriminator_layers": summary.words(nets.discriminator),
+        "generator_layers": summary.describe(nets.generator),
+        "discriminator_layers": summary.describe(nets.discriminator),
     }
     sink(Facts(layers))
     if progress.step == 0 and agreement.leads:

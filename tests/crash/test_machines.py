@@ -72,7 +72,7 @@ def test_a_run_waits_for_the_machine_with_its_checkpoint_then_ends_and_asks(
         lambda: stored(context, run).phase == holders.AWAITING, seconds=180, what="the waiting"
     )
     assert (
-        holders.awaited(context.engine, stored(context, run), 4).words
+        holders.awaited(context.engine, stored(context, run), 4).reason
         == f"Waiting for machine {name}, which has the checkpoint of step 12"
     )  # type: ignore[union-attr]
     wait_until(

@@ -130,14 +130,14 @@ def test_epochs_and_judgements_are_stored_and_exported(
         context.engine, **own, epoch=epoch, steps=4, images=256, g_loss=g, d_loss=d, seconds=seconds, compile_seconds=compiling,
         g_path=(path[0], path[1]), d_path=(path[2], path[3]), measures=measures,
     )  # fmt: skip
-    judged = {"fid": g, "kid": d, "precision": seconds, "class_distance": path[0]}
+    evaluated = {"fid": g, "kid": d, "precision": seconds, "class_distance": path[0]}
     reports.add_quality(
         context.engine,
         **own,
         epoch=epoch,
         seconds=seconds,
         training_seconds=compiling,
-        measures=judged,
+        measures=evaluated,
         histogram=[min(abs(v), 3e38) for v in path],
     )
     [stored] = [one for one in queries.epochs(context.engine, own["run_id"]) if one.epoch == epoch]
@@ -147,7 +147,7 @@ def test_epochs_and_judgements_are_stored_and_exported(
         series.quality_frame,
         series.measures_frame,
         series.speeds,
-        series.judged,
+        series.evaluated,
     ):
         frame(context.engine, [own["run_id"]])
     exported(context, own["run_id"])

@@ -12,7 +12,7 @@ from contextlib import suppress
 from hypothesis import strategies as st
 from markdown_it import MarkdownIt
 
-from ganboard.db.errors import BadMark, BadSearch, UnknownRun
+from ganboard.db.errors import BadAnnotation, BadSearch, UnknownRun
 from ganboard.db.models import Run
 from ganboard.db.runs import annotations as marks
 from ganboard.db.runs import listing, queries, search
@@ -114,11 +114,11 @@ def test_notes_and_tags_are_stored_as_valid_utf8_or_refused(
     marks.remove_tags(
         context.engine, run_ids=[run.id], tags=queries.tags_of(context.engine, [run.id])[run.id]
     )
-    with suppress(BadMark):
+    with suppress(BadAnnotation):
         marks.write_note(
             context.engine, run_id=run.id, text=note, version=stored(context, run).note_version
         )
-    with suppress(BadMark):
+    with suppress(BadAnnotation):
         marks.add_tags(context.engine, run_ids=[run.id], tags=tags)
     found = stored(context, run)
     (found.note or "").encode()  # valid
@@ -133,7 +133,7 @@ def test_notes_and_tags_are_stored_as_valid_utf8_or_refused(
 
 @fuzzed(2, name=RAW, query=RAW)
 def test_saved_views_are_stored_or_refused(context: Context, name: str, query: str) -> None:
-    with suppress(BadMark):
+    with suppress(BadAnnotation):
         view = marks.save_view(context.engine, name=name, page="runs", query=query)
         assert queries.view(context.engine, view.name) is not None
         marks.delete_view(context.engine, name=view.name)
@@ -146,7 +146,7 @@ def test_saved_views_are_stored_or_refused(context: Context, name: str, query: s
         RAW
         | st.builds(
             "{}{}{}".format,
-            st.sampled_from([*SETTINGS, *search.FIGURES, *search.KEYS, "x"]),
+            st.sampled_from([*SETTINGS, *search.METRICS, *search.KEYS, "x"]),
             st.sampled_from([*":=<>", ">=", "!="]),
             RAW,
         )
@@ -195,7 +195,7 @@ def test_pages_show_names_and_notes_as_text(
             "<img src=x onerror=alert(1)>" + shown[:2].replace(" ", "") + "](javascript:x)"
         )
     run = make_run(name, epochs=1, status="failed", error=shown or "x")
-    with suppress(BadMark):
+    with suppress(BadAnnotation):
         marks.write_note(context.engine, run_id=run.id, text=shown, version=0)
     query = {"run": {"run": run.id}, "playground": {"run": run.id}, "launch": {"clone": run.id}}
     other = make_run(name, epochs=1)
@@ -221,8 +221,10 @@ def test_a_megabyte_is_refused_at_once(context: Context, make_run: MakeRun) -> N
     run, huge = make_run(epochs=1), "\u00e9" * 1_000_000
     for said in (
         refusal(BadName, check_name, huge),
-        refusal(BadMark, marks.write_note, context.engine, run_id=run.id, text=huge, version=0),
-        refusal(BadMark, marks.add_tags, context.engine, run_ids=[run.id], tags=[huge]),
+        refusal(
+            BadAnnotation, marks.write_note, context.engine, run_id=run.id, text=huge, version=0
+        ),
+        refusal(BadAnnotation, marks.add_tags, context.engine, run_ids=[run.id], tags=[huge]),
         refusal(BadSearch, search.parse, huge, SETTINGS),
     ):
         assert said is not None

@@ -26,7 +26,7 @@ from ganboard.worker.selftest.selftest import difference
 from ganboard.worker.submission.submit import submit
 from ganboard.worker.terminal.run_progress import View
 from ganboard.worker.training import process_group
-from ganboard.worker.training.process_group import Ended, Gang
+from ganboard.worker.training.process_group import Ended, ProcessGroup
 from tests.polling import wait_until
 from tests.processes import below
 
@@ -169,7 +169,7 @@ def test_two_processes_compute_what_two_replicas_in_one_do(tmp_path: Path, loop:
         ]
         with (
             (tmp_path / f"{name}.log").open("w") as log,
-            Gang(command, size, output=log) as started,
+            ProcessGroup(command, size, output=log) as started,
         ):
             assert started.wait() == Ended(0, 0), (tmp_path / f"{name}.log").read_text()[-3000:]
         return equivalence.state(tmp_path / name)

@@ -29,7 +29,7 @@ from ganboard.gan.data.archive import Limits, SafeZip
 from ganboard.gan.data.dataset import DatasetError
 from ganboard.worker.atomic_swap import (
     JOURNAL,
-    Exchange,
+    AtomicSwap,
     RestoreRefused,
     check_free,
     conclude,
@@ -99,27 +99,25 @@ def _restore(
         keep = check_free(settings, force=force)
         _check_room(settings, archive, manifest)
         hold(file := stack.enter_context(journal.open("x")))
-        exchange = None
+        swap = None
         try:
-            exchange = Exchange.begin(settings, file, keep=keep)
+            swap = AtomicSwap.begin(settings, file, keep=keep)
             view.begin(
                 "Restoring",
                 sum(member.size for member in manifest.files.values())
                 + manifest.files[DATABASE].size,
             )
-            _unpack(archive, manifest, exchange.staging, view)
-            with transfer.open_copy(exchange.staging / DATABASE) as copy:
+            _unpack(archive, manifest, swap.staging, view)
+            with transfer.open_copy(swap.staging / DATABASE) as copy:
                 known = {run.id for run in queries.list_runs(copy, archived=True)}
-                for folder in (exchange.staging / "runs").iterdir():
+                for folder in (swap.staging / "runs").iterdir():
                     if folder.name not in known:  # deleted while the backup was made
                         shutil.rmtree(folder)
-                _bring_models(settings, exchange.staging)
-                loaded = exchange.exchange(
-                    copy, _checkpoints(exchange.staging / "runs"), view.advance
-                )
+                _bring_models(settings, swap.staging)
+                loaded = swap.swap(copy, _checkpoints(swap.staging / "runs"), view.advance)
         finally:
-            conclude(exchange, journal)
-    aside = str(exchange.aside) if exchange.aside else None
+            conclude(swap, journal)
+    aside = str(swap.aside) if swap.aside else None
     seconds = time.monotonic() - began
     return Restored(
         str(archive.path),

@@ -1,2 +1,2 @@
-"""`ganboard bench`: who takes part (`contestants`, `platform`), in turns (`race`); what was found
+"""`ganboard bench`: who takes part (`candidates`, `platform`), in turns (`run_benchmark`); what was found
 (`report`) and how it looks (`view`)."""

@@ -23,19 +23,19 @@ from ganboard.gan.distributed.cluster import Cluster
 from ganboard.worker.errors import WorkerError
 from ganboard.worker.process.parent_death import environment_for_child
 
-ANSWER_SECONDS = 900.0  # a first step may wait minutes for a compiler
+REPLY_SECONDS = 900.0  # a first step may wait minutes for a compiler
 DCGAN = "dcgan"
 PRECISIONS = ("float32", "mixed_bfloat16")
 _MIRRORED = {"strategy": "mirrored", "replicas": 2}
 _WORKERS = {"strategy": "multi_worker", "replicas": 2}
 
 
-class OutOfRace(WorkerError):
+class BenchmarkError(WorkerError):
     """A contestant that cannot take part, or no longer; the message says why."""
 
 
 @dataclass(frozen=True)
-class Contestant:
+class Candidate:
     """Something that takes training steps, or what is measured in the manner of one."""
 
     name: str
@@ -66,39 +66,37 @@ class Contestant:
         )
 
 
-CONTESTANTS = (
-    Contestant("bare", "ganboard's trainer alone", "ours"),
-    Contestant(
+CANDIDATES = (
+    Candidate("bare", "ganboard's trainer alone", "ours"),
+    Candidate(
         "platform", "ganboard through queue, database, grids, checkpoints", every_precision=False
     ),
-    Contestant("xla", "ganboard with XLA", "ours", changes={"xla": True}),
-    Contestant(
+    Candidate("xla", "ganboard with XLA", "ours", changes={"xla": True}),
+    Candidate(
         "fit", "ganboard with Keras fit", "ours", changes={"loop": "fit"}, every_precision=False
     ),
-    Contestant(
-        "replicas", "ganboard, 2 replicas", "ours", changes=_MIRRORED, every_precision=False
-    ),
-    Contestant(
+    Candidate("replicas", "ganboard, 2 replicas", "ours", changes=_MIRRORED, every_precision=False),
+    Candidate(
         "workers", "ganboard, 2 worker processes", "ours", changes=_WORKERS, every_precision=False
     ),
-    Contestant(
+    Candidate(
         "recompute",
         "ganboard, activations computed again",
         "ours",
         changes={"recompute": True},
         every_precision=False,
     ),
-    Contestant("start", "ganboard from process start to first step", "ours", every_precision=False),
-    Contestant("tutorial", "TensorFlow's tutorial loop", "tutorial"),
-    Contestant("pytorch-eager", "PyTorch", "pytorch", "eager", peer=True),
-    Contestant(
+    Candidate("start", "ganboard from process start to first step", "ours", every_precision=False),
+    Candidate("tutorial", "TensorFlow's tutorial loop", "tutorial"),
+    Candidate("pytorch-eager", "PyTorch", "pytorch", "eager", peer=True),
+    Candidate(
         "pytorch-channels-last", "PyTorch, channels_last", "pytorch", "channels_last", peer=True
     ),
-    Contestant(
+    Candidate(
         "pytorch-compiled", "PyTorch, channels_last, compiled", "pytorch", "compiled", peer=True
     ),
-    Contestant("jax", "JAX, jitted", "jax", peer=True),
-    Contestant("floor", "The convolutions and products alone", "floor"),
+    Candidate("jax", "JAX, jitted", "jax", peer=True),
+    Candidate("floor", "The convolutions and products alone", "floor"),
 )
 GROUPS = {
     "ganboard": ("bare", "platform", "xla", "fit", "replicas", "workers", "recompute", "start"),
@@ -106,10 +104,10 @@ GROUPS = {
 }
 
 
-def choose(only: Sequence[str], precisions: Sequence[str], model: str = DCGAN) -> list[Contestant]:
+def choose(only: Sequence[str], precisions: Sequence[str], model: str = DCGAN) -> list[Candidate]:
     """The contestants named, without names all that train `model`, in each precision where that
     makes sense. Raises ConfigError."""
-    names = [contestant.name for contestant in CONTESTANTS]
+    names = [candidate.name for candidate in CANDIDATES]
     for name in only:
         if name not in names and name not in GROUPS:
             raise ConfigError(
@@ -121,7 +119,7 @@ def choose(only: Sequence[str], precisions: Sequence[str], model: str = DCGAN) -
                 f"precision={precision[:80]} is not allowed: the benchmark knows"
                 f" {' and '.join(PRECISIONS)}."
             )
-    plays = [contestant.name for contestant in CONTESTANTS if contestant.plays(model)]
+    plays = [candidate.name for candidate in CANDIDATES if candidate.plays(model)]
     for name in only:
         if not set(GROUPS.get(name, (name,))) & set(plays):
             raise ConfigError(
@@ -132,27 +130,27 @@ def choose(only: Sequence[str], precisions: Sequence[str], model: str = DCGAN) -
     )
     unique = list(dict.fromkeys(precisions))
     return [
-        replace(contestant, precision=precision)
+        replace(candidate, precision=precision)
         for precision in unique
-        for contestant in CONTESTANTS
-        if contestant.name in wanted and (contestant.every_precision or precision == unique[0])
+        for candidate in CANDIDATES
+        if candidate.name in wanted and (candidate.every_precision or precision == unique[0])
     ]
 
 
 class Running:
     """The processes of one contestant; they sleep between turns."""
 
-    def __init__(self, contestant: Contestant, task: Task, python: str, scratch: Path) -> None:
+    def __init__(self, candidate: Candidate, task: Task, python: str, scratch: Path) -> None:
         """Start them; `scratch` is a directory for their logs, in which `gan` can be found."""
         self.warm = False
-        self._log = scratch / f"{contestant.label.replace(' ', '-')}.log"
+        self._log = scratch / f"{candidate.label.replace(' ', '-')}.log"
         self._processes = []
         environment = environment_for_child(
             TF_CPP_MIN_LOG_LEVEL="2",
             TF_FORCE_GPU_ALLOW_GROWTH="true",  # contestants share the accelerator's memory
             XLA_PYTHON_CLIENT_PREALLOCATE="false",
         )
-        if contestant.peer:
+        if candidate.peer:
             environment["PYTHONPATH"] = os.pathsep.join(
                 [str(scratch), *filter(None, [os.environ.get("PYTHONPATH")])]
             )
@@ -160,13 +158,13 @@ class Running:
             sys.executable,
             "-m",
             "ganboard.worker.process.exec_tied",
-            python if contestant.peer else sys.executable,
+            python if candidate.peer else sys.executable,
         ]
-        command += ["-m", "ganboard.gan.bench", contestant.module, task.encode()]
+        command += ["-m", "ganboard.gan.bench", candidate.module, task.encode()]
         self._began = time.monotonic()
-        addresses = _addresses(contestant.processes)
+        addresses = _addresses(candidate.processes)
         with self._log.open("wb") as log:
-            for rank in range(contestant.processes):
+            for rank in range(candidate.processes):
                 place = Cluster(addresses, rank).environment() if addresses else {}
                 self._processes.append(
                     subprocess.Popen(
@@ -183,13 +181,13 @@ class Running:
     def first_step(self) -> float:
         """Seconds from the start of the processes to the losses of the first step. Raises
         OutOfRace, as all that follow."""
-        self._answers()
+        self._replies()
         return time.monotonic() - self._began
 
     def warm_up(self) -> str:
         """Wait until it is ready; returns the versions of what it is made with."""
         self.warm = True
-        return str(self._answers()[0]["version"])
+        return str(self._replies()[0]["version"])
 
     def take(self, steps: int) -> tuple[float, int]:
         """Seconds that `steps` steps take, and the peak memory of all its processes in bytes."""
@@ -198,10 +196,10 @@ class Running:
             try:
                 process.stdin.write(b"%d\n" % steps)
             except BrokenPipeError:
-                raise OutOfRace(self._why(process)) from None
-        answers = self._answers()
-        return max(answer["seconds"] for answer in answers), sum(
-            answer["memory_bytes"] for answer in answers
+                raise BenchmarkError(self._why(process)) from None
+        replies = self._replies()
+        return max(reply["seconds"] for reply in replies), sum(
+            reply["memory_bytes"] for reply in replies
         )
 
     def end(self) -> None:
@@ -210,18 +208,18 @@ class Running:
             process.kill()
             process.communicate()
 
-    def _answers(self) -> list[dict[str, Any]]:
+    def _replies(self) -> list[dict[str, Any]]:
         found = []
         for process in self._processes:
             assert process.stdout is not None
-            if not select.select([process.stdout], [], [], ANSWER_SECONDS)[0]:
-                raise OutOfRace(f"no answer within {ANSWER_SECONDS:.0f} s")
+            if not select.select([process.stdout], [], [], REPLY_SECONDS)[0]:
+                raise BenchmarkError(f"no answer within {REPLY_SECONDS:.0f} s")
             line = process.stdout.readline()
             if not line:
-                raise OutOfRace(self._why(process))
+                raise BenchmarkError(self._why(process))
             found.append(json.loads(line))
             if reason := found[-1].get("unavailable"):
-                raise OutOfRace(reason)
+                raise BenchmarkError(reason)
         return found
 
     def _why(self, process: subprocess.Popen[bytes]) -> str:

@@ -15,7 +15,7 @@ from ganboard.db.models import ENDED
 from ganboard.db.runs import queries
 from ganboard.db.settings import PREFIX, Settings
 from ganboard.gan.config import RunConfig
-from ganboard.worker.bench.candidates import OutOfRace
+from ganboard.worker.bench.candidates import BenchmarkError
 from ganboard.worker.context import Context, open_context
 from ganboard.worker.process.parent_death import environment_for_child
 from ganboard.worker.submission.submit import submit
@@ -70,7 +70,7 @@ class Platform:
         while "Open http" not in (said := log.read_text(errors="replace")):
             if self._process.poll() is not None or time.monotonic() > deadline:
                 self.end()
-                raise OutOfRace(f"failed: ganboard up did not start: {said.strip()[-300:]}")
+                raise BenchmarkError(f"failed: ganboard up did not start: {said.strip()[-300:]}")
             time.sleep(0.1)
 
     @property
@@ -88,7 +88,7 @@ class Platform:
                 break
             time.sleep(POLL_SECONDS)
         if run.status != "finished":
-            raise OutOfRace(f"failed: {run.error or run.status}")
+            raise BenchmarkError(f"failed: {run.error or run.status}")
         first, *others = queries.epochs(self._context.engine, run_id)
         return (others[-1].finished_at - first.finished_at).total_seconds(), sum(
             epoch.images for epoch in others

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from statistics import median
 from typing import Any
 
-from ganboard.worker.bench.candidates import DCGAN, Contestant
+from ganboard.worker.bench.candidates import DCGAN, Candidate
 
 START_SECONDS = 6.0  # the goal from process start to first finished step
 
@@ -17,7 +17,7 @@ START_SECONDS = 6.0  # the goal from process start to first finished step
 class Result:
     """What was measured of one contestant; rounds (from 1) in which it did not run are absent."""
 
-    contestant: Contestant
+    candidate: Candidate
     rates: dict[int, float] = field(default_factory=dict)  # images/s by round
     # beside the platform: images/s of the bare trainer over as many steps
     partner: dict[int, float] = field(default_factory=dict)
@@ -34,7 +34,7 @@ class Result:
 class Goal:
     """`ours` shall be at least `wanted` times as fast as `theirs`."""
 
-    words: str
+    text: str
     wanted: float
     ours: str
     precision: str  # of ours; empty: whatever it ran in
@@ -83,19 +83,19 @@ def ratio(ours: Mapping[int, float], theirs: Mapping[int, float]) -> float | Non
 def best(results: Sequence[Result], family: str) -> Result | None:
     """The contestant of a family, such as pytorch, with the highest median in whatever precision."""
     found = [
-        result for result in results if result.contestant.name.startswith(family) and result.rates
+        result for result in results if result.candidate.name.startswith(family) and result.rates
     ]
     return max(found, key=lambda result: median(result.rates.values()), default=None)
 
 
 def document(results: Sequence[Result], about: Mapping[str, Any]) -> dict[str, Any]:
     """Everything, JSON-ready; `about` says on what and how it was measured. The goals are DCGAN's."""
-    contestants = [_contestant(result, results, about["gflop_per_image"]) for result in results]
+    candidates = [_candidate(result, results, about["gflop_per_image"]) for result in results]
     if about["model"] != DCGAN:
-        return {**about, "contestants": contestants, "goals": []}
+        return {**about, "contestants": candidates, "goals": []}
     goals = [
         _goal(
-            goal.words,
+            goal.text,
             goal.wanted,
             reached := _reached(goal, results),
             reached and reached >= goal.wanted,
@@ -104,13 +104,13 @@ def document(results: Sequence[Result], about: Mapping[str, Any]) -> dict[str, A
     ]
     start = _find(results, "start", "")
     seconds = median(start.seconds.values()) if start and start.seconds else None
-    words = f"process start to first finished step <= {START_SECONDS:g} s"
+    text = f"process start to first finished step <= {START_SECONDS:g} s"
     return {
         **about,
-        "contestants": contestants,
+        "contestants": candidates,
         "goals": [
             *goals,
-            _goal(words, START_SECONDS, seconds, seconds and seconds <= START_SECONDS),
+            _goal(text, START_SECONDS, seconds, seconds and seconds <= START_SECONDS),
         ],
     }
 
@@ -125,19 +125,19 @@ def spread(values: Mapping[int, float]) -> dict[str, Any] | None:
     )
 
 
-def _contestant(result: Result, results: Sequence[Result], gflop: float) -> dict[str, Any]:
-    contestant = result.contestant
+def _candidate(result: Result, results: Sequence[Result], gflop: float) -> dict[str, Any]:
+    candidate = result.candidate
     speed = spread(result.rates)
     yardsticks = {
-        "bare": _find(results, "bare", contestant.precision),
+        "bare": _find(results, "bare", candidate.precision),
         "tutorial": _find(results, "tutorial", "float32"),
         "pytorch": best(results, "pytorch"),
-        "floor": _find(results, "floor", contestant.precision),
+        "floor": _find(results, "floor", candidate.precision),
     }
     return {
-        "name": contestant.name,
-        "title": contestant.title,
-        "precision": contestant.precision,
+        "name": candidate.name,
+        "title": candidate.title,
+        "precision": candidate.precision,
         "images_per_second": speed,
         "gflops": speed and speed["median"] * gflop,
         "ratios": {
@@ -153,9 +153,9 @@ def _contestant(result: Result, results: Sequence[Result], gflop: float) -> dict
     }
 
 
-def _goal(words: str, wanted: float, reached: float | None, met: Any) -> dict[str, Any]:
+def _goal(text: str, wanted: float, reached: float | None, met: Any) -> dict[str, Any]:
     return {
-        "goal": words,
+        "goal": text,
         "wanted": wanted,
         "reached": reached,
         "met": None if reached is None else bool(met),
@@ -168,7 +168,7 @@ def _reached(goal: Goal, results: Sequence[Result]) -> float | None:
         return None
     if goal.theirs == "partner":
         return ratio(ours.rates, ours.partner)
-    precision = goal.their_precision or ours.contestant.precision
+    precision = goal.their_precision or ours.candidate.precision
     theirs = (
         best(results, "pytorch")
         if goal.theirs == "pytorch"
@@ -183,7 +183,7 @@ def _find(results: Sequence[Result], name: str, precision: str) -> Result | None
         (
             each
             for each in results
-            if each.contestant.name == name and precision in ("", each.contestant.precision)
+            if each.candidate.name == name and precision in ("", each.candidate.precision)
         ),
         None,
     )

@@ -27,11 +27,11 @@ from ganboard.gan.costs import estimate
 from ganboard.gan.data import catalog, mnist
 from ganboard.gan.devices.hardware import memory_limit
 from ganboard.worker.bench.candidates import (
-    CONTESTANTS,
+    CANDIDATES,
     DCGAN,
     PRECISIONS,
-    Contestant,
-    OutOfRace,
+    BenchmarkError,
+    Candidate,
     Running,
     choose,
     peers_find_gan,
@@ -71,7 +71,7 @@ class Doing:
     """What goes on at this moment."""
 
     round: int  # from 1
-    words: str
+    text: str
     seconds_left: float | None  # until all is measured; unknown before the first turn has ended
 
 
@@ -80,7 +80,7 @@ class Watcher:
 
     def doing(self, now: Doing) -> None: ...
 
-    def done(self, words: str, seconds_left: float) -> None: ...
+    def done(self, text: str, seconds_left: float) -> None: ...
 
 
 def bench(settings: Settings, options: Options, watcher: Watcher) -> dict[str, Any]:
@@ -98,11 +98,11 @@ def bench(settings: Settings, options: Options, watcher: Watcher) -> dict[str, A
         raise ConfigError(
             f"model={options.model[:80]} is not allowed: the benchmark knows {', '.join(BATCHES)}."
         )
-    contestants = choose(options.only, options.precisions, options.model)
+    candidates = choose(options.only, options.precisions, options.model)
     base = _base(settings, options)
     # a batch that does not divide among replicas is refused before anything runs
-    for contestant in contestants:
-        parse({**base.model_dump(), **contestant.changes})
+    for candidate in candidates:
+        parse({**base.model_dump(), **candidate.changes})
     available = catalog.count(base, settings.data)
     plan(base, available)
     hardware, began, whole = _hardware(), datetime.now(UTC), base
@@ -116,8 +116,8 @@ def bench(settings: Settings, options: Options, watcher: Watcher) -> dict[str, A
         if options.model == DCGAN:
             np.save(Path(folder, "images.npy"), loaded.images)
         peers_find_gan(Path(folder))
-        with race(settings, options, base, available, Path(folder)) as racing:
-            results = racing.run(contestants, watcher)
+        with run_benchmark(settings, options, base, available, Path(folder)) as racing:
+            results = racing.run(candidates, watcher)
     about = {
         "began": began.isoformat(timespec="seconds"),
         "seconds": round((datetime.now(UTC) - began).total_seconds(), 1),
@@ -149,18 +149,18 @@ def _base(settings: Settings, options: Options) -> RunConfig:
 
 
 @contextmanager
-def race(
+def run_benchmark(
     settings: Settings, options: Options, base: RunConfig, available: int, folder: Path
-) -> Iterator[Race]:
+) -> Iterator[BenchmarkRunner]:
     """A race whose processes end with it."""
-    racing = Race(settings, options, base, available, folder)
+    racing = BenchmarkRunner(settings, options, base, available, folder)
     try:
         yield racing
     finally:
         racing.end()
 
 
-class Race:
+class BenchmarkRunner:
     """Contestants sleep between their turns, and are ended and started anew only where memory runs
     short."""
 
@@ -171,66 +171,66 @@ class Race:
         of its data set."""
         self._settings, self._options, self._base, self._folder = settings, options, base, folder
         self._steps_per_epoch = plan(base, available).steps_per_epoch
-        self._results: dict[Contestant, Result] = {}
-        self._awake: dict[Contestant, Running] = {}
-        self._waiting: list[Contestant] = []  # whose turns come, in order
+        self._results: dict[Candidate, Result] = {}
+        self._awake: dict[Candidate, Running] = {}
+        self._waiting: list[Candidate] = []  # whose turns come, in order
         self._platform: Platform | None = None
 
-    def run(self, contestants: Sequence[Contestant], watcher: Watcher) -> list[Result]:
+    def run(self, candidates: Sequence[Candidate], watcher: Watcher) -> list[Result]:
         """Every round visits all, every other one backwards, so that a steady drift favours nobody."""
-        rounds, took = self._options.rounds, dict[Contestant, float]()
+        rounds, took = self._options.rounds, dict[Candidate, float]()
         due = [
             (n, c)
             for n in range(1, rounds + 1)
-            for c in (contestants if n % 2 else reversed(contestants))
+            for c in (candidates if n % 2 else reversed(candidates))
         ]
         while due:
-            (number, contestant), *due = due
+            (number, candidate), *due = due
             self._waiting = [c for _, c in due]
             left, began = (
-                (_left([contestant, *self._waiting], took) if took else None),
+                (_left([candidate, *self._waiting], took) if took else None),
                 time.monotonic(),
             )
             try:
-                words = self._turn(contestant, number, partial(_tell, watcher, number, left))
-            except OutOfRace as reason:
-                self._result(contestant).problem = words = str(reason)
-                self._sleep_no_more(contestant)
-                due = [(n, c) for n, c in due if c != contestant]
-            took[contestant] = time.monotonic() - began
+                text = self._turn(candidate, number, partial(_report, watcher, number, left))
+            except BenchmarkError as reason:
+                self._result(candidate).problem = text = str(reason)
+                self._sleep_no_more(candidate)
+                due = [(n, c) for n, c in due if c != candidate]
+            took[candidate] = time.monotonic() - began
             watcher.done(
-                f"round {number}/{rounds}: {contestant.label}: {words}",
+                f"round {number}/{rounds}: {candidate.label}: {text}",
                 _left([c for _, c in due], took),
             )
-        return [self._result(contestant) for contestant in contestants]
+        return [self._result(candidate) for candidate in candidates]
 
     def end(self) -> None:
-        for contestant in list(self._awake):
-            self._sleep_no_more(contestant)
+        for candidate in list(self._awake):
+            self._sleep_no_more(candidate)
         if self._platform:
             self._platform.end()
 
-    def _turn(self, contestant: Contestant, number: int, doing: Callable[[str], None]) -> str:
+    def _turn(self, candidate: Candidate, number: int, doing: Callable[[str], None]) -> str:
         """One turn; returns its outcome in words. Raises OutOfRace."""
-        result = self._result(contestant)
-        if contestant.name == "start":
-            doing(f"starting {contestant.label}")
-            result.seconds[number] = self._start(contestant).first_step()
-            self._sleep_no_more(contestant)
+        result = self._result(candidate)
+        if candidate.name == "start":
+            doing(f"starting {candidate.label}")
+            result.seconds[number] = self._start(candidate).first_step()
+            self._sleep_no_more(candidate)
             return f"{result.seconds[number]:.1f} s"
-        if contestant.name == "platform":
+        if candidate.name == "platform":
             return self._platform_turn(result, number, doing)
         running = self._ready(result, doing)
-        doing(f"measuring {contestant.label}")
+        doing(f"measuring {candidate.label}")
         result.rates[number] = self._measure(running, result, result.steps)
         return f"{rate(result.rates[number])} images/s"
 
     def _platform_turn(self, result: Result, number: int, doing: Callable[[str], None]) -> str:
         """A run of the platform, and beside it the bare trainer over the same number of steps; the
         order changes with the round."""
-        bare = self._result(replace(CONTESTANTS[0], precision=result.contestant.precision))
+        bare = self._result(replace(CANDIDATES[0], precision=result.candidate.precision))
         running = self._ready(bare, doing)
-        self._make_room(keep=bare.contestant)
+        self._make_room(keep=bare.candidate)
         if self._platform is None:
             doing("starting ganboard up")
             self._platform = Platform(self._folder / "home", self._settings.data)
@@ -238,25 +238,25 @@ class Race:
         result.steps = 2 * every * self._steps_per_epoch
         epochs = {"epochs": 1 + 2 * every, "grid_every": every, "checkpoint_every": every}
         config = parse(
-            {**self._base.model_dump(), "precision": result.contestant.precision, **epochs}
+            {**self._base.model_dump(), "precision": result.candidate.precision, **epochs}
         )
 
         def through_the_platform() -> None:
-            doing(f"measuring {result.contestant.label}: a run of {config.epochs} epochs")
+            doing(f"measuring {result.candidate.label}: a run of {config.epochs} epochs")
             assert self._platform is not None
             seconds, images = self._platform.train(config)
             result.rates[number] = images / seconds
 
         def beside_it() -> None:
-            doing(f"measuring {bare.contestant.label} over as many steps")
+            doing(f"measuring {bare.candidate.label} over as many steps")
             result.partner[number] = self._measure(running, bare, result.steps)
 
         for measure in (beside_it, through_the_platform)[:: 1 if number % 2 else -1]:
             measure()
         return f"{rate(result.rates[number])} images/s, {rate(result.partner[number])} without"
 
-    def _result(self, contestant: Contestant) -> Result:
-        return self._results.setdefault(contestant, Result(contestant))
+    def _result(self, candidate: Candidate) -> Result:
+        return self._results.setdefault(candidate, Result(candidate))
 
     def _measure(self, running: Running, result: Result, steps: int) -> float:
         """Images per second over so many steps."""
@@ -267,10 +267,10 @@ class Race:
     def _ready(self, result: Result, doing: Callable[[str], None]) -> Running:
         """The contestant's processes, warm; started when they are not there, and the length of its
         turns chosen the first time."""
-        contestant = result.contestant
-        if contestant not in self._awake:
-            doing(f"starting {contestant.label}")
-            running = self._start(contestant)
+        candidate = result.candidate
+        if candidate not in self._awake:
+            doing(f"starting {candidate.label}")
+            running = self._start(candidate)
             running.first_step()
             result.version = running.warm_up()
             if not result.steps:
@@ -278,26 +278,26 @@ class Race:
                 result.steps = self._options.steps or max(
                     LEAST_STEPS, round(TURN_SECONDS / result.step_seconds)
                 )
-        return self._awake[contestant]
+        return self._awake[candidate]
 
-    def _start(self, contestant: Contestant) -> Running:
+    def _start(self, candidate: Candidate) -> Running:
         """Start a contestant's processes."""
         self._make_room()
-        precision = contestant.precision
-        settings = {**self._base.model_dump(), "precision": precision, **contestant.changes}
+        precision = candidate.precision
+        settings = {**self._base.model_dump(), "precision": precision, **candidate.changes}
         images = str(self._folder / "images.npy")
         task = Task(
             self._base.batch_size,
             precision,
             images,
-            contestant.form,
+            candidate.form,
             settings,
             str(self._settings.data),
         )
-        self._awake[contestant] = Running(contestant, task, self._options.peer_python, self._folder)
-        return self._awake[contestant]
+        self._awake[candidate] = Running(candidate, task, self._options.peer_python, self._folder)
+        return self._awake[candidate]
 
-    def _make_room(self, keep: Contestant | None = None) -> None:
+    def _make_room(self, keep: Candidate | None = None) -> None:
         """While memory is short, end those whose turn is furthest away, but not `keep`."""
         needed = (
             SPARE_BYTES
@@ -307,20 +307,20 @@ class Race:
             order = [*self._waiting, *others]
             self._sleep_no_more(max(others, key=order.index))
 
-    def _sleep_no_more(self, contestant: Contestant) -> None:
-        if running := self._awake.pop(contestant, None):
+    def _sleep_no_more(self, candidate: Candidate) -> None:
+        if running := self._awake.pop(candidate, None):
             running.end()
 
 
-def _tell(watcher: Watcher, number: int, left: float | None, words: str) -> None:
-    watcher.doing(Doing(number, words, left))
+def _report(watcher: Watcher, number: int, left: float | None, text: str) -> None:
+    watcher.doing(Doing(number, text, left))
 
 
-def _left(turns: Sequence[Contestant], took: dict[Contestant, float]) -> float:
+def _left(turns: Sequence[Candidate], took: dict[Candidate, float]) -> float:
     """Seconds that the turns to come take if each takes as long as the last of its kind, and an
     unknown one as long as the average."""
     average = sum(took.values()) / len(took)
-    return sum(took.get(contestant, average) for contestant in turns)
+    return sum(took.get(candidate, average) for candidate in turns)
 
 
 def _memory_left() -> int:

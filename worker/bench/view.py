@@ -49,11 +49,11 @@ class Lines(Watcher):
 
     def doing(self, now: Doing) -> None:
         left = f", about {duration(now.seconds_left)} left" if now.seconds_left is not None else ""
-        self._status.update(f"round {now.round}: {now.words}{left}")
+        self._status.update(f"round {now.round}: {now.text}{left}")
 
-    def done(self, words: str, seconds_left: float) -> None:
+    def done(self, text: str, seconds_left: float) -> None:
         self._console.print(
-            clean(words) + (f" (about {duration(seconds_left)} left)" if seconds_left else "")
+            clean(text) + (f" (about {duration(seconds_left)} left)" if seconds_left else "")
         )
 
 
@@ -152,10 +152,10 @@ def plot(found: Mapping[str, Any], path: Path) -> str:
     where no image can be made."""
     import plotly.graph_objects as go
 
-    shown = [one for one in found["contestants"] if one["images_per_second"]]
+    measured = [one for one in found["contestants"] if one["images_per_second"]]
     figure = go.Figure()
-    for precision in dict.fromkeys(one["precision"] for one in shown):
-        bars = [one for one in shown if one["precision"] == precision]
+    for precision in dict.fromkeys(one["precision"] for one in measured):
+        bars = [one for one in measured if one["precision"] == precision]
         speeds = [one["images_per_second"] for one in bars]
         figure.add_bar(
             name=precision.removeprefix("mixed_"),
@@ -174,7 +174,7 @@ def plot(found: Mapping[str, Any], path: Path) -> str:
         xaxis_title=f"images/s on {found['hardware']['cpu']}",
         yaxis={"autorange": "reversed", "automargin": True},
         template="plotly_white",
-        height=200 + 60 * len({one["title"] for one in shown}),
+        height=200 + 60 * len({one["title"] for one in measured}),
     )
     wanted = path.suffix.lower()
     if wanted == ".html":

@@ -31,14 +31,14 @@ def tag(
       ganboard tag k7m +baseline "+bfloat16 study" -old
       ganboard tag latest
     """
-    from ganboard.db.errors import BadMark
+    from ganboard.db.errors import BadAnnotation
     from ganboard.db.runs import annotations as marks
     from ganboard.db.runs import queries
 
     if unsigned := next(
         (change[:80] for change in changes or () if change[:1] not in ("+", "-")), None
     ):
-        raise BadMark(
+        raise BadAnnotation(
             f"{unsigned!r} has no sign: write +{unsigned} to put the tag on, -{unsigned} to take it"
             " away."
         )
@@ -83,8 +83,8 @@ def note(
     if text is not None:
         marks.write_note(context.engine, run_id=found.id, text=text, version=found.note_version)
         found = queries.find_run(context.engine, found.id)
-    shown = "\n".join(clean(line) for line in (found.note or "").splitlines())
-    output.changed(context, found.id, shown or f"Run {found.id} has no note.", as_json)
+    listed = "\n".join(clean(line) for line in (found.note or "").splitlines())
+    output.changed(context, found.id, listed or f"Run {found.id} has no note.", as_json)
 
 
 def archive(run_ids: RunIds, as_json: AsJson = False) -> None:

@@ -65,8 +65,8 @@ def showers(
 
     chosen, began = LAYOUTS[layout], time.monotonic()
     beam = Beam(energy_low, energy_high, *((90, 90) if chosen is FIXED else ()))
-    with watching("showers", quiet=as_json) as tell:
-        size = write(file, chosen, Sampler(beam, seed=seed).events(events), events, tell)
+    with watching("showers", quiet=as_json) as report:
+        size = write(file, chosen, Sampler(beam, seed=seed).events(events), events, report)
     seconds = time.monotonic() - began
     if as_json:
         return output.print_json(
@@ -103,9 +103,9 @@ def check(
 
     with (
         Reader([path.expanduser() for path in paths]) as reader,
-        watching("check", quiet=as_json) as tell,
+        watching("check", quiet=as_json) as report,
     ):
-        found = reader.check(tell)
+        found = reader.check(report)
     kept, low, high, fraction = (
         len(found.kept),
         found.energy_low,
@@ -164,8 +164,8 @@ def convert(
 
     source = source.expanduser()
     events = records.count(source)
-    with watching("convert", quiet=as_json) as tell:
-        size = write(file, VARIABLE, records.showers(source), events, tell)
+    with watching("convert", quiet=as_json) as report:
+        size = write(file, VARIABLE, records.showers(source), events, report)
     if as_json:
         return output.print_json({"file": str(file), "events": events, "bytes": size})
     return typer.echo(

@@ -91,14 +91,14 @@ def flow(
     seconds = monotonic() - began
     rows = [_row(stored) for stored in manifest.sequences]
     if as_json:
-        told = {
+        report = {
             "folder": str(folder.expanduser().resolve()),
             "digest": manifest.digest,
             "seconds": seconds,
             "steps": recording.steps,
         }
         return output.print_json(
-            {**told, "frames": manifest.frames, "grid": list(manifest.grid), "sequences": rows}
+            {**report, "frames": manifest.frames, "grid": list(manifest.grid), "sequences": rows}
         )
     for row in rows:
         typer.echo(_line(row))
@@ -128,12 +128,12 @@ def _row(stored: Stored) -> dict[str, Any]:
 
 def _line(row: dict[str, Any]) -> str:
     measured, reference = row["strouhal"], row["williamson"]
-    told = "no street yet" if measured is None else f"St {measured:.3f}"
+    report = "no street yet" if measured is None else f"St {measured:.3f}"
     if reference is not None:
-        told += f", Williamson {reference:.3f}"
+        report += f", Williamson {reference:.3f}"
     if measured is not None and reference is not None:
-        told += f" ({measured / reference - 1:+.1%})"
-    return f"{row['obstacle']:<13} Re {row['reynolds']:<6g} {row['split']:<9} {told}"
+        report += f" ({measured / reference - 1:+.1%})"
+    return f"{row['obstacle']:<13} Re {row['reynolds']:<6g} {row['split']:<9} {report}"
 
 
 def _words(text: str) -> list[str]:

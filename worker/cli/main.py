@@ -13,7 +13,7 @@ from typing import Annotated
 
 import typer
 
-from ganboard.worker.cli import annotations as cli_marks
+from ganboard.worker.cli import annotations as annotations_cli
 from ganboard.worker.cli import (
     backup,
     data,
@@ -114,7 +114,7 @@ def inference_worker() -> None:
 
 
 @app.command()
-def mirror(
+def mlflow_sync(
     to: Annotated[
         str | None,
         typer.Option(
@@ -130,9 +130,9 @@ def mirror(
       ganboard mirror --to http://127.0.0.1:5000
       ganboard mirror --to sqlite:///mlflow.db --once
     """
-    from ganboard.worker.registry import mlflow_sync as mirroring
+    from ganboard.worker.registry import mlflow_sync as sync_runs
 
-    raise typer.Exit(mirroring.main(to, once=once))
+    raise typer.Exit(sync_runs.main(to, once=once))
 
 
 @app.command()
@@ -179,12 +179,14 @@ def doctor(
 
 ELSEWHERE: tuple[Callable[..., None], ...] = (
     runs.run, runs.train, runs.runs, runs.show, runs.stop, runs.resume, runs.clone, runs.delete,
-    runs.export, cli_marks.tag, cli_marks.note, cli_marks.archive, cli_marks.unarchive, sweep.sweep, study.study,
+    runs.export, annotations_cli.tag, annotations_cli.note, annotations_cli.archive, annotations_cli.unarchive, sweep.sweep, study.study,
     study.report, study.surface, predict.predict, serve.serve, verify.bench, verify.selftest, backup.backup,
     backup.restore,
 )  # fmt: skip
 for command in ELSEWHERE:
-    app.command(context_settings=cli_marks.UNSIGNED if command is cli_marks.tag else None)(command)
+    app.command(
+        context_settings=annotations_cli.UNSIGNED if command is annotations_cli.tag else None
+    )(command)
 app.command("studies")(study.list_studies)
 app.command("published")(study.list_published)
 app.command("import")(runs.import_runs)

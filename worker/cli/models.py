@@ -236,19 +236,19 @@ def compare(
 
     context = open_database()
     one, other = (versions.find(context.engine, which) for which in (first, second))
-    figures = work.compare(context, one, other, picture)
+    metrics = work.compare(context, one, other, picture)
     if as_json:
-        return output.print_json({"first": one.id, "second": other.id, "figures": figures})
-    return print_comparison(one, other, figures)
+        return output.print_json({"first": one.id, "second": other.id, "figures": metrics})
+    return print_comparison(one, other, metrics)
 
 
-def _said(version: Any, words: str, as_json: bool) -> None:
+def _said(version: Any, text: str, as_json: bool) -> None:
     from ganboard.worker.registry.output import quality, summary
 
     if as_json:
         return output.print_json(summary(version, []))
-    told = f" {quality(version.quality)}." if version.quality else ""
+    report = f" {quality(version.quality)}." if version.quality else ""
     return typer.echo(
-        f"{words} {version.name}:{version.version} ({version.variant}, {version.size / 1e6:.1f}"
-        f" MB).{told}"
+        f"{text} {version.name}:{version.version} ({version.variant}, {version.size / 1e6:.1f}"
+        f" MB).{report}"
     )

@@ -76,8 +76,8 @@ def waiting(context: Context, run: Run) -> str:
             context.redis().close()
         except QueueUnreachable as error:
             complain(f"{error} Run {run.id} is stored and starts once it does.")
-    words = why_waiting(context, run)
-    return words and f"\n{words}"
+    text = why_waiting(context, run)
+    return text and f"\n{text}"
 
 
 def changed(context: Context, run_id: str, said: str, as_json: bool) -> None:

@@ -91,13 +91,13 @@ def predict(
     if times:
         from ganboard.gan.models.pix2pix import timings
 
-        with make_view("Measuring", quiet=as_json) as told:
+        with make_view("Measuring", quiet=as_json) as on_progress:
             measured = timings.measure(
-                planned.config, planned.directory, planned.step, planned.frames, asked, told
+                planned.config, planned.directory, planned.step, planned.frames, asked, on_progress
             )
         return output.print_json(measured) if as_json else view.show_times(measured)
-    with make_view("Predicting", quiet=as_json) as told:
-        found, png = predictions.compute(planned, told)
+    with make_view("Predicting", quiet=as_json) as on_progress:
+        found, png = predictions.compute(planned, on_progress)
     if out:
         view.write(out, found, png)
     return output.print_json(found) if as_json else view.show(found, out)

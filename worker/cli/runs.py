@@ -331,14 +331,14 @@ def export(
             }
         )
     grids = [size for path, size in files if path.startswith("grids")]
-    shown = [(path, size) for path, size in files if not path.startswith("grids")]
+    listed = [(path, size) for path, size in files if not path.startswith("grids")]
     if grids:
-        shown.append((f"grids/ ({len(grids)} images)", sum(grids)))
+        listed.append((f"grids/ ({len(grids)} images)", sum(grids)))
     typer.echo(
         "\n".join(
             [
                 f"Exported run {found.id} to {directory}",
-                *(f"{size:>12,} bytes  {path}" for path, size in shown),
+                *(f"{size:>12,} bytes  {path}" for path, size in listed),
             ]
         )
     )

@@ -117,8 +117,8 @@ def list_studies(as_json: AsJson = False) -> None:
             "There is no study yet: ganboard study paper --preset paper-small launches one."
         )
     for one, states in found:
-        words = ", ".join(f"{count} {status}" for status, count in states.items()) or "no runs"
-        typer.echo(f"{one.id}  {one.created_at:%Y-%m-%d %H:%M}  {one.name:<14} {words}")
+        text = ", ".join(f"{count} {status}" for status, count in states.items()) or "no runs"
+        typer.echo(f"{one.id}  {one.created_at:%Y-%m-%d %H:%M}  {one.name:<14} {text}")
     return None
 
 
@@ -216,15 +216,15 @@ def surface(
     with Progress(*columns, console=make_console(), transient=True, disable=as_json) as bar:
         task = bar.add_task("waiting", total=1.0)
 
-        def told(phase: str, done: float) -> None:
+        def on_progress(phase: str, done: float) -> None:
             bar.update(task, description=phase, completed=done)
 
         claimed = requests.claim(context.engine, requests.ANALYSES, asked)
         if claimed is not None:
-            loop.answer(context, claimed, analysis.compute, told)
+            loop.answer(context, claimed, analysis.compute, on_progress)
         # an analysis worker was quicker
         while (found := requests.find(context.engine, asked)) and found.answered_at is None:
-            told(found.phase or "waiting", found.progress)
+            on_progress(found.phase or "waiting", found.progress)
             time.sleep(POLL_SECONDS)
     if found is None:
         raise UnknownRun("The surface is gone: its run was deleted meanwhile.")
@@ -263,7 +263,9 @@ def _document(stored: Study, state: Progress) -> dict[str, Any]:
     }
 
 
-def _await_surface(context: Context, stored: Study, told: Callable[[str, float], None]) -> None:
+def _await_surface(
+    context: Context, stored: Study, on_progress: Callable[[str, float], None]
+) -> None:
     """Wait until the surface of Fig. 11 is computed: here when no inference worker is running,
     which would start the analysis worker."""
     from ganboard.db import requests
@@ -272,10 +274,10 @@ def _await_surface(context: Context, stored: Study, told: Callable[[str, float],
     from ganboard.worker.studies import study as work
 
     while (found := work.surface(context, stored)) and found.answered_at is None:
-        told(found.phase or "waiting", found.progress)
+        on_progress(found.phase or "waiting", found.progress)
         alive = any(worker.alive for worker in queries.inference_workers(context.engine))
         if not alive and (claimed := requests.claim(context.engine, requests.ANALYSES, found.id)):
-            loop.answer(context, claimed, analysis.compute, told)
+            loop.answer(context, claimed, analysis.compute, on_progress)
         else:
             time.sleep(POLL_SECONDS)
 
@@ -326,7 +328,7 @@ def _follow(context: Context, stored: Study, as_json: bool) -> None:
     try:
         with Progress(*columns, console=make_console(), transient=True, disable=as_json) as bar:
             task = bar.add_task(stored.title, total=1.0, left="")
-            told = -1
+            on_progress = -1
             while not (state := work.progress(context, stored.id)).over:
                 now = ", ".join(clean(run.name) for run in state.training) or "waiting for a worker"
                 left = (
@@ -335,13 +337,13 @@ def _follow(context: Context, stored: Study, as_json: bool) -> None:
                 )
                 bar.update(task, completed=state.done, left=left)
                 if (
-                    state.finished + state.broken != told
+                    state.finished + state.broken != on_progress
                     and not bar.console.is_terminal
                     and not as_json
                 ):
-                    told = state.finished + state.broken
+                    on_progress = state.finished + state.broken
                     typer.echo(
-                        f"{told} of {state.runs} runs ended, {duration(state.seconds_left)} left"
+                        f"{on_progress} of {state.runs} runs ended, {duration(state.seconds_left)} left"
                     )
                 time.sleep(POLL_SECONDS)
             _await_surface(

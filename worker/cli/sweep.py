@@ -143,14 +143,14 @@ def _show(grid: list[Any], chosen: list[Any], launched: str | None, reuse: bool)
         left_out = member.problem or (
             f"not again: {member.finished} is finished" if reuse and member.finished else ""
         )
-        remark = left_out or (f"as the finished run {member.finished}" if member.finished else "")
+        note = left_out or (f"as the finished run {member.finished}" if member.finished else "")
         style = "dim strike" if left_out else ""
         steps = f"{member.plan.total_steps:,}" if member.plan else "-"
         table.add_row(
             Text(clean(member.name), style=style),
             steps,
             duration(member.seconds()),
-            Text(clean(remark), style="yellow"),
+            Text(clean(note), style="yellow"),
         )
     console = make_console()
     console.print(table)

@@ -12,7 +12,7 @@ import plotly.graph_objects as go
 
 from ganboard.gan.events import MEASURES
 from ganboard.worker.figures.palette import DASHES, PATTERNS, run_colour, run_style
-from ganboard.worker.figures.quality import WORDS
+from ganboard.worker.figures.quality import LABELS
 from ganboard.worker.figures.template import NETS, Axis, along, course, figure, finite, limit, plain
 from ganboard.worker.figures.timings import PARTS
 from ganboard.worker.formatting import shorten
@@ -93,7 +93,7 @@ def quality(
 ) -> go.Figure:
     """One measure of quality of every run over each other; frames by run id with the columns of
     `db.runs.series.quality_frame`."""
-    plot = course(x, WORDS[measure], log_y=log_y, height=360, showlegend=True)
+    plot = course(x, LABELS[measure], log_y=log_y, height=360, showlegend=True)
     for entry in series:
         frame = frames[entry.run_id]
         plot.add_scatter(
@@ -149,10 +149,10 @@ def bars(
     A run without a value has no bar, but its word in `absent`. Runs of one colour differ in the
     pattern of their bars.
     """
-    base, words = values.get(baseline), absent or {}
+    base, text = values.get(baseline), absent or {}
     texts = [
         _ratio(values.get(one.run_id), base, one.run_id == baseline, digits)
-        or words.get(one.run_id, "")
+        or text.get(one.run_id, "")
         for one in series
     ]
     lengths = finite(
@@ -173,7 +173,7 @@ def bars(
         uid="bars",
         orientation="h",
         # a word needs a place to stand
-        x=np.where(np.isnan(lengths), 0.0, lengths) if words else lengths,
+        x=np.where(np.isnan(lengths), 0.0, lengths) if text else lengths,
         y=np.arange(len(series)),
         marker={
             "color": [entry.colour for entry in series],

@@ -26,8 +26,8 @@ def errors(flow: Mapping[str, Any], name: str) -> go.Figure:
     """One of ERRORS of a flow by step, beside those of answers that need no network."""
     axis = {"title": {"text": f"{name}, in units of the fields"}, "rangemode": "tozero"}
     plot = figure(height=280, xaxis={"title": {"text": "Step"}}, yaxis=axis, showlegend=True)
-    for key, words in ERRORS[name]:
-        values, (colour, dash) = finite(flow[key]), _LOOKS[words]
+    for key, text in ERRORS[name]:
+        values, (colour, dash) = finite(flow[key]), _LOOKS[text]
         line = {"color": colour, "width": 2, "dash": dash}
         mode = "lines" if len(values) > 1 else "markers"
         plot.add_scatter(
@@ -35,7 +35,7 @@ def errors(flow: Mapping[str, Any], name: str) -> go.Figure:
             x=list(range(1, len(values) + 1)),
             y=values,
             mode=mode,
-            name=words,
+            name=text,
             line=line,
             hovertemplate="%{y:.4f}",
         )
@@ -64,7 +64,7 @@ def parts(times: Mapping[str, Any]) -> go.Figure:
         xaxis={"title": {"text": "Milliseconds of a frame"}},
     )
     plot.update_layout(legend_traceorder="normal")
-    for index, (name, words) in enumerate(PARTS.items()):
+    for index, (name, text) in enumerate(PARTS.items()):
         milliseconds = 1e3 * times["steady"][name]
         bar = {"color": CATEGORICAL[index], "line": {"width": 0}}
         plot.add_bar(
@@ -72,8 +72,8 @@ def parts(times: Mapping[str, Any]) -> go.Figure:
             x=[milliseconds],
             y=[""],
             orientation="h",
-            name=words,
+            name=text,
             marker=bar,
-            hovertemplate=f"{words}: %{{x:.1f}} ms",
+            hovertemplate=f"{text}: %{{x:.1f}} ms",
         )
     return plot

@@ -13,10 +13,10 @@ from ganboard.worker.figures.template import (
     Axis,
     along,
     course,
+    draw_events,
+    draw_not_finite,
     finite,
     limit,
-    mark_events,
-    mark_not_finite,
     thin,
 )
 
@@ -66,7 +66,7 @@ def steps(
             legendgroup=net,
             hovertemplate="%{y:.4f}",
         )
-    mark_not_finite(plot, at, frame["g_loss"], frame["d_loss"])
+    draw_not_finite(plot, at, frame["g_loss"], frame["d_loss"])
     return _finished(plot, x, frame.attrs.get("usual") if robust else None, events)
 
 
@@ -95,7 +95,7 @@ def epochs(
             name=name,
             hovertemplate="%{y:.4f}",
         )
-    mark_not_finite(plot, at, rows["g_loss"], rows["d_loss"])
+    draw_not_finite(plot, at, rows["g_loss"], rows["d_loss"])
     known = finite(rows[["g_loss", "d_loss"]])
     usual = np.nanpercentile(known, (1, 99)) if np.isfinite(known).any() else None
     return _finished(plot, x, usual if robust else None, events)
@@ -108,5 +108,5 @@ def _finished(
         low, high = usual
         limit(plot, low, high)
     if events is not None:
-        mark_events(plot, events, x)
+        draw_events(plot, events, x)
     return plot

@@ -49,11 +49,11 @@ def run_style(number: int) -> int:
 
 def run_swatch(number: int) -> str:
     """A piece of the run's line, as the address of an SVG picture, for tables."""
-    look = (
+    style = (
         f'stroke="{run_colour(number)}" stroke-width="3"'
         f' stroke-dasharray="{_SVG_DASHES[run_style(number)]}"'
     )
-    line = f'<line x1="8" y1="10" x2="40" y2="10" {look}/>'
+    line = f'<line x1="8" y1="10" x2="40" y2="10" {style}/>'
     return "data:image/svg+xml," + quote(
         '<svg xmlns="http://www.w3.org/2000/svg" width="48" height="20" viewBox="0 0 48'
         f' 20">{line}</svg>'

@@ -28,7 +28,7 @@ def coordinates(
     Lines have the colour of their value on the axis `coloured`, which is numbers; if it has a
     better end, the best line stands out.
     """
-    place, (at, words) = positions(axes[coloured])
+    place, (at, text) = positions(axes[coloured])
     span = float(np.ptp(place)) or 1.0
     start, sign = (place.max(), -1) if less_is_better is False else (place.min(), 1)
     shades = sign * (place - start) / span
@@ -50,7 +50,7 @@ def coordinates(
             "colorbar": {
                 "title": {"text": plain(coloured), "side": "right"},
                 "tickvals": [*(sign * (at - start) / span), _MARK],
-                "ticktext": [*words, "best"],
+                "ticktext": [*text, "best"],
                 "thickness": 12,
                 "outlinewidth": 0,
             },
@@ -61,7 +61,7 @@ def coordinates(
 
 
 def _dimension(name: str, values: Sequence[Any]) -> dict[str, Any]:
-    place, (at, words) = positions(values)
+    place, (at, text) = positions(values)
     low, high = float(min(place.min(), at.min())), float(max(place.max(), at.max()))
     margin = 0.5 if high == low else 0.0
     return {
@@ -69,7 +69,7 @@ def _dimension(name: str, values: Sequence[Any]) -> dict[str, Any]:
         "values": place,
         "range": [low - margin, high + margin],
         "tickvals": at,
-        "ticktext": words,
+        "ticktext": text,
     }
 
 
@@ -95,8 +95,8 @@ def positions(
     gaps = np.diff(np.log(own) if log else own)
     apart = len(own) <= TICKS and not (gaps < gaps.sum() / 20).any()
     ticks = own if apart else _decades(low, high) if log else _even(low, high)
-    words = [f"{tick:,.0f}" if abs(tick) >= 1000 else f"{tick:.4g}" for tick in ticks]
-    return (np.log10(numbers), (np.log10(ticks), words)) if log else (numbers, (ticks, words))
+    text = [f"{tick:,.0f}" if abs(tick) >= 1000 else f"{tick:.4g}" for tick in ticks]
+    return (np.log10(numbers), (np.log10(ticks), text)) if log else (numbers, (ticks, text))
 
 
 def _word(value: Any) -> str:

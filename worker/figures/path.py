@@ -121,13 +121,13 @@ def _in_plane(
         yaxis={"title": {"text": "Projection 2"}, "range": extent(y), "autorange": False},
     )
     hover = "Epoch %{customdata}<br>loss %{text}<extra></extra>"
-    words = [f"{value:.4f}" for value in loss]
+    text = [f"{value:.4f}" for value in loss]
     plot.add_scatter(
         uid="path",
         x=x,
         y=y,
         customdata=epochs,
-        text=words,
+        text=text,
         mode="lines+markers",
         name=name,
         line={"color": colour, "width": 2},
@@ -149,7 +149,7 @@ def _in_plane(
             x=x[where],
             y=y[where],
             customdata=epochs[where],
-            text=words[where],
+            text=text[where],
             mode="markers",
             name=label,
             marker={

@@ -36,9 +36,9 @@ def curve(name: str, pair: Curve, *, log_y: bool = False) -> go.Figure:
     """One of TITLES of real and of generated showers."""
     _, x, y = TITLES[name]
     axis = {"title": {"text": y}, "type": "log" if log_y else "linear"}
-    across = {"title": {"text": x}} | ({"range": _told(pair)} if name in _LOGARITHMIC else {})
+    across = {"title": {"text": x}} | ({"range": _statistics(pair)} if name in _LOGARITHMIC else {})
     plot = figure(height=260, xaxis=across, yaxis=axis, showlegend=True)
-    for uid, words, values, colour, dash in (
+    for uid, text, values, colour, dash in (
         ("real", "Real", pair.real, _REAL, "solid"),
         ("generated", "Generated", pair.generated, _GENERATED, "dot"),
     ):
@@ -48,7 +48,7 @@ def curve(name: str, pair: Curve, *, log_y: bool = False) -> go.Figure:
             x=finite(pair.x),
             y=finite(values),
             mode="lines",
-            name=words,
+            name=text,
             line=line,
             hovertemplate="%{y:.4g}",
         )
@@ -74,7 +74,7 @@ def overview(found: Validation) -> go.Figure:
                 ),
                 **at,
             )
-        reach = _told(found.curves[name]) if name in _LOGARITHMIC else None
+        reach = _statistics(found.curves[name]) if name in _LOGARITHMIC else None
         plot.update_xaxes(title_text=TITLES[name][1], range=reach, **at)
         plot.update_yaxes(title_text=TITLES[name][2], **at)
     return plot.update_layout(
@@ -82,7 +82,7 @@ def overview(found: Validation) -> go.Figure:
     )
 
 
-def _told(pair: Curve) -> list[float] | None:
+def _statistics(pair: Curve) -> list[float] | None:
     """The abscissae from where one of the curves leaves its first value: cells begin decades below
     those of any shower."""
     at, both = finite(pair.x), np.nan_to_num(np.stack([finite(pair.real), finite(pair.generated)]))

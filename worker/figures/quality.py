@@ -13,11 +13,21 @@ import plotly.graph_objects as go
 from ganboard.gan.config import model_of
 from ganboard.worker.figures import template
 from ganboard.worker.figures.palette import CATEGORICAL
-from ganboard.worker.figures.template import AXES, MISSING, Axis, along, figure, finite, mark_events
+from ganboard.worker.figures.template import AXES, MISSING, Axis, along, draw_events, figure, finite
 
-__all__ = ["AXES", "CHARTS", "DIGITS", "WORDS", "Axis", "classes", "course", "headline", "model_of"]
+__all__ = [
+    "AXES",
+    "CHARTS",
+    "DIGITS",
+    "LABELS",
+    "Axis",
+    "classes",
+    "course",
+    "headline",
+    "model_of",
+]
 
-WORDS = {
+LABELS = {
     "fid": "FID",
     "kid": "KID",
     "precision": "Precision",
@@ -79,7 +89,7 @@ def course(
 ) -> go.Figure:
     """Some measures of `db.runs.series.quality_frame` of one run over its course; what is not
     finite is a gap."""
-    title = WORDS[names[0]] if len(names) > 2 else " and ".join(WORDS[name] for name in names)
+    title = LABELS[names[0]] if len(names) > 2 else " and ".join(LABELS[name] for name in names)
     plot = template.course(x, title, log_y=log_y, height=260, showlegend=len(names) > 1)
     for index, name in enumerate(names):
         plot.add_scatter(
@@ -89,11 +99,11 @@ def course(
             mode="lines+markers" if len(frame) <= 60 else "lines",
             line={"color": CATEGORICAL[index], "width": 2},
             marker={"size": 5},
-            name=WORDS[name],
+            name=LABELS[name],
             hovertemplate="%{y:.4g}",
         )
     if events is not None:
-        mark_events(plot, events, x)
+        draw_events(plot, events, x)
         plot.update_traces(showlegend=False, selector=lambda trace: trace.uid.startswith("events-"))
     return plot
 

@@ -6,7 +6,7 @@ import numpy as np
 import pandas as pd
 import plotly.graph_objects as go
 
-from ganboard.worker.figures.template import NETS, Axis, along, course, finite, mark_events
+from ganboard.worker.figures.template import NETS, Axis, along, course, draw_events, finite
 
 _KINDS = (
     ("rate", "as scheduled", {"width": 2, "dash": "dash"}),
@@ -40,5 +40,5 @@ def rates(
                 hovertemplate="%{y:.3e}",
             )
     if events is not None:
-        mark_events(plot, events, x)
+        draw_events(plot, events, x)
     return plot

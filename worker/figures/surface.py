@@ -36,7 +36,7 @@ def landscape(
     xs, ys, losses = (finite(arrays[f"{net}.{part}"]) for part in ("x", "y", "surface"))
     across, along = _AXES[plane]
     bar = {"title": {"text": "Loss", "side": "right"}, "thickness": 12, "outlinewidth": 0}
-    look = {"colorscale": "Viridis", "colorbar": bar}
+    style = {"colorscale": "Viridis", "colorbar": bar}
     if dimensions == 3:
         scene = {
             "camera": CAMERA,
@@ -60,7 +60,7 @@ def landscape(
             z=losses,
             opacity=0.85,
             hovertemplate="loss %{z:.4f}<extra></extra>",
-            **look,
+            **style,
         )
     else:
         plot = figure(
@@ -76,7 +76,7 @@ def landscape(
             z=losses,
             hovertemplate="loss %{z:.4f}<extra></extra>",
             **_levels(arrays, net),
-            **look,
+            **style,
         )
     for run, (name, number) in enumerate(zip(names, numbers, strict=True)):
         _path(plot, arrays[f"{net}.path"], run, plain(name), run_colour(number), dimensions)
@@ -180,13 +180,13 @@ def side_by_side(arrays: Arrays, names: Sequence[str]) -> go.Figure:
     )
     for column, (net, _, _) in enumerate(NETS, 1):
         xs, ys, losses = (finite(arrays[f"{net}.{part}"]) for part in ("x", "y", "surface"))
-        look = {
+        style = {
             "colorscale": "Viridis",
             "showscale": False,
             "hovertemplate": "loss %{z:.4f}<extra></extra>",
             **_levels(arrays, net),
         }
-        plot.add_contour(x=xs, y=ys, z=losses, row=1, col=column, **look)
+        plot.add_contour(x=xs, y=ys, z=losses, row=1, col=column, **style)
         for run, (name, colour) in enumerate(zip(names, CATEGORICAL * 4, strict=False)):
             rows = arrays[f"{net}.path"][arrays[f"{net}.path"][:, RUN] == run]
             common = {

@@ -6,7 +6,7 @@ import pandas as pd
 import plotly.graph_objects as go
 
 from ganboard.worker.figures.palette import CATEGORICAL
-from ganboard.worker.figures.template import along, course, finite, mark_events
+from ganboard.worker.figures.template import along, course, draw_events, finite
 
 _GIB = 2.0**30
 _HEIGHT = 280
@@ -54,5 +54,5 @@ def _lines(
                 hovertemplate=hover,
             )
     if events is not None:
-        mark_events(plot, events, "time")
+        draw_events(plot, events, "time")
     return plot

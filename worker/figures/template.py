@@ -164,7 +164,7 @@ def limit(plot: go.Figure, low: float, high: float) -> None:
     )
 
 
-def mark_not_finite(plot: go.Figure, x: Any, *series: Any) -> None:
+def draw_not_finite(plot: go.Figure, x: Any, *series: Any) -> None:
     """A line and a word at the first x where one of the `series` is not finite."""
     broken = ~np.logical_and.reduce(
         [np.isfinite(np.asarray(values, dtype=np.float64)) for values in series]
@@ -194,7 +194,7 @@ def mark_not_finite(plot: go.Figure, x: Any, *series: Any) -> None:
         )
 
 
-def mark_events(plot: go.Figure, events: pd.DataFrame, x: Axis) -> None:
+def draw_events(plot: go.Figure, events: pd.DataFrame, x: Axis) -> None:
     """A thin line for each place where something happened, with the words on hover; `events` is
     `db.runs.series.events_frame`.
 
@@ -233,7 +233,7 @@ def mark_events(plot: go.Figure, events: pd.DataFrame, x: Axis) -> None:
             mode="lines",
             line={"color": colour, "width": 1, "dash": "dot"},
             name=name,
-            text=[value for group in lines for value in (*[_words(texts[group])] * 2, None)],
+            text=[value for group in lines for value in (*[_join(texts[group])] * 2, None)],
             hovertemplate="%{text}<extra></extra>",
         )
     plot.update_layout(
@@ -245,7 +245,7 @@ def _worst(levels: npt.NDArray[Any]) -> str:
     return next((level for level, _, _ in LEVELS if level in levels), "info")
 
 
-def _words(texts: npt.NDArray[Any]) -> str:
+def _join(texts: npt.NDArray[Any]) -> str:
     lines = [plain(line) for text in texts[:4] for line in wrap(" ".join(text.split()), 70)[:4]]
     return "<br>".join([*lines, f"and {len(texts) - 4} more"] if len(texts) > 4 else lines)
 

@@ -10,7 +10,7 @@ import plotly.graph_objects as go
 
 from ganboard.gan.events import MEASURES
 from ganboard.worker.figures.palette import CATEGORICAL
-from ganboard.worker.figures.template import Axis, along, course, figure, finite, mark_events, thin
+from ganboard.worker.figures.template import Axis, along, course, draw_events, figure, finite, thin
 
 TRAINING, COMPILING = CATEGORICAL[0], CATEGORICAL[5]
 PARTS = (
@@ -98,7 +98,7 @@ def steps(
                 hovertemplate="%{y:.4s}s",
             )
     if events is not None:
-        mark_events(plot, events, x)
+        draw_events(plot, events, x)
     return plot
 
 
@@ -120,5 +120,5 @@ def throughput(
         name="Images per second",
     )
     if events is not None:
-        mark_events(plot, events, x)
+        draw_events(plot, events, x)
     return plot

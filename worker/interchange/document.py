@@ -43,7 +43,7 @@ def document(context: Context, run: Run) -> dict[str, Any]:
     return {
         **summaries(context, [run])[0],
         "epochs": [_epoch(epoch) for epoch in queries.epochs(context.engine, run.id)],
-        "quality": [_quality(judged) for judged in queries.qualities(context.engine, run.id)],
+        "quality": [_quality(evaluated) for evaluated in queries.qualities(context.engine, run.id)],
     }
 
 
@@ -84,10 +84,10 @@ def _epoch(epoch: Epoch) -> dict[str, Any]:
     }
 
 
-def _quality(judged: Quality) -> dict[str, Any]:
+def _quality(evaluated: Quality) -> dict[str, Any]:
     return {
-        **judged.model_dump(exclude={"run_id", "histogram"}, exclude_none=True),
-        "histogram": judged.histogram.tolist(),
+        **evaluated.model_dump(exclude={"run_id", "histogram"}, exclude_none=True),
+        "histogram": evaluated.histogram.tolist(),
     }
 
 

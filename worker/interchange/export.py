@@ -153,14 +153,14 @@ def steps_csv(context: Context, run: Run) -> Iterator[str]:
 
 def quality_csv(context: Context, run: Run) -> Iterator[str]:
     """The lines of quality.csv: one row per judgement."""
-    judgements = document(context, run)["quality"]
+    evaluations = document(context, run)["quality"]
     classes = [
         f"class_{k}"
-        for k in range(max((len(judged["histogram"]) for judged in judgements), default=0))
+        for k in range(max((len(evaluated["histogram"]) for evaluated in evaluations), default=0))
     ]
     rows = (
-        {**_who(run), **judged, **dict(zip(classes, judged["histogram"], strict=False))}
-        for judged in judgements
+        {**_who(run), **evaluated, **dict(zip(classes, evaluated["histogram"], strict=False))}
+        for evaluated in evaluations
     )
     measures = MEASURED[model_of(run.config)]
     return _lines((*QUALITY_COLUMNS, *measures, *classes), rows)

@@ -44,7 +44,13 @@ from ganboard.gan.data.dataset import DatasetError
 from ganboard.gan.events import QUALITY, SERIES
 from ganboard.worker.context import Context
 from ganboard.worker.errors import BadName, WorkerError
-from ganboard.worker.interchange.schema import MAX_FILES, Manifest, Number, ToldEpoch, ToldRun
+from ganboard.worker.interchange.schema import (
+    MAX_FILES,
+    EpochDocument,
+    Manifest,
+    Number,
+    RunDocument,
+)
 from ganboard.worker.submission.submit import check_name
 
 FORMAT = 1
@@ -192,70 +198,74 @@ class _Content:
 
 
 def _store(context: Context, content: _Content, path: Path) -> Run:
-    told = ToldRun.model_validate_json(content.read("run.json", MAX_JSON))
+    document = RunDocument.model_validate_json(content.read("run.json", MAX_JSON))
     try:
-        config = configs.parse(told.config)
-        name = check_name(told.name)
-        tags = [check_tag(tag) for tag in told.tags]
+        config = configs.parse(document.config)
+        name = check_name(document.name)
+        tags = [check_tag(tag) for tag in document.tags]
     except (ConfigError, BadName, DbError) as error:
         raise BadBundle(f"{path} is refused: {error}") from None
-    _agree(told, config.epochs, path)
-    common = told.model_dump(
+    _agree(document, config.epochs, path)
+    common = document.model_dump(
         include={
             "id", "status", "preset", "note", "created_at", "queued_at", "started_at", "ended_at", "attempt", "error",
             "examples",
             "steps_per_epoch", "g_parameters", "d_parameters", "epoch", "step", "images_per_second",
         }
     )  # fmt: skip
-    hardware = told.hardware.model_dump(exclude_unset=True) if told.hardware else None
+    hardware = document.hardware.model_dump(exclude_unset=True) if document.hardware else None
     facts = {
-        **told.facts.model_dump(exclude_unset=True),
+        **document.facts.model_dump(exclude_unset=True),
         imports.IMPORTED: datetime.now(UTC).isoformat(timespec="seconds"),
     }
-    seconds = _number(told.seconds)
+    seconds = _number(document.seconds)
     run = Run(
         **common,
         name=name,
         # typed, and no setting more than it had
-        config={name: config.model_dump(mode="json")[name] for name in told.config},
+        config={name: config.model_dump(mode="json")[name] for name in document.config},
         hardware=hardware,
         facts=facts,
         seconds=seconds,
-        g_loss=told.g_loss_hex,
-        d_loss=told.d_loss_hex,
+        g_loss=document.g_loss_hex,
+        d_loss=document.d_loss_hex,
     )
-    rows = [*_rows(told, content), *_steps(told, content)]
+    rows = [*_rows(document, content), *_steps(document, content)]
     return imports.insert(context.engine, run, rows, tags, f"Imported from {path.name[:100]}.")
 
 
-def _agree(told: ToldRun, epochs: int, path: Path) -> None:
+def _agree(document: RunDocument, epochs: int, path: Path) -> None:
     """What one export cannot contradict itself in."""
-    if [one.epoch for one in told.epochs] != list(range(1, told.epoch + 1)):
+    if [one.epoch for one in document.epochs] != list(range(1, document.epoch + 1)):
         raise BadBundle(
-            f"{path} is refused: it tells of {len(told.epochs)} epochs and says that {told.epoch}"
+            f"{path} is refused: it tells of {len(document.epochs)} epochs and says that {document.epoch}"
             " are finished."
         )
     listed: dict[str, list[Any]] = {
-        "judgement": [one.epoch for one in told.quality],
-        "grid": [one.epoch for one in told.grids],
+        "judgement": [one.epoch for one in document.quality],
+        "grid": [one.epoch for one in document.grids],
     }
-    for what, keys in {**listed, "sample of the machine": [one.at for one in told.samples]}.items():
+    for what, keys in {
+        **listed,
+        "sample of the machine": [one.at for one in document.samples],
+    }.items():
         if len(set(keys)) < len(keys):
             raise BadBundle(f"{path} is refused: it holds the same {what} twice.")
-    if told.status == "finished" and told.epoch != epochs:
+    if document.status == "finished" and document.epoch != epochs:
         raise BadBundle(
-            f"{path} is refused: the run is finished after {told.epoch} epochs, but its settings"
+            f"{path} is refused: the run is finished after {document.epoch} epochs, but its settings"
             f" ask for {epochs}."
         )
-    if any(one.steps != told.steps_per_epoch for one in told.epochs):
+    if any(one.steps != document.steps_per_epoch for one in document.epochs):
         raise BadBundle(
-            f"{path} is refused: an epoch has not the {told.steps_per_epoch} steps that the run"
+            f"{path} is refused: an epoch has not the {document.steps_per_epoch} steps that the run"
             " says."
         )
-    if told.epochs and told.step == told.epoch * (told.steps_per_epoch or 0):
-        last = told.epochs[-1]
+    if document.epochs and document.step == document.epoch * (document.steps_per_epoch or 0):
+        last = document.epochs[-1]
         if not (
-            _same(last.g_loss_hex, told.g_loss_hex) and _same(last.d_loss_hex, told.d_loss_hex)
+            _same(last.g_loss_hex, document.g_loss_hex)
+            and _same(last.d_loss_hex, document.d_loss_hex)
         ):
             raise BadBundle(f"{path} is refused: the run's losses are not those of its last epoch.")
 
@@ -269,8 +279,8 @@ def _number(value: Number) -> float:
     return float("nan") if value is None else value
 
 
-def _rows(told: ToldRun, content: _Content) -> Iterator[Any]:
-    for one in told.epochs:
+def _rows(document: RunDocument, content: _Content) -> Iterator[Any]:
+    for one in document.epochs:
         path: dict[str, Any] = {
             name: _number(getattr(one, name)) for name in ("g_x", "g_y", "d_x", "d_y")
         }
@@ -286,9 +296,11 @@ def _rows(told: ToldRun, content: _Content) -> Iterator[Any]:
                 "measures",
             }
         )
-        yield Epoch(run_id=told.id, g_loss=one.g_loss_hex, d_loss=one.d_loss_hex, **plain, **path)
-    for judged in told.quality:
-        plain = judged.model_dump(
+        yield Epoch(
+            run_id=document.id, g_loss=one.g_loss_hex, d_loss=one.d_loss_hex, **plain, **path
+        )
+    for evaluated in document.quality:
+        plain = evaluated.model_dump(
             include={
                 "epoch",
                 "attempt",
@@ -299,17 +311,19 @@ def _rows(told: ToldRun, content: _Content) -> Iterator[Any]:
                 *QUALITY,
             }
         )
-        yield Quality(run_id=told.id, histogram=np.array(judged.histogram, np.float32), **plain)
-    for event in told.events:
-        yield Event(run_id=told.id, **event.model_dump())
-    for sample in told.samples:
-        yield SystemSample(run_id=told.id, **sample.model_dump())
-    for grid in told.grids:
+        yield Quality(
+            run_id=document.id, histogram=np.array(evaluated.histogram, np.float32), **plain
+        )
+    for event in document.events:
+        yield Event(run_id=document.id, **event.model_dump())
+    for sample in document.samples:
+        yield SystemSample(run_id=document.id, **sample.model_dump())
+    for grid in document.grids:
         if grid.file not in content.digests:
             raise BadBundle(f"{content.path} is refused: {grid.file} is missing: export it again.")
         png = content.read(grid.file, MAX_GRID)
         _check_png(png, grid.file, content.path)
-        yield Grid(run_id=told.id, png=png, **grid.model_dump())
+        yield Grid(run_id=document.id, png=png, **grid.model_dump())
 
 
 def _check_png(data: bytes, name: str, path: Path) -> None:
@@ -329,7 +343,7 @@ def _check_png(data: bytes, name: str, path: Path) -> None:
         ) from None
 
 
-def _steps(told: ToldRun, content: _Content) -> Iterator[Any]:
+def _steps(document: RunDocument, content: _Content) -> Iterator[Any]:
     """The losses and series of every epoch; their float64 means must be the epochs' losses to the
     bit."""
     text = io.TextIOWrapper(
@@ -356,41 +370,43 @@ def _steps(told: ToldRun, content: _Content) -> Iterator[Any]:
         ) from None
     if {"epoch", "g_loss", "d_loss"} - set(places):
         raise BadBundle(f"{refused} has not the columns epoch, g_loss and d_loss.")
-    per_epoch = told.steps_per_epoch or 0
-    attempts = {one.epoch: one.attempt for one in told.epochs}
+    per_epoch = document.steps_per_epoch or 0
+    attempts = {one.epoch: one.attempt for one in document.epochs}
     if sorted(epochs) != list(range(1, len(epochs) + 1)) or len(epochs) not in (
-        told.epoch,
-        told.epoch + 1,
+        document.epoch,
+        document.epoch + 1,
     ):
-        raise BadBundle(f"{refused} tells of {len(epochs)} epochs, run.json of {told.epoch}.")
+        raise BadBundle(f"{refused} tells of {len(epochs)} epochs, run.json of {document.epoch}.")
     for epoch, lines in epochs.items():
         columns: dict[str, npt.NDArray[np.float32]] = {
             name: np.array(column, np.float32)
             for name, column in zip(list(places)[1:], zip(*lines, strict=True), strict=True)
         }
-        if len(lines) > per_epoch or (epoch <= told.epoch and len(lines) != per_epoch):
+        if len(lines) > per_epoch or (epoch <= document.epoch and len(lines) != per_epoch):
             raise BadBundle(
                 f"{refused} has {len(lines)} steps in epoch {epoch}, run.json {per_epoch} in each."
             )
-        attempt = attempts.get(epoch, told.attempt)
-        if epoch <= told.epoch:
-            _same_means(told.epochs[epoch - 1], columns, refused)
+        attempt = attempts.get(epoch, document.attempt)
+        if epoch <= document.epoch:
+            _same_means(document.epochs[epoch - 1], columns, refused)
         g_losses, d_losses = columns.pop("g_loss"), columns.pop("d_loss")
         yield StepLosses(
-            run_id=told.id, epoch=epoch, attempt=attempt, g_losses=g_losses, d_losses=d_losses
+            run_id=document.id, epoch=epoch, attempt=attempt, g_losses=g_losses, d_losses=d_losses
         )
         for name, series in columns.items():
             if not np.isnan(series).all():
                 yield StepSeries(
-                    run_id=told.id, epoch=epoch, name=name, attempt=attempt, values=series
+                    run_id=document.id, epoch=epoch, name=name, attempt=attempt, values=series
                 )
 
 
-def _same_means(told: ToldEpoch, columns: dict[str, npt.NDArray[np.float32]], refused: str) -> None:
-    for net, loss in (("g", told.g_loss_hex), ("d", told.d_loss_hex)):
+def _same_means(
+    document: EpochDocument, columns: dict[str, npt.NDArray[np.float32]], refused: str
+) -> None:
+    for net, loss in (("g", document.g_loss_hex), ("d", document.d_loss_hex)):
         mean = float(columns[f"{net}_loss"].mean(dtype=np.float64))
         if not _same(mean, loss):
             raise BadBundle(
-                f"{refused} gives {net.upper()} a mean loss of {mean!r} in epoch {told.epoch},"
+                f"{refused} gives {net.upper()} a mean loss of {mean!r} in epoch {document.epoch},"
                 f" run.json {loss!r}."
             )

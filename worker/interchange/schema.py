@@ -81,7 +81,7 @@ class _Facts(_Open):
     validation: Validation | None = None
 
 
-class ToldEpoch(_Part):
+class EpochDocument(_Part):
     epoch: Annotated[int, Field(ge=1, le=100_000)]
     attempt: Few
     finished_at: AwareDatetime
@@ -98,7 +98,7 @@ class ToldEpoch(_Part):
     measures: Measures
 
 
-class _Judgement(_Part):
+class _Evaluation(_Part):
     epoch: Annotated[int, Field(ge=0, le=100_000)]
     attempt: Few
     made_at: AwareDatetime
@@ -156,7 +156,7 @@ class _Sample(_Part):
     gpu_memory_bytes: Number = None
 
 
-class ToldRun(_Part):
+class RunDocument(_Part):
     id: Annotated[str, Field(pattern="^[a-z0-9]{10}$")]
     name: Word
     status: Annotated[str, Field(pattern=f"^({'|'.join(ENDED)})$")]
@@ -182,8 +182,8 @@ class ToldRun(_Part):
     images_per_second: Number = None
     facts: _Facts
     tags: Annotated[list[Word], Field(max_length=100)] = []
-    epochs: Annotated[list[ToldEpoch], Field(max_length=100_000)]
-    quality: Annotated[list[_Judgement], Field(max_length=100_000)] = []
+    epochs: Annotated[list[EpochDocument], Field(max_length=100_000)]
+    quality: Annotated[list[_Evaluation], Field(max_length=100_000)] = []
     events: Annotated[list[_Event], Field(max_length=200_000)] = []
     grids: Annotated[list[_Grid], Field(max_length=MAX_GRIDS)] = []
     samples: Annotated[list[_Sample], Field(max_length=2_000_000)] = []

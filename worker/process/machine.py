@@ -34,7 +34,7 @@ from ganboard.gan import files
 FILE, LOCK = "machine.json", "machine.lock"
 RANDOM_CHARACTERS = 8
 WATCH_SECONDS = 8.0  # more than two heartbeats of a worker
-LOOK_SECONDS = 0.2
+POLL_SECONDS = 0.2
 _BOOT = Path("/proc/sys/kernel/random/boot_id")
 
 
@@ -92,7 +92,7 @@ def original(settings: Settings, engine: Engine) -> Worker | None:
                 and state.worker.heartbeat_at != suspects[state.worker.name]
             ):
                 return state.worker
-        time.sleep(LOOK_SECONDS)
+        time.sleep(POLL_SECONDS)
     return None
 
 

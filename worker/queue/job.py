@@ -35,7 +35,7 @@ from ganboard.worker.context import Context
 from ganboard.worker.errors import QueueUnreachable
 from ganboard.worker.process.parent_death import PARENT, die_with_parent
 from ganboard.worker.queue.enqueue import ring
-from ganboard.worker.training.process_group import EXIT_HANGS, Ended, Gang
+from ganboard.worker.training.process_group import EXIT_HANGS, Ended, ProcessGroup
 from ganboard.worker.training.start import MAX_LATE, TOO_LATE, Start
 
 if TYPE_CHECKING:
@@ -88,12 +88,12 @@ class _Interrupt:
 
     def __init__(self) -> None:
         self.came = False
-        self.gang: Gang | None = None
+        self.group: ProcessGroup | None = None
 
     def __call__(self, signum: int, frame: FrameType | None) -> None:
         self.came = True
-        if self.gang is not None:
-            self.gang.terminate()
+        if self.group is not None:
+            self.group.terminate()
 
 
 @contextmanager
@@ -162,13 +162,15 @@ def _run_trainer(
     """How the trainer ended, and `Start.outcome`."""
     command = [*TRAINER, claim.run_id, str(claim.attempt), verdict]
     level = os.environ.get("TF_CPP_MIN_LOG_LEVEL", "2")
-    with Gang(command, size, output=log, PYTHONUNBUFFERED="1", TF_CPP_MIN_LOG_LEVEL=level) as gang:
-        interrupt.gang = gang
+    with ProcessGroup(
+        command, size, output=log, PYTHONUNBUFFERED="1", TF_CPP_MIN_LOG_LEVEL=level
+    ) as group:
+        interrupt.group = group
         if interrupt.came:  # the signal came while the trainer was being started
-            gang.terminate()
-        with Start(engine, claim, gang.kill) as start:
-            ended = gang.wait()
-        interrupt.gang = None
+            group.terminate()
+        with Start(engine, claim, group.kill) as start:
+            ended = group.wait()
+        interrupt.group = None
     return ended, start.outcome
 
 

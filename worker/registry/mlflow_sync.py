@@ -34,9 +34,9 @@ from ganboard.worker.process.parent_death import die_with_named_parent
 log = logging.getLogger("ganboard.mirror")
 
 EXPERIMENT = "ganboard"
-LOOK_SECONDS = 2.0
+POLL_SECONDS = 2.0
 LONGEST_PAUSE_SECONDS = 60.0
-RUN_TAG, TOLD_TAG = "ganboard.run_id", "ganboard.told"
+RUN_TAG, STATE_TAG = "ganboard.run_id", "ganboard.told"
 STATUSES = {
     "queued": "SCHEDULED",
     "suspended": "SCHEDULED",
@@ -58,29 +58,29 @@ _QUIET = {
 }
 
 
-class MirrorDown(WorkerError):
+class MlflowUnreachable(WorkerError):
     """MLflow takes nothing at present."""
 
 
-class Told(NamedTuple):
+class SyncState(NamedTuple):
     """What MLflow knows of a run: the last epochs whose losses, judgement and images it has, and
     its status."""
 
     epoch: int = 0
-    judged: int = 0
-    drawn: int = -1
+    evaluated: int = 0
+    grid_epoch: int = -1
     status: str = ""
 
     @classmethod
-    def read(cls, text: str) -> Told:
-        epoch, judged, drawn, status = text.split(",")
-        return cls(int(epoch), int(judged), int(drawn), status)
+    def read(cls, text: str) -> SyncState:
+        epoch, evaluated, grid_epoch, status = text.split(",")
+        return cls(int(epoch), int(evaluated), int(grid_epoch), status)
 
     def __str__(self) -> str:
         return ",".join(map(str, self))
 
 
-class Mirror:
+class MlflowSync:
     """Raises SettingsError without MLflow or with an address that it does not know, and MirrorDown
     whenever it does not answer."""
 
@@ -88,7 +88,9 @@ class Mirror:
         self._engine, self._uri = context.engine, uri
         self._client = client(uri)
         self._experiment = ""
-        self._told: dict[str, tuple[str, Told]] = {}  # by run: MLflow's id of it, and what it knows
+        self._describe: dict[
+            str, tuple[str, SyncState]
+        ] = {}  # by run: MLflow's id of it, and what it knows
 
     def round(self) -> int:
         """Tell MLflow all that is new; returns of how many runs something was."""
@@ -98,46 +100,46 @@ class Mirror:
         try:
             self._experiment = self._experiment or self._found_experiment()
             for run_id, status, epoch in queries.states(self._engine):
-                told = self._told.get(run_id)
+                details = self._describe.get(run_id)
                 if (
-                    told is None
+                    details is None
                     or status in ACTIVE
-                    or (told[1].status, told[1].epoch) != (status, epoch)
+                    or (details[1].status, details[1].epoch) != (status, epoch)
                 ):
                     run = queries.get_run(self._engine, run_id)
-                    changed += run is not None and self._tell(run)
+                    changed += run is not None and self._log(run)
         except (MlflowException, OSError) as error:
             raise down(self._uri, error) from error
         return changed
 
-    def _tell(self, run: Run) -> bool:
+    def _log(self, run: Run) -> bool:
         from mlflow.entities import RunTag
 
-        there, told = self._told.get(run.id) or self._found(run)
-        epochs, judged = (
-            queries.epochs(self._engine, run.id, after=told.epoch),
-            queries.qualities(self._engine, run.id, after=told.judged),
+        there, details = self._describe.get(run.id) or self._found(run)
+        epochs, evaluated = (
+            queries.epochs(self._engine, run.id, after=details.epoch),
+            queries.qualities(self._engine, run.id, after=details.evaluated),
         )
-        metrics = [*_losses(epochs), *_quality(judged)]
+        metrics = [*_losses(epochs), *_quality(evaluated)]
         for first in range(0, len(metrics), _METRICS):
             self._client.log_batch(there, metrics=metrics[first : first + _METRICS])
-        now = told._replace(
-            epoch=epochs[-1].epoch if epochs else told.epoch,
-            judged=judged[-1].epoch if judged else told.judged,
+        now = details._replace(
+            epoch=epochs[-1].epoch if epochs else details.epoch,
+            evaluated=evaluated[-1].epoch if evaluated else details.evaluated,
         )
         for epoch in queries.grid_epochs(self._engine, run.id):
-            if epoch > now.drawn:
+            if epoch > now.grid_epoch:
                 self._draw(there, run.id, epoch)
-                now = now._replace(drawn=epoch)
+                now = now._replace(grid_epoch=epoch)
         now = now._replace(status=run.status)
-        if now != told:
+        if now != details:
             self._client.log_batch(
-                there, tags=[RunTag(TOLD_TAG, str(now)), RunTag("ganboard.error", run.error or "")]
+                there, tags=[RunTag(STATE_TAG, str(now)), RunTag("ganboard.error", run.error or "")]
             )
-            if STATUSES[now.status] != STATUSES.get(told.status):
+            if STATUSES[now.status] != STATUSES.get(details.status):
                 self._client.update_run(there, status=STATUSES[now.status])
-        self._told[run.id] = there, now
-        return now != told
+        self._describe[run.id] = there, now
+        return now != details
 
     def _draw(self, there: str, run_id: str, epoch: int) -> None:
         grid = queries.grid(self._engine, run_id, epoch)
@@ -147,14 +149,16 @@ class Mirror:
                 path.write_bytes(grid.png)
                 self._client.log_artifact(there, str(path), "grids")
 
-    def _found(self, run: Run) -> tuple[str, Told]:
+    def _found(self, run: Run) -> tuple[str, SyncState]:
         """MLflow's run for this one, made where there is none."""
         from mlflow.entities import Param
 
         for found in self._client.search_runs(
             [self._experiment], f"tags.`{RUN_TAG}` = '{run.id}'", max_results=1
         ):
-            return found.info.run_id, Told.read(found.data.tags.get(TOLD_TAG, str(Told())))
+            return found.info.run_id, SyncState.read(
+                found.data.tags.get(STATE_TAG, str(SyncState()))
+            )
         tags = {RUN_TAG: run.id, "ganboard.preset": run.preset}
         made = self._client.create_run(
             self._experiment, start_time=_milliseconds(run.created_at), tags=tags, run_name=run.name
@@ -162,7 +166,7 @@ class Mirror:
         params = [Param(name, str(value)[:_LONGEST]) for name, value in sorted(run.config.items())]
         for first in range(0, len(params), _PARAMS):
             self._client.log_batch(made.info.run_id, params=params[first : first + _PARAMS])
-        return made.info.run_id, Told()
+        return made.info.run_id, SyncState()
 
     def _found_experiment(self) -> str:
         found = self._client.get_experiment_by_name(EXPERIMENT)
@@ -179,15 +183,15 @@ def client(uri: str) -> Any:
     try:
         return MlflowClient(uri)
     except MlflowException as error:
-        words = str(error).strip().splitlines()[0][:200]
-        raise SettingsError(f"GANBOARD_MLFLOW_URI={uri[:100]} cannot be used: {words}") from None
+        cause = str(error).strip().splitlines()[0][:200]
+        raise SettingsError(f"GANBOARD_MLFLOW_URI={uri[:100]} cannot be used: {cause}") from None
 
 
-def down(uri: str, error: Exception) -> MirrorDown:
+def down(uri: str, error: Exception) -> MlflowUnreachable:
     """What to say when MLflow at `uri` has answered with `error`, or not at all."""
-    words = (str(error).strip().splitlines() or [type(error).__name__])[0][:200]
-    return MirrorDown(
-        f"MLflow at {uri} takes nothing ({words}): see whether it runs; training goes on."
+    cause = (str(error).strip().splitlines() or [type(error).__name__])[0][:200]
+    return MlflowUnreachable(
+        f"MLflow at {uri} takes nothing ({cause}): see whether it runs; training goes on."
     )
 
 
@@ -209,17 +213,17 @@ def require() -> None:
         )
 
 
-def mirror(context: Context, uri: str, ended: threading.Event) -> None:
+def sync(context: Context, uri: str, ended: threading.Event) -> None:
     """Go round until `ended`; while MLflow is down, ask again more and more slowly."""
-    held, pause = Mirror(context, uri), LOOK_SECONDS
+    held, pause = MlflowSync(context, uri), POLL_SECONDS
     while not ended.is_set():
         try:
             held.round()
-            if pause != LOOK_SECONDS:
+            if pause != POLL_SECONDS:
                 log.info("MLflow at %s takes runs again.", uri)
-            pause = LOOK_SECONDS
-        except (MirrorDown, DbError) as error:
-            if pause == LOOK_SECONDS:
+            pause = POLL_SECONDS
+        except (MlflowUnreachable, DbError) as error:
+            if pause == POLL_SECONDS:
                 log.warning("%s", error)
             pause = min(2 * pause, LONGEST_PAUSE_SECONDS)
         ended.wait(pause)
@@ -230,14 +234,14 @@ def main(uri: str | None, *, once: bool) -> int:
     context = open_context()
     uri = address(uri, context.settings)
     if once:
-        Mirror(context, uri).round()
+        MlflowSync(context, uri).round()
         return 0
     die_with_named_parent()
     logs.configure()
     ended = threading.Event()
     for sig in (signal.SIGINT, signal.SIGTERM):
         signal.signal(sig, lambda *_: ended.set())
-    mirror(context, uri, ended)
+    sync(context, uri, ended)
     return 0
 
 
@@ -257,12 +261,14 @@ def _losses(epochs: Iterable[Epoch]) -> Iterator[Any]:
                 yield Metric(name, value, _milliseconds(epoch.finished_at), epoch.epoch)
 
 
-def _quality(judgements: Iterable[Quality]) -> Iterator[Any]:
+def _quality(evaluations: Iterable[Quality]) -> Iterator[Any]:
     from mlflow.entities import Metric
 
-    for judged in judgements:
-        for name, value in judged.measures.items():
-            yield Metric(f"quality/{name}", value, _milliseconds(judged.made_at), judged.epoch)
+    for evaluated in evaluations:
+        for name, value in evaluated.measures.items():
+            yield Metric(
+                f"quality/{name}", value, _milliseconds(evaluated.made_at), evaluated.epoch
+            )
 
 
 def _milliseconds(moment: datetime) -> int:

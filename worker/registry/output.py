@@ -17,7 +17,7 @@ from ganboard.gan.generation.package import Manifest
 from ganboard.worker.formatting import ago, clean
 from ganboard.worker.terminal.formatting import make_console
 
-TOLD = {
+QUALITY_FORMATS = {
     "objective": "objective {:.3f}",
     "percent_worse": "{:.1f} % worse",
     "psnr": "PSNR {:.1f} dB",
@@ -33,12 +33,12 @@ def summary(version: ModelVersion, aliases: Sequence[str]) -> dict[str, Any]:
     return version.model_dump(exclude={"removed_at"}) | {"aliases": list(aliases)}
 
 
-def quality(figures: Mapping[str, float]) -> str:
+def quality(metrics: Mapping[str, float]) -> str:
     """The figures that say most, on one line."""
     return ", ".join(
-        form.format(figures[name]).replace("-0.0 %", "0.0 %")
-        for name, form in TOLD.items()
-        if name in figures
+        form.format(metrics[name]).replace("-0.0 %", "0.0 %")
+        for name, form in QUALITY_FORMATS.items()
+        if name in metrics
     )
 
 
@@ -59,12 +59,12 @@ def print_versions(found: Sequence[ModelVersion], aliases: Mapping[str, list[str
         box=box.SIMPLE_HEAD,
     )
     for one in found:
-        words = ", ".join(aliases.get(one.id, []))
+        text = ", ".join(aliases.get(one.id, []))
         run, size = f"{one.run_id} epoch {one.epoch}", f"{one.size / 1e6:.1f}"
         table.add_row(
             one.name,
             str(one.version),
-            words,
+            text,
             run,
             one.variant,
             size,
@@ -78,12 +78,12 @@ def print_version(
     version: ModelVersion, aliases: Sequence[str], manifest: Manifest, directory: Path
 ) -> None:
     rows = Table.grid(padding=(0, 2))
-    told = manifest.model_dump(exclude={"config", "signature", "quality", "files"})
+    details = manifest.model_dump(exclude={"config", "signature", "quality", "files"})
     facts = {
         "model": f"{version.name}:{version.version}",
         "aliases": ", ".join(aliases),
         "made": _age(version),
-        **told,
+        **details,
     }
     facts |= {f"quality {name}": f"{value:,.6g}" for name, value in manifest.quality.items()}
     facts |= {side: json.dumps(manifest.signature[side]) for side in manifest.signature}
@@ -100,18 +100,18 @@ def print_version(
     make_console().print(rows)
 
 
-def print_comparison(one: ModelVersion, other: ModelVersion, figures: Mapping[str, float]) -> None:
+def print_comparison(one: ModelVersion, other: ModelVersion, metrics: Mapping[str, float]) -> None:
     """Each figure of both versions in a row; those of their difference have one value."""
     table = Table("", box=box.SIMPLE_HEAD)
     for version in (one, other):
         table.add_column(f"{version.name}:{version.version} {version.variant}", justify="right")
     table.add_row("megabytes", *(f"{version.size / 1e6:.2f}" for version in (one, other)))
-    for name, value in figures.items():
+    for name, value in metrics.items():
         if not name.endswith(_FULL):
-            full = figures.get(name + _FULL)
-            words = name.replace("_", " ").replace(" bytes", ", MB")
+            full = metrics.get(name + _FULL)
+            text = name.replace("_", " ").replace(" bytes", ", MB")
             table.add_row(
-                words,
+                text,
                 *(
                     "" if one is None else f"{one / 1e6 if name.endswith('_bytes') else one:,.5g}"
                     for one in (full, value)

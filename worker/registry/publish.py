@@ -38,10 +38,10 @@ def publish(context: Context, version: ModelVersion, uri: str) -> str:
             if experiment
             else client.create_experiment(mlflow_sync.EXPERIMENT)
         )
-        mirrored = client.search_runs(
+        synced = client.search_runs(
             [where], f"tags.`{mlflow_sync.RUN_TAG}` = '{version.run_id}'", max_results=1
         )
-        known = mirrored[0].info.run_id if mirrored else None
+        known = synced[0].info.run_id if synced else None
         with mlflow.start_run(
             run_id=known,
             experiment_id=None if known else where,
@@ -58,13 +58,13 @@ def publish(context: Context, version: ModelVersion, uri: str) -> str:
                 metadata={"ganboard": manifest.model_dump(mode="json", exclude={"config"})},
             )
         number = str(model.registered_model_version)
-        told = {
+        details = {
             "version": f"{version.name}:{version.version}",
             "variant": version.variant,
             "run_id": version.run_id,
             "digest": version.digest,
         }
-        for name, value in told.items():
+        for name, value in details.items():
             client.set_model_version_tag(version.name, number, f"ganboard.{name}", value)
         for alias in versions.aliases(context.engine).get(version.id, []):
             client.set_registered_model_alias(version.name, alias, number)

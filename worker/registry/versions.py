@@ -37,7 +37,7 @@ if TYPE_CHECKING:
 LIMIT = 5.0  # percent by which a quantized version may be worse
 COSTS = ("milliseconds", "weight_bytes", "peak_memory_bytes")
 _TIMED = 9  # calls
-_SHOWN = 8  # examples of a picture
+_SHOWN_EXAMPLES = 8  # examples of a picture
 
 
 def add(context: Context, run: Run, name: str, epoch: int | None = None) -> ModelVersion:
@@ -99,7 +99,8 @@ def add(context: Context, run: Run, name: str, epoch: int | None = None) -> Mode
     picture: bytes | None = None
     with suppress(DatasetError):  # nothing to ask of a pix2pix whose frames are gone
         picture = _picture(
-            generator, generator(generator.generation.examples(context.settings.data)[:_SHOWN])
+            generator,
+            generator(generator.generation.examples(context.settings.data)[:_SHOWN_EXAMPLES]),
         )
     return _store(context, manifest, weights, picture)
 
@@ -134,24 +135,24 @@ def quantize(
         update={"id": new_id(), "variant": to, "parent_id": parent.id, "quality": {}}
     )
     full, quantized = generation.Generator(of_full, weights), generation.Generator(made, packed)
-    figures, _, remade = measure(context, full, quantized)
+    metrics, _, remade = measure(context, full, quantized)
     with tempfile.TemporaryDirectory(prefix="ganboard-") as name:
         digest, _ = package.write(Path(name, "quantized"), made, packed)
-        peaks = (
+        peak_bytes = (
             footprint(context.settings.model_dir(parent.id), parent.digest),
             footprint(Path(name, "quantized"), digest),
         )
-    figures |= _both("weight_bytes", _bytes(weights), _bytes(packed)) | _both(
-        "peak_memory_bytes", *peaks
+    metrics |= _both("weight_bytes", _bytes(weights), _bytes(packed)) | _both(
+        "peak_memory_bytes", *peak_bytes
     )
-    if not figures["percent_worse"] <= limit and not force:  # also for NaN
+    if not metrics["percent_worse"] <= limit and not force:  # also for NaN
         raise VersionError(
-            f"{called} as {to} is {figures['percent_worse']:.1f} % worse ({_told(figures)}), and"
+            f"{called} as {to} is {metrics['percent_worse']:.1f} % worse ({_describe(metrics)}), and"
             f" the limit is {limit:g} %: nothing was registered; raise --limit, choose --to"
             " float16, or say --force."
         )
     return _store(
-        context, made.model_copy(update={"quality": figures}), packed, _picture(quantized, remade)
+        context, made.model_copy(update={"quality": metrics}), packed, _picture(quantized, remade)
     )
 
 
@@ -171,12 +172,12 @@ def compare(
             f"{a.name}:{a.version} and {b.name}:{b.version} take or make different things: compare"
             " versions of one model."
         )
-    figures, made, remade = measure(context, one, other)
-    figures |= _both(
+    metrics, made, remade = measure(context, one, other)
+    metrics |= _both(
         "weight_bytes",
         *(float(version.manifest.files[package.WEIGHTS].size) for version in (one, other)),
     )
-    figures |= _both(
+    metrics |= _both(
         "peak_memory_bytes",
         *(footprint(context.settings.model_dir(version.id), version.digest) for version in (a, b)),
     )
@@ -187,7 +188,7 @@ def compare(
             raise VersionError(
                 f"{picture} cannot be written ({error.strerror}): name another file."
             ) from None
-    return figures
+    return metrics
 
 
 def measure(
@@ -200,8 +201,8 @@ def measure(
     settings, asked = context.settings, full.generation
     inputs = asked.examples(settings.data)
     made, remade = full(inputs), other(inputs)
-    for one, words in ((made, full.manifest), (remade, other.manifest)):
-        generation.require_finite({"outputs": one}, f"What {words.name} in {words.variant} makes")
+    for one, text in ((made, full.manifest), (remade, other.manifest)):
+        generation.require_finite({"outputs": one}, f"What {text.name} in {text.variant} makes")
     own, worse = asked.compare(made, remade, settings.data, settings.state / "quality")
     seconds: tuple[list[float], list[float]] = ([], [])
     few = inputs[: asked.together]
@@ -289,27 +290,27 @@ def _both(name: str, full: float, other: float) -> dict[str, float]:
     return {f"{name}_full": full, name: other}
 
 
-def _told(figures: dict[str, float]) -> str:
+def _describe(metrics: dict[str, float]) -> str:
     """Those that exist of the full version too, in words."""
     pairs = [
-        (name, figures[name], figures[f"{name}_full"])
-        for name in figures
-        if f"{name}_full" in figures
+        (name, metrics[name], metrics[f"{name}_full"])
+        for name in metrics
+        if f"{name}_full" in metrics
     ]
     own = [
         f"{name} {value:.4g} instead of {before:.4g}"
         for name, value, before in pairs
         if name not in COSTS
     ]
-    return ", ".join([*own, *([f"PSNR {figures['psnr']:.1f} dB"] if "psnr" in figures else [])])
+    return ", ".join([*own, *([f"PSNR {metrics['psnr']:.1f} dB"] if "psnr" in metrics else [])])
 
 
 def _picture(generator: Generator, *made: Floats) -> bytes:
     """PNG with a row for each of `made`."""
     from ganboard.gan.modeling import samples
 
-    shown = [generator.generation.pictures(part[:_SHOWN]) for part in made]
-    return samples.png(np.concatenate(shown), len(shown[0]))
+    displayed = [generator.generation.pictures(part[:_SHOWN_EXAMPLES]) for part in made]
+    return samples.png(np.concatenate(displayed), len(displayed[0]))
 
 
 def _store(

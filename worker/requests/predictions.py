@@ -50,8 +50,8 @@ def plan(context: Context, run: Run, asked: PredictionRequest) -> Plan:
     return Plan(run.id, config, asked, frames, chosen, directory, found[0][0])
 
 
-def compute(planned: Plan, told: Callable[[int, int], None]) -> tuple[dict[str, Any], bytes]:
-    """All figures, as JSON takes them, and the picture (PNG); `told` hears of frames predicted and
+def compute(planned: Plan, on_progress: Callable[[int, int], None]) -> tuple[dict[str, Any], bytes]:
+    """All figures, as JSON takes them, and the picture (PNG); `on_progress` hears of frames predicted and
     frames in all."""
     from ganboard.gan.models.pix2pix import prediction
 
@@ -63,6 +63,6 @@ def compute(planned: Plan, told: Callable[[int, int], None]) -> tuple[dict[str, 
         frames,
         planned.chosen,
         planned.request,
-        told,
+        on_progress,
     )
     return {"run": planned.run_id, **found}, prediction_output.sheet(frames, found["flows"], made)

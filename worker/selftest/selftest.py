@@ -33,7 +33,7 @@ from ganboard.gan.models.pix2pix.obstacle import Obstacle
 from ganboard.gan.models.pix2pix.recording import Case, Recording
 from ganboard.gan.verification import equivalence
 from ganboard.worker.errors import ServiceFailed
-from ganboard.worker.training.process_group import Gang
+from ganboard.worker.training.process_group import ProcessGroup
 
 _BATCH = 32
 _FLOW = "flow"  # the folder of pix2pix's frames
@@ -292,8 +292,8 @@ def _train(training: Training, run_dir: Path, data_dir: Path) -> None:
             str(data_dir),
             training.variant,
         ]
-        with Gang(command, processes, output=log, TF_CPP_MIN_LOG_LEVEL="3") as gang:
-            ended = gang.wait()
+        with ProcessGroup(command, processes, output=log, TF_CPP_MIN_LOG_LEVEL="3") as group:
+            ended = group.wait()
         if ended.code:
             log.seek(0)
             last = (log.read().strip().splitlines() or ["it said nothing"])[-1]

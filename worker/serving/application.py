@@ -39,7 +39,7 @@ if TYPE_CHECKING:
 
 log = logging.getLogger("ganboard.serve")
 
-ANSWER_SECONDS = 60.0
+REPLY_SECONDS = 60.0
 ID_LENGTH = 128
 _HOSTS = ["127.0.0.1", "[::1]", *LOOPBACK_NAMES]
 
@@ -66,7 +66,7 @@ class Served:
         """Outputs of G, and whether they can be shown. Raises Busy."""
         try:
             made = await asyncio.wait_for(
-                asyncio.wrap_future(self.batches.ask(inputs)), ANSWER_SECONDS
+                asyncio.wrap_future(self.batches.ask(inputs)), REPLY_SECONDS
             )
         except Busy:
             raise
@@ -181,12 +181,12 @@ class Service:
         return made, self.main
 
     async def version(self, request: Request) -> Response:
-        told = _told(self.main) | {"signature": self.main.generator.manifest.signature}
-        canary = self.canary and _told(self.canary) | {
+        details = _details(self.main) | {"signature": self.main.generator.manifest.signature}
+        canary = self.canary and _details(self.canary) | {
             "share": self.split.share,
             "rolled_back": self.split.reason,
         }
-        return _json({"main": told, "canary": canary})
+        return _json({"main": details, "canary": canary})
 
     async def metrics(self, request: Request) -> Response:
         return Response(generate_latest(self.measures.registry), media_type=CONTENT_TYPE_LATEST)
@@ -229,10 +229,10 @@ class Service:
         """`handler`, for those who show the token."""
 
         async def checked(request: Request) -> Response:
-            scheme, _, shown = request.headers.get("authorization", "").partition(" ")
+            scheme, _, given = request.headers.get("authorization", "").partition(" ")
             if self._token and not (
                 scheme.lower() == "bearer"
-                and hmac.compare_digest(shown.strip().encode(), self._token.encode())
+                and hmac.compare_digest(given.strip().encode(), self._token.encode())
             ):
                 raise HTTPException(
                     401,
@@ -271,7 +271,7 @@ class Service:
         return _json({"error": str(error)}, 500)
 
 
-def _told(served: Served) -> dict[str, Any]:
+def _details(served: Served) -> dict[str, Any]:
     manifest = served.generator.manifest
     return {
         "model": served.name,

@@ -31,10 +31,10 @@ class Batches(threading.Thread):
         self,
         compute: Callable[[Floats], Floats],
         together: int,
-        told: Callable[[int], None] = lambda rows: None,
+        on_batch: Callable[[int], None] = lambda rows: None,
     ) -> None:
         super().__init__(name="batches", daemon=True)
-        self._compute, self._together, self._told = compute, together, told
+        self._compute, self._together, self._on_batch = compute, together, on_batch
         self._queue: queue.SimpleQueue[Asked | None] = queue.SimpleQueue()
         # examples that were asked for and not answered yet
         self._lock, self.waiting = threading.Lock(), 0
@@ -65,15 +65,15 @@ class Batches(threading.Thread):
                     break
                 over = more is None
                 asked += [more] if more is not None else []
-            self._answer(asked)
+            self._reply(asked)
             if over:
                 return
 
-    def _answer(self, asked: Sequence[Asked]) -> None:
+    def _reply(self, asked: Sequence[Asked]) -> None:
         wanted = [one for one in asked if one[1].set_running_or_notify_cancel()]
         sizes = [len(inputs) for inputs, _ in wanted]
         if wanted:
-            self._told(sum(sizes))
+            self._on_batch(sum(sizes))
             try:
                 made = np.split(
                     self._compute(np.concatenate([inputs for inputs, _ in wanted])),

@@ -86,7 +86,7 @@ class LimitedProtocol(H11Protocol):
         if answered:  # and what follows the answer was only read to be thrown away
             self.transport.abort()
             return
-        self._answer(
+        self._reply(
             408, f"The request's {part} did not arrive within {seconds:g} s: send it faster."
         )
 
@@ -124,11 +124,11 @@ class LimitedProtocol(H11Protocol):
     def send_400_response(self, msg: str) -> None:
         """For what h11 cannot read: no HTTP, or headers longer than
         `h11_max_incomplete_event_size`."""
-        self._answer(
+        self._reply(
             400, "This is not HTTP/1.1, or its headers are too long: send less than 16 KiB of them."
         )
 
-    def _answer(self, status: int, sentence: str) -> None:
+    def _reply(self, status: int, sentence: str) -> None:
         """The end of this connection, with its reason."""
         self._refused.labels(status).inc()
         body = _body(sentence)

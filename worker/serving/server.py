@@ -50,12 +50,12 @@ def serve(
         service = Service(
             main, second, Split(share if second else 0.0), measures, context.settings.serve_token
         )
-        shown = f"[{host}]" if ":" in host else host
+        displayed = f"[{host}]" if ":" in host else host
         log.info(
             "Serving %s (%s) on http://%s:%d",
             main.name,
             main.version.variant,
-            shown,
+            displayed,
             listening.getsockname()[1],
         )
         if second is not None:

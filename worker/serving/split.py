@@ -52,11 +52,11 @@ class Split:
         if outcome == "ok":
             record.seconds.append(seconds)
         if self.reason is None and self._share:
-            self.reason = self._judged()
+            self.reason = self._verdict()
             return self.reason
         return None
 
-    def _judged(self) -> str | None:
+    def _verdict(self) -> str | None:
         main, canary = self.main, self.canary
         if canary.share("not finite") > main.share("not finite"):
             return "its outputs are not finite"

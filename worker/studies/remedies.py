@@ -26,7 +26,9 @@ def remedy(part: str, run: Run) -> str:
     if not run.hardware:
         return ""
     machine = {"gpus": [], "tpus": [], **run.hardware}
-    found = [_words(change) for change in _changes(part, config) if _helps(config, change, machine)]
+    found = [
+        _describe(change) for change in _changes(part, config) if _helps(config, change, machine)
+    ]
     return f"Try {' or '.join(found)}." if found else ""
 
 
@@ -58,6 +60,6 @@ def _helps(config: RunConfig, change: Mapping[str, Any], machine: dict[str, Any]
     return not useless and capabilities.check(changed, machine) is None
 
 
-def _words(change: Mapping[str, Any]) -> str:
+def _describe(change: Mapping[str, Any]) -> str:
     name, value = next(iter(change.items()))
     return f"{name}={str(value).lower()}"

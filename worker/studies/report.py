@@ -22,7 +22,7 @@ from ganboard.worker.figures import mode_bar
 from ganboard.worker.figures.template import TEMPLATES
 from ganboard.worker.interchange.export import safe_cell
 from ganboard.worker.studies import results
-from ganboard.worker.studies.results.study_data import Evidence, Exhibit
+from ganboard.worker.studies.results.study_data import StudyData, StudyResult
 
 PLOTLY_JS = Path(plotly.__file__).parent / "package_data" / "plotly.min.js"
 TEMPLATE = Path(__file__).with_name("report.html")
@@ -51,13 +51,13 @@ def _write(context: Context, study: Study, path: Path) -> list[Path]:
             run.id: run for part in studies.runs(context.engine, study.id).values() for run in part
         }.values()
     )
-    shown = results.make(
-        Evidence.of(context.engine, runs, study.definition),
+    made = results.make(
+        StudyData.of(context.engine, runs, study.definition),
         list(study.definition.get("figures", [])),
     )
-    path.write_text(render(study, runs, shown), encoding="utf-8")
+    path.write_text(render(study, runs, made), encoding="utf-8")
     written = [path]
-    for one in shown:
+    for one in made:
         if not one.table.empty:
             written.append(path.with_name(f"{path.stem}-{one.key}.csv"))
             one.table.map(lambda cell: safe_cell(cell) if isinstance(cell, str) else cell).to_csv(
@@ -66,14 +66,14 @@ def _write(context: Context, study: Study, path: Path) -> list[Path]:
     return written
 
 
-def render(study: Study, runs: list[Run], shown: list[Exhibit]) -> str:
+def render(study: Study, runs: list[Run], made: list[StudyResult]) -> str:
     """HTML with the figures interactive; what people typed is escaped."""
     page = jinja2.Environment(autoescape=True, undefined=jinja2.StrictUndefined).from_string(
         TEMPLATE.read_text(encoding="utf-8")
     )
     return page.render(
         study=study,
-        exhibits=[(one, _figure(one.figure, one.key), _table(one)) for one in shown],
+        exhibits=[(one, _figure(one.figure, one.key), _table(one)) for one in made],
         runs=[_run(run) for run in runs],
         settings=[
             (name, _shared(runs, name))
@@ -90,14 +90,14 @@ def render(study: Study, runs: list[Run], shown: list[Exhibit]) -> str:
 def _figure(figure: go.Figure | None, key: str) -> Any:
     if figure is None:
         return ""
-    drawn = go.Figure(figure).update_layout(template=TEMPLATES["light"])
-    html = drawn.to_html(
+    rendered = go.Figure(figure).update_layout(template=TEMPLATES["light"])
+    html = rendered.to_html(
         full_html=False, include_plotlyjs=False, div_id=f"figure-{key}", config=CONFIG
     )
     return Markup(html)  # noqa: S704  # Plotly escapes its JSON for a script element
 
 
-def _table(one: Exhibit) -> tuple[list[str], list[list[str]], int]:
+def _table(one: StudyResult) -> tuple[list[str], list[list[str]], int]:
     """Column names, at most ROWS rows of words, and how many rows there are."""
     rows = one.table.head(ROWS).itertuples(index=False)
     return (

@@ -156,19 +156,19 @@ def default_name(config: RunConfig, preset: str) -> str:
     preset = preset if preset in presets.NAMES else ""  # that of an older version may be gone
     usual = presets.load(preset) if preset else RunConfig()
     special = diff(config.model_dump(), usual.model_dump())
-    words = {
+    phrases = {
         "batch_size": f"batch {config.batch_size}",
         "precision": config.precision,
         "xla": "xla" if config.xla else "no xla",
     }
-    words |= {
+    phrases |= {
         "replicas": f"{config.replicas} replicas",
         "accumulate": f"accumulate {config.accumulate}",
         "loop": config.loop,
     }
-    words["recompute"] = "recompute"
+    phrases["recompute"] = "recompute"
     return ", ".join(
-        [preset or config.dataset, *(word for key, word in words.items() if key in special)]
+        [preset or config.dataset, *(word for key, word in phrases.items() if key in special)]
     )
 
 

@@ -38,7 +38,7 @@ class Member:
     name: str
     config: RunConfig | None = None
     plan: Plan | None = None
-    pace: Estimate | None = None
+    estimate: Estimate | None = None
     finished: str | None = None  # a finished run with the same settings
     problem: str | None = None
 
@@ -50,9 +50,9 @@ class Member:
     def seconds(self, bound: str = "likely") -> float | None:
         """Estimated seconds of training and beside it: `likely`, `low` or `high`; None where
         nothing near was measured."""
-        if self.pace is None:
+        if self.estimate is None:
             return None
-        return float(getattr(self.pace, bound)) * self.images + (self.pace.beside or 0.0)
+        return float(getattr(self.estimate, bound)) * self.images + (self.estimate.beside or 0.0)
 
 
 def values(name: str, text: str) -> list[Any]:
@@ -72,7 +72,7 @@ def typed(name: str, given: Sequence[Any]) -> list[Any]:
     for value in given:
         one = parse_value(name, value)
         if one in found:
-            raise ConfigError(f"{name} lists {_shown(one)} twice: leave one of them out.")
+            raise ConfigError(f"{name} lists {_format_value(one)} twice: leave one of them out.")
         found.append(one)
     if not found:
         raise ConfigError(
@@ -234,7 +234,7 @@ def check_title(text: str, preset: str, base: Mapping[str, Any]) -> str:
 def totals(grid: Sequence[Member]) -> tuple[float, float, float, int]:
     """Estimated seconds of these runs one after another, (likely, low, high), and how many of them
     have no estimate."""
-    known = [member for member in grid if member.pace is not None]
+    known = [member for member in grid if member.estimate is not None]
     likely, low, high = (
         sum(member.seconds(bound) or 0.0 for member in known) for bound in ("likely", "low", "high")
     )
@@ -257,11 +257,11 @@ def word(name: str, value: Any) -> str:
     return (
         value
         if isinstance(value, str) and name in ("precision", "dataset", "loss", "optimizer")
-        else f"{short} {_shown(value)}"
+        else f"{short} {_format_value(value)}"
     )
 
 
-def _shown(value: Any) -> str:
+def _format_value(value: Any) -> str:
     if isinstance(value, bool):
         return "true" if value else "false"
     return "all" if value is None else f"{value:g}" if isinstance(value, float) else str(value)

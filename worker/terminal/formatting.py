@@ -21,7 +21,7 @@ from ganboard.db.runs import queries
 from ganboard.gan.config import RunConfig, fields_by_group, unit
 from ganboard.gan.events import FACTS, UNLISTED
 from ganboard.worker.context import Context
-from ganboard.worker.formatting import ago, clean, decimal, duration, fact, judgement, rate
+from ganboard.worker.formatting import ago, clean, decimal, duration, fact, quality_summary, rate
 from ganboard.worker.training import start
 
 if TYPE_CHECKING:
@@ -61,21 +61,20 @@ def make_console() -> Console:
 def time_spent(epochs: Sequence[Epoch], qualities: Sequence[Quality]) -> str:
     """Where the time of all epochs went, on one line; empty when no epoch was measured."""
     parts = {
-        words: sum(epoch.measures.get(name, 0.0) for epoch in epochs)
-        for name, words in PARTS.items()
+        text: sum(epoch.measures.get(name, 0.0) for epoch in epochs) for name, text in PARTS.items()
     }
     whole = sum(parts.values())
     if not whole:
         return ""
     shares = ", ".join(
-        f"{words} {share / whole:.0%}" for words, share in parts.items() if share / whole >= 0.005
+        f"{text} {share / whole:.0%}" for text, share in parts.items() if share / whole >= 0.005
     )
     rest = {
         "compiling": sum(epoch.compile_seconds for epoch in epochs),
-        "preparing evaluation": sum(judged.preparation_seconds or 0 for judged in qualities),
-        "judging quality": sum(judged.seconds for judged in qualities),
+        "preparing evaluation": sum(evaluated.preparation_seconds or 0 for evaluated in qualities),
+        "judging quality": sum(evaluated.seconds for evaluated in qualities),
     }
-    beside = ", ".join(f"{duration(seconds)} {words}" for words, seconds in rest.items() if seconds)
+    beside = ", ".join(f"{duration(seconds)} {text}" for text, seconds in rest.items() if seconds)
     return f"{shares}" + (f"; beside that {beside}" if beside else "")
 
 
@@ -233,7 +232,7 @@ def _measured(
     if qualities:
         yield (
             "judged",
-            Text(f"{judgement(qualities[-1].measures)} after epoch {qualities[-1].epoch}"),
+            Text(f"{quality_summary(qualities[-1].measures)} after epoch {qualities[-1].epoch}"),
         )
     listed = {name: value for name, value in run.facts.items() if name not in UNLISTED}
     for name, value in sorted(listed.items(), key=lambda item: [*FACTS, item[0]].index(item[0])):
@@ -356,10 +355,10 @@ def _allowed(schema: dict[str, Any]) -> str:
         return "none"
     if schema["type"] == "string":
         return f"text up to {schema['maxLength']} characters"
-    words = {
+    text = {
         "minimum": "from",
         "exclusiveMinimum": "more than",
         "maximum": "to",
         "exclusiveMaximum": "to less than",
     }
-    return " ".join(f"{word} {schema[key]:,}" for key, word in words.items() if key in schema)
+    return " ".join(f"{word} {schema[key]:,}" for key, word in text.items() if key in schema)

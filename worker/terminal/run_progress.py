@@ -19,7 +19,7 @@ from ganboard.db.runs import holders, queries, runtime_estimation
 from ganboard.gan.config import RunConfig
 from ganboard.gan.events import EpochDone, Event, Note, Phase, Quality, Started, Steps
 from ganboard.worker.context import Context
-from ganboard.worker.formatting import clean, decimal, duration, judgement, rate
+from ganboard.worker.formatting import clean, decimal, duration, quality_summary, rate
 from ganboard.worker.terminal.formatting import make_console, start_words
 from ganboard.worker.training.start import PHASES, SLOW_SECONDS, seconds_of_start
 
@@ -59,7 +59,7 @@ class FinishedEpoch(Protocol):
     def images(self) -> int: ...
 
 
-class Judged(Protocol):
+class Evaluated(Protocol):
     """What a stored judgement and a trainer's event have in common."""
 
     @property
@@ -87,7 +87,7 @@ class View:
 
     def epoch(self, done: FinishedEpoch, state: State) -> None: ...
 
-    def quality(self, judged: Judged) -> None: ...
+    def quality(self, evaluated: Evaluated) -> None: ...
 
 
 class Lines(View):
@@ -122,11 +122,13 @@ class Lines(View):
             f" {duration(_left(done, state))} left"
         )
 
-    def quality(self, judged: Judged) -> None:
-        took = f"judged in {judged.seconds:.1f} s"
-        if judged.preparation_seconds:
-            took += f" after {judged.preparation_seconds:.1f} s of preparation"
-        self.say(f"quality after epoch {judged.epoch}: {judgement(judged.measures)}, {took}")
+    def quality(self, evaluated: Evaluated) -> None:
+        took = f"judged in {evaluated.seconds:.1f} s"
+        if evaluated.preparation_seconds:
+            took += f" after {evaluated.preparation_seconds:.1f} s of preparation"
+        self.say(
+            f"quality after epoch {evaluated.epoch}: {quality_summary(evaluated.measures)}, {took}"
+        )
 
 
 class PhaseColumn(ProgressColumn):
@@ -173,14 +175,14 @@ class Live(View):
         if state.steps and self._progress.tasks[0].total is None:
             # what was trained before must not count as speed
             self._progress.reset(self._task, total=state.steps, completed=state.step)
-        words, since = state.phase, state.phase_since
+        reason, since = state.phase, state.phase_since
         if state.starting is not None:
-            words, since = start_words(state.phase, state.starting), None
+            reason, since = start_words(state.phase, state.starting), None
         elif state.phase == "training":
             # steps have a bar of their own; of every other phase only the seconds move
             since = None
         self._progress.update(
-            self._task, description=words, completed=state.step, detail=detail, since=since
+            self._task, description=reason, completed=state.step, detail=detail, since=since
         )
 
     def epoch(self, done: FinishedEpoch, state: State) -> None:
@@ -196,8 +198,8 @@ class Live(View):
             f" {duration(_left(done, state)):>10}"
         )
 
-    def quality(self, judged: Judged) -> None:
-        self.say(f"{'quality':>11} {judgement(judged.measures)}")
+    def quality(self, evaluated: Evaluated) -> None:
+        self.say(f"{'quality':>11} {quality_summary(evaluated.measures)}")
 
 
 def make_view(*, quiet: bool) -> View:
@@ -246,7 +248,7 @@ class EventFeed:
 def follow(context: Context, run_id: str, view: View) -> Run:
     """Show a stored run until it has ended; returns it. Raises UnknownRun when it is deleted
     meanwhile."""
-    engine, epoch, judged, heard, said = context.engine, 0, 0, 0, ""
+    engine, epoch, evaluated, heard, said = context.engine, 0, 0, 0, ""
     while True:
         run = queries.get_run(engine, run_id)
         if run is None:
@@ -257,8 +259,8 @@ def follow(context: Context, run_id: str, view: View) -> Run:
         for done in queries.epochs(engine, run_id, after=epoch):
             epoch = done.epoch
             view.epoch(done, state)
-        for quality in queries.qualities(engine, run_id, after=judged):
-            judged = quality.epoch
+        for quality in queries.qualities(engine, run_id, after=evaluated):
+            evaluated = quality.epoch
             view.quality(quality)
         for event in queries.events(engine, run_id, limit=20)[::-1]:
             assert event.id is not None
@@ -288,7 +290,7 @@ def why_waiting(context: Context, run: Run) -> str:
     if (
         awaited := holders.awaited(context.engine, run, context.settings.machine_wait_seconds)
     ) is not None:
-        return f"{awaited.words}."
+        return f"{awaited.reason}."
     before = queries.queue_position(context.engine, run)
     return (
         f"Run {run.id} waits for {before} earlier run{'s' * (before > 1)}."

@@ -28,10 +28,10 @@ from ganboard.gan.events import (
     Started,
     Steps,
 )
-from ganboard.worker.training.retry import Outage, outlive
+from ganboard.worker.training.retry import DatabaseUnavailable, retry_while_unavailable
 
-LOOK_SECONDS = 0.1  # between looks at whether to leave, while waiting for the database
-TOLD_SECONDS = 5.0  # an outage as long as this is told on the run's page
+POLL_SECONDS = 0.1  # between looks at whether to leave, while waiting for the database
+REPORT_SECONDS = 5.0  # an outage as long as this is told on the run's page
 
 
 class DbSink:
@@ -91,9 +91,9 @@ class DbSink:
         """Return when everything is committed. Raises Outage, and what the database refused."""
         with self._waiting.all_tasks_done:
             while self._waiting.unfinished_tasks and self._failure is None:
-                self._waiting.all_tasks_done.wait(LOOK_SECONDS)
+                self._waiting.all_tasks_done.wait(POLL_SECONDS)
                 if self._away and self._leave():
-                    raise Outage(
+                    raise DatabaseUnavailable(
                         "The database did not take the last reports before the process had to end."
                     )
         self._raise()
@@ -148,14 +148,14 @@ class DbSink:
 
     def _until_written(self, write: Callable[[], None]) -> None:
         began = time.monotonic()
-        outlive(write, self._found_away)
+        retry_while_unavailable(write, self._found_away)
         self._away = False
-        if (seconds := time.monotonic() - began) >= TOLD_SECONDS:
+        if (seconds := time.monotonic() - began) >= REPORT_SECONDS:
             text = (
                 f"The database did not answer for {seconds:.0f} s; training went on meanwhile and"
                 " nothing is lost."
             )
-            outlive(
+            retry_while_unavailable(
                 partial(reports.add_event, self._engine, **self._owner, level="warning", text=text)
             )
 

@@ -31,7 +31,7 @@ class Ended:
     code: int
 
 
-class Gang:
+class ProcessGroup:
     """`size` processes of one command, tied to this one; more than one know each other by
     TF_CONFIG. The first, rank 0, is in charge.
 

@@ -16,12 +16,14 @@ T = TypeVar("T")
 AWAY = (OperationalError, InterfaceError)
 
 
-class Outage(Exception):
+class DatabaseUnavailable(Exception):
     """The database stayed away and this process had to end; the run goes on from its newest
     checkpoint."""
 
 
-def outlive(write: Callable[[], T], on_away: Callable[[], None] = lambda: None) -> T:
+def retry_while_unavailable(
+    write: Callable[[], T], on_away: Callable[[], None] = lambda: None
+) -> T:
     """`write()`, again and again while the database is away, logged once and told to `on_away`.
     Other errors are raised at once."""
 

@@ -6,7 +6,7 @@ import logging
 
 from ganboard.gan.config import RunConfig
 from ganboard.gan.events import EpochDone, Event, Note, Phase, Quality, Saved, Started
-from ganboard.worker.formatting import clean, decimal, duration, judgement, rate
+from ganboard.worker.formatting import clean, decimal, duration, quality_summary, rate
 
 REPEATED = ("training", "judging", "saving")  # phases of every epoch: what they end with is logged
 LEVELS = {"info": logging.INFO, "warning": logging.WARNING, "error": logging.ERROR}
@@ -41,7 +41,7 @@ class RunLog:
                 log.info(
                     "quality after epoch %d: %s, evaluated in %s",
                     event.epoch,
-                    judgement(event.measures),
+                    quality_summary(event.measures),
                     duration(event.seconds),
                 )
             case Saved():

@@ -27,7 +27,7 @@ log = logging.getLogger("ganboard.worker")
 
 # before TensorFlow is loaded
 PHASES = {"starting": "starting the trainer", "importing": "loading TensorFlow"}
-LOOK_SECONDS = 1.0
+POLL_SECONDS = 1.0
 RENEW_SECONDS = 3.0  # many starts at once must not keep SQLite busy
 START_SECONDS = 600.0  # a trainer that has not loaded TensorFlow by then is ended
 MAX_LATE = 3  # late starts in a row; a person has to make room on the machine
@@ -94,7 +94,7 @@ class Start(threading.Thread):
                 if self.outcome:
                     self._end()
                     return
-            self._over.wait(LOOK_SECONDS)
+            self._over.wait(POLL_SECONDS)
 
 
 def seconds_of_start(run: Run, now: datetime) -> float | None:

@@ -34,7 +34,7 @@ from ganboard.worker.process.parent_death import die_with_named_parent
 from ganboard.worker.training.db_sink import Both, DbSink
 from ganboard.worker.training.lease import EXIT_LEASE_LOST, Lease
 from ganboard.worker.training.process_group import EXIT_ERROR, EXIT_HANGS
-from ganboard.worker.training.retry import Outage, outlive
+from ganboard.worker.training.retry import DatabaseUnavailable, retry_while_unavailable
 from ganboard.worker.training.run_log import RunLog
 
 # TensorFlow's words for a collective that lost a process
@@ -82,7 +82,7 @@ def train_attempt(
         status, error = _train(context, run_id, attempt, make_sink, control)
     lease.release()
     finish = partial(commands.finish, context.engine, run_id=run_id, attempt=attempt)
-    status = outlive(partial(finish, status=status, error=error))
+    status = retry_while_unavailable(partial(finish, status=status, error=error))
     level = logging.ERROR if status == "failed" else logging.INFO
     because = f": {error}" if error else ""
     logging.log(level, "Run %s attempt %d: %s%s", run_id, attempt, status, because)
@@ -113,7 +113,7 @@ def _train(
 ) -> tuple[str, str | None]:
     """The outcome, or "failed" and why. Raises LeaseLost and Outage, and SystemExit when another
     process of the run is gone."""
-    run = outlive(partial(queries.get_run, context.engine, run_id))
+    run = retry_while_unavailable(partial(queries.get_run, context.engine, run_id))
     assert run is not None, "a claimed run has a row"
     try:
         config = parse(run.config)
@@ -131,7 +131,7 @@ def _train(
                 train(config, **places, attempt=attempt, sink=sink, control=control, on_hang=_end),
                 None,
             )
-    except (LeaseLost, Outage):
+    except (LeaseLost, DatabaseUnavailable):
         raise
     except CLEAR_ERRORS as clear:
         return "failed", str(clear)
@@ -198,7 +198,7 @@ def main() -> int:
     except LeaseLost as error:
         logging.warning("%s Ending.", error)
         return EXIT_LEASE_LOST
-    except Outage as error:
+    except DatabaseUnavailable as error:
         logging.warning("%s", error)
         return EXIT_ERROR
     return 0

@@ -24,7 +24,7 @@ def example_bytes(config: RunConfig) -> int:
     return 2 * 28 * 28
 
 
-def judging(config: RunConfig) -> int:
+def evaluation_bytes(config: RunConfig) -> int:
     """Bytes that an evaluation of quality takes, while nothing trains."""
     return _JUDGE + _JUDGED * config.quality_images
 

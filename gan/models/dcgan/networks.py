@@ -11,7 +11,7 @@ import keras
 
 from ganboard.gan.config import RunConfig
 from ganboard.gan.devices import runtime
-from ganboard.gan.layers.masked_dropout import KeyedDropout
+from ganboard.gan.layers.masked_dropout import MaskedDropout
 from ganboard.gan.layers.normalization import BatchNormalization, synchronized
 from ganboard.gan.models.dcgan.spectral import SpectralConv2DTranspose
 from ganboard.gan.rng import philox
@@ -95,7 +95,7 @@ def discriminator(config: RunConfig) -> keras.Model:
                 synchronized=synchronized(config), dtype=policy, name=f"norm_{i}"
             )(x)
         x = keras.layers.LeakyReLU(_SLOPE, dtype=policy, name=f"leaky_{i}")(x)
-        x = KeyedDropout(DROPOUT, dtype=policy, name=f"dropout_{i}")([x, masks[i]])
+        x = MaskedDropout(DROPOUT, dtype=policy, name=f"dropout_{i}")([x, masks[i]])
     x = keras.layers.Flatten(dtype=policy, name="flatten")(x)
     init = keras.initializers.GlorotUniform(philox.layer_seed(config.seed, 1, 2))
     logits = keras.layers.Dense(1, kernel_initializer=init, dtype="float32", name="logits")(x)

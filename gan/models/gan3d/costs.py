@@ -19,7 +19,7 @@ def example_bytes(config: RunConfig) -> int:
     return 2 * 6 * 900
 
 
-def judging(config: RunConfig) -> int:
+def evaluation_bytes(config: RunConfig) -> int:
     """Bytes that an evaluation of quality takes, while nothing trains."""
     return _JUDGED * image_bytes(config)
 

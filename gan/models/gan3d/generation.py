@@ -61,10 +61,12 @@ def draw(generator: keras.Model, config: RunConfig, request: LatentRequest) -> F
     for first in range(0, len(latents), Generation.together):
         showers = paint.images(generator, latents[first : first + Generation.together])[..., 0]
         pictures.append(rendering.side(showers, losses.POWERS[geometry]))
-    drawn = np.concatenate(pictures)
-    missing = drawn.shape[1] - drawn.shape[2]
+    projected = np.concatenate(pictures)
+    missing = projected.shape[1] - projected.shape[2]
     return np.pad(
-        drawn, ((0, 0), (0, 0), (missing // 2, missing - missing // 2), (0, 0)), constant_values=-1
+        projected,
+        ((0, 0), (0, 0), (missing // 2, missing - missing // 2), (0, 0)),
+        constant_values=-1,
     )
 
 

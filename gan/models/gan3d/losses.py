@@ -18,11 +18,11 @@ _LEAST = 1e-7  # of what a relative error is divided by, as Keras has it
 
 
 def terms(
-    judged: tf.Tensor, image: tf.Tensor, labels: tf.Tensor, target: tf.Tensor, power: float
+    opinion: tf.Tensor, image: tf.Tensor, labels: tf.Tensor, target: tf.Tensor, power: float
 ) -> tf.Tensor:
     """Unweighted losses [n, 4] in the order of TERMS.
 
-    `judged` [n, 2] is what D says of `image` [n, x, y, z, 1], which holds cells to this `power`;
+    `opinion` [n, 2] is what D says of `image` [n, x, y, z, 1], which holds cells to this `power`;
     `labels` [n, 3] are the particle's energy in 100 GeV, its angle in rad and the sum of its cells;
     `target` [n] is 1 where D should say "real".
     """
@@ -30,8 +30,8 @@ def terms(
     energy, angle, ecal = tf.unstack(labels, axis=1)
     return tf.stack(
         [
-            tf.nn.sigmoid_cross_entropy_with_logits(target, judged[:, 0]),
-            _percent(energy, judged[:, 1]),
+            tf.nn.sigmoid_cross_entropy_with_logits(target, opinion[:, 0]),
+            _percent(energy, opinion[:, 1]),
             tf.abs(angle - heads.angle(deposited)),
             _percent(ecal, heads.energy(deposited)),
         ],

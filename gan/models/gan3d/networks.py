@@ -15,7 +15,7 @@ import tensorflow as tf
 
 from ganboard.gan.config import RunConfig
 from ganboard.gan.layers.factory import Maker
-from ganboard.gan.layers.masked_dropout import KeyedDropout
+from ganboard.gan.layers.masked_dropout import MaskedDropout
 from ganboard.gan.models.gan3d.upconv import Three, UpConv3D
 
 Geometry = Literal["51x51x25", "25x25x25"]
@@ -28,7 +28,7 @@ SHAPES: dict[Geometry, tuple[int, int, int, int]] = {
 DROPOUT = 0.2
 
 
-class Judgements(keras.layers.Layer):  # type: ignore[misc]
+class RealnessHeads(keras.layers.Layer):  # type: ignore[misc]
     """The heads with weights: features [B, n] -> [B, 2] float32, the logit of "real" and the energy
     in units of 100 GeV."""
 
@@ -155,7 +155,7 @@ def _fixed_generator(make: _Maker) -> list[Any]:
 
 
 def discriminator(config: RunConfig, geometry: Geometry) -> keras.Model:
-    """(images [B, *SHAPES], four keep masks of `masks` or None) -> [B, 2] float32, as `Judgements`
+    """(images [B, *SHAPES], four keep masks of `masks` or None) -> [B, 2] float32, as `RealnessHeads`
     has them."""
     make = _Maker(config, 1)
     wide = geometry == "51x51x25"
@@ -169,7 +169,7 @@ def discriminator(config: RunConfig, geometry: Geometry) -> keras.Model:
     ]
 
     def drop(x: Any, i: int) -> Any:
-        return KeyedDropout(DROPOUT, dtype=make.policy, name=f"dropout_{i}")([x, keeps[i]])
+        return MaskedDropout(DROPOUT, dtype=make.policy, name=f"dropout_{i}")([x, keeps[i]])
 
     x = drop(make.leaky()(make.conv(first, kernel, "same")(image)), 0)
     for i, sides in enumerate(pads, 1):
@@ -177,8 +177,8 @@ def discriminator(config: RunConfig, geometry: Geometry) -> keras.Model:
         x = drop(make.norm()(make.leaky()(make.conv(8, kernel)(x))), i)
     x = keras.layers.AveragePooling3D(2, dtype=make.policy, name="pool")(x)
     x = keras.layers.Flatten(dtype=make.policy, name="flatten")(x)
-    judged = Judgements((make.seed(), make.seed()), dtype="float32", name="judgements")(x)
-    return keras.Model([image, *keeps], judged, name="discriminator")
+    opinion = RealnessHeads((make.seed(), make.seed()), dtype="float32", name="judgements")(x)
+    return keras.Model([image, *keeps], opinion, name="discriminator")
 
 
 def masks(geometry: Geometry) -> tuple[tuple[int, ...], ...]:

@@ -84,10 +84,10 @@ class Recipe:
         return [images, tf.ensure_shape(labels, [count, 3])]
 
     def pictures(self, examples: Showers) -> npt.NDArray[np.uint8]:
-        shown = rendering.side(
+        pictured = rendering.side(
             examples.dense(0, min(len(examples), _PICTURES)), losses.POWERS[self.geometry]
         )
-        return (shown * 127.5 + 127.5).round().astype(np.uint8)
+        return (pictured * 127.5 + 127.5).round().astype(np.uint8)
 
     def grid(self, generator: keras.Model, examples: Showers) -> npt.NDArray[np.float32]:
         """For the particles of the first real events, so that both grids can be laid side by side."""
@@ -148,7 +148,7 @@ class Recipe:
                     **again,
                 )
                 image, g_statistics = made[0], made[1] if phase.g else []
-            judged, d_statistics = forward(
+            discriminated, d_statistics = forward(
                 discriminator, state.d_weights, state.d_statistics, image, draws.masks, **again
             )
             turned = (
@@ -157,14 +157,16 @@ class Recipe:
                 else tf.zeros_like(draws.flips)
             )
             target = tf.abs(float(phase.kind != _FAKE) - turned)
-            parts = losses.terms(judged, image, draws.labels, target, losses.POWERS[self.geometry])
+            parts = losses.terms(
+                discriminated, image, draws.labels, target, losses.POWERS[self.geometry]
+            )
             means = tf.stack(
                 [global_mean(part, self.config.batch_size) for part in tf.unstack(parts, axis=1)]
             )
             loss = tf.reduce_sum(means * losses.WEIGHTS[self.geometry])
             scaled = loss * scales[0 if phase.g else 1]
         gradients = tape.gradient(scaled, state.g_weights if phase.g else state.d_weights)
-        opinion = global_mean(tf.sigmoid(judged[:, 0]), self.config.batch_size)
+        opinion = global_mean(tf.sigmoid(discriminated[:, 0]), self.config.batch_size)
         metrics = self._metrics(phase, loss, opinion, means[1:])
         return Shares(
             metrics,

@@ -251,12 +251,12 @@ def _simulate(recording: Recording, number: int, file: BinaryIO, progress: Progr
 
 
 def _manifest(recording: Recording, stored: Sequence[Stored]) -> Manifest:
-    told: dict[str, Any] = {
+    facts: dict[str, Any] = {
         name: getattr(recording, name)
         for name in ("grid", "speed", "frames", "discard", "every", "seed")
     }
     names = "u_x/U - 1, u_y/U, vorticity D/U / 3 within -1 and 1"
-    return Manifest(format=FORMAT, channels=names, dtype=DTYPE, sequences=tuple(stored), **told)
+    return Manifest(format=FORMAT, channels=names, dtype=DTYPE, sequences=tuple(stored), **facts)
 
 
 def _header(shape: tuple[int, ...]) -> bytes:

@@ -24,6 +24,6 @@ def discriminator(real: tf.Tensor, made: tf.Tensor) -> tf.Tensor:
     return (patches(real, True) + patches(made, False)) / 2
 
 
-def generator(judged: tf.Tensor, made: tf.Tensor, target: tf.Tensor) -> tf.Tensor:
+def generator(opinion: tf.Tensor, made: tf.Tensor, target: tf.Tensor) -> tf.Tensor:
     """Cross-entropy with "real" and `L1_WEIGHT` times the distance, [B]."""
-    return patches(judged, True) + L1_WEIGHT * distance(made, target)
+    return patches(opinion, True) + L1_WEIGHT * distance(made, target)

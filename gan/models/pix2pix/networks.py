@@ -15,7 +15,7 @@ import keras
 
 from ganboard.gan.config import RunConfig
 from ganboard.gan.layers.factory import Maker
-from ganboard.gan.layers.masked_dropout import KeyedDropout
+from ganboard.gan.layers.masked_dropout import MaskedDropout
 from ganboard.gan.models.pix2pix.costs import dropped, widths
 
 DROPOUT = 0.5
@@ -49,7 +49,7 @@ class _Maker(Maker):
         return kind(filters, _KERNEL, strides, padding, **options)
 
     def drop(self, x: Any, keep: Any) -> Any:
-        return KeyedDropout(DROPOUT, dtype=self.policy, name=f"dropout_{self.count}")([x, keep])
+        return MaskedDropout(DROPOUT, dtype=self.policy, name=f"dropout_{self.count}")([x, keep])
 
     def join(self, *parts: Any) -> Any:
         return keras.layers.Concatenate(dtype=self.policy, name=f"join_{self.count}")(parts)

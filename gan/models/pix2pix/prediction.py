@@ -46,14 +46,14 @@ def compute(
         min(rollout.PAIRS, len(frames.pairs(split))) for split in frames.splits
     )
 
-    def tell() -> None:
+    def advance() -> None:
         on_progress(len(tiled.times), total)
 
     made = [
-        rollout.roll(tiled, frames.frame(number, 0), frames.mask(number), request.steps, tell)
+        rollout.roll(tiled, frames.frame(number, 0), frames.mask(number), request.steps, advance)
         for number in chosen
     ]
-    gap = rollout.gap(tiled, frames, tell)
+    gap = rollout.gap(tiled, frames, advance)
     flows = [
         rollout.evaluate(continued, frames, number)
         for number, continued in zip(chosen, made, strict=True)

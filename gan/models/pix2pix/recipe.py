@@ -67,12 +67,12 @@ class Recipe:
         return [tf.ensure_shape(both, [*shape, _INPUTS + CHANNELS])]
 
     def pictures(self, examples: Examples) -> npt.NDArray[np.uint8]:
-        _, after = self._shown(examples)
+        _, after = self._pictured(examples)
         return (rendering.vorticity(after) * 127.5 + 127.5).round().astype(np.uint8)
 
     def grid(self, generator: keras.Model, examples: Examples) -> npt.NDArray[np.float32]:
         """What comes after the frames that `pictures` shows the real successors of."""
-        before, _ = self._shown(examples)
+        before, _ = self._pictured(examples)
         keeps: list[None] = [None] * len(networks.masks(self.side))
         parts = np.array_split(
             np.resize(before, (self.config.grid_size**2, *before.shape[1:])), self.config.grid_size
@@ -100,8 +100,8 @@ class Recipe:
             seen = tf.gather(
                 seen, first[:, None] + tf.range(self.side), axis=1 + axis, batch_dims=1
             )
-        mirror = tf.reverse(seen, [1]) * tf.constant([*_MIRRORED, *_MIRRORED[:CHANNELS]])
-        seen = tf.where(chance[:, 2, None, None, None] < 0.5, mirror, seen)
+        reflected = tf.reverse(seen, [1]) * tf.constant([*_MIRRORED, *_MIRRORED[:CHANNELS]])
+        seen = tf.where(chance[:, 2, None, None, None] < 0.5, reflected, seen)
         masks = tf_philox.masks(seed, networks.DROPOUT, draw, row, rows, networks.masks(self.side))
         return Draws(seen[..., :_INPUTS], seen[..., _INPUTS:], masks)
 
@@ -141,7 +141,9 @@ class Recipe:
         metrics = tf.stack([g_loss, d_loss, *opinions, mean(losses.distance(made, draws.after))])
         return Shares(metrics, d_gradients, g_gradients, (g_statistics, d_statistics))
 
-    def _shown(self, examples: Examples) -> tuple[npt.NDArray[np.float32], npt.NDArray[np.float32]]:
+    def _pictured(
+        self, examples: Examples
+    ) -> tuple[npt.NDArray[np.float32], npt.NDArray[np.float32]]:
         """The middle windows of as many pairs as a grid has, or fewer, evenly over the data: [n,
         side, side, 4] and [n, side, side, 3]."""
         some = examples.first(self.config.grid_size**2)

@@ -161,7 +161,7 @@ def ask_everything(engine: Engine) -> None:
     ]
     everything += [
         series.speeds(engine, ids),
-        series.judged(engine, ids),
+        series.evaluated(engine, ids),
         requests.drawable_runs(engine, limit=9),
         studies.listed(engine),
     ]

@@ -9,7 +9,7 @@ from sqlalchemy import Engine
 
 from ganboard.db import versions
 from ganboard.db.engine import make_engine
-from ganboard.db.errors import BadMark, UnknownVersion
+from ganboard.db.errors import BadAnnotation, UnknownVersion
 from ganboard.db.models import ModelVersion
 from tests.unit.db.stored_runs import IN_FORK
 
@@ -70,7 +70,7 @@ def test_an_alias_means_one_version_and_goes_with_it(engine: Engine) -> None:
 
 @pytest.mark.parametrize("text", ["", "A", "a" * 41, "../x", "a b", "-a", "ä", "a:1", "a@b"])
 def test_names_are_short_and_plain(engine: Engine, text: str) -> None:
-    with pytest.raises(BadMark, match="cannot name a model: take up to 40 of a-z"):
+    with pytest.raises(BadAnnotation, match="cannot name a model: take up to 40 of a-z"):
         versions.add(engine, version(text))
 
 
@@ -87,7 +87,7 @@ def test_what_names_no_version_is_said_so(engine: Engine, text: str) -> None:
 @pytest.mark.parametrize("word", ["", "1", "Production", "a b", "a" * 33])
 def test_aliases_are_short_and_plain(engine: Engine, word: str) -> None:
     stored = versions.add(engine, version())
-    with pytest.raises(BadMark, match="cannot be an alias: take up to 32"):
+    with pytest.raises(BadAnnotation, match="cannot be an alias: take up to 32"):
         versions.alias(engine, stored, word)
 
 

@@ -119,7 +119,7 @@ def test_a_machine_that_is_away_is_waited_for_then_the_run_ends_and_asks(
     assert now(context, run).phase == holders.AWAITING
     awaited = holders.awaited(context.engine, now(context, run), WAIT)
     assert awaited is not None
-    assert awaited.words == f"Waiting for machine {name}, which has the checkpoint of step 12"
+    assert awaited.reason == f"Waiting for machine {name}, which has the checkpoint of step 12"
     assert awaited.seconds_left is not None
     assert 0 < awaited.seconds_left <= WAIT
     assert warnings(context, run) == [

@@ -18,9 +18,9 @@ from ganboard.worker.studies.results import (
     timing,
 )
 from ganboard.worker.studies.results.claims import concluded
-from ganboard.worker.studies.results.study_data import UNTESTED, Evidence, Exhibit
+from ganboard.worker.studies.results.study_data import UNTESTED, StudyData, StudyResult
 
-MAKERS: dict[str, Callable[[Evidence], Exhibit]] = {
+MAKERS: dict[str, Callable[[StudyData], StudyResult]] = {
     "table1": networks.table1,
     "fig5": timing.fig5,
     "fig6": timing.fig6,
@@ -51,21 +51,21 @@ OF_MODEL = {
 OF_STUDY = frozenset({"fig5", "fig6", "fig7", "fig8", "fig9", "fig10", "fig12", "fig13", "quality"})
 
 
-def make(evidence: Evidence, names: list[str]) -> list[Exhibit]:
+def make(data: StudyData, names: list[str]) -> list[StudyResult]:
     """The exhibits of these names, in their order in the paper; what this version does not know, or
     no run's model has, is left out."""
     fitting = [
         name
         for name in MAKERS
-        if name in names and OF_MODEL.get(name, next(iter(evidence.models))) in evidence.models
+        if name in names and OF_MODEL.get(name, next(iter(data.models))) in data.models
     ]
-    return [_claimed(evidence, name, MAKERS[name](evidence)) for name in fitting]
+    return [_claimed(data, name, MAKERS[name](data)) for name in fitting]
 
 
-def _claimed(evidence: Evidence, name: str, made: Exhibit) -> Exhibit:
+def _claimed(data: StudyData, name: str, made: StudyResult) -> StudyResult:
     """With the verdict that its data allow; without one where the claim is on a DCGAN and other
     networks were trained."""
-    models = {model_of(run.config) for group in made.rests_on for run in group} or evidence.models
+    models = {model_of(run.config) for group in made.rests_on for run in group} or data.models
     if name not in OF_STUDY or "dcgan" in models:
         return concluded(made, models)
     return replace(

@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from ganboard.db.models import Run
-from ganboard.worker.studies.results.study_data import TOO_LITTLE, UNTESTED, Exhibit
+from ganboard.worker.studies.results.study_data import TOO_LITTLE, UNTESTED, StudyResult
 
 SEEDS = 3  # fewer show no spread, so a difference may be chance
 
@@ -19,7 +19,7 @@ class Needs:
 
     setting: str = ""
     values: tuple[Any, ...] = ()
-    words: str = ""
+    text: str = ""
     epochs: int = 0
     model: str = "dcgan"
 
@@ -41,7 +41,7 @@ NEEDS = {  # by figure; one that is not listed gets its verdict whatever its run
 }
 
 
-def concluded(made: Exhibit, models: Collection[str]) -> Exhibit:
+def concluded(made: StudyResult, models: Collection[str]) -> StudyResult:
     """`made`, with the verdict "too little data" where its runs are too few for its own.
 
     `models` are those that the study trains; a claim on another one stays untested.
@@ -69,7 +69,7 @@ def missing(needs: Needs, groups: Sequence[Sequence[Run]]) -> str:
     values: set[Any] = {run.config.get(needs.setting) for run in runs}
     if not set(needs.values) <= values:
         has = ", ".join(_word(value) for value in sorted(values))
-        found.append(f"needs {needs.words}, has {has or 'none'}")
+        found.append(f"needs {needs.text}, has {has or 'none'}")
     epochs = min((run.epoch for run in runs), default=0)
     if epochs < needs.epochs:
         found.append(f"needs {needs.epochs} epochs, has {epochs}")

@@ -11,15 +11,15 @@ from ganboard.worker.studies.results.study_data import (
     NOT_HERE,
     REPRODUCED,
     UNTESTED,
-    Evidence,
-    Exhibit,
+    StudyData,
+    StudyResult,
 )
 
 CLAIMED_BATCH = 512
 COLUMNS = ("run", "epoch", "x", "y", "loss", "radius")
 
 
-def fig11(evidence: Evidence) -> Exhibit:
+def fig11(data: StudyData) -> StudyResult:
     key, title = "fig11", "Fig. 11: descent paths"
     claim = (
         "G minimises and D maximises; the radius of the path is minimum for batch 512. (The radius"
@@ -32,16 +32,14 @@ def fig11(evidence: Evidence) -> Exhibit:
         " weights. Larger batches take fewer steps per epoch, which alone shortens their way. A"
         " surface holds one seed of each value, which is too little for a verdict."
     )
-    family = evidence.curves()
+    family = data.curves()
     if family is None:
-        lacking = evidence.lacking(
-            f"Two finished runs are needed that differ in {evidence.axis} alone."
-        )
-        return Exhibit(key, title, claim, UNTESTED, lacking, how)
+        lacking = data.lacking(f"Two finished runs are needed that differ in {data.axis} alone.")
+        return StudyResult(key, title, claim, UNTESTED, lacking, how)
     runs = family.first_seeds[: requests.MAX_RUNS]
     ids = [run.id for run in runs]
     asked = SurfaceRequest().model_dump()
-    found = next(iter(requests.of_runs(evidence.engine, requests.SURFACE, ids, asked)), None)
+    found = next(iter(requests.of_runs(data.engine, requests.SURFACE, ids, asked)), None)
     if found is None or found.result is None:
         reason = (
             "it waits for the analysis worker, or is being computed"
@@ -49,7 +47,7 @@ def fig11(evidence: Evidence) -> Exhibit:
             else found and found.error
         )
         how_to = f"ganboard surface {' '.join(ids)} computes it."
-        return Exhibit(
+        return StudyResult(
             key,
             title,
             claim,
@@ -74,19 +72,19 @@ def fig11(evidence: Evidence) -> Exhibit:
         for value, run in zip(family.cells, runs, strict=False)
     }
     least = {net: radii[net].idxmin() for net in ("g", "d")}
-    words = (
+    text = (
         f"{row.g:.3g} and {row.d:.3g} at {value} ({steps[value]:,} steps)"
         for value, row in radii.iterrows()
     )
     finding = (
-        f"Radius of G and of D: {', '.join(words)}. The plane holds"
+        f"Radius of G and of D: {', '.join(text)}. The plane holds"
         f" {found.facts['shares']['g']:.0%} of the variance of G's paths and"
         f" {found.facts['shares']['d']:.0%} of D's."
     )
     verdict = UNTESTED
     if family.name == "batch_size" and CLAIMED_BATCH in radii.index:
         verdict = REPRODUCED if set(least.values()) == {CLAIMED_BATCH} else NOT_HERE
-    return Exhibit(
+    return StudyResult(
         key,
         title,
         claim,

@@ -12,14 +12,14 @@ import pandas as pd
 from ganboard.db.models import Run
 from ganboard.db.runs import series
 from ganboard.worker.figures import study
-from ganboard.worker.figures.quality import WORDS, headline
+from ganboard.worker.figures.quality import LABELS, headline
 from ganboard.worker.studies.comparison_groups import Family
 from ganboard.worker.studies.results.study_data import (
     NOT_HERE,
     REPRODUCED,
     UNTESTED,
-    Evidence,
-    Exhibit,
+    StudyData,
+    StudyResult,
     Verdict,
 )
 
@@ -30,18 +30,16 @@ NEAR = 0.1  # of the run
 CLAIMED_BATCH = 512  # of which Fig. 9 speaks
 
 
-def _needed(evidence: Evidence) -> str:
-    return f"Two finished runs are needed that differ in {evidence.axis} alone."
+def _needed(data: StudyData) -> str:
+    return f"Two finished runs are needed that differ in {data.axis} alone."
 
 
-def _epoch_means(evidence: Evidence, family: Family) -> dict[Any, pd.DataFrame]:
+def _epoch_means(data: StudyData, family: Family) -> dict[Any, pd.DataFrame]:
     """Mean losses of every epoch, over the seeds, by value of the family: columns epoch, g_loss,
     d_loss and, over seeds, their extremes."""
     found = {}
     for batch, runs in family.cells.items():
-        rows = pd.concat(evidence.epochs[run.id] for run in runs).groupby("epoch")[
-            ["g_loss", "d_loss"]
-        ]
+        rows = pd.concat(data.epochs[run.id] for run in runs).groupby("epoch")[["g_loss", "d_loss"]]
         found[batch] = pd.concat(
             [rows.mean(), rows.min().add_suffix("_low"), rows.max().add_suffix("_high")], axis=1
         ).reset_index()
@@ -52,7 +50,7 @@ def _table(frames: dict[Any, pd.DataFrame], name: str) -> pd.DataFrame:
     return pd.concat(frame.assign(**{name: value}) for value, frame in frames.items())
 
 
-def fig7(evidence: Evidence) -> Exhibit:
+def fig7(data: StudyData) -> StudyResult:
     key, title = "fig7", "Fig. 7: losses of generator and discriminator"
     claim = (
         "The loss of the discriminator is less for smaller batch sizes and increases with the batch"
@@ -62,17 +60,17 @@ def fig7(evidence: Evidence) -> Exhibit:
         "Mean loss of every epoch, mean over the seeds, with their range as a band where there are"
         " several."
     )
-    family = evidence.curves()
+    family = data.curves()
     if family is None:
-        return Exhibit(key, title, claim, UNTESTED, evidence.lacking(_needed(evidence)), how)
-    frames = _epoch_means(evidence, family)
+        return StudyResult(key, title, claim, UNTESTED, data.lacking(_needed(data)), how)
+    frames = _epoch_means(data, family)
     last = {batch: float(frame["d_loss"].iloc[-1]) for batch, frame in frames.items()}
     finding = (
         "D's mean loss in the last epoch:"
         f" {', '.join(f'{loss:.4g} at {batch}' for batch, loss in last.items())}."
     )
     verdict = _rising(family, list(last.values()))
-    return Exhibit(
+    return StudyResult(
         key,
         title,
         claim,
@@ -93,7 +91,7 @@ def _rising(family: Family, values: list[float]) -> Verdict:
     return REPRODUCED if all(before < later for before, later in pairwise(values)) else NOT_HERE
 
 
-def fig8(evidence: Evidence) -> Exhibit:
+def fig8(data: StudyData) -> StudyResult:
     key, title = "fig8", "Fig. 8: histograms of the losses, epoch by epoch"
     claim = (
         "The losses of every epoch concentrate; trends are drawn over them. (The figure has no"
@@ -103,16 +101,16 @@ def fig8(evidence: Evidence) -> Exhibit:
         "Each column of a picture is one epoch of the first seed: how its steps spread over the"
         f" losses. The line is the moving average of the mean over {TREND_EPOCHS} epochs."
     )
-    family = evidence.curves()
+    family = data.curves()
     if family is None:
-        return Exhibit(key, title, claim, UNTESTED, evidence.lacking(_needed(evidence)), how)
+        return StudyResult(key, title, claim, UNTESTED, data.lacking(_needed(data)), how)
     found, rows = {}, []
     for batch, runs in family.cells.items():
         for net in ("g", "d"):
             epochs, edges, counts = series.loss_histograms(
-                evidence.engine, runs[0].id, net=net, robust=True
+                data.engine, runs[0].id, net=net, robust=True
             )
-            means = evidence.epochs[runs[0].id].set_index("epoch")[f"{net}_loss"].reindex(epochs)
+            means = data.epochs[runs[0].id].set_index("epoch")[f"{net}_loss"].reindex(epochs)
             trend = means.rolling(TREND_EPOCHS, min_periods=1).mean().to_numpy(dtype=np.float64)
             found[batch, net] = epochs, edges, counts, trend
             middle = (edges[:-1] + edges[1:]) / 2
@@ -124,21 +122,21 @@ def fig8(evidence: Evidence) -> Exhibit:
             ]
     table = pd.DataFrame(rows, columns=[family.name, "net", "epoch", "loss", "steps"])
     widths = {
-        batch: float(np.mean([_width(evidence, run) for run in runs]))
+        batch: float(np.mean([_width(data, run) for run in runs]))
         for batch, runs in family.cells.items()
     }
     finding = (
         "Middle half of G's losses within an epoch spans, on average over the last half of the"
         f" run: {', '.join(f'{width:.3g} at {batch}' for batch, width in widths.items())}."
     )
-    return Exhibit(
+    return StudyResult(
         key, title, claim, UNTESTED, finding, how, study.histograms(found, family.what), table
     )
 
 
-def _width(evidence: Evidence, run: Run) -> float:
+def _width(data: StudyData, run: Run) -> float:
     """Mean interquartile range of G's losses over the epochs of the last half."""
-    losses = series.step_losses(evidence.engine, run.id, points=100_000)
+    losses = series.step_losses(data.engine, run.id, points=100_000)
     late = losses[losses["epoch"] > run.epoch / 2]
     quartiles = (
         late.groupby(np.ceil(late["epoch"]))["g_loss"].quantile(np.array([0.25, 0.75])).unstack()
@@ -146,7 +144,7 @@ def _width(evidence: Evidence, run: Run) -> float:
     return float((quartiles[0.75] - quartiles[0.25]).mean())
 
 
-def fig9(evidence: Evidence) -> Exhibit:
+def fig9(data: StudyData) -> StudyResult:
     key, title = "fig9", "Fig. 9: learning rate against epoch"
     claim = (
         "At batch 512 the learning rate dips at iterations 7 and 24 of 30 and ends at its peak."
@@ -160,20 +158,20 @@ def fig9(evidence: Evidence) -> Exhibit:
     frames = {}
     # all seeds with the fixed rate at the claimed batch
     claimed: list[tuple[Run, pd.DataFrame]] = []
-    for name, runs in _of_fig9(evidence):
-        found = [(run, rates) for run in runs if (rates := _rates(evidence, run)) is not None]
+    for name, runs in _of_fig9(data):
+        found = [(run, rates) for run in runs if (rates := _rates(data, run)) is not None]
         if found:
             frames[name] = found[0][1]
         config = runs[0].config
         if config["schedule"] == "constant" and config["batch_size"] == CLAIMED_BATCH:
             claimed = found
     if not frames:
-        return Exhibit(
+        return StudyResult(
             key,
             title,
             claim,
             UNTESTED,
-            evidence.lacking("A finished run that reports its rates is needed."),
+            data.lacking("A finished run that reports its rates is needed."),
             how,
         )
     table = pd.concat(frame.assign(run=name) for name, frame in frames.items())
@@ -182,7 +180,7 @@ def fig9(evidence: Evidence) -> Exhibit:
             f"The claim is on batch {CLAIMED_BATCH}, which was not run with a fixed rate; a"
             " schedule that is set to dip does so anyway."
         )
-        return Exhibit(key, title, claim, UNTESTED, finding, how, study.rates(frames), table)
+        return StudyResult(key, title, claim, UNTESTED, finding, how, study.rates(frames), table)
     effective = pd.concat(
         [rates.set_index("epoch")["effective"] for _, rates in claimed], axis=1
     ).mean(axis=1)
@@ -197,7 +195,7 @@ def fig9(evidence: Evidence) -> Exhibit:
         " that is set to dip there does so by construction."
     )
     verdict = REPRODUCED if as_claimed else NOT_HERE
-    return Exhibit(
+    return StudyResult(
         key,
         title,
         claim,
@@ -210,25 +208,25 @@ def fig9(evidence: Evidence) -> Exhibit:
     )
 
 
-def _of_fig9(evidence: Evidence) -> list[tuple[str, list[Run]]]:
+def _of_fig9(data: StudyData) -> list[tuple[str, list[Run]]]:
     """The runs of each curve of the study, the first seed first, and one of each whose rate moves,
     named by what sets them apart."""
-    family = evidence.curves()
+    family = data.curves()
     if family:
         found = [(f"{family.what} {value}", family.by_seed(value)) for value in family.cells]
     else:
-        found = [(f"Batch {run.config['batch_size']}", [run]) for run in evidence.runs[:1]]
-    drawn = {run.id for _, runs in found for run in runs}
+        found = [(f"Batch {run.config['batch_size']}", [run]) for run in data.runs[:1]]
+    rendered = {run.id for _, runs in found for run in runs}
     moving: dict[str, Run] = {}
-    for run in evidence.runs:
+    for run in data.runs:
         if run.config["schedule"] != "constant":
             moving.setdefault(f"Batch {run.config['batch_size']}, {run.config['schedule']}", run)
-    return found + [(name, [run]) for name, run in moving.items() if run.id not in drawn]
+    return found + [(name, [run]) for name, run in moving.items() if run.id not in rendered]
 
 
-def _rates(evidence: Evidence, run: Run) -> pd.DataFrame | None:
+def _rates(data: StudyData, run: Run) -> pd.DataFrame | None:
     """Columns epoch, nominal, effective; None if the run did not report them."""
-    frame = series.step_series(evidence.engine, run.id, ["d_rate", "d_effective"], points=100_000)
+    frame = series.step_series(data.engine, run.id, ["d_rate", "d_effective"], points=100_000)
     if frame.empty or frame["d_effective"].isna().all():
         return None
     by_epoch = frame.groupby(np.ceil(frame["epoch"]))[["d_rate", "d_effective"]].median()
@@ -245,7 +243,7 @@ def _dips(values: npt.NDArray[np.float64]) -> list[float]:
     return [float((at + 2) / len(values)) for at in np.flatnonzero(lower)]
 
 
-def fig10(evidence: Evidence) -> Exhibit:
+def fig10(data: StudyData) -> StudyResult:
     key, title = "fig10", "Fig. 10: loss optimisation"
     claim = (
         "The loss is optimised best at batch 256 and 512: optimisation improves as the batch grows."
@@ -254,17 +252,17 @@ def fig10(evidence: Evidence) -> Exhibit:
         "Best value so far of the sum of both losses, smoothed over the steps (weight"
         f" {SMOOTHING}), by epoch; mean over seeds. A low sum is no measure of image quality."
     )
-    family = evidence.curves()
+    family = data.curves()
     if family is None:
-        return Exhibit(key, title, claim, UNTESTED, evidence.lacking(_needed(evidence)), how)
-    frames = {batch: _best_so_far(evidence, runs) for batch, runs in family.cells.items()}
+        return StudyResult(key, title, claim, UNTESTED, data.lacking(_needed(data)), how)
+    frames = {batch: _best_so_far(data, runs) for batch, runs in family.cells.items()}
     ends = {batch: float(frame["best"].iloc[-1]) for batch, frame in frames.items()}
     finding = (
         "Lowest smoothed sum of losses:"
         f" {', '.join(f'{best:.4g} at {batch}' for batch, best in ends.items())}."
     )
     verdict = _rising(family, [-best for best in ends.values()])
-    return Exhibit(
+    return StudyResult(
         key,
         title,
         claim,
@@ -277,11 +275,11 @@ def fig10(evidence: Evidence) -> Exhibit:
     )
 
 
-def _best_so_far(evidence: Evidence, runs: list[Run]) -> pd.DataFrame:
+def _best_so_far(data: StudyData, runs: list[Run]) -> pd.DataFrame:
     """Columns epoch and best at the end of each epoch, mean over the runs."""
     courses = []
     for run in runs:
-        losses = series.step_losses(evidence.engine, run.id, points=100_000)
+        losses = series.step_losses(data.engine, run.id, points=100_000)
         smoothed = series.smooth(
             (losses["g_loss"] + losses["d_loss"]).to_numpy(dtype=np.float64), SMOOTHING
         )
@@ -293,7 +291,7 @@ def _best_so_far(evidence: Evidence, runs: list[Run]) -> pd.DataFrame:
     return pd.concat(courses, axis=1).mean(axis=1).rename("best").rename_axis("epoch").reset_index()
 
 
-def quality(evidence: Evidence) -> Exhibit:
+def quality(data: StudyData) -> StudyResult:
     key, title = "quality", "Seconds to a quality"
     claim = (
         "Larger batches train faster. (The study gives time per epoch alone, which hides that they"
@@ -307,58 +305,59 @@ def quality(evidence: Evidence) -> Exhibit:
     )
     families = [
         family
-        for name in (evidence.axis, "precision", "schedule")
-        for family in evidence.families(name)[:1]
+        for name in (data.axis, "precision", "schedule")
+        for family in data.families(name)[:1]
     ]
-    judged = series.quality_frame(evidence.engine, [run.id for run in evidence.runs])
-    measures = {run.id: headline(run.config) for run in evidence.runs}
-    judged["headline"] = [row[measures[row["run_id"]]] for _, row in judged.iterrows()]
-    judged = judged[np.isfinite(judged["headline"].astype(float))]
+    evaluated = series.quality_frame(data.engine, [run.id for run in data.runs])
+    measures = {run.id: headline(run.config) for run in data.runs}
+    evaluated["headline"] = [row[measures[row["run_id"]]] for _, row in evaluated.iterrows()]
+    evaluated = evaluated[np.isfinite(evaluated["headline"].astype(float))]
     family = next(
         (
             one
             for one in families
             if all(
-                judged["run_id"].isin([run.id for run in runs]).any() for runs in one.cells.values()
+                evaluated["run_id"].isin([run.id for run in runs]).any()
+                for runs in one.cells.values()
             )
         ),
         None,
     )
     if family is None:
-        lacking = f"Judged runs are needed (quality_every) that differ in {evidence.axis} alone."
-        return Exhibit(key, title, claim, UNTESTED, evidence.lacking(lacking), how)
+        lacking = f"Judged runs are needed (quality_every) that differ in {data.axis} alone."
+        return StudyResult(key, title, claim, UNTESTED, data.lacking(lacking), how)
     rows = {
-        value: judged[judged["run_id"].isin([run.id for run in runs])]
+        value: evaluated[evaluated["run_id"].isin([run.id for run in runs])]
         for value, runs in family.cells.items()
     }
     measure = headline(family.common)
     goal = max(float(found.groupby("run_id")[measure].min().max()) for found in rows.values())
     reached = {value: _first(found, measure, goal) for value, found in rows.items()}
-    words = ", ".join(f"{seconds.mean():.4g} s at {value}" for value, seconds in reached.items())
+    text = ", ".join(f"{seconds.mean():.4g} s at {value}" for value, seconds in reached.items())
     quickest = min(reached, key=lambda value: float(reached[value].mean()))
     finding = (
-        f"To {WORDS[measure]} {goal:.3g}: {words}. The quickest is {family.what.lower()}"
+        f"To {LABELS[measure]} {goal:.3g}: {text}. The quickest is {family.what.lower()}"
         f" {quickest}."
     )
     verdict = UNTESTED
     if family.name == "batch_size":
         verdict = REPRODUCED if quickest == max(reached) else NOT_HERE
-    measured = set(judged["run_id"])
+    measured = set(evaluated["run_id"])
     groups = [[run for run in runs if run.id in measured] for runs in family.groups]
     table = pd.concat(found.assign(**{family.name: value}) for value, found in rows.items())
     # ids are random: the same study twice has the same order
-    order = {run.id: place for place, run in enumerate(evidence.runs)}
+    order = {run.id: place for place, run in enumerate(data.runs)}
     table = table.iloc[table["run_id"].map(order).argsort(kind="stable")][
         [family.name, "run_id", "epoch", "training_seconds", measure]
     ]
-    return Exhibit(
+    return StudyResult(
         key,
         title,
         claim,
         verdict,
         finding,
         how,
-        study.seconds_to_quality(reached, f"{WORDS[measure]} {goal:.3g}", family.what),
+        study.seconds_to_quality(reached, f"{LABELS[measure]} {goal:.3g}", family.what),
         table,
         groups,
     )

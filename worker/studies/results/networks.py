@@ -8,8 +8,8 @@ from ganboard.worker.studies.results.study_data import (
     NOT_HERE,
     REPRODUCED,
     UNTESTED,
-    Evidence,
-    Exhibit,
+    StudyData,
+    StudyResult,
 )
 
 # section 4, Table 1: layer and output; what is misprinted there is listed in DOUBTS
@@ -29,7 +29,7 @@ DOUBTS = (
 )
 
 
-def table1(evidence: Evidence) -> Exhibit:
+def table1(data: StudyData) -> StudyResult:
     key, title = "table1", "Table 1: the networks, layer by layer"
     claim = f"Eleven layers make the generator, eight the discriminator. {DOUBTS}"
     how = (
@@ -39,18 +39,18 @@ def table1(evidence: Evidence) -> Exhibit:
     built = next(
         (
             run
-            for run in reversed(evidence.runs)
+            for run in reversed(data.runs)
             if {"generator_layers", "discriminator_layers"} <= run.facts.keys()
         ),
         None,
     )
     if built is None:
-        return Exhibit(
+        return StudyResult(
             key,
             title,
             claim,
             UNTESTED,
-            evidence.lacking("A finished run is needed that reports its layers."),
+            data.lacking("A finished run is needed that reports its layers."),
             how,
         )
     rows = []
@@ -79,4 +79,6 @@ def table1(evidence: Evidence) -> Exhibit:
         if built.g_parameters and built.d_parameters
         else ""
     )
-    return Exhibit(key, title, claim, REPRODUCED if same else NOT_HERE, finding, how, None, table)
+    return StudyResult(
+        key, title, claim, REPRODUCED if same else NOT_HERE, finding, how, None, table
+    )

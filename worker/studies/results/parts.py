@@ -13,10 +13,10 @@ from ganboard.worker import formatting
 from ganboard.worker.figures import study, timings
 from ganboard.worker.studies.comparison_groups import alike
 from ganboard.worker.studies.remedies import remedy
-from ganboard.worker.studies.results.study_data import UNTESTED, Evidence, Exhibit, apart
+from ganboard.worker.studies.results.study_data import UNTESTED, StudyData, StudyResult, apart
 
 
-def bottleneck(evidence: Evidence) -> Exhibit:
+def bottleneck(data: StudyData) -> StudyResult:
     key, title = "bottleneck", "Bottleneck: where the seconds went"
     claim = (
         "Bottlenecks are detected and solutions suggested; those of data initialisation and image"
@@ -30,12 +30,12 @@ def bottleneck(evidence: Evidence) -> Exhibit:
     measured = {
         str(run_id): rows
         for run_id, rows in series.measures_frame(
-            evidence.engine, [run.id for run in evidence.runs]
+            data.engine, [run.id for run in data.runs]
         ).groupby("run_id")
     }
-    groups = alike(evidence.runs)
+    groups = alike(data.runs)
     rows: list[tuple[Any, ...]] = []
-    for words, (_, runs) in zip(apart([common for common, _ in groups]), groups, strict=True):
+    for text, (_, runs) in zip(apart([common for common, _ in groups]), groups, strict=True):
         frame = pd.concat(measured[run.id] for run in runs)
         if shares := timings.shares(frame):
             name = timings.bottleneck(shares)
@@ -43,7 +43,7 @@ def bottleneck(evidence: Evidence) -> Exhibit:
             median = 1000 * float(frame["step_p50"].median()) if "step_p50" in frame else np.nan
             rows.append(
                 (
-                    words + evidence.where(runs[0]),
+                    text + data.where(runs[0]),
                     *(shares.get(part, 0.0) for part, _ in timings.PARTS),
                     median,
                     MEASURES[name],
@@ -51,12 +51,12 @@ def bottleneck(evidence: Evidence) -> Exhibit:
                 )
             )
     if not rows:
-        return Exhibit(
+        return StudyResult(
             key,
             title,
             claim,
             UNTESTED,
-            evidence.lacking("A finished run is needed whose steps were timed inside."),
+            data.lacking("A finished run is needed whose steps were timed inside."),
             how,
         )
     columns = [
@@ -77,4 +77,4 @@ def bottleneck(evidence: Evidence) -> Exhibit:
         )
         said += [advice for advice in found["remedy"].unique() if advice]
     finding = " ".join(said)
-    return Exhibit(key, title, claim, UNTESTED, finding, how, study.parts(table), table)
+    return StudyResult(key, title, claim, UNTESTED, finding, how, study.parts(table), table)

@@ -21,8 +21,8 @@ from ganboard.worker.studies.results.study_data import (
     NOT_HERE,
     REPRODUCED,
     UNTESTED,
-    Evidence,
-    Exhibit,
+    StudyData,
+    StudyResult,
     apart,
     per_seed,
     shared,
@@ -45,7 +45,7 @@ def _seconds(family: Family) -> dict[int, float]:
     return {count: float(per_seed(runs, per_image).mean()) for count, runs in family.cells.items()}
 
 
-def scaled(evidence: Evidence) -> Exhibit:
+def scaled(data: StudyData) -> StudyResult:
     key, title = "scaling", "Scaling: speed-up by number of replicas"
     claim = (
         "Four GPUs are 1.7792 times as fast as one (multi-GPU GAN); 128 V100 train a 3DGAN 51 times"
@@ -56,11 +56,11 @@ def scaled(evidence: Evidence) -> Exhibit:
         " replica. The curve is Amdahl's law with the serial share that fits best; the Karp-Flatt"
         " share of each point shows whether that share is one. Published points are theirs."
     )
-    family = evidence.family("replicas")
+    family = data.family("replicas")
     if family is None or 1 not in family.cells:
-        return Exhibit(key, title, claim, UNTESTED, evidence.lacking(NEEDED), how)
+        return StudyResult(key, title, claim, UNTESTED, data.lacking(NEEDED), how)
     seconds = _seconds(family)
-    measured = {count: seconds[1] / taken for count, taken in seconds.items()}
+    measured = {count: seconds[1] / seconds_each for count, seconds_each in seconds.items()}
     serial = scaling_laws.fit_amdahl(measured)
     rows = [
         ("here", count, ratio, ratio / count, _fraction(ratio, count))
@@ -87,7 +87,7 @@ def scaled(evidence: Evidence) -> Exhibit:
     finding += f"The published GPU points fit {100 * scaling_laws.fit_amdahl(MULTI_GPU):.0f} %."
     finding += shared(run for runs in family.cells.values() for run in runs)
     plot = study.speedups({"Measured here": measured, **PUBLISHED}, serial)
-    return Exhibit(key, title, claim, UNTESTED, finding, how, plot, table)
+    return StudyResult(key, title, claim, UNTESTED, finding, how, plot, table)
 
 
 def _fraction(ratio: float, count: int) -> float:
@@ -108,9 +108,9 @@ CLAIMS = {
 }
 
 
-def approaches(evidence: Evidence) -> Exhibit:
+def approaches(data: StudyData) -> StudyResult:
     key, title = "approaches", "Approaches: replicas by loop, batch and strategy"
-    claim = " ".join(words for model, words in CLAIMS.items() if model in evidence.models)
+    claim = " ".join(text for model, text in CLAIMS.items() if model in data.models)
     how = (
         "Seconds of an epoch's training steps, mean over the epochs after the first and over the"
         " seeds; speed-up over one replica with the same settings, whose batch is divided among the"
@@ -119,26 +119,26 @@ def approaches(evidence: Evidence) -> Exhibit:
     )
     lines = [
         (common, by_place)
-        for common, runs in alike(evidence.runs, "replicas", "strategy")
+        for common, runs in alike(data.runs, "replicas", "strategy")
         if len(by_place := _by_place(runs)) > 1 and any(replicas == 1 for _, replicas in by_place)
     ]
     if not lines:
-        return Exhibit(key, title, claim, UNTESTED, evidence.lacking(NEEDED), how)
+        return StudyResult(key, title, claim, UNTESTED, data.lacking(NEEDED), how)
     rows, rates, said = [], {}, []
     # speed-ups by what is equal but the loop, then by loop
     gains: dict[tuple[str, str, int], dict[str, float]] = {}
     names = apart([common for common, _ in lines])
     without_loop = apart([{**common, "loop": ""} for common, _ in lines])
-    for words, others, (common, by_place) in zip(names, without_loop, lines, strict=True):
-        where = evidence.where(next(iter(by_place.values()))[0])
-        name, rest = words + where, others + where
-        seconds = {place: later_seconds(evidence, runs) for place, runs in by_place.items()}
+    for text, others, (common, by_place) in zip(names, without_loop, lines, strict=True):
+        where = data.where(next(iter(by_place.values()))[0])
+        name, rest = text + where, others + where
+        seconds = {place: later_seconds(data, runs) for place, runs in by_place.items()}
         one = next(
             float(values.mean()) for (_, replicas), values in seconds.items() if replicas == 1
         )
         for (strategy, replicas), values in seconds.items():
             images, mean = (
-                float(evidence.epochs[by_place[strategy, replicas][0].id]["images"].iloc[0]),
+                float(data.epochs[by_place[strategy, replicas][0].id]["images"].iloc[0]),
                 float(values.mean()),
             )
             ratio = one / mean
@@ -179,19 +179,19 @@ def approaches(evidence: Evidence) -> Exhibit:
         "karp_flatt",
     ]
     table = pd.DataFrame(
-        [*rows, *(_published_3dgan() if "gan3d" in evidence.models else [])], columns=columns
+        [*rows, *(_published_3dgan() if "gan3d" in data.models else [])], columns=columns
     )
     note = shared(run for _, by_place in lines for runs in by_place.values() for run in runs)
     pairs = [by_loop for by_loop in gains.values() if {"custom", "fit"} <= by_loop.keys()]
     compared = [runs for _, by_place in lines for runs in by_place.values()]
     verdict = UNTESTED
-    if evidence.models == {"gan3d"} and pairs and not note:
+    if data.models == {"gan3d"} and pairs and not note:
         verdict = (
             REPRODUCED
             if all(one["custom"] > one["fit"] * (1 + CLOSE) for one in pairs)
             else NOT_HERE
         )
-    return Exhibit(
+    return StudyResult(
         key,
         title,
         claim,
@@ -239,7 +239,7 @@ def _published_3dgan() -> list[tuple[Any, ...]]:
     return rows
 
 
-def forecast(evidence: Evidence) -> Exhibit:
+def forecast(data: StudyData) -> StudyResult:
     key, title = "forecast", "Forecast: numbers of replicas that were not tried"
     claim = (
         "Stragglers are named as the limit of synchronous training; the study leaves open what they"
@@ -253,8 +253,8 @@ def forecast(evidence: Evidence) -> Exhibit:
     )
     pairs = [
         (batches, counts)
-        for batches in evidence.families("batch_size")
-        for counts in evidence.families("replicas")
+        for batches in data.families("batch_size")
+        for counts in data.families("replicas")
         if 1 in counts.cells and _equal_otherwise(batches, counts)
     ]
     if not pairs:
@@ -262,20 +262,20 @@ def forecast(evidence: Evidence) -> Exhibit:
             "Finished runs are needed that differ in batch size alone, and some that differ in"
             " replicas alone."
         )
-        return Exhibit(key, title, claim, UNTESTED, evidence.lacking(lacking), how)
+        return StudyResult(key, title, claim, UNTESTED, data.lacking(lacking), how)
     batches, counts = pairs[0]
     law, batch = law_of(batches), int(counts.common["batch_size"])
     seconds = _seconds(counts)
     serial = float(
         np.clip(
             scaling_laws.fit_amdahl(
-                {count: seconds[1] / taken for count, taken in seconds.items()}
+                {count: seconds[1] / seconds_each for count, seconds_each in seconds.items()}
             ),
             0,
             1,
         )
     )
-    steps = _scatter(evidence, counts)
+    steps = _scatter(data, counts)
     expected = {
         count: scaling_laws.forecast(
             law, batch=batch, replicas=count, relative_steps=steps, serial=serial
@@ -315,7 +315,7 @@ def forecast(evidence: Evidence) -> Exhibit:
         f" forecast is off by at most {100 * error:.0f} %."
     )
     finding += shared(run for runs in counts.cells.values() for run in runs)
-    return Exhibit(key, title, claim, UNTESTED, finding, how, study.forecast(table), table)
+    return StudyResult(key, title, claim, UNTESTED, finding, how, study.forecast(table), table)
 
 
 def _equal_otherwise(batches: Family, counts: Family) -> bool:
@@ -337,20 +337,20 @@ def _held_out(batches: Family) -> str:
         errors = scaling_laws.held_out(*zip(*points, strict=True))
     except scaling_laws.TooFew:
         return ""
-    words = ", ".join(f"{100 * error:+.0f} % at {batch}" for batch, error in errors.items())
+    text = ", ".join(f"{100 * error:+.0f} % at {batch}" for batch, error in errors.items())
     return (
         "Held out one by one, the seconds of each batch size are predicted from the others with"
-        f" these errors: {words}. "
+        f" these errors: {text}. "
     )
 
 
-def _scatter(evidence: Evidence, counts: Family) -> npt.NDArray[Any]:
+def _scatter(data: StudyData, counts: Family) -> npt.NDArray[Any]:
     """Seconds of steps on one replica over their median, 1 where none was measured.
 
     Of each epoch only three quantiles are stored: of 100 steps 90 count as the median, nine as the
     95th percentile, one as the maximum.
     """
-    frame = series.measures_frame(evidence.engine, [run.id for run in counts.cells[1]])
+    frame = series.measures_frame(data.engine, [run.id for run in counts.cells[1]])
     names = ["step_p50", "step_p95", "step_max"]
     if not set(names) <= set(frame.columns):
         return np.ones(1)

@@ -10,10 +10,10 @@ from ganboard.gan.config import model_of
 from ganboard.gan.events import MEASURED
 from ganboard.gan.models.gan3d.validation import Validation
 from ganboard.worker.figures import physics as figures
-from ganboard.worker.studies.results.study_data import UNTESTED, Evidence, Exhibit, apart
+from ganboard.worker.studies.results.study_data import UNTESTED, StudyData, StudyResult, apart
 
 
-def physics(evidence: Evidence) -> Exhibit:
+def physics(data: StudyData) -> StudyResult:
     key, title = "physics", "Physics: generated showers beside real ones"
     claim = (
         "Speed-up is linear while most of the performance in terms of physics results is retained"
@@ -26,27 +26,25 @@ def physics(evidence: Evidence) -> Exhibit:
         " was judged by."
     )
     runs = [
-        run
-        for run in evidence.runs
-        if model_of(run.config) == "gan3d" and "validation" in run.facts
+        run for run in data.runs if model_of(run.config) == "gan3d" and "validation" in run.facts
     ]
-    judged = series.quality_frame(evidence.engine, [run.id for run in runs])
-    last = judged[np.isfinite(judged["objective"])].groupby("run_id").last()
+    evaluated = series.quality_frame(data.engine, [run.id for run in runs])
+    last = evaluated[np.isfinite(evaluated["objective"])].groupby("run_id").last()
     runs = [run for run in runs if run.id in last.index]
     if not runs:
-        return Exhibit(
+        return StudyResult(
             key,
             title,
             claim,
             UNTESTED,
-            evidence.lacking("A finished 3DGAN run is needed that was judged (quality_every)."),
+            data.lacking("A finished 3DGAN run is needed that was judged (quality_every)."),
             how,
         )
-    words = apart([run.config for run in runs])
+    text = apart([run.config for run in runs])
     names = list(MEASURED["gan3d"])
     rows = [
         (label, run.config["seed"], run.id, *last.loc[run.id, ["epoch", *names]])
-        for label, run in zip(words, runs, strict=True)
+        for label, run in zip(text, runs, strict=True)
     ]
     table = pd.DataFrame(rows, columns=["runs", "seed", "run", "epoch", *names]).astype(
         {"epoch": int}
@@ -60,4 +58,4 @@ def physics(evidence: Evidence) -> Exhibit:
         f" {100 * best['empty']:.0f} % of {found.events:,} showers are empty. Over all runs the"
         f" objective spans {table['objective'].min():.3g} to {table['objective'].max():.3g}."
     )
-    return Exhibit(key, title, claim, UNTESTED, finding, how, figures.overview(found), table)
+    return StudyResult(key, title, claim, UNTESTED, finding, how, figures.overview(found), table)

@@ -16,8 +16,8 @@ from ganboard.worker.studies.results.study_data import (
     NOT_HERE,
     REPRODUCED,
     UNTESTED,
-    Evidence,
-    Exhibit,
+    StudyData,
+    StudyResult,
 )
 from ganboard.worker.studies.results.timing import CLOSE, later_seconds
 
@@ -27,7 +27,7 @@ THEIRS = {
 }
 
 
-def training_table(evidence: Evidence) -> Exhibit:
+def training_table(data: StudyData) -> StudyResult:
     key, title = "training-table", "Training table: seconds by batch size"
     claim = (
         "From batch 8 to 64 the training of a pix2pix takes 19 % less time on an RTX A6000 and 49 %"
@@ -41,24 +41,24 @@ def training_table(evidence: Evidence) -> Exhibit:
         " without them. Theirs as printed; the figure divides each by its seconds at the smallest"
         " batch, so that only the course is compared."
     )
-    family = evidence.family("batch_size")
+    family = data.family("batch_size")
     if family is None:
-        return Exhibit(
+        return StudyResult(
             key,
             title,
             claim,
             UNTESTED,
-            evidence.lacking("Two finished runs are needed that differ in batch size alone."),
+            data.lacking("Two finished runs are needed that differ in batch size alone."),
             how,
         )
-    seconds = {batch: later_seconds(evidence, runs) for batch, runs in family.cells.items()}
+    seconds = {batch: later_seconds(data, runs) for batch, runs in family.cells.items()}
     means = {batch: float(values.mean()) for batch, values in seconds.items()}
     smallest, *_, largest = means
     rows = []
     for batch in sorted({*means, *THEIRS["TPU v4"]}):
         here: tuple[float, ...] = (np.nan,) * 5
         if runs := family.cells.get(batch):
-            done = pd.concat(evidence.epochs[run.id] for run in runs)
+            done = pd.concat(data.epochs[run.id] for run in runs)
             first = done[done["epoch"] == 1]
             images = float(done["images"].iloc[0])
             cold = float((first["seconds"] + first["compile_seconds"]).mean())
@@ -87,12 +87,12 @@ def training_table(evidence: Evidence) -> Exhibit:
         f"Theirs: {device}": {batch: np.array([time / times[8]]) for batch, time in times.items()}
         for device, times in THEIRS.items()
     }
-    return Exhibit(
+    return StudyResult(
         key, title, claim, verdict, finding, how, study.relative(lines), table, family.groups
     )
 
 
-def overfitting(evidence: Evidence) -> Exhibit:
+def overfitting(data: StudyData) -> StudyResult:
     key, title = "overfitting", "Overfitting: flows held out beside flows trained with"
     claim = (
         "Results are usable; the network tends to overfitting. (pix2pix on TPU; no number is"
@@ -105,39 +105,39 @@ def overfitting(evidence: Evidence) -> Exhibit:
         f" {100 * CLOSE:.0f} % above the latter for every value, all of them below that of a flow"
         " that stands still; above it there is nothing to judge."
     )
-    runs = [run for run in evidence.runs if model_of(run.config) == "pix2pix"]
-    judged = series.quality_frame(evidence.engine, [run.id for run in runs])
-    judged = judged[np.isfinite(judged["l1"]) & np.isfinite(judged["l1_train"])]
-    family = evidence.curves()
-    cells = family.cells if family else {run.config[evidence.axis]: [run] for run in runs[:1]}
+    runs = [run for run in data.runs if model_of(run.config) == "pix2pix"]
+    evaluated = series.quality_frame(data.engine, [run.id for run in runs])
+    evaluated = evaluated[np.isfinite(evaluated["l1"]) & np.isfinite(evaluated["l1_train"])]
+    family = data.curves()
+    cells = family.cells if family else {run.config[data.axis]: [run] for run in runs[:1]}
     names = ["l1", "l1_train", "l1_standing"]
     frames = {
         value: found.groupby("epoch")[names].mean().reset_index()
         for value, members in cells.items()
-        if not (found := judged[judged["run_id"].isin([run.id for run in members])]).empty
+        if not (found := evaluated[evaluated["run_id"].isin([run.id for run in members])]).empty
     }
     if not frames:
-        return Exhibit(
+        return StudyResult(
             key,
             title,
             claim,
             UNTESTED,
-            evidence.lacking("A finished pix2pix run is needed that was judged (quality_every)."),
+            data.lacking("A finished pix2pix run is needed that was judged (quality_every)."),
             how,
         )
-    what = family.name if family else evidence.axis
+    what = family.name if family else data.axis
     table = pd.concat(
         frame.assign(gap=frame["l1"] - frame["l1_train"], **{what: value})
         for value, frame in frames.items()
     )
     ends = table.groupby(what).last()
     usable = ends["l1"] < ends["l1_standing"]
-    words = (
+    text = (
         f"{row.l1:.4f} held out, {row.l1_train:.4f} trained with at {value} (gap {row.gap:+.4f})"
         for value, row in ends.iterrows()
     )
     still = float(ends["l1_standing"].mean())
-    finding = f"L1 in the end: {'; '.join(words)}. A flow that stands still has {still:.4f}: "
+    finding = f"L1 in the end: {'; '.join(text)}. A flow that stands still has {still:.4f}: "
     finding += (
         f"{int(usable.sum())} of {len(ends)} are better."
         if usable.any()
@@ -147,9 +147,9 @@ def overfitting(evidence: Evidence) -> Exhibit:
     if usable.all():
         verdict = REPRODUCED if (ends["gap"] > CLOSE * ends["l1_train"]).all() else NOT_HERE
     plot = study.overfitting(frames, family.what if family else "Batch")
-    measured = set(judged["run_id"])
+    measured = set(evaluated["run_id"])
     rests_on = [[run for run in cells[value] if run.id in measured] for value in frames]
-    return Exhibit(
+    return StudyResult(
         key,
         title,
         claim,

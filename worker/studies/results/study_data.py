@@ -29,7 +29,7 @@ TOO_LITTLE: Verdict = "too little data"
 
 
 @dataclass(frozen=True)
-class Exhibit:
+class StudyResult:
     """One figure or table. Words are plain text; `figure` is None while runs are lacking, and
     `finding` then says which."""
 
@@ -47,7 +47,7 @@ class Exhibit:
 
 
 @dataclass(frozen=True)
-class Evidence:
+class StudyData:
     """The finished runs of a study, each once, the oldest first; how many others there are, by
     their state; what sets its curves apart."""
 
@@ -61,7 +61,7 @@ class Evidence:
     @classmethod
     def of(
         cls, engine: Engine, runs: Iterable[Run], definition: Mapping[str, Any] | None = None
-    ) -> Evidence:
+    ) -> StudyData:
         """`runs` as `db.studies.runs` gives them, part by part; a study that varies no batch size
         is laid out by what it varies first.
 
@@ -151,12 +151,12 @@ def apart(configs: Sequence[Mapping[str, Any]]) -> list[str]:
     ]
     found = []
     for config, (strategy, replicas) in zip(configs, where, strict=True):
-        words = [word(name, config.get(name)) for name in names]
+        text = [word(name, config.get(name)) for name in names]
         if len(set(where)) > 1:
-            words.append(
+            text.append(
                 formatting.plural(replicas, "replica") + (f" ({strategy})" if replicas > 1 else "")
             )
-        found.append(", ".join(words) or "all runs")
+        found.append(", ".join(text) or "all runs")
     return found
 
 

@@ -21,8 +21,8 @@ from ganboard.worker.studies.results.study_data import (
     NOT_HERE,
     REPRODUCED,
     UNTESTED,
-    Evidence,
-    Exhibit,
+    StudyData,
+    StudyResult,
     per_seed,
     shared,
     spread,
@@ -42,12 +42,12 @@ def per_image(run: Run) -> float:
     return run.seconds / _images(run) if _images(run) else np.nan
 
 
-def later_seconds(evidence: Evidence, runs: list[Run]) -> npt.NDArray[np.float64]:
+def later_seconds(data: StudyData, runs: list[Run]) -> npt.NDArray[np.float64]:
     """Seconds of an epoch's training steps in each run: the mean of the epochs after the first,
     which is cold, where there are any."""
 
     def mean(run: Run) -> float:
-        seconds = evidence.epochs[run.id]["seconds"]
+        seconds = data.epochs[run.id]["seconds"]
         return float(seconds.iloc[1 if len(seconds) > 1 else 0 :].mean())
 
     return per_seed(runs, mean)
@@ -74,11 +74,13 @@ def _rows(cells: list[tuple[Any, list[Run]]], name: str) -> pd.DataFrame:
 def law_of(family: Family) -> scaling_laws.BatchLaw:
     """t(B) of a family over batch sizes; raises TooFew."""
     pairs = [(batch, per_image(run)) for batch, runs in family.cells.items() for run in runs]
-    known = [(batch, taken) for batch, taken in pairs if np.isfinite(taken)]
-    return scaling_laws.fit_batches([batch for batch, _ in known], [taken for _, taken in known])
+    known = [(batch, seconds_each) for batch, seconds_each in pairs if np.isfinite(seconds_each)]
+    return scaling_laws.fit_batches(
+        [batch for batch, _ in known], [seconds_each for _, seconds_each in known]
+    )
 
 
-def fig5(evidence: Evidence) -> Exhibit:
+def fig5(data: StudyData) -> StudyResult:
     key, title = "fig5", "Fig. 5: training time against batch size"
     claim = (
         "From batch 64 to 512 the training time on 8 TPU cores falls by 79 %. (One sentence of"
@@ -89,14 +91,14 @@ def fig5(evidence: Evidence) -> Exhibit:
         " compiling left out; bars span the seeds. The curve is t(B) = n (b + a / B), fitted by"
         " least squares of the relative residuals: a is what a step costs whatever its batch."
     )
-    family = evidence.family("batch_size")
+    family = data.family("batch_size")
     if family is None:
-        return Exhibit(
+        return StudyResult(
             key,
             title,
             claim,
             UNTESTED,
-            evidence.lacking("Two finished runs are needed that differ in batch size alone."),
+            data.lacking("Two finished runs are needed that differ in batch size alone."),
             how,
         )
     law = law_of(family)
@@ -116,7 +118,7 @@ def fig5(evidence: Evidence) -> Exhibit:
         law,
         images,
     )
-    return Exhibit(
+    return StudyResult(
         key,
         title,
         claim,
@@ -134,25 +136,25 @@ def _mean(family: Family, value: Any) -> float:
     return float(per_seed(family.cells[value], per_image).mean())
 
 
-def fig6(evidence: Evidence) -> Exhibit:
+def fig6(data: StudyData) -> StudyResult:
     key, title = "fig6", "Fig. 6: training time of every epoch"
     claim = "Epochs of larger batches take less time."
     how = (
         "Seconds of the steps of each epoch, mean over the seeds; the first epoch with its tracing"
         " and compiling, paid once, stands apart as a point."
     )
-    family = evidence.curves()
+    family = data.curves()
     if family is None:
-        return Exhibit(
+        return StudyResult(
             key,
             title,
             claim,
             UNTESTED,
-            evidence.lacking(f"Two finished runs are needed that differ in {evidence.axis} alone."),
+            data.lacking(f"Two finished runs are needed that differ in {data.axis} alone."),
             how,
         )
     frames = {
-        batch: pd.concat(evidence.epochs[run.id] for run in runs)
+        batch: pd.concat(data.epochs[run.id] for run in runs)
         for batch, runs in family.cells.items()
     }
     table = pd.concat(
@@ -173,7 +175,7 @@ def fig6(evidence: Evidence) -> Exhibit:
         f" The first epoch compiles for {first:.2g} s on average."
     )
     if family.name != "batch_size":
-        return Exhibit(
+        return StudyResult(
             key,
             title,
             claim,
@@ -185,7 +187,7 @@ def fig6(evidence: Evidence) -> Exhibit:
             family.groups,
         )
     verdict = REPRODUCED if falls and gained > CLOSE else NOT_HERE
-    return Exhibit(
+    return StudyResult(
         key,
         title,
         claim,
@@ -198,27 +200,27 @@ def fig6(evidence: Evidence) -> Exhibit:
     )
 
 
-def fig12(evidence: Evidence) -> Exhibit:
+def fig12(data: StudyData) -> StudyResult:
     key, title = "fig12", "Fig. 12: XLA off and on"
     claim = "With XLA the models run about 1.15 times quicker."
     how = (
         "Seconds per epoch of runs that differ in XLA and seed alone, mean over the seeds,"
         " compiling left out. On a TPU programs always go through XLA, so there is no other side."
     )
-    families = evidence.families("xla")
+    families = data.families("xla")
     if not families:
-        return Exhibit(
+        return StudyResult(
             key,
             title,
             claim,
             UNTESTED,
-            evidence.lacking("Two finished runs are needed that differ in XLA alone."),
+            data.lacking("Two finished runs are needed that differ in XLA alone."),
             how,
         )
     rows = []
     for family in families:
         off, on = (
-            pd.concat(evidence.epochs[run.id] for run in family.cells[whether])
+            pd.concat(data.epochs[run.id] for run in family.cells[whether])
             for whether in (False, True)
         )
         seconds, compiling = (
@@ -233,7 +235,7 @@ def fig12(evidence: Evidence) -> Exhibit:
             f"batch {family.common['batch_size']}, {family.common['precision']},"
             f" {formatting.plural(family.common['replicas'], 'replica')}"
         )
-        label += evidence.where(family.cells[True][0])
+        label += data.where(family.cells[True][0])
         rows.append(
             (label, *seconds, *(once * epochs for once in compiling), seconds[0] / seconds[1], paid)
         )
@@ -268,10 +270,12 @@ def fig12(evidence: Evidence) -> Exhibit:
         f" {formatting.plural(len(counted), 'comparison')}); {back}."
     )
     verdict = REPRODUCED if abs(ratio - XLA_SPEEDUP) <= 2 * CLOSE else NOT_HERE
-    return Exhibit(key, title, claim, verdict, finding, how, study.pairs(table), table, rests_on)
+    return StudyResult(
+        key, title, claim, verdict, finding, how, study.pairs(table), table, rests_on
+    )
 
 
-def fig13(evidence: Evidence) -> Exhibit:
+def fig13(data: StudyData) -> StudyResult:
     key, title = "fig13", "Fig. 13: devices at one batch size"
     claim = (
         "At batch 32 the multi-core TPU is 56.20 % faster than a CPU, 19.7 % than a GPU and 24.6 %"
@@ -285,33 +289,33 @@ def fig13(evidence: Evidence) -> Exhibit:
     )
     plain = [
         run
-        for run in evidence.runs
+        for run in data.runs
         if not run.config["xla"] and run.config["schedule"] == "constant" and _images(run)
     ]
     if not plain:
-        return Exhibit(
+        return StudyResult(
             key,
             title,
             claim,
             UNTESTED,
-            evidence.lacking("A finished run without XLA and schedule is needed."),
+            data.lacking("A finished run without XLA and schedule is needed."),
             how,
         )
     least = min(int(run.config["batch_size"]) for run in plain)
     groups: dict[str, list[Run]] = {}
     for run in _equal_elsewhere([run for run in plain if run.config["batch_size"] == least]):
-        groups.setdefault(device(run) + evidence.where(run), []).append(run)
-    taken = {name: per_seed(runs, per_image) for name, runs in groups.items()}
-    slowest = max(taken, key=lambda name: taken[name].mean())
+        groups.setdefault(device(run) + data.where(run), []).append(run)
+    seconds_each = {name: per_seed(runs, per_image) for name, runs in groups.items()}
+    slowest = max(seconds_each, key=lambda name: seconds_each[name].mean())
     rows = [
         (
             name,
             1000 * times.mean(),
             1 / times.mean(),
-            1 - times.mean() / taken[slowest].mean(),
-            taken[slowest].mean() / times.mean(),
+            1 - times.mean() / seconds_each[slowest].mean(),
+            seconds_each[slowest].mean() / times.mean(),
         )
-        for name, times in taken.items()
+        for name, times in seconds_each.items()
     ]
     table = pd.DataFrame(
         rows,
@@ -325,16 +329,24 @@ def fig13(evidence: Evidence) -> Exhibit:
     )
     finding = (
         f"Batch {least}: "
-        + "; ".join(f"{name}: {spread(1 / times)} images/s" for name, times in taken.items())
+        + "; ".join(f"{name}: {spread(1 / times)} images/s" for name, times in seconds_each.items())
         + ". "
     )
-    kinds = {name.partition(",")[0] for name in taken}
+    kinds = {name.partition(",")[0] for name in seconds_each}
     has = {kind for kind in ("CPU", "GPU", "TPU") if kind in kinds}
     finding += f"Only {' and '.join(sorted(has))} was there." if len(has) < 3 else ""
     finding += shared(run for runs in groups.values() for run in runs)
-    verdict = UNTESTED if len(has) < 3 else _order(taken)
-    return Exhibit(
-        key, title, claim, verdict, finding, how, study.devices(taken), table, list(groups.values())
+    verdict = UNTESTED if len(has) < 3 else _order(seconds_each)
+    return StudyResult(
+        key,
+        title,
+        claim,
+        verdict,
+        finding,
+        how,
+        study.devices(seconds_each),
+        table,
+        list(groups.values()),
     )
 
 
@@ -360,13 +372,13 @@ def device(run: Run) -> str:
     return f"{kind}, {run.config['precision']}, {formatting.plural(replicas, 'replica')}{spread_by}"
 
 
-def _order(taken: dict[str, Any]) -> Any:
+def _order(seconds_each: dict[str, Any]) -> Any:
     """Whether the order is the paper's: distributed TPU, GPU, TPU alone, CPU."""
 
     def best(kind: str, several: bool) -> float:
         found = [
             times.mean()
-            for name, times in taken.items()
+            for name, times in seconds_each.items()
             if name.startswith(kind) and (", 1 replica" not in name) is several
         ]
         return min(found, default=np.inf)

@@ -60,24 +60,24 @@ def said(base: Result, *others: Result) -> Verdict:
 
 
 def test_faster_at_equal_quality() -> None:
-    words = said(
+    text = said(
         result(fids=STEADY), result(rate=1480, fids=(*STEADY[:4], 12.3), precision="mixed_bfloat16")
     )
-    assert words.headline.startswith(
+    assert text.headline.startswith(
         "mixed_bfloat16 is 1.48× faster than float32 at equal quality: classifier-FID 12.3 against"
         " 12.2 after epoch 5 (equal within ±0.52"
     )
-    assert words.headline.endswith("as it varies between judgements).")
-    assert (words.each, words.remarks) == ([], [])
+    assert text.headline.endswith("as it varies between judgements).")
+    assert (text.each, text.remarks) == ([], [])
 
 
 @pytest.mark.parametrize(
     ("rate", "words"),
     [(2000, "2.00× faster than"), (500, "2.00× slower than"), (1021, "1.02× faster than")],
 )
-def test_speed_names_its_direction(rate: float, words: str) -> None:
+def test_speed_names_its_direction(rate: float, text: str) -> None:
     assert (
-        f"mixed_bfloat16 is {words} float32."
+        f"mixed_bfloat16 is {text} float32."
         in said(result(), result(rate=rate, precision="mixed_bfloat16")).headline
     )
 
@@ -123,11 +123,11 @@ def test_one_slow_epoch_changes_nothing() -> None:
         (1000, 30.0, "about as fast as xla off, and its images are worse"),
     ],
 )
-def test_quality_beside_speed(rate: float, fid: float, words: str) -> None:
+def test_quality_beside_speed(rate: float, fid: float, text: str) -> None:
     words_said = said(
         result(fids=STEADY), result(rate=rate, fids=np.add(STEADY, fid - STEADY[-1]), xla=True)
     ).headline
-    assert f"xla on is {words}" in words_said
+    assert f"xla on is {text}" in words_said
 
 
 def test_few_judgements_count_as_equal_within_ten_per_cent_and_say_so() -> None:
@@ -163,35 +163,35 @@ def test_what_varies_wildly_tells_nothing() -> None:
 def test_quality_is_taken_at_the_last_epoch_that_both_have_reached() -> None:
     long = result(epochs=10, fids=np.linspace(50, 5, 10), planned=10)
     short = result(epochs=5, fids=np.linspace(50, 30, 5), planned=5, xla=True)
-    words = said(long, short)
-    assert "classifier-FID 30.0 against 30.0 after epoch 5" in words.headline
-    assert words.remarks == [
+    text = said(long, short)
+    assert "classifier-FID 30.0 against 30.0 after epoch 5" in text.headline
+    assert text.remarks == [
         "The numbers of planned epochs differ (5 and 10): final losses and total times cannot be"
         " compared."
     ]
 
 
 def test_only_judgements_of_the_same_epoch_are_compared() -> None:
-    words = said(
+    text = said(
         result(epochs=12, fids=(20.0, 14.0, 13.0), every=3),
         result(epochs=12, fids=(20.0, 16.0, 12.0, 8.0), every=2, xla=True),
     )
-    assert "classifier-FID 12.0 against 14.0 after epoch 6." in words.headline
-    words = said(
+    assert "classifier-FID 12.0 against 14.0 after epoch 6." in text.headline
+    text = said(
         result(epochs=6, fids=(20.0,), every=3),
         result(epochs=6, fids=(21.0, 9.0), every=2, xla=True),
     )
-    assert "FID" not in words.headline
-    assert words.remarks == [
+    assert "FID" not in text.headline
+    assert text.remarks == [
         "They were not judged after the same epochs, so quality is not compared: give them the same"
         " quality_every."
     ]
 
 
 def test_no_quality_is_said() -> None:
-    words = said(result("one"), result("two", rate=2000, xla=True))
-    assert words.headline == "xla on is 2.00× faster than xla off."
-    assert words.remarks == ["Quality was not judged: set quality_every before the start."]
+    text = said(result("one"), result("two", rate=2000, xla=True))
+    assert text.headline == "xla on is 2.00× faster than xla off."
+    assert text.remarks == ["Quality was not judged: set quality_every before the start."]
     assert said(result("one", fids=STEADY), result("two", xla=True)).remarks == [
         "The quality of “two” was not judged, so it is not compared."
     ]
@@ -201,18 +201,18 @@ def test_no_quality_is_said() -> None:
 
 
 def test_distances_from_different_numbers_of_images_are_not_compared() -> None:
-    words = said(
+    text = said(
         result(fids=STEADY, quality_images=2000), result(fids=STEADY, quality_images=5000, xla=True)
     )
-    assert "FID" not in words.headline
-    assert words.remarks == [
+    assert "FID" not in text.headline
+    assert text.remarks == [
         "Quality was judged with 2000 and 5000 images: such distances cannot be compared."
     ]
 
 
 def test_a_distance_that_is_not_finite() -> None:
-    words = said(result(fids=STEADY), result(fids=(*STEADY[:4], np.nan), xla=True))
-    assert "quality cannot be compared: classifier-FID NaN against 12.2" in words.headline
+    text = said(result(fids=STEADY), result(fids=(*STEADY[:4], np.nan), xla=True))
+    assert "quality cannot be compared: classifier-FID NaN against 12.2" in text.headline
 
 
 def test_several_settings_are_named_and_many_are_not() -> None:
@@ -238,8 +238,8 @@ def test_equal_settings_are_told_apart_by_name() -> None:
 
 
 def test_runs_that_share_their_difference_get_their_names() -> None:
-    words = said(result("base"), result("one", xla=True), result("two", rate=2000, xla=True))
-    assert words.headline.startswith(
+    text = said(result("base"), result("one", xla=True), result("two", rate=2000, xla=True))
+    assert text.headline.startswith(
         "xla on (“one”) is about as fast as xla off. xla on (“two”) is 2.00× faster"
     )
 
@@ -256,13 +256,13 @@ def test_three_and_more_get_a_headline_and_a_list() -> None:
         result("c", rate=2500, fids=np.add(STEADY, 20), precision="mixed_bfloat16"),
         result("d", rate=400, fids=np.subtract(STEADY, 4), batch_size=16),
     ]
-    words = said(base, *others)
+    text = said(base, *others)
     assert (
-        words.headline
+        text.headline
         == "Fastest is mixed_bfloat16: 2.50× the baseline “base”. The best images come from"
         " batch_size 16: classifier-FID 8.20 against 12.2 after epoch 5."
     )
-    assert [sentence.split(" is ")[0] for sentence in words.each] == [
+    assert [sentence.split(" is ")[0] for sentence in text.each] == [
         "xla on",
         "mixed_bfloat16",
         "batch_size 16",
@@ -270,15 +270,15 @@ def test_three_and_more_get_a_headline_and_a_list() -> None:
 
 
 def test_a_baseline_that_nobody_beats() -> None:
-    words = said(
+    text = said(
         result("base", fids=STEADY),
         *(result(fids=np.add(STEADY, 9), rate=500, seed=seed) for seed in (1, 2, 3)),
     )
     assert (
-        words.headline == "None is faster than the baseline “base”. None has better images than it."
+        text.headline == "None is faster than the baseline “base”. None has better images than it."
     )
-    words = said(result("base"), *(result(rate=500, seed=seed) for seed in (1, 2, 3)))
-    assert words.headline == "None is faster than the baseline “base”."
+    text = said(result("base"), *(result(rate=500, seed=seed) for seed in (1, 2, 3)))
+    assert text.headline == "None is faster than the baseline “base”."
 
 
 def test_no_epochs_yet() -> None:
@@ -294,54 +294,54 @@ def test_no_epochs_yet() -> None:
         said(result(), result(epochs=0, status="queued", planned=5, xla=True)).headline
         == "xla on has not finished an epoch yet."
     )
-    words = said(result(), result(epochs=0, status="failed", planned=5, xla=True))
-    assert words.headline == "xla on has finished no epoch, so nothing can be said of it."
-    assert "xla on failed after 0 of 5 epochs." in words.remarks
+    text = said(result(), result(epochs=0, status="failed", planned=5, xla=True))
+    assert text.headline == "xla on has finished no epoch, so nothing can be said of it."
+    assert "xla on failed after 0 of 5 epochs." in text.remarks
 
 
 def test_while_one_still_trains_it_is_so_far() -> None:
-    words = said(
+    text = said(
         result(planned=9), result(rate=2000, status="running", epochs=4, planned=9, xla=True)
     )
-    assert words.headline == "So far, xla on is 2.00× faster than xla off."
-    assert not any("epochs differ" in remark for remark in words.remarks)
+    assert text.headline == "So far, xla on is 2.00× faster than xla off."
+    assert not any("epochs differ" in remark for remark in text.remarks)
 
 
 def test_failures_stops_and_divergence_are_told() -> None:
     diverged = result("c", seed=3)
     diverged.run.g_loss = float("nan")
-    words = said(
+    text = said(
         result("a", status="stopped", epochs=3, planned=9),
         result("b", status="failed", epochs=3, planned=9, xla=True),
         diverged,
     )
-    assert words.remarks[0] == "The baseline was stopped after 3 of 9 epochs."
-    assert "xla on failed after 3 of 9 epochs." in words.remarks
-    assert "seed 3 has losses that are not finite any more: it diverged." in words.remarks
+    assert text.remarks[0] == "The baseline was stopped after 3 of 9 epochs."
+    assert "xla on failed after 3 of 9 epochs." in text.remarks
+    assert "seed 3 has losses that are not finite any more: it diverged." in text.remarks
 
 
 def test_finished_epochs_that_differ() -> None:
-    words = said(result(epochs=9), result(epochs=3, status="failed", planned=9, xla=True))
+    text = said(result(epochs=9), result(epochs=3, status="failed", planned=9, xla=True))
     assert (
         "The numbers of finished epochs differ (3 and 9): final losses and total times cannot be"
-        " compared." in words.remarks
+        " compared." in text.remarks
     )
 
 
 def test_few_epochs_are_a_first_impression() -> None:
-    words = said(result(epochs=1), result(epochs=2, planned=1, rate=2000, xla=True))
+    text = said(result(epochs=1), result(epochs=2, planned=1, rate=2000, xla=True))
     assert (
-        "The baseline has only 1 measured epoch: its speed is a first impression." in words.remarks
+        "The baseline has only 1 measured epoch: its speed is a first impression." in text.remarks
     )
-    assert "xla on has only 2 measured epochs: its speed is a first impression." in words.remarks
+    assert "xla on has only 2 measured epochs: its speed is a first impression." in text.remarks
 
 
 def test_other_data_cannot_be_compared() -> None:
-    words = said(
+    text = said(
         result(fids=STEADY, dataset="digits"), result(fids=STEADY, dataset="mnist", rate=3000)
     )
-    assert words.headline == "mnist is 3.00× faster than digits."
-    assert words.remarks == [
+    assert text.headline == "mnist is 3.00× faster than digits."
+    assert text.remarks == [
         "The data differ (mnist and digits): quality and losses cannot be compared, and speed is"
         " that per image."
     ]
@@ -356,9 +356,9 @@ def test_other_revisions_of_sampled_data_cannot_be_compared() -> None:
 
 
 def test_other_losses_and_networks() -> None:
-    words = said(result(fids=STEADY), result(fids=STEADY, loss="hinge", model="other"))
-    assert "The loss functions differ: loss curves cannot be compared." in words.remarks
-    assert "The networks differ: a step is not the same work." in words.remarks
+    text = said(result(fids=STEADY), result(fids=STEADY, loss="hinge", model="other"))
+    assert "The loss functions differ: loss curves cannot be compared." in text.remarks
+    assert "The networks differ: a step is not the same work." in text.remarks
 
 
 def test_other_machines() -> None:
@@ -405,13 +405,13 @@ def test_different_classifiers() -> None:
 
 
 def test_a_remark_on_some_names_them() -> None:
-    words = said(
+    text = said(
         result(fids=STEADY),
         result(fids=STEADY, xla=True),
         result(fids=STEADY, loss="hinge"),
         result(fids=STEADY, seed=5),
     )
-    assert words.remarks == ["hinge: The loss functions differ: loss curves cannot be compared."]
+    assert text.remarks == ["hinge: The loss functions differ: loss curves cannot be compared."]
 
 
 def test_settings_of_an_older_or_newer_version() -> None:
@@ -426,5 +426,5 @@ def test_settings_of_an_older_or_newer_version() -> None:
     ("ratio", "words"),
     [(1.4784, "1.48×"), (9.996, "10.0×"), (12.34, "12.3×"), (99.96, "100×"), (1234.5, "1,234×")],
 )
-def test_factors(ratio: float, words: str) -> None:
-    assert factor(ratio) == words
+def test_factors(ratio: float, text: str) -> None:
+    assert factor(ratio) == text

@@ -21,8 +21,8 @@ from ganboard.db.runs.runtime_estimation import Estimate
         (0.02, 0.3, "20 to 300 ms"),
     ],
 )
-def test_ranges_have_one_unit(low: float, high: float, words: str) -> None:
-    assert plan.between(low, high) == words
+def test_ranges_have_one_unit(low: float, high: float, text: str) -> None:
+    assert plan.between(low, high) == text
 
 
 def test_a_certain_estimate_is_one_time() -> None:

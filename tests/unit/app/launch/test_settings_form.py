@@ -13,7 +13,7 @@ def test_every_group_has_an_icon() -> None:
 
 
 def test_words_and_conditions_name_settings() -> None:
-    assert set(settings_form.WORDS) | set(settings_form.RELEVANT) <= set(RunConfig.model_fields)
+    assert set(settings_form.LABELS) | set(settings_form.RELEVANT) <= set(RunConfig.model_fields)
 
 
 @pytest.mark.parametrize("name", RunConfig.model_fields)
@@ -76,8 +76,8 @@ def test_labels_differ() -> None:
         ("images_path", "text"),
     ],
 )
-def test_what_a_setting_may_be(name: str, words: str) -> None:
-    assert settings_form.allowed(RunConfig.model_fields[name]) == words
+def test_what_a_setting_may_be(name: str, text: str) -> None:
+    assert settings_form.allowed(RunConfig.model_fields[name]) == text
 
 
 def test_settings_are_found_by_name_label_and_meaning() -> None:

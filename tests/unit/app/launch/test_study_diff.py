@@ -24,5 +24,5 @@ def test_meanings_are_of_settings_and_groups() -> None:
     ("value", "words"),
     [(True, "on"), (False, "off"), (None, "all"), (1e-4, "0.0001"), (64, "64"), ("", "")],
 )
-def test_values_in_words(value: object, words: str) -> None:
-    assert study_diff.shown(value) == words
+def test_values_in_words(value: object, text: str) -> None:
+    assert study_diff.format_value(value) == text

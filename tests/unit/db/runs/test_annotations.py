@@ -9,7 +9,7 @@ import pytest
 from sqlalchemy import Engine
 
 from ganboard.db.engine import make_engine
-from ganboard.db.errors import BadMark, NotAllowed, NoteChanged, UnknownRun
+from ganboard.db.errors import BadAnnotation, NotAllowed, NoteChanged, UnknownRun
 from ganboard.db.models import STATUSES
 from ganboard.db.runs import annotations as marks
 from ganboard.db.runs import queries
@@ -65,7 +65,7 @@ def test_tags_are_put_on_and_taken_away(engine: Engine) -> None:
 def test_a_tag_that_cannot_be_used_is_refused_in_one_sentence(engine: Engine, tag: str) -> None:
     run_id = submitted(engine)
     with pytest.raises(
-        BadMark, match=r"^The tag [^\n]+\.$|^The tag is empty: type 1 to 32 characters\.$"
+        BadAnnotation, match=r"^The tag [^\n]+\.$|^The tag is empty: type 1 to 32 characters\.$"
     ):
         marks.add_tags(engine, run_ids=[run_id], tags=["good", tag])
     assert queries.tags_of(engine, [run_id]) == {run_id: []}
@@ -76,7 +76,8 @@ def test_twenty_tags_are_the_limit_for_every_run_or_nothing_happens(engine: Engi
     marks.add_tags(engine, run_ids=[full], tags=[f"t{i}" for i in range(20)])
     marks.add_tags(engine, run_ids=[full], tags=["t3"])
     with pytest.raises(
-        BadMark, match=rf"^Run {full} would have 21 tags: 20 is the limit, so remove some first.$"
+        BadAnnotation,
+        match=rf"^Run {full} would have 21 tags: 20 is the limit, so remove some first.$",
     ):
         marks.add_tags(engine, run_ids=[empty, full], tags=["one more"])
     assert queries.tags_of(engine, [empty]) == {empty: []}
@@ -146,10 +147,12 @@ def test_nobody_overwrites_a_note_unseen(engine: Engine) -> None:
 
 def test_a_note_has_limits(engine: Engine) -> None:
     run_id = submitted(engine)
-    with pytest.raises(BadMark, match=r"^The note has 4,001 characters: 4,000 is the limit.$"):
+    with pytest.raises(
+        BadAnnotation, match=r"^The note has 4,001 characters: 4,000 is the limit.$"
+    ):
         marks.write_note(engine, run_id=run_id, text="x" * 4001, version=0)
     with pytest.raises(
-        BadMark,
+        BadAnnotation,
         match=r"^The note contains the invisible or control character U\+202E: leave it out.$",
     ):
         marks.write_note(engine, run_id=run_id, text="a\n\u202eb", version=0)
@@ -229,7 +232,7 @@ def test_a_view_has_limits(engine: Engine) -> None:
             r"^The address has 4001 characters: 4000 is the limit of what can be saved.$",
         ),
     ):
-        with pytest.raises(BadMark, match=sentence):
+        with pytest.raises(BadAnnotation, match=sentence):
             marks.save_view(engine, name=name, page="runs", query=query)
 
 
@@ -238,6 +241,6 @@ def test_two_hundred_views_are_the_limit(engine: Engine, monkeypatch: pytest.Mon
     for name in "abc":
         marks.save_view(engine, name=name, page="runs", query="")
     with pytest.raises(
-        BadMark, match=r"^There are 3 saved views, which is the limit: delete one first.$"
+        BadAnnotation, match=r"^There are 3 saved views, which is the limit: delete one first.$"
     ):
         marks.save_view(engine, name="d", page="runs", query="")

@@ -124,6 +124,8 @@ def test_checkpoints_are_given_up_by_name_alone(engine: Engine) -> None:
 
 
 def test_workers_say_on_which_machine_they_are(engine: Engine) -> None:
-    commands.heartbeat(engine, name="box-1:1", host="box", pid=1, run_id=None, machine="box-1", boot="k")
+    commands.heartbeat(
+        engine, name="box-1:1", host="box", pid=1, run_id=None, machine="box-1", boot="k"
+    )
     [state] = queries.workers(engine)
     assert (state.worker.machine, state.worker.boot) == ("box-1", "k")

@@ -219,11 +219,14 @@ def test_deleting_takes_every_row_of_that_run_and_no_other(engine: Engine) -> No
         studies.store(engine, study, counted={"part": [own["run_id"]]}, missing=[])
         commands.finish(engine, **own, status="finished")
     rows = contents(engine)
-    outlive = ("worker", "model_version")  # what names a run and does not go with it
+    retry_while_unavailable = (
+        "worker",
+        "model_version",
+    )  # what names a run and does not go with it
     below_a_run = [
         table.name
         for table in SQLModel.metadata.sorted_tables
-        if "run_id" in table.columns and table.name not in outlive
+        if "run_id" in table.columns and table.name not in retry_while_unavailable
     ]
     assert {
         name: sum(doomed["run_id"] in row for row in rows[name]) > 0 for name in below_a_run

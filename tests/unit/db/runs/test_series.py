@@ -128,9 +128,9 @@ def test_epochs_and_judgements_have_all_axes(engine: Engine) -> None:
     assert done["training_seconds"].tolist() == [1, 3, 6]
     assert done["time"].dt.tz is None
     assert done["time"].is_monotonic_increasing
-    judged = series.quality_frame(engine, [own["run_id"]])
-    assert judged[["step", "training_seconds"]].to_numpy().tolist() == [[2 * STEPS, 3.0]]
-    assert (judged["time"] >= done["time"][2]).all()
+    evaluated = series.quality_frame(engine, [own["run_id"]])
+    assert evaluated[["step", "training_seconds"]].to_numpy().tolist() == [[2 * STEPS, 3.0]]
+    assert (evaluated["time"] >= done["time"][2]).all()
     for frame in (series.epochs_frame(engine, []), series.quality_frame(engine, [])):
         assert set(series.AXES) <= set(frame.columns)
         assert frame.empty
@@ -308,7 +308,7 @@ def test_speeds_and_distances_of_each_run(engine: Engine) -> None:
     quality(engine, second, 3, fid=3.5)
     quality(engine, second, 1, kid=0.5)
     run_ids = [second["run_id"], first["run_id"], silent]
-    speeds, fids = series.speeds(engine, run_ids), series.judged(engine, run_ids)
+    speeds, fids = series.speeds(engine, run_ids), series.evaluated(engine, run_ids)
     assert list(speeds) == list(fids) == run_ids
     np.testing.assert_array_equal(speeds[first["run_id"]], [[2.0, 128.0], [0.0, math.nan]])
     np.testing.assert_allclose(fids[second["run_id"]], [[1, math.nan], [3, 3.5]])

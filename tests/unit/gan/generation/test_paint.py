@@ -41,10 +41,10 @@ def test_the_grid_of_the_run_comes_back_to_the_bit(tmp_path: Path, changes: dict
     wanted = samples.png(samples.grid(settings, nets.eval_generator), settings.grid_size)
     generator = paint.restore(settings, tmp_path, 12)
     request = Draw(seed=settings.seed, images=settings.grid_size**2)
-    drawn = paint.images(
+    pictures = paint.images(
         generator, request.points(partial(paint.normal, width=settings.latent_dim))
     )
-    assert samples.png(drawn, request.columns) == wanted
+    assert samples.png(pictures, request.columns) == wanted
 
 
 def test_another_seed_draws_something_else(tmp_path: Path) -> None:
@@ -64,17 +64,17 @@ def test_showers_of_the_particle_that_is_asked_for(tmp_path: Path, geometry: str
     settings = registered.config(registered.GAN3D | {"geometry": geometry})
     nets = store(settings, tmp_path)
     generator = paint.restore(settings, tmp_path, 12)
-    drawn = paint.draw(generator, settings, Draw(seed=3, images=9, energy=200))
+    pictures = paint.draw(generator, settings, Draw(seed=3, images=9, energy=200))
     side = int(geometry[:2])
-    assert drawn.shape == (9, side, side, 1)
+    assert pictures.shape == (9, side, side, 1)
     made = generation.Generation(settings).inputs(generation.Request(energies=[200.0] * 9, seed=3))
     wanted = rendering.side(
         nets.generator(made[:8], training=False).numpy()[..., 0], losses.POWERS[settings.geometry]
     )
     first = (side - 25) // 2
-    np.testing.assert_allclose(drawn[:8, :, first : first + 25], wanted, atol=1e-5)
+    np.testing.assert_allclose(pictures[:8, :, first : first + 25], wanted, atol=1e-5)
     assert (
-        np.abs(drawn - paint.draw(generator, settings, Draw(seed=3, images=9, energy=20))).max()
+        np.abs(pictures - paint.draw(generator, settings, Draw(seed=3, images=9, energy=20))).max()
         > 0.01
     )
     with pytest.raises(

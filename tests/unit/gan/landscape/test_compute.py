@@ -74,13 +74,13 @@ def weights_at(directory: Path, net: str, epoch: int) -> geometry.Weights:
 
 @pytest.mark.parametrize("kind", ["principal", "random"])
 def test_the_surface_is_the_loss_at_its_weights(trained: Path, kind: geometry.Kind) -> None:
-    told: list[float] = []
+    on_progress: list[float] = []
     request = REQUEST.model_copy(update={"plane": kind})
     arrays, facts = compute.compute(
-        [(CONFIG, trained)], request, trained, lambda phase, done: told.append(done)
+        [(CONFIG, trained)], request, trained, lambda phase, done: on_progress.append(done)
     )
-    assert told[0] == 0
-    assert told[-1] == pytest.approx(1)
+    assert on_progress[0] == 0
+    assert on_progress[-1] == pytest.approx(1)
     assert facts["images"] == 16
     for net, other in (("g", "d"), ("d", "g")):
         path = arrays[f"{net}.path"]

@@ -82,9 +82,9 @@ def test_the_surface_of_a_bowl_is_the_bowl(
     xs, ys = geometry.axes(where, kind, 9)
     assert xs[0] < where[:, 0].min()
     assert xs[-1] > where[:, 0].max()
-    told: list[int] = []
-    found = geometry.surface(bowl, plane, xs, ys, told.append)
-    assert told == list(range(1, 82))
+    on_progress: list[int] = []
+    found = geometry.surface(bowl, plane, xs, ys, on_progress.append)
+    assert on_progress == list(range(1, 82))
     gradient, u, v = curvature * (flat(path[-1]) - lowest), flat(plane.u), flat(plane.v)
     for row, y in enumerate(ys):
         for column, x in enumerate(xs):

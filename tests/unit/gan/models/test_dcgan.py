@@ -5,7 +5,7 @@ import pytest
 import tensorflow as tf
 
 from ganboard.gan.config import RunConfig
-from ganboard.gan.layers.masked_dropout import KeyedDropout
+from ganboard.gan.layers.masked_dropout import MaskedDropout
 from ganboard.gan.models.dcgan import networks as dcgan
 
 TABLE_1_GENERATOR = [
@@ -104,7 +104,7 @@ def test_no_global_policy_remains() -> None:
 
 
 def test_dropout_drops_what_the_mask_says_and_keeps_the_mean() -> None:
-    layer = KeyedDropout(0.3)
+    layer = MaskedDropout(0.3)
     values, keep = tf.ones([1, 4]), tf.constant([[True, False, True, True]])
     np.testing.assert_allclose(layer([values, keep])[0], [1 / 0.7, 0, 1 / 0.7, 1 / 0.7], rtol=1e-6)
     np.testing.assert_array_equal(layer([values, None]), values)

@@ -125,9 +125,9 @@ def test_the_gap_is_told_for_each_kind_of_flow(street: Frames) -> None:
     assert list(found) == ["training", "held-out Reynolds number", "held-out shape"]
     between = [np.abs(street.frame(0, t + 1) - street.frame(0, t)).mean() for t in range(11)]
     assert found["training"] == pytest.approx(np.mean(between))
-    told: list[None] = []
-    rollout.gap(lambda given: given[..., :3], street, lambda: told.append(None))
-    assert len(told) == 11 + rollout.PAIRS
+    on_progress: list[None] = []
+    rollout.gap(lambda given: given[..., :3], street, lambda: on_progress.append(None))
+    assert len(on_progress) == 11 + rollout.PAIRS
 
 
 def test_one_flow_of_each_kind_is_chosen(street: Frames) -> None:

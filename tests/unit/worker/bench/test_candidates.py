@@ -14,21 +14,21 @@ import pytest
 from ganboard.gan.bench.protocol import Task
 from ganboard.gan.config import ConfigError
 from ganboard.worker.bench.candidates import (
-    CONTESTANTS,
+    CANDIDATES,
     GROUPS,
     PRECISIONS,
-    Contestant,
-    OutOfRace,
+    BenchmarkError,
+    Candidate,
     Running,
     choose,
     peers_find_gan,
 )
 
-BY_NAME = {contestant.name: contestant for contestant in CONTESTANTS}
+BY_NAME = {candidate.name: candidate for candidate in CANDIDATES}
 
 
 def labels(only: list[str], precisions: list[str]) -> list[str]:
-    return [contestant.label for contestant in choose(only, precisions)]
+    return [candidate.label for candidate in choose(only, precisions)]
 
 
 def test_everyone_takes_part_unless_told_otherwise() -> None:
@@ -85,11 +85,11 @@ def test_other_models_have_no_peers_and_pix2pix_nothing_to_recompute() -> None:
             choose([name], ["float32"], model)
 
 
-def start(contestant: Contestant, folder: Path, python: str = sys.executable) -> Running:
+def start(candidate: Candidate, folder: Path, python: str = sys.executable) -> Running:
     np.save(folder / "images.npy", np.zeros([8, 28, 28, 1], np.uint8))
     peers_find_gan(folder)
     return Running(
-        replace(contestant, precision="float32"),
+        replace(candidate, precision="float32"),
         Task(4, "float32", str(folder / "images.npy")),
         python,
         folder,
@@ -102,7 +102,7 @@ def test_a_missing_framework_is_said_with_its_remedy(name: str, tmp_path: Path) 
     if importlib.util.find_spec(framework):
         pytest.skip(f"{framework} is installed here")
     running = start(BY_NAME[name], tmp_path)
-    with pytest.raises(OutOfRace, match=f"^not installed: pip install {framework}$"):
+    with pytest.raises(BenchmarkError, match=f"^not installed: pip install {framework}$"):
         running.first_step()
     running.end()
 
@@ -122,7 +122,7 @@ def test_one_that_dies_is_out_of_the_race_and_says_why(
     python.write_text(f"#!/bin/sh\n{script}\n")
     python.chmod(0o700)
     running = start(BY_NAME["jax"], tmp_path, str(python))
-    with pytest.raises(OutOfRace) as refusal:
+    with pytest.raises(BenchmarkError) as refusal:
         running.first_step()
     assert str(refusal.value) == reason
     running.end()

@@ -8,11 +8,11 @@ from typing import Any
 import orjson
 import pytest
 
-from ganboard.worker.bench.candidates import CONTESTANTS
+from ganboard.worker.bench.candidates import CANDIDATES
 from ganboard.worker.bench.report import GOALS, Result, best, document, ratio, spread
 
 DCGAN = {"model": "dcgan", "gflop_per_image": 0.1}
-BY_NAME = {contestant.name: contestant for contestant in CONTESTANTS}
+BY_NAME = {candidate.name: candidate for candidate in CANDIDATES}
 
 
 def result(name: str, rates: list[float], precision: str = "float32", **more: Any) -> Result:

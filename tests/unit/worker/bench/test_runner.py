@@ -11,7 +11,7 @@ from ganboard.db.settings import Settings
 from ganboard.gan.bench.protocol import Task
 from ganboard.gan.config import ConfigError, parse
 from ganboard.worker.bench import runner
-from ganboard.worker.bench.candidates import Contestant, OutOfRace, choose
+from ganboard.worker.bench.candidates import BenchmarkError, Candidate, choose
 from ganboard.worker.bench.runner import Doing, Options, Watcher, bench
 
 SECONDS = {"bare": 0.25, "tutorial": 0.5, "floor": 0.125}  # of one step
@@ -22,13 +22,13 @@ class Fake:
 
     calls: list[str]
 
-    def __init__(self, contestant: Contestant, task: Task, python: str, scratch: Path) -> None:
-        self.name, self.batch, self.settings = contestant.name, task.batch, task.settings
+    def __init__(self, candidate: Candidate, task: Task, python: str, scratch: Path) -> None:
+        self.name, self.batch, self.settings = candidate.name, task.batch, task.settings
         self.calls.append(f"start {self.name}")
 
     def first_step(self) -> float:
         if self.name == "jax":
-            raise OutOfRace("not installed: pip install jax")
+            raise BenchmarkError("not installed: pip install jax")
         return 4.5
 
     def warm_up(self) -> str:
@@ -46,13 +46,13 @@ class Log(Watcher):
     def __init__(self) -> None:
         self.left: list[float] = []
         self.now: list[Doing] = []
-        self.words: list[str] = []
+        self.text: list[str] = []
 
     def doing(self, now: Doing) -> None:
         self.now.append(now)
 
-    def done(self, words: str, seconds_left: float) -> None:
-        self.words.append(words)
+    def done(self, text: str, seconds_left: float) -> None:
+        self.text.append(text)
         self.left.append(seconds_left)
 
 
@@ -73,7 +73,7 @@ def raced(
         Log(),
     )
     base = parse({"dataset": "digits", "batch_size": 64})
-    with runner.race(Settings(), options, base, 1797, folder) as racing:
+    with runner.run_benchmark(Settings(), options, base, 1797, folder) as racing:
         return racing.run(choose(only, ["float32"]), log), log
 
 
@@ -104,7 +104,7 @@ def test_one_that_is_missing_leaves_the_others_alone(calls: list[str], tmp_path:
     assert jax.problem == "not installed: pip install jax"
     assert len(bare.rates) == 3
     assert calls.count("start jax") == 1
-    assert log.words[1] == "round 1/3: jax float32: not installed: pip install jax"
+    assert log.text[1] == "round 1/3: jax float32: not installed: pip install jax"
 
 
 def test_the_start_is_measured_anew_in_every_round(calls: list[str], tmp_path: Path) -> None:

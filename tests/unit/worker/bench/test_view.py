@@ -11,12 +11,12 @@ import pytest
 
 from ganboard.gan.config import ConfigError
 from ganboard.worker.bench import view
-from ganboard.worker.bench.candidates import CONTESTANTS
+from ganboard.worker.bench.candidates import CANDIDATES
 from ganboard.worker.bench.report import Result, document
 from ganboard.worker.bench.runner import Doing
 from tests.factories import HARDWARE
 
-BY_NAME = {contestant.name: contestant for contestant in CONTESTANTS}
+BY_NAME = {candidate.name: candidate for candidate in CANDIDATES}
 
 
 @pytest.fixture
@@ -48,10 +48,10 @@ def test_the_table_has_medians_spread_ratios_and_what_is_missing(
     found: dict[str, Any], capsys: pytest.CaptureFixture[str]
 ) -> None:
     view.show(found)
-    shown = capsys.readouterr().out
+    measured = capsys.readouterr().out
     (row,) = [
         line.split()
-        for line in shown.splitlines()
+        for line in measured.splitlines()
         if line.strip().startswith("ganboard's trainer alone")
     ]
     assert row[3:] == [
@@ -68,20 +68,20 @@ def test_the_table_has_medians_spread_ratios_and_what_is_missing(
         "1.5",
         "GiB",
     ]
-    assert "JAX, jitted, float32: not installed: pip install jax" in shown
-    assert "goal: float32 >= 1.10 x the tutorial's loop in float32: 1.32 reached" in shown
-    assert "goal: 2 replicas >= 0.97 x one: not measured" in shown
-    assert "to first step: 5.2 s (5.0 - 5.5)" in shown
+    assert "JAX, jitted, float32: not installed: pip install jax" in measured
+    assert "goal: float32 >= 1.10 x the tutorial's loop in float32: 1.32 reached" in measured
+    assert "goal: 2 replicas >= 0.97 x one: not measured" in measured
+    assert "to first step: 5.2 s (5.0 - 5.5)" in measured
 
 
 def test_another_model_is_measured_beside_our_trainer_alone(
     found: dict[str, Any], capsys: pytest.CaptureFixture[str]
 ) -> None:
     view.show({**found, "model": "gan3d", "goals": []})
-    shown = capsys.readouterr().out
-    assert "x bare" in shown
-    assert "tutorial's loop in" not in shown
-    assert "goal" not in shown
+    measured = capsys.readouterr().out
+    assert "x bare" in measured
+    assert "tutorial's loop in" not in measured
+    assert "goal" not in measured
 
 
 def test_progress_goes_to_stderr(capsys: pytest.CaptureFixture[str]) -> None:

@@ -22,7 +22,7 @@ def frame(n: int) -> pd.DataFrame:
 
 
 def test_trainer_database_and_page_agree_on_what_is_measured() -> None:
-    assert tuple(QUALITY) == QUALITY_MEASURES == tuple(quality.WORDS)
+    assert tuple(QUALITY) == QUALITY_MEASURES == tuple(quality.LABELS)
     for model, charts in quality.CHARTS.items():
         assert {name for chart in charts for name in chart} == set(MEASURED[model])
         assert quality.headline({"model": model}) == next(iter(MEASURED[model]))

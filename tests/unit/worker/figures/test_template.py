@@ -10,9 +10,9 @@ from ganboard.worker.figures.palette import CATEGORICAL
 from ganboard.worker.figures.template import (
     MISSING,
     TEMPLATES,
+    draw_not_finite,
     figure,
     finite,
-    mark_not_finite,
     plain,
     thin,
 )
@@ -41,10 +41,10 @@ def test_what_is_not_finite_becomes_a_gap() -> None:
 
 def test_first_loss_that_is_not_finite_is_marked() -> None:
     plot = figure()
-    mark_not_finite(plot, [10, 11, 12], [1, 1, np.nan], [1, np.inf, 1])
+    draw_not_finite(plot, [10, 11, 12], [1, 1, np.nan], [1, np.inf, 1])
     assert [(shape.x0, shape.line.color) for shape in plot.layout.shapes] == [(11, MISSING)]
     untouched = figure()
-    mark_not_finite(untouched, [1, 2], [1, 2], [3, 4])
+    draw_not_finite(untouched, [1, 2], [1, 2], [3, 4])
     assert not untouched.layout.shapes
 
 

@@ -72,11 +72,11 @@ def rewritten(folder: Path, name: str, content: bytes) -> None:
 
 
 def edited(folder: Path, **changes: Any) -> None:
-    told = json.loads((folder / "run.json").read_bytes())
-    rewritten(folder, "run.json", json.dumps({**told, **changes}).encode())
+    exported = json.loads((folder / "run.json").read_bytes())
+    rewritten(folder, "run.json", json.dumps({**exported, **changes}).encode())
 
 
-def told(folder: Path) -> Any:
+def exported(folder: Path) -> Any:
     return json.loads((folder / "run.json").read_bytes())
 
 
@@ -203,7 +203,8 @@ def better_loss(folder: Path) -> None:
 
 def epoch_with(**changes: Any) -> Callable[[Path], None]:
     return lambda folder: edited(
-        folder, epochs=[{**told(folder)["epochs"][0], **changes}, *told(folder)["epochs"][1:]]
+        folder,
+        epochs=[{**exported(folder)["epochs"][0], **changes}, *exported(folder)["epochs"][1:]],
     )
 
 
@@ -237,10 +238,10 @@ HOSTILE = [
     hostile(lambda f: edited(f, name=""), "The name is empty"),
     hostile(lambda f: edited(f, name="a\u202eb"), "invisible or control character"),
     hostile(lambda f: edited(f, tags=["<script>"]), "The tag '<script>' contains '<'"),
-    hostile(lambda f: edited(f, config={**told(f)["config"], "batch_size": -1}), "batch_size=-1"),
-    hostile(lambda f: edited(f, config={**told(f)["config"], "of_the_future": 1}), "of_the_future"),
+    hostile(lambda f: edited(f, config={**exported(f)["config"], "batch_size": -1}), "batch_size=-1"),
+    hostile(lambda f: edited(f, config={**exported(f)["config"], "of_the_future": 1}), "of_the_future"),
     hostile(lambda f: edited(f, epoch=4), "it tells of 3 epochs and says that 4 are finished"),
-    hostile(lambda f: edited(f, config={**told(f)["config"], "epochs": 9}), "finished after 3 epochs, but its settings ask for 9"),
+    hostile(lambda f: edited(f, config={**exported(f)["config"], "epochs": 9}), "finished after 3 epochs, but its settings ask for 9"),
     hostile(lambda f: edited(f, steps_per_epoch=5), "an epoch has not the 5 steps"),
     hostile(lambda f: edited(f, steps_per_epoch=10**12), "steps_per_epoch is 1000000000000, but input should be less than"),
     hostile(lambda f: edited(f, g_loss_hex="0x1.0p+0"), "the run's losses are not those of its last epoch"),
@@ -260,8 +261,8 @@ HOSTILE = [
     hostile(lambda f: edited(f, epochs="many"), "epochs is 'many'"),
     hostile(epoch_with(seconds="soon"), "epochs.0.seconds is 'soon'"),
     hostile(epoch_with(attempt=-1), "epochs.0.attempt is -1"),
-    hostile(lambda f: edited(f, grids=[{**told(f)["grids"][0], "epoch": 77}]), "grids/epoch-0077.png is missing"),
-    hostile(lambda f: edited(f, events=[{**told(f)["events"][0], "level": "<b>"}]), "events.0.level is '<b>'"),
+    hostile(lambda f: edited(f, grids=[{**exported(f)["grids"][0], "epoch": 77}]), "grids/epoch-0077.png is missing"),
+    hostile(lambda f: edited(f, events=[{**exported(f)["events"][0], "level": "<b>"}]), "events.0.level is '<b>'"),
 ]  # fmt: skip
 
 

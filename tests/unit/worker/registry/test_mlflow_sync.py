@@ -19,7 +19,7 @@ from ganboard.db.runs import commands, queries, reports
 from ganboard.db.settings import SettingsError
 from ganboard.worker.context import Context
 from ganboard.worker.registry import mlflow_sync
-from ganboard.worker.registry.mlflow_sync import Mirror, MirrorDown
+from ganboard.worker.registry.mlflow_sync import MlflowSync, MlflowUnreachable
 from tests.cli import ganboard
 from tests.polling import wait_until
 
@@ -52,7 +52,7 @@ def course(uri: str, run: Run, name: str) -> dict[int, float]:
 
 def test_a_run_is_shown_whole(context: Context, make_run: MakeRun, uri: str) -> None:
     run = make_run("digits <b>", epochs=3, quality_every=1, preset="tiny")
-    assert Mirror(context, uri).round() == 1
+    assert MlflowSync(context, uri).round() == 1
     found, stored = shown(uri, run), queries.epochs(context.engine, run.id)
     assert (found.info.run_name, found.info.status) == ("digits <b>", "FINISHED")
     assert found.data.params == {name: str(value) for name, value in run.config.items()}
@@ -62,7 +62,8 @@ def test_a_run_is_shown_whole(context: Context, make_run: MakeRun, uri: str) -> 
         epoch.epoch: epoch.measures["compute_seconds"] for epoch in stored
     }
     assert course(uri, run, "quality/fid") == {
-        judged.epoch: judged.measures["fid"] for judged in queries.qualities(context.engine, run.id)
+        evaluated.epoch: evaluated.measures["fid"]
+        for evaluated in queries.qualities(context.engine, run.id)
     }
     images = mlflow_sync.client(uri).list_artifacts(found.info.run_id, "grids")
     assert [image.path for image in images] == [
@@ -74,7 +75,7 @@ def test_what_is_new_is_told_once_by_whichever_mirror(
     context: Context, make_run: MakeRun, uri: str
 ) -> None:
     run = make_run("live", status="running", epochs=2)
-    first = Mirror(context, uri)
+    first = MlflowSync(context, uri)
     assert first.round() == 1
     assert first.round() == 0
     assert shown(uri, run).info.status == "RUNNING"
@@ -94,7 +95,7 @@ def test_what_is_new_is_told_once_by_whichever_mirror(
         measures={},
         **figures,
     )
-    second = Mirror(context, uri)
+    second = MlflowSync(context, uri)
     assert second.round() == 1
     assert math.isnan(course(uri, run, "g_loss")[3])
     assert sorted(course(uri, run, "d_loss")) == [1, 2, 3]
@@ -119,13 +120,13 @@ def test_a_server_that_is_down_is_said_and_waited_for(
 ) -> None:
     make_run("waits")
     with pytest.raises(
-        MirrorDown,
+        MlflowUnreachable,
         match=(
             r"^MLflow at http://127\.0\.0\.1:9 takes nothing \(.*\): see whether it runs; training"
             r" goes on\.$"
         ),
     ):
-        Mirror(context, "http://127.0.0.1:9").round()
+        MlflowSync(context, "http://127.0.0.1:9").round()
     assert (
         "MLflow at http://127.0.0.1:9 takes nothing"
         in ganboard("mirror", "--to", "http://127.0.0.1:9", "--once", code=1).stderr

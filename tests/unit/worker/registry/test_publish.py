@@ -39,7 +39,7 @@ def test_a_published_version_generates_what_ganboard_does(context: Context, uri:
     run, _ = finished(context, config(DCGAN))
     version = models.add(context, run, "digits")
     versions.alias(context.engine, version, "production")
-    mlflow_sync.Mirror(context, uri).round()
+    mlflow_sync.MlflowSync(context, uri).round()
     assert publish(context, version, uri) == "1"
     assert (
         "is version 2 of digits in MLflow"
@@ -78,5 +78,5 @@ def test_a_damaged_version_is_not_published(context: Context, uri: str) -> None:
     weights.write_bytes(weights.read_bytes()[:-1])
     with pytest.raises(VersionError, match=r"weights\.npz is damaged"):
         publish(context, version, uri)
-    with pytest.raises(mlflow_sync.MirrorDown, match="takes nothing"):
+    with pytest.raises(mlflow_sync.MlflowUnreachable, match="takes nothing"):
         publish(context, models.add(context, run, "digits"), "http://127.0.0.1:9")

@@ -165,9 +165,11 @@ def test_a_run_is_trained_and_its_surface_computed(context: Context) -> None:
     assert set(requests.unpack(found.result or b"")) == {
         f"{net}.{part}" for net in "gd" for part in ("x", "y", "surface", "path")
     }
-    told = document("surface", trained["id"], "--size", "5", "--images", "16", "--plane", "random")
-    assert len(told["g.surface"]) == 5
-    assert [row[1] for row in told["d.path"]] == [0, 1, 2, 3]
+    reported = document(
+        "surface", trained["id"], "--size", "5", "--images", "16", "--plane", "random"
+    )
+    assert len(reported["g.surface"]) == 5
+    assert [row[1] for row in reported["d.path"]] == [0, 1, 2, 3]
     assert refused("surface", trained["id"], "--size", "4").startswith(
         "ganboard: size=4 makes no surface"
     )

@@ -26,8 +26,8 @@ from ganboard.worker.studies.results.study_data import (
     REPRODUCED,
     TOO_LITTLE,
     UNTESTED,
-    Evidence,
-    Exhibit,
+    StudyData,
+    StudyResult,
 )
 from ganboard.worker.submission import sweep
 from tests.factories import HARDWARE, validation
@@ -47,12 +47,12 @@ def study_run(make_run: MakeRun, batch: int, seconds: float, **changes: Any) -> 
     return make_run(f"batch {batch}", steps_per_epoch=steps, seconds_per_epoch=seconds, **changes)
 
 
-def evidence(context: Context) -> Evidence:
-    return Evidence.of(context.engine, queries.list_runs(context.engine))
+def data(context: Context) -> StudyData:
+    return StudyData.of(context.engine, queries.list_runs(context.engine))
 
 
-def made(context: Context, name: str) -> Exhibit:
-    found = evidence(context)
+def made(context: Context, name: str) -> StudyResult:
+    found = data(context)
     return results._claimed(found, name, results.MAKERS[name](found))
 
 
@@ -77,7 +77,7 @@ def test_without_runs_each_says_what_it_needs(context: Context, name: str) -> No
 def test_a_tiny_study_of_two_runs_has_too_little_data(context: Context, make_run: MakeRun) -> None:
     for batch, seconds in ((16, 20.0), (32, 5.0)):  # falling times, as claimed
         study_run(make_run, batch, seconds, quality_every=1)
-    found = {one.key: one for one in results.make(evidence(context), list(results.MAKERS))}
+    found = {one.key: one for one in results.make(data(context), list(results.MAKERS))}
     for name in ("fig5", "fig6", "fig7", "fig10", "quality"):
         assert found[name].verdict == TOO_LITTLE, name
         assert (
@@ -181,10 +181,10 @@ def test_families_differ_in_one_setting_alone(context: Context, make_run: MakeRu
         study_run(make_run, batch, 10.0)
     study_run(make_run, 128, 10.0, xla=True)
     study_run(make_run, 64, 10.0, dataset="digits", limit=512)
-    family = evidence(context).family("batch_size")
+    family = data(context).family("batch_size")
     assert family is not None
     assert list(family.cells) == [32, 64]
-    assert evidence(context).family("precision") is None
+    assert data(context).family("precision") is None
 
 
 def test_a_study_of_another_setting_is_laid_out_by_that(
@@ -196,7 +196,7 @@ def test_a_study_of_another_setting_is_laid_out_by_that(
     found = {
         one.key: one
         for one in results.make(
-            Evidence.of(context.engine, queries.list_runs(context.engine), asked),
+            StudyData.of(context.engine, queries.list_runs(context.engine), asked),
             list(results.MAKERS),
         )
     }
@@ -400,7 +400,7 @@ def test_the_bottleneck_of_each_configuration(context: Context, make_run: MakeRu
 def test_what_is_there_for_one_model_alone(context: Context, make_run: MakeRun) -> None:
     for batch in (8, 16):
         study_run(make_run, batch, 10.0, quality_every=1, **PIX2PIX)
-    found = {one.key: one for one in results.make(evidence(context), list(results.MAKERS))}
+    found = {one.key: one for one in results.make(data(context), list(results.MAKERS))}
     assert not {"table1", "fig11", "physics"} & found.keys()
     for name in ("fig5", "fig6", "fig7", "quality"):
         assert found[name].verdict == UNTESTED
@@ -495,7 +495,7 @@ def test_table1_lays_built_layers_beside_the_printed_ones(
         "discriminator_layers": list(networks.DISCRIMINATOR),
     }
     reports.add_facts(context.engine, run_id=run.id, attempt=run.attempt, values=layers)
-    whole = Evidence(context.engine, queries.get_runs(context.engine, [run.id]), {})
+    whole = StudyData(context.engine, queries.get_runs(context.engine, [run.id]), {})
     assert networks.table1(whole).verdict == REPRODUCED
     assert len(networks.table1(whole).table) == 19
     reports.add_facts(
@@ -504,7 +504,7 @@ def test_table1_lays_built_layers_beside_the_printed_ones(
         attempt=run.attempt,
         values={"discriminator_layers": ["Conv2D 14x14x64"]},
     )
-    other = Evidence(context.engine, queries.get_runs(context.engine, [run.id]), {})
+    other = StudyData(context.engine, queries.get_runs(context.engine, [run.id]), {})
     assert networks.table1(other).verdict == NOT_HERE
     assert "7 of 19 layers differ." in networks.table1(other).finding
 
@@ -533,7 +533,7 @@ def test_fig11_lays_the_paths_over_one_surface(context: Context, make_run: MakeR
     make_surface(context, ids, result=requests.pack(arrays(2, radii=radii)))
     found = made(context, "fig11")
     assert (found.verdict, found.missing) == (TOO_LITTLE, "needs 3 seeds, has 1")
-    assert results.MAKERS["fig11"](evidence(context)).verdict == REPRODUCED
+    assert results.MAKERS["fig11"](data(context)).verdict == REPRODUCED
     assert (
         f"{radii[0]:.3g} and {radii[0]:.3g} at 64 (576 steps), {radii[1]:.3g} and {radii[1]:.3g} at"
         " 512 (72 steps)" in found.finding
@@ -573,7 +573,7 @@ def test_runs_that_diverged_break_no_figure(context: Context, make_run: MakeRun)
                 context.engine, **own, epoch=epoch, **told, g_path=(np.nan, 0.0), d_path=(0.0, 0.0)
             )
         commands.finish(context.engine, **own, status="finished")
-    for one in results.make(evidence(context), list(results.MAKERS)):
+    for one in results.make(data(context), list(results.MAKERS)):
         assert one.finding
         assert "Traceback" not in one.finding
 
@@ -594,7 +594,7 @@ def test_imported_runs_of_other_machines_join_and_stay_apart(
             }  # type: ignore[dict-item]
             session.execute(update(Run).where(col(Run.id) == run.id).values(values))
     found = {
-        one.key: one for one in results.make(Evidence.of(context.engine, own), ["fig12", "fig13"])
+        one.key: one for one in results.make(StudyData.of(context.engine, own), ["fig12", "fig13"])
     }
     assert found["fig12"].table["speedup"].to_numpy() == pytest.approx([10 / 11, 1.15])
     assert [

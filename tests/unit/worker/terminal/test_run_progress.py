@@ -11,7 +11,7 @@ import pytest
 from ganboard.db.models import Epoch
 from ganboard.gan import presets
 from ganboard.gan.events import EpochDone, Event, Note, Phase, Quality, Started, Steps
-from ganboard.worker.formatting import clean, judgement
+from ganboard.worker.formatting import clean, quality_summary
 from ganboard.worker.terminal.formatting import time_spent
 from ganboard.worker.terminal.run_progress import EventFeed, Lines, Live, PhaseColumn, State, View
 
@@ -88,25 +88,25 @@ def test_warnings_are_said_and_remarks_are_not(capsys: pytest.CaptureFixture[str
     assert "two replicas share one \N{REPLACEMENT CHARACTER}[31mCPU" in out
 
 
-JUDGED = Quality(2, 0.44, 60.0, {"fid": 12.345, "recall": 0.625, "diversity": 0.9}, (0.5, 0.5))
+EVALUATED = Quality(2, 0.44, 60.0, {"fid": 12.345, "recall": 0.625, "diversity": 0.9}, (0.5, 0.5))
 
 
 def test_a_judgement_is_one_line_and_judging_is_not_announced(
     capsys: pytest.CaptureFixture[str],
 ) -> None:
-    feed(Lines(), Phase("training"), epoch_done(2), Phase("judging"), JUDGED, Phase("training"))
+    feed(Lines(), Phase("training"), epoch_done(2), Phase("judging"), EVALUATED, Phase("training"))
     assert capsys.readouterr().out.splitlines()[1:] == [
         "quality after epoch 2: FID 12.35, recall 0.62, judged in 0.4 s"
     ]
-    feed(Live(), started(), epoch_done(2), Phase("judging"), JUDGED)
+    feed(Live(), started(), epoch_done(2), Phase("judging"), EVALUATED)
     assert "FID 12.35, recall 0.62" in capsys.readouterr().out
-    feed(View(), JUDGED)
+    feed(View(), EVALUATED)
     assert capsys.readouterr() == ("", "")
 
 
 def test_a_judgement_that_could_not_be_computed_is_shown_as_it_is() -> None:
-    assert judgement({"fid": float("nan"), "kid": float("inf")}) == "FID nan, KID inf"
-    assert judgement({}) == ""
+    assert quality_summary({"fid": float("nan"), "kid": float("inf")}) == "FID nan, KID inf"
+    assert quality_summary({}) == ""
 
 
 def test_where_the_time_went() -> None:

@@ -32,7 +32,7 @@ from ganboard.gan.presets import load
 from ganboard.worker.context import Context
 from ganboard.worker.training import db_sink
 from ganboard.worker.training.db_sink import Both, DbSink
-from ganboard.worker.training.retry import Outage
+from ganboard.worker.training.retry import DatabaseUnavailable
 from tests.polling import wait_until
 
 
@@ -202,7 +202,7 @@ def test_a_process_that_has_to_end_does_not_wait_for_the_database(
         sink(Note("info", "late"))
         wait_until(lambda: sink._away, seconds=10, what="the outage")
         leaving.set()
-        with pytest.raises(Outage):
+        with pytest.raises(DatabaseUnavailable):
             sink(Phase("saving"))
     wait_until(lambda: not sink._away, seconds=30, what="the database's return")
     sink.flush()  # a stop that was asked for does not cut short what only takes its time

@@ -15,7 +15,7 @@ import psutil
 import pytest
 
 from ganboard.worker.training import process_group
-from ganboard.worker.training.process_group import Ended, Gang
+from ganboard.worker.training.process_group import Ended, ProcessGroup
 from tests.polling import wait_until
 
 PLACE = (
@@ -23,8 +23,10 @@ PLACE = (
 )
 
 
-def of(code: str, size: int = 2, **variables: str) -> Gang:
-    return Gang([sys.executable, "-c", PLACE + code], size, output=subprocess.DEVNULL, **variables)
+def of(code: str, size: int = 2, **variables: str) -> ProcessGroup:
+    return ProcessGroup(
+        [sys.executable, "-c", PLACE + code], size, output=subprocess.DEVNULL, **variables
+    )
 
 
 def gone(pids: list[int]) -> bool:
