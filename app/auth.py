@@ -107,7 +107,7 @@ def account() -> None:
 
 WHAT: dict[Role, str] = {
     "operator": "Operators launch, change and delete.",
-    "viewer": "Viewers see everything and take it along, and change nothing.",
+    "viewer": "Viewers can view and download everything but cannot make changes.",
 }
 
 
@@ -118,7 +118,11 @@ def read_only() -> str | None:
     return None if rules is None else _refusal(rules)
 
 
-def writer(help: str | None = None, *, disabled: bool = False) -> dict[str, Any]:  # noqa: A002  # Streamlit's own word
+def writer(
+    help: str | None = None,  # noqa: A002  # Streamlit's own word
+    *,
+    disabled: bool = False,
+) -> dict[str, Any]:
     """`disabled` and `help` of a widget that changes something: off for viewers, with the reason."""
     reason = read_only()
     return {"disabled": disabled or reason is not None, "help": reason or help}

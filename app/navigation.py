@@ -77,7 +77,7 @@ def runs_beyond() -> int:
 
 
 def sweep_param() -> str | None:
-    """The grid of runs that `?sweep=` names."""
+    """The sweep that `?sweep=` names."""
     return next(iter(_ids("sweep")), None)
 
 

@@ -260,7 +260,7 @@ class Quality(SQLModel, table=True):
     epoch: int = Field(primary_key=True)
     attempt: int
     made_at: datetime = Field(default_factory=utc_now)
-    seconds: float = Field(sa_type=Real)  # what the judgement took
+    seconds: float = Field(sa_type=Real)  # what the evaluation took
     # what preparing it took beside that, once per attempt; None in rows of an older ganboard
     preparation_seconds: float | None = Field(default=None, sa_type=Real)
     training_seconds: float = Field(sa_type=Real)  # training time up to here

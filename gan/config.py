@@ -130,7 +130,7 @@ class RunConfig(BaseModel):
     convolution: Literal["auto", "direct", "spectral"] = setting("auto", "Acceleration", "How G's largest convolution is computed: directly, or by Fourier transforms with a tenth of the products; auto: spectral on CPU")
     recompute: bool = setting(False, "Acceleration", "Forget activations and compute them again for the gradient: less memory, more time, equal gradients")
 
-    quality_every: int = setting(0, "Quality", "Judge what the generator makes every so many epochs, and after the last (0 is never); needs labelled images, showers, or flows that are held out", unit="epochs", ge=0, le=10_000)
+    quality_every: int = setting(0, "Quality", "Evaluate the generator every so many epochs and after the last (0: never); needs labelled images, showers, or flows that are held out", unit="epochs", ge=0, le=10_000)
     quality_images: int = setting(2000, "Quality", "How many generated and how many real images, showers or pairs are compared", unit="images", ge=200, le=50_000)
 
     on_non_finite: Literal["stop", "roll_back"] = setting("stop", "Safety", "When a loss, gradient or weight is not finite: end the run, or once go back to the last checkpoint and on with half the rates")

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     Losses = npt.NDArray[np.float32]
 else:
     Losses = Any  # numpy is loaded with the first array
-PhaseName = Literal["importing", "loading", "compiling", "training", "judging", "saving"]
+PhaseName = Literal["importing", "loading", "compiling", "training", "evaluating", "saving"]
 Outcome = Literal["finished", "stopped", "suspended"]
 ControlSignal = Literal["go", "stop", "suspend"]
 
@@ -61,7 +61,7 @@ class EpochDone:
     epoch: int
     g_loss: float  # mean over the steps, summed in float64
     d_loss: float
-    seconds: float  # time of its training steps over all attempts, tracing and compiling left out
+    seconds: float  # time of its training steps over all attempts, without tracing and compiling
     # tracing, compiling and the warm-up step of each attempt that began in this epoch
     compile_seconds: float
     images: int  # real images seen
@@ -241,11 +241,11 @@ FACTS = {
     "data_revision": "Revision of the sampled data: others are other examples",
     "skipped_pictures": "Pictures left out because they cannot be read (skip_unreadable)",
     "class_shares": "Share of each class in the data, as that classifier sees it",
-    "classifier_accuracy": "Test accuracy of the classifier that judges quality",
+    "classifier_accuracy": "Test accuracy of the classifier used for evaluation",
     "generator_layers": "Layers of G: kind and output",
     "discriminator_layers": "Layers of D",
     "form": "How the step is computed on this device",
-    "validation": "Generated showers beside real ones after the last judgement",
+    "validation": "Generated showers beside real ones after the last evaluation",
 }
 UNLISTED = frozenset({"validation"})  # facts that are drawn and not listed
 

@@ -99,8 +99,8 @@ def make_run(
     configuration.
 
     A queued run has no epochs. Unless `measured`, it is as if an old ganboard had trained it:
-    losses alone. Quality is judged as `quality_every` says. Without `epochs=` in the configuration
-    a finished run has as many as were trained, any other ten more.
+    losses alone. Quality is evaluated as `quality_every` says. Without `epochs=` in the
+    configuration a finished run has as many as were trained, any other ten more.
     """
     base = load("tiny").model_dump(mode="json")
     planned = max(epochs, 1) if status == "finished" else epochs + 10

@@ -189,22 +189,22 @@ STATUS = {
         "blue",
         "A worker has it: TensorFlow, data and networks are being set up.",
     ),
-    "running": StatusStyle("Running", ":material/play_arrow:", "blue", "Training now."),
+    "running": StatusStyle("Running", ":material/play_arrow:", "blue", "Training."),
     "finished": StatusStyle("Finished", ":material/check:", "green", "All epochs are done."),
     "failed": StatusStyle(
-        "Failed", ":material/error:", "red", "Ended by an error; its page says which."
+        "Failed", ":material/error:", "red", "Ended by an error, shown on its page."
     ),
     "stopped": StatusStyle(
         "Stopped",
         ":material/stop:",
         "orange",
-        "Stopped on request; resume goes on from its last checkpoint.",
+        "Stopped on request; resume continues from its latest checkpoint.",
     ),
     "suspended": StatusStyle(
         "Suspended",
         ":material/pause:",
         "gray",
-        "Its worker shut down; it goes on by itself as soon as a worker is free.",
+        "Its worker shut down; it resumes automatically as soon as a worker is free.",
     ),
 }
 
@@ -215,7 +215,8 @@ PHASE = {
     "loading": "Loading the data",
     "compiling": "Compiling the training step",
     "training": "Training",
-    "judging": "Judging the quality of generated images",
+    "evaluating": "Evaluating the generated images",
+    "judging": "Evaluating the generated images",  # as older trainers call it
     "saving": "Saving a checkpoint",
 }
 

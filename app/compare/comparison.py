@@ -23,12 +23,12 @@ from ganboard.worker.figures.palette import run_swatch
 from ganboard.worker.figures.quality import DIGITS, LABELS, headline
 
 HOW = (
-    "Speed: the ratio of the median images per second of all finished epochs, compiling left out."
+    "Speed: the ratio of the median images per second of all finished epochs, without compiling."
     " Within 2 %, or within twice its standard error where that is more, speeds are about equal."
-    " Quality: the classifier-FID after the last epoch at which both were judged; equal is what"
-    " differs by less than twice the spread of such a difference, as neighbouring judgements show"
-    " it, or by less than 10 % where fewer than five judgements tell. This is one run of each:"
-    " another seed may change the quality by more."
+    " Quality: the classifier-FID after the last epoch at which both were evaluated; equal means a"
+    " difference of less than twice its spread between neighbouring evaluations, or less than 10 %"
+    " where there are fewer than five evaluations. This is one run of each: another seed may change"
+    " the quality by more."
 )
 
 Arrays = dict[str, npt.NDArray[np.float64]]
@@ -92,7 +92,8 @@ def draw_head(engine: Engine, compared: Compared) -> None:
 
 
 def draw_verdict(compared: Compared, epochs: Arrays, evaluated: Arrays, now: datetime) -> None:
-    """The sentences; `epochs` are of `db.runs.series.speeds`, `evaluated` of `db.runs.series.judged`."""
+    """The sentences; `epochs` are of `db.runs.series.speeds`, `evaluated` of
+    `db.runs.series.judged`."""
     labels, results = compared.labels(), []
     for run in compared.runs:
         rates = epochs[run.id][:, 1]
@@ -146,7 +147,7 @@ def draw_summary(compared: Compared, epochs: Arrays, evaluated: Arrays) -> None:
             "Training": "Training steps of all finished epochs, compiling and waiting left out",
             "Median per epoch": "Median over the finished epochs, compiling left out",
             "Images/s": runtime_estimation.RATE,
-            best: f"Lowest that any judgement found. {QUALITY[measure]}",
+            best: f"Lowest of all evaluations. {QUALITY[measure]}",
             "Generator loss": "Mean of the last epoch, or of the newest step while it trains",
             "Discriminator loss": "Mean of the last epoch, or of the newest step while it trains",
             "Baseline": "The run that ratios are taken to",

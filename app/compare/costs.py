@@ -78,7 +78,7 @@ def draw(engine: Engine, compared: Compared, options: Options) -> None:
     if goal is not None:
         frames = by_run(compared, quality)
         why = {
-            run_id: "not judged" if frame.empty else "not reached"
+            run_id: "not evaluated" if frame.empty else "not reached"
             for run_id, frame in frames.items()
         }
         charts.append(
@@ -126,9 +126,9 @@ def draw(engine: Engine, compared: Compared, options: Options) -> None:
             compare.parts(compared.series(), shares), key=f"compare-parts-{len(compared.runs)}"
         )
     st.caption(
-        "Medians of the finished epochs, compiling left out; the ratio is to the baseline run. Time"
-        " to an FID is that of the training steps until a judgement first found it. Memory is the"
-        " highest that the operating system, or the GPU's allocator, counted."
+        "Medians of the finished epochs, without compiling; ratios are relative to the baseline"
+        " run. Time to an FID is that of the training steps until an evaluation first reached it."
+        " Memory is the highest that the operating system, or the GPU's allocator, counted."
     )
 
 

@@ -75,7 +75,8 @@ def remarks(first: Run, second: Run, now: datetime) -> list[str]:
     accuracies = [run.facts.get("classifier_accuracy") for run in (first, second)]
     if None not in accuracies and accuracies[0] != accuracies[1] and not other_data(one, two):
         found.append(
-            "Different classifiers judged the quality: small differences of FID mean nothing."
+            "The quality was measured with different classifiers: small differences of FID mean"
+            " nothing."
         )
     return found
 

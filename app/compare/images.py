@@ -83,7 +83,7 @@ def draw(engine: Engine, compared: Compared, options: Options) -> None:
                 _show(engine, run.id, stored[run.id][own[-1]], own[-1], options.pixels, caption)
         _real_images(engine, compared, stored, options.pixels)
     st.caption(
-        "Each run draws from fixed latent vectors, so each picture grows in its place; runs of"
+        "Each run draws from fixed latent vectors, so each image develops in its place; runs of"
         " equal seed and latent_dim share them. Epoch 0 is before training."
     )
 

@@ -62,12 +62,12 @@ MEASURES = {
     "Best FID": Measure(
         lambda run: run.fid,
         True,
-        "Lowest distance in the features of a small classifier that any judgement found.",
+        "Lowest distance of all evaluations, in the features of a small classifier.",
     ),
     "Seconds per epoch": Measure(
         lambda run: run.seconds / run.epoch if run.epoch else None,
         True,
-        "Mean over the finished epochs, compiling left out.",
+        "Mean over the finished epochs, without compiling.",
     ),
     "Images per second": Measure(
         lambda run: run.images_per_second, False, f"{runtime_estimation.RATE}."

@@ -49,7 +49,7 @@ def controls(engine: Engine, compared: Compared) -> Options | None:
             "Log y",
             key="logq",
             bind="query-params",
-            help="Logarithmic axis; what is not positive is left out.",
+            help="Logarithmic axis; values that are not positive are omitted.",
         )
         headline = quality.headline(compared.baseline.config)
         return Options(measure, axis, headline, threshold_control(frame, headline), log_y)
@@ -59,7 +59,7 @@ def draw(engine: Engine, compared: Compared, options: Options | None) -> None:
     """The tab Quality."""
     everything = series.quality_frame(engine, compared.ids)
     if everything.empty:
-        st.caption("None of these runs has been judged: set quality_every before the start.")
+        st.caption("None of these runs was evaluated: set quality_every before the start.")
         return
     if options is None:
         # the controls stand outside the part that updates, and were left out while there was
@@ -67,7 +67,8 @@ def draw(engine: Engine, compared: Compared, options: Options | None) -> None:
         st.rerun()
     frames = by_run(compared, everything)
     st.markdown(
-        f"**{quality.LABELS[options.measure]}** :gray[{formatting.escape(QUALITY[options.measure])}]"
+        f"**{quality.LABELS[options.measure]}**"
+        f" :gray[{formatting.escape(QUALITY[options.measure])}]"
     )
     plot = compare.quality(
         compared.series(), frames, measure=options.measure, x=options.axis, log_y=options.log_y
@@ -125,7 +126,7 @@ def _table(
     meanings = {
         f"Best {word}": QUALITY[measure],
         "After": "Seconds of training until its best",
-        goal: "Seconds of training until a judgement first found it at or below this",
+        goal: "Seconds of training until an evaluation first reached this value",
         "Ratio": "Of that time to the baseline's",
     }
     runs_table(rows, key="quality", meanings=meanings)

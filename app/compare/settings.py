@@ -111,7 +111,7 @@ def controls() -> bool:
         "All settings",
         key="all",
         bind="query-params",
-        help="Also those that are the same in all runs",
+        help="Include settings that are equal in all runs",
     )
 
 
@@ -130,6 +130,6 @@ def draw(compared: Compared, everything: bool) -> None:
     )
     if not everything:
         st.caption(
-            "Only what differs is listed: settings, and below them what the trainer found on its"
+            "Only differences are listed: settings, then the facts that the trainer found on its"
             " machine."
         )

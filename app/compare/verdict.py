@@ -22,7 +22,7 @@ from ganboard.worker import formatting
 from ganboard.worker.figures.quality import LABELS, headline
 
 CLOSE = 0.02  # what differs by less is about equal, however exactly it was measured
-UNKNOWN_SPREAD = 0.10  # of FID, where too few judgements tell
+UNKNOWN_SPREAD = 0.10  # of FID, where too few evaluations tell
 BLURRED = 0.3  # of FID: what varies by more shows nothing
 NAMED = 3  # differing settings that a sentence can name
 # settings whose values need no name beside them
@@ -46,7 +46,7 @@ class Result:
     run: Run
     label: str  # its name, told apart from the others
     rates: npt.NDArray[np.float64]  # images per second of each finished epoch
-    evaluated: npt.NDArray[np.int64]  # epochs with a judgement, ascending
+    evaluated: npt.NDArray[np.int64]  # epochs with a evaluation, ascending
     found: npt.NDArray[np.float64]  # the headline of the baseline's model
 
 
@@ -200,12 +200,12 @@ def _quality(base: Result, other: Result) -> tuple[float | None, str, list[str]]
         return None, "", []  # a remark on the data says so
     missing = [result for result in (base, other) if not len(result.found)]
     if len(missing) == 2:
-        return None, "", ["Quality was not judged: set quality_every before the start."]
+        return None, "", ["Quality was not evaluated: set quality_every before the start."]
     if missing:
         return (
             None,
             "",
-            [f"The quality of “{missing[0].label}” was not judged, so it is not compared."],
+            [f"The quality of “{missing[0].label}” was not evaluated, so it is not compared."],
         )
     images = [config.get("quality_images") for config in settings]
     if images[0] != images[1]:
@@ -213,8 +213,8 @@ def _quality(base: Result, other: Result) -> tuple[float | None, str, list[str]]
             None,
             "",
             [
-                f"Quality was judged with {format_value(images[0])} and {format_value(images[1])} images: such"
-                " distances cannot be compared."
+                f"Quality was evaluated with {format_value(images[0])} and"
+                f" {format_value(images[1])} images: such distances cannot be compared."
             ],
         )
     common = np.intersect1d(base.evaluated, other.evaluated)
@@ -223,8 +223,8 @@ def _quality(base: Result, other: Result) -> tuple[float | None, str, list[str]]
             None,
             "",
             [
-                "They were not judged after the same epochs, so quality is not compared: give them"
-                " the same quality_every."
+                "They were not evaluated after the same epochs, so quality is not compared: give"
+                " them the same quality_every."
             ],
         )
     base_found, found = (result.found[result.evaluated <= common[-1]] for result in (base, other))
@@ -246,23 +246,23 @@ def _quality(base: Result, other: Result) -> tuple[float | None, str, list[str]]
         return (
             None,
             (
-                f"; quality cannot be told apart: {numbers}, which varies by ±{tolerance:.2g}"
-                " between judgements"
+                f"; no measurable difference in quality: {numbers}, which varies by"
+                f" ±{tolerance:.2g} between evaluations"
             ),
             [],
         )
     if abs(after - before) <= tolerance:
         why = (
-            f"±{tolerance:.2g}, as it varies between judgements"
+            f"±{tolerance:.2g}, as it varies between evaluations"
             if len(known) == 2
-            else "10 %, as too few judgements tell how it varies"
+            else "10 %, as there are too few evaluations to know how it varies"
         )
         return None, f" at equal quality: {numbers} (equal within {why})", []
     return before - after, f" images are {'better' if after < before else 'worse'}: {numbers}", []
 
 
 def _spread(found: npt.NDArray[np.float64]) -> float | None:
-    """Standard deviation of a judgement as a share of it, without the course of training, from the
+    """Standard deviation of a evaluation as a share of it, without the course of training, from the
     last ten; None below five.
 
     The second differences of the logarithm have six times its variance, and none from a steady

@@ -1,4 +1,4 @@
-"""A grid of runs after its launch: how far it is, its place in the queue, and the ways on from it."""
+"""A sweep after its launch: how far it is, its place in the queue, and the ways on from it."""
 
 from __future__ import annotations
 

@@ -174,7 +174,7 @@ def between(low: float, high: float) -> str:
 def _time_help(expected: Estimate | None) -> str:
     if expected is None:
         return (
-            "Known after the first epoch: no run was measured here with settings near enough to"
+            "Known after the first epoch: no measured run on this machine is similar enough to"
             " judge by"
         )
     beside = (
@@ -183,7 +183,7 @@ def _time_help(expected: Estimate | None) -> str:
         else "time for"
     )
     return (
-        f"Estimated {expected.basis}. On top comes {beside} starting, compiling, judging and"
+        f"Estimated {expected.basis}. On top comes {beside} starting, compiling, evaluation and"
         " saving."
     )
 

@@ -48,7 +48,7 @@ LABELS = {
     "generator_batch_norm": "Batch norm in G",
     "discriminator_batch_norm": "Batch norm in D",
     "schedule_for": "Schedule moves",
-    "quality_images": "Judged",
+    "quality_images": "Evaluated on",
     "keep_checkpoints": "Checkpoints kept",
     "ema": "EMA of G",
     "r1": "R1 penalty",
@@ -237,7 +237,7 @@ def draw(
     sought = {name for name in RunConfig.model_fields if matches(name, search or "")}
     format_value = {name for name in sought if _format_value(name, present)}
     if search and not format_value:
-        st.caption("No setting that matters now is called or described so.")
+        st.caption("No matching settings.")
     for group, fields in fields_by_group().items():
         changed = [name for name in fields if present[name] != base.get(name)]
         if not format_value & set(fields):
@@ -262,9 +262,7 @@ def draw(
                 )
     if search and (hidden := sought - format_value):
         names = ", ".join(sorted(map(label, hidden)))
-        st.caption(
-            formatting.escape(f"Hidden, for other settings leave it without effect: {names}.")
-        )
+        st.caption(formatting.escape(f"Hidden (no effect with the current settings): {names}."))
 
 
 def _widget(name: str, field: FieldInfo, offered: Callable[[str, str], bool]) -> None:

@@ -69,7 +69,7 @@ MEANING = {  # by setting, or by group where all of its settings mean the same
         " same."
     ),
     "Schedule": "The rates move differently: losses do, seconds stay the same.",
-    "Quality": "Judging takes seconds beside training; losses stay as they are.",
+    "Quality": "Evaluation takes seconds beside training; losses are unchanged.",
     "Safety": "No effect on losses or seconds while nothing goes wrong.",
     "Output": "No effect on losses; drawing and saving take seconds beside training.",
 }

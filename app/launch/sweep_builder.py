@@ -58,7 +58,7 @@ def draw(
     launched now would begin."""
     launched: dict[str, Any] = st.session_state.setdefault(LAUNCHED, {})
     with st.container(border=True, key="grid_builder"):
-        st.subheader("Grid of runs", anchor=False)
+        st.subheader("Sweep", anchor=False)
         st.caption(
             "Every combination of the values below becomes a run. All other settings are those of"
             " the form."
@@ -132,9 +132,7 @@ def _offer(
     # a worker came or went, or a run finished, since the person saw the table
     if clicked and launched.get("shown") != names:
         errors.report(
-            "What can run here has changed since the button was drawn: look at the table again,"
-            " then press once more.",
-            "warning",
+            "What can run here has changed: check the table again, then press once more.", "warning"
         )
     elif clicked:
         with errors.sentences():
@@ -167,7 +165,7 @@ def _asked(base: Mapping[str, Any], preset: str) -> tuple[str, dict[str, Sequenc
             "1",
             key=SEEDS,
             help=(
-                "Each combination so many times, with seeds counted up from the form's: shows how"
+                "Repetitions per combination, with consecutive seeds: shows how"
                 " far chance alone moves the results."
             ),
             persist_state="session",
@@ -177,7 +175,7 @@ def _asked(base: Mapping[str, Any], preset: str) -> tuple[str, dict[str, Sequenc
             key=NAME,
             max_chars=sweep.TITLE_LENGTH,
             placeholder=sweep.check_title("", preset, base),
-            help="Every run's name begins with it; what varies follows.",
+            help="Prefix of every run's name; the varied settings follow.",
             persist_state="session",
         )
     varied: dict[str, Sequence[Any]] = {}
@@ -193,9 +191,7 @@ def _asked(base: Mapping[str, Any], preset: str) -> tuple[str, dict[str, Sequenc
         raise ConfigError(" ".join(mistakes))
     seeds = whole("Repetitions", repetitions or "", 1, sweep.LIMIT)
     if not varied and seeds == 1:
-        raise ConfigError(
-            "Nothing varies yet: choose a setting above, or more than one repetition."
-        )
+        raise ConfigError("Nothing varies: choose a setting above, or more than one repetition.")
     return sweep.check_title(typed, preset, base), varied, seeds
 
 
@@ -259,19 +255,19 @@ def _totals(
         st.metric(
             "Refused",
             formatting.integer(refused),
-            help="Combinations that cannot run here; the table says why",
+            help="Combinations that cannot run here; the table gives the reason",
         )
         st.metric(
             "Re-used",
             formatting.integer(len(grid) - refused - len(chosen)),
-            help="Finished before with the same settings",
+            help="Already finished with the same settings",
         )
         st.metric(
             "Time in all",
             "unknown" if unknown == len(chosen) else total,
             help=(
-                "One run after another, with starting, compiling, judging and saving where that was"
-                " measured"
+                "One run after another, with starting, compiling, evaluation and saving where that"
+                " was measured"
             ),
         )
     if unknown and unknown < len(chosen):
@@ -280,7 +276,7 @@ def _totals(
             " measured."
         )
     if refused == len(grid):
-        errors.report("No combination can run: the table says why. Take other values.")
+        errors.report("No combination can run; the table gives the reasons. Choose other values.")
     elif not chosen:
         st.caption("All of these runs are finished already: switch re-use off to train them again.")
     else:

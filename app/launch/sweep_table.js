@@ -1,4 +1,4 @@
-// The table of a grid of runs. Text is only ever set as text; the region takes the keyboard's focus, so that arrows scroll it.
+// The table of a sweep. Text is only ever set as text; the region takes the keyboard's focus, so that arrows scroll it.
 
 function element(name, text = "", parent = null) {
   const made = document.createElement(name);

@@ -181,7 +181,7 @@ def choose(engine: Engine, runs: list[Run]) -> Run | None:
         format_func=lambda run_id: formatting.shorten(offered[run_id], 30),
         key="base",
         bind="query-params",
-        help="The run that ratios are taken to.",
+        help="The run that ratios are relative to.",
     )
     return next(run for run in runs if run.id == base)
 
@@ -211,7 +211,7 @@ def draw_links(engine: Engine, runs: list[Run]) -> None:
             icon=":material/add:",
             key="siblings",
             on_click=lambda: navigation.set_runs_param([*chosen, *more]),
-            help="Runs that were launched as one grid share a sweep",
+            help="Runs launched together share a sweep",
         )
 
 

@@ -1,4 +1,4 @@
-"""Set up a run or a grid of runs, see what it amounts to, launch it.
+"""Set up a run or a sweep, see what it amounts to, launch it.
 
 `?preset=NAME` starts from a preset, `?clone=ID` from the settings of a run.
 """
@@ -32,7 +32,7 @@ CHOSEN = "launch_chosen"
 CHOSEN_AT = "launch_chosen_at"  # the clock's seconds when that was
 NAME = "launch_name"
 MODE = "launch_mode"
-ONE, GRID = "One run", "Grid of runs"
+ONE, GRID = "One run", "Sweep"
 QUEUE_EVERY = 5.0  # seconds between looks at the queue
 SETTLED = 5.0  # seconds after a choice of preset until every click carries the new address
 
@@ -44,8 +44,8 @@ def render() -> None:
     here, history = submit.machines(context), History(queries.measured_runs(context.engine))
     if not here.workers:
         st.warning(
-            "No worker is alive: the run will wait in the queue until one is. `ganboard up` starts"
-            " them with this page, `ganboard worker` starts one alone.",
+            "No worker is running: the run waits in the queue until one starts. `ganboard up`"
+            " starts them with this page, `ganboard worker` starts one alone.",
             icon=":material/hourglass_empty:",
         )
     base_name, base = _source(context, here, history, parent)

@@ -78,7 +78,7 @@ def _choose(found: Sequence[ModelVersion]) -> ModelVersion | None:
     asked = navigation.model_param()
     if asked is not None and asked not in by_id:
         st.info(
-            "There is no version with this id: it was removed, or the address is not complete.",
+            "There is no version with this id: it was removed, or the address is incomplete.",
             icon=":material/search_off:",
         )
         return None

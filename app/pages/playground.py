@@ -192,14 +192,14 @@ def _nothing(named: Run | None, offered: dict[str, Run]) -> None:
         )
     elif "run" in st.query_params:
         st.info(
-            "There is no run with this id: it was deleted, or the address is not complete.",
+            "There is no run with this id: it was deleted, or the address is incomplete.",
             icon=":material/search_off:",
         )
     else:
         st.info(
-            "Here stored generators draw on request: new images, walks between two of them, and the"
-            " training images nearest to them. That needs a run with a checkpoint, which every run"
-            " saves after its first epoch.",
+            "Stored generators draw on request: new images, interpolations between two of them, and"
+            " the training images nearest to them. That needs a run with a checkpoint, which every"
+            " run saves after its first epoch.",
             icon=":material/palette:",
         )
         st.page_link(navigation.LAUNCH_PAGE, label="Launch a run", icon=":material/rocket_launch:")

@@ -168,7 +168,7 @@ def link(context: Context, current: Displayed, newest: str | None) -> run_status
             "Following the newest run: stay with this",
             current.run_id,
             ":material/push_pin:",
-            "The page goes over to every newer run by itself.",
+            "The page switches to each newer run automatically.",
         )
     newer = queries.get_run(context.engine, newest) if newest and newest != current.newest else None
     if newer:
@@ -190,7 +190,7 @@ def missing(context: Context, *, asked: bool) -> None:
     """No run, or none that exists: say so and show the way on."""
     st.title("No such run" if asked else "No run is chosen", anchor=False)
     if asked:
-        st.write("There is no run with this id: it was deleted, or the address is not complete.")
+        st.write("There is no run with this id: it was deleted, or the address is incomplete.")
     newest = queries.list_runs(context.engine, limit=5)
     if newest:
         st.write("The newest runs:")

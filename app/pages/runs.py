@@ -100,10 +100,7 @@ def _choice() -> tuple[Choice, bool]:
             width="content",
         )
         archived = st.toggle(
-            "Archived",
-            key="archived",
-            bind="query-params",
-            help="Show the runs that were put into the archive instead",
+            "Archived", key="archived", bind="query-params", help="Show archived runs instead"
         )
         with st.popover("Columns", icon=":material/view_column:"):
             columns = st.multiselect(
@@ -112,7 +109,7 @@ def _choice() -> tuple[Choice, bool]:
                 USUAL,
                 key="columns",
                 bind="query-params",
-                help="Any setting can be a column, too",
+                help="Any setting can be a column",
             )
             fid = st.number_input(
                 "FID to reach",
@@ -123,8 +120,8 @@ def _choice() -> tuple[Choice, bool]:
                 key="fid",
                 bind="query-params",
                 help=(
-                    "Adds a column: seconds of training until a judgement first found the distance"
-                    " at or below this"
+                    "Adds a column: seconds of training until an evaluation first reached the"
+                    " distance at or below this"
                 ),
             )
     wanted = (typed or "").strip()

@@ -62,7 +62,7 @@ def _choose(known: list[Study]) -> Study | None:
     asked = navigation.study_param()
     if asked is not None and asked not in by_id:
         st.info(
-            "There is no study with this id: it was deleted, or the address is not complete.",
+            "There is no study with this id: it was deleted, or the address is incomplete.",
             icon=":material/search_off:",
         )
         return None
@@ -71,7 +71,8 @@ def _choose(known: list[Study]) -> Study | None:
         "Study",
         list(by_id),
         format_func=lambda one: (
-            f"{formatting.shorten(by_id[one].title)}, {by_id[one].created_at:%Y-%m-%d %H:%M} ({one})"
+            f"{formatting.shorten(by_id[one].title)}, {by_id[one].created_at:%Y-%m-%d %H:%M}"
+            f" ({one})"
         ),
         key="study_shown",
         on_change=lambda: st.query_params.__setitem__("study", st.session_state["study_shown"]),
@@ -224,7 +225,7 @@ def _results(
 
 
 def _verdicts(current: list[StudyResult]) -> None:
-    st.header("What held here", anchor=False)
+    st.header("Claims checked", anchor=False)
     for one in current:
         lacking = f" &ensp;:gray[{formatting.escape(one.missing)}]" if one.missing else ""
         st.markdown(

@@ -69,7 +69,8 @@ def _findings(checks: list[doctor.Check]) -> None:
     )
     if not unwell:
         st.success(
-            "Everything works: the queue answers, and a worker is ready.", icon=":material/check:"
+            "All systems operational: the queue answers and a worker is ready.",
+            icon=":material/check:",
         )
     for check in unwell:
         text = f"{check.name[:1].upper()}{check.name[1:]}: {check.text.rstrip('.')}. {check.remedy}"
@@ -122,7 +123,7 @@ def _metrics(context: Context, *, queue: doctor.Check) -> None:
             "Queue",
             "Answers" if queue.status == "ok" else "No answer",
             border=True,
-            help="Redis: it only tells workers that the database has something for them",
+            help="Redis: it only notifies workers; the database holds the work",
         )
         st.metric(
             "Database",
@@ -212,9 +213,7 @@ def _waiting(context: Context) -> None:
         hide_index=True,
         key="waiting",
         column_config={
-            "Place": st.column_config.NumberColumn(
-                help="1 is the next that a free worker takes", width="small"
-            ),
+            "Place": st.column_config.NumberColumn(help="1 is the next to start", width="small"),
             "Page": st.column_config.LinkColumn(display_text="Open", width="small"),
         },
     )
@@ -301,7 +300,7 @@ def _data_sets(context: Context) -> None:
 
 
 def _places(context: Context) -> None:
-    st.header("Places", anchor=False)
+    st.header("Paths", anchor=False)
     settings = context.settings
     rows = [
         ("State (GANBOARD_HOME)", str(settings.state)),

@@ -29,7 +29,7 @@ def render() -> None:
         st.title("No such view", anchor=False)
         st.write(
             f"There is no view “{formatting.escape(formatting.shorten(name, 60))}”: it was deleted,"
-            " or the address is not complete."
+            " or the address is incomplete."
         )
         st.page_link(navigation.RUNS_PAGE, label="All runs", icon=":material/list:")
         return

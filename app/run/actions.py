@@ -61,7 +61,8 @@ def bar(context: Context) -> None:
             "Resume",
             icon=":material/resume:",
             **auth.writer(
-                "Stopped and failed runs go on from their last checkpoint", disabled=not resumable
+                "Stopped and failed runs resume from their latest checkpoint",
+                disabled=not resumable,
             ),
         ):
             _each(resumable, "Resuming", lambda run: submit.resume(context, run.id))
@@ -86,8 +87,7 @@ def bar(context: Context) -> None:
             "Archive",
             icon=":material/archive:",
             **auth.writer(
-                "Take runs that have ended out of the usual list; nothing is lost",
-                disabled=not ended,
+                "Hide ended runs from the default list; nothing is deleted", disabled=not ended
             ),
         ):
             _each(ended, "Archived", lambda run: marks.archive(context.engine, run_ids=[run.id]))
@@ -96,7 +96,7 @@ def bar(context: Context) -> None:
             key="delete_runs",
             icon=":material/delete:",
             **auth.writer(
-                "Removes runs that do not train, checkpoints included", disabled=not deletable
+                "Delete runs that are not training, with their checkpoints", disabled=not deletable
             ),
         ):
             confirm_delete(context, deletable)

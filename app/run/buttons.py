@@ -18,7 +18,7 @@ DOWNLOADS = {
     "": "the run with its epochs as JSON",
     "epochs.csv": "one row per epoch",
     "losses.csv": "every step: losses, learning rates, times",
-    "quality.csv": "every judgement",
+    "quality.csv": "every evaluation",
     "events.csv": "what happened, and when",
     "model": "the newest checkpoint, and how to load it",
 }
@@ -34,7 +34,7 @@ def show(context: Context, run: Run) -> None:
             why = (
                 "Go on from the newest checkpoint."
                 if resumable
-                else "It has done all its epochs: clone it to train it anew."
+                else "All epochs are done: clone the run to train it again."
             )
             if st.button(
                 "Resume",

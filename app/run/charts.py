@@ -19,7 +19,7 @@ from ganboard.worker.figures.template import AXES, Axis
 # each averages over about 1 / (1 - weight) steps: none, 2, 3, 5, 10, 20, 50, 100, 200, 1000
 SMOOTHING = (0.0, 0.5, 0.7, 0.8, 0.9, 0.95, 0.98, 0.99, 0.995, series.MAX_SMOOTHING)
 _AXIS_HELP = (
-    "Training seconds are those of the steps alone, over all attempts: compiling, judging and"
+    "Training seconds are those of the steps alone, over all attempts: compiling, evaluation and"
     " pauses are not in them. Time is the clock, in UTC. Both are known at the ends of epochs and"
     " interpolated in between."
 )
@@ -91,7 +91,7 @@ def loss_controls(*, default: Axis = "step", key: str = "x", events: bool = True
             "Log y",
             key="log",
             bind="query-params",
-            help="Logarithmic loss axis. Losses that are not positive are left out.",
+            help="Logarithmic loss axis. Losses that are not positive are omitted.",
         )
         log_x = st.toggle(
             "Log x",
@@ -176,12 +176,10 @@ def _meaning(run: Run) -> str:
     if run.config.get("model") == "pix2pix":
         return (
             "Mean cross-entropy over patches, G's with 100 times the L1 distance from the real"
-            " picture. A guessing D stands at ln 2."
+            " picture. A guessing D has ln 2."
         )
     if run.config.get("loss") == "hinge":
-        return (
-            "Hinge losses, as means over the batch. A discriminator that only guesses stands at 2."
-        )
+        return "Hinge losses, as means over the batch. A discriminator that only guesses has 2."
     if run.config.get("loss") == "wgan_gp":
         return (
             "The Wasserstein critic's difference between generated and real images with its"
@@ -189,7 +187,7 @@ def _meaning(run: Run) -> str:
         )
     return (
         "Mean binary cross-entropy over the batch, in nats, as computed in the training step. A"
-        " discriminator that only guesses stands at 2 ln 2 ≈ 1.386, the generator then at ln 2 ≈"
+        " discriminator that only guesses has 2 ln 2 ≈ 1.386, the generator then at ln 2 ≈"
         " 0.693."
     )
 

@@ -62,7 +62,7 @@ def draw(engine: Engine, run: Run) -> None:
     }
     _mount(key=f"player-{run.id}", data=orjson.dumps(data))
     st.caption(
-        "Drawn by the generator from the same latent vectors every time, so each picture grows in"
+        "Drawn by the generator from the same latent vectors every time, so each image develops in"
         " its place. Epoch 0 is before training."
     )
     if quality.model_of(run.config) in DRAWN:

@@ -107,7 +107,7 @@ def _note(context: Context, run: Run) -> None:
     behind = version != run.note_version
     if behind:
         errors.report(
-            "Somebody else changed this note while you wrote. Nothing is lost: your text is above,"
+            "This note was changed while you were writing. Nothing is lost: your text is above,"
             " theirs below. Bring them together above and save, or take theirs.",
             "warning",
         )
@@ -132,7 +132,7 @@ def _note(context: Context, run: Run) -> None:
                 key="take_note",
                 on_click=_take,
                 args=(run.id,),
-                help="Your text is given up.",
+                help="Discard your text.",
             )
 
 

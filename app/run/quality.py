@@ -24,16 +24,16 @@ from ganboard.worker.figures import physics, quality
 
 CAPTIONS = {
     "dcgan": (
-        "Judged in the features of a small classifier trained on the same data set: these are "
+        "Evaluated in the features of a small classifier trained on the same data set: these are "
         "not Inception scores. Copies of 100 training images have an FID of about 3: look at "
         "Memorization (0.5: as new as real images, 1: copies), Recall and Coverage beside it."
     ),
     "gan3d": (
-        "Judged by the 3DGAN's own validation, without ROOT, for the particles of the data set's"
+        "Evaluated by the 3DGAN's own validation, without ROOT, for the particles of the data set's"
         " last showers."
     ),
     "pix2pix": (
-        "Judged by the mean absolute difference of fields in units of the inlet speed, through"
+        "Evaluated by the mean absolute difference of fields in units of the inlet speed, through"
         " windows that all runs see."
     ),
 }
@@ -79,7 +79,7 @@ def threshold_control(frame: pd.DataFrame, measure: str) -> float | None:
         bind="query-params",
         width=180,
         help=(
-            "Training time until a judgement first found it at or below this: late by one interval"
+            "Training time until an evaluation first reached this value: late by one interval"
             " at most, never early."
         ),
     )
@@ -87,7 +87,7 @@ def threshold_control(frame: pd.DataFrame, measure: str) -> float | None:
 
 def suggested(frame: pd.DataFrame, measure: str = "fid") -> float | None:
     """A threshold that the best run reaches, 1.1 times its headline rounded up to two digits; None
-    before the first judgement."""
+    before the first evaluation."""
     lowest = best(frame, measure)
     if lowest is None or lowest.value <= 0:
         return None
@@ -116,7 +116,7 @@ def controls(engine: Engine, run: Run) -> QualityOptions | None:
             "Log y",
             key="logq",
             bind="query-params",
-            help="Logarithmic axes; what is not positive is left out.",
+            help="Logarithmic axes; values that are not positive are omitted.",
         )
         return QualityOptions(axis, goal, log_y, events_control())
 
@@ -129,9 +129,9 @@ def draw(engine: Engine, run: Run, options: QualityOptions | None) -> None:
         nothing(
             run,
             (
-                f"The first judgement comes after epoch {every}."
+                f"The first evaluation follows epoch {every}."
                 if every
-                else "This run is not judged: its quality_every is 0."
+                else "This run is not evaluated: its quality_every is 0."
             ),
         )
         return
@@ -173,7 +173,7 @@ def draw(engine: Engine, run: Run, options: QualityOptions | None) -> None:
 
 def _physics(run: Run, found: Validation, options: QualityOptions) -> None:
     st.markdown(
-        f"**{found.events:,} generated showers beside as many real ones, at the last judgement**"
+        f"**{found.events:,} generated showers beside as many real ones, at the last evaluation**"
     )
     names = [name for name in physics.TITLES if name in found.curves]
     for start in range(0, len(names), 3):
@@ -231,19 +231,19 @@ def _metrics(run: Run, frame: pd.DataFrame, goal: float | None) -> None:
             f"Seconds to {word}" if goal is None else f"Time to {word} {goal:g}",
             "not reached" if reached is None and goal is not None else formatting.duration(reached),
             (
-                "Training time when a judgement first found it at or below this; compiling and"
-                " judging are not in it."
+                "Training time when an evaluation first reached this value, without compiling and"
+                " evaluation."
             ),
         ),
         (
-            "Judging took",
+            "Evaluation took",
             formatting.duration(evaluation),
-            f"{formatting.plural(len(frame), 'judgement')}, outside the training time. {prepared}",
+            f"{formatting.plural(len(frame), 'evaluation')}, outside the training time. {prepared}",
         ),
         (
             "Share of the time",
             formatting.share(evaluation / (evaluation + run.seconds)),
-            "Judging with its preparation, as a share of training and judging.",
+            "Evaluation with its preparation, as a share of training and evaluation.",
         ),
     )
     tiles(entries)

@@ -79,10 +79,7 @@ def activity(
         return formatting.STATUS[run.status].meaning
     if run.lease_until is not None and _is_silent(run, now):
         silent = formatting.duration((now - run.lease_until).total_seconds())
-        return (
-            f"No sign of life since {silent}: a worker is about to take it over from its newest"
-            " checkpoint."
-        )
+        return f"No heartbeat for {silent}; another worker will resume from the latest checkpoint."
     if run.stop_requested_at is not None:
         return "Stopping: it saves a checkpoint after its present step."
     if run.phase == "training":
@@ -231,8 +228,8 @@ def _failure(run: Run) -> None:
         st.markdown(":red[:material/error: **The run failed.**]")
         st.text(run.error or "It left no message.")
         st.caption(
-            "The **Log** and **Events** tabs say more. Once the cause is gone, **Resume** goes on"
-            " from the newest checkpoint; **Clone** starts anew with other settings."
+            "See the **Log** and **Events** tabs. Once the cause is fixed, **Resume** continues"
+            " from the latest checkpoint; **Clone** starts a new run with other settings."
         )
 
 
@@ -271,12 +268,12 @@ def _metrics(run: Run) -> None:
         (
             "Seconds per epoch",
             formatting.duration(left or None),
-            "Mean over the finished epochs, compiling left out.",
+            "Mean over the finished epochs, without compiling.",
         ),
         (
             "Training time",
             formatting.duration(run.seconds or None),
-            "Training steps of all finished epochs, compiling and waiting left out.",
+            "Training steps of all finished epochs, without compiling and waiting.",
         ),
     )
     tiles(entries)

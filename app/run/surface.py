@@ -35,10 +35,10 @@ SAME = (
 )
 ABOUT = (
     "The loss in a plane of the space of weights through the end of this run, at fixed examples,"
-    " noise and dropout; while one net moves, the other stands as it ended. Principal: the plane in"
-    " which the paths vary most. Random: two directions whose filters are as long as the weights'"
-    " (Li et al. 2018). Points of a path have a loss of their own, which differs where the plane"
-    " does not hold them."
+    " noise and dropout; while one network moves, the other keeps its final weights. Principal: the"
+    " plane in which the paths vary most. Random: two directions whose filters are as long as the"
+    " weights' (Li et al. 2018). Points of a path have a loss of their own, which differs where the"
+    " plane does not hold them."
 )
 
 
@@ -125,7 +125,7 @@ def _answer(
                 context, found, "Waiting for the runs to end, or for the analysis worker."
             )
             return
-        label = "Compute the surface" if found is None else "Compute it anew"
+        label = "Compute the surface" if found is None else "Compute again"
         if found is not None and found.error:
             st.warning(formatting.escape(found.error), icon=":material/error:")
         st.button(

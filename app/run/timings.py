@@ -98,7 +98,7 @@ def draw(engine: Engine, run: Run, options: CourseOptions) -> None:
     st.markdown("**Images per second**")
     charts[2].show()
     st.caption(
-        "Real images per second of the training steps; compiling, judging quality, saving and"
+        "Real images per second of the training steps; compiling, evaluation, saving and"
         " drawing grids are left out."
     )
     if run.facts:

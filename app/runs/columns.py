@@ -121,8 +121,7 @@ COLUMNS: dict[str, Column] = {
         lambda run: run.seconds / run.epoch if run.epoch else None,
         NUMBER,
         column.NumberColumn(
-            format="%.3g",
-            help="Training seconds per finished epoch; tracing and compiling left out",
+            format="%.3g", help="Training seconds per finished epoch; without tracing and compiling"
         ),
     ),
     "Images/s": Column(

@@ -16,10 +16,7 @@ from ganboard.worker import formatting
 def show(page: str) -> None:
     """The button of a page, which is named by its `url_path`."""
     if st.button(
-        "Views",
-        icon=":material/bookmark:",
-        key="views",
-        help="Save what this page shows, and come back to it",
+        "Views", icon=":material/bookmark:", key="views", help="Save the current view of this page"
     ):
         _views(page)
 

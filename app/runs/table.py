@@ -91,6 +91,5 @@ def show(table: pa.Table, run_ids: list[str], selected: list[str]) -> list[str]:
 
 def _to_fid() -> Any:
     return st.column_config.NumberColumn(
-        format="%.1f s",
-        help="Seconds of training until a judgement first found the FID that is to be reached",
+        format="%.1f s", help="Seconds of training until an evaluation first reached the target FID"
     )

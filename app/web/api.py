@@ -115,7 +115,7 @@ def list_runs(context: Context, request: Request) -> Response:
 
 @responding
 def one_run(context: Context, request: Request) -> Response:
-    """A run with its epochs and judgements, as `ganboard show --json` prints it."""
+    """A run with its epochs and evaluations, as `ganboard show --json` prints it."""
     return _json(live_document(context, _run(context, request)))
 
 

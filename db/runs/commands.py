@@ -107,7 +107,9 @@ def resume(engine: Engine, *, run_id: str, without: str | None = None) -> Run:
         run = locked(session, run_id)
         if run.status not in ("stopped", "failed"):
             remedy = (
-                "clone it to train it anew" if run.status == "finished" else "it goes on by itself"
+                "clone it to train it again"
+                if run.status == "finished"
+                else "it resumes automatically"
             )
             raise NotAllowed(
                 f"Run {run_id} is {run.status}: only stopped and failed runs can be resumed;"

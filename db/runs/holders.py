@@ -96,7 +96,7 @@ def give_up(engine: Engine, checkpoint: Checkpoint, seconds: float) -> bool:
     machine = checkpoint.machine or UNKNOWN
     error = (
         f"The checkpoint of step {checkpoint.step} is on {_machine(checkpoint)}, which was away for"
-        f" {seconds:.0f} s. Start a worker there and resume, clone the run to train it anew, or"
+        f" {seconds:.0f} s. Start a worker there and resume, clone the run to train it again, or"
         f" give up what is there: `ganboard resume {checkpoint.run_id} --without {machine}`."
     )
     over = (*_awaiting(checkpoint.run_id), col(Run.phase_since) < now(-seconds))
@@ -124,7 +124,7 @@ def unlist(session: Session, run: Run, machine: str) -> None:
     for one in gone:
         session.delete(one)
     left = [one.step for one in listed if one not in gone]
-    then = f"Going on from step {left[-1]}" if left else "Training begins anew"
+    then = f"Going on from step {left[-1]}" if left else "Training starts from the beginning"
     steps = ", ".join(str(one.step) for one in gone)
     note(
         session,

@@ -91,7 +91,7 @@ def ended_version(engine: Engine) -> tuple[Any, ...]:
 def seconds_to_fid(
     engine: Engine, fid: float, run_ids: list[str] | None = None
 ) -> dict[str, float]:
-    """Seconds of training until a judgement first found a distance of at most `fid`, for those of
+    """Seconds of training until a evaluation first found a distance of at most `fid`, for those of
     the runs that got there."""
     reached = (
         select(Quality.run_id, func.min(Quality.training_seconds))

@@ -231,7 +231,7 @@ def step_series(engine: Engine, run_id: str, epoch: int) -> dict[str, Float32s]:
 
 
 def qualities(engine: Engine, run_id: str, *, after: int = 0) -> list[Quality]:
-    """The judgements of epochs later than `after`, ascending."""
+    """The evaluations of epochs later than `after`, ascending."""
     with reading(engine) as session:
         return list(
             session.exec(

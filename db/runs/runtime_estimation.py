@@ -41,8 +41,8 @@ class Measured:
     host: str
     seconds: float  # of training, compiling left out
     images: int  # that passed in these seconds
-    # seconds beside training: starting, compiling, judging, saving; None unless it finished in one
-    # attempt
+    # seconds beside training: starting, compiling, evaluating, saving; None unless it finished in
+    # one attempt
     beside: float | None
 
 

@@ -181,7 +181,7 @@ def step_series(
 
 
 def quality_frame(engine: Engine, run_ids: list[str]) -> pd.DataFrame:
-    """All judgements of the runs, ordered by run and epoch, with QUALITY_COLUMNS: NaN where not
+    """All evaluations of the runs, ordered by run and epoch, with QUALITY_COLUMNS: NaN where not
     measured, arrays as `histogram`."""
     columns: list[Any] = [getattr(Quality, name) for name in QUALITY_COLUMNS[:-2]]
     columns.append(col(Quality.epoch) * col(Run.steps_per_epoch))
@@ -214,7 +214,7 @@ def speeds(engine: Engine, run_ids: list[str]) -> dict[str, npt.NDArray[np.float
 def evaluated(
     engine: Engine, run_ids: list[str], measure: str = "fid"
 ) -> dict[str, npt.NDArray[np.float64]]:
-    """Per run [judgements, 2]: the epoch of each, and what it found, one of QUALITY_MEASURES; NaN
+    """Per run [evaluations, 2]: the epoch of each, and what it found, one of QUALITY_MEASURES; NaN
     where that was not measured."""
     return _arrays(engine, [Quality.epoch, getattr(Quality, measure)], Quality, run_ids)
 

@@ -18,7 +18,7 @@ from ganboard.gan.progress import Progress
 SAVE_SECONDS = 300.0  # save at least this often
 ROOM_SECONDS = 600.0  # how long the last state of a run waits for a disk that refuses it
 AGAIN_SECONDS = 2.0
-LEFT = "The checkpoint before it is kept, and the run can go on from there."
+LEFT = "The checkpoint before it is kept, and the run can resume from it."
 
 
 @dataclass
@@ -80,7 +80,7 @@ class Saver:
         except CheckpointError as error:
             refusal, waits = error, leaving and self.control() == "go"
             then = (
-                "Training goes on."
+                "Training continues."
                 if not leaving
                 else f"Waiting up to {ROOM_SECONDS / 60:.0f} minutes for that."
                 if waits

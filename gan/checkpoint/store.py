@@ -164,7 +164,7 @@ def load(
             if _may_pass(error):
                 raise CheckpointError(
                     f"The checkpoint of step {step} cannot be read ({error}): check that disk and"
-                    " resume, or move the folder away to go on from the one before."
+                    " resume, or move the folder away to resume from the one before."
                 ) from error
             path.rename(_unused(path))
             why = (

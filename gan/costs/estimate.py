@@ -97,7 +97,7 @@ def estimate(config: RunConfig, examples: int | None = None, *, on_gpu: bool = F
     if on_gpu:
         return needs + training
     examples = examples or _of(config).examples(config)
-    if config.limit and not config.quality_every:  # judging takes the whole data set
+    if config.limit and not config.quality_every:  # evaluation takes the whole data set
         examples = min(config.limit, examples)
     needs += _PROCESS + _COMPILER * config.xla
     needs += _of(config).example_bytes(config) * examples

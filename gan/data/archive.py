@@ -144,8 +144,8 @@ class SafeZip:
 
 
 def _refusal(info: zipfile.ZipInfo, most: int) -> str | None:
-    """Why a member is not allowed, or None. The name is judged as written: zipfile's `filename` is
-    already cut at a NUL."""
+    """Why a member is not allowed, or None. The name is evaluated as written: zipfile's `filename`
+    is already cut at a NUL."""
     name = info.orig_filename
     kind = stat.S_IFMT(info.external_attr >> 16)
     if (

@@ -51,8 +51,8 @@ class Cluster:
             ranks = f"rank{'s' * (len(missing) > 1)} {', '.join(map(str, missing))}"
             raise TrainingFailed(
                 f"Waited {seconds:.0f} s, and {ranks} of {len(self.addresses)} trainer processes"
-                " did not join: the log may say why. If this machine is short of memory or cores,"
-                " lower replicas; then clone the run."
+                " did not join: see the log for the reason. If this machine is short of memory or"
+                " cores, lower replicas; then clone the run."
             )
 
     def _gather(self, deadline: float) -> list[int]:

@@ -104,7 +104,7 @@ class Evaluation:
 
     def run(self, state: TrainingState) -> None:
         with state.watchdog.paused():
-            state.sink(Phase("judging"))
+            state.sink(Phase("evaluating"))
             began = time.monotonic()
             evaluator = self._evaluator or self._prepare(state)
             prepared = time.monotonic()

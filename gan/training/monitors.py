@@ -289,8 +289,8 @@ def not_finite(
     if back_to is not None:
         place = f"the checkpoint of step {back_to}" if back_to else "the start"
         return (
-            f"{sentence}: the run went back to {place} and goes on with half the learning rates. It"
-            " does so once."
+            f"{sentence}: the run went back to {place} and continues with half the learning rates."
+            " It does so once."
         )
     calmer = {
         "mixed_float16": ["set precision=mixed_bfloat16 or float32"],

@@ -37,8 +37,8 @@ def test_launch_watch_compare_export_archive(
     # Launch: five batches.
     page.goto(f"{up.url}/launch")
     page.get_by_role("button", name="Use tiny").click()
-    page.get_by_role("radio", name="Grid of runs").or_(
-        page.get_by_role("button", name="Grid of runs")
+    page.get_by_role("radio", name="Sweep").or_(
+        page.get_by_role("button", name="Sweep")
     ).first.click()
     builder = page.locator(".st-key-grid_builder")
     builder.get_by_role("button", name="Remove Precision").click()

@@ -1,4 +1,4 @@
-"""A grid of runs by mouse alone: presets, values, table, one launch, and the ways on from it. No
+"""A sweep by mouse alone: presets, values, table, one launch, and the ways on from it. No
 worker: nothing trains."""
 
 from __future__ import annotations
@@ -25,8 +25,8 @@ def test_a_grid_is_built_launched_and_followed(
     page.keyboard.press("Enter")  # the cards are reached without a mouse too
     expect(page.locator(".st-key-preset_tiny").get_by_text("In use")).to_be_visible()
     expect(page).to_have_url(f"{server}/launch?preset=tiny")
-    page.get_by_role("radio", name="Grid of runs").or_(
-        page.get_by_role("button", name="Grid of runs")
+    page.get_by_role("radio", name="Sweep").or_(
+        page.get_by_role("button", name="Sweep")
     ).first.click()
     builder = page.locator(".st-key-grid_builder")
     values = builder.get_by_role("textbox", name="Batch size (images)", exact=True)
@@ -46,8 +46,8 @@ def test_a_grid_is_built_launched_and_followed(
     make_worker(context)
     page.reload()  # the form of a tab lives on the server: the address brings the preset back
     expect(page.locator(".st-key-preset_tiny").get_by_text("In use")).to_be_visible()
-    page.get_by_role("radio", name="Grid of runs").or_(
-        page.get_by_role("button", name="Grid of runs")
+    page.get_by_role("radio", name="Sweep").or_(
+        page.get_by_role("button", name="Sweep")
     ).first.click()
     expect(table).to_be_visible()
     expect(page.get_by_test_id("stApp")).to_have_attribute("data-test-script-state", "notRunning")
@@ -75,8 +75,8 @@ def test_a_preset_is_taken_whole_however_soon_the_next_click_comes(
     expect(page.get_by_test_id("stApp")).to_have_attribute("data-test-script-state", "notRunning")
     clicked = [
         page.get_by_role("button", name="Use tiny").element_handle(),
-        page.get_by_role("radio", name="Grid of runs")
-        .or_(page.get_by_role("button", name="Grid of runs"))
+        page.get_by_role("radio", name="Sweep")
+        .or_(page.get_by_role("button", name="Sweep"))
         .first.element_handle(),
         milliseconds,
     ]

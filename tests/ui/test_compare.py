@@ -122,7 +122,7 @@ def test_the_verdict_stands_above_all(make_run: MakeRun) -> None:
     ]
     at = open_page("compare", runs=ids(runs))
     assert "mixed_bfloat16 is 1.50× faster than float32." in words(at)
-    assert "Quality was not judged: set quality_every before the start." in words(at)
+    assert "Quality was not evaluated: set quality_every before the start." in words(at)
     at = checked(at.get_by_key("base").set_value(runs[1].id).run())
     assert "float32 is 1.50× slower than mixed_bfloat16." in words(at)
 

@@ -405,7 +405,7 @@ def test_a_setting_is_found_and_keeps_its_value(context: Context) -> None:
     at = checked(at.run())
     assert set(widgets(at)) == {"label_smoothing"}
     at.text_input(key="launch_search").set_value("rmsprop's decay")
-    assert "Hidden, for other settings leave it without effect: RMSprop's rho." in words(
+    assert "Hidden (no effect with the current settings): RMSprop's rho." in words(
         checked(at.run())
     )
     at.text_input(key="launch_search").set_value("nothing like this")

@@ -23,7 +23,7 @@ MakeRun = Callable[..., Run]
 def grid_page(at: AppTest, **values: Any) -> AppTest:
     """The launch page with the grid builder open; `values` are those of each setting, `seeds` the
     repetitions."""
-    at.get_by_key("launch_mode").set_value("Grid of runs")
+    at.get_by_key("launch_mode").set_value("Sweep")
     at = checked(at.run())
     seeds = values.pop("seeds", 1)
     at.get_by_key("grid_fields").set_value(list(values))

@@ -189,7 +189,7 @@ def test_lost_lease_is_said(context: Context, make_run: MakeRun) -> None:
     run = make_run("silent", status="running")
     commands.renew(context.engine, **own(run), lease_seconds=-30)
     assert re.search(
-        r"No sign of life since 3\d s: a worker is about to take it over",
+        r"No heartbeat since 3\d s: a worker is about to take it over",
         words(open_page("run", run=run.id)),
     )
 

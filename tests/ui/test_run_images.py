@@ -89,7 +89,7 @@ def test_new_grids_arrive_and_those_drawn_again_have_another_address(
 
 
 def test_the_best_is_the_lowest_distance_with_a_grid(context: Context, make_run: MakeRun) -> None:
-    run = make_run("judged", epochs=6, quality_every=1)
+    run = make_run("quality", epochs=6, quality_every=1)
     assert player(open_page("run", run=run.id, view="Images"))["best"] == {
         "epoch": 6,
         "words": "FID 8.67",

@@ -113,7 +113,7 @@ def test_rates_of_every_step(context: Context, make_run: MakeRun) -> None:
 
 
 def test_quality_over_epochs_and_seconds(make_run: MakeRun) -> None:
-    run = make_run("judged", epochs=4, seconds_per_epoch=3.0, quality_every=1)
+    run = make_run("quality", epochs=4, seconds_per_epoch=3.0, quality_every=1)
     at = open_page("run", run=run.id, view="Quality")
     shown = figures(at)
     assert [traces(figure) for figure in shown[:7]] == [
@@ -126,7 +126,7 @@ def test_quality_over_epochs_and_seconds(make_run: MakeRun) -> None:
     assert sum(numbers(shown[7]["data"][0]["y"])) == pytest.approx(100)
     assert metrics(at)["Best FID"] == "12.00"
     assert metrics(at)["Time to FID 14"] == "12 s"  # 1.1 times the best, rounded up
-    assert (metrics(at)["Judging took"], metrics(at)["Share of the time"]) == ("3.6 s", "23 %")
+    assert (metrics(at)["Evaluation took"], metrics(at)["Share of the time"]) == ("3.6 s", "23 %")
     assert "not Inception" in words(at)
     at = checked(at.get_by_key("goal").set_value(22.0).run())
     assert metrics(at)["Time to FID 22"] == "6.0 s"
@@ -216,7 +216,7 @@ def test_real_classes_stand_beside_the_generated_ones(context: Context, make_run
 def test_quality_says_when_it_comes_and_appears_by_itself(
     context: Context, make_run: MakeRun
 ) -> None:
-    assert "This run is not judged: its quality_every is 0." in words(
+    assert "This run is not evaluated: its quality_every is 0." in words(
         open_page("run", run=make_run("unjudged", status="running", epochs=1).id, view="Quality")
     )
     assert "Nothing was recorded." in words(
@@ -224,7 +224,7 @@ def test_quality_says_when_it_comes_and_appears_by_itself(
     )
     run = make_run("judged later", status="running", epochs=1, quality_every=2)
     at = open_page("run", run=run.id, view="Quality")
-    assert "The first judgement comes after epoch 2." in words(at)
+    assert "The first evaluation follows epoch 2." in words(at)
     judged = {
         "epoch": 2,
         "seconds": 0.5,

@@ -59,7 +59,7 @@ def test_an_answer_is_drawn_with_its_shares(context: Context, make_run: MakeRun)
         "The plane holds 91.0% of the variance of G's path and 82.0% of D's; 256 images"
         in words(at)
     )
-    assert button(at, "Compute it anew")
+    assert button(at, "Compute again")
 
 
 def test_a_run_without_snapshots_is_told_so_before_it_is_asked_for(make_run: MakeRun) -> None:
@@ -81,7 +81,7 @@ def test_an_error_is_told_and_asked_again(context: Context, make_run: MakeRun) -
     )
     at = opened(run)
     assert "kept no weights" in words(at)
-    checked(button(at, "Compute it anew").click().run())
+    checked(button(at, "Compute again").click().run())
     assert [
         one.error is None for one in requests.of_runs(context.engine, requests.SURFACE, [run.id])
     ] == [True, False]

@@ -1,4 +1,4 @@
-"""The audit's judgement of recorded reports; what it cannot find out it never calls well."""
+"""The audit's evaluation of recorded reports; what it cannot find out it never calls well."""
 
 from __future__ import annotations
 

@@ -25,7 +25,7 @@ def tag(
     ] = None,
     as_json: AsJson = False,
 ) -> None:
-    """Show the tags of a run, put some on it, take some away.
+    """Show, add or remove tags of a run.
 
     Examples:
       ganboard tag k7m +baseline "+bfloat16 study" -old
@@ -69,7 +69,7 @@ def note(
     ] = None,
     as_json: AsJson = False,
 ) -> None:
-    """Write a note on a run, or show it.
+    """Show or write the note of a run.
 
     Examples:
       ganboard note k7m "Diverges after epoch 12: try beta_1=0.5"
@@ -88,8 +88,8 @@ def note(
 
 
 def archive(run_ids: RunIds, as_json: AsJson = False) -> None:
-    """Take runs that have ended out of the usual lists; nothing is lost. `ganboard runs --archived`
-    lists them.
+    """Hide ended runs from the default lists; nothing is deleted. `ganboard runs --archived` lists
+    them.
 
     Example:
       ganboard archive k7m p3x
@@ -102,7 +102,7 @@ def archive(run_ids: RunIds, as_json: AsJson = False) -> None:
 
 
 def unarchive(run_ids: RunIds, as_json: AsJson = False) -> None:
-    """Put archived runs back into the usual lists.
+    """Show archived runs in the default lists again.
 
     Example:
       ganboard unarchive k7m

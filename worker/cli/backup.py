@@ -74,7 +74,7 @@ def restore(
     ]
     if done.queued:
         lines.append(
-            f"{done.queued:,} trained during the backup: they go on from their newest checkpoints"
+            f"{done.queued:,} trained during the backup: they resume from their latest checkpoints"
             " with the next `ganboard up`."
         )
     if done.lost_checkpoints:
@@ -83,7 +83,7 @@ def restore(
             " archive: they are no longer listed."
         )
     if done.aside:
-        lines.append(f"The old state lies in {done.aside}.")
+        lines.append(f"The previous state is in {done.aside}.")
     return typer.echo("\n".join(lines))
 
 

@@ -50,7 +50,7 @@ def main() -> None:
       ganboard run --preset starter --follow    one run, watched in the terminal
       ganboard doctor                           what this machine has and lacks
 
-    State lies in GANBOARD_HOME, by default .ganboard in the working directory.
+    State is stored in GANBOARD_HOME, by default .ganboard in the working directory.
     """
     # a name may hold characters that the terminal's encoding lacks
     for stream in (sys.stdout, sys.stderr):
@@ -71,8 +71,8 @@ def up(
         bool, typer.Option("--no-starter", help="Do not begin a first run when there is none.")
     ] = False,
 ) -> None:
-    """Start everything: Redis, workers, an inference worker and the dashboard. Ctrl-C ends it all;
-    runs go on at the next start.
+    """Start everything: Redis, workers, an inference worker and the dashboard. Ctrl-C stops them;
+    runs resume at the next start.
 
     Example:
       ganboard up --port 8600 --workers 2
@@ -89,7 +89,8 @@ def up(
 
 @app.command()
 def worker() -> None:
-    """Run one worker in the foreground; GANBOARD_REDIS_URL and GANBOARD_DATABASE_URL say for whom.
+    """Run one worker in the foreground; GANBOARD_REDIS_URL and GANBOARD_DATABASE_URL select its
+    queue and database.
 
     Example:
       GANBOARD_REDIS_URL=redis://queue:6379 GANBOARD_DATABASE_URL=postgresql://me@db/ganboard ganboard worker
@@ -123,8 +124,8 @@ def mlflow_sync(
     ] = None,
     once: Annotated[bool, typer.Option("--once", help="Tell what is new and end.")] = False,
 ) -> None:
-    """Show all runs in MLflow, and those that train as they go on: settings, losses, timings,
-    quality, images. `ganboard up` has one when GANBOARD_MLFLOW_URI is set.
+    """Log all runs to MLflow while they train: settings, losses, timings, quality, images.
+    `ganboard up` starts it when GANBOARD_MLFLOW_URI is set.
 
     Examples:
       ganboard mirror --to http://127.0.0.1:5000
@@ -143,13 +144,13 @@ def doctor(
     fix: Annotated[
         bool,
         typer.Option(
-            "--fix", help="Do what is safe: delete leftovers, queue runs again that nobody trains."
+            "--fix", help="Do what is safe: delete leftovers, requeue runs that no worker trains."
         ),
     ] = False,
     as_json: AsJson = False,
 ) -> None:
-    """Check what this machine has, what is missing or broken and what to do; the exit code is 1
-    when something must be mended.
+    """Check what this machine has, what is missing or broken, and how to fix it; exits with 1 if
+    something must be fixed.
 
     Examples:
       ganboard doctor --json

@@ -101,7 +101,7 @@ def follow(context: Context, run: Run, as_json: bool) -> None:
             ended = run_progress.follow(context, run.id, view)
     except KeyboardInterrupt:
         typer.echo(
-            f"\nLeft run {run.id}: it goes on. See it: ganboard show {run.id}   Stop it: ganboard"
+            f"\nLeft run {run.id}: it continues. See it: ganboard show {run.id}   Stop it: ganboard"
             f" stop {run.id}",
             err=True,
         )
@@ -146,5 +146,5 @@ def _sentence(error: Exception) -> str | None:
     if isinstance(error, DBAPIError):
         return f"The database failed ({error.orig}): see `ganboard doctor`."
     if isinstance(error, UnicodeEncodeError):
-        return "The text on the command line is not valid UTF-8: type it anew."
+        return "The text on the command line is not valid UTF-8: type it again."
     return None

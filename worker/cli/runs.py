@@ -172,7 +172,7 @@ def runs(
 
 
 def show(run_id: RunId, as_json: AsJson = False) -> None:
-    """Show a run: state, settings, hardware, epochs, and where its files lie.
+    """Show a run: state, settings, hardware, epochs, and the paths of its files.
 
     Examples:
       ganboard show latest
@@ -224,7 +224,7 @@ def resume(
     ] = None,
     as_json: AsJson = False,
 ) -> None:
-    """Queue a stopped or failed run again; it goes on from its newest checkpoint.
+    """Queue a stopped or failed run again; it resumes from its latest checkpoint.
 
     Example:
       ganboard resume k7m
@@ -244,7 +244,7 @@ def resume(
 def clone(
     run_id: RunId, changes: Changes = None, name: Name = None, as_json: AsJson = False
 ) -> None:
-    """Queue a new run with another's settings, some of them changed.
+    """Queue a new run with the settings of another, optionally changed.
 
     Example:
       ganboard clone latest --set precision=mixed_bfloat16 --name "the same in bfloat16"
@@ -268,7 +268,7 @@ def delete(
     yes: Annotated[bool, typer.Option("--yes", "-y", help="Do not ask.")] = False,
     as_json: AsJson = False,
 ) -> None:
-    """Delete a run with its log, images and checkpoints, for good.
+    """Delete a run permanently, with its log, images and checkpoints.
 
     Example:
       ganboard delete k7m --yes

@@ -58,8 +58,7 @@ def study(
     ] = False,
     as_json: AsJson = False,
 ) -> None:
-    """Launch the grids of runs that answer a question; the page Studies shows the figures that come
-    of them.
+    """Launch the sweeps that answer a question; the page Studies shows the resulting figures.
 
     The same command again goes on with the same study: finished runs are used again, also those of
     other studies, stopped and failed ones resumed.
@@ -148,7 +147,7 @@ def report(
 
 
 def list_published(as_json: AsJson = False) -> None:
-    """List what others published: their numbers on their hardware, to be laid beside one's own.
+    """List published reference results, with the hardware they were measured on.
 
     Example:
       ganboard published --json
@@ -343,7 +342,8 @@ def _follow(context: Context, stored: Study, as_json: bool) -> None:
                 ):
                     on_progress = state.finished + state.broken
                     typer.echo(
-                        f"{on_progress} of {state.runs} runs ended, {duration(state.seconds_left)} left"
+                        f"{on_progress} of {state.runs} runs ended, {duration(state.seconds_left)}"
+                        " left"
                     )
                 time.sleep(POLL_SECONDS)
             _await_surface(
@@ -353,7 +353,8 @@ def _follow(context: Context, stored: Study, as_json: bool) -> None:
             )
     except KeyboardInterrupt:
         typer.echo(
-            f"\nLeft study {stored.id}: it goes on. See it: the page Studies, or ganboard studies",
+            f"\nLeft study {stored.id}: it continues. See it: the page Studies, or ganboard"
+            " studies",
             err=True,
         )
         raise typer.Exit(output.INTERRUPTED) from None

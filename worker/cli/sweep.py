@@ -59,7 +59,7 @@ def sweep(
     ] = False,
     as_json: AsJson = False,
 ) -> None:
-    """Queue a grid of runs: every combination of the values that vary, with what each will take.
+    """Queue a sweep: every combination of the varied values, with an estimate for each.
 
     Combinations that cannot run are listed with their reason and left out. At most 200 runs; they
     are stored all or none.

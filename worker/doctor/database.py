@@ -106,7 +106,10 @@ def content(engine: Engine) -> Iterator[Check]:
     ]:
         remedy = f"A worker queues them again; without one: `ganboard up`. {FIX}"
         yield Check(
-            "leases", "warn", f"said to train, but nobody does: {', '.join(dead[:5])}", remedy
+            "leases",
+            "warn",
+            f"marked as running, but no worker trains them: {', '.join(dead[:5])}",
+            remedy,
         )
 
 

@@ -115,7 +115,7 @@ def state(settings: Settings, engine: Engine) -> Iterator[Check]:
     ]
     if missing:
         remedy = (
-            "The run goes on from the newest that is there; bring the folders back from a backup to"
+            "The run resumes from the newest that exists; bring the folders back from a backup to"
             " have these again."
         )
         yield Check(
@@ -136,7 +136,7 @@ def damaged(settings: Settings) -> Iterator[Check]:
                 continue
     if bad:
         remedy = (
-            "A run that goes on sets them aside and takes the one before: look at the disk, and"
+            "A resumed run sets them aside and uses the one before: check the disk, and"
             " bring them back from a backup."
         )
         yield Check("digests", "fail", f"damaged checkpoints: {_some(bad)}", remedy)

@@ -431,8 +431,8 @@ def forecast(table: pd.DataFrame) -> go.Figure:
 
 
 def seconds_to_quality(found: Mapping[Any, Floats], goal: str, what: str = "Batch") -> go.Figure:
-    """Training seconds until a judgement reached the `goal`, such as "FID 12", over seeds, by value
-    of `what`.
+    """Training seconds until a evaluation reached the `goal`, such as "FID 12", over seeds, by
+    value of `what`.
 
     Values that never did are left out.
     """

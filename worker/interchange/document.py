@@ -39,7 +39,7 @@ def _summary(context: Context, run: Run, tags: list[str]) -> dict[str, Any]:
 
 
 def document(context: Context, run: Run) -> dict[str, Any]:
-    """A run with all its finished epochs and all judgements of its images."""
+    """A run with all its finished epochs and all evaluations of its images."""
     return {
         **summaries(context, [run])[0],
         "epochs": [_epoch(epoch) for epoch in queries.epochs(context.engine, run.id)],

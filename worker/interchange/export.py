@@ -152,7 +152,7 @@ def steps_csv(context: Context, run: Run) -> Iterator[str]:
 
 
 def quality_csv(context: Context, run: Run) -> Iterator[str]:
-    """The lines of quality.csv: one row per judgement."""
+    """The lines of quality.csv: one row per evaluation."""
     evaluations = document(context, run)["quality"]
     classes = [
         f"class_{k}"

@@ -238,11 +238,11 @@ def _agree(document: RunDocument, epochs: int, path: Path) -> None:
     """What one export cannot contradict itself in."""
     if [one.epoch for one in document.epochs] != list(range(1, document.epoch + 1)):
         raise BadBundle(
-            f"{path} is refused: it tells of {len(document.epochs)} epochs and says that {document.epoch}"
-            " are finished."
+            f"{path} is refused: it has {len(document.epochs)} epochs and says that"
+            f" {document.epoch} are finished."
         )
     listed: dict[str, list[Any]] = {
-        "judgement": [one.epoch for one in document.quality],
+        "evaluation": [one.epoch for one in document.quality],
         "grid": [one.epoch for one in document.grids],
     }
     for what, keys in {
@@ -253,8 +253,8 @@ def _agree(document: RunDocument, epochs: int, path: Path) -> None:
             raise BadBundle(f"{path} is refused: it holds the same {what} twice.")
     if document.status == "finished" and document.epoch != epochs:
         raise BadBundle(
-            f"{path} is refused: the run is finished after {document.epoch} epochs, but its settings"
-            f" ask for {epochs}."
+            f"{path} is refused: the run is finished after {document.epoch} epochs, but its"
+            f" settings ask for {epochs}."
         )
     if any(one.steps != document.steps_per_epoch for one in document.epochs):
         raise BadBundle(
@@ -376,7 +376,7 @@ def _steps(document: RunDocument, content: _Content) -> Iterator[Any]:
         document.epoch,
         document.epoch + 1,
     ):
-        raise BadBundle(f"{refused} tells of {len(epochs)} epochs, run.json of {document.epoch}.")
+        raise BadBundle(f"{refused} has {len(epochs)} epochs, run.json has {document.epoch}.")
     for epoch, lines in epochs.items():
         columns: dict[str, npt.NDArray[np.float32]] = {
             name: np.array(column, np.float32)

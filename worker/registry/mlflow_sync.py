@@ -63,7 +63,7 @@ class MlflowUnreachable(WorkerError):
 
 
 class SyncState(NamedTuple):
-    """What MLflow knows of a run: the last epochs whose losses, judgement and images it has, and
+    """What MLflow knows of a run: the last epochs whose losses, evaluation and images it has, and
     its status."""
 
     epoch: int = 0

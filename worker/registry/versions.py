@@ -60,7 +60,7 @@ def add(context: Context, run: Run, name: str, epoch: int | None = None) -> Mode
         config, context.settings.run_dir(run.id) / "checkpoints", found.step
     )
     generation.require_finite(weights, f"Epoch {found.epoch} of run {run.id}")
-    judged = next(
+    evaluated = next(
         (
             one.measures
             for one in queries.qualities(context.engine, run.id)
@@ -86,7 +86,7 @@ def add(context: Context, run: Run, name: str, epoch: int | None = None) -> Mode
         data=data,
         versions={"ganboard": importlib.metadata.version("ganboard"), **installed()},
         commit=_commit(),
-        quality={name: value for name, value in judged.items() if value == value},
+        quality={name: value for name, value in evaluated.items() if value == value},
     )
     generator = generation.Generator(manifest, weights)
     manifest = manifest.model_copy(

@@ -1,4 +1,4 @@
-"""A grid of runs: every combination of some settings' values, looked at before anything is stored,
+"""A sweep: every combination of some settings' values, looked at before anything is stored,
 then launched as one."""
 
 from __future__ import annotations

@@ -61,8 +61,8 @@ def up(
                 if not greeted and all(service.announced for service in services):
                     greeted = True
                     say(
-                        f"Open http://{address}:{port}   Ctrl-C ends everything; runs go on at the"
-                        " next start."
+                        f"Open http://{address}:{port}   Ctrl-C stops everything; runs resume at"
+                        " the next start."
                     )
                 if not greeted and time.monotonic() - services[0].started > READY_SECONDS:
                     late = ", ".join(service.name for service in services if not service.announced)

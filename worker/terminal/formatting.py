@@ -72,7 +72,7 @@ def time_spent(epochs: Sequence[Epoch], qualities: Sequence[Quality]) -> str:
     rest = {
         "compiling": sum(epoch.compile_seconds for epoch in epochs),
         "preparing evaluation": sum(evaluated.preparation_seconds or 0 for evaluated in qualities),
-        "judging quality": sum(evaluated.seconds for evaluated in qualities),
+        "evaluating quality": sum(evaluated.seconds for evaluated in qualities),
     }
     beside = ", ".join(f"{duration(seconds)} {text}" for text, seconds in rest.items() if seconds)
     return f"{shares}" + (f"; beside that {beside}" if beside else "")
@@ -231,7 +231,7 @@ def _measured(
         yield "time", Text(spent)
     if qualities:
         yield (
-            "judged",
+            "quality",
             Text(f"{quality_summary(qualities[-1].measures)} after epoch {qualities[-1].epoch}"),
         )
     listed = {name: value for name, value in run.facts.items() if name not in UNLISTED}

@@ -60,7 +60,7 @@ class FinishedEpoch(Protocol):
 
 
 class Evaluated(Protocol):
-    """What a stored judgement and a trainer's event have in common."""
+    """What a stored evaluation and a trainer's event have in common."""
 
     @property
     def epoch(self) -> int: ...
@@ -108,7 +108,7 @@ class Lines(View):
             self._phase = state.phase
             self._compiling_since = state.phase_since
             # they alternate with every epoch
-            if state.phase not in ("training", "judging", "saving"):
+            if state.phase not in ("training", "evaluating", "saving"):
                 self.say(f"{state.phase} ...")
         seconds = state.starting or 0.0
         if seconds >= SLOW_SECONDS and not self._slow:
@@ -123,7 +123,7 @@ class Lines(View):
         )
 
     def quality(self, evaluated: Evaluated) -> None:
-        took = f"judged in {evaluated.seconds:.1f} s"
+        took = f"evaluated in {evaluated.seconds:.1f} s"
         if evaluated.preparation_seconds:
             took += f" after {evaluated.preparation_seconds:.1f} s of preparation"
         self.say(

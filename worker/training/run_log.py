@@ -8,7 +8,8 @@ from ganboard.gan.config import RunConfig
 from ganboard.gan.events import EpochDone, Event, Note, Phase, Quality, Saved, Started
 from ganboard.worker.formatting import clean, decimal, duration, quality_summary, rate
 
-REPEATED = ("training", "judging", "saving")  # phases of every epoch: what they end with is logged
+# phases of every epoch: what they end with is logged
+REPEATED = ("training", "evaluating", "saving")
 LEVELS = {"info": logging.INFO, "warning": logging.WARNING, "error": logging.ERROR}
 
 log = logging.getLogger("ganboard.run")

@@ -172,7 +172,7 @@ def _signals() -> Iterator[threading.Event]:
 
 
 def _end() -> None:
-    logging.error("No step ends any more: this process ends, and the run is started again.")
+    logging.error("Training has stalled; restarting.")
     os._exit(EXIT_HANGS)
 
 

@@ -113,13 +113,13 @@ def step_macs(config: RunConfig) -> int:
     # A layer's backward pass costs its forward pass twice: for its weights, and for what entered,
     # which in a first layer nobody asks for
     train_g = 3 * g - g_layers[0].macs
-    judge = 3 * d - d_layers[0].macs
+    discriminator_pass = 3 * d - d_layers[0].macs
     # A penalty is a backward pass down to the image, differentiated by its weights and by what came
     # down, which begins with ones; that of wgan_gp has a forward pass of its own, whose logits
     # nobody asks for
     last = d_layers[-1].macs
     train_d = (
-        2 * judge
+        2 * discriminator_pass
         + (3 * d - last) * bool(config.r1)
         + (4 * d - 2 * last) * (config.loss == "wgan_gp")
     )

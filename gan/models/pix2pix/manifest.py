@@ -19,7 +19,7 @@ NAME = "manifest.json"
 FORMAT = "ganboard-flow-1"
 CHANNELS = 3  # stored; the obstacle, the fourth, follows from the manifest
 DTYPE = "<f2"
-REMEDY = "copy the folder again from its origin, or make it anew with `ganboard data flow`"
+REMEDY = "copy the folder again from its origin, or create it again with `ganboard data flow`"
 _MAX_BYTES = 4 << 20
 
 Side = Annotated[int, Field(ge=1, le=1 << 20)]

@@ -75,7 +75,7 @@ def roll(
         if not np.isfinite(made[step]).all():
             raise DatasetError(
                 f"The prediction became infinite or NaN in step {step}: ask for {step - 1} steps,"
-                " or train the run anew."
+                " or train the run again."
             )
         on_progress()
     return made

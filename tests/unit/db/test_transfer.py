@@ -81,7 +81,7 @@ def test_a_copy_loaded_again_is_equal_to_the_bit(engine: Engine, tmp_path: Path)
     target, found = loaded(path, f"sqlite:///{tmp_path / 'again.db'}", keys(engine))
     before, after = everything(engine), everything(target)
     assert before.pop("worker")
-    assert after.pop("worker") == []  # signs of life of another time
+    assert after.pop("worker") == []  # heartbeats of another time
     assert after == before
     assert any("nan" in row for row in before["epoch"])
     assert sum(reports) > 0

@@ -133,7 +133,7 @@ def test_a_machine_that_is_away_is_waited_for_then_the_run_ends_and_asks(
     assert (
         ended.error
         == f"The checkpoint of step 12 is on machine {name}, which was away for 0 s. Start a worker"
-        " there and resume, clone the run to train it anew, or give up what is there: `ganboard"
+        " there and resume, clone the run to train it again, or give up what is there: `ganboard"
         f" resume {run.id} --without {name}`."
     )
     assert [one.machine for one in queries.checkpoints(context.engine, run.id)] == [name]

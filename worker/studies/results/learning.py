@@ -298,7 +298,7 @@ def quality(data: StudyData) -> StudyResult:
         " take fewer steps.)"
     )
     how = (
-        "Training seconds until the first judgement with a headline measure (of a DCGAN the"
+        "Training seconds until the first evaluation with a headline measure (of a DCGAN the"
         " classifier-FID, which is not Inception FID, of a 3DGAN the objective, of a pix2pix the"
         " L1) as low as the best that every value reached. Batches differ in their steps per epoch,"
         " so this is what a larger one is worth."
@@ -324,7 +324,7 @@ def quality(data: StudyData) -> StudyResult:
         None,
     )
     if family is None:
-        lacking = f"Judged runs are needed (quality_every) that differ in {data.axis} alone."
+        lacking = f"Evaluated runs are needed (quality_every) that differ in {data.axis} alone."
         return StudyResult(key, title, claim, UNTESTED, data.lacking(lacking), how)
     rows = {
         value: evaluated[evaluated["run_id"].isin([run.id for run in runs])]
@@ -364,6 +364,6 @@ def quality(data: StudyData) -> StudyResult:
 
 
 def _first(found: pd.DataFrame, measure: str, goal: float) -> npt.NDArray[np.float64]:
-    """Training seconds of each run's first judgement as good as `goal`."""
+    """Training seconds of each run's first evaluation as good as `goal`."""
     seconds = found[found[measure] <= goal].groupby("run_id")["training_seconds"].min()
     return seconds.to_numpy(dtype=np.float64)

@@ -20,10 +20,10 @@ def physics(data: StudyData) -> StudyResult:
         " (3DGAN; no number is printed)."
     )
     how = (
-        "The 3DGAN's own validation at the last judgement of each run: relative errors of moments,"
+        "The 3DGAN's own validation at the last evaluation of each run: relative errors of moments,"
         " profiles, angle and sampling fraction, 0 where generated and real showers agree. The"
         " curves are those of the run with the lowest objective, beside the real showers that it"
-        " was judged by."
+        " was evaluated with."
     )
     runs = [
         run for run in data.runs if model_of(run.config) == "gan3d" and "validation" in run.facts
@@ -37,7 +37,7 @@ def physics(data: StudyData) -> StudyResult:
             title,
             claim,
             UNTESTED,
-            data.lacking("A finished 3DGAN run is needed that was judged (quality_every)."),
+            data.lacking("A finished 3DGAN run with evaluation (quality_every) is needed."),
             how,
         )
     text = apart([run.config for run in runs])

@@ -103,7 +103,7 @@ def overfitting(data: StudyData) -> StudyResult:
         " inlet speed, mean over the seeds: in flows whose Reynolds number or obstacle was never"
         " trained with, and in those trained with. Reproduced: in the end the former is more than"
         f" {100 * CLOSE:.0f} % above the latter for every value, all of them below that of a flow"
-        " that stands still; above it there is nothing to judge."
+        " that stands still; above it there is nothing to evaluate."
     )
     runs = [run for run in data.runs if model_of(run.config) == "pix2pix"]
     evaluated = series.quality_frame(data.engine, [run.id for run in runs])
@@ -122,7 +122,7 @@ def overfitting(data: StudyData) -> StudyResult:
             title,
             claim,
             UNTESTED,
-            data.lacking("A finished pix2pix run is needed that was judged (quality_every)."),
+            data.lacking("A finished pix2pix run with evaluation (quality_every) is needed."),
             how,
         )
     what = family.name if family else data.axis

@@ -15,7 +15,7 @@ from ganboard.gan.presets import load
 from tests.factories import HARDWARE, HOSTILE_NAMES
 
 NOW = datetime(2026, 1, 1, tzinfo=UTC)
-STEADY = (12.4, 12.2, 12.3, 12.1, 12.2)  # spread between judgements about 0.18
+STEADY = (12.4, 12.2, 12.3, 12.1, 12.2)  # spread between evaluations about 0.18
 _places = iter(range(10_000))
 
 
@@ -67,7 +67,7 @@ def test_faster_at_equal_quality() -> None:
         "mixed_bfloat16 is 1.48× faster than float32 at equal quality: classifier-FID 12.3 against"
         " 12.2 after epoch 5 (equal within ±0.52"
     )
-    assert text.headline.endswith("as it varies between judgements).")
+    assert text.headline.endswith("as it varies between evaluations).")
     assert (text.each, text.remarks) == ([], [])
 
 
@@ -135,7 +135,7 @@ def test_few_judgements_count_as_equal_within_ten_per_cent_and_say_so() -> None:
     close = said(base, result(fids=(20.0, 13.1), xla=True)).headline
     assert (
         "at equal quality: classifier-FID 13.1 against 12.0 after epoch 2 (equal within 10 %, as"
-        " too few judgements tell" in close
+        " too few evaluations tell" in close
     )
     assert "worse" in said(base, result(fids=(20.0, 13.3), xla=True)).headline
     assert "better" in said(base, result(fids=(20.0, 10.7), xla=True)).headline
@@ -156,7 +156,7 @@ def test_what_varies_wildly_tells_nothing() -> None:
     headline = said(
         result(fids=wild), result(fids=(25.0, 50.0, 20.0, 80.0, 40.0), xla=True)
     ).headline
-    assert "quality cannot be told apart: classifier-FID 40.0 against 30.0" in headline
+    assert "no measurable difference in quality: classifier-FID 40.0 against 30.0" in headline
     assert "equal quality" not in headline
 
 
@@ -183,20 +183,20 @@ def test_only_judgements_of_the_same_epoch_are_compared() -> None:
     )
     assert "FID" not in text.headline
     assert text.remarks == [
-        "They were not judged after the same epochs, so quality is not compared: give them the same"
-        " quality_every."
+        "They were not evaluated after the same epochs, so quality is not compared: give them the"
+        " same quality_every."
     ]
 
 
 def test_no_quality_is_said() -> None:
     text = said(result("one"), result("two", rate=2000, xla=True))
     assert text.headline == "xla on is 2.00× faster than xla off."
-    assert text.remarks == ["Quality was not judged: set quality_every before the start."]
+    assert text.remarks == ["Quality was not evaluated: set quality_every before the start."]
     assert said(result("one", fids=STEADY), result("two", xla=True)).remarks == [
-        "The quality of “two” was not judged, so it is not compared."
+        "The quality of “two” was not evaluated, so it is not compared."
     ]
     assert said(result("one"), result("two", fids=STEADY, xla=True)).remarks == [
-        "The quality of “one” was not judged, so it is not compared."
+        "The quality of “one” was not evaluated, so it is not compared."
     ]
 
 
@@ -206,7 +206,7 @@ def test_distances_from_different_numbers_of_images_are_not_compared() -> None:
     )
     assert "FID" not in text.headline
     assert text.remarks == [
-        "Quality was judged with 2000 and 5000 images: such distances cannot be compared."
+        "Quality was evaluated with 2000 and 5000 images: such distances cannot be compared."
     ]
 
 
@@ -400,7 +400,8 @@ def test_different_classifiers() -> None:
     base, other = result(fids=STEADY), result(fids=STEADY, xla=True)
     base.run.facts, other.run.facts = {"classifier_accuracy": 0.98}, {"classifier_accuracy": 0.99}
     assert said(base, other).remarks == [
-        "Different classifiers judged the quality: small differences of FID mean nothing."
+        "The quality was measured with different classifiers: small differences of FID mean"
+        " nothing."
     ]
 
 

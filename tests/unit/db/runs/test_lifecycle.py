@@ -178,7 +178,9 @@ def test_resuming(engine: Engine, status: str) -> None:
         assert commands.claim(engine, run_id=run_id, worker="w") is not None
     else:
         before_all = contents(engine)
-        remedy = "clone it to train it anew" if status == "finished" else "it goes on by itself"
+        remedy = (
+            "clone it to train it again" if status == "finished" else "it resumes automatically"
+        )
         with pytest.raises(
             NotAllowed,
             match=(

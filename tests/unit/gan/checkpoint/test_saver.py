@@ -85,7 +85,7 @@ def blocked(tmp_path: Path) -> Path:
 def test_training_goes_on_when_the_disk_refuses(blocked: Path) -> None:
     made, recorder = saver(blocked)
     assert not made.save(Progress(step=1), leaving=False)
-    assert recorder.of(Note)[0].text.endswith("Training goes on.")
+    assert recorder.of(Note)[0].text.endswith("Training continues.")
     assert recorder.of(Phase)[-1].name == "training"
 
 

@@ -331,7 +331,7 @@ def test_damaged_and_foreign_folders_are_refused_in_one_sentence(
     said = str(caught.value)
     assert sentence in said
     assert said.endswith(
-        "copy the folder again from its origin, or make it anew with `ganboard data flow`."
+        "copy the folder again from its origin, or create it again with `ganboard data flow`."
     )
     assert "\n" not in said
 

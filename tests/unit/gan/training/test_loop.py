@@ -403,7 +403,7 @@ def test_quality_is_judged_as_often_as_asked_and_alike_after_a_resume(tmp_path: 
     rest, _ = run(config, tmp_path / "b", attempt=2)
     assert rest.of(Quality)[-1].measures == whole.of(Quality)[-1].measures
     assert 0 < whole.of(Quality)[0].training_seconds < whole.of(Quality)[1].training_seconds
-    # the classifier is trained before the first judgement, and read from the cache after a resume
+    # the classifier is trained before the first evaluation, and read from the cache after a resume
     assert whole.of(Quality)[0].preparation_seconds > rest.of(Quality)[0].preparation_seconds > 0
     assert whole.of(Quality)[1].preparation_seconds == 0
 

@@ -1,4 +1,5 @@
-"""Every monitor on figures of healthy and of ruined runs, some of them measured, and on real digits."""
+"""Every monitor on figures of healthy and of ruined runs, some of them measured, and on real
+digits."""
 
 from __future__ import annotations
 
@@ -262,11 +263,11 @@ def test_real_images_in_any_order_give_the_same_measure() -> None:
     np.testing.assert_allclose(Monitors(config(), PER_EPOCH, many)._real, make()._real, rtol=0.02)
 
 
-# --- judgements ---
+# --- evaluations ---
 
 
 def evaluated(monitor: Monitors, *found: tuple[float, float], epoch: int = GROWN) -> list[Note]:
-    """What is said of judgements (diversity, share of the commonest of ten classes)."""
+    """What is said of evaluations (diversity, share of the commonest of ten classes)."""
     notes = []
     for i, (diversity, share) in enumerate(found):
         notes += monitor.evaluated(
@@ -402,7 +403,7 @@ def test_the_sentence_of_a_roll_back() -> None:
     assert (
         not_finite(config(on_non_finite="roll_back"), 56, found, back_to=112)
         == "A weight of dense/kernel in the generator is not finite at step 8 of epoch 3: the run"
-        " went back to the checkpoint of step 112 and goes on with half the learning rates. It"
+        " went back to the checkpoint of step 112 and continues with half the learning rates. It"
         " does so once."
     )
     assert "went back to the start and" in not_finite(

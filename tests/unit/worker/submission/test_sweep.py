@@ -1,4 +1,4 @@
-"""A grid of runs: its values, its combinations, what is refused, and what is stored."""
+"""A sweep: its values, its combinations, what is refused, and what is stored."""
 
 from __future__ import annotations
 

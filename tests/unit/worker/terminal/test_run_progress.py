@@ -94,11 +94,13 @@ EVALUATED = Quality(2, 0.44, 60.0, {"fid": 12.345, "recall": 0.625, "diversity":
 def test_a_judgement_is_one_line_and_judging_is_not_announced(
     capsys: pytest.CaptureFixture[str],
 ) -> None:
-    feed(Lines(), Phase("training"), epoch_done(2), Phase("judging"), EVALUATED, Phase("training"))
+    feed(
+        Lines(), Phase("training"), epoch_done(2), Phase("evaluating"), EVALUATED, Phase("training")
+    )
     assert capsys.readouterr().out.splitlines()[1:] == [
         "quality after epoch 2: FID 12.35, recall 0.62, judged in 0.4 s"
     ]
-    feed(Live(), started(), epoch_done(2), Phase("judging"), EVALUATED)
+    feed(Live(), started(), epoch_done(2), Phase("evaluating"), EVALUATED)
     assert "FID 12.35, recall 0.62" in capsys.readouterr().out
     feed(View(), EVALUATED)
     assert capsys.readouterr() == ("", "")

@@ -21,7 +21,7 @@ def test_each_epoch_and_event_is_a_line(caplog: pytest.LogCaptureFixture) -> Non
         Phase("training"),
         Steps(1, 0, LOSSES, LOSSES),
         EpochDone(1, 0.5, 0.25, 2.0, 31.0, 128, (0.0, 0.0), (0.0, 0.0)),
-        Phase("judging"),
+        Phase("evaluating"),
         Quality(1, 0.4, 2.0, {"fid": 12.345}, ()),
         Phase("training"),
         Phase("saving"),
