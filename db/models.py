@@ -24,6 +24,9 @@ STATUSES = ("queued", "starting", "running", "finished", "failed", "stopped", "s
 ACTIVE = ("starting", "running")  # has, or should have, a live lease
 WAITING = ("queued", "suspended")  # goes on by itself as soon as a worker is free
 ENDED = ("finished", "failed", "stopped")
+# kinds of workers
+TRAINING = "training"
+INFERENCE = "inference"  # answers requests
 QUALITY_MEASURES = (
     *("fid", "kid", "precision", "recall", "density", "coverage", "class_distance", "diversity"),
     "memorization",
@@ -166,45 +169,31 @@ class StudyRun(SQLModel, table=True):
     run_id: str = _of_run(primary_key=True)
 
 
-class Drawing(SQLModel, table=True):
-    """Something that was asked of a stored generator, and the answer."""
+class Request(SQLModel, table=True):
+    """Something that was asked of stored runs, and the answer."""
 
-    __tablename__ = "drawing"
-    __table_args__ = (Index("ix_drawing_asked_at", "asked_at"),)
+    __tablename__ = "request"
+    __table_args__ = (
+        Index("ix_request_run_id", "run_id"),
+        Index("ix_request_answered_at", "answered_at", "asked_at"),
+    )
 
     id: str = Field(default_factory=new_id, primary_key=True, sa_type=Text)
+    kind: str = Field(sa_type=Text)  # `surface`, `prediction`, or a kind of image request
     run_id: str = _of_run()
-    step: int  # of the checkpoint
-    kind: str  # what is asked: a name that worker.requests.inference_worker knows
+    others: list[str] = Field(default_factory=list, sa_type=Json)  # further runs on a surface
+    step: int | None = None  # of the checkpoint; None: the newest
     options: dict[str, Any] = _mapping()
     asked_at: datetime = Field(default_factory=utc_now)
-    begun_at: datetime | None = None
+    claimed_at: datetime | None = None
+    heartbeat_at: datetime | None = None  # of the process that claimed it
     answered_at: datetime | None = None
-    error: str | None = Field(default=None, sa_type=Text)
-    png: bytes | None = Field(default=None, sa_type=LargeBinary)
-    facts: dict[str, Any] = _mapping()  # of the answer
-
-
-class Surface(SQLModel, table=True):
-    """A loss surface that was asked for, through the end of a run and with the paths of others, or
-    a run's prediction; and the answer."""
-
-    __tablename__ = "surface"
-    __table_args__ = (Index("ix_surface_run_id", "run_id"),)
-
-    id: str = Field(default_factory=new_id, primary_key=True, sa_type=Text)
-    run_id: str = _of_run()
-    others: list[str] = Field(sa_type=Json)
-    options: dict[str, Any] = Field(sa_type=Json)
-    asked_at: datetime = Field(default_factory=utc_now)
-    begun_at: datetime | None = None
-    beat_at: datetime | None = None  # the surveyor's last sign of life
-    answered_at: datetime | None = None
-    tries: int = 0
+    tries: int = 0  # claims so far
     phase: str = ""
-    done: float = 0.0
+    progress: float = 0.0  # 0 to 1
     error: str | None = Field(default=None, sa_type=Text)
-    arrays: bytes | None = Field(default=None, sa_type=LargeBinary)
+    # a PNG; of a surface the arrays of `db.requests.unpack`
+    result: bytes | None = Field(default=None, sa_type=LargeBinary)
     facts: dict[str, Any] = _mapping()  # of the answer
 
 
@@ -401,15 +390,16 @@ class ModelAlias(SQLModel, table=True):
 
 
 class Worker(SQLModel, table=True):
-    """A worker's last sign of life and what its machine has."""
+    """A process's last heartbeat and what its machine has."""
 
     __tablename__ = "worker"
 
     name: str = Field(primary_key=True)
+    kind: str = Field(default=TRAINING, sa_column_kwargs={"server_default": TRAINING})
     host: str
     pid: int
     started_at: datetime = Field(default_factory=utc_now)
-    beat_at: datetime = Field(default_factory=utc_now)
+    heartbeat_at: datetime = Field(default_factory=utc_now)
     run_id: str | None = None  # being trained now
     devices: dict[str, Any] | None = Field(default=None, sa_type=Json)
     machine: str | None = Field(default=None, sa_type=Text)  # whose files it reads and writes

@@ -93,7 +93,7 @@ class Settings(BaseSettings):
     heartbeat: Path | None = Field(
         None,
         description=(
-            "A file that a worker or painter touches every 3 s: for container health checks"
+            "A file that a worker of either kind touches every 3 s: for container health checks"
         ),
     )
     published: str = Field(

@@ -12,8 +12,17 @@ from sqlmodel import col, select
 
 from ganboard.db import clock
 from ganboard.db.engine import clear_errors, reading
-from ganboard.db.models import STATUSES, WAITING, Checkpoint, Event, Run, Worker
-from ganboard.db.runs.queries import PAINTER, WORKER_ALIVE_SECONDS
+from ganboard.db.models import (
+    INFERENCE,
+    STATUSES,
+    TRAINING,
+    WAITING,
+    Checkpoint,
+    Event,
+    Run,
+    Worker,
+)
+from ganboard.db.runs.queries import WORKER_ALIVE_SECONDS
 
 LEVELS = ("info", "warning", "error")
 _SIZE = {
@@ -36,9 +45,9 @@ class Census:
     checkpoint_bytes: int
     database_bytes: int
     workers: int  # alive
-    painters: int
-    # of the workers and painters that were known within the last hour, 0 when there is none
-    oldest_beat_seconds: float
+    inference_workers: int
+    # of the workers of both kinds that were known within the last hour, 0 when there is none
+    oldest_heartbeat_seconds: float
 
 
 def take(engine: Engine) -> Census:
@@ -56,24 +65,24 @@ def take(engine: Engine) -> Census:
         func.sum(case((col(Event.level) == level, 1), else_=0)).label(level) for level in LEVELS
     )
     counted = select(*levels).subquery()
-    alive, painter = (
-        col(Worker.beat_at) > clock.now(-WORKER_ALIVE_SECONDS),
-        col(Worker.name).contains(PAINTER),
+    alive = (
+        select(func.count())
+        .select_from(Worker)
+        .where(col(Worker.heartbeat_at) > clock.now(-WORKER_ALIVE_SECONDS))
     )
     figures: tuple[Any, ...] = (
         clock.now(),
         select(func.sum(Checkpoint.size)).scalar_subquery(),
         text(_SIZE[engine.dialect.name]),
-        select(func.count()).select_from(Worker).where(alive, ~painter).scalar_subquery(),
-        select(func.count()).select_from(Worker).where(alive, painter).scalar_subquery(),
-        select(func.min(Worker.beat_at)).scalar_subquery(),
+        alive.where(col(Worker.kind) == TRAINING).scalar_subquery(),
+        alive.where(col(Worker.kind) == INFERENCE).scalar_subquery(),
+        select(func.min(Worker.heartbeat_at)).scalar_subquery(),
         *(func.coalesce(counted.c[level], 0) for level in LEVELS),
     )
     with clear_errors(engine), reading(engine) as session:
         by_status = session.execute(select(*columns).group_by(col(Run.status))).all()
-        present, checkpoint_bytes, size, workers, painters, beat, *events = session.execute(
-            select(*figures)
-        ).one()
+        row = session.execute(select(*figures)).one()
+        present, checkpoint_bytes, size, workers, inference_workers, heartbeat, *events = row
     waits = [row[6] for row in by_status if row[0] in WAITING]
 
     def total(place: int) -> int:
@@ -90,8 +99,8 @@ def take(engine: Engine) -> Census:
         checkpoint_bytes=int(checkpoint_bytes or 0),
         database_bytes=int(size),
         workers=workers,
-        painters=painters,
-        oldest_beat_seconds=_age(present, beat),
+        inference_workers=inference_workers,
+        oldest_heartbeat_seconds=_age(present, heartbeat),
     )
 
 

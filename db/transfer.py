@@ -7,6 +7,7 @@ import sqlite3
 from collections.abc import Callable, Collection, Iterator
 from contextlib import closing, contextmanager
 from dataclasses import dataclass
+from datetime import datetime
 from pathlib import Path
 from typing import Any
 
@@ -26,6 +27,7 @@ from ganboard.db.runs.queries import WORKER_ALIVE_SECONDS
 
 PAGES = 2000  # of SQLite's, copied between two reports
 ROWS = 500  # read, and written, together
+FORMER_TABLES = ("drawing", "surface")  # until schema 0009
 Progress = Callable[[int], None]  # bytes that were done since the last call
 CheckpointKey = tuple[str, int, int]  # run, step, attempt
 
@@ -237,7 +239,7 @@ class Occupants:
 
     runs: int
     others: int  # studies and saved views
-    alive: tuple[str, ...]  # workers, painters, and runs in training
+    alive: tuple[str, ...]  # workers of both kinds, and runs in training
 
 
 def occupants(engine: Engine) -> Occupants:
@@ -254,8 +256,12 @@ def occupants(engine: Engine) -> Occupants:
 
         alive: list[str] = []
         if {"worker", "run"} <= there:
+            columns = {one["name"] for one in sa.inspect(connection).get_columns("worker")}
+            heartbeat_at: sa.ColumnClause[datetime] = sa.column(
+                "heartbeat_at" if "heartbeat_at" in columns else "beat_at"  # until schema 0009
+            )
             alive += connection.scalars(
-                sa.select(col(Worker.name)).where(col(Worker.beat_at) > now(-WORKER_ALIVE_SECONDS))
+                sa.select(col(Worker.name)).where(heartbeat_at > now(-WORKER_ALIVE_SECONDS))
             )
             training = sa.select(col(Run.id)).where(
                 col(Run.status).in_(ACTIVE), col(Run.lease_until) > now()
@@ -268,9 +274,8 @@ def make_way(connection: Connection, schema: str | None) -> None:
     """Take our tables out of a PostgreSQL database: into a new `schema`, or, with None, away;
     within the caller's transaction."""
     there = set(sa.inspect(connection).get_table_names())
-    ours = [
-        table.name for table in reversed(SQLModel.metadata.sorted_tables) if table.name in there
-    ]
+    present = [table.name for table in reversed(SQLModel.metadata.sorted_tables)]
+    ours = [name for name in (*FORMER_TABLES, *present) if name in there]
     if schema:
         connection.execute(sa.schema.CreateSchema(schema))
     for name in (*ours, *({"alembic_version"} & there)):

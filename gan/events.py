@@ -16,7 +16,7 @@ else:
     Losses = Any  # numpy is loaded with the first array
 PhaseName = Literal["importing", "loading", "compiling", "training", "judging", "saving"]
 Outcome = Literal["finished", "stopped", "suspended"]
-Verdict = Literal["go", "stop", "suspend"]
+ControlSignal = Literal["go", "stop", "suspend"]
 
 
 class TrainingFailed(Exception):
@@ -73,17 +73,17 @@ class EpochDone:
 
 @dataclass(frozen=True)
 class Quality:
-    """How good what G makes was after an epoch, as the model's recipe judges it."""
+    """How good what G makes was after an epoch, as the model's evaluator finds it."""
 
     epoch: int
-    seconds: float  # what this judgement took
+    seconds: float  # what this evaluation took
     training_seconds: float  # training time up to here: the x axis of an honest learning curve
     measures: Mapping[str, float]  # see MEASURED
     # share of each class among the generated images, as the classifier sees them; empty without
     # classes
     histogram: tuple[float, ...]
     # what preparing it took beside `seconds`: the classifier and the real images' features, once
-    # per attempt, before its first judgement
+    # per attempt, before its first evaluation
     preparation_seconds: float = 0.0
 
 
@@ -132,7 +132,7 @@ class Found:
 
 @dataclass(frozen=True)
 class OnDisk:
-    """All checkpoints that are there when an attempt begins: others that were told of are gone, or
+    """All checkpoints that are there when an attempt begins: others that were reported are gone, or
     were set aside."""
 
     checkpoints: tuple[Found, ...]
@@ -259,4 +259,4 @@ class Sink(Protocol):
 class Control(Protocol):
     """Asked after every call of the training step; must answer at once."""
 
-    def __call__(self) -> Verdict: ...
+    def __call__(self) -> ControlSignal: ...

@@ -1,1 +1,35 @@
-"""ganboard: launch, watch and compare accelerated GAN training."""
+"""ganboard: launch, watch and compare accelerated GAN training.
+
+The public door for programs; everything else may move. Names are imported when they are used, so
+that `import ganboard` costs nothing and loads no TensorFlow.
+
+    import ganboard
+
+    config = ganboard.parse({"dataset": "digits", "epochs": 2})
+    ganboard.train(config, run_dir=Path("run"), data_dir=Path("data"), attempt=1,
+                   sink=print, control=lambda: "go")
+"""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from ganboard.gan.config import ConfigError, RunConfig, parse
+    from ganboard.gan.training.loop import train
+
+__all__ = ["ConfigError", "RunConfig", "parse", "train"]
+
+_MODULES = {
+    "ConfigError": "ganboard.gan.config",
+    "RunConfig": "ganboard.gan.config",
+    "parse": "ganboard.gan.config",
+    "train": "ganboard.gan.training.loop",
+}
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _MODULES:
+        raise AttributeError(f"module 'ganboard' has no attribute {name!r}")
+    return getattr(import_module(_MODULES[name]), name)

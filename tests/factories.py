@@ -11,7 +11,7 @@ import numpy as np
 import numpy.typing as npt
 from PIL import Image
 
-from ganboard.db.models import Run
+from ganboard.db.models import TRAINING, Run
 from ganboard.db.runs import commands, reports
 from ganboard.gan.config import RunConfig
 from ganboard.gan.events import MEASURED
@@ -296,13 +296,15 @@ def make_worker(
     context: Context,
     name: str = "testbox-1",
     *,
+    kind: str = TRAINING,
     run_id: str | None = None,
     devices: dict[str, Any] | None = None,
 ) -> None:
-    """A worker that has just given a sign of life."""
-    commands.beat(
+    """A worker that has just given a heartbeat."""
+    commands.heartbeat(
         context.engine,
         name=name,
+        kind=kind,
         host="testbox",
         pid=4242,
         run_id=run_id,

@@ -8,7 +8,7 @@ from typing import Any, TypeVar
 import numpy as np
 
 from ganboard.gan.config import RunConfig
-from ganboard.gan.events import EpochDone, Event, Grid, Losses, Note, Outcome, Steps, Verdict
+from ganboard.gan.events import ControlSignal, EpochDone, Event, Grid, Losses, Note, Outcome, Steps
 from ganboard.gan.training.loop import train
 
 T = TypeVar("T")
@@ -64,15 +64,15 @@ class Recorder:
 class After:
     """Says `verdict` from the `calls`-th question on."""
 
-    def __init__(self, calls: int, verdict: Verdict = "stop") -> None:
+    def __init__(self, calls: int, verdict: ControlSignal = "stop") -> None:
         self.calls, self.verdict = calls, verdict
 
-    def __call__(self) -> Verdict:
+    def __call__(self) -> ControlSignal:
         self.calls -= 1
         return self.verdict if self.calls <= 0 else "go"
 
 
-def go() -> Verdict:
+def go() -> ControlSignal:
     return "go"
 
 

@@ -1,4 +1,4 @@
-"""A stored loss surface as a surveyor would have left it, from a bowl."""
+"""A stored loss surface as the analysis worker would have left it, from a bowl."""
 
 from __future__ import annotations
 
@@ -6,8 +6,8 @@ from typing import Any
 
 import numpy as np
 
-from ganboard.db import surfaces
-from ganboard.gan.landscape.geometry import Wish
+from ganboard.db import requests
+from ganboard.gan.landscape.geometry import SurfaceRequest
 from ganboard.worker.context import Context
 
 
@@ -36,11 +36,12 @@ def arrays(runs: int, *, radii: tuple[float, ...] = (3.0, 2.0, 1.0)) -> dict[str
 
 def make_surface(context: Context, run_ids: list[str], **changes: Any) -> str:
     """Ask for it and answer it; `changes` go into the answer."""
-    surface_id = surfaces.ask(context.engine, run_ids, Wish().model_dump())
-    claimed = surfaces.claim(context.engine, surface_id)
-    assert claimed is not None
-    facts = {"shares": {"g": 0.91, "d": 0.82}, "seconds": 12.5, "images": 256}
-    surfaces.answer(
-        context.engine, claimed, **({"arrays": arrays(len(run_ids)), "facts": facts} | changes)
+    surface_id = requests.ask(
+        context.engine, requests.SURFACE, run_ids, SurfaceRequest().model_dump()
     )
+    claimed = requests.claim(context.engine, requests.ANALYSES, surface_id)
+    assert claimed is not None
+    facts: dict[str, Any] = {"shares": {"g": 0.91, "d": 0.82}, "seconds": 12.5, "images": 256}
+    answer = {"result": requests.pack(arrays(len(run_ids))), "facts": facts} | changes
+    requests.answer(context.engine, claimed, **answer)
     return surface_id

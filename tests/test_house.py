@@ -20,6 +20,7 @@ ROOT = Path(__file__).parents[1]
 BIN = Path(sys.executable).parent
 PACKAGES = ("app", "db", "gan", "worker")  # folders; imported as ganboard.app and so on
 SCIENCE = {"tensorflow", "keras"}
+ARCHITECTURE = (ROOT / "ARCHITECTURE.md").read_text()
 VERSION = metadata.version("ganboard")
 LOCKS = sorted((ROOT / "requirements").glob("*.lock"))
 
@@ -59,6 +60,47 @@ def imports(path: Path) -> set[str]:
         elif isinstance(node, ast.ImportFrom) and not node.level and node.module:
             found.add(node.module.split(".")[0])
     return found
+
+
+def used_modules(path: Path) -> set[str]:
+    """Modules of ours that a file imports, as ganboard.package.module."""
+    found = set()
+    for node in ast.walk(ast.parse(path.read_text())):
+        if not isinstance(node, ast.ImportFrom) or not (node.module or "").startswith("ganboard."):
+            continue
+        for alias in node.names:
+            name = f"{node.module}.{alias.name}"
+            file = ROOT.joinpath(*name.split(".")[1:])
+            is_module = file.is_dir() or file.with_suffix(".py").is_file()
+            found.add(name if is_module else str(node.module))
+    return found
+
+
+def test_the_architecture_lists_the_worker_modules_that_pages_use() -> None:
+    section = ARCHITECTURE.split("`app` uses these modules of `worker`:")[1].split("\n\n")[1]
+    listed = {f"ganboard.worker.{name}" for name in re.findall(r"`([\w.]+)`", section)}
+    used = set().union(*map(used_modules, (ROOT / "app").rglob("*.py")))
+    used = {name for name in used if name.startswith("ganboard.worker.")}
+    assert not [name for name in used if not any(f"{name}.".startswith(f"{a}.") for a in listed)]
+    assert not [name for name in listed if not any(f"{a}.".startswith(f"{name}.") for a in used)]
+
+
+def test_only_db_opens_transactions_that_write() -> None:
+    opens = re.compile(r"^from ganboard\.db\.engine import .*\bwriting\b", re.MULTILINE)
+    files = [path for package in PACKAGES for path in (ROOT / package).rglob("*.py")]
+    writers = {path.relative_to(ROOT).parts[0] for path in files if opens.search(path.read_text())}
+    assert writers == {"db"}
+
+
+def test_the_architecture_names_only_paths_that_exist() -> None:
+    paths = set(re.findall(r"\b(?:app|db|docs|gan|tests|worker)/[\w/.<>-]*\w", ARCHITECTURE))
+    assert len(paths) > 100
+    missing = [path for path in paths if not any(ROOT.glob(re.sub(r"<\w+>", "*", path)))]
+    # inside a row of a table, a bare name is a file of the folder before it
+    for folder, names in re.findall(r"^\| `([a-z/]+/)` \|(.*)\|$", ARCHITECTURE, re.MULTILINE):
+        bare = re.findall(r"`(\w+\.py)`", names)
+        missing += [folder + name for name in bare if not (ROOT / folder / name).is_file()]
+    assert not missing
 
 
 def test_only_gan_and_the_trainer_name_tensorflow() -> None:

@@ -9,7 +9,7 @@ from ganboard.gan.checkpoint.store import CheckpointError
 from ganboard.gan.config import ConfigError
 from ganboard.gan.data import DatasetError
 from ganboard.gan.events import TrainingFailed
-from ganboard.gan.generation.latent_requests import WishError
+from ganboard.gan.generation.latent_requests import InvalidRequest
 from ganboard.gan.generation.package import VersionError
 from ganboard.gan.landscape.geometry import LandscapeError
 from ganboard.worker.errors import WorkerError
@@ -23,7 +23,7 @@ CLEAR_ERRORS = (
     SettingsError,
     TrainingFailed,
     VersionError,
-    WishError,
+    InvalidRequest,
     WorkerError,
 )
 """What the command line and the pages catch: the message says it all."""

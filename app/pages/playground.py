@@ -11,7 +11,7 @@ import streamlit as st
 from ganboard.app import auth, navigation
 from ganboard.app.playground import picks, views
 from ganboard.app.playground.views import Chosen
-from ganboard.db import drawings
+from ganboard.db import requests
 from ganboard.db.models import ENDED, Checkpoint, Run
 from ganboard.db.runs import queries
 from ganboard.gan.config import DRAWN, foreign, model_of
@@ -52,7 +52,7 @@ def page() -> None:
             f" {run.config['keep_checkpoints']} newest. Here is the last one.",
             icon=":material/history:",
         )
-    if reason := auth.read_only():  # a drawing costs the painter's time
+    if reason := auth.read_only():  # a request costs the inference worker's time
         st.info(formatting.escape(reason), icon=":material/visibility:")
         return
     views.show(Chosen(context, run, checkpoint, seed, psi, conditions))
@@ -92,7 +92,7 @@ def choose_run(context: Context) -> Run | None:
     """The run of the address, else the newest that has a checkpoint; None, and words about it, when
     there is none."""
     offered = {
-        run.id: run for run in drawings.drawable_runs(context.engine, limit=OFFERED) if _draws(run)
+        run.id: run for run in requests.drawable_runs(context.engine, limit=OFFERED) if _draws(run)
     }
     asked = navigation.run_param()
     named = queries.get_run(context.engine, asked) if asked else None

@@ -142,8 +142,8 @@ def _progress(context: Context, study: Study, ended: int, waited: bool) -> None:
     surface = work.surface(context, study)
     if now.over and waited and surface is not None:
         st.progress(
-            surface.done,
-            text=f"Loss surface of Fig. 11: {surface.phase or 'waiting for a painter'}",
+            surface.progress,
+            text=f"Loss surface of Fig. 11: {surface.phase or 'waiting for the analysis worker'}",
         )
         return
     left = (

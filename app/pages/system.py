@@ -102,7 +102,7 @@ def _figures(context: Context, *, queue: doctor.Check) -> None:
             f"{sum(one.alive for one in workers)} of {len(workers)}",
             border=True,
             help=(
-                f"Workers that gave a sign of life within {queries.WORKER_ALIVE_SECONDS:.0f} s, of"
+                f"Workers with a heartbeat within the last {queries.WORKER_ALIVE_SECONDS:.0f} s, of"
                 " those of the last hour"
             ),
         )
@@ -164,7 +164,7 @@ def _workers(context: Context) -> None:
         placeholder="–",
         key="workers",
         column_config={
-            "Last sign of life": st.column_config.TextColumn(help="By the clock of the database")
+            "Last heartbeat": st.column_config.TextColumn(help="By the clock of the database")
         },
     )
 
@@ -177,7 +177,7 @@ def _worker(seen: queries.WorkerState, names: dict[str, str]) -> dict[str, Any]:
     return {
         "Worker": worker.name,
         "State": "Alive" if seen.alive else "Silent",
-        "Last sign of life": formatting.ago(seen.age_seconds),
+        "Last heartbeat": formatting.ago(seen.age_seconds),
         "Trains": names.get(worker.run_id or "") or ("–" if seen.alive else None),
         "Host": worker.host,
         "Processor": (

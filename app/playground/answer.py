@@ -13,32 +13,32 @@ import streamlit as st
 from PIL import Image
 
 from ganboard.app import errors, navigation
-from ganboard.db import drawings
-from ganboard.db.drawings import Asked
+from ganboard.db import requests
+from ganboard.db.models import Request
 from ganboard.db.runs import queries
-from ganboard.gan.generation.latent_requests import Wish
+from ganboard.gan.generation.latent_requests import LatentRequest
 from ganboard.worker import formatting
 from ganboard.worker.context import Context
 from ganboard.worker.requests.notify import ask
 
 POLL_SECONDS = 0.2
-LONG_POLL_SECONDS = 2.0  # while nobody is there to draw
+LONG_POLL_SECONDS = 2.0  # while no inference worker is running
 ENLARGED = 8  # pixels of the saved picture for one of the generator's
 MEMORY = "playground"
 PHASES = {
-    "warming": "Warming up: the painter loads TensorFlow, which it does once",
+    "warming": "Warming up: the inference worker loads TensorFlow, which it does once",
     "restoring": "Loading the generator",
     "loading": "Loading the training images",
     "searching": "Comparing with the training images",
 }
-NO_PAINTER = (
-    "No painter is alive, so nobody draws: `ganboard painter` starts one, and `ganboard up` has its"
-    " own."
+NO_WORKER = (
+    "No inference worker is running. Start one with `ganboard inference-worker`; `ganboard up` has"
+    " its own."
 )
 
 
 @dataclass(frozen=True)
-class Request:
+class Question:
     """What is asked of which generator."""
 
     run_id: str
@@ -52,8 +52,8 @@ class Remembered:
     """The request made last in one tab, and the answer before it, which stays on the screen until
     the new one is here."""
 
-    request: Request
-    drawing_id: str
+    question: Question
+    request_id: str
     shown_id: str | None
 
 
@@ -61,42 +61,40 @@ def answer(
     context: Context,
     run_id: str,
     step: int,
-    wish: Wish,
+    request: LatentRequest,
     *,
     file_name: str,
-    show: Callable[[Asked], None],
+    show: Callable[[Request], None],
 ) -> None:
-    """Ask for `wish` unless that was the last request of its kind, and `show` the answer; the page
+    """Ask for `request` unless that was the last one of its kind, and `show` the answer; the page
     never waits for it."""
-    request = Request(run_id, step, wish.kind, wish.model_dump(exclude_none=True))
-    remembered, asked = _asked(context, request)
+    question = Question(run_id, step, request.kind, request.model_dump(exclude_none=True))
+    remembered, asked = _asked(context, question)
     with st.container(horizontal=True, vertical_alignment="center"):
         _save(asked, file_name)
-        if asked.drawing.error is not None:
+        if asked.error is not None:
             st.button(
                 "Try again",
                 icon=":material/refresh:",
                 on_click=_forget,
-                args=(wish.kind,),
-                key=f"again_{wish.kind}",
+                args=(request.kind,),
+                key=f"again_{request.kind}",
             )
-        elif asked.answered:
+        elif asked.answered_at is not None:
             _done(asked)
         else:
-            alive = _painter_alive(context)
+            alive = _worker_alive(context)
             st.fragment(_wait, run_every=POLL_SECONDS if alive else LONG_POLL_SECONDS)(
-                remembered.drawing_id, alive
+                asked.id, alive
             )
-    if asked.drawing.error is not None:
-        errors.tell(asked.drawing.error)
+    if asked.error is not None:
+        errors.tell(asked.error)
         return
-    before = (
-        drawings.find(context.engine, remembered.shown_id)
-        if remembered.shown_id and not asked.answered
-        else asked
-    )
-    if before is not None and before.drawing.png is not None:
-        show(before)
+    shown: Request | None = asked
+    if remembered.shown_id and asked.answered_at is None:
+        shown = requests.find(context.engine, remembered.shown_id)
+    if shown is not None and shown.result is not None:
+        show(shown)
 
 
 def _memory() -> dict[str, Remembered]:
@@ -108,65 +106,67 @@ def _forget(kind: str) -> None:
     _memory().pop(kind, None)
 
 
-def _asked(context: Context, request: Request) -> tuple[Remembered, Asked]:
-    """The request as it stands now; asked anew when it is another than last time, or was forgotten
-    by the database meanwhile."""
+def _asked(context: Context, question: Question) -> tuple[Remembered, Request]:
+    """The request as it stands now; asked anew when it is another than last time, or was deleted
+    from the database meanwhile."""
     memory = _memory()
-    last = memory.get(request.kind)
+    last = memory.get(question.kind)
     if (
         last is not None
-        and last.request == request
-        and (asked := drawings.find(context.engine, last.drawing_id))
+        and last.question == question
+        and (asked := requests.find(context.engine, last.request_id))
     ):
-        if asked.answered:
-            memory[request.kind] = Remembered(request, last.drawing_id, last.drawing_id)
+        if asked.answered_at is not None:
+            memory[question.kind] = Remembered(question, asked.id, asked.id)
         return last, asked
-    instead_of = last.drawing_id if last else None
-    drawing_id = ask(context, **vars(request), instead_of=instead_of)
-    asked = drawings.find(context.engine, drawing_id)
-    assert asked is not None, "it was stored a moment ago"
-    shown = last.shown_id if last and last.request.run_id == request.run_id else None
-    memory[request.kind] = Remembered(request, drawing_id, shown)
-    return memory[request.kind], asked
+    request_id = ask(context, **vars(question), instead_of=last.request_id if last else None)
+    stored = requests.find(context.engine, request_id)
+    assert stored is not None, "it was stored a moment ago"
+    shown = last.shown_id if last and last.question.run_id == question.run_id else None
+    memory[question.kind] = Remembered(question, request_id, shown)
+    return memory[question.kind], stored
 
 
-def _painter_alive(context: Context) -> bool:
-    return any(painter.alive for painter in queries.painters(context.engine))
+def _worker_alive(context: Context) -> bool:
+    return any(worker.alive for worker in queries.inference_workers(context.engine))
 
 
-def _wait(drawing_id: str, alive: bool) -> None:
-    """What the request waits for, until it is answered or painters come or go; then the whole page
-    anew."""
+def _wait(request_id: str, alive: bool) -> None:
+    """What the request waits for, until it is answered or inference workers come or go; then the
+    whole page anew."""
     with errors.sentences():
         context = navigation.context()
-        asked = drawings.find(context.engine, drawing_id)
-        if asked is None or asked.answered or _painter_alive(context) != alive:
+        asked = requests.find(context.engine, request_id)
+        if asked is None or asked.answered_at or _worker_alive(context) != alive:
             st.rerun()
-        if not alive and asked.drawing.begun_at is None:
-            st.markdown(f":orange[:material/warning:] {formatting.sentence(NO_PAINTER)}")
+        if not alive and asked.claimed_at is None:
+            st.markdown(f":orange[:material/warning:] {formatting.sentence(NO_WORKER)}")
             return
-        phase = (
-            PHASES.get(asked.drawing.facts.get("phase", ""), "Drawing")
-            if asked.drawing.begun_at
-            else "Waiting for the painter"
+        phase = "Waiting for the inference worker"
+        if asked.claimed_at:
+            phase = PHASES.get(asked.phase, "Drawing")
+        waited = queries.database_time(context.engine) - asked.asked_at
+        st.markdown(
+            f":material/hourglass_top: {phase} … {formatting.duration(waited.total_seconds())}"
         )
-        st.markdown(f":material/hourglass_top: {phase} … {formatting.duration(asked.seconds)}")
 
 
-def _done(asked: Asked) -> None:
-    facts = asked.drawing.facts
+def _done(asked: Request) -> None:
+    assert asked.answered_at is not None
+    waited = (asked.answered_at - asked.asked_at).total_seconds()
     st.caption(
-        f"{formatting.plural(facts['images'], 'image')} in {formatting.duration(facts['seconds'])},"
-        f" answered after {formatting.duration(asked.seconds)}",
+        f"{formatting.plural(asked.facts['images'], 'image')} in"
+        f" {formatting.duration(asked.facts['seconds'])}, answered after"
+        f" {formatting.duration(waited)}",
         help=(
-            "First what the painter took for it, then the time from the request to the answer in"
-            " the database."
+            "First what the inference worker took for it, then the time from the request to the"
+            " answer in the database."
         ),
     )
 
 
-def _save(asked: Asked, file_name: str) -> None:
-    png = asked.drawing.png
+def _save(asked: Request, file_name: str) -> None:
+    png = asked.result
     st.download_button(
         "PNG",
         partial(_enlarged, png or b""),  # made when it is asked for
@@ -175,7 +175,7 @@ def _save(asked: Asked, file_name: str) -> None:
         icon=":material/download:",
         on_click="ignore",
         disabled=png is None,
-        key=f"save_{asked.drawing.kind}",
+        key=f"save_{asked.kind}",
         help=f"The whole sheet, {ENLARGED} pixels for one",
     )
 

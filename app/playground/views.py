@@ -12,8 +12,7 @@ from ganboard.app import errors
 from ganboard.app.playground import picks
 from ganboard.app.playground.answer import answer
 from ganboard.app.playground.sheet import sheet
-from ganboard.db.drawings import Asked
-from ganboard.db.models import Checkpoint, Run
+from ganboard.db.models import Checkpoint, Request, Run
 from ganboard.gan.config import model_of
 from ganboard.gan.generation.latent_requests import (
     MAX_ROWS,
@@ -23,8 +22,8 @@ from ganboard.gan.generation.latent_requests import (
     Around,
     Draw,
     Interpolate,
+    LatentRequest,
     Nearest,
-    Wish,
 )
 from ganboard.worker import formatting
 from ganboard.worker.context import Context
@@ -48,7 +47,7 @@ class Chosen:
 
     @property
     def common(self) -> dict[str, Any]:
-        """What every wish says."""
+        """What every request says."""
         return {"seed": self.seed, "psi": self.psi, **self.conditions}
 
     @property
@@ -101,15 +100,15 @@ def draw(chosen: Chosen) -> None:
             help="Pick none",
         )
 
-    def shown(asked: Asked) -> None:
-        same_seed = asked.drawing.options["seed"] == chosen.seed
+    def shown(asked: Request) -> None:
+        same_seed = asked.options["seed"] == chosen.seed
         labels = [
-            f"Image {row + 1} of seed {asked.drawing.options['seed']}"
-            for row in range(asked.drawing.facts["images"])
+            f"Image {row + 1} of seed {asked.options['seed']}"
+            for row in range(asked.facts["images"])
         ]
         marked = [row for row in picked if row < len(labels)] if same_seed else []
-        columns = asked.drawing.facts["columns"]
-        png, side = asked.drawing.png or b"", SIDES[len(labels)]
+        columns = asked.facts["columns"]
+        png, side = asked.result or b"", SIDES[len(labels)]
         clicked = sheet(
             png,
             columns=columns,
@@ -145,7 +144,7 @@ def interpolate(chosen: Chosen) -> None:
             help="Images in a row, both ends included",
         )
         if len(picked) == 2:
-            wish = Interpolate(
+            request = Interpolate(
                 **chosen.common, other=chosen.seed, first=picked[0], second=picked[1], steps=steps
             )
             st.button("Between two seeds instead", icon=":material/close:", on_click=picks.clear)
@@ -161,18 +160,18 @@ def interpolate(chosen: Chosen) -> None:
                 width=180,
                 help="Walks, each with latents of its own",
             )
-            wish = Interpolate(**chosen.common, other=other, steps=steps, rows=rows)
+            request = Interpolate(**chosen.common, other=other, steps=steps, rows=rows)
 
-    def shown(asked: Asked) -> None:
-        options, columns = asked.drawing.options, asked.drawing.facts["columns"]
+    def shown(asked: Request) -> None:
+        options, columns = asked.options, asked.facts["columns"]
         labels = [
             f"Row {i // columns + 1}, {i % columns / (columns - 1):.0%} of the way from seed"
             f" {options['seed']} to seed {options['other']}"
-            for i in range(asked.drawing.facts["images"])
+            for i in range(asked.facts["images"])
         ]
-        sheet(asked.drawing.png or b"", columns=columns, labels=labels, key="sheet_interpolate")
+        sheet(asked.result or b"", columns=columns, labels=labels, key="sheet_interpolate")
 
-    _answer(chosen, wish, shown)
+    _answer(chosen, request, shown)
     ends = (
         f"From image {picked[0] + 1} to image {picked[1] + 1} of the seed"
         if len(picked) == 2
@@ -188,10 +187,10 @@ def interpolate(chosen: Chosen) -> None:
 def nearest(chosen: Chosen) -> None:
     picked = picks.picked() or list(range(MAX_ROWS))
 
-    def shown(asked: Asked) -> None:
-        facts, columns = asked.drawing.facts, asked.drawing.facts["columns"]
+    def shown(asked: Request) -> None:
+        facts, columns = asked.facts, asked.facts["columns"]
         captions, labels = [], []
-        for row, distances in zip(asked.drawing.options["picks"], facts["distances"], strict=True):
+        for row, distances in zip(asked.options["picks"], facts["distances"], strict=True):
             captions += ["drawn", *(formatting.decimal(distance, 2) for distance in distances)]
             labels += [
                 f"Image {row + 1} as drawn",
@@ -201,7 +200,7 @@ def nearest(chosen: Chosen) -> None:
                 ),
             ]
         sheet(
-            asked.drawing.png or b"",
+            asked.result or b"",
             columns=columns,
             labels=labels,
             captions=captions,
@@ -242,12 +241,12 @@ def around(chosen: Chosen) -> None:
         ),
     )
 
-    def shown(asked: Asked) -> None:
+    def shown(asked: Request) -> None:
         labels = [f"Row {i // SIDE + 1}, column {i % SIDE + 1}" for i in range(SIDE * SIDE)]
         labels[SIDE * SIDE // 2] = (
-            f"Image {asked.drawing.options['row'] + 1} of seed {asked.drawing.options['seed']}"
+            f"Image {asked.options['row'] + 1} of seed {asked.options['seed']}"
         )
-        sheet(asked.drawing.png or b"", columns=SIDE, labels=labels, key="sheet_around", side=84)
+        sheet(asked.result or b"", columns=SIDE, labels=labels, key="sheet_around", side=84)
 
     _answer(chosen, Around(**chosen.common, row=row, degrees=degrees), shown)
     st.caption(
@@ -275,6 +274,8 @@ def _go(label: str, view: str, icon: str, possible: bool, why_not: str) -> None:
     )
 
 
-def _answer(chosen: Chosen, wish: Wish, shown: Callable[[Asked], None]) -> None:
-    name = f"{chosen.run.id}-step-{chosen.checkpoint.step}-{wish.kind}-seed-{wish.seed}"
-    answer(chosen.context, chosen.run.id, chosen.checkpoint.step, wish, file_name=name, show=shown)
+def _answer(chosen: Chosen, request: LatentRequest, shown: Callable[[Request], None]) -> None:
+    name = f"{chosen.run.id}-step-{chosen.checkpoint.step}-{request.kind}-seed-{request.seed}"
+    answer(
+        chosen.context, chosen.run.id, chosen.checkpoint.step, request, file_name=name, show=shown
+    )

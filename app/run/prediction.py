@@ -1,5 +1,5 @@
-"""Flows continued by a pix2pix run: asked for here, computed by a surveyor, shown beside the real
-ones."""
+"""Flows continued by a pix2pix run: requested here, computed by the analysis worker, shown beside
+the real ones."""
 
 from __future__ import annotations
 
@@ -15,8 +15,8 @@ from ganboard.app.launch.typed import whole
 from ganboard.app.run import request_progress
 from ganboard.app.run.status import tiles
 from ganboard.app.widgets.live_plotly import Chart
-from ganboard.db import surfaces
-from ganboard.db.models import ENDED, Run, Surface
+from ganboard.db import requests
+from ganboard.db.models import ENDED, Request, Run
 from ganboard.db.runs import queries
 from ganboard.db.runs.imports import IMPORTED
 from ganboard.worker import formatting
@@ -70,7 +70,7 @@ def show(context: Context, run: Run, _options: None) -> None:
             args=(context, run),
             **writer,
         )
-    waits = _pending(surfaces.predictions(context.engine, run.id))
+    waits = _pending(_asked(context, run))
     st.fragment(_answer, run_every=TICK_SECONDS if waits else None)(context, run, waits)
 
 
@@ -90,7 +90,11 @@ def _refusal(context: Context, run: Run) -> str | None:
     return None
 
 
-def _pending(found: Sequence[Surface]) -> bool:
+def _asked(context: Context, run: Run) -> list[Request]:
+    return requests.of_runs(context.engine, requests.PREDICTION, [run.id])
+
+
+def _pending(found: Sequence[Request]) -> bool:
     return bool(found) and found[0].answered_at is None
 
 
@@ -100,33 +104,36 @@ def _ask(context: Context, run: Run) -> None:
             name: whole(label, st.session_state[f"predict_{name}"], low, high)
             for name, (label, low, high, *_) in FIELDS.items()
         }
-        surfaces.ask(context.engine, [run.id], {surfaces.PREDICTION: asked})
+        requests.ask(context.engine, requests.PREDICTION, [run.id], asked)
     except CLEAR_ERRORS as error:
         st.session_state[REFUSED] = str(error)
 
 
 def _answer(context: Context, run: Run, waited: bool) -> None:
     with errors.sentences():
-        found = surfaces.predictions(context.engine, run.id)
+        found = _asked(context, run)
         if _pending(found) != waited:
             st.rerun()  # looking every second begins or ends
         if refused := st.session_state.pop(REFUSED, None):
             errors.tell(refused)
         if _pending(found):
             request_progress.progress(
-                context, found[0], "Waiting for a painter, or for what it does at the moment."
+                context,
+                found[0],
+                "Waiting for the analysis worker, or for what it does at the moment.",
             )
         elif found and found[0].error:
             errors.tell(found[0].error)
-        answered = next((one for one in found if one.arrays is not None), None)
+        answered = next((one for one in found if one.result is not None), None)
         if answered is None:
             st.caption(formatting.escape(ABOUT))
         else:
             _figures(run, answered)
 
 
-def _figures(run: Run, answered: Surface) -> None:
-    facts, png = answered.facts, surfaces.unpack(answered)["png"].tobytes()
+def _figures(run: Run, answered: Request) -> None:
+    facts = answered.facts
+    png = answered.result or b""
     caption = (
         "Vorticity of the real flows, and of the predicted ones below them, after step"
         f" {facts['step']:,} of the training"
@@ -213,8 +220,8 @@ def _flow(request: str, flow: Mapping[str, Any], steps: int) -> None:
             ).show()
 
 
-def _files(run: Run, answered: Surface, png: bytes) -> None:
-    asked = answered.options[surfaces.PREDICTION]
+def _files(run: Run, answered: Request, png: bytes) -> None:
+    asked = answered.options
     with st.container(horizontal=True, vertical_alignment="center"):
         for label, content, mime in (
             ("PNG", png, "image/png"),

@@ -1,28 +1,30 @@
-"""What a surveyor (worker/requests/analysis.py) is doing about a request."""
+"""What the analysis worker (worker/requests/analysis.py) is doing about a request."""
 
 from __future__ import annotations
 
 import streamlit as st
 
-from ganboard.db.models import Surface
+from ganboard.db.models import Request
 from ganboard.db.runs import queries
 from ganboard.worker import formatting
 from ganboard.worker.context import Context
 
 
-def progress(context: Context, found: Surface, waiting: str) -> None:
-    """Phase, share and time left; `waiting` is said while nobody has begun though a painter is
-    alive."""
-    if found.beat_at is None:
-        alive = any(painter.alive for painter in queries.painters(context.engine))
+def progress(context: Context, found: Request, waiting: str) -> None:
+    """Phase, share and time left; before it is claimed `waiting`, or that no inference worker is
+    there to start the analysis."""
+    if found.claimed_at is None or found.heartbeat_at is None:
+        alive = any(worker.alive for worker in queries.inference_workers(context.engine))
         words = (
             waiting
             if alive
-            else "No painter is alive: `ganboard up` and `ganboard painter` start one."
+            else "No inference worker is running: start one with `ganboard inference-worker` or"
+            " `ganboard up`."
         )
     else:
         words = f"{found.phase.capitalize()} …"
-        if found.begun_at is not None and found.done > 0.05:
-            spent = (found.beat_at - found.begun_at).total_seconds()
-            words += f" about {formatting.duration(spent * (1 - found.done) / found.done)} left"
-    st.progress(found.done, text=words)
+        if found.progress > 0.05:
+            spent = (found.heartbeat_at - found.claimed_at).total_seconds()
+            left = spent * (1 - found.progress) / found.progress
+            words += f" about {formatting.duration(left)} left"
+    st.progress(found.progress, text=words)

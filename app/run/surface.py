@@ -1,5 +1,5 @@
-"""The loss surface below a run's live path: asked for here, computed by a surveyor, with the paths
-of other runs if wanted."""
+"""The loss surface below a run's live path: requested here, computed by the analysis worker, with
+the paths of other runs if wanted."""
 
 from __future__ import annotations
 
@@ -10,10 +10,10 @@ import streamlit as st
 from ganboard.app import auth, errors
 from ganboard.app.run import request_progress
 from ganboard.app.widgets.live_plotly import live_plotly
-from ganboard.db import surfaces
-from ganboard.db.models import Run, Surface
+from ganboard.db import requests
+from ganboard.db.models import Request, Run
 from ganboard.db.runs import queries
-from ganboard.gan.landscape.geometry import Wish
+from ganboard.gan.landscape.geometry import SurfaceRequest
 from ganboard.worker import formatting
 from ganboard.worker.clear_errors import CLEAR_ERRORS
 from ganboard.worker.context import Context
@@ -80,14 +80,14 @@ def show(context: Context, run: Run, dimensions: int) -> None:
                 f"{formatting.shorten(others[one].name, 30)} ({one})" if one in others else one
             ),
             key="surface_others",
-            max_selections=surfaces.MAX_RUNS - 1,
+            max_selections=requests.MAX_RUNS - 1,
             placeholder="no other run",
             width=420,
         )
-    wish = Wish(plane=plane or "principal", size=size or 21)
-    waits = _pending(_newest(context, run, chosen, wish))
+    asked = SurfaceRequest(plane=plane or "principal", size=size or 21)
+    waits = _pending(_newest(context, run, chosen, asked))
     st.fragment(_answer, run_every=TICK_SECONDS if waits else None)(
-        context, run, chosen, wish, dimensions, waits
+        context, run, chosen, asked, dimensions, waits
     )
 
 
@@ -95,19 +95,26 @@ def _comparable(run: Run, other: Run) -> bool:
     return all(run.config.get(name) == other.config.get(name) for name in SAME)
 
 
-def _newest(context: Context, run: Run, others: list[str], wish: Wish) -> Surface | None:
-    return next(iter(surfaces.of_runs(context.engine, [run.id, *others], wish.model_dump())), None)
+def _newest(context: Context, run: Run, others: list[str], asked: SurfaceRequest) -> Request | None:
+    ids = [run.id, *others]
+    found = requests.of_runs(context.engine, requests.SURFACE, ids, asked.model_dump())
+    return found[0] if found else None
 
 
-def _pending(found: Surface | None) -> bool:
+def _pending(found: Request | None) -> bool:
     return found is not None and found.answered_at is None
 
 
 def _answer(
-    context: Context, run: Run, others: list[str], wish: Wish, dimensions: int, waited: bool
+    context: Context,
+    run: Run,
+    others: list[str],
+    asked: SurfaceRequest,
+    dimensions: int,
+    waited: bool,
 ) -> None:
     with errors.sentences():
-        found = _newest(context, run, others, wish)
+        found = _newest(context, run, others, asked)
         if _pending(found) != waited:
             st.rerun()  # looking every second begins or ends
         if refused := st.session_state.pop(REFUSED, None):
@@ -115,7 +122,7 @@ def _answer(
         if _pending(found):
             assert found is not None
             request_progress.progress(
-                context, found, "Waiting for the runs to end, or for a painter."
+                context, found, "Waiting for the runs to end, or for the analysis worker."
             )
             return
         label = "Compute the surface" if found is None else "Compute it anew"
@@ -126,23 +133,23 @@ def _answer(
             icon=":material/landscape:",
             key="surface_ask",
             on_click=_ask,
-            args=(context, run, others, wish),
+            args=(context, run, others, asked),
             **auth.writer(),
         )
         if found is None:
             st.caption(formatting.escape(ABOUT))
-        elif found.arrays is not None:
+        elif found.result is not None:
             _figures(context, found, dimensions)
 
 
-def _ask(context: Context, run: Run, others: list[str], wish: Wish) -> None:
+def _ask(context: Context, run: Run, others: list[str], asked: SurfaceRequest) -> None:
     try:
-        surfaces.ask(context.engine, [run.id, *others], wish.model_dump())
+        requests.ask(context.engine, requests.SURFACE, [run.id, *others], asked.model_dump())
     except CLEAR_ERRORS as error:
         st.session_state[REFUSED] = str(error)
 
 
-def _figures(context: Context, found: Surface, dimensions: int) -> None:
+def _figures(context: Context, found: Request, dimensions: int) -> None:
     arrays = _arrays(found.id, found)
     known = {one.id: one for one in queries.get_runs(context.engine, [found.run_id, *found.others])}
     ids = [found.run_id, *found.others]
@@ -177,5 +184,6 @@ def _figures(context: Context, found: Surface, dimensions: int) -> None:
 
 
 @st.cache_resource(max_entries=16, show_spinner=False)
-def _arrays(surface_id: str, _found: Surface) -> dict[str, Any]:
-    return surfaces.unpack(_found)
+def _arrays(surface_id: str, _found: Request) -> dict[str, Any]:
+    assert _found.result is not None
+    return requests.unpack(_found.result)

@@ -30,8 +30,8 @@ def health(request: Request) -> Response:
 
 
 def ready(request: Request) -> Response:
-    """The doctor's quick findings on queue, workers, painter and disk; 503 only when the web itself
-    cannot serve.
+    """The doctor's quick findings on queue, workers of both kinds and disk; 503 only when the web
+    itself cannot serve.
 
     `status` is the worst of them: ok, warn or fail.
     """

@@ -87,20 +87,16 @@ class Platform(Collector):
                 "How long the run that waits longest has waited, 0 when none does",
                 taken.waiting_seconds,
             ),
+            ("workers_alive", "Workers whose last heartbeat is younger than 15 s", taken.workers),
             (
-                "workers_alive",
-                "Workers whose last sign of life is younger than 15 s",
-                taken.workers,
+                "inference_workers_alive",
+                "Inference workers whose last heartbeat is younger than 15 s",
+                taken.inference_workers,
             ),
             (
-                "painters_alive",
-                "Painters whose last sign of life is younger than 15 s",
-                taken.painters,
-            ),
-            (
-                "oldest_beat_seconds",
-                "Age of the oldest last sign of life of a worker or painter",
-                taken.oldest_beat_seconds,
+                "oldest_heartbeat_seconds",
+                "Age of the oldest last heartbeat of a worker of either kind",
+                taken.oldest_heartbeat_seconds,
             ),
             (
                 "checkpoint_bytes",

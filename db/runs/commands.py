@@ -1,4 +1,4 @@
-"""Submitting, steering and owning runs, and the workers' signs of life. What a trainer reports is
+"""Submitting, steering and owning runs, and the workers' heartbeats. What a trainer reports is
 written by `reports`."""
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from ganboard.db.clock import now
 from ganboard.db.engine import reading, writing
 from ganboard.db.errors import NotAllowed
 from ganboard.db.fence import FINISHED, fence, locked, note
-from ganboard.db.models import ACTIVE, ENDED, WAITING, Run, Worker
+from ganboard.db.models import ACTIVE, ENDED, TRAINING, WAITING, Run, Worker
 from ganboard.db.runs import holders
 from ganboard.db.runs.imports import IMPORTED
 
@@ -308,10 +308,11 @@ def _bury(session: Session, run: Run, cause: str, limit: int = MAX_FAILURES) -> 
 # --- workers ---
 
 
-def beat(
+def heartbeat(
     engine: Engine,
     *,
     name: str,
+    kind: str = TRAINING,
     host: str,
     pid: int,
     run_id: str | None,
@@ -324,16 +325,17 @@ def beat(
         worker = session.get(Worker, name, with_for_update=True) or Worker(
             name=name, host=host, pid=pid
         )
-        worker.host, worker.pid, worker.run_id, worker.devices = (
-            host,
-            pid,
-            run_id,
-            devices or worker.devices,
-        )
-        worker.machine, worker.boot = machine, boot
-        worker.beat_at = now()  # type: ignore[assignment]
+        worker.kind = kind
+        worker.host = host
+        worker.pid = pid
+        worker.run_id = run_id
+        worker.devices = devices or worker.devices
+        worker.machine = machine
+        worker.boot = boot
+        worker.heartbeat_at = now()  # type: ignore[assignment]
         session.add(worker)
-        session.execute(delete(Worker).where(col(Worker.beat_at) < now(-WORKER_FORGOTTEN_SECONDS)))
+        forgotten = col(Worker.heartbeat_at) < now(-WORKER_FORGOTTEN_SECONDS)
+        session.execute(delete(Worker).where(forgotten))
 
 
 def forget_worker(engine: Engine, *, name: str) -> None:

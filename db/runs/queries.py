@@ -15,6 +15,8 @@ from ganboard.db.engine import reading
 from ganboard.db.errors import UnknownRun
 from ganboard.db.models import (
     ACTIVE,
+    INFERENCE,
+    TRAINING,
     WAITING,
     Checkpoint,
     Epoch,
@@ -34,14 +36,13 @@ from ganboard.db.runs.runtime_estimation import Measured
 from ganboard.db.types import Float32s
 
 WORKER_ALIVE_SECONDS = 15.0
-PAINTER = ":painter:"  # in the name of a painter, which gives the same signs of life as a worker
 MAX_ID = 200  # characters: more than any id has, fewer than SQLite's limit for patterns
 QUEUE_ORDER = (col(Run.queued_at), col(Run.created_at))
 
 
 @dataclass(frozen=True)
 class WorkerState:
-    """A worker and the age of its last sign of life, by the database's clock."""
+    """A worker and the age of its last heartbeat, by the database's clock."""
 
     worker: Worker
     age_seconds: float
@@ -301,21 +302,26 @@ def grid(engine: Engine, run_id: str, epoch: int) -> Grid | None:
 
 
 def workers(engine: Engine) -> list[WorkerState]:
-    """The workers that were alive within the hour before the newest sign of life, by name."""
-    return _signs_of_life(engine, ~col(Worker.name).contains(PAINTER))
+    """The workers that train and were alive within the hour before the newest heartbeat, by
+    name."""
+    return _of_kind(engine, TRAINING)
 
 
-def painters(engine: Engine) -> list[WorkerState]:
-    """The same of the painters, which draw for the playground and train nothing; `devices["warm"]`:
-    whether TensorFlow is loaded."""
-    return _signs_of_life(engine, col(Worker.name).contains(PAINTER))
+def inference_workers(engine: Engine) -> list[WorkerState]:
+    """The same of those that answer requests and train nothing; `devices["warm"]`: whether
+    TensorFlow is loaded."""
+    return _of_kind(engine, INFERENCE)
 
 
-def _signs_of_life(engine: Engine, which: Any) -> list[WorkerState]:
+def _of_kind(engine: Engine, kind: str) -> list[WorkerState]:
     with reading(engine) as session:
         present = clock.read(session)
-        found = session.exec(select(Worker).where(which).order_by(Worker.name))
-        return [WorkerState(worker, (present - worker.beat_at).total_seconds()) for worker in found]
+        found = session.exec(
+            select(Worker).where(col(Worker.kind) == kind).order_by(col(Worker.name))
+        )
+        return [
+            WorkerState(worker, (present - worker.heartbeat_at).total_seconds()) for worker in found
+        ]
 
 
 def database_time(engine: Engine) -> datetime:

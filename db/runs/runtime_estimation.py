@@ -311,15 +311,12 @@ def fit(points: Sequence[tuple[int, float]]) -> tuple[float, float]:
 
     b are seconds per image, a seconds per step. At least two different batches are needed.
     """
+    from scipy.optimize import nnls  # noqa: PLC0415  # slow to load, and few estimates need it
+
     # relative errors: both columns and the target are divided by t
     columns = [(1 / pace, 1 / (size * pace)) for size, pace in points]
-    uu, uv, vv = (sum(row[i] * row[j] for row in columns) for i, j in ((0, 0), (0, 1), (1, 1)))
-    u, v = (sum(row[i] for row in columns) for i in (0, 1))
-    determinant = uu * vv - uv * uv
-    b, a = (vv * u - uv * v) / determinant, (uu * v - uv * u) / determinant
-    if a < 0:
-        return u / uu, 0.0
-    return (b, a) if b >= 0 else (0.0, v / vv)
+    (b, a), _ = nnls(columns, [1.0] * len(points))
+    return float(b), float(a)
 
 
 def _runs(count: int) -> str:

@@ -20,7 +20,6 @@ def make(task: Task) -> tuple[Take, str]:
     runtime.prepare(config)
     from ganboard.gan.distributed import strategy as distribution
     from ganboard.gan.training import fit, step
-    from ganboard.gan.training.runner import Report
 
     machine = hardware.describe()
     if sentence := capabilities.check(config, machine):
@@ -32,12 +31,7 @@ def make(task: Task) -> tuple[Take, str]:
         nets = step.networks(config)
     stepper = step.Stepper(config, strategy, nets, examples)
     fitted = fit.FitLoop(stepper, lambda count: count) if config.loop == "fit" else None
-    done, last = 0, (0.0, 0.0)
-
-    def report(news: Report) -> bool:
-        nonlocal last
-        last = float(news.taken["g_loss"][-1]), float(news.taken["d_loss"][-1])
-        return True
+    done = 0
 
     def take(count: int) -> tuple[float, float]:
         nonlocal done
@@ -49,11 +43,11 @@ def make(task: Task) -> tuple[Take, str]:
                 lr_schedules.rates(config, amounts.steps_per_epoch, done + np.arange(portion)), 1
             )
             if fitted:
-                fitted.epoch(order, first, done, due, report)
+                *_, last = (each.metrics for each in fitted.epoch(order, first, done, due))
             else:
-                report(Report(stepper.run(order, first, done, portion, due), 0.0))
+                last = stepper.run(order, first, done, portion, due)
             done, count = done + portion, count - portion
-        return last
+        return float(last.g_loss[-1]), float(last.d_loss[-1])
 
     return take, ", ".join(
         f"{name} {machine['versions'][name]}" for name in ("tensorflow", "keras")

@@ -1,4 +1,4 @@
-"""When to save a checkpoint, and what to tell when that fails. Free of TensorFlow."""
+"""When to save a checkpoint, and what to report when that fails. Free of TensorFlow."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ class Saver:
         recover, and older ones are kept).
 
         Older checkpoints are deleted before a save, when the sink has committed that newer ones
-        exist. A disk that refuses is told in a
+        exist. A disk that refuses is reported in a
         note: training goes on, and the last state of an attempt that is `leaving` waits for room
         unless `control` says to end. Returns whether resume would go on from here. Raises
         CheckpointError when no room came in ROOM_SECONDS.

@@ -22,12 +22,16 @@ class Agreement:
         self._strategy = strategy
         self._several = isinstance(strategy, tf.distribute.MultiWorkerMirroredStrategy)
         self.leads = not self._several or strategy.cluster_resolver.task_id == 0
-        """Whether this is the first process: the only one that writes, draws and judges."""
+        """Whether this is the first process: the only one that writes, draws and evaluates."""
 
     def numbers(self, *own: float) -> tuple[float, ...]:
         """The first process's numbers, in float64. All processes must call, with equally many: one
         small all-reduce."""
         return tuple(map(float, self._first(np.array(own)))) if self._several else own
+
+    def number(self, own: int) -> int:
+        """The first process's number; all processes must call."""
+        return int(self.numbers(own)[0])
 
     def arrays(self, own: dict[str, npt.NDArray[Any]]) -> dict[str, npt.NDArray[Any]]:
         """The first process's arrays to the bit, whatever the others hold; all must call."""

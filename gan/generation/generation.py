@@ -21,7 +21,7 @@ from pydantic import BaseModel, ValidationError
 from ganboard.gan.checkpoint import store
 from ganboard.gan.config import RunConfig, parse
 from ganboard.gan.generation import quantization
-from ganboard.gan.generation.latent_requests import WishError
+from ganboard.gan.generation.latent_requests import InvalidRequest
 from ganboard.gan.generation.package import Manifest, VersionError
 from ganboard.gan.generation.quantization import Arrays
 from ganboard.gan.modeling import recipe
@@ -46,7 +46,7 @@ class Generation(Protocol):
 
     def inputs(self, asked: Any) -> Floats:
         """What G gets for a `request`, [n, ...]: a row depends on nothing but its own place in the
-        request. Raises WishError."""
+        request. Raises InvalidRequest."""
 
     def outputs(self, made: Floats) -> Floats:
         """What G has made, in the units of the signature."""
@@ -135,13 +135,13 @@ def kernels(config: RunConfig) -> Mapping[str, int]:
 
 
 def read(generation: Generation, document: Mapping[str, Any]) -> Floats:
-    """What G gets for a request as it came. Raises WishError in one sentence."""
+    """What G gets for a request as it came. Raises InvalidRequest in one sentence."""
     try:
         asked = generation.request.model_validate(dict(document))
     except ValidationError as error:
         first = error.errors()[0]
         name, given = ".".join(map(str, first["loc"])) or "the request", str(first["input"])[:80]
-        raise WishError(
+        raise InvalidRequest(
             f"{name[:80]}={given} is not allowed: {first['msg'][0].lower()}{first['msg'][1:]}."
         ) from None
     return generation.inputs(asked)

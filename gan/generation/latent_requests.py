@@ -31,11 +31,11 @@ Seed = Annotated[int, Field(ge=0, le=MAX_SEED)]
 Row = Annotated[int, Field(ge=0, lt=MAX_IMAGES)]
 
 
-class WishError(ValueError):
+class InvalidRequest(ValueError):
     """Something that cannot be drawn; the message is one sentence."""
 
 
-class Wish(BaseModel, ABC):
+class LatentRequest(BaseModel, ABC):
     """What every request says. `psi` scales the latents towards their mean 0: fewer odd images,
     less variety (the truncation of Karras et al. 2019, in z because this generator has no w).
     `energy` (GeV) and `angle` (degrees) are those of a 3DGAN's particles, 100 and 90 if none are
@@ -59,7 +59,7 @@ class Wish(BaseModel, ABC):
         """The latents [n, latent_dim] of the images, row by row of the sheet."""
 
 
-class Draw(Wish):
+class Draw(LatentRequest):
     """The first `images` images of a seed."""
 
     kind = "draw"
@@ -76,7 +76,7 @@ class Draw(Wish):
         return self.psi * normal(self.seed, 0, self.images)
 
 
-class Interpolate(Wish):
+class Interpolate(LatentRequest):
     """From (seed, first) to (other, second) in `steps` images, ends included; further rows join the
     rows after those."""
 
@@ -100,7 +100,7 @@ class Interpolate(Wish):
         return self.psi * between.reshape(self.rows * self.steps, -1)
 
 
-class Nearest(Wish):
+class Nearest(LatentRequest):
     """Rows `picks` of a seed, each beside the training images that are nearest to it."""
 
     kind = "nearest"
@@ -114,7 +114,7 @@ class Nearest(Wish):
         return self.psi * normal(self.seed, 0, MAX_IMAGES)[self.picks]
 
 
-class Around(Wish):
+class Around(LatentRequest):
     """A square of small steps around one point: `degrees` from the middle to the middle of an edge,
     along two random directions."""
 
@@ -130,26 +130,28 @@ class Around(Wish):
         # rows that are on no sheet
         middle, directions = normal(self.seed, self.row, 1)[0], normal(self.seed, MAX_IMAGES, 2)
         if len(middle) < 3:
-            raise WishError(
+            raise InvalidRequest(
                 f"latent_dim={len(middle)} leaves no two directions around a point: this needs 3 or"
                 " more."
             )
         return self.psi * plane(middle, directions[0], directions[1], self.degrees)
 
 
-KINDS: dict[str, type[Wish]] = {wish.kind: wish for wish in (Draw, Interpolate, Nearest, Around)}
+KINDS: dict[str, type[LatentRequest]] = {
+    request.kind: request for request in (Draw, Interpolate, Nearest, Around)
+}
 
 
-def parse(kind: str, options: Mapping[str, Any]) -> Wish:
-    """The request as stored. Raises WishError in one sentence."""
+def parse(kind: str, options: Mapping[str, Any]) -> LatentRequest:
+    """The request as stored. Raises InvalidRequest in one sentence."""
     if kind not in KINDS:
-        raise WishError(f"{kind[:80]!r} cannot be drawn: {', '.join(KINDS)} can.")
+        raise InvalidRequest(f"{kind[:80]!r} cannot be drawn: {', '.join(KINDS)} can.")
     try:
         return KINDS[kind].model_validate(dict(options))
     except ValidationError as error:
         first = error.errors()[0]
         name, given = ".".join(map(str, first["loc"])), str(first["input"])[:80]
-        raise WishError(
+        raise InvalidRequest(
             f"{name[:80]}={given} cannot be drawn: {first['msg'][0].lower()}{first['msg'][1:]}."
         ) from None
 

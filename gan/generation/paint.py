@@ -13,7 +13,7 @@ import tensorflow as tf
 from ganboard.gan.checkpoint import store
 from ganboard.gan.checkpoint.store import CheckpointError
 from ganboard.gan.config import DRAWN, RunConfig
-from ganboard.gan.generation.latent_requests import Latents, Wish
+from ganboard.gan.generation.latent_requests import LatentRequest, Latents
 from ganboard.gan.modeling import recipe
 from ganboard.gan.rng import tf_philox
 from ganboard.gan.rng.philox import Purpose
@@ -33,11 +33,13 @@ def restore(config: RunConfig, directory: Path, step: int) -> keras.Model:
     return generator
 
 
-def draw(generator: keras.Model, config: RunConfig, wish: Wish) -> npt.NDArray[np.float32]:
-    """Pictures [n, side, side, 1] in [-1, 1] of what is asked for. Raises WishError."""
+def draw(
+    generator: keras.Model, config: RunConfig, request: LatentRequest
+) -> npt.NDArray[np.float32]:
+    """Pictures [n, side, side, 1] in [-1, 1] of what is asked for. Raises InvalidRequest."""
     pictures: npt.NDArray[np.float32] = import_module(
         f"ganboard.gan.models.{config.model}.generation"
-    ).draw(generator, config, wish)
+    ).draw(generator, config, request)
     return pictures
 
 

@@ -23,20 +23,23 @@ from ganboard.gan import data
 from ganboard.gan.checkpoint import snapshots, store
 from ganboard.gan.config import RunConfig
 from ganboard.gan.landscape import geometry
-from ganboard.gan.landscape.geometry import LandscapeError, Weights, Wish
+from ganboard.gan.landscape.geometry import LandscapeError, SurfaceRequest, Weights
 from ganboard.gan.modeling import recipe
-from ganboard.gan.modeling.gradients import FIGURES, State, Tensors
+from ganboard.gan.modeling.gradients import METRICS, State, Tensors
 from ganboard.gan.rng import philox
 
 # of a path; run counts from 0, radius is the distance from the run's last point
 COLUMNS = ("run", "epoch", "x", "y", "loss", "radius")
 # examples of a loss: one of 3DGAN's costs as much as thousands of digits
 MOST = {"dcgan": 4096, "gan3d": 8, "pix2pix": 8}
-Told = Callable[[str, float], None]  # a phase and the share of all that is done
+OnProgress = Callable[[str, float], None]  # a phase and the share of all that is done
 
 
 def compute(
-    runs: Sequence[tuple[RunConfig, Path]], wish: Wish, data_dir: Path, told: Told
+    runs: Sequence[tuple[RunConfig, Path]],
+    request: SurfaceRequest,
+    data_dir: Path,
+    on_progress: OnProgress,
 ) -> tuple[dict[str, npt.NDArray[Any]], dict[str, Any]]:
     """Surfaces of both nets through the end of the first of `runs` (configuration, directory), with
     the paths of all of them.
@@ -47,7 +50,7 @@ def compute(
     LandscapeError and DatasetError in one sentence.
     """
     began = time.monotonic()
-    told("reading", 0.0)
+    on_progress("reading", 0.0)
     nets = _networks(runs[0][0])
     starts = [
         [[v.numpy() for v in net.trainable_variables] for net in _networks(config)]
@@ -67,27 +70,29 @@ def compute(
     ends = [paths[0][n][-1][1] for n in range(2)]
     config, directory = runs[0]
     _restore_statistics(config, nets[0], directory)
-    evaluated = _Losses(config, nets, wish, data.load(config, data_dir).first(config.limit), ends)
+    evaluated = _Losses(
+        config, nets, request, data.load(config, data_dir).first(config.limit), ends
+    )
 
     arrays: dict[str, npt.NDArray[Any]] = {}
     shares: dict[str, float] = {}
-    count = sum(len(path) for pair in paths for path in pair) + 2 * wish.size**2
+    count = sum(len(path) for pair in paths for path in pair) + 2 * request.size**2
     done = 0
 
     def step(_: object = None) -> None:
         nonlocal done
         done += 1
-        told("computing", done / count)
+        on_progress("computing", done / count)
 
     for n, net in enumerate(snapshots.NETS):
         points = [weights for pair in paths for _, weights in pair[n]]
         plane = (
             geometry.principal(points, ends[n])
-            if wish.plane == "principal"
-            else geometry.random(points, ends[n], _filters(nets[n]), wish.seed + n)
+            if request.plane == "principal"
+            else geometry.random(points, ends[n], _filters(nets[n]), request.seed + n)
         )
         where = plane.coordinates(points)
-        xs, ys = geometry.axes(where, wish.plane, wish.size)
+        xs, ys = geometry.axes(where, request.plane, request.size)
         rows: list[tuple[float, ...]] = []
         for run, pair in enumerate(paths):
             radii = geometry.radii([weights for _, weights in pair[n]])
@@ -181,20 +186,22 @@ class _Losses:
         self,
         config: RunConfig,
         nets: tuple[keras.Model, keras.Model],
-        wish: Wish,
+        request: SurfaceRequest,
         examples: Any,
         ends: Sequence[Weights],
     ) -> None:
-        self.rows = min(wish.images, len(examples), MOST[config.model])
-        model = recipe.make(_plain(config, seed=wish.seed, batch_size=self.rows))
-        chosen = tf.constant(philox.order(wish.seed, 1, len(examples))[: self.rows])
+        self.rows = min(request.images, len(examples), MOST[config.model])
+        model = recipe.make(_plain(config, seed=request.seed, batch_size=self.rows))
+        chosen = tf.constant(philox.order(request.seed, 1, len(examples))[: self.rows])
         batch = model.rows(model.columns(examples), chosen)
         fixed = [[tf.constant(tensor) for tensor in end] for end in ends]
         statistics = [[v.value for v in net.non_trainable_variables] for net in nets]
 
         def loss_of(net: int) -> Any:
             phases = [
-                phase for phase in model.phases if phase.told and (phase.d if net else phase.g)
+                phase
+                for phase in model.phases
+                if phase.log_metrics and (phase.d if net else phase.g)
             ]
             draws = [
                 model.draws(phase, batch, tf.constant(n), tf.constant(0))
@@ -209,7 +216,7 @@ class _Losses:
                     for phase, own in zip(phases, draws, strict=True)
                 )
                 return tf.add_n(
-                    [part.figures[FIGURES.index(("g_loss", "d_loss")[net])] for part in parts]
+                    [part.metrics[METRICS.index(("g_loss", "d_loss")[net])] for part in parts]
                 )
 
             # of its gradients nothing is left in the graph

@@ -27,7 +27,7 @@ class LandscapeError(ValueError):
     """A surface that cannot be; the message is one sentence."""
 
 
-class Wish(BaseModel):
+class SurfaceRequest(BaseModel):
     """What is asked: the plane, the points of its grid per side, the images and noises at which
     every loss is taken, and their seed."""
 
@@ -39,10 +39,10 @@ class Wish(BaseModel):
     seed: Annotated[int, Field(ge=0, le=2**31 - 1)] = 0
 
 
-def parse(options: Mapping[str, Any]) -> Wish:
+def parse(options: Mapping[str, Any]) -> SurfaceRequest:
     """Raises LandscapeError in one sentence."""
     try:
-        return Wish.model_validate(dict(options))
+        return SurfaceRequest.model_validate(dict(options))
     except ValidationError as error:
         first = error.errors()[0]
         name, given = ".".join(map(str, first["loc"])), str(first["input"])[:80]
@@ -176,15 +176,15 @@ def surface(
     plane: Plane,
     xs: npt.NDArray[np.float64],
     ys: npt.NDArray[np.float64],
-    told: Callable[[int], None] = lambda _: None,
+    on_progress: Callable[[int], None] = lambda _: None,
 ) -> npt.NDArray[np.float32]:
-    """The loss at every point, [len(ys), len(xs)], NaN where it is not finite; `told(n)` after each
-    of the n points."""
+    """The loss at every point, [len(ys), len(xs)], NaN where it is not finite; `on_progress(n)` after
+    each of the n points."""
     values = np.full((len(ys), len(xs)), np.nan, np.float32)
     for n, (row, column) in enumerate(np.ndindex(values.shape), 1):
         value = loss(plane.at(float(xs[column]), float(ys[row])))
         values[row, column] = value if np.isfinite(value) else np.nan
-        told(n)
+        on_progress(n)
     return values
 
 

@@ -32,15 +32,15 @@ class Shares(NamedTuple):
     """This micro-batch's share of every mean over the global batch; shares are summed over
     micro-batches and replicas."""
 
-    # FIGURES (loss of G, loss of D, D's mean opinion of real and of generated images), then the
+    # METRICS (loss of G, loss of D, D's mean opinion of real and of generated images), then the
     # model's own terms
-    figures: tf.Tensor
+    metrics: tf.Tensor
     d_gradients: Tensors  # empty when D is not trained
     g_gradients: Tensors  # empty when G is not trained
     statistics: tuple[Tensors, Tensors]  # new moving statistics of G and D; empty where they stay
 
 
-FIGURES = ("g_loss", "d_loss", "d_real", "d_fake")
+METRICS = ("g_loss", "d_loss", "d_real", "d_fake")
 
 
 def forward(

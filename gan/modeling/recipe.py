@@ -18,18 +18,18 @@ from ganboard.gan.modeling.gradients import Shares, State, Tensors
 
 
 class Phase(NamedTuple):
-    """One update within a training step: whose weights move, whether its figures are told, and what
-    else tells it from others."""
+    """One update within a training step: whose weights move, whether its metrics are logged, and
+    what else tells it from others."""
 
     d: bool
     g: bool
-    told: bool = True  # told figures of several phases are added up
+    log_metrics: bool = True  # the metrics of several phases are added up
     kind: str = ""
 
 
-class Judge(Protocol):
+class Evaluator(Protocol):
     """Says how good a generator is. `remarks` are sentences for a person, `facts` what there is to
-    know for `gan.events.Facts` after each judgement."""
+    know for `gan.events.Facts` after each evaluation."""
 
     remarks: list[str]
     facts: dict[str, Any]
@@ -44,7 +44,7 @@ class Recipe(Protocol):
     several arrays."""
 
     phases: Sequence[Phase]
-    terms: Sequence[str]  # figures of the model's own, behind `gan.modeling.gradients.FIGURES`
+    terms: Sequence[str]  # metrics of the model's own, after `gan.modeling.gradients.METRICS`
     form: str  # how the networks are computed, in words
 
     def __init__(self, config: RunConfig) -> None: ...
@@ -68,7 +68,7 @@ class Recipe(Protocol):
         """Pictures [grid_size ** 2, H, W, C] in [-1, 1] of what G makes, always of the same noise
         and conditions."""
 
-    def judge(self, data: Any, cache_dir: Path, progress: Callable[[float], None]) -> Judge:
+    def evaluator(self, data: Any, cache_dir: Path, progress: Callable[[float], None]) -> Evaluator:
         """What compares with `data`, all of it whatever `config.limit`; called outside any
         strategy's scope. Raises ConfigError."""
 

@@ -45,9 +45,9 @@ def real(config: RunConfig, images: npt.NDArray[np.uint8]) -> npt.NDArray[np.flo
     return np.concatenate([some, np.full((count - len(some), *some.shape[1:]), -1, np.float32)])
 
 
-def judged(config: RunConfig, generator: keras.Model) -> npt.NDArray[np.float32]:
-    """The `quality_images` images [n, 28, 28, 1] by which `generator` is judged; their latents are
-    a function of the seed."""
+def evaluated(config: RunConfig, generator: keras.Model) -> npt.NDArray[np.float32]:
+    """The `quality_images` images [n, 28, 28, 1] by which `generator` is evaluated; their latents
+    are a function of the seed."""
     z = tf_philox.normal(
         config.seed,
         Purpose.QUALITY,

@@ -1,8 +1,8 @@
-"""The classifier whose features judge generated images: a small convolutional network, trained once
-per data set and kept.
+"""The classifier whose features evaluate generated images: a small convolutional network, trained
+once per data set and kept.
 
 All of it is explicit: seeds, names, precision float32, and the first CPU as its device. So it
-changes nothing for the training around it, takes no memory of an accelerator, and judges alike
+changes nothing for the training around it, takes no memory of an accelerator, and evaluates alike
 whatever trains.
 """
 
@@ -66,7 +66,7 @@ def obtain(name: str, dataset: Dataset, cache_dir: Path, progress: Progress) -> 
     """
     assert dataset.labels is not None
     assert not tf.distribute.has_strategy(), (
-        "the judge's classifier is one copy on one device: obtain it outside the strategy's scope"
+        "the classifier is one copy on one device: obtain it outside the strategy's scope"
     )
     labels = dataset.labels
     content = hashlib.sha256(f"{_RECIPE} {dataset.images.shape} ".encode())

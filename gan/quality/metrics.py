@@ -186,8 +186,8 @@ def seconds_to_quality(
     """Training seconds until a measure was first seen at `threshold` or better, or None; `falling`:
     better is lower (see FALLING).
 
-    The time of that judgement itself: between two judgements nothing is interpolated, so the answer
-    is late by one interval at most and never early. NaN reaches nothing. Raises ValueError when the
+    The time of that evaluation itself: between two evaluations nothing is interpolated, so the
+    answer is late by one interval at most and never early. NaN reaches nothing. Raises ValueError when the
     two differ in length.
     """
     reached = (

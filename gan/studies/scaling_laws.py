@@ -62,25 +62,17 @@ def fit_batches(batches: npt.ArrayLike, seconds_per_image: npt.ArrayLike) -> Bat
             if len(batch)
             else "No batch size was measured."
         )
+    from scipy.optimize import nnls  # slow to load, and most who import this module never fit
+
+    # relative errors: both columns and the target are divided by t
     columns = np.stack([1 / batch, np.ones_like(batch)], axis=1) / taken[:, None]
-    found, errors = _least_squares(columns, np.ones_like(batch))
-    for negative, other in ((0, 1), (1, 0)):  # a bound that is reached leaves one constant to find
-        if found[negative] < 0:
-            (value,), (error,) = _least_squares(columns[:, [other]], np.ones_like(batch))
-            found, errors = np.zeros(2), np.full(2, np.nan)
-            found[other], errors[other] = value, error
-            break
+    found, residual = nnls(columns, np.ones_like(batch))
+    free = found > 0  # a constant at its bound has no error of its own
+    left_over = len(batch) - int(free.sum())
+    variance = residual**2 / left_over if left_over else math.nan
+    errors = np.full(2, math.nan)
+    errors[free] = np.sqrt(variance * np.diag(np.linalg.inv(columns[:, free].T @ columns[:, free])))
     return BatchLaw(float(found[0]), float(found[1]), float(errors[0]), float(errors[1]))
-
-
-def _least_squares(columns: Floats, wanted: Floats) -> tuple[Floats, Floats]:
-    """Coefficients [k] of columns [m, k], and their standard errors from the residuals, NaN when m
-    = k."""
-    found: Floats = np.asarray(np.linalg.lstsq(columns, wanted, rcond=None)[0], dtype=np.float64)
-    free = len(wanted) - columns.shape[1]
-    variance = float(np.sum((wanted - columns @ found) ** 2)) / free if free else math.nan
-    errors: Floats = np.sqrt(variance * np.diag(np.linalg.inv(columns.T @ columns)))
-    return found, errors
 
 
 def karp_flatt(speedup: float, replicas: int) -> float:

@@ -15,60 +15,57 @@ from ganboard.gan.costs import estimate
 from ganboard.gan.devices.memory import peak_resident
 from ganboard.gan.events import Losses
 from ganboard.gan.training.runner import Report
-from ganboard.gan.training.step import TIMES, Taken
+from ganboard.gan.training.step_metrics import Seconds, StepMetrics
 
 
-class Measures:
+class EpochMetrics:
     """Collects the reports of an epoch; after a resume only those of this attempt."""
 
     def __init__(self, config: RunConfig) -> None:
         self._config = config
-        self._flop, self._bytes = estimate.step_flop(config), estimate.reduce_bytes(config)
+        self._flop = estimate.step_flop(config)
+        self._bytes = estimate.reduce_bytes(config)
         self.peak_gflops: float | None = None  # of this machine in this precision, once measured
-        self._reports: list[Report] = []
         self.begin()
 
     def begin(self) -> None:
         """An epoch, or the rest of one, begins now."""
-        self._reports = []
+        self._reports: list[Report] = []
         self._began = time.monotonic()
 
     def add(self, report: Report) -> None:
         self._reports.append(report)
 
-    def series(self, taken: Taken, rates: Losses) -> dict[str, Losses]:
+    def series(self, metrics: StepMetrics, rates: Losses) -> dict[str, Losses]:
         """SERIES of these steps, given their learning rates [n, 2]."""
         # a gradient of zero has no rate, and one that is not finite shows as such
         with np.errstate(all="ignore"):
-            effective = {
-                f"{net}_effective": np.sqrt(taken[f"{net}_update"] / taken[f"{net}_gradient"])
-                for net in "gd"
-            }
-        return {"g_rate": rates[:, 0], "d_rate": rates[:, 1], **effective}
+            g_effective = np.sqrt(metrics.g_update / metrics.g_gradient)
+            d_effective = np.sqrt(metrics.d_update / metrics.d_gradient)
+        return {
+            "g_rate": rates[:, 0],
+            "d_rate": rates[:, 1],
+            "g_effective": g_effective,
+            "d_effective": d_effective,
+        }
 
     def replica_seconds(self) -> Losses:
         """Seconds that each replica computed in the steps of this epoch, [n, replicas]: without
         waiting for images or for the others."""
-        rows = [report.taken.seconds[..., TIMES.index("compute")] for report in self._reports]
-        return np.concatenate(rows) if rows else np.empty([0, self._config.replicas], np.float32)
+        if not self._reports:
+            return np.empty([0, self._config.replicas], np.float32)
+        return np.concatenate([report.metrics.seconds.compute for report in self._reports])
 
-    def epoch(self) -> dict[str, float]:
+    def measures(self) -> dict[str, float]:
         """MEASURES of the epoch that has just ended."""
-        reports = self._reports
-        if not reports:
+        if not self._reports:
             return {}
-        # [n, replicas, TIMES]
-        times = np.concatenate([report.taken.seconds for report in reports]).astype(np.float64)
-        parts = {name: times[..., i] for i, name in enumerate(TIMES)}
-        steps = parts["step"].max(1)
-        if not steps.any():  # an accelerator's steps are timed from outside, call by call
-            steps = np.concatenate(
-                [
-                    np.full(len(report.taken), report.seconds / len(report.taken))
-                    for report in reports
-                ]
-            )
-        training = float(sum(report.seconds for report in reports))
+        metrics = StepMetrics.joined([report.metrics for report in self._reports])
+        times = Seconds(*(part.astype(np.float64) for part in metrics.seconds))  # [n, replicas]
+        timed = times.step.any()
+        # an accelerator's steps are timed from outside, call by call
+        steps = times.step.max(1) if timed else self._mean_seconds()
+        training = float(sum(report.seconds for report in self._reports))
         found = {
             "step_p50": np.quantile(steps, 0.5),
             "step_p95": np.quantile(steps, 0.95),
@@ -77,10 +74,11 @@ class Measures:
             "gflops": self._flop * len(steps) / training / 1e9,
             "reduce_bytes": self._bytes,
             "peak_memory_bytes": peak_memory(),
-            **self._figures(reports),
+            **self._of_loss_and_precision(metrics),
         }
-        if parts["step"].any():
-            inputs, reduce = parts["input"].mean(1).sum(), parts["reduce"].mean(1).sum()
+        if timed:
+            inputs = times.input.mean(1).sum()
+            reduce = times.reduce.mean(1).sum()
             found |= {
                 "input_seconds": inputs,
                 "reduce_seconds": reduce,
@@ -90,27 +88,31 @@ class Measures:
             found["peak_share"] = found["gflops"] / self.peak_gflops
         return {name: float(value) for name, value in found.items()}
 
-    def _figures(self, reports: list[Report]) -> dict[str, Any]:
-        def every(name: str) -> npt.NDArray[Any]:
-            return np.concatenate([report.taken[name] for report in reports]).astype(np.float64)
+    def _mean_seconds(self) -> npt.NDArray[np.float64]:
+        """Seconds per step, [n]: of each the mean of its call."""
+        counts = [len(report.metrics) for report in self._reports]
+        seconds = [report.seconds for report in self._reports]
+        return np.repeat(np.divide(seconds, counts), counts)
 
+    def _of_loss_and_precision(self, metrics: StepMetrics) -> dict[str, Any]:
         found: dict[str, Any] = {}
         # other losses' logits are no opinions
         if self._config.loss in ("non_saturating", "saturating"):
-            found |= {name: every(name).mean() for name in ("d_real", "d_fake")}
+            found["d_real"] = metrics.d_real.astype(np.float64).mean()
+            found["d_fake"] = metrics.d_fake.astype(np.float64).mean()
         if self._config.precision != "float32":
-            found |= {name: every(name).sum() for name in ("overflows", "underflows")}
+            found["overflows"] = metrics.overflows.astype(np.float64).sum()
+            found["underflows"] = metrics.underflows.astype(np.float64).sum()
         if self._config.precision == "mixed_float16":
-            found |= {
-                "skipped_steps": every("skipped").sum(),
-                "loss_scale": every("loss_scale")[-1],
-            }
+            found["skipped_steps"] = metrics.skipped.astype(np.float64).sum()
+            found["loss_scale"] = metrics.loss_scale[-1]
         return found
 
 
 def facts(config: RunConfig, machine: Mapping[str, Any], examples: int) -> dict[str, Any]:
     """FACTS that follow from the configuration and the machine."""
-    gpu, memory = estimate.on_gpu(config, machine), estimate.available(config, machine)
+    gpu = estimate.on_gpu(config, machine)
+    memory = estimate.available(config, machine)
     return {
         "step_gflop": estimate.step_flop(config) / 1e9,
         "reduce_bytes": estimate.reduce_bytes(config),
@@ -120,7 +122,7 @@ def facts(config: RunConfig, machine: Mapping[str, Any], examples: int) -> dict[
 
 
 def peak_memory() -> int:
-    """Highest memory of this process so far in bytes: of its GPU where there is one, else resident."""
+    """Highest memory of this process so far in bytes: of its GPU if it has one, else resident."""
     import tensorflow as tf
 
     gpus = tf.config.list_logical_devices("GPU")

@@ -9,8 +9,11 @@ function inside the step as in the other approach.
 
 from __future__ import annotations
 
+import threading
 import time
-from typing import Any
+from collections.abc import Callable, Iterator
+from queue import SimpleQueue
+from typing import Any, Self
 
 import keras
 import numpy as np
@@ -18,9 +21,9 @@ import tensorflow as tf
 
 from ganboard.gan.distributed import collectives
 from ganboard.gan.events import Losses
-from ganboard.gan.training.runner import Agree, Listener, Report, undone
+from ganboard.gan.training.runner import Agree, Report, undone
 from ganboard.gan.training.step import Stepper
-from ganboard.gan.training.steps_per_call import Pace
+from ganboard.gan.training.steps_per_call import StepsPerCall
 
 
 class Adversaries(keras.Model):  # type: ignore[misc]
@@ -29,7 +32,8 @@ class Adversaries(keras.Model):  # type: ignore[misc]
 
     def __init__(self, stepper: Stepper) -> None:
         super().__init__(name="adversaries")
-        self.generator, self.discriminator = stepper.nets.generator, stepper.nets.discriminator
+        self.generator = stepper.nets.generator
+        self.discriminator = stepper.nets.discriminator
         self._stepper = stepper
         # both networks are; fit would otherwise call this model with the data's shape
         self.built = True
@@ -37,71 +41,65 @@ class Adversaries(keras.Model):  # type: ignore[misc]
     def train_step(self, data: Any) -> dict[str, tf.Tensor]:
         """In each replica: one step, its report summed over all replicas, as fit hands on the
         values of one replica only."""
-        return {
-            "report": collectives.sum_over_replicas([self._stepper.replica_step(*data)])[0][None]
-        }
+        [report] = collectives.sum_over_replicas([self._stepper.replica_step(*data)])
+        return {"report": report[None]}
 
 
 class FitLoop:
-    """Takes the steps of an epoch by `fit`."""
+    """Takes the steps of an epoch by one call of `fit`."""
 
     def __init__(self, stepper: Stepper, agree: Agree) -> None:
-        self._stepper, self._agree, self._pace = stepper, agree, Pace()
+        self._stepper = stepper
+        self._agree = agree
+        self._steps_per_call = StepsPerCall()
         self._model = Adversaries(stepper)
         with stepper.strategy.scope():
             self._model.compile(jit_compile=False)
 
     def warm_up(self, order: np.ndarray[Any, Any]) -> None:
         with undone(self._stepper.nets):
-            self._fit(self._data(order, 0, 0, np.zeros([1, 2], np.float32)), 1, [])
+            self._fit(order, 0, 0, np.zeros([1, 2], np.float32), [])
 
     def epoch(
+        self, order: np.ndarray[Any, Any], first: int, global_step: int, rates: Losses
+    ) -> Iterator[Report]:
+        left = len(rates)
+        with _Portions(
+            lambda each: self._fit(order, first, global_step, rates, [each])
+        ) as portions:
+            while left:
+                count = self._agree(min(self._steps_per_call.count, left))
+                began = time.monotonic()
+                rows = np.stack(portions.take(count))
+                seconds = time.monotonic() - began
+                self._steps_per_call.update(seconds, count)
+                left -= count
+                yield Report(self._stepper.unpack(rows), seconds)
+
+    def _fit(
         self,
         order: np.ndarray[Any, Any],
         first: int,
         global_step: int,
         rates: Losses,
-        report: Listener,
+        callbacks: list[keras.callbacks.Callback],
     ) -> None:
-        self._reports: list[Any] = []
-        self._began, self._due, self._left = (
-            time.monotonic(),
-            self._agree(min(self._pace.count, len(rates))),
-            len(rates),
-        )
-
-        def on_train_batch_end(batch: int, logs: Any) -> None:
-            self._reports.append(logs["report"])
-            if len(self._reports) == self._due and not self._flush(report):
-                self._model.stop_training = True
-
-        callback = keras.callbacks.LambdaCallback(on_train_batch_end=on_train_batch_end)
-        self._fit(self._data(order, first, global_step, rates), len(rates), [callback])
-
-    def _fit(self, data: Any, steps: int, callbacks: list[Any]) -> None:
+        data = self._data(order, first, global_step, rates)
         with self._stepper.strategy.scope():
             self._model.fit(
-                data, epochs=1, steps_per_epoch=steps, shuffle=False, verbose=0, callbacks=callbacks
+                data,
+                epochs=1,
+                steps_per_epoch=len(rates),
+                shuffle=False,
+                verbose=0,
+                callbacks=callbacks,
             )
-
-    def _flush(self, report: Listener) -> bool:
-        taken = self._stepper.taken(np.stack([np.ravel(one) for one in self._reports]))
-        self._left -= self._due
-        seconds = time.monotonic() - self._began
-        self._pace.took(seconds, self._due)
-        going = report(Report(taken, seconds))
-        if self._left and going:
-            self._reports, self._began, self._due = (
-                [],
-                time.monotonic(),
-                self._agree(min(self._pace.count, self._left)),
-            )
-        return going
 
     def _data(
         self, order: np.ndarray[Any, Any], first: int, global_step: int, rates: Losses
     ) -> Any:
-        size, strategy = self._stepper.config.batch_size, self._stepper.strategy
+        size = self._stepper.config.batch_size
+        strategy = self._stepper.strategy
         batches = order[first * size : (first + len(rates)) * size].reshape(-1, size)
         steps = tf.data.Dataset.from_tensor_slices(
             (batches, np.arange(global_step, global_step + len(rates)), rates)
@@ -115,3 +113,55 @@ class FitLoop:
             )
         )
         return strategy.distribute_datasets_from_function(lambda context: each)
+
+
+class _Portions(keras.callbacks.Callback):  # type: ignore[misc]
+    """The steps of one `fit` in portions, each taken when it is asked for.
+
+    `fit` calls back and gives control to nobody, so it has a thread of its own. That thread and the
+    one that asks never run at the same time.
+    """
+
+    def __init__(self, fit: Callable[[keras.callbacks.Callback], None]) -> None:
+        super().__init__()
+        self._wanted: SimpleQueue[int] = SimpleQueue()  # steps; 0: no more
+        self._taken: SimpleQueue[list[Any] | BaseException] = SimpleQueue()
+        self._reports: list[Any] = []
+        self._count = 0  # wanted reports
+        self._thread = threading.Thread(target=self._run, args=(fit,), name="fit", daemon=True)
+
+    def __enter__(self) -> Self:
+        self._thread.start()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._wanted.put(0)
+        self._thread.join()
+
+    def take(self, count: int) -> list[Any]:
+        """Let `fit` take `count` more steps, no more than it has left; returns their packed
+        reports. Raises whatever `fit` raises."""
+        self._wanted.put(count)
+        taken = self._taken.get()
+        if isinstance(taken, BaseException):
+            raise taken
+        return taken
+
+    def on_train_batch_end(self, batch: int, logs: Any = None) -> None:
+        self._reports.append(np.ravel(logs["report"]))
+        if len(self._reports) == self._count:
+            reports, self._reports = self._reports, []
+            self._taken.put(reports)
+            self._count = self._wanted.get()
+            if not self._count:
+                self.model.stop_training = True
+
+    def _run(self, fit: Callable[[keras.callbacks.Callback], None]) -> None:
+        self._count = self._wanted.get()
+        if not self._count:
+            return
+        try:
+            fit(self)
+            self._taken.put(RuntimeError("fit has ended and took fewer steps than were wanted."))
+        except BaseException as error:  # raised again where the steps are asked for
+            self._taken.put(error)

@@ -1,7 +1,7 @@
-"""Watches a run from figures alone and says in words when it goes wrong, and when it is right
+"""Watches a run from metrics alone and says in words when it goes wrong, and when it is right
 again. Free of TensorFlow.
 
-Every guard warns once when its figures turn bad and speaks again only when they have turned good.
+Every monitor warns once when its metrics turn bad and speaks again only when they have turned good.
 Nothing is kept in checkpoints: a resumed run whose trouble goes on is warned about again. The
 thresholds were chosen on traces of healthy and of ruined runs (DCGAN on digits and MNIST; G's or
 D's rate 5 to 200 times too high or too low); what those showed stands beside each.
@@ -44,10 +44,10 @@ REAL_IMAGES = 512  # at most so many real ones, evenly spread, are compared with
 # steps * rate: Adam and RMSprop move a weight by about the rate per step, and G's images first
 # varied at 0.05 to 0.08
 GROWN = 0.2
-# grids or judgements: a G may collapse for one only, and a collapsed one look varied for one
+# grids or evaluations: a G may collapse for one only, and a collapsed one look varied for one
 IN_A_ROW = 2
 
-# Judgements. Precision, recall and coverage do not tell a collapsed G from a young one, nor
+# Evaluations. Precision, recall and coverage do not tell a collapsed G from a young one, nor
 # coverage a collapsed from a good one; these do:
 # diversity: 0.6 and above in healthy runs, 0.17 to 0.37 in collapsed ones
 FEW, FEW_NO_MORE = 0.4, 0.5
@@ -60,9 +60,9 @@ SLOW, SLOW_NO_MORE = 1.3, 1.15
 TIMED_STEPS = 10  # fewer steps have no meaningful median
 
 
-class Guards:
-    """The guards of one attempt; each method takes new figures and returns what is to be said now,
-    nearly always nothing.
+class Monitors:
+    """The monitors of one attempt; each method takes new metrics and returns what is to be said
+    now, nearly always nothing.
 
     `real` are the data set's images [N, H, W, C] uint8.
     """
@@ -80,7 +80,9 @@ class Guards:
         # spread over data that may be sorted
         some = real[:: -(-len(real) // REAL_IMAGES)] / 127.5 - 1
         self._real = (
-            _figures(some) if config.grid_size**2 >= GRID_IMAGES and len(some) > 1 else (0.0, 0.0)
+            _contrast_and_variety(some)
+            if config.grid_size**2 >= GRID_IMAGES and len(some) > 1
+            else (0.0, 0.0)
         )
         self._has_grown = False
 
@@ -103,12 +105,12 @@ class Guards:
         notes = []
         while self._opinions.shape[1] >= self._window:
             window, self._opinions = np.split(self._opinions, [self._window], axis=1)
-            notes += self._judge(
+            notes += self._compare_opinions(
                 self._next_step - self._opinions.shape[1], *map(float, window.mean(1))
             )
         return notes
 
-    def _judge(self, steps: int, real: float, fake: float) -> list[Note]:
+    def _compare_opinions(self, steps: int, real: float, fake: float) -> list[Note]:
         config = self._config
         target = 1 - config.label_smoothing  # what D is taught to say of real images
         found = (
@@ -166,13 +168,13 @@ class Guards:
             f"The images that G makes after epoch {epoch} differ from each other again.",
         )
 
-    def judged(self, quality: Quality) -> list[Note]:
-        """A judgement of generated images (`gan.quality`); of other things nothing is known that
+    def evaluated(self, quality: Quality) -> list[Note]:
+        """An evaluation of generated images (`gan.quality`); of other things nothing is known that
         tells a collapse."""
         if "diversity" not in quality.measures:
             return []
         diversity, share = quality.measures["diversity"], max(quality.histogram)
-        figures = (
+        found = (
             f"pairs of them differ by {diversity:.0%} of what pairs of real images do, and"
             f" {share:.0%} are of one class"
         )
@@ -180,9 +182,9 @@ class Guards:
         return self._few.notes(
             self._grown(quality.epoch, varied) and (diversity < FEW or share > ONE_CLASS),
             varied,
-            f"Mode collapse: after epoch {quality.epoch} G makes few kinds of images: {figures}."
+            f"Mode collapse: after epoch {quality.epoch} G makes few kinds of images: {found}."
             f" {self._against_collapse()}",
-            f"G makes more kinds of images again after epoch {quality.epoch}: {figures}.",
+            f"G makes more kinds of images again after epoch {quality.epoch}: {found}.",
         )
 
     def _grown(self, epoch: int, varied: bool) -> bool:
@@ -235,7 +237,7 @@ class Guards:
 
 @dataclass
 class _Alarm:
-    """Warns when figures are bad `patience` times in a row, and then not before they were good as
+    """Warns when metrics are bad `patience` times in a row, and then not before they were good as
     often."""
 
     patience: int = 1
@@ -310,7 +312,7 @@ def not_finite(
     return f"{sentence}: the run ends here {again}. Clone it and {_either(options)}."
 
 
-def _figures(images: Floats) -> tuple[float, float]:
+def _contrast_and_variety(images: Floats) -> tuple[float, float]:
     """Contrast and variety of images [n, H, W, C], n > 1: standard deviation of the pixels of an
     image, Euclidean distance of two images, each averaged over all."""
     flat = images.reshape(len(images), -1).astype(np.float64)
@@ -323,8 +325,9 @@ def _figures(images: Floats) -> tuple[float, float]:
 
 def _compare(generated: Floats, real: tuple[float, float]) -> tuple[float, float]:
     """Contrast of generated images / that of real ones, and their mean distance / that of real ones
-    at equal contrast (NaN: no contrast); `real` are the `_figures` of real images, not 0."""
-    contrast, distance = _figures(generated)
+    at equal contrast (NaN: no contrast); `real` are the `_contrast_and_variety` of real
+    images, not 0."""
+    contrast, distance = _contrast_and_variety(generated)
     contrast, distance = contrast / real[0], distance / real[1]
     return contrast, distance / contrast if contrast else math.nan
 

@@ -12,19 +12,19 @@ from typing import Any, Protocol
 import numpy as np
 
 from ganboard.gan.events import Losses
-from ganboard.gan.training.step import Networks, Stepper, Taken
-from ganboard.gan.training.steps_per_call import Pace
+from ganboard.gan.training.step import Networks, Stepper
+from ganboard.gan.training.step_metrics import StepMetrics
+from ganboard.gan.training.steps_per_call import StepsPerCall
 
 
 @dataclass(frozen=True)
 class Report:
-    """Consecutive steps that were just taken, and the time they took in seconds, nothing compiled."""
+    """Consecutive steps that were just taken, and their time in seconds, nothing compiled."""
 
-    taken: Taken
+    metrics: StepMetrics
     seconds: float
 
 
-Listener = Callable[[Report], bool]  # answers whether to go on
 Agree = Callable[[int], int]  # the number that all processes of a run go by: the first one's
 
 
@@ -39,16 +39,14 @@ class Runner(Protocol):
         """
 
     def epoch(
-        self,
-        order: np.ndarray[Any, Any],
-        first: int,
-        global_step: int,
-        rates: Losses,
-        report: Listener,
-    ) -> None:
+        self, order: np.ndarray[Any, Any], first: int, global_step: int, rates: Losses
+    ) -> Iterator[Report]:
         """Take steps on the batches of `order` from `first` on, one for each of `rates` [n, 2], and
-        report them in portions until a report is answered with False. `global_step` numbers the
-        first of them."""
+        report them in portions. `global_step` numbers the first of them.
+
+        No further step is taken while a report is looked at, nor after the iterator is closed, as
+        leaving a `for` loop does.
+        """
 
 
 @contextmanager
@@ -60,32 +58,27 @@ def undone(nets: Networks) -> Iterator[None]:
 
 
 class CustomLoop:
-    """Several steps in one call of a graph, as many as Pace finds fit."""
+    """Several steps in one call of a graph, as many as StepsPerCall finds fit."""
 
     def __init__(self, stepper: Stepper, agree: Agree) -> None:
-        self._stepper, self._agree, self._pace = stepper, agree, Pace()
+        self._stepper = stepper
+        self._agree = agree
+        self._steps_per_call = StepsPerCall()
 
     def warm_up(self, order: np.ndarray[Any, Any]) -> None:
         with undone(self._stepper.nets):
             self._stepper.run(order, 0, 0, 1)
 
     def epoch(
-        self,
-        order: np.ndarray[Any, Any],
-        first: int,
-        global_step: int,
-        rates: Losses,
-        report: Listener,
-    ) -> None:
+        self, order: np.ndarray[Any, Any], first: int, global_step: int, rates: Losses
+    ) -> Iterator[Report]:
         done = 0
         while done < len(rates):
-            count = self._agree(min(self._pace.count, len(rates) - done))
+            count = self._agree(min(self._steps_per_call.count, len(rates) - done))
+            due = rates[done : done + count]
             began = time.monotonic()
-            taken = self._stepper.run(
-                order, first + done, global_step + done, count, rates[done : done + count]
-            )
+            metrics = self._stepper.run(order, first + done, global_step + done, count, due)
             seconds = time.monotonic() - began
-            self._pace.took(seconds, count)
+            self._steps_per_call.update(seconds, count)
             done += count
-            if not report(Report(taken, seconds)):
-                return
+            yield Report(metrics, seconds)

@@ -7,12 +7,12 @@ from __future__ import annotations
 CALL_SECONDS = 0.4
 
 
-class Pace:
+class StepsPerCall:
     """Starts with single steps and then fills CALL_SECONDS, at most doubling from call to call."""
 
     def __init__(self) -> None:
         self.count = 1
 
-    def took(self, seconds: float, count: int) -> None:
+    def update(self, seconds: float, count: int) -> None:
         """A call of `count` steps took so many seconds."""
         self.count = max(1, min(2 * self.count, int(CALL_SECONDS * count / max(seconds, 1e-9))))

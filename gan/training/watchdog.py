@@ -63,7 +63,7 @@ class Watchdog:
     @contextmanager
     def paused(self) -> Iterator[None]:
         """For work that takes its time without taking steps, such as training the classifier that
-        judges quality."""
+        evaluates quality."""
         self.beat()
         self._paused = True
         try:

@@ -16,7 +16,7 @@ from pathlib import Path
 from ganboard.gan.checkpoint import store
 from ganboard.gan.config import RunConfig, parse
 from ganboard.gan.devices import runtime
-from ganboard.gan.events import Event, Verdict
+from ganboard.gan.events import ControlSignal, Event
 from ganboard.gan.progress import Progress
 from ganboard.gan.training.loop import train
 
@@ -41,7 +41,7 @@ def main(config_json: str, run_dir: str, data_dir: str, variant: str = "") -> No
     def ignore(event: Event) -> None:
         pass
 
-    def control() -> Verdict:
+    def control() -> ControlSignal:
         return "stop" if variant == "interrupted" and next(asked) == 2 else "go"
 
     for attempt in (1, 2):

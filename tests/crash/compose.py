@@ -22,7 +22,7 @@ from typing import Any
 from tests.polling import wait_until
 
 SETTINGS = ("epochs=60", "limit=512", "grid_size=2", "batch_size=32")
-VICTIMS = ("worker", "redis", "db", "web", "painter")
+VICTIMS = ("worker", "redis", "db", "web", "inference-worker")
 SECONDS = 240.0
 
 

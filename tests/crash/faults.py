@@ -123,7 +123,7 @@ FAULTS: dict[str, tuple[Callable[[Fleet], None], int]] = {  # with a weight each
     "tear Redis's log": (tear_log, 1),
     "forget the queue": (forget_queue, 2),
     "kill web": (kill("ganboard.app.web.serve"), 1),
-    "kill painter": (kill("ganboard.worker.requests.inference_worker"), 1),
+    "kill inference worker": (kill("ganboard.worker.requests.inference_worker"), 1),
     "freeze trainer": (freeze("ganboard.worker.training.trainer", 2, 40), 2),
     "freeze worker": (freeze("ganboard.worker.queue.rq_worker", 2, 30), 1),
     "freeze Redis": (freeze("redis.sock", 1, 15), 1),

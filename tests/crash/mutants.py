@@ -50,9 +50,9 @@ MUTANTS = [
     Mutant(
         "the worker's clock decides",
         "db/runs/commands.py",
-        "col(Run.lease_until) < now())\n    with reading",
-        "col(Run.lease_until) < __import__('ganboard.db.models').models.utc_now())\n    with"
-        " reading",
+        "in_(ACTIVE), col(Run.lease_until) < now())\n",
+        "in_(ACTIVE), col(Run.lease_until) < __import__('ganboard.db.models').db.models.utc_now())"
+        "\n",
         "tests/unit/db/runs/test_lease.py",
     ),
     Mutant(
@@ -122,9 +122,9 @@ MUTANTS = [
     Mutant(
         "old ones deleted before newer ones are listed",
         "gan/checkpoint/saver.py",
-        "        return checkpoints.save(",
-        "        checkpoints.prune(self.directory, self.config.keep_checkpoints - 1)\n       "
-        " return checkpoints.save(",
+        "        return store.save(",
+        "        store.prune(self.directory, self.config.keep_checkpoints - 1)\n"
+        "        return store.save(",
         "tests/unit/gan/checkpoint/test_saver.py",
     ),
     Mutant(
@@ -151,8 +151,8 @@ MUTANTS = [
     Mutant(
         "any job is run",
         "worker/queue/message.py",
-        "plain = job.func_name == JOB and ",
-        "plain = ",
+        "            job.func_name == JOB\n            and job.instance",
+        "            job.instance",
         "tests/unit/worker/queue/test_enqueue.py",
     ),
     Mutant(
@@ -179,8 +179,11 @@ MUTANTS = [
     Mutant(
         "nobody renews while a trainer starts",
         "worker/training/start.py",
-        "                    commands.renew(self._engine, run_id=claim.run_id,"
-        " attempt=claim.attempt)\n",
+        "                    commands.renew(\n                        self._engine,\n"
+        "                        run_id=claim.run_id,\n"
+        "                        attempt=claim.attempt,\n"
+        "                        lease_seconds=commands.START_LEASE_SECONDS,\n"
+        "                    )\n",
         "",
         "tests/integration/test_slow_start.py -k renewed_while",
     ),

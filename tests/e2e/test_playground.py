@@ -1,4 +1,4 @@
-"""Drawing with a stored generator in a real browser, a real painter behind it."""
+"""Drawing with a stored generator in a real browser, a real inference worker behind it."""
 
 from __future__ import annotations
 
@@ -34,23 +34,23 @@ def run(context: Context, make_run: Callable[..., Run]) -> Run:
 
 
 @pytest.fixture
-def painter(context: Context) -> Iterator[None]:
+def worker(context: Context) -> Iterator[None]:
     with subprocess.Popen(
         [sys.executable, "-m", "ganboard.worker.requests.inference_worker"],
         env=environment_for_child(),
         stdout=subprocess.DEVNULL,
     ) as process:
         wait_until(
-            lambda: any(one.alive for one in queries.painters(context.engine)),
+            lambda: any(one.alive for one in queries.inference_workers(context.engine)),
             seconds=30,
-            what="the painter",
+            what="the inference worker",
         )
         yield
         process.terminate()
 
 
 @pytest.mark.slow
-@pytest.mark.usefixtures("painter")
+@pytest.mark.usefixtures("worker")
 def test_draw_pick_walk_compare_and_save(
     page: Page,
     server: str,
@@ -111,11 +111,11 @@ def test_draw_pick_walk_compare_and_save(
     assert complaints == []
 
 
-def test_without_a_painter_the_page_says_so_and_stays_usable(
+def test_without_a_worker_the_page_says_so_and_stays_usable(
     page: Page, server: str, run: Run, complaints: list[str]
 ) -> None:
     page.goto(f"{server}/playground?run={run.id}")
-    expect(page.get_by_text("No painter is alive, so nobody draws")).to_be_visible()
+    expect(page.get_by_text("No inference worker is running")).to_be_visible()
     page.get_by_role("button", name="New seed").click()
     expect(page).to_have_url(re.compile(r"seed=\d+"))
     assert complaints == []

@@ -1,4 +1,4 @@
-"""A prediction by mouse, on a real `ganboard up`: asked for, computed by its painter's surveyor,
+"""A prediction by mouse, on a real `ganboard up`: asked for, computed by its analysis worker,
 shown; then one that cannot be."""
 
 from __future__ import annotations
@@ -8,7 +8,7 @@ from collections.abc import Callable
 import pytest
 from playwright.sync_api import Page, expect
 
-from ganboard.db import surfaces
+from ganboard.db import requests
 from ganboard.db.models import Run
 from ganboard.worker.context import Context
 from tests.streets import make_street
@@ -43,7 +43,7 @@ def test_a_street_is_continued_and_shown(
     expect(page.locator(".live-plotly.js-plotly-plot")).to_have_count(5)
     expect(page.get_by_text("Square at Re 60: held-out shape")).to_be_visible()
     shot("run_prediction")
-    [found] = surfaces.predictions(context.engine, run.id)
+    [found] = requests.of_runs(context.engine, requests.PREDICTION, [run.id])
     assert (found.error, found.tries, found.facts["steps"]) == (None, 1, 3)
     page.get_by_label("Halo", exact=True).fill("8")
     page.get_by_label("Halo", exact=True).press("Enter")

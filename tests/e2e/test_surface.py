@@ -1,4 +1,4 @@
-"""A loss surface by mouse, on a real `ganboard up`: asked for, computed by its painter's surveyor,
+"""A loss surface by mouse, on a real `ganboard up`: asked for, computed by its analysis worker,
 drawn beside the path."""
 
 from __future__ import annotations
@@ -8,7 +8,7 @@ from collections.abc import Callable
 import pytest
 from playwright.sync_api import Page, expect
 
-from ganboard.db import surfaces
+from ganboard.db import requests
 from ganboard.worker.context import Context
 from tests.cli import document
 from tests.e2e.until import until
@@ -49,7 +49,7 @@ def test_a_surface_is_asked_for_computed_and_drawn(
     expect(page.get_by_test_id("stProgress").last).to_be_visible()
     expect(page.get_by_text("of the variance of G's path")).to_be_visible(timeout=180_000)
     expect(page.locator(PLOT)).to_have_count(5)  # both surfaces and the radii beside it
-    [found] = surfaces.of_runs(context.engine, [trained["id"]])
+    [found] = requests.of_runs(context.engine, requests.SURFACE, [trained["id"]])
     assert (found.options["size"], found.error, found.tries) == (11, None, 1)
     page.get_by_text("2-D", exact=True).click()
     until(page, "() => document.querySelectorAll('.contourlayer .contour').length === 2")

@@ -62,7 +62,7 @@ def fill(engine: Engine) -> None:
                 )
 
 
-PER_RUN = {"run", "tag", "study_run", "surface", "drawing"}
+PER_RUN = {"run", "tag", "study_run", "request"}
 ALONE = {"saved_view", "study", "worker", "model_version", "model_alias"}
 
 
@@ -137,11 +137,12 @@ MEANT = {
     ("step_series", "name"): lambda n: "g_rate",
     ("study", "id"): lambda n: f"study{n}",
     ("study_run", "study_id"): lambda n: f"study{n % 3}",
-    ("drawing", "id"): lambda n: f"drawing{n}",
-    ("surface", "id"): lambda n: f"surface{n}",
-    ("surface", "others"): lambda n: [_run_id(n + 1)],
+    ("request", "id"): lambda n: f"request{n}",
+    ("request", "kind"): lambda n: ("surface", "prediction", "draw")[n % 3],
+    ("request", "others"): lambda n: [_run_id(n + 1)],
     ("model_version", "id"): lambda n: f"version{n}",
     ("model_alias", "alias"): lambda n: f"alias{n}",
     ("model_alias", "version_id"): lambda n: f"version{n % 3}",
     ("worker", "name"): lambda n: f"box:{n}",
+    ("worker", "kind"): lambda n: ("training", "inference")[n % 2],
 }

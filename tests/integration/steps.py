@@ -26,6 +26,7 @@ def main(config_json: str, count: str, output: str, data_dir: str = ".") -> None
     from ganboard.gan import data
     from ganboard.gan.distributed import strategy as distribution
     from ganboard.gan.training.step import Stepper, networks
+    from ganboard.gan.training.step_metrics import StepMetrics
 
     examples = data.load(config, Path(data_dir)).first(None)
     strategy = distribution.strategy(config)
@@ -48,10 +49,8 @@ def main(config_json: str, count: str, output: str, data_dir: str = ".") -> None
     assert stepper._run.experimental_get_tracing_count() == 1, (
         "another number of steps must not trace again"
     )
-    g_losses, d_losses = (
-        np.concatenate([part[name] for part in taken]) for name in ("g_loss", "d_loss")
-    )
-    np.savez(output, g_losses=g_losses, d_losses=d_losses, **nets.arrays())
+    metrics = StepMetrics.joined(taken)
+    np.savez(output, g_losses=metrics.g_loss, d_losses=metrics.d_loss, **nets.arrays())
 
 
 if __name__ == "__main__":

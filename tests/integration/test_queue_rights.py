@@ -27,10 +27,17 @@ from ganboard.worker.queue.enqueue import open_queue, ring
 from ganboard.worker.requests import notify
 from ganboard.worker.submission.submit import stop, submit
 from ganboard.worker.supervisor import secrets
+from tests.crash import queue_loss
 from tests.polling import wait_until
 from tests.processes import below
 
 PASSWORD = "the queue's password"
+
+
+pytestmark = pytest.mark.skipif(
+    queue_loss.keeps_one_file(),
+    reason="the containers have redis-server 7, whose rules older ones refuse",
+)
 
 
 @pytest.fixture
@@ -118,11 +125,11 @@ def test_enqueue_run_retry_stop_and_maintenance_are_all_allowed(
     maintainer.register_birth()
     maintainer.run_maintenance_tasks()
     maintainer.register_death()
-    notify.ring(limited, "a drawing")
+    notify.notify(limited, "a request")
     with limited.redis() as redis:
-        assert redis.lrange(notify.BELL, 0, -1) == [b"a drawing"]
-        notify.Bell(limited).wait(5)
-        assert redis.llen(notify.BELL) == 0
+        assert redis.lrange(notify.CHANNEL, 0, -1) == [b"a request"]
+        notify.Notifications(limited).wait(5)
+        assert redis.llen(notify.CHANNEL) == 0
         ring(redis, run)
         assert open_queue(redis).get_job_ids() == [f"{run.id}-{run.attempt}"]
     assert denied(admin) == []

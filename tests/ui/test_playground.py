@@ -1,4 +1,4 @@
-"""The playground's page; the test answers in the painter's place."""
+"""The playground's page; the test answers in the inference worker's place."""
 
 from __future__ import annotations
 
@@ -12,10 +12,10 @@ import pytest
 from PIL import Image
 from streamlit.testing.v1 import AppTest
 
-from ganboard.db import drawings
+from ganboard.db import requests
 from ganboard.db.engine import writing
-from ganboard.db.models import Drawing, Run
-from ganboard.db.runs import commands, queries, reports
+from ganboard.db.models import INFERENCE, Request, Run
+from ganboard.db.runs import commands, reports
 from ganboard.worker.context import Context
 from tests.factories import HOSTILE_NAMES
 from tests.ui.pages import button, checked, open_page, words
@@ -29,10 +29,11 @@ def png(columns: int, rows: int) -> bytes:
     return buffer.getvalue()
 
 
-def painter_alive(context: Context) -> None:
-    commands.beat(
+def worker_alive(context: Context) -> None:
+    commands.heartbeat(
         context.engine,
-        name=f"box{queries.PAINTER}1",
+        name="box:inference:1",
+        kind=INFERENCE,
         host="box",
         pid=1,
         run_id=None,
@@ -40,22 +41,22 @@ def painter_alive(context: Context) -> None:
     )
 
 
-def asked(context: Context) -> Drawing:
+def asked(context: Context) -> Request:
     """The one request that waits, claimed."""
-    drawing = drawings.claim(context.engine)
-    assert drawing is not None
-    assert drawings.claim(context.engine) is None
-    return drawing
+    request = requests.claim(context.engine, requests.IMAGES)
+    assert request is not None
+    assert requests.claim(context.engine, requests.IMAGES) is None
+    return request
 
 
 def reply(
     context: Context, at: AppTest, *, columns: int = 4, rows: int = 4, **facts: Any
-) -> tuple[AppTest, Drawing]:
+) -> tuple[AppTest, Request]:
     """Answer what waits; the page anew, and what was asked."""
-    drawing = asked(context)
+    request = asked(context)
     size = {"columns": columns, "images": columns * rows, "seconds": 0.04}
-    assert drawings.answer(context.engine, drawing, png=png(columns, rows), facts=size | facts)
-    return checked(at.run()), drawing
+    assert requests.answer(context.engine, request, result=png(columns, rows), facts=size | facts)
+    return checked(at.run()), request
 
 
 def sheets(at: AppTest) -> list[dict[str, Any]]:
@@ -76,7 +77,7 @@ def test_without_any_checkpoint_it_says_what_is_needed(context: Context, make_ru
         "young has no checkpoint to draw with. Its first one is saved after an epoch or five"
         " minutes." in words(at)
     )
-    assert drawings.claim(context.engine) is None
+    assert requests.claim(context.engine, requests.IMAGES) is None
 
 
 @pytest.mark.parametrize("run", ["nosuchrun", "../etc", "x" * 999, "' OR 1=1"])
@@ -85,56 +86,58 @@ def test_an_unknown_run_leads_on(context: Context, make_run: MakeRun, run: str) 
     at = open_page("playground", run=run)
     assert "There is no run with this id" in words(at)
     assert [link.proto.label for link in at.get("page_link")] == ["Draw with the newest run"]
-    assert drawings.claim(context.engine) is None
+    assert requests.claim(context.engine, requests.IMAGES) is None
 
 
 def test_it_draws_at_once_and_shows_the_answer(context: Context, make_run: MakeRun) -> None:
     make_run("older")
     run = make_run("newest")
-    painter_alive(context)
+    worker_alive(context)
     at = open_page("playground")
-    assert "Waiting for the painter" in words(at)
+    assert "Waiting for the inference worker" in words(at)
     assert not sheets(at)
-    at, drawing = reply(context, at)
-    assert (drawing.run_id, drawing.step, drawing.kind) == (run.id, 12, "draw")
-    assert drawing.options == {"seed": 0, "psi": 1.0, "images": 16}
+    at, request = reply(context, at)
+    assert (request.run_id, request.step, request.kind) == (run.id, 12, "draw")
+    assert request.options == {"seed": 0, "psi": 1.0, "images": 16}
     assert "16 images in 40 ms, answered after" in words(at)
     [sheet] = sheets(at)
     assert (sheet["columns"], sheet["rows"], sheet["picked"], sheet["pickable"]) == (4, 4, [], True)
     assert sheet["labels"][1] == "Image 2 of seed 0"
     checked(at.run())
-    assert drawings.claim(context.engine) is None  # drawing the page again asks nothing
+    assert (
+        requests.claim(context.engine, requests.IMAGES) is None
+    )  # drawing the page again asks nothing
 
 
-def test_phases_and_a_missing_painter_are_named(context: Context, make_run: MakeRun) -> None:
+def test_phases_and_a_missing_worker_are_named(context: Context, make_run: MakeRun) -> None:
     make_run()
     at = open_page("playground")
-    assert "No painter is alive, so nobody draws: `ganboard painter` starts one" in words(at)
-    painter_alive(context)
-    drawing = asked(context)
+    assert "No inference worker is running. Start one with `ganboard inference-worker`" in words(at)
+    worker_alive(context)
+    request = asked(context)
     for phase, sentence in (
-        ("warming", "Warming up: the painter loads TensorFlow"),
+        ("warming", "Warming up: the inference worker loads TensorFlow"),
         ("restoring", "Loading the generator"),
         ("newer", "Drawing"),
     ):
-        drawings.say(context.engine, drawing, phase)
+        requests.heartbeat(context.engine, request, phase, 0.0)
         assert sentence in words(checked(at.run()))
 
 
 def test_the_picture_stays_until_the_next_one_is_here(context: Context, make_run: MakeRun) -> None:
     make_run()
-    painter_alive(context)
+    worker_alive(context)
     at, _ = reply(context, open_page("playground"))
     at = choose(at, "seed", 7)
     [sheet] = sheets(at)
     assert sheet["labels"][0] == "Image 1 of seed 0"
-    assert "Waiting for the painter" in words(at)
-    at, drawing = reply(context, at)
-    assert drawing.options["seed"] == 7
+    assert "Waiting for the inference worker" in words(at)
+    at, request = reply(context, at)
+    assert request.options["seed"] == 7
     assert sheets(at)[0]["labels"][0] == "Image 1 of seed 7"
 
 
-def test_only_the_newest_wish_waits(context: Context, make_run: MakeRun) -> None:
+def test_only_the_newest_request_waits(context: Context, make_run: MakeRun) -> None:
     make_run()
     at = open_page("playground")
     for seed in (1, 2, 3):
@@ -145,7 +148,7 @@ def test_only_the_newest_wish_waits(context: Context, make_run: MakeRun) -> None
 def test_an_error_is_a_sentence_and_can_be_tried_again(context: Context, make_run: MakeRun) -> None:
     make_run()
     at = open_page("playground")
-    drawings.answer(
+    requests.answer(
         context.engine,
         asked(context),
         error="The checkpoint of step 12 is gone: choose another epoch.",
@@ -167,9 +170,9 @@ def test_address_chooses_run_step_seed_and_picks(context: Context, make_run: Mak
         "playground", run=run.id, step="6", seed="42", psi="0.5", picked="3,1", images="36"
     )
     assert at.get_by_key("playground_step").options == ["2", "1, at step 6"]
-    at, drawing = reply(context, at, columns=6, rows=6)
-    assert (drawing.run_id, drawing.step) == (run.id, 6)
-    assert drawing.options == {"seed": 42, "psi": 0.5, "images": 36}
+    at, request = reply(context, at, columns=6, rows=6)
+    assert (request.run_id, request.step) == (run.id, 6)
+    assert request.options == {"seed": 42, "psi": 0.5, "images": 36}
     assert sheets(at)[0]["picked"] == [3, 1]
     at = choose(at, "playground_step", 8)
     assert at.query_params["step"] == "8"
@@ -188,8 +191,8 @@ def test_forged_addresses_fall_back(
     context: Context, make_run: MakeRun, query: dict[str, str]
 ) -> None:
     run = make_run()
-    at, drawing = reply(context, open_page("playground", run=run.id, **query))
-    assert (drawing.step, drawing.options) == (12, {"seed": 0, "psi": 1.0, "images": 16})
+    at, request = reply(context, open_page("playground", run=run.id, **query))
+    assert (request.step, request.options) == (12, {"seed": 0, "psi": 1.0, "images": 16})
     assert sheets(at)[0]["picked"] == []
 
 
@@ -216,9 +219,9 @@ def test_two_picked_images_are_walked_between(context: Context, make_run: MakeRu
         for label in ("Walk between the two", "Nearest training images", "Look around")
     ] == [False, False, True]
     button(at, "Walk between the two").click()
-    at, drawing = reply(context, checked(at.run()), columns=9, rows=1)
-    assert drawing.kind == "interpolate"
-    assert drawing.options == {
+    at, request = reply(context, checked(at.run()), columns=9, rows=1)
+    assert request.kind == "interpolate"
+    assert request.options == {
         "seed": 5,
         "psi": 1.0,
         "other": 5,
@@ -230,8 +233,8 @@ def test_two_picked_images_are_walked_between(context: Context, make_run: MakeRu
     assert "From image 10 to image 3 of the seed, along a great circle" in words(at)
     assert sheets(at)[0]["pickable"] is False
     button(at, "Between two seeds instead").click()
-    at, drawing = reply(context, checked(at.run()), columns=9, rows=4)
-    assert drawing.options == {
+    at, request = reply(context, checked(at.run()), columns=9, rows=4)
+    assert request.options == {
         "seed": 5,
         "psi": 1.0,
         "other": 1,
@@ -260,8 +263,8 @@ def test_nearest_images_come_with_distances(context: Context, make_run: MakeRun)
         "spacing": 4.25,
         "searched": 128,
     }
-    at, drawing = reply(context, at, columns=7, rows=2, **facts)
-    assert drawing.options == {"seed": 0, "psi": 1.0, "picks": [3, 1]}
+    at, request = reply(context, at, columns=7, rows=2, **facts)
+    assert request.options == {"seed": 0, "psi": 1.0, "picks": [3, 1]}
     [sheet] = sheets(at)
     assert sheet["captions"][:8] == [
         "drawn",
@@ -280,10 +283,10 @@ def test_nearest_images_come_with_distances(context: Context, make_run: MakeRun)
 
 def test_around_one_image(context: Context, make_run: MakeRun) -> None:
     run = make_run()
-    at, drawing = reply(
+    at, request = reply(
         context, open_page("playground", run=run.id, do="Around", picked="3"), columns=7, rows=7
     )
-    assert drawing.options == {"seed": 0, "psi": 1.0, "row": 3, "degrees": 25.0}
+    assert request.options == {"seed": 0, "psi": 1.0, "row": 3, "degrees": 25.0}
     assert sheets(at)[0]["labels"][24] == "Image 4 of seed 0"
 
 
@@ -300,7 +303,7 @@ def test_an_answer_that_was_forgotten_is_asked_for_again(
     make_run()
     at, _ = reply(context, open_page("playground"))
     with writing(context.engine) as session:
-        for row in session.exec(drawings.select(Drawing)):
+        for row in session.exec(requests.select(Request)):
             session.delete(row)
     at, _ = reply(context, checked(at.run()))
     assert len(sheets(at)) == 1
@@ -310,9 +313,9 @@ def test_too_many_requests_are_refused_in_a_sentence(context: Context, make_run:
     run = make_run()
     with writing(context.engine) as session:
         session.add_all(
-            Drawing(run_id=run.id, step=1, kind="draw") for _ in range(drawings.MAX_WAITING)
+            Request(run_id=run.id, step=1, kind="draw") for _ in range(requests.IMAGES.max_waiting)
         )
-    assert "100 drawings are waiting already: try again in a moment." in words(
+    assert "100 requests for images are waiting already: try again in a moment." in words(
         open_page("playground")
     )
 
@@ -328,12 +331,12 @@ def test_hostile_names_are_only_text(context: Context, make_run: MakeRun) -> Non
 
 def test_showers_are_drawn_for_a_particle(context: Context, make_run: MakeRun) -> None:
     run = make_run("showers", model="gan3d", dataset="showers", geometry="51x51x25")
-    painter_alive(context)
+    worker_alive(context)
     at = choose(open_page("playground", run=run.id), "energy", 250)
     assert [tab.label for tab in at.tabs] == ["Draw", "Interpolate", "Around"]
     assert "Nearest training images" not in [one.label for one in at.button]
-    at, drawing = reply(context, at)
-    assert (drawing.kind, drawing.options["energy"], drawing.options["angle"]) == (
+    at, request = reply(context, at)
+    assert (request.kind, request.options["energy"], request.options["angle"]) == (
         "draw",
         250.0,
         90.0,
@@ -352,4 +355,4 @@ def test_a_pix2pix_run_leads_to_its_predictions(context: Context, make_run: Make
         " flows instead." in words(at)
     )
     assert at.get("page_link")[0].proto.label == "To its predictions"
-    assert drawings.claim(context.engine) is None
+    assert requests.claim(context.engine, requests.IMAGES) is None

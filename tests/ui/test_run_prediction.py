@@ -4,16 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-import numpy as np
 import pytest
 from sqlalchemy import update
 from sqlmodel import col
 from streamlit.testing.v1 import AppTest
 
-from ganboard.db import surfaces
+from ganboard.db import requests
 from ganboard.db.engine import writing
-from ganboard.db.models import Run
-from ganboard.db.runs import queries
+from ganboard.db.models import INFERENCE, Run
 from ganboard.db.runs.imports import IMPORTED
 from ganboard.worker.context import Context
 from tests.factories import make_worker, png
@@ -22,7 +20,7 @@ from tests.ui.pages import button, checked, open_page, words
 from tests.ui.pictures import captions, figures
 
 MakeRun = Callable[..., Run]
-ASKED = {surfaces.PREDICTION: {"steps": 60, "halo": 0, "group": 0}}
+ASKED = {"steps": 60, "halo": 0, "group": 0}
 FLOW = {
     "sequence": 0, "kind": "held-out shape", "obstacle": "square", "reynolds": 90.0, "l1": [0.01, 0.02], "rms": [0.02, 0.06],
     "held_l1": [0.02, 0.04], "held_rms": [0.03, 0.05], "mean_rms": [0.05, 0.05], "horizon": 1, "strouhal": None, "real_strouhal": 0.171,
@@ -49,9 +47,10 @@ def waiting(at: AppTest) -> str:
 
 
 def answered(context: Context, run: Run, **answer: object) -> None:
-    claimed = surfaces.claim(context.engine, surfaces.ask(context.engine, [run.id], ASKED))
+    asked = requests.ask(context.engine, requests.PREDICTION, [run.id], ASKED)
+    claimed = requests.claim(context.engine, requests.ANALYSES, asked)
     assert claimed is not None
-    surfaces.answer(context.engine, claimed, **answer)  # type: ignore[arg-type]
+    requests.answer(context.engine, claimed, **answer)  # type: ignore[arg-type]
 
 
 def test_a_prediction_is_asked_for_and_waited_for(context: Context, run: Run) -> None:
@@ -60,22 +59,22 @@ def test_a_prediction_is_asked_for_and_waited_for(context: Context, run: Run) ->
     at.text_input(key="predict_steps").set_value("0")
     at = checked(button(at, "Predict").click().run())
     assert "Steps: '0' was typed. Type a whole number, at least 1 and at most 1,000." in words(at)
-    assert surfaces.predictions(context.engine, run.id) == []
+    assert requests.of_runs(context.engine, requests.PREDICTION, [run.id]) == []
     at.text_input(key="predict_steps").set_value("20")
     at = checked(button(at, "Predict").click().run())
-    [asked] = surfaces.predictions(context.engine, run.id)
-    assert asked.options == {"prediction": {"steps": 20, "halo": 0, "group": 0}}
-    assert "No painter is alive" in waiting(at)
-    make_worker(context, f"here{queries.PAINTER}1")
-    assert "Waiting for a painter" in waiting(checked(at.run()))
-    claimed = surfaces.claim(context.engine)
+    [asked] = requests.of_runs(context.engine, requests.PREDICTION, [run.id])
+    assert asked.options == {"steps": 20, "halo": 0, "group": 0}
+    assert "No inference worker is running" in waiting(at)
+    make_worker(context, "here:inference:1", kind=INFERENCE)
+    assert "Waiting for the analysis worker" in waiting(checked(at.run()))
+    claimed = requests.claim(context.engine, requests.ANALYSES)
     assert claimed is not None
-    surfaces.say(context.engine, claimed, "predicting", 0.5)
+    requests.heartbeat(context.engine, claimed, "predicting", 0.5)
     assert "Predicting … about" in waiting(checked(at.run()))
 
 
 def test_an_answer_is_shown_whole(context: Context, run: Run) -> None:
-    answered(context, run, arrays={"png": np.frombuffer(png(1), np.uint8)}, facts=FACTS)
+    answered(context, run, result=png(1), facts=FACTS)
     at = opened(run)
     assert "after step 12 of the training" in captions(at)[0]
     l1, rms, parts = figures(at)
@@ -102,7 +101,7 @@ def test_an_answer_is_shown_whole(context: Context, run: Run) -> None:
 
 
 def test_an_error_is_told_and_the_last_answer_stays(context: Context, run: Run) -> None:
-    answered(context, run, arrays={"png": np.frombuffer(png(1), np.uint8)}, facts=FACTS)
+    answered(context, run, result=png(1), facts=FACTS)
     answered(
         context,
         run,

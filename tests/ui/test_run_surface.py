@@ -9,12 +9,11 @@ from sqlalchemy import update
 from sqlmodel import col
 from streamlit.testing.v1 import AppTest
 
-from ganboard.db import surfaces
+from ganboard.db import requests
 from ganboard.db.engine import writing
-from ganboard.db.models import Run
-from ganboard.db.runs import queries
+from ganboard.db.models import INFERENCE, Run
 from ganboard.db.runs.imports import IMPORTED
-from ganboard.gan.landscape.geometry import Wish
+from ganboard.gan.landscape.geometry import SurfaceRequest
 from ganboard.worker.context import Context
 from tests.factories import make_worker
 from tests.surfaces import make_surface
@@ -41,14 +40,14 @@ def test_a_surface_is_asked_for_and_waited_for(context: Context, make_run: MakeR
     others.set_value([other.id])
     at = checked(at.run())
     at = checked(button(at, "Compute the surface").click().run())
-    [asked] = surfaces.of_runs(context.engine, [run.id, other.id])
-    assert asked.options == Wish().model_dump()
-    assert "No painter is alive" in waiting(at)
-    make_worker(context, f"here{queries.PAINTER}1")
-    assert "Waiting for the runs to end, or for a painter." in waiting(checked(at.run()))
-    claimed = surfaces.claim(context.engine)
+    [asked] = requests.of_runs(context.engine, requests.SURFACE, [run.id, other.id])
+    assert asked.options == SurfaceRequest().model_dump()
+    assert "No inference worker is running" in waiting(at)
+    make_worker(context, "here:inference:1", kind=INFERENCE)
+    assert "Waiting for the runs to end, or for the analysis worker." in waiting(checked(at.run()))
+    claimed = requests.claim(context.engine, requests.ANALYSES)
     assert claimed is not None
-    surfaces.say(context.engine, claimed, "computing", 0.5)
+    requests.heartbeat(context.engine, claimed, "computing", 0.5)
     assert "Computing" in waiting(checked(at.run()))
 
 
@@ -76,17 +75,16 @@ def test_an_error_is_told_and_asked_again(context: Context, make_run: MakeRun) -
     make_surface(
         context,
         [run.id],
-        arrays=None,
+        result=None,
         facts={},
         error="Run <b> kept no weights: train with snapshots=10.",
     )
     at = opened(run)
     assert "kept no weights" in words(at)
     checked(button(at, "Compute it anew").click().run())
-    assert [one.error is None for one in surfaces.of_runs(context.engine, [run.id])] == [
-        True,
-        False,
-    ]
+    assert [
+        one.error is None for one in requests.of_runs(context.engine, requests.SURFACE, [run.id])
+    ] == [True, False]
 
 
 @pytest.mark.parametrize("status", ["running", "queued", "failed"])
@@ -95,13 +93,13 @@ def test_runs_in_any_state_can_be_asked_for(
 ) -> None:
     run = make_run("first", status=status)
     checked(button(opened(run), "Compute the surface").click().run())
-    assert len(surfaces.of_runs(context.engine, [run.id])) == 1
+    assert len(requests.of_runs(context.engine, requests.SURFACE, [run.id])) == 1
 
 
 def test_too_many_requests_are_told(context: Context, make_run: MakeRun) -> None:
     run = make_run("first")
-    for size in range(surfaces.MAX_WAITING):
-        surfaces.ask(context.engine, [run.id], {"size": size})
+    for size in range(requests.ANALYSES.max_waiting):
+        requests.ask(context.engine, requests.SURFACE, [run.id], {"size": size})
     at = checked(button(opened(run), "Compute the surface").click().run())
     assert (
         "20 surfaces and predictions are waiting already: try again when some are done."

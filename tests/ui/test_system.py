@@ -34,7 +34,7 @@ def table(at, column: str) -> pd.DataFrame:  # type: ignore[no-untyped-def]
 def grow_old(context: Context, worker: str) -> None:
     with writing(context.engine) as session:
         session.execute(
-            sql("UPDATE worker SET beat_at = '2020-01-01 00:00:00.000000' WHERE name = :name"),
+            sql("UPDATE worker SET heartbeat_at = '2020-01-01 00:00:00.000000' WHERE name = :name"),
             {"name": worker},
         )
 
@@ -48,8 +48,8 @@ def test_an_empty_installation_says_what_to_start() -> None:
         in words(at)
     )
     assert (
-        "Painter: none alive: the playground gets no answers. Run: `ganboard up` (or `ganboard"
-        " painter`)" in words(at)
+        "Inference worker: none alive: requests of the playground, surfaces and predictions wait."
+        " Run: `ganboard up` (or `ganboard inference-worker`)" in words(at)
     )
     assert metrics(at)["Workers alive"] == "0 of 0"
     assert "None in the last hour." in words(at)

@@ -71,8 +71,8 @@ def up(
         bool, typer.Option("--no-starter", help="Do not begin a first run when there is none.")
     ] = False,
 ) -> None:
-    """Start everything: Redis, workers, a painter and the dashboard. Ctrl-C ends it all; runs go on
-    at the next start.
+    """Start everything: Redis, workers, an inference worker and the dashboard. Ctrl-C ends it all;
+    runs go on at the next start.
 
     Example:
       ganboard up --port 8600 --workers 2
@@ -99,17 +99,18 @@ def worker() -> None:
     raise typer.Exit(rq_worker.main())
 
 
-@app.command()
-def painter() -> None:
-    """Run one painter in the foreground: it draws what the playground asks of stored generators.
-    `ganboard up` has one.
+@app.command("painter", hidden=True)  # its former name
+@app.command("inference-worker")
+def inference_worker() -> None:
+    """Run one inference worker in the foreground: it generates what the playground asks of stored
+    generators, and computes surfaces and predictions. `ganboard up` has one.
 
     Example:
-      GANBOARD_DATABASE_URL=postgresql://me@db/ganboard ganboard painter
+      GANBOARD_DATABASE_URL=postgresql://me@db/ganboard ganboard inference-worker
     """
-    from ganboard.worker.requests import inference_worker as painting
+    from ganboard.worker.requests import inference_worker
 
-    painting.main()
+    inference_worker.main()
 
 
 @app.command()

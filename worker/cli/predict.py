@@ -68,12 +68,12 @@ def predict(
       ganboard predict 7k3 --halo 16 --group 4 --replicas 2
       ganboard predict latest --times
     """
-    from ganboard.gan.models.pix2pix import wish
+    from ganboard.gan.models.pix2pix import prediction_request
     from ganboard.worker.requests import prediction_output as view
     from ganboard.worker.requests import predictions
     from ganboard.worker.terminal.steps_progress import make_view
 
-    asked = wish.parse(
+    asked = prediction_request.parse(
         {
             "steps": 1 if times else steps,
             "sequences": sequence or (),

@@ -3,8 +3,6 @@ which lists them."""
 
 from __future__ import annotations
 
-import subprocess
-import sys
 import time
 from collections.abc import Callable
 from pathlib import Path
@@ -141,11 +139,12 @@ def report(
     Example:
       ganboard report latest results/paper.html
     """
-    raise typer.Exit(
-        subprocess.run(
-            [sys.executable, "-m", "ganboard.worker.studies.report", name, str(file)], check=False
-        ).returncode
-    )
+    from ganboard.db import studies
+    from ganboard.worker.studies import report as reports
+
+    context = open_database()
+    for path in reports.write(context, studies.find(context.engine, name), file):
+        typer.echo(path)
 
 
 def list_published(as_json: AsJson = False) -> None:
@@ -203,15 +202,16 @@ def surface(
     """
     from rich.progress import BarColumn, Progress, TextColumn, TimeRemainingColumn
 
-    from ganboard.db import surfaces
+    from ganboard.db import requests
     from ganboard.db.errors import UnknownRun
     from ganboard.gan.landscape import geometry
-    from ganboard.worker.requests import analysis
+    from ganboard.worker.requests import analysis, loop
     from ganboard.worker.terminal.formatting import make_console
 
-    wish = geometry.parse({"plane": plane, "size": size, "images": images})
+    request = geometry.parse({"plane": plane, "size": size, "images": images})
     context, runs = find_all(run_ids)
-    asked = surfaces.ask(context.engine, [run.id for run in runs], wish.model_dump())
+    ids = [run.id for run in runs]
+    asked = requests.ask(context.engine, requests.SURFACE, ids, request.model_dump())
     columns = TextColumn("{task.description}"), BarColumn(), TimeRemainingColumn()
     with Progress(*columns, console=make_console(), transient=True, disable=as_json) as bar:
         task = bar.add_task("waiting", total=1.0)
@@ -219,19 +219,20 @@ def surface(
         def told(phase: str, done: float) -> None:
             bar.update(task, description=phase, completed=done)
 
-        claimed = surfaces.claim(context.engine, asked)
+        claimed = requests.claim(context.engine, requests.ANALYSES, asked)
         if claimed is not None:
-            analysis.survey(context, claimed, told)
-        # a painter was quicker
-        while (found := surfaces.find(context.engine, asked)) and found.answered_at is None:
-            told(found.phase or "waiting", found.done)
+            loop.answer(context, claimed, analysis.compute, told)
+        # an analysis worker was quicker
+        while (found := requests.find(context.engine, asked)) and found.answered_at is None:
+            told(found.phase or "waiting", found.progress)
             time.sleep(POLL_SECONDS)
     if found is None:
         raise UnknownRun("The surface is gone: its run was deleted meanwhile.")
     if found.error:
         raise geometry.LandscapeError(found.error)
+    assert found.result is not None
     if as_json:
-        arrays = {name: array.tolist() for name, array in surfaces.unpack(found).items()}
+        arrays = {name: array.tolist() for name, array in requests.unpack(found.result).items()}
         return output.print_json(
             {
                 "id": found.id,
@@ -263,18 +264,18 @@ def _document(stored: Study, state: Progress) -> dict[str, Any]:
 
 
 def _await_surface(context: Context, stored: Study, told: Callable[[str, float], None]) -> None:
-    """Wait until the surface of Fig. 11 is computed: by a painter, or here when none is alive."""
-    from ganboard.db import surfaces
+    """Wait until the surface of Fig. 11 is computed: here when no inference worker is running,
+    which would start the analysis worker."""
+    from ganboard.db import requests
     from ganboard.db.runs import queries
-    from ganboard.worker.requests import analysis
+    from ganboard.worker.requests import analysis, loop
     from ganboard.worker.studies import study as work
 
     while (found := work.surface(context, stored)) and found.answered_at is None:
-        told(found.phase or "waiting", found.done)
-        if not any(painter.alive for painter in queries.painters(context.engine)) and (
-            claimed := surfaces.claim(context.engine, found.id)
-        ):
-            analysis.survey(context, claimed, told)
+        told(found.phase or "waiting", found.progress)
+        alive = any(worker.alive for worker in queries.inference_workers(context.engine))
+        if not alive and (claimed := requests.claim(context.engine, requests.ANALYSES, found.id)):
+            loop.answer(context, claimed, analysis.compute, told)
         else:
             time.sleep(POLL_SECONDS)
 

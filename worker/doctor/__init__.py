@@ -43,10 +43,10 @@ def machine(settings: Settings) -> Iterator[Check]:
 
 def installation(settings: Settings, engine: Engine) -> Iterator[Check]:
     """What the parts of this installation do: the queue, and by the database the workers, what
-    waits for them, and the painter."""
+    waits for them, and the inference worker."""
     yield queue.queue(settings)
     yield from workers.workers(engine)
-    yield workers.painter(engine)
+    yield workers.inference_worker(engine)
 
 
 def data_sets(settings: Settings) -> Iterator[Check]:

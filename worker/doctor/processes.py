@@ -51,7 +51,7 @@ def supervisor(settings: Settings) -> Iterator[Check]:
 
 
 def slots(settings: Settings, engine: Engine) -> Iterator[Check]:
-    """Workers whose process lives here without a sign of life in the database."""
+    """Workers whose process lives here without a heartbeat in the database."""
     alive = {state.worker.name for state in queries.workers(engine) if state.alive}
     for path in sorted((settings.state / "workers").glob(f"{socket.gethostname()}-*:*.lock")):
         if path.stem not in alive and held(path):
@@ -60,7 +60,7 @@ def slots(settings: Settings, engine: Engine) -> Iterator[Check]:
                 " restart it."
             )
             yield Check(
-                f"slot {path.stem}", "warn", "its process lives, but gives no sign of life", remedy
+                f"slot {path.stem}", "warn", "its process lives, but gives no heartbeat", remedy
             )
 
 

@@ -1,4 +1,4 @@
-"""Redis, the doorbell: does it answer, does it take what is written, and will it keep it?"""
+"""Redis, the notifier: does it answer, does it take what is written, and will it keep it?"""
 
 from __future__ import annotations
 

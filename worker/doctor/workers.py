@@ -1,4 +1,4 @@
-"""Who works: workers and painters by the database, and what waits for them."""
+"""Who works: workers of both kinds by the database, and what waits for them."""
 
 from __future__ import annotations
 
@@ -80,18 +80,18 @@ def workers(engine: Engine) -> Iterator[Check]:
         )
 
 
-def painter(engine: Engine) -> Check:
-    alive = [state.worker for state in queries.painters(engine) if state.alive]
+def inference_worker(engine: Engine) -> Check:
+    alive = [state.worker for state in queries.inference_workers(engine) if state.alive]
     if not alive:
         return Check(
-            "painter",
+            "inference worker",
             "warn",
-            "none alive: the playground gets no answers",
-            "Run: `ganboard up` (or `ganboard painter`)",
+            "none alive: requests of the playground, surfaces and predictions wait",
+            "Run: `ganboard up` (or `ganboard inference-worker`)",
         )
     warm = any((worker.devices or {}).get("warm") for worker in alive)
     return Check(
-        "painter",
+        "inference worker",
         "ok",
         f"{len(alive)} alive, {'warm' if warm else 'loads TensorFlow with the first request'}",
     )

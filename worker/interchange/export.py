@@ -64,10 +64,10 @@ With ganboard installed, in this folder:
     nets = step.networks(config)
     state = np.load("state.npz", allow_pickle=False)
     nets.assign({{name: state[name] for name in nets.arrays()}})
-    Path("grid.png").write_bytes(samples.png(samples.grid(config, nets.shown), config.grid_size))
+    Path("grid.png").write_bytes(samples.png(samples.grid(config, nets.eval_generator), config.grid_size))
 
-nets.generator, nets.discriminator and nets.shown (the one whose images are shown) are Keras models. Without ganboard: numpy.load reads
-every array of state.npz; names are the paths of Keras variables.
+nets.generator, nets.discriminator and nets.eval_generator (the one that is drawn from and evaluated) are Keras models.
+Without ganboard: numpy.load reads every array of state.npz; names are the paths of Keras variables.
 """
 
 

@@ -1,5 +1,5 @@
-"""The heartbeat file of a worker or painter: a container's health check looks at its age, without
-starting Python."""
+"""The heartbeat file of a worker of either kind: a container's health check looks at its age,
+without starting Python."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from ganboard.db.settings import Settings
 log = logging.getLogger("ganboard.worker")
 
 
-def beat(settings: Settings) -> None:
+def touch(settings: Settings) -> None:
     """Touch the file that GANBOARD_HEARTBEAT names, if any: this process's loop runs, whatever the
     database does."""
     if settings.heartbeat is None:

@@ -77,7 +77,7 @@ def original(settings: Settings, engine: Engine) -> Worker | None:
     """
     machine, kernel = name(settings), boot()
     suspects = {
-        state.worker.name: state.worker.beat_at
+        state.worker.name: state.worker.heartbeat_at
         for state in queries.workers(engine)
         if state.alive
         and state.worker.machine == machine
@@ -89,7 +89,7 @@ def original(settings: Settings, engine: Engine) -> Worker | None:
         for state in queries.workers(engine):
             if (
                 state.worker.name in suspects
-                and state.worker.beat_at != suspects[state.worker.name]
+                and state.worker.heartbeat_at != suspects[state.worker.name]
             ):
                 return state.worker
         time.sleep(LOOK_SECONDS)

@@ -1,4 +1,4 @@
-"""The doorbell: one RQ queue that carries run ids and nothing else."""
+"""The notifier: one RQ queue that carries run ids and nothing else."""
 
 from __future__ import annotations
 

@@ -29,7 +29,7 @@ from ganboard.db.runs import commands, queries
 from ganboard.db.runs.commands import Claim
 from ganboard.db.settings import Settings
 from ganboard.gan.devices import capabilities, hardware, runtime
-from ganboard.gan.events import Verdict
+from ganboard.gan.events import ControlSignal
 from ganboard.worker import logs, placement, safe_files
 from ganboard.worker.context import Context
 from ganboard.worker.errors import QueueUnreachable
@@ -107,7 +107,9 @@ def _interrupts(*signals: signal.Signals) -> Iterator[_Interrupt]:
             signal.signal(sig, handler)
 
 
-def _attempt(context: Context, claim: Claim, interrupt: _Interrupt, verdict: Verdict) -> str | None:
+def _attempt(
+    context: Context, claim: Claim, interrupt: _Interrupt, verdict: ControlSignal
+) -> str | None:
     """Start the trainer, wait for it, and end the attempt in the database if it could not; returns
     the status stored here, if any.
 
@@ -150,7 +152,12 @@ def _attempt(context: Context, claim: Claim, interrupt: _Interrupt, verdict: Ver
 
 
 def _run_trainer(
-    engine: Engine, claim: Claim, verdict: Verdict, size: int, log: IO[str], interrupt: _Interrupt
+    engine: Engine,
+    claim: Claim,
+    verdict: ControlSignal,
+    size: int,
+    log: IO[str],
+    interrupt: _Interrupt,
 ) -> tuple[Ended, str]:
     """How the trainer ended, and `Start.outcome`."""
     command = [*TRAINER, claim.run_id, str(claim.attempt), verdict]

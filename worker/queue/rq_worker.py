@@ -42,7 +42,7 @@ from ganboard.worker.queue.slots import join
 
 log = logging.getLogger("ganboard.worker")
 
-BEAT_SECONDS = 3.0
+HEARTBEAT_SECONDS = 3.0
 RECONCILE_SECONDS = 3.0
 STRANGE_SECONDS = 15.0  # a work-horse needs less to claim its run, and to end after it
 # after which a worker without a ring looks whether a run waits for its machine alone
@@ -58,7 +58,7 @@ class TrainWorker(Worker):
     No thread runs beside it (not even RQ's command listener), so that forking stays safe.
     """
 
-    # RQ's pause between tries grows to this while Redis is away; the beats must not get old
+    # RQ's pause between tries grows to this while Redis is away; the heartbeats must not get old
     max_connection_wait_time = 4.0
 
     def __init__(self, context: Context, name: str) -> None:
@@ -78,7 +78,7 @@ class TrainWorker(Worker):
         self._machine = machine.name(context.settings)
         self._run_id: str | None = None
         self._for_us: list[Run] = []  # runs that wait for a worker of this machine
-        self._next_beat = self._next_reconcile = 0.0
+        self._next_heartbeat = self._next_reconcile = 0.0
         # since when no run of ours is active though a work-horse lives
         self._strange_since: float | None = None
         self._probe = DeviceProbe()
@@ -91,14 +91,14 @@ class TrainWorker(Worker):
             super().heartbeat(timeout, pipeline)
 
     def tend(self) -> None:
-        """Beat and reconcile when due; an outage of either service is logged and outlived."""
+        """Give a heartbeat and reconcile when due; an outage is logged and outlived."""
         if self.is_horse:
             return
         try:
-            if time.monotonic() >= self._next_beat:
-                self._next_beat = time.monotonic() + BEAT_SECONDS
-                health.beat(self._context.settings)
-                commands.beat(
+            if time.monotonic() >= self._next_heartbeat:
+                self._next_heartbeat = time.monotonic() + HEARTBEAT_SECONDS
+                health.touch(self._context.settings)
+                commands.heartbeat(
                     self._context.engine,
                     name=self._own_name,
                     host=socket.gethostname(),
@@ -194,13 +194,13 @@ class TrainWorker(Worker):
             return
         self._run_id = job.args[0]
         self._strange_since = None  # what the work-horse before left
-        self._next_beat = 0.0  # say at once what we work on
+        self._next_heartbeat = 0.0  # say at once what we work on
         try:
             with self._outliving():
                 super().execute_job(job, queue)
         finally:
             self._run_id = None
-            self._next_beat = 0.0
+            self._next_heartbeat = 0.0
 
     def monitor_work_horse(self, job: Job, queue: Queue) -> None:
         """RQ's own, but neither a Redis that is away nor what it holds ends the worker, which would

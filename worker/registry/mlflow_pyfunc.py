@@ -25,14 +25,14 @@ class Generates(PythonModel):  # type: ignore[misc]  # MLflow has no types here
 
     def predict(self, context, model_input, params=None):  # type: ignore[no-untyped-def]  # hints would be taken for a signature
         from ganboard.gan.generation import generation
-        from ganboard.gan.generation.latent_requests import WishError
+        from ganboard.gan.generation.latent_requests import InvalidRequest
 
         made = []
         for text in model_input["request"]:
             try:
                 document = json.loads(text)
             except json.JSONDecodeError:
-                raise WishError(
+                raise InvalidRequest(
                     f"request={text[:80]} is no JSON: write an object such as the example in the"
                     " signature."
                 ) from None

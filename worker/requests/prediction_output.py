@@ -26,7 +26,7 @@ PARTS = ("split", "transfer", "execute", "merge")
 def sheet(
     frames: Frames, flows: Sequence[dict[str, Any]], made: Sequence[npt.NDArray[np.float32]]
 ) -> bytes:
-    """PNG of the real and the predicted frames of `flows` (as `rollout.judge` has them) at a few
+    """PNG of the real and the predicted frames of `flows` (as `rollout.evaluate` has them) at a few
     steps from 0 to the last."""
     at = _shown(len(made[0]) - 1)
     strips = []

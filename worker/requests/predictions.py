@@ -12,9 +12,9 @@ from ganboard.db.models import Run
 from ganboard.gan import config as configs
 from ganboard.gan.checkpoint import store
 from ganboard.gan.config import ConfigError, RunConfig
-from ganboard.gan.models.pix2pix import source, wish
+from ganboard.gan.models.pix2pix import prediction_request, source
 from ganboard.gan.models.pix2pix.frames import Frames
-from ganboard.gan.models.pix2pix.wish import Wish
+from ganboard.gan.models.pix2pix.prediction_request import PredictionRequest
 from ganboard.worker import placement
 from ganboard.worker.context import Context
 from ganboard.worker.requests import prediction_output
@@ -22,18 +22,18 @@ from ganboard.worker.requests import prediction_output
 
 @dataclass(frozen=True)
 class Plan:
-    """A wish that can be fulfilled."""
+    """A request that can be fulfilled."""
 
     run_id: str
     config: RunConfig
-    wish: Wish
+    request: PredictionRequest
     frames: Frames
     chosen: list[int]  # sequences
     directory: Path  # of the checkpoints
     step: int  # of the newest
 
 
-def plan(context: Context, run: Run, asked: Wish) -> Plan:
+def plan(context: Context, run: Run, asked: PredictionRequest) -> Plan:
     """All that can be known before TensorFlow is loaded. Raises ConfigError, DatasetError and
     CheckpointError in one sentence."""
     config = configs.parse(run.config)
@@ -43,7 +43,7 @@ def plan(context: Context, run: Run, asked: Wish) -> Plan:
             " such a run."
         )
     frames = source.frames(config, context.settings.data)
-    chosen = wish.check(asked, config, frames)
+    chosen = prediction_request.check(asked, config, frames)
     directory = context.settings.run_dir(run.id) / "checkpoints"
     if not (found := store.complete(directory)):
         raise store.CheckpointError(placement.absence(context, run))
@@ -57,6 +57,12 @@ def compute(planned: Plan, told: Callable[[int, int], None]) -> tuple[dict[str, 
 
     frames = planned.frames
     found, made = prediction.compute(
-        planned.config, planned.directory, planned.step, frames, planned.chosen, planned.wish, told
+        planned.config,
+        planned.directory,
+        planned.step,
+        frames,
+        planned.chosen,
+        planned.request,
+        told,
     )
     return {"run": planned.run_id, **found}, prediction_output.sheet(frames, found["flows"], made)

@@ -25,7 +25,7 @@ from starlette.responses import Response
 from starlette.routing import Route
 
 from ganboard.db.models import ModelVersion
-from ganboard.gan.generation.latent_requests import WishError
+from ganboard.gan.generation.latent_requests import InvalidRequest
 from ganboard.worker.access import LOOPBACK_NAMES
 from ganboard.worker.serving import formats
 from ganboard.worker.serving.batches import Batches, Busy, Floats
@@ -154,7 +154,7 @@ class Service:
             return generation.read(
                 self.main.generator.generation, formats.document(content_type, body)
             )
-        except WishError as error:
+        except InvalidRequest as error:
             raise HTTPException(400, str(error)) from None
 
     async def health(self, request: Request) -> Response:

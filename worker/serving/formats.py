@@ -12,7 +12,7 @@ import orjson
 from starlette.exceptions import HTTPException
 
 from ganboard.gan.generation import latent_requests
-from ganboard.gan.generation.latent_requests import WishError
+from ganboard.gan.generation.latent_requests import InvalidRequest
 from ganboard.worker.serving import bodies
 from ganboard.worker.serving.batches import Floats
 
@@ -35,7 +35,7 @@ def wanted(accept: str) -> str:
 
 
 def document(content_type: str, content: bytes | bytearray) -> Mapping[str, Any]:
-    """The request as names and values. Raises WishError, HTTPException."""
+    """The request as names and values. Raises InvalidRequest, HTTPException."""
     form = content_type.partition(";")[0].strip().lower()
     if form == NPZ:
         return _arrays(content)
@@ -46,12 +46,14 @@ def document(content_type: str, content: bytes | bytearray) -> Mapping[str, Any]
     try:
         found = orjson.loads(content)
     except orjson.JSONDecodeError as error:
-        raise WishError(
+        raise InvalidRequest(
             f"The request is not JSON ({str(error)[:100]}): send an object such as GET /version"
             " describes."
         ) from None
     if not isinstance(found, dict):
-        raise WishError("The request is no JSON object: send one such as GET /version describes.")
+        raise InvalidRequest(
+            "The request is no JSON object: send one such as GET /version describes."
+        )
     return found
 
 
@@ -74,7 +76,7 @@ def _arrays(content: bytes | bytearray) -> dict[str, Any]:
     except HTTPException:
         raise
     except Exception as error:  # zipfile and numpy raise far more kinds than they document
-        raise WishError(
+        raise InvalidRequest(
             f"The request is no npz file ({type(error).__name__}): write it with numpy.savez."
         ) from None
 

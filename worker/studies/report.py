@@ -1,11 +1,8 @@
-"""A study as one file that needs nothing else: `python -m ganboard.worker.studies.report STUDY
-FILE`, which `ganboard report` starts."""
+"""A study as one HTML file that needs nothing else."""
 
 from __future__ import annotations
 
-import argparse
 import math
-import sys
 from pathlib import Path
 from typing import Any
 
@@ -19,8 +16,8 @@ from ganboard.db.models import Run, Study
 from ganboard.gan.devices.hardware import devices
 from ganboard.gan.studies import reference_results
 from ganboard.worker import formatting
-from ganboard.worker.clear_errors import CLEAR_ERRORS
-from ganboard.worker.context import Context, open_context
+from ganboard.worker.context import Context
+from ganboard.worker.errors import WorkerError
 from ganboard.worker.figures import mode_bar
 from ganboard.worker.figures.template import TEMPLATES
 from ganboard.worker.interchange.export import safe_cell
@@ -33,9 +30,22 @@ CONFIG = {**mode_bar.CONFIG, "responsive": True}
 ROWS = 200  # of a table that the file shows; the CSV has all
 
 
+class ReportFailed(WorkerError):
+    """The file cannot be written; the message is one sentence."""
+
+
 def write(context: Context, study: Study, path: Path) -> list[Path]:
     """The report at `path`, and beside it a CSV file for each figure's numbers; returns all that
-    was written. Raises OSError."""
+    was written. Raises ReportFailed."""
+    try:
+        return _write(context, study, path)
+    except OSError as error:
+        raise ReportFailed(
+            f"{path} cannot be written ({error.strerror}): name another place."
+        ) from None
+
+
+def _write(context: Context, study: Study, path: Path) -> list[Path]:
     runs = list(
         {
             run.id: run for part in studies.runs(context.engine, study.id).values() for run in part
@@ -126,31 +136,3 @@ def _machine(run: Run) -> str:
         f"{name} {version}" for name, version in hardware.get("versions", {}).items()
     )
     return f"{hardware.get('host', '?')}: {devices(hardware)}; {versions}"
-
-
-def main() -> int:
-    parser = argparse.ArgumentParser(
-        prog="ganboard report",
-        description="Write a study as one HTML file, and its numbers as CSV.",
-    )
-    parser.add_argument("study", help="a study's id, the beginning of one, or latest")
-    parser.add_argument("file", type=Path, help="where the HTML goes")
-    asked = parser.parse_args()
-    try:
-        context = open_context(pooled=False)
-        for path in write(context, studies.find(context.engine, asked.study), asked.file):
-            print(path)  # noqa: T201
-    except CLEAR_ERRORS as error:
-        print(f"ganboard: {error}", file=sys.stderr)  # noqa: T201
-        return 1
-    except OSError as error:
-        print(  # noqa: T201
-            f"ganboard: {asked.file} cannot be written ({error.strerror}): name another place.",
-            file=sys.stderr,
-        )
-        return 1
-    return 0
-
-
-if __name__ == "__main__":
-    sys.exit(main())

@@ -14,15 +14,15 @@ import orjson
 
 import ganboard.gan.studies as gan_studies
 from ganboard import gan
-from ganboard.db import studies, surfaces
+from ganboard.db import requests, studies
 from ganboard.db.errors import NotAllowed
-from ganboard.db.models import ACTIVE, ENDED, Run, Surface, new_id
+from ganboard.db.models import ACTIVE, ENDED, Request, Run, new_id
 from ganboard.db.models import Study as Stored
 from ganboard.db.runs import queries
 from ganboard.db.runs.runtime_estimation import History, seconds_left
 from ganboard.gan.config import ConfigError, model_of
 from ganboard.gan.data import catalog
-from ganboard.gan.landscape.geometry import Wish
+from ganboard.gan.landscape.geometry import SurfaceRequest
 from ganboard.gan.studies import FIGURES, NAMES, Study, built_in
 from ganboard.worker.context import Context
 from ganboard.worker.studies.comparison_groups import axis, families
@@ -198,7 +198,7 @@ def _ask_for_surface(context: Context, stored: Stored, *, anew: bool) -> None:
     ids = _on_surface(context, stored)
     if ids and (anew or surface(context, stored) is None):
         with contextlib.suppress(NotAllowed):  # `ganboard surface` asks again
-            surfaces.ask(context.engine, ids, Wish().model_dump())
+            requests.ask(context.engine, requests.SURFACE, ids, SurfaceRequest().model_dump())
 
 
 def _on_surface(context: Context, stored: Stored) -> list[str]:
@@ -212,17 +212,16 @@ def _on_surface(context: Context, stored: Stored) -> list[str]:
         (one for one in families(runs, axis(stored.definition)) if model_of(one.common) == "dcgan"),
         None,
     )
-    return [run.id for run in family.first_seeds][: surfaces.MAX_RUNS] if family else []
+    return [run.id for run in family.first_seeds][: requests.MAX_RUNS] if family else []
 
 
-def surface(context: Context, stored: Stored) -> Surface | None:
+def surface(context: Context, stored: Stored) -> Request | None:
     """The newest loss surface of Fig. 11 that was asked for."""
     ids = _on_surface(context, stored)
-    return (
-        next(iter(surfaces.of_runs(context.engine, ids, Wish().model_dump())), None)
-        if ids
-        else None
-    )
+    if not ids:
+        return None
+    asked = SurfaceRequest().model_dump()
+    return next(iter(requests.of_runs(context.engine, requests.SURFACE, ids, asked)), None)
 
 
 def _again(context: Context, run_ids: list[str]) -> list[Run]:

@@ -1,5 +1,5 @@
-"""`ganboard up`: Redis, dashboard, workers, a painter, a mirror in MLflow: children of one process
-that restarts what dies and ends all."""
+"""`ganboard up`: Redis, dashboard, workers, an inference worker, a mirror in MLflow: children of
+one process that restarts what dies and ends all."""
 
 from __future__ import annotations
 
@@ -90,10 +90,10 @@ def _services(
         alive = [state.worker.name for state in queries.workers(context.engine) if state.alive]
         return f"{len(alive)} alive" if len(alive) >= workers else None
 
-    def painter_ready() -> str | None:
+    def inference_ready() -> str | None:
         return (
             "for the playground"
-            if any(state.alive for state in queries.painters(context.engine))
+            if any(state.alive for state in queries.inference_workers(context.engine))
             else None
         )
 
@@ -115,10 +115,10 @@ def _services(
     ]
     found.append(
         Service(
-            "painter",
+            "inference",
             [*python, "ganboard.worker.requests.inference_worker"],
-            logs / "painter.log",
-            painter_ready,
+            logs / "inference-worker.log",
+            inference_ready,
         )
     )
     if settings.mlflow_uri:
@@ -153,8 +153,8 @@ def _submit_starter(context: Context) -> None:
 
 
 def _end_all(services: list[Service]) -> None:
-    """Workers first and all at once, since they save; then painter and page; Redis last, since
-    workers still speak to it."""
+    """Workers first and all at once, since they save; then inference worker and page; Redis last,
+    since workers still speak to it."""
     workers = [service for service in services if service.name.startswith("worker")]
     for service in workers:
         if service.process and service.process.poll() is None:

@@ -25,7 +25,7 @@ from ganboard.db.runs import commands, queries
 from ganboard.db.settings import Settings
 from ganboard.gan.config import RunConfig, parse
 from ganboard.gan.distributed import cluster
-from ganboard.gan.events import Control, Event, Note, Phase, Sink, Verdict
+from ganboard.gan.events import Control, ControlSignal, Event, Note, Phase, Sink
 from ganboard.worker import logs, placement
 from ganboard.worker.clear_errors import CLEAR_ERRORS
 from ganboard.worker.context import Context
@@ -46,7 +46,7 @@ def train_attempt(
     run_id: str,
     attempt: int,
     *,
-    interrupt: Verdict,
+    interrupt: ControlSignal,
     held: bool = False,
     also: Sink | None = None,
 ) -> str:
@@ -60,7 +60,7 @@ def train_attempt(
         lease.start()
     with _signals() as interrupted:
 
-        def control() -> Verdict:
+        def control() -> ControlSignal:
             return interrupt if interrupted.is_set() else "stop" if lease.stop_requested else "go"
 
         @contextmanager
@@ -187,7 +187,7 @@ def main() -> int:
     die_with_named_parent()
     logs.configure(text=logs.OF_RUN)
     logs.quiet_libraries()
-    run_id, attempt, interrupt = sys.argv[1], int(sys.argv[2]), cast("Verdict", sys.argv[3])
+    run_id, attempt, interrupt = sys.argv[1], int(sys.argv[2]), cast("ControlSignal", sys.argv[3])
     logs.bind(run=run_id, attempt=attempt)
     settings = Settings()
     context = Context(settings, make_engine(settings.database))

@@ -16,18 +16,18 @@ from ganboard.gan.config import RunConfig
 from ganboard.gan.data import catalog
 from ganboard.gan.generation import paint
 from ganboard.gan.generation.generation import MAX_EXAMPLES, Floats
-from ganboard.gan.generation.latent_requests import MAX_SEED, Seed, Wish, WishError
+from ganboard.gan.generation.latent_requests import MAX_SEED, InvalidRequest, LatentRequest, Seed
 from ganboard.gan.models.dcgan import networks
-from ganboard.gan.quality.judge import MINIMUM, Judge
+from ganboard.gan.quality.evaluator import MINIMUM, Evaluator
 from ganboard.gan.rng import tf_philox
 from ganboard.gan.rng.philox import Purpose
 
 
-def draw(generator: keras.Model, config: RunConfig, wish: Wish) -> Floats:
-    """Images [n, 28, 28, 1] in [-1, 1]. Raises WishError."""
-    if wish.energy is not None or wish.angle is not None:
-        raise WishError("energy and angle have a meaning for showers only: leave them out.")
-    return paint.images(generator, wish.points(partial(paint.normal, width=config.latent_dim)))
+def draw(generator: keras.Model, config: RunConfig, request: LatentRequest) -> Floats:
+    """Images [n, 28, 28, 1] in [-1, 1]. Raises InvalidRequest."""
+    if request.energy is not None or request.angle is not None:
+        raise InvalidRequest("energy and angle have a meaning for showers only: leave them out.")
+    return paint.images(generator, request.points(partial(paint.normal, width=config.latent_dim)))
 
 
 class Request(BaseModel):
@@ -75,7 +75,7 @@ class Generation:
         return self.inputs(Request(seed=0))
 
     def examples(self, data_dir: Path) -> Floats:
-        """As many latents as a judgement while training takes, the same ones."""
+        """As many latents as an evaluation while training takes, the same ones."""
         zero, config = tf.constant(0), self.config
         latents: Floats = tf_philox.normal(
             config.seed, Purpose.QUALITY, zero, zero, config.quality_images, config.latent_dim
@@ -99,9 +99,9 @@ class Generation:
         )
         if real is None or real.labels is None or len(real.images) < MINIMUM:
             return statistics, 100 * float(np.sqrt(np.square(full - other).mean()) / full.std())
-        judge = Judge(self.config, real, cache_dir, lambda share: None)
-        (own, _), (before, _) = judge.compare(other), judge.compare(full)
-        figures = {name: own[name] for name in ("fid", "kid")} | {
+        evaluator = Evaluator(self.config, real, cache_dir, lambda share: None)
+        (own, _), (before, _) = evaluator.compare(other), evaluator.compare(full)
+        metrics = {name: own[name] for name in ("fid", "kid")} | {
             f"{name}_full": before[name] for name in ("fid", "kid")
         }
-        return statistics | figures, 100 * (own["fid"] / before["fid"] - 1)
+        return statistics | metrics, 100 * (own["fid"] / before["fid"] - 1)

@@ -17,7 +17,7 @@ from ganboard.gan.modeling import losses, samples
 from ganboard.gan.modeling.gradients import Shares, State, Tensors, forward
 from ganboard.gan.modeling.recipe import Phase
 from ganboard.gan.models.dcgan import networks
-from ganboard.gan.quality.judge import Judge
+from ganboard.gan.quality.evaluator import Evaluator
 from ganboard.gan.rng import tf_philox
 from ganboard.gan.rng.philox import Purpose
 
@@ -42,9 +42,9 @@ class Recipe:
     def __init__(self, config: RunConfig) -> None:
         self.config = config
         # the last one updates both nets; those before see the same images with fresh noise, and are
-        # not told
+        # not logged
         self.phases = (
-            *[Phase(d=True, g=False, told=False)] * (config.d_steps - 1),
+            *[Phase(d=True, g=False, log_metrics=False)] * (config.d_steps - 1),
             Phase(d=True, g=True),
         )
         self.form = f"{'spectral' if networks.spectral(config) else 'direct'} convolution"
@@ -68,8 +68,10 @@ class Recipe:
     ) -> npt.NDArray[np.float32]:
         return samples.grid(self.config, generator)
 
-    def judge(self, data: Dataset, cache_dir: Path, progress: Callable[[float], None]) -> Judge:
-        return Judge(self.config, data, cache_dir, progress)
+    def evaluator(
+        self, data: Dataset, cache_dir: Path, progress: Callable[[float], None]
+    ) -> Evaluator:
+        return Evaluator(self.config, data, cache_dir, progress)
 
     def example(self, rows: int) -> list[tf.Tensor]:
         return [tf.zeros([rows, *networks.SHAPE], tf.uint8)]
@@ -104,11 +106,13 @@ def shares(
     scales: Tensors,
     train_g: bool,
 ) -> Shares:
-    """`scales` are the loss scales of G and D: the gradients are multiplied by them, the figures
+    """`scales` are the loss scales of G and D: the gradients are multiplied by them, the metrics
     are not."""
     recompute = config.recompute
 
-    def judge(images: tf.Tensor, statistics: Tensors, masks: Tensors) -> tuple[tf.Tensor, Tensors]:
+    def discriminate(
+        images: tf.Tensor, statistics: Tensors, masks: Tensors
+    ) -> tuple[tf.Tensor, Tensors]:
         return forward(
             discriminator, state.d_weights, statistics, images, masks, recompute=recompute
         )
@@ -127,8 +131,8 @@ def shares(
         d_tape.watch([*state.d_weights, fake])
         with tf.GradientTape() as r1_tape:
             r1_tape.watch(real)
-            real_logits, d_statistics = judge(real, state.d_statistics, draws.real_masks)
-        fake_logits, d_statistics = judge(fake, d_statistics, draws.fake_masks)
+            real_logits, d_statistics = discriminate(real, state.d_statistics, draws.real_masks)
+        fake_logits, d_statistics = discriminate(fake, d_statistics, draws.fake_masks)
         g_loss = mean(losses.generator(config, fake_logits))
         d_loss = mean(losses.discriminator(config, real_logits, fake_logits))
         if config.r1:  # gamma / 2 E |grad D(x)|^2 (Mescheder et al. 2018, Eq. 9)
@@ -139,7 +143,7 @@ def shares(
             between = draws.mix * real + (1 - draws.mix) * tf.stop_gradient(fake)
             with tf.GradientTape() as gp_tape:
                 gp_tape.watch(between)
-                logits, _ = judge(between, d_statistics, draws.real_masks)
+                logits, _ = discriminate(between, d_statistics, draws.real_masks)
             d_loss += config.gradient_penalty * mean(
                 tf.square(losses.norms(gp_tape.gradient(logits, between)) - 1)
             )

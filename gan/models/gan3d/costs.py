@@ -20,7 +20,7 @@ def example_bytes(config: RunConfig) -> int:
 
 
 def judging(config: RunConfig) -> int:
-    """Bytes that a judgement of quality takes, while nothing trains."""
+    """Bytes that an evaluation of quality takes, while nothing trains."""
     return _JUDGED * image_bytes(config)
 
 

@@ -15,7 +15,13 @@ from pydantic import BaseModel, ConfigDict, Field
 from ganboard.gan.config import RunConfig
 from ganboard.gan.generation import paint
 from ganboard.gan.generation.generation import MAX_EXAMPLES, Floats
-from ganboard.gan.generation.latent_requests import MAX_SEED, Nearest, Seed, Wish, WishError
+from ganboard.gan.generation.latent_requests import (
+    MAX_SEED,
+    InvalidRequest,
+    LatentRequest,
+    Nearest,
+    Seed,
+)
 from ganboard.gan.models.gan3d import comparison, looks, losses, networks
 from ganboard.gan.models.gan3d.layouts import LAYOUTS
 from ganboard.gan.models.gan3d.observables import Observed
@@ -34,22 +40,22 @@ Angles = Annotated[
 ]
 
 
-def draw(generator: keras.Model, config: RunConfig, wish: Wish) -> Floats:
-    """Showers seen from the side, [n, side, side, 1] in [-1, 1]. Raises WishError."""
-    if isinstance(wish, Nearest):
-        raise WishError(
+def draw(generator: keras.Model, config: RunConfig, request: LatentRequest) -> Floats:
+    """Showers seen from the side, [n, side, side, 1] in [-1, 1]. Raises InvalidRequest."""
+    if isinstance(request, Nearest):
+        raise InvalidRequest(
             f"Training images are compared with images, and model={config.model} makes showers:"
             " draw or interpolate."
         )
     geometry = cast(networks.Geometry, config.geometry)
-    if wish.angle is not None and geometry != "51x51x25":
-        raise WishError(
+    if request.angle is not None and geometry != "51x51x25":
+        raise InvalidRequest(
             f"angle has no meaning for geometry={geometry}, whose angle is 90 degrees: leave it"
             " out."
         )
-    noise = wish.points(partial(paint.normal, width=networks.noise(geometry)))
-    angle = _RIGHT if wish.angle is None else wish.angle
-    particle = np.array([(wish.energy or _GEV) / _GEV, math.radians(angle), 0.0], np.float32)
+    noise = request.points(partial(paint.normal, width=networks.noise(geometry)))
+    angle = _RIGHT if request.angle is None else request.angle
+    particle = np.array([(request.energy or _GEV) / _GEV, math.radians(angle), 0.0], np.float32)
     latents = np.asarray(networks.latents(geometry, noise, np.tile(particle, (len(noise), 1))))
     pictures = []
     for first in range(0, len(latents), Generation.together):
@@ -101,13 +107,13 @@ class Generation:
 
     def inputs(self, asked: Request) -> Floats:
         if asked.angles is not None and not self._turns:
-            raise WishError(
+            raise InvalidRequest(
                 f"angles have no meaning for geometry={self.geometry}, whose angle is {_RIGHT:g}"
                 " degrees: leave them out."
             )
         angles = asked.angles or [_RIGHT] * len(asked.energies)
         if len(angles) != len(asked.energies):
-            raise WishError(
+            raise InvalidRequest(
                 f"{len(asked.energies)} energies and {len(angles)} angles do not belong together:"
                 " give one angle for each energy."
             )

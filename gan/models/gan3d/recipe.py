@@ -23,7 +23,7 @@ from ganboard.gan.modeling.losses import global_mean
 from ganboard.gan.modeling.recipe import Phase
 from ganboard.gan.models.gan3d import looks, losses, networks
 from ganboard.gan.models.gan3d.data import Showers
-from ganboard.gan.models.gan3d.judge import Judge
+from ganboard.gan.models.gan3d.evaluator import Evaluator
 from ganboard.gan.rng import tf_philox
 from ganboard.gan.rng.philox import Purpose
 
@@ -102,8 +102,10 @@ class Recipe:
         ]
         return looks.side(np.concatenate(made), losses.POWERS[self.geometry])
 
-    def judge(self, data: Showers, cache_dir: Path, progress: Callable[[float], None]) -> Judge:
-        return Judge(self.config, data)
+    def evaluator(
+        self, data: Showers, cache_dir: Path, progress: Callable[[float], None]
+    ) -> Evaluator:
+        return Evaluator(self.config, data)
 
     def example(self, rows: int) -> list[tf.Tensor]:
         return [tf.ones([rows, *self.shape]), tf.ones([rows, 3])]
@@ -163,15 +165,15 @@ class Recipe:
             scaled = loss * scales[0 if phase.g else 1]
         gradients = tape.gradient(scaled, state.g_weights if phase.g else state.d_weights)
         opinion = global_mean(tf.sigmoid(judged[:, 0]), self.config.batch_size)
-        told = self._told(phase, loss, opinion, means[1:])
+        metrics = self._metrics(phase, loss, opinion, means[1:])
         return Shares(
-            told,
+            metrics,
             [] if phase.g else gradients,
             gradients if phase.g else [],
             (g_statistics, d_statistics),
         )
 
-    def _told(
+    def _metrics(
         self, phase: Phase, loss: tf.Tensor, opinion: tf.Tensor, parts: tf.Tensor
     ) -> tf.Tensor:
         """Each net has two phases in a step: losses are the means of both."""

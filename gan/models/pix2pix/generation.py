@@ -11,7 +11,7 @@ from pydantic import BaseModel, ConfigDict
 from ganboard.gan.config import RunConfig
 from ganboard.gan.data.dataset import DatasetError
 from ganboard.gan.generation.generation import MAX_EXAMPLES, Floats
-from ganboard.gan.generation.latent_requests import WishError
+from ganboard.gan.generation.latent_requests import InvalidRequest
 from ganboard.gan.models.pix2pix import looks, source
 from ganboard.gan.models.pix2pix.frames import MAX_VALUE, Frames, Pairs
 from ganboard.gan.models.pix2pix.manifest import CHANNELS
@@ -62,14 +62,14 @@ class Generation:
         try:
             frames = np.asarray(asked.frames, np.float32)
         except (TypeError, ValueError, OverflowError):
-            raise WishError(f"frames are no array of numbers: give {wanted}.") from None
+            raise InvalidRequest(f"frames are no array of numbers: give {wanted}.") from None
         if (
             frames.shape[1:] != (self.side, self.side, CHANNELS + 1)
             or not 1 <= len(frames) <= MAX_EXAMPLES
         ):
-            raise WishError(f"frames of shape {list(frames.shape)} do not fit: give {wanted}.")
+            raise InvalidRequest(f"frames of shape {list(frames.shape)} do not fit: give {wanted}.")
         if not (np.abs(frames) <= MAX_VALUE).all():  # also false for NaN
-            raise WishError(
+            raise InvalidRequest(
                 f"frames hold values that are not finite or exceed {MAX_VALUE:g}: give speeds and"
                 " vorticity as fractions."
             )

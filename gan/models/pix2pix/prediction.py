@@ -16,9 +16,9 @@ from ganboard.gan.models.pix2pix import inference, rollout
 from ganboard.gan.models.pix2pix.frames import Frames
 from ganboard.gan.models.pix2pix.inference import Times
 from ganboard.gan.models.pix2pix.lattice import Field
-from ganboard.gan.models.pix2pix.wish import Wish
+from ganboard.gan.models.pix2pix.prediction_request import PredictionRequest
 
-Told = Callable[[int, int], None]  # frames predicted, in all
+OnProgress = Callable[[int, int], None]  # frames predicted, in all
 
 
 def compute(
@@ -27,33 +27,35 @@ def compute(
     step: int,
     frames: Frames,
     chosen: Sequence[int],
-    wish: Wish,
-    told: Told,
+    request: PredictionRequest,
+    on_progress: OnProgress,
 ) -> tuple[dict[str, Any], list[Field]]:
     """All figures as JSON takes them, and the continuations [steps + 1, ny, nx, 3] of the `chosen`
     sequences by the network that the checkpoint of `step` in `directory` holds. The first call of
     TensorFlow in its process. Raises CheckpointError, DatasetError."""
     config = config.model_copy(
-        update={"replicas": wish.replicas, "strategy": "mirrored", "xla": False}
+        update={"replicas": request.replicas, "strategy": "mirrored", "xla": False}
     )
     runtime.prepare(config)
     strategy = distribution.strategy(config)
     generator = inference.restore(config, directory, step, strategy)
-    tiled = inference.Tiled(generator, strategy, halo=wish.halo, group=wish.group, xla=wish.xla)
-    total = len(chosen) * wish.steps + sum(
+    tiled = inference.Tiled(
+        generator, strategy, halo=request.halo, group=request.group, xla=request.xla
+    )
+    total = len(chosen) * request.steps + sum(
         min(rollout.PAIRS, len(frames.pairs(split))) for split in frames.splits
     )
 
     def tell() -> None:
-        told(len(tiled.times), total)
+        on_progress(len(tiled.times), total)
 
     made = [
-        rollout.roll(tiled, frames.frame(number, 0), frames.mask(number), wish.steps, tell)
+        rollout.roll(tiled, frames.frame(number, 0), frames.mask(number), request.steps, tell)
         for number in chosen
     ]
     gap = rollout.gap(tiled, frames, tell)
     flows = [
-        rollout.judge(continued, frames, number)
+        rollout.evaluate(continued, frames, number)
         for number, continued in zip(chosen, made, strict=True)
     ]
     times = {
@@ -63,7 +65,7 @@ def compute(
     }
     return {
         "step": step,
-        **wish.model_dump(exclude={"sequences"}),
+        **request.model_dump(exclude={"sequences"}),
         "l1_one_step": gap,
         "times": times,
         "flows": flows,

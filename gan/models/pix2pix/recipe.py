@@ -18,7 +18,7 @@ from ganboard.gan.modeling.losses import global_mean
 from ganboard.gan.modeling.recipe import Phase
 from ganboard.gan.models.pix2pix import looks, losses, networks
 from ganboard.gan.models.pix2pix.data import Examples
-from ganboard.gan.models.pix2pix.judge import Judge
+from ganboard.gan.models.pix2pix.evaluator import Evaluator
 from ganboard.gan.models.pix2pix.manifest import CHANNELS
 from ganboard.gan.rng import tf_philox
 from ganboard.gan.rng.philox import Purpose
@@ -81,8 +81,10 @@ class Recipe:
             np.concatenate([generator([part, *keeps], training=False).numpy() for part in parts])
         )
 
-    def judge(self, data: Examples, cache_dir: Path, progress: Callable[[float], None]) -> Judge:
-        return Judge(self.config, data)
+    def evaluator(
+        self, data: Examples, cache_dir: Path, progress: Callable[[float], None]
+    ) -> Evaluator:
+        return Evaluator(self.config, data)
 
     def example(self, rows: int) -> list[tf.Tensor]:
         return [tf.zeros([rows, *self._frame, _INPUTS + CHANNELS])]
@@ -136,8 +138,8 @@ class Recipe:
             made, state.g_weights, output_gradients=d_tape.gradient(g_target, made)
         )
         opinions = [mean(tf.reduce_mean(tf.sigmoid(logits), [1, 2, 3])) for logits in (real, fake)]
-        told = tf.stack([g_loss, d_loss, *opinions, mean(losses.distance(made, draws.after))])
-        return Shares(told, d_gradients, g_gradients, (g_statistics, d_statistics))
+        metrics = tf.stack([g_loss, d_loss, *opinions, mean(losses.distance(made, draws.after))])
+        return Shares(metrics, d_gradients, g_gradients, (g_statistics, d_statistics))
 
     def _shown(self, examples: Examples) -> tuple[npt.NDArray[np.float32], npt.NDArray[np.float32]]:
         """The middle windows of as many pairs as a grid has, or fewer, evenly over the data: [n,

@@ -54,7 +54,11 @@ def choose(manifest: Manifest) -> list[int]:
 
 
 def roll(
-    predict: Predict, given: Field, solid: Mask, steps: int, told: Callable[[], None] = lambda: None
+    predict: Predict,
+    given: Field,
+    solid: Mask,
+    steps: int,
+    on_progress: Callable[[], None] = lambda: None,
 ) -> Field:
     """The given frame [ny, nx, 3] and its continuation: [steps + 1, ny, nx, 3]. In the solid, known
     as it is, nothing moves.
@@ -73,7 +77,7 @@ def roll(
                 f"The prediction became infinite or NaN in step {step}: ask for {step - 1} steps,"
                 " or train the run anew."
             )
-        told()
+        on_progress()
     return made
 
 
@@ -87,7 +91,7 @@ def errors(made: Field, real: Field, mean: Field) -> Errors:
 
 def horizon(found: Errors) -> int:
     """Steps before the first whose RMS error reaches that of the mean over time, as weather
-    forecasts are judged by the climate."""
+    forecasts are evaluated by the climate."""
     lost = found.rms >= found.mean_rms
     return int(lost.argmax()) if lost.any() else len(lost)
 
@@ -103,7 +107,7 @@ def lead(made: Signal, real: Signal) -> float:
     return float(start + slope * at[-1])
 
 
-def judge(made: Field, frames: Frames, number: int) -> dict[str, Any]:
+def evaluate(made: Field, frames: Frames, number: int) -> dict[str, Any]:
     """What can be said of a continuation [n + 1, ny, nx, 3] of sequence `number`, as JSON takes it;
     velocities in units of U."""
     manifest, stored, solid = (
@@ -139,7 +143,7 @@ def judge(made: Field, frames: Frames, number: int) -> dict[str, Any]:
 
 
 def gap(
-    predict: Predict, frames: Frames, told: Callable[[], None] = lambda: None
+    predict: Predict, frames: Frames, on_progress: Callable[[], None] = lambda: None
 ) -> dict[str, float]:
     """L1 distance one step ahead by `kind`, the mean over `PAIRS` pairs of either split, evenly
     over its flows."""
@@ -155,7 +159,7 @@ def gap(
             found.setdefault(kind(frames.manifest, sequence), []).append(
                 float(np.abs(made - real).mean())
             )
-            told()
+            on_progress()
     return {name: float(np.mean(values)) for name, values in found.items()}
 
 

@@ -18,8 +18,8 @@ from ganboard.gan.devices import runtime
 from ganboard.gan.distributed import strategy as distribution
 from ganboard.gan.models.pix2pix import data, inference
 from ganboard.gan.models.pix2pix.frames import Frames
+from ganboard.gan.models.pix2pix.prediction_request import PredictionRequest
 from ganboard.gan.models.pix2pix.tiles import inner
-from ganboard.gan.models.pix2pix.wish import Wish
 from ganboard.gan.rng import philox
 from ganboard.gan.training.step import Stepper, networks
 
@@ -41,15 +41,15 @@ def measure(
     directory: Path,
     step: int,
     frames: Frames,
-    wish: Wish,
-    told: Callable[[int, int], None],
+    request: PredictionRequest,
+    on_progress: Callable[[int, int], None],
 ) -> dict[str, Any]:
-    """A row for training steps and for predicted frames, with one replica and with `wish.replicas`,
-    2 at least.
+    """A row for training steps and for predicted frames, with one replica and with
+    `request.replicas`, 2 at least.
 
     The first call of TensorFlow in its process. Raises CheckpointError, DatasetError.
     """
-    several = max(2, wish.replicas)
+    several = max(2, request.replicas)
     config = config.model_copy(
         update={"replicas": several, "strategy": "mirrored", "accumulate": 1, "xla": False}
     )
@@ -57,10 +57,10 @@ def measure(
     rows: list[Row] = []
     for row in chain(
         _training(config, frames, several),
-        _inference(config, directory, step, frames, wish, several),
+        _inference(config, directory, step, frames, request, several),
     ):
         rows.append(row)
-        told(len(rows), 2 * len(BATCHES) + 5)
+        on_progress(len(rows), 2 * len(BATCHES) + 5)
     return {
         "cores": runtime.cores(),
         "gpus": len(tf.config.list_logical_devices("GPU")),
@@ -91,19 +91,26 @@ def _training(config: RunConfig, frames: Frames, several: int) -> Iterator[Row]:
 
 
 def _inference(
-    config: RunConfig, directory: Path, step: int, frames: Frames, wish: Wish, several: int
+    config: RunConfig,
+    directory: Path,
+    step: int,
+    frames: Frames,
+    request: PredictionRequest,
+    several: int,
 ) -> Iterator[Row]:
     """One tile at a time, as many as there are replicas, and all of a frame."""
     frame = frames.conditioned(0, 0)
     tiles = (
         frame[..., 0].size
-        // inner(int(config.geometry.partition("x")[0]), frame.shape[:2], wish.halo) ** 2
+        // inner(int(config.geometry.partition("x")[0]), frame.shape[:2], request.halo) ** 2
     )
     for replicas, groups in ((1, (1, several, 0)), (several, (1, 0))):
         strategy = distribution.strategy(config.model_copy(update={"replicas": replicas}))
         generator = inference.restore(config, directory, step, strategy)
         for size in groups:
-            tiled = inference.Tiled(generator, strategy, halo=wish.halo, group=size, xla=wish.xla)
+            tiled = inference.Tiled(
+                generator, strategy, halo=request.halo, group=size, xla=request.xla
+            )
             first, later = _timed([partial(tiled, frame)] * (1 + REPEATS))
             yield Row(
                 "inference", replicas, replicas * tiled.size(tiles), first, later, later / tiles

@@ -16,7 +16,7 @@ from streamlit.testing.v1 import AppTest
 
 from ganboard import db
 from ganboard.app import auth, navigation
-from ganboard.db import drawings, studies, surfaces
+from ganboard.db import requests, studies
 from ganboard.db.errors import NotAllowed
 from ganboard.db.models import Run, Study
 from ganboard.db.runs import annotations as marks
@@ -167,10 +167,7 @@ WRITES: dict[str, Callable[[Any, Run], object]] = {
     "restore": lambda engine, run: marks.restore(engine, run_ids=[run.id]),
     "save_view": lambda engine, run: marks.save_view(engine, name="x", page="runs", query=""),
     "delete_view": lambda engine, run: marks.delete_view(engine, name="x"),
-    "draw": lambda engine, run: drawings.ask(
-        engine, run_id=run.id, step=1, kind="grid", options={}
-    ),
-    "surface": lambda engine, run: surfaces.ask(engine, [run.id], {}),
+    "request": lambda engine, run: requests.ask(engine, requests.SURFACE, [run.id], {}),
     "study": lambda engine, run: studies.store(
         engine, Study(name="x", title="x", definition={}), counted={}, missing=[]
     ),
@@ -250,13 +247,10 @@ def test_the_application_reaches_the_database_through_the_checked_engine_only() 
         for call in calls(ast.parse(path.read_text()))
         if called(call) in makers
     }
-    assert found == {
-        ("app/navigation.py", "open_context"),
-        ("worker/studies/report.py", "open_context"),
-    }
+    assert found == {("app/navigation.py", "open_context")}
 
 
-COMMAND_LINE = {"backup", "restore", "exchange", "transfer"}
+COMMAND_LINE = {"backup", "restore", "atomic_swap", "transfer"}
 OF_COMMAND_LINE = re.compile(rf"\s*(from|import) .*\b({'|'.join(COMMAND_LINE)})\b")
 
 

@@ -11,9 +11,8 @@ from ganboard.db import stats
 from ganboard.db.clock import now
 from ganboard.db.engine import make_engine, writing
 from ganboard.db.errors import Unreachable
-from ganboard.db.models import STATUSES, Run, Worker
+from ganboard.db.models import INFERENCE, STATUSES, TRAINING, Run, Worker
 from ganboard.db.runs import commands
-from ganboard.db.runs.queries import PAINTER
 from tests.unit.db.stored_runs import checkpoint, finish_epoch, in_status, steps, training
 
 
@@ -41,7 +40,7 @@ def test_an_empty_database_has_zeros(engine: Engine) -> None:
         taken.checkpoint_bytes,
         taken.workers,
     ) == (0,) * 6
-    assert (taken.waiting_seconds, taken.oldest_beat_seconds) == (0.0, 0.0)
+    assert (taken.waiting_seconds, taken.oldest_heartbeat_seconds) == (0.0, 0.0)
     assert taken.database_bytes > 0
 
 
@@ -53,11 +52,11 @@ def test_it_counts_what_is_there(engine: Engine) -> None:
     finish_epoch(engine, own, 1)
     checkpoint(engine, own, 4)
     commands.died(engine, **own, cause="It was killed")
-    for name, age in (("w-1", 0), ("w-2", 100), (f"w{PAINTER}1", 1)):
-        commands.beat(engine, name=name, host="box", pid=1, run_id=None)
+    for name, kind, age in (("w-1", TRAINING, 0), ("w-2", TRAINING, 100), ("w-3", INFERENCE, 1)):
+        commands.heartbeat(engine, name=name, kind=kind, host="box", pid=1, run_id=None)
         with writing(engine) as session:
             session.execute(
-                update(Worker).where(col(Worker.name) == name).values(beat_at=now(-age))
+                update(Worker).where(col(Worker.name) == name).values(heartbeat_at=now(-age))
             )
     with writing(engine) as session:
         session.execute(update(Run).where(col(Run.status) == "queued").values(queued_at=now(-500)))
@@ -69,9 +68,9 @@ def test_it_counts_what_is_there(engine: Engine) -> None:
     assert (taken.epochs, taken.images, taken.attempts, taken.failures) == (1, 4 * 64, 2, 1)
     assert (taken.events["warning"], taken.events["error"]) == (1, 1)
     assert taken.checkpoint_bytes == 1 << 40
-    assert (taken.workers, taken.painters) == (1, 1)
+    assert (taken.workers, taken.inference_workers) == (1, 1)
     assert taken.waiting_seconds == pytest.approx(500, abs=5)
-    assert taken.oldest_beat_seconds == pytest.approx(100, abs=5)
+    assert taken.oldest_heartbeat_seconds == pytest.approx(100, abs=5)
 
 
 def test_two_statements_and_no_table_of_steps(engine: Engine) -> None:

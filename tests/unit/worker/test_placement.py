@@ -34,7 +34,9 @@ def other(context: Context, tmp_path: Path) -> Context:
 def alive(context: Context) -> str:
     """Let a worker of this machine give a heartbeat; returns the machine's name."""
     name = machine.name(context.settings)
-    commands.beat(context.engine, name=f"{name}:1", host="box", pid=1, run_id=None, machine=name)
+    commands.heartbeat(
+        context.engine, name=f"{name}:1", host="box", pid=1, run_id=None, machine=name
+    )
     return name
 
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pandas as pd
 
-from ganboard.db import surfaces
-from ganboard.gan.landscape.geometry import Wish
+from ganboard.db import requests
+from ganboard.gan.landscape.geometry import SurfaceRequest
 from ganboard.worker.figures import surface as figures
 from ganboard.worker.studies.results.study_data import (
     NOT_HERE,
@@ -38,12 +38,13 @@ def fig11(evidence: Evidence) -> Exhibit:
             f"Two finished runs are needed that differ in {evidence.axis} alone."
         )
         return Exhibit(key, title, claim, UNTESTED, lacking, how)
-    runs = family.first_seeds[: surfaces.MAX_RUNS]
+    runs = family.first_seeds[: requests.MAX_RUNS]
     ids = [run.id for run in runs]
-    found = next(iter(surfaces.of_runs(evidence.engine, ids, Wish().model_dump())), None)
-    if found is None or found.arrays is None:
+    asked = SurfaceRequest().model_dump()
+    found = next(iter(requests.of_runs(evidence.engine, requests.SURFACE, ids, asked)), None)
+    if found is None or found.result is None:
         reason = (
-            "it waits for a painter, or is being computed"
+            "it waits for the analysis worker, or is being computed"
             if found and found.answered_at is None
             else found and found.error
         )
@@ -56,10 +57,8 @@ def fig11(evidence: Evidence) -> Exhibit:
             f"The loss surface is not there yet: {reason or how_to}",
             how,
         )
-    arrays, names = (
-        surfaces.unpack(found),
-        [f"{family.what} {value}" for value in family.cells][: len(runs)],
-    )
+    arrays = requests.unpack(found.result)
+    names = [f"{family.what} {value}" for value in family.cells][: len(runs)]
     tables = []
     for net in ("g", "d"):
         rows = pd.DataFrame(arrays[f"{net}.path"], columns=list(COLUMNS))

@@ -23,7 +23,7 @@ from ganboard.app.web import health as pages
 from ganboard.db.settings import Settings
 from ganboard.worker.context import Context
 from ganboard.worker.process import health
-from ganboard.worker.requests.inference_worker import Painter, Pulse
+from ganboard.worker.requests.inference_worker import Heartbeat, InferenceWorker
 from tests.polling import wait_until
 from tests.up import free_port
 
@@ -73,7 +73,7 @@ def age(file: Path, seconds: float) -> None:
     os.utime(file, (time.time() - seconds,) * 2)
 
 
-@pytest.mark.parametrize("service", ["worker", "worker-gpu", "painter"])
+@pytest.mark.parametrize("service", ["worker", "worker-gpu", "inference-worker"])
 def test_a_process_is_healthy_while_its_heartbeat_is_fresh(
     service: str, programs: Path, heartbeat: Path
 ) -> None:
@@ -81,7 +81,7 @@ def test_a_process_is_healthy_while_its_heartbeat_is_fresh(
     assert environment["GANBOARD_HEARTBEAT"].startswith("/tmp/"), "of this container alone"
     where = {"GANBOARD_HEARTBEAT": str(heartbeat)}
     assert not check(service, programs, **where)
-    health.beat(Settings())
+    health.touch(Settings())
     assert check(service, programs, **where)
     age(heartbeat, 50)
     assert check(service, programs, **where)
@@ -107,25 +107,25 @@ def test_a_worker_is_healthy_unless_its_loop_stands(
         worker.kill()
 
 
-def test_a_painter_is_healthy_while_its_database_is_away(
+def test_an_inference_worker_is_healthy_while_its_database_is_away(
     heartbeat: Path, context: Context, programs: Path
 ) -> None:
-    pulse = Pulse(context, Painter(context))
+    beating = Heartbeat(context, InferenceWorker())
     context.settings.state.rename(context.settings.state.with_name("elsewhere"))
-    pulse.start()
+    beating.start()
     wait_until(
-        lambda: check("painter", programs, GANBOARD_HEARTBEAT=str(heartbeat)),
+        lambda: check("inference-worker", programs, GANBOARD_HEARTBEAT=str(heartbeat)),
         seconds=20,
         what="the heartbeat",
     )
-    pulse.end()
+    beating.end()
 
 
 def test_a_heartbeat_that_cannot_be_written_is_one_line(
     home: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
     monkeypatch.setenv("GANBOARD_HEARTBEAT", str(home / "missing" / "file"))
-    health.beat(Settings())
+    health.touch(Settings())
     [line] = caplog.messages
     assert "missing/file cannot be written (No such file or directory)" in line
 

@@ -107,7 +107,7 @@ def test_ready_tells_of_all_parts_and_is_200_when_only_they_are_missing(
     assert answer.status_code == 200
     assert told["status"] == "warn"
     checks = {check["name"]: check for check in told["checks"]}
-    assert {"database", "home", "queue", "workers", "painter"} <= set(checks)
+    assert {"database", "home", "queue", "workers", "inference worker"} <= set(checks)
     assert checks["workers"]["text"] == "none alive, and 1 run in the queue"
     assert all(check["remedy"] for check in told["checks"] if check["status"] != "ok")
 

@@ -6,7 +6,7 @@ import pytest
 from sqlalchemy import Engine
 from sqlmodel import SQLModel
 
-from ganboard.db import drawings, studies, surfaces
+from ganboard.db import requests, studies
 from ganboard.db.errors import NotAllowed, UnknownRun
 from ganboard.db.models import ACTIVE, ENDED, STATUSES, WAITING, Study
 from ganboard.db.runs import annotations as marks
@@ -214,8 +214,7 @@ def test_deleting_takes_every_row_of_that_run_and_no_other(engine: Engine) -> No
         checkpoint(engine, own, 4)
         reports.add_sample(engine, sample(own))
         marks.add_tags(engine, run_ids=[own["run_id"]], tags=["a tag"])
-        drawings.ask(engine, run_id=own["run_id"], step=4, kind="sheet", options={})
-        surfaces.ask(engine, [own["run_id"]], {})
+        requests.ask(engine, requests.SURFACE, [own["run_id"]], {})
         study = Study(name="s", title="S", definition={})
         studies.store(engine, study, counted={"part": [own["run_id"]]}, missing=[])
         commands.finish(engine, **own, status="finished")

@@ -215,7 +215,7 @@ def test_every_change_of_an_ended_run_changes_the_version(engine: Engine) -> Non
     commands.delete_run(engine, run_id=run_id)
     assert changed()
     seen.append(listing.ended_version(engine))
-    commands.beat(engine, name="w", host="box", pid=1, run_id=None)
+    commands.heartbeat(engine, name="w", host="box", pid=1, run_id=None)
     assert not changed()
 
 
@@ -223,11 +223,11 @@ def test_every_change_of_an_ended_run_changes_the_version(engine: Engine) -> Non
 
 
 def test_workers_and_their_age(engine: Engine) -> None:
-    commands.beat(engine, name="b", host="box", pid=1, run_id=None, devices={"gpus": 2})
-    commands.beat(engine, name="a", host="box", pid=2, run_id="abcdefghjk")
-    commands.beat(engine, name="b", host="box", pid=3, run_id=None)
+    commands.heartbeat(engine, name="b", host="box", pid=1, run_id=None, devices={"gpus": 2})
+    commands.heartbeat(engine, name="a", host="box", pid=2, run_id="abcdefghjk")
+    commands.heartbeat(engine, name="b", host="box", pid=3, run_id=None)
     with writing(engine) as session:
-        session.get_one(Worker, "a").beat_at = utc_now() - timedelta(seconds=16)
+        session.get_one(Worker, "a").heartbeat_at = utc_now() - timedelta(seconds=16)
     a, b = queries.workers(engine)
     assert (a.worker.name, a.worker.run_id, a.alive, b.worker.name, b.worker.pid, b.alive) == (
         "a",
@@ -244,12 +244,12 @@ def test_workers_and_their_age(engine: Engine) -> None:
 
 def test_workers_are_forgotten(engine: Engine) -> None:
     for name in ("gone", "dead", "here"):
-        commands.beat(engine, name=name, host="box", pid=1, run_id=None)
+        commands.heartbeat(engine, name=name, host="box", pid=1, run_id=None)
     with writing(engine) as session:
-        session.get_one(Worker, "dead").beat_at = utc_now() - timedelta(seconds=3601)
+        session.get_one(Worker, "dead").heartbeat_at = utc_now() - timedelta(seconds=3601)
     commands.forget_worker(engine, name="gone")
     commands.forget_worker(engine, name="nobody")
-    commands.beat(engine, name="here", host="box", pid=1, run_id=None)
+    commands.heartbeat(engine, name="here", host="box", pid=1, run_id=None)
     assert [state.worker.name for state in queries.workers(engine)] == ["here"]
 
 

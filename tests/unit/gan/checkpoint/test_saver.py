@@ -10,7 +10,7 @@ from ganboard.gan.checkpoint import store
 from ganboard.gan.checkpoint.saver import Saver
 from ganboard.gan.checkpoint.store import CheckpointError
 from ganboard.gan.config import RunConfig
-from ganboard.gan.events import Control, Note, Phase, Saved, Verdict
+from ganboard.gan.events import Control, ControlSignal, Note, Phase, Saved
 from ganboard.gan.progress import Progress
 from tests.recorder import After, Recorder
 
@@ -93,7 +93,7 @@ def test_the_last_state_waits_for_room(blocked: Path, monkeypatch: pytest.Monkey
     monkeypatch.setattr(module, "AGAIN_SECONDS", 0.01)
     asked: list[int] = []
 
-    def control() -> Verdict:
+    def control() -> ControlSignal:
         asked.append(1)
         if len(asked) == 4:
             blocked.unlink()  # the disk takes it now

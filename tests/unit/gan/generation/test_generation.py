@@ -13,7 +13,7 @@ from ganboard.gan import presets
 from ganboard.gan.config import RunConfig
 from ganboard.gan.generation import generation
 from ganboard.gan.generation.generation import Generator
-from ganboard.gan.generation.latent_requests import WishError
+from ganboard.gan.generation.latent_requests import InvalidRequest
 from ganboard.gan.generation.package import VersionError
 from ganboard.gan.modeling import samples
 from ganboard.gan.models.gan3d import layouts, networks
@@ -44,7 +44,7 @@ def test_a_dcgan_makes_the_images_of_its_runs_grid(
     settings = presets.load("tiny", changes)
     generator, nets = registered(context, settings)
     count = settings.grid_size**2
-    wanted = samples.grid(settings, nets.shown)
+    wanted = samples.grid(settings, nets.eval_generator)
     np.testing.assert_array_equal(asked(generator, {"seed": settings.seed, "count": count}), wanted)
     np.testing.assert_array_equal(
         asked(generator, {"seed": settings.seed, "count": 3, "first": 1}), wanted[1:4]
@@ -63,7 +63,7 @@ def test_a_3dgan_makes_the_showers_of_its_network(context: Context) -> None:
     assert cells.shape == (3, 25, 25, 25)
     # its files have GeV
     np.testing.assert_allclose(cells, made[..., 0] / layouts.FIXED.xscale, rtol=1e-6)
-    with pytest.raises(WishError, match=r"^angles have no meaning for geometry=25x25x25"):
+    with pytest.raises(InvalidRequest, match=r"^angles have no meaning for geometry=25x25x25"):
         asked(generator, {"energies": energies, "angles": [90, 90, 90]})
 
 
@@ -72,7 +72,7 @@ def test_an_angle_changes_the_latents_of_the_wide_geometry() -> None:
     latents = generation.read(of, {"energies": [150, 200], "angles": [60, 120], "seed": 1})
     np.testing.assert_allclose(latents[:, :2], [[1.5, np.pi / 3], [2, 2 * np.pi / 3]], rtol=1e-6)
     assert latents.shape == (2, networks.LATENT["51x51x25"])
-    with pytest.raises(WishError, match=r"^2 energies and 1 angles do not belong together"):
+    with pytest.raises(InvalidRequest, match=r"^2 energies and 1 angles do not belong together"):
         generation.read(of, {"energies": [150, 200], "angles": [60]})
 
 
@@ -142,7 +142,7 @@ def test_a_row_has_the_same_bits_whatever_comes_with_it(
 def test_a_request_that_cannot_be_answered_is_told_why(
     settings: dict[str, Any], document: dict[str, Any], words: str
 ) -> None:
-    with pytest.raises(WishError, match=words):
+    with pytest.raises(InvalidRequest, match=words):
         generation.read(generation.of(config(settings)), document)
 
 

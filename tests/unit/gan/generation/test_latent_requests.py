@@ -13,8 +13,8 @@ from ganboard.gan.generation.latent_requests import (
     Around,
     Draw,
     Interpolate,
+    InvalidRequest,
     Nearest,
-    WishError,
     parse,
     plane,
     slerp,
@@ -77,9 +77,9 @@ def test_parallel_ends_are_joined_all_the_same(factor: float) -> None:
 
 
 def test_walks_between_seeds_and_between_images() -> None:
-    wish = Interpolate(seed=1, other=2, steps=5, rows=3)
-    points = wish.points(normal)
-    assert (points.shape, wish.columns) == ((15, DIM), 5)
+    request = Interpolate(seed=1, other=2, steps=5, rows=3)
+    points = request.points(normal)
+    assert (points.shape, request.columns) == ((15, DIM), 5)
     np.testing.assert_allclose(points[[0, 5, 10]], normal(1, 0, 3), rtol=1e-5)
     np.testing.assert_allclose(points[[4, 9, 14]], normal(2, 0, 3), rtol=1e-5)
     one = Interpolate(seed=1, other=1, first=8, second=3, steps=4).points(normal)
@@ -106,7 +106,7 @@ def test_a_plane_turns_around_its_middle() -> None:
 
 
 def test_a_plane_needs_three_dimensions() -> None:
-    with pytest.raises(WishError, match=r"^latent_dim=2 leaves no two directions"):
+    with pytest.raises(InvalidRequest, match=r"^latent_dim=2 leaves no two directions"):
         Around(seed=0, row=0, degrees=10).points(
             lambda seed, first, rows: np.ones((rows, 2), np.float32)
         )
@@ -143,18 +143,18 @@ def test_a_plane_needs_three_dimensions() -> None:
 def test_what_is_out_of_bounds_is_refused_in_a_sentence(
     kind: str, options: dict[str, Any], words: str
 ) -> None:
-    with pytest.raises(WishError) as refused:
+    with pytest.raises(InvalidRequest) as refused:
         parse(kind, options)
     assert str(refused.value).startswith(words)
     assert "\n" not in str(refused.value)
 
 
 def test_what_is_stored_comes_back() -> None:
-    for wish in (
+    for request in (
         Draw(seed=1, images=64, psi=0.7),
         Interpolate(seed=1, other=2, steps=16, rows=8),
         Nearest(seed=1, picks=[5, 3]),
         Around(seed=1, row=63, degrees=12.5),
     ):
-        assert parse(wish.kind, wish.model_dump(mode="json")) == wish
+        assert parse(request.kind, request.model_dump(mode="json")) == request
     assert set(latent_requests.KINDS) == {"draw", "interpolate", "nearest", "around"}

@@ -13,7 +13,7 @@ from ganboard.gan import presets
 from ganboard.gan.checkpoint.store import CheckpointError
 from ganboard.gan.config import RunConfig
 from ganboard.gan.generation import paint
-from ganboard.gan.generation.latent_requests import Draw, Nearest, WishError
+from ganboard.gan.generation.latent_requests import Draw, InvalidRequest, Nearest
 from ganboard.gan.modeling import samples
 from ganboard.gan.models.gan3d import generation, looks, losses
 from tests import registered
@@ -38,11 +38,13 @@ def config(**changes: Any) -> RunConfig:
 def test_the_grid_of_the_run_comes_back_to_the_bit(tmp_path: Path, changes: dict[str, Any]) -> None:
     settings = config(**changes)
     nets = store(settings, tmp_path)
-    wanted = samples.png(samples.grid(settings, nets.shown), settings.grid_size)
+    wanted = samples.png(samples.grid(settings, nets.eval_generator), settings.grid_size)
     generator = paint.restore(settings, tmp_path, 12)
-    wish = Draw(seed=settings.seed, images=settings.grid_size**2)
-    drawn = paint.images(generator, wish.points(partial(paint.normal, width=settings.latent_dim)))
-    assert samples.png(drawn, wish.columns) == wanted
+    request = Draw(seed=settings.seed, images=settings.grid_size**2)
+    drawn = paint.images(
+        generator, request.points(partial(paint.normal, width=settings.latent_dim))
+    )
+    assert samples.png(drawn, request.columns) == wanted
 
 
 def test_another_seed_draws_something_else(tmp_path: Path) -> None:
@@ -76,12 +78,13 @@ def test_showers_of_the_particle_that_is_asked_for(tmp_path: Path, geometry: str
         > 0.01
     )
     with pytest.raises(
-        WishError, match=r"^Training images are compared with images, and model=gan3d makes showers"
+        InvalidRequest,
+        match=r"^Training images are compared with images, and model=gan3d makes showers",
     ):
         paint.draw(generator, settings, Nearest(seed=3, picks=[0]))
     if geometry == "25x25x25":
         with pytest.raises(
-            WishError,
+            InvalidRequest,
             match=(
                 r"^angle has no meaning for geometry=25x25x25, whose angle is 90 degrees: leave it"
                 r" out.$"
@@ -98,7 +101,7 @@ def test_what_has_no_latents_or_no_particles_is_said_so(tmp_path: Path) -> None:
         paint.restore(registered.config(registered.PIX2PIX), tmp_path, 12)
     store(config(), tmp_path)
     with pytest.raises(
-        WishError, match=r"^energy and angle have a meaning for showers only: leave them out.$"
+        InvalidRequest, match=r"^energy and angle have a meaning for showers only: leave them out.$"
     ):
         paint.draw(
             paint.restore(config(), tmp_path, 12), config(), Draw(seed=1, images=1, energy=100)

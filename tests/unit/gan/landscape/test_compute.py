@@ -15,7 +15,7 @@ from ganboard.db.models import Run
 from ganboard.gan import data
 from ganboard.gan.checkpoint import snapshots
 from ganboard.gan.landscape import compute, geometry
-from ganboard.gan.landscape.geometry import LandscapeError, Wish
+from ganboard.gan.landscape.geometry import LandscapeError, SurfaceRequest
 from ganboard.gan.modeling import losses
 from ganboard.gan.models.dcgan import networks as dcgan
 from ganboard.gan.presets import load
@@ -28,7 +28,7 @@ from tests.stored import store
 from tests.streets import make_street
 
 CONFIG = load("tiny", {"epochs": 3, "limit": 32, "batch_size": 16, "grid_every": 100})
-WISH = Wish(size=5, images=16)
+REQUEST = SurfaceRequest(size=5, images=16)
 
 
 @pytest.fixture(scope="module")
@@ -75,9 +75,9 @@ def weights_at(directory: Path, net: str, epoch: int) -> geometry.Weights:
 @pytest.mark.parametrize("kind", ["principal", "random"])
 def test_the_surface_is_the_loss_at_its_weights(trained: Path, kind: geometry.Kind) -> None:
     told: list[float] = []
-    wish = WISH.model_copy(update={"plane": kind})
+    request = REQUEST.model_copy(update={"plane": kind})
     arrays, facts = compute.compute(
-        [(CONFIG, trained)], wish, trained, lambda phase, done: told.append(done)
+        [(CONFIG, trained)], request, trained, lambda phase, done: told.append(done)
     )
     assert told[0] == 0
     assert told[-1] == pytest.approx(1)
@@ -111,7 +111,7 @@ def test_two_runs_share_one_plane(trained: Path, tmp_path: Path) -> None:
     other = CONFIG.model_copy(update={"batch_size": 8})
     assert run(other, tmp_path)[1] == "finished"
     arrays, _ = compute.compute(
-        [(CONFIG, trained), (other, tmp_path)], WISH, trained, lambda phase, done: None
+        [(CONFIG, trained), (other, tmp_path)], REQUEST, trained, lambda phase, done: None
     )
     path = arrays["g.path"]
     assert path[:, 0].tolist() == [0] * 4 + [1] * 4
@@ -139,9 +139,9 @@ def test_other_models_have_surfaces_by_their_recipes(
             for net in (nets.generator, nets.discriminator)
         ]
         snapshots.save(directory / snapshots.FOLDER, epoch, moves)
-    wish = Wish(plane="random", size=5, images=16)
+    request = SurfaceRequest(plane="random", size=5, images=16)
     arrays, facts = compute.compute(
-        [(config, directory)], wish, context.settings.data, lambda phase, done: None
+        [(config, directory)], request, context.settings.data, lambda phase, done: None
     )
     assert facts["images"] == examples
     for net in "gd":
@@ -155,7 +155,7 @@ def test_other_models_have_surfaces_by_their_recipes(
         match=r"^Run moved has no checkpoint here, which its surface needs for batch norm",
     ):
         compute.compute(
-            [(config, directory)], wish, context.settings.data, lambda phase, done: None
+            [(config, directory)], request, context.settings.data, lambda phase, done: None
         )
 
 
@@ -163,12 +163,12 @@ def test_runs_without_weights_or_of_another_architecture_are_refused(
     trained: Path, tmp_path: Path
 ) -> None:
     with pytest.raises(LandscapeError, match=r"^Run .* kept no weights: train with snapshots=10"):
-        compute.compute([(CONFIG, tmp_path)], WISH, trained, lambda phase, done: None)
+        compute.compute([(CONFIG, tmp_path)], REQUEST, trained, lambda phase, done: None)
     narrow = CONFIG.model_copy(update={"latent_dim": 8})
     with pytest.raises(
         LandscapeError,
         match=r"^Run 2 of 2 has other networks than the first: compare runs of one architecture.$",
     ):
         compute.compute(
-            [(CONFIG, trained), (narrow, tmp_path)], WISH, trained, lambda phase, done: None
+            [(CONFIG, trained), (narrow, tmp_path)], REQUEST, trained, lambda phase, done: None
         )

@@ -161,6 +161,6 @@ def test_too_short_a_path_spans_no_plane(generator: np.random.Generator) -> None
         ({"colour": "red"}, "^colour=red makes no surface"),
     ],
 )
-def test_a_wish_that_cannot_be_is_refused(options: dict[str, object], sentence: str) -> None:
+def test_a_request_that_cannot_be_is_refused(options: dict[str, object], sentence: str) -> None:
     with pytest.raises(LandscapeError, match=sentence):
         geometry.parse(options)

@@ -169,6 +169,6 @@ def test_recomputing_changes_neither_figures_nor_statistics() -> None:
         found(config, nets),
         found(parse({**config.model_dump(), "recompute": True}), nets),
     )
-    np.testing.assert_allclose(kept.figures, again.figures, rtol=1e-6)
+    np.testing.assert_allclose(kept.metrics, again.metrics, rtol=1e-6)
     for a, b in zip(kept.statistics[0], again.statistics[0], strict=True):
         np.testing.assert_allclose(a, b, rtol=1e-6)

@@ -11,12 +11,12 @@ from PIL import Image
 
 from ganboard.gan.config import ConfigError, parse
 from ganboard.gan.data import DatasetError
-from ganboard.gan.models.pix2pix import frames, looks, rollout, wish
+from ganboard.gan.models.pix2pix import frames, looks, prediction_request, rollout
 from ganboard.gan.models.pix2pix.frames import Frames
 from ganboard.gan.models.pix2pix.obstacle import Obstacle
+from ganboard.gan.models.pix2pix.prediction_request import PredictionRequest
 from ganboard.gan.models.pix2pix.recording import Case, Recording
 from ganboard.gan.models.pix2pix.tiles import TilingError
-from ganboard.gan.models.pix2pix.wish import Wish
 
 FLOWS = (
     Case(Obstacle("circle", 6), 60),
@@ -63,7 +63,7 @@ def test_every_answer_is_the_next_question_and_the_solid_stays_as_it_is(street: 
 
 def test_who_knows_the_flow_makes_no_error(street: Frames) -> None:
     made = rollout.roll(oracle(street, 1), street.frame(1, 0), street.mask(1), 8)
-    found = rollout.judge(made, street, 1)
+    found = rollout.evaluate(made, street, 1)
     assert found["l1"] == found["rms"] == [0.0] * 8
     assert found["horizon"] == 8
     mean = np.mean([street.frame(1, t) for t in range(12)], axis=0)
@@ -131,25 +131,30 @@ def test_the_gap_is_told_for_each_kind_of_flow(street: Frames) -> None:
 
 
 def test_one_flow_of_each_kind_is_chosen(street: Frames) -> None:
-    assert wish.check(Wish(steps=5), CONFIG, street) == [0, 1, 2]
-    assert wish.check(Wish(steps=11, sequences=(3, 0)), CONFIG, street) == [3, 0]
+    assert prediction_request.check(PredictionRequest(steps=5), CONFIG, street) == [0, 1, 2]
+    assert prediction_request.check(
+        PredictionRequest(steps=11, sequences=(3, 0)), CONFIG, street
+    ) == [3, 0]
 
 
 @pytest.mark.parametrize(
     ("asked", "sentence"),
     [
-        (Wish(steps=12), "holds 12 of each: ask for 11 or fewer, or record more"),
-        (Wish(steps=5, sequences=(4,)), "There is no sequence 4 in .*: choose one of 0 to 3"),
+        (PredictionRequest(steps=12), "holds 12 of each: ask for 11 or fewer, or record more"),
         (
-            Wish(steps=5, halo=8),
+            PredictionRequest(steps=5, sequences=(4,)),
+            "There is no sequence 4 in .*: choose one of 0 to 3",
+        ),
+        (
+            PredictionRequest(steps=5, halo=8),
             "64x64 pixels with halo=8 does not tile a frame of 64x128: choose a halo of 0 or 16",
         ),
-        (Wish(steps=5, halo=32), "with halo=32 does not tile"),
+        (PredictionRequest(steps=5, halo=32), "with halo=32 does not tile"),
     ],
 )
-def test_what_cannot_be_predicted(street: Frames, asked: Wish, sentence: str) -> None:
+def test_what_cannot_be_predicted(street: Frames, asked: PredictionRequest, sentence: str) -> None:
     with pytest.raises(DatasetError, match=sentence):
-        wish.check(asked, CONFIG, street)
+        prediction_request.check(asked, CONFIG, street)
 
 
 def test_a_frame_that_no_halo_tiles(street: Frames) -> None:
@@ -159,14 +164,16 @@ def test_a_frame_that_no_halo_tiles(street: Frames) -> None:
             "halo=0 does not tile a frame of 64x128: take frames whose sides are multiples of 256"
         ),
     ):
-        wish.check(Wish(steps=5), CONFIG.model_copy(update={"geometry": "256x256"}), street)
+        prediction_request.check(
+            PredictionRequest(steps=5), CONFIG.model_copy(update={"geometry": "256x256"}), street
+        )
 
 
 @pytest.mark.parametrize("asked", [{"steps": 0}, {"group": -1}, {"replicas": 65}, {"halo": -1}])
 def test_numbers_without_meaning(asked: dict[str, int]) -> None:
     ((name, value),) = asked.items()
     with pytest.raises(ConfigError, match=f"^{name}={value} makes no prediction: input should be"):
-        wish.parse(asked)
+        prediction_request.parse(asked)
 
 
 def test_the_picture_has_real_frames_above_predicted_ones() -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import fields
 from pathlib import Path
 from typing import Any
 
@@ -31,7 +32,8 @@ from ganboard.gan.events import (
 from ganboard.gan.presets import load
 from ganboard.gan.training import loop
 from ganboard.gan.training.monitors import NotFinite
-from ganboard.gan.training.step import COLUMNS, Stepper, Taken
+from ganboard.gan.training.step import Stepper
+from ganboard.gan.training.step_metrics import Seconds, StepMetrics
 from tests.recorder import After, Recorder, go, run
 
 TINY = load("tiny")
@@ -251,12 +253,13 @@ def test_a_run_that_went_back_does_so_no_second_time(
     assert "went back to the start" in sink.of(Note)[-1].text
 
 
-def taken(**columns: list[float]) -> Taken:
-    figures = np.zeros([3, len(COLUMNS)], np.float32)
-    figures[:, COLUMNS.index("bad_tensor")] = -1
-    for name, values in columns.items():
-        figures[:, COLUMNS.index(name)] = values
-    return Taken(figures, np.zeros([3, 1, 4], np.float32))
+def metrics(**columns: list[float]) -> StepMetrics:
+    names = {field.name for field in fields(StepMetrics)} - {"seconds", "terms"}
+    arrays: dict[str, Any] = {name: np.zeros(3, np.float32) for name in names}
+    arrays["bad_tensor"] -= 1
+    arrays |= {name: np.array(values, np.float32) for name, values in columns.items()}
+    seconds = Seconds(*np.zeros([4, 3, 1], np.float32))
+    return StepMetrics(**arrays, seconds=seconds, terms={})
 
 
 @pytest.mark.parametrize(
@@ -278,7 +281,7 @@ def test_the_first_value_that_is_not_finite_is_named(
     columns: dict[str, list[float]], wanted: NotFinite | None
 ) -> None:
     assert (
-        loop.first_not_finite(10, taken(**columns), ["discriminator/logits", "generator/dense"])
+        loop.first_not_finite(10, metrics(**columns), ["discriminator/logits", "generator/dense"])
         == wanted
     )
 

@@ -1,4 +1,4 @@
-"""Every guard on figures of healthy and of ruined runs, some of them measured, and on real digits."""
+"""Every monitor on figures of healthy and of ruined runs, some of them measured, and on real digits."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from ganboard.gan.data import digits
 from ganboard.gan.events import Note, Quality
 from ganboard.gan.presets import load
 from ganboard.gan.training import monitors
-from ganboard.gan.training.monitors import Guards, NotFinite, first_loss_not_finite, not_finite
+from ganboard.gan.training.monitors import Monitors, NotFinite, first_loss_not_finite, not_finite
 
 PER_EPOCH = 400
 WINDOW = PER_EPOCH // 4
@@ -34,8 +34,8 @@ def config(**values: Any) -> RunConfig:
     return load("starter", {"grid_size": SIDE, "g_learning_rate": 1e-4, **values})
 
 
-def make(**values: Any) -> Guards:
-    return Guards(config(**values), PER_EPOCH, real())
+def make(**values: Any) -> Monitors:
+    return Monitors(config(**values), PER_EPOCH, real())
 
 
 def levels(notes: list[Note]) -> list[str]:
@@ -46,7 +46,11 @@ def levels(notes: list[Note]) -> list[str]:
 
 
 def played(
-    guard: Guards, *games: tuple[float, float], first: int = 0, length: int = WINDOW, call: int = 7
+    monitor: Monitors,
+    *games: tuple[float, float],
+    first: int = 0,
+    length: int = WINDOW,
+    call: int = 7,
 ) -> list[Note]:
     """What is said when D's opinion is each of `games` for `length` steps with noise of mean 0,
     told `call` steps at a time."""
@@ -56,7 +60,7 @@ def played(
     return [
         note
         for i in calls
-        for note in guard.opinions(first + i, told[0, i : i + call], told[1, i : i + call])
+        for note in monitor.opinions(first + i, told[0, i : i + call], told[1, i : i + call])
     ]
 
 
@@ -78,8 +82,8 @@ def test_a_game_that_both_play_is_no_alarm(game: tuple[float, float]) -> None:
 
 
 def test_d_that_wins_is_told_once_and_so_is_the_end_of_it() -> None:
-    guard = make()
-    [warning] = played(guard, (0.6, 0.4), *[(0.99, 0.01)] * 9)
+    monitor = make()
+    [warning] = played(monitor, (0.6, 0.4), *[(0.99, 0.01)] * 9)
     assert warning.level == "warning"
     assert warning.text.startswith(
         "D wins: over the 100 steps up to step 200 of epoch 1 it gave real images 0.99 and"
@@ -90,8 +94,8 @@ def test_d_that_wins_is_told_once_and_so_is_the_end_of_it() -> None:
         " r1=10."
     )
     # between the bounds nothing is said
-    assert not played(guard, (0.93, 0.07), (0.99, 0.01), (0.93, 0.07), first=10 * WINDOW)
-    notes = played(guard, (0.7, 0.3), (0.99, 0.01), first=13 * WINDOW)
+    assert not played(monitor, (0.93, 0.07), (0.99, 0.01), (0.93, 0.07), first=10 * WINDOW)
+    notes = played(monitor, (0.7, 0.3), (0.99, 0.01), first=13 * WINDOW)
     assert levels(notes) == ["info", "warning"]
     assert notes[0].text.startswith(
         "D no longer wins: over the 100 steps up to step 200 of epoch 4"
@@ -106,19 +110,19 @@ def test_remedies_that_are_in_place_are_not_advised() -> None:
 
 @pytest.mark.parametrize("game", [(0.3, 0.7), (0.99, 0.99), (0.01, 0.01)])
 def test_d_that_is_wrong_or_sees_no_difference_at_all_has_lost(game: tuple[float, float]) -> None:
-    guard = make()
-    [note] = played(guard, *[game] * 5)
+    monitor = make()
+    [note] = played(monitor, *[game] * 5)
     assert note.level == "warning"
     assert note.text.startswith("D has lost: ")
     assert note.text.endswith(
         "lower g_learning_rate (now 0.0001) or raise d_learning_rate or d_steps."
     )
-    [note] = played(guard, (0.52, 0.49), first=5 * WINDOW)
+    [note] = played(monitor, (0.52, 0.49), first=5 * WINDOW)
     assert (note.level, note.text[:23]) == ("info", "D is in the game again:")
 
 
 @pytest.mark.parametrize("loss", ["hinge", "wgan_gp"])
-def test_logits_that_are_no_probabilities_are_not_judged(loss: str) -> None:
+def test_logits_that_are_no_probabilities_are_not_watched(loss: str) -> None:
     assert not played(make(loss=loss), *[(0.99, 0.01)] * 5)
 
 
@@ -138,20 +142,20 @@ def test_how_steps_are_divided_among_calls_makes_no_difference(cuts: list[int]) 
 
 
 def test_steps_before_a_roll_back_do_not_count() -> None:
-    guard = make()
-    assert not played(guard, (0.99, 0.01), length=WINDOW - 1)
-    assert not played(guard, (0.99, 0.01), length=WINDOW - 1, first=10)
-    assert levels(played(guard, (0.99, 0.01), length=1, first=WINDOW + 9)) == ["warning"]
+    monitor = make()
+    assert not played(monitor, (0.99, 0.01), length=WINDOW - 1)
+    assert not played(monitor, (0.99, 0.01), length=WINDOW - 1, first=10)
+    assert levels(played(monitor, (0.99, 0.01), length=1, first=WINDOW + 9)) == ["warning"]
 
 
 def test_short_epochs_are_judged_over_enough_steps() -> None:
-    guard = Guards(config(), 4, real())
-    assert not guard.opinions(
+    monitor = Monitors(config(), 4, real())
+    assert not monitor.opinions(
         0, np.ones(monitors.WINDOW_STEPS - 1), np.zeros(monitors.WINDOW_STEPS - 1)
     )
     assert (
         "up to step 2 of epoch 13"
-        in guard.opinions(monitors.WINDOW_STEPS - 1, np.ones(1), np.zeros(1))[0].text
+        in monitor.opinions(monitors.WINDOW_STEPS - 1, np.ones(1), np.zeros(1))[0].text
     )
 
 
@@ -178,8 +182,8 @@ def untrained(seed: int = 0) -> np.ndarray:
     return np.random.default_rng(seed).normal(0, 0.02, (SIDE**2, 28, 28, 1)).astype(np.float32)
 
 
-def drawn(guard: Guards, *grids: np.ndarray, epoch: int = GROWN) -> list[Note]:
-    return [note for i, grid in enumerate(grids) for note in guard.grid(epoch + i, grid)]
+def drawn(monitor: Monitors, *grids: np.ndarray, epoch: int = GROWN) -> list[Note]:
+    return [note for i, grid in enumerate(grids) for note in monitor.grid(epoch + i, grid)]
 
 
 @pytest.mark.parametrize("seed", range(5))
@@ -195,9 +199,9 @@ def test_images_of_one_class_still_differ(digit: int) -> None:
 
 @pytest.mark.parametrize("seed", range(5))
 def test_collapse_is_told_at_the_second_grid_and_once(seed: int) -> None:
-    guard = make()
-    assert not drawn(guard, images(), images(seed=1), collapsed(seed), epoch=1)
-    [note] = drawn(guard, *[collapsed(seed + i) for i in range(5)], epoch=4)
+    monitor = make()
+    assert not drawn(monitor, images(), images(seed=1), collapsed(seed), epoch=1)
+    [note] = drawn(monitor, *[collapsed(seed + i) for i in range(5)], epoch=4)
     assert note.level == "warning"
     assert note.text.startswith(
         "Mode collapse: the images that G makes after epoch 4 are too much alike: at equal contrast"
@@ -206,7 +210,7 @@ def test_collapse_is_told_at_the_second_grid_and_once(seed: int) -> None:
     assert note.text.endswith(
         "Clone the run and lower g_learning_rate (now 0.0001) or set loss=wgan_gp."
     )
-    [note] = drawn(guard, images(), collapsed(seed), images(), images(seed=1), epoch=9)
+    [note] = drawn(monitor, images(), collapsed(seed), images(), images(seed=1), epoch=9)
     assert (note.level, note.text) == (
         "info",
         "The images that G makes after epoch 12 differ from each other again.",
@@ -218,18 +222,18 @@ def test_a_collapse_for_one_grid_is_none() -> None:
 
 
 def test_a_young_generator_is_no_alarm() -> None:
-    guard = make()
+    monitor = make()
     assert not drawn(
-        guard, untrained(0), untrained(1), untrained(2), collapsed(), collapsed(), epoch=0
+        monitor, untrained(0), untrained(1), untrained(2), collapsed(), collapsed(), epoch=0
     )
-    assert levels(drawn(guard, untrained(), untrained())) == ["warning"]
+    assert levels(drawn(monitor, untrained(), untrained())) == ["warning"]
 
 
 @pytest.mark.parametrize("values", [{"optimizer": "sgd"}, {"ema": 0.999}, {"warmup_epochs": 20}])
 def test_where_growth_is_not_known_variety_shows_it(values: dict[str, Any]) -> None:
-    guard = make(**values)
-    assert not drawn(guard, *[collapsed(i) for i in range(4)])
-    assert levels(drawn(guard, images(), *[collapsed(i) for i in range(4)])) == ["warning"]
+    monitor = make(**values)
+    assert not drawn(monitor, *[collapsed(i) for i in range(4)])
+    assert levels(drawn(monitor, images(), *[collapsed(i) for i in range(4)])) == ["warning"]
 
 
 def test_images_that_lose_their_contrast_have_collapsed() -> None:
@@ -240,7 +244,7 @@ def test_images_that_lose_their_contrast_have_collapsed() -> None:
         )
 
 
-def test_nothing_is_said_of_what_cannot_be_judged() -> None:
+def test_nothing_is_said_of_what_cannot_be_evaluated() -> None:
     broken = np.full((SIDE**2, 28, 28, 1), np.nan, np.float32)
     assert not drawn(make(), images(), broken, broken)
     assert not drawn(make(grid_size=2), *[images()[:4], *[collapsed()[:4]] * 3])
@@ -249,23 +253,23 @@ def test_nothing_is_said_of_what_cannot_be_judged() -> None:
         np.repeat(real()[:1], 50, axis=0),
         real()[:1],
     ):
-        assert not drawn(Guards(config(), PER_EPOCH, useless), images(), collapsed(), collapsed())
+        assert not drawn(Monitors(config(), PER_EPOCH, useless), images(), collapsed(), collapsed())
 
 
 def test_real_images_in_any_order_give_the_same_measure() -> None:
     by_class = real()[np.argsort(digits.load(None).labels, kind="stable")]
     many = np.repeat(by_class, 5, axis=0)  # more than are compared
-    np.testing.assert_allclose(Guards(config(), PER_EPOCH, many)._real, make()._real, rtol=0.02)
+    np.testing.assert_allclose(Monitors(config(), PER_EPOCH, many)._real, make()._real, rtol=0.02)
 
 
 # --- judgements ---
 
 
-def judged(guard: Guards, *found: tuple[float, float], epoch: int = GROWN) -> list[Note]:
+def evaluated(monitor: Monitors, *found: tuple[float, float], epoch: int = GROWN) -> list[Note]:
     """What is said of judgements (diversity, share of the commonest of ten classes)."""
     notes = []
     for i, (diversity, share) in enumerate(found):
-        notes += guard.judged(
+        notes += monitor.evaluated(
             Quality(epoch + i, 1.0, 2.0, {"diversity": diversity}, (share, *[(1 - share) / 9] * 9))
         )
     return notes
@@ -276,9 +280,9 @@ GOOD, FEW, ONE = (0.75, 0.2), (0.3, 0.4), (0.6, 0.7)
 
 @pytest.mark.parametrize("bad", [FEW, ONE])
 def test_few_kinds_of_images_are_told_at_the_second_judgement(bad: tuple[float, float]) -> None:
-    guard = make()
-    assert not judged(guard, GOOD, bad, GOOD, bad)
-    notes = judged(guard, bad, bad, bad, (0.45, 0.3), GOOD, bad, GOOD, GOOD, epoch=GROWN + 4)
+    monitor = make()
+    assert not evaluated(monitor, GOOD, bad, GOOD, bad)
+    notes = evaluated(monitor, bad, bad, bad, (0.45, 0.3), GOOD, bad, GOOD, GOOD, epoch=GROWN + 4)
     assert levels(notes) == ["warning", "info"]
     assert (
         f"after epoch {GROWN + 4} G makes few kinds of images: pairs of them differ by {bad[0]:.0%}"
@@ -302,15 +306,15 @@ COLLAPSED = [
 
 def test_measured_runs() -> None:
     healthy, ruined = (
-        Guards(load("starter", {"g_learning_rate": rate}), 56, real()) for rate in (2e-4, 5e-3)
+        Monitors(load("starter", {"g_learning_rate": rate}), 56, real()) for rate in (2e-4, 5e-3)
     )
-    assert not judged(healthy, *HEALTHY, epoch=0)
-    [note] = judged(ruined, *COLLAPSED, epoch=0)
+    assert not evaluated(healthy, *HEALTHY, epoch=0)
+    [note] = evaluated(ruined, *COLLAPSED, epoch=0)
     assert note.text.startswith("Mode collapse: after epoch 2 ")
 
 
 def test_nothing_is_said_of_judgements_without_values() -> None:
-    assert not judged(make(), GOOD, *[(math.nan, math.nan)] * 5)
+    assert not evaluated(make(), GOOD, *[(math.nan, math.nan)] * 5)
 
 
 # --- replicas ---
@@ -324,16 +328,16 @@ def timed(medians: list[float], steps: int = 50) -> np.ndarray:
 
 
 def test_a_straggler_is_named_with_what_it_costs() -> None:
-    guard = make(batch_size=32, replicas=4)
-    assert not guard.replicas(1, timed([0.1, 0.1, 0.11, 0.1]))
-    [note] = guard.replicas(2, timed([0.1, 0.1, 0.2, 0.1]))
+    monitor = make(batch_size=32, replicas=4)
+    assert not monitor.replicas(1, timed([0.1, 0.1, 0.11, 0.1]))
+    [note] = monitor.replicas(2, timed([0.1, 0.1, 0.2, 0.1]))
     assert note.level == "warning"
     assert note.text.startswith("Replica 2 of 4, counted from 0, is slow: its median step took ")
     cost = float(note.text.split("which cost ")[1].split(" s of this epoch")[0])
     assert cost == pytest.approx(50 * 0.1, rel=0.15)
-    assert not guard.replicas(3, timed([0.1, 0.1, 0.2, 0.1]))
-    assert not guard.replicas(4, timed([0.1, 0.1, 0.12, 0.1]))
-    [note] = guard.replicas(5, timed([0.1, 0.1, 0.1, 0.1]))
+    assert not monitor.replicas(3, timed([0.1, 0.1, 0.2, 0.1]))
+    assert not monitor.replicas(4, timed([0.1, 0.1, 0.12, 0.1]))
+    [note] = monitor.replicas(5, timed([0.1, 0.1, 0.1, 0.1]))
     assert (note.level, "Replica 2 of 4, counted from 0, keeps up again" in note.text) == (
         "info",
         True,

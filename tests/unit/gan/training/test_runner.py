@@ -46,17 +46,11 @@ def test_after_warming_up_no_call_compiles(monkeypatch: pytest.MonkeyPatch, loop
     for name, value in stepper.nets.arrays().items():
         np.testing.assert_array_equal(value, before[name], err_msg=name)
 
-    reports: list[Report] = []
-
-    def listen(report: Report) -> bool:
-        reports.append(report)
-        return True
-
     # an epoch of one call: nothing later to compare it with
-    made.epoch(ORDER, 0, 0, rates(1), listen)
+    reports: list[Report] = [*made.epoch(ORDER, 0, 0, rates(1))]
     # in calls of 2 and more steps, and a shorter last one
-    made.epoch(ORDER, 0, 1, rates(5), listen)
-    assert sum(len(report.taken) for report in reports) == 6
+    reports += made.epoch(ORDER, 0, 1, rates(5))
+    assert sum(len(report.metrics) for report in reports) == 6
     assert all(0 < report.seconds < warm_up / 2 for report in reports)
 
 

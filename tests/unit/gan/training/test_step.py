@@ -23,7 +23,7 @@ def stepper(**changes: Any) -> Stepper:
 
 def take(made: Stepper, first: int = 0, count: int = 1) -> tuple[np.ndarray, np.ndarray]:
     taken = made.run(philox.order(made.config.seed, 1, len(IMAGES)), first, first, count)
-    return taken["g_loss"], taken["d_loss"]
+    return taken.g_loss, taken.d_loss
 
 
 def largest(a: dict[str, np.ndarray], b: dict[str, np.ndarray]) -> float:
@@ -173,47 +173,47 @@ def test_accumulated_parts_are_one_batch_where_no_batch_norm_sees_them() -> None
     (whole, one), (parts, four) = full(**plain), full(**plain, accumulate=4)
     assert largest(whole.nets.arrays(), parts.nets.arrays()) < 1e-6
     for name in ("g_loss", "d_loss", "d_real", "d_fake", "g_gradient"):
-        np.testing.assert_allclose(one[name], four[name], rtol=1e-4)
+        np.testing.assert_allclose(getattr(one, name), getattr(four, name), rtol=1e-4)
 
 
 def test_clipping_bounds_the_whole_gradient_of_each_network() -> None:
     plain = {"optimizer": "sgd", "beta_1": 0.0, "g_learning_rate": 1.0, "d_learning_rate": 1.0}
     _, free = full(**plain)
     _, clipped = full(**plain, clip_norm=0.01)
-    assert free["d_gradient"][0] > 0.01**2
+    assert free.d_gradient[0] > 0.01**2
     # SGD at rate 1: the update is the clipped gradient
-    np.testing.assert_allclose(np.sqrt(clipped["d_update"]), 0.01, rtol=1e-4)
-    assert clipped["d_gradient"][0] == free["d_gradient"][0]  # reported as it was
+    np.testing.assert_allclose(np.sqrt(clipped.d_update), 0.01, rtol=1e-4)
+    assert clipped.d_gradient[0] == free.d_gradient[0]  # reported as it was
 
 
 def test_the_average_follows_the_generator_and_is_what_is_shown() -> None:
     made, _ = full(ema=0.5, g_learning_rate=0.01)
-    assert made.nets.shown is made.nets.average
+    assert made.nets.eval_generator is made.nets.average
     now, mean = (
         net.get_layer("dense").kernel.numpy() for net in (made.nets.generator, made.nets.average)
     )
     start = networks(made.config).generator.get_layer("dense").kernel.numpy()
     assert 0 < np.abs(mean - now).max() < np.abs(start - now).max()
     assert any(name.startswith("average/") for name in made.nets.arrays())
-    assert full()[0].nets.shown is not made.nets.average
+    assert full()[0].nets.eval_generator is not made.nets.average
 
 
 def test_update_and_gradient_tell_the_effective_rate() -> None:
     _, taken = full(optimizer="sgd", beta_1=0.0, g_learning_rate=0.25, d_learning_rate=0.125)
-    np.testing.assert_allclose(np.sqrt(taken["g_update"] / taken["g_gradient"]), 0.25, rtol=1e-3)
-    np.testing.assert_allclose(np.sqrt(taken["d_update"] / taken["d_gradient"]), 0.125, rtol=1e-3)
+    np.testing.assert_allclose(np.sqrt(taken.g_update / taken.g_gradient), 0.25, rtol=1e-3)
+    np.testing.assert_allclose(np.sqrt(taken.d_update / taken.d_gradient), 0.125, rtol=1e-3)
 
 
 def test_sixteen_bit_gradients_are_counted() -> None:
     _, taken = full(precision="mixed_bfloat16")
-    assert (taken["overflows"] == 0).all()
-    assert (taken["underflows"] >= 0).all()
-    assert (taken["bad_tensor"] == -1).all()
+    assert (taken.overflows == 0).all()
+    assert (taken.underflows >= 0).all()
+    assert (taken.bad_tensor == -1).all()
 
 
 def test_seconds_of_a_step_hold_those_of_its_parts() -> None:
     _, taken = full()
-    assert taken.seconds.shape == (3, 1, 4)
-    inputs, compute, reduce, whole = taken.seconds[:, 0].T
+    inputs, compute, reduce, whole = taken.seconds
+    assert whole.shape == (3, 1)
     assert (inputs + compute + reduce <= whole * 1.01 + 1e-4).all()
     assert (compute > 0).all()

@@ -1,13 +1,13 @@
 from __future__ import annotations
 
-from ganboard.gan.training.steps_per_call import CALL_SECONDS, Pace
+from ganboard.gan.training.steps_per_call import CALL_SECONDS, StepsPerCall
 
 
 def test_calls_grow_to_the_aim_and_no_further() -> None:
-    pace, counts = Pace(), []
+    pace, counts = StepsPerCall(), []
     for _ in range(7):
         counts.append(pace.count)
-        pace.took(0.05 * pace.count, pace.count)
+        pace.update(0.05 * pace.count, pace.count)
     assert counts == [1, 2, 4, 8, 8, 8, 8]
-    pace.took(10 * CALL_SECONDS, pace.count)
+    pace.update(10 * CALL_SECONDS, pace.count)
     assert pace.count == 1

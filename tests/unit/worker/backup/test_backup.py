@@ -25,7 +25,7 @@ import pytest
 
 from ganboard.db import transfer, versions
 from ganboard.db.engine import make_engine
-from ganboard.db.models import Run
+from ganboard.db.models import INFERENCE, TRAINING, Run
 from ganboard.db.runs import commands, queries
 from ganboard.db.settings import Settings
 from ganboard.gan.checkpoint import store
@@ -209,21 +209,15 @@ def test_a_damaged_database_can_be_replaced(filled: Context, archive: Path, tmp_
     assert rows(there) == rows(filled.settings)
 
 
-@pytest.mark.parametrize("who", ["worker", "painter", "training"])
+@pytest.mark.parametrize("who", [TRAINING, INFERENCE, "run"])
 def test_nothing_is_restored_below_somebody_who_works(
     archive: Path, tmp_path: Path, who: str
 ) -> None:
     there = open_context(elsewhere(tmp_path), pooled=False)
-    if who == "training":
+    if who == "run":
         claimed(there)
     else:
-        commands.beat(
-            there.engine,
-            name=f"box{queries.PAINTER if who == 'painter' else ':'}1",
-            host="box",
-            pid=1,
-            run_id=None,
-        )
+        commands.heartbeat(there.engine, name="box:1", kind=who, host="box", pid=1, run_id=None)
     with pytest.raises(RestoreRefused, match="still work with this database"):
         restore.restore(there.settings, archive, QUIET, force=True)
 

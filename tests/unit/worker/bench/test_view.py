@@ -90,7 +90,7 @@ def test_progress_goes_to_stderr(capsys: pytest.CaptureFixture[str]) -> None:
         lines.done("round 1/2: bare float32: 450 images/s", 75.0)
     captured = capsys.readouterr()
     assert captured.out == ""
-    assert captured.err == "round 1/2: bare float32: 450 images/s (about 1:15 left)\n"
+    assert captured.err == "round 1/2: bare float32: 450 images/s (about 1 min 15 s left)\n"
 
 
 def test_a_page_needs_no_network(found: dict[str, Any], tmp_path: Path) -> None:

@@ -41,7 +41,7 @@ COMMAND_LINE = {
     "backup": ["FILE", "--json"],
     "restore": ["FILE", "--force", "--json"],
     "worker": [],
-    "painter": [],
+    "inference-worker": [],
     "mirror": ["--to", "--once"],
     "doctor": ["--deep", "--fix", "--json"],
     "sweep": ["--preset", "--set", "--vary", "--seeds", "--name", "--reuse", "--dry-run", "--json"],

@@ -15,8 +15,7 @@ from redis import Redis
 from sqlalchemy import text as sql
 
 from ganboard.db.engine import writing
-from ganboard.db.models import Run
-from ganboard.db.runs import queries
+from ganboard.db.models import INFERENCE, Run
 from ganboard.db.settings import Settings
 from ganboard.worker import doctor
 from ganboard.worker.context import Context
@@ -86,7 +85,7 @@ def test_workers_that_need_attention_are_named(context: Context, make_run: MakeR
     make_run("waits for its machine", status="suspended", epochs=1)
     with writing(context.engine) as session:
         session.execute(
-            sql("UPDATE worker SET beat_at = '2020-01-01 00:00:00.000000' WHERE name = 'gone'")
+            sql("UPDATE worker SET heartbeat_at = '2020-01-01 00:00:00.000000' WHERE name = 'gone'")
         )
         session.execute(sql("UPDATE run SET queued_at = '2020-01-01 00:00:00.000000'"))
         session.execute(sql("UPDATE checkpoint SET machine = 'box-away'"))
@@ -99,12 +98,15 @@ def test_workers_that_need_attention_are_named(context: Context, make_run: MakeR
     assert "worker fine" not in found
 
 
-def test_painters_are_told_of(context: Context) -> None:
-    assert "ganboard painter" in quick_checks()["painter"].remedy
-    make_worker(context, f"testbox{queries.PAINTER}1", devices={"warm": False})
-    assert quick_checks()["painter"].text == "1 alive, loads TensorFlow with the first request"
-    make_worker(context, f"testbox{queries.PAINTER}2", devices={"warm": True})
-    assert quick_checks()["painter"].text == "2 alive, warm"
+def test_inference_workers_are_reported(context: Context) -> None:
+    assert "ganboard inference-worker" in quick_checks()["inference worker"].remedy
+    make_worker(context, "testbox:inference:1", kind=INFERENCE, devices={"warm": False})
+    assert (
+        quick_checks()["inference worker"].text
+        == "1 alive, loads TensorFlow with the first request"
+    )
+    make_worker(context, "testbox:inference:2", kind=INFERENCE, devices={"warm": True})
+    assert quick_checks()["inference worker"].text == "2 alive, warm"
 
 
 def test_the_doctor_changes_no_schema(home: Path) -> None:

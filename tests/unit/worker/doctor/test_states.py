@@ -315,7 +315,7 @@ def test_supervisors_that_live_hang_or_were_killed(context: Context) -> None:
 def test_worker_slots_that_are_held_without_a_sign_of_life(context: Context) -> None:
     name = f"{socket.gethostname()}-ab12cd34:1"
     with locked(context.settings.state / "workers" / f"{name}.lock"):
-        assert "gives no sign of life" in found()[f"slot {name}"].text
+        assert "gives no heartbeat" in found()[f"slot {name}"].text
         make_worker(context, name)
         assert f"slot {name}" not in found()
     assert not machine.held(context.settings.state / "workers" / f"{name}.lock")

@@ -49,7 +49,7 @@ def beating(context: Context, worker: str, machine_name: str, boot: str | None) 
 
     def beat() -> None:
         while True:
-            commands.beat(
+            commands.heartbeat(
                 context.engine,
                 name=worker,
                 host="box",
@@ -62,7 +62,7 @@ def beating(context: Context, worker: str, machine_name: str, boot: str | None) 
                 return
 
     thread = threading.Thread(target=beat)
-    commands.beat(
+    commands.heartbeat(
         context.engine, name=worker, host="box", pid=7, run_id=None, machine=machine_name, boot=boot
     )
     thread.start()
@@ -173,7 +173,7 @@ def test_hosts_that_share_home_are_one_machine(context: Context) -> None:
 
 def test_a_worker_that_was_killed_here_is_no_other_machine(context: Context) -> None:
     name = machine.name(context.settings)
-    commands.beat(
+    commands.heartbeat(
         context.engine,
         name=f"{name}:1",
         host="box",
@@ -190,7 +190,7 @@ def test_a_worker_that_died_with_its_kernel_is_watched_and_found_dead(
 ) -> None:
     monkeypatch.setattr(machine, "WATCH_SECONDS", 0.5)
     name = machine.name(context.settings)
-    commands.beat(
+    commands.heartbeat(
         context.engine,
         name=f"{name}:1",
         host="box",

@@ -1,4 +1,4 @@
-"""The surveyor: a real surface of a real run, errors in one sentence, and a request that was
+"""The analysis worker: a real surface of a real run, errors in one sentence, and a request that was
 withdrawn."""
 
 from __future__ import annotations
@@ -10,94 +10,104 @@ from collections.abc import Callable
 
 import pytest
 
-from ganboard.db import surfaces
-from ganboard.db.models import Run, Surface
+from ganboard.db import requests
+from ganboard.db.models import Request, Run
+from ganboard.db.requests import PREDICTION, SURFACE
 from ganboard.db.runs import commands, queries
-from ganboard.gan.landscape.geometry import Wish
+from ganboard.gan.landscape.geometry import SurfaceRequest
 from ganboard.worker.context import Context
 from ganboard.worker.process.parent_death import environment_for_child
-from ganboard.worker.requests import analysis
+from ganboard.worker.requests import analysis, loop
 from tests.cli import document, refused
 from tests.polling import wait_until
 from tests.streets import SETTINGS, make_street
 
 MakeRun = Callable[..., Run]
-WISH = Wish(size=5, images=16).model_dump()
+OPTIONS = SurfaceRequest(size=5, images=16).model_dump()
 
 
-def answered(context: Context, run: Run, wish: dict[str, object]) -> Surface:
-    asked = surfaces.ask(context.engine, [run.id], wish)
-    claimed = surfaces.claim(context.engine, asked)
-    assert claimed is not None
-    analysis.survey(context, claimed)
-    found = surfaces.find(context.engine, asked)
-    assert found is not None
-    assert found.answered_at is not None
-    return found
+def claimed(context: Context, run: Run, options: dict[str, object], kind: str = SURFACE) -> Request:
+    asked = requests.ask(context.engine, kind, [run.id], options)
+    request = requests.claim(context.engine, requests.ANALYSES, asked)
+    assert request is not None
+    return request
+
+
+def found(context: Context, request: Request) -> Request:
+    stored = requests.find(context.engine, request.id)
+    assert stored is not None
+    return stored
+
+
+def answered(
+    context: Context, run: Run, options: dict[str, object], kind: str = SURFACE
+) -> Request:
+    request = claimed(context, run, options, kind)
+    loop.answer(context, request, analysis.compute)
+    stored = found(context, request)
+    assert stored.answered_at is not None
+    return stored
 
 
 def test_errors_are_sentences(
     context: Context, make_run: MakeRun, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     run = make_run()
-    assert "kept no weights: train with snapshots=10" in (answered(context, run, WISH).error or "")
-    assert "size=99 makes no surface" in (answered(context, run, {**WISH, "size": 99}).error or "")
+    assert "kept no weights: train with snapshots=10" in (
+        answered(context, run, OPTIONS).error or ""
+    )
+    assert "size=99 makes no surface" in (
+        answered(context, run, {**OPTIONS, "size": 99}).error or ""
+    )
 
     def broken(*_: object) -> None:
         raise RuntimeError("the roof is on fire\nsecond line")
 
-    monkeypatch.setattr(analysis, "_compute", broken)
-    error = answered(context, run, {**WISH, "size": 7}).error or ""
+    monkeypatch.setattr(analysis, "_compute_surface", broken)
+    error = answered(context, run, {**OPTIONS, "size": 7}).error or ""
     assert (
         error
-        == "Computing it failed with RuntimeError: the roof is on fire The painter's log has the"
-        " details."
+        == "Computing this failed with RuntimeError: the roof is on fire The log of the inference"
+        " worker has the details."
     )
 
 
-def test_one_that_killed_two_surveyors_is_given_up(context: Context, make_run: MakeRun) -> None:
-    asked = surfaces.ask(context.engine, [make_run().id], WISH)
-    claimed = surfaces.claim(context.engine, asked)
-    assert claimed is not None
-    claimed.tries = surfaces.MAX_TRIES + 1
-    with context.engine.begin() as connection:
-        connection.exec_driver_sql(f"UPDATE surface SET tries = {claimed.tries}")
-    analysis.survey(context, claimed)
-    found = surfaces.find(context.engine, asked)
-    assert found is not None
-    assert found.error == "Computing it ended 2 times: the painter's log may say why."
+def test_one_that_killed_two_processes_is_given_up(context: Context, make_run: MakeRun) -> None:
+    request = claimed(context, make_run(), OPTIONS)
+    request.tries = requests.MAX_TRIES + 1
+    loop.answer(context, request, analysis.compute)
+    error = found(context, request).error or ""
+    assert error.startswith("The process that computed this ended 2 times")
 
 
 def test_a_withdrawn_request_is_dropped(
     context: Context, make_run: MakeRun, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     run = make_run()
-    surfaces.ask(context.engine, [run.id], WISH)
-    claimed = surfaces.claim(context.engine)
-    assert claimed is not None
 
-    def meanwhile(_: object, __: object, told: Callable[[str, float], None]) -> None:
+    def meanwhile(_: object, __: object, on_progress: Callable[[str, float], None]) -> None:
         commands.delete_run(context.engine, run_id=run.id)
-        told("computing", 0.5)
+        on_progress("computing", 0.5)
 
-    monkeypatch.setattr(analysis, "_compute", meanwhile)
-    with pytest.raises(analysis.Withdrawn):
-        analysis.survey(context, claimed)
+    monkeypatch.setattr(analysis, "_compute_surface", meanwhile)
+    with pytest.raises(loop.Withdrawn):
+        loop.answer(context, claimed(context, run, OPTIONS), analysis.compute)
 
 
 def test_a_prediction_is_computed_or_refused_in_a_sentence(
     context: Context, make_run: MakeRun
 ) -> None:
     run = make_street(context, make_run)
-    found = answered(context, run, {surfaces.PREDICTION: {"steps": 3, "halo": 0, "group": 1}})
-    assert (found.error, found.done, found.phase) == (None, 1.0, "predicting")
+    found = answered(context, run, {"steps": 3, "halo": 0, "group": 1}, PREDICTION)
+    assert (found.error, found.progress, found.phase) == (None, 1.0, "predicting")
     assert [(flow["kind"], len(flow["l1"])) for flow in found.facts["flows"]] == [
         ("training", 3),
         ("held-out shape", 3),
     ]
     assert (found.facts["step"], found.facts["group"], found.facts["seconds"] > 0) == (12, 1, True)
-    assert surfaces.unpack(found)["png"].tobytes().startswith(b"\x89PNG")
-    refused = answered(context, run, {surfaces.PREDICTION: {"steps": 3, "halo": 8}})
+    assert found.result is not None
+    assert found.result.startswith(b"\x89PNG")
+    refused = answered(context, run, {"steps": 3, "halo": 8}, PREDICTION)
     assert (
         refused.error
         == "A network of 64x64 pixels with halo=8 does not tile a frame of 64x64: choose a halo of"
@@ -105,33 +115,25 @@ def test_a_prediction_is_computed_or_refused_in_a_sentence(
     )
     bare = make_run("no checkpoint", **SETTINGS)
     assert "has no checkpoint on this machine" in (
-        answered(context, bare, {surfaces.PREDICTION: {"steps": 1}}).error or ""
+        answered(context, bare, {"steps": 1}, PREDICTION).error or ""
     )
 
 
-def test_what_says_nothing_for_long_still_lives(
+def test_what_reports_nothing_for_long_still_lives(
     context: Context, make_run: MakeRun, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    asked = surfaces.ask(context.engine, [make_run().id], WISH)
-    claimed = surfaces.claim(context.engine, asked)
-    assert claimed is not None
+    request = claimed(context, make_run(), OPTIONS)
 
-    def beaten() -> object:
-        found = surfaces.find(context.engine, asked)
-        assert found is not None
-        return found.beat_at
+    def silent(*_: object) -> tuple[bytes, dict[str, object]]:
+        before = found(context, request).heartbeat_at
+        wait_until(
+            lambda: found(context, request).heartbeat_at != before, seconds=10, what="a heartbeat"
+        )
+        return b"", {}
 
-    def silent(*_: object) -> tuple[dict[str, object], dict[str, object]]:
-        before = beaten()
-        wait_until(lambda: beaten() != before, seconds=10, what="a beat")
-        return {}, {}
-
-    monkeypatch.setattr(analysis, "QUIET_SECONDS", 0.05)
-    monkeypatch.setattr(analysis, "_compute", silent)
-    analysis.survey(context, claimed)
-    found = surfaces.find(context.engine, asked)
-    assert found is not None
-    assert found.answered_at is not None
+    monkeypatch.setattr(loop, "HEARTBEAT_SECONDS", 0.05)
+    loop.answer(context, request, silent)
+    assert found(context, request).answered_at is not None
 
 
 @pytest.mark.slow
@@ -148,19 +150,19 @@ def test_a_run_is_trained_and_its_surface_computed(context: Context) -> None:
         "--set",
         "batch_size=16",
     )
-    surfaces.ask(context.engine, [trained["id"]], WISH)
-    surveyors = analysis.Surveyors(context)
-    surveyors.tend()  # as the painter does
+    requests.ask(context.engine, SURFACE, [trained["id"]], OPTIONS)
+    worker = analysis.AnalysisWorker(context)
+    worker.ensure()  # as the inference worker does
     wait_until(
-        lambda: surfaces.of_runs(context.engine, [trained["id"]])[0].answered_at is not None,
+        lambda: requests.of_runs(context.engine, SURFACE, [trained["id"]])[0].answered_at,
         seconds=120,
         what="the surface",
     )
-    assert surveyors._process is not None
-    assert surveyors._process.wait() == 0
-    [found] = surfaces.of_runs(context.engine, [trained["id"]])
+    assert worker._process is not None
+    assert worker._process.wait() == 0
+    [found] = requests.of_runs(context.engine, SURFACE, [trained["id"]])
     assert found.error is None
-    assert set(surfaces.unpack(found)) == {
+    assert set(requests.unpack(found.result or b"")) == {
         f"{net}.{part}" for net in "gd" for part in ("x", "y", "surface", "path")
     }
     told = document("surface", trained["id"], "--size", "5", "--images", "16", "--plane", "random")

@@ -75,7 +75,7 @@ def test_refusals_are_sentences(context: Context, make_run: MakeRun, tmp_path: P
         ),
     ):
         done = subprocess.run(
-            [sys.executable, "-m", "ganboard.worker.studies.report", *arguments],
+            [str(Path(sys.executable).with_name("ganboard")), "report", *arguments],
             capture_output=True,
             text=True,
             check=False,

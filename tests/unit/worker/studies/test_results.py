@@ -12,6 +12,7 @@ import pytest
 from sqlalchemy import update
 from sqlmodel import col
 
+from ganboard.db import requests
 from ganboard.db.engine import writing
 from ganboard.db.models import Quality, Run
 from ganboard.db.runs import commands, queries, reports
@@ -527,9 +528,9 @@ def test_fig11_lays_the_paths_over_one_surface(context: Context, make_run: MakeR
     found = made(context, "fig11")
     assert (found.verdict, found.figure) == (TOO_LITTLE, None)
     assert f"ganboard surface {ids[0]} {ids[1]} computes it." in found.finding
-    make_surface(context, ids, arrays=None, facts={}, error="Run 2 of 2 kept no weights.")
+    make_surface(context, ids, result=None, facts={}, error="Run 2 of 2 kept no weights.")
     assert "Run 2 of 2 kept no weights." in made(context, "fig11").finding
-    make_surface(context, ids, arrays=arrays(2, radii=radii))
+    make_surface(context, ids, result=requests.pack(arrays(2, radii=radii)))
     found = made(context, "fig11")
     assert (found.verdict, found.missing) == (TOO_LITTLE, "needs 3 seeds, has 1")
     assert results.MAKERS["fig11"](evidence(context)).verdict == REPRODUCED

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from ganboard.db import studies, surfaces
+from ganboard.db import requests, studies
 from ganboard.db.models import Run
 from ganboard.db.runs import commands, queries
 from ganboard.gan.config import ConfigError
@@ -213,21 +213,21 @@ def test_the_paths_of_its_first_seeds_share_a_surface(context: Context) -> None:
         (runs[one].config["batch_size"], runs[one].config["seed"])
         for one in (asked.run_id, *asked.others)
     ] == [(16, 0), (32, 0)]
-    assert surfaces.claim(context.engine) is None  # its runs have not ended
+    assert requests.claim(context.engine, requests.ANALYSES) is None  # its runs have not ended
     study.launch(context, SMALL)
     assert study.surface(context, stored) == asked
 
 
 def test_of_other_models_no_surface_is_asked_for(context: Context) -> None:
     study.launch(context, study.replace(built_in("street", "tiny"), figures=("fig11",)))
-    assert not surfaces.waiting(context.engine)
+    assert not requests.waiting(context.engine, requests.ANALYSES)
     assert queries.count_runs(context.engine) == 4
 
 
 def test_without_fig11_no_surface_is_asked_for(context: Context) -> None:
     stored, _ = study.launch(context, study.replace(SMALL, figures=("fig7",)))
     assert study.surface(context, stored) is None
-    assert not surfaces.waiting(context.engine)
+    assert not requests.waiting(context.engine, requests.ANALYSES)
 
 
 @pytest.mark.parametrize(("name", "model"), [("street", "pix2pix"), ("showers", "gan3d")])
@@ -240,7 +240,7 @@ def test_studies_of_other_models_bring_their_own_budgets(
     assert made["runs"] == len(runs)
     assert {run.config["model"] for run in runs} == {model}
     assert {run.config["replicas"] for run in runs} == {1, 2}
-    assert not surfaces.waiting(context.engine)
+    assert not requests.waiting(context.engine, requests.ANALYSES)
 
 
 def test_both_approaches_over_devices_and_processes(context: Context) -> None:

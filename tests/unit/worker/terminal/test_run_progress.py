@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from datetime import UTC, datetime, timedelta
 
 import numpy as np
@@ -10,7 +11,7 @@ import pytest
 from ganboard.db.models import Epoch
 from ganboard.gan import presets
 from ganboard.gan.events import EpochDone, Event, Note, Phase, Quality, Started, Steps
-from ganboard.worker.formatting import clean, duration, fact, judgement
+from ganboard.worker.formatting import clean, judgement
 from ganboard.worker.terminal.formatting import time_spent
 from ganboard.worker.terminal.run_progress import EventFeed, Lines, Live, PhaseColumn, State, View
 
@@ -47,14 +48,15 @@ def test_lines_show_each_phase_once_and_each_epoch(capsys: pytest.CaptureFixture
         Phase("compiling"),
         *(event for epoch in epochs for event in epoch),
     )
-    assert capsys.readouterr().out.splitlines() == [
+    lines = capsys.readouterr().out.splitlines()
+    assert re.fullmatch(r"compiled in (< 1|\d+) ms", lines.pop(3))
+    assert lines == [
         "importing ...",
         "loading ...",
         "compiling ...",
-        "compiled in 0.0 s",
         "epoch 1/3: G 0.5000, D 0.2500, 2.00 s, 64 images/s, 4.0 s left",
         "epoch 2/3: G 0.5000, D 0.2500, 2.00 s, 64 images/s, 2.0 s left",
-        "epoch 3/3: G 0.5000, D 0.2500, 2.00 s, 64 images/s, 0.0 s left",
+        "epoch 3/3: G 0.5000, D 0.2500, 2.00 s, 64 images/s, 0 s left",
     ]
 
 
@@ -65,7 +67,7 @@ def test_a_terminal_shows_for_how_long_it_has_been_compiling() -> None:
     )
     live.show(state)
     [task] = live._progress.tasks
-    assert PhaseColumn().render(task).plain in ("compiling 41.0 s", "compiling 41.1 s")
+    assert PhaseColumn().render(task).plain == "compiling 41 s"
     live.show(State(phase="training", phase_since=datetime.now(UTC), epochs=3))
     assert PhaseColumn().render(task).plain == "training"
 
@@ -74,7 +76,7 @@ def test_one_slow_epoch_does_not_change_the_time_left(capsys: pytest.CaptureFixt
     sink = EventFeed(presets.load("tiny", {"epochs": 10}), Lines())
     for event in (started(), epoch_done(1), epoch_done(2), epoch_done(3, seconds=60.0)):
         sink(event)
-    assert capsys.readouterr().out.splitlines()[-1].endswith("60.00 s, 2.1 images/s, 14.0 s left")
+    assert capsys.readouterr().out.splitlines()[-1].endswith("60.00 s, 2.1 images/s, 14 s left")
 
 
 def test_warnings_are_said_and_remarks_are_not(capsys: pytest.CaptureFixture[str]) -> None:
@@ -132,23 +134,8 @@ def test_where_the_time_went() -> None:
     ]
     assert (
         time_spent(measured, [])
-        == "computing 75%, all-reduce 12%, host 12%; beside that 12.0 s compiling"
+        == "computing 75%, all-reduce 12%, host 12%; beside that 12 s compiling"
     )
-
-
-@pytest.mark.parametrize(
-    ("name", "value", "text"),
-    [
-        ("kernels_before", 1412, "1,412"),
-        ("peak_gflops", 193.456, "193.5"),
-        ("measured_memory_bytes", 1_250_000_000, "1,250.0 MB"),
-        ("off_accelerator", [], "none"),
-        ("off_accelerator", ["Gather", "Cast"], "Gather, Cast"),
-        ("form", "plain", "plain"),
-    ],
-)
-def test_facts_have_their_units(name: str, value: object, text: str) -> None:
-    assert fact(name, value) == text
 
 
 def test_live_counts_steps_over_all_epochs_from_where_it_resumed(
@@ -158,28 +145,12 @@ def test_live_counts_steps_over_all_epochs_from_where_it_resumed(
     out = capsys.readouterr().out
     assert "time left" in out
     assert "2/3" in out
-    assert "1:30" in out  # one epoch is left, and it takes as long as the last
+    assert "1 min 30 s" in out  # one epoch is left, and it takes as long as the last
 
 
 def test_quiet_speaks_on_stderr_alone(capsys: pytest.CaptureFixture[str]) -> None:
     feed(View(), Phase("importing"), started(), epoch_done(1), Note("warning", "careful"))
     assert capsys.readouterr() == ("", "careful\n")
-
-
-@pytest.mark.parametrize(
-    ("seconds", "text"),
-    [
-        (None, "-"),
-        (0, "0.0 s"),
-        (59.94, "59.9 s"),
-        (60, "1:00"),
-        (3599, "59:59"),
-        (3723, "1:02:03"),
-        (36000, "10:00:00"),
-    ],
-)
-def test_duration(seconds: float | None, text: str) -> None:
-    assert duration(seconds) == text
 
 
 def test_clean_keeps_emoji_families_and_other_scripts() -> None:

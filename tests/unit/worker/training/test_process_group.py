@@ -18,7 +18,9 @@ from ganboard.worker.training import process_group
 from ganboard.worker.training.process_group import Ended, Gang
 from tests.polling import wait_until
 
-PLACE = "import os, sys, time\nfrom gan import cluster\nrank = cluster.rank()\n"
+PLACE = (
+    "import os, sys, time\nfrom ganboard.gan.distributed import cluster\nrank = cluster.rank()\n"
+)
 
 
 def of(code: str, size: int = 2, **variables: str) -> Gang:

@@ -38,8 +38,8 @@ def test_each_epoch_and_event_is_a_line(caplog: pytest.LogCaptureFixture) -> Non
         ("INFO", "128 examples, 4 steps per epoch, from the beginning"),
         ("INFO", "compiling"),
         ("INFO", "training"),
-        ("INFO", "epoch 1/2: G 0.5000, D 0.2500, 2.0 s and 31.0 s compiling, 64 images/s"),
-        ("INFO", "quality after epoch 1: FID 12.35, evaluated in 0.4 s"),
+        ("INFO", "epoch 1/2: G 0.5000, D 0.2500, 2.0 s and 31 s compiling, 64 images/s"),
+        ("INFO", "quality after epoch 1: FID 12.35, evaluated in 400 ms"),
         ("INFO", "checkpoint of step 4 (epoch 1), 2.0 MB"),
         ("WARNING", "two lines of trouble"),
     ]

@@ -1,4 +1,4 @@
-"""`ganboard up` has a painter, brings it back when it dies, and takes it along."""
+"""`ganboard up` has an inference worker, brings it back when it dies, and takes it along."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from tests.polling import wait_until
 from tests.up import Up, ganboard_up
 
 
-def painter(up: Up) -> psutil.Process | None:
+def inference_worker(up: Up) -> psutil.Process | None:
     # of a zombie there is no command line
     return next(
         (
@@ -25,25 +25,25 @@ def painter(up: Up) -> psutil.Process | None:
 
 
 def pids(context: Context) -> list[int]:
-    return [state.worker.pid for state in queries.painters(context.engine)]
+    return [state.worker.pid for state in queries.inference_workers(context.engine)]
 
 
 @pytest.mark.slow
-def test_up_keeps_a_painter(context: Context) -> None:
+def test_up_keeps_an_inference_worker(context: Context) -> None:
     with ganboard_up(context.settings.state, "--no-starter", "--workers", "0") as up:
-        first = painter(up)
+        first = inference_worker(up)
         assert first is not None
-        [state] = queries.painters(context.engine)
+        [state] = queries.inference_workers(context.engine)
         assert (state.alive, state.worker.pid) == (True, first.pid)
         assert not queries.workers(context.engine)
         first.kill()
         wait_until(
-            lambda: (now := painter(up)) and now.pid != first.pid,
+            lambda: (now := inference_worker(up)) and now.pid != first.pid,
             seconds=60,
-            what="another painter",
+            what="another one",
         )
-        assert up.said("painter   ended with code -9; restarting in 0.5 s")
-        second = painter(up)
+        assert up.said("inference ended with code -9; restarting in 0.5 s")
+        second = inference_worker(up)
         assert second is not None
-        wait_until(lambda: second.pid in pids(context), seconds=60, what="its sign of life")
+        wait_until(lambda: second.pid in pids(context), seconds=60, what="its heartbeat")
     assert not second.is_running()

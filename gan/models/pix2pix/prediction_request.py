@@ -14,7 +14,7 @@ from ganboard.gan.models.pix2pix.frames import Frames
 from ganboard.gan.models.pix2pix.tiles import inner
 
 
-class Wish(BaseModel):
+class PredictionRequest(BaseModel):
     """How far to predict which flows (none: one of each kind), and how their frames go through the
     network."""
 
@@ -28,10 +28,10 @@ class Wish(BaseModel):
     xla: bool = False
 
 
-def parse(options: Mapping[str, Any]) -> Wish:
+def parse(options: Mapping[str, Any]) -> PredictionRequest:
     """Raises ConfigError in one sentence."""
     try:
-        return Wish.model_validate(dict(options))
+        return PredictionRequest.model_validate(dict(options))
     except ValidationError as error:
         first = error.errors()[0]
         name, given = first["loc"][0], str(first["input"])[:80]
@@ -40,20 +40,20 @@ def parse(options: Mapping[str, Any]) -> Wish:
         ) from None
 
 
-def check(wish: Wish, config: RunConfig, frames: Frames) -> list[int]:
+def check(request: PredictionRequest, config: RunConfig, frames: Frames) -> list[int]:
     """The sequences to predict. Raises DatasetError in one sentence."""
     manifest = frames.manifest
     nx, ny = manifest.grid
-    inner(int(config.geometry.partition("x")[0]), (ny, nx), wish.halo)
-    if wish.steps >= manifest.frames:
+    inner(int(config.geometry.partition("x")[0]), (ny, nx), request.halo)
+    if request.steps >= manifest.frames:
         raise DatasetError(
-            f"steps={wish.steps} needs {wish.steps + 1} frames of a flow and {frames.folder} holds"
-            f" {manifest.frames} of each: ask for {manifest.frames - 1} or fewer, or record more."
+            f"steps={request.steps} needs {request.steps + 1} frames of a flow and {frames.folder}"
+            f" holds {manifest.frames} of each: ask for {manifest.frames - 1} or fewer, or record more."
         )
     last = len(manifest.sequences) - 1
-    for number in wish.sequences:
+    for number in request.sequences:
         if not 0 <= number <= last:
             raise DatasetError(
                 f"There is no sequence {number} in {frames.folder}: choose one of 0 to {last}."
             )
-    return list(wish.sequences) or rollout.choose(manifest)
+    return list(request.sequences) or rollout.choose(manifest)

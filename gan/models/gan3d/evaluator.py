@@ -1,5 +1,5 @@
-"""Judges generated showers as 3DGAN's own validation does (`comparison`), for the particles of the
-data set's last events."""
+"""Evaluates generated showers as 3DGAN's own validation does (`comparison`), for the particles of
+the data set's last events."""
 
 from __future__ import annotations
 
@@ -37,9 +37,9 @@ _NUMBERS = {
 }
 
 
-class Judge:
-    """See `gan.modeling.recipe.Judge`. The last events, so that a run with a `limit` is judged by
-    showers that it never saw."""
+class Evaluator:
+    """See `gan.modeling.recipe.Evaluator`. The last events, so that a run with a `limit` is evaluated
+    by showers that it never saw."""
 
     def __init__(self, config: RunConfig, showers: Showers) -> None:
         if len(showers) < MINIMUM:

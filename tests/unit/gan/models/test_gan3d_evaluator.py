@@ -15,7 +15,7 @@ import tensorflow as tf
 from ganboard.gan.config import ConfigError, RunConfig, parse
 from ganboard.gan.events import MEASURED
 from ganboard.gan.models.gan3d import data, layouts, networks
-from ganboard.gan.models.gan3d.judge import MINIMUM, Judge
+from ganboard.gan.models.gan3d.evaluator import MINIMUM, Evaluator
 from ganboard.gan.models.gan3d.reader import sampled
 from ganboard.gan.models.gan3d.sampler import Beam, Sampler
 from ganboard.gan.models.gan3d.validation import DRAWN, Validation
@@ -56,7 +56,7 @@ def replay(images: np.ndarray) -> Any:
 
 @pytest.mark.parametrize("geometry", GEOMETRIES)
 def test_the_same_showers_are_perfect(geometry: str) -> None:
-    judge, held = Judge(config(geometry), showers(geometry)), showers(geometry)
+    judge, held = Evaluator(config(geometry), showers(geometry)), showers(geometry)
     measures, classes = judge(replay(held.dense(0, EVENTS)))
     assert tuple(measures) == tuple(MEASURED["gan3d"])
     assert classes == ()
@@ -79,7 +79,7 @@ def test_the_same_showers_are_perfect(geometry: str) -> None:
 
 def test_others_of_the_same_kind_are_better_than_a_fresh_generators() -> None:
     geometry: networks.Geometry = "25x25x25"
-    judge = Judge(config(), showers(geometry))
+    judge = Evaluator(config(), showers(geometry))
     others = judge(replay(showers(geometry, seed=4).dense(0, EVENTS)))[0]
     fresh = judge(networks.generator(config(), geometry))[0]
     assert others["objective"] < 0.3 < fresh["objective"]
@@ -88,7 +88,7 @@ def test_others_of_the_same_kind_are_better_than_a_fresh_generators() -> None:
 
 def test_the_last_events_are_compared_and_the_same_showers_made_each_time() -> None:
     config_, all_ = config(quality_images=200), showers("25x25x25", events=230)
-    judge = Judge(config_, all_)
+    judge = Evaluator(config_, all_)
     assert judge.remarks == []
     assert judge(replay(all_.dense(30, 230)))[0]["objective"] < 1e-4
     generator = networks.generator(config_, "25x25x25")
@@ -97,9 +97,9 @@ def test_the_last_events_are_compared_and_the_same_showers_made_each_time() -> N
 
 def test_what_makes_no_energies_has_no_measures() -> None:
     broken = replay(np.full((EVENTS, 25, 25, 25), np.nan, np.float32))
-    measures, _ = Judge(config(), showers("25x25x25"))(broken)
+    measures, _ = Evaluator(config(), showers("25x25x25"))(broken)
     assert all(math.isnan(value) for value in measures.values())
-    nothing, _ = Judge(config(), showers("25x25x25"))(
+    nothing, _ = Evaluator(config(), showers("25x25x25"))(
         lambda latents, training: tf.zeros([len(latents), 25, 25, 25, 1])
     )
     assert nothing["empty"] == 1
@@ -111,4 +111,4 @@ def test_too_few_showers_are_refused() -> None:
         ConfigError,
         match=r"^quality_every needs 50 showers and there are 10: set quality_every to 0\.$",
     ):
-        Judge(config(), showers("25x25x25").first(10))
+        Evaluator(config(), showers("25x25x25").first(10))

@@ -11,7 +11,7 @@ from ganboard.gan.data import digits
 from ganboard.gan.data.dataset import Dataset
 from ganboard.gan.events import FACTS
 from ganboard.gan.quality import classifier
-from ganboard.gan.quality.judge import MEASURES, Judge
+from ganboard.gan.quality.evaluator import MEASURES, Evaluator
 
 CONFIG = RunConfig(dataset="digits", quality_every=1, quality_images=800)
 DIGITS = digits.load(None)
@@ -27,8 +27,8 @@ def cache(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.fixture(scope="module")
-def judge(cache: Path) -> Judge:
-    return Judge(CONFIG, DIGITS, cache, lambda share: None)
+def judge(cache: Path) -> Evaluator:
+    return Evaluator(CONFIG, DIGITS, cache, lambda share: None)
 
 
 def degraded(amounts: tuple[float, ...]) -> list[np.ndarray]:
@@ -44,7 +44,7 @@ def blurred(times: int) -> np.ndarray:
     return images
 
 
-def test_other_real_images_are_found_good(judge: Judge) -> None:
+def test_other_real_images_are_found_good(judge: Evaluator) -> None:
     measures, histogram = judge.compare(OTHERS)
     assert tuple(measures) == tuple(MEASURES)
     assert all(type(value) is float for value in (*measures.values(), *histogram))
@@ -58,7 +58,7 @@ def test_other_real_images_are_found_good(judge: Judge) -> None:
     assert sum(histogram) == pytest.approx(1)
 
 
-def test_noise_is_found_bad(judge: Judge) -> None:
+def test_noise_is_found_bad(judge: Evaluator) -> None:
     noise = np.random.default_rng(0).uniform(-1, 1, OTHERS.shape).astype(np.float32)
     measures, good = judge.compare(noise)[0], judge.compare(OTHERS)[0]
     assert measures["fid"] > 30 * good["fid"]
@@ -67,7 +67,7 @@ def test_noise_is_found_bad(judge: Judge) -> None:
 
 
 @pytest.mark.parametrize("kind", ["noise", "blur"])
-def test_the_worse_the_images_the_worse_the_measures(kind: str, judge: Judge) -> None:
+def test_the_worse_the_images_the_worse_the_measures(kind: str, judge: Evaluator) -> None:
     images = (
         degraded((0, 0.2, 0.4, 0.8))
         if kind == "noise"
@@ -85,7 +85,7 @@ def test_the_worse_the_images_the_worse_the_measures(kind: str, judge: Judge) ->
 def test_real_images_that_are_not_trained_on_are_no_copies(cache: Path) -> None:
     """Of the 1,797 digits a run with limit=800 sees the first 800."""
     config = CONFIG.model_copy(update={"limit": 800, "quality_images": 400})
-    judge = Judge(config, DIGITS, cache, lambda share: None)
+    judge = Evaluator(config, DIGITS, cache, lambda share: None)
     others = DIGITS.images[800:] / np.float32(127.5) - 1
     # digits are ordered by their writers: the others' are a little further away
     assert judge.compare(others)[0]["memorization"] == pytest.approx(0.5, abs=0.08)
@@ -93,7 +93,7 @@ def test_real_images_that_are_not_trained_on_are_no_copies(cache: Path) -> None:
     assert judge.compare(copies)[0]["memorization"] > 0.99
 
 
-def test_a_copy_machine_is_caught_where_all_images_are_trained_on(judge: Judge) -> None:
+def test_a_copy_machine_is_caught_where_all_images_are_trained_on(judge: Evaluator) -> None:
     found = judge.compare(np.repeat(OTHERS[:100], 8, axis=0))[0]
     assert found["memorization"] > 0.99
     # which the distance alone rewards
@@ -102,14 +102,14 @@ def test_a_copy_machine_is_caught_where_all_images_are_trained_on(judge: Judge) 
     assert judge.compare(noise)[0]["memorization"] < 0.05
 
 
-def test_a_single_repeated_image_is_a_collapse(judge: Judge) -> None:
+def test_a_single_repeated_image_is_a_collapse(judge: Evaluator) -> None:
     measures, histogram = judge.compare(np.repeat(OTHERS[:1], 800, axis=0))
     assert max(measures[name] for name in ("recall", "coverage", "diversity")) < 0.05
     assert measures["class_distance"] > 0.85
     assert max(histogram) == 1
 
 
-def test_half_the_classes_missing_is_seen(judge: Judge) -> None:
+def test_half_the_classes_missing_is_seen(judge: Evaluator) -> None:
     whole, half = judge.compare(OTHERS)[0], judge.compare(OTHERS[LABELS < 5])[0]
     assert half["class_distance"] == pytest.approx(0.5, abs=0.05)
     assert half["recall"] < 0.7 * whole["recall"]
@@ -117,8 +117,8 @@ def test_half_the_classes_missing_is_seen(judge: Judge) -> None:
     assert half["fid"] > 10 * whole["fid"]
 
 
-def test_a_second_judge_has_the_same_bits(judge: Judge, cache: Path) -> None:
-    again = Judge(
+def test_a_second_judge_has_the_same_bits(judge: Evaluator, cache: Path) -> None:
+    again = Evaluator(
         CONFIG, DIGITS, cache, lambda share: pytest.fail("the classifier is trained again")
     )
     images = degraded((0.3,))[0]
@@ -131,7 +131,7 @@ def test_a_second_judge_has_the_same_bits(judge: Judge, cache: Path) -> None:
 
 @pytest.mark.parametrize("value", [math.nan, math.inf])
 def test_values_that_are_not_finite_give_no_numbers_and_no_crash(
-    value: float, judge: Judge
+    value: float, judge: Evaluator
 ) -> None:
     images = OTHERS.copy()
     images[3, 4, 5, 0] = value
@@ -141,20 +141,20 @@ def test_values_that_are_not_finite_give_no_numbers_and_no_crash(
     assert len(histogram) == 10
 
 
-def test_values_out_of_range_are_taken_as_black_and_white(judge: Judge) -> None:
+def test_values_out_of_range_are_taken_as_black_and_white(judge: Evaluator) -> None:
     assert judge.compare(OTHERS * 1e30) == judge.compare(
         np.where(OTHERS < 0, -1, 1).astype(np.float32)
     )
 
 
-def test_facts_are_known_by_name(judge: Judge) -> None:
+def test_facts_are_known_by_name(judge: Evaluator) -> None:
     assert judge.facts.keys() <= FACTS.keys()
     assert 0.95 <= judge.facts["classifier_accuracy"] <= 1
     assert judge.remarks == []
 
 
 def test_more_images_than_the_data_have_are_compared_with_all_and_it_is_said(cache: Path) -> None:
-    judge = Judge(
+    judge = Evaluator(
         CONFIG.model_copy(update={"quality_images": 2000}), DIGITS, cache, lambda share: None
     )
     assert judge.remarks == [
@@ -179,5 +179,5 @@ def test_more_images_than_the_data_have_are_compared_with_all_and_it_is_said(cac
 )
 def test_data_that_cannot_judge_are_refused(data: Dataset, sentence: str, tmp_path: Path) -> None:
     with pytest.raises(ConfigError, match=sentence):
-        Judge(CONFIG, data, tmp_path, lambda share: None)
+        Evaluator(CONFIG, data, tmp_path, lambda share: None)
     assert not list(tmp_path.iterdir())

@@ -1,5 +1,5 @@
-"""Judges predictions of flows: how far from what came, in flows that were never trained with and in
-those that were."""
+"""Evaluates predictions of flows: how far from what came, in flows that were never trained with and
+in those that were."""
 
 from __future__ import annotations
 
@@ -18,9 +18,9 @@ from ganboard.gan.models.pix2pix.manifest import CHANNELS
 _TOGETHER = 16  # pairs
 
 
-class Judge:
-    """See `gan.modeling.recipe.Judge`. Pairs and windows are functions of the data alone, so that
-    all runs on them are judged by the same."""
+class Evaluator:
+    """See `gan.modeling.recipe.Evaluator`. Pairs and windows are functions of the data alone, so
+    that all runs on them are evaluated by the same."""
 
     def __init__(self, config: RunConfig, examples: Examples) -> None:
         self._side, wanted = int(config.geometry.partition("x")[0]), config.quality_images

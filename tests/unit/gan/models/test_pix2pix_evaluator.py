@@ -13,7 +13,7 @@ from ganboard.gan.config import RunConfig, parse
 from ganboard.gan.data import DatasetError, catalog, load
 from ganboard.gan.events import MEASURED
 from ganboard.gan.models.pix2pix import frames, networks
-from ganboard.gan.models.pix2pix.judge import Judge
+from ganboard.gan.models.pix2pix.evaluator import Evaluator
 from ganboard.gan.models.pix2pix.obstacle import Obstacle
 from ganboard.gan.models.pix2pix.recording import Case, Recording
 
@@ -44,7 +44,7 @@ def home(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def test_what_stands_still_is_as_far_as_nothing_moved(home: Path) -> None:
-    judge = Judge(config(), load(config(), home))
+    judge = Evaluator(config(), load(config(), home))
     measures, classes = judge(STANDING)
     assert tuple(measures) == tuple(MEASURED["pix2pix"])
     assert classes == ()
@@ -70,7 +70,7 @@ def test_what_stands_still_is_as_far_as_nothing_moved(home: Path) -> None:
 
 def test_a_fresh_generator_is_worse_and_judged_alike_each_time(home: Path) -> None:
     settings = config()
-    judge = Judge(settings, load(settings, home))
+    judge = Evaluator(settings, load(settings, home))
     generator = networks.generator(settings, 64, 4, 3)
     measures = judge(generator)
     assert measures == judge(generator)

@@ -1,4 +1,4 @@
-"""Judges generated images against real ones."""
+"""Evaluates generated images against real ones."""
 
 from __future__ import annotations
 
@@ -20,9 +20,9 @@ MEASURES = MEASURED["dcgan"]
 MINIMUM = 200  # real images; the covariance of 64 features needs well more than 64
 
 
-class Judge:
-    """See `gan.modeling.recipe.Judge`: compares generated images with `config.quality_images` real
-    ones, prepared once."""
+class Evaluator:
+    """See `gan.modeling.recipe.Evaluator`: compares generated images with `config.quality_images`
+    real ones, prepared once."""
 
     def __init__(
         self, config: RunConfig, dataset: Dataset, cache_dir: Path, progress: classifier.Progress
@@ -31,8 +31,8 @@ class Judge:
         the features of the real images.
 
         Give the whole data set, whatever `config.limit`: then all runs on it share one classifier
-        and are judged against the same images, which are those that the classifier was not trained
-        on, and others where these are too few. Call it outside any strategy's scope.
+        and are evaluated against the same images, which are those that the classifier was not
+        trained on, and others where these are too few. Call it outside any strategy's scope.
 
         For `memorization` the training images are the first `config.limit`. A real image that is
         among them is held out by leaving itself out of its neighbours.
@@ -67,7 +67,7 @@ class Judge:
             )
 
     def __call__(self, generator: keras.Model) -> tuple[dict[str, float], tuple[float, ...]]:
-        return self.compare(samples.judged(self._config, generator))
+        return self.compare(samples.evaluated(self._config, generator))
 
     def compare(
         self, images: npt.NDArray[np.float32]

@@ -1,0 +1,256 @@
+"""Requests to stored runs: a page or a command asks, a process claims the row and answers into it.
+The inference worker (worker/requests/inference_worker.py) generates images for the playground, the
+analysis worker (worker/requests/analysis.py) computes loss surfaces and predictions."""
+
+from __future__ import annotations
+
+import io
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+from sqlalchemy import ColumnElement, CursorResult, Engine, delete, update
+from sqlmodel import Session, col, exists, or_, select
+
+from ganboard.db.clock import now
+from ganboard.db.engine import reading, writing
+from ganboard.db.errors import NotAllowed, UnknownRun
+from ganboard.db.models import ENDED, Checkpoint, Request, Run
+
+SURFACE = "surface"
+PREDICTION = "prediction"
+ABANDONED_SECONDS = 30.0  # without a heartbeat: the process that claimed it is dead
+MAX_TRIES = 2
+MAX_RUNS = 8  # on one surface
+
+
+@dataclass(frozen=True, eq=False)
+class Queue:
+    """The requests that one kind of process answers, and what is promised about them."""
+
+    contains: ColumnElement[bool]
+    full: str  # the message to who asks for more than `max_waiting`
+    max_waiting: int
+    shared: bool  # asking for what waits already returns the waiting request
+    kept_seconds: float | None  # since it was asked; None: as long as its run
+
+
+_ANALYSES = (SURFACE, PREDICTION)
+IMAGES = Queue(
+    col(Request.kind).not_in(_ANALYSES),
+    "100 requests for images are waiting already: try again in a moment.",
+    max_waiting=100,
+    shared=False,
+    kept_seconds=3600.0,
+)
+ANALYSES = Queue(
+    col(Request.kind).in_(_ANALYSES),
+    "20 surfaces and predictions are waiting already: try again when some are done.",
+    max_waiting=20,
+    shared=True,
+    kept_seconds=None,
+)
+
+_UNANSWERED = col(Request.answered_at).is_(None)
+
+
+def ask(
+    engine: Engine,
+    kind: str,
+    run_ids: Sequence[str],
+    options: Mapping[str, Any],
+    *,
+    step: int | None = None,
+    instead_of: str | None = None,
+) -> str:
+    """Store a request and return its id. `instead_of` is withdrawn unless somebody works on it.
+
+    Raises UnknownRun, and NotAllowed for too many runs or waiting requests.
+    """
+    if not 1 <= len(run_ids) <= MAX_RUNS:
+        raise NotAllowed(f"{len(run_ids)} runs do not fit on one surface: choose 1 to {MAX_RUNS}.")
+    queue = ANALYSES if kind in _ANALYSES else IMAGES
+    asked = Request(
+        kind=kind, run_id=run_ids[0], others=list(run_ids[1:]), step=step, options=dict(options)
+    )
+    asked.asked_at = now()  # type: ignore[assignment]
+    with writing(engine) as session:
+        session.execute(
+            delete(Request).where(
+                col(Request.id) == instead_of, _UNANSWERED, col(Request.claimed_at).is_(None)
+            )
+        )
+        for run_id in run_ids:
+            if session.get(Run, run_id) is None:
+                raise UnknownRun(f"There is no run {run_id[:80]!r}: it was deleted.")
+        waiting = session.exec(select(Request).where(_UNANSWERED, queue.contains)).all()
+        if queue.shared:
+            for one in waiting:
+                if _question(one) == _question(asked):
+                    return one.id
+        if len(waiting) >= queue.max_waiting:
+            raise NotAllowed(queue.full)
+        session.add(asked)
+        return asked.id
+
+
+def claim(engine: Engine, queue: Queue, request_id: str | None = None) -> Request | None:
+    """Take the request that has waited longest and need not wait for its runs, or one whose process
+    died, or the one that is named, whatever its runs do.
+
+    One compare-and-set on the database's clock: only one process gets it. `tries` counts the
+    claims, this one included. None if nothing waits, or another process was quicker.
+    """
+    found = _next(engine, queue, request_id)
+    if found is None:
+        return None
+    values = {"claimed_at": now(), "heartbeat_at": now(), "tries": col(Request.tries) + 1}
+    with writing(engine) as session:
+        claimed = session.execute(
+            update(Request)
+            .where(col(Request.id) == found.id, *_free())
+            .values(values)
+            .returning(col(Request.claimed_at), col(Request.tries))
+            .execution_options(synchronize_session=False)
+        ).one_or_none()
+    if claimed is None:
+        return None
+    found.claimed_at, found.tries = claimed
+    return found
+
+
+def waiting(engine: Engine, queue: Queue) -> bool:
+    """Whether there is something to claim."""
+    return _next(engine, queue) is not None
+
+
+def heartbeat(engine: Engine, request: Request, phase: str, progress: float) -> bool:
+    """Keep a claim and store how far it is, 0 to 1; False if the request is gone or another's."""
+    return _write(engine, request, phase=phase, progress=progress, heartbeat_at=now())
+
+
+def answer(
+    engine: Engine,
+    request: Request,
+    *,
+    result: bytes | None = None,
+    facts: Mapping[str, Any] | None = None,
+    error: str | None = None,
+) -> bool:
+    """End a claimed request with a result or a sentence; False if the request is gone or
+    another's."""
+    values: dict[str, Any] = {"result": result, "facts": dict(facts or {}), "error": error}
+    if error is None:
+        values["progress"] = 1.0
+    return _write(engine, request, answered_at=now(), **values)
+
+
+def release(engine: Engine, request: Request) -> None:
+    """Give a claimed request back, as if it had not been claimed."""
+    _write(
+        engine,
+        request,
+        claimed_at=None,
+        heartbeat_at=None,
+        tries=request.tries - 1,
+        phase="",
+        progress=0.0,
+    )
+
+
+def prune(engine: Engine, queue: Queue) -> None:
+    """Delete the requests that are kept no longer."""
+    assert queue.kept_seconds is not None
+    old = col(Request.asked_at) < now(-queue.kept_seconds)
+    with writing(engine) as session:
+        session.execute(delete(Request).where(queue.contains, old))
+
+
+def find(engine: Engine, request_id: str) -> Request | None:
+    with reading(engine) as session:
+        return session.get(Request, request_id)
+
+
+def of_runs(
+    engine: Engine, kind: str, run_ids: Sequence[str], options: Mapping[str, Any] | None = None
+) -> list[Request]:
+    """The requests of this kind for exactly these runs, in this order, newest first; with any
+    options if none are given."""
+    wanted = (
+        select(Request)
+        .where(col(Request.kind) == kind, col(Request.run_id) == run_ids[0])
+        .order_by(col(Request.asked_at).desc())
+    )
+    with reading(engine) as session:
+        return [
+            one
+            for one in session.exec(wanted)
+            if one.others == list(run_ids[1:]) and (options is None or one.options == dict(options))
+        ]
+
+
+def drawable_runs(engine: Engine, *, limit: int) -> list[Run]:
+    """The newest runs that have a checkpoint and are not archived."""
+    stored = exists().where(col(Checkpoint.run_id) == col(Run.id))
+    with reading(engine) as session:
+        chosen = (
+            select(Run)
+            .where(stored, col(Run.archived_at).is_(None))
+            .order_by(col(Run.created_at).desc(), col(Run.id))
+            .limit(limit)
+        )
+        return list(session.exec(chosen))
+
+
+def pack(arrays: Mapping[str, npt.NDArray[Any]]) -> bytes:
+    """Arrays (as `gan.landscape.compute.compute` gives them) as the result of a surface."""
+    buffer = io.BytesIO()
+    np.savez_compressed(buffer, allow_pickle=False, **arrays)
+    return buffer.getvalue()
+
+
+def unpack(result: bytes) -> dict[str, npt.NDArray[Any]]:
+    """The arrays of a surface's result."""
+    with np.load(io.BytesIO(result), allow_pickle=False) as file:
+        return {name: file[name] for name in file.files}
+
+
+def _question(request: Request) -> tuple[Any, ...]:
+    return request.kind, request.run_id, request.others, request.step, request.options
+
+
+def _next(engine: Engine, queue: Queue, request_id: str | None = None) -> Request | None:
+    wanted = select(Request).where(queue.contains, *_free()).order_by(col(Request.asked_at))
+    if request_id:
+        wanted = wanted.where(col(Request.id) == request_id)
+    with reading(engine) as session:  # on SQLite a write would lock the database for every poll
+        for one in session.exec(wanted):
+            if request_id or one.kind != SURFACE or _runs_have_ended(session, one):
+                return one
+    return None
+
+
+def _runs_have_ended(session: Session, request: Request) -> bool:
+    busy = select(Run.id).where(
+        col(Run.id).in_([request.run_id, *request.others]), col(Run.status).not_in(ENDED)
+    )
+    return session.exec(busy.limit(1)).first() is None
+
+
+def _free() -> tuple[ColumnElement[bool], ...]:
+    abandoned = col(Request.heartbeat_at) < now(-ABANDONED_SECONDS)
+    return _UNANSWERED, or_(col(Request.heartbeat_at).is_(None), abandoned)
+
+
+def _write(engine: Engine, request: Request, **values: Any) -> bool:
+    ours = (
+        col(Request.id) == request.id,
+        col(Request.claimed_at) == request.claimed_at,
+        _UNANSWERED,
+    )
+    with writing(engine) as session:
+        result = session.execute(update(Request).where(*ours).values(values))
+        assert isinstance(result, CursorResult)
+        return bool(result.rowcount)
