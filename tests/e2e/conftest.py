@@ -13,7 +13,7 @@ from playwright.sync_api import BrowserContext, ConsoleMessage, Page, Request, e
 from ganboard.worker.context import Context
 from tests import chromium
 from tests.e2e.dashboard import Dashboard, dashboard
-from tests.up import Up, ganboard_up
+from tests.up import Up, free_port, ganboard_up
 
 # ms; a loaded machine takes its time to start a server's first session
 expect.set_options(timeout=30_000)
@@ -65,12 +65,9 @@ def page(new_context: Callable[[], BrowserContext]) -> Page:
 def shared_dashboard(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Dashboard]:
     """One server for all tests of this process; its log is web.log."""
     folder = tmp_path_factory.mktemp("dashboard")
-    with pytest.MonkeyPatch.context() as patched:
-        for name in [name for name in os.environ if name.startswith("GANBOARD_")]:
-            patched.delenv(name)
-        patched.setenv("GANBOARD_HOME", str(folder / "home"))
-        with dashboard(folder / "web.log") as started:
-            yield started
+    home = {"GANBOARD_HOME": str(folder / "home")}
+    with dashboard(folder / "web.log", home, free_port()) as started:
+        yield started
 
 
 @pytest.fixture

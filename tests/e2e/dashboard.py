@@ -16,7 +16,7 @@ import subprocess
 import sys
 import threading
 import urllib.request
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -25,7 +25,6 @@ from typing import TextIO
 from ganboard.app.web import serve
 from ganboard.db.settings import PREFIX
 from tests.polling import wait_until
-from tests.up import free_port
 
 ROOT = Path(__file__).parents[2]
 
@@ -47,9 +46,9 @@ class Dashboard:
 
 
 @contextmanager
-def dashboard(log: Path, port: int | None = None) -> Iterator[Dashboard]:
-    """A server on this port with this process's environment, and what it prints in `log`."""
-    port = port or free_port()
+def dashboard(log: Path, variables: Mapping[str, str], port: int) -> Iterator[Dashboard]:
+    """A server on this port with these GANBOARD_ variables alone; what it prints is in `log`."""
+    others = {name: value for name, value in os.environ.items() if not name.startswith(PREFIX)}
     url = f"http://127.0.0.1:{port}"
     command = [sys.executable, "-m", "tests.e2e.dashboard", "--port", str(port)]
     with (
@@ -57,6 +56,7 @@ def dashboard(log: Path, port: int | None = None) -> Iterator[Dashboard]:
         subprocess.Popen(
             command,
             cwd=ROOT,
+            env={**others, **variables},
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             stderr=output,

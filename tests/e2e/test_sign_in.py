@@ -33,12 +33,10 @@ def guarded(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Dashboard]:
     """A dashboard that asks who is there."""
     port = free_port()
     folder = tmp_path_factory.mktemp("guarded")
-    with pytest.MonkeyPatch.context() as patched:
-        patched.setenv("GANBOARD_HOME", str(folder / "home"))
-        for name, value in settings(f"http://127.0.0.1:{port}").items():
-            patched.setenv(name, value)
-        with dashboard(folder / "web.log", port) as started:
-            yield started
+    home = {"GANBOARD_HOME": str(folder / "home")}
+    variables = home | settings(f"http://127.0.0.1:{port}")
+    with dashboard(folder / "web.log", variables, port) as started:
+        yield started
 
 
 @pytest.fixture
@@ -207,19 +205,16 @@ def test_programs_read_with_the_token_and_nobody_without(
         assert json.load(answer) == {"status": "ok"}
 
 
-def test_the_whole_way_through_a_provider(
-    page: Page, context: Context, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_the_whole_way_through_a_provider(page: Page, context: Context, tmp_path: Path) -> None:
     port = free_port()
     url = f"http://127.0.0.1:{port}"
     with oidc.provider() as provider:
-        provided = {
+        variables = {
             **identity.environment(url),
+            "GANBOARD_HOME": str(context.settings.state),
             "GANBOARD_OIDC_URL": f"{provider.url}/.well-known/openid-configuration",
         }
-        for name, value in provided.items():
-            monkeypatch.setenv(name, value)
-        with dashboard(tmp_path / "web.log", port):
+        with dashboard(tmp_path / "web.log", variables, port):
             people = {
                 identity.OPERATOR: ", operator.",
                 identity.VIEWER: ", viewer.",

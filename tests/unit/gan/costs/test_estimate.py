@@ -318,7 +318,7 @@ print([line.split()[1] for line in open("/proc/self/status") if line.startswith(
     not Path("/proc/self/status").exists(),
     reason="the kernel does not tell a process its highest memory",
 )
-@pytest.mark.parametrize("batch", [32, 1024])
+@pytest.mark.parametrize("batch", [pytest.param(32, marks=pytest.mark.thorough), 1024])
 def test_the_estimate_is_near_what_a_training_takes_here(batch: int) -> None:
     settings = ["dataset=digits", f"batch_size={batch}"]
     done = subprocess.run(

@@ -24,7 +24,7 @@ def test_the_loop_loads_tensorflow_only_when_it_trains() -> None:
     )
 
 
-@pytest.mark.parametrize("replicas", [1, 3])
+@pytest.mark.parametrize("replicas", [pytest.param(1, marks=pytest.mark.thorough), 3])
 def test_the_cpu_is_cut_into_as_many_devices_as_replicas(replicas: int) -> None:
     code = f"""
 from ganboard.gan.devices import runtime
