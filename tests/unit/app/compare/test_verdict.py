@@ -72,7 +72,7 @@ def test_faster_at_equal_quality() -> None:
 
 
 @pytest.mark.parametrize(
-    ("rate", "words"),
+    ("rate", "text"),
     [(2000, "2.00× faster than"), (500, "2.00× slower than"), (1021, "1.02× faster than")],
 )
 def test_speed_names_its_direction(rate: float, text: str) -> None:
@@ -103,7 +103,7 @@ def test_one_slow_epoch_changes_nothing() -> None:
 
 
 @pytest.mark.parametrize(
-    ("rate", "fid", "words"),
+    ("rate", "fid", "text"),
     [
         (
             2000,
@@ -424,7 +424,7 @@ def test_settings_of_an_older_or_newer_version() -> None:
 
 
 @pytest.mark.parametrize(
-    ("ratio", "words"),
+    ("ratio", "text"),
     [(1.4784, "1.48×"), (9.996, "10.0×"), (12.34, "12.3×"), (99.96, "100×"), (1234.5, "1,234×")],
 )
 def test_factors(ratio: float, text: str) -> None:

@@ -9,7 +9,7 @@ from ganboard.db.runs.runtime_estimation import Estimate
 
 
 @pytest.mark.parametrize(
-    ("low", "high", "words"),
+    ("low", "high", "text"),
     [
         (1230, 1606, "20 to 27 min"),
         (4.4, 9.8, "4.4 to 9.8 s"),

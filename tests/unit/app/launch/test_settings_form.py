@@ -64,7 +64,7 @@ def test_labels_differ() -> None:
 
 
 @pytest.mark.parametrize(
-    ("name", "words"),
+    ("name", "text"),
     [
         ("batch_size", "a whole number, at least 1 and at most 65,536"),
         ("limit", "a whole number, at least 1 and at most 10,000,000; or all"),

@@ -21,7 +21,7 @@ def test_meanings_are_of_settings_and_groups() -> None:
 
 
 @pytest.mark.parametrize(
-    ("value", "words"),
+    ("value", "text"),
     [(True, "on"), (False, "off"), (None, "all"), (1e-4, "0.0001"), (64, "64"), ("", "")],
 )
 def test_values_in_words(value: object, text: str) -> None:
