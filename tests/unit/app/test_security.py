@@ -22,11 +22,11 @@ SOURCES = sorted(
 COMPOSE: dict[str, Any] = yaml.safe_load((ROOT / "docker-compose.yml").read_text())
 SERVICES: dict[str, dict[str, Any]] = COMPOSE["services"]
 COMPONENTS = {
-    "grid_table.py",
-    "help_icons.py",
-    "live_plotly.py",
-    "playground_sheet.py",
-    "run_images.py",
+    "app/launch/sweep_table.py",
+    "app/playground/sheet.py",
+    "app/run/images.py",
+    "app/widgets/help_icons.py",
+    "app/widgets/live_plotly.py",
 }  # whose script and style are files of ours
 
 
@@ -78,10 +78,7 @@ FORBIDDEN: dict[str, Callable[[ast.Call], bool]] = {
     "unsafe_allow_html": lambda call: given(call, "unsafe_allow_html") is not None,
     "component": lambda call: name(call).endswith(("components.v2.component", "declare_component")),
 }
-ALLOWED = {
-    ("html", "app/theme/style.py"),
-    *(("component", f"app/components/{file}") for file in COMPONENTS),
-}
+ALLOWED = {("html", "app/theme/style.py"), *(("component", file) for file in COMPONENTS)}
 SAMPLES = {
     "pickle": "pickle.loads(x)",
     "load_model": "keras.models.load_model(x)",

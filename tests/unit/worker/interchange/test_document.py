@@ -48,10 +48,10 @@ def test_the_terminal_shows_where_the_time_went_and_how_good_the_images_are(
     text = ganboard("show", make_run(epochs=2, quality_every=1).id).stdout
     assert (
         "computing 90%, waiting for images 2%, host 8%; beside that 5.0 s compiling, 2.0 s"
-        " preparing evaluation, 0.8 s judging quality" in text
+        " preparing evaluation, 800 ms evaluating quality" in text
     )
     assert "FID 22.00" in text
-    assert "1,250.0 MB  Memory measured in the first steps" in text
+    assert "1.16 GiB  Memory measured in the first steps" in text
     assert "IteratorGetNext, RandomUniform" in text
     text = ganboard("show", make_run(epochs=2, measured=False).id).stdout
     assert "computing" not in text
