@@ -114,7 +114,8 @@ def inference_worker() -> None:
     inference_worker.main()
 
 
-@app.command()
+@app.command("mirror", hidden=True)  # its former name
+@app.command("mlflow-sync")
 def mlflow_sync(
     to: Annotated[
         str | None,
@@ -122,14 +123,14 @@ def mlflow_sync(
             "--to", metavar="URI", help="MLflow's tracking URI; otherwise GANBOARD_MLFLOW_URI."
         ),
     ] = None,
-    once: Annotated[bool, typer.Option("--once", help="Tell what is new and end.")] = False,
+    once: Annotated[bool, typer.Option("--once", help="Log what is new, then exit.")] = False,
 ) -> None:
     """Log all runs to MLflow while they train: settings, losses, timings, quality, images.
     `ganboard up` starts it when GANBOARD_MLFLOW_URI is set.
 
     Examples:
-      ganboard mirror --to http://127.0.0.1:5000
-      ganboard mirror --to sqlite:///mlflow.db --once
+      ganboard mlflow-sync --to http://127.0.0.1:5000
+      ganboard mlflow-sync --to sqlite:///mlflow.db --once
     """
     from ganboard.worker.registry import mlflow_sync as sync_runs
 

@@ -26,7 +26,14 @@ def serve(
     ] = None,
     share: Annotated[
         float,
-        typer.Option("--share", metavar="PERCENT", min=0, max=100, help="The canary's share."),
+        typer.Option(
+            "--canary-percent",
+            "--share",
+            metavar="PERCENT",
+            min=0,
+            max=100,
+            help="Percent of the requests that the canary answers; --share is the former name.",
+        ),
     ] = 10.0,
     host: Annotated[
         str,
@@ -46,7 +53,7 @@ def serve(
 
     Examples:
       ganboard serve digits@production
-      ganboard serve digits:1 --canary digits:2 --share 10
+      ganboard serve digits:1 --canary digits:2 --canary-percent 10
     """
     from ganboard.worker.serving.server import serve as run
 

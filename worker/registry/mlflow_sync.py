@@ -1,10 +1,9 @@
-"""`ganboard mirror`: shows runs in MLflow while they train: settings, losses, timings, quality,
+"""`ganboard mlflow-sync`: logs runs to MLflow while they train: settings, losses, timings, quality,
 images, how they ended.
 
-It reads the database as the pages do, in a process of its own: a tracking server that is slow or
-down delays nothing but the mirror. What was told already stands in a tag of MLflow's run, so a
-mirror that starts anew goes on where the last one ended; metrics told twice are equal, and MLflow
-keeps one of them.
+It reads the database as the pages do, in a process of its own, so a tracking server that is slow or
+down delays only the sync. The state of the sync is kept in a tag of MLflow's run, so a restart
+logs nothing twice; a metric that is logged twice is equal, and MLflow keeps one of them.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""`ganboard up`: Redis, dashboard, workers, an inference worker, a mirror in MLflow: children of
+"""`ganboard up`: Redis, dashboard, workers, an inference worker, a sync with MLflow: children of
 one process that restarts what dies and ends all."""
 
 from __future__ import annotations
@@ -124,10 +124,10 @@ def _services(
     if settings.mlflow_uri:
         found.append(
             Service(
-                "mirror",
+                "mlflow-sync",
                 [*python, "ganboard.worker.registry.mlflow_sync"],
-                logs / "mirror.log",
-                lambda: "shows runs in MLflow",
+                logs / "mlflow-sync.log",
+                lambda: "logs runs to MLflow",
             )
         )
     return found

@@ -129,7 +129,7 @@ def test_a_server_that_is_down_is_said_and_waited_for(
         MlflowSync(context, "http://127.0.0.1:9").round()
     assert (
         "MLflow at http://127.0.0.1:9 takes nothing"
-        in ganboard("mirror", "--to", "http://127.0.0.1:9", "--once", code=1).stderr
+        in ganboard("mlflow-sync", "--to", "http://127.0.0.1:9", "--once", code=1).stderr
     )
     assert ganboard("mirror", "--to", uri, "--once").stderr.count("ganboard:") == 0
     assert mlflow_sync.client(uri).get_experiment_by_name(mlflow_sync.EXPERIMENT)
