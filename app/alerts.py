@@ -1,4 +1,4 @@
-"""The bell above every page: warnings, errors and ended runs of late, with a count of those not
+"""Notifications on every page: recent warnings, errors and ended runs, with a count of those not
 looked at, and a word when a run ends."""
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ STYLE = """
 
 
 def show() -> None:
-    """Draw the bell, and look for news every few seconds while the page is open."""
+    """Draw the notifications, and poll every few seconds while the page is open."""
     style.apply(STYLE)
     st.fragment(_bell, run_every=SECONDS, key="bell_look")()
     if st.session_state.pop(ASKED, False):

@@ -49,7 +49,7 @@ def visitor(rules: SignIn, claims: Mapping[str, Any]) -> Visitor:
     if not isinstance(email, str) or not email:
         return Visitor(
             refusal=(
-                "The sign-in provider did not tell your e-mail address, by which ganboard knows"
+                "The sign-in provider did not send your e-mail address, by which ganboard knows"
                 " people."
             )
         )

@@ -1,4 +1,4 @@
-"""What a training run tells the world (`Sink`) and what the world may tell it (`Control`). Free of
+"""What a training run reports (`Sink`) and how it is controlled (`Control`). Free of
 TensorFlow."""
 
 from __future__ import annotations
@@ -121,7 +121,7 @@ class Saved:
 
 @dataclass(frozen=True)
 class Found:
-    """A complete checkpoint that an attempt before has saved, and perhaps could not tell of."""
+    """A complete checkpoint that an attempt before has saved, and perhaps could not report."""
 
     step: int
     attempt: int

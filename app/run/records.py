@@ -1,4 +1,4 @@
-"""What a run's page tells in words: its log, its events, its configuration and hardware."""
+"""The textual part of a run's page: its log, its events, its configuration and hardware."""
 
 from __future__ import annotations
 

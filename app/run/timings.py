@@ -1,4 +1,4 @@
-"""What a run's page tells about time and rates: where the seconds went, how fast the steps are,
+"""Time and rates on a run's page: where the seconds went, how fast the steps are,
 what the learning rates did."""
 
 from __future__ import annotations

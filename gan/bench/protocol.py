@@ -32,7 +32,7 @@ class Unavailable(Exception):
 
 @dataclass(frozen=True)
 class Task:
-    """What every contestant is told."""
+    """The task of every candidate."""
 
     batch: int  # images of one step, over all replicas
     precision: str  # float32 or mixed_bfloat16

@@ -37,7 +37,7 @@ class File(BaseModel):
 
 
 class Manifest(BaseModel):
-    """What a version is; all of it is told by `ganboard models show`."""
+    """What a version is; `ganboard models show` prints all of it."""
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 

@@ -29,7 +29,7 @@ from ganboard.db.runs import commands, queries
 from ganboard.worker.context import Context, open_context
 from ganboard.worker.process import redis_server
 from ganboard.worker.process.parent_death import environment_for_child
-from ganboard.worker.queue.enqueue import JOB, open_queue, ring
+from ganboard.worker.queue.enqueue import JOB, enqueue_run, open_queue
 from ganboard.worker.queue.reconcile import reconcile
 from tests.crash.checker import Expected, assert_none
 from tests.crash.short_trainer import HOLD
@@ -106,7 +106,7 @@ def trained(context: Context) -> list[str]:
 def submitted(context: Context, redis: Redis, number: int) -> list[str]:
     runs = commands.create_runs(context.engine, [(f"run {i}", CONFIG) for i in range(number)])
     for run in runs:
-        ring(redis, run)
+        enqueue_run(redis, run)
     return [run.id for run in runs]
 
 

@@ -19,7 +19,7 @@ from ganboard.gan.progress import Progress
 from ganboard.worker.context import Context, open_context
 from ganboard.worker.process import machine
 from ganboard.worker.process.redis_server import socket_url
-from ganboard.worker.queue.enqueue import ring
+from ganboard.worker.queue.enqueue import enqueue_run
 from ganboard.worker.submission.submit import resume, submit
 from tests.crash import checker
 from tests.crash.conftest import FULL, SMALL, hexes
@@ -67,7 +67,7 @@ def test_a_run_waits_for_the_machine_with_its_checkpoint_then_ends_and_asks(
     name = machine.name(a.settings)
     b.start(SHORT_WORKER)
     wait_until(lambda: queries.workers(context.engine), seconds=180, what="the worker of B")
-    ring(context.redis(), run)  # whoever takes it
+    enqueue_run(context.redis(), run)  # whoever takes it
     wait_until(
         lambda: stored(context, run).phase == holders.AWAITING, seconds=180, what="the waiting"
     )

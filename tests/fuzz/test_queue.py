@@ -25,7 +25,7 @@ from ganboard.worker.context import Context
 from ganboard.worker.process.parent_death import PARENT
 from ganboard.worker.queue import job as work_horse
 from ganboard.worker.queue import rq_worker
-from ganboard.worker.queue.enqueue import JOB, QUEUE, open_queue, ring
+from ganboard.worker.queue.enqueue import JOB, QUEUE, enqueue_run, open_queue
 from ganboard.worker.queue.job import WORKER
 from ganboard.worker.queue.message import is_ours
 from ganboard.worker.queue.reconcile import reconcile
@@ -246,7 +246,7 @@ def test_wrong_keys_stop_no_worker_and_lose_no_run(
     planted(redis, f"rq:job:{waiting.id}-{waiting.attempt}", next(iter(wrong.values())), value)
     for key, kind in wrong.items():
         planted(redis, key, kind, value)
-    ring(redis, waiting)
+    enqueue_run(redis, waiting)
     assert open_queue(redis).get_job_position(f"{waiting.id}-{waiting.attempt}") is not None
     for _ in range(2):  # what lay under the message's own name costs one more ring
         works_off(context, worker)
@@ -346,7 +346,7 @@ def test_a_job_that_turns_foreign_while_it_runs_ends_neither_worker_nor_run(
         "TRAINER",
         ("sh", "-c", f"test -e {mark} || {{ touch {mark}; sleep 2.5; }}; exit 1", "sh"),
     )
-    ring(redis, run)
+    enqueue_run(redis, run)
 
     def spoil() -> None:
         wait_until(

@@ -23,7 +23,7 @@ from ganboard.worker.context import Context, open_context
 from ganboard.worker.process import redis_server
 from ganboard.worker.process.parent_death import environment_for_child
 from ganboard.worker.queue import rq_worker
-from ganboard.worker.queue.enqueue import open_queue, ring
+from ganboard.worker.queue.enqueue import enqueue_run, open_queue
 from ganboard.worker.requests import notify
 from ganboard.worker.submission.submit import stop, submit
 from ganboard.worker.supervisor import secrets
@@ -130,7 +130,7 @@ def test_enqueue_run_retry_stop_and_maintenance_are_all_allowed(
         assert redis.lrange(notify.CHANNEL, 0, -1) == [b"a request"]
         notify.Notifications(limited).wait(5)
         assert redis.llen(notify.CHANNEL) == 0
-        ring(redis, run)
+        enqueue_run(redis, run)
         assert open_queue(redis).get_job_ids() == [f"{run.id}-{run.attempt}"]
     assert denied(admin) == []
 

@@ -55,8 +55,8 @@ def keeping(settings: Settings) -> Iterator[Check]:
 
 
 def _kept(connection: Redis) -> Iterator[Check]:
-    told: dict[str, str] = connection.config_get("maxmemory-policy", "appendonly")  # type: ignore[assignment]
-    found = {_text(name): _text(value) for name, value in told.items()}
+    answered: dict[str, str] = connection.config_get("maxmemory-policy", "appendonly")  # type: ignore[assignment]
+    found = {_text(name): _text(value) for name, value in answered.items()}
     if (policy := found.get("maxmemory-policy", "noeviction")) != "noeviction":
         remedy = (
             "Start it with --maxmemory-policy noeviction: full, it should refuse, not forget which"

@@ -1,4 +1,4 @@
-"""A child that outlives its parent is a run nobody owns: the kernel ends it with the parent."""
+"""The kernel ends a child with its parent, so that no run is left without an owner."""
 
 from __future__ import annotations
 

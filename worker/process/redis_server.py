@@ -50,7 +50,7 @@ def set_aside(settings: Settings) -> str:
     """Move away what the server could not start with, a log torn by a power cut say: the next one
     begins empty. Says so in a sentence.
 
-    Nothing is lost: the database knows every run that waits, and workers ring for them again.
+    Nothing is lost: the database knows every run that waits, and workers enqueue them again.
     """
     kept = settings.state / "redis"
     place = next(

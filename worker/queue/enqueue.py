@@ -36,7 +36,7 @@ def open_queue(redis: Redis) -> Queue:
     return Queue(QUEUE, connection=redis, serializer=JSONSerializer)
 
 
-def ring(redis: Redis, run: Run) -> None:
+def enqueue_run(redis: Redis, run: Run) -> None:
     """Tell the workers that this run waits; repeated rings are harmless, since the database lets
     only one claim succeed.
 
@@ -44,12 +44,12 @@ def ring(redis: Redis, run: Run) -> None:
     """
     try:
         try:
-            _ring(redis, run)
+            _enqueue(redis, run)
         except ResponseError as error:
             if "WRONGTYPE" not in str(error):
                 raise
             clear(redis, f"{run.id}-{run.attempt}")
-            _ring(redis, run)
+            _enqueue(redis, run)
     except RedisError as error:
         raise explained(error, redis, "A worker enqueues the run later") from None
 
@@ -65,7 +65,7 @@ def sweep(redis: Redis) -> None:
 
 def clear(redis: Redis, *job_ids: str) -> None:
     """Throw away all that RQ shares under fixed names, and these jobs: somebody else has written
-    there. Waiting runs are rung for again."""
+    there. Waiting runs are enqueued again."""
     sweep(redis)
     queue = open_queue(redis)
     shared = (Queue.redis_queues_keys, REDIS_WORKER_KEYS, WORKERS_BY_QUEUE_KEY % QUEUE)
@@ -73,14 +73,14 @@ def clear(redis: Redis, *job_ids: str) -> None:
 
 
 def message(queue: Queue, run: Run) -> Job:
-    """What `ring` sends, stored in Redis but in no queue: for the worker that takes the run without
-    a ring. Raises RedisError."""
+    """What `enqueue_run` sends, stored in Redis but in no queue: for the worker that takes the run
+    without a ring. Raises RedisError."""
     job = queue.create_job(JOB, args=(run.id,), job_id=f"{run.id}-{run.attempt}-here", **_OPTIONS)
     job.save()
     return job
 
 
-def _ring(redis: Redis, run: Run) -> None:
+def _enqueue(redis: Redis, run: Run) -> None:
     queue = open_queue(redis)
     job_id = f"{run.id}-{run.attempt}"
     # the queue's own list, not a registry: counting registries writes to Redis

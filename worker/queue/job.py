@@ -34,7 +34,7 @@ from ganboard.worker import logs, placement, safe_files
 from ganboard.worker.context import Context
 from ganboard.worker.errors import QueueUnreachable
 from ganboard.worker.process.parent_death import PARENT, die_with_parent
-from ganboard.worker.queue.enqueue import ring
+from ganboard.worker.queue.enqueue import enqueue_run
 from ganboard.worker.training.process_group import EXIT_HANGS, Ended, ProcessGroup
 from ganboard.worker.training.start import MAX_LATE, TOO_LATE, Start
 
@@ -46,7 +46,7 @@ TRAINER = (sys.executable, "-m", "ganboard.worker.training.trainer")
 
 
 def train(run_id: str) -> None:
-    """Runs in the work-horse. A repeated or stale ring finds nothing to claim and returns."""
+    """Runs in the work-horse. A repeated or stale message finds nothing to claim and returns."""
     die_with_parent(int(os.environ[PARENT]))
     settings = Settings()
     # the parent's connections must not be used after the fork
@@ -58,7 +58,7 @@ def train(run_id: str) -> None:
     logs.bind(run=run_id, attempt=claim.attempt)
     with _interrupts(signal.SIGTERM) as interrupt:
         if _attempt(context, claim, interrupt, "suspend") == "queued":
-            _ring_again(context, run_id)
+            _enqueue_again(context, run_id)
 
 
 def train_here(context: Context, run_id: str, view: View) -> None:
@@ -197,11 +197,11 @@ def _cause(ended: Ended, size: int, *, memory_ran_out: bool) -> tuple[str, int]:
     return f"{who} ended with exit code {ended.code}", commands.MAX_FAILURES
 
 
-def _ring_again(context: Context, run_id: str) -> None:
+def _enqueue_again(context: Context, run_id: str) -> None:
     run = queries.get_run(context.engine, run_id)
     with suppress(QueueUnreachable, DbError):  # the reconciler rings otherwise
         if run is not None:
-            ring(context.redis(), run)
+            enqueue_run(context.redis(), run)
 
 
 def _open_log(path: Path) -> IO[str]:

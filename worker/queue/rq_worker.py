@@ -283,15 +283,15 @@ def bury_own_runs(context: Context, name: str, cause: str) -> None:
 
 def _wait_for_queue(context: Context) -> None:
     """Redis may start after us, or be restarting: wait for it, saying so once."""
-    told = False
+    logged = False
     while True:
         try:
             context.redis()
             return
         except QueueUnreachable as error:
-            if not told:
+            if not logged:
                 log.warning("%s Waiting for it.", error)
-                told = True
+                logged = True
             time.sleep(0.5)
 
 

@@ -34,7 +34,7 @@ class Withdrawn(Exception):
 
 def answer_next(context: Context, queue: requests.Queue, compute: Compute) -> bool:
     """Claim and answer the request that has waited longest; False if none waits. A process that is
-    told to end gives its claim back. Raises errors of the database."""
+    asked to end gives its claim back. Raises errors of the database."""
     request = requests.claim(context.engine, queue)
     if request is None:
         return False

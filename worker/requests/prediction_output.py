@@ -69,7 +69,7 @@ def show(found: dict[str, Any], out: Path | None) -> None:
     for table in (_errors(found), _streets(found), _parts(found["times"])):
         console.print(table)
     gap = found["l1_one_step"]
-    told = [
+    errors = [
         (
             f"{name} {value:.4f} ({value - gap['training']:+.4f})"
             if name != "training"
@@ -77,7 +77,7 @@ def show(found: dict[str, Any], out: Path | None) -> None:
         )
         for name, value in gap.items()
     ]
-    console.print("L1 one step ahead: " + ", ".join(told))
+    console.print("L1 one step ahead: " + ", ".join(errors))
     console.print(
         f"Checkpoint of step {found['step']:,}. "
         + (

@@ -1,4 +1,4 @@
-"""Submit, stop, resume, clone and delete runs: first the database, then the doorbell. The pages and
+"""Submit, stop, resume, clone and delete runs: first the database, then the queue. The pages and
 the command line use these."""
 
 from __future__ import annotations
@@ -91,9 +91,9 @@ def submit(
     parent_id: str | None = None,
     here: bool = False,
 ) -> Run:
-    """Check, store, ring. Once this returns the run will be trained, whatever happens to Redis.
+    """Check, store, enqueue. Once this returns the run will be trained, whatever happens to Redis.
 
-    With `here` nobody is rung: the caller trains the run at once, in its own process.
+    With `here` nothing is enqueued: the caller trains the run at once, in its own process.
     """
     name = check_name(name) if name is not None else default_name(config, preset)
     check(context, config, here=here)
@@ -175,9 +175,9 @@ def default_name(config: RunConfig, preset: str) -> str:
 def call(context: Context, runs: Sequence[Run]) -> None:
     """Ring for runs that are stored. Without a queue they wait all the same: a worker's reconciler
     rings for them later."""
-    from ganboard.worker.queue.enqueue import ring
+    from ganboard.worker.queue.enqueue import enqueue_run
 
     with suppress(QueueUnreachable):
         connection = context.redis()
         for run in runs:
-            ring(connection, run)
+            enqueue_run(connection, run)

@@ -193,7 +193,7 @@ def examine(context: Context, base: Mapping[str, Any], varied: Axes, *, title: s
 def launch(
     context: Context, grid: Sequence[Member], *, preset: str = "", parent_id: str | None = None
 ) -> str:
-    """Check, store all in one transaction, ring; returns the id of the sweep that they share.
+    """Check, store all in one transaction, enqueue; returns the id of the sweep that they share.
 
     Raises ConfigError, DatasetError or BadName, and then nothing is stored: for a member with a
     problem, absent data or an empty grid.

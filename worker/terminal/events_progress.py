@@ -13,11 +13,11 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, T
 
 from ganboard.worker.terminal.transfer_progress import LINE_SECONDS
 
-Tell = Callable[[int, int], None]  # events done, events in all
+Report = Callable[[int, int], None]  # events done, events in all
 
 
 @contextmanager
-def watching(title: str, *, quiet: bool) -> Iterator[Tell]:
+def watching(title: str, *, quiet: bool) -> Iterator[Report]:
     """What to tell of every step; shows nothing when `quiet`."""
     if quiet:
         yield lambda _done, _total: None
@@ -35,14 +35,14 @@ def watching(title: str, *, quiet: bool) -> Iterator[Tell]:
         yield _lines(title)
 
 
-def _lines(title: str) -> Tell:
-    began = told = time.monotonic()
+def _lines(title: str) -> Report:
+    began = reported = time.monotonic()
 
-    def tell(done: int, total: int) -> None:
-        nonlocal told
+    def report(done: int, total: int) -> None:
+        nonlocal reported
         now = time.monotonic()
-        if now - told >= LINE_SECONDS:
-            told = now
+        if now - reported >= LINE_SECONDS:
+            reported = now
             left = (now - began) * (total - done) / max(1, done)
             print(  # noqa: T201
                 f"{title}: {done:,} of {total:,} events, {left:,.0f} s left",
@@ -50,4 +50,4 @@ def _lines(title: str) -> Tell:
                 flush=True,
             )
 
-    return tell
+    return report

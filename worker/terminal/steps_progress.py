@@ -42,7 +42,7 @@ def _bar() -> Progress:
 def _lines(title: str) -> Callable[[int, int], None]:
     began = last = time.monotonic()
 
-    def tell(done: int, total: int) -> None:
+    def report(done: int, total: int) -> None:
         nonlocal last
         now = time.monotonic()
         if now >= last + LINE_SECONDS:
@@ -50,4 +50,4 @@ def _lines(title: str) -> Callable[[int, int], None]:
             left = (now - began) * (total - done) / max(1, done)
             typer.echo(f"{title}: {done:,} of {total:,} steps, {left:,.0f} s left", err=True)
 
-    return tell
+    return report

@@ -31,7 +31,7 @@ from ganboard.gan.events import (
 from ganboard.worker.training.retry import DatabaseUnavailable, retry_while_unavailable
 
 POLL_SECONDS = 0.1  # between looks at whether to leave, while waiting for the database
-REPORT_SECONDS = 5.0  # an outage as long as this is told on the run's page
+REPORT_SECONDS = 5.0  # an outage as long as this is reported on the run's page
 
 
 class DbSink:
@@ -41,9 +41,9 @@ class DbSink:
     `Phase("saving")` is the barrier that `gan.training.loop` gives before every checkpoint: it
     returns when all before it is committed, so no checkpoint is ever newer than the rows. While the
     database is away training goes on up to there, waits, and goes on by itself; when `leave()` says
-    that this process has to end meanwhile, Outage is raised. What the database refuses for good
-    (LeaseLost) is raised by the event after. Use it as a context: leaving it waits for the rest to
-    be written.
+    that this process has to end meanwhile, DatabaseUnavailable is raised. What the database refuses
+    for good (LeaseLost) is raised by the event after. Use it as a context: leaving it waits for the
+    rest to be written.
     """
 
     def __init__(
@@ -88,7 +88,8 @@ class DbSink:
             self.flush()
 
     def flush(self) -> None:
-        """Return when everything is committed. Raises Outage, and what the database refused."""
+        """Return when everything is committed. Raises DatabaseUnavailable, and what the database
+        refused."""
         with self._waiting.all_tasks_done:
             while self._waiting.unfinished_tasks and self._failure is None:
                 self._waiting.all_tasks_done.wait(POLL_SECONDS)

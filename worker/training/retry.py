@@ -24,7 +24,7 @@ class DatabaseUnavailable(Exception):
 def retry_while_unavailable(
     write: Callable[[], T], on_away: Callable[[], None] = lambda: None
 ) -> T:
-    """`write()`, again and again while the database is away, logged once and told to `on_away`.
+    """`write()`, again and again while the database is away, logged once and reported to `on_away`.
     Other errors are raised at once."""
 
     def away(state: RetryCallState) -> None:

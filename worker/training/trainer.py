@@ -111,8 +111,8 @@ def _train(
     make_sink: Callable[[RunConfig], AbstractContextManager[Sink]],
     control: Control,
 ) -> tuple[str, str | None]:
-    """The outcome, or "failed" and why. Raises LeaseLost and Outage, and SystemExit when another
-    process of the run is gone."""
+    """The outcome, or "failed" and why. Raises LeaseLost and DatabaseUnavailable, and SystemExit
+    when another process of the run is gone."""
     run = retry_while_unavailable(partial(queries.get_run, context.engine, run_id))
     assert run is not None, "a claimed run has a row"
     try:

@@ -15,7 +15,7 @@ from ganboard.worker.context import Context, connect
 from ganboard.worker.doctor.queue import queue as examine
 from ganboard.worker.errors import QueueRefuses
 from ganboard.worker.process import redis_server
-from ganboard.worker.queue.enqueue import ring
+from ganboard.worker.queue.enqueue import enqueue_run
 from tests.cli import ganboard
 from tests.polling import wait_until
 
@@ -64,7 +64,7 @@ def test_a_refusal_names_what_is_missing(
     if password:
         monkeypatch.setenv("GANBOARD_REDIS_PASSWORD", password)
     with pytest.raises(QueueRefuses) as caught:
-        ring(connect(Settings()), make_run(status="queued"))
+        enqueue_run(connect(Settings()), make_run(status="queued"))
     assert problem in str(caught.value)
     assert remedy in str(caught.value)
     assert "geheim" not in str(caught.value)

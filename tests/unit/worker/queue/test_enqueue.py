@@ -13,7 +13,7 @@ from rq.serializers import JSONSerializer
 from ganboard.db.models import Run
 from ganboard.worker.context import Context
 from ganboard.worker.queue import rq_worker
-from ganboard.worker.queue.enqueue import open_queue, ring
+from ganboard.worker.queue.enqueue import enqueue_run, open_queue
 from ganboard.worker.queue.message import Message, is_ours
 from ganboard.worker.queue.rq_worker import TrainWorker
 
@@ -22,8 +22,8 @@ def test_a_ring_carries_the_run_id_and_nothing_else(
     redis: Redis, make_run: Callable[..., Run]
 ) -> None:
     run = make_run(status="queued")
-    ring(redis, run)
-    ring(redis, run)
+    enqueue_run(redis, run)
+    enqueue_run(redis, run)
     [job] = open_queue(redis).jobs
     assert (job.func_name, list(job.args), job.kwargs, job.timeout, job.result_ttl) == (
         "ganboard.worker.queue.job.train",
@@ -90,7 +90,7 @@ def test_a_queue_that_is_emptied_during_a_job_is_one_line_in_the_log(
 ) -> None:
     monkeypatch.setattr(rq_worker, "DeviceProbe", lambda: None)
     run = make_run(status="queued")
-    ring(redis, run)
+    enqueue_run(redis, run)
     worker = TrainWorker(context, "vm:1")
     worker.register_birth()
     queue = open_queue(redis)
