@@ -24,7 +24,7 @@ PARTS = {
     "Images": "Each run draws from fixed latent vectors",
     "Quality": "not Inception scores",
     "Timings": "Medians of the finished epochs",
-    "Settings": "Only what differs is listed",
+    "Settings": "Only differences are listed",
     "Parallel": "One line per run",
 }
 

@@ -154,6 +154,6 @@ def test_launch_watch_stop_resume_clone_compare(
     expect(copy.get_by_role("tab", name="Settings", selected=True)).to_be_visible(timeout=20_000)
     other.close()
     page.goto(f"{up.url}/system")
-    expect(page.get_by_text("Everything works")).to_be_visible()
+    expect(page.get_by_text("All systems operational")).to_be_visible()
     shot("system")
     assert complaints == []

@@ -215,11 +215,11 @@ def test_a_note_survives_somebody_elses(
     # the page stands still: only its tick can tell
     expect(page.get_by_role("button", name="Save", exact=True)).to_be_enabled()
     marks.write_note(context.engine, run_id=run.id, text="theirs", version=0)
-    expect(page.get_by_text("Somebody else changed this note")).to_be_visible()
+    expect(page.get_by_text("This note was changed")).to_be_visible()
     expect(page.get_by_test_id("stText").get_by_text("theirs", exact=True)).to_be_visible()
     expect(field).to_have_value("mine")
     page.get_by_role("button", name="Save mine instead of theirs").click()
-    expect(page.get_by_text("Somebody else changed this note")).to_be_hidden()
+    expect(page.get_by_text("This note was changed")).to_be_hidden()
     stored = queries.get_run(context.engine, run.id)
     assert stored is not None
     assert (stored.note, stored.note_version) == ("mine", 2)

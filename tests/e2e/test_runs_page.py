@@ -226,7 +226,7 @@ def test_the_question_mark_of_a_switch_explains_it_and_changes_nothing(
 ) -> None:
     make_run("any")
     for address, label, meaning in (
-        ("", "Archived", "Show the runs that were put into the archive"),
+        ("", "Archived", "Show archived runs instead"),
         ("launch", "XLA", "Compile the gradient function with XLA"),
     ):
         page.goto(f"{server}/{address}")

@@ -171,7 +171,7 @@ def test_nothing_but_runs_without_epochs(make_run: MakeRun) -> None:
     for part, sentence in {
         "Losses": "None of these runs has losses yet.",
         "Images": "None of these runs has drawn a grid yet.",
-        "Quality": "None of these runs has been judged",
+        "Quality": "None of these runs was evaluated",
         "Timings": "None of these runs has finished an epoch yet.",
         "Parallel": "0 runs of 3 with this figure",
     }.items():

@@ -85,7 +85,7 @@ def test_quality_over_seconds_and_over_epochs(make_run: MakeRun) -> None:
     runs = [
         make_run("slow", epochs=4, seconds_per_epoch=4.0, quality_every=1),
         make_run("fast", epochs=4, seconds_per_epoch=1.0, quality_every=2),
-        make_run("never judged", epochs=4),
+        make_run("never evaluated", epochs=4),
     ]
     at = open_page("compare", runs=ids(runs), part="Quality")
     (by_seconds,), (by_epoch,) = (
@@ -102,7 +102,7 @@ def test_quality_over_seconds_and_over_epochs(make_run: MakeRun) -> None:
     columns = ["Best FID", "After epoch", "After", "Time to FID 22", "Ratio", "Baseline"]
     assert table.loc["slow", columns].tolist() == ["12.00", "4", "16 s", "8.0 s", "1.00×", "●"]
     assert table.loc["fast", columns].tolist() == ["12.00", "4", "4.0 s", "2.0 s", "0.25×", ""]
-    assert table.loc["never judged", columns].tolist() == ["–", "–", "–", "–", "–", ""]
+    assert table.loc["never evaluated", columns].tolist() == ["–", "–", "–", "–", "–", ""]
     at = checked(at.get_by_key("goal").set_value(1.0).run())
     assert at.dataframe[1].value["Time to FID 1"].tolist() == ["not reached", "not reached", "–"]
     assert at.dataframe[1].value["Ratio"].tolist() == ["–"] * 3
@@ -114,7 +114,7 @@ def test_quality_over_seconds_and_over_epochs(make_run: MakeRun) -> None:
 def test_quality_of_runs_that_nobody_judged(make_run: MakeRun) -> None:
     runs = [make_run("a"), make_run("b", status="queued")]
     at = open_page("compare", runs=ids(runs), part="Quality")
-    assert "None of these runs has been judged" in words(at)
+    assert "None of these runs was evaluated" in words(at)
     assert not figures(at)
 
 
@@ -200,9 +200,9 @@ def test_time_to_a_quality_among_the_costs(make_run: MakeRun) -> None:
         .run()
     )
     assert "Seconds to FID 22" in words(at)
-    assert figures(at)[2]["data"][0]["text"] == ["8.0 · baseline", "not reached", "not judged"]
+    assert figures(at)[2]["data"][0]["text"] == ["8.0 · baseline", "not reached", "not evaluated"]
     at = checked(at.get_by_key("goal").set_value(12.0).run())
-    assert figures(at)[2]["data"][0]["text"] == ["16.0 · baseline", "not reached", "not judged"]
+    assert figures(at)[2]["data"][0]["text"] == ["16.0 · baseline", "not reached", "not evaluated"]
 
 
 def test_all_images_have_one_size(make_run: MakeRun) -> None:

@@ -409,7 +409,7 @@ def test_a_setting_is_found_and_keeps_its_value(context: Context) -> None:
         checked(at.run())
     )
     at.text_input(key="launch_search").set_value("nothing like this")
-    assert "No setting that matters now" in words(checked(at.run()))
+    assert "No matching settings" in words(checked(at.run()))
     assert launch(context, at).config["seed"] == 7
 
 

@@ -51,7 +51,7 @@ def test_nobody_overwrites_a_note_unseen(context: Context, make_run: MakeRun) ->
     version = marks.write_note(context.engine, run_id=run.id, text="theirs", version=0)
     at = checked(button(mine, "Save").click().run())  # drawn before they wrote
     assert stored(context, run).note == "theirs"
-    assert "Somebody else changed this note while you wrote." in words(at)
+    assert "This note was changed while you were writing." in words(at)
     assert at.get_by_key(f"note-{run.id}").value == "mine"
     assert "theirs" in [element.value for element in at.text]
     # They write once more before mine is saved: still nothing is lost.

@@ -120,7 +120,7 @@ def _document(
                 "changes": member.changes,
                 "steps": member.plan.total_steps if member.plan else None,
                 "seconds": member.seconds(),
-                "basis": member.pace.basis if member.pace else None,
+                "basis": member.estimate.basis if member.estimate else None,
                 "finished": member.finished,
                 "problem": member.problem,
             }

@@ -45,14 +45,14 @@ def test_follow_prints_a_line_per_epoch_and_exits_by_the_outcome(
         result = ganboard("run", "--preset", "tiny", "--follow", code=code)
     lines = [line for line in result.stdout.splitlines() if line.startswith("epoch ")]
     assert lines[0] == "epoch 1/2: G 0.5000, D 0.2500, 2.00 s, 64 images/s, 2.0 s left"
-    assert lines[1] == "epoch 2/2: G 0.5000, D 0.1250, 2.00 s, 64 images/s, 0.0 s left"
+    assert lines[1] == "epoch 2/2: G 0.5000, D 0.1250, 2.00 s, 64 images/s, 0 s left"
     assert len(lines) == 2
     assert [line for line in result.stdout.splitlines() if line.startswith("quality ")] == [
-        "quality after epoch 1: FID 10.00, recall 0.50, judged in 0.2 s",
-        "quality after epoch 2: FID 5.00, recall 0.50, judged in 0.2 s",
+        "quality after epoch 1: FID 10.00, recall 0.50, evaluated in 0.2 s",
+        "quality after epoch 2: FID 5.00, recall 0.50, evaluated in 0.2 s",
     ]
     assert (
-        "Time: computing 75%, host 25%; beside that 0.5 s judging quality." in result.stdout
+        "Time: computing 75%, host 25%; beside that 500 ms evaluating quality." in result.stdout
     ) == (outcome != "failed")
     assert ("failed: It broke." in result.stderr) == (outcome == "failed")
 
@@ -81,7 +81,7 @@ def test_ctrl_c_leaves_the_run_alone(context: Context) -> None:
         ["run", "--preset", "tiny", "--follow"], after="No worker is alive", typed=b"\x03"
     )
     assert code == 130
-    assert "it goes on" in output
+    assert "it continues" in output
     assert "Traceback" not in output
     assert queries.list_runs(context.engine)[0].status == "queued"
 

@@ -43,11 +43,13 @@ COMMAND_LINE = {
     "worker": [],
     "inference-worker": [],
     "mlflow-sync": ["--to", "--once"],
+    "painter": [],  # the former name of inference-worker
+    "mirror": ["--to", "--once"],  # of mlflow-sync
     "doctor": ["--deep", "--fix", "--json"],
     "sweep": ["--preset", "--set", "--vary", "--seeds", "--name", "--reuse", "--dry-run", "--json"],
     "study": ["NAME", "--preset", "--set", "--seeds", "--follow", "--dry-run", "--json"],
     "surface": ["RUN...", "--plane", "--size", "--images", "--json"],
-    "serve": ["MODEL", "--canary", "--canary-percent", "--host", "--port"],
+    "serve": ["MODEL", "--canary", "--canary-percent", "--share", "--host", "--port"],
     "predict": [
         "RUN",
         "--steps",
@@ -248,7 +250,7 @@ def test_losses_that_are_not_finite_are_null_and_named(context: Context) -> None
         (None, "nan", None, "inf"),
         (None, "-inf", 0.0, "0x0.0p+0"),
     ]
-    assert "nan" in ganboard("show", run.id).stdout
+    assert "NaN" in ganboard("show", run.id).stdout
 
 
 def test_show_for_people(make_run: MakeRun, context: Context) -> None:
@@ -315,7 +317,7 @@ def test_stop_and_resume(home: Path) -> None:
     assert document("stop", run_id[:6])["status"] == "stopped"
     assert "nothing to stop" in refused("stop", run_id)
     assert "queued again" in ganboard("resume", run_id).stdout
-    assert "goes on by itself" in refused("resume", run_id)
+    assert "resumes automatically" in refused("resume", run_id)
 
 
 def test_stop_a_run_that_trains(make_run: MakeRun, context: Context) -> None:

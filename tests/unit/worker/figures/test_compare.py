@@ -96,10 +96,10 @@ def test_why_a_bar_is_missing_stands_in_its_place() -> None:
         {"a1": 3.0, "b2": None},
         unit="s",
         baseline="a1",
-        absent={"b2": "not reached", "c3": "not judged"},
+        absent={"b2": "not reached", "c3": "not evaluated"},
     ).data[0]
     assert (list(bar.text), list(bar.x)) == (
-        ["3.00 · baseline", "not reached", "not judged"],
+        ["3.00 · baseline", "not reached", "not evaluated"],
         [3, 0, 0],
     )
 

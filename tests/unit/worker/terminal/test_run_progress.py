@@ -98,7 +98,7 @@ def test_a_judgement_is_one_line_and_judging_is_not_announced(
         Lines(), Phase("training"), epoch_done(2), Phase("evaluating"), EVALUATED, Phase("training")
     )
     assert capsys.readouterr().out.splitlines()[1:] == [
-        "quality after epoch 2: FID 12.35, recall 0.62, judged in 0.4 s"
+        "quality after epoch 2: FID 12.35, recall 0.62, evaluated in 0.4 s"
     ]
     feed(Live(), started(), epoch_done(2), Phase("evaluating"), EVALUATED)
     assert "FID 12.35, recall 0.62" in capsys.readouterr().out
