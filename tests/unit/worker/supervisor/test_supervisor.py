@@ -24,7 +24,7 @@ from tests.up import free_port
 def test_a_redis_that_cannot_read_its_log_is_started_empty(context: Context, redis: Redis) -> None:
     redis.set("a", 1)
     redis.shutdown(nosave=True)
-    [log] = (context.settings.state / "redis").rglob("*.incr.aof")
+    [log] = (context.settings.state / "redis").rglob("*.aof")
     log.write_bytes(log.read_bytes() + b"rubbish")
     server = _services(context.settings, context, port=0, workers=1, address="127.0.0.1")[0]
     said: list[str] = []

@@ -167,7 +167,7 @@ def locked(context: Context) -> Iterator[None]:
 @pytest.fixture
 def impatient(monkeypatch: pytest.MonkeyPatch, context: Context) -> None:
     monkeypatch.setattr(engine, "BUSY_MILLISECONDS", 20)
-    monkeypatch.setattr(db_sink, "TOLD_SECONDS", 0.0)
+    monkeypatch.setattr(db_sink, "REPORT_SECONDS", 0.0)
     context.engine.dispose()  # the next connections have the new patience
 
 
