@@ -58,7 +58,7 @@ _QUIET = {
 
 
 class MlflowUnreachable(WorkerError):
-    """MLflow takes nothing at present."""
+    """MLflow does not accept data at present."""
 
 
 class SyncState(NamedTuple):
@@ -190,7 +190,7 @@ def down(uri: str, error: Exception) -> MlflowUnreachable:
     """What to say when MLflow at `uri` has answered with `error`, or not at all."""
     cause = (str(error).strip().splitlines() or [type(error).__name__])[0][:200]
     return MlflowUnreachable(
-        f"MLflow at {uri} takes nothing ({cause}): see whether it runs; training goes on."
+        f"MLflow at {uri} does not accept data ({cause}): check that it runs; training continues."
     )
 
 

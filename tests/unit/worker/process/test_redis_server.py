@@ -47,7 +47,7 @@ def test_without_any_server_the_remedy_is_named(monkeypatch: pytest.MonkeyPatch)
 def test_what_it_cannot_start_with_is_set_aside(home: Path, redis: Redis) -> None:
     redis.set("a", 1)
     redis.shutdown(nosave=True)
-    [log] = (home / "redis").rglob("*.incr.aof")
+    [log] = (home / "redis").rglob("*.aof")
     log.write_bytes(log.read_bytes() + b"rubbish")
     start = command(Settings())
     assert subprocess.run(start, stdout=subprocess.DEVNULL, timeout=30).returncode == 1

@@ -122,13 +122,13 @@ def test_a_server_that_is_down_is_said_and_waited_for(
     with pytest.raises(
         MlflowUnreachable,
         match=(
-            r"^MLflow at http://127\.0\.0\.1:9 takes nothing \(.*\): see whether it runs; training"
-            r" goes on\.$"
+            r"^MLflow at http://127\.0\.0\.1:9 does not accept data \(.*\): check that it runs; training"
+            r" continues\.$"
         ),
     ):
         MlflowSync(context, "http://127.0.0.1:9").round()
     assert (
-        "MLflow at http://127.0.0.1:9 takes nothing"
+        "MLflow at http://127.0.0.1:9 does not accept data"
         in ganboard("mlflow-sync", "--to", "http://127.0.0.1:9", "--once", code=1).stderr
     )
     assert ganboard("mirror", "--to", uri, "--once").stderr.count("ganboard:") == 0
