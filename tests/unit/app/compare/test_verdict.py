@@ -135,7 +135,7 @@ def test_few_judgements_count_as_equal_within_ten_per_cent_and_say_so() -> None:
     close = said(base, result(fids=(20.0, 13.1), xla=True)).headline
     assert (
         "at equal quality: classifier-FID 13.1 against 12.0 after epoch 2 (equal within 10 %, as"
-        " too few evaluations tell" in close
+        " there are too few evaluations" in close
     )
     assert "worse" in said(base, result(fids=(20.0, 13.3), xla=True)).headline
     assert "better" in said(base, result(fids=(20.0, 10.7), xla=True)).headline

@@ -78,5 +78,5 @@ def test_a_damaged_version_is_not_published(context: Context, uri: str) -> None:
     weights.write_bytes(weights.read_bytes()[:-1])
     with pytest.raises(VersionError, match=r"weights\.npz is damaged"):
         publish(context, version, uri)
-    with pytest.raises(mlflow_sync.MlflowUnreachable, match="takes nothing"):
+    with pytest.raises(mlflow_sync.MlflowUnreachable, match="does not accept data"):
         publish(context, models.add(context, run, "digits"), "http://127.0.0.1:9")
