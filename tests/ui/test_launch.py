@@ -361,7 +361,7 @@ def test_a_gpu_worker_brings_its_precision(context: Context) -> None:
 @pytest.mark.usefixtures("context")
 def test_without_a_worker_it_says_so() -> None:
     at = open_page("launch")
-    assert "No worker is alive" in at.warning[0].value
+    assert "No worker is running" in at.warning[0].value
     assert "mixed_float16" in setting(at, "precision").options
     assert "fashion_mnist is not in" in words(at)
 

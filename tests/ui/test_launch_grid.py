@@ -151,7 +151,7 @@ def test_finished_runs_are_used_again_on_request(context: Context, make_run: Mak
         ({"precision": []}, "precision has no values"),
         ({"batch_size": "x", "seed": "y"}, "seed=y is not allowed"),
         ({"seed": "1, 2", "seeds": 2}, "seed has its own list of values"),
-        ({"seeds": 1}, "Nothing varies yet"),
+        ({"seeds": 1}, "Nothing varies"),
         ({"batch_size": "16, 32", "seeds": 101}, "This grid has 202 runs: 200 is the limit"),
     ],
 )
