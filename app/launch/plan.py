@@ -240,7 +240,7 @@ def queue(context: Context, here: Machines, history: History) -> str:
         return (
             f"{formatting.plural(len(waiting), 'run')} waiting for a worker; none is alive."
             if waiting
-            else "No worker is alive."
+            else "No worker is running."
         )
     ahead = f"{len(training)} in training, {len(waiting)} waiting"
     begin = runtime_estimation.begins(training, waiting, here.workers)

@@ -1,4 +1,4 @@
-"""The contestants of `ganboard bench`: our trainer, what else a person could write, and the floor
+"""The candidates of `ganboard bench`: our trainer, what else a person could write, and the floor
 below all of them.
 
 `python -m ganboard.gan.bench MODULE TASK` is a process that takes training steps when told to

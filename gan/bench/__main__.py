@@ -1,4 +1,4 @@
-"""`python -m ganboard.gan.bench MODULE TASK`: be a contestant."""
+"""`python -m ganboard.gan.bench MODULE TASK`: be a candidate."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""How a contestant talks to whoever measures it: JSON lines, so that it can run in another Python
+"""How a candidate talks to whoever measures it: JSON lines, so that it can run in another Python
 that has none of our libraries.
 
 It says when its first step is done and when it is warm. Then it sleeps on its standard input until
@@ -26,7 +26,7 @@ Take = Callable[[int], tuple[float, float]]
 
 
 class Unavailable(Exception):
-    """This machine or this Python lacks what the contestant needs; the message says it in a few
+    """This machine or this Python lacks what the candidate needs; the message says it in a few
     words."""
 
 
@@ -42,12 +42,12 @@ class Task:
     data_dir: str = ""  # where that finds its data set
 
     def encode(self) -> str:
-        """The task as the argument of a contestant's program."""
+        """The task as the argument of a candidate's program."""
         return json.dumps(asdict(self))
 
 
 def serve(module: str, task: str) -> None:
-    """Be the contestant of `gan.bench.module`, whose `make` gives what takes its steps and the
+    """Be the candidate of `gan.bench.module`, whose `make` gives what takes its steps and the
     versions of what that is made with."""
     replies = os.fdopen(os.dup(1), "w")
     os.dup2(2, 1)  # what libraries print must not mix with the answers

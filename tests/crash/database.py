@@ -59,17 +59,15 @@ def race_for_claims(
     engine.dispose()
     with IN_FORK.Manager() as manager:
         told = manager.list()
-        contestants = [
+        candidates = [
             IN_FORK.Process(target=_claim_all, args=(url, run_ids, number, told))
             for number in range(processes)
         ]
-        for contestant in contestants:
-            contestant.start()
-        for contestant in contestants:
-            contestant.join()
-        assert [contestant.exitcode for contestant in contestants] == [0] * processes, (
-            "a claim raised"
-        )
+        for candidate in candidates:
+            candidate.start()
+        for candidate in candidates:
+            candidate.join()
+        assert [candidate.exitcode for candidate in candidates] == [0] * processes, "a claim raised"
         results = list(told)
     return [s for seconds, _ in results for s in seconds], Counter(
         run_id for _, won in results for run_id in won

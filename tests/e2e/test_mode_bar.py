@@ -110,7 +110,7 @@ BENCHMARK: dict[str, Any] = {
     "batch": 32,
     "rounds": 1,
     "hardware": {"cpu": "a processor"},
-    "contestants": [
+    "candidates": [
         {
             "title": "alone",
             "precision": "float32",

@@ -1,4 +1,4 @@
-"""`ganboard bench` with real contestants on digits: one document, everyone measured in every round,
+"""`ganboard bench` with real candidates on digits: one document, everyone measured in every round,
 nobody left behind."""
 
 from __future__ import annotations
@@ -13,18 +13,18 @@ from tests.cli import document, ganboard, refused
 
 @pytest.mark.slow
 @pytest.mark.thorough
-def test_real_contestants_take_turns(home: Path) -> None:
+def test_real_candidates_take_turns(home: Path) -> None:
     options = ["--batch", "32", "--steps", "2", "--rounds", "2", "--precision", "float32"]
     before = set(psutil.Process().children(recursive=True))
     found = document("bench", *options, "--only", "bare,start,tutorial,floor,jax")
-    assert [one["name"] for one in found["contestants"]] == [
+    assert [one["name"] for one in found["candidates"]] == [
         "bare",
         "start",
         "tutorial",
         "jax",
         "floor",
     ]
-    measured = {one["name"]: one for one in found["contestants"]}
+    measured = {one["name"]: one for one in found["candidates"]}
     for name in ("bare", "tutorial", "floor"):
         assert len(measured[name]["images_per_second"]["rounds"]) == 2, measured[name]["problem"]
         assert measured[name]["images_per_second"]["min"] > 0
@@ -59,7 +59,7 @@ def test_a_run_of_the_platform_is_timed(home: Path, monkeypatch: pytest.MonkeyPa
         "--only",
         "platform",
     )
-    (platform,) = found["contestants"]
+    (platform,) = found["candidates"]
     assert platform["problem"] is None
     assert platform["images_per_second"]["min"] > 0
     assert platform["alone_images_per_second"]["min"] > 0
@@ -73,11 +73,11 @@ def test_a_run_of_the_platform_is_timed(home: Path, monkeypatch: pytest.MonkeyPa
 def test_bad_input_is_one_sentence(home: Path, tmp_path: Path) -> None:
     assert "rounds=0" in refused("bench", "--rounds", "0")
     assert "batch_size=0" in refused("bench", "--batch", "0")
-    assert "'keras' is no contestant" in refused("bench", "--only", "bare,keras")
+    assert "'keras' is no candidate" in refused("bench", "--only", "bare,keras")
     assert "fp8" in refused("bench", "--precision", "fp8")
     assert "--peer-python" in refused("bench", "--peer-python", "no-such-python")
     assert "speed.pdf" in refused("bench", "--plot", str(tmp_path / "speed.pdf"))
 
 
-def test_help_names_the_contestants() -> None:
+def test_help_names_the_candidates() -> None:
     assert "pytorch-compiled" in ganboard("bench", "--help").stdout

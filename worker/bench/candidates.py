@@ -1,4 +1,4 @@
-"""Who takes part in `ganboard bench`, and each contestant as processes that take training steps
+"""Who takes part in `ganboard bench`, and each candidate as processes that take training steps
 when told to (`gan.bench.protocol`)."""
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ _WORKERS = {"strategy": "multi_worker", "replicas": 2}
 
 
 class BenchmarkError(WorkerError):
-    """A contestant that cannot take part, or no longer; the message says why."""
+    """A candidate that cannot take part, or no longer; the message says why."""
 
 
 @dataclass(frozen=True)
@@ -105,13 +105,13 @@ GROUPS = {
 
 
 def choose(only: Sequence[str], precisions: Sequence[str], model: str = DCGAN) -> list[Candidate]:
-    """The contestants named, without names all that train `model`, in each precision where that
+    """The candidates named, without names all that train `model`, in each precision where that
     makes sense. Raises ConfigError."""
     names = [candidate.name for candidate in CANDIDATES]
     for name in only:
         if name not in names and name not in GROUPS:
             raise ConfigError(
-                f"{name[:80]!r} is no contestant: choose from {', '.join([*names, *GROUPS])}."
+                f"{name[:80]!r} is no candidate: choose from {', '.join([*names, *GROUPS])}."
             )
     for precision in precisions:
         if precision not in PRECISIONS:
@@ -138,7 +138,7 @@ def choose(only: Sequence[str], precisions: Sequence[str], model: str = DCGAN) -
 
 
 class Running:
-    """The processes of one contestant; they sleep between turns."""
+    """The processes of one candidate; they sleep between turns."""
 
     def __init__(self, candidate: Candidate, task: Task, python: str, scratch: Path) -> None:
         """Start them; `scratch` is a directory for their logs, in which `gan` can be found."""
@@ -147,7 +147,7 @@ class Running:
         self._processes = []
         environment = environment_for_child(
             TF_CPP_MIN_LOG_LEVEL="2",
-            TF_FORCE_GPU_ALLOW_GROWTH="true",  # contestants share the accelerator's memory
+            TF_FORCE_GPU_ALLOW_GROWTH="true",  # candidates share the accelerator's memory
             XLA_PYTHON_CLIENT_PREALLOCATE="false",
         )
         if candidate.peer:
@@ -180,7 +180,7 @@ class Running:
 
     def first_step(self) -> float:
         """Seconds from the start of the processes to the losses of the first step. Raises
-        OutOfRace, as all that follow."""
+        BenchmarkError, as all that follow."""
         self._replies()
         return time.monotonic() - self._began
 

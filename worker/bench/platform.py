@@ -1,4 +1,4 @@
-"""The platform as a contestant: a real `ganboard up` in a temporary HOME trains real runs, with
+"""The platform as a candidate: a real `ganboard up` in a temporary HOME trains real runs, with
 database, grids and checkpoints."""
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ class Platform:
     """Redis, dashboard, one worker and SQLite, until `end`."""
 
     def __init__(self, home: Path, data_dir: Path) -> None:
-        """Start them and wait until a worker is alive. Raises OutOfRace."""
+        """Start them and wait until a worker is alive. Raises BenchmarkError."""
         # what the caller's own ganboard uses must not be touched
         settings = Settings(
             home=home,
@@ -79,7 +79,7 @@ class Platform:
 
     def train(self, config: RunConfig) -> tuple[float, int]:
         """Seconds between the ends of a run's first and last epoch, and the images of all epochs
-        but the first. Raises OutOfRace."""
+        but the first. Raises BenchmarkError."""
         run_id = submit(self._context, config).id
         while True:
             run = queries.get_run(self._context.engine, run_id)

@@ -15,7 +15,7 @@ START_SECONDS = 6.0  # the goal from process start to first finished step
 
 @dataclass
 class Result:
-    """What was measured of one contestant; rounds (from 1) in which it did not run are absent."""
+    """What was measured of one candidate; rounds (from 1) in which it did not run are absent."""
 
     candidate: Candidate
     rates: dict[int, float] = field(default_factory=dict)  # images/s by round
@@ -38,7 +38,7 @@ class Goal:
     wanted: float
     ours: str
     precision: str  # of ours; empty: whatever it ran in
-    theirs: str  # `partner`, a contestant, or a family of them whose best one counts
+    theirs: str  # `partner`, a candidate, or a family of them whose best one counts
     their_precision: str  # empty: that of ours
 
 
@@ -81,7 +81,7 @@ def ratio(ours: Mapping[int, float], theirs: Mapping[int, float]) -> float | Non
 
 
 def best(results: Sequence[Result], family: str) -> Result | None:
-    """The contestant of a family, such as pytorch, with the highest median in whatever precision."""
+    """The candidate of a family, such as pytorch, with the highest median in whatever precision."""
     found = [
         result for result in results if result.candidate.name.startswith(family) and result.rates
     ]
@@ -92,7 +92,7 @@ def document(results: Sequence[Result], about: Mapping[str, Any]) -> dict[str, A
     """Everything, JSON-ready; `about` says on what and how it was measured. The goals are DCGAN's."""
     candidates = [_candidate(result, results, about["gflop_per_image"]) for result in results]
     if about["model"] != DCGAN:
-        return {**about, "contestants": candidates, "goals": []}
+        return {**about, "candidates": candidates, "goals": []}
     goals = [
         _goal(
             goal.text,
@@ -107,7 +107,7 @@ def document(results: Sequence[Result], about: Mapping[str, Any]) -> dict[str, A
     text = f"process start to first finished step <= {START_SECONDS:g} s"
     return {
         **about,
-        "contestants": candidates,
+        "candidates": candidates,
         "goals": [
             *goals,
             _goal(text, START_SECONDS, seconds, seconds and seconds <= START_SECONDS),

@@ -1,4 +1,4 @@
-"""Contestants in turns within one run, so that whatever the machine does meanwhile hits all alike."""
+"""Candidates in turns within one run, so that whatever the machine does meanwhile hits all alike."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ TURN_SECONDS = 5.0
 LEAST_STEPS = 5
 EPOCH_STEPS = 40  # of our trainer on a CPU, where all of MNIST takes minutes
 SAVE_SECONDS = 20.0  # the platform draws a grid and saves about so often, twice while it is timed
-SPARE_BYTES = 2 << 30  # a contestant is started only with so much memory left,
+SPARE_BYTES = 2 << 30  # a candidate is started only with so much memory left,
 # and this much, or what it is reckoned to need, for each image of a batch: activations and
 # gradients
 BYTES_PER_IMAGE = 5 << 20
@@ -161,7 +161,7 @@ def run_benchmark(
 
 
 class BenchmarkRunner:
-    """Contestants sleep between their turns, and are ended and started anew only where memory runs
+    """Candidates sleep between their turns, and are ended and started anew only where memory runs
     short."""
 
     def __init__(
@@ -211,7 +211,7 @@ class BenchmarkRunner:
             self._platform.end()
 
     def _turn(self, candidate: Candidate, number: int, doing: Callable[[str], None]) -> str:
-        """One turn; returns its outcome in words. Raises OutOfRace."""
+        """One turn; returns its outcome in words. Raises BenchmarkError."""
         result = self._result(candidate)
         if candidate.name == "start":
             doing(f"starting {candidate.label}")
@@ -265,7 +265,7 @@ class BenchmarkRunner:
         return steps * self._base.batch_size / seconds
 
     def _ready(self, result: Result, doing: Callable[[str], None]) -> Running:
-        """The contestant's processes, warm; started when they are not there, and the length of its
+        """The candidate's processes, warm; started when they are not there, and the length of its
         turns chosen the first time."""
         candidate = result.candidate
         if candidate not in self._awake:
@@ -281,7 +281,7 @@ class BenchmarkRunner:
         return self._awake[candidate]
 
     def _start(self, candidate: Candidate) -> Running:
-        """Start a contestant's processes."""
+        """Start a candidate's processes."""
         self._make_room()
         precision = candidate.precision
         settings = {**self._base.model_dump(), "precision": precision, **candidate.changes}

@@ -72,7 +72,7 @@ def show(found: Mapping[str, Any]) -> None:
         )
     )
     table = Table(box=box.SIMPLE_HEAD)
-    table.add_column("contestant")
+    table.add_column("candidate")
     table.add_column("precision")
     yardsticks = ["tutorial", "PyTorch", "floor"] if found["model"] == DCGAN else ["bare"]
     for heading in (
@@ -84,7 +84,7 @@ def show(found: Mapping[str, Any]) -> None:
         "memory",
     ):
         table.add_column(heading, justify="right")
-    for one in found["contestants"]:
+    for one in found["candidates"]:
         if one["images_per_second"]:
             table.add_row(
                 one["title"],
@@ -93,7 +93,7 @@ def show(found: Mapping[str, Any]) -> None:
             )
     console.print(table)
     console.print(EXPLANATION if found["model"] == DCGAN else OURS)
-    for one in found["contestants"]:
+    for one in found["candidates"]:
         if seconds := one["start_seconds"]:
             console.print(
                 f"{one['title']}: {seconds['median']:.1f} s ({seconds['min']:.1f} -"
@@ -152,7 +152,7 @@ def plot(found: Mapping[str, Any], path: Path) -> str:
     where no image can be made."""
     import plotly.graph_objects as go
 
-    measured = [one for one in found["contestants"] if one["images_per_second"]]
+    measured = [one for one in found["candidates"] if one["images_per_second"]]
     figure = go.Figure()
     for precision in dict.fromkeys(one["precision"] for one in measured):
         bars = [one for one in measured if one["precision"] == precision]

@@ -16,7 +16,7 @@ from ganboard.worker.cli.options import AsJson
 Names = Annotated[
     list[str] | None,
     typer.Option(
-        "--only", metavar="NAMES", help="Only these contestants or groups, with commas between."
+        "--only", metavar="NAMES", help="Only these candidates or groups, with commas between."
     ),
 ]
 Precisions = Annotated[
@@ -41,7 +41,7 @@ def bench(
     ] = None,
     precision: Precisions = None,
     rounds: Annotated[
-        int, typer.Option("--rounds", help="How often every contestant has its turn.")
+        int, typer.Option("--rounds", help="How often every candidate has its turn.")
     ] = 5,
     only: Names = None,
     steps: Annotated[
@@ -65,7 +65,7 @@ def bench(
     """Measure our trainer beside the plain TensorFlow tutorial, PyTorch, JAX and the bare
     convolutions, in turns within one run.
 
-    On MNIST where the data directory has it, else on digits. Contestants: bare, platform, xla, fit,
+    On MNIST where the data directory has it, else on digits. Candidates: bare, platform, xla, fit,
     replicas, workers, recompute, start (all of them: ganboard), tutorial, pytorch-eager,
     pytorch-channels-last, pytorch-compiled (pytorch), jax, floor. gan3d and pix2pix have no peers:
     ours take turns alone. All rounds take about half an hour on a small machine; leave the machine

@@ -284,7 +284,7 @@ def why_waiting(context: Context, run: Run) -> str:
         return ""
     if not any(state.alive for state in queries.workers(context.engine)):
         return (
-            f"No worker is alive: run {run.id} is stored and starts as soon as `ganboard up` or"
+            f"No worker is running: run {run.id} is stored and starts as soon as `ganboard up` or"
             " `ganboard worker` runs."
         )
     if (

@@ -1,4 +1,4 @@
-"""The contestants' steps: ours are those of a run, the tutorial learns, the floor computes what it
+"""The candidates' steps: ours are those of a run, the tutorial learns, the floor computes what it
 claims and no more."""
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Who takes part, and contestants as real processes that need no TensorFlow."""
+"""Who takes part, and candidates as real processes that need no TensorFlow."""
 
 from __future__ import annotations
 

@@ -80,7 +80,7 @@ def test_the_document_has_one_form_whatever_was_measured() -> None:
     ]
     found = orjson.loads(orjson.dumps(document(results, {**DCGAN, "batch": 256})))
     assert found["batch"] == 256
-    bare, jax = found["contestants"]
+    bare, jax = found["candidates"]
     assert bare.keys() == jax.keys()
     assert bare["images_per_second"] == {
         "median": 550.0,
@@ -100,5 +100,5 @@ def test_another_model_has_no_goals_and_is_measured_beside_our_trainer_alone() -
     results = [result("bare", [20.0, 10.0]), result("recompute", [15.0, 7.0])]
     found = document(results, {"model": "gan3d", "gflop_per_image": 2.0})
     assert found["goals"] == []
-    assert [one["gflops"] for one in found["contestants"]] == [30.0, 22.0]
-    assert found["contestants"][1]["ratios"]["bare"] == pytest.approx(0.725)
+    assert [one["gflops"] for one in found["candidates"]] == [30.0, 22.0]
+    assert found["candidates"][1]["ratios"]["bare"] == pytest.approx(0.725)

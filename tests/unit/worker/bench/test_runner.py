@@ -1,4 +1,4 @@
-"""Turns, waiting and memory, with contestants whose speed is made up."""
+"""Turns, waiting and memory, with candidates whose speed is made up."""
 
 from __future__ import annotations
 
@@ -197,7 +197,7 @@ def test_the_platform_is_measured_beside_the_trainer_over_as_many_steps(
         ),
         (Options(model="gan3d", only=["jax"]), "jax does not train model=gan3d"),
         (Options(model="pix2pix", batch=3, only=["workers"]), "does not divide among replicas=2"),
-        (Options(only=["all"]), "'all' is no contestant"),
+        (Options(only=["all"]), "'all' is no candidate"),
     ],
 )
 def test_what_cannot_be_measured_is_refused_at_once(

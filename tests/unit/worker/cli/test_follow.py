@@ -78,7 +78,7 @@ def test_follow_on_a_terminal_draws_rows_and_a_bar(context: Context) -> None:
 
 def test_ctrl_c_leaves_the_run_alone(context: Context) -> None:
     output, code = on_a_terminal(
-        ["run", "--preset", "tiny", "--follow"], after="No worker is alive", typed=b"\x03"
+        ["run", "--preset", "tiny", "--follow"], after="No worker is running", typed=b"\x03"
     )
     assert code == 130
     assert "it continues" in output

@@ -209,7 +209,7 @@ def test_run_stores_and_says_what_it_waits_for(home: Path) -> None:
     said = ganboard("run", "--preset", "tiny", "--set", "epochs=7", "--name", "first look").stdout
     shown = document("show", "latest")
     assert shown["id"] in said
-    assert "No worker is alive" in said
+    assert "No worker is running" in said
     assert "ganboard up" in said
     assert (shown["name"], shown["status"], shown["preset"]) == ("first look", "queued", "tiny")
     assert shown["config"]["epochs"] == 7
