@@ -1,6 +1,6 @@
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help up install install-dev test test-all test-fast crash-quick crash soak check audit sbom chromium lock docker clean
+.PHONY: help up install install-dev test test-rest test-all test-fast crash-quick crash soak check audit sbom chromium lock docker clean
 
 PORT ?= 8501
 ARGS ?=
@@ -26,16 +26,18 @@ install: .venv/run.stamp ## only install what running needs, into .venv
 
 install-dev: .venv/dev.stamp ## install what tests and checks need as well
 
-test: install-dev chromium ## the tests, the browser's included (ARGS="-k name" goes to pytest)
+test: install-dev chromium ## what a change needs, the browser included (ARGS="-k name" goes to pytest)
 	$(PYTEST) $(ARGS)
 
-test-all: export GANBOARD_TESTS = all
-test-all: test ## the tests that take long as well: three times as many minutes
+test-rest: install-dev chromium ## the tests that `make test` leaves out, since they take long
+	GANBOARD_TESTS=rest $(PYTEST) $(ARGS)
+
+test-all: test test-rest ## both: every test
 
 test-fast: install-dev ## unit tests only
 	$(BIN)/pytest tests/unit $(ARGS)
 
-crash-quick: install-dev ## the crash suite as `make test` has it (GANBOARD_TESTS=all: every test of it)
+crash-quick: install-dev ## the crash suite as `make test` has it (GANBOARD_TESTS=all: all of it)
 	$(PYTEST) tests/crash $(ARGS)
 
 crash: install-dev ## the whole crash suite, 200 random kills, and the mutants that it must notice (hours)

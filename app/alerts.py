@@ -14,27 +14,29 @@ from ganboard.worker import formatting
 from ganboard.worker.clear_errors import CLEAR_ERRORS
 from ganboard.worker.context import Context
 
-SECONDS = 5.0  # between looks
+SECONDS = 5.0  # between reads
 LISTED = 30
-# numbers of the newest event that was looked at, and that was spoken of
-SEEN, LAST_SEEN = "alerts_seen", "alerts_told"
+# ids of the newest events that were read and announced
+SEEN, LAST_SEEN = "alerts_seen", "alerts_last_seen"
 ASKED = "alerts_asked"
 ICONS = {"warning": ":material/warning:", "error": ":material/error:", "info": ":material/check:"}
 # in the header, beside the menu: no page gives up height for it
 STYLE = """
-[data-testid="stLayoutWrapper"]:has(> .st-key-alerts) { position: fixed; top: .55rem; right: 3.25rem; width: auto; z-index: 999991; }
+[data-testid="stLayoutWrapper"]:has(> .st-key-alerts) {
+  position: fixed; top: .55rem; right: 3.25rem; width: auto; z-index: 999991;
+}
 """
 
 
 def show() -> None:
     """Draw the notifications, and poll every few seconds while the page is open."""
     style.apply(STYLE)
-    st.fragment(_bell, run_every=SECONDS, key="bell_look")()
+    st.fragment(_button, run_every=SECONDS, key="alerts_refresh")()
     if st.session_state.pop(ASKED, False):
         _list(navigation.context())
 
 
-def _bell() -> None:
+def _button() -> None:
     with st.container(key="alerts", width="content"):
         try:
             context = navigation.context()
@@ -45,7 +47,7 @@ def _bell() -> None:
                 ":material/notifications_off:",
                 type="tertiary",
                 disabled=True,
-                help="The database does not answer right now",
+                help="The database is unavailable",
             )
             return
         _announce(found, st.session_state.get(LAST_SEEN, newest))
@@ -53,8 +55,10 @@ def _bell() -> None:
         seen = st.session_state.setdefault(SEEN, newest)
         fresh = sum(notice.id > seen for notice in found)
         many = f" :red-badge[{fresh}{'+' * (fresh == LISTED)}]" if fresh else ""
-        said = f"Warnings, errors and ended runs: {fresh or 'none'} since you last looked"
-        if st.button(f":material/notifications:{many}", type="tertiary", key="bell", help=said):
+        said = f"Warnings, errors and ended runs since your last visit: {fresh or 'none'}"
+        if st.button(
+            f":material/notifications:{many}", type="tertiary", key="alerts_button", help=said
+        ):
             st.session_state[SEEN], st.session_state[ASKED] = newest, True
             st.rerun()  # the dialog must not belong to a part that is drawn anew every few seconds
 
@@ -77,7 +81,7 @@ def _announce(found: list[Notice], already_seen: int) -> None:
 def _list(context: Context) -> None:
     found = _notices(context, str(context.engine.url), notifications.newest_event(context.engine))
     if not found:
-        st.caption("No run has ended yet, and none has warned.")
+        st.caption("No run has ended or reported a warning yet.")
         return
     present = queries.database_time(context.engine)
     for notice in found:

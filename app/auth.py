@@ -30,7 +30,7 @@ CALLBACK = "/oauth2callback"
 
 @dataclass(frozen=True)
 class Visitor:
-    """Somebody with an e-mail address and a role, or the sentence that says why there is none."""
+    """A signed-in user with e-mail address and role, or the reason why there is none."""
 
     email: str = ""
     role: Role | None = None
@@ -45,19 +45,19 @@ def visitor(rules: SignIn, claims: Mapping[str, Any]) -> Visitor:
     if not claims.get("is_logged_in"):
         return Visitor(refusal="Sign in to see the runs.")
     if not isinstance(expires, int | float) or not expires > time.time():
-        return Visitor(refusal="Your sign-in has expired: sign in again.")
+        return Visitor(refusal="Your session has expired. Sign in again.")
     if not isinstance(email, str) or not email:
         return Visitor(
             refusal=(
-                "The sign-in provider did not send your e-mail address, by which ganboard knows"
-                " people."
+                "The sign-in provider did not send your e-mail address, which ganboard needs to"
+                " identify you."
             )
         )
     if verified not in (None, True, "true"):
         return Visitor(
             refusal=(
-                f"The sign-in provider has not verified that {email} is your address: verify it"
-                " there, then sign in again."
+                f"The sign-in provider has not verified the address {email}. Verify it there, then"
+                " sign in again."
             )
         )
     role = rules.role(email)
@@ -65,16 +65,15 @@ def visitor(rules: SignIn, claims: Mapping[str, Any]) -> Visitor:
         return Visitor(
             email,
             refusal=(
-                f"{email} is not on the list of this ganboard: ask the person who runs it to add"
-                " you."
+                f"{email} does not have access to this ganboard. Ask its administrator to add you."
             ),
         )
     return Visitor(email, role, expires)
 
 
 def gate() -> bool:
-    """Stop the page for those who may not look; True when somebody is signed in, False when sign-in
-    is off."""
+    """Stop the page for users without access; True if a user is signed in, False if sign-in is
+    off."""
     rules = sign_in(Settings())
     if rules is None:
         return False
@@ -94,19 +93,19 @@ def gate() -> bool:
 def account() -> None:
     """The page of the person who is signed in."""
     rules = sign_in(Settings())
-    assert rules is not None, "this page is in the navigation of people who are signed in"
+    assert rules is not None, "sign in to see this page"
     now = visitor(rules, _claims())
     st.title("Account", anchor=False)
     st.markdown(f"Signed in as **{formatting.escape(now.email)}**, {now.role}.")
     st.caption(
-        f"The sign-in lasts another {formatting.duration(max(0.0, now.expires - time.time()))}."
+        f"The session expires in {formatting.duration(max(0.0, now.expires - time.time()))}."
         f" {WHAT[now.role or 'viewer']}"
     )
     st.button("Sign out", icon=":material/logout:", on_click=st.logout)
 
 
 WHAT: dict[Role, str] = {
-    "operator": "Operators launch, change and delete.",
+    "operator": "Operators can launch, change and delete runs.",
     "viewer": "Viewers can view and download everything but cannot make changes.",
 }
 
@@ -123,7 +122,8 @@ def writer(
     *,
     disabled: bool = False,
 ) -> dict[str, Any]:
-    """`disabled` and `help` of a widget that changes something: off for viewers, with the reason."""
+    """`disabled` and `help` of a widget that changes something: off for viewers, with the
+    reason."""
     reason = read_only()
     return {"disabled": disabled or reason is not None, "help": reason or help}
 
@@ -148,7 +148,7 @@ def _refusal(rules: SignIn) -> str | None:
         return None
     return (
         now.refusal
-        or f"You are signed in as a viewer ({now.email}): only operators change anything."
+        or f"You are signed in as a viewer ({now.email}). Only operators can make changes."
     )
 
 

@@ -49,19 +49,18 @@ def _once_more(since: float) -> None:
 
 
 def show(error: Exception) -> bool:
-    """Put the error on the screen; True, so that Streamlit, which has logged it, shows nothing of
-    its own."""
+    """Show the error; True, so that Streamlit, which has logged it, does not show it as well."""
     if isinstance(error, DBAPIError):
         report(
-            "The database does not answer right now: check that it runs and that its disk is not"
-            " full. This page tries again by itself."
+            "The database is unavailable. Check that it is running and that its disk is not full."
+            " This page retries automatically."
         )
     elif isinstance(error, CLEAR_ERRORS):
         report(str(error))
     else:
         report(
-            "This page failed, which is a defect of ganboard: the log of the web server has the"
-            " details. Reload to try again."
+            "This page failed because of a bug in ganboard. See the log of the web server for"
+            " details, and reload to try again."
         )
     return True
 

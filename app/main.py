@@ -43,7 +43,7 @@ def navigate() -> None:
         navigation.context()
         actions.leave_deleted()
         style.apply(COMPACT + style.DANGER)
-        help_icons.guard()
+        help_icons.install()
         alerts.show()
         page.run()
 

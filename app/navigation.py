@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from dataclasses import replace
 from pathlib import Path
 from typing import NoReturn
@@ -10,6 +9,7 @@ from typing import NoReturn
 import streamlit as st
 
 from ganboard.app import auth
+from ganboard.db.ids import is_id
 from ganboard.db.settings import Settings
 from ganboard.worker.access import sign_in
 from ganboard.worker.context import Context, open_context
@@ -36,7 +36,6 @@ PAGES = {  # title and icon, in the order of the navigation
 ACCOUNT = "account"  # the address of the page of whoever is signed in
 
 MAX_COMPARED = 8
-_RUN_ID = re.compile(r"[a-z0-9]{1,32}", re.ASCII)
 
 
 def address(page: str) -> str:
@@ -135,4 +134,4 @@ def open_runs() -> NoReturn:
 
 def _ids(key: str) -> list[str]:
     parts = [part.strip() for value in st.query_params.get_all(key) for part in value.split(",")]
-    return list(dict.fromkeys(part for part in parts if _RUN_ID.fullmatch(part)))
+    return list(dict.fromkeys(part for part in parts if is_id(part)))

@@ -1,5 +1,5 @@
-"""The database's clock: the only one that decides whether a lease is alive, so that skewed workers
-cannot steal runs."""
+"""The database's clock: the only one that decides whether a lease is valid, so that workers with
+skewed clocks cannot steal runs."""
 
 from __future__ import annotations
 

@@ -12,7 +12,7 @@ from contextlib import contextmanager
 from typing import Any
 
 import orjson
-from sqlalchemy import Engine, create_engine, event, text
+from sqlalchemy import Engine, create_engine, event
 from sqlalchemy.engine import make_url
 from sqlalchemy.exc import DBAPIError, DisconnectionError
 from sqlalchemy.pool import ConnectionPoolEntry, NullPool
@@ -52,7 +52,7 @@ def make_engine(url: str, *, pooled: bool = True) -> Engine:
 
 
 def _prepare_sqlite(connection: Any, _: Any) -> None:
-    # the driver must not begin transactions of its own: `_begin_sqlite` does
+    # the driver must not begin transactions: `_begin_sqlite` does
     connection.isolation_level = None
     # FULL: a power cut that took the last commits would leave a checkpoint that is newer than the
     # epochs, and resuming would leave a gap
@@ -102,11 +102,9 @@ def _began_writing(driver: sqlite3.Connection) -> bool:
 
 
 def _follow_file(engine: Engine) -> None:
-    """Once opened, the database is the file at its path: when that is replaced its successor is
-    read, when it is gone none is made.
-
-    SQLite would go on in the file that was moved away, and would put an empty database beside the
-    log of the old one.
+    """Once opened, the database is the file at its path: if that file is replaced, the new one is
+    read; if it is gone, none is created. SQLite would keep using the file that was moved away, or
+    create an empty database beside the log of the old one.
     """
     opened = False
 
@@ -162,12 +160,6 @@ def writing(engine: Engine) -> Iterator[Session]:
         yield session
 
 
-def check_reachable(engine: Engine) -> None:
-    """Raises Unreachable, in one sentence without the password, when no connection can be made."""
-    with clear_errors(engine), engine.connect() as connection:
-        connection.execute(text("SELECT 1"))
-
-
 @contextmanager
 def clear_errors(engine: Engine) -> Iterator[None]:
     """Turns an error of the database itself into Unreachable: one sentence without the password."""
@@ -177,5 +169,5 @@ def clear_errors(engine: Engine) -> Iterator[None]:
         where = engine.url.render_as_string(hide_password=True)
         cause = next(iter(str(error.orig).strip().splitlines()), "no reason given").rstrip(".")
         raise Unreachable(
-            f"The database {where} cannot be used ({cause}): check GANBOARD_DATABASE_URL."
+            f"The database {where} cannot be used ({cause}). Check GANBOARD_DATABASE_URL."
         ) from None

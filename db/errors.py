@@ -1,17 +1,5 @@
-"""Errors of the database layer.
-
-DbError
-|- UnknownRun       no such run
-|- UnknownVersion   no such version of a model
-|- NotAllowed       the run's state does not permit the command
-|- LeaseLost        another attempt owns the run: the writer must end
-|- NoteChanged      somebody else wrote the note meanwhile
-|- BadMark          a tag, note, view or name of a model that cannot be stored
-|- BadCopy          a copy of a database that is none, or damaged
-|- BadSearch        a search that cannot be understood
-|- SchemaTooNew     the database was written by a newer ganboard
-'- Unreachable      no connection
-"""
+"""Errors of the database layer. `DbError` is the base class; the message of each is one sentence
+for a person."""
 
 from __future__ import annotations
 
@@ -21,44 +9,44 @@ class DbError(Exception):
 
 
 class UnknownRun(DbError):
-    pass
+    """No such run."""
 
 
 class UnknownStudy(DbError):
-    pass
+    """No such study."""
 
 
 class UnknownVersion(DbError):
-    pass
+    """No such version of a model."""
 
 
 class NotAllowed(DbError):
-    pass
+    """The run's state does not permit the command."""
 
 
 class LeaseLost(DbError):
-    pass
+    """Another attempt owns the run: the writer must end."""
 
 
 class NoteChanged(DbError):
-    pass
+    """The note was changed by someone else."""
 
 
 class BadAnnotation(DbError):
-    pass
+    """A tag, note, view or name of a model that cannot be stored."""
 
 
 class BadSearch(DbError):
-    pass
+    """A search that cannot be understood."""
 
 
 class BadCopy(DbError):
-    pass
+    """A copy of a database that is none, or damaged."""
 
 
 class SchemaTooNew(DbError):
-    pass
+    """The database was written by a newer ganboard."""
 
 
 class Unreachable(DbError):
-    pass
+    """No connection."""

@@ -1,4 +1,5 @@
-"""Bring a database to this version's schema, under a lock; refuse one written by a newer version."""
+"""Bring a database to this version's schema, under a lock; refuse one written by a newer
+version."""
 
 from __future__ import annotations
 
@@ -85,8 +86,8 @@ def _checked_revision(connection: Connection) -> str | None:
     found: str | None = connection.scalar(text("SELECT version_num FROM alembic_version"))
     if found is not None and not known(found):
         raise SchemaTooNew(
-            f"The database has schema {found}, but this ganboard knows only up to {head()}: "
-            "update ganboard; the database was left untouched."
+            f"The database has schema {found}, but this ganboard supports schemas up to {head()}."
+            " Update ganboard. The database was not changed."
         )
     return found
 

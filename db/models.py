@@ -3,7 +3,7 @@ write harmless."""
 
 from __future__ import annotations
 
-import secrets
+from collections.abc import Mapping
 from datetime import UTC, datetime
 from typing import Any
 
@@ -11,36 +11,25 @@ from sqlalchemy import (
     BigInteger,
     CheckConstraint,
     ForeignKey,
+    ForeignKeyConstraint,
     Index,
     LargeBinary,
     MetaData,
     UniqueConstraint,
 )
-from sqlmodel import Field, SQLModel
+from sqlalchemy.orm import relationship
+from sqlmodel import Field, Relationship, SQLModel
 
+from ganboard.db.ids import new_id
 from ganboard.db.types import Float32Array, Float32s, Json, Real, Text
 
 STATUSES = ("queued", "starting", "running", "finished", "failed", "stopped", "suspended")
 ACTIVE = ("starting", "running")  # has, or should have, a live lease
-WAITING = ("queued", "suspended")  # goes on by itself as soon as a worker is free
+WAITING = ("queued", "suspended")  # resumes automatically when a worker is free
 ENDED = ("finished", "failed", "stopped")
 # kinds of workers
 TRAINING = "training"
 INFERENCE = "inference"  # answers requests
-QUALITY_MEASURES = (
-    *("fid", "kid", "precision", "recall", "density", "coverage", "class_distance", "diversity"),
-    "memorization",
-    *(
-        "objective",
-        "moment_error",
-        "profile_error",
-        "angle_error",
-        "sampling_error",
-        "correlation_error",
-        "empty",
-    ),
-    *("l1", "l1_train", "l1_standing"),
-)
 
 SQLModel.metadata.naming_convention = MetaData(
     naming_convention={
@@ -51,12 +40,6 @@ SQLModel.metadata.naming_convention = MetaData(
         "pk": "pk_%(table_name)s",
     }
 ).naming_convention
-
-
-def new_id() -> str:
-    """Ten characters from an alphabet without look-alikes (48 bits): short enough to type, unique
-    across machines."""
-    return "".join(secrets.choice("abcdefghjkmnpqrstuvwxyz23456789") for _ in range(10))
 
 
 def utc_now() -> datetime:
@@ -72,7 +55,7 @@ def _of_run(**options: Any) -> Any:
 
 
 class Run(SQLModel, table=True):
-    """One training run, its place in the state machine, and its newest figures."""
+    """One training run, its place in the state machine, and its latest metrics."""
 
     __tablename__ = "run"
     __table_args__ = (
@@ -94,7 +77,7 @@ class Run(SQLModel, table=True):
     # counts runs as they are created; gives each its colour
     number: int = Field(default=0, sa_column_kwargs={"server_default": "0"})
     note: str | None = Field(default=None, sa_type=Text)
-    # so that nobody overwrites a note unseen
+    # so that no note is overwritten unseen
     note_version: int = Field(default=0, sa_column_kwargs={"server_default": "0"})
     archived_at: datetime | None = None  # out of the usual lists, nothing else
     created_at: datetime = Field(default_factory=utc_now)
@@ -108,7 +91,7 @@ class Run(SQLModel, table=True):
     stop_requested_at: datetime | None = None
     failures: int = 0  # deaths without an epoch finished in between; bounds automatic restarts
     error: str | None = Field(default=None, sa_type=Text)
-    # newest figures, so that lists need no join
+    # latest metrics, so that lists need no join
     phase: str | None = None
     phase_since: datetime | None = None
     hardware: dict[str, Any] | None = Field(default=None, sa_type=Json)
@@ -126,7 +109,7 @@ class Run(SQLModel, table=True):
 
 
 class Tag(SQLModel, table=True):
-    """A word on a run."""
+    """A tag of a run."""
 
     __tablename__ = "tag"
 
@@ -135,7 +118,7 @@ class Tag(SQLModel, table=True):
 
 
 class SavedView(SQLModel, table=True):
-    """A page as somebody left it, under a name: its address without the host."""
+    """A saved view: the address of a page without the host, under a name."""
 
     __tablename__ = "saved_view"
 
@@ -248,9 +231,25 @@ class StepSeries(SQLModel, table=True):
     values: Float32s = Field(sa_type=Float32Array)
 
 
+class Metric(SQLModel, table=True):
+    """One metric of an evaluation; the models of `gan` declare which there are."""
+
+    __tablename__ = "metric"
+    __table_args__ = (
+        ForeignKeyConstraint(
+            ["run_id", "epoch"], ["quality.run_id", "quality.epoch"], ondelete="CASCADE"
+        ),
+        {"sqlite_with_rowid": False},  # so that the key is not stored twice
+    )
+
+    run_id: str = Field(primary_key=True)
+    epoch: int = Field(primary_key=True)
+    name: str = Field(primary_key=True, sa_type=Text)
+    value: float = Field(sa_type=Real)
+
+
 class Quality(SQLModel, table=True):
-    """How good generated images were after an epoch; a column for each of QUALITY_MEASURES, since
-    JSON would lose NaN."""
+    """How good generated images were after an epoch."""
 
     __tablename__ = "quality"
 
@@ -264,34 +263,27 @@ class Quality(SQLModel, table=True):
     # what preparing it took beside that, once per attempt; None in rows of an older ganboard
     preparation_seconds: float | None = Field(default=None, sa_type=Real)
     training_seconds: float = Field(sa_type=Real)  # training time up to here
-    fid: float | None = Field(default=None, sa_type=Real)
-    kid: float | None = Field(default=None, sa_type=Real)
-    precision: float | None = Field(default=None, sa_type=Real)
-    recall: float | None = Field(default=None, sa_type=Real)
-    density: float | None = Field(default=None, sa_type=Real)
-    coverage: float | None = Field(default=None, sa_type=Real)
-    class_distance: float | None = Field(default=None, sa_type=Real)
-    diversity: float | None = Field(default=None, sa_type=Real)
-    memorization: float | None = Field(default=None, sa_type=Real)
-    objective: float | None = Field(default=None, sa_type=Real)
-    moment_error: float | None = Field(default=None, sa_type=Real)
-    profile_error: float | None = Field(default=None, sa_type=Real)
-    angle_error: float | None = Field(default=None, sa_type=Real)
-    sampling_error: float | None = Field(default=None, sa_type=Real)
-    correlation_error: float | None = Field(default=None, sa_type=Real)
-    empty: float | None = Field(default=None, sa_type=Real)
-    l1: float | None = Field(default=None, sa_type=Real)
-    l1_train: float | None = Field(default=None, sa_type=Real)
-    l1_standing: float | None = Field(default=None, sa_type=Real)
     # share of each class among the generated images; empty without classes
     histogram: Float32s = Field(sa_type=Float32Array)
+    # readers load them with the evaluations, never one by one
+    metrics: list[Metric] = Relationship(
+        sa_relationship=relationship(
+            Metric, cascade="all, delete-orphan", passive_deletes=True, lazy="raise"
+        )
+    )
 
     @property
     def measures(self) -> dict[str, float]:
         """What was measured, by name."""
-        return {
-            name: value for name in QUALITY_MEASURES if (value := getattr(self, name)) is not None
-        }
+        return {metric.name: metric.value for metric in self.metrics}
+
+
+def metric_rows(run_id: str, epoch: int, measures: Mapping[str, float]) -> list[Metric]:
+    """The `metrics` of an evaluation."""
+    return [
+        Metric(run_id=run_id, epoch=epoch, name=name, value=value)
+        for name, value in measures.items()
+    ]
 
 
 class Grid(SQLModel, table=True):
@@ -354,8 +346,8 @@ class SystemSample(SQLModel, table=True):
 
 
 class ModelVersion(SQLModel, table=True):
-    """A generator that was registered under a name; its files lie below HOME/models/ID. It outlives
-    its run; numbers are not reused."""
+    """A generator registered under a name; its files are below HOME/models/ID. It is kept when its
+    run is deleted; version numbers are not reused."""
 
     __tablename__ = "model_version"
     __table_args__ = (UniqueConstraint("name", "version"),)
@@ -372,7 +364,7 @@ class ModelVersion(SQLModel, table=True):
     step: int
     digest: str  # SHA-256 of the manifest, which has those of all other files
     size: int = Field(sa_type=BigInteger)  # bytes
-    quality: dict[str, Any] = _mapping()  # figures that were measured, by name
+    quality: dict[str, Any] = _mapping()  # metrics by name
     created_at: datetime = Field(default_factory=utc_now)
     removed_at: datetime | None = None
 

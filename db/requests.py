@@ -40,14 +40,14 @@ class Queue:
 _ANALYSES = (SURFACE, PREDICTION)
 IMAGES = Queue(
     col(Request.kind).not_in(_ANALYSES),
-    "100 requests for images are waiting already: try again in a moment.",
+    "100 requests for images are already waiting. Try again shortly.",
     max_waiting=100,
     shared=False,
     kept_seconds=3600.0,
 )
 ANALYSES = Queue(
     col(Request.kind).in_(_ANALYSES),
-    "20 surfaces and predictions are waiting already: try again when some are done.",
+    "20 surfaces and predictions are already waiting. Try again when some are finished.",
     max_waiting=20,
     shared=True,
     kept_seconds=None,
@@ -65,12 +65,12 @@ def ask(
     step: int | None = None,
     instead_of: str | None = None,
 ) -> str:
-    """Store a request and return its id. `instead_of` is withdrawn unless somebody works on it.
+    """Store a request and return its id. `instead_of` is withdrawn unless it is being computed.
 
     Raises UnknownRun, and NotAllowed for too many runs or waiting requests.
     """
     if not 1 <= len(run_ids) <= MAX_RUNS:
-        raise NotAllowed(f"{len(run_ids)} runs do not fit on one surface: choose 1 to {MAX_RUNS}.")
+        raise NotAllowed(f"A surface supports 1 to {MAX_RUNS} runs, not {len(run_ids)}.")
     queue = ANALYSES if kind in _ANALYSES else IMAGES
     asked = Request(
         kind=kind, run_id=run_ids[0], others=list(run_ids[1:]), step=step, options=dict(options)
@@ -84,7 +84,7 @@ def ask(
         )
         for run_id in run_ids:
             if session.get(Run, run_id) is None:
-                raise UnknownRun(f"There is no run {run_id[:80]!r}: it was deleted.")
+                raise UnknownRun(f"There is no run {run_id[:80]!r}; it has been deleted.")
         waiting = session.exec(select(Request).where(_UNANSWERED, queue.contains)).all()
         if queue.shared:
             for one in waiting:

@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import logging
 import os
 import re
-import stat
 from functools import cached_property
 from pathlib import Path
 from typing import Any
@@ -15,10 +13,10 @@ from pydantic_settings import BaseSettings, PydanticBaseSettingsSource, Settings
 from sqlalchemy.engine import URL, make_url
 from sqlalchemy.exc import ArgumentError
 
-log = logging.getLogger(__name__)
+from ganboard.db.home import take_rights_of_others
+from ganboard.db.ids import is_id
 
 PREFIX = "GANBOARD_"
-_RUN_ID = re.compile(r"[a-z0-9]{1,32}", re.ASCII)
 SECRET_BYTES = 65_536  # of a file that holds one value
 
 
@@ -31,8 +29,8 @@ class SettingsError(ValueError):
 
 
 class SecretFiles(PydanticBaseSettingsSource):
-    """`GANBOARD_X_FILE` names a file that holds the value of `GANBOARD_X`, so that no secret stands
-    in the environment."""
+    """`GANBOARD_X_FILE` names a file that holds the value of `GANBOARD_X`, so that no secret is in
+    the environment."""
 
     def get_field_value(self, field: Any, field_name: str) -> tuple[Any, str, bool]:
         path = os.environ.get(f"{PREFIX}{field_name.upper()}_FILE")
@@ -43,8 +41,8 @@ class SecretFiles(PydanticBaseSettingsSource):
                 secret = file.read(SECRET_BYTES + 1)
             if len(secret) > SECRET_BYTES:  # a device never ends
                 raise SettingsError(
-                    f"{PREFIX}{field_name.upper()}_FILE={path} holds more than {SECRET_BYTES:,}"
-                    " bytes: name a file with one value."
+                    f"{PREFIX}{field_name.upper()}_FILE={path} has more than {SECRET_BYTES:,}"
+                    " bytes. It must contain a single value."
                 )
             return secret.decode().strip(), field_name, False
         except OSError as error:
@@ -87,71 +85,61 @@ class Settings(BaseSettings):
         "", description="Password for REDIS_URL, so that it can come from a file", repr=False
     )
     data_dir: Path | None = Field(None, description="Data sets; empty: HOME/data")
-    log_format: str = Field(
-        "text", description="What logs look like: lines for people, or one JSON object per line"
-    )
+    log_format: str = Field("text", description="Log format: text, or one JSON object per line")
     heartbeat: Path | None = Field(
-        None,
-        description=(
-            "A file that a worker of either kind touches every 3 s: for container health checks"
-        ),
+        None, description=("File that workers touch every 3 s, for container health checks")
     )
     published: str = Field(
         "",
-        description=(
-            "`loopback`: a container whose port this machine alone can reach, whatever it is bound"
-            " to inside"
-        ),
+        description=("`loopback`: for containers whose port is only reachable from this machine"),
     )
     public_url: str = Field(
         "",
         description=(
-            "Where browsers find the dashboard, such as https://ganboard.example.org; for sign-in"
+            "Public URL of the dashboard, such as https://ganboard.example.org; required for"
+            " sign-in"
         ),
     )
     oidc_url: str = Field(
         "",
         description=(
-            "The sign-in provider's https://.../.well-known/openid-configuration; empty: nobody"
-            " signs in"
+            "OpenID Connect discovery URL (https://.../.well-known/openid-configuration); empty:"
+            " no sign-in"
         ),
     )
-    oidc_client_id: str = Field("", description="How the provider knows ganboard")
-    oidc_client_secret: str = Field(
-        "", description="How ganboard proves to the provider that it is ganboard", repr=False
-    )
+    oidc_client_id: str = Field("", description="OpenID Connect client id")
+    oidc_client_secret: str = Field("", description="OpenID Connect client secret", repr=False)
     cookie_secret: str = Field(
         "",
-        description="Signs the cookie that says who somebody is; 32 random characters or more",
+        description="Key that signs the session cookie; at least 32 random characters",
         repr=False,
     )
     operators: str = Field(
-        "", description="Who may change things: e-mail addresses and @domains, with commas between"
+        "",
+        description="Users who can make changes: e-mail addresses and @domains, separated by"
+        " commas",
     )
     viewers: str = Field(
-        "", description="Who may look: e-mail addresses and @domains, with commas between"
+        "", description="Users with read access: e-mail addresses and @domains, separated by commas"
     )
     machine_wait: str = Field(
         "300",
-        description=(
-            "Seconds that a run waits for the machine that has its checkpoints; then it ends"
-        ),
+        description=("Seconds a run waits for the machine with its checkpoints before it fails"),
     )
     serve_token: str = Field(
         "",
-        description="What programs show to `ganboard serve`; needed on addresses that others reach",
+        description="Bearer token for `ganboard serve`; required on addresses other than this"
+        " machine's",
         repr=False,
     )
     api_token: str = Field(
         "",
-        description="What programs show to read /api when people sign in; empty: programs cannot",
+        description="Bearer token for /api when sign-in is enabled; empty: no API access",
         repr=False,
     )
 
     mlflow_uri: str = Field(
-        "",
-        description="MLflow's tracking URI, in which runs are shown as well; empty: none",
-        repr=False,
+        "", description="MLflow tracking URI to which runs are logged; empty: none", repr=False
     )
 
     @classmethod
@@ -186,29 +174,29 @@ class Settings(BaseSettings):
             (self.database_url + self.database_password).encode()
             url = make_url(self.database_url)
             if "@" in (url.host or ""):
-                raise ValueError("half of the password was taken for the host")
+                raise ValueError("part of the password was parsed as the host")
         except (ArgumentError, ValueError):  # ValueError also when the port is not a number
             raise SettingsError(
                 "GANBOARD_DATABASE_URL is not a database URL such as"
-                " postgresql://user@host:5432/name (a password with @ or % belongs into"
+                " postgresql://user@host:5432/name (set a password containing @ or % in"
                 " GANBOARD_DATABASE_PASSWORD)."
             ) from None
         backend = url.get_backend_name()
         if backend not in ("sqlite", "postgresql"):
             raise SettingsError(
-                f"GANBOARD_DATABASE_URL names {backend!r}: ganboard works with sqlite:/// and"
-                " postgresql:// only."
+                f"GANBOARD_DATABASE_URL uses {backend!r}, but only sqlite:/// and postgresql://"
+                " are supported."
             )
         if backend == "sqlite":
             if url.database in (None, "", ":memory:"):
                 raise SettingsError(
-                    "GANBOARD_DATABASE_URL names no file: write"
+                    "GANBOARD_DATABASE_URL contains no file. Use"
                     " sqlite:////absolute/path/to/ganboard.db."
                 )
             if url.query:
                 raise SettingsError(
-                    f"GANBOARD_DATABASE_URL has ?{next(iter(url.query))}=, which would be ignored:"
-                    " end it with the file's name."
+                    f"GANBOARD_DATABASE_URL has ?{next(iter(url.query))}=, which would be ignored."
+                    " Remove everything after the file name."
                 )
             url = url.set(drivername="sqlite")
         else:
@@ -225,8 +213,8 @@ class Settings(BaseSettings):
         """Whether logs are JSON. Raises SettingsError."""
         if self.log_format not in ("text", "json"):
             raise SettingsError(
-                f"GANBOARD_LOG_FORMAT={self.log_format[:40]} is neither text nor json: choose one,"
-                " or leave it out for text."
+                f"GANBOARD_LOG_FORMAT={self.log_format[:40]} is neither text nor json. Unset it"
+                " for text."
             )
         return self.log_format == "json"
 
@@ -236,19 +224,19 @@ class Settings(BaseSettings):
         if re.fullmatch(r"\d{1,6}", self.machine_wait, re.ASCII) is None:
             raise SettingsError(
                 f"GANBOARD_MACHINE_WAIT={self.machine_wait[:40]} is not a number of seconds from 0"
-                " to 999999: choose one, or leave it out for 300."
+                " to 999999. Unset it for 300."
             )
         return float(self.machine_wait)
 
     def run_dir(self, run_id: str) -> Path:
-        """Directory of a run's log and checkpoints: below HOME/runs, whatever stands in the
-        database. Raises SettingsError."""
+        """Directory of a run's log and checkpoints: below HOME/runs, whatever the database says.
+        Raises SettingsError."""
         runs = self.state / "runs"
         path = runs / run_id
-        if not _RUN_ID.fullmatch(run_id) or path.resolve() != runs.resolve() / run_id:
+        if not is_id(run_id) or path.resolve() != runs.resolve() / run_id:
             raise SettingsError(
-                f"{path} is not the directory of a run: it must lie in {runs} under the run's id,"
-                " and be no link."
+                f"{path} is not the directory of a run. It must be a directory in {runs} named"
+                " after the run's id, not a link."
             )
         return path
 
@@ -256,10 +244,10 @@ class Settings(BaseSettings):
         """Directory of a registered version of a model: below HOME/models. Raises SettingsError."""
         models = self.state / "models"
         path = models / version_id
-        if not _RUN_ID.fullmatch(version_id) or path.resolve() != models.resolve() / version_id:
+        if not is_id(version_id) or path.resolve() != models.resolve() / version_id:
             raise SettingsError(
-                f"{path} is not the directory of a model: it must lie in {models} under the"
-                " version's id, and be no link."
+                f"{path} is not the directory of a model. It must be a directory in {models} named"
+                " after the version's id, not a link."
             )
         return path
 
@@ -276,14 +264,14 @@ class Settings(BaseSettings):
         try:
             # a new one is its owner's alone
             self.state.mkdir(mode=0o700, parents=True, exist_ok=True)
-            self._take_rights_of_others()
+            take_rights_of_others(self.state)
             probe = self.state / f".writable-{os.getpid()}"
             probe.touch()
             probe.unlink()
         except OSError as error:
             raise SettingsError(
-                f"The state directory {self.state} cannot be written ({error.strerror}): set"
-                " GANBOARD_HOME to a folder that can."
+                f"The state directory {self.state} cannot be written ({error.strerror}). Set"
+                " GANBOARD_HOME to a writable folder."
             ) from None
         return self.state
 
@@ -295,33 +283,14 @@ class Settings(BaseSettings):
         if url.get_backend_name() == "sqlite" and not Path(url.database or "").exists():
             setting = "GANBOARD_DATABASE_URL" if self.database_url else "GANBOARD_HOME"
             raise SettingsError(
-                f"There is no database {url.database}: set {setting} to that of an installation, or"
-                " begin a new one with `ganboard up`."
+                f"There is no database {url.database}. Set {setting} to an existing installation,"
+                " or create one with `ganboard up`."
             )
-
-    def _take_rights_of_others(self) -> None:
-        """Only from a folder that is ours and holds our state: not from /tmp or ~."""
-        found = self.state.stat()
-        mode = stat.S_IMODE(found.st_mode)
-        shared = mode & stat.S_ISVTX or Path.home().is_relative_to(self.state)
-        if not mode & 0o077 or found.st_uid != os.geteuid() or shared or not self._is_home():
-            return
-        self.state.chmod(0o700)
-        log.warning(
-            "Other users could reach the state directory %s (mode %o): it is its owner's alone now"
-            " (mode 700).",
-            self.state,
-            mode,
-        )
-
-    def _is_home(self) -> bool:
-        entries = {entry.name for entry in self.state.iterdir()} - {"lost+found"}
-        return not entries or not entries.isdisjoint({"ganboard.db", "runs"})
 
 
 def _absolute(name: str, path: Path) -> Path:
     try:
-        str(path).encode()  # what is not UTF-8 can stand in no URL of a database
+        str(path).encode()  # text that is not UTF-8 cannot be in a database URL
         return path.expanduser().resolve()
     # RuntimeError: no such user, or symbolic links in a circle
     except (OSError, RuntimeError, ValueError) as error:

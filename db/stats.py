@@ -1,5 +1,5 @@
-"""Figures over all runs for monitoring, in two statements that read no values per step however much
-is stored."""
+"""Statistics over all runs for monitoring, in two statements that read no values per step however
+much is stored; and what takes space."""
 
 from __future__ import annotations
 
@@ -12,17 +12,20 @@ from sqlmodel import col, select
 
 from ganboard.db import clock
 from ganboard.db.engine import clear_errors, reading
+from ganboard.db.heartbeats import WORKER_ALIVE_SECONDS
 from ganboard.db.models import (
     INFERENCE,
     STATUSES,
     TRAINING,
     WAITING,
     Checkpoint,
+    Epoch,
     Event,
+    Grid,
     Run,
+    StepSeries,
     Worker,
 )
-from ganboard.db.runs.queries import WORKER_ALIVE_SECONDS
 
 LEVELS = ("info", "warning", "error")
 _SIZE = {
@@ -102,6 +105,58 @@ def take(engine: Engine) -> Stats:
         inference_workers=inference_workers,
         oldest_heartbeat_seconds=_age(present, heartbeat),
     )
+
+
+def statistics(engine: Engine) -> dict[str, int]:
+    """Rows of the tables run, epoch, grid and checkpoint, and the `bytes` of the whole database."""
+    with reading(engine) as session:
+        size = (
+            "SELECT page_count * page_size FROM pragma_page_count(), pragma_page_size()"
+            if engine.dialect.name == "sqlite"
+            else "SELECT pg_database_size(current_database())"
+        )
+        counts = {
+            table.__tablename__: session.scalar(select(func.count()).select_from(table)) or 0
+            for table in (Run, Epoch, Grid, Checkpoint)
+        }
+        return {**counts, "bytes": int(session.connection().exec_driver_sql(size).scalar_one())}
+
+
+def stored_bytes(engine: Engine) -> dict[str, int]:
+    """Bytes of what takes most room: `series` (losses and other values of every step), `grids`, and
+    `checkpoints`, which are files.
+
+    `series` follows from the number of steps and from how many values their run reports, since a
+    sum over all rows takes seconds.
+    """
+    others = (
+        select(func.count())
+        .where(StepSeries.run_id == Run.id, StepSeries.epoch == 1)
+        .correlate(Run)
+        .scalar_subquery()
+    )
+    metrics: dict[str, Any] = {
+        "series": func.sum(Run.step * 4 * (2 + others)),
+        "grids": func.sum(func.length(Grid.png)),
+        "checkpoints": func.sum(Checkpoint.size),
+    }
+    with reading(engine) as session:
+        return {name: int(session.scalar(select(figure)) or 0) for name, figure in metrics.items()}
+
+
+def largest_runs(engine: Engine, *, limit: int) -> list[tuple[Run, int]]:
+    """The runs whose checkpoints take most room, with their bytes, the largest first."""
+    size: Any = func.sum(Checkpoint.size)
+    found = (
+        select(Run, size).join(Checkpoint, col(Checkpoint.run_id) == Run.id).group_by(col(Run.id))
+    )
+    with reading(engine) as session:
+        return [
+            (run, int(claimed))
+            for run, claimed in session.execute(
+                found.order_by(size.desc(), col(Run.id)).limit(limit)
+            )
+        ]
 
 
 def _age(present: datetime, moment: datetime | None) -> float:

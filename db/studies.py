@@ -28,7 +28,7 @@ def store(
     """Store a study, or add to a stored one: the runs there are, by part, and new ones, each for
     some parts, queued. All or nothing.
 
-    Returns the new runs; the caller rings the queue.
+    Returns the new runs; the caller enqueues them.
     """
     with writing(engine) as session:
         if session.get(Study, study.id) is None:
@@ -71,7 +71,9 @@ def find(engine: Engine, text: str) -> Study:
     if len(found) == 1:
         return found[0]
     if found:
-        raise UnknownStudy(f"More than one study id begins with {text[:80]!r}: type more of it.")
+        raise UnknownStudy(
+            f"More than one study id starts with {text[:80]!r}. Enter more characters."
+        )
     raise UnknownStudy(f"There is no study {text[:80]!r}: `ganboard studies` lists them.")
 
 

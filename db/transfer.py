@@ -7,7 +7,6 @@ import sqlite3
 from collections.abc import Callable, Collection, Iterator
 from contextlib import closing, contextmanager
 from dataclasses import dataclass
-from datetime import datetime
 from pathlib import Path
 from typing import Any
 
@@ -23,11 +22,9 @@ from ganboard.db.engine import clear_errors, make_engine
 from ganboard.db.errors import BadCopy
 from ganboard.db.fence import note
 from ganboard.db.models import ACTIVE, Checkpoint, Event, Run, Worker
-from ganboard.db.runs.queries import WORKER_ALIVE_SECONDS
 
 PAGES = 2000  # of SQLite's, copied between two reports
 ROWS = 500  # read, and written, together
-FORMER_TABLES = ("drawing", "surface")  # until schema 0009
 Progress = Callable[[int], None]  # bytes that were done since the last call
 CheckpointKey = tuple[str, int, int]  # run, step, attempt
 
@@ -103,7 +100,8 @@ def open_copy(path: Path) -> Iterator[Engine]:
                     statement or ""
                 ).lstrip().upper().startswith("CREATE VIRTUAL"):
                     raise BadCopy(
-                        f"its database holds a {kind} {str(name)[:60]!r} that is none of ganboard's"
+                        f"its database contains the {kind} {str(name)[:60]!r}, which is not part"
+                        " of ganboard"
                     )
             if (found := connection.execute("PRAGMA quick_check(1)").fetchone()[0]) != "ok":
                 raise BadCopy(f"its database is damaged ({str(found)[:100]})")
@@ -213,14 +211,13 @@ def _adopt(session: Session, here: Collection[CheckpointKey]) -> Loaded:
                 run.id,
                 run.attempt,
                 "info",
-                "Restored from a backup that was made while it trained. Stopped as requested.",
+                "Restored from a backup made during training. Stopped as requested.",
             )
         else:
             run.status, run.queued_at = "queued", now()  # type: ignore[assignment]
             queued += 1
             sentence = (
-                "Restored from a backup that was made while it trained. Going on from the newest"
-                " checkpoint."
+                "Restored from a backup made during training. Resuming from the latest checkpoint."
             )
             note(session, run.id, run.attempt, "info", sentence)
     lost = 0
@@ -231,80 +228,3 @@ def _adopt(session: Session, here: Collection[CheckpointKey]) -> Loaded:
         else:
             checkpoint.machine = None  # they are here now, wherever they were
     return Loaded(frozenset(session.exec(select(Run.id))), queued, lost)
-
-
-@dataclass(frozen=True)
-class Occupants:
-    """What a database holds that somebody might miss, and who works with it now."""
-
-    runs: int
-    others: int  # studies and saved views
-    alive: tuple[str, ...]  # workers of both kinds, and runs in training
-
-
-def occupants(engine: Engine) -> Occupants:
-    """Of a database of any revision, empty ones included. Raises Unreachable."""
-    with clear_errors(engine), engine.connect() as connection:
-        there = set(sa.inspect(connection).get_table_names())
-
-        def count(*names: str) -> int:
-            return sum(
-                connection.scalar(sa.select(sa.func.count()).select_from(sa.table(n))) or 0
-                for n in names
-                if n in there
-            )
-
-        alive: list[str] = []
-        if {"worker", "run"} <= there:
-            columns = {one["name"] for one in sa.inspect(connection).get_columns("worker")}
-            heartbeat_at: sa.ColumnClause[datetime] = sa.column(
-                "heartbeat_at" if "heartbeat_at" in columns else "beat_at"  # until schema 0009
-            )
-            alive += connection.scalars(
-                sa.select(col(Worker.name)).where(heartbeat_at > now(-WORKER_ALIVE_SECONDS))
-            )
-            training = sa.select(col(Run.id)).where(
-                col(Run.status).in_(ACTIVE), col(Run.lease_until) > now()
-            )
-            alive += (f"run {run_id}" for run_id in connection.scalars(training))
-        return Occupants(count("run"), count("study", "saved_view", "model_version"), tuple(alive))
-
-
-def make_way(connection: Connection, schema: str | None) -> None:
-    """Take our tables out of a PostgreSQL database: into a new `schema`, or, with None, away;
-    within the caller's transaction."""
-    there = set(sa.inspect(connection).get_table_names())
-    present = [table.name for table in reversed(SQLModel.metadata.sorted_tables)]
-    ours = [name for name in (*FORMER_TABLES, *present) if name in there]
-    if schema:
-        connection.execute(sa.schema.CreateSchema(schema))
-    for name in (*ours, *({"alembic_version"} & there)):
-        connection.exec_driver_sql(
-            f'ALTER TABLE "{name}" SET SCHEMA "{schema}"' if schema else f'DROP TABLE "{name}"'
-        )
-
-
-def mark(connection: Connection, token: int) -> None:
-    """Write a number beside the tables, within the caller's transaction: `marked` finds it once
-    that is committed."""
-    if connection.dialect.name == "sqlite":
-        connection.exec_driver_sql(f"PRAGMA user_version={token}")
-    else:
-        connection.exec_driver_sql(f"COMMENT ON TABLE alembic_version IS 'restored {token}'")
-
-
-def marked(engine: Engine, token: int) -> bool:
-    """Whether the database bears this number. Raises Unreachable."""
-    if engine.dialect.name == "sqlite":
-        try:
-            # to open it as a database would already change what lies beside it
-            with Path(engine.url.database or "").open("rb") as file:
-                # https://sqlite.org/fileformat.html#the_database_header
-                return int.from_bytes(file.read(64)[60:64], "big") == token
-        except FileNotFoundError:
-            return False
-    with clear_errors(engine), engine.connect() as connection:
-        return bool(
-            connection.scalar(sa.text("SELECT obj_description(to_regclass('alembic_version'))"))
-            == f"restored {token}"
-        )

@@ -49,8 +49,8 @@ class _SqliteReal(UserDefinedType[Any]):
 class Real(TypeDecorator[float]):
     """A float64 that survives exactly, negative zero, NaN and infinity included.
 
-    SQLite turns a bound NaN into NULL; its dynamic typing lets the text 'nan' stand among the
-    numbers instead.
+    SQLite turns a bound NaN into NULL; its dynamic typing allows the text 'nan' among the numbers
+    instead.
     """
 
     impl = Double

@@ -22,18 +22,18 @@ _TRIES = 20  # of writers that take the same number at once
 
 
 def check_name(text: str) -> str:
-    """The name of a model. Raises BadMark."""
+    """The name of a model. Raises BadAnnotation."""
     if not re.fullmatch(NAME, text, re.ASCII):
         raise BadAnnotation(
-            f"{text[:80]!r} cannot name a model: take up to 40 of a-z, 0-9, dot, - and _, a letter"
-            " or digit first."
+            f"{text[:80]!r} is not a valid model name. Use up to 40 of a-z, 0-9, dot, - and _,"
+            " starting with a letter or digit."
         )
     return text
 
 
 def add(engine: Engine, version: ModelVersion) -> ModelVersion:
     """Store a version under the next number of its name; numbers of removed ones are not used
-    again. Raises BadMark."""
+    again. Raises BadAnnotation."""
     check_name(version.name)
     values = version.model_dump(exclude={"version"})
     for _ in range(_TRIES):
@@ -52,15 +52,16 @@ def add(engine: Engine, version: ModelVersion) -> ModelVersion:
         except IntegrityError:  # on PostgreSQL another one was quicker
             continue
         return stored
-    raise NotAllowed(f"{_TRIES} versions of {version.name} were stored meanwhile: try again.")
+    raise NotAllowed(f"{_TRIES} versions of {version.name} were stored concurrently. Try again.")
 
 
 def find(engine: Engine, text: str) -> ModelVersion:
-    """The version that NAME (the newest), NAME:VERSION or NAME@ALIAS says. Raises UnknownVersion."""
+    """The version that NAME (the newest), NAME:VERSION or NAME@ALIAS says. Raises
+    UnknownVersion."""
     said = _SPEC.fullmatch(text.strip())
     if said is None:
         raise UnknownVersion(
-            f"{text[:80]!r} names no version of a model: write NAME, NAME:VERSION or NAME@ALIAS."
+            f"{text[:80]!r} is not a version of a model. Use NAME, NAME:VERSION or NAME@ALIAS."
         )
     wanted = select(ModelVersion).where(
         ModelVersion.name == said["name"], col(ModelVersion.removed_at).is_(None)
@@ -102,10 +103,12 @@ def aliases(engine: Engine) -> Mapping[str, list[str]]:
 
 
 def alias(engine: Engine, version: ModelVersion, word: str) -> None:
-    """Let NAME@`word` mean this version, and no other any more. Raises BadMark, UnknownVersion."""
+    """Let NAME@`word` mean this version, and no other any more. Raises BadAnnotation,
+    UnknownVersion."""
     if not re.fullmatch(ALIAS, word, re.ASCII):
         raise BadAnnotation(
-            f"{word[:80]!r} cannot be an alias: take up to 32 of a-z, 0-9, - and _, a letter first."
+            f"{word[:80]!r} is not a valid alias. Use up to 32 of a-z, 0-9, - and _, starting with"
+            " a letter."
         )
     with writing(engine) as session:
         _locked(session, version)
@@ -125,5 +128,5 @@ def _locked(session: Session, version: ModelVersion) -> ModelVersion:
         select(ModelVersion).where(ModelVersion.id == version.id).with_for_update()
     ).first()
     if found is None or found.removed_at is not None:
-        raise UnknownVersion(f"{version.name}:{version.version} was removed meanwhile.")
+        raise UnknownVersion(f"{version.name}:{version.version} has been removed.")
     return found

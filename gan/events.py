@@ -20,7 +20,7 @@ ControlSignal = Literal["go", "stop", "suspend"]
 
 
 class TrainingFailed(Exception):
-    """A run that cannot go on; the message is one sentence with the remedy."""
+    """A run that cannot continue; the message contains the remedy."""
 
 
 @dataclass(frozen=True)
@@ -32,7 +32,7 @@ class Phase:
 
 @dataclass(frozen=True)
 class Started:
-    """Training is about to begin, or to go on after `start_step` finished steps."""
+    """Training is about to start, or to resume after `start_step` finished steps."""
 
     hardware: dict[str, Any]  # host, cpu, devices, versions: JSON-ready
     examples: int
@@ -78,7 +78,7 @@ class Quality:
     epoch: int
     seconds: float  # what this evaluation took
     training_seconds: float  # training time up to here: the x axis of an honest learning curve
-    measures: Mapping[str, float]  # see MEASURED
+    measures: Mapping[str, float]  # see `gan.quality.declared`
     # share of each class among the generated images, as the classifier sees them; empty without
     # classes
     histogram: tuple[float, ...]
@@ -159,75 +159,21 @@ MEASURES = {
     "input_seconds": "Waiting for images",
     "compute_seconds": "Forward, backward and update",
     "reduce_seconds": "All-reduce of the gradients",
-    "host_seconds": "Python, reports, grids and checkpoints between the calls",
+    "host_seconds": "Python, logging, grids and checkpoints between the calls",
     "step_p50": "Median seconds per step",
     "step_p95": "95th percentile of the seconds per step",
     "step_max": "Longest step, in seconds",
     "gflops": "GFLOP/s achieved in convolutions and products",
     "peak_share": "Share of this machine's measured peak",
     "reduce_bytes": "Bytes each replica sends per step in the all-reduce",
-    "peak_memory_bytes": "Highest memory of the trainer so far (GPU memory where there is a GPU)",
-    "d_real": "Mean of D's opinion of real images (1: all real)",
-    "d_fake": "Mean of D's opinion of generated images (1: all real)",
-    "overflows": "Values of the 16-bit gradients that were infinite or not a number",
-    "underflows": "Values of the 16-bit gradients that are exactly zero",
-    "skipped_steps": "Updates left out because a scaled gradient overflowed (mixed_float16)",
+    "peak_memory_bytes": "Peak memory of the trainer so far (GPU memory if there is a GPU)",
+    "d_real": "Mean output of D for real images (1: all real)",
+    "d_fake": "Mean output of D for generated images (1: all real)",
+    "overflows": "Infinite or NaN values in the 16-bit gradients",
+    "underflows": "Zero values in the 16-bit gradients",
+    "skipped_steps": "Updates skipped because a scaled gradient overflowed (mixed_float16)",
     "loss_scale": "Loss scale at the end of the epoch (mixed_float16)",
 }
-MEASURED = {  # by model, its headline first; lower is better unless said
-    "dcgan": {
-        "fid": (
-            "Frechet distance in the classifier's features (not Inception FID; lower is better; "
-            "copies of training images have a low one too: see memorization)"
-        ),
-        "kid": "Kernel distance in the classifier's features (lower is better)",
-        "precision": "Share of generated images inside the real ones' neighbourhoods",
-        "recall": "Share of real images inside the generated ones' neighbourhoods",
-        "density": (
-            "How densely generated images lie in the real ones' neighbourhoods (1: as dense as real"
-            " ones)"
-        ),
-        "coverage": "Share of real neighbourhoods that hold a generated image",
-        "class_distance": (
-            "Total variation distance between generated and real class shares (0: equal, 1:"
-            " disjoint)"
-        ),
-        "diversity": (
-            "Mean distance of generated pairs / mean distance of real pairs (1: as diverse)"
-        ),
-        "memorization": (
-            "Probability that a generated image is nearer to a training image than a "
-            "held-out real image is (0.5: as new as those, 1: all are copies)"
-        ),
-    },
-    "gan3d": {
-        "objective": (
-            "3DGAN's single number, the errors of moments, profiles and angle added up (0: perfect)"
-        ),
-        "moment_error": (
-            "Mean relative error of the mean first and second moments along the three axes"
-        ),
-        "profile_error": "Mean relative error of the mean profiles along the three axes",
-        "angle_error": "Mean relative error of the angle that is measured of generated showers",
-        "sampling_error": "Mean relative error of the sampling fraction, over bins of energy",
-        "correlation_error": "Mean difference of the correlations between 13 observables",
-        "empty": "Share of generated showers without any energy",
-    },
-    "pix2pix": {
-        "l1": (
-            "Mean distance of predicted from real fields, in flows that are never trained with"
-            " (lower is better)"
-        ),
-        "l1_train": (
-            "The same in flows that are trained with: what lies between both is overfitting"
-        ),
-        "l1_standing": (
-            "The same distance, of flows never trained with, if nothing moved: a prediction should"
-            " be below"
-        ),
-    },
-}
-QUALITY = {name: words for measures in MEASURED.values() for name, words in measures.items()}
 FACTS = {
     "kernels_before": "Operations before XLA's fusion",
     "kernels_after": "Kernels after it",
@@ -238,14 +184,14 @@ FACTS = {
     "measured_memory_bytes": "Memory measured in the first steps",
     "largest_batch": "Largest global batch that fits, by the estimate",
     "reduce_bytes": "Bytes each replica sends per step in the all-reduce",
-    "data_revision": "Revision of the sampled data: others are other examples",
-    "skipped_pictures": "Pictures left out because they cannot be read (skip_unreadable)",
+    "data_revision": "Revision of the sampled data; other revisions contain other examples",
+    "skipped_pictures": "Pictures skipped because they cannot be read (skip_unreadable)",
     "class_shares": "Share of each class in the data, as that classifier sees it",
     "classifier_accuracy": "Test accuracy of the classifier used for evaluation",
     "generator_layers": "Layers of G: kind and output",
     "discriminator_layers": "Layers of D",
     "form": "How the step is computed on this device",
-    "validation": "Generated showers beside real ones after the last evaluation",
+    "validation": "Generated and real showers at the last evaluation",
 }
 UNLISTED = frozenset({"validation"})  # facts that are drawn and not listed
 

@@ -1,4 +1,4 @@
-"""Files that survive a power cut and are what they seem: flushing, opening, measuring, removing."""
+"""Files that survive a power cut and are what they seem: writing, opening, measuring, removing."""
 
 from __future__ import annotations
 
@@ -6,8 +6,9 @@ import hashlib
 import os
 import shutil
 import stat
-from contextlib import suppress
-from io import BufferedReader
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from io import BufferedReader, BufferedWriter
 from pathlib import Path
 from typing import IO
 
@@ -37,7 +38,7 @@ def measure(path: Path) -> tuple[int, str]:
 
 
 def measured(file: BufferedReader) -> tuple[int, str]:
-    """Bytes and SHA-256 of an open file, from where it stands."""
+    """Bytes and SHA-256 of an open file, from its current position."""
     return os.fstat(file.fileno()).st_size, hashlib.file_digest(file, "sha256").hexdigest()
 
 
@@ -48,6 +49,48 @@ def remove(path: Path) -> None:
     else:
         with suppress(OSError):
             path.unlink()
+
+
+@contextmanager
+def flushed(path: Path) -> Iterator[BufferedWriter]:
+    """A new file to write, which lies on the disk when the block ends."""
+    with path.open("wb") as file:
+        yield file
+        flush(file)
+
+
+@contextmanager
+def whole_file(path: Path, *, mode: int = 0o666, durable: bool = True) -> Iterator[BufferedWriter]:
+    """A file to write, which takes the place of `path` when the block ends; a block that fails
+    leaves `path` as it was. `durable` flushes it first, and its name afterwards."""
+    draft = path.with_name(f".{path.name}.{os.getpid()}.tmp")
+    try:
+        with open(draft, "wb", opener=lambda name, flags: os.open(name, flags, mode)) as file:
+            yield file
+            if durable:
+                flush(file)
+        draft.replace(path)
+        if durable:
+            flush_directory(path.parent)
+    finally:
+        draft.unlink(missing_ok=True)
+
+
+@contextmanager
+def whole_folder(path: Path, draft: Path) -> Iterator[None]:
+    """A folder to fill at `draft`, with files that are `flushed`, which is renamed to `path` when
+    the block ends and then lies on the disk; a block that fails leaves neither."""
+    remove(draft)
+    made = draft
+    try:
+        made.mkdir(parents=True)
+        yield
+        flush_directory(made)
+        made = made.rename(path)
+        flush_directory(path.parent)
+    except BaseException:
+        remove(made)
+        raise
 
 
 def flush(file: IO[bytes]) -> None:
@@ -69,5 +112,5 @@ def flush_above(directory: Path) -> None:
     """The names of all folders above, as far up as they are ours."""
     for folder in directory.parents:
         if not os.access(folder, os.W_OK):
-            break  # made before us, by somebody else
+            break  # created concurrently by another process
         flush_directory(folder)

@@ -59,7 +59,7 @@ def finish_epoch(context: Context, run: Run, epoch: int, g_loss: float, d_loss: 
         d_path=(0.0, 0.0),
         measures={"compute_seconds": 1.5, "host_seconds": 0.5},
     )
-    judged = {"fid": 10.0 / epoch, "recall": 0.5}
+    measures = {"fid": 10.0 / epoch, "recall": 0.5}
     reports.add_quality(
         context.engine,
         run_id=run.id,
@@ -67,6 +67,6 @@ def finish_epoch(context: Context, run: Run, epoch: int, g_loss: float, d_loss: 
         epoch=epoch,
         seconds=0.25,
         training_seconds=2.0 * epoch,
-        measures=judged,
+        measures=measures,
         histogram=[1.0],
     )

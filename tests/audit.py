@@ -58,8 +58,9 @@ def allowed(text: str) -> list[Allowed]:
     return [Allowed(**entry) for entry in entries]
 
 
-def judge(reports: Iterable[dict[str, Any]], entries: Sequence[Allowed], today: date) -> list[str]:
-    """What is wrong, one sentence for each. Raises Unknown when a package was left out of a report."""
+def check(reports: Iterable[dict[str, Any]], entries: Sequence[Allowed], today: date) -> list[str]:
+    """What is wrong, one sentence for each. Raises Unknown when a package was left out of a
+    report."""
     packages = {
         (one["name"], one.get("version", "")): one
         for report in reports
@@ -127,7 +128,7 @@ def report(lock: Path) -> dict[str, Any]:
 def main(locks: Sequence[str]) -> int:
     try:
         entries = allowed(ALLOWED.read_text())
-        wrong = judge([report(Path(lock)) for lock in locks], entries, datetime.now(UTC).date())
+        wrong = check([report(Path(lock)) for lock in locks], entries, datetime.now(UTC).date())
     except Unreadable as error:
         print(f"audit: {error}", file=sys.stderr)
         return UNREADABLE

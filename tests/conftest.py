@@ -27,15 +27,18 @@ from tests.shares import arranged
 
 prepare_sqlite = db_engine._prepare_sqlite
 PROCESSES = int(os.environ.get("PYTEST_XDIST_WORKER_COUNT", 1))
-THOROUGH = os.environ.get("GANBOARD_TESTS") == "all"
+# which tests: quick (as in `make test`), rest (those that it leaves out) or all
+TESTS = os.environ.get("GANBOARD_TESTS", "quick")
 
 
 @pytest.hookimpl(trylast=True)  # pytest sorts by fixtures first
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    if not THOROUGH:
-        left_out = [item for item in items if item.get_closest_marker("thorough")]
+    if TESTS != "all":
+        thorough = [item for item in items if item.get_closest_marker("thorough")]
+        quick = [item for item in items if not item.get_closest_marker("thorough")]
+        chosen, left_out = (thorough, quick) if TESTS == "rest" else (quick, thorough)
         config.hook.pytest_deselected(items=left_out)
-        items[:] = [item for item in items if not item.get_closest_marker("thorough")]
+        items[:] = chosen
     if PROCESSES > 1:
         items[:] = arranged(items, PROCESSES)
 
@@ -52,8 +55,8 @@ def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 @pytest.fixture(scope="session", autouse=True)
 def _unflushed_commits() -> Iterator[None]:
-    """Commits in this process do not wait for the disk: tests simulate power cuts, and a commit in a
-    process that is killed is as safe. `flushed_commits` undoes it."""
+    """Commits in this process do not wait for the disk: tests simulate power cuts, and a commit in
+    a process that is killed is as safe. `flushed_commits` undoes it."""
 
     def prepare(connection: Any, record: Any) -> None:
         prepare_sqlite(connection, record)

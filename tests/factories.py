@@ -1,4 +1,5 @@
-"""Runs as the trainer would have stored them, written through db.runs.commands and db.runs.reports."""
+"""Runs as the trainer would have stored them, written through db.runs.commands and
+db.runs.reports."""
 
 from __future__ import annotations
 
@@ -11,12 +12,13 @@ import numpy as np
 import numpy.typing as npt
 from PIL import Image
 
+from ganboard.db import heartbeats
 from ganboard.db.models import TRAINING, Run
-from ganboard.db.runs import commands, reports
+from ganboard.db.runs import checkpoint_reports, commands, reports
 from ganboard.gan.config import RunConfig
-from ganboard.gan.events import MEASURED
-from ganboard.gan.models.gan3d.validation import DRAWN, Curve, Validation
+from ganboard.gan.models.gan3d.evaluation.validation import DRAWN, Curve, Validation
 from ganboard.gan.presets import load
+from ganboard.gan.quality.declared import OF_MODEL
 from ganboard.worker.context import Context
 
 HARDWARE: dict[str, Any] = {  # as gan.devices.hardware.describe gives it
@@ -196,7 +198,7 @@ def _train(
         )
         if config.quality_every and (epoch % config.quality_every == 0 or epoch == config.epochs):
             fid = 40.0 / (epoch + seed % 7) + 2
-            judged = (
+            measures = (
                 _quality(epoch, fid, random)
                 if config.model == "dcgan"
                 else _other_quality(config.model, fid)
@@ -209,13 +211,13 @@ def _train(
                 seconds=0.4,
                 preparation_seconds=2.0 if first else 0.0,
                 training_seconds=epoch * seconds_per_epoch,
-                **judged,
+                **measures,
             )
         if grids:
             reports.add_grid(engine, **own, epoch=epoch, rows=4, columns=4, png=png(seed + epoch))
     if epochs:
         step = epochs * steps_per_epoch
-        reports.add_checkpoint(
+        checkpoint_reports.add_checkpoint(
             engine,
             **own,
             step=step,
@@ -287,7 +289,7 @@ def _quality(epoch: int, fid: float, random: np.random.Generator) -> dict[str, A
 def _other_quality(model: str, fid: float) -> dict[str, Any]:
     """Of models without classes: all measures alike, the further from the headline the smaller."""
     return {
-        "measures": {name: fid / 100 / (1 + place) for place, name in enumerate(MEASURED[model])},
+        "measures": {name: fid / 100 / (1 + place) for place, name in enumerate(OF_MODEL[model])},
         "histogram": [],
     }
 
@@ -301,7 +303,7 @@ def make_worker(
     devices: dict[str, Any] | None = None,
 ) -> None:
     """A worker that has just given a heartbeat."""
-    commands.heartbeat(
+    heartbeats.record(
         context.engine,
         name=name,
         kind=kind,

@@ -1,5 +1,5 @@
-"""A TPU that is not there: TensorFlow's own TPUStrategy, told of cores that stand on this machine's
-CPU.
+"""A TPU that is not there: TensorFlow's own TPUStrategy, given cores that are simulated on this
+machine's CPU.
 
 Everything up to running a program is real: variables with one copy per core, tracing, the exchange
 between cores. Running needs a TPU.

@@ -99,7 +99,7 @@ def run(
 
 def assert_resumes(config: RunConfig, directory: Path) -> Recorder:
     """Train in `directory`/whole, and in `directory`/parts, stopped after a step and resumed, to
-    the same bits; returns the first."""
+    identical bits; returns the first."""
     whole, outcome = run(config, directory / "whole")
     assert outcome == "finished"
     assert not [note.text for note in whole.of(Note) if note.level == "error"]

@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import Any
 
 from ganboard.db.models import Run
-from ganboard.db.runs import commands, queries, reports
-from ganboard.gan.checkpoint import store as checkpoints
+from ganboard.db.runs import checkpoint_reports, commands, queries
+from ganboard.gan.checkpoint import reader
 from ganboard.gan.config import RunConfig, parse
 from ganboard.gan.training.step import Networks
 from ganboard.worker.context import Context
@@ -47,8 +47,8 @@ def finished(
     directory = context.settings.run_dir(run.id) / "checkpoints"
     for epoch in epochs:
         nets = store(settings, directory, step=4 * epoch, epoch=epoch)
-    for one in checkpoints.found(directory):
-        reports.add_checkpoint(
+    for one in reader.found(directory):
+        checkpoint_reports.add_checkpoint(
             context.engine,
             **own,
             step=one.step,

@@ -7,9 +7,10 @@ from collections.abc import Callable
 from ganboard.db.models import Run
 from ganboard.gan.checkpoint import store
 from ganboard.gan.config import RunConfig
-from ganboard.gan.models.pix2pix import frames, networks
-from ganboard.gan.models.pix2pix.obstacle import Obstacle
-from ganboard.gan.models.pix2pix.recording import Case, Recording
+from ganboard.gan.models.pix2pix import networks
+from ganboard.gan.models.pix2pix.flow import frames
+from ganboard.gan.models.pix2pix.flow.obstacle import Obstacle
+from ganboard.gan.models.pix2pix.flow.recording import Case, Recording
 from ganboard.gan.progress import Progress
 from ganboard.worker.context import Context
 

@@ -52,20 +52,20 @@ def sign_in(settings: Settings) -> SignIn | None:
         )
     if not (settings.operators or settings.viewers):
         raise SettingsError(
-            "Nobody could sign in: list e-mail addresses or @domains in GANBOARD_OPERATORS or"
-            " GANBOARD_VIEWERS."
+            "No user is allowed to sign in. List e-mail addresses or @domains in"
+            " GANBOARD_OPERATORS or GANBOARD_VIEWERS."
         )
     for name in ("cookie_secret", "api_token"):
         if 0 < len(getattr(settings, name)) < SHORTEST_SECRET:
             raise SettingsError(
-                f"GANBOARD_{name.upper()} is too short to be secret: take {SHORTEST_SECRET} random"
-                " characters or more."
+                f"GANBOARD_{name.upper()} is too short to be secret. Use at least"
+                f" {SHORTEST_SECRET} random characters."
             )
     _check_url("GANBOARD_OIDC_URL", settings.oidc_url)
     if urlsplit(_check_url("GANBOARD_PUBLIC_URL", settings.public_url)).path.strip("/"):
         raise SettingsError(
-            f"GANBOARD_PUBLIC_URL={settings.public_url} has a path: ganboard lies at the root of a"
-            " host name."
+            f"GANBOARD_PUBLIC_URL={settings.public_url} has a path, but ganboard must be served"
+            " from the root of a host."
         )
     return SignIn(
         _addresses("GANBOARD_OPERATORS", settings.operators),
@@ -78,13 +78,13 @@ def check_address(settings: Settings, address: str) -> None:
     machine can reach it all the same."""
     if settings.published not in PUBLISHED:
         raise SettingsError(
-            f"GANBOARD_PUBLISHED={settings.published[:40]} is not known: leave it out, or write"
+            f"GANBOARD_PUBLISHED={settings.published[:40]} is invalid. Unset it, or set it to"
             " loopback."
         )
     if sign_in(settings) is None and settings.published != "loopback" and not is_loopback(address):
         raise SettingsError(
-            f"The dashboard is not opened on {address} without sign-in: set GANBOARD_OIDC_URL and"
-            " what belongs to it (docs/security.md), or leave it on 127.0.0.1."
+            f"The dashboard cannot listen on {address} without sign-in. Set GANBOARD_OIDC_URL and"
+            " the related variables (docs/security.md), or use 127.0.0.1."
         )
 
 
@@ -93,13 +93,13 @@ def check_serving(settings: Settings, address: str) -> None:
     hard to guess."""
     if 0 < len(settings.serve_token) < SHORTEST_SECRET:
         raise SettingsError(
-            f"GANBOARD_SERVE_TOKEN is too short to be secret: take {SHORTEST_SECRET} random"
-            " characters or more."
+            f"GANBOARD_SERVE_TOKEN is too short to be secret. Use at least {SHORTEST_SECRET}"
+            " random characters."
         )
     if not settings.serve_token and settings.published != "loopback" and not is_loopback(address):
         raise SettingsError(
-            f"Models are not served on {address} without a token: set GANBOARD_SERVE_TOKEN to"
-            f" {SHORTEST_SECRET} random characters or more, or leave them on 127.0.0.1."
+            f"Models cannot be served on {address} without a token. Set GANBOARD_SERVE_TOKEN to at"
+            f" least {SHORTEST_SECRET} random characters, or use 127.0.0.1."
         )
 
 
@@ -123,8 +123,8 @@ def check_queue(settings: Settings) -> None:
         and not is_loopback(given.get("host", "localhost"))
     ):
         raise SettingsError(
-            f"The queue on {given['host']} has no password: give it one (docs/security.md) and name"
-            " the file that holds it in GANBOARD_REDIS_PASSWORD_FILE."
+            f"The queue on {given['host']} has no password. Set one (docs/security.md) and point"
+            " GANBOARD_REDIS_PASSWORD_FILE to the file that contains it."
         )
 
 
@@ -142,7 +142,8 @@ def _addresses(variable: str, text: str) -> frozenset[str]:
         local, at, domain = one.rpartition("@")
         if not at or "@" in local or not domain or any(letter.isspace() for letter in one):
             raise SettingsError(
-                f"{variable} has {one[:80]!r}, which is neither an e-mail address nor an @domain."
+                f"{variable} contains {one[:80]!r}, which is neither an e-mail address nor an"
+                " @domain."
             )
     return frozenset(found)
 

@@ -8,7 +8,6 @@ Whatever needs the state calls `recover` before.
 
 from __future__ import annotations
 
-import fcntl
 import hashlib
 import json
 import os
@@ -21,16 +20,17 @@ from datetime import datetime
 from pathlib import Path
 from typing import IO
 
+from filelock import FileLock, Timeout
 from sqlalchemy import Engine
 
-from ganboard.db import transfer
+from ganboard.db import replacement, transfer
 from ganboard.db.engine import clear_errors, make_engine
 from ganboard.db.errors import DbError
 from ganboard.db.settings import Settings
 from ganboard.gan import files
 from ganboard.worker.errors import WorkerError
 
-JOURNAL = "restore.json"
+JOURNAL, LOCK = "restore.json", "restore.lock"
 
 
 class RestoreRefused(WorkerError):
@@ -67,15 +67,15 @@ class AtomicSwap:
 
     @classmethod
     def read(cls, settings: Settings, journal: IO[str]) -> AtomicSwap | None:
-        """What a journal tells of; None when it was killed before it could tell."""
+        """What a journal records; None if the process was killed before writing it."""
         try:
             journalled = json.load(journal)
         except ValueError:
             return None
         if journalled["database"] != _digest(settings.database):
             raise RestoreRefused(
-                "A restore into another database was cut short: set GANBOARD_DATABASE_URL as it was"
-                " then, and try again."
+                "A restore into another database was interrupted. Set GANBOARD_DATABASE_URL to"
+                " that database and try again."
             )
         return cls(settings, journalled["token"], journalled["aside"], journalled["database"])
 
@@ -87,17 +87,17 @@ class AtomicSwap:
             self.aside.mkdir()
         if self._file is None or self._new is None:
             with clear_errors(self._engine), self._engine.begin() as connection:
-                transfer.make_way(
+                replacement.make_way(
                     connection, self.aside.name.replace("-", "_") if self.aside else None
                 )
                 loaded = transfer.load(copy, connection, here, progress)
-                transfer.mark(connection, self._token)
+                replacement.mark(connection, self._token)
                 os.sync()  # the new files are on disk before the database says so
             return loaded
         engine = make_engine(f"sqlite:///{self._new}", pooled=False)
         with engine.begin() as connection:
             loaded = transfer.load(copy, connection, here, progress)
-            transfer.mark(connection, self._token)
+            replacement.mark(connection, self._token)
         transfer.save_settled(engine)
         with alone(self._file) if self._file.exists() else nullcontext():
             for path in _with_logs(self._file) if self.aside else ():
@@ -111,7 +111,7 @@ class AtomicSwap:
         """Complete the exchange if the new database is in place, else undo what was prepared for
         it. May be repeated."""
         runs = self._settings.state / "runs"
-        if transfer.marked(self._engine, self._token):
+        if replacement.marked(self._engine, self._token):
             if (self.staging / "runs").exists():
                 if self.aside and runs.exists() and not (self.aside / "runs").exists():
                     runs.rename(self.aside / "runs")
@@ -130,8 +130,8 @@ class AtomicSwap:
 
 
 def check_free(settings: Settings, *, force: bool) -> bool:
-    """Whether there is an old state to be put aside. Raises RestoreRefused when that was not asked
-    for, or when somebody works with it."""
+    """Whether there is an old state to be put aside. Raises RestoreRefused if that was not
+    requested, or if it is in use."""
     engine = make_engine(settings.database, pooled=False)
     file = Path(engine.url.database or "") if engine.dialect.name == "sqlite" else None
     folders = (
@@ -142,14 +142,14 @@ def check_free(settings: Settings, *, force: bool) -> bool:
     found = None
     if file is None or file.exists():
         try:
-            found = transfer.occupants(engine)
+            found = replacement.occupants(engine)
         except DbError:
             if file is None or not force:
                 raise
             # a damaged file may be what the restore is for: it is kept as it is
     if found and found.alive:
         raise RestoreRefused(
-            f"{', '.join(found.alive)[:200]} still work with this database: end them first."
+            f"{', '.join(found.alive)[:200]} still use this database. Stop them first."
         )
     held = folders or (found.runs or found.others if found else file is not None and file.exists())
     if held and not force:
@@ -161,8 +161,8 @@ def check_free(settings: Settings, *, force: bool) -> bool:
             else "studies, views or models"
         )
         raise RestoreRefused(
-            f"{settings.state} and its database hold {what} already: set GANBOARD_HOME (and"
-            " GANBOARD_DATABASE_URL) to new ones, or give --force to put the old state aside."
+            f"{settings.state} and its database already contain {what}. Set GANBOARD_HOME (and"
+            " GANBOARD_DATABASE_URL) to new locations, or use --force to set the old state aside."
         )
     if file is not None and file.exists():
         with alone(file):
@@ -172,7 +172,8 @@ def check_free(settings: Settings, *, force: bool) -> bool:
 
 @contextmanager
 def alone(file: Path) -> Iterator[None]:
-    """While nobody else has the SQLite database open; its log is worked in. Raises RestoreRefused."""
+    """With exclusive access to the SQLite database; its log is checkpointed. Raises
+    RestoreRefused."""
     with closing(sqlite3.connect(file, isolation_level=None, timeout=2)) as connection:
         try:
             connection.execute("PRAGMA locking_mode=EXCLUSIVE")
@@ -181,11 +182,10 @@ def alone(file: Path) -> Iterator[None]:
         except sqlite3.OperationalError as error:
             if "locked" in str(error):
                 raise RestoreRefused(
-                    f"Something still uses {file}: end `ganboard up`, workers and other commands"
-                    " first."
+                    f"{file} is still in use. Stop `ganboard up`, workers and other commands first."
                 ) from None
         except sqlite3.DatabaseError:
-            pass  # it is damaged: nobody works with it
+            pass  # it is damaged, so it is not in use
         yield
 
 
@@ -211,16 +211,16 @@ def _digest(url: str) -> str:
 
 
 def recover(settings: Settings) -> None:
-    """Complete or undo a restore that was cut short. Raises RestoreRefused while one is under way."""
+    """Complete or undo a restore that was cut short. Raises RestoreRefused while one is under
+    way."""
     path = settings.state / JOURNAL
-    try:
-        journal = path.open("r+")
-    except FileNotFoundError:
+    if not path.exists():
         return
-    with journal:
-        hold(journal)
+    with alone_restoring(settings):
         if path.exists():  # another may have been first
-            conclude(AtomicSwap.read(settings, journal), path)
+            with path.open() as journal:
+                swap = AtomicSwap.read(settings, journal)
+            conclude(swap, path)
 
 
 def conclude(swap: AtomicSwap | None, journal: Path) -> None:
@@ -230,10 +230,14 @@ def conclude(swap: AtomicSwap | None, journal: Path) -> None:
     files.flush_directory(journal.parent)
 
 
-def hold(journal: IO[str]) -> None:
+@contextmanager
+def alone_restoring(settings: Settings) -> Iterator[None]:
+    """Hold the lock of restores into this home. Raises RestoreRefused when somebody else does."""
     try:
-        fcntl.flock(journal, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except BlockingIOError:
+        lock = FileLock(settings.state / LOCK).acquire(blocking=False)
+    except Timeout:
         raise RestoreRefused(
-            "A restore is under way in this home: wait until it has ended."
+            "A restore is in progress in this GANBOARD_HOME. Wait until it has finished."
         ) from None
+    with lock:
+        yield

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from ganboard.db.errors import DbError
 from ganboard.db.settings import SettingsError
-from ganboard.gan.checkpoint.store import CheckpointError
+from ganboard.gan.checkpoint.reader import CheckpointError
 from ganboard.gan.config import ConfigError
 from ganboard.gan.data import DatasetError
 from ganboard.gan.events import TrainingFailed

@@ -40,8 +40,8 @@ def connect(settings: Settings) -> Redis:
     from ganboard.worker.redis_errors import explained
 
     url = settings.redis_url or socket_url(settings)
-    # few and quick tries: a page must not hang on a silent host, and whoever has to outlive an
-    # outage asks again
+    # few and quick retries: a page must not hang on an unreachable host; long-running callers retry
+    # themselves
     patience = {
         "socket_connect_timeout": 3,
         "retry": Retry(ExponentialBackoff(cap=0.5, base=0.05), 2),

@@ -9,20 +9,9 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from ganboard.gan.quality.declared import METRICS
+
 BINARY = ("B", "KiB", "MiB", "GiB", "TiB")
-QUALITY_FORMATS = {
-    "fid": "FID {:.2f}",
-    "kid": "KID {:.4f}",
-    "precision": "precision {:.2f}",
-    "recall": "recall {:.2f}",
-    "coverage": "coverage {:.2f}",
-    "memorization": "memorization {:.2f}",
-    "objective": "objective {:.3f}",
-    "sampling_error": "sampling fraction off by {:.1%}",
-    "l1": "L1 {:.4f}",
-    "l1_train": "{:.4f} in training flows",
-    "l1_standing": "{:.4f} if nothing moved",
-}
 WORD_JOINER = "\u2060"
 _PUNCTUATION = re.compile(r"([!-/:-@\[-`{-~])")
 # Streamlit looks for icons, emoji codes, arrows, links and addresses in text that is already
@@ -161,7 +150,9 @@ def rate(value: float | None) -> str:
 def quality_summary(measures: Mapping[str, float]) -> str:
     """The measures of quality that say most, on one line."""
     return ", ".join(
-        form.format(measures[name]) for name, form in QUALITY_FORMATS.items() if name in measures
+        metric.summary.format(measures[name])
+        for name, metric in METRICS.items()
+        if metric.summary and name in measures
     )
 
 
@@ -182,29 +173,29 @@ class StatusStyle:
 
 
 STATUS = {
-    "queued": StatusStyle("Queued", ":material/schedule:", "gray", "Waits for a free worker."),
+    "queued": StatusStyle("Queued", ":material/schedule:", "gray", "Waiting for a free worker."),
     "starting": StatusStyle(
         "Starting",
         ":material/rocket_launch:",
         "blue",
-        "A worker has it: TensorFlow, data and networks are being set up.",
+        "Claimed by a worker, which is setting up TensorFlow, data and networks.",
     ),
     "running": StatusStyle("Running", ":material/play_arrow:", "blue", "Training."),
-    "finished": StatusStyle("Finished", ":material/check:", "green", "All epochs are done."),
+    "finished": StatusStyle("Finished", ":material/check:", "green", "All epochs are finished."),
     "failed": StatusStyle(
-        "Failed", ":material/error:", "red", "Ended by an error, shown on its page."
+        "Failed", ":material/error:", "red", "Ended with an error, shown on its page."
     ),
     "stopped": StatusStyle(
         "Stopped",
         ":material/stop:",
         "orange",
-        "Stopped on request; resume continues from its latest checkpoint.",
+        "Stopped on request; can be resumed from the latest checkpoint.",
     ),
     "suspended": StatusStyle(
         "Suspended",
         ":material/pause:",
         "gray",
-        "Its worker shut down; it resumes automatically as soon as a worker is free.",
+        "The worker shut down; the run resumes automatically when a worker is free.",
     ),
 }
 

@@ -10,7 +10,6 @@ lost.
 
 from __future__ import annotations
 
-import fcntl
 import logging
 import os
 import sys
@@ -153,9 +152,10 @@ class _Rotating(logging.StreamHandler[Any]):
         path, ours = self._path, os.fstat(1)
         if ours.st_size < MAX_BYTES and path.exists() and os.path.samestat(ours, path.stat()):
             return
+        from filelock import FileLock
+
         # a work-horse shares its worker's file
-        with (path.parent / f".{path.name}.lock").open("w") as lock:
-            fcntl.flock(lock, fcntl.LOCK_EX)
+        with FileLock(path.with_name(f".{path.name}.lock")):
             if path.exists() and path.stat().st_size >= MAX_BYTES:
                 rotate(path)
             self.flush()

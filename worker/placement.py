@@ -10,11 +10,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from ganboard.db import heartbeats
 from ganboard.db.models import Checkpoint, Run
 from ganboard.db.runs import commands, holders, queries
 from ganboard.db.runs.commands import Claim
 from ganboard.db.settings import Settings
-from ganboard.gan.checkpoint import store
+from ganboard.gan.checkpoint import reader
 from ganboard.worker.context import Context
 from ganboard.worker.process import machine
 
@@ -33,7 +34,7 @@ def claim(context: Context, run_id: str, worker: str) -> Claim | None:
 
 @dataclass(frozen=True)
 class Ready:
-    """Waiting runs that may start: on any machine that is alive, or on this one alone."""
+    """Waiting runs that may start: on any running machine, or only on this one."""
 
     anywhere: list[Run]
     here: list[Run]
@@ -42,11 +43,11 @@ class Ready:
 def ready(context: Context, waiting: Sequence[Run]) -> Ready:
     """Those of the `waiting` runs that this machine should see started.
 
-    Of the others those are left alone whose machine is alive. For a machine that is away they wait
-    as long as the settings say, then end with a sentence.
+    Runs of another running machine are left to it. Runs of an unavailable machine wait as long as
+    the settings say, then fail with a message.
     """
     engine, here = context.engine, machine.name(context.settings)
-    alive = {state.worker.machine for state in queries.workers(engine) if state.alive}
+    alive = {state.worker.machine for state in heartbeats.workers(engine) if state.alive}
     newest = holders.newest_of_waiting(engine)
     anywhere: list[Run] = []
     own = anywhere if alive <= {here} else []
@@ -73,10 +74,13 @@ def absence(context: Context, run: Run) -> str:
     """Why there is no checkpoint of a run on this disk, and the remedy."""
     newest = holders.newest(context.engine, run.id)
     if newest is not None and newest.machine not in (None, machine.recorded(context.settings)):
-        return f"The checkpoints of run {run.id} are on machine {newest.machine}: do this there."
+        return (
+            f"The checkpoints of run {run.id} are on machine {newest.machine}. Run the command"
+            " there."
+        )
     return (
-        f"Run {run.id} has no checkpoint on this machine: it saves its first one as"
-        " checkpoint_every says, or when it ends."
+        f"Run {run.id} has no checkpoint on this machine yet. Checkpoints are saved every"
+        " checkpoint_every epochs and at the end."
     )
 
 
@@ -88,4 +92,4 @@ def may_start(settings: Settings, newest: Checkpoint) -> bool:
     folder = settings.run_dir(newest.run_id) / "checkpoints"
     if newest.machine == machine.name(settings) or (newest.machine is None and folder.is_dir()):
         return True
-    return not store.verify(folder, [(newest.step, newest.attempt, newest.digest)])
+    return not reader.verify(folder, [(newest.step, newest.attempt, newest.digest)])

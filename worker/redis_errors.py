@@ -7,7 +7,7 @@ from redis.exceptions import AuthenticationError, NoPermissionError, OutOfMemory
 
 from ganboard.worker.errors import QueueRefuses, QueueUnreachable
 
-STORED = "Runs are stored all the same and start then"
+STORED = "Runs are still stored and start afterwards"
 
 
 def explained(error: Exception, redis: Redis, remedy: str) -> QueueUnreachable:
@@ -17,20 +17,20 @@ def explained(error: Exception, redis: Redis, remedy: str) -> QueueUnreachable:
         return _login(redis)
     if isinstance(error, NoPermissionError):
         return QueueRefuses(
-            f"does not permit a command ({_first_line(error)})",
-            "Give the user of GANBOARD_REDIS_URL the permissions of docs/security.md",
+            f"does not allow a command ({_first_line(error)})",
+            "Grant the user of GANBOARD_REDIS_URL the permissions listed in docs/security.md",
         )
     if isinstance(error, OutOfMemoryError):
         return QueueRefuses(
-            "refuses to be written: its memory is full (OOM)",
-            f"Raise its maxmemory, or find out what else is stored in it. {STORED}",
+            "rejects writes because its memory is full (OOM)",
+            f"Raise its maxmemory, or remove other data from it. {STORED}",
         )
     if isinstance(error, ResponseError):
-        room = f"Its disk is full or broken: make room where Redis keeps its file. {STORED}"
-        log = "Look at the log of Redis and at GANBOARD_REDIS_URL"
+        room = f"Free disk space in the data directory of Redis, or check the disk. {STORED}"
+        log = "Check the log of Redis and GANBOARD_REDIS_URL"
         says = _first_line(error)
         return QueueRefuses(
-            f"refuses commands ({says})", room if says.startswith("MISCONF") else log
+            f"rejects commands ({says})", room if says.startswith("MISCONF") else log
         )
     return QueueUnreachable("does not answer", remedy)
 
@@ -39,11 +39,11 @@ def _login(redis: Redis) -> QueueRefuses:
     options = redis.connection_pool.connection_kwargs
     if not options.get("password"):
         return QueueRefuses(
-            "needs a password", "Name the file that holds it in GANBOARD_REDIS_PASSWORD_FILE"
+            "needs a password", "Point GANBOARD_REDIS_PASSWORD_FILE to the file that contains it"
         )
     user = f"user {options['username']}" if options.get("username") else "the default user"
     return QueueRefuses(
-        f"refuses the password of {user}",
+        f"rejects the password of {user}",
         "Check GANBOARD_REDIS_PASSWORD_FILE, and the user in GANBOARD_REDIS_URL",
     )
 

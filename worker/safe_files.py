@@ -1,4 +1,4 @@
-"""Opening the files of a run: ours alone, and no link that somebody has put in their place."""
+"""Opening the files of a run: only our own files, and no links put in their place."""
 
 from __future__ import annotations
 

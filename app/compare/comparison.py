@@ -1,4 +1,4 @@
-"""Who is compared, and what came of it: in a sentence or two, and in one row of figures per run."""
+"""The compared runs and the result: a short summary and one row of metrics per run."""
 
 from __future__ import annotations
 
@@ -13,22 +13,22 @@ import pyarrow as pa
 import streamlit as st
 from sqlalchemy import Engine
 
-from ganboard.app.compare import verdict
+from ganboard.app.compare import conclusion
 from ganboard.db.models import Run
 from ganboard.db.runs import queries, runtime_estimation, series
-from ganboard.gan.events import QUALITY
+from ganboard.gan.quality.declared import METRICS
 from ganboard.worker import formatting
 from ganboard.worker.figures import compare
 from ganboard.worker.figures.palette import run_swatch
-from ganboard.worker.figures.quality import DIGITS, LABELS, headline
+from ganboard.worker.figures.quality import headline
 
 HOW = (
-    "Speed: the ratio of the median images per second of all finished epochs, without compiling."
-    " Within 2 %, or within twice its standard error where that is more, speeds are about equal."
-    " Quality: the classifier-FID after the last epoch at which both were evaluated; equal means a"
-    " difference of less than twice its spread between neighbouring evaluations, or less than 10 %"
-    " where there are fewer than five evaluations. This is one run of each: another seed may change"
-    " the quality by more."
+    "Speed: the ratio of the median images per second over all finished epochs, without"
+    " compilation. Speeds within 2 %, or within twice the standard error if that is larger, count"
+    " as equal. Quality: the classifier-FID after the last epoch at which both runs were"
+    " evaluated. It counts as equal if it differs by less than twice its spread between"
+    " neighbouring evaluations, or by less than 10 % with fewer than five evaluations. There is"
+    " one run of each configuration; another seed may change the quality by more."
 )
 
 Arrays = dict[str, npt.NDArray[np.float64]]
@@ -81,31 +81,31 @@ def _median(values: npt.NDArray[np.float64]) -> float | None:
 
 
 def draw_head(engine: Engine, compared: Compared) -> None:
-    """What the comparison shows, in words, and one row of figures per run."""
+    """The summary of the comparison, and one row of metrics per run."""
     measure = headline(compared.baseline.config)
     epochs, evaluated = (
         series.speeds(engine, compared.ids),
         series.evaluated(engine, compared.ids, measure),
     )
-    draw_verdict(compared, epochs, evaluated, queries.database_time(engine))
+    draw_conclusion(compared, epochs, evaluated, queries.database_time(engine))
     draw_summary(compared, epochs, evaluated)
 
 
-def draw_verdict(compared: Compared, epochs: Arrays, evaluated: Arrays, now: datetime) -> None:
+def draw_conclusion(compared: Compared, epochs: Arrays, evaluated: Arrays, now: datetime) -> None:
     """The sentences; `epochs` are of `db.runs.series.speeds`, `evaluated` of
-    `db.runs.series.judged`."""
+    `db.runs.series.evaluated`."""
     labels, results = compared.labels(), []
     for run in compared.runs:
         rates = epochs[run.id][:, 1]
         found = evaluated[run.id]
         results.append(
-            verdict.Result(
+            conclusion.Result(
                 run, labels[run.id], rates[rates > 0], found[:, 0].astype(np.int64), found[:, 1]
             )
         )
     base = next(result for result in results if result.run.id == compared.baseline.id)
-    said = verdict.verdict(base, [result for result in results if result is not base], now)
-    with st.container(border=True, key="verdict", gap="xsmall"):
+    said = conclusion.conclude(base, [result for result in results if result is not base], now)
+    with st.container(border=True, key="conclusion", gap="xsmall"):
         st.markdown(f"**{formatting.escape(said.headline)}**", help=HOW)
         for remark in said.remarks[:4]:
             st.caption(f":material/info: {formatting.escape(remark)}")
@@ -119,7 +119,7 @@ def draw_verdict(compared: Compared, epochs: Arrays, evaluated: Arrays, now: dat
 def draw_summary(compared: Compared, epochs: Arrays, evaluated: Arrays) -> None:
     """One row per run: what it is, what it cost, what it reached."""
     labels, measure = compared.labels(), headline(compared.baseline.config)
-    speed, best = speeds(epochs), f"Best {LABELS[measure]}"
+    speed, best = speeds(epochs), f"Best {METRICS[measure].label}"
     finite = {run_id: found[np.isfinite(found[:, 1]), 1] for run_id, found in evaluated.items()}
     rows = [
         {
@@ -131,7 +131,7 @@ def draw_summary(compared: Compared, epochs: Arrays, evaluated: Arrays) -> None:
             "Median per epoch": formatting.duration(speed[run.id][0]),
             "Images/s": formatting.rate(run.images_per_second),
             best: formatting.decimal(
-                finite[run.id].min() if len(finite[run.id]) else None, DIGITS[measure]
+                finite[run.id].min() if len(finite[run.id]) else None, METRICS[measure].digits
             ),
             "Generator loss": formatting.decimal(run.g_loss),
             "Discriminator loss": formatting.decimal(run.d_loss),
@@ -143,14 +143,14 @@ def draw_summary(compared: Compared, epochs: Arrays, evaluated: Arrays) -> None:
         rows,
         key="summary",
         meanings={
-            "Epochs": "Finished epochs of those planned",
-            "Training": "Training steps of all finished epochs, compiling and waiting left out",
-            "Median per epoch": "Median over the finished epochs, compiling left out",
+            "Epochs": "Finished and planned epochs",
+            "Training": "Training time of all finished epochs, without compilation and waiting",
+            "Median per epoch": "Median over the finished epochs, without compilation",
             "Images/s": runtime_estimation.RATE,
-            best: f"Lowest of all evaluations. {QUALITY[measure]}",
-            "Generator loss": "Mean of the last epoch, or of the newest step while it trains",
-            "Discriminator loss": "Mean of the last epoch, or of the newest step while it trains",
-            "Baseline": "The run that ratios are taken to",
+            best: f"Lowest of all evaluations. {METRICS[measure].meaning}",
+            "Generator loss": "Mean of the last epoch, or the latest step during training",
+            "Discriminator loss": "Mean of the last epoch, or the latest step during training",
+            "Baseline": "The run that ratios refer to",
         },
     )
 
@@ -164,7 +164,7 @@ def runs_table(rows: list[dict[str, str]], *, key: str, meanings: dict[str, str]
         key=key,
         column_config={
             "": st.column_config.ImageColumn(
-                width=56, help="Colour and line of the run in every figure"
+                width=56, help="Colour and line style of the run in all figures"
             ),
             **{
                 name: st.column_config.TextColumn(help=meaning)

@@ -14,8 +14,8 @@ from ganboard.app.compare.comparison import Compared, by_run, speeds
 from ganboard.app.run.quality import seconds_to, threshold_control
 from ganboard.app.widgets.live_plotly import live_plotly
 from ganboard.db.runs import series
+from ganboard.gan.quality.declared import METRICS
 from ganboard.worker.figures import compare, timings
-from ganboard.worker.figures.quality import LABELS
 from ganboard.worker.figures.quality import headline as headline_of
 
 
@@ -49,7 +49,7 @@ class Options:
 
 
 def controls(engine: Engine, compared: Compared) -> Options:
-    frame = series.quality_frame(engine, compared.ids)
+    frame = series.quality_frame(engine, compared.ids, METRICS)
     headline = headline_of(compared.baseline.config)
     return Options(
         not frame.empty, headline, None if frame.empty else threshold_control(frame, headline)
@@ -63,12 +63,11 @@ def draw(engine: Engine, compared: Compared, options: Options) -> None:
         st.caption("None of these runs has finished an epoch yet.")
         return
     quality, measures = (
-        series.quality_frame(engine, compared.ids),
+        series.quality_frame(engine, compared.ids, METRICS),
         series.measures_frame(engine, compared.ids),
     )
     if options.evaluated == quality.empty:
-        # the threshold stands outside the part that updates, and was left out while there was
-        # nothing to reach
+        # the threshold is outside the part that updates, and absent without evaluations
         st.rerun()
     charts: list[tuple[Bars, Mapping[str, float | None], Mapping[str, str]]] = [
         (SECONDS, {run_id: pair[0] for run_id, pair in speed.items()}, {}),
@@ -106,7 +105,7 @@ def draw(engine: Engine, compared: Compared, options: Options) -> None:
             st.columns(2), charts[start : start + 2], strict=False
         ):
             with column:
-                title = bars.title.format(LABELS[options.headline], goal)
+                title = bars.title.format(METRICS[options.headline].label, goal)
                 st.markdown(
                     f"**{title}** :gray[{'less' if bars.less_is_better else 'more'} is better]"
                 )
@@ -126,9 +125,9 @@ def draw(engine: Engine, compared: Compared, options: Options) -> None:
             compare.parts(compared.series(), shares), key=f"compare-parts-{len(compared.runs)}"
         )
     st.caption(
-        "Medians of the finished epochs, without compiling; ratios are relative to the baseline"
-        " run. Time to an FID is that of the training steps until an evaluation first reached it."
-        " Memory is the highest that the operating system, or the GPU's allocator, counted."
+        "Medians over the finished epochs, without compilation; ratios are relative to the"
+        " baseline run. Time to an FID is the training time until an evaluation first reached it."
+        " Memory is the peak reported by the operating system or the GPU allocator."
     )
 
 

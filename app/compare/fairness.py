@@ -19,18 +19,17 @@ TOGETHER = 0.1  # share of the shorter training during which the other one ran b
 
 
 def state(run: Run, measured: int, who: str) -> list[str]:
-    """What became of a run with so many `measured` epochs, where that limits what it tells; `who`
-    is its name in the sentences."""
+    """Limits of a run with this number of `measured` epochs; `who` is its name in the sentences."""
     done = f"{run.epoch} of {formatting.plural(int(run.config.get('epochs', 0)), 'epoch')}"
     found = []
     if run.status in ("failed", "stopped"):
         found.append(f"{who} {'failed' if run.status == 'failed' else 'was stopped'} after {done}.")
     if any(loss is not None and not math.isfinite(loss) for loss in (run.g_loss, run.d_loss)):
-        found.append(f"{who} has losses that are not finite any more: it diverged.")
+        found.append(f"{who} diverged: its losses are no longer finite.")
     if 0 < measured < FEW:
         found.append(
-            f"{who} has only {formatting.plural(measured, 'measured epoch')}: its speed is a first"
-            " impression."
+            f"{who} has only {formatting.plural(measured, 'measured epoch')}: its speed is a rough"
+            " estimate."
         )
     return found
 
@@ -46,18 +45,21 @@ def remarks(first: Run, second: Run, now: datetime) -> list[str]:
             for config in (two, one)
         )
         found.append(
-            f"The data differ ({data}): quality and losses cannot be compared, and speed is that"
+            f"The data sets differ ({data}): quality and losses cannot be compared, and speeds are"
             " per image."
         )
     elif len(made := {revision.recorded(run.facts) for run in (first, second)}) > 1:
         which = f"revisions {min(made)} and {max(made)}"
         found.append(f"The sampled data differ ({which}): quality and losses cannot be compared.")
     elif one.get("limit") != two.get("limit"):
-        found.append("The amounts of data differ: equal epochs are not equal training.")
+        found.append(
+            "The amounts of data differ: the same number of epochs is not the same amount of"
+            " training."
+        )
     if one.get("loss") != two.get("loss"):
         found.append("The loss functions differ: loss curves cannot be compared.")
     if one.get("model") != two.get("model"):
-        found.append("The networks differ: a step is not the same work.")
+        found.append("The networks differ: the cost of a step is not the same.")
     for word, pair in (
         ("planned", (two.get("epochs"), one.get("epochs"))),
         ("finished", (second.epoch, first.epoch)),
@@ -75,8 +77,8 @@ def remarks(first: Run, second: Run, now: datetime) -> list[str]:
     accuracies = [run.facts.get("classifier_accuracy") for run in (first, second)]
     if None not in accuracies and accuracies[0] != accuracies[1] and not other_data(one, two):
         found.append(
-            "The quality was measured with different classifiers: small differences of FID mean"
-            " nothing."
+            "The quality was measured with different classifiers: small differences in FID are not"
+            " meaningful."
         )
     return found
 
@@ -90,15 +92,13 @@ def _machines(first: Run, second: Run, now: datetime) -> list[str]:
     found, (one, two) = [], (first.hardware or {}, second.hardware or {})
     if devices(one) != devices(two):
         found.append(
-            f"The hardware differs ({devices(two)}; {devices(one)}): the speeds compare machines as"
-            " well."
+            f"The hardware differs ({devices(two)}; {devices(one)}): the speeds also reflect the"
+            " machines."
         )
     versions = diff(one.get("versions") or {}, two.get("versions") or {})
     if versions:
-        found.append(
-            "The versions differ"
-            f" ({', '.join(f'{name} {its} and {ours}' for name, (ours, its) in sorted(versions.items()))})."
-        )
+        differing = [f"{name} {its} and {ours}" for name, (ours, its) in sorted(versions.items())]
+        found.append(f"The versions differ ({', '.join(differing)}).")
     if one.get("host") == two.get("host") and first.started_at and second.started_at:
         ends = (first.ended_at or now, second.ended_at or now)
         shared = (min(ends) - max(first.started_at, second.started_at)).total_seconds()
@@ -108,6 +108,7 @@ def _machines(first: Run, second: Run, now: datetime) -> list[str]:
         )
         if shared > TOGETHER * shorter > 0:
             found.append(
-                "They trained at the same time on one machine and may have slowed each other down."
+                "They trained at the same time on the same machine and may have slowed each other"
+                " down."
             )
     return found

@@ -12,25 +12,26 @@ from ganboard.app.compare import losses
 from ganboard.app.compare.comparison import Compared, by_run, speeds
 from ganboard.app.run.quality import best
 from ganboard.db.runs import series
+from ganboard.gan.quality.declared import METRICS
 from ganboard.worker.interchange.export import safe_cell
 
 
 def menu(engine: Engine, compared: Compared) -> None:
-    """A button for each file; it is made when it is asked for."""
+    """A button for each file, which is created on demand."""
     files = {
         "Summary and settings": ("summary", lambda: summary_frame(engine, compared)),
         "Losses of every epoch": (
             "epochs",
             lambda: curves_frame(compared, losses.frames_of(engine, compared, by_epoch=True)),
         ),
-        "Losses of steps, as drawn": (
+        "Step losses, as plotted": (
             "steps",
             lambda: curves_frame(compared, losses.frames_of(engine, compared, by_epoch=False)),
         ),
         "Quality": (
             "quality",
             lambda: curves_frame(
-                compared, by_run(compared, series.quality_frame(engine, compared.ids))
+                compared, by_run(compared, series.quality_frame(engine, compared.ids, METRICS))
             ),
         ),
     }
@@ -45,18 +46,18 @@ def menu(engine: Engine, compared: Compared) -> None:
                 on_click="ignore",
                 width="stretch",
             )
-        st.caption("The camera above a figure saves it as PNG.")
+        st.caption("The camera icon above a figure saves it as PNG.")
 
 
 def summary_frame(engine: Engine, compared: Compared) -> pd.DataFrame:
-    """One row per run with its figures as numbers and all its settings, for a file; what a
-    spreadsheet would compute is kept as text."""
+    """One row per run with its metrics as numbers and all its settings, for a file; text that a
+    spreadsheet would evaluate is kept as text."""
     speed = speeds(series.speeds(engine, compared.ids))
-    evaluated = by_run(compared, series.quality_frame(engine, compared.ids))
+    evaluated = by_run(compared, series.quality_frame(engine, compared.ids, METRICS))
     rows = []
     for run in compared.runs:
         lowest = best(evaluated[run.id])
-        figures = {
+        metrics = {
             "run_id": run.id,
             "name": safe_cell(run.name),
             "status": run.status,
@@ -73,7 +74,7 @@ def summary_frame(engine: Engine, compared: Compared) -> pd.DataFrame:
             name: safe_cell(value) if isinstance(value, str) else value
             for name, value in run.config.items()
         }
-        rows.append(figures | settings)
+        rows.append(metrics | settings)
     return pd.DataFrame(rows)
 
 

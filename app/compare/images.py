@@ -43,7 +43,7 @@ def controls(engine: Engine, compared: Compared) -> Options:
 
 
 def _slider(stored: list[int]) -> int:
-    """The epoch for all; one that stands at the newest follows it."""
+    """The epoch for all runs; the latest one is followed."""
     before, newest = st.session_state.get(NEWEST), stored[-1]
     at = st.session_state.get("at", newest)
     if at not in stored or at == before:
@@ -63,17 +63,16 @@ def draw(engine: Engine, compared: Compared, options: Options) -> None:
     stored = stored_grids(engine, compared)
     offered = _offered(stored)
     if offered != options.offered:
-        st.rerun()  # the slider stands outside the part that updates
+        st.rerun()  # the slider is outside the part that updates
     if not offered:
-        st.caption("None of these runs has drawn a grid yet.")
+        st.caption("None of these runs has saved an image grid yet.")
         return
     epoch, labels = offered[-1] if options.epoch is None else options.epoch, compared.labels()
     with st.container(horizontal=True, gap="small"):
         for run in compared.runs:
             with st.container(width=options.pixels, gap="xsmall"):
-                st.markdown(
-                    f"**{formatting.escape(formatting.shorten(labels[run.id], options.pixels // 8))}**"
-                )
+                label = formatting.shorten(labels[run.id], options.pixels // 8)
+                st.markdown(f"**{formatting.escape(label)}**")
                 own = [known for known in stored[run.id] if REAL_IMAGES < known <= epoch]
                 if not own:
                     st.caption("No grid up to this epoch.")
@@ -83,8 +82,9 @@ def draw(engine: Engine, compared: Compared, options: Options) -> None:
                 _show(engine, run.id, stored[run.id][own[-1]], own[-1], options.pixels, caption)
         _real_images(engine, compared, stored, options.pixels)
     st.caption(
-        "Each run draws from fixed latent vectors, so each image develops in its place; runs of"
-        " equal seed and latent_dim share them. Epoch 0 is before training."
+        "Each run generates its grids from fixed latent vectors, so each position shows the same"
+        " sample over time. Runs with the same seed and latent_dim share the latent vectors. Epoch"
+        " 0 is before training."
     )
 
 

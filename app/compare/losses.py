@@ -10,7 +10,7 @@ from sqlalchemy import Engine
 from ganboard.app.compare.comparison import Compared, by_run
 from ganboard.app.run.charts import LossOptions
 from ganboard.app.widgets.live_plotly import live_plotly
-from ganboard.db.runs import series
+from ganboard.db.runs import reduction, series
 from ganboard.worker.figures import compare
 
 POINTS = 1000  # per run and network
@@ -29,7 +29,7 @@ def frames_of(
     frames = by_run(compared, series.epochs_frame(engine, compared.ids))
     smooth = {
         run_id: {
-            f"{net}_smooth": series.smooth(
+            f"{net}_smooth": reduction.smooth(
                 frame[f"{net}_loss"].to_numpy(dtype=np.float64), smoothing
             )
             for net in ("g", "d")
@@ -69,12 +69,12 @@ def draw(engine: Engine, compared: Compared, options: LossOptions) -> None:
     said = (
         "Means of the epochs."
         if by_epoch
-        else "Every step, or the extremes of neighbouring steps in long runs."
+        else "Every step; for long runs the extremes of neighbouring steps."
     )
     st.caption(
         said
         + (
-            " **Outliers are out of sight:** the loss axes show the 1st to 99th percentile."
+            " **Outliers are hidden:** the loss axes show the 1st to 99th percentile."
             if options.robust
             else ""
         )
@@ -82,7 +82,8 @@ def draw(engine: Engine, compared: Compared, options: LossOptions) -> None:
 
 
 def _usual(frames: dict[str, pd.DataFrame], net: str) -> tuple[float, float] | None:
-    """From the lowest 1st to the highest 99th percentile of the runs; None without finite losses."""
+    """From the lowest 1st to the highest 99th percentile of the runs; None without finite
+    losses."""
     spans = []
     for frame in frames.values():
         losses = frame[f"{net}_loss"].to_numpy(dtype=np.float64)

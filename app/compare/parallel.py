@@ -22,21 +22,13 @@ from ganboard.db.errors import BadSearch
 from ganboard.db.runs import runtime_estimation, search
 from ganboard.db.runs.listing import Listed
 from ganboard.gan.config import RunConfig
+from ganboard.gan.settings.metadata import about
 from ganboard.worker import formatting
 from ganboard.worker.figures import parallel
 
 DEFAULTS: dict[str, Any] = RunConfig().model_dump(mode="json")
 AXES = 8  # of settings
 LINES = 500  # more hide each other
-DISPLAY_ONLY = {
-    "quality_every",
-    "stall_seconds",
-    "max_minutes",
-    "grid_every",
-    "grid_size",
-    "checkpoint_every",
-    "keep_checkpoints",
-}
 COMPARED, SWEEP, FOUND = "Compared runs", "Whole sweep", "Search"
 AXIS_PIXELS = 90
 # on a phone the axes keep their distance and are scrolled; Plotly draws them black and their ticks
@@ -44,7 +36,9 @@ AXIS_PIXELS = 90
 STYLE = """
 .st-key-parallel_lines { overflow-x: auto }
 .st-key-parallel_lines .live-plotly { min-width: WIDTHpx }
-.st-key-parallel_lines .parcoords .axis :is(path, line) { stroke: gray !important; stroke-opacity: 0.7 !important }
+.st-key-parallel_lines .parcoords .axis :is(path, line) {
+  stroke: gray !important; stroke-opacity: 0.7 !important
+}
 .st-key-parallel_lines .parcoords .axis text { text-shadow: none !important }
 """
 
@@ -62,24 +56,24 @@ MEASURES = {
     "Best FID": Measure(
         lambda run: run.fid,
         True,
-        "Lowest distance of all evaluations, in the features of a small classifier.",
+        "Lowest FID of all evaluations, in the features of a small classifier.",
     ),
     "Seconds per epoch": Measure(
         lambda run: run.seconds / run.epoch if run.epoch else None,
         True,
-        "Mean over the finished epochs, without compiling.",
+        "Mean over the finished epochs, without compilation.",
     ),
     "Images per second": Measure(
         lambda run: run.images_per_second, False, f"{runtime_estimation.RATE}."
     ),
     "Training seconds": Measure(
-        lambda run: run.seconds or None, True, "All finished epochs together, compiling left out."
+        lambda run: run.seconds or None, True, "All finished epochs, without compilation."
     ),
     "Generator loss": Measure(
-        lambda run: run.g_loss, None, "Mean of the last epoch. Lower is not better in itself."
+        lambda run: run.g_loss, None, "Mean of the last epoch. Lower is not necessarily better."
     ),
     "Discriminator loss": Measure(
-        lambda run: run.d_loss, None, "Mean of the last epoch. Lower is not better in itself."
+        lambda run: run.d_loss, None, "Mean of the last epoch. Lower is not necessarily better."
     ),
 }
 
@@ -141,8 +135,8 @@ def draw(engine: Engine, compared: Compared, options: Options) -> None:
     measured = [run for run in runs if _finite(measure.value(run))][:LINES]
     if len(measured) < 2:
         st.caption(
-            f"{formatting.plural(len(measured), 'run')} of {len(runs):,} with this figure: two or"
-            " more make a picture."
+            f"{formatting.plural(len(measured), 'run')} of {len(runs):,} with this metric: the"
+            " plot needs at least two."
         )
         return
     axes = _axes(measured, options.measure)
@@ -155,18 +149,17 @@ def draw(engine: Engine, compared: Compared, options: Options) -> None:
             key=f"parallel-{options.source}-{','.join(axes)}",
         )
     st.caption(
-        "One line per run. Drag along an axis to keep only the runs that pass there; drag a name to"
-        " move its axis."
+        "One line per run. Drag along an axis to select a range; drag an axis label to reorder the"
+        " axes."
     )
     if len(measured) < len(runs):
         st.caption(
-            f"{len(runs) - len(measured):,} of {len(runs):,} runs are not drawn: without this"
-            f" figure, or beyond {LINES}."
+            f"{len(runs) - len(measured):,} of {len(runs):,} runs are not shown: they lack this"
+            f" metric or exceed the limit of {LINES}."
         )
     if options.measure == "Best FID" and len({run.config.get("dataset") for run in measured}) > 1:
         st.caption(
-            ":material/info: These runs learn from different data sets: their FID cannot be"
-            " compared."
+            ":material/info: These runs use different data sets: their FID cannot be compared."
         )
     if measure.less_is_better is not None:
         measured.sort(key=lambda run: measure.value(run) or 0.0, reverse=not measure.less_is_better)
@@ -198,7 +191,7 @@ def _axes(runs: Sequence[Listed], coloured: str) -> dict[str, list[Any]]:
     varying = [
         name
         for name in DEFAULTS
-        if name not in DISPLAY_ONLY and len({str(run.config.get(name)) for run in runs}) > 1
+        if about(name).affects != "records" and len({str(run.config.get(name)) for run in runs}) > 1
     ]
     axes = {name: [run.config.get(name) for run in runs] for name in varying[:AXES]}
     results = [
@@ -216,7 +209,7 @@ def _best(runs: list[Listed], measure: str) -> None:
     best = runs[0]
     with st.container(horizontal=True, vertical_alignment="center"):
         st.markdown(
-            f"First by {measure} ({formatting.decimal(MEASURES[measure].value(best), 2)}):",
+            f"Best {measure} ({formatting.decimal(MEASURES[measure].value(best), 2)}):",
             width="content",
         )
         label = formatting.escape(formatting.shorten(best.name, 40))

@@ -14,7 +14,7 @@ from ganboard.app.run.charts import axis_control
 from ganboard.app.run.quality import CAPTION, CAPTIONS, best, seconds_to, threshold_control
 from ganboard.app.widgets.live_plotly import live_plotly
 from ganboard.db.runs import series
-from ganboard.gan.events import QUALITY
+from ganboard.gan.quality.declared import METRICS
 from ganboard.worker import formatting
 from ganboard.worker.figures import compare, quality
 from ganboard.worker.figures.palette import run_swatch
@@ -31,16 +31,16 @@ class Options:
 
 
 def controls(engine: Engine, compared: Compared) -> Options | None:
-    frame = series.quality_frame(engine, compared.ids)
+    frame = series.quality_frame(engine, compared.ids, METRICS)
     if frame.empty:
         return None
     with st.container(horizontal=True, vertical_alignment="bottom", gap="medium"):
         measure = st.selectbox(
             "Measure",
-            tuple(name for name in QUALITY if frame[name].notna().any()),
+            tuple(name for name in METRICS if frame[name].notna().any()),
             key="measure",
             bind="query-params",
-            format_func=quality.LABELS.__getitem__,
+            format_func=lambda name: METRICS[name].label,
             filter_mode=None,
             width=180,
         )
@@ -57,18 +57,17 @@ def controls(engine: Engine, compared: Compared) -> Options | None:
 
 def draw(engine: Engine, compared: Compared, options: Options | None) -> None:
     """The tab Quality."""
-    everything = series.quality_frame(engine, compared.ids)
+    everything = series.quality_frame(engine, compared.ids, METRICS)
     if everything.empty:
-        st.caption("None of these runs was evaluated: set quality_every before the start.")
+        st.caption("None of these runs was evaluated: set quality_every before launching.")
         return
     if options is None:
-        # the controls stand outside the part that updates, and were left out while there was
-        # nothing to control
+        # the controls are outside the part that updates, and absent without evaluations
         st.rerun()
     frames = by_run(compared, everything)
     st.markdown(
-        f"**{quality.LABELS[options.measure]}**"
-        f" :gray[{formatting.escape(QUALITY[options.measure])}]"
+        f"**{METRICS[options.measure].label}**"
+        f" :gray[{formatting.escape(METRICS[options.measure].meaning)}]"
     )
     plot = compare.quality(
         compared.series(), frames, measure=options.measure, x=options.axis, log_y=options.log_y
@@ -77,23 +76,22 @@ def draw(engine: Engine, compared: Compared, options: Options | None) -> None:
     _table(compared, frames, options.headline, options.goal)
     how = CAPTIONS[quality.model_of(compared.baseline.config)]
     st.caption(
-        f"{how} {CAPTION} Time is that of the training steps alone; the ratio is to the baseline"
-        " run, less is better."
+        f"{how} {CAPTION} Time is training time only; ratios are relative to the baseline run,"
+        " lower is better."
     )
     if (
         len({(run.config.get("dataset"), run.config.get("images_path")) for run in compared.runs})
         > 1
     ):
         st.caption(
-            ":material/info: These runs learn from different data sets: their measures cannot be"
-            " compared."
+            ":material/info: These runs use different data sets: their metrics cannot be compared."
         )
 
 
 def _table(
     compared: Compared, frames: dict[str, pd.DataFrame], measure: str, wanted: float | None
 ) -> None:
-    labels, word = compared.labels(), quality.LABELS[measure]
+    labels, word = compared.labels(), METRICS[measure].label
     reached = {run_id: seconds_to(frame, wanted, measure) for run_id, frame in frames.items()}
     base, goal = (
         reached[compared.baseline.id],
@@ -108,7 +106,7 @@ def _table(
                 "": run_swatch(run.number),
                 "Run": labels[run.id],
                 f"Best {word}": formatting.decimal(
-                    lowest.value if lowest else None, quality.DIGITS[measure]
+                    lowest.value if lowest else None, METRICS[measure].digits
                 ),
                 "After epoch": formatting.integer(lowest.epoch if lowest else None),
                 "After": formatting.duration(lowest.training_seconds if lowest else None),
@@ -124,9 +122,9 @@ def _table(
             }
         )
     meanings = {
-        f"Best {word}": QUALITY[measure],
-        "After": "Seconds of training until its best",
-        goal: "Seconds of training until an evaluation first reached this value",
-        "Ratio": "Of that time to the baseline's",
+        f"Best {word}": METRICS[measure].meaning,
+        "After": "Training seconds until the best evaluation",
+        goal: "Training seconds until an evaluation first reached this value",
+        "Ratio": "Ratio of that time to the baseline's",
     }
     runs_table(rows, key="quality", meanings=meanings)

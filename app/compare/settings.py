@@ -10,8 +10,8 @@ import streamlit as st
 from ganboard.app.compare.comparison import Compared
 from ganboard.app.run.records import flat, format_value
 from ganboard.db.models import Run
-from ganboard.gan.config import fields_by_group
 from ganboard.gan.events import FACTS, UNLISTED
+from ganboard.gan.settings.metadata import fields_by_group
 from ganboard.worker import formatting
 from ganboard.worker.studies.comparison_groups import machine
 
@@ -19,7 +19,7 @@ PEAK = "peak_gflops"
 
 
 def frame_of(compared: Compared, *, everything: bool = False) -> pd.DataFrame:
-    """Settings, and figures that hold for the whole run, as text: one row each, one column per run.
+    """Settings and metrics of the whole run, as text: one row each, one column per run.
 
     Those in which at least one run differs from the baseline, or all, with a mark where they
     differ.
@@ -96,7 +96,7 @@ def _described(
     found |= {("Hardware", name): value for name, value in flat(run.hardware or {})}
     facts = {
         name: value for name, value in run.facts.items() if name not in {"class_shares", *UNLISTED}
-    }  # ten numbers in one cell tell nobody anything
+    }  # ten numbers in a cell are not readable
     if peak_rate is not None and PEAK in facts:
         facts[PEAK] = peak_rate
     for name in sorted(facts):
@@ -119,7 +119,7 @@ def draw(compared: Compared, everything: bool) -> None:
     """The tab Settings."""
     frame = frame_of(compared, everything=everything)
     if not frame[frame["Differs"] != ""]["Group"].isin([*fields_by_group(), "Unknown"]).any():
-        st.caption("These runs have the same settings.")
+        st.caption("All settings are equal.")
     if frame.empty:
         return
     st.dataframe(
@@ -130,6 +130,5 @@ def draw(compared: Compared, everything: bool) -> None:
     )
     if not everything:
         st.caption(
-            "Only differences are listed: settings, then the facts that the trainer found on its"
-            " machine."
+            "Only differences are listed: first settings, then facts that the trainer measured."
         )

@@ -13,12 +13,12 @@ from ganboard.db.runs import queries
 from ganboard.worker import formatting
 from ganboard.worker.context import Context
 
-EVERY = 2.0  # seconds between looks
+EVERY = 2.0  # seconds between reads
 
 
 def show(context: Context, launched: dict[str, Any]) -> None:
-    """What became of a grid, and the ways on from it; `launched` has its id as "sweep", what can be
-    compared as "compare", and with "study" the study that it is."""
+    """State of a launched sweep, with links; `launched` has its id as "sweep", what can be compared
+    as "compare", and with "study" the study that it is."""
     made = launched["sweep"]
     st.markdown(f":green-badge[:material/check: Launched] as sweep `{made}`")
     _progress(context, made)
@@ -26,13 +26,13 @@ def show(context: Context, launched: dict[str, Any]) -> None:
         if "study" in launched:
             st.page_link(
                 navigation.STUDIES_PAGE,
-                label="Its figures",
+                label="Figures of the study",
                 icon=":material/science:",
                 query_params={"study": launched["study"]},
             )
         st.page_link(
             navigation.RUNS_PAGE,
-            label="See them in the list",
+            label="Show in the list of runs",
             icon=":material/list:",
             query_params={"q": f"sweep:{made}"},
         )
@@ -50,7 +50,7 @@ def show(context: Context, launched: dict[str, Any]) -> None:
                 query_params={"runs": ",".join(compared)},
             )
         st.button(
-            "Set up another grid",
+            "Set up another sweep",
             icon=":material/grid_view:",
             type="tertiary",
             on_click=launched.clear,
@@ -79,6 +79,4 @@ def _stand(context: Context, runs: Sequence[Run]) -> str:
     if waiting is None:
         return f"{text}."
     before = queries.queue_position(context.engine, waiting)
-    return (
-        f"{text}. The next of them has {formatting.plural(before, 'run')} before it in the queue."
-    )
+    return f"{text}. {formatting.plural(before, 'run')} ahead of the next one in the queue."

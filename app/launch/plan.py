@@ -15,11 +15,12 @@ from ganboard.db.models import ACTIVE, WAITING, Run
 from ganboard.db.runs import queries, runtime_estimation
 from ganboard.db.runs.runtime_estimation import Estimate, History
 from ganboard.gan import presets
-from ganboard.gan.config import ConfigError, Plan, RunConfig, fields_by_group, parse, plan
+from ganboard.gan.config import ConfigError, Plan, RunConfig, parse, plan
 from ganboard.gan.costs import estimate as costs
 from ganboard.gan.data import catalog
 from ganboard.gan.data.dataset import DatasetError
 from ganboard.gan.devices import capabilities
+from ganboard.gan.settings.metadata import fields_by_group
 from ganboard.worker import formatting
 from ganboard.worker.context import Context
 from ganboard.worker.submission.submit import Machines
@@ -62,18 +63,12 @@ def make_plan(values: Mapping[str, Any], here: Machines, data_dir: Path) -> Laun
             return LaunchPlan(config, None, refusal)
         return LaunchPlan(
             config,
-            plan(config, _count(_data(config), str(data_dir))),
+            plan(config, _count(catalog.data_settings(config), str(data_dir))),
             None,
             _skipped(config, data_dir),
         )
     except (ConfigError, DatasetError) as error:
         return LaunchPlan(None, None, str(error))
-
-
-def _data(config: RunConfig) -> dict[str, Any]:
-    return config.model_dump(
-        include={"model", "geometry", "dataset", "images_path", "skip_unreadable"}
-    )
 
 
 @st.cache_data(ttl=10, max_entries=64, show_spinner=False)
@@ -83,26 +78,25 @@ def _count(data: dict[str, Any], data_dir: str) -> int:
 
 
 def _skipped(config: RunConfig, data_dir: Path) -> str:
-    """How many pictures will be left out, as far as their headers tell; empty when nothing is
-    skipped."""
+    """Number of pictures with unreadable headers, which will be skipped; empty if none."""
     if not config.skip_unreadable:
         return ""
-    whole = _count({**_data(config), "skip_unreadable": False}, str(data_dir))
-    left = whole - _count(_data(config), str(data_dir))
+    whole = _count({**catalog.data_settings(config), "skip_unreadable": False}, str(data_dir))
+    left = whole - _count(catalog.data_settings(config), str(data_dir))
     return (
-        f"{left:,} of {formatting.plural(whole, 'picture')} cannot be read and will be left out, by"
-        " their headers; damage behind a header shows when the run loads them."
+        f"{left:,} of {formatting.plural(whole, 'picture')} have unreadable headers and will be"
+        " skipped. Damage behind a header is only detected when the run loads the data."
     )
 
 
 def estimate(config: RunConfig, here: Machines, history: History) -> Estimate | None:
-    """The pace of `config` on the first live machine that can run it; without one, where the newest
-    run trained."""
+    """Runtime estimate of `config` on the first running machine that supports it; without one,
+    where the latest run trained."""
     return history.estimate(config.model_dump(mode="json"), (here.able(config) or {}).get("host"))
 
 
 def show(found: LaunchPlan, here: Machines, history: History) -> None:
-    """The plan as figures, or the sentence why there is none."""
+    """The plan as metrics, or the reason why there is none."""
     if found.problem is not None:
         errors.report(found.problem)
     if found.config is None or found.plan is None:
@@ -117,7 +111,7 @@ def show(found: LaunchPlan, here: Machines, history: History) -> None:
             help=formatting.escape(_time_help(expected)),
         )
         st.metric(
-            "Steps in all",
+            "Total steps",
             formatting.integer(steps.total_steps),
             help=f"Updates of G: steps per epoch times {config.epochs:,} epochs",
         )
@@ -129,7 +123,7 @@ def show(found: LaunchPlan, here: Machines, history: History) -> None:
         st.metric(
             "Dropped per epoch",
             formatting.integer(steps.dropped_per_epoch),
-            help="Images of the incomplete last batch; others each epoch",
+            help="Images of the incomplete last batch; different ones each epoch",
         )
         st.metric(
             "Replicas",
@@ -151,7 +145,8 @@ def show(found: LaunchPlan, here: Machines, history: History) -> None:
 
 
 def span(expected: Estimate, images: int) -> str:
-    """Time of training for so many images: one, or a range where the estimate is not certain."""
+    """Training time for this number of images: one value, or a range if the estimate is
+    uncertain."""
     return (
         formatting.duration(expected.likely * images)
         if expected.certain
@@ -173,17 +168,14 @@ def between(low: float, high: float) -> str:
 
 def _time_help(expected: Estimate | None) -> str:
     if expected is None:
-        return (
-            "Known after the first epoch: no measured run on this machine is similar enough to"
-            " judge by"
-        )
+        return "Known after the first epoch: no similar run has been measured on this machine"
     beside = (
         f"about {formatting.duration(expected.beside)} for"
         if expected.beside is not None
         else "time for"
     )
     return (
-        f"Estimated {expected.basis}. On top comes {beside} starting, compiling, evaluation and"
+        f"Estimated {expected.basis}. In addition, {beside} starting, compiling, evaluation and"
         " saving."
     )
 
@@ -203,14 +195,14 @@ def _memory(config: RunConfig, examples: int, machine: dict[str, Any] | None) ->
         "Images at a time",
         formatting.integer(config.micro_batch),
         help=(
-            "What one replica passes through the networks at once: the batch divided by replicas"
-            " and by accumulate"
+            "Images that one replica processes at once: the batch divided by replicas and by"
+            " accumulate"
         ),
     )
     st.metric(
         "Memory",
         formatting.size(costs.estimate(config, examples, on_gpu=gpu)),
-        help=f"Estimated for {each} from the shapes of the layers; the first steps measure it",
+        help=f"Estimated for {each} from the layer shapes; measured in the first steps",
     )
     largest = (
         costs.largest_batch(config, costs.available(config, machine), examples, on_gpu=gpu)
@@ -221,8 +213,8 @@ def _memory(config: RunConfig, examples: int, machine: dict[str, Any] | None) ->
         "Largest batch",
         "unknown" if largest is None else formatting.integer(largest),
         help=(
-            "By the same estimate, in the memory of the first machine that can run these settings,"
-            " and no larger than the data; known while a worker is alive"
+            "By the same estimate, for the memory of the first machine that can run these"
+            " settings, and no larger than the data set; requires a running worker"
         ),
     )
 
@@ -238,7 +230,7 @@ def queue(context: Context, here: Machines, history: History) -> str:
     )
     if not here.workers:
         return (
-            f"{formatting.plural(len(waiting), 'run')} waiting for a worker; none is alive."
+            f"{formatting.plural(len(waiting), 'run')} waiting for a worker; none is running."
             if waiting
             else "No worker is running."
         )
@@ -246,12 +238,12 @@ def queue(context: Context, here: Machines, history: History) -> str:
     begin = runtime_estimation.begins(training, waiting, here.workers)
     if begin is None:
         return (
-            f"{ahead}: when a run launched now would begin is not known yet, since nothing like"
-            " them was measured."
+            f"{ahead}: the start time of a run launched now is unknown, since no similar run has"
+            " been measured."
         )
     if begin == 0:
-        return f"{ahead}: a run launched now begins at once."
-    return f"{ahead}: a run launched now would begin in about {formatting.duration(begin)}."
+        return f"{ahead}: a run launched now starts immediately."
+    return f"{ahead}: a run launched now would start in about {formatting.duration(begin)}."
 
 
 def left(run: Run, here: Machines, history: History, data_dir: Path) -> float | None:
@@ -260,17 +252,11 @@ def left(run: Run, here: Machines, history: History, data_dir: Path) -> float | 
     found = make_plan(run.config, here, data_dir)
     if found.config is None or found.plan is None:
         return None
-    if run.steps_per_epoch and run.images_per_second:
-        return runtime_estimation.seconds_left(
-            runtime_estimation.images_left(run), run.images_per_second
-        )
+    measured = runtime_estimation.time_left(run)
+    if measured is not None:
+        return measured
     expected = estimate(found.config, here, history)
-    return (
-        expected.likely * found.plan.total_steps * found.config.batch_size
-        + (expected.beside or 0.0)
-        if expected
-        else None
-    )
+    return expected.seconds(found.plan.total_steps * found.config.batch_size) if expected else None
 
 
 def preset_values(name: str) -> dict[str, Any]:

@@ -16,7 +16,8 @@ from ganboard.worker.submission.submit import Machines
 def draw(
     context: Context, here: Machines, history: History, chosen: str, choice: dict[str, str]
 ) -> None:
-    """A card for each preset; its button puts the name into `choice["preset"]`, `chosen` is marked."""
+    """A card for each preset; its button puts the name into `choice["preset"]`, `chosen` is
+    marked."""
     with st.grid(len(presets.NAMES), min_column_width=240, gap="small"):
         for name in presets.NAMES:
             with st.container(border=True, height="stretch", key=f"preset_{name}"):
@@ -44,7 +45,7 @@ def _card(
         takes = (
             f"{plan.span(estimate, found.plan.total_steps * config.batch_size)} of training"
             if estimate
-            else "time unknown here"
+            else "no time estimate"
         )
         facts = (
             f"{config.dataset} · batch {config.batch_size} ·"
@@ -53,17 +54,17 @@ def _card(
         how = (
             f"The time is {estimate.basis}."
             if estimate
-            else "Nothing like it was measured here yet."
+            else "No similar run has been measured here yet."
         )
         st.caption(
             formatting.escape(facts),
             help=f"{formatting.escape(how)} {formatting.escape(expected)}  \n`{command}`",
         )
-    again = chosen and "Fill the form with its settings again; what was changed is lost."
+    again = chosen and "Load its settings into the form again; your changes are lost."
     st.button(
         f"Use {name}",
         key=f"use_{name}",
         on_click=choice.update,
         args=({"preset": name},),
-        help=again or "Fill the form with its settings.",
+        help=again or "Load its settings into the form.",
     )

@@ -13,15 +13,9 @@ import streamlit as st
 from pydantic.fields import FieldInfo
 
 from ganboard.app.launch import study_diff
-from ganboard.gan.config import (
-    FILES,
-    UNREAD,
-    ConfigError,
-    RunConfig,
-    fields_by_group,
-    parse_value,
-    unit,
-)
+from ganboard.gan.config import ConfigError, RunConfig, parse_value
+from ganboard.gan.settings import metadata
+from ganboard.gan.settings.metadata import about, fields_by_group, has_effect
 from ganboard.worker import formatting
 
 SEARCH = "launch_search"
@@ -40,47 +34,6 @@ ICONS = {
     "Quality": ":material/grade:",
     "Safety": ":material/health_and_safety:",
     "Output": ":material/photo_library:",
-}
-LABELS = {
-    "xla": "XLA",
-    "latent_dim": "Latent size",
-    "table1_literal": "Table 1 to the letter",
-    "generator_batch_norm": "Batch norm in G",
-    "discriminator_batch_norm": "Batch norm in D",
-    "schedule_for": "Schedule moves",
-    "quality_images": "Evaluated on",
-    "keep_checkpoints": "Checkpoints kept",
-    "ema": "EMA of G",
-    "r1": "R1 penalty",
-    "rho": "RMSprop's rho",
-    "g_learning_rate": "G learning rate",
-    "d_learning_rate": "D learning rate",
-    "d_steps": "D steps",
-    "beta_1": "Beta 1",
-    "warmup_epochs": "Warm-up",
-    "lr_scaling": "Rate scaling",
-    "lr_base_batch": "Base batch",
-    "on_non_finite": "When not finite",
-    "stall_seconds": "Stalled after",
-    "max_minutes": "Stop after",
-}
-# settings that mean something only beside others; without those they are hidden and count as their
-# default
-RELEVANT: dict[str, Callable[[Mapping[str, Any]], bool]] = {
-    "images_path": lambda v: v["dataset"] in FILES,
-    "skip_unreadable": lambda v: v["dataset"] == "images",
-    "gradient_penalty": lambda v: v["loss"] == "wgan_gp",
-    "label_smoothing": lambda v: v["loss"] in ("non_saturating", "saturating"),
-    "beta_1": lambda v: v["optimizer"] in ("adam", "sgd"),
-    "beta_2": lambda v: v["optimizer"] == "adam",
-    "rho": lambda v: v["optimizer"] == "rmsprop",
-    "epsilon": lambda v: v["optimizer"] in ("adam", "rmsprop"),
-    "schedule_for": lambda v: v["schedule"] != "constant",
-    "schedule_period": lambda v: v["schedule"] != "constant",
-    "schedule_minimum": lambda v: v["schedule"] == "cyclic",
-    "schedule_depth": lambda v: v["schedule"] != "constant",
-    "lr_base_batch": lambda v: v["lr_scaling"] != "none",
-    "quality_images": lambda v: v["quality_every"] != 0,
 }
 
 
@@ -111,10 +64,10 @@ def fill(values: Mapping[str, Any]) -> None:
 
 def values() -> dict[str, Any]:
     """What the widgets hold now, unchecked; the default for those that are hidden, so that nobody
-    is told to mend what is not there."""
+    is asked to fix a hidden setting."""
     held = _held()
     return {
-        name: value if _format_value(name, held) else RunConfig.model_fields[name].default
+        name: value if has_effect(name, held) else RunConfig.model_fields[name].default
         for name, value in held.items()
     }
 
@@ -159,15 +112,10 @@ def _is_optional(field: FieldInfo) -> bool:
     return NoneType in get_args(field.annotation)
 
 
-def _format_value(name: str, held: Mapping[str, Any]) -> bool:
-    return name not in UNREAD[held["model"]] and (name not in RELEVANT or RELEVANT[name](held))
-
-
 def label(name: str) -> str:
     """What a setting is called on the screen."""
-    field = RunConfig.model_fields[name]
-    word = LABELS.get(name, name.replace("_", " ").capitalize())
-    return word + (f" ({unit(field)})" if unit(field) not in ("", name) else "")
+    unit = about(name).unit
+    return metadata.label(name) + (f" ({unit})" if unit not in ("", name) else "")
 
 
 def allowed(field: FieldInfo) -> str:
@@ -235,19 +183,19 @@ def draw(
         reset.clear()
     present = values()
     sought = {name for name in RunConfig.model_fields if matches(name, search or "")}
-    format_value = {name for name in sought if _format_value(name, present)}
-    if search and not format_value:
+    relevant = {name for name in sought if has_effect(name, present)}
+    if search and not relevant:
         st.caption("No matching settings.")
     for group, fields in fields_by_group().items():
         changed = [name for name in fields if present[name] != base.get(name)]
-        if not format_value & set(fields):
+        if not relevant & set(fields):
             continue
         heading = f"{group} :gray[· {len(changed)} changed]" if changed else group
         opened = bool(search) or group in OPEN_GROUPS or bool(changed)
         with st.expander(heading, expanded=opened, icon=ICONS[group], key=f"group_{group}"):
             with st.grid(min_column_width=210, gap="small", vertical_alignment="bottom"):
                 for name, field in fields.items():
-                    if name in format_value:
+                    if name in relevant:
                         _widget(name, field, offered)
             if group in notes:
                 st.caption(notes[group])
@@ -260,7 +208,7 @@ def draw(
                     on_click=reset.update,
                     args=({"fields": tuple(fields)},),
                 )
-    if search and (hidden := sought - format_value):
+    if search and (hidden := sought - relevant):
         names = ", ".join(sorted(map(label, hidden)))
         st.caption(formatting.escape(f"Hidden (no effect with the current settings): {names}."))
 
@@ -269,10 +217,10 @@ def _widget(name: str, field: FieldInfo, offered: Callable[[str, str], bool]) ->
     """One field. It begins with what `fill` was given: a value put into the session's state would
     reach the browser only with the first drawing, and never if the next click cuts that short."""
     usual = study_diff.format_value(field.default) or "empty"
-    about = f"{field.description}. Allowed: {allowed(field)}; default: {usual}. Setting: {name}"
+    help_text = f"{field.description}. Allowed: {allowed(field)}; default: {usual}. Setting: {name}"
     common: dict[str, Any] = {
         "key": key(name),
-        "help": formatting.escape(about),
+        "help": formatting.escape(help_text),
         "persist_state": "session",
     }
     kind, text = field.annotation, label(name)

@@ -9,77 +9,31 @@ from typing import Any
 import pandas as pd
 import streamlit as st
 
-from ganboard.gan.config import diff, fields_by_group
+from ganboard.gan.config import diff
+from ganboard.gan.settings.metadata import about
 from ganboard.worker import formatting
 
 STUDY = "paper"  # the preset that is the study
-MEANING = {  # by setting, or by group where all of its settings mean the same
-    "dataset": (
-        "Other images: neither losses nor images can be laid beside the study's; seconds per image"
-        " still can."
-    ),
-    "images_path": "Other images than the study's.",
-    "skip_unreadable": "Other images than the study's.",
-    "limit": "Fewer images: an epoch is shorter than the study's, so compare by steps.",
-    "latent_dim": (
-        "Another noise vector: grids start from other latents, and G's first layer has another"
-        " size."
-    ),
-    "model": "Other networks: only the method is the study's.",
-    "geometry": "Showers have no place in the study: nothing can be compared.",
-    "table1_literal": "Another reading of Table 1: G has 409,088 more parameters and takes longer.",
-    "generator_batch_norm": "Table 1 has batch norm in G: without it training is another problem.",
-    "discriminator_batch_norm": (
-        "The study's text has it and its Table 1 does not: losses differ, time a little."
-    ),
-    "batch_size": (
-        "The study's own axis (Figs. 5 to 10: 64 to 512): compare with its curve of the same batch."
-    ),
-    "accumulate": (
-        "Same gradients in parts: losses stay comparable (batch norm takes each part's statistics),"
-        " time does not."
-    ),
-    "epochs": "The study trains 30: compare equal epochs, not the ends.",
-    "d_steps": "D learns more often per step of G: losses and time per epoch are not the study's.",
-    "loss": "Another loss has another scale: compare images and quality, not losses.",
-    "seed": "Another throw of the dice: differences of this size are noise.",
-    "optimizer": (
-        "The study names Adam in Table 1 and SGD in its text: losses fall at another speed."
-    ),
-    "schedule": (
-        "Table 1 keeps the rates fixed, Fig. 9 shows them moving: this is the second reading."
-    ),
-    "schedule_for": "Which rates move as in Fig. 9.",
-    "lr_scaling": "The study keeps one rate for all batches: large ones move farther here.",
-    "precision": (
-        "The study's TPU computes in bfloat16 mixed precision; compare seconds and quality, losses"
-        " differ slightly."
-    ),
-    "xla": "The study's TPU programs are always compiled by XLA: same losses, other seconds.",
-    "strategy": "How replicas are spread: same losses, other seconds.",
-    "replicas": "The study uses 8 TPU cores: same losses for the same batch, other seconds.",
-    "loop": "Same step in another loop: same losses, seconds differ a little.",
-    "convolution": "Same result to rounding by another method: other seconds.",
-    "recompute": "Equal gradients, less memory, more seconds.",
-    "Training": (
-        "Another rule of training than the study's: compare images and quality, not losses."
-    ),
+MEANING = {  # of settings that say nothing themselves, by group
+    "Data": "Different images from the study's.",
+    "Model": "Different networks: only the method is the study's.",
+    "Training": "Training differs from the study's: compare images and quality, not losses.",
     "Optimizer": (
-        "Other steps than Table 1's Adam(1e-4): losses fall at another speed, seconds stay the"
+        "Updates differ from Table 1's Adam(1e-4): losses fall at a different speed, times stay the"
         " same."
     ),
-    "Schedule": "The rates move differently: losses do, seconds stay the same.",
-    "Quality": "Evaluation takes seconds beside training; losses are unchanged.",
-    "Safety": "No effect on losses or seconds while nothing goes wrong.",
-    "Output": "No effect on losses; drawing and saving take seconds beside training.",
+    "Schedule": "The rates move differently: losses differ, times stay the same.",
+    "Acceleration": "Same losses up to rounding, different times.",
+    "Quality": "Evaluation takes extra time; losses stay the same.",
+    "Safety": "No effect on losses or times unless something goes wrong.",
+    "Output": "No effect on losses; drawing and saving take extra time.",
 }
-_GROUPS = {name: group for group, fields in fields_by_group().items() for name in fields}
 
 
 def meaning(name: str) -> str:
-    """One sentence on what another value of a setting does to a comparison with the study; empty
+    """One sentence on what another value of a setting means for a comparison with the study; empty
     for a setting of another version."""
-    return MEANING.get(name) or MEANING.get(_GROUPS.get(name, ""), "")
+    return about(name).study or MEANING.get(about(name).group, "")
 
 
 def tabs(values: Mapping[str, Any], bases: Mapping[str, Mapping[str, Any]]) -> None:
@@ -94,7 +48,7 @@ def tabs(values: Mapping[str, Any], bases: Mapping[str, Mapping[str, Any]]) -> N
         with tab:
             if not changes:
                 st.caption(
-                    "No differences: this is the study's run."
+                    "No differences: these are the study's settings."
                     if name == STUDY
                     else "No differences."
                 )

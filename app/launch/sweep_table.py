@@ -17,13 +17,18 @@ from ganboard.worker.submission.sweep import Member
 
 _HTML = (
     "<div class='grid-table' tabindex='0' role='region' aria-label='The runs of this"
-    " grid'><table></table></div>"
+    " sweep'><table></table></div>"
 )
 _CSS = """
-.grid-table { overflow: auto; max-height: 420px; font-size: 0.875rem; color: var(--st-text-color); font-family: var(--st-font); }
+.grid-table {
+  overflow: auto; max-height: 420px; color: var(--st-text-color);
+  font-size: 0.875rem; font-family: var(--st-font);
+}
 .grid-table table { width: 100%; border-collapse: collapse; }
-.grid-table th, .grid-table td { padding: 0.3rem 0.8rem 0.3rem 0; text-align: left; vertical-align: top; }
-.grid-table th, .grid-table td { border-bottom: 1px solid var(--st-border-color); }
+.grid-table th, .grid-table td {
+  padding: 0.3rem 0.8rem 0.3rem 0; text-align: left; vertical-align: top;
+  border-bottom: 1px solid var(--st-border-color);
+}
 .grid-table td:last-child { min-width: 12rem; }
 .grid-table a { color: var(--st-link-color); }
 """

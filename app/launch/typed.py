@@ -1,7 +1,7 @@
-"""Whole numbers that people type into a text field, for what a click starts.
+"""Whole numbers from text fields, for actions started by a click.
 
-`st.number_input` keeps what it cannot take from the server, which would go on with the value
-before. A text field reports what was typed, so it can be refused.
+`st.number_input` does not send invalid input to the server, which continues with the previous
+value. A text field returns the text as typed, so it can be rejected.
 """
 
 from __future__ import annotations
@@ -17,9 +17,8 @@ def whole(label: str, typed: str, low: int, high: int) -> int:
     except ValueError:
         number = None
     if number is None or not low <= number <= high:
-        what = repr(typed[:40]) if typed.strip() else "nothing"
+        what = repr(typed.strip()[:40])
         raise ConfigError(
-            f"{label}: {what} was typed. Type a whole number, at least {low:,} and at most"
-            f" {high:,}."
+            f"{label}: {what} is invalid. Enter a whole number from {low:,} to {high:,}."
         )
     return number

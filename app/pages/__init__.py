@@ -1,1 +1,1 @@
-"""One script per page; Streamlit runs them, nobody imports them."""
+"""One script per page; Streamlit runs them; they are never imported."""

@@ -27,8 +27,8 @@ from ganboard.app.run.charts import loss_controls
 from ganboard.app.runs import saved_views
 from ganboard.app.theme import style
 from ganboard.db.models import ENDED, Run
-from ganboard.db.runs import queries
-from ganboard.gan.config import foreign
+from ganboard.db.runs import listing, queries
+from ganboard.gan.config import invalid_reason
 from ganboard.worker import formatting
 
 TICK_SECONDS = 2.0
@@ -58,7 +58,7 @@ VIEWS = {
     "Parallel": View(parallel.draw, parallel.controls),
 }
 # one more line of the verdict would move everything below it
-STEADY = ".st-key-verdict {min-height: 5.5rem}"
+STEADY = ".st-key-conclusion {min-height: 5.5rem}"
 
 
 def page() -> None:
@@ -76,7 +76,7 @@ def page() -> None:
         st.caption(
             "Choose at least two runs."
             if queries.count_runs(engine) > 1
-            else "There are fewer than two runs to compare."
+            else "There are not enough runs to compare: at least two are needed."
         )
         st.page_link(navigation.RUNS_PAGE, label="All runs", icon=":material/list:")
         return
@@ -86,7 +86,7 @@ def page() -> None:
         with st.popover(
             "Open",
             icon=":material/open_in_full:",
-            help="The page of each run, and the other runs of its sweep.",
+            help="Pages of the runs, and other runs of the sweep.",
         ):
             draw_links(engine, runs)
     style.apply(STEADY)
@@ -109,43 +109,42 @@ def page() -> None:
 
 
 def asked_runs(engine: Engine) -> list[Run]:
-    """The runs that the URL names, or the first ones of the sweep that it names; with a word on
-    what is left out."""
+    """The runs named in the URL, or the first ones of its sweep, with a message about those left
+    out."""
     asked, sweep = navigation.runs_param(), navigation.sweep_param()
     if sweep and "runs" not in st.query_params:
         found = queries.sweep_runs(engine, sweep)
         if not found:
             st.caption(
                 f":material/info: There is no sweep {sweep}: its runs were deleted, or the address"
-                " is not complete."
+                " is incomplete."
             )
         elif len(found) > navigation.MAX_COMPARED:
             st.caption(
-                f":material/info: The first {navigation.MAX_COMPARED} of the sweep's {len(found)}"
-                " runs; Parallel shows them all."
+                f":material/info: Showing the first {navigation.MAX_COMPARED} of the sweep's"
+                f" {len(found)} runs; Parallel shows all of them."
             )
         return readable(found[: navigation.MAX_COMPARED])
     beyond = navigation.runs_beyond()
     if beyond:
         st.caption(
-            f":material/info: {navigation.MAX_COMPARED} runs can be compared; the address names"
-            f" {formatting.integer(beyond)} more, left out."
+            f":material/info: At most {navigation.MAX_COMPARED} runs can be compared;"
+            f" {formatting.integer(beyond)} more in the address were left out."
         )
     runs = queries.get_runs(engine, asked)
     unknown = [run_id for run_id in asked if run_id not in {run.id for run in runs}]
     if unknown:
-        st.caption(f":material/info: Left out, because no such run exists: {', '.join(unknown)}.")
+        st.caption(f":material/info: Left out (not found): {', '.join(unknown)}.")
     return readable(runs)
 
 
 def readable(runs: list[Run]) -> list[Run]:
-    """Those whose settings can be read; with a word on the others."""
-    reasons = {run.id: foreign(run.config) for run in runs}
+    """Those with valid settings, with a message about the others."""
+    reasons = {run.id: invalid_reason(run.config) for run in runs}
     for run_id, why in reasons.items():
         if why:
             st.caption(
-                f":material/info: Left out, because its settings cannot be read: {run_id}."
-                f" {formatting.escape(why)}"
+                f":material/info: Left out (invalid settings): {run_id}. {formatting.escape(why)}"
             )
     return [run for run in runs if not reasons[run.id]]
 
@@ -154,7 +153,7 @@ def choose(engine: Engine, runs: list[Run]) -> Run | None:
     """Add and remove runs, and choose the baseline; None while fewer than two are chosen. The URL
     holds the choice."""
     chosen = [run.id for run in runs]
-    offered = {run.id: run.name for run in runs} | dict(queries.names(engine, limit=OFFERED))
+    offered = {run.id: run.name for run in runs} | dict(listing.names(engine, limit=OFFERED))
     # at first as a default, which the browser has at once: a value from here would be lost, and the
     # runs with it, if a click interrupts
     moved = "compared" in st.session_state and st.session_state["compared"] != chosen

@@ -33,7 +33,7 @@ CHOSEN_AT = "launch_chosen_at"  # the clock's seconds when that was
 NAME = "launch_name"
 MODE = "launch_mode"
 ONE, GRID = "One run", "Sweep"
-QUEUE_EVERY = 5.0  # seconds between looks at the queue
+QUEUE_EVERY = 5.0  # seconds between reads of the queue
 SETTLED = 5.0  # seconds after a choice of preset until every click carries the new address
 
 
@@ -41,11 +41,11 @@ def render() -> None:
     context = navigation.context()
     st.title("Launch", anchor=False)
     parent = _fill(context)
-    here, history = submit.machines(context), History(queries.measured_runs(context.engine))
+    here, history = submit.machines(context), submit.run_history(context)
     if not here.workers:
         st.warning(
-            "No worker is running: the run waits in the queue until one starts. `ganboard up`"
-            " starts them with this page, `ganboard worker` starts one alone.",
+            "No worker is running. The run waits in the queue until one starts: use `ganboard up`"
+            " for the dashboard with workers, or `ganboard worker` for one worker.",
             icon=":material/hourglass_empty:",
         )
     base_name, base = _source(context, here, history, parent)
@@ -82,7 +82,7 @@ def render() -> None:
     with side, st.container(border=True):
         found = plan.make_plan(values, here, context.settings.data)
         if mode == GRID:
-            st.caption("The form's own settings, from which the grid varies:")
+            st.caption("Settings of the form, which the sweep varies:")
         else:
             _launch(context, found, preset, parent_id)
         plan.show(found, here, history)
@@ -103,13 +103,11 @@ def _fill(context: Context) -> dict[str, Any] | None:
     if run is None:
         st.query_params.pop("clone")
         if source == ("run", clone) and settings_form.is_filled():
-            errors.report(
-                f"Run {clone} was deleted meanwhile: the form keeps its settings.", "warning"
-            )
+            errors.report(f"Run {clone} has been deleted; the form keeps its settings.", "warning")
             st.session_state[SOURCE] = ("preset", presets.NAMES[0])
         else:
             errors.report(
-                f"There is no run {clone}: it may have been deleted. The form starts from a preset"
+                f"There is no run {clone}; it may have been deleted. The form starts from a preset"
                 " instead."
             )
             _use_preset(presets.NAMES[0])
@@ -117,7 +115,8 @@ def _fill(context: Context) -> dict[str, Any] | None:
     known, unknown = _known(run.config)
     if unknown:
         errors.report(
-            f"This version does not know {', '.join(unknown)} of that run: the defaults are taken.",
+            f"This version does not support {', '.join(unknown)} of that run; the defaults are"
+            " used.",
             "warning",
         )
     if source != ("run", clone) or not settings_form.is_filled():
@@ -134,6 +133,7 @@ def _fill(context: Context) -> dict[str, Any] | None:
 
 def _fill_from_preset() -> None:
     asked = st.query_params.get("preset")
+    asked = asked and presets.current(asked)
     if asked is not None and asked not in presets.NAMES:
         st.query_params.pop("preset")
         errors.report(
@@ -176,7 +176,8 @@ def _use_preset(name: str) -> None:
 def _source(
     context: Context, here: submit.Machines, history: History, parent: dict[str, Any] | None
 ) -> tuple[str, dict[str, Any]]:
-    """Say what the form starts from, and let it be another preset; returns its name and settings."""
+    """Say what the form starts from, and let it be another preset; returns its name and
+    settings."""
     if parent is not None:
         with st.container(border=True, horizontal=True, vertical_alignment="center"):
             st.text(
@@ -203,8 +204,8 @@ def _data_notes(context: Context) -> str:
 @st.fragment(run_every=QUEUE_EVERY)
 def _queue(context: Context) -> None:
     """What waits now, and when a run that is launched now would begin."""
-    history = History(queries.measured_runs(context.engine))
-    st.caption(formatting.escape(plan.queue(context, submit.machines(context), history)))
+    here, history = submit.machines(context), submit.run_history(context)
+    st.caption(formatting.escape(plan.queue(context, here, history)))
 
 
 def _launch(context: Context, found: plan.LaunchPlan, preset: str, parent_id: str | None) -> None:

@@ -12,6 +12,7 @@ from ganboard.app import auth, errors, navigation
 from ganboard.db import versions
 from ganboard.db.models import ModelVersion
 from ganboard.db.runs import queries
+from ganboard.gan.quality.declared import METRICS
 from ganboard.worker import formatting
 from ganboard.worker.context import Context
 from ganboard.worker.registry import versions as models
@@ -19,16 +20,14 @@ from ganboard.worker.registry.output import quality
 
 FULL = "_full"
 LABELS = {
-    "percent_worse": "Worse by, %",
-    "root_mean_square_difference": "Difference, root mean square",
+    "percent_worse": "Change for the worse, %",
+    "root_mean_square_difference": "RMS difference",
     "psnr": "PSNR, dB",
-    "fid": "FID",
-    "kid": "KID",
-    "l1": "L1",
-    "objective.total": "Objective",
-    "milliseconds": "Milliseconds of a batch",
+    "milliseconds": "Milliseconds per batch",
     "weight_bytes": "Weights",
     "peak_memory_bytes": "Peak memory of a process",
+    **{metric.name: metric.label for metric in METRICS.values()},
+    **{metric.compared_as: metric.label for metric in METRICS.values()},
 }
 LINEAGE = ("run_id", "attempt", "epoch", "step", "checkpoint", "data", "commit")
 
@@ -39,8 +38,9 @@ def render() -> None:
     found, aliases = versions.listed(context.engine), versions.aliases(context.engine)
     if not found:
         st.info(
-            "A model is a finished run's generator under a name, in numbered versions. "
-            "`ganboard models add latest --name digits` registers the newest run's.",
+            "A model is the generator of a finished run, registered under a name with numbered"
+            " versions. `ganboard models add latest --name digits` registers that of the newest"
+            " run.",
             icon=":material/deployed_code:",
         )
         return
@@ -78,7 +78,7 @@ def _choose(found: Sequence[ModelVersion]) -> ModelVersion | None:
     asked = navigation.model_param()
     if asked is not None and asked not in by_id:
         st.info(
-            "There is no version with this id: it was removed, or the address is incomplete.",
+            "There is no version with this id. It was deleted, or the address is incomplete.",
             icon=":material/search_off:",
         )
         return None
@@ -106,18 +106,16 @@ def _pictures(context: Context, version: ModelVersion) -> None:
 def _alias(context: Context, version: ModelVersion, aliases: list[str]) -> None:
     called = f"{version.name}:{version.version}"
     less = (
-        f"; `ganboard models quantize {called} --to int8` stores it in a quarter of the bytes"
+        f"; `ganboard models quantize {called} --to int8` reduces its size to a quarter"
         if version.parent_id is None
         else ""
     )
-    st.caption(formatting.sentence(f"`ganboard serve {called}` answers over HTTP{less}."))
+    st.caption(formatting.sentence(f"`ganboard serve {called}` serves it over HTTP{less}."))
     with st.form("alias", border=False), st.container(horizontal=True, vertical_alignment="bottom"):
         word = st.text_input(
             "Alias", placeholder=aliases[0] if aliases else "production", max_chars=32, width=240
         )
-        if st.form_submit_button(
-            "Set", **auth.writer("From now on the alias means this version, and no other")
-        ):
+        if st.form_submit_button("Set", **auth.writer("Points the alias to this version")):
             versions.alias(context.engine, version, word.strip())
             st.rerun()
 
@@ -137,9 +135,9 @@ def _facts(context: Context, version: ModelVersion) -> None:
     ]
     if rows:
         st.dataframe(
-            pd.DataFrame(rows, columns=["Figure", "This version", "Full version"]),
+            pd.DataFrame(rows, columns=["Metric", "This version", "Full version"]),
             hide_index=True,
-            key="figures",
+            key="metrics",
         )
     st.dataframe(
         pd.DataFrame(

@@ -14,7 +14,7 @@ from ganboard.app.playground.views import Chosen
 from ganboard.db import requests
 from ganboard.db.models import ENDED, Checkpoint, Run
 from ganboard.db.runs import queries
-from ganboard.gan.config import DRAWN, foreign, model_of
+from ganboard.gan.config import has_latent_space, invalid_reason, model_of
 from ganboard.worker import formatting
 from ganboard.worker.context import Context
 
@@ -41,15 +41,15 @@ def page() -> None:
             bind="query-params",
             width=180,
             help=(
-                "Multiplies the latents. Below 1 they lie nearer to the mean: cleaner, but more"
-                " alike; above 1 the other way round."
+                "Scales the latents. Values below 1 give cleaner but more similar images; values"
+                " above 1 the opposite."
             ),
         )
         conditions = _conditions(run)
     if asked not in (None, checkpoint.step):
         st.info(
-            f"There is no checkpoint of step {asked:,}: the run keeps its"
-            f" {run.config['keep_checkpoints']} newest. Here is the last one.",
+            f"There is no checkpoint of step {asked:,}, since the run keeps its"
+            f" {run.config['keep_checkpoints']} newest. Showing the latest one.",
             icon=":material/history:",
         )
     if reason := auth.read_only():  # a request costs the inference worker's time
@@ -70,7 +70,7 @@ def _conditions(run: Run) -> dict[str, float]:
         key="energy",
         bind="query-params",
         width=180,
-        help="Of the particle of every shower.",
+        help="Energy of the particle in every shower.",
     )
     if run.config["geometry"] != "51x51x25":
         return {"energy": float(energy)}
@@ -83,14 +83,14 @@ def _conditions(run: Run) -> dict[str, float]:
         bind="query-params",
         format="%d°",
         width=180,
-        help="At which it enters.",
+        help="Angle at which the particle enters.",
     )
     return {"energy": float(energy), "angle": float(angle)}
 
 
 def choose_run(context: Context) -> Run | None:
-    """The run of the address, else the newest that has a checkpoint; None, and words about it, when
-    there is none."""
+    """The run of the address, or the newest one with a checkpoint; None, with a message, if there
+    is none."""
     offered = {
         run.id: run for run in requests.drawable_runs(context.engine, limit=OFFERED) if _draws(run)
     }
@@ -110,13 +110,13 @@ def choose_run(context: Context) -> Run | None:
         key="playground_run",
         on_change=_go_to_run,
         width=320,
-        help="Runs with a stored checkpoint, the newest first.",
+        help="Runs with a stored checkpoint, newest first.",
     )
     return offered[chosen]
 
 
 def _draws(run: Run) -> bool:
-    return not foreign(run.config) and model_of(run.config) in DRAWN
+    return not invalid_reason(run.config) and has_latent_space(run.config)
 
 
 def _go_to_run() -> None:
@@ -134,7 +134,7 @@ def choose_epoch(context: Context, run: Run) -> Checkpoint:
     }
     asked = navigation.step_param()
     st.session_state["playground_step"] = chosen = asked if asked in stored else max(stored)
-    # a training run goes on: what is on the screen must not change for it
+    # a training run continues: the screen must not change because of it
     st.query_params["step"] = str(chosen)
     st.selectbox(
         "After epoch",
@@ -143,7 +143,7 @@ def choose_epoch(context: Context, run: Run) -> Checkpoint:
         key="playground_step",
         on_change=_go_to_step,
         width=200,
-        help="Stored checkpoints; the setting keep_checkpoints says how many a run keeps.",
+        help="Stored checkpoints; keep_checkpoints sets how many a run keeps.",
     )
     return stored[chosen]
 
@@ -160,10 +160,10 @@ def _moment(run: Run, checkpoint: Checkpoint) -> str:
 
 def _nothing(named: Run | None, offered: dict[str, Run]) -> None:
     """Why nothing can be drawn, and the way on."""
-    if named is not None and model_of(named.config) not in DRAWN:
+    if named is not None and not has_latent_space(named.config):
         text = (
-            f"model={model_of(named.config)} has no latent space to draw from: the tab Prediction"
-            " of its page continues flows instead."
+            f"model={model_of(named.config)} has no latent space. Use the Prediction tab of the"
+            " run's page to predict flows."
         )
         st.info(formatting.sentence(text), icon=":material/palette:")
         query = {"run": named.id, "view": "Prediction"}
@@ -177,11 +177,10 @@ def _nothing(named: Run | None, offered: dict[str, Run]) -> None:
         coming = (
             ""
             if named.status in ENDED
-            else " Its first one is saved after an epoch or five minutes."
+            else " The first one is saved after an epoch or five minutes."
         )
         st.info(
-            f"{formatting.escape(formatting.shorten(named.name))} has no checkpoint to draw"
-            f" with.{coming}",
+            f"{formatting.escape(formatting.shorten(named.name))} has no checkpoint yet.{coming}",
             icon=":material/palette:",
         )
         st.page_link(
@@ -192,20 +191,20 @@ def _nothing(named: Run | None, offered: dict[str, Run]) -> None:
         )
     elif "run" in st.query_params:
         st.info(
-            "There is no run with this id: it was deleted, or the address is incomplete.",
+            "There is no run with this id. It was deleted, or the address is incomplete.",
             icon=":material/search_off:",
         )
     else:
         st.info(
-            "Stored generators draw on request: new images, interpolations between two of them, and"
-            " the training images nearest to them. That needs a run with a checkpoint, which every"
-            " run saves after its first epoch.",
+            "The playground generates images with stored checkpoints: new samples, interpolations"
+            " between two of them, and their nearest training images. It needs a run with a"
+            " checkpoint; every run saves one after its first epoch.",
             icon=":material/palette:",
         )
         st.page_link(navigation.LAUNCH_PAGE, label="Launch a run", icon=":material/rocket_launch:")
     if offered:
         st.page_link(
-            navigation.PLAYGROUND_PAGE, label="Draw with the newest run", icon=":material/palette:"
+            navigation.PLAYGROUND_PAGE, label="Use the newest run", icon=":material/palette:"
         )
 
 

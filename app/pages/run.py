@@ -27,12 +27,12 @@ from ganboard.app.run import status as run_status
 from ganboard.app.theme import style
 from ganboard.db.models import ENDED, Run
 from ganboard.db.runs import queries
-from ganboard.gan.config import foreign, model_of
+from ganboard.gan.config import invalid_reason, model_of
 from ganboard.worker import formatting
 from ganboard.worker.context import Context
 
 TICK_SECONDS = 1.5
-# how often an ended run looks whether a newer one has been submitted, if it is to be followed
+# how often an ended run that is followed checks for a newer one
 POLL_SECONDS = 4.0
 LATEST = "latest"
 
@@ -90,7 +90,7 @@ class Displayed:
     stopping: bool  # the buttons follow both
     following: bool  # the newest run, whichever it is
     newest: str | None  # run id when the page was drawn
-    note_version: int  # the note stands outside the part that updates
+    note_version: int  # the note is outside the part that updates
 
 
 def page() -> None:
@@ -108,10 +108,10 @@ def page() -> None:
     with actions:
         buttons.show(context, run)
     notes.line(context, run)
-    if why := foreign(run.config):
+    if why := invalid_reason(run.config):
         errors.report(
-            f"The settings of this run cannot be read, so nothing of it is shown: {why} `ganboard"
-            f" show {run.id}` prints it as stored."
+            f"Cannot display this run because its settings are invalid: {why} `ganboard show"
+            f" {run.id}` prints them as stored."
         )
         run_actions.report_outcome(st.container())
         return
@@ -165,7 +165,7 @@ def link(context: Context, current: Displayed, newest: str | None) -> run_status
     """A quiet offer: to follow the newest run, to see a newer one, or to stay with this one."""
     if current.following:
         return run_status.Link(
-            "Following the newest run: stay with this",
+            "Following the newest run: stop following",
             current.run_id,
             ":material/push_pin:",
             "The page switches to each newer run automatically.",
@@ -182,15 +182,15 @@ def link(context: Context, current: Displayed, newest: str | None) -> run_status
         "Follow the newest run",
         LATEST,
         ":material/update:",
-        f"The address ?run={LATEST} does the same.",
+        f"The address ?run={LATEST} always shows the newest run.",
     )
 
 
 def missing(context: Context, *, asked: bool) -> None:
     """No run, or none that exists: say so and show the way on."""
-    st.title("No such run" if asked else "No run is chosen", anchor=False)
+    st.title("No such run" if asked else "No run selected", anchor=False)
     if asked:
-        st.write("There is no run with this id: it was deleted, or the address is incomplete.")
+        st.write("There is no run with this id. It was deleted, or the address is incomplete.")
     newest = queries.list_runs(context.engine, limit=5)
     if newest:
         st.write("The newest runs:")

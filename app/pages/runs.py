@@ -22,20 +22,21 @@ SEARCH_HINT = (
     "Search: a word, `tag:x` · `status:failed` · `batch_size>=128` · `fid<20` · `/regex/` · `-not`"
 )
 STALE = ".st-key-runs_stale [data-testid=stDataFrame] { opacity: 0.45 }"  # not what was asked for
-SEARCH_HELP = """All terms must hold; a minus before a term turns it round.
+SEARCH_HELP = """All terms must match; a minus before a term negates it.
 
 | Search | finds runs |
 |---|---|
-| `paper` | with this in name, note or a tag, or at the beginning of the id |
-| `"two words"` | with both, one after the other |
-| `tag:baseline` | that carry the tag |
+| `paper` | with this text in the name, note or a tag, or at the start of the id |
+| `"two words"` | with this exact phrase |
+| `tag:baseline` | with this tag |
 | `status:failed` | in this state |
-| `preset:paper`, `sweep:ID` | launched from a preset, or by one grid |
+| `preset:paper`, `sweep:ID` | launched from a preset, or in a sweep |
 | `precision=float32`, `xla=true` | with a setting |
 | `batch_size>=128`, `d_steps!=1` | with a setting; also `>`, `<`, `<=` |
-| `fid<20`, `epoch>5`, `g_loss=nan` | figures: epoch, step, seconds, g_loss, d_loss, images_per_second, fid (best), memorization (highest) |
+| `fid<20`, `epoch>5`, `g_loss=nan` | metrics: epoch, step, seconds, g_loss, d_loss, \
+images_per_second, fid (best), memorization (highest) |
 | `/^paper.*32$/` | whose name matches a regular expression |
-| `-tag:old` | that do not carry the tag |
+| `-tag:old` | without this tag |
 """
 
 
@@ -57,8 +58,8 @@ def render() -> None:
         st.fragment(_wait_for_first, run_every=3.0)(context)
         return
     active = listing.is_active(runs)
-    pace = 2.0 if active else 5.0
-    st.fragment(latest.card, run_every=pace)(context)
+    seconds = 2.0 if active else 5.0
+    st.fragment(latest.card, run_every=seconds)(context)
     choice, stale = _choice()
     if stale:
         style.apply(STALE)
@@ -68,7 +69,7 @@ def render() -> None:
     actions.bar(context)
     states = [current[run_id] for run_id in st.session_state[SELECTED]]
     with st.container(key="runs_stale" if stale else "runs_found"):
-        st.fragment(_table, run_every=pace)(context, choice, active, states)
+        st.fragment(_table, run_every=seconds)(context, choice, active, states)
     # last: a part above that draws the page anew would swallow the words
     actions.report_outcome(outcome)
 
@@ -120,8 +121,8 @@ def _choice() -> tuple[Choice, bool]:
                 key="fid",
                 bind="query-params",
                 help=(
-                    "Adds a column: seconds of training until an evaluation first reached the"
-                    " distance at or below this"
+                    "Adds a column with the training seconds until an evaluation first reached"
+                    " this distance or less"
                 ),
             )
     wanted = (typed or "").strip()
@@ -136,13 +137,13 @@ def _understood(typed: str) -> str:
             search.parse(typed, SETTINGS)
         except BadSearch as mistake:
             good = st.session_state.get("runs_search", "")
-            rows = f"the last valid search, “{good}”" if good else "no search"
+            rows = f"the previous valid search, “{good}”" if good else "no search"
             said = formatting.sentence(f"{mistake} The rows below are those of {rows}.")
             st.markdown(f":small[:red[:material/error: {said}]]", width="content")
         else:
             st.session_state["runs_search"] = typed
             st.caption(SEARCH_HINT, width="content")
-        with st.popover("All terms", type="tertiary", help="What can be searched for"):
+        with st.popover("All terms", type="tertiary", help="Search syntax"):
             st.markdown(SEARCH_HELP)
     return str(st.session_state.get("runs_search", ""))
 
@@ -151,18 +152,14 @@ def _table(context: Context, choice: Choice, was_active: bool, states: list[str]
     """`states` are those of the selected runs when the buttons for them were drawn."""
     runs = listing.runs(context)
     if listing.is_active(runs) != was_active or not runs:
-        st.rerun()  # the pace of both live parts follows what trains
+        st.rerun()  # the interval of both live parts depends on active runs
     chosen, table = listing.chosen(context, choice)
     before = st.session_state.get(SELECTED, [])
     current = {run.id: run.status for run in chosen}
     if [current.get(run_id) for run_id in before] != states:
         st.rerun()  # what can be done with the selected runs has changed
     if not chosen:
-        text = (
-            "The archive is empty, or none of its runs matches"
-            if choice.archived
-            else "No run matches"
-        )
+        text = "No archived run matches" if choice.archived else "No matching runs"
         st.info(f"{text}: change the search or the states above.", icon=":material/filter_alt_off:")
         return
     displayed = runs_table.with_duration(table, chosen, queries.database_time(context.engine))
@@ -182,8 +179,9 @@ def _nothing_yet() -> None:
     with st.container(border=True):
         st.subheader("No runs yet", anchor=False)
         st.markdown(
-            "A run trains one GAN with one set of choices: data, batch, precision, XLA, replicas. "
-            "The **starter** preset takes about a minute on two CPU cores and draws legible digits."
+            "A run trains one GAN with one configuration: data, batch size, precision, XLA,"
+            " replicas. The **starter** preset takes about a minute on two CPU cores and generates"
+            " legible digits."
         )
         if st.button("Set up the first run", icon=":material/arrow_forward:"):
             navigation.open_launch()

@@ -1,4 +1,4 @@
-"""Studies: launch one, watch it, and read its figures beside what the paper claims."""
+"""Studies: launch, watch, and compare results with the published claims."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from ganboard.worker.studies.results.study_data import NOT_HERE, REPRODUCED, Stu
 
 TICK_SECONDS = 3.0
 REFUSED = "study_refused"
-# rows of a table that stands open, and of one that is shown; the CSV file has all
+# rows of an expanded table and of a shown one; the CSV file has all
 FEW, ROWS = 8, 200
 ICONS = {REPRODUCED: ":material/check_circle:", NOT_HERE: ":material/cancel:"}
 COLOURS = {REPRODUCED: "green", NOT_HERE: "orange"}
@@ -38,8 +38,9 @@ def render() -> None:
     known = studies.listed(context.engine)
     if not known:
         st.info(
-            "A study is a set of runs that answers a question, with its figures beside what the"
-            " published one claims. `ganboard study paper --preset paper-small` launches one too.",
+            "A study is a set of runs that answers a question; its results are shown next to the"
+            " published claims. It can also be launched with `ganboard study paper --preset"
+            " paper-small`.",
             icon=":material/science:",
         )
         _published()
@@ -62,7 +63,7 @@ def _choose(known: list[Study]) -> Study | None:
     asked = navigation.study_param()
     if asked is not None and asked not in by_id:
         st.info(
-            "There is no study with this id: it was deleted, or the address is incomplete.",
+            "There is no study with this id. It was deleted, or the address is incomplete.",
             icon=":material/search_off:",
         )
         return None
@@ -102,9 +103,9 @@ def _launch(context: Context) -> None:
         seconds = [one.member.seconds() for one in missing]
         known = [one for one in seconds if one is not None]
         time = (
-            f"about {formatting.duration(sum(known))} one after another"
+            f"about {formatting.duration(sum(known))} in sequence"
             if known and len(known) == len(missing)
-            else "time unknown here"
+            else "no time estimate"
         )
         st.markdown(
             f"{formatting.plural(len(needed), 'run')}, {len(missing)} to train: {time}."
@@ -135,8 +136,8 @@ def _surface_waits(context: Context, study: Study) -> bool:
 
 
 def _progress(context: Context, study: Study, ended: int, waited: bool) -> None:
-    """How far it is; the whole page, figures too, once another run has ended or goes on, or the
-    loss surface is there."""
+    """Progress; redraws the whole page once a run has ended or resumed, or the loss surface is
+    available."""
     now = work.progress(context, study.id)
     if now.finished + now.broken != ended or _surface_waits(context, study) != waited:
         st.rerun()
@@ -192,10 +193,10 @@ def _metrics(context: Context, study: Study) -> None:
 
 def _published() -> None:
     """The numbers of others, read-only and marked as theirs."""
-    with st.expander("What others published", icon=":material/menu_book:"):
+    with st.expander("Published results", icon=":material/menu_book:"):
         st.caption(
-            "Their claims on their hardware, as printed: never measured here, and never counted as"
-            " a run."
+            "Published claims on the authors' hardware, as printed; not measured here and not"
+            " counted as runs."
         )
         for one in reference_results.DOCUMENTS.values():
             st.markdown(
@@ -208,7 +209,7 @@ def _published() -> None:
 
 
 def _version(study: Study, runs: list[Run]) -> tuple[str, ...]:
-    """Changes when a run is added, ends or goes on."""
+    """Changes when a run is added, ends or resumes."""
     return study.id, *(
         f"{run.id} {run.status} {run.epoch * (run.status == 'finished')}" for run in runs
     )

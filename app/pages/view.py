@@ -11,7 +11,7 @@ import streamlit as st
 
 from ganboard.app import navigation
 from ganboard.db.models import SavedView
-from ganboard.db.runs import queries
+from ganboard.db.runs import annotations as run_annotations
 from ganboard.worker import formatting
 
 PAGES = {
@@ -24,12 +24,12 @@ DRAWN = "view_drawn"
 
 def render() -> None:
     name = st.query_params.get("name", "")
-    view = queries.view(navigation.context().engine, name)
+    view = run_annotations.view(navigation.context().engine, name)
     if view is None or view.page not in PAGES:
         st.title("No such view", anchor=False)
         st.write(
-            f"There is no view “{formatting.escape(formatting.shorten(name, 60))}”: it was deleted,"
-            " or the address is incomplete."
+            f"There is no view “{formatting.escape(formatting.shorten(name, 60))}”. It was"
+            " deleted, or the address is incomplete."
         )
         st.page_link(navigation.RUNS_PAGE, label="All runs", icon=":material/list:")
         return

@@ -33,8 +33,8 @@ def seed(
         on_change=on_change,
         width=190,
         help=(
-            "Equal seeds give equal latents in every run and epoch; a run's own seed gives those of"
-            " its image grid."
+            "Equal seeds give equal latents in all runs and epochs; a run's own seed gives the"
+            " latents of its image grid."
         ),
     )
     st.button("New seed", key=f"{key}_new", icon=":material/casino:", on_click=shuffle)

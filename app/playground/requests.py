@@ -13,7 +13,7 @@ import streamlit as st
 from PIL import Image
 
 from ganboard.app import errors, navigation
-from ganboard.db import requests
+from ganboard.db import heartbeats, requests
 from ganboard.db.models import Request
 from ganboard.db.runs import queries
 from ganboard.gan.generation.latent_requests import LatentRequest
@@ -26,14 +26,13 @@ LONG_POLL_SECONDS = 2.0  # while no inference worker is running
 ENLARGED = 8  # pixels of the saved picture for one of the generator's
 MEMORY = "playground"
 PHASES = {
-    "warming": "Warming up: the inference worker loads TensorFlow, which it does once",
+    "warming": "Warming up: the inference worker is loading TensorFlow (once)",
     "restoring": "Loading the generator",
     "loading": "Loading the training images",
     "searching": "Comparing with the training images",
 }
 NO_WORKER = (
-    "No inference worker is running. Start one with `ganboard inference-worker`; `ganboard up` has"
-    " its own."
+    "No inference worker is running. Start one with `ganboard inference-worker` or `ganboard up`."
 )
 
 
@@ -107,8 +106,7 @@ def _forget(kind: str) -> None:
 
 
 def _asked(context: Context, question: Question) -> tuple[Remembered, Request]:
-    """The request as it stands now; asked anew when it is another than last time, or was deleted
-    from the database meanwhile."""
+    """The current request; stored again if it has changed, or was deleted from the database."""
     memory = _memory()
     last = memory.get(question.kind)
     if (
@@ -128,7 +126,7 @@ def _asked(context: Context, question: Question) -> tuple[Remembered, Request]:
 
 
 def _worker_alive(context: Context) -> bool:
-    return any(worker.alive for worker in queries.inference_workers(context.engine))
+    return any(worker.alive for worker in heartbeats.inference_workers(context.engine))
 
 
 def _wait(request_id: str, alive: bool) -> None:
@@ -159,8 +157,8 @@ def _done(asked: Request) -> None:
         f" {formatting.duration(asked.facts['seconds'])}, answered after"
         f" {formatting.duration(waited)}",
         help=(
-            "First what the inference worker took for it, then the time from the request to the"
-            " answer in the database."
+            "Compute time of the inference worker, then the time from the request to the stored"
+            " answer."
         ),
     )
 
@@ -169,14 +167,14 @@ def _save(asked: Request, file_name: str) -> None:
     png = asked.result
     st.download_button(
         "PNG",
-        partial(_enlarged, png or b""),  # made when it is asked for
+        partial(_enlarged, png or b""),  # created on demand
         f"{file_name}.png",
         "image/png",
         icon=":material/download:",
         on_click="ignore",
         disabled=png is None,
         key=f"save_{asked.kind}",
-        help=f"The whole sheet, {ENLARGED} pixels for one",
+        help=f"The whole sheet, magnified {ENLARGED} times",
     )
 
 

@@ -13,15 +13,19 @@ _HTML = "<div class='sheet'></div>"
 _CSS = """
 .sheet { display: grid; gap: 4px; width: 100%; }
 .picture {
-  display: block; box-sizing: border-box; width: 100%; aspect-ratio: 1; padding: 0; border: 0; border-radius: 2px;
-  background-image: var(--png); background-size: var(--size); background-repeat: no-repeat; image-rendering: pixelated;
+  display: block; box-sizing: border-box; width: 100%; aspect-ratio: 1;
+  padding: 0; border: 0; border-radius: 2px; image-rendering: pixelated;
+  background-image: var(--png); background-size: var(--size); background-repeat: no-repeat;
 }
 button.picture { cursor: pointer; }
 button.picture:hover { outline: 2px solid var(--st-border-color); }
-button.picture[aria-pressed="true"] { outline: 3px solid var(--st-primary-color); outline-offset: 1px; }
+button.picture[aria-pressed="true"] {
+  outline: 3px solid var(--st-primary-color); outline-offset: 1px;
+}
 button.picture:focus-visible { outline: 3px dashed var(--st-primary-color); outline-offset: 1px; }
 .caption {
-  display: block; padding-top: 2px; text-align: center; font: 0.75rem var(--st-font); line-height: 1.3;
+  display: block; padding-top: 2px; text-align: center;
+  font: 0.75rem var(--st-font); line-height: 1.3;
   color: var(--st-text-color); opacity: 0.8; min-height: 1.3em; overflow: hidden;
 }
 """

@@ -28,7 +28,7 @@ from ganboard.gan.generation.latent_requests import (
 from ganboard.worker import formatting
 from ganboard.worker.context import Context
 
-# images that can be asked for, and pixels each gets on the screen at most
+# images that can be requested, and the maximum size of each on the screen in pixels
 SIDES = {16: 136, 36: 96, 64: 84}
 TABS = "do"
 SEEN = " Showers are seen from the side, the depth to the right, on one logarithmic scale."
@@ -43,7 +43,7 @@ class Chosen:
     checkpoint: Checkpoint
     seed: int
     psi: float
-    conditions: dict[str, float]  # what else the generator is told
+    conditions: dict[str, float]  # other inputs of the generator
 
     @property
     def common(self) -> dict[str, Any]:
@@ -77,11 +77,11 @@ def draw(chosen: Chosen) -> None:
             "Images", tuple(SIDES), default=16, required=True, key="images", bind="query-params"
         )
         _go(
-            "Walk between the two",
+            "Interpolate between the two",
             "Interpolate",
             ":material/route:",
             len(picked) == 2,
-            "Pick two images",
+            "Select two images",
         )
         if "Nearest" in chosen.views:
             _go(
@@ -89,9 +89,9 @@ def draw(chosen: Chosen) -> None:
                 "Nearest",
                 ":material/image_search:",
                 bool(picked),
-                "Pick up to eight images",
+                "Select up to eight images",
             )
-        _go("Look around", "Around", ":material/explore:", len(picked) == 1, "Pick one image")
+        _go("Look around", "Around", ":material/explore:", len(picked) == 1, "Select one image")
         st.button(
             "Unpick",
             icon=":material/close:",
@@ -125,7 +125,7 @@ def draw(chosen: Chosen) -> None:
     _show(chosen, Draw(**chosen.common, images=int(amount)), shown)
     compare = ", up to eight to compare with training images" if "Nearest" in chosen.views else ""
     st.caption(
-        "Click images to pick them: one to look around it, two to walk between"
+        "Click images to select them: one to explore its neighbourhood, two to interpolate between"
         f" them{compare}.{SEEN if chosen.conditions else ''}"
     )
 
@@ -141,7 +141,7 @@ def interpolate(chosen: Chosen) -> None:
             key="steps",
             bind="query-params",
             width=180,
-            help="Images in a row, both ends included",
+            help="Images per row, including both ends",
         )
         if len(picked) == 2:
             request = Interpolate(
@@ -158,7 +158,7 @@ def interpolate(chosen: Chosen) -> None:
                 key="rows",
                 bind="query-params",
                 width=180,
-                help="Walks, each with latents of its own",
+                help="Interpolations, each with its own latents",
             )
             request = Interpolate(**chosen.common, other=other, steps=steps, rows=rows)
 
@@ -178,9 +178,9 @@ def interpolate(chosen: Chosen) -> None:
         else "From the seed on the left to the other"
     )
     st.caption(
-        f"{ends}, along a great circle (slerp; Shoemake 1985, White 2016): a straight line would"
-        " pass through latents that are shorter than any the generator was trained on. Pick two"
-        " images under Draw to walk between them."
+        f"{ends}, along a great circle (slerp; Shoemake 1985, White 2016), since a straight line"
+        " would pass through latents that are shorter than those in training. Select two images"
+        " under Draw to interpolate between them."
     )
 
 
@@ -193,7 +193,7 @@ def nearest(chosen: Chosen) -> None:
         for row, distances in zip(asked.options["picks"], facts["distances"], strict=True):
             captions += ["drawn", *(formatting.decimal(distance, 2) for distance in distances)]
             labels += [
-                f"Image {row + 1} as drawn",
+                f"Image {row + 1} as generated",
                 *(
                     f"Training image at a distance of {formatting.decimal(one, 2)}"
                     for one in distances
@@ -209,16 +209,15 @@ def nearest(chosen: Chosen) -> None:
         )
         spacing = facts["spacing"]
         compared = (
-            f" Training images themselves lie {formatting.decimal(spacing, 2)} from their nearest"
-            " neighbour (median)."
+            " The median distance between a training image and its nearest neighbour is"
+            f" {formatting.decimal(spacing, 2)}."
             if spacing
             else ""
         )
         st.caption(
-            f"Left: drawn. Then the {NEIGHBOURS} nearest of {facts['searched']:,} training images,"
-            " and how far they are: the Euclidean distance of the pixels, grey from 0 to 1, so 0"
-            f" is a copy.{compared} Distances far below that would mean that it learnt images by"
-            " heart."
+            f"Left: generated. Right: the {NEIGHBOURS} nearest of {facts['searched']:,} training"
+            " images with their Euclidean pixel distances (grey values from 0 to 1), so 0 is a"
+            f" copy.{compared} Much smaller distances would indicate memorization."
         )
 
     _show(chosen, Nearest(**chosen.common, picks=picked), shown)
@@ -236,8 +235,8 @@ def around(chosen: Chosen) -> None:
         format="%d°",
         width=220,
         help=(
-            "Between the latents of the middle and of the middle of an edge; 90° is as far as two"
-            " random latents lie apart."
+            "Angle between the latents of the centre and of the middle of an edge; random latents"
+            " are about 90° apart."
         ),
     )
 
@@ -250,7 +249,7 @@ def around(chosen: Chosen) -> None:
 
     _show(chosen, Around(**chosen.common, row=row, degrees=degrees), shown)
     st.caption(
-        f"In the middle image {row + 1} of the seed; around it small turns of its latents in two"
+        f"Centre: image {row + 1} of the seed; around it, small rotations of its latents in two"
         " random directions."
     )
 

@@ -10,7 +10,7 @@ from streamlit.delta_generator import DeltaGenerator
 
 from ganboard.app import auth, errors, navigation
 from ganboard.db.models import ACTIVE, ENDED, Run
-from ganboard.db.runs import annotations as marks
+from ganboard.db.runs import annotations as run_annotations
 from ganboard.db.runs import queries
 from ganboard.worker import formatting
 from ganboard.worker.clear_errors import CLEAR_ERRORS
@@ -48,13 +48,13 @@ def bar(context: Context) -> None:
             "Clone",
             icon=":material/content_copy:",
             disabled=len(runs) != 1,
-            help="Edit a copy of one run's settings",
+            help="Edit a copy of a run's settings",
         ):
             navigation.open_launch(clone=runs[0].id)
         if st.button(
             "Stop",
             icon=":material/stop:",
-            **auth.writer("Ends after its present step; can be resumed", disabled=not stoppable),
+            **auth.writer("Stops after the current step; can be resumed", disabled=not stoppable),
         ):
             _each(stoppable, "Stopping", lambda run: submit.stop(context, run.id))
         if st.button(
@@ -69,19 +69,19 @@ def bar(context: Context) -> None:
         if st.button(
             "Tags",
             icon=":material/label:",
-            **auth.writer("Put words on runs, to find and group them by", disabled=not runs),
+            **auth.writer("Add labels for finding and grouping runs", disabled=not runs),
         ):
             edit_tags(context, runs)
         if archived and not ended:
             if st.button(
                 "Restore",
                 icon=":material/unarchive:",
-                **auth.writer("Put them back into the usual list"),
+                **auth.writer("Show them in the default list again"),
             ):
                 _each(
                     archived,
                     "Restored",
-                    lambda run: marks.restore(context.engine, run_ids=[run.id]),
+                    lambda run: run_annotations.restore(context.engine, run_ids=[run.id]),
                 )
         elif st.button(
             "Archive",
@@ -90,7 +90,11 @@ def bar(context: Context) -> None:
                 "Hide ended runs from the default list; nothing is deleted", disabled=not ended
             ),
         ):
-            _each(ended, "Archived", lambda run: marks.archive(context.engine, run_ids=[run.id]))
+            _each(
+                ended,
+                "Archived",
+                lambda run: run_annotations.archive(context.engine, run_ids=[run.id]),
+            )
         if st.button(
             "Delete",
             key="delete_runs",
@@ -124,7 +128,7 @@ def _describe(selected: int) -> str:
 @st.dialog("Tags", icon=":material/label:")
 def edit_tags(context: Context, runs: list[Run]) -> None:
     """Add tags to runs, and take tags away from them."""
-    present = queries.tags_of(context.engine, [run.id for run in runs])
+    present = run_annotations.tags_of(context.engine, [run.id for run in runs])
     carried = sorted({tag for tags in present.values() for tag in tags})
     of = (
         f"“{formatting.escape(formatting.shorten(runs[0].name, 40))}”"
@@ -133,13 +137,13 @@ def edit_tags(context: Context, runs: list[Run]) -> None:
     )
     st.multiselect(
         "Add",
-        queries.all_tags(context.engine),
+        run_annotations.all_tags(context.engine),
         accept_new_options=True,
         key="tags_added",
-        placeholder="Type a tag, or choose one",
+        placeholder="Type or choose a tag",
         help=(
-            f"Up to {marks.TAG_LENGTH} letters, digits, blanks and - _ . : each, and"
-            f" {marks.TAGS_PER_RUN} tags per run"
+            f"Up to {run_annotations.TAG_LENGTH} letters, digits, spaces and - _ . : each, and"
+            f" {run_annotations.TAGS_PER_RUN} tags per run"
         ),
     )
     st.multiselect(
@@ -156,15 +160,16 @@ def _save_tags(context: Context, runs: list[Run]) -> None:
     added, removed = (st.session_state.get(key, []) for key in ("tags_added", "tags_removed"))
 
     def change(run: Run) -> None:
-        marks.remove_tags(context.engine, run_ids=[run.id], tags=removed)
-        marks.add_tags(context.engine, run_ids=[run.id], tags=added)
+        run_annotations.remove_tags(context.engine, run_ids=[run.id], tags=removed)
+        run_annotations.add_tags(context.engine, run_ids=[run.id], tags=added)
 
     _each(runs, "Tagged", change)
 
 
-@st.dialog("Delete for good?", icon=":material/delete:")
+@st.dialog("Delete permanently?", icon=":material/delete:")
 def confirm_delete(context: Context, runs: list[Run]) -> None:
-    """Ask, then delete; `runs` must not be training. From the page of a run it goes on to the list."""
+    """Ask for confirmation, then delete; `runs` must not be training. On the page of a run it
+    continues to the list."""
     st.write(
         "The losses, images, log and checkpoints of"
         f" {'this run' if len(runs) == 1 else f'these {len(runs)} runs'} will be removed:"
@@ -188,7 +193,7 @@ def _delete(context: Context, runs: list[Run]) -> None:
 
 
 def leave_deleted() -> None:
-    """Go on to the list if the run of this page has just been deleted; pages cannot be left from
+    """Continue to the list if the run of this page has just been deleted; pages cannot be left from
     where that happens."""
     if st.session_state.pop(GONE, False):
         navigation.open_runs()
@@ -200,8 +205,8 @@ def _each(runs: list[Run], done: str, action: Callable[[Run], object]) -> None:
 
 
 def _act(runs: list[Run], done: str, action: Callable[[Run], object]) -> None:
-    """Act on every run, keep going past refusals, and leave words about it for the next drawing of
-    a page."""
+    """Act on every run, keep going past refusals, and store a message for the next drawing of a
+    page."""
     refused = []
     for run in runs:
         try:

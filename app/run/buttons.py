@@ -9,7 +9,7 @@ import streamlit as st
 from ganboard.app import auth, errors, navigation
 from ganboard.app.run import actions
 from ganboard.db.models import ACTIVE, ENDED, Run
-from ganboard.gan.config import DRAWN, model_of
+from ganboard.gan.config import has_latent_space
 from ganboard.worker.context import Context
 from ganboard.worker.submission import submit
 
@@ -17,10 +17,10 @@ DOWNLOADS = {
     "export.zip": "everything: JSON, tables, images, log",
     "": "the run with its epochs as JSON",
     "epochs.csv": "one row per epoch",
-    "losses.csv": "every step: losses, learning rates, times",
+    "losses.csv": "losses, learning rates and times of all steps",
     "quality.csv": "every evaluation",
-    "events.csv": "what happened, and when",
-    "model": "the newest checkpoint, and how to load it",
+    "events.csv": "events with times",
+    "model": "the latest checkpoint, with instructions for loading it",
 }
 
 
@@ -32,7 +32,7 @@ def show(context: Context, run: Run) -> None:
         if run.status in ENDED:
             resumable = run.status != "finished"
             why = (
-                "Go on from the newest checkpoint."
+                "Resume from the latest checkpoint."
                 if resumable
                 else "All epochs are done: clone the run to train it again."
             )
@@ -48,9 +48,9 @@ def show(context: Context, run: Run) -> None:
         else:
             asked = run.stop_requested_at is not None
             why = (
-                "It stops after its present step."
+                "Stopping after the current step."
                 if asked
-                else "Save a checkpoint after the present step and stop; it can be resumed."
+                else "Save a checkpoint after the current step and stop; the run can be resumed."
             )
             if st.button(
                 "Stop", key="stop", icon=":material/stop:", **auth.writer(why, disabled=asked)
@@ -65,20 +65,20 @@ def show(context: Context, run: Run) -> None:
             help="Open the launch form with these settings.",
         ):
             navigation.open_launch(clone=run.id)
-        displayed = model_of(run.config) in DRAWN
+        displayed = has_latent_space(run.config)
         why = (
-            "Open the playground: new images from this run's generator."
+            "Open the playground to generate new images with this run."
             if displayed
-            else "A pix2pix has no latent space to draw from: its tab Prediction continues flows."
+            else "A pix2pix has no latent space. Use the Prediction tab to predict flows."
         )
         if st.button(
             "Draw", key="draw", icon=":material/palette:", help=why, disabled=not displayed
         ):
             navigation.open_playground(run.id)
         why = (
-            "Stop it first."
+            "Stop the run first."
             if run.status in ACTIVE
-            else "Remove its figures, images, log and checkpoints."
+            else "Delete its metrics, images, log and checkpoints."
         )
         if st.button(
             "Delete",
@@ -90,7 +90,7 @@ def show(context: Context, run: Run) -> None:
         with st.popover(
             "Download",
             icon=":material/download:",
-            help="The run as files; programs read the same addresses.",
+            help="The run as files; the same addresses serve as an API.",
         ):
             address = f"/api/runs/{run.id}"
             st.markdown(

@@ -22,8 +22,8 @@ def by_step(engine: Engine, run: Run, name: str, options: object, build: Callabl
 
 
 def by_epoch(engine: Engine, run: Run, name: str, options: object, build: Callable[[], T]) -> T:
-    """The same for what new steps alone do not change: it is kept until an epoch ends, images are
-    judged or an event is noted."""
+    """The same for what new steps alone do not change: it is kept until an epoch ends, an
+    evaluation is stored or an event is reported."""
     return _kept(build, name, _version(engine, run, options))
 
 

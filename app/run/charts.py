@@ -12,15 +12,15 @@ from sqlalchemy import Engine
 from ganboard.app.run.cache import by_epoch, by_step
 from ganboard.app.widgets.live_plotly import Chart, live_plotly
 from ganboard.db.models import ENDED, Run
-from ganboard.db.runs import series
+from ganboard.db.runs import reduction, series
 from ganboard.worker.figures import histograms, losses, path, system
 from ganboard.worker.figures.template import AXES, Axis
 
 # each averages over about 1 / (1 - weight) steps: none, 2, 3, 5, 10, 20, 50, 100, 200, 1000
-SMOOTHING = (0.0, 0.5, 0.7, 0.8, 0.9, 0.95, 0.98, 0.99, 0.995, series.MAX_SMOOTHING)
+SMOOTHING = (0.0, 0.5, 0.7, 0.8, 0.9, 0.95, 0.98, 0.99, 0.995, reduction.MAX_SMOOTHING)
 _AXIS_HELP = (
-    "Training seconds are those of the steps alone, over all attempts: compiling, evaluation and"
-    " pauses are not in them. Time is the clock, in UTC. Both are known at the ends of epochs and"
+    "Training seconds count training steps over all attempts, without compilation, evaluation and"
+    " pauses. Time is the wall clock in UTC. Both are recorded at the ends of epochs and"
     " interpolated in between."
 )
 
@@ -65,8 +65,8 @@ def events_control() -> bool:
         key="marks",
         bind="query-params",
         help=(
-            "Dotted lines where something happened: warnings, errors, attempts, stops and resumes."
-            " Point at one to read it."
+            "Dotted lines mark warnings, errors, attempts, stops and resumes. Hover over one to"
+            " read it."
         ),
     )
 
@@ -83,8 +83,8 @@ def loss_controls(*, default: Axis = "step", key: str = "x", events: bool = True
             bind="query-params",
             width=220,
             help=(
-                "Weight of the past in the exponential moving average over the steps; the raw"
-                " losses stay behind it. 0 is off, 0.9 a good start."
+                "Weight of past values in the exponential moving average over the steps; the raw"
+                " losses stay visible. 0 turns it off, 0.9 is a good start."
             ),
         )
         log_y = st.toggle(
@@ -97,7 +97,7 @@ def loss_controls(*, default: Axis = "step", key: str = "x", events: bool = True
             "Log x",
             key="logx",
             bind="query-params",
-            help="Logarithmic x axis; the clock has none.",
+            help="Logarithmic x axis; not available for the wall clock.",
             disabled=axis == "time",
         )
         robust = st.toggle(
@@ -105,8 +105,8 @@ def loss_controls(*, default: Axis = "step", key: str = "x", events: bool = True
             key="robust",
             bind="query-params",
             help=(
-                "The loss axis shows the 1st to 99th percentile and a margin; what lies outside"
-                " stays drawn, out of sight."
+                "The loss axis shows the 1st to 99th percentile with a margin; zoom out to see"
+                " outliers."
             ),
         )
         return LossOptions(
@@ -152,14 +152,14 @@ def draw_losses(engine: Engine, run: Run, options: LossOptions) -> None:
 
     chart = by_step(engine, run, "steps", options, steps)
     if chart is None:
-        nothing(run, "The losses appear with the first steps.")
+        nothing(run, "Losses appear after the first steps.")
         return
     chart.show()
     by_epoch(engine, run, "epochs", options, epochs).show()
     st.caption(
         f"{_meaning(run)} Long runs show the extremes of neighbouring steps, so spikes stay."
         + (
-            " **Outliers are out of sight:** the loss axes show the 1st to 99th percentile."
+            " **Outliers are hidden:** the loss axes show the 1st to 99th percentile."
             if options.robust
             else ""
         )
@@ -170,13 +170,13 @@ def _meaning(run: Run) -> str:
     """What the losses of this run are."""
     if run.config.get("model") == "gan3d":
         return (
-            "Weighted sums of cross-entropy (is it real?) and the errors of energy, angle and sum"
-            " of cells, as means over the batch."
+            "Weighted sums of the cross-entropy of real or generated and of the errors of energy,"
+            " angle and cell sum, as means over the batch."
         )
     if run.config.get("model") == "pix2pix":
         return (
-            "Mean cross-entropy over patches, G's with 100 times the L1 distance from the real"
-            " picture. A guessing D has ln 2."
+            "Mean cross-entropy over patches, G's plus 100 times the L1 distance from the real"
+            " picture. A D that only guesses has ln 2."
         )
     if run.config.get("loss") == "hinge":
         return "Hinge losses, as means over the batch. A discriminator that only guesses has 2."
@@ -186,9 +186,8 @@ def _meaning(run: Run) -> str:
             " gradient penalty, as means over the batch."
         )
     return (
-        "Mean binary cross-entropy over the batch, in nats, as computed in the training step. A"
-        " discriminator that only guesses has 2 ln 2 ≈ 1.386, the generator then at ln 2 ≈"
-        " 0.693."
+        "Mean binary cross-entropy over the batch, in nats, as computed in the training step. If D"
+        " only guesses, its loss is 2 ln 2 ≈ 1.386 and that of G is ln 2 ≈ 0.693."
     )
 
 
@@ -199,8 +198,8 @@ def histogram_controls() -> bool:
         key="common",
         bind="query-params",
         help=(
-            "The loss axis spans the 1st to 99th percentile of all steps; steps outside it are"
-            " counted nowhere."
+            "The loss axis spans the 1st to 99th percentile of all steps; steps outside are not"
+            " counted."
         ),
     )
 
@@ -225,18 +224,17 @@ def draw_histograms(engine: Engine, run: Run, robust: bool) -> None:
             (
                 "No step had a finite loss."
                 if run.step
-                else "The histograms appear with the first steps."
+                else "Histograms appear after the first steps."
             ),
         )
         return
     for chart in charts:
         chart.show()
     st.caption(
-        "Each column is one epoch: how its steps spread over the losses, darker or lighter by"
-        " their share. Points are the means of the epochs, the line their moving average over"
-        f" {histograms.TREND_EPOCHS} epochs."
+        "Each column shows the distribution of the step losses in an epoch. Points are epoch"
+        f" means, the line is their moving average over {histograms.TREND_EPOCHS} epochs."
         + (
-            " **Outliers are left out:** the loss axes span the 1st to 99th percentile."
+            " **Outliers are excluded:** the loss axes span the 1st to 99th percentile."
             if robust
             else ""
         )
@@ -252,10 +250,10 @@ def path_controls() -> int:
 
 
 def draw_path(engine: Engine, run: Run, dimensions: int) -> None:
-    """The live path; docs/descent-path.md says what it is made of, and where surfaces will stand."""
+    """The live path; docs/descent-path.md describes it."""
     done = series.epochs_frame(engine, [run.id])
     if done.empty:
-        nothing(run, "The path begins with the first finished epoch.")
+        nothing(run, "The path appears after the first epoch.")
         return
     for column, (net, name) in zip(
         st.columns(2), (("g", "Generator"), ("d", "Discriminator")), strict=True
@@ -267,26 +265,26 @@ def draw_path(engine: Engine, run: Run, dimensions: int) -> None:
                 key=f"path-{net}-{dimensions}-{run.id}",
             )
     st.caption(
-        "Where training carried the weights: their difference from the start, projected on two"
-        " random directions that follow from the seed, so the axes never turn. Height (or colour)"
-        " is the mean loss of the epoch. Axes grow in steps."
+        "The path of the weights during training: their difference from the initial weights,"
+        " projected onto two random directions derived from the seed. Height (or colour) is the"
+        " mean loss of the epoch."
     )
 
 
 def draw_system(engine: Engine, run: Run, events: bool) -> None:
     samples = series.samples_frame(engine, run.id)
     if samples.empty:
-        nothing(run, "Samples of processors and memory appear every few seconds while it trains.")
+        nothing(run, "CPU and memory samples appear every few seconds during training.")
         return
     marks = events_if(engine, run, events)
     live_plotly(system.load(samples, marks), key=f"load-{run.id}")
     live_plotly(system.memory(samples, marks), key=f"memory-{run.id}")
     st.caption(
-        "Measured by the trainer every few seconds. Processors and memory are shares of the whole"
-        " machine, other programs included."
+        "Measured by the trainer every few seconds. CPU and memory are shares of the whole"
+        " machine, including other programs."
     )
 
 
 def nothing(run: Run, sentence: str) -> None:
     """Why a tab is empty: what will appear, or that nothing ever will."""
-    st.caption("Nothing was recorded." if run.status in ENDED else sentence)
+    st.caption("No samples were recorded." if run.status in ENDED else sentence)

@@ -14,8 +14,9 @@ from ganboard.app.run.charts import nothing
 from ganboard.app.run.quality import best
 from ganboard.db.models import Run
 from ganboard.db.runs import queries, series
-from ganboard.gan.config import DRAWN
+from ganboard.gan.config import has_latent_space
 from ganboard.gan.events import REAL_IMAGES
+from ganboard.gan.quality.declared import METRICS
 from ganboard.worker.figures import quality
 
 _HERE = Path(__file__)
@@ -39,7 +40,7 @@ def draw(engine: Engine, run: Run) -> None:
     if not epochs:
         nothing(run, "The first grid appears before the first step.")
         return
-    evaluated = series.quality_frame(engine, [run.id])
+    evaluated = series.quality_frame(engine, [run.id], METRICS)
     measure = quality.headline(run.config)
     lowest = best(evaluated[evaluated["epoch"].isin(epochs)], measure)
     data = {
@@ -52,7 +53,7 @@ def draw(engine: Engine, run: Run) -> None:
             if lowest is None
             else {
                 "epoch": lowest.epoch,
-                "words": f"{quality.LABELS[measure]} {lowest.value:.{quality.DIGITS[measure]}f}",
+                "words": f"{METRICS[measure].label} {lowest.value:.{METRICS[measure].digits}f}",
             }
         ),
         "real": (
@@ -62,19 +63,16 @@ def draw(engine: Engine, run: Run) -> None:
     }
     _mount(key=f"player-{run.id}", data=orjson.dumps(data))
     st.caption(
-        "Drawn by the generator from the same latent vectors every time, so each image develops in"
-        " its place. Epoch 0 is before training."
+        "Generated from the same latent vectors every time, so each position shows the same sample"
+        " over time. Epoch 0 is before training."
     )
-    if quality.model_of(run.config) in DRAWN:
+    if has_latent_space(run.config):
         st.page_link(
             navigation.PLAYGROUND_PAGE,
-            label="Draw new images with this generator",
+            label="Generate new images",
             icon=":material/palette:",
             query_params={"run": run.id},
-            help=(
-                "The playground draws from its stored checkpoints and goes from one image to"
-                " another."
-            ),
+            help=("The playground generates and interpolates images with stored checkpoints."),
         )
 
 

@@ -8,8 +8,7 @@ import streamlit as st
 from ganboard.app import auth, errors
 from ganboard.db.errors import NoteChanged
 from ganboard.db.models import Run
-from ganboard.db.runs import annotations as marks
-from ganboard.db.runs import queries
+from ganboard.db.runs import annotations as run_annotations
 from ganboard.db.runs.imports import IMPORTED
 from ganboard.worker import formatting
 from ganboard.worker.clear_errors import CLEAR_ERRORS
@@ -22,7 +21,7 @@ _REFUSED = "note_refused"
 def line(context: Context, run: Run) -> None:
     """Where the run comes from if not from here, tags, and the beginning of the note, for the head
     of the page; nothing without them."""
-    tags = queries.tags_of(context.engine, [run.id]).get(run.id, [])
+    tags = run_annotations.tags_of(context.engine, [run.id]).get(run.id, [])
     imported = run.facts.get(IMPORTED)
     if not tags and not run.note and not imported:
         return
@@ -32,8 +31,8 @@ def line(context: Context, run: Run) -> None:
         if imported:
             host = formatting.escape(str((run.hardware or {}).get("host", "another machine"))[:60])
             about = (
-                f"Trained on {host}, read in on {str(imported)[:10]}; its checkpoints lie there: it"
-                " can be cloned, not resumed."
+                f"Trained on {host}, imported on {str(imported)[:10]}. Its checkpoints are on that"
+                " machine, so it can be cloned but not resumed."
             )
             st.badge("Imported", icon=":material/input:", color="blue", help=about)
         for tag in tags:
@@ -42,7 +41,7 @@ def line(context: Context, run: Run) -> None:
             st.caption(
                 formatting.escape(formatting.shorten(run.note, LINE)),
                 width="stretch",
-                help="The tab Notes has all of it.",
+                help="See the Notes tab for the full note.",
             )
 
 
@@ -56,19 +55,20 @@ def show(context: Context, run: Run) -> None:
 
 def _tags(context: Context, run: Run) -> None:
     key = f"tags-{run.id}"
-    own = queries.tags_of(context.engine, [run.id]).get(run.id, [])
-    known = queries.all_tags(context.engine)
-    st.session_state[key] = own  # every change is stored at once, and somebody else's shows here
+    own = run_annotations.tags_of(context.engine, [run.id]).get(run.id, [])
+    known = run_annotations.all_tags(context.engine)
+    st.session_state[key] = own  # every change is stored at once; changes by others appear here
     st.multiselect(
         "Tags",
         sorted({*own, *known}),
         key=key,
         accept_new_options=True,
-        max_selections=marks.TAGS_PER_RUN,
-        placeholder="Type a word and press Enter",
+        max_selections=run_annotations.TAGS_PER_RUN,
+        placeholder="Type a tag and press Enter",
         **auth.writer(
-            f"Words to find and group runs by: at most {marks.TAGS_PER_RUN}, of up to"
-            f" {marks.TAG_LENGTH} characters. The list of runs filters by them."
+            "Labels for finding and grouping runs: at most"
+            f" {run_annotations.TAGS_PER_RUN}, of up to {run_annotations.TAG_LENGTH} characters."
+            " The list of runs can be filtered by tag."
         ),
         on_change=_store_tags,
         args=(context, run.id, own),
@@ -78,10 +78,10 @@ def _tags(context: Context, run: Run) -> None:
 def _store_tags(context: Context, run_id: str, before: list[str]) -> None:
     wanted = st.session_state[f"tags-{run_id}"]
     try:
-        marks.remove_tags(
+        run_annotations.remove_tags(
             context.engine, run_ids=[run_id], tags=[tag for tag in before if tag not in wanted]
         )
-        marks.add_tags(
+        run_annotations.add_tags(
             context.engine, run_ids=[run_id], tags=[tag for tag in wanted if tag not in before]
         )
     except CLEAR_ERRORS as error:
@@ -100,27 +100,27 @@ def _note(context: Context, run: Run) -> None:
         "Note",
         key=draft_key,
         height=240,
-        max_chars=marks.NOTE_LENGTH,
+        max_chars=run_annotations.NOTE_LENGTH,
         placeholder="What this run is for, what was found, what to try next",
-        **auth.writer("Everybody who sees this run can read it, and every operator edit it."),
+        **auth.writer("Everyone with access to this run can read it; every operator can edit it."),
     )
     behind = version != run.note_version
     if behind:
         errors.report(
-            "This note was changed while you were writing. Nothing is lost: your text is above,"
-            " theirs below. Bring them together above and save, or take theirs.",
+            "This note was changed while you were editing. Your text is above, the stored text"
+            " below. Merge them above and save, or discard yours.",
             "warning",
         )
         with st.container(border=True):
-            st.caption("The note as it is stored now")
+            st.caption("The stored note")
             st.text(run.note or "(empty)")
     with st.container(horizontal=True, gap="small"):
         st.button(
-            "Save mine instead of theirs" if behind else "Save",
+            "Overwrite with mine" if behind else "Save",
             key="save_note",
             type="primary",
             **auth.writer(
-                "Stores the note." if draft != (run.note or "") else "Nothing was changed.",
+                "Saves the note." if draft != (run.note or "") else "No changes to save.",
                 disabled=draft == (run.note or ""),
             ),
             on_click=_store_note,
@@ -140,7 +140,7 @@ def _store_note(context: Context, run_id: str, version: int) -> None:
     """`version` is the one that the writer saw beside the button."""
     draft = st.session_state[f"note-{run_id}"]
     try:
-        marks.write_note(context.engine, run_id=run_id, text=draft, version=version)
+        run_annotations.write_note(context.engine, run_id=run_id, text=draft, version=version)
         _take(run_id)
     except NoteChanged:
         pass  # the form, drawn anew, shows both texts

@@ -27,15 +27,15 @@ from ganboard.worker.figures import flow as figures
 TICK_SECONDS = 1.0
 REFUSED = "prediction_refused"
 FIELDS = {
-    "steps": ("Steps", 1, 1000, 60, "Frames to predict, each from the last one."),
+    "steps": ("Steps", 1, 1000, 60, "Frames to predict, each from the previous one."),
     "halo": (
         "Halo",
         0,
         256,
         0,
         (
-            "Pixels of its neighbours that a tile sees, and blends with; if it does not fit, the"
-            " answer says which do."
+            "Pixels by which a tile overlaps its neighbours for context and blending; an invalid"
+            " value is answered with the valid ones."
         ),
     ),
     "group": (
@@ -43,18 +43,18 @@ FIELDS = {
         0,
         65_536,
         0,
-        "Tiles that go through the network together; 0 is all at once.",
+        "Tiles that the network processes together; 0 means all at once.",
     ),
 }  # label, least, most, usual and meaning of what is asked
 ABOUT = (
-    "The network continues one flow of each kind from its first frame, each frame being the next"
-    " question, and is compared with the frames of the solver: a flow that was trained with, one at"
-    " a Reynolds number that was held out, one past a shape that was, if there are such."
+    "The network predicts one flow of each kind from its first frame, each frame being the next"
+    " input, and is compared with the solver's frames: a training flow, one at a held-out Reynolds"
+    " number and one past a held-out shape, where available."
 )
 
 
 def show(context: Context, run: Run, _options: None) -> None:
-    """The tab Prediction: a form, then progress, a sentence, or the figures."""
+    """The tab Prediction: a form, then progress, a message, or the results."""
     if refusal := _refusal(context, run):
         st.info(formatting.sentence(refusal), icon=":material/water:")
     with st.container(horizontal=True, vertical_alignment="bottom"):
@@ -77,12 +77,12 @@ def show(context: Context, run: Run, _options: None) -> None:
 def _refusal(context: Context, run: Run) -> str | None:
     if IMPORTED in run.facts:
         return (
-            "This run came from another machine and its checkpoints lie there: predict there, or"
-            " train a clone of it here."
+            "This run was imported and its checkpoints are on another machine: predict there, or"
+            " train a clone here."
         )
     if not queries.checkpoints(context.engine, run.id):
         coming = (
-            "its settings say how often one is saved, and one is when it ends"
+            "one is saved every checkpoint_every epochs and at the end"
             if run.status not in ENDED
             else "resume or clone it"
         )
@@ -120,7 +120,7 @@ def _answer(context: Context, run: Run, waited: bool) -> None:
             request_progress.progress(
                 context,
                 found[0],
-                "Waiting for the analysis worker, or for what it does at the moment.",
+                "Waiting for the analysis worker, which may be busy with another request.",
             )
         elif found and found[0].error:
             errors.report(found[0].error)
@@ -135,8 +135,8 @@ def _metrics(run: Run, answered: Request) -> None:
     facts = answered.facts
     png = answered.result or b""
     caption = (
-        "Vorticity of the real flows, and of the predicted ones below them, after step"
-        f" {facts['step']:,} of the training"
+        "Vorticity of the real flows (top) and the predicted ones (bottom), after training step"
+        f" {facts['step']:,}"
     )
     st.image(png, output_format="PNG", caption=formatting.escape(caption), alt=caption)
     for flow in facts["flows"]:
@@ -146,8 +146,8 @@ def _metrics(run: Run, answered: Request) -> None:
         st.markdown(
             "**L1 one step ahead**",
             help=(
-                "The means over pairs of frames; what it is worse by where it has not trained is"
-                " its overfitting."
+                "Means over pairs of frames; the difference between held-out and training flows is"
+                " the overfitting."
             ),
         )
         gap = facts["l1_one_step"]
@@ -161,8 +161,8 @@ def _metrics(run: Run, answered: Request) -> None:
         times = facts["times"]
         first, later = sum(times["first"].values()), sum(times["steady"].values())
         st.markdown(
-            "**Where the time of a frame goes**",
-            help="The median over all frames but the first, which compiles the network.",
+            "**Time per frame**",
+            help="Median over all frames except the first, which compiles the network.",
         )
         Chart.of(figures.parts(times), f"parts-{answered.id}").show()
         share = times["steady"]["execute"] / later
@@ -182,7 +182,7 @@ def _flow(request: str, flow: Mapping[str, Any], steps: int) -> None:
         (
             "Strouhal number",
             formatting.decimal(flow["strouhal"], 3),
-            "Of the predicted frames; – where they do not oscillate long enough to tell.",
+            "Of the predicted frames; – where too few periods are available.",
         ),
         (
             "Real, same frames",
@@ -195,21 +195,18 @@ def _flow(request: str, flow: Mapping[str, Any], steps: int) -> None:
             "Strouhal number of the whole recording.",
         ),
         (
-            "Beats the mean flow",
+            "Better than the mean flow",
             (
                 "to the end"
                 if flow["horizon"] == steps
                 else formatting.plural(flow["horizon"], "step")
             ),
-            (
-                "Steps until the RMS error reaches that of the flow's mean over time, which asks"
-                " for no network."
-            ),
+            ("Steps until the RMS error reaches that of the mean flow, which needs no network."),
         ),
         (
             "Amplitude, real",
             f"{flow['amplitude']:.3f}, {flow['real_amplitude']:.3f}",
-            "Of the cross-stream velocity behind the obstacle, in U.",
+            "Amplitude of the cross-stream velocity behind the obstacle, in U.",
         ),
     )
     tiles(entries)
@@ -232,8 +229,9 @@ def _files(run: Run, answered: Request, png: bytes) -> None:
             st.download_button(
                 label, content, name, mime, icon=":material/download:", on_click="ignore", key=key
             )
+        group = formatting.plural(asked["group"], "tile")
         st.caption(
             f"{formatting.plural(asked['steps'], 'step')}, halo {asked['halo']},"
-            f" {'all tiles at once' if asked['group'] == 0 else 'groups of ' + formatting.plural(asked['group'], 'tile')},"
+            f" {f'groups of {group}' if asked['group'] else 'all tiles at once'},"
             f" computed in {formatting.duration(answered.facts['seconds'])}. {ABOUT}"
         )

@@ -16,28 +16,29 @@ from ganboard.app.run.status import tiles
 from ganboard.app.widgets.live_plotly import Chart
 from ganboard.db.models import Run
 from ganboard.db.runs import series
-from ganboard.gan.events import QUALITY
-from ganboard.gan.models.gan3d.validation import Validation
+from ganboard.gan.models.gan3d.evaluation.validation import Validation
+from ganboard.gan.quality.declared import METRICS
+from ganboard.gan.quality.declared import charts as charts_of
 from ganboard.gan.quality.metrics import seconds_to_quality
 from ganboard.worker import formatting
 from ganboard.worker.figures import physics, quality
 
 CAPTIONS = {
     "dcgan": (
-        "Evaluated in the features of a small classifier trained on the same data set: these are "
-        "not Inception scores. Copies of 100 training images have an FID of about 3: look at "
-        "Memorization (0.5: as new as real images, 1: copies), Recall and Coverage beside it."
+        "Evaluated on the features of a small classifier trained on the same data set: these are"
+        " not Inception scores. Copies of 100 training images reach an FID of about 3, so also"
+        " check Memorization (0.5: as novel as real images, 1: copies), Recall and Coverage."
     ),
     "gan3d": (
-        "Evaluated by the 3DGAN's own validation, without ROOT, for the particles of the data set's"
-        " last showers."
+        "Evaluated with the 3DGAN validation, without ROOT, for the particles of the last showers"
+        " in the data set."
     ),
     "pix2pix": (
-        "Evaluated by the mean absolute difference of fields in units of the inlet speed, through"
-        " windows that all runs see."
+        "Evaluated as the mean absolute difference of fields in units of the inlet speed, on"
+        " windows that are the same for all runs."
     ),
 }
-CAPTION = "Numbers of different data sets cannot be compared."
+CAPTION = "Values for different data sets cannot be compared."
 
 
 @dataclass(frozen=True)
@@ -70,7 +71,7 @@ def threshold_control(frame: pd.DataFrame, measure: str) -> float | None:
     """The headline to be reached, kept in the URL as `goal`; at first a tenth above the best of
     `frame`, rounded up."""
     return st.number_input(
-        f"{quality.LABELS[measure]} to reach",
+        f"{METRICS[measure].label} to reach",
         min_value=0.0,
         value=suggested(frame, measure),
         format="%g",
@@ -79,8 +80,8 @@ def threshold_control(frame: pd.DataFrame, measure: str) -> float | None:
         bind="query-params",
         width=180,
         help=(
-            "Training time until an evaluation first reached this value: late by one interval"
-            " at most, never early."
+            "Training time until an evaluation first reached this value: at most one interval"
+            " late, never early."
         ),
     )
 
@@ -104,7 +105,7 @@ def seconds_to(frame: pd.DataFrame, goal: float | None, measure: str = "fid") ->
 
 
 def controls(engine: Engine, run: Run) -> QualityOptions | None:
-    frame = series.quality_frame(engine, [run.id])
+    frame = series.quality_frame(engine, [run.id], METRICS)
     if frame.empty:
         return None
     with st.container(horizontal=True, vertical_alignment="bottom", gap="medium"):
@@ -123,7 +124,7 @@ def controls(engine: Engine, run: Run) -> QualityOptions | None:
 
 def draw(engine: Engine, run: Run, options: QualityOptions | None) -> None:
     """The tab Quality."""
-    frame = series.quality_frame(engine, [run.id])
+    frame = series.quality_frame(engine, [run.id], METRICS)
     if frame.empty:
         every = min(int(run.config.get("quality_every", 0)), int(run.config["epochs"]))
         nothing(
@@ -131,17 +132,16 @@ def draw(engine: Engine, run: Run, options: QualityOptions | None) -> None:
             (
                 f"The first evaluation follows epoch {every}."
                 if every
-                else "This run is not evaluated: its quality_every is 0."
+                else "This run is not evaluated, since quality_every is 0."
             ),
         )
         return
     if options is None:
-        # the controls stand outside the part that updates, and were left out while there was
-        # nothing to control
+        # the controls are outside the part that updates, and absent without evaluations
         st.rerun()
     _metrics(run, frame, options.goal)
     model = quality.model_of(run.config)
-    courses = quality.CHARTS[model]
+    courses = charts_of(model)
     charts = by_epoch(
         engine,
         run,
@@ -157,8 +157,8 @@ def draw(engine: Engine, run: Run, options: QualityOptions | None) -> None:
                 names = courses[index]
                 st.markdown(
                     "  \n".join(
-                        f"**{quality.LABELS[name]}** :gray[{formatting.escape(QUALITY[name])}]"
-                        for name in names
+                        f"**{metric.label}** :gray[{formatting.escape(metric.meaning)}]"
+                        for metric in map(METRICS.__getitem__, names)
                     )
                 )
                 charts[index].show()
@@ -172,9 +172,7 @@ def draw(engine: Engine, run: Run, options: QualityOptions | None) -> None:
 
 
 def _physics(run: Run, found: Validation, options: QualityOptions) -> None:
-    st.markdown(
-        f"**{found.events:,} generated showers beside as many real ones, at the last evaluation**"
-    )
+    st.markdown(f"**{found.events:,} generated and as many real showers, at the last evaluation**")
     names = [name for name in physics.TITLES if name in found.curves]
     for start in range(0, len(names), 3):
         for column, name in zip(st.columns(3), names[start : start + 3], strict=False):
@@ -193,7 +191,7 @@ def _physics(run: Run, found: Validation, options: QualityOptions) -> None:
 def _charts(engine: Engine, run: Run, frame: pd.DataFrame, options: QualityOptions) -> list[Chart]:
     events = events_if(engine, run, options.events)
     charts = []
-    for names in quality.CHARTS[quality.model_of(run.config)]:
+    for names in charts_of(quality.model_of(run.config)):
         plot = quality.course(frame, names, x=options.axis, log_y=options.log_y, events=events)
         charts.append(
             Chart.of(plot, f"quality-{names[0]}-{run.id}-{options.axis}-{options.log_y:d}")
@@ -207,32 +205,32 @@ def _charts(engine: Engine, run: Run, frame: pd.DataFrame, options: QualityOptio
 
 def _metrics(run: Run, frame: pd.DataFrame, goal: float | None) -> None:
     measure = quality.headline(run.config)
-    word, digits = quality.LABELS[measure], quality.DIGITS[measure]
+    word, digits = METRICS[measure].label, METRICS[measure].digits
     lowest, newest, reached = best(frame, measure), frame.iloc[-1], seconds_to(frame, goal, measure)
     preparing = float(frame["preparation_seconds"].sum())  # NaN, of older runs, counts as 0
     evaluation = float(frame["seconds"].sum()) + preparing
     if frame["preparation_seconds"].isna().any():
-        prepared = "Preparing the classifier and the real data was not measured then."
+        prepared = "The time to prepare the classifier and the real data was not recorded."
     else:
         took = formatting.duration(preparing)
-        prepared = f"Preparing the classifier and the real data took {took} of it."
+        prepared = f"Preparing the classifier and the real data took {took} of this time."
     entries = (
         (
             f"Best {word}",
             formatting.decimal(lowest.value if lowest else None, digits),
-            f"After epoch {lowest.epoch}." if lowest else "None was finite.",
+            f"After epoch {lowest.epoch}." if lowest else "No finite value.",
         ),
         (
             f"Newest {word}",
             formatting.decimal(newest[measure], digits),
-            f"After epoch {newest['epoch']}. {QUALITY[measure]}.",
+            f"After epoch {newest['epoch']}. {METRICS[measure].meaning}.",
         ),
         (
             f"Seconds to {word}" if goal is None else f"Time to {word} {goal:g}",
             "not reached" if reached is None and goal is not None else formatting.duration(reached),
             (
-                "Training time when an evaluation first reached this value, without compiling and"
-                " evaluation."
+                "Training time when an evaluation first reached this value, without compilation"
+                " and evaluation."
             ),
         ),
         (
@@ -241,9 +239,9 @@ def _metrics(run: Run, frame: pd.DataFrame, goal: float | None) -> None:
             f"{formatting.plural(len(frame), 'evaluation')}, outside the training time. {prepared}",
         ),
         (
-            "Share of the time",
+            "Share of total time",
             formatting.share(evaluation / (evaluation + run.seconds)),
-            "Evaluation with its preparation, as a share of training and evaluation.",
+            "Evaluation including preparation, as a share of training and evaluation time.",
         ),
     )
     tiles(entries)

@@ -12,7 +12,8 @@ import streamlit as st
 
 from ganboard.db.models import Run
 from ganboard.db.runs import queries
-from ganboard.gan.config import RunConfig, fields_by_group, unit
+from ganboard.gan.config import RunConfig
+from ganboard.gan.settings.metadata import about, fields_by_group
 from ganboard.worker import formatting
 from ganboard.worker.context import Context
 from ganboard.worker.logs import as_text
@@ -48,7 +49,7 @@ def tail(path: Path, *, lines: int = LOG_LINES) -> str | None:
 def draw_log(context: Context, run: Run) -> None:
     content = tail(context.settings.log_path(run.id))
     if not content:
-        st.caption("The log is empty: it begins when a worker on this machine takes the run.")
+        st.caption("The log is empty. It starts when a worker on this machine claims the run.")
         return
     lines = content.split("\n")
     own = [line for line in lines if not _LIBRARY.match(line)]
@@ -80,7 +81,7 @@ def draw_events(context: Context, run: Run) -> None:
             "Time": st.column_config.DatetimeColumn(format="YYYY-MM-DD HH:mm:ss", width="small"),
             "Level": st.column_config.TextColumn(width="small"),
             "Attempt": st.column_config.NumberColumn(
-                width="small", help="Every start or restart by a worker is one attempt."
+                width="small", help="Each start or restart by a worker is an attempt."
             ),
             "Event": st.column_config.TextColumn(width="large"),
         },
@@ -107,7 +108,7 @@ def settings_frame(config: dict[str, Any]) -> pd.DataFrame:
                 name,
                 format_value(value),
                 format_value(field.default),
-                unit(field),
+                about(name).unit,
                 field.description or "",
             )
         )
@@ -146,7 +147,7 @@ def draw_config(context: Context, run: Run) -> None:
     )
     st.markdown("**Hardware**")
     if not run.hardware:
-        st.caption("Reported as soon as the trainer has found its devices.")
+        st.caption("Reported once the trainer has initialized its devices.")
         return
     facts = {
         "Parameters of the generator": run.g_parameters,

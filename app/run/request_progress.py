@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import streamlit as st
 
+from ganboard.db import heartbeats
 from ganboard.db.models import Request
-from ganboard.db.runs import queries
 from ganboard.worker import formatting
 from ganboard.worker.context import Context
 
@@ -14,7 +14,7 @@ def progress(context: Context, found: Request, waiting: str) -> None:
     """Phase, share and time left; before it is claimed `waiting`, or that no inference worker is
     there to start the analysis."""
     if found.claimed_at is None or found.heartbeat_at is None:
-        alive = any(worker.alive for worker in queries.inference_workers(context.engine))
+        alive = any(worker.alive for worker in heartbeats.inference_workers(context.engine))
         text = (
             waiting
             if alive

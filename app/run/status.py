@@ -1,4 +1,4 @@
-"""What a run is doing, in words and numbers: its state, phase, progress and newest figures."""
+"""What a run is doing: its status, phase, progress and latest metrics."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ from datetime import datetime
 import streamlit as st
 
 from ganboard.app import navigation
+from ganboard.db import heartbeats
 from ganboard.db.models import ACTIVE, WAITING, Event, Run
 from ganboard.db.runs import holders, queries, runtime_estimation
 from ganboard.worker import formatting
@@ -24,7 +25,7 @@ STEADY = ".st-key-trouble {min-height: 3rem; justify-content: center}"
 @dataclass(frozen=True)
 class Progress:
     """How far a run is: the fraction of its steps, epochs begun, and the seconds left
-    (`db.runs.runtime_estimation.seconds_left`)."""
+    (`db.runs.runtime_estimation.time_left`)."""
 
     fraction: float
     epoch: int
@@ -41,11 +42,7 @@ def progress(run: Run) -> Progress:
     if not run.steps_per_epoch:
         return Progress(0.0, 0, epochs, run.step, None, None)
     steps = epochs * run.steps_per_epoch
-    left = (
-        runtime_estimation.seconds_left(runtime_estimation.images_left(run), run.images_per_second)
-        if run.status in ACTIVE
-        else None
-    )
+    left = runtime_estimation.time_left(run) if run.status in ACTIVE else None
     begun = min(epochs, run.step // run.steps_per_epoch + (1 if run.status in ACTIVE else 0))
     return Progress(min(1.0, run.step / steps), begun, epochs, run.step, steps, left)
 
@@ -63,25 +60,25 @@ def activity(
             left = (
                 ""
                 if awaited.seconds_left is None
-                else f": another {formatting.duration(awaited.seconds_left)}, then it ends"
+                else f"; it ends in {formatting.duration(awaited.seconds_left)}"
             )
             return f"{formatting.escape(awaited.reason)}{left}."
-        place = "next in line" if ahead == 0 else f"{formatting.plural(ahead, 'run')} ahead of it"
+        place = "next in line" if ahead == 0 else f"{formatting.plural(ahead, 'run')} ahead"
         if workers:
             return f"Waiting for a free worker: {place}."
         return (
-            f"Waiting: {place}, but no worker is alive. Start one with `ganboard up` or `ganboard"
-            " worker`."
+            f"Waiting: {place}, but no worker is running. Start one with `ganboard up` or"
+            " `ganboard worker`."
         )
     if run.status == "failed":
-        return "Ended by an error."
+        return "Ended with an error."
     if run.status not in ACTIVE:
         return formatting.STATUS[run.status].meaning
     if run.lease_until is not None and _is_silent(run, now):
         silent = formatting.duration((now - run.lease_until).total_seconds())
         return f"No heartbeat for {silent}; another worker will resume from the latest checkpoint."
     if run.stop_requested_at is not None:
-        return "Stopping: it saves a checkpoint after its present step."
+        return "Stopping: a checkpoint is saved after the current step."
     if run.phase == "training":
         done = progress(run)
         return f"Training epoch {done.epoch} of {done.epochs}."
@@ -116,8 +113,8 @@ def alert(run: Run, troubles: list[Event]) -> tuple[str, str] | None:
     ]
     if broken:
         sentence = (
-            f"The loss of the {' and that of the '.join(broken)} is not finite any more: the run"
-            " has diverged."
+            f"The run has diverged: the loss of the {' and of the '.join(broken)} is no longer"
+            " finite."
         )
         return f":red[:material/error: **{sentence}**]", "\n".join(
             [sentence, *(event.text for event in present[:1])]
@@ -153,11 +150,12 @@ class Link:
 
 
 def show(context: Context, run: Run, link: Link) -> None:
-    """The live head of a run's page; its lines are always there, so that nothing below them moves."""
+    """The live head of a run's page; its lines are always there, so that nothing below them
+    moves."""
     now = queries.database_time(context.engine)
     waiting = run.status in WAITING
     ahead = queries.queue_position(context.engine, run) if waiting else 0
-    workers = sum(worker.alive for worker in queries.workers(context.engine)) if waiting else 0
+    workers = sum(worker.alive for worker in heartbeats.workers(context.engine)) if waiting else 0
     awaited = (
         holders.awaited(context.engine, run, context.settings.machine_wait_seconds)
         if waiting
@@ -175,7 +173,7 @@ def show(context: Context, run: Run, link: Link) -> None:
         st.caption(
             _origin(run, now),
             width="content",
-            help="When it was submitted, who trains it, how often it was started, and its id.",
+            help="Submission time, worker, number of attempts and run id.",
         )
         st.page_link(
             navigation.RUN_PAGE,
@@ -210,7 +208,7 @@ def _alert(context: Context, run: Run, *, stuck: bool) -> None:
             f":material/history: {formatting.plural(len(troubles), 'warning')} before this attempt,"
             " see Events"
         )
-    about = "What goes wrong while it trains is said here, and listed under Events."
+    about = "Problems during training are shown here and listed under Events."
     st.markdown(word and f":gray[{word}]", help=about if word else None, width="stretch")
 
 
@@ -226,9 +224,9 @@ def _origin(run: Run, now: datetime) -> str:
 def _failure(run: Run) -> None:
     with st.container(border=True):
         st.markdown(":red[:material/error: **The run failed.**]")
-        st.text(run.error or "It left no message.")
+        st.text(run.error or "No error message was recorded.")
         st.caption(
-            "See the **Log** and **Events** tabs. Once the cause is fixed, **Resume** continues"
+            "See the **Log** and **Events** tabs. After fixing the cause, **Resume** continues"
             " from the latest checkpoint; **Clone** starts a new run with other settings."
         )
 
@@ -253,12 +251,12 @@ def _metrics(run: Run) -> None:
         (
             "Generator loss",
             formatting.decimal(run.g_loss),
-            "Of the newest step; of the last epoch's mean once an epoch has just ended.",
+            "Loss of the latest step, or the mean of an epoch that has just ended.",
         ),
         (
             "Discriminator loss",
             formatting.decimal(run.d_loss),
-            "Of the newest step; of the last epoch's mean once an epoch has just ended.",
+            "Loss of the latest step, or the mean of an epoch that has just ended.",
         ),
         (
             "Images per second",
@@ -268,19 +266,19 @@ def _metrics(run: Run) -> None:
         (
             "Seconds per epoch",
             formatting.duration(left or None),
-            "Mean over the finished epochs, without compiling.",
+            "Mean over the finished epochs, without compilation.",
         ),
         (
             "Training time",
             formatting.duration(run.seconds or None),
-            "Training steps of all finished epochs, without compiling and waiting.",
+            "Training time of all finished epochs, without compilation and waiting.",
         ),
     )
     tiles(entries)
 
 
 def tiles(entries: Sequence[tuple[str, str, str]]) -> None:
-    """Figures in a row, two beside each other on a phone: label, value and what it means."""
+    """Metrics in a row, two per row on a phone: label, value and explanation."""
     with st.container(horizontal=True, horizontal_alignment="distribute", gap="small"):
         for label, value, meaning in entries:
             st.metric(label, value, help=meaning, width=TILE)

@@ -14,6 +14,7 @@ from ganboard.db import requests
 from ganboard.db.models import Request, Run
 from ganboard.db.runs import queries
 from ganboard.gan.landscape.geometry import SurfaceRequest
+from ganboard.gan.settings.metadata import fields_by_group
 from ganboard.worker import formatting
 from ganboard.worker.clear_errors import CLEAR_ERRORS
 from ganboard.worker.context import Context
@@ -24,31 +25,23 @@ PLANES = {"principal": "Principal", "random": "Random"}
 SIZES = {11: "Coarse", 21: "Usual", 31: "Fine"}
 CANDIDATES = 100  # newest runs, of which some may share the surface
 REFUSED = "surface_refused"
-SAME = (
-    "model",
-    "geometry",
-    "dataset",
-    "latent_dim",
-    "table1_literal",
-    "generator_batch_norm",
-    "discriminator_batch_norm",
-)
+SAME = ("dataset", *fields_by_group()["Model"])
 ABOUT = (
-    "The loss in a plane of the space of weights through the end of this run, at fixed examples,"
-    " noise and dropout; while one network moves, the other keeps its final weights. Principal: the"
-    " plane in which the paths vary most. Random: two directions whose filters are as long as the"
-    " weights' (Li et al. 2018). Points of a path have a loss of their own, which differs where the"
-    " plane does not hold them."
+    "The loss in a plane in weight space through the end of this run, for fixed examples, noise"
+    " and dropout; while one network varies, the other keeps its final weights. Principal: the"
+    " plane in which the paths vary most. Random: two filter-normalized directions (Li et al."
+    " 2018). Points of a path show their own loss, which differs from the surface where they lie"
+    " outside the plane."
 )
 
 
 def show(context: Context, run: Run, dimensions: int) -> None:
-    """Controls, then progress, a sentence, or the figures."""
+    """Controls, then progress, a message, or the surface."""
     st.subheader("Loss surface", anchor=False)
     if run.config.get("snapshots") == 0:
         st.caption(
-            "This run kept no weights on its way, so that there is no surface around it: train a"
-            " clone of it with snapshots=10."
+            "This run kept no snapshots of its weights, so no surface can be computed. Train a"
+            " clone with snapshots=10."
         )
         return
     others = {
@@ -74,7 +67,7 @@ def show(context: Context, run: Run, dimensions: int) -> None:
             key="surface_size",
         )
         chosen = st.multiselect(
-            "With the paths of",
+            "Include the paths of",
             list(others),
             format_func=lambda one: (
                 f"{formatting.shorten(others[one].name, 30)} ({one})" if one in others else one
@@ -122,7 +115,7 @@ def _answer(
         if _pending(found):
             assert found is not None
             request_progress.progress(
-                context, found, "Waiting for the runs to end, or for the analysis worker."
+                context, found, "Waiting for the runs to end or for the analysis worker."
             )
             return
         label = "Compute the surface" if found is None else "Compute again"
@@ -163,7 +156,7 @@ def _metrics(context: Context, found: Request, dimensions: int) -> None:
             st.markdown(
                 f"**{word}**",
                 help=(
-                    f"The plane holds {found.facts['shares'][net]:.1%} of the variance of the"
+                    f"The plane explains {found.facts['shares'][net]:.1%} of the variance of the"
                     " paths."
                 ),
             )
@@ -175,10 +168,10 @@ def _metrics(context: Context, found: Request, dimensions: int) -> None:
     shares = found.facts["shares"]
     st.caption(
         formatting.escape(
-            f"The plane holds {shares['g']:.1%} of the variance of G's path and {shares['d']:.1%}"
-            f" of D's; {found.facts['images']} images, computed in"
+            f"The plane explains {shares['g']:.1%} of the variance of G's path and"
+            f" {shares['d']:.1%} of D's; {found.facts['images']} images, computed in"
             f" {formatting.duration(found.facts['seconds'])}. The radius is the distance from the"
-            f" last point, by all weights. {ABOUT}"
+            f" last point over all weights. {ABOUT}"
         )
     )
 

@@ -24,24 +24,24 @@ from ganboard.worker.studies.remedies import remedy
 
 # how each number was obtained; what it is says gan.events.MEASURES
 _HOW = {
-    "step_p50": "Over the steps of the newest epoch; of several replicas the slowest counts.",
-    "step_p95": "Over the steps of the newest epoch; of several replicas the slowest counts.",
-    "step_max": "The longest step of the newest epoch.",
+    "step_p50": "Over the steps of the latest epoch; with several replicas, of the slowest one.",
+    "step_p95": "Over the steps of the latest epoch; with several replicas, of the slowest one.",
+    "step_max": "The longest step of the latest epoch.",
     "gflops": (
-        "The products of direct convolutions and of one backward pass for each loss, counted from"
-        " the layers' shapes, divided by the measured training time. Ways that need fewer products"
-        " count as much, so they reach more."
+        "The operations of direct convolutions and one backward pass per loss, counted from the"
+        " layer shapes, divided by the measured training time. Algorithms that need fewer"
+        " operations are credited with the same count and so reach higher values."
     ),
     "peak_share": (
-        "GFLOP/s divided by what large matrix products reached on this machine in this precision."
-        " It passes 100 % where the step needs fewer products than are counted."
+        "GFLOP/s relative to large matrix products on this machine in the same precision. It"
+        " exceeds 100 % where the step needs fewer operations than are counted."
     ),
     "peak_memory_bytes": (
-        "As the operating system, or the GPU's allocator, counted it at the end of the newest"
-        " epoch."
+        "As reported by the operating system or the GPU allocator at the end of the latest epoch."
     ),
     "reduce_bytes": (
-        "From the number of parameters, for a ring: 2 (p - 1) / p times the float32 gradients."
+        "From the number of parameters, for a ring all-reduce: 2 (p - 1) / p times the float32"
+        " gradients."
     ),
 }
 _SHORT = {
@@ -76,13 +76,13 @@ def draw(engine: Engine, run: Run, options: CourseOptions) -> None:
         engine, run, "timings", options, lambda: _charts(engine, run, options)
     )
     if measures.empty:
-        nothing(run, "The first timing appears with the first finished epoch.")
+        nothing(run, "Timings appear after the first epoch.")
         return
     names = [name for name in measures if name in MEASURES]
     if names:
         newest = measures[names].dropna(how="all").iloc[-1].dropna()
         _newest({name: float(newest[name]) for name in names if name in newest})
-    st.markdown("**Where the seconds of each epoch went**")
+    st.markdown("**Seconds per epoch by activity**")
     charts[0].show()
     shares = timings.shares(measures)
     st.caption(_where(shares))
@@ -98,14 +98,14 @@ def draw(engine: Engine, run: Run, options: CourseOptions) -> None:
     st.markdown("**Images per second**")
     charts[2].show()
     st.caption(
-        "Real images per second of the training steps; compiling, evaluation, saving and"
-        " drawing grids are left out."
+        "Real images per second of the training steps, without compilation, evaluation,"
+        " checkpoints and image grids."
     )
     if run.facts:
-        st.markdown("**What the trainer found out**")
+        st.markdown("**Facts measured by the trainer**")
         _facts(run)
     if names:
-        with st.expander("Every measure of every epoch"):
+        with st.expander("All metrics of all epochs"):
             current = measures[["epoch", *names]].rename(columns={"epoch": "Epoch", **MEASURES})
             st.dataframe(current, hide_index=True, key=f"measures-{run.id}")
 
@@ -154,16 +154,17 @@ def _value(name: str, value: float) -> str:
 def _where(shares: Mapping[str, float]) -> str:
     if not shares:
         return (
-            "Wall-clock time of an epoch's training steps over all attempts; tracing and compiling"
-            " are measured apart and stacked on top."
+            "Wall-clock time of an epoch's training steps over all attempts; tracing and"
+            " compilation are measured separately and stacked on top."
         )
     parts = "; ".join(
         f"{MEASURES[name]}: {formatting.share(share)}" for name, share in shares.items() if share
     )
     return (
-        f"Wall-clock time, over all epochs: {parts}. Tracing and compiling are measured apart and"
-        " stacked on top. Waiting and all-reduce are timed inside the step; computing is what"
-        " remains of it. After a restart an epoch's parts are those of its last attempt."
+        f"Wall-clock time over all epochs: {parts}. Tracing and compilation are measured"
+        " separately and stacked on top. Waiting and all-reduce are timed inside the step;"
+        " computing is the remainder. After a restart, an epoch's parts are those of its last"
+        " attempt."
     )
 
 
@@ -189,7 +190,7 @@ def rate_controls() -> CourseOptions:
             "Log x",
             key="logx",
             bind="query-params",
-            help="Logarithmic x axis; the clock has none.",
+            help="Logarithmic x axis; not available for the wall clock.",
             disabled=axis == "time",
         )
         return CourseOptions(axis, events_control(), log_x and axis != "time")
@@ -216,8 +217,8 @@ def draw_rates(engine: Engine, run: Run, options: CourseOptions) -> None:
         return
     found.show()
     st.caption(
-        "Dashed: the learning rate that schedule, warm-up and batch scaling set. Solid: what the"
-        " optimizer makes of it, the root mean square of the update divided by that of the"
-        " gradient; with SGD without momentum they are the same. Long runs show the extremes of"
+        "Dashed: the learning rate set by schedule, warm-up and batch scaling. Solid: the"
+        " effective rate of the optimizer, which is the RMS of the update divided by the RMS of"
+        " the gradient; for SGD without momentum both are equal. Long runs show the extremes of"
         " neighbouring steps."
     )

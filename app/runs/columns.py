@@ -27,7 +27,7 @@ class Column:
     value: Callable[[Listed], Any]
     type: pa.DataType
     column_type: Any
-    usual: bool = True  # shown until somebody chooses
+    usual: bool = True  # shown by default
 
 
 def _strategy(config: Mapping[str, Any]) -> str:
@@ -73,28 +73,30 @@ _STATES = column.MultiselectColumn(  # one coloured chip; nothing is edited here
     options=[column_type.word for column_type in formatting.STATUS.values()],
     color=[column_type.colour for column_type in formatting.STATUS.values()],
 )
-_LOSS = "the newest step's loss while it trains, then the last epoch's mean"
+_LOSS = "loss of the latest step during training, then the mean of the last epoch"
 COLUMNS: dict[str, Column] = {
     "Run": Column(lambda run: run.name, TEXT, column.TextColumn(width="medium", pinned=True)),
     "Status": Column(lambda run: [formatting.status_word(run.status)], pa.list_(TEXT), _STATES),
     "Tags": Column(
         lambda run: list(run.tags),
         pa.list_(TEXT),
-        column.ListColumn(width=140, help="Words that people put on it: select runs, then Tags"),
+        column.ListColumn(width=140, help="Labels set by users: select runs, then Tags"),
     ),
     "Progress": Column(
         _progress,
         NUMBER,
         column.ProgressColumn(
-            min_value=0, max_value=100, format="%.0f%%", width=116, help="Steps done of all steps"
+            min_value=0,
+            max_value=100,
+            format="%.0f%%",
+            width=116,
+            help="Completed share of all steps",
         ),
     ),
     "Epoch": Column(
         lambda run: f"{run.epoch} / {run.config.get('epochs', '?')}",
         TEXT,
-        column.TextColumn(
-            width="small", alignment="right", help="Finished epochs of those planned"
-        ),
+        column.TextColumn(width="small", alignment="right", help="Finished and planned epochs"),
     ),
     "G loss": Column(
         lambda run: run.g_loss,
@@ -112,8 +114,8 @@ COLUMNS: dict[str, Column] = {
         column.NumberColumn(
             format="%.2f",
             help=(
-                "Lowest Frechet distance so far, in a small classifier's features: lower is better,"
-                " comparable on the same data only"
+                "Lowest Fréchet distance so far, on the features of a small classifier: lower is"
+                " better, comparable on the same data only"
             ),
         ),
     ),
@@ -121,7 +123,8 @@ COLUMNS: dict[str, Column] = {
         lambda run: run.seconds / run.epoch if run.epoch else None,
         NUMBER,
         column.NumberColumn(
-            format="%.3g", help="Training seconds per finished epoch; without tracing and compiling"
+            format="%.3g",
+            help="Training seconds per finished epoch, without tracing and compilation",
         ),
     ),
     "Images/s": Column(
@@ -140,7 +143,7 @@ COLUMNS: dict[str, Column] = {
     "Strategy": Column(
         lambda run: _strategy(run.config),
         TEXT,
-        column.TextColumn(help="How replicas are spread, and how many"),
+        column.TextColumn(help="Distribution strategy and number of replicas"),
     ),
     "Created": Column(
         lambda run: run.created_at,
@@ -152,7 +155,7 @@ COLUMNS: dict[str, Column] = {
         pa.duration("s"),
         column.NumberColumn(
             format="compact",
-            help="Wall-clock time since it first started, waiting and compiling included",
+            help="Wall-clock time since the first start, including waiting and compilation",
         ),
     ),
     "Id": Column(
@@ -163,26 +166,26 @@ COLUMNS: dict[str, Column] = {
         NUMBER,
         column.NumberColumn(
             format="%.1f s",
-            help="Seconds of training steps of all finished epochs, compiling and waiting left out",
+            help="Training time of all finished epochs, without compilation and waiting",
         ),
         usual=False,
     ),
     "Sweep": Column(
         lambda run: run.sweep,
         TEXT,
-        column.TextColumn(help="The id that all runs of one grid share: search for sweep:ID"),
+        column.TextColumn(help="The id shared by all runs of a sweep: search for sweep:ID"),
         usual=False,
     ),
     "Preset": Column(
         lambda run: run.preset or None,
         TEXT,
-        column.TextColumn(help="What its settings began with"),
+        column.TextColumn(help="The preset that its settings are based on"),
         usual=False,
     ),
     "Note": Column(
         lambda run: formatting.shorten(run.note, 200) if run.note else None,
         TEXT,
-        column.TextColumn(width="medium", help="What people wrote about it"),
+        column.TextColumn(width="medium", help="Note written by users"),
         usual=False,
     ),
 }

@@ -9,17 +9,21 @@ from ganboard.app import navigation
 from ganboard.app.theme import style
 from ganboard.db.models import ACTIVE, WAITING, Epoch, Run
 from ganboard.db.runs import queries, runtime_estimation
-from ganboard.gan.config import foreign
+from ganboard.gan.config import invalid_reason
 from ganboard.worker import formatting
 from ganboard.worker.context import Context
 
 SPARK_EPOCHS = 60
 SPARK_LEAST = 5  # fewer points are no course
-# on a phone the words stand beside the picture and the three figures in one row
+# on a phone the text is beside the picture and the three metrics are in one row
 STYLE = """
 @media (max-width: 640px) {
-  [data-testid="stLayoutWrapper"]:has(> .st-key-latest_words) { flex: 1 1 180px; min-width: 0; width: auto; }
-  .st-key-latest [data-testid="stElementContainer"]:has(> [data-testid="stMetric"]) { flex: 1 1 22%; min-width: 0; width: auto; }
+  [data-testid="stLayoutWrapper"]:has(> .st-key-latest_words) {
+    flex: 1 1 180px; min-width: 0; width: auto;
+  }
+  .st-key-latest [data-testid="stElementContainer"]:has(> [data-testid="stMetric"]) {
+    flex: 1 1 22%; min-width: 0; width: auto;
+  }
 }
 """
 
@@ -39,14 +43,14 @@ def card(context: Context) -> None:
                     key="follow",
                     bind="query-params",
                     help=(
-                        "Show the run that was submitted last, here and on the page that Open leads"
-                        " to; otherwise the run that trains"
+                        "Show the most recently submitted run, here and on the page that Open"
+                        " leads to, instead of the one that is training"
                     ),
                 )
         run = _chosen(context, follow)
         if run is None:
             return
-        if why := foreign(run.config):
+        if why := invalid_reason(run.config):
             headline.markdown(formatting.sentence(f"{formatting.shorten(run.name, 48)}: {why}"))
             return
         displayed = queries.grid_epochs(context.engine, run.id)
@@ -74,7 +78,7 @@ def _headline(context: Context, run: Run) -> None:
     if run.status in WAITING:
         ahead = queries.queue_position(context.engine, run)
         st.caption(
-            f"Waiting for a worker, {formatting.plural(ahead, 'run')} before it"
+            f"Waiting for a worker, {formatting.plural(ahead, 'run')} ahead"
             if ahead
             else "Next in the queue"
         )
@@ -89,11 +93,7 @@ def _headline(context: Context, run: Run) -> None:
 
 def _left(run: Run) -> str:
     """Time left, while it trains."""
-    left = (
-        runtime_estimation.seconds_left(runtime_estimation.images_left(run), run.images_per_second)
-        if run.status in ACTIVE
-        else None
-    )
+    left = runtime_estimation.time_left(run) if run.status in ACTIVE else None
     return "" if left is None else f", about {formatting.duration(left)} left"
 
 

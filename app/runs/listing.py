@@ -1,7 +1,7 @@
 """The runs as lists show them now, read as little as possible: those that have ended from a cache
 that all sessions share, the rest anew.
 
-Nobody may change what these functions return: the cache does not copy it.
+Do not modify the results: the cache does not copy them.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from ganboard.app.runs.columns import SETTINGS
 from ganboard.db.models import ACTIVE, ENDED, WAITING
 from ganboard.db.runs import listing, search
 from ganboard.db.runs.listing import Listed
-from ganboard.gan.config import foreign
+from ganboard.gan.config import invalid_reason
 from ganboard.worker.context import Context
 
 
@@ -95,7 +95,7 @@ def _listed(context: Context, statuses: tuple[str, ...]) -> list[Listed]:
     """Settings that cannot be read are left out: one damaged run must not take the table from all
     others."""
     runs = listing.list_all(context.engine, statuses=statuses)
-    return [replace(run, config={}) if foreign(run.config) else run for run in runs]
+    return [replace(run, config={}) if invalid_reason(run.config) else run for run in runs]
 
 
 @st.cache_resource(max_entries=16, show_spinner=False)

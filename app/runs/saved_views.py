@@ -1,4 +1,4 @@
-"""A page as somebody left it, under a name: save its present address, open it again, forget it."""
+"""Saved views: save the current address of a page under a name, open it, delete it."""
 
 from __future__ import annotations
 
@@ -8,8 +8,7 @@ import streamlit as st
 from sqlalchemy import Engine
 
 from ganboard.app import auth, errors, navigation
-from ganboard.db.runs import annotations as marks
-from ganboard.db.runs import queries
+from ganboard.db.runs import annotations as run_annotations
 from ganboard.worker import formatting
 
 
@@ -29,11 +28,11 @@ def _views(page: str) -> None:
 
 
 def _list(engine: Engine, page: str) -> None:
-    views = queries.views(engine, page)
+    views = run_annotations.views(engine, page)
     if not views:
         st.caption(
-            "No views yet. A view is this page's filters, columns and choices under a name;"
-            " everybody sees it."
+            "No saved views yet. A view stores this page's filters, columns and options under a"
+            " name and is visible to everyone."
         )
     for view in views:
         with st.container(
@@ -53,22 +52,24 @@ def _list(engine: Engine, page: str) -> None:
                 icon=":material/delete:",
                 type="tertiary",
                 key=f"forget_{view.name}",
-                **auth.writer("Forget this view"),
+                **auth.writer("Delete this view"),
             ):
                 with errors.sentences():
-                    marks.delete_view(engine, name=view.name)
+                    run_annotations.delete_view(engine, name=view.name)
                     st.rerun("fragment")
 
 
 def _save(engine: Engine, page: str) -> None:
     with st.form("save_view", clear_on_submit=True, border=False):
         name = st.text_input(
-            "Save the present view as",
-            max_chars=marks.VIEW_NAME_LENGTH,
-            placeholder="Such as: bfloat16 against float32",
+            "Save the current view as",
+            max_chars=run_annotations.VIEW_NAME_LENGTH,
+            placeholder="For example: bfloat16 vs. float32",
         )
         if st.form_submit_button("Save", icon=":material/bookmark_add:", **auth.writer()):
             with errors.sentences():
                 address = {key: st.query_params.get_all(key) for key in st.query_params}
-                marks.save_view(engine, name=name, page=page, query=urlencode(address, doseq=True))
+                run_annotations.save_view(
+                    engine, name=name, page=page, query=urlencode(address, doseq=True)
+                )
                 st.rerun("fragment")

@@ -63,7 +63,7 @@ def key(run_ids: list[str]) -> str:
 def show(table: pa.Table, run_ids: list[str], selected: list[str]) -> list[str]:
     """Draw the table, whose rows are these runs, with some selected; returns the ids selected now.
 
-    A run that the table does not show cannot be selected: nobody would see what a button does.
+    A run that is not shown cannot be selected, as the effect of a button would be invisible.
     """
     widget = key(run_ids)
     if widget not in st.session_state:

@@ -27,6 +27,7 @@ from starlette.routing import Route
 
 from ganboard.app.navigation import context
 from ganboard.db.errors import BadSearch, UnknownRun
+from ganboard.db.ids import is_id
 from ganboard.db.models import STATUSES, Run
 from ganboard.db.runs import listing, queries, search
 from ganboard.gan.config import RunConfig
@@ -37,12 +38,11 @@ from ganboard.worker.interchange.export import TABLES as EXPORTED
 from ganboard.worker.interchange.export import ExportFailed, export_zip, model_zip, steps_csv
 
 TABLES = {**EXPORTED, "losses.csv": steps_csv}
-LISTED = 50  # runs that /api/runs lists unless told otherwise
+LISTED = 50  # default limit of /api/runs
 MAX_LISTED = 1000
 MAX_SCALE = 16
 LINES = 2000  # of a table that are sent together
 FOREVER = "private, max-age=31536000, immutable"
-_RUN = re.compile(r"[a-z0-9]{1,32}", re.ASCII)
 _EPOCH = re.compile(r"-?\d{1,9}", re.ASCII)
 _packing = BoundedSemaphore(2)  # ZIP files that are made at once
 
@@ -55,7 +55,7 @@ class BadRequest(Exception):
 
 
 class Busy(Exception):
-    """Too much is being asked for at once; the message is one sentence."""
+    """Too many concurrent requests; the message is one sentence."""
 
 
 def responding(respond: Callable[[Context, Request], Response]) -> Respond:
@@ -75,8 +75,8 @@ def responding(respond: Callable[[Context, Request], Response]) -> Respond:
             logger.warning("The database refused a statement", exc_info=error)
             return _error(
                 503,
-                "The database does not answer right now: check that it runs and that its disk is"
-                " not full.",
+                "The database is unavailable. Check that it is running and that its disk is not"
+                " full.",
             )
 
     return handler
@@ -173,12 +173,12 @@ def model(context: Context, request: Request) -> Response:
 
 @responding
 def nothing(context: Context, request: Request) -> Response:
-    raise UnknownRun("There is nothing at this address: begin with /api/runs.")
+    raise UnknownRun("Not found: start with /api/runs.")
 
 
 def _run(context: Context, request: Request) -> Run:
     asked = request.path_params["run"]
-    if not _RUN.fullmatch(asked):
+    if not is_id(asked):
         raise UnknownRun(f"{asked[:40]!r} is not the id of a run: ids are letters and digits.")
     return queries.find_run(context.engine, asked)
 
@@ -192,7 +192,7 @@ def _number(text: str, name: str, low: int, high: int) -> int:
 def _packed(pack: Callable[[Path], None], name: str) -> Response:
     """The file that `pack` makes, which is gone once it was sent."""
     if not _packing.acquire(blocking=False):
-        raise Busy("Two ZIP files are being made already: try again in a moment.")
+        raise Busy("Two ZIP files are already being created. Try again shortly.")
     folder = tempfile.TemporaryDirectory(prefix="ganboard-", ignore_cleanup_errors=True)
     try:
         path = Path(folder.name, name)

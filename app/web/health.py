@@ -1,4 +1,4 @@
-"""/api/health: can the web serve? /api/ready: and is the rest there that makes runs go on?"""
+"""/api/health: can the web process serve? /api/ready: are the services available that runs need?"""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ def health(request: Request) -> Response:
     """200 when the database answers a query now, else 503; for a container's health check. Without
     sign-in it says the reason."""
     if reason := _complaint():
-        # it names hosts and files, and anybody may ask
+        # it contains hosts and files, and the endpoint is public
         details = {"reason": reason} if sign_in(Settings()) is None else {}
         return JSONResponse({"status": "unhealthy", **details}, status_code=503, headers=NO_STORE)
     return JSONResponse({"status": "ok"}, headers=NO_STORE)
@@ -56,7 +56,7 @@ def _complaint() -> str | None:
     except CLEAR_ERRORS as error:
         return str(error)
     except SQLAlchemyError as error:
-        return f"The database does not answer ({type(error).__name__})."
+        return f"The database is unavailable ({type(error).__name__})."
     return None
 
 

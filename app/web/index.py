@@ -1,7 +1,7 @@
-"""Streamlit's index page for the addresses of our pages, with the one line that tells it where its
-server is.
+"""Streamlit's index page for the addresses of our pages, with the line that contains the server's
+address.
 
-Without that line the page of `/run` looks for its server below `/run/` first: two requests that end
+Without that line the page of `/run` requests its server below `/run/` first: two requests that end
 with 404 on every direct load (getPossibleBaseUris in Streamlit's client).
 """
 

@@ -1,5 +1,5 @@
-"""Streamlit's and uvicorn's loggers have handlers of their own: here they speak through
-`worker.logs` like everything else."""
+"""Streamlit's and uvicorn's loggers have their own handlers: here they log through `worker.logs`
+like everything else."""
 
 from __future__ import annotations
 
@@ -13,7 +13,8 @@ from ganboard.worker import logs
 def configure() -> None:
     """To be called before the server is made. The form of text stays Streamlit's."""
     logs.configure(text="%(asctime)s %(levelname)-7s %(name)s: %(message)s")
-    streamlit_logger.setup_formatter = _through_root  # type: ignore[assignment]  # parameters have the same meaning
+    # parameters have the same meaning
+    streamlit_logger.setup_formatter = _through_root  # type: ignore[assignment]
     for known in streamlit_logger._loggers.values():
         _through_root(known)
 

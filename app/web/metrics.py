@@ -1,5 +1,5 @@
-"""/metrics for Prometheus: figures of the database, taken at each scrape, and of this web process.
-Nothing is counted here but those."""
+"""/metrics for Prometheus: metrics of the database, read at each scrape, and of this web
+process."""
 
 from __future__ import annotations
 
@@ -23,12 +23,12 @@ from ganboard.worker.clear_errors import CLEAR_ERRORS
 
 
 class Platform(Collector):
-    """One census per scrape. A counter never falls while this process lives, though runs that are
-    deleted take their share along."""
+    """One query per scrape. A counter never falls while this process lives, though runs that are
+    deleted take their part along."""
 
     def __init__(self) -> None:
         self._lock = Lock()
-        # by counter: its newest figure, and what deletions took from it
+        # by counter: its newest value, and what deletions took from it
         self._seen: dict[str, tuple[int, int]] = {}
 
     def collect(self) -> Iterator[Metric]:
@@ -51,7 +51,9 @@ class Platform(Collector):
             )
         seconds = time.perf_counter() - began
         yield GaugeMetricFamily(
-            "ganboard_census_seconds", "What reading these figures from the database took", seconds
+            "ganboard_census_seconds",
+            "Seconds spent reading these metrics from the database",
+            seconds,
         )
 
     def describe(self) -> list[Metric]:
@@ -71,20 +73,20 @@ class Platform(Collector):
             events.add_metric([level], self._total(f"events {level}", count))
         yield events
         for name, text, count in (
-            ("epochs", "Epochs that were finished", totals.epochs),
-            ("images", "Training images that steps have taken", totals.images),
-            ("attempts", "Attempts at training, one for every start of a run", totals.attempts),
+            ("epochs", "Finished epochs", totals.epochs),
+            ("images", "Training images processed", totals.images),
+            ("attempts", "Training attempts, one per start of a run", totals.attempts),
         ):
             yield CounterMetricFamily(f"ganboard_{name}", text, self._total(name, count))
         for name, text, value in (
             (
                 "run_failures",
-                "Deaths of trainers without an epoch finished since, over all runs",
+                "Trainer crashes since the last finished epoch, over all runs",
                 totals.failures,
             ),
             (
                 "queue_oldest_seconds",
-                "How long the run that waits longest has waited, 0 when none does",
+                "Waiting time of the longest waiting run, 0 if none is waiting",
                 totals.waiting_seconds,
             ),
             ("workers_alive", "Workers whose last heartbeat is younger than 15 s", totals.workers),
@@ -100,7 +102,7 @@ class Platform(Collector):
             ),
             (
                 "checkpoint_bytes",
-                "Bytes of all checkpoints that the database lists",
+                "Bytes of all checkpoints listed in the database",
                 totals.checkpoint_bytes,
             ),
             ("database_bytes", "Bytes of the database", totals.database_bytes),

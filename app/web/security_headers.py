@@ -1,4 +1,4 @@
-"""What stands around every HTTP answer and WebSocket of the dashboard.
+"""Checks and headers for every HTTP response and WebSocket of the dashboard.
 
 Only its own pages and host names are served; security headers, closed media, the end of a sign-in.
 """
@@ -66,7 +66,7 @@ READING = ("/api/", "/metrics")
 OPEN = "/api/health"
 REFUSAL = "Sign in first; programs send the header Authorization: Bearer with GANBOARD_API_TOKEN."
 NO_STORE = {"Cache-Control": "no-store"}
-# carries: streamlit, token against forgery, session to go on with
+# contains: streamlit, CSRF token, session to resume
 PROTOCOL = "sec-websocket-protocol"
 
 
@@ -126,10 +126,10 @@ class SecurityHeaders:
             await self._app(scope, receive, send)
 
     async def _until_expired(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Pages hear nothing more once the sign-in has ended: parts of a page that update
-        themselves do not pass the gate anew."""
+        """Closes WebSockets when the session expires, since fragments that update themselves are
+        not checked again."""
         claims = auth.cookie_claims(self._settings, HTTPConnection(scope).cookies)
-        at_gate = not _lasts(claims)  # which lets nobody past
+        at_gate = not _lasts(claims)  # which rejects everyone
         if at_gate:
             _forget_session(scope)  # to begin there, not in the midst of an old page
 

@@ -1,8 +1,6 @@
 """Start the web server: `python -m ganboard.app.web.serve --port P --address A`. The supervisor
-knows this line and nothing of Streamlit.
-
-Everything else stands in `.streamlit/config.toml` beside this file, which Streamlit finds whatever
-the working directory is.
+only knows this command line, not Streamlit. Everything else is in `.streamlit/config.toml` beside
+this file, which Streamlit finds whatever the working directory is.
 """
 
 from __future__ import annotations
@@ -39,7 +37,8 @@ def serve(port: int, address: str) -> None:
     settings = Settings()
     access.check_address(settings, address)
     access.check_queue(settings)
-    from ganboard.app.web import logs  # noqa: PLC0415  # `command` is for processes that need no Streamlit
+    # `command` is for processes that need no Streamlit
+    from ganboard.app.web import logs  # noqa: PLC0415
 
     logs.configure()
     from ganboard.app.web.server import app  # noqa: PLC0415
@@ -73,7 +72,7 @@ def main() -> None:
     )
     parser.add_argument("--port", type=_port, default=8501, help="TCP port, 1 to 65535")
     parser.add_argument(
-        "--address", default=LOOPBACK, help="address to listen on; only this machine by default"
+        "--address", default=LOOPBACK, help="address to listen on; this machine only by default"
     )
     arguments = parser.parse_args()
     try:

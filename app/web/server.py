@@ -5,7 +5,8 @@ from __future__ import annotations
 
 from pathlib import Path
 
-import pandas  # noqa: F401  # Streamlit loads it with the first table: the first visitor would wait for that
+# Streamlit loads it with the first table: the first visitor would wait for that
+import pandas  # noqa: F401
 import plotly
 import streamlit as st
 from starlette.middleware import Middleware
@@ -36,7 +37,8 @@ def plotly_js(request: Request) -> Response:
 # called st.navigation: a fresh server would show the bare script to whoever opens the address of a
 # run
 PagesManager.uses_pages_directory = False
-ScriptRunner._run_script = stale_ticks.of_the_open_page(ScriptRunner._run_script)  # type: ignore[assignment, method-assign]
+run_script = stale_ticks.of_the_open_page(ScriptRunner._run_script)
+ScriptRunner._run_script = run_script  # type: ignore[assignment, method-assign]
 
 # plain functions run in Starlette's thread pool: a slow database holds up no page
 app = st.App(

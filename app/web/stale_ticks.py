@@ -1,8 +1,8 @@
-"""A tick that the browser sent before it heard that another page is open is dropped.
+"""Drop timer ticks that the browser sent before it noticed that another page is open.
 
-Streamlit's browser part stops a page's timers once it hears of the next page. When a button leads
-there, a tick may leave before; Streamlit 1.67 would then announce the page that was left, run
-nothing of it, and the browser would empty the page that is open.
+The browser stops a page's timers once it receives the next page. When a button leads there, a tick
+may leave before; Streamlit 1.67 would then announce the page that was left, run nothing of it, and
+the browser would empty the page that is open.
 """
 
 from __future__ import annotations

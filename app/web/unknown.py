@@ -34,7 +34,7 @@ h1 {{ overflow-wrap: anywhere }}
 a {{ color: light-dark(#0a64e1, #8ab8ff) }}
 </style>
 <h1>There is no page %s</h1>
-<p>Error 404: the address is misspelled, or the page has moved. ganboard has these pages:</p>
+<p>Error 404: the address is misspelled or the page has moved. Available pages:</p>
 <ul>{_LINKS}</ul>
 """
 

@@ -26,6 +26,6 @@ export default function () {
 _mount = st.components.v2.component("ganboard_help_icons", html="<span></span>", js=_JS)
 
 
-def guard() -> None:
+def install() -> None:
     """Hold for every switch and box of the page that is drawn; called once for each page."""
     _mount(key="help_icons")

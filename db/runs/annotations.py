@@ -1,5 +1,4 @@
-"""What people add to runs, and all writes of it: tags, notes, the archive; and the views of pages
-that they save.
+"""Reads and writes of what people add: tags, notes, the archive, and saved views of pages.
 
 Every change to a run leaves an event, so that its history is complete and `listing.ended_version`
 sees it.
@@ -15,7 +14,7 @@ from sqlalchemy import Engine, delete, func
 from sqlmodel import Session, col, select
 
 from ganboard.db.clock import now
-from ganboard.db.engine import writing
+from ganboard.db.engine import reading, writing
 from ganboard.db.errors import BadAnnotation, NotAllowed, NoteChanged
 from ganboard.db.fence import locked, note
 from ganboard.db.models import ENDED, Run, SavedView, Tag
@@ -32,23 +31,25 @@ _TAG = re.compile(r"[\w.: -]+")
 
 
 def check_tag(text: str) -> str:
-    """The tag in Unicode NFC, single blanks inside and none around. Raises BadMark."""
+    """The tag in Unicode NFC, single blanks inside and none around. Raises BadAnnotation."""
     tag = " ".join(_checked(text, "tag", TAG_LENGTH).split())
     wrong = next((c for c in tag if not _TAG.fullmatch(c)), None)
     if wrong is not None:
         raise BadAnnotation(
-            f"The tag {tag!r} contains {wrong!r}: use letters, digits, blanks and - _ . : only."
+            f"The tag {tag!r} contains {wrong!r}. Only letters, digits, spaces and - _ . : are"
+            " allowed."
         )
     if tag.startswith("-"):
         raise BadAnnotation(
-            f"The tag {tag!r} begins with a minus, which means taking a tag away: begin with a"
-            " letter or a digit."
+            f"The tag {tag!r} starts with a minus, which would remove a tag. Start with a letter"
+            " or a digit."
         )
     return tag
 
 
 def add_tags(engine: Engine, *, run_ids: Sequence[str], tags: Iterable[str]) -> None:
-    """Give all these runs all these tags; what a run has already stays. Raises BadMark, UnknownRun."""
+    """Give all these runs all these tags; what a run has already stays. Raises BadAnnotation,
+    UnknownRun."""
     wanted = dict.fromkeys(map(check_tag, tags))
     with writing(engine) as session:
         for run in _locked(session, run_ids):
@@ -56,8 +57,8 @@ def add_tags(engine: Engine, *, run_ids: Sequence[str], tags: Iterable[str]) -> 
             new = [tag for tag in wanted if tag not in present]
             if len(present) + len(new) > TAGS_PER_RUN:
                 raise BadAnnotation(
-                    f"Run {run.id} would have {len(present) + len(new)} tags: {TAGS_PER_RUN} is the"
-                    " limit, so remove some first."
+                    f"Run {run.id} would have {len(present) + len(new)} tags; the limit is"
+                    f" {TAGS_PER_RUN}. Remove some first."
                 )
             session.add_all(Tag(run_id=run.id, tag=tag) for tag in new)
             if new:
@@ -66,7 +67,7 @@ def add_tags(engine: Engine, *, run_ids: Sequence[str], tags: Iterable[str]) -> 
 
 def remove_tags(engine: Engine, *, run_ids: Sequence[str], tags: Iterable[str]) -> None:
     """Take these tags from all these runs; one that a run does not have is no error. Raises
-    BadMark, UnknownRun."""
+    BadAnnotation, UnknownRun."""
     unwanted = [check_tag(tag) for tag in tags]
     with writing(engine) as session:
         for run in _locked(session, run_ids):
@@ -83,7 +84,7 @@ def write_note(engine: Engine, *, run_id: str, text: str, version: int) -> int:
     """Replace a run's note (empty text removes it); returns its new version. `version` is the one
     that the writer has read.
 
-    Raises NoteChanged when somebody else has written since, BadMark, UnknownRun.
+    Raises NoteChanged if it was changed since, BadAnnotation, UnknownRun.
     """
     written = (
         _checked(text.replace("\r\n", "\n"), "note", NOTE_LENGTH, lines=True)
@@ -94,8 +95,8 @@ def write_note(engine: Engine, *, run_id: str, text: str, version: int) -> int:
         run = locked(session, run_id)
         if run.note_version != version:
             raise NoteChanged(
-                f"Somebody else changed the note of run {run_id} meanwhile; nothing is lost: "
-                "copy your text, read the note as it is now, then write again."
+                f"The note of run {run_id} was changed by someone else in the meantime. Copy your"
+                " text, read the current note, then save again."
             )
         if written != run.note:
             run.note, run.note_version = written, version + 1
@@ -115,7 +116,7 @@ def archive(engine: Engine, *, run_ids: Sequence[str]) -> None:
     with writing(engine) as session:
         for run in _locked(session, run_ids):
             if run.status not in ENDED:
-                raise NotAllowed(f"Run {run.id} is {run.status}: stop it first, then archive it.")
+                raise NotAllowed(f"Run {run.id} is {run.status}. Stop it before archiving it.")
             if run.archived_at is None:
                 run.archived_at = now()  # type: ignore[assignment]
                 note(session, run.id, run.attempt, "info", "Archived.")
@@ -131,22 +132,23 @@ def restore(engine: Engine, *, run_ids: Sequence[str]) -> None:
 
 
 def save_view(engine: Engine, *, name: str, page: str, query: str) -> SavedView:
-    """Keep the address of a page under a new name. Raises BadMark."""
+    """Keep the address of a page under a new name. Raises BadAnnotation."""
     name = _checked(name, "name of the view", VIEW_NAME_LENGTH)
     if len(query) > QUERY_LENGTH:
         raise BadAnnotation(
-            f"The address has {len(query)} characters: {QUERY_LENGTH} is the limit of what can be"
-            " saved."
+            f"The address has {len(query)} characters; the limit for a saved view is"
+            f" {QUERY_LENGTH}."
         )
     view = SavedView(name=name, page=page, query=query)
     with writing(engine) as session:
         if session.get(SavedView, name) is not None:
             raise BadAnnotation(
-                f"There is a view {name!r} already: choose another name, or delete that view first."
+                f"A view named {name!r} already exists. Choose another name, or delete that view"
+                " first."
             )
         if (session.scalar(select(func.count()).select_from(SavedView)) or 0) >= VIEWS:
             raise BadAnnotation(
-                f"There are {VIEWS} saved views, which is the limit: delete one first."
+                f"There are already {VIEWS} saved views, which is the limit. Delete one first."
             )
         session.add(view)
     return view
@@ -158,20 +160,52 @@ def delete_view(engine: Engine, *, name: str) -> None:
         session.execute(delete(SavedView).where(col(SavedView.name) == name))
 
 
+def tags_of(engine: Engine, run_ids: list[str]) -> dict[str, list[str]]:
+    """The tags of each of these runs, in alphabetical order."""
+    found: dict[str, list[str]] = {run_id: [] for run_id in run_ids}
+    with reading(engine) as session:
+        for tag in session.exec(
+            select(Tag).where(col(Tag.run_id).in_(run_ids)).order_by(col(Tag.tag))
+        ):
+            found[tag.run_id].append(tag.tag)
+    return found
+
+
+def all_tags(engine: Engine) -> list[str]:
+    """Every tag that any run has, in alphabetical order."""
+    with reading(engine) as session:
+        return list(session.exec(select(Tag.tag).distinct().order_by(col(Tag.tag))))
+
+
+def views(engine: Engine, page: str) -> list[SavedView]:
+    """The saved views of a page, by name."""
+    with reading(engine) as session:
+        return list(
+            session.exec(
+                select(SavedView).where(SavedView.page == page).order_by(func.lower(SavedView.name))
+            )
+        )
+
+
+def view(engine: Engine, name: str) -> SavedView | None:
+    with reading(engine) as session:
+        return session.get(SavedView, name)
+
+
 def _locked(session: Session, run_ids: Sequence[str]) -> list[Run]:
     # in one order, or two writers could wait for each other
     return [locked(session, run_id) for run_id in sorted(set(run_ids))]
 
 
 def _checked(text: str, what: str, limit: int, *, lines: bool = False) -> str:
-    """`text` in Unicode NFC without surrounding blanks. Raises BadMark."""
+    """`text` in Unicode NFC without surrounding blanks. Raises BadAnnotation."""
     text = unicodedata.normalize("NFC", text).strip()
     if not text:
-        raise BadAnnotation(f"The {what} is empty: type 1 to {limit} characters.")
+        raise BadAnnotation(f"The {what} is empty. Enter 1 to {limit} characters.")
     if len(text) > limit:
-        raise BadAnnotation(f"The {what} has {len(text):,} characters: {limit:,} is the limit.")
+        raise BadAnnotation(f"The {what} has {len(text):,} characters; the limit is {limit:,}.")
     if bad := invisible(text.translate({ord("\n"): " ", ord("\t"): " "}) if lines else text):
         raise BadAnnotation(
-            f"The {what} contains the invisible or control character {bad}: leave it out."
+            f"The {what} contains the invisible or control character {bad}. Remove it."
         )
     return text

@@ -1,5 +1,4 @@
-"""Submitting, steering and owning runs, and the workers' heartbeats. What a trainer reports is
-written by `reports`."""
+"""Submitting, steering and owning runs. What a trainer reports is written by `reports`."""
 
 from __future__ import annotations
 
@@ -7,14 +6,14 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from sqlalchemy import Engine, and_, case, delete, func, or_, update
+from sqlalchemy import Engine, and_, case, func, or_, update
 from sqlmodel import Session, col, select
 
 from ganboard.db.clock import now
-from ganboard.db.engine import reading, writing
+from ganboard.db.engine import writing
 from ganboard.db.errors import NotAllowed
 from ganboard.db.fence import FINISHED, fence, locked, note
-from ganboard.db.models import ACTIVE, ENDED, TRAINING, WAITING, Run, Worker
+from ganboard.db.models import ACTIVE, ENDED, WAITING, Run
 from ganboard.db.runs import holders
 from ganboard.db.runs.imports import IMPORTED
 
@@ -23,7 +22,6 @@ LEASE_SECONDS = 15.0
 # work-horse any processor time for many seconds.
 START_LEASE_SECONDS = 60.0
 MAX_FAILURES = 5  # deaths in a row without a finished epoch between them
-WORKER_FORGOTTEN_SECONDS = 3600.0
 
 # --- submitting and steering ---
 
@@ -37,7 +35,7 @@ def create_run(
     parent_id: str | None = None,
     sweep: str | None = None,
 ) -> Run:
-    """A new run, queued. The caller rings the queue afterwards."""
+    """A new run, queued. The caller enqueues it afterwards."""
     return create_runs(engine, [(name, config)], preset=preset, parent_id=parent_id, sweep=sweep)[0]
 
 
@@ -84,7 +82,7 @@ def request_stop(engine: Engine, *, run_id: str) -> str:
     with writing(engine) as session:
         run = locked(session, run_id)
         if run.status in ENDED:
-            raise NotAllowed(f"Run {run_id} is {run.status} already: there is nothing to stop.")
+            raise NotAllowed(f"Run {run_id} is already {run.status}.")
         if run.status in WAITING:
             run.status, run.ended_at, run.phase = "stopped", now(), None  # type: ignore[assignment]
         elif run.stop_requested_at is None:
@@ -98,7 +96,7 @@ def request_stop(engine: Engine, *, run_id: str) -> str:
 
 
 def resume(engine: Engine, *, run_id: str, without: str | None = None) -> Run:
-    """Queue an ended run again; it goes on from its newest checkpoint. Raises NotAllowed unless it
+    """Queue an ended run again; it resumes from its latest checkpoint. Raises NotAllowed unless it
     was stopped or failed.
 
     Checkpoints on the machine `without` are given up: they are no longer listed.
@@ -112,13 +110,13 @@ def resume(engine: Engine, *, run_id: str, without: str | None = None) -> Run:
                 else "it resumes automatically"
             )
             raise NotAllowed(
-                f"Run {run_id} is {run.status}: only stopped and failed runs can be resumed;"
+                f"Run {run_id} is {run.status}. Only stopped and failed runs can be resumed;"
                 f" {remedy}."
             )
         if IMPORTED in run.facts:
             raise NotAllowed(
-                f"Run {run_id} was imported and its checkpoints lie elsewhere: clone it to train it"
-                " here."
+                f"Run {run_id} was imported and its checkpoints are on another machine. Clone it"
+                " to train it here."
             )
         if without is not None:
             holders.unlist(session, run, without)
@@ -138,7 +136,7 @@ def delete_run(engine: Engine, *, run_id: str) -> None:
     with writing(engine) as session:
         run = locked(session, run_id)
         if run.status in ACTIVE:
-            raise NotAllowed(f"Run {run_id} is {run.status}: stop it first, then delete it.")
+            raise NotAllowed(f"Run {run_id} is {run.status}. Stop it before deleting it.")
         session.delete(run)
 
 
@@ -197,7 +195,7 @@ def claim(
         if claimed is None:
             return None
         attempt, config = claimed
-        note(session, run_id, attempt, "info", f"Attempt {attempt} begins on {worker}.")
+        note(session, run_id, attempt, "info", f"Attempt {attempt} started on {worker}.")
     return Claim(run_id, attempt, config)
 
 
@@ -216,11 +214,11 @@ def renew(
 def finish(
     engine: Engine, *, run_id: str, attempt: int, status: str, error: str | None = None
 ) -> str:
-    """End an attempt: finished, failed, stopped, or suspended (goes on by itself). Raises
+    """End an attempt: finished, failed, stopped, or suspended (resumes automatically). Raises
     LeaseLost.
 
-    Returns the status stored: a run that is suspended after its stop was requested is stopped,
-    since nobody may claim it again.
+    Returns the status stored: a run that is suspended after a stop was requested is stopped, since
+    it must not be claimed again.
     """
     text = {
         "finished": FINISHED,
@@ -248,98 +246,3 @@ def finish(
             run.ended_at = now()  # type: ignore[assignment]
         note(session, run_id, attempt, "error" if status == "failed" else "info", text[run.status])
         return run.status
-
-
-def died(
-    engine: Engine, *, run_id: str, attempt: int, cause: str, limit: int = MAX_FAILURES
-) -> str:
-    """The attempt's process ended without a word: queue the run again, or fail it after `limit`
-    deaths in a row. Returns the new status.
-
-    A process that could still finish the row itself is fenced out from now on. Raises LeaseLost if
-    the attempt had ended already.
-    """
-    with writing(engine) as session:
-        fence(session, run_id, attempt, lease_until=None, worker=None, phase=None)
-        return _bury(session, locked(session, run_id), cause, limit)
-
-
-def expire_leases(engine: Engine) -> list[str]:
-    """Queue again (or fail) every run whose lease has run out; returns their ids."""
-    expired = select(Run).where(col(Run.status).in_(ACTIVE), col(Run.lease_until) < now())
-    # every worker asks every few seconds, and nearly always in vain
-    with reading(engine) as session:
-        if session.exec(expired.limit(1)).first() is None:
-            return []
-    with writing(engine) as session:
-        # a locked row has a writer: it is alive, or being buried
-        dead = session.exec(expired.with_for_update(skip_locked=True)).all()
-        for run in dead:
-            _bury(session, run, f"The lease of attempt {run.attempt} expired without a heartbeat")
-        return [run.id for run in dead]
-
-
-def _bury(session: Session, run: Run, cause: str, limit: int = MAX_FAILURES) -> str:
-    run.failures += 1
-    run.worker = run.lease_until = run.phase = None
-    if run.stop_requested_at is not None:
-        run.status, run.ended_at = "stopped", now()  # type: ignore[assignment]
-    elif run.failures >= limit:
-        run.status, run.ended_at = "failed", now()  # type: ignore[assignment]
-        run.error = (
-            f"{cause}; {run.failures} times in a row without finishing an epoch. Read the log, then"
-            " resume."
-        )
-    else:
-        run.status, run.queued_at = "queued", now()  # type: ignore[assignment]
-    outcome = {
-        "queued": "Going on from the newest checkpoint.",
-        "failed": "Giving up.",
-        "stopped": "Stopped as requested.",
-    }[run.status]
-    note(
-        session,
-        run.id,
-        run.attempt,
-        "error" if run.status == "failed" else "warning",
-        f"{cause}. {outcome}",
-    )
-    return run.status
-
-
-# --- workers ---
-
-
-def heartbeat(
-    engine: Engine,
-    *,
-    name: str,
-    kind: str = TRAINING,
-    host: str,
-    pid: int,
-    run_id: str | None,
-    devices: dict[str, Any] | None = None,
-    machine: str | None = None,
-    boot: str | None = None,
-) -> None:
-    """A worker's heartbeat; `devices` is kept from the last one that had it."""
-    with writing(engine) as session:
-        worker = session.get(Worker, name, with_for_update=True) or Worker(
-            name=name, host=host, pid=pid
-        )
-        worker.kind = kind
-        worker.host = host
-        worker.pid = pid
-        worker.run_id = run_id
-        worker.devices = devices or worker.devices
-        worker.machine = machine
-        worker.boot = boot
-        worker.heartbeat_at = now()  # type: ignore[assignment]
-        session.add(worker)
-        forgotten = col(Worker.heartbeat_at) < now(-WORKER_FORGOTTEN_SECONDS)
-        session.execute(delete(Worker).where(forgotten))
-
-
-def forget_worker(engine: Engine, *, name: str) -> None:
-    with writing(engine) as session:
-        session.execute(delete(Worker).where(col(Worker.name) == name))

@@ -1,7 +1,7 @@
 """Which machine has the files of a run's checkpoints, and the waiting for it. Reads and writes.
 
-The name of a machine is `worker.process.machine.name`. None stands for one that was not recorded:
-by a version before, or by a restore.
+The name of a machine is `worker.process.machine.name`. None means that it was not recorded: by an
+older version, or by a restore.
 """
 
 from __future__ import annotations
@@ -16,11 +16,11 @@ from ganboard.db.clock import now
 from ganboard.db.engine import reading, writing
 from ganboard.db.errors import NotAllowed
 from ganboard.db.fence import note
+from ganboard.db.heartbeats import workers
 from ganboard.db.models import WAITING, Checkpoint, Run
-from ganboard.db.runs.queries import workers
 
 AWAITING = "awaiting its machine"  # the phase of a waiting run
-UNKNOWN = "unknown"  # a machine that was not recorded, in words
+UNKNOWN = "unknown"  # an unknown machine, in words
 
 
 def newest_of_waiting(engine: Engine) -> dict[str, Checkpoint]:
@@ -78,14 +78,15 @@ def wait(engine: Engine, checkpoint: Checkpoint, seconds: float) -> None:
         )
         if (attempt := begun.scalar_one_or_none()) is not None:
             text = (
-                f"Waiting for {_machine(checkpoint)}, which has the checkpoint of step"
-                f" {checkpoint.step}: {seconds:.0f} s at most."
+                f"Waiting up to {seconds:.0f} s for {_machine(checkpoint)}, which has the"
+                f" checkpoint of step {checkpoint.step}."
             )
             note(session, checkpoint.run_id, attempt, "warning", text)
 
 
 def end_wait(engine: Engine, run_id: str) -> None:
-    """The machine is back: the run waits as others do, and the time begins anew should it go again."""
+    """The machine is back: the run waits as others do, and the time begins anew should it go
+    again."""
     with writing(engine) as session:
         session.execute(update(Run).where(*_awaiting(run_id)).values(phase=None, phase_since=None))
 
@@ -95,9 +96,10 @@ def give_up(engine: Engine, checkpoint: Checkpoint, seconds: float) -> bool:
     it was time."""
     machine = checkpoint.machine or UNKNOWN
     error = (
-        f"The checkpoint of step {checkpoint.step} is on {_machine(checkpoint)}, which was away for"
-        f" {seconds:.0f} s. Start a worker there and resume, clone the run to train it again, or"
-        f" give up what is there: `ganboard resume {checkpoint.run_id} --without {machine}`."
+        f"The checkpoint of step {checkpoint.step} is on {_machine(checkpoint)}, which was"
+        f" unavailable for {seconds:.0f} s. Start a worker there and resume, clone the run to"
+        f" train it again, or give up its checkpoints: `ganboard resume {checkpoint.run_id}"
+        f" --without {machine}`."
     )
     over = (*_awaiting(checkpoint.run_id), col(Run.phase_since) < now(-seconds))
     with writing(engine) as session:
@@ -119,25 +121,26 @@ def unlist(session: Session, run: Run, machine: str) -> None:
     if not gone:
         there = ", ".join(sorted({one.machine or UNKNOWN for one in listed})) or "no machine"
         raise NotAllowed(
-            f"Run {run.id} has no checkpoint on machine {machine[:80]!r}: they are on {there}."
+            f"Run {run.id} has no checkpoint on machine {machine[:80]!r}; they are on {there}."
         )
     for one in gone:
         session.delete(one)
     left = [one.step for one in listed if one not in gone]
-    then = f"Going on from step {left[-1]}" if left else "Training starts from the beginning"
+    then = f"Resuming from step {left[-1]}" if left else "Training starts from the beginning"
     steps = ", ".join(str(one.step) for one in gone)
     note(
         session,
         run.id,
         run.attempt,
         "warning",
-        f"Given up on request: the checkpoints on machine {machine} (step {steps}). {then}.",
+        f"Gave up the checkpoints on machine {machine} (step {steps}) as requested. {then}.",
     )
 
 
 @dataclass(frozen=True)
 class Awaited:
-    """What a run waits for, without a full stop, and for how long yet; None: as long as it takes."""
+    """What a run waits for, without a full stop, and for how long yet; None: as long as it
+    takes."""
 
     reason: str
     seconds_left: float | None
@@ -164,8 +167,4 @@ def _awaiting(run_id: str) -> tuple[ColumnElement[bool], ...]:
 
 
 def _machine(checkpoint: Checkpoint) -> str:
-    return (
-        "a machine that was not recorded"
-        if checkpoint.machine is None
-        else f"machine {checkpoint.machine}"
-    )
+    return "an unknown machine" if checkpoint.machine is None else f"machine {checkpoint.machine}"

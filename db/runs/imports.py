@@ -22,9 +22,7 @@ def insert(
     NotAllowed when its id is taken."""
     with writing(engine) as session:
         if session.get(Run, run.id) is not None:
-            raise NotAllowed(
-                f"Run {run.id} is here already: delete it first if it is to be read in again."
-            )
+            raise NotAllowed(f"Run {run.id} already exists. Delete it first to import it again.")
         run.number = (session.scalar(select(func.max(Run.number))) or 0) + 1
         session.add(run)
         session.flush()

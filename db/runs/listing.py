@@ -7,11 +7,11 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
-from sqlalchemy import Engine, case, func
+from sqlalchemy import Engine, and_, case, func
 from sqlmodel import col, select
 
 from ganboard.db.engine import reading
-from ganboard.db.models import ENDED, STATUSES, Event, Quality, Run, Tag
+from ganboard.db.models import ENDED, STATUSES, Event, Metric, Quality, Run, Tag
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,11 +46,14 @@ def list_all(engine: Engine, *, statuses: tuple[str, ...] = STATUSES) -> list[Li
     of_run: list[Any] = [getattr(Run, name) for name in tuple(Listed.__dataclass_fields__)[:-3]]
     listed = select(Run.id).where(col(Run.status).in_(statuses))
     # a share is 1 or less, NaN is not: SQL counts it as the highest
-    copied = case((col(Quality.memorization) <= 1, col(Quality.memorization)))
+    distance = case((col(Metric.name) == "fid", col(Metric.value)))
+    copied = case(
+        (and_(col(Metric.name) == "memorization", col(Metric.value) <= 1), col(Metric.value))
+    )
     found = (
-        select(Quality.run_id, func.min(Quality.fid), func.max(copied))
-        .where(col(Quality.run_id).in_(listed))
-        .group_by(col(Quality.run_id))
+        select(Metric.run_id, func.min(distance), func.max(copied))
+        .where(col(Metric.run_id).in_(listed), col(Metric.name).in_(("fid", "memorization")))
+        .group_by(col(Metric.run_id))
     )
     with reading(engine) as session:
         tags: dict[str, tuple[str, ...]] = {}
@@ -73,6 +76,17 @@ def list_all(engine: Engine, *, statuses: tuple[str, ...] = STATUSES) -> list[Li
         return listing
 
 
+def names(engine: Engine, *, limit: int) -> list[tuple[str, str]]:
+    """Id and name of the newest runs that are not archived, the newest first."""
+    newest = (
+        select(Run.id, Run.name)
+        .where(col(Run.archived_at).is_(None))
+        .order_by(col(Run.created_at).desc(), col(Run.id))
+    )
+    with reading(engine) as session:
+        return [(run_id, name) for run_id, name in session.execute(newest.limit(limit))]
+
+
 def ended_version(engine: Engine) -> tuple[Any, ...]:
     """Changes whenever the list of the runs that have ended would look different: a cheap key for
     caches."""
@@ -91,11 +105,12 @@ def ended_version(engine: Engine) -> tuple[Any, ...]:
 def seconds_to_fid(
     engine: Engine, fid: float, run_ids: list[str] | None = None
 ) -> dict[str, float]:
-    """Seconds of training until a evaluation first found a distance of at most `fid`, for those of
+    """Seconds of training until an evaluation first found a distance of at most `fid`, for those of
     the runs that got there."""
     reached = (
         select(Quality.run_id, func.min(Quality.training_seconds))
-        .where(col(Quality.fid) <= fid)
+        .join(Metric)
+        .where(col(Metric.name) == "fid", col(Metric.value) <= fid)
         .group_by(col(Quality.run_id))
     )
     if run_ids is not None:

@@ -1,5 +1,4 @@
-"""What happened of late that a person should hear of, over all runs: warnings, errors, and runs
-that have ended."""
+"""Recent notifications over all runs: warnings, errors, and runs that have ended."""
 
 from __future__ import annotations
 

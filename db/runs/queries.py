@@ -1,12 +1,13 @@
-"""Every read but the chart data (`series`). Nothing here writes, locks or imports pandas."""
+"""Runs and what their trainers reported; `series` reads the data of charts. Nothing here writes,
+locks or imports pandas."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from datetime import datetime
-from typing import Any
+from typing import Any, cast
 
 from sqlalchemy import Engine, func, tuple_
+from sqlalchemy.orm import subqueryload
 from sqlmodel import col, select
 from sqlmodel.sql.sqltypes import UTCDateTime
 
@@ -15,8 +16,6 @@ from ganboard.db.engine import reading
 from ganboard.db.errors import UnknownRun
 from ganboard.db.models import (
     ACTIVE,
-    INFERENCE,
-    TRAINING,
     WAITING,
     Checkpoint,
     Epoch,
@@ -24,32 +23,14 @@ from ganboard.db.models import (
     Grid,
     Quality,
     Run,
-    SavedView,
     StepLosses,
     StepSeries,
     SystemSample,
-    Tag,
-    Worker,
 )
-from ganboard.db.runs.imports import IMPORTED
-from ganboard.db.runs.runtime_estimation import Measured
 from ganboard.db.types import Float32s
 
-WORKER_ALIVE_SECONDS = 15.0
 MAX_ID = 200  # characters: more than any id has, fewer than SQLite's limit for patterns
 QUEUE_ORDER = (col(Run.queued_at), col(Run.created_at))
-
-
-@dataclass(frozen=True)
-class WorkerState:
-    """A worker and the age of its last heartbeat, by the database's clock."""
-
-    worker: Worker
-    age_seconds: float
-
-    @property
-    def alive(self) -> bool:
-        return self.age_seconds < WORKER_ALIVE_SECONDS
 
 
 def find_run(engine: Engine, text: str) -> Run:
@@ -82,12 +63,12 @@ def find_run(engine: Engine, text: str) -> Run:
     if len(found) == 1:
         return found[0]
     if found:
-        raise UnknownRun(f"More than one run id begins with {text[:80]!r}: type more of it.")
+        raise UnknownRun(f"More than one run id starts with {text[:80]!r}. Enter more characters.")
     raise UnknownRun(f"There is no run {text[:80]!r}: `ganboard runs` lists them.")
 
 
 def newest_run_id(engine: Engine) -> str | None:
-    """The id that `latest` stands for."""
+    """The id that `latest` refers to."""
     with reading(engine) as session:
         return session.exec(
             select(Run.id)
@@ -110,8 +91,8 @@ def list_runs(
     limit: int | None = None,
     offset: int = 0,
 ) -> list[Run]:
-    """Runs, newest first; the archived ones among them only when asked for. Tables use `listing`,
-    which reads less of each."""
+    """Runs, newest first; including archived ones only on request. Tables use `listing`, which
+    reads less of each."""
     statement = _in(select(Run), statuses, archived).order_by(
         col(Run.created_at).desc(), col(Run.id)
     )
@@ -120,7 +101,7 @@ def list_runs(
 
 
 def count_runs(engine: Engine, *, statuses: tuple[str, ...] = (), archived: bool = False) -> int:
-    """How many runs there are; the archived ones count only when asked for."""
+    """How many runs there are; archived ones count only on request."""
     with reading(engine) as session:
         return session.scalar(_in(select(func.count()).select_from(Run), statuses, archived)) or 0
 
@@ -134,17 +115,6 @@ def states(engine: Engine) -> list[tuple[str, str, int]]:
             )
         )
         return [(run_id, status, epoch) for run_id, status, epoch in found]
-
-
-def names(engine: Engine, *, limit: int) -> list[tuple[str, str]]:
-    """Id and name of the newest runs that are not archived, the newest first."""
-    newest = (
-        select(Run.id, Run.name)
-        .where(col(Run.archived_at).is_(None))
-        .order_by(col(Run.created_at).desc(), col(Run.id))
-    )
-    with reading(engine) as session:
-        return [(run_id, name) for run_id, name in session.execute(newest.limit(limit))]
 
 
 def get_runs(engine: Engine, run_ids: list[str]) -> list[Run]:
@@ -231,11 +201,12 @@ def step_series(engine: Engine, run_id: str, epoch: int) -> dict[str, Float32s]:
 
 
 def qualities(engine: Engine, run_id: str, *, after: int = 0) -> list[Quality]:
-    """The evaluations of epochs later than `after`, ascending."""
+    """The evaluations of epochs later than `after` with their metrics, ascending."""
     with reading(engine) as session:
         return list(
             session.exec(
                 select(Quality)
+                .options(subqueryload(cast(Any, Quality.metrics)))
                 .where(Quality.run_id == run_id, col(Quality.epoch) > after)
                 .order_by(col(Quality.epoch))
             )
@@ -301,29 +272,6 @@ def grid(engine: Engine, run_id: str, epoch: int) -> Grid | None:
         return session.get(Grid, (run_id, epoch))
 
 
-def workers(engine: Engine) -> list[WorkerState]:
-    """The workers that train and were alive within the hour before the newest heartbeat, by
-    name."""
-    return _of_kind(engine, TRAINING)
-
-
-def inference_workers(engine: Engine) -> list[WorkerState]:
-    """The same of those that answer requests and train nothing; `devices["warm"]`: whether
-    TensorFlow is loaded."""
-    return _of_kind(engine, INFERENCE)
-
-
-def _of_kind(engine: Engine, kind: str) -> list[WorkerState]:
-    with reading(engine) as session:
-        present = clock.read(session)
-        found = session.exec(
-            select(Worker).where(col(Worker.kind) == kind).order_by(col(Worker.name))
-        )
-        return [
-            WorkerState(worker, (present - worker.heartbeat_at).total_seconds()) for worker in found
-        ]
-
-
 def database_time(engine: Engine) -> datetime:
     with reading(engine) as session:
         return clock.read(session)
@@ -336,94 +284,6 @@ def phase_seconds(engine: Engine, run: Run) -> float | None:
     return max(0.0, (database_time(engine) - run.phase_since).total_seconds())
 
 
-def statistics(engine: Engine) -> dict[str, int]:
-    """Rows of the tables run, epoch, grid and checkpoint, and the `bytes` of the whole database."""
-    with reading(engine) as session:
-        size = (
-            "SELECT page_count * page_size FROM pragma_page_count(), pragma_page_size()"
-            if engine.dialect.name == "sqlite"
-            else "SELECT pg_database_size(current_database())"
-        )
-        counts = {
-            table.__tablename__: session.scalar(select(func.count()).select_from(table)) or 0
-            for table in (Run, Epoch, Grid, Checkpoint)
-        }
-        return {**counts, "bytes": int(session.connection().exec_driver_sql(size).scalar_one())}
-
-
-def stored_bytes(engine: Engine) -> dict[str, int]:
-    """Bytes of what takes most room: `series` (losses and other values of every step), `grids`, and
-    `checkpoints`, which are files.
-
-    `series` follows from the number of steps and from how many values their run reports, since a
-    sum over all rows takes seconds.
-    """
-    others = (
-        select(func.count())
-        .where(StepSeries.run_id == Run.id, StepSeries.epoch == 1)
-        .correlate(Run)
-        .scalar_subquery()
-    )
-    metrics: dict[str, Any] = {
-        "series": func.sum(Run.step * 4 * (2 + others)),
-        "grids": func.sum(func.length(Grid.png)),
-        "checkpoints": func.sum(Checkpoint.size),
-    }
-    with reading(engine) as session:
-        return {name: int(session.scalar(select(figure)) or 0) for name, figure in metrics.items()}
-
-
-def largest_runs(engine: Engine, *, limit: int) -> list[tuple[Run, int]]:
-    """The runs whose checkpoints take most room, with their bytes, the largest first."""
-    size: Any = func.sum(Checkpoint.size)
-    found = (
-        select(Run, size).join(Checkpoint, col(Checkpoint.run_id) == Run.id).group_by(col(Run.id))
-    )
-    with reading(engine) as session:
-        return [
-            (run, int(claimed))
-            for run, claimed in session.execute(
-                found.order_by(size.desc(), col(Run.id)).limit(limit)
-            )
-        ]
-
-
-def measured_runs(engine: Engine, *, limit: int = 300) -> list[Measured]:
-    """What the newest runs with finished epochs took, the newest first."""
-    columns = (
-        Run.config,
-        Run.hardware,
-        Run.seconds,
-        Run.epoch,
-        Run.steps_per_epoch,
-        Run.status,
-        Run.attempt,
-        Run.started_at,
-        Run.ended_at,
-    )
-    measured: Any = select(*columns)  # type: ignore[call-overload]
-    measured = measured.where(col(Run.epoch) > 0).order_by(col(Run.created_at).desc()).limit(limit)
-    with reading(engine) as session:
-        rows = session.execute(measured).all()
-    found = []
-    for run in rows:
-        if not isinstance(run.config.get("batch_size"), int):  # no ganboard wrote this
-            continue
-        images = run.epoch * (run.steps_per_epoch or 0) * run.config.get("batch_size", 0)
-        whole = run.status == "finished" and run.attempt == 1
-        beside = (run.ended_at - run.started_at).total_seconds() - run.seconds if whole else -1.0
-        found.append(
-            Measured(
-                run.config,
-                (run.hardware or {}).get("host", ""),
-                run.seconds,
-                images,
-                beside if beside >= 0 else None,
-            )
-        )
-    return found
-
-
 def sweep_runs(engine: Engine, sweep: str) -> list[Run]:
     """The runs of one grid, in the order in which they were made."""
     with reading(engine) as session:
@@ -432,61 +292,6 @@ def sweep_runs(engine: Engine, sweep: str) -> list[Run]:
                 select(Run).where(Run.sweep == sweep).order_by(col(Run.created_at), col(Run.number))
             )
         )
-
-
-def finished_configs(engine: Engine) -> list[tuple[str, dict[str, Any], dict[str, Any]]]:
-    """Id, configuration and facts of every run that was finished here and is not archived, the
-    newest first."""
-    finished = select(Run.id, Run.config, Run.facts).where(
-        Run.status == "finished", col(Run.archived_at).is_(None)
-    )
-    with reading(engine) as session:
-        rows = session.execute(finished.order_by(col(Run.created_at).desc()))
-        return [(row.id, row.config, row.facts) for row in rows if IMPORTED not in row.facts]
-
-
-def imported_runs(engine: Engine) -> list[Run]:
-    """The finished runs of other machines that are not archived, in the order in which they were
-    made."""
-    finished = (
-        select(Run)
-        .where(Run.status == "finished", col(Run.archived_at).is_(None))
-        .order_by(col(Run.created_at))
-    )
-    with reading(engine) as session:
-        return [run for run in session.exec(finished) if IMPORTED in run.facts]
-
-
-def tags_of(engine: Engine, run_ids: list[str]) -> dict[str, list[str]]:
-    """The tags of each of these runs, in alphabetical order."""
-    found: dict[str, list[str]] = {run_id: [] for run_id in run_ids}
-    with reading(engine) as session:
-        for tag in session.exec(
-            select(Tag).where(col(Tag.run_id).in_(run_ids)).order_by(col(Tag.tag))
-        ):
-            found[tag.run_id].append(tag.tag)
-    return found
-
-
-def all_tags(engine: Engine) -> list[str]:
-    """Every tag that any run has, in alphabetical order."""
-    with reading(engine) as session:
-        return list(session.exec(select(Tag.tag).distinct().order_by(col(Tag.tag))))
-
-
-def views(engine: Engine, page: str) -> list[SavedView]:
-    """The saved views of a page, by name."""
-    with reading(engine) as session:
-        return list(
-            session.exec(
-                select(SavedView).where(SavedView.page == page).order_by(func.lower(SavedView.name))
-            )
-        )
-
-
-def view(engine: Engine, name: str) -> SavedView | None:
-    with reading(engine) as session:
-        return session.get(SavedView, name)
 
 
 def _in(statement: Any, statuses: tuple[str, ...], archived: bool) -> Any:

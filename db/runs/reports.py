@@ -9,14 +9,13 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
-from sqlalchemy import ColumnElement, Engine, func, or_
+from sqlalchemy import Engine, func
 from sqlmodel import Session, col, select
 
 from ganboard.db.clock import now
 from ganboard.db.engine import writing
 from ganboard.db.fence import fence, locked, note
 from ganboard.db.models import (
-    Checkpoint,
     Epoch,
     Grid,
     Quality,
@@ -24,6 +23,7 @@ from ganboard.db.models import (
     StepLosses,
     StepSeries,
     SystemSample,
+    metric_rows,
 )
 from ganboard.db.runs import runtime_estimation
 
@@ -88,11 +88,12 @@ def append_steps(
     """Losses and further `series` of steps `first`, `first`+1, ... (from 0) of an epoch; a repeated
     step is overwritten with the same bits.
 
-    A series may begin later than the losses, as when a run goes on with a newer ganboard: what was
-    never reported of it is NaN.
+    A series may begin later than the losses, as when a run resumes with a newer ganboard: values
+    that were never reported are NaN.
     """
     with writing(engine) as session:
-        measured = images_per_second is not None and epoch == 1  # later the finished epochs tell it
+        # later it comes from the finished epochs
+        measured = images_per_second is not None and epoch == 1
         rate = {"images_per_second": images_per_second} if measured else {}
         fence(
             session,
@@ -167,7 +168,7 @@ def finish_epoch(
                 run_id,
                 attempt,
                 "warning",
-                f"Epoch {epoch} was trained again and its losses differ from the first time.",
+                f"Epoch {epoch} was trained again with different losses.",
             )
         session.merge(
             Epoch(
@@ -212,9 +213,7 @@ def add_quality(
     histogram: Sequence[float],
     preparation_seconds: float = 0.0,
 ) -> None:
-    """How good generated images were after an epoch; `measures` are named as in
-    `db.models.QUALITY_MEASURES`, any may be missing."""
-    metrics: dict[str, Any] = dict(measures)
+    """How good generated images were after an epoch; an earlier evaluation of it is replaced."""
     evaluated = Quality(
         run_id=run_id,
         epoch=epoch,
@@ -223,11 +222,14 @@ def add_quality(
         training_seconds=training_seconds,
         preparation_seconds=preparation_seconds,
         histogram=np.array(histogram, dtype=np.float32),
-        **metrics,
+        metrics=metric_rows(run_id, epoch, measures),
     )
     with writing(engine) as session:
         fence(session, run_id, attempt)
-        session.merge(evaluated)
+        if (former := session.get(Quality, (run_id, epoch))) is not None:
+            session.delete(former)
+            session.flush()
+        session.add(evaluated)
 
 
 def add_facts(engine: Engine, *, run_id: str, attempt: int, values: Mapping[str, Any]) -> None:
@@ -247,82 +249,6 @@ def add_grid(
         session.merge(
             Grid(run_id=run_id, epoch=epoch, attempt=attempt, rows=rows, columns=columns, png=png)
         )
-
-
-def add_checkpoint(
-    engine: Engine,
-    *,
-    run_id: str,
-    attempt: int,
-    step: int,
-    epoch: int,
-    digest: str,
-    size: int,
-    keep: int,
-    machine: str | None = None,
-) -> None:
-    """A checkpoint on the disk of `machine`; only the `keep` newest there stay listed, as they do
-    on disk."""
-    with writing(engine) as session:
-        fence(session, run_id, attempt)
-        saved: dict[str, Any] = {
-            "step": step,
-            "attempt": attempt,
-            "epoch": epoch,
-            "digest": digest,
-            "size": size,
-        }
-        session.merge(Checkpoint(run_id=run_id, machine=machine, **saved))
-        session.flush()
-        newest_first = (col(Checkpoint.step).desc(), col(Checkpoint.attempt).desc())
-        here = select(Checkpoint).where(Checkpoint.run_id == run_id, _on(machine))
-        for old in session.exec(here.order_by(*newest_first).offset(keep)):
-            session.delete(old)
-
-
-def list_checkpoints(
-    engine: Engine,
-    *,
-    run_id: str,
-    attempt: int,
-    found: Sequence[Mapping[str, Any]],
-    machine: str | None = None,
-) -> None:
-    """List exactly those that were `found` on the disk of `machine`, each with step, attempt (its
-    own), epoch, digest and size.
-
-    What was listed there before and is lost, or cannot be used, is noted. What other machines have
-    stays listed.
-    """
-    with writing(engine) as session:
-        fence(session, run_id, attempt)
-        there = {(one["step"], one["attempt"]): one for one in found}
-        for listed in session.exec(select(Checkpoint).where(Checkpoint.run_id == run_id)):
-            one = there.pop((listed.step, listed.attempt), None)
-            if one is not None and one["digest"] == listed.digest:
-                listed.machine = machine
-        session.flush()
-        session.add_all(Checkpoint(run_id=run_id, machine=machine, **one) for one in there.values())
-        kept = {(one["step"], one["attempt"]) for one in found}
-        own = session.exec(
-            select(Checkpoint)
-            .where(Checkpoint.run_id == run_id, _on(machine))
-            .order_by(col(Checkpoint.step))
-        ).all()
-        lost = [one for one in own if (one.step, one.attempt) not in kept]
-        for gone in lost:
-            session.delete(gone)
-        if lost:
-            where = "here" if machine is None else f"on machine {machine}"
-            what = "checkpoint of step" if len(lost) == 1 else "checkpoints of steps"
-            steps = ", ".join(str(gone.step) for gone in lost)
-            note(
-                session,
-                run_id,
-                attempt,
-                "warning",
-                f"Lost {where}, and no longer listed: the {what} {steps}.",
-            )
 
 
 def add_event(engine: Engine, *, run_id: str, attempt: int, level: str, text: str) -> None:
@@ -359,11 +285,6 @@ def _append_series(
             _overlaid(np.concatenate([row.values, missing]), first, values),
         )
         session.add(row)
-
-
-def _on(machine: str | None) -> ColumnElement[bool]:
-    """Checkpoints of `machine`, and those of which nobody recorded where they are."""
-    return or_(col(Checkpoint.machine).is_(None), col(Checkpoint.machine) == machine)
 
 
 def _overlaid(

@@ -1,5 +1,5 @@
 """How long a run would take, learned from stored runs: pure functions over what
-`queries.measured_runs` read."""
+`past_runs.measured_runs` read."""
 
 from __future__ import annotations
 
@@ -10,27 +10,26 @@ from dataclasses import dataclass, replace
 from statistics import median
 from typing import TYPE_CHECKING, Any
 
+from ganboard.db.runs.time_per_image import (
+    NEWEST,
+    SLACK,
+    Guess,
+    at_batch,
+    median_of_newest,
+    runs_in_words,
+)
+
 if TYPE_CHECKING:
     from ganboard.db.models import Run
 
-# settings on which the seconds per image depend, beside the batch, the strategy and the replicas
-OF_SPEED = (
-    "model", "table1_literal", "discriminator_batch_norm", "accumulate", "d_steps", "loss", "r1", "precision", "xla", "loop",
-    "convolution", "recompute",
-)  # fmt: skip
-NEWEST = 5  # runs with the same settings whose median counts: a machine changes with time
-SLACK = 1.1  # allowance, both ways, for each conclusion from other settings
-STRETCH = 4.0  # how far one measured batch says something about another
 
 RATE = (
-    "Real images per second of training: median over the finished epochs, compiling left out; in"
-    " the first epoch of the newest steps"
+    "Real images per second of training: median over the finished epochs, without compilation; in"
+    " the first epoch over the latest steps"
 )
-LEFT = (
-    "Images still to train on, divided by Images/s; compiling, evaluating and saving are not in it"
-)
+LEFT = "Remaining images divided by images/s, without compilation, evaluation and checkpoints"
 
-Settings = tuple[Any, ...]  # (strategy, replicas) and the values of OF_SPEED
+Settings = tuple[Any, ...]  # (strategy, replicas) and the values of the settings of speed
 
 
 @dataclass(frozen=True)
@@ -61,40 +60,40 @@ class Estimate:
         """Whether the range is too narrow to be worth showing."""
         return self.high < 1.1 * self.low
 
-
-@dataclass(frozen=True)
-class _Guess:
-    likely: float
-    low: float
-    high: float
-    text: str
-
-    def times(self, low: float, likely: float, high: float, text: str) -> _Guess:
-        return _Guess(self.likely * likely, self.low * low, self.high * high, f"{self.text}{text}")
+    def seconds(self, images: float) -> float:
+        """What a run takes that trains on so many images, likely."""
+        return self.likely * images + (self.beside or 0.0)
 
 
 class History:
-    """Stored runs, newest first, ready for many questions."""
+    """Stored runs, newest first, ready for many questions.
 
-    def __init__(self, runs: Iterable[Measured]) -> None:
+    `speed_settings` are those on which the seconds per image depend, beside the batch, the strategy
+    and the replicas, with what counts for runs that are too old to have them.
+    """
+
+    def __init__(self, runs: Iterable[Measured], speed_settings: Mapping[str, Any]) -> None:
+        self._speed_settings = speed_settings
         self._runs = [run for run in runs if run.images > 0 and run.seconds > 0]
         # by host, settings and batch; the newest first
         self._rates: dict[str, dict[Settings, dict[int, list[float]]]] = {}
         for run in self._runs:
-            batches = self._rates.setdefault(run.host, {}).setdefault(_settings(run.config), {})
+            batches = self._rates.setdefault(run.host, {}).setdefault(
+                self._settings(run.config), {}
+            )
             batches.setdefault(run.config.get("batch_size", 0), []).append(run.seconds / run.images)
         self._ratios: dict[tuple[str, int, Any, Any], list[float]] = {}
 
     def estimate(self, config: Mapping[str, Any], host: str | None = None) -> Estimate | None:
-        """The pace of `config` on `host` (None: where the newest run trained); None when nothing
-        near was measured there.
+        """Runtime estimate of `config` on `host` (None: where the latest run trained); None without
+        a similar measurement there.
 
         The nearest knowledge wins: the same settings of speed; a line through several batches, t =
         b + a / batch seconds per image; the same times one or two ratios that pairs of runs show
         for a change of one setting; one other batch, at most STRETCH times away.
         """
         host = host if host is not None else next((run.host for run in self._runs), "")
-        wanted, batch = _settings(config), config.get("batch_size", 0)
+        wanted, batch = self._settings(config), config.get("batch_size", 0)
         near = (
             self._near(host, settings, batches, wanted, batch)
             for settings, batches in self._rates.get(host, {}).items()
@@ -118,11 +117,11 @@ class History:
         batches: Mapping[int, list[float]],
         wanted: Settings,
         batch: int,
-    ) -> tuple[int, _Guess] | None:
+    ) -> tuple[int, Guess] | None:
         """What runs with `settings` say about `wanted`, and how far fetched that is; None when
         nothing."""
         changes = [position for position, value in enumerate(settings) if value != wanted[position]]
-        based = _at_batch(batches, batch) if len(changes) <= 2 else None
+        based = at_batch(batches, batch) if len(changes) <= 2 else None
         if based is None:
             return None
         distance, guess = based
@@ -130,8 +129,8 @@ class History:
             return 0, replace(
                 guess,
                 text=(
-                    f"measured on {_runs(len(batches[batch][:NEWEST]))} with the same settings of"
-                    " speed"
+                    f"measured on {runs_in_words(len(batches[batch][:NEWEST]))} with the same"
+                    " performance settings"
                 ),
             )
         for position in changes:
@@ -141,9 +140,7 @@ class History:
             guess = scaled
         return distance + 2 * len(changes), guess
 
-    def _scaled(
-        self, guess: _Guess, host: str, position: int, to: Any, start: Any
-    ) -> _Guess | None:
+    def _scaled(self, guess: Guess, host: str, position: int, to: Any, start: Any) -> Guess | None:
         """The guess for another value of one setting, if pairs of runs that differ in nothing else
         show what that does."""
         ratios = self._ratio(host, position, to, start)
@@ -151,7 +148,7 @@ class History:
             return None
         pairs = f"{len(ratios)} pair{'s' * (len(ratios) > 1)} of runs"
         text = (
-            f", times {median(ratios):.2f} for {_named(position, to)} instead of"
+            f", times {median(ratios):.2f} for {self._named(position, to)} instead of"
             f" {_value(position, start)} ({pairs})"
         )
         return guess.times(min(ratios) / SLACK, median(ratios), max(ratios) * SLACK, text)
@@ -167,11 +164,19 @@ class History:
                 and (other := (*settings[:position], to, *settings[position + 1 :])) in host_points
             ]
             self._ratios[key] = [
-                _seconds_each(new[batch]) / _seconds_each(old[batch])
+                median_of_newest(new[batch]) / median_of_newest(old[batch])
                 for old, new in pairs
                 for batch in old.keys() & new.keys()
             ]
         return self._ratios[key]
+
+    def _settings(self, config: Mapping[str, Any]) -> Settings:
+        of_speed = (config.get(name, usual) for name, usual in self._speed_settings.items())
+        return (placed(config), *of_speed)
+
+    def _named(self, position: int, value: Any) -> str:
+        text = _value(position, value)
+        return f"{list(self._speed_settings)[position - 1]}={text}" if position else text
 
     def _beside(self, config: Mapping[str, Any], host: str) -> float | None:
         evaluates = bool(config.get("quality_every"))
@@ -199,23 +204,22 @@ def images_per_second(epochs: Iterable[tuple[int, float]]) -> float | None:
 
 
 def seconds_left(images: float, rate: float | None) -> float | None:
-    """Time left of a run, wherever it is shown: so many images at its Images/s. None where that is
-    not known."""
+    """Time left of a run: remaining images at its images/s. None if unknown."""
     return images / rate if rate else None
 
 
-def images_left(run: Run) -> int:
-    """Images that pass through training until `run` has all its epochs; its trainer must have said
-    how many steps each has."""
+def time_left(run: Run) -> float | None:
+    """Seconds until `run` has all its epochs, at its own Images/s; None before its first step."""
     steps = int(run.config["epochs"]) * (run.steps_per_epoch or 0)
-    return (steps - run.step) * int(run.config["batch_size"])
+    images = (steps - run.step) * int(run.config["batch_size"])
+    return seconds_left(images, run.images_per_second)
 
 
 def begins(
     training: Sequence[float | None], waiting: Sequence[float | None], workers: int
 ) -> float | None:
-    """Seconds until a run that is queued now would begin; None when that hangs on a run of unknown
-    length, or nobody works.
+    """Seconds until a run that is queued now would start; None if that depends on a run of unknown
+    length, or no worker is running.
 
     `training` are the seconds that the runs in training have left, `waiting` those that the runs
     queued before will take.
@@ -233,24 +237,12 @@ def begins(
 
 
 def placed(config: Mapping[str, Any]) -> tuple[str, int]:
-    """Strategy and replicas of stored settings; `auto` by what it stands for, as in
+    """Strategy and replicas of stored settings; `auto` is resolved as in
     RunConfig.effective_strategy."""
     strategy, replicas = config.get("strategy", "auto"), config.get("replicas", 1)
     return (
         ("mirrored" if replicas > 1 else "default") if strategy == "auto" else strategy,
         replicas,
-    )
-
-
-def _settings(config: Mapping[str, Any]) -> Settings:
-    return (placed(config), *(config.get(name) for name in OF_SPEED))
-
-
-def _named(position: int, value: Any) -> str:
-    return (
-        f"{OF_SPEED[position - 1]}={_value(position, value)}"
-        if position
-        else _value(position, value)
     )
 
 
@@ -263,70 +255,3 @@ def _value(position: int, value: Any) -> str:
             else f"{replicas} replicas ({strategy})"
         )
     return str(value).lower() if isinstance(value, bool) else str(value)
-
-
-def _seconds_each(seconds: list[float]) -> float:
-    return median(seconds[:NEWEST])
-
-
-def _at_batch(batches: Mapping[int, list[float]], batch: int) -> tuple[int, _Guess] | None:
-    """Seconds per image at `batch` where all else is equal, and how far fetched that is: 0, 1, or 6
-    from a single other batch."""
-    if same := batches.get(batch, [])[:NEWEST]:
-        return 0, _Guess(
-            median(same), min(same), max(same), f"from {_runs(len(same))} with batch {batch}"
-        )
-    text = (
-        f"from {_runs(sum(len(runs[:NEWEST]) for runs in batches.values()))} with batch"
-        f" {_listed(sorted(batches))}"
-    )
-    points = sorted((size, _seconds_each(runs)) for size, runs in batches.items() if size > 0)
-    if not points or batch <= 0:
-        return None
-    if len(points) > 1:
-        per_image, per_step = fit(points)
-        likely = per_image + per_step / batch
-        off = max(
-            max(
-                seconds_each / (per_image + per_step / size),
-                (per_image + per_step / size) / seconds_each,
-            )
-            for size, seconds_each in points
-        )
-        bounds = [likely]
-        # out there the time per image may also stay as it is at the last batch
-        if not points[0][0] < batch < points[-1][0]:
-            bounds.append(min(points, key=lambda point: abs(point[0] - batch))[1])
-        return 1, _Guess(likely, min(bounds) / off / SLACK, max(bounds) * off * SLACK, text)
-    [(size, seconds_each)] = points
-    if not 1 / STRETCH <= batch / size <= STRETCH:
-        return None
-    per_step = (
-        seconds_each * size / batch
-    )  # were all of the time that of a step, whatever its batch
-    low, high = min(seconds_each, per_step), max(seconds_each, per_step)
-    return 6, _Guess((low * high) ** 0.5, low / SLACK, high * SLACK, f"{text} alone")
-
-
-def fit(points: Sequence[tuple[int, float]]) -> tuple[float, float]:
-    """(b, a) of t = b + a / batch, both at least 0, with the least sum of squared relative errors;
-    `points` are (batch, t) pairs.
-
-    b are seconds per image, a seconds per step. At least two different batches are needed.
-    """
-    from scipy.optimize import nnls  # noqa: PLC0415  # slow to load, and few estimates need it
-
-    # relative errors: both columns and the target are divided by t
-    columns = [(1 / seconds_each, 1 / (size * seconds_each)) for size, seconds_each in points]
-    (b, a), _ = nnls(columns, [1.0] * len(points))
-    return float(b), float(a)
-
-
-def _runs(count: int) -> str:
-    return f"{count} run{'s' * (count > 1)}"
-
-
-def _listed(numbers: Sequence[int]) -> str:
-    return " and ".join(
-        part for part in (", ".join(map(str, numbers[:-1])), str(numbers[-1])) if part
-    )

@@ -2,7 +2,7 @@
 
 All terms of a search must hold. A word is looked for in name, note and tags, and as the beginning
 of the id, without regard to case; `tag:x`, `status:failed`, `preset:paper`, `sweep:ID`; `xla=true`,
-`batch_size>=128`, `g_loss!=nan` and the like for settings and figures; `/regex/` for names, in
+`batch_size>=128`, `g_loss!=nan` and the like for settings and metrics; `/regex/` for names, in
 RE2's syntax; `"two words"`; and a minus before any of these for runs of which it does not hold.
 """
 
@@ -38,7 +38,8 @@ Test = Callable[[Sequence[Listed]], Iterable[bool]]  # of each run: does the ter
 _TERM = re.compile(
     r"""(?P<minus>-?)
     (?: (?P<regex> /(?:\\.|[^/\\])+/ )
-      | (?P<key> [A-Za-z_]\w* ) (?P<op> != | >= | <= | [:=<>] ) (?: "(?P<quoted>[^"]*)" | (?P<value>[^\s"]*) )
+      | (?P<key> [A-Za-z_]\w* ) (?P<op> != | >= | <= | [:=<>] )
+        (?: "(?P<quoted>[^"]*)" | (?P<value>[^\s"]*) )
       | "(?P<phrase>[^"]*)"
       | (?P<word> [^\s"]+ )
     ) (?=\s|$)""",
@@ -62,13 +63,13 @@ def parse(text: str, settings: Mapping[str, Any]) -> list[Test]:
     # half of a surrogate pair is in no name
     text = text.translate(_CONTROL).strip().encode(errors="replace").decode()
     if len(text) > LENGTH:
-        raise BadSearch(f"The search has {len(text):,} characters: {LENGTH} is the limit.")
+        raise BadSearch(f"The search has {len(text):,} characters; the limit is {LENGTH}.")
     tests, place = [], 0
     while place < len(text):
         found = _TERM.match(text, place)
         if found is None:
             raise BadSearch(
-                f"A quotation mark in {text[place : place + 40]!r} has no partner: quote whole"
+                f"Unbalanced quotation mark in {text[place : place + 40]!r}. Quote whole"
                 ' phrases, such as "two words".'
             )
         test = _test(found, settings)
@@ -95,8 +96,8 @@ def _test(term: re.Match[str], settings: Mapping[str, Any]) -> Test:
         )
         if not value:
             raise BadSearch(
-                f"{term[0]!r} lacks its value: write one after the sign, or put quotes around it to"
-                " search for the text."
+                f"{term[0]!r} has no value. Add one after the operator, or quote it to search for"
+                " the text."
             )
         return (
             _mark(key, value)
@@ -105,8 +106,8 @@ def _test(term: re.Match[str], settings: Mapping[str, Any]) -> Test:
         )
     if term["word"] and term["word"].startswith("/"):
         raise BadSearch(
-            f"The pattern {term['word']!r} has no end: close it with a slash, such as /^paper/, or"
-            " put quotes around it."
+            f"The pattern {term['word']!r} is not closed. End it with a slash, such as /^paper/,"
+            " or quote it."
         )
     sought = (term["word"] or term["phrase"] or "").casefold()
     return _each(
@@ -121,8 +122,8 @@ def _mark(key: str, value: str) -> Test:
     sought = value.casefold()
     if key not in KEYS:
         raise BadSearch(
-            f"There is no filter {key + ':'!r}: choose from {', '.join(f'{k}:' for k in KEYS)}, or"
-            " put quotes around the text."
+            f"There is no filter {key + ':'!r}. Choose from {', '.join(f'{k}:' for k in KEYS)}, or"
+            " quote the text."
         )
     if key == "tag":
         return _each(lambda run: any(tag.casefold() == sought for tag in run.tags))
@@ -137,16 +138,16 @@ def _comparison(key: str, sign: str, value: str, settings: Mapping[str, Any]) ->
         hint = (
             f"did you mean {near[0]}?"
             if near
-            else "the form of Launch shows the settings; quotes search for the text."
+            else "see the Launch page for all settings, or quote the text."
         )
-        raise BadSearch(f"{key!r} is neither a setting nor a figure: {hint}")
+        raise BadSearch(f"{key!r} is neither a setting nor a metric: {hint}")
     stored: Callable[[Listed], Any] = (
         (lambda run: getattr(run, key)) if key in METRICS else (lambda run: run.config.get(key))
     )
     compare, default = _COMPARE[sign], settings.get(key, 0.0)
     number = default is None or (isinstance(default, int | float) and not isinstance(default, bool))
     if sign not in ("=", "!=") and not number:
-        raise BadSearch(f"{key} is not a number, so {sign} says nothing of it: use = or !=.")
+        raise BadSearch(f"{key} is not a number, so {sign} cannot be used. Use = or !=.")
     if value.casefold() == "none" and sign in ("=", "!="):
         return _each(lambda run: compare(stored(run), None))
     if number:
@@ -164,12 +165,13 @@ def _number(key: str, value: str) -> float:
         return float(value)
     except ValueError:
         raise BadSearch(
-            f"{key} is a number, and {value!r} is none: write digits, such as 0.5, 128 or 1e-4."
+            f"{key} is a number, but {value!r} is not. Enter a number such as 0.5, 128 or 1e-4."
         ) from None
 
 
 def _compared(compare: Callable[[Any, Any], bool], stored: Any, sought: float) -> bool:
-    """Numbers as people mean them: NaN equals NaN, and what is not known differs from every number."""
+    """Numbers as people mean them: NaN equals NaN, and what is not known differs from every
+    number."""
     if not isinstance(stored, int | float):
         return compare is operator.ne
     if math.isnan(sought):
@@ -192,9 +194,7 @@ def _pattern(pattern: str) -> Test:
         test([""])
     except pa.ArrowInvalid as error:
         cause = str(error).removeprefix("Invalid regular expression: ").splitlines()[0]
-        raise BadSearch(
-            f"The pattern /{pattern}/ cannot be used ({cause}): mend it, or put quotes around it."
-        ) from None
+        raise BadSearch(f"The pattern /{pattern}/ is invalid ({cause}). Fix or quote it.") from None
     return lambda runs: test([run.name for run in runs])
 
 

@@ -3,6 +3,7 @@ layer."""
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import Any
 
 import numpy as np
@@ -13,55 +14,29 @@ from sqlmodel import col, select
 
 from ganboard.db.engine import reading
 from ganboard.db.models import (
-    QUALITY_MEASURES,
     Epoch,
     Event,
+    Metric,
     Quality,
     Run,
     StepLosses,
     StepSeries,
     SystemSample,
 )
-from ganboard.db.runs import timeline
+from ganboard.db.runs import reduction, timeline
 
 EPOCH_COLUMNS = [
-    "run_id", "epoch", "finished_at", "steps", "images", "g_loss", "d_loss", "seconds", "compile_seconds",
-    "g_x", "g_y", "d_x", "d_y", "images_per_second", "step", "training_seconds", "time",
-]  # fmt: skip
-QUALITY_COLUMNS = [
-    "run_id",
-    "epoch",
-    "made_at",
-    "seconds",
-    "training_seconds",
-    "preparation_seconds",
-    *QUALITY_MEASURES,
-    "histogram",
-    "step",
+    "run_id", "epoch", "finished_at", "steps", "images", "g_loss", "d_loss", "seconds",
+    "compile_seconds", "g_x", "g_y", "d_x", "d_y", "images_per_second", "step", "training_seconds",
     "time",
-]
+]  # fmt: skip
+# of `quality_frame`, then one for each metric, then QUALITY_ENDS
+QUALITY_COLUMNS = [
+    "run_id", "epoch", "made_at", "seconds", "training_seconds", "preparation_seconds",
+]  # fmt: skip
+QUALITY_ENDS = ["histogram", "step", "time"]
 # columns of every frame over the course of a run; time is UTC without a zone
 AXES = ("step", "epoch", "training_seconds", "time")
-MAX_SMOOTHING = 0.999
-
-
-def smooth(values: npt.NDArray[np.float64], weight: float) -> npt.NDArray[np.float64]:
-    """Exponential moving average of [n] values with bias correction, as of Adam (Kingma & Ba 2015,
-    Algorithm 1).
-
-    m_t = w m_(t-1) + (1 - w) x_t, shown as m_t / (1 - w^t), so a constant series stays constant.
-    What is not finite is passed over and stays a gap (NaN). `weight` is 0 (none) to 0.999.
-    """
-    if weight <= 0:
-        return values
-    finite = np.where(np.isfinite(values), values, np.nan)
-    averaged = (
-        pd.Series(finite)
-        .ewm(alpha=1 - min(weight, MAX_SMOOTHING), adjust=True, ignore_na=True)
-        .mean()
-        .to_numpy()
-    )
-    return np.where(np.isnan(finite), np.nan, averaged)
 
 
 def epochs_frame(engine: Engine, run_ids: list[str]) -> pd.DataFrame:
@@ -114,25 +89,21 @@ def step_losses(
     step = np.concatenate(
         [(row.epoch - 1) * times.per_epoch + 1 + np.arange(len(row.g_losses)) for row in rows]
     )
-    kept = _extremes(list(curves.values()), points)
+    kept = reduction.extremes(list(curves.values()), points)
     columns = {f"{net}_loss": losses[kept] for net, losses in curves.items()}
-    columns |= {f"{net}_smooth": smooth(losses, smoothing)[kept] for net, losses in curves.items()}
+    columns |= {
+        f"{net}_smooth": reduction.smooth(losses, smoothing)[kept] for net, losses in curves.items()
+    }
     frame = pd.DataFrame(times.columns(step[kept]) | columns)
-    frame.attrs["usual"] = _usual(np.concatenate(list(curves.values())))
+    frame.attrs["usual"] = reduction.usual(np.concatenate(list(curves.values())))
     return frame
-
-
-def _usual(values: npt.NDArray[np.float64]) -> tuple[float, float]:
-    finite = values[np.isfinite(values)]
-    low, high = np.percentile(finite, (1, 99)) if finite.size else (0.0, 1.0)
-    return float(low), float(high)
 
 
 def events_frame(engine: Engine, run_id: str, *, limit: int = 200) -> pd.DataFrame:
     """Columns AXES, level, text: what happened to a run since its first attempt began, the newest
     `limit` in order of time.
 
-    Where an event stands between the steps follows from its time.
+    The position of an event between the steps follows from its time.
     """
     newest = select(Event.at, Event.level, Event.text).where(
         Event.run_id == run_id, Event.attempt > 0
@@ -174,28 +145,39 @@ def step_series(
     step = np.concatenate(
         [(epoch - 1) * times.per_epoch + 1 + np.arange(length) for epoch, length in lengths.items()]
     )
-    kept = _extremes(list(curves.values()), points)
+    kept = reduction.extremes(list(curves.values()), points)
     return pd.DataFrame(
         times.columns(step[kept]) | {name: curve[kept] for name, curve in curves.items()}
     )
 
 
-def quality_frame(engine: Engine, run_ids: list[str]) -> pd.DataFrame:
-    """All evaluations of the runs, ordered by run and epoch, with QUALITY_COLUMNS: NaN where not
-    measured, arrays as `histogram`."""
-    columns: list[Any] = [getattr(Quality, name) for name in QUALITY_COLUMNS[:-2]]
-    columns.append(col(Quality.epoch) * col(Run.steps_per_epoch))
-    evaluated = select(*columns).join(Run, col(Run.id) == Quality.run_id)
+def quality_frame(engine: Engine, run_ids: list[str], metrics: Iterable[str] = ()) -> pd.DataFrame:
+    """All evaluations of the runs, ordered by run and epoch, arrays as `histogram`: the columns
+    QUALITY_COLUMNS, one for each of `metrics` and every other that was measured, QUALITY_ENDS.
+
+    A metric is NaN where it was not measured.
+    """
+    stored: list[Any] = [getattr(Quality, name) for name in (*QUALITY_COLUMNS, "histogram")]
+    stored.append(col(Quality.epoch) * col(Run.steps_per_epoch))
+    evaluated = select(*stored).join(Run, col(Run.id) == Quality.run_id)
+    measured = select(Metric.run_id, Metric.epoch, Metric.name, Metric.value)
     with reading(engine) as session:
         rows = session.execute(
             evaluated.where(col(Quality.run_id).in_(run_ids)).order_by(
                 col(Quality.run_id), col(Quality.epoch)
             )
         )
-        frame = pd.DataFrame(list(rows), columns=QUALITY_COLUMNS[:-1])
-    return frame.astype(dict.fromkeys((*QUALITY_MEASURES, "preparation_seconds"), float)).assign(
-        time=_utc(frame["made_at"])
-    )
+        frame = pd.DataFrame(list(rows), columns=[*QUALITY_COLUMNS, *QUALITY_ENDS[:-1]])
+        values = session.execute(measured.where(col(Metric.run_id).in_(run_ids))).all()
+    places = {key: at for at, key in enumerate(zip(frame["run_id"], frame["epoch"], strict=True))}
+    names = dict.fromkeys([*metrics, *sorted({name for _, _, name, _ in values})])
+    found = {name: np.full(len(frame), np.nan) for name in names}
+    for run_id, epoch, name, value in values:
+        if (at := places.get((run_id, epoch))) is not None:  # None: evaluated between the reads
+            found[name][at] = value
+    frame = frame.astype({"preparation_seconds": float})
+    frame = frame.assign(time=_utc(frame["made_at"]), **found)
+    return frame[[*QUALITY_COLUMNS, *names, *QUALITY_ENDS]]
 
 
 def speeds(engine: Engine, run_ids: list[str]) -> dict[str, npt.NDArray[np.float64]]:
@@ -214,9 +196,15 @@ def speeds(engine: Engine, run_ids: list[str]) -> dict[str, npt.NDArray[np.float
 def evaluated(
     engine: Engine, run_ids: list[str], measure: str = "fid"
 ) -> dict[str, npt.NDArray[np.float64]]:
-    """Per run [evaluations, 2]: the epoch of each, and what it found, one of QUALITY_MEASURES; NaN
-    where that was not measured."""
-    return _arrays(engine, [Quality.epoch, getattr(Quality, measure)], Quality, run_ids)
+    """Per run [evaluations, 2]: the epoch of each, and what it found of one metric; NaN where that
+    was not measured."""
+    value = (
+        select(Metric.value)
+        .where(Metric.run_id == Quality.run_id, Metric.epoch == Quality.epoch)
+        .where(Metric.name == measure)
+        .scalar_subquery()
+    )
+    return _arrays(engine, [Quality.epoch, value], Quality, run_ids)
 
 
 def _arrays(
@@ -278,8 +266,8 @@ def loss_histograms(
             np.linspace(0, 1, bins + 1),
             np.zeros((len(rows), bins), dtype=int),
         )
-    low, high = _usual(everything) if robust else (everything.min(), everything.max())
-    # a constant loss stands in the middle
+    low, high = reduction.usual(everything) if robust else (everything.min(), everything.max())
+    # a constant loss is in the middle
     around = 0.0 if high > low else max(0.5, abs(low) / 1000)
     edges = np.linspace(low - around, high + around, bins + 1)
     return (
@@ -308,24 +296,3 @@ def samples_frame(engine: Engine, run_id: str, *, points: int = 1000) -> pd.Data
 def _utc(moments: pd.Series[Any]) -> pd.Series[Any]:
     """Times without a zone, to the millisecond: a browser draws them as they are."""
     return pd.to_datetime(moments, utc=True).dt.tz_localize(None).astype("datetime64[ms]")
-
-
-def _extremes(curves: list[npt.NDArray[Any]], points: int) -> npt.NDArray[Any]:
-    """Ascending indices: everything, or the last and, per bucket, the positions of each curve's
-    smallest, largest and first NaN."""
-    length = len(curves[0])
-    if length <= points:
-        return np.arange(length)
-    size = -(-length // max(1, points // (3 * len(curves))))
-    starts = np.arange(0, length, size)
-    kept = [np.array([length - 1])]
-    for curve in curves:
-        nan = np.isnan(curve)
-        # the largest of -curve is the smallest
-        for sought in (np.where(nan, -np.inf, curve), np.where(nan, -np.inf, -curve), nan):
-            buckets = np.pad(sought, (0, len(starts) * size - length), mode="edge").reshape(
-                len(starts), size
-            )
-            # the first of equals: never one of the padding
-            kept.append(starts + buckets.argmax(axis=1))
-    return np.unique(np.concatenate(kept))

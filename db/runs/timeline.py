@@ -19,8 +19,8 @@ Floats = npt.NDArray[np.float64]
 
 @dataclass(frozen=True)
 class Timeline:
-    """One entry for each finished epoch and one for the epoch that follows, which is placed at the
-    pace of the last one.
+    """One entry for each finished epoch and one for the epoch that follows, which is extrapolated
+    from the last one.
 
     Training seconds are those of the steps alone, summed over all attempts: they grow without gaps
     however often a run was resumed. The clock has the pauses. Steps count from 1 over the whole
@@ -78,7 +78,7 @@ def as_utc(seconds: Floats) -> npt.NDArray[np.datetime64]:
 
 
 def of_run(engine: Engine, run_id: str) -> Timeline | None:
-    """As `read`, in a session of its own."""
+    """As `read`, in its own session."""
     with reading(engine) as session:
         return read(session, run_id)
 

@@ -13,26 +13,12 @@ from collections.abc import Sequence
 import tensorflow as tf
 
 from ganboard.gan.bench.protocol import Take, Task
-from ganboard.gan.config import RunConfig
-from ganboard.gan.costs import estimate
-from ganboard.gan.costs.layer import macs
 
 NOISE = 100
 SHAPES = (  # of all weights, by layer: those of a transposed convolution end in (out, in)
     *((NOISE, 7 * 7 * 256), (5, 5, 128, 256), (5, 5, 64, 128), (5, 5, 1, 64)),
     *((5, 5, 1, 64), (5, 5, 64, 128), (7 * 7 * 128, 1)),
 )
-
-
-def flop(batch: int) -> float:
-    """FLOP of one step; one multiply-accumulate is 2 FLOP.
-
-    A backward pass takes its forward pass twice, but nothing asks for the gradient of the noise and
-    of real images.
-    """
-    config = RunConfig()
-    g, d = estimate.generator(config), estimate.discriminator(config)
-    return 2.0 * batch * (3 * macs(g) - g[0].macs + 6 * macs(d) - d[0].macs)
 
 
 def products(

@@ -21,7 +21,7 @@ from ganboard.gan.devices.memory import peak_resident
 
 WARM_UP_STEPS = 3  # after the first: libraries choose kernels and fill their pools with memory
 
-# takes so many steps, waits for the last, answers its losses of G and D
+# runs this number of steps, waits for the last, returns its losses of G and D
 Take = Callable[[int], tuple[float, float]]
 
 

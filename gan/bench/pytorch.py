@@ -20,7 +20,6 @@ from torch.nn.functional import binary_cross_entropy_with_logits as cross_entrop
 from ganboard.gan.bench.protocol import Take, Task, Unavailable
 
 NOISE = 100
-FORMS = ("eager", "channels_last", "compiled")
 COMPILERS = (os.environ.get("CXX", ""), "g++", "clang++", "c++")
 
 

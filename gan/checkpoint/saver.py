@@ -10,7 +10,7 @@ from pathlib import Path
 from tenacity import RetryError, Retrying, retry_if_exception_type, stop_after_delay, wait_fixed
 
 from ganboard.gan.checkpoint import store
-from ganboard.gan.checkpoint.store import Arrays, CheckpointError, NotFiniteError
+from ganboard.gan.checkpoint.reader import Arrays, CheckpointError, NotFiniteError
 from ganboard.gan.config import RunConfig
 from ganboard.gan.events import Control, Note, Phase, Saved, Sink
 from ganboard.gan.progress import Progress
@@ -18,7 +18,7 @@ from ganboard.gan.progress import Progress
 SAVE_SECONDS = 300.0  # save at least this often
 ROOM_SECONDS = 600.0  # how long the last state of a run waits for a disk that refuses it
 AGAIN_SECONDS = 2.0
-LEFT = "The checkpoint before it is kept, and the run can resume from it."
+LEFT = "The previous checkpoint is kept, and the run can resume from it."
 
 
 @dataclass
@@ -43,14 +43,13 @@ class Saver:
         return ended or time.monotonic() - self._saved_at >= SAVE_SECONDS
 
     def save(self, progress: Progress, *, leaving: bool) -> bool:
-        """Save, unless that step is saved or weights are no longer finite (said once: they never
-        recover, and older ones are kept).
+        """Save, unless that step is saved or weights are no longer finite (reported once: they
+        never recover, and older ones are kept).
 
         Older checkpoints are deleted before a save, when the sink has committed that newer ones
-        exist. A disk that refuses is reported in a
-        note: training goes on, and the last state of an attempt that is `leaving` waits for room
-        unless `control` says to end. Returns whether resume would go on from here. Raises
-        CheckpointError when no room came in ROOM_SECONDS.
+        exist. A disk that refuses is reported in a note: training goes on, and the last state of an
+        attempt that is `leaving` waits for room unless `control` says to end. Returns whether
+        resume would go on from here. Raises CheckpointError when no room came in ROOM_SECONDS.
         """
         self._saved_at = time.monotonic()
         if progress.step == self.saved_step or not self._finite or not self.writes:
@@ -61,7 +60,10 @@ class Saver:
         except NotFiniteError as error:
             self._finite = False
             self.sink(
-                Note("error", f"{error} The last good checkpoint is kept and no other will follow.")
+                Note(
+                    "error",
+                    f"{error} The last good checkpoint is kept; no further ones will be saved.",
+                )
             )
             return True
         if saved:

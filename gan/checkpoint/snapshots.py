@@ -7,12 +7,13 @@ at: one that is lost or damaged is a point less on a path.
 
 from __future__ import annotations
 
-import os
 from collections.abc import Sequence
 from pathlib import Path
 
 import numpy as np
 import numpy.typing as npt
+
+from ganboard.gan import files
 
 NETS = ("g", "d")
 FOLDER = "snapshots"  # in a run's directory
@@ -29,20 +30,21 @@ def due(epoch: int, epochs: int, kept: int) -> bool:
 def save(directory: Path, epoch: int, moves: Sequence[Moves]) -> None:
     """Write the moves of both nets after `epoch`. Raises OSError."""
     directory.mkdir(parents=True, exist_ok=True)
-    temporary = directory / f".epoch-{epoch}.tmp"
     named = {
         f"{net}{i}": array
         for net, arrays in zip(NETS, moves, strict=True)
         for i, array in enumerate(arrays)
     }
     # what 16 bits cannot hold is infinite and left out when read
-    with np.errstate(over="ignore"), temporary.open("wb") as file:
+    with (
+        np.errstate(over="ignore"),
+        files.whole_file(directory / f"epoch-{epoch}.npz", durable=False) as file,
+    ):
         np.savez(
             file,
             allow_pickle=False,
             **{name: array.astype(np.float16) for name, array in named.items()},
         )
-    os.replace(temporary, directory / f"epoch-{epoch}.npz")
 
 
 def epochs(directory: Path) -> list[int]:

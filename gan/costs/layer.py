@@ -1,14 +1,27 @@
-"""What one layer of a network costs, by its shape. Free of TensorFlow."""
+"""What the layers of a network cost, by their shapes. Free of TensorFlow."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from math import prod
+
+from ganboard.gan.architecture import (
+    Dropout,
+    Layer,
+    Leaky,
+    Norm,
+    Output,
+    Relu,
+    Shape,
+    Weighted,
+    entering,
+)
 
 
-@dataclass(frozen=True)
-class Layer:
-    """One convolution or product with the batch norm, LeakyReLU and dropout behind it; all numbers
+@dataclass
+class LayerCost:
+    """One convolution or product with the batch norm, activation and dropout behind it; all numbers
     are for one image."""
 
     name: str
@@ -19,7 +32,7 @@ class Layer:
     entering: int  # values that come in
     leaving: int  # values that go out
     norm: bool = False
-    activated: bool = True
+    activated: bool = False
     masked: bool = False
     waves: int = 0  # values in the frequency domain, of what comes in and goes out
     spectrum: int = 0  # weights in the frequency domain, whatever the number of images
@@ -39,11 +52,40 @@ class Layer:
         )
 
 
-def parameters(layers: Sequence[Layer]) -> int:
+def layer_costs(shape: Shape, layers: Sequence[Layer]) -> tuple[LayerCost, ...]:
+    """What each layer with a kernel costs, `shape` entering the first."""
+    found: list[LayerCost] = []
+    for layer, at in entering(shape, layers):
+        match layer:
+            case Weighted():
+                weights, frequencies = layer.weights(at), layer.frequencies(at)
+                cost = LayerCost(
+                    layer.name,
+                    layer.macs(at),
+                    weights + layer.bias * layer.filters,
+                    prod(at),
+                    prod(layer.output(at)),
+                    waves=frequencies * (at[-1] + layer.filters),
+                    spectrum=frequencies * at[-1] * layer.filters,
+                )
+                found.append(cost)
+            case Norm():
+                found[-1].norm = True
+                found[-1].parameters += 2 * at[-1]
+            case Leaky() | Relu():
+                found[-1].activated = True
+            case Output():
+                found[-1].activated = layer.function != "linear"
+            case Dropout():
+                found[-1].masked = True
+    return tuple(found)
+
+
+def parameters(layers: Sequence[LayerCost]) -> int:
     """Trained parameters."""
     return sum(layer.parameters for layer in layers)
 
 
-def macs(layers: Sequence[Layer]) -> int:
+def macs(layers: Sequence[LayerCost]) -> int:
     """Multiply-accumulates of one image, forwards."""
     return sum(layer.macs for layer in layers)

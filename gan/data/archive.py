@@ -1,4 +1,5 @@
-"""Zip files from strangers, read member by member under limits. Nothing is ever unpacked to disk."""
+"""Zip files from strangers, read member by member under limits. Nothing is ever unpacked to
+disk."""
 
 from __future__ import annotations
 
@@ -22,7 +23,7 @@ MAX_MEMBERS = 200_000
 CHUNK = 1 << 20  # bytes read together
 
 _LOCAL_HEADER = 30  # bytes before the name
-_REMEDY = "copy it again from its origin, or pack it again as an ordinary zip"
+_REMEDY = "download it again, or repack it as an ordinary zip"
 
 
 @dataclass(frozen=True)
@@ -73,7 +74,7 @@ class SafeZip:
             data = member.read(info.file_size + 1)
             if len(data) != info.file_size:
                 raise zipfile.BadZipFile(
-                    f"it expands to {len(data)} bytes and declares {info.file_size}"
+                    f"it expands to {len(data)} bytes, but declares {info.file_size}"
                 )
             return data
 
@@ -87,7 +88,7 @@ class SafeZip:
                 yield chunk
             if left:
                 raise zipfile.BadZipFile(
-                    f"it expands to {info.file_size - left} bytes and declares {info.file_size}"
+                    f"it expands to {info.file_size - left} bytes, but declares {info.file_size}"
                 )
 
     def head(self, name: str, size: int) -> bytes:
@@ -102,8 +103,8 @@ class SafeZip:
         size = self.path.stat().st_size
         if size > self._limits.compressed:
             raise self._refused(
-                f"is {size:,} bytes, more than the {self._limits.compressed:,} allowed for a zip:"
-                " unpack it and name the folder"
+                f"is {size:,} bytes, more than the {self._limits.compressed:,} allowed for a zip;"
+                " unpack it and use the folder"
             )
         # zipfile builds an object for every member while it opens: a million of them must be
         # refused before that.
@@ -156,13 +157,13 @@ def _refusal(info: zipfile.ZipInfo, most: int) -> str | None:
         or name[1:2] == ":"
         or ".." in name.split("/")
     ):
-        return "has a name that is empty, absolute, or holds '..', a drive, a backslash or a NUL"
+        return "has a name that is empty, absolute, or contains '..', a drive, a backslash or a NUL"
     if kind not in (0, stat.S_IFREG, stat.S_IFDIR):
         return "is a link or device"
     if info.flag_bits & 0x41:
         return "is encrypted"
     if info.compress_type not in (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED):
-        return "is packed by a method other than store or deflate"
+        return "is compressed with a method other than store or deflate"
     if info.file_size > most:
         return f"expands to {info.file_size:,} bytes, more than the {most:,} allowed"
     if info.file_size > MAX_RATIO * info.compress_size:

@@ -1,4 +1,5 @@
-"""Which data sets there are and how large, without decoding them. Light: the web process uses it."""
+"""Which data sets there are and how large, without decoding them. Light: the web process uses
+it."""
 
 from __future__ import annotations
 
@@ -6,14 +7,21 @@ from importlib import import_module
 from pathlib import Path
 from typing import Any
 
-from ganboard.gan.config import DATASETS, RunConfig
+from ganboard.gan.config import RunConfig
 from ganboard.gan.data import mnist
+from ganboard.gan.settings.metadata import fields_by_group
+from ganboard.gan.settings.models import DATASETS
 
 
 def count(config: RunConfig, data_dir: Path) -> int:
     """Examples in `config.dataset` before `config.limit`, from file headers and names alone. Raises
     DatasetError."""
     return int(source(config).count(config, data_dir))
+
+
+def data_settings(config: RunConfig) -> dict[str, Any]:
+    """The settings on which `count` depends."""
+    return config.model_dump(include={"model", "geometry", *fields_by_group()["Data"]} - {"limit"})
 
 
 def check(config: RunConfig, data_dir: Path) -> None:
@@ -31,7 +39,7 @@ def available(data_dir: Path) -> dict[str, str | None]:
     opened and no network is asked."""
     absent = {
         name: (
-            f"{name} is not in {data_dir} yet: its first run downloads it ({origin.size}) if this"
+            f"{name} is not in {data_dir} yet. The first run downloads it ({origin.size}) if this"
             " machine is online."
         )
         for name, origin in mnist.ORIGINS.items()
@@ -39,20 +47,20 @@ def available(data_dir: Path) -> dict[str, str | None]:
     }
     if not _has(data_dir, (".zip",)):
         absent["images"] = (
-            f"There is no folder or zip of pictures in {data_dir}: put one there and name it in"
-            " images_path."
+            f"There is no folder or zip of pictures in {data_dir}. Add one and set images_path to"
+            " its name."
         )
     if not _has(data_dir, (".h5", ".hdf5")):
         absent["hdf5"] = (
-            f"There is no folder or HDF5 file of showers in {data_dir}: put one there and name it"
-            " in images_path."
+            f"There is no folder or HDF5 file of showers in {data_dir}. Add one and set"
+            " images_path to its name."
         )
     if not _has(data_dir, ()):
         absent["flow"] = (
-            f"There is no folder of frames in {data_dir}: `ganboard data flow` writes one; name it"
-            " in images_path."
+            f"There is no folder of frames in {data_dir}. Create one with `ganboard data flow` and"
+            " set images_path to its name."
         )
-    return {name: absent.get(name) for names in DATASETS.values() for name in names}
+    return {name: absent.get(name) for name in DATASETS}
 
 
 def _has(data_dir: Path, suffixes: tuple[str, ...]) -> bool:

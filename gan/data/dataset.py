@@ -44,10 +44,10 @@ def reading(what: object, remedy: str) -> Iterator[None]:
         raise
     except PermissionError as error:
         raise DatasetError(
-            f"{what} cannot be read: give the user who runs ganboard permission to read it."
+            f"{what} cannot be read. Grant read permission to the user who runs ganboard."
         ) from error
-    # Parsers of foreign formats raise far more kinds than they document: every one of them means
-    # that the file cannot be used.
+    # Parsers of third-party formats raise many undocumented exceptions: each means that the file
+    # cannot be used.
     except Exception as error:
         reason = " ".join(str(error).split())[:200].rstrip(".") or type(error).__name__
         raise DatasetError(f"{what} cannot be read ({reason}): {remedy}.") from error

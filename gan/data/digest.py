@@ -7,11 +7,12 @@ import json
 from pathlib import Path
 
 from ganboard.gan import files
-from ganboard.gan.config import FILES, RunConfig
+from ganboard.gan.config import RunConfig
 from ganboard.gan.data import mnist, revision
 from ganboard.gan.data.catalog import source
 from ganboard.gan.data.dataset import reading
 from ganboard.gan.data.images import resolve
+from ganboard.gan.settings.models import PATHS
 
 _ANY = (".zip", ".h5", ".hdf5")
 # by code, whose versions lineages name
@@ -25,18 +26,18 @@ def digest(config: RunConfig, data_dir: Path) -> str | None:
         revised = revision.current({"dataset": config.dataset})
         named = made if revised == 1 else f"{made}, revision {revised}"
         return hashlib.sha256(named.encode()).hexdigest()
-    if config.dataset in FILES:
+    if config.dataset in PATHS:
         path = resolve(data_dir, config.images_path, _ANY, "folder or file")
     else:
         found = (
             data_dir / source(config).FOLDER
-            if config.dataset == "street"
+            if config.dataset == "vortex_street"
             else mnist.find(config.dataset, data_dir)
         )
         if found is None or not found.exists():
             return None
         path = found
-    with reading(path, "check that disk"):
+    with reading(path, "check the disk"):
         paths = sorted(one for one in path.rglob("*") if one.is_file()) if path.is_dir() else [path]
         seen = {one.relative_to(path.parent).as_posix(): files.measure(one)[1] for one in paths}
     return hashlib.sha256(json.dumps(seen, sort_keys=True).encode()).hexdigest()

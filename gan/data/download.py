@@ -19,7 +19,8 @@ _STALL = 30.0  # seconds without a byte
 
 
 def obstacle(data_dir: Path) -> str | None:
-    """Why nothing can be downloaded into `data_dir` just now (asked within three seconds), or None."""
+    """Why nothing can be downloaded into `data_dir` just now (asked within three seconds), or
+    None."""
     existing = next(
         folder for folder in (data_dir, *data_dir.absolute().parents) if folder.exists()
     )

@@ -1,4 +1,5 @@
-"""The idx format of the MNIST distribution: 0 0 type rank, then big-endian sizes, then the values."""
+"""The idx format of the MNIST distribution: 0 0 type rank, then big-endian sizes, then the
+values."""
 
 from __future__ import annotations
 

@@ -160,8 +160,8 @@ def decode(data: bytes, what: str) -> Images:
 def _opened(file: Path | io.BytesIO, what: str) -> Iterator[Image.Image]:
     """The picture with its header read and its size checked; what goes wrong within is a
     DatasetError, too."""
-    # Pillow's warnings on a stranger's file tell nobody anything: what it cannot read it raises,
-    # and the size is checked here.
+    # Pillow's warnings on untrusted files are not useful: it raises what it cannot read, and the
+    # size is checked here.
     with reading(what, _REMEDY), warnings.catch_warnings():
         warnings.simplefilter("ignore")
         try:
@@ -175,7 +175,7 @@ def _opened(file: Path | io.BytesIO, what: str) -> Iterator[Image.Image]:
         if too_large:
             limit = f"{MAX_SIDE:,} pixels a side or {MAX_PIXELS:,} in all"
             raise DatasetError(
-                f"{what} has more than the {limit} that are allowed: make it smaller, take it out,"
+                f"{what} has more than the {limit} allowed. Make it smaller, take it out,"
                 " or set skip_unreadable."
             )
         yield image
@@ -196,7 +196,8 @@ def _grey(image: Image.Image) -> Image.Image:
 
 
 def _files(path: Path, data_dir: Path) -> Generator[tuple[str, Callable[[], bytes]]]:
-    """Name for messages of each picture, and what reads its content, to be called before the next."""
+    """Name for messages of each picture, and what reads its content, to be called before the
+    next."""
     if path.is_dir():
         for name in _in_folder(path, data_dir):
             file = path / name
@@ -239,8 +240,8 @@ def _in_folder(path: Path, data_dir: Path) -> list[str]:
         file = path / name
         if not file.is_file() or (file.is_symlink() and not file.resolve().is_relative_to(root)):
             raise DatasetError(
-                f"{str(file)!r} is no file, or a link that leaves the data directory {data_dir}:"
-                f" {_REMEDY}."
+                f"{str(file)!r} is not a file, or is a link that leaves the data directory"
+                f" {data_dir}: {_REMEDY}."
             )
     return pictures
 
@@ -256,7 +257,7 @@ def _pictures(names: Iterable[str], path: Path) -> list[str]:
     ]
     if not kept:
         raise DatasetError(
-            f"{path} holds no picture (files skipped: {len(names):,}): put .png, .jpg or .jpeg"
+            f"{path} contains no pictures (files skipped: {len(names):,}): put .png, .jpg or .jpeg"
             " files into it."
         )
     return sorted(kept)

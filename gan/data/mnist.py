@@ -86,7 +86,7 @@ def require_download(name: str, data_dir: Path) -> None:
         raise DatasetError(
             f"{name} is not on this machine (looked for {looked}) and {obstacle}: copy {name}.npz"
             f" into {data_dir}, set GANBOARD_DATA_DIR to a folder that holds it, or choose"
-            " dataset=digits, which is always there."
+            " dataset=digits, which is always available."
         )
 
 
@@ -113,7 +113,7 @@ def _labels_beside(path: Path) -> Path:
     found = next((labels for labels in beside if labels.is_file()), None)
     if found is None:
         raise DatasetError(
-            f"{path} is there without its labels: copy {_LABELS} or {_LABELS}.gz beside it."
+            f"{path} exists without its labels. Copy {_LABELS} or {_LABELS}.gz beside it."
         )
     return found
 

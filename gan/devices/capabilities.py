@@ -61,7 +61,7 @@ def check(config: RunConfig, devices: dict[str, Any]) -> str | None:
 
 
 def too_many_processes(count: int, cores: int, memory_bytes: int) -> str | None:
-    """One sentence when so many processes of one run are more than the machine can carry."""
+    """One sentence if the run has more processes than the machine can run."""
     by_cores, by_memory = PROCESSES_PER_CORE * cores, memory_bytes // PROCESS_BYTES
     most = max(1, min(by_cores, by_memory))
     if count <= most:
@@ -100,22 +100,22 @@ def remarks(config: RunConfig, devices: dict[str, Any]) -> list[str]:
     without_gain = gainless(config, devices)
     if "replicas" in without_gain:
         found.append(
-            f"{config.replicas} replicas share one CPU ({len(devices['gpus'])} GPU(s) found): "
-            f"losses are those of {config.replicas} devices, times are not."
+            f"{config.replicas} replicas share one CPU ({len(devices['gpus'])} GPU(s) found)."
+            f" Losses match {config.replicas} devices, but times do not."
         )
     if "precision" in without_gain:
         found.append(
-            "This processor has no bfloat16 instructions: expect less speed than with"
+            "This processor has no bfloat16 instructions. Training is slower than with"
             " precision=float32."
         )
     if "xla" in without_gain:
         found.append(
-            "XLA on a CPU fuses element-wise operations and leaves convolutions to oneDNN, which is"
-            " faster at them: expect about the speed without XLA, after a longer start."
+            "On a CPU, XLA fuses element-wise operations and leaves convolutions to oneDNN, which"
+            " is faster. Expect about the same speed as without XLA, with a longer start-up."
         )
     elif config.replicas > 1 and config.xla:
         found.append(
-            "XLA cannot wait for other replicas in the middle of its program: batch norm takes its"
-            " statistics per replica, so losses differ from those of one replica."
+            "XLA cannot synchronize replicas within its program. Batch norm uses per-replica"
+            " statistics, so losses differ from those of one replica."
         )
     return found

@@ -1,5 +1,5 @@
-"""What became of a traced function: where its operations run, what XLA fuses them into, and what
-XLA cannot compile."""
+"""Inspection of a traced function: where its operations run, what XLA fuses them into, and what XLA
+cannot compile."""
 
 from __future__ import annotations
 
@@ -18,13 +18,14 @@ from tensorflow.python.framework import kernels as registry
 # Nodes that compute nothing: arguments, constants, the edges of a graph, loops' plumbing, and
 # handles of variables
 _PLUMBING = {
-    "_Arg", "_DeviceArg", "_Retval", "_DeviceRetval", "_Send", "_Recv", "_HostSend", "_HostRecv", "Const", "HostConst", "NoOp", "Identity",
-    "IdentityN", "Placeholder", "VarHandleOp", "Enter", "Exit", "Merge", "Switch", "NextIteration", "LoopCond",
+    "_Arg", "_DeviceArg", "_Retval", "_DeviceRetval", "_Send", "_Recv", "_HostSend", "_HostRecv",
+    "Const", "HostConst", "NoOp", "Identity", "IdentityN", "Placeholder", "VarHandleOp", "Enter",
+    "Exit", "Merge", "Switch", "NextIteration", "LoopCond",
 }  # fmt: skip
 # HLO instructions that compute nothing, or that are part of whatever reads them
 _FREE = {
-    "parameter", "constant", "tuple", "get-tuple-element", "bitcast", "reshape", "broadcast", "iota", "after-all", "opt-barrier",
-    "partition-id", "replica-id",
+    "parameter", "constant", "tuple", "get-tuple-element", "bitcast", "reshape", "broadcast",
+    "iota", "after-all", "opt-barrier", "partition-id", "replica-id",
 }  # fmt: skip
 _INSTRUCTION = re.compile(
     r"\s+(?:ROOT )?%[\w.-]+ = (?P<type>\(.*?\)|\S+) (?P<kind>[a-z][\w-]*)\((?P<operands>.*)"
@@ -98,7 +99,7 @@ def clusters(concrete: Any, args: Sequence[Any]) -> tuple[int, int]:
         after.count("_XlaRun"),
         [op for op in after if op not in _PLUMBING and not op.startswith("_Xla")],
     )
-    # each cluster has a call beside it that stands in until it is compiled
+    # each cluster has a fallback call that is used until it is compiled
     return (
         sum(op not in _PLUMBING for op in before),
         len(rest) - rest.count("StatefulPartitionedCall") + runs,
@@ -108,7 +109,7 @@ def clusters(concrete: Any, args: Sequence[Any]) -> tuple[int, int]:
 def uncompilable(function: Callable[..., Any], args: Sequence[Any]) -> list[str]:
     """What keeps XLA from compiling `function`, empty when it compiles; nothing is run.
 
-    The proof is the translation of the whole function, loops and called functions included, into
+    This is determined by translating the whole function, loops and called functions included, into
     XLA's program (tf2xla, the same bridge for CPU, GPU and TPU, with its demand for static shapes).
     When it fails: the types of all operations without an XLA kernel, or, where each has one, XLA's
     own first sentence (a loop that changes a shape, a variable on another device). An argument that
@@ -125,7 +126,8 @@ def uncompilable(function: Callable[..., Any], args: Sequence[Any]) -> list[str]
 
 
 def without_xla(operations: Iterable[str]) -> list[str]:
-    """Those types of operations for which no XLA kernel is registered, in the order of their names."""
+    """Those types of operations for which no XLA kernel is registered, in the order of their
+    names."""
     kernels = {
         op: {kernel.device_type for kernel in registry.get_registered_kernels_for_op(op).kernel}
         for op in set(operations) - _PLUMBING

@@ -71,8 +71,8 @@ def memory_limit(root: Path = Path("/")) -> int:
 
 
 def oom_kills(root: Path = Path("/")) -> int:
-    """How many processes the kernel has ended for want of memory in this process's control group; 0
-    where it does not count.
+    """Number of processes that the kernel has killed for lack of memory in this process's control
+    group; 0 if it does not count.
 
     Whatever the limit that ran out (the group's, one above it, the machine's), the kernel counts
     for the victim's own group: in memory.events.local (cgroup v2) or memory.oom_control (v1).
@@ -146,7 +146,7 @@ def _gpus() -> list[dict[str, Any]]:
             pynvml.nvmlDeviceGetMemoryInfo(pynvml.nvmlDeviceGetHandleByIndex(i)).total
             for i in range(len(names))
         ]
-    # NVML is missing on AMD machines and in some containers: the names stand alone there
+    # NVML is missing on AMD machines and in some containers: only the names are available there
     except Exception:
         memory = [None] * len(names)
     return [

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-import fcntl
 import hashlib
 import time
 from collections.abc import Mapping
 from functools import cache
 from pathlib import Path
 from typing import Any
+
+from filelock import FileLock
 
 from ganboard.gan.devices.hardware import devices
 
@@ -37,15 +38,13 @@ def _kept(reached: float, precision: str, machine: Mapping[str, Any], folder: Pa
     place = f"{machine['host']}, {devices(machine)}, {'GPU' if _on_gpu() else 'CPU'}"
     digest = hashlib.sha256(place.encode()).hexdigest()[:16]
     folder.mkdir(parents=True, exist_ok=True)
-    with (folder / f"peak-{precision}-{digest}.txt").open(
-        "a+", encoding="utf-8", errors="replace"
-    ) as file:
-        fcntl.flock(file, fcntl.LOCK_EX)  # of two trainers that measure at once the better counts
-        file.seek(0)
-        known = _number(file.read())
+    path = folder / f"peak-{precision}-{digest}.txt"
+    # of two trainers that measure at once the better counts
+    with FileLock(path.with_suffix(".lock")):
+        path.touch()
+        known = _number(path.read_text(errors="replace"))
         if reached > known:
-            file.truncate(0)
-            file.write(f"{reached!r}\n")
+            path.write_text(f"{reached!r}\n")
     return max(reached, known)
 
 

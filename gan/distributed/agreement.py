@@ -1,8 +1,8 @@
-"""What all processes of a run go by: the first one's numbers and state.
+"""Agreement between all processes of a run on the first one's numbers and state.
 
 Each process runs the same loop, and a collective that one of them enters must be entered by all. So
-whatever differs between processes and decides what is done next (the clock, the wish to stop, what
-lies on the disk) is taken from the first. Equal numbers need no agreement.
+whatever differs between processes and decides what is done next (the clock, the request to stop,
+what lies on the disk) is taken from the first. Equal numbers need no agreement.
 """
 
 from __future__ import annotations

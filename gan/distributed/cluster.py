@@ -33,7 +33,7 @@ class Cluster:
     rank: int
 
     def environment(self) -> dict[str, str]:
-        """What tells TensorFlow, and `own`, in a process that is to be started (tensorflow.org,
+        """Environment for TensorFlow and `own` in a process to be started (tensorflow.org,
         "Multi-worker training": TF_CONFIG)."""
         cluster = {"worker": list(self.addresses)}
         return {
@@ -50,9 +50,9 @@ class Cluster:
         if missing := wait(time.monotonic() + seconds):
             ranks = f"rank{'s' * (len(missing) > 1)} {', '.join(map(str, missing))}"
             raise TrainingFailed(
-                f"Waited {seconds:.0f} s, and {ranks} of {len(self.addresses)} trainer processes"
-                " did not join: see the log for the reason. If this machine is short of memory or"
-                " cores, lower replicas; then clone the run."
+                f"{ranks} of {len(self.addresses)} trainer processes did not join within"
+                f" {seconds:.0f} s. See the log for the reason. If this machine is short of memory"
+                " or cores, clone the run with fewer replicas."
             )
 
     def _gather(self, deadline: float) -> list[int]:
@@ -79,8 +79,8 @@ class Cluster:
         return []
 
     def _report(self, deadline: float) -> list[int]:
-        """Any other process: tell the first one and wait to be sent off. Returns [0] if that does
-        not happen."""
+        """Any other process: report to the first one and wait for its release. Returns [0] if that
+        does not happen."""
         while (left := deadline - time.monotonic()) > 0:
             with suppress(OSError), socket.create_connection(self._first, timeout=left) as server:
                 server.sendall(str(self.rank).encode())
@@ -101,9 +101,9 @@ def own(size: int) -> Cluster:
     cluster = _named()
     if cluster is None or len(cluster.addresses) != size:
         raise ConfigError(
-            f"strategy=multi_worker with replicas={size} needs {size} processes that know each"
-            f" other, and {_VARIABLE} does not name them: start the run with `ganboard train` or"
-            " `ganboard run`."
+            f"strategy=multi_worker with replicas={size} needs {size} connected processes, but"
+            f" {_VARIABLE} does not list them. Start the run with `ganboard train` or `ganboard"
+            " run`."
         )
     return cluster
 

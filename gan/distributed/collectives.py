@@ -1,4 +1,5 @@
-"""Sums over all replicas, in one piece each: many small exchanges cost far more than one large one."""
+"""Sums over all replicas, in one piece each: many small exchanges cost far more than one large
+one."""
 
 from __future__ import annotations
 
@@ -18,6 +19,7 @@ def sum_over_replicas(tensors: Sequence[tf.Tensor]) -> list[tf.Tensor]:
 
 
 def sum_over_workers(strategy: tf.distribute.Strategy, tensor: tf.Tensor) -> tf.Tensor:
-    """Sum of one tensor of each process over all processes; call it outside of graphs and replicas."""
+    """Sum of one tensor of each process over all processes; call it outside of graphs and
+    replicas."""
     several = isinstance(strategy, tf.distribute.MultiWorkerMirroredStrategy)
     return strategy.reduce("SUM", tensor, axis=None) if several else tensor

@@ -55,6 +55,6 @@ def _multi_worker(config: RunConfig) -> tf.distribute.Strategy:
     )
     handler = signal.getsignal(signal.SIGTERM)
     made = tf.distribute.MultiWorkerMirroredStrategy(communication_options=options)
-    # TensorFlow has put its own in place, which tells nobody here of a preemption
+    # TensorFlow has installed its own handler, which does not notify us of a preemption
     signal.signal(signal.SIGTERM, handler)
     return made

@@ -11,7 +11,7 @@ import tensorflow as tf
 from ganboard.gan.config import ConfigError, RunConfig
 
 LOCAL = "local"  # the TPU of the machine this process runs on
-# connecting to an address where nobody answers would wait for minutes without a word
+# connecting to an unreachable address would wait for minutes without a message
 _REACH_SECONDS = 10
 
 
@@ -34,15 +34,15 @@ def strategy(config: RunConfig) -> tf.distribute.TPUStrategy:
         where = "on this machine" if name == LOCAL else f"under the name TPU_NAME={name}"
         reason = (str(error).strip() or type(error).__name__).splitlines()[0][:200].rstrip(".:; ")
         raise ConfigError(
-            f"strategy=tpu found no usable TPU {where} ({reason}): run on a TPU VM with the extra"
-            " tpu installed and no other process on the TPU, or use strategy=mirrored."
+            f"strategy=tpu found no usable TPU {where} ({reason}). Use a TPU VM with the extra tpu"
+            " installed and no other process on the TPU, or use strategy=mirrored."
         ) from error
     made = tf.distribute.TPUStrategy(resolver)
     cores = made.num_replicas_in_sync
     if cores != config.replicas:
         raise ConfigError(
-            f"replicas={config.replicas} is not the number of this TPU's cores: strategy=tpu uses"
-            f" all {cores}, so set replicas={cores} and batch_size to a multiple of {cores}."
+            f"replicas={config.replicas} does not match this TPU, since strategy=tpu uses all"
+            f" {cores} cores. Set replicas={cores} and batch_size to a multiple of {cores}."
         )
     return made
 

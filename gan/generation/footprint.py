@@ -1,4 +1,4 @@
-"""What a version of a model takes of memory, in a process of its own: `python -m
+"""Memory use of a version of a model, measured in its own process: `python -m
 ganboard.gan.generation.footprint FOLDER DIGEST`.
 
 Loads the version and makes one batch, as large as when it is served, twice; prints the highest

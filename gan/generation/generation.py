@@ -1,4 +1,4 @@
-"""Registered generators: taken from a checkpoint, loaded back, asked for outputs.
+"""Registered generators: created from a checkpoint, loaded, and used for generation.
 
 `gan/models/<name>/generation.py` has a class `Generation`, which says what requests and answers of
 that model are.
@@ -7,7 +7,7 @@ that model are.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from importlib import import_module
 from pathlib import Path
 from typing import Any, Protocol
@@ -18,13 +18,12 @@ import numpy.typing as npt
 import tensorflow as tf
 from pydantic import BaseModel, ValidationError
 
-from ganboard.gan.checkpoint import store
 from ganboard.gan.config import RunConfig, parse
 from ganboard.gan.generation import quantization
 from ganboard.gan.generation.latent_requests import InvalidRequest
 from ganboard.gan.generation.package import Manifest, VersionError
 from ganboard.gan.generation.quantization import Arrays
-from ganboard.gan.modeling import recipe
+from ganboard.gan.generation.restore import Misfit, assign, restore, untrained
 
 Floats = npt.NDArray[np.float32]
 Draw = Callable[[Floats], Floats]  # what G is given [n, ...] -> what it makes [n, ...]
@@ -63,8 +62,8 @@ class Generation(Protocol):
     def compare(
         self, full: Floats, other: Floats, data_dir: Path, cache_dir: Path
     ) -> tuple[dict[str, float], float]:
-        """The model's own figures of what a full and another version made of `examples`, and by how
-        many percent the other is worse."""
+        """The model's metrics of the outputs of a full and another version for `examples`, and by
+        how many percent the other is worse."""
 
 
 class Generator:
@@ -73,8 +72,14 @@ class Generator:
     def __init__(self, manifest: Manifest, arrays: Arrays) -> None:
         self.manifest, self.config = manifest, parse(manifest.config)
         self.generation = of(self.config)
-        network = _network(self.config)
-        _assign(network, quantization.unpack(arrays))
+        network = untrained(self.config)
+        try:
+            assign(network, quantization.unpack(arrays))
+        except Misfit as error:
+            raise VersionError(
+                f"The weights do not match the generator of this version in {error}. Use the"
+                " version that trained them."
+            ) from None
         shape = network.inputs[0].shape[1:]
         masks = [None] * (len(network.inputs) - 1)  # of dropout, which inference has none of
 
@@ -87,7 +92,8 @@ class Generator:
         )
 
     def tensors(self) -> dict[str, Any]:
-        """Shape and type of what the network itself takes and makes; the first axis is the batch."""
+        """Shape and type of what the network itself takes and makes; the first axis is the
+        batch."""
         ends = {"input": self._network.inputs[0], "output": self._network.outputs[0]}
         return {name: {"shape": list(end.shape), "dtype": end.dtype} for name, end in ends.items()}
 
@@ -112,20 +118,16 @@ def of(config: RunConfig) -> Generation:
 
 
 def extract(config: RunConfig, directory: Path, step: int) -> Arrays:
-    """The variables of the generator whose images the checkpoint of `step` shows (with `ema` the
-    average), by path. Raises CheckpointError, VersionError."""
-    part = "average/" if config.ema else "generator/"
-    weights = {
-        name.removeprefix(part): array for name, array in store.part(directory, step, part).items()
-    }
-    _assign(_network(config), weights)
-    return weights
+    """The variables of the generator whose images the checkpoint of `step` shows, by path. Raises
+    CheckpointError."""
+    generator = restore(config, directory, step)
+    return {variable.path: variable.numpy() for variable in generator.variables}
 
 
 def kernels(config: RunConfig) -> Mapping[str, int]:
     """The axis of the output channels of each kernel of the generator, by path."""
     transposed = keras.layers.Conv2DTranspose  # [height, width, out, in]
-    layers = _network(config).layers
+    layers = untrained(config).layers
     return {
         v.path: -2 if isinstance(layer, transposed) else -1
         for layer in layers
@@ -142,7 +144,7 @@ def read(generation: Generation, document: Mapping[str, Any]) -> Floats:
         first = error.errors()[0]
         name, given = ".".join(map(str, first["loc"])) or "the request", str(first["input"])[:80]
         raise InvalidRequest(
-            f"{name[:80]}={given} is not allowed: {first['msg'][0].lower()}{first['msg'][1:]}."
+            f"{name[:80]}={given} is invalid: {first['msg'][0].lower()}{first['msg'][1:]}."
         ) from None
     return generation.inputs(asked)
 
@@ -164,30 +166,5 @@ def require_finite(arrays: Arrays, what: str) -> None:
     """Raises VersionError where a value is not finite."""
     if bad := next((name for name, array in arrays.items() if not np.isfinite(array).all()), None):
         raise VersionError(
-            f"{what} has values that are not finite in {bad}: choose an epoch from before its"
-            " training diverged."
+            f"{what} has non-finite values in {bad}. Choose an epoch before training diverged."
         )
-
-
-def _network(config: RunConfig) -> keras.Model:
-    alone = {"replicas": 1, "strategy": "auto", "accumulate": 1, "xla": False}
-    return recipe.make(config.model_copy(update=alone)).networks()[0]
-
-
-def _assign(network: keras.Model, weights: Arrays) -> None:
-    """Raises VersionError where names or shapes differ."""
-    shapes: Sequence[tuple[str, tuple[int, ...]]] = [
-        (v.path, tuple(v.shape)) for v in network.variables
-    ]
-    if strange := {name for name, _ in shapes} ^ weights.keys():
-        raise VersionError(
-            f"The weights do not fit the generator of this ganboard in {min(strange)}: use the"
-            " ganboard that trained them."
-        )
-    for variable, (name, shape) in zip(network.variables, shapes, strict=True):
-        if weights[name].shape != shape:
-            raise VersionError(
-                f"The weights do not fit the generator of this ganboard in {name}: use the ganboard"
-                " that trained them."
-            )
-        variable.assign(weights[name])

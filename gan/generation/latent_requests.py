@@ -131,8 +131,8 @@ class Around(LatentRequest):
         middle, directions = normal(self.seed, self.row, 1)[0], normal(self.seed, MAX_IMAGES, 2)
         if len(middle) < 3:
             raise InvalidRequest(
-                f"latent_dim={len(middle)} leaves no two directions around a point: this needs 3 or"
-                " more."
+                f"latent_dim={len(middle)} is too small for two directions around a point. At"
+                " least 3 is needed."
             )
         return self.psi * plane(middle, directions[0], directions[1], self.degrees)
 
@@ -145,14 +145,14 @@ KINDS: dict[str, type[LatentRequest]] = {
 def parse(kind: str, options: Mapping[str, Any]) -> LatentRequest:
     """The request as stored. Raises InvalidRequest in one sentence."""
     if kind not in KINDS:
-        raise InvalidRequest(f"{kind[:80]!r} cannot be drawn: {', '.join(KINDS)} can.")
+        raise InvalidRequest(f"{kind[:80]!r} is not supported. Choose from {', '.join(KINDS)}.")
     try:
         return KINDS[kind].model_validate(dict(options))
     except ValidationError as error:
         first = error.errors()[0]
         name, given = ".".join(map(str, first["loc"])), str(first["input"])[:80]
         raise InvalidRequest(
-            f"{name[:80]}={given} cannot be drawn: {first['msg'][0].lower()}{first['msg'][1:]}."
+            f"{name[:80]}={given} is invalid: {first['msg'][0].lower()}{first['msg'][1:]}."
         ) from None
 
 

@@ -1,4 +1,5 @@
-"""The training images nearest to a generated one, by brute force over pixels. Free of TensorFlow."""
+"""The training images nearest to a generated one, by brute force over pixels. Free of
+TensorFlow."""
 
 from __future__ import annotations
 

@@ -1,7 +1,8 @@
 """A version of a model as a folder: `weights.npz`, and `manifest.json`, which says what it is and
 where it comes from. Free of TensorFlow.
 
-    ID/weights.npz      variables of the generator by path, quantized ones with their scales (`gan.generation.quantization`)
+    ID/weights.npz      variables of the generator by path; quantized ones with
+                        their scales (`gan.generation.quantization`)
     ID/examples.png     what it makes of a few inputs
     ID/manifest.json    settings, signature, lineage, quality, size and SHA-256 of the weights
 
@@ -69,32 +70,25 @@ def write(
     and bytes. Raises VersionError."""
     made = directory.with_suffix(".tmp")
     try:
-        files.remove(made)
-        made.mkdir(parents=True)
-        with (made / WEIGHTS).open("wb") as file:
-            np.savez(file, allow_pickle=False, **arrays)
-            files.flush(file)
-        if picture is not None:
-            with (made / PICTURE).open("wb") as file:
-                file.write(picture)
-                files.flush(file)
-        measured = {
-            path.name: File(size=size, sha256=sha256)
-            for path in sorted(made.iterdir())
-            for size, sha256 in [files.measure(path)]
-        }
-        text = manifest.model_copy(update={"files": measured}).model_dump_json(indent=1).encode()
-        with (made / MANIFEST).open("wb") as file:
-            file.write(text)
-            files.flush(file)
-        files.flush_directory(made)
-        made.rename(directory)
-        files.flush_directory(directory.parent)
+        with files.whole_folder(directory, made):
+            with files.flushed(made / WEIGHTS) as file:
+                np.savez(file, allow_pickle=False, **arrays)
+            if picture is not None:
+                with files.flushed(made / PICTURE) as file:
+                    file.write(picture)
+            measured = {
+                path.name: File(size=size, sha256=sha256)
+                for path in sorted(made.iterdir())
+                for size, sha256 in [files.measure(path)]
+            }
+            complete = manifest.model_copy(update={"files": measured})
+            text = complete.model_dump_json(indent=1).encode()
+            with files.flushed(made / MANIFEST) as file:
+                file.write(text)
     except OSError as error:
-        files.remove(made)
         raise VersionError(
-            f"The version was not written to {directory} ({error.strerror or error}): check that"
-            " disk."
+            f"The version could not be written to {directory} ({error.strerror or error}). Check"
+            " the disk."
         ) from error
     return hashlib.sha256(text).hexdigest(), len(text) + sum(one.size for one in measured.values())
 
@@ -110,7 +104,8 @@ def read_manifest(directory: Path, digest: str) -> Manifest:
 
 
 def read(directory: Path, digest: str) -> tuple[Manifest, Arrays]:
-    """Manifest and arrays of the version in `directory`, every byte checked. Raises VersionError."""
+    """Manifest and arrays of the version in `directory`, every byte checked. Raises
+    VersionError."""
     manifest = read_manifest(directory, digest)
     with (
         _reading(directory),
@@ -143,9 +138,9 @@ def _reading(directory: Path) -> Iterator[None]:
         why = (
             str(error)
             if isinstance(error, files.NoFile)
-            else getattr(error, "strerror", None) or "another ganboard wrote it"
+            else getattr(error, "strerror", None) or "it was written by another version of ganboard"
         )
         raise VersionError(
-            f"The version in {directory} cannot be used ({why}): remove it, and add it again from"
+            f"The version in {directory} cannot be used ({why}). Remove it, and add it again from"
             " its run."
         ) from error

@@ -10,52 +10,33 @@ import numpy as np
 import numpy.typing as npt
 import tensorflow as tf
 
-from ganboard.gan.checkpoint import store
-from ganboard.gan.checkpoint.store import CheckpointError
-from ganboard.gan.config import DRAWN, RunConfig
+from ganboard.gan.checkpoint.reader import CheckpointError
+from ganboard.gan.config import RunConfig
+from ganboard.gan.generation import restore as stored
 from ganboard.gan.generation.latent_requests import LatentRequest, Latents
-from ganboard.gan.modeling import recipe
 from ganboard.gan.rng import tf_philox
 from ganboard.gan.rng.philox import Purpose
+from ganboard.gan.settings.models import MODELS
 
 
 def restore(config: RunConfig, directory: Path, step: int) -> keras.Model:
-    """The generator whose images are shown (with `ema` the average) as it was after `step`. Raises
-    CheckpointError in one sentence."""
-    if config.model not in DRAWN:
+    """A generator to draw with, as it was after `step`. Raises CheckpointError in one sentence."""
+    if not MODELS[config.model].has_latent_space:
         raise CheckpointError(
-            f"model={config.model} has no latent space to draw from: its tab Prediction and"
-            " `ganboard predict` use it."
+            f"model={config.model} has no latent space. Use the Prediction tab or `ganboard"
+            " predict`."
         )
-    alone = {"replicas": 1, "strategy": "auto", "accumulate": 1, "xla": False}
-    generator, _ = recipe.make(config.model_copy(update=alone)).networks()
-    fill(generator, config, directory, step)
-    return generator
+    return stored.restore(config, directory, step)
 
 
 def draw(
     generator: keras.Model, config: RunConfig, request: LatentRequest
 ) -> npt.NDArray[np.float32]:
-    """Pictures [n, side, side, 1] in [-1, 1] of what is asked for. Raises InvalidRequest."""
+    """Requested pictures [n, side, side, 1] in [-1, 1]. Raises InvalidRequest."""
     pictures: npt.NDArray[np.float32] = import_module(
         f"ganboard.gan.models.{config.model}.generation"
     ).draw(generator, config, request)
     return pictures
-
-
-def fill(generator: keras.Model, config: RunConfig, directory: Path, step: int) -> None:
-    """Give `generator` the weights whose images are shown, as they were after `step`. Raises
-    CheckpointError in one sentence."""
-    part = "average" if config.ema else "generator"
-    arrays = store.part(directory, step, f"{part}/")
-    for variable in generator.variables:
-        array = arrays.get(f"{part}/{variable.path}")
-        if array is None or array.shape != tuple(variable.shape):
-            raise CheckpointError(
-                f"The checkpoint of step {step} does not fit the generator of this version in"
-                f" {variable.path}."
-            )
-        variable.assign(array)
 
 
 def normal(seed: int, first: int, rows: int, width: int) -> Latents:

@@ -1,15 +1,16 @@
 """Weights stored in fewer bits and computed as float32: of the trained kernels, by output channel.
 Pure NumPy.
 
-int8 is symmetric with one scale for each output channel (Jacob et al. 2018, section 3; Nagel et al. 2021, section 2.2.2): w = s q with
-q = round(w / s) in -127 .. 127 and s = max |w| / 127 of the channel, so that no weight moves by more than s / 2. Biases and batch norm,
-a thousandth of all weights, stay as they are.
+int8 is symmetric with one scale for each output channel (Jacob et al. 2018, section 3; Nagel et al.
+2021, section 2.2.2): w = s q with q = round(w / s) in -127 .. 127 and s = max |w| / 127 of the
+channel, so that no weight moves by more than s / 2. Biases and batch norm, a thousandth of all
+weights, stay as they are.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any, Literal, get_args
+from typing import Any, Literal
 
 import numpy as np
 import numpy.typing as npt
@@ -17,7 +18,6 @@ import numpy.typing as npt
 Arrays = Mapping[str, npt.NDArray[Any]]
 Variant = Literal["float32", "float16", "int8"]
 
-VARIANTS: tuple[Variant, ...] = get_args(Variant)
 _LEVELS = 127
 _SCALE = "/scale"
 

@@ -20,7 +20,7 @@ import numpy.typing as npt
 import tensorflow as tf
 
 from ganboard.gan import data
-from ganboard.gan.checkpoint import snapshots, store
+from ganboard.gan.checkpoint import reader, snapshots
 from ganboard.gan.config import RunConfig
 from ganboard.gan.landscape import geometry
 from ganboard.gan.landscape.geometry import LandscapeError, SurfaceRequest, Weights
@@ -52,17 +52,7 @@ def compute(
     began = time.monotonic()
     on_progress("reading", 0.0)
     nets = _networks(runs[0][0])
-    starts = [
-        [[v.numpy() for v in net.trainable_variables] for net in _networks(config)]
-        for config, _ in runs
-    ]
-    if strange := next(
-        (i for i, start in enumerate(starts) if _shapes(start) != _shapes(starts[0])), None
-    ):
-        raise LandscapeError(
-            f"Run {strange + 1} of {len(runs)} has other networks than the first: compare runs of"
-            " one architecture."
-        )
+    starts = _starts([config for config, _ in runs])
     paths = [
         [_path(directory, net, starts[i][n]) for n, net in enumerate(snapshots.NETS)]
         for i, (_, directory) in enumerate(runs)
@@ -77,15 +67,11 @@ def compute(
     arrays: dict[str, npt.NDArray[Any]] = {}
     shares: dict[str, float] = {}
     count = sum(len(path) for pair in paths for path in pair) + 2 * request.size**2
-    done = 0
-
-    def step(_: object = None) -> None:
-        nonlocal done
-        done += 1
-        on_progress("computing", done / count)
-
+    counter = _Counter(count, on_progress)
     for n, net in enumerate(snapshots.NETS):
-        points = [weights for pair in paths for _, weights in pair[n]]
+        loss = partial(evaluated.loss, n)
+        own = [pair[n] for pair in paths]
+        points = [weights for path in own for _, weights in path]
         plane = (
             geometry.principal(points, ends[n])
             if request.plane == "principal"
@@ -93,24 +79,64 @@ def compute(
         )
         where = plane.coordinates(points)
         xs, ys = geometry.axes(where, request.plane, request.size)
-        rows: list[tuple[float, ...]] = []
-        for run, pair in enumerate(paths):
-            radii = geometry.radii([weights for _, weights in pair[n]])
-            for (epoch, weights), radius in zip(pair[n], radii, strict=True):
-                rows.append((run, epoch, *where[len(rows)], evaluated.loss(n, weights), radius))
-                step()
+        path = _rows(own, where, loss, counter)
         arrays |= {
             f"{net}.x": xs,
             f"{net}.y": ys,
-            f"{net}.surface": geometry.surface(partial(evaluated.loss, n), plane, xs, ys, step),
-            f"{net}.path": np.array(rows, np.float64),
+            f"{net}.surface": geometry.surface(loss, plane, xs, ys, counter),
+            f"{net}.path": path,
         }
         shares[net] = plane.share
     return arrays, {"shares": shares, "seconds": time.monotonic() - began, "images": evaluated.rows}
 
 
+class _Counter:
+    """Reports the share of all losses that is computed, with each of them."""
+
+    def __init__(self, count: int, on_progress: OnProgress) -> None:
+        self._count = count
+        self._on_progress = on_progress
+        self._done = 0
+
+    def __call__(self, _: object = None) -> None:
+        self._done += 1
+        self._on_progress("computing", self._done / self._count)
+
+
+def _rows(
+    paths: Sequence[Sequence[tuple[int, Weights]]],
+    where: npt.NDArray[Any],
+    loss: Callable[[Weights], float],
+    counter: _Counter,
+) -> npt.NDArray[np.float64]:
+    """[n, len(COLUMNS)] of the paths of all runs, whose points lie at `where` [n, 2]."""
+    rows: list[tuple[float, ...]] = []
+    for run, path in enumerate(paths):
+        radii = geometry.radii([weights for _, weights in path])
+        for (epoch, weights), radius in zip(path, radii, strict=True):
+            rows.append((run, epoch, *where[len(rows)], loss(weights), radius))
+            counter()
+    return np.array(rows, np.float64)
+
+
 def _networks(config: RunConfig) -> tuple[keras.Model, keras.Model]:
     return recipe.make(_plain(config)).networks()
+
+
+def _starts(configs: Sequence[RunConfig]) -> list[list[Weights]]:
+    """The untrained weights of both nets of each run. Raises LandscapeError."""
+    starts = [
+        [[v.numpy() for v in net.trainable_variables] for net in _networks(config)]
+        for config in configs
+    ]
+    if strange := next(
+        (i for i, start in enumerate(starts) if _shapes(start) != _shapes(starts[0])), None
+    ):
+        raise LandscapeError(
+            f"Run {strange + 1} of {len(configs)} has different networks than the first one."
+            " Compare runs with the same architecture."
+        )
+    return starts
 
 
 def _plain(config: RunConfig, **changes: Any) -> RunConfig:
@@ -131,12 +157,12 @@ def _restore_statistics(config: RunConfig, generator: keras.Model, directory: Pa
     if config.model == "dcgan":  # which always goes by the batch's own
         return
     stored = directory / "checkpoints"
-    if not (found := store.complete(stored)):
+    if not (found := reader.complete(stored)):
         raise LandscapeError(
-            f"Run {directory.name} has no checkpoint here, which its surface needs for batch norm:"
-            " resume or clone it."
+            f"Run {directory.name} has no checkpoint here, which its surface needs for batch norm."
+            " Resume or clone it."
         )
-    arrays = store.part(stored, found[0][0], "generator/")
+    arrays = reader.part(stored, found[0][0], "generator/")
     for variable in generator.non_trainable_variables:
         variable.assign(arrays[f"generator/{variable.path}"])
 
@@ -158,8 +184,8 @@ def _path(directory: Path, net: str, start: Weights) -> list[tuple[int, Weights]
     ]
     if not moved:
         raise LandscapeError(
-            f"Run {directory.name} kept no weights: train with snapshots=10, which a clone of it"
-            " may have."
+            f"Run {directory.name} kept no snapshots of its weights. Train a clone with"
+            " snapshots=10."
         )
     return [(0, start), *moved]
 

@@ -47,7 +47,7 @@ def parse(options: Mapping[str, Any]) -> SurfaceRequest:
         first = error.errors()[0]
         name, given = ".".join(map(str, first["loc"])), str(first["input"])[:80]
         raise LandscapeError(
-            f"{name[:80]}={given} makes no surface: {first['msg'][0].lower()}{first['msg'][1:]}."
+            f"{name[:80]}={given} is invalid: {first['msg'][0].lower()}{first['msg'][1:]}."
         ) from None
 
 
@@ -94,8 +94,8 @@ def principal(path: Sequence[Weights], origin: Weights) -> Plane:
     values, vectors = np.linalg.eigh(products)  # ascending
     if len(path) < 3 or values[-2] <= 1e-12 * values[-1]:
         raise LandscapeError(
-            f"A path of {len(path)} points spans no plane: let the runs train longer, or take"
-            " random directions."
+            f"A path of {len(path)} points does not span a plane. Train longer, or use random"
+            " directions."
         )
     directions = []
     for value, vector in zip(values[:-3:-1], vectors.T[:-3:-1], strict=True):
@@ -178,8 +178,8 @@ def surface(
     ys: npt.NDArray[np.float64],
     on_progress: Callable[[int], None] = lambda _: None,
 ) -> npt.NDArray[np.float32]:
-    """The loss at every point, [len(ys), len(xs)], NaN where it is not finite; `on_progress(n)` after
-    each of the n points."""
+    """The loss at every point, [len(ys), len(xs)], NaN where it is not finite; `on_progress(n)`
+    after each of the n points."""
     values = np.full((len(ys), len(xs)), np.nan, np.float32)
     for n, (row, column) in enumerate(np.ndindex(values.shape), 1):
         value = loss(plane.at(float(xs[column]), float(ys[row])))

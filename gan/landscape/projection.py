@@ -1,5 +1,5 @@
-"""Two numbers for the way a net has gone: a seeded random projection of its weights minus their
-initial value. Free of TensorFlow.
+"""Two coordinates of a net's path: a seeded random projection of its weights minus their initial
+value. Free of TensorFlow.
 
 Random projections keep distances up to a small relative error (Johnson and Lindenstrauss 1984),
 here with axes of random signs (Achlioptas 2003). The axes follow from the seed and are drawn again

@@ -18,8 +18,8 @@ from ganboard.gan.modeling.gradients import Shares, State, Tensors
 
 
 class Phase(NamedTuple):
-    """One update within a training step: whose weights move, whether its metrics are logged, and
-    what else tells it from others."""
+    """One update within a training step: whose weights are updated, whether its metrics are logged,
+    and other properties."""
 
     d: bool
     g: bool
@@ -35,8 +35,8 @@ class Evaluator(Protocol):
     facts: dict[str, Any]
 
     def __call__(self, generator: keras.Model) -> tuple[dict[str, float], tuple[float, ...]]:
-        """Measures, named as in `gan.events.MEASURED` and NaN where they cannot be taken, and
-        shares of classes (empty: there are none)."""
+        """Measures, named as in `metrics.py` of the model's folder and NaN where they cannot be
+        taken, and shares of classes (empty: there are none)."""
 
 
 class Recipe(Protocol):
@@ -61,8 +61,8 @@ class Recipe(Protocol):
         the host."""
 
     def pictures(self, examples: Any) -> npt.NDArray[np.uint8]:
-        """What people look at of real examples: pictures [n, H, W, C], as many as a grid has or
-        more, where there are so many."""
+        """Real examples for display: pictures [n, H, W, C], at least as many as a grid has, if
+        available."""
 
     def grid(self, generator: keras.Model, examples: Any) -> npt.NDArray[np.float32]:
         """Pictures [grid_size ** 2, H, W, C] in [-1, 1] of what G makes, always of the same noise

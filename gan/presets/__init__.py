@@ -8,11 +8,26 @@ from typing import Any
 
 from ganboard.gan.config import ConfigError, RunConfig, parse
 
-NAMES = ("starter", "paper", "tiny", "showers", "showers_tiny", "street", "street_tiny")
+NAMES = (
+    "starter",
+    "paper",
+    "tiny",
+    "showers",
+    "showers_tiny",
+    "vortex_street",
+    "vortex_street_tiny",
+)
+FORMER = {"street": "vortex_street", "street_tiny": "vortex_street_tiny"}
+
+
+def current(name: str) -> str:
+    """What the preset of this name is called now."""
+    return FORMER.get(name, name)
 
 
 def values(name: str) -> dict[str, Any]:
     """The settings of a preset; raises ConfigError for an unknown name."""
+    name = current(name)
     if name not in NAMES:
         raise ConfigError(f"preset {name[:80]!r} does not exist: choose one of {', '.join(NAMES)}.")
     return dict(import_module(f"ganboard.gan.presets.{name}").VALUES)

@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
-import fcntl
 import hashlib
-import os
-from collections.abc import Callable, Iterator, Mapping
-from contextlib import ExitStack, contextmanager, suppress
+from collections.abc import Callable, Mapping
+from contextlib import ExitStack, suppress
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
+from filelock import FileLock
+
+from ganboard.gan import files
 
 Arrays = Mapping[str, npt.NDArray[Any]]
 
@@ -31,7 +32,8 @@ def kept(path: Path, make: Callable[[], Arrays]) -> tuple[Arrays, list[str]]:
         # Where no lock can be had nothing can be written either, or two processes make the same:
         # both end well, and the write says why
         with suppress(OSError):
-            stack.enter_context(_locked(path))
+            path.parent.mkdir(parents=True, exist_ok=True)
+            stack.enter_context(FileLock(path.with_suffix(".lock")))
         try:
             return _read(path), remarks
         except (FileNotFoundError, NotADirectoryError):
@@ -40,7 +42,7 @@ def kept(path: Path, make: Callable[[], Arrays]) -> tuple[Arrays, list[str]]:
         # document
         except Exception as error:
             remarks.append(
-                f"{path} cannot be used and is made again"
+                f"{path} cannot be used and is recreated"
                 f" ({' '.join(str(error).split())[:200] or type(error).__name__})."
             )
         arrays = make()
@@ -49,38 +51,23 @@ def kept(path: Path, make: Callable[[], Arrays]) -> tuple[Arrays, list[str]]:
         except OSError as error:
             reason = error.strerror or error
             remarks.append(
-                f"{path} could not be written ({reason}): every run makes it again; give"
-                f" {path.parent} room and permission."
+                f"{path} could not be written ({reason}), so every run recreates it. Check space"
+                f" and permissions of {path.parent}."
             )
         return arrays, remarks
-
-
-@contextmanager
-def _locked(path: Path) -> Iterator[None]:
-    """Alone with `path` among all processes of this machine; the kernel lets go when the process
-    ends, however it ends."""
-    path.parent.mkdir(parents=True, exist_ok=True)
-    with path.with_suffix(".lock").open("a") as file:
-        fcntl.flock(file, fcntl.LOCK_EX)
-        yield
 
 
 def _read(path: Path) -> Arrays:
     with path.open("rb") as opened, np.load(opened, allow_pickle=False) as file:
         arrays = {name: file[name] for name in file.files}
     if str(arrays.pop(_DIGEST)) != _digest(arrays):
-        raise ValueError("its digest does not fit")
+        raise ValueError("its digest does not match")
     return arrays
 
 
 def _write(path: Path, arrays: Arrays) -> None:
-    temporary = path.with_name(f"{path.name}.{os.getpid()}.tmp")
-    try:
-        with temporary.open("wb") as file:
-            np.savez(file, allow_pickle=False, **{_DIGEST: np.array(_digest(arrays))}, **arrays)
-        temporary.replace(path)
-    finally:
-        temporary.unlink(missing_ok=True)
+    with files.whole_file(path, durable=False) as file:
+        np.savez(file, allow_pickle=False, **{_DIGEST: np.array(_digest(arrays))}, **arrays)
 
 
 def _digest(arrays: Arrays) -> str:

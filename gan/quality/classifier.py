@@ -23,7 +23,7 @@ from ganboard.gan.quality.metrics import Reals, class_shares
 from ganboard.gan.rng import philox
 
 FEATURES = 64
-HELD_OUT = 6  # one image in so many is not trained on: 10,000 of MNIST's 60,000
+HELD_OUT = 6  # one image in this many is held out: 10,000 of MNIST's 60,000
 
 # raise it with any change of the network or its training: classifiers of another recipe are not
 # used
@@ -31,7 +31,7 @@ _RECIPE = 1
 _SEED = 0
 _NET = 2  # of `keys.layer_seed`, beside 0 (generator) and 1 (discriminator)
 _BATCH = 128
-_EPOCHS, _STEPS = 24, 800  # train for so many epochs, but for no more steps
+_EPOCHS, _STEPS = 24, 800  # maximum epochs, and maximum steps
 _RATE = 3e-3
 _ROWS = 500  # images per call of the trained network
 _DEVICE = "/CPU:0"
@@ -61,8 +61,8 @@ def obtain(name: str, dataset: Dataset, cache_dir: Path, progress: Progress) -> 
     """The classifier of `dataset` (with labels), read from `cache_dir` or trained, which takes
     seconds, and kept there.
 
-    `progress` hears the finished share of the training, 0 to 1, a few times a second; what it
-    raises ends the training.
+    `progress` is called with the finished share of the training, 0 to 1, a few times a second; an
+    exception that it raises ends the training.
     """
     assert dataset.labels is not None
     assert not tf.distribute.has_strategy(), (

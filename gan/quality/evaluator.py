@@ -12,11 +12,11 @@ import numpy.typing as npt
 
 from ganboard.gan.config import ConfigError, RunConfig
 from ganboard.gan.data.dataset import Dataset
-from ganboard.gan.events import MEASURED
 from ganboard.gan.modeling import samples
 from ganboard.gan.quality import classifier, metrics
+from ganboard.gan.quality.declared import OF_MODEL
 
-MEASURES = MEASURED["dcgan"]
+MEASURES = tuple(OF_MODEL["dcgan"])
 MINIMUM = 200  # real images; the covariance of 64 features needs well more than 64
 
 
@@ -41,12 +41,12 @@ class Evaluator:
         self._config, count, wanted = config, len(dataset.images), config.quality_images
         if dataset.labels is None:
             raise ConfigError(
-                f"quality_every needs labelled images and dataset={config.dataset} has none: set"
+                f"quality_every needs labelled images, but dataset={config.dataset} has none. Set"
                 " quality_every to 0."
             )
         if count < MINIMUM:
             raise ConfigError(
-                f"quality_every needs {MINIMUM} real images and {config.dataset} has {count}: set"
+                f"quality_every needs {MINIMUM} real images, but {config.dataset} has {count}. Set"
                 " quality_every to 0."
             )
         self._classifier = classifier.obtain(config.dataset, dataset, cache_dir, progress)
@@ -62,8 +62,8 @@ class Evaluator:
         self.remarks = list(self._classifier.remarks)
         if count < wanted:
             self.remarks.append(
-                f"quality_images={wanted:,} is more than the {count:,} images of {config.dataset}: "
-                f"all of these are compared with {wanted:,} generated ones."
+                f"quality_images={wanted:,} exceeds the {count:,} images of {config.dataset}: all"
+                f" of them are compared with {wanted:,} generated images."
             )
 
     def __call__(self, generator: keras.Model) -> tuple[dict[str, float], tuple[float, ...]]:

@@ -19,8 +19,6 @@ Singles = npt.NDArray[np.float32]
 
 MANIFOLD_NEIGHBOURS = 3  # k of precision and recall: Kynkaanniemi et al. 2019, section 3
 DENSITY_NEIGHBOURS = 5  # k of density and coverage: Naeem et al. 2020, section 3.3
-# measures that fall as images get better; the others rise
-FALLING = frozenset({"fid", "kid", "class_distance"})
 _CELLS = 1 << 22  # entries of a matrix of pairs that are held at a time (32 MB)
 
 
@@ -73,7 +71,7 @@ def sample(features: Features) -> Sample:
 def compare(real: Sample, generated: Sample) -> dict[str, float]:
     """Measures of two sets of any sizes with features of one length.
 
-    All of `gan.events.MEASURED` for DCGAN but class_distance and memorization.
+    All that `gan.models.dcgan.metrics` declares but class_distance and memorization.
 
     fid: `frechet_distance`. kid: the unbiased estimate of the squared maximum mean discrepancy
     (Gretton et al. 2012, Eq. 3) with the kernel (x.y / dimensions + 1)^3 (Binkowski et al. 2018,
@@ -184,11 +182,11 @@ def seconds_to_quality(
     falling: bool = True,
 ) -> float | None:
     """Training seconds until a measure was first seen at `threshold` or better, or None; `falling`:
-    better is lower (see FALLING).
+    better is lower, as of FID, KID and class distance.
 
     The time of that evaluation itself: between two evaluations nothing is interpolated, so the
-    answer is late by one interval at most and never early. NaN reaches nothing. Raises ValueError when the
-    two differ in length.
+    answer is late by one interval at most and never early. NaN reaches nothing. Raises ValueError
+    when the two differ in length.
     """
     reached = (
         float(seconds)

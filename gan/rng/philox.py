@@ -49,7 +49,8 @@ def order(seed: int, epoch: int, examples: int) -> npt.NDArray[np.int32]:
 
 
 def layer_seed(seed: int, net: int, layer: int) -> int:
-    """Seed (31 bit) of the initial weights of one layer of net 0 (generator) or 1 (discriminator)."""
+    """Seed (31 bit) of the initial weights of one layer of net 0 (generator) or 1
+    (discriminator)."""
     return int(words(seed, Purpose.WEIGHTS, net << 16 | layer, 1)[0] >> np.uint64(33))
 
 

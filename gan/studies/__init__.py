@@ -18,10 +18,12 @@ from pydantic.dataclasses import dataclass
 
 from ganboard.gan.config import ConfigError
 
-NAMES = ("paper", "batch-size", "precision-xla", "scaling", "schedules", "showers", "street")
+NAMES = ("paper", "batch-size", "precision-xla", "scaling", "schedules", "showers", "vortex_street")
+FORMER = {"street": "vortex_street"}
 FIGURES = (
-    "table1", "fig5", "fig6", "fig7", "fig8", "fig9", "fig10", "fig11", "fig12", "fig13", "training-table", "quality", "overfitting",
-    "physics", "scaling", "approaches", "forecast", "bottleneck",
+    "table1", "fig5", "fig6", "fig7", "fig8", "fig9", "fig10", "fig11", "fig12", "fig13",
+    "training-table", "quality", "overfitting", "physics", "scaling", "approaches", "forecast",
+    "bottleneck",
 )  # fmt: skip
 
 
@@ -66,9 +68,9 @@ class Budget:
         return 64 if 64 in self.batches else self.batches[0]
 
 
-BUDGETS = {  # DCGAN's; a study of another model has a BUDGETS of its own, under the same names
+BUDGETS = {  # DCGAN's; studies of other models have their own BUDGETS with the same names
     "paper": Budget(
-        "as published, every combination: days on a CPU, hours on a GPU",
+        "all combinations as published: days on a CPU, hours on a GPU",
         {"dataset": "mnist", "epochs": 30, "quality_every": 5, "quality_images": 5000},
         batches=(32, 64, 128, 256, 512),
         seeds=3,
@@ -87,7 +89,7 @@ BUDGETS = {  # DCGAN's; a study of another model has a BUDGETS of its own, under
         seeds=3,
     ),
     "tiny": Budget(
-        "for tests: minutes, and nothing to conclude from",
+        "for tests: minutes; results are not meaningful",
         {"dataset": "digits", "limit": 128, "epochs": 2, "grid_size": 4},
         batches=(16, 32),
         seeds=1,
@@ -114,6 +116,7 @@ def built_in(name: str, budget: str, changes: Mapping[str, Any] = MappingProxyTy
 
 
 def _module(name: str) -> ModuleType:
+    name = FORMER.get(name, name)
     if name not in NAMES:
         raise ConfigError(
             f"study {name[:80]!r} does not exist: choose one of {', '.join(NAMES)}, or name a"

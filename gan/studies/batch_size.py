@@ -12,7 +12,7 @@ def study(budget: Budget) -> Study:
     return Study(
         "batch-size",
         "Batch size",
-        "How much time do larger batches save, and what do they cost in quality?",
+        "How much time do larger batches save, and how do they affect quality?",
         budget.settings,
         (Part("batches", {}, {"batch_size": budget.batches}),),
         budget.seeds,

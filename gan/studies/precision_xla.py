@@ -21,8 +21,8 @@ def study(budget: Budget) -> Study:
     return Study(
         "precision-xla",
         "Precision and XLA",
-        "Which of bfloat16 and XLA is worth it on this device, and after how many steps is"
-        " compiling paid back?",
+        "Do bfloat16 and XLA pay off on this device, and after how many steps is the compilation"
+        " time recovered?",
         budget.settings,
         (Part("precision and XLA", {"batch_size": budget.usual}, varied),),
         budget.seeds,

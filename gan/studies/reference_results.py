@@ -1,5 +1,5 @@
-"""What others published about systems like this one: their claims on their hardware, to stand
-beside measurements and never among them.
+"""Published results about systems like this one: their claims on their hardware, to be shown next
+to measurements, never among them.
 
 Each entry names its document as in the project's list of sources; numbers are as printed there
 unless `note` says otherwise.

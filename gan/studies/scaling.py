@@ -15,7 +15,8 @@ def study(budget: Budget) -> Study:
     return Study(
         "scaling",
         "Scaling",
-        "How much faster is training on more replicas, and what share of a step cannot be divided?",
+        "How much faster is training with more replicas, and what is the serial fraction of a"
+        " step?",
         budget.settings,
         (
             Part("replicas", batch, {"replicas": REPLICAS}),

@@ -18,7 +18,8 @@ Floats = npt.NDArray[np.float64]
 
 
 class TooFew(ValueError):
-    """Measurements that do not determine what was asked of them; the message says what is missing."""
+    """Measurements that do not determine what was asked of them; the message says what is
+    missing."""
 
 
 @dataclass(frozen=True)
@@ -58,7 +59,7 @@ def fit_batches(batches: npt.ArrayLike, seconds_per_image: npt.ArrayLike) -> Bat
     )
     if len(np.unique(batch)) < 2:
         raise TooFew(
-            f"Only batch size {batch[0]:.0f} was measured: a second one is needed."
+            f"Only batch size {batch[0]:.0f} was measured; at least two are needed."
             if len(batch)
             else "No batch size was measured."
         )
@@ -67,7 +68,7 @@ def fit_batches(batches: npt.ArrayLike, seconds_per_image: npt.ArrayLike) -> Bat
     # relative errors: both columns and the target are divided by t
     columns = np.stack([1 / batch, np.ones_like(batch)], axis=1) / spent[:, None]
     found, residual = nnls(columns, np.ones_like(batch))
-    free = found > 0  # a constant at its bound has no error of its own
+    free = found > 0  # a constant at its bound has no error
     left_over = len(batch) - int(free.sum())
     variance = residual**2 / left_over if left_over else math.nan
     errors = np.full(2, math.nan)
@@ -96,7 +97,7 @@ def fit_amdahl(speedups: Mapping[int, float]) -> float:
     """
     more = {count: speedup for count, speedup in speedups.items() if count > 1}
     if not more:
-        raise TooFew("Only one replica was measured: two are needed.")
+        raise TooFew("Only one replica was measured; at least two are needed.")
     share = np.array([1 - 1 / count for count in more])
     excess = np.array([1 / speedup - 1 / count for count, speedup in more.items()])
     return float(share @ excess / (share @ share))
@@ -125,7 +126,7 @@ def held_out(batches: npt.ArrayLike, seconds_per_image: npt.ArrayLike) -> dict[i
     )
     different = np.unique(batch)
     if len(different) < 3:
-        raise TooFew("Three batch sizes are needed to hold one out.")
+        raise TooFew("At least three batch sizes are needed for leave-one-out errors.")
     laws = {one: fit_batches(batch[batch != one], spent[batch != one]) for one in different}
     return {
         int(one): law.seconds(one) / float(spent[batch == one].mean()) - 1

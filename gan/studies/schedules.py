@@ -16,7 +16,7 @@ def study(budget: Budget) -> Study:
     return Study(
         "schedules",
         "Learning rate schedules",
-        "Does a moving learning rate help the largest batch?",
+        "Does a learning rate schedule help the largest batch?",
         budget.settings,
         (
             Part("constant", {"batch_size": largest}),

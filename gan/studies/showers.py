@@ -34,7 +34,7 @@ BUDGETS = {
         seeds=3,
     ),
     "tiny": Budget(
-        "for tests: minutes, and nothing to conclude from",
+        "for tests: minutes; results are not meaningful",
         {**VALUES, "limit": 16, "epochs": 2, "quality_every": 2, "grid_size": 2},
         batches=(8,),
         seeds=1,
@@ -47,8 +47,8 @@ def study(budget: Budget) -> Study:
     return Study(
         "showers",
         "Showers: two approaches",
-        "Does a custom loop divide the training of a 3DGAN better than Keras's fit, over devices of"
-        " one process and over processes?",
+        "Does a custom loop distribute the training of a 3DGAN better than Keras fit, over devices"
+        " of one process and over processes?",
         {**budget.settings, "batch_size": budget.usual},
         (
             Part("replicas", {}, {"loop": loops, "replicas": replicas}),

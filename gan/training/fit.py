@@ -116,10 +116,9 @@ class FitLoop:
 
 
 class _Portions(keras.callbacks.Callback):  # type: ignore[misc]
-    """The steps of one `fit` in portions, each taken when it is asked for.
-
-    `fit` calls back and gives control to nobody, so it has a thread of its own. That thread and the
-    one that asks never run at the same time.
+    """The steps of one `fit` in portions, each run on request. `fit` uses callbacks and does not
+    return control, so it runs in its own thread. That thread and the requesting one never run at
+    the same time.
     """
 
     def __init__(self, fit: Callable[[keras.callbacks.Callback], None]) -> None:
@@ -162,6 +161,6 @@ class _Portions(keras.callbacks.Callback):  # type: ignore[misc]
             return
         try:
             fit(self)
-            self._taken.put(RuntimeError("fit has ended and took fewer steps than were wanted."))
-        except BaseException as error:  # raised again where the steps are asked for
+            self._taken.put(RuntimeError("fit ended after fewer steps than requested."))
+        except BaseException as error:  # raised again where the steps are requested
             self._taken.put(error)

@@ -127,7 +127,7 @@ class Evaluation:
     def _prepare(self, state: TrainingState) -> Evaluator:
         """The first time in this attempt: it may train a classifier."""
         evaluator = state.model.evaluator(
-            self._dataset, self._cache_dir, lambda share: state.watchdog.beat()
+            self._dataset, self._cache_dir, lambda share: state.watchdog.heartbeat()
         )
         for text in evaluator.remarks:
             state.sink(Note("info", text))
@@ -157,7 +157,7 @@ class WeightSnapshot:
             state.sink(
                 Note(
                     "warning",
-                    f"The weights of epoch {state.epoch} are not kept for the descent path:"
+                    f"The weights of epoch {state.epoch} could not be saved for the descent path:"
                     f" {error.strerror or error}.",
                 )
             )
@@ -185,7 +185,7 @@ class PeakMeasurement:
 
 
 class Checkpoint:
-    """Saves while training goes on; the last state of an attempt is saved by the loop."""
+    """Saves during training; the last state of an attempt is saved by the loop."""
 
     def __init__(self, saver: Saver) -> None:
         self._saver = saver

@@ -10,19 +10,14 @@ from __future__ import annotations
 
 import math
 import time
-from collections.abc import Callable, Sequence
-from functools import partial
+from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from ganboard.gan import data
-from ganboard.gan.checkpoint import snapshots, store
-from ganboard.gan.checkpoint.saver import Saver
-from ganboard.gan.checkpoint.store import Arrays
-from ganboard.gan.config import ConfigError, RunConfig, plan
-from ganboard.gan.data import images, revision
+from ganboard.gan.config import ConfigError, RunConfig
 from ganboard.gan.devices import capabilities, hardware, runtime
 from ganboard.gan.events import (
     Control,
@@ -30,33 +25,21 @@ from ganboard.gan.events import (
     Facts,
     Losses,
     Note,
-    OnDisk,
     Outcome,
     Phase,
     Sink,
-    Started,
     Steps,
     TrainingFailed,
 )
 from ganboard.gan.landscape import projection
-from ganboard.gan.progress import Progress
 from ganboard.gan.rng import philox
 from ganboard.gan.training import lr_schedules
-from ganboard.gan.training.monitors import (
-    Monitors,
-    Net,
-    NotFinite,
-    first_loss_not_finite,
-    not_finite,
-)
-from ganboard.gan.training.watchdog import Watchdog
+from ganboard.gan.training.non_finite import NotFinite, first_not_finite, not_finite
 
 if TYPE_CHECKING:
-    from ganboard.gan.distributed.agreement import Agreement
+    from ganboard.gan.training.attempt import Attempt
     from ganboard.gan.training.hooks import TrainingState
-    from ganboard.gan.training.networks import Networks
     from ganboard.gan.training.runner import Report
-    from ganboard.gan.training.step_metrics import StepMetrics
 
 SIGNALS: tuple[ControlSignal, ...] = ("go", "stop", "suspend")
 
@@ -72,8 +55,8 @@ def train(
     cache_dir: Path | None = None,
     on_hang: Callable[[], None] = lambda: None,
 ) -> Outcome:
-    """Train `config`, or go on where an earlier attempt stopped, until it is finished or `control`
-    says otherwise.
+    """Train `config`, or resume where an earlier attempt stopped, until it is finished or `control`
+    ends it.
 
     Checkpoints lie in `run_dir/checkpoints` and carry `attempt`, which must grow with every call on
     the same directory. What runs can share (the classifier that evaluates quality) is kept in
@@ -83,16 +66,10 @@ def train(
     no longer finite, CheckpointError when the disk refuses the last state of an ending attempt, and
     whatever `sink` or `control` raise.
     """
-    cache_dir = cache_dir or run_dir / "cache"
-
     # Import TensorFlow.
     sink(Phase("importing"))
     runtime.prepare(config)
-    from ganboard.gan.distributed import strategy as distribution
-    from ganboard.gan.distributed.agreement import Agreement
-    from ganboard.gan.layers import summary
-    from ganboard.gan.modeling import recipe
-    from ganboard.gan.training import epoch_metrics, fit, hooks, runner, step
+    from ganboard.gan.training.attempt import Attempt
 
     machine = hardware.describe()
     if sentence := capabilities.check(config, machine):
@@ -102,184 +79,125 @@ def train(
     sink(Phase("loading"))
     wanted = config.model_copy(update={"limit": None}) if config.quality_every else config
     dataset = data.load(wanted, data_dir)
-    examples = dataset.first(config.limit)
-    amounts = plan(config, len(examples))
-    per_epoch = amounts.steps_per_epoch
 
-    # Build the networks and restore the newest checkpoint.
-    strategy = distribution.strategy(config)
-    agreement = Agreement(strategy)
-    model = recipe.make(config)
-    with strategy.scope():
-        nets = step.networks(config, model)
-    initial_weights = nets.weights()
-    directory = run_dir / "checkpoints"
-    digest = store.config_hash(config, len(examples))
-    restore = partial(_restore, nets, nets.arrays(), agreement, directory, digest, sink)
-    progress = restore()
-    sink(OnDisk(store.found(directory)))
-
-    # Get ready to train.
-    stepper = step.Stepper(config, strategy, nets, examples, model)
-    steps_runner: runner.Runner = (
-        fit.FitLoop(stepper, agreement.number)
-        if config.loop == "fit"
-        else runner.CustomLoop(stepper, agreement.number)
-    )
-    pictures = model.pictures(examples)
-    state = hooks.TrainingState(
-        config=config,
-        model=model,
-        nets=nets,
-        examples=examples,
-        progress=progress,
-        epoch_metrics=epoch_metrics.EpochMetrics(config),
-        monitors=Monitors(config, per_epoch, pictures),
-        watchdog=Watchdog(config.stall_seconds, sink, on_hang),
-        sink=sink,
-        leads=agreement.leads,
-    )
-    saver = Saver(
+    # Build the networks, restore the newest checkpoint, and say what begins.
+    current = Attempt(
         config,
-        directory,
-        digest,
-        attempt,
-        nets.arrays,
-        sink,
-        progress.step,
-        control,
-        writes=agreement.leads,
+        machine=machine,
+        dataset=dataset,
+        run_dir=run_dir,
+        cache_dir=cache_dir or run_dir / "cache",
+        number=attempt,
+        sink=sink,
+        control=control,
+        on_hang=on_hang,
     )
-    weight_snapshot = hooks.WeightSnapshot(config, run_dir / snapshots.FOLDER, initial_weights)
-    image_grid = hooks.ImageGrid(config)
-    evaluation = hooks.Evaluation(config, dataset, cache_dir)
-    peak_measurement = hooks.PeakMeasurement(config, machine, cache_dir)
-    checkpoint = hooks.Checkpoint(saver)
-
-    # Say what begins.
-    sink(
-        Started(
-            machine,
-            amounts.examples,
-            per_epoch,
-            progress.step,
-            nets.generator.count_params(),
-            nets.discriminator.count_params(),
-        )
-    )
-    for text in capabilities.remarks(config, machine):
-        sink(Note("info", text))
-    if skipped := getattr(dataset, "skipped", ()):
-        sink(Note("warning", images.skipped(skipped)))
-    if config.skip_unreadable:
-        sink(Facts({"skipped_pictures": len(skipped)}))
-    sink(Facts(epoch_metrics.facts(config, machine, amounts.examples)))
-    if (revised := revision.current({"dataset": config.dataset})) > 1:
-        sink(Facts({revision.FACT: revised}))
-    layers = {
-        "generator_layers": summary.describe(nets.generator),
-        "discriminator_layers": summary.describe(nets.discriminator),
-    }
-    sink(Facts(layers))
-    if progress.step == 0 and agreement.leads:
-        image_grid.draw_real(sink, pictures)
-        image_grid.run(state)
-    if progress.g_losses.size:  # a sink may have lost the steps before the checkpoint
-        sink(Steps(progress.epoch + 1, 0, progress.g_losses, progress.d_losses))
-    if progress.epoch >= config.epochs:
+    current.announce()
+    if current.finished:
         return "finished"
 
     deadline = time.monotonic() + 60 * config.max_minutes if config.max_minutes else math.inf
-    with state.watchdog:
-        # Trace and compile the training step.
-        sink(Phase("compiling"))
-        began = time.monotonic()
-        order = philox.order(config.seed, progress.epoch + 1, amounts.examples)
-        steps_runner.warm_up(order)
-        state.watchdog.beat()
-        sink(Facts(stepper.graph_facts(order)))
-        progress.compile_seconds += time.monotonic() - began
-        sink(Phase("training"))
-
-        signal: ControlSignal = "go"
-        trouble: NotFinite | None = None
-        state.epoch_metrics.begin()
+    with current.state.watchdog:
+        _compile(current)
+        current.state.epoch_metrics.begin()
         while True:
-            # Take the steps of an epoch, or of what is left of it.
-            state.epoch = progress.epoch + 1
-            first = progress.g_losses.size
-            order = philox.order(config.seed, state.epoch, amounts.examples)
-            numbers = progress.step - first + np.arange(per_epoch)
-            g_rates, d_rates = lr_schedules.rates(config, per_epoch, numbers, progress.rate_factor)
-            rates = np.stack([g_rates, d_rates], axis=1)
-            for report in steps_runner.epoch(order, first, progress.step, rates[first:]):
-                state.watchdog.beat()
-                begin = progress.step
-                _log(state, report, rates)
-                trouble = first_not_finite(begin, report.metrics, nets.tensors)
-                asked = _asked(config, control, deadline, sink)
-                signal = SIGNALS[agreement.number(SIGNALS.index(asked))]
-                if trouble is not None or signal != "go":
-                    break
-                if progress.g_losses.size < per_epoch:
-                    state.run_due(checkpoint, ended=False)
-
-            # Recover once from numbers that are not finite.
+            signal, trouble = _take_steps(current, deadline)
             if trouble is not None:
-                if config.on_non_finite == "stop" or progress.rate_factor < 1:
-                    raise TrainingFailed(not_finite(config, per_epoch, trouble))
-                state.progress = progress = restore()
-                progress.rate_factor = 0.5
-                sink(Note("error", not_finite(config, per_epoch, trouble, back_to=progress.step)))
-                trouble = None
-                saver.saved_step = progress.step
-                state.epoch_metrics.begin()
+                _recover(current, trouble)
                 continue
-
-            # Finish the epoch.
-            if progress.g_losses.size == per_epoch:
-                g_path, d_path = (
-                    projection.path_point(config.seed, net, weights, initial_weights[net])
-                    for net, weights in enumerate(nets.weights())
-                )
-                state.run_due(weight_snapshot, ended=True)
-                seconds = state.epoch_metrics.replica_seconds()
-                for note in state.monitors.replicas(state.epoch, seconds):
-                    sink(note)
-                seen = per_epoch * config.batch_size
-                measures = state.epoch_metrics.measures()
-                state.done = progress.finish_epoch(seen, g_path, d_path, measures)
-                sink(state.done)
-                state.run_due(image_grid, evaluation, peak_measurement, ended=True)
-                state.epoch_metrics.begin()
-
-            # Leave, or save and go on.
-            finished = progress.epoch >= config.epochs
-            if finished or signal != "go":
-                with state.watchdog.paused():
-                    safe = saver.save(progress, leaving=True)
-                if finished and safe:
-                    return "finished"
-                if signal == "go":  # the last state was refused, and somebody asked to end
-                    signal = control()
-                return "suspended" if signal == "suspend" else "stopped"
-            state.run_due(checkpoint, ended=True)
+            if current.at_end_of_epoch:
+                _finish_epoch(current)
+            if current.finished or signal != "go":
+                return _leave(current, signal)
+            current.state.run_due(current.checkpoint, ended=True)
 
 
-def _restore(
-    nets: Networks,
-    untrained: Arrays,
-    agreement: Agreement,
-    directory: Path,
-    digest: str,
-    sink: Sink,
-) -> Progress:
-    """Assign the newest valid checkpoint of the first process in all of them, or the `untrained`
-    state."""
-    found = store.load(directory, untrained, digest=digest, sink=sink) if agreement.leads else None
-    arrays, progress = found or (untrained, Progress())
-    nets.assign(agreement.arrays(dict(arrays)))
-    return Progress.of(agreement.arrays(progress.arrays()))
+def _compile(current: Attempt) -> None:
+    """Trace and compile the training step."""
+    state = current.state
+    current.sink(Phase("compiling"))
+    began = time.monotonic()
+    order = philox.order(current.config.seed, state.progress.epoch + 1, current.plan.examples)
+    current.runner.warm_up(order)
+    state.watchdog.heartbeat()
+    current.sink(Facts(current.stepper.graph_facts(order)))
+    state.progress.compile_seconds += time.monotonic() - began
+    current.sink(Phase("training"))
+
+
+def _take_steps(current: Attempt, deadline: float) -> tuple[ControlSignal, NotFinite | None]:
+    """Take the steps of an epoch, or of what is left of it.
+
+    Ends early, with what `control` said, or with the first step whose numbers are not finite.
+    """
+    config = current.config
+    state = current.state
+    progress = state.progress
+    per_epoch = current.plan.steps_per_epoch
+    first = progress.g_losses.size
+    state.epoch = progress.epoch + 1
+    order = philox.order(config.seed, state.epoch, current.plan.examples)
+    numbers = progress.step - first + np.arange(per_epoch)
+    g_rates, d_rates = lr_schedules.rates(config, per_epoch, numbers, progress.rate_factor)
+    rates = np.stack([g_rates, d_rates], axis=1)
+    signal: ControlSignal = "go"
+    trouble: NotFinite | None = None
+    for report in current.runner.epoch(order, first, progress.step, rates[first:]):
+        state.watchdog.heartbeat()
+        begin = progress.step
+        _log(state, report, rates)
+        trouble = first_not_finite(begin, report.metrics, current.nets.tensors)
+        asked = _asked(config, current.control, deadline, current.sink)
+        signal = SIGNALS[current.agreement.number(SIGNALS.index(asked))]
+        if trouble is not None or signal != "go":
+            break
+        if progress.g_losses.size < per_epoch:
+            state.run_due(current.checkpoint, ended=False)
+    return signal, trouble
+
+
+def _recover(current: Attempt, trouble: NotFinite) -> None:
+    """Go back to the newest checkpoint, once, and on with half the learning rates. Raises
+    TrainingFailed."""
+    config, state = current.config, current.state
+    per_epoch = current.plan.steps_per_epoch
+    if config.on_non_finite == "stop" or state.progress.rate_factor < 1:
+        raise TrainingFailed(not_finite(config, per_epoch, trouble))
+    state.progress = progress = current.restore()
+    progress.rate_factor = 0.5
+    current.sink(Note("error", not_finite(config, per_epoch, trouble, back_to=progress.step)))
+    current.saver.saved_step = progress.step
+    state.epoch_metrics.begin()
+
+
+def _finish_epoch(current: Attempt) -> None:
+    """Report the epoch whose last step was taken, and run what is due after it."""
+    state = current.state
+    g_path, d_path = (
+        projection.path_point(current.config.seed, net, weights, current.initial_weights[net])
+        for net, weights in enumerate(current.nets.weights())
+    )
+    state.run_due(current.weight_snapshot, ended=True)
+    seconds = state.epoch_metrics.replica_seconds()
+    for note in state.monitors.replicas(state.epoch, seconds):
+        current.sink(note)
+    seen = current.plan.steps_per_epoch * current.config.batch_size
+    measures = state.epoch_metrics.measures()
+    state.done = state.progress.finish_epoch(seen, g_path, d_path, measures)
+    current.sink(state.done)
+    state.run_due(current.image_grid, current.evaluation, current.peak_measurement, ended=True)
+    state.epoch_metrics.begin()
+
+
+def _leave(current: Attempt, signal: ControlSignal) -> Outcome:
+    """Save the last state of this attempt; `signal` is why it ends, if it is not finished."""
+    with current.state.watchdog.paused():
+        safe = current.saver.save(current.state.progress, leaving=True)
+    if current.finished and safe:
+        return "finished"
+    if signal == "go":  # the last state was refused, and a stop was requested
+        signal = current.control()
+    return "suspended" if signal == "suspend" else "stopped"
 
 
 def _log(state: TrainingState, report: Report, rates: Losses) -> None:
@@ -304,31 +222,7 @@ def _asked(config: RunConfig, control: Control, deadline: float, sink: Sink) -> 
     sink(
         Note(
             "warning",
-            f"Stopped after max_minutes={config.max_minutes:g} of training in one go: resume"
-            " goes on.",
+            f"Stopped after max_minutes={config.max_minutes:g} of training. Resume to continue.",
         )
     )
     return "stop"
-
-
-def first_not_finite(
-    first_step: int, metrics: StepMetrics, tensors: Sequence[str]
-) -> NotFinite | None:
-    """The first value of consecutive steps that is not finite; `first_step` counts from 0 over the
-    whole run, `tensors` are those that `bad_tensor` numbers."""
-    found = [first_loss_not_finite(first_step, metrics.g_loss, metrics.d_loss)]
-    bad = metrics.bad_tensor >= 0
-    if bad.any():
-        step = int(bad.argmax())
-        name = tensors[int(metrics.bad_tensor[step])]
-        net: Net = "generator" if name.startswith("generator") else "discriminator"
-        found.append(NotFinite(net, "gradient", first_step + step, name))
-    updates: tuple[tuple[Net, Losses], ...] = (
-        ("discriminator", metrics.d_update),
-        ("generator", metrics.g_update),
-    )
-    for net, update in updates:
-        bad = ~np.isfinite(update)
-        if bad.any():
-            found.append(NotFinite(net, "weight", first_step + int(bad.argmax())))
-    return min((one for one in found if one), key=lambda one: one.step, default=None)

@@ -1,27 +1,25 @@
-"""Watches a run from metrics alone and says in words when it goes wrong, and when it is right
-again. Free of TensorFlow.
+"""Monitors the metrics of a run and reports problems and recoveries. Free of TensorFlow.
 
-Every monitor warns once when its metrics turn bad and speaks again only when they have turned good.
-Nothing is kept in checkpoints: a resumed run whose trouble goes on is warned about again. The
-thresholds were chosen on traces of healthy and of ruined runs (DCGAN on digits and MNIST; G's or
-D's rate 5 to 200 times too high or too low); what those showed stands beside each.
+Every monitor warns once when its metrics become bad and reports again only when they have
+recovered. Nothing is kept in checkpoints: a resumed run whose trouble goes on is warned about
+again. The thresholds were chosen on traces of healthy and of ruined runs (DCGAN on digits and
+MNIST; G's or D's rate 5 to 200 times too high or too low); what those showed stands beside each.
 """
 
 from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
 from ganboard.gan.config import RunConfig
-from ganboard.gan.events import Losses, Note, Quality
+from ganboard.gan.events import Note, Quality
 from ganboard.gan.training.lr_schedules import scaling
 
 Floats = npt.NDArray[np.floating[Any]]
-Net = Literal["generator", "discriminator"]
 
 # D's opinion: mean sigmoid of its logits, averaged over a window. Healthy runs stay within 0.5 to
 # 0.8 for real and 0.3 to 0.6 for generated images. With rates that were wrong for G or D by a
@@ -40,16 +38,16 @@ ALIKE, ALIKE_NO_MORE = 0.4, 0.6
 # of real images: below, an untrained generator's grey blobs are alike for good reason
 CONTRAST = 0.3
 GRID_IMAGES = 16  # fewer say little about variety
-REAL_IMAGES = 512  # at most so many real ones, evenly spread, are compared with
+REAL_IMAGES = 512  # maximum number of real images, evenly spread, for comparison
 # steps * rate: Adam and RMSprop move a weight by about the rate per step, and G's images first
 # varied at 0.05 to 0.08
 GROWN = 0.2
 # grids or evaluations: a G may collapse for one only, and a collapsed one look varied for one
 IN_A_ROW = 2
 
-# Evaluations. Precision, recall and coverage do not tell a collapsed G from a young one, nor
-# coverage a collapsed from a good one; these do:
-# diversity: 0.6 and above in healthy runs, 0.17 to 0.37 in collapsed ones
+# Evaluations. Precision, recall and coverage do not distinguish a collapsed G from an untrained
+# one, nor coverage a collapsed from a good one; these do: diversity: 0.6 and above in healthy runs,
+# 0.17 to 0.37 in collapsed ones
 FEW, FEW_NO_MORE = 0.4, 0.5
 # share of the commonest class; data sets with labels have ten equal ones
 ONE_CLASS, ONE_CLASS_NO_MORE = 0.6, 0.5
@@ -114,8 +112,8 @@ class Monitors:
         config = self._config
         target = 1 - config.label_smoothing  # what D is taught to say of real images
         found = (
-            f"over the {self._window} steps up to {_position(self._steps_per_epoch, steps - 1)} it"
-            f" gave real images {real:.2f} and generated ones {fake:.2f} on average"
+            f"over the {self._window} steps up to {position(self._steps_per_epoch, steps - 1)}"
+            f" its mean output was {real:.2f} for real and {fake:.2f} for generated images"
         )
         slower_d = [
             f"lower d_learning_rate (now {config.d_learning_rate:g})",
@@ -128,19 +126,24 @@ class Monitors:
         wins = self._wins.notes(
             real > SURE * target and fake < 1 - SURE,
             real < SURE_NO_MORE * target or fake > 1 - SURE_NO_MORE,
-            f"D wins: {found}, and a D that is always right teaches G nothing. Clone the run and"
-            f" {_either(slower_d + smoother)}.",
-            f"D no longer wins: {found}.",
+            f"D dominates: {found}, so G gets no useful gradients. Clone the run and"
+            f" {either(slower_d + smoother)}.",
+            f"D no longer dominates: {found}.",
         )
         sure = (real > SURE * target and fake > SURE * target) or (
             real < 1 - SURE and fake < 1 - SURE
         )
+        remedy = either(
+            [
+                f"lower g_learning_rate (now {config.g_learning_rate:g})",
+                "raise d_learning_rate or d_steps",
+            ]
+        )
         lost = self._lost.notes(
             sure or fake - real > INVERTED,
             1 - SURE_NO_MORE < real < SURE_NO_MORE * target and fake - real < INVERTED_NO_MORE,
-            f"D has lost: {found}, so that G follows a D that is wrong. Clone the run and "
-            f"{_either([f'lower g_learning_rate (now {config.g_learning_rate:g})', 'raise d_learning_rate or d_steps'])}.",
-            f"D is in the game again: {found}.",
+            f"D fails: {found}, so G gets misleading gradients. Clone the run and {remedy}.",
+            f"D has recovered: {found}.",
         )
         return wins + lost
 
@@ -155,36 +158,38 @@ class Monitors:
         contrast, distance = _compare(generated, self._real)
         fair = contrast >= CONTRAST
         varied = fair and distance >= ALIKE_NO_MORE
-        alike = (
-            "are too much alike: at equal contrast their distances from each other are"
-            f" {distance:.0%} of those of real images"
-        )
+        if fair:
+            found = (
+                f"are too similar: at equal contrast, their mutual distances are {distance:.0%} of"
+                " those of real images"
+            )
+        else:
+            found = f"have lost contrast: it is {contrast:.0%} of that of real images"
         return self._alike.notes(
             self._grown(epoch, varied) and not (fair and distance >= ALIKE),
             varied,
-            f"Mode collapse: the images that G makes after epoch {epoch}"
-            f" {alike if fair else f'have lost their contrast: it is {contrast:.0%} of that of real images'}."
+            f"Mode collapse: the images of G after epoch {epoch} {found}."
             f" {self._against_collapse()}",
-            f"The images that G makes after epoch {epoch} differ from each other again.",
+            f"The images of G after epoch {epoch} are diverse again.",
         )
 
     def evaluated(self, quality: Quality) -> list[Note]:
-        """An evaluation of generated images (`gan.quality`); of other things nothing is known that
-        tells a collapse."""
+        """An evaluation of generated images (`gan.quality`); no indicator of a collapse is known
+        for other data."""
         if "diversity" not in quality.measures:
             return []
         diversity, share = quality.measures["diversity"], max(quality.histogram)
         found = (
-            f"pairs of them differ by {diversity:.0%} of what pairs of real images do, and"
-            f" {share:.0%} are of one class"
+            f"pairs differ by {diversity:.0%} of the difference between real pairs, and"
+            f" {share:.0%} belong to one class"
         )
         varied = diversity >= FEW_NO_MORE and share <= ONE_CLASS_NO_MORE
         return self._few.notes(
             self._grown(quality.epoch, varied) and (diversity < FEW or share > ONE_CLASS),
             varied,
-            f"Mode collapse: after epoch {quality.epoch} G makes few kinds of images: {found}."
-            f" {self._against_collapse()}",
-            f"G makes more kinds of images again after epoch {quality.epoch}: {found}.",
+            f"Mode collapse: after epoch {quality.epoch}, G generates few kinds of images:"
+            f" {found}. {self._against_collapse()}",
+            f"G generates more kinds of images again after epoch {quality.epoch}: {found}.",
         )
 
     def _grown(self, epoch: int, varied: bool) -> bool:
@@ -208,7 +213,7 @@ class Monitors:
         options += ["set loss=wgan_gp"] * (
             config.loss != "wgan_gp" and not config.discriminator_batch_norm
         )
-        return f"Clone the run and {_either(options)}."
+        return f"Clone the run and {either(options)}."
 
     def replicas(self, epoch: int, seconds: Floats) -> list[Note]:
         """Own working time of every replica in the steps of `epoch`, [steps, replicas] in seconds:
@@ -221,16 +226,16 @@ class Monitors:
             others = float(np.median(np.delete(medians, replica)))
             who = f"Replica {replica} of {len(medians)}, counted from 0,"
             times = (
-                f"its median step took {1000 * own:.3g} ms in epoch {epoch}, that of the others"
-                f" {1000 * others:.3g} ms"
+                f"its median step took {1000 * own:.3g} ms in epoch {epoch}, compared with"
+                f" {1000 * others:.3g} ms for the others"
             )
             notes += self._slow[replica].notes(
                 own > SLOW * others,
                 own < SLOW_NO_MORE * others,
-                f"{who} is slow: {times}. All wait for the slowest, which cost"
-                f" {(own - others) * len(seconds):.2g} s of this epoch. See what else runs on its"
-                " device, or train with fewer replicas.",
-                f"{who} keeps up again: {times}.",
+                f"{who} is slow: {times}. All replicas wait for the slowest one, which cost"
+                f" {(own - others) * len(seconds):.2g} s in this epoch. Check what else runs on"
+                " its device, or train with fewer replicas.",
+                f"{who} is no longer slow: {times}.",
             )
         return notes
 
@@ -256,62 +261,6 @@ class _Alarm:
         return []
 
 
-@dataclass(frozen=True)
-class NotFinite:
-    """The first value of a run that is infinite or not a number."""
-
-    net: Net
-    what: Literal["loss", "gradient", "weight"]
-    step: int  # counted from 0 over the whole run
-    tensor: str = ""  # path of the variable, for a gradient or weight
-
-
-def first_loss_not_finite(first_step: int, g_losses: Losses, d_losses: Losses) -> NotFinite | None:
-    """The first loss of consecutive steps ([n] each) that is not finite, D's before G's of the same
-    step; None when all are finite."""
-    bad = ~np.isfinite(np.stack([d_losses, g_losses], axis=1)).ravel()
-    if not bad.any():
-        return None
-    step, net = divmod(int(bad.argmax()), 2)
-    return NotFinite("generator" if net else "discriminator", "loss", first_step + step)
-
-
-def not_finite(
-    config: RunConfig, steps_per_epoch: int, found: NotFinite, *, back_to: int | None = None
-) -> str:
-    """What is to be said about `found`; `back_to` is the step of the checkpoint that the run went
-    back to, None when it ends."""
-    tensor = f" of {found.tensor}" if found.tensor else ""
-    sentence = (
-        f"A {found.what}{tensor} in the {found.net} is not finite at"
-        f" {_position(steps_per_epoch, found.step)}"
-    )
-    if back_to is not None:
-        place = f"the checkpoint of step {back_to}" if back_to else "the start"
-        return (
-            f"{sentence}: the run went back to {place} and continues with half the learning rates."
-            " It does so once."
-        )
-    calmer = {
-        "mixed_float16": ["set precision=mixed_bfloat16 or float32"],
-        "mixed_bfloat16": ["set precision=float32"],
-        "float32": [],
-    }
-    g, d = (rate * scaling(config) for rate in (config.g_learning_rate, config.d_learning_rate))
-    options = [
-        f"lower the learning rates (now {g:g} for G, {d:g} for D)",
-        *calmer[config.precision],
-    ]
-    options += ["set clip_norm=1"] * (not config.clip_norm)
-    options += ["set warmup_epochs=5"] * (config.lr_scaling != "none" and not config.warmup_epochs)
-    again = (
-        "after going back once already"
-        if config.on_non_finite == "roll_back"
-        else "and its last good checkpoint is kept"
-    )
-    return f"{sentence}: the run ends here {again}. Clone it and {_either(options)}."
-
-
 def _contrast_and_variety(images: Floats) -> tuple[float, float]:
     """Contrast and variety of images [n, H, W, C], n > 1: standard deviation of the pixels of an
     image, Euclidean distance of two images, each averaged over all."""
@@ -332,11 +281,12 @@ def _compare(generated: Floats, real: tuple[float, float]) -> tuple[float, float
     return contrast, distance / contrast if contrast else math.nan
 
 
-def _position(steps_per_epoch: int, step: int) -> str:
+def position(steps_per_epoch: int, step: int) -> str:
+    """A step of the whole run, in words."""
     epoch, within = divmod(step, steps_per_epoch)
     return f"step {within + 1} of epoch {epoch + 1}"
 
 
-def _either(options: list[str]) -> str:
+def either(options: list[str]) -> str:
     """`a`, `a or b`, `a, b or c`."""
     return " or ".join([", ".join(options[:-1]), options[-1]] if len(options) > 1 else options)

@@ -33,8 +33,9 @@ class _Fused:
         variables: Sequence[keras.Variable],
         learning_rate: tf.Tensor,
     ) -> None:
+        rate = tf.convert_to_tensor(learning_rate)
         for gradient, variable in zip(gradients, variables, strict=True):
-            self.update_step(gradient, variable, tf.convert_to_tensor(learning_rate))  # type: ignore[attr-defined]  # each optimizer's own
+            self.update_step(gradient, variable, rate)  # type: ignore[attr-defined]
 
     def _slot(self, slots: Sequence[keras.Variable], variable: keras.Variable) -> Any:
         return slots[self._get_variable_index(variable)].value.handle  # type: ignore[attr-defined]
@@ -107,7 +108,7 @@ def make(config: RunConfig, rate: float) -> keras.Optimizer:
             rate, beta_1=config.beta_1, beta_2=config.beta_2, epsilon=config.epsilon, name="adam"
         ),
         "sgd": lambda: SGD(rate, momentum=config.beta_1, name="sgd"),
-        # the kernel keeps a momentum slot, and Keras makes one only when told to use it
+        # the kernel keeps a momentum slot, and Keras creates one only if momentum is used
         "rmsprop": lambda: RMSprop(
             rate, rho=config.rho, momentum=1e-30, epsilon=config.epsilon, name="rmsprop"
         ),

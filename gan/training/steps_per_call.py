@@ -14,5 +14,5 @@ class StepsPerCall:
         self.count = 1
 
     def update(self, seconds: float, count: int) -> None:
-        """A call of `count` steps took so many seconds."""
+        """A call of `count` steps took `seconds`."""
         self.count = max(1, min(2 * self.count, int(CALL_SECONDS * count / max(seconds, 1e-9))))

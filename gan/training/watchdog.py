@@ -24,15 +24,15 @@ FRAMES = 4
 
 class Watchdog:
     """`with Watchdog(config.stall_seconds, sink, on_hang) as watchdog:` around the loop, and
-    `watchdog.beat()` whenever it moves.
+    `watchdog.heartbeat()` whenever it moves.
 
-    When no beat comes for `seconds` (0: never looks), the stacks of all threads go to stderr, which
-    is the run's log, and a warning to `sink`; when beats return, an info. Once per stall. When none
-    comes for PATIENCE times `seconds`, and for USUAL times the median wait of late, `on_hang` is
-    called. Both are called from the watchdog's thread while the loop may be calling the sink too:
-    it must allow that. What it raises is printed: the loop meets the same with its next event. A
-    thread that stalls with the interpreter's lock in hand stops this thread too, but also the
-    renewal of the run's lease.
+    If `heartbeat` is not called for `seconds` (0: disabled), the stacks of all threads go to
+    stderr, which is the run's log, and a warning to `sink`; when heartbeats return, an info. Once
+    per stall. When none comes for PATIENCE times `seconds`, and for USUAL times the median wait of
+    late, `on_hang` is called. Both are called from the watchdog's thread while the loop may be
+    calling the sink too: it must allow that. What it raises is printed: the loop meets the same
+    with its next event. A thread that stalls with the interpreter's lock in hand stops this thread
+    too, but also the renewal of the run's lease.
     """
 
     def __init__(
@@ -56,7 +56,7 @@ class Watchdog:
         if self._seconds:
             self._thread.join()
 
-    def beat(self) -> None:
+    def heartbeat(self) -> None:
         """The loop moves: costs a microsecond."""
         self._moved.set()
 
@@ -64,13 +64,13 @@ class Watchdog:
     def paused(self) -> Iterator[None]:
         """For work that takes its time without taking steps, such as training the classifier that
         evaluates quality."""
-        self.beat()
+        self.heartbeat()
         self._paused = True
         try:
             yield
         finally:
             self._paused = False
-            self.beat()
+            self.heartbeat()
 
     def _watch(self) -> None:
         while True:
@@ -94,17 +94,17 @@ class Watchdog:
                 self._say(
                     Note(
                         "info",
-                        f"Training moves again, after {time.monotonic() - since:.0f} s without a"
+                        f"Training continues after {time.monotonic() - since:.0f} s without a"
                         " finished step.",
                     )
                 )
 
     def _stalled(self) -> str:
         return (
-            f"No step has ended for {self._seconds:g} s (stall_seconds): the loop is in"
-            f" {self._where()}; the stacks of all threads are in the run's log. If it does not move"
-            f" it is started again from the last checkpoint after {PATIENCE:g} times as long. If a"
-            " step takes that long here, lower batch_size or raise stall_seconds."
+            f"No step has finished for {self._seconds:g} s (stall_seconds). The loop is in"
+            f" {self._where()}; the stacks of all threads are in the run's log. After {PATIENCE:g}"
+            " times as long, training restarts from the last checkpoint. If a step takes that long"
+            " on this machine, lower batch_size or raise stall_seconds."
         )
 
     def _where(self) -> str:

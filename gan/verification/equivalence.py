@@ -1,4 +1,4 @@
-"""One training in a process of its own, for `ganboard selftest`: `python -m
+"""One training in its own process, for `ganboard selftest`: `python -m
 ganboard.gan.verification.equivalence CONFIG_JSON RUN_DIR DATA_DIR [VARIANT]`.
 
 Logical devices and a failed collective last as long as the process, so every training that is to be
@@ -13,14 +13,12 @@ import sys
 from functools import partial
 from pathlib import Path
 
-from ganboard.gan.checkpoint import store
+from ganboard.gan.checkpoint import reader, store
 from ganboard.gan.config import RunConfig, parse
 from ganboard.gan.devices import runtime
 from ganboard.gan.events import ControlSignal, Event
 from ganboard.gan.progress import Progress
 from ganboard.gan.training.loop import train
-
-VARIANTS = ("two passes", "plain up-sampling", "interrupted", "untrained")
 
 
 def main(config_json: str, run_dir: str, data_dir: str, variant: str = "") -> None:
@@ -75,9 +73,9 @@ def unfold() -> None:
     setattr(networks, "UpConv3D", partial(upconv.UpConv3D, folded=False))  # noqa: B010
 
 
-def state(run_dir: Path) -> store.Arrays:
+def state(run_dir: Path) -> reader.Arrays:
     """All arrays of the newest checkpoint of a training."""
-    return store.newest_arrays(run_dir / "checkpoints")
+    return reader.newest_arrays(run_dir / "checkpoints")
 
 
 if __name__ == "__main__":

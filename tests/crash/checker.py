@@ -29,11 +29,11 @@ from ganboard.db.engine import make_engine, reading
 from ganboard.db.models import ACTIVE, Run
 from ganboard.db.runs import queries
 from ganboard.db.settings import Settings
-from ganboard.gan.checkpoint import store
+from ganboard.gan.checkpoint import reader
 from ganboard.worker.context import Context
 
 TMP_SECONDS = 60.0
-_BEGINS = re.compile(r"Attempt (\d+) begins on ")
+_BEGINS = re.compile(r"Attempt (\d+) started on ")
 _RATES = ("g_rate", "d_rate")  # finite at every step; the effective rates need not be
 
 
@@ -183,7 +183,7 @@ def _rows(engine: Engine, settings: Settings, run: Run, expected: Expected) -> I
 
 def _golden(engine: Engine, settings: Settings, run: Run, expected: Expected) -> Iterator[str]:
     for event in queries.events(engine, run.id, limit=None):
-        if "its losses differ" in event.text:
+        if "with different losses" in event.text:
             yield f"(c) {event.text}"
     wanted = expected.golden.get(run.id)
     for row in queries.epochs(engine, run.id) if wanted is not None else ():
@@ -213,7 +213,7 @@ def _attempts(engine: Engine, settings: Settings, run: Run, expected: Expected) 
 
 def _checkpoints(engine: Engine, settings: Settings, run: Run, expected: Expected) -> Iterator[str]:
     listed = [(row.step, row.attempt, row.digest) for row in queries.checkpoints(engine, run.id)]
-    for (step, attempt), words in store.verify(
+    for (step, attempt), words in reader.verify(
         settings.run_dir(run.id) / "checkpoints", listed
     ).items():
         yield (

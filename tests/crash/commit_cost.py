@@ -48,7 +48,7 @@ def main(commits: int, parent: str | None) -> None:
         own = stored_runs.training(engine, lease_seconds=3600.0)
         losses = np.ones(25, np.float32)
 
-        def append(number: int) -> None:  # as the loop tells of its steps, 25 at a time
+        def append(number: int) -> None:  # as the loop reports its steps, 25 at a time
             epoch, block = divmod(number, 8)
             reports.append_steps(
                 engine,
@@ -64,7 +64,7 @@ def main(commits: int, parent: str | None) -> None:
         for number in range(commits):
             mode = MODES[number % 2]
             with engine.connect() as connection:  # the pool has this one connection
-                connection.connection.driver_connection.execute(f"PRAGMA synchronous={mode}")  # type: ignore[union-attr]
+                connection.connection.driver_connection.execute(f"PRAGMA synchronous={mode}")
             seconds.setdefault(("reports.append_steps", mode), []).append(
                 timed(lambda number=number: append(number))
             )  # type: ignore[misc]

@@ -53,13 +53,13 @@ def kill(service: str) -> None:
     """The first process of the container, from outside, so that its restart policy applies as after
     a crash."""
     container = compose("ps", "--quiet", service).strip()
-    told = subprocess.run(
+    inspected = subprocess.run(
         ["docker", "inspect", "--format", "{{.State.Pid}}", container],
         check=True,
         capture_output=True,
         text=True,
     )
-    os.kill(int(told.stdout), signal.SIGKILL)
+    os.kill(int(inspected.stdout), signal.SIGKILL)
 
 
 def restart(service: str) -> None:
@@ -68,8 +68,8 @@ def restart(service: str) -> None:
 
 def place(run_id: str) -> tuple[int, int]:
     """Attempt and step, as far as they can be read now."""
-    told = ganboard("show", run_id)
-    return (0, 0) if told is None else (int(told["attempt"]), int(told["step"]))
+    run = ganboard("show", run_id)
+    return (0, 0) if run is None else (int(run["attempt"]), int(run["step"]))
 
 
 def reaches(run_id: str, least: tuple[int, int]) -> bool:
@@ -79,9 +79,9 @@ def reaches(run_id: str, least: tuple[int, int]) -> bool:
 
 def finished(run_id: str) -> Any:
     def ended() -> Any:
-        told = ganboard("show", run_id)
-        assert told is None or told["status"] not in ("failed", "stopped"), told["error"]
-        return told if told and told["status"] == "finished" else None
+        run = ganboard("show", run_id)
+        assert run is None or run["status"] not in ("failed", "stopped"), run["error"]
+        return run if run and run["status"] == "finished" else None
 
     return wait_until(ended, seconds=900, every=1, what=f"the end of {run_id}")
 

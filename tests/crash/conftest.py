@@ -1,4 +1,5 @@
-"""What crash tests share: how thorough they are, and trainers that meet their fate at named points."""
+"""What crash tests share: how thorough they are, and trainers that meet their fate at named
+points."""
 
 from __future__ import annotations
 
@@ -15,7 +16,7 @@ from ganboard.gan.presets import load
 from ganboard.worker.context import Context
 from ganboard.worker.queue import job
 from ganboard.worker.submission.submit import submit
-from ganboard.worker.terminal.run_progress import View
+from ganboard.worker.terminal.run_view import View
 from tests.crash import checker, trap
 
 FULL = os.environ.get("GANBOARD_CRASH") == "full"  # many rounds, as in `make crash`
@@ -31,7 +32,8 @@ def hexes(context: Context, run: Run) -> list[tuple[str, str]]:
 
 @pytest.fixture
 def train(context: Context, monkeypatch: pytest.MonkeyPatch) -> Callable[..., Run]:
-    """Train a run here to its end, attempt after attempt; the nth attempt meets the nth of `traps`."""
+    """Train a run here to its end, attempt after attempt; the nth attempt meets the nth of
+    `traps`."""
     monkeypatch.setattr(job, "TRAINER", (sys.executable, "-m", "tests.crash.trap"))
 
     def trained(*traps: str, **settings: object) -> Run:

@@ -44,7 +44,7 @@ def percentiles(seconds: Sequence[float]) -> str:
 # --- claims ---
 
 
-def race_for_claims(
+def claim_all_at_once(
     url: str, rounds: int, processes: int = PROCESSES
 ) -> tuple[list[float], Counter[str]]:
     """`processes` try to claim the same `rounds` runs, all at about the same time. Returns (seconds
@@ -58,9 +58,9 @@ def race_for_claims(
     ]
     engine.dispose()
     with IN_FORK.Manager() as manager:
-        told = manager.list()
+        outcomes = manager.list()
         candidates = [
-            IN_FORK.Process(target=_claim_all, args=(url, run_ids, number, told))
+            IN_FORK.Process(target=_claim_all, args=(url, run_ids, number, outcomes))
             for number in range(processes)
         ]
         for candidate in candidates:
@@ -68,13 +68,13 @@ def race_for_claims(
         for candidate in candidates:
             candidate.join()
         assert [candidate.exitcode for candidate in candidates] == [0] * processes, "a claim raised"
-        results = list(told)
+        results = list(outcomes)
     return [s for seconds, _ in results for s in seconds], Counter(
         run_id for _, won in results for run_id in won
     )
 
 
-def _claim_all(url: str, run_ids: list[str], number: int, told: Any) -> None:
+def _claim_all(url: str, run_ids: list[str], number: int, outcomes: Any) -> None:
     engine, seconds, won = make_engine(url), [], []
     for run_id in run_ids:
         began = time.perf_counter()
@@ -83,7 +83,7 @@ def _claim_all(url: str, run_ids: list[str], number: int, told: Any) -> None:
         if claim is not None:
             won.append(run_id)
     engine.dispose()
-    told.append((seconds, won))
+    outcomes.append((seconds, won))
 
 
 # --- writers and readers ---
@@ -98,12 +98,13 @@ def writers_and_readers(
     owners = [stored_runs.training(engine, lease_seconds=3600.0) for _ in range(writers)]
     engine.dispose()
     with IN_FORK.Manager() as manager:
-        told, stop = manager.list(), IN_FORK.Event()
+        outcomes = manager.list()
+        stop = IN_FORK.Event()
         tasks = [(_write, own) for own in owners] + [
             (_read, owners[number % writers]) for number in range(readers)
         ]
         processes = [
-            IN_FORK.Process(target=task, args=(url, own, stop, told)) for task, own in tasks
+            IN_FORK.Process(target=task, args=(url, own, stop, outcomes)) for task, own in tasks
         ]
         for process in processes:
             process.start()
@@ -112,7 +113,7 @@ def writers_and_readers(
         for process in processes:
             process.join()
         assert [process.exitcode for process in processes] == [0] * len(processes), "a call raised"
-        results = list(told)
+        results = list(outcomes)
     engine = make_engine(url)
     for run_id, epochs in ((run_id, n) for kind, run_id, n, _ in results if kind == "write"):
         assert [row.epoch for row in queries.epochs(engine, run_id)] == list(
@@ -126,7 +127,7 @@ def writers_and_readers(
     return by_kind["write"], by_kind["read"], sum(n for kind, _, n, _ in results if kind == "write")
 
 
-def _write(url: str, own: dict[str, Any], stop: Event, told: Any) -> None:
+def _write(url: str, own: dict[str, Any], stop: Event, outcomes: Any) -> None:
     engine, seconds, epoch = make_engine(url), [], 0
     while not stop.is_set():
         for write in (
@@ -141,10 +142,10 @@ def _write(url: str, own: dict[str, Any], stop: Event, told: Any) -> None:
             seconds.append(time.perf_counter() - began)
         epoch += 1
     engine.dispose()
-    told.append(("write", own["run_id"], epoch, seconds))
+    outcomes.append(("write", own["run_id"], epoch, seconds))
 
 
-def _read(url: str, own: dict[str, Any], stop: Event, told: Any) -> None:
+def _read(url: str, own: dict[str, Any], stop: Event, outcomes: Any) -> None:
     engine, seconds = make_engine(url), []
     while not stop.is_set():
         began = time.perf_counter()
@@ -154,7 +155,7 @@ def _read(url: str, own: dict[str, Any], stop: Event, told: Any) -> None:
         seconds.append(time.perf_counter() - began)
         stop.wait(0.02)
     engine.dispose()
-    told.append(("read", own["run_id"], 0, seconds))
+    outcomes.append(("read", own["run_id"], 0, seconds))
 
 
 # --- files cut short ---
@@ -200,14 +201,16 @@ def fault_of_copy(
             ]:
                 return f"{length} bytes of the log: {words[0]}"
         run = queries.list_runs(engine)[0]
-        told = [
+        read_notes = [
             event.text
             for event in queries.events(engine, run.id, limit=None)
             if event.text.startswith("note ")
         ][::-1]
-        if told != notes[: len(told)]:
+        if read_notes != notes[: len(read_notes)]:
             return f"{length} bytes of the log: a later row is there without an earlier one"
-        epochs = len(told) + 1 if queries.step_losses(engine, run.id, len(told) + 1) else len(told)
+        epochs = len(read_notes)
+        if queries.step_losses(engine, run.id, epochs + 1):
+            epochs += 1
         if (
             any(
                 queries.step_losses(engine, run.id, epoch) is None for epoch in range(1, epochs + 1)
@@ -215,8 +218,8 @@ def fault_of_copy(
             or run.step != epochs * stored_runs.STEPS
         ):
             return (
-                f"{length} bytes of the log: {len(told)} notes, {epochs} epochs and step {run.step}"
-                " do not fit"
+                f"{length} bytes of the log: {len(read_notes)} notes, {epochs} epochs and step"
+                f" {run.step} do not fit"
             )
         # it goes on
         stored_runs.steps(engine, {"run_id": run.id, "attempt": 1}, epochs + 1, 0, [1.0])
@@ -272,7 +275,7 @@ def databases(folder: Path) -> Iterator[dict[str, str]]:
 def main(claims: int = 10_000, seconds: int = 60, copies: int = 500) -> int:
     with tempfile.TemporaryDirectory() as name, databases(Path(name)) as urls:
         for backend, url in urls.items():
-            took, winners = race_for_claims(url, claims)
+            took, winners = claim_all_at_once(url, claims)
             wrong = claims - sum(count == 1 for count in winners.values())
             print(
                 f"{backend}: {PROCESSES} processes x {claims} claims: {wrong} without exactly one"

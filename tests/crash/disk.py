@@ -25,7 +25,7 @@ from sqlalchemy.exc import DBAPIError
 from ganboard.db.engine import make_engine
 from ganboard.db.migrate import upgrade
 from ganboard.db.runs import commands, queries, reports
-from ganboard.gan.checkpoint import store
+from ganboard.gan.checkpoint import reader, store
 from ganboard.gan.progress import Progress
 from tests.recorder import Recorder
 from tests.unit.db import stored_runs
@@ -92,14 +92,14 @@ def save_until_full(disk: SmallDisk) -> tuple[int, int]:
     for step in range(1, 7):
         try:
             saved = store.save(directory, arrays(step), Progress(step), digest="c", attempt=1)
-        except store.CheckpointError as error:
-            if "make room there" not in str(error):
+        except reader.CheckpointError as error:
+            if "ree some space" not in str(error):
                 raise
             refused += 1
         else:
             listed = [(step, 1, saved.digest), *listed][:2]
             store.prune(directory, 2)
-        assert store.verify(directory, listed) == {}
+        assert reader.verify(directory, listed) == {}
         recorder = Recorder()
         found = store.load(directory, expected, digest="c", sink=recorder)
         assert recorder.events == []
@@ -154,8 +154,8 @@ def write_until_full(disk: SmallDisk, migrated: Path, blocks: int) -> tuple[int,
             row = queries.step_losses(fresh, str(own["run_id"]), epoch)
             assert row is not None
             assert np.array_equal(row.g_losses, losses[epoch - 1])
-        told = [event.text for event in queries.events(fresh, str(own["run_id"]), limit=None)]
-        assert {f"note {n}" for n in range(notes)} <= set(told)
+        texts = [event.text for event in queries.events(fresh, str(own["run_id"]), limit=None)]
+        assert {f"note {n}" for n in range(notes)} <= set(texts)
         with fresh.connect() as connection:
             assert connection.execute(text("PRAGMA integrity_check")).scalars().all() == ["ok"]
         fresh.dispose()

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
-from ganboard.gan.models.pix2pix import frames
+from ganboard.gan.models.pix2pix.flow import frames
 from ganboard.worker.selftest.selftest import RECORDING
 
 FOLDER = "flow"

@@ -143,14 +143,16 @@ def further_file(directory: Path, chance: random.Random) -> None:
 
 
 ODD: list[dict[str, object]] = [
-    {"format": 2}, {"format": None}, {"step": 8}, {"step": "12"}, {"step": None}, {"attempt": 2}, {"epoch": -1}, {"versions": []},
-    {"versions": None}, {"files": {}}, {"files": None}, {"files": {"../ckpt-8-1/state.npz": {"sha256": "", "size": 0}}},
+    {"format": 2}, {"format": None}, {"step": 8}, {"step": "12"}, {"step": None}, {"attempt": 2},
+    {"epoch": -1}, {"versions": []}, {"versions": None}, {"files": {}}, {"files": None},
+    {"files": {"../ckpt-8-1/state.npz": {"sha256": "", "size": 0}}},
     {"files": {"state.npz": {"sha256": "0" * 64, "size": 1}}}, {"files": {"state.npz": []}},
 ]  # fmt: skip
 MUTATIONS: tuple[Callable[[Path, random.Random], None], ...] = (
-    bit_flip, bit_flip, bit_flip, truncation, truncation, zero_length, zeros, tail, swapped_state, stale_manifest, swapped_folders,
-    copy_under_a_newer_name, foreign_configuration, odd_manifest, missing_file, link, folder_link, pipe, folder_instead_of_file,
-    file_instead_of_folder, further_file,
+    bit_flip, bit_flip, bit_flip, truncation, truncation, zero_length, zeros, tail, swapped_state,
+    stale_manifest, swapped_folders, copy_under_a_newer_name, foreign_configuration, odd_manifest,
+    missing_file, link, folder_link, pipe, folder_instead_of_file, file_instead_of_folder,
+    further_file,
 )  # fmt: skip
 
 
@@ -197,12 +199,13 @@ def outcome(
     mutation: Callable[[Path, random.Random], None],
     chance: random.Random,
 ) -> str:
-    """What became of one mutation: "harmless", "detected", or a sentence that says what is wrong."""
+    """What became of one mutation: "harmless", "detected", or a sentence that says what is
+    wrong."""
     mutation(directory, chance)
     best = intact(directory, whole)
     recorder = Recorder()
     loaded = store.load(directory, power.arrays(0), digest="c", sink=recorder)
-    told = any("set aside" in note.text for note in recorder.of(Note))
+    reported = any("set aside" in note.text for note in recorder.of(Note))
     if loaded is None:
         return f"{mutation.__name__}: nothing was loaded"
     arrays, progress = loaded
@@ -210,12 +213,12 @@ def outcome(
     wanted = (power._bytes(power.arrays(step)), power._bytes(power.progress(step).arrays()))
     if (power._bytes(arrays), power._bytes(progress.arrays())) != wanted:
         return f"{mutation.__name__}: other values were loaded for step {step}"
-    if step < best or (step < STEPS[-1] and not told):
+    if step < best or (step < STEPS[-1] and not reported):
         return (
             f"{mutation.__name__}: step {step} was loaded, {best} is"
-            f" intact{'' if told else '; not a word was said'}"
+            f" intact{'' if reported else '; nothing was logged'}"
         )
-    return "detected" if told else "harmless"
+    return "detected" if reported else "harmless"
 
 
 def try_all(number: int, seed: int) -> tuple[Counter[str], list[str]]:

@@ -24,7 +24,7 @@ from unittest.mock import patch
 
 import numpy as np
 
-from ganboard.gan.checkpoint import store
+from ganboard.gan.checkpoint import reader, store
 from ganboard.gan.devices import hardware
 from ganboard.gan.events import Note
 from ganboard.gan.progress import Progress
@@ -96,11 +96,12 @@ def _leave_half_a_checkpoint(path: Path) -> None:
 
 
 def fault(cut: Cut, place: Path) -> str | None:
-    """What is wrong with what the loader makes of a disk, if anything; `place` is used and cleared."""
+    """What is wrong with what the loader makes of a disk, if anything; `place` is used and
+    cleared."""
     materialise(cut.state, place)
     directory, recorder = place / FOLDER, Recorder()
     try:
-        if bad := store.verify(directory, cut.listed):
+        if bad := reader.verify(directory, cut.listed):
             return f"listed and bad: {bad}"
         loaded = store.load(directory, arrays(0), digest="c", sink=recorder)
         step = loaded[1].step if loaded else None
@@ -118,7 +119,7 @@ def fault(cut: Cut, place: Path) -> str | None:
     return None
 
 
-def _bytes(found: store.Arrays) -> dict[str, bytes]:
+def _bytes(found: reader.Arrays) -> dict[str, bytes]:
     return {name: array.tobytes() + str(array.dtype).encode() for name, array in found.items()}
 
 

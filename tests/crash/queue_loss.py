@@ -1,7 +1,7 @@
 """A queue that forgets, repeats itself or comes back older: every run is trained all the same, and
 once.
 
-python -m tests.crash.queue_loss        # 22 runs and FLUSHALL, 1,000 repeated rings, 100 damaged
+python -m tests.crash.queue_loss        # 22 runs and FLUSHALL, 1,000 repeated messages, 100 damaged
 append-only files
 """
 
@@ -55,7 +55,7 @@ def server(context: Context) -> Iterator[tuple[Redis, subprocess.Popen[str]]]:
         "text": True,
         "errors": "replace",
     }
-    with subprocess.Popen(command, env=environment_for_child(), **options) as process:  # type: ignore[call-overload]
+    with subprocess.Popen(command, env=environment_for_child(), **options) as process:
         try:
             with Redis(
                 unix_socket_path=str(redis_server.socket_path(context.settings)),
@@ -80,7 +80,7 @@ def _answers(redis: Redis) -> bool:
 
 @contextmanager
 def workers(context: Context, number: int) -> Iterator[list[subprocess.Popen[bytes]]]:
-    """Real workers whose runs take no time, told to end afterwards."""
+    """Real workers whose runs take no time, ended afterwards."""
     environment = {**environment_for_child(), "GANBOARD_HOME": str(context.settings.state)}
     command = [sys.executable, "-m", "tests.crash.short_trainer"]
     log = (context.settings.state / "workers.log").open("ab")
@@ -138,15 +138,16 @@ def flushed(context: Context, queued: int, running: int = 2) -> float:
         live = process.pid
     log = (context.settings.state / "workers.log").read_text()
     assert "Traceback" not in log, log
-    assert log.count("Redis has lost its data") == running, log
+    # those that trained during the flush, and those whose repeated message another worker removed
+    assert running <= log.count("Redis no longer has the message") <= len(run_ids), log
     assert sorted(trained(context)) == sorted(run_ids), "a run was trained twice, or never"
     assert_none(context, Expected(dict.fromkeys(run_ids, ("finished",)), alive=(live,)))
     return took
 
 
 def repeated(context: Context, times: int) -> float:
-    """The same run rung for `times` times to two workers, and again after it has ended. Returns the
-    mean seconds of a needless ring."""
+    """The same run enqueued `times` times to two workers, and again after it has ended. Returns the
+    mean seconds of a needless message."""
     with server(context) as (redis, _):
         (run_id,) = submitted(context, redis, 1)
         queue = open_queue(redis)
@@ -257,7 +258,7 @@ DAMAGES = (
 
 
 def recorded(context: Context, runs: int = 8) -> list[str]:
-    """Runs that wait, rung for, and their queue on disk."""
+    """Runs that wait, enqueued, and their queue on disk."""
     with server(context) as (redis, process):
         run_ids = submitted(context, redis, runs)
         wait_until(
@@ -288,8 +289,8 @@ def damaged(
             return " / ".join(line for line in said if not line.startswith(SAYS_ANYWAY))[:300]
         reconcile(context, redis, ripe_seconds=0)
         queue = open_queue(redis)
-        rung = [job_id.rsplit("-", 1)[0] for job_id in queue.get_job_ids()]
-        assert sorted(rung) == sorted(run_ids), "a run is not in the queue, or twice"
+        enqueued = [job_id.rsplit("-", 1)[0] for job_id in queue.get_job_ids()]
+        assert sorted(enqueued) == sorted(run_ids), "a run is not in the queue, or twice"
         process.kill()
         process.wait()
     return None
@@ -315,7 +316,7 @@ def main() -> int:
     with fresh_context() as context:
         mean = repeated(context, 1000)
         print(
-            "1,000 rings for one run, and 1,000 after it: trained once; a needless ring takes"
+            "1,000 messages for one run, and 1,000 after it: trained once; a needless message takes"
             f" {1000 * mean:.0f} ms",
             flush=True,
         )

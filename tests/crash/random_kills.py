@@ -22,14 +22,14 @@ from typing import Any
 
 import numpy as np
 
-from ganboard.gan.checkpoint import store
+from ganboard.gan.checkpoint import reader
 from ganboard.gan.config import parse
 from ganboard.gan.events import EpochDone, Event, Phase
 from tests.crash import models
 
 SETTINGS: dict[str, Any] = {
-    "dataset": "digits", "limit": 512, "batch_size": 32, "epochs": 60, "grid_size": 4, "ema": 0.99, "accumulate": 2, "d_steps": 2,
-    "schedule": "cyclic", "clip_norm": 5.0, "r1": 1.0,
+    "dataset": "digits", "limit": 512, "batch_size": 32, "epochs": 60, "grid_size": 4, "ema": 0.99,
+    "accumulate": 2, "d_steps": 2, "schedule": "cyclic", "clip_norm": 5.0, "r1": 1.0,
 }  # fmt: skip
 
 
@@ -39,7 +39,7 @@ TRAINING = "training"  # a file that is there as soon as the first step has ende
 def child(directory: str, attempt: str, settings: str) -> None:
     from ganboard.gan.training.loop import train
 
-    with (Path(directory) / "epochs").open("a", buffering=1) as told:
+    with (Path(directory) / "epochs").open("a", buffering=1) as log:
 
         def sink(event: Event) -> None:
             if isinstance(event, EpochDone):
@@ -53,7 +53,7 @@ def child(directory: str, attempt: str, settings: str) -> None:
                             *event.d_path,
                         ]
                     ),
-                    file=told,
+                    file=log,
                 )
             # it comes again after each checkpoint
             if event == Phase("training") and not (place / TRAINING).exists():
@@ -90,16 +90,16 @@ def attempt(directory: Path, number: int, settings: dict[str, Any], seconds: flo
             return False
 
 
-def outcome(directory: Path) -> tuple[dict[int, list[Any]], store.Arrays]:
-    """The last word on every epoch, and the final arrays; an epoch told twice must have been told
-    alike."""
+def outcome(directory: Path) -> tuple[dict[int, list[Any]], reader.Arrays]:
+    """The last report of every epoch, and the final arrays; repeated reports of an epoch
+    must be equal."""
     epochs: dict[int, list[Any]] = {}
     for line in (directory / "epochs").read_text().splitlines():
         number, *rest = json.loads(line)
         assert epochs.setdefault(number, rest) == rest, (
-            f"epoch {number} was told twice, and differently"
+            f"epoch {number} was reported twice with different values"
         )
-    arrays = store.newest_arrays(directory / "checkpoints")
+    arrays = reader.newest_arrays(directory / "checkpoints")
     return epochs, {name: array for name, array in arrays.items() if "seconds" not in name}
 
 

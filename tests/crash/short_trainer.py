@@ -18,7 +18,7 @@ def main(run_id: str, attempt: int) -> int:
     import numpy as np
 
     from ganboard.db.engine import make_engine
-    from ganboard.db.runs import commands, reports
+    from ganboard.db.runs import checkpoint_reports, commands, reports
     from ganboard.db.settings import Settings
     from ganboard.gan.checkpoint import store
     from ganboard.gan.progress import Progress
@@ -45,7 +45,7 @@ def main(run_id: str, attempt: int) -> int:
     saved = store.save(
         directory, {"generator/kernel": losses}, Progress(4, 1), digest="c", attempt=attempt
     )
-    reports.add_checkpoint(engine, **own, **vars(saved), keep=3)
+    checkpoint_reports.add_checkpoint(engine, **own, **vars(saved), keep=3)
     commands.finish(engine, **own, status="finished")
     return 0
 

@@ -14,7 +14,7 @@ import pytest
 from sqlalchemy import text
 
 from ganboard.db.models import Run
-from ganboard.db.runs import commands, queries, reports
+from ganboard.db.runs import checkpoint_reports, commands, expiry, queries, reports
 from ganboard.gan.checkpoint import store
 from ganboard.gan.progress import Progress
 from ganboard.worker.context import Context
@@ -58,12 +58,12 @@ def trained(context: Context, *, attempts: int = 2) -> Run:
                 **figures,
             )  # type: ignore[arg-type]
         if attempt < attempts:
-            commands.died(engine, **own, cause="It was killed")
+            expiry.died(engine, **own, cause="It was killed")
     arrays = {"generator/kernel": np.arange(6, dtype=np.float32)}
     saved = store.save(
         folder(context, run), arrays, Progress(LAST, EPOCHS), digest="c", attempt=attempts
     )
-    reports.add_checkpoint(engine, **own, **vars(saved), keep=3)
+    checkpoint_reports.add_checkpoint(engine, **own, **vars(saved), keep=3)
     commands.finish(engine, **own, status="finished")
     return run
 
@@ -103,7 +103,7 @@ DAMAGES = {
     "UPDATE step_series SET \"values\" = x'0000c07f0000c07f0000c07f0000c07f'": (
         "(b) epoch 1: g_rate has 4 values, 4 of them missing"
     ),
-    "UPDATE event SET text = 'Attempt 1 begins on w.' WHERE text LIKE 'Attempt 2 begins%'": (
+    "UPDATE event SET text = 'Attempt 1 started on w.' WHERE text LIKE 'Attempt 2 started%'": (
         "(d) attempts [1, 1] began"
     ),
     "UPDATE event SET attempt = 1 WHERE text = 'Finished.'": (
@@ -112,7 +112,7 @@ DAMAGES = {
     "UPDATE epoch SET attempt = 1 WHERE epoch = 3": (
         "(d) its epochs were written by the attempts [2, 2, 1]"
     ),
-    "UPDATE event SET text = 'Epoch 2 was trained again and its losses differ from the first time.'": (
+    "UPDATE event SET text = 'Epoch 2 was trained again with different losses.'": (
         "(c) Epoch 2 was trained again"
     ),
     "UPDATE checkpoint SET digest = 'other'": (

@@ -1,5 +1,5 @@
-"""One dashboard for many tests: it reads its settings anew for every request, so a test hands it the
-environment of its own home instead of starting a server.
+"""One dashboard for many tests: it reads its settings anew for every request, so a test hands it
+the environment of its own home instead of starting a server.
 
     python -m tests.e2e.dashboard --port 8501
 

@@ -18,7 +18,7 @@ from tests import chromium
 from tests.e2e.sights import TABS, settled
 from tests.e2e.until import until
 
-LOOKS = ("light", "dark")
+SCHEMES = ("light", "dark")
 TALL = {"width": 1280, "height": 960}
 
 
@@ -28,24 +28,27 @@ def main(url: str, folder: str, *only: str) -> None:
     assert only or len(finished) >= 2, "at least two finished runs are needed"
     newest = next(iter(finished), "")
     sights = {
-        "runs": "", "launch": "launch", "run": f"run?run={newest}", "compare": f"compare?runs={','.join(finished[-3:])}",
-        "playground": f"playground?run={newest}", "studies": "studies", "models": "models", "system": "system",
+        "runs": "", "launch": "launch", "run": f"run?run={newest}",
+        "compare": f"compare?runs={','.join(finished[-3:])}",
+        "playground": f"playground?run={newest}", "studies": "studies", "models": "models",
+        "system": "system",
     }  # fmt: skip
     names = []
     with sync_playwright() as driver:
         browser = driver.chromium.launch(
             executable_path=chromium.find(), args=["--no-sandbox", "--enable-unsafe-swiftshader"]
         )
-        for look in LOOKS:
-            page = browser.new_page(viewport=TALL, color_scheme=look)  # type: ignore[arg-type]
+        for scheme in SCHEMES:
+            page = browser.new_page(viewport=TALL, color_scheme=scheme)  # type: ignore[arg-type]
             for name in only or sights:
                 page.goto(f"{url}/{sights[name]}")
-                names += _draw(page, Path(folder), name, look)
+                names += _draw(page, Path(folder), name, scheme)
         browser.close()
     if only:
         return
     parts = [
-        f"## {name}\n\n" + "\n".join(f"![{name}, {look}]({name}-{look}.png)" for look in LOOKS)
+        f"## {name}\n\n"
+        + "\n".join(f"![{name}, {scheme}]({name}-{scheme}.png)" for scheme in SCHEMES)
         for name in dict.fromkeys(names)
     ]
     head = (
@@ -65,14 +68,14 @@ def _shoot(page: Page, path: Path) -> None:
     page.screenshot(path=path)
 
 
-def _draw(page: Page, folder: Path, name: str, look: str) -> list[str]:
+def _draw(page: Page, folder: Path, name: str, scheme: str) -> list[str]:
     settled(page)
     if name in ("run", "compare"):
         expect(page.locator(".js-plotly-plot").first).to_be_visible(timeout=60_000)
     if name == "playground":
         # the first drawing loads TensorFlow
         expect(page.locator(".picture").nth(15)).to_be_visible(timeout=90_000)
-    _shoot(page, folder / f"{name}-{look}.png")
+    _shoot(page, folder / f"{name}-{scheme}.png")
     drawn = [name]
     if name in ("run", "compare"):
         tabs = page.locator(TABS)
@@ -80,7 +83,7 @@ def _draw(page: Page, folder: Path, name: str, look: str) -> list[str]:
             tabs.get_by_text(label, exact=True).click()
             settled(page)
             drawn.append(f"{name}-{label.lower().split()[-1]}")
-            _shoot(page, folder / f"{drawn[-1]}-{look}.png")
+            _shoot(page, folder / f"{drawn[-1]}-{scheme}.png")
     return drawn
 
 

@@ -1,5 +1,5 @@
-"""Every page of the dashboard with something on it: what the tests of looks, access and errors walk
-through."""
+"""Every page of the dashboard with something on it: what the tests of appearance, access and errors
+walk through."""
 
 from __future__ import annotations
 

@@ -1,4 +1,5 @@
-"""The table of runs in the browser: it is drawn on a canvas, so its rows are found by their place."""
+"""The table of runs in the browser: it is drawn on a canvas, so its rows are found by their
+place."""
 
 from __future__ import annotations
 

@@ -135,6 +135,7 @@ MEANT = {
     ("event", "level"): lambda n: ("info", "warning", "error")[n % 3],
     ("saved_view", "name"): lambda n: f"view {n} é",
     ("step_series", "name"): lambda n: "g_rate",
+    ("metric", "name"): lambda n: ("fid", "memorization", "l1")[n % 3],
     ("study", "id"): lambda n: f"study{n}",
     ("study_run", "study_id"): lambda n: f"study{n % 3}",
     ("request", "id"): lambda n: f"request{n}",

@@ -44,9 +44,8 @@ def main() -> int:
 
     print(f"\n{'group':<14}{'cases':>10}{'findings':>10}{'seconds':>9}")
     for group in sorted(counted):
-        print(
-            f"{group:<14}{counted[group]:>10,}{findings.failed[group]:>10}{findings.seconds[group]:>9.0f}"
-        )
+        failed, seconds = findings.failed[group], findings.seconds[group]
+        print(f"{group:<14}{counted[group]:>10,}{failed:>10}{seconds:>9.0f}")
     total = time.monotonic() - began
     print(f"{'all':<14}{counted.total():>10,}{findings.failed.total():>10}{total:>9.0f}")
     return int(code)

@@ -1,5 +1,5 @@
-"""Loading in a child process, where seconds and memory can be told apart. As a script it prints the
-figures of every hostile archive."""
+"""Loading in a child process, where seconds and memory can be measured apart. As a script it prints
+the figures of every hostile archive."""
 
 from __future__ import annotations
 
@@ -17,7 +17,8 @@ from ganboard.gan.config import RunConfig
 from ganboard.gan.data import load
 from ganboard.gan.data.dataset import DatasetError
 from ganboard.gan.data.images import decode
-import numpy.lib.format, PIL.Image, PIL.ImageOps, PIL.PngImagePlugin, PIL.JpegImagePlugin, gzip, zipfile
+import gzip, zipfile
+import numpy.lib.format, PIL.Image, PIL.ImageOps, PIL.PngImagePlugin, PIL.JpegImagePlugin
 
 PIL.Image.init()
 def peak():  # of this program alone: ru_maxrss would begin with the parent's

@@ -18,10 +18,11 @@ from tests.unit.app.web.test_api import get
 
 MakeRun = Callable[..., Run]
 WILD = (
-    "", " ", "latest", "LATEST", "..", "../..", "%2e%2e", "%00", "\0", "\ud800", "a" * 10_000, "1", "-1", "0", "00", "\u0661", "\uff11",
-    "1e3", "nan", "inf", "true", "None", "9" * 400, "2147483648", "-999999999", "[]", "{}", "<script>", "' OR 1=1 --", "%", "_", "*", "a,b",
-    ",", "&", "#", "?", ";", "run.json", "epochs.csv", "export.zip", "model", "losses.csv", "real", "1.png", "\u202e", "e\u0301", "/",
-    "\\", "\n", "C:\\",
+    "", " ", "latest", "LATEST", "..", "../..", "%2e%2e", "%00", "\0", "\ud800", "a" * 10_000, "1",
+    "-1", "0", "00", "\u0661", "\uff11", "1e3", "nan", "inf", "true", "None", "9" * 400,
+    "2147483648", "-999999999", "[]", "{}", "<script>", "' OR 1=1 --", "%", "_", "*", "a,b", ",",
+    "&", "#", "?", ";", "run.json", "epochs.csv", "export.zip", "model", "losses.csv", "real",
+    "1.png", "\u202e", "e\u0301", "/", "\\", "\n", "C:\\",
 )  # fmt: skip
 PART = (
     st.sampled_from(WILD)
@@ -29,8 +30,9 @@ PART = (
     | st.sampled_from(["runs", "RUN", "grids", "epochs.csv", "steps.csv"])
 )
 KEYS = (
-    "run", "runs", "sweep", "study", "clone", "step", "view", "part", "base", "by", "q", "status", "archived", "columns", "fid", "follow",
-    "name", "preset", "seed", "psi", "picked", "limit", "search", "scale", "attempt", "epoch", "smoothing", "all", "x", "set_epochs_0",
+    "run", "runs", "sweep", "study", "clone", "step", "view", "part", "base", "by", "q", "status",
+    "archived", "columns", "fid", "follow", "name", "preset", "seed", "psi", "picked", "limit",
+    "search", "scale", "attempt", "epoch", "smoothing", "all", "x", "set_epochs_0",
 )  # fmt: skip
 QUERY = st.dictionaries(st.sampled_from(KEYS), st.lists(PART, min_size=1, max_size=3), max_size=4)
 
@@ -68,11 +70,11 @@ def test_every_address_of_the_api_answers(
     answer = get(f"/{encoded([*start, *parts])}?{pairs}", method)
     assert answer.status in (200, 307, 400, 404, 405, 503), answer.body
     if answer.headers.get("content-type") == "application/json" and method == "GET":
-        told = answer.json
+        body = answer.json
         if answer.status != 200:
-            assert set(told) == {"error"}
-            assert told["error"].endswith(".")
-            assert len(told["error"]) < 400
+            assert set(body) == {"error"}
+            assert body["error"].endswith(".")
+            assert len(body["error"]) < 400
     assert b"Traceback" not in answer.body
     assert b"<script>" not in answer.body or answer.headers["content-type"] != "text/html"
 
@@ -168,7 +170,8 @@ def test_a_forged_widget_breaks_no_page(
     widget = widgets[place % len(widgets)]
     try:
         widget.set_value(value)
-        widget._widget_state  # noqa: B018  # what the harness itself cannot encode, a browser could not send
+        # what the harness itself cannot encode, a browser could not send
+        widget._widget_state  # noqa: B018
     except Exception:
         return
     checked(at.run())

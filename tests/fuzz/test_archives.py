@@ -96,7 +96,8 @@ def read_all(path: Path) -> None:
 
 
 def loaded(folder: Path, kind: str, data: bytes) -> str | None:
-    """The refusal of a data set in this file, None when it was loaded: then its images are sound."""
+    """The refusal of a data set in this file, None when it was loaded: then its images are
+    sound."""
     config = (
         RunConfig(dataset="images", images_path="set.zip", batch_size=1)
         if kind == "zip"
@@ -140,7 +141,8 @@ def test_any_bytes_are_refused(tmp_path: Path, data: bytes, kind: str, head: int
 
 
 LEADING = (
-    "../x.png", "/x.png", "a/../../x.png", "C:x.png", "a\\b.png", "x\0y.png", "a//b.png", "./a.png", ".png", "a/", "con.png", "~/x.png"
+    "../x.png", "/x.png", "a/../../x.png", "C:x.png", "a\\b.png", "x\0y.png", "a//b.png", "./a.png",
+    ".png", "a/", "con.png", "~/x.png"
 )  # fmt: skip
 KINDS = [
     0,
@@ -323,12 +325,27 @@ HOSTILE: dict[str, tuple[str, Callable[[], bytes]]] = {
     "zip64 of nothing": ("zip", lambda: zip64(2**40, 0)),
     "zip64 beyond the file": ("zip", lambda: zip64(5, 2**50)),
     "zip64 before the file": ("zip", lambda: zip64(0, 2**64 - 1)),
-    "objects": ("npz", lambda: saved(x_train=np.array([{}, print], dtype=object), y_train=np.arange(2))),
+    "objects": (
+        "npz", lambda: saved(x_train=np.array([{}, print], dtype=object), y_train=np.arange(2)),
+    ),
     "floats": ("npz", lambda: saved(x_train=IMAGES.astype(np.float32), y_train=np.arange(6))),
-    "a header of 1 GB": ("npz", lambda: packed({"x_train.npy": b"\x93NUMPY\x02\0" + struct.pack("<I", 1 << 30) + b"{" * 5000})),
-    "an array of 1 GB": ("npz", lambda: saved(x_train=np.zeros((GIGABYTE // 784, 28, 28), np.uint8), y_train=np.arange(2))),
-    "a gzip of 1 GB": ("idx.gz", lambda: gzip.compress(struct.pack(">4B3I", 0, 0, 8, 3, 6, 28, 28) + bytes(GIGABYTE // 4))),
-    "a header of 100 TB": ("idx", lambda: struct.pack(">4B3I", 0, 0, 8, 3, 2**32 - 1, 2**10, 2**10)),
+    "a header of 1 GB": (
+        "npz",
+        lambda: packed(
+            {"x_train.npy": b"\x93NUMPY\x02\0" + struct.pack("<I", 1 << 30) + b"{" * 5000},
+        ),
+    ),
+    "an array of 1 GB": (
+        "npz",
+        lambda: saved(x_train=np.zeros((GIGABYTE // 784, 28, 28), np.uint8), y_train=np.arange(2)),
+    ),
+    "a gzip of 1 GB": (
+        "idx.gz",
+        lambda: gzip.compress(struct.pack(">4B3I", 0, 0, 8, 3, 6, 28, 28) + bytes(GIGABYTE // 4)),
+    ),
+    "a header of 100 TB": (
+        "idx", lambda: struct.pack(">4B3I", 0, 0, 8, 3, 2**32 - 1, 2**10, 2**10),
+    ),
     "a gzip with a tail": ("idx.gz", lambda: gzip.compress(GOOD_IDX) + b"tail" * 9),
     "two gzips": ("idx.gz", lambda: gzip.compress(GOOD_IDX) + gzip.compress(b"more")),
 }  # fmt: skip

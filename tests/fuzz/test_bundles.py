@@ -17,22 +17,23 @@ from hypothesis import strategies as st
 
 from ganboard.db.models import Run
 from ganboard.db.runs import commands, queries
-from ganboard.gan.config import foreign
+from ganboard.gan.config import invalid_reason
 from ganboard.worker.clear_errors import CLEAR_ERRORS
 from ganboard.worker.context import Context
 from ganboard.worker.interchange import importer
+from ganboard.worker.interchange.bundle import BadBundle
 from ganboard.worker.interchange.document import complete_document, encode
 from ganboard.worker.interchange.export import export
-from ganboard.worker.interchange.importer import BadBundle
 from tests.fuzz.cases import fuzzed, refusal
 from tests.fuzz.test_archives import CHANGES, Change, changed
 from tests.ui.pages import open_page
 
 MakeRun = Callable[..., Run]
 VALUES: list[Any] = [
-    None, True, False, 0, -1, 1.5, 2**53, 2**63, 1e308, "", "x", "nan", "0x1p0", "0x1p99999", "64", "<script>", "\ud800", "a\0b", "\u202e",
-    [], [[]], {}, {"a": {}}, [None], ["x"] * 600, "x" * 5000, "2026-01-01T00:00:00Z", "0001-01-01T00:00:00+23:59",
-    "9999-12-31T23:59:59-23:59", "../../x", "running",
+    None, True, False, 0, -1, 1.5, 2**53, 2**63, 1e308, "", "x", "nan", "0x1p0", "0x1p99999", "64",
+    "<script>", "\ud800", "a\0b", "\u202e", [], [[]], {}, {"a": {}}, [None], ["x"] * 600,
+    "x" * 5000, "2026-01-01T00:00:00Z", "0001-01-01T00:00:00+23:59", "9999-12-31T23:59:59-23:59",
+    "../../x", "running",
 ]  # fmt: skip
 VALUE = st.sampled_from(VALUES)
 FURTHER = (
@@ -50,10 +51,11 @@ PATH = st.lists(st.integers(0, 200), min_size=1, max_size=4)
 EDIT = st.tuples(st.sampled_from(["set", "drop", "add", "double"]), PATH, VALUE)
 
 
-def edited(told: Any, edit: tuple[str, list[int], Any]) -> None:
-    """Change what a path of indices leads to, counting the members of each level round and round."""
+def edited(run: Any, edit: tuple[str, list[int], Any]) -> None:
+    """Change what a path of indices leads to, counting the members of each level round and
+    round."""
     what, path, value = edit
-    place = told
+    place = run
     for step in path[:-1]:
         members = (
             list(place.values())
@@ -127,7 +129,7 @@ def read(there: Context, path: Path) -> str | None:
         assert not runs
         return said
     [run] = runs
-    assert foreign(run.config) is None
+    assert invalid_reason(run.config) is None
     assert encode(complete_document(there, run)).decode()
     commands.delete_run(there.engine, run_id=run.id)
     return None
@@ -163,10 +165,10 @@ def test_other_values_in_the_document(
     tmp_path: Path,
     edits: list[tuple[str, list[int], Any]],
 ) -> None:
-    told = json.loads(exported["run.json"])
+    run = json.loads(exported["run.json"])
     for edit in edits:
-        edited(told, edit)
-    read(there, written(tmp_path / "in", {**exported, "run.json": json.dumps(told).encode()}))
+        edited(run, edit)
+    read(there, written(tmp_path / "in", {**exported, "run.json": json.dumps(run).encode()}))
 
 
 @fuzzed(
@@ -181,10 +183,10 @@ def test_what_was_read_in_is_shown(
     edits: list[tuple[str, list[int], Any]],
     view: str,
 ) -> None:
-    told = json.loads(exported["run.json"])
+    run = json.loads(exported["run.json"])
     for edit in edits:
-        edited(told, edit)
-    path = written(tmp_path / "in", {**exported, "run.json": json.dumps(told).encode()})
+        edited(run, edit)
+    path = written(tmp_path / "in", {**exported, "run.json": json.dumps(run).encode()})
     found: list[Run] = []
     if refusal(CLEAR_ERRORS, lambda: found.append(importer.read_in(there, path))):
         return
@@ -239,8 +241,8 @@ def test_refusals_are_of_one_kind(there: Context, tmp_path: Path) -> None:
 def test_rows_that_occur_twice(
     exported: dict[str, bytes], there: Context, tmp_path: Path, listed: str
 ) -> None:
-    told = json.loads(exported["run.json"])
-    told["samples"] = [
+    run = json.loads(exported["run.json"])
+    run["samples"] = [
         {
             "at": "2026-01-01T00:00:00Z",
             "attempt": 1,
@@ -249,19 +251,17 @@ def test_rows_that_occur_twice(
             "memory_percent": 1,
         }
     ]
-    told["tags"] = ["baseline"]
-    told[listed].append(told[listed][0])
-    said = read(
-        there, written(tmp_path / "in", {**exported, "run.json": json.dumps(told).encode()})
-    )
+    run["tags"] = ["baseline"]
+    run[listed].append(run[listed][0])
+    said = read(there, written(tmp_path / "in", {**exported, "run.json": json.dumps(run).encode()}))
     assert bool(said) == (listed not in ("tags", "events"))
 
 
 def test_settings_are_stored_with_their_types(
     exported: dict[str, bytes], there: Context, tmp_path: Path
 ) -> None:
-    told = json.loads(exported["run.json"])
-    told["config"] = {
+    run = json.loads(exported["run.json"])
+    run["config"] = {
         "dataset": "digits",
         "batch_size": "16",
         "epochs": 2.0,
@@ -270,7 +270,7 @@ def test_settings_are_stored_with_their_types(
         "precision": "float32",
     }
     run = importer.read_in(
-        there, written(tmp_path / "in", {**exported, "run.json": json.dumps(told).encode()})
+        there, written(tmp_path / "in", {**exported, "run.json": json.dumps(run).encode()})
     )
     assert run.config == {
         "dataset": "digits",

@@ -97,6 +97,7 @@ def test_hostile_json_is_refused_quickly(home: Any, tmp_path: Any, text: str) ->
     assert time.monotonic() - began < 20
 
 
+@pytest.mark.thorough
 @fuzzed(0.6, config=FOREIGN)
 def test_the_command_line_shows_runs_whose_settings_are_foreign(
     context: Context, make_run: MakeRun, config: dict[str, Any]
@@ -124,11 +125,13 @@ def test_the_command_line_shows_runs_whose_settings_are_foreign(
         session.commit()
 
 
+VIEWS = ("Losses", "Config", "Timings", "Rates", "Quality", "Notes", "Descent path")
+PARTS = ("Losses", "Timings", "Settings", "Quality", "Parallel")
 PAGES = [
-    ("runs", {}), ("launch", {}), ("playground", {}), ("system", {}), ("studies", {}), ("models", {}),
-    *(("run", {"view": view}) for view in ("Losses", "Config", "Timings", "Rates", "Quality", "Notes", "Descent path")),
-    *(("compare", {"part": part}) for part in ("Losses", "Timings", "Settings", "Quality", "Parallel")),
-]  # fmt: skip
+    *((page, {}) for page in ("runs", "launch", "playground", "system", "studies", "models")),
+    *(("run", {"view": view}) for view in VIEWS),
+    *(("compare", {"part": part}) for part in PARTS),
+]
 
 
 @fuzzed(

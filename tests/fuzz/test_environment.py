@@ -30,12 +30,15 @@ PROGRAM = [
     "from ganboard.worker.cli.main import app; app(prog_name='ganboard')",
 ]
 VALUES = (
-    "", " ", "\t", ".", "/", "~", "~nobody-of-this-name", "~/x", "x", "../..", "/dev/null", "/dev/full", "/proc/1/x", "a" * 300,
-    "/" + "b/" * 1000, "http://localhost:6379", "https://h", "redis://", "redis://h:0", "redis://h:99999", "redis://h:x", "redis://:p@h",
-    "unix://", "unix:///x", "rediss://h", "redis://[::1", "redis://h/x", "sqlite://", "sqlite:///", "sqlite:////", "sqlite:////dev/null",
-    "sqlite:////proc/x", "sqlite:///:memory:", "sqlite:////x?mode=ro", "mysql://h/d", "postgresql://", "postgresql://u:p@",
-    "postgresql://u:p%zz@127.0.0.1:1/d", "postgres://h/d", "postgresql://u@127.0.0.1:1/d", "postgresql+asyncpg://h/d",
-    "file:///etc/passwd", "://", ":", "@", "%", "\N{SNOWMAN}", "\udcff", "\n", "$(id)", "null",
+    "", " ", "\t", ".", "/", "~", "~nobody-of-this-name", "~/x", "x", "../..", "/dev/null",
+    "/dev/full", "/proc/1/x", "a" * 300, "/" + "b/" * 1000, "http://localhost:6379", "https://h",
+    "redis://", "redis://h:0", "redis://h:99999", "redis://h:x", "redis://:p@h", "unix://",
+    "unix:///x", "rediss://h", "redis://[::1", "redis://h/x", "sqlite://", "sqlite:///",
+    "sqlite:////", "sqlite:////dev/null", "sqlite:////proc/x", "sqlite:///:memory:",
+    "sqlite:////x?mode=ro", "mysql://h/d", "postgresql://", "postgresql://u:p@",
+    "postgresql://u:p%zz@127.0.0.1:1/d", "postgres://h/d", "postgresql://u@127.0.0.1:1/d",
+    "postgresql+asyncpg://h/d", "file:///etc/passwd", "://", ":", "@", "%", "\N{SNOWMAN}", "\udcff",
+    "\n", "$(id)", "null",
 )  # fmt: skip
 NAMES = ("HOME", "DATABASE_URL", "DATABASE_PASSWORD", "REDIS_URL", "REDIS_PASSWORD", "DATA_DIR")
 GIVEN = st.dictionaries(
@@ -162,6 +165,7 @@ SURROUNDINGS: list[tuple[dict[str, Any], int]] = [
 ]
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize(
     ("variables", "umask"),
     SURROUNDINGS[: None if EXAMPLES else 2],
@@ -180,8 +184,9 @@ def test_odd_surroundings(
 
 
 WORDS = (
-    "runs", "show", "run", "--json", "--set", "--name", "-", "--", "--help", "x=y", "\udcff", "--limit", "0", "-1", "tag", "note", "sweep",
-    "study", "import", "export", "latest", "clone", "delete", "--yes", "stop", "resume", "archive", "published", "db", "upgrade",
+    "runs", "show", "run", "--json", "--set", "--name", "-", "--", "--help", "x=y", "\udcff",
+    "--limit", "0", "-1", "tag", "note", "sweep", "study", "import", "export", "latest", "clone",
+    "delete", "--yes", "stop", "resume", "archive", "published", "db", "upgrade",
 )  # fmt: skip
 
 

@@ -88,10 +88,16 @@ HOSTILE: dict[str, Callable[[], bytes]] = {
     "2^31 x 2^31": lambda: header(2**31 - 1, 2**31 - 1),
     "one pixel too wide": lambda: header(MAX_SIDE + 1, 1, body=bytes(MAX_SIDE + 2)),
     "too many pixels": lambda: header(4096, MAX_PIXELS // 4096 + 1),
-    "a text of 256 MB": lambda: header(28, 28, 8, 0, chunk(b"zTXt", b"x\0\0" + zlib.compress(bytes(HUGE))), body=bytes(28 * 29)),
-    "a profile of 256 MB": lambda: header(28, 28, 8, 0, chunk(b"iCCP", b"x\0\0" + zlib.compress(bytes(HUGE))), body=b""),
+    "a text of 256 MB": lambda: header(
+        28, 28, 8, 0, chunk(b"zTXt", b"x\0\0" + zlib.compress(bytes(HUGE))), body=bytes(28 * 29),
+    ),
+    "a profile of 256 MB": lambda: header(
+        28, 28, 8, 0, chunk(b"iCCP", b"x\0\0" + zlib.compress(bytes(HUGE))), body=b"",
+    ),
     "pixels of 256 MB": lambda: header(9, 9, 8, 0, body=bytes(HUGE))[:-40],
-    "JPEG of 65535x65535": lambda: GOOD["jpeg"].replace(struct.pack(">HH", 40, 30), struct.pack(">HH", 65_535, 65_535), 1),
+    "JPEG of 65535x65535": lambda: GOOD["jpeg"].replace(
+        struct.pack(">HH", 40, 30), struct.pack(">HH", 65_535, 65_535), 1,
+    ),
     "GIF": lambda: encoded(FRAMES[0], "GIF", save_all=True, append_images=FRAMES[1:]),
     "BMP": lambda: encoded(FRAMES[0], "BMP"),
     "TIFF": lambda: encoded(FRAMES[0], "TIFF"),
@@ -213,7 +219,7 @@ def test_a_folder_of_mixed_pictures(tmp_path: Path, kinds: list[str], spoiled: i
         assert found[0].images.shape == (len(kinds), 28, 28, 1)
 
 
-def test_pillow_is_told_the_formats_wherever_it_reads_what_others_wrote() -> None:
+def test_pillow_is_given_the_formats_wherever_it_reads_what_others_wrote() -> None:
     opened = {
         f"{path.relative_to(ROOT)}": bool({keyword.arg for keyword in node.keywords} & {"formats"})
         for package in ("app", "db", "gan", "worker")

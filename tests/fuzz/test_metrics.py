@@ -121,14 +121,15 @@ def test_steps_are_stored_to_the_bit(
         max_size=3,
     ),
 )
-def test_epochs_and_judgements_are_stored_and_exported(
+def test_epochs_and_evaluations_are_stored_and_exported(
     context: Context, make_run: MakeRun, epoch: int, values: list[float], measures: dict[str, float]
 ) -> None:
     own = running(context, make_run)
     g, d, seconds, compiling, *path = values
     reports.finish_epoch(
-        context.engine, **own, epoch=epoch, steps=4, images=256, g_loss=g, d_loss=d, seconds=seconds, compile_seconds=compiling,
-        g_path=(path[0], path[1]), d_path=(path[2], path[3]), measures=measures,
+        context.engine, **own, epoch=epoch, steps=4, images=256, g_loss=g, d_loss=d,
+        seconds=seconds, compile_seconds=compiling, g_path=(path[0], path[1]),
+        d_path=(path[2], path[3]), measures=measures,
     )  # fmt: skip
     evaluated = {"fid": g, "kid": d, "precision": seconds, "class_distance": path[0]}
     reports.add_quality(
@@ -215,8 +216,9 @@ def test_pages_show_any_figures(
         **rate,
     )  # type: ignore[arg-type]
     reports.finish_epoch(
-        context.engine, **own, epoch=3, steps=4, images=256, g_loss=g, d_loss=d, seconds=seconds, compile_seconds=compiling,
-        g_path=(path[0], path[1]), d_path=(path[2], path[3]), measures={"compute_seconds": seconds, "step_p50": compiling, "d_real": g},
+        context.engine, **own, epoch=3, steps=4, images=256, g_loss=g, d_loss=d, seconds=seconds,
+        compile_seconds=compiling, g_path=(path[0], path[1]), d_path=(path[2], path[3]),
+        measures={"compute_seconds": seconds, "step_p50": compiling, "d_real": g},
     )  # fmt: skip
     reports.add_quality(
         context.engine,

@@ -14,7 +14,7 @@ from markdown_it import MarkdownIt
 
 from ganboard.db.errors import BadAnnotation, BadSearch, UnknownRun
 from ganboard.db.models import Run
-from ganboard.db.runs import annotations as marks
+from ganboard.db.runs import annotations as run_annotations
 from ganboard.db.runs import listing, queries, search
 from ganboard.db.text_validation import invisible
 from ganboard.gan.config import RunConfig
@@ -32,12 +32,14 @@ from tests.ui.pages import open_page
 MakeRun = Callable[..., Run]
 SETTINGS = RunConfig().model_dump(mode="json")
 PIECES = (
-    *HOSTILE_NAMES, "", " ", "a", "\u202e", "\u200b", "\u200d", "e\u0301", "\u0301" * 30, "\0", "\n", "\r", "\t", "\x1b[2J", "\ud800",
-    "\udfff", "../../etc/passwd", "CON", "=1+1", "+1", "-1", "@x", "%s%n", "{{7*7}}", "${x}", "' OR 1=1 --", '"', "\\", "`", "``", "*", "_",
-    "~~", "[x]", "(y)", "](javascript:x)", "![](http://h/x.png)", "<b>", "</p>", "&lt;", "&#60;", "&nbsp;", "<!--", "$x$", "$$", ":red[x]",
-    ":material/add:", ":smile:", "https://h", "www.h.x", "a@b.c", "->", "<-", "--", ">=", "==", "# ", "> ", "- ", "1. ", "| a | b |", "---",
-    "***", "    code", "\ufeff", "\u2028", "\u2029", "\ufffe", "\U0010ffff", "\U000e0041", "\ue000", "\U0001f1fa\U0001f1f3", "\ufdfa",
-    "\u1160", "\u3164", "\x85", "\xa0", "\xad",
+    *HOSTILE_NAMES, "", " ", "a", "\u202e", "\u200b", "\u200d", "e\u0301", "\u0301" * 30, "\0",
+    "\n", "\r", "\t", "\x1b[2J", "\ud800", "\udfff", "../../etc/passwd", "CON", "=1+1", "+1", "-1",
+    "@x", "%s%n", "{{7*7}}", "${x}", "' OR 1=1 --", '"', "\\", "`", "``", "*", "_", "~~", "[x]",
+    "(y)", "](javascript:x)", "![](http://h/x.png)", "<b>", "</p>", "&lt;", "&#60;", "&nbsp;",
+    "<!--", "$x$", "$$", ":red[x]", ":material/add:", ":smile:", "https://h", "www.h.x", "a@b.c",
+    "->", "<-", "--", ">=", "==", "# ", "> ", "- ", "1. ", "| a | b |", "---", "***", "    code",
+    "\ufeff", "\u2028", "\u2029", "\ufffe", "\U0010ffff", "\U000e0041", "\ue000",
+    "\U0001f1fa\U0001f1f3", "\ufdfa", "\u1160", "\u3164", "\x85", "\xa0", "\xad",
 )  # fmt: skip
 RAW = st.text(st.characters(), max_size=120) | st.lists(st.sampled_from(PIECES), max_size=6).map(
     "".join
@@ -111,18 +113,20 @@ def test_notes_and_tags_are_stored_as_valid_utf8_or_refused(
 ) -> None:
     known = queries.list_runs(context.engine, limit=1)
     run = known[0] if known else make_run(epochs=1)
-    marks.remove_tags(
-        context.engine, run_ids=[run.id], tags=queries.tags_of(context.engine, [run.id])[run.id]
+    run_annotations.remove_tags(
+        context.engine,
+        run_ids=[run.id],
+        tags=run_annotations.tags_of(context.engine, [run.id])[run.id],
     )
     with suppress(BadAnnotation):
-        marks.write_note(
+        run_annotations.write_note(
             context.engine, run_id=run.id, text=note, version=stored(context, run).note_version
         )
     with suppress(BadAnnotation):
-        marks.add_tags(context.engine, run_ids=[run.id], tags=tags)
+        run_annotations.add_tags(context.engine, run_ids=[run.id], tags=tags)
     found = stored(context, run)
     (found.note or "").encode()  # valid
-    assert len(found.note or "") <= marks.NOTE_LENGTH
+    assert len(found.note or "") <= run_annotations.NOTE_LENGTH
     assert encode(summaries(context, [found])).decode()
     with context.engine.connect() as connection:
         bad = "SELECT count(*) FROM run WHERE CAST(CAST(note AS BLOB) AS TEXT) != note"
@@ -134,10 +138,10 @@ def test_notes_and_tags_are_stored_as_valid_utf8_or_refused(
 @fuzzed(2, name=RAW, query=RAW)
 def test_saved_views_are_stored_or_refused(context: Context, name: str, query: str) -> None:
     with suppress(BadAnnotation):
-        view = marks.save_view(context.engine, name=name, page="runs", query=query)
-        assert queries.view(context.engine, view.name) is not None
-        marks.delete_view(context.engine, name=view.name)
-    assert queries.view(context.engine, name) is None
+        view = run_annotations.save_view(context.engine, name=name, page="runs", query=query)
+        assert run_annotations.view(context.engine, view.name) is not None
+        run_annotations.delete_view(context.engine, name=view.name)
+    assert run_annotations.view(context.engine, name) is None
 
 
 @fuzzed(
@@ -196,7 +200,7 @@ def test_pages_show_names_and_notes_as_text(
         )
     run = make_run(name, epochs=1, status="failed", error=shown or "x")
     with suppress(BadAnnotation):
-        marks.write_note(context.engine, run_id=run.id, text=shown, version=0)
+        run_annotations.write_note(context.engine, run_id=run.id, text=shown, version=0)
     query = {"run": {"run": run.id}, "playground": {"run": run.id}, "launch": {"clone": run.id}}
     other = make_run(name, epochs=1)
     at = open_page(
@@ -222,9 +226,16 @@ def test_a_megabyte_is_refused_at_once(context: Context, make_run: MakeRun) -> N
     for said in (
         refusal(BadName, check_name, huge),
         refusal(
-            BadAnnotation, marks.write_note, context.engine, run_id=run.id, text=huge, version=0
+            BadAnnotation,
+            run_annotations.write_note,
+            context.engine,
+            run_id=run.id,
+            text=huge,
+            version=0,
         ),
-        refusal(BadAnnotation, marks.add_tags, context.engine, run_ids=[run.id], tags=[huge]),
+        refusal(
+            BadAnnotation, run_annotations.add_tags, context.engine, run_ids=[run.id], tags=[huge]
+        ),
         refusal(BadSearch, search.parse, huge, SETTINGS),
     ):
         assert said is not None

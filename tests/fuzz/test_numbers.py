@@ -21,10 +21,12 @@ from tests.cli import ganboard
 from tests.fuzz.cases import fuzzed, refusal
 
 WORDS = (
-    "", " ", "0", "-0", "-0.0", "+1", "1", "1.0", "1.5", "1e3", "1e309", "-1e309", "1e-400", "nan", "NaN", "inf", "-inf", "Infinity",
-    "1_000", "1,000", "1.000,5", "0x10", "0b1", "010", "\u0661\u0662", "\u00bd", "\u2167", "\uff11", "1\u00a0000", " 1 ", "1\n", "true",
-    "True", "on", "none", "None", "all", "null", "[]", "{}", "1/2", "1%", "\u22121", "--1", "1e", "e1", ".", "9" * 400,
-    "0." + "0" * 400 + "1", "2147483648", "9223372036854775808", "18446744073709551616", "1e3 ", "1j", "\ud800", "\x1b[2J", "\u202e1",
+    "", " ", "0", "-0", "-0.0", "+1", "1", "1.0", "1.5", "1e3", "1e309", "-1e309", "1e-400", "nan",
+    "NaN", "inf", "-inf", "Infinity", "1_000", "1,000", "1.000,5", "0x10", "0b1", "010",
+    "\u0661\u0662", "\u00bd", "\u2167", "\uff11", "1\u00a0000", " 1 ", "1\n", "true", "True", "on",
+    "none", "None", "all", "null", "[]", "{}", "1/2", "1%", "\u22121", "--1", "1e", "e1", ".",
+    "9" * 400, "0." + "0" * 400 + "1", "2147483648", "9223372036854775808", "18446744073709551616",
+    "1e3 ", "1j", "\ud800", "\x1b[2J", "\u202e1",
 )  # fmt: skip
 NUMBERS = (
     st.sampled_from(WORDS)
@@ -46,7 +48,8 @@ FIELD = st.sampled_from(sorted(RunConfig.model_fields))
 
 
 def sound(config: RunConfig) -> None:
-    """What holds of every configuration that was accepted: it can be stored, planned and counted."""
+    """What holds of every configuration that was accepted: it can be stored, planned and
+    counted."""
     values = config.model_dump(mode="json")
     for name, field in RunConfig.model_fields.items():
         value = values[name]

@@ -60,15 +60,19 @@ ANYTHING = st.recursive(
 )
 FIELDS = st.sampled_from(
     [
-        b"data", b"origin", b"status", b"timeout", b"created_at", b"enqueued_at", b"result_ttl", b"failure_ttl", b"ttl", b"webhooks",
-        b"success_callback_name", b"failure_callback_name", b"stopped_callback_name", b"success_callback_timeout", b"dependency_ids",
-        b"dependency_id", b"meta", b"retries_left", b"retry_intervals", b"repeats_left", b"repeat_intervals", b"enqueue_at_front",
-        b"allow_dependency_failures", b"worker_name", b"description", b"group_id", b"result", b"last_heartbeat", b"started_at", b"\xff",
+        b"data", b"origin", b"status", b"timeout", b"created_at", b"enqueued_at", b"result_ttl",
+        b"failure_ttl", b"ttl", b"webhooks", b"success_callback_name", b"failure_callback_name",
+        b"stopped_callback_name", b"success_callback_timeout", b"dependency_ids", b"dependency_id",
+        b"meta", b"retries_left", b"retry_intervals", b"repeats_left", b"repeat_intervals",
+        b"enqueue_at_front", b"allow_dependency_failures", b"worker_name", b"description",
+        b"group_id", b"result", b"last_heartbeat", b"started_at", b"\xff",
     ]
 )  # fmt: skip
 KEYS = (
-    *(f"rq:{name}:{QUEUE}" for name in ("queue", "wip", "failed", "finished", "deferred", "scheduled", "canceled", "workers")),
-    f"rq:queue:{QUEUE}:intermediate", f"rq:clean_registries:{QUEUE}", "rq:workers", "rq:queues", "rq:suspended", "rq:groups",
+    f"rq:queue:{QUEUE}", f"rq:wip:{QUEUE}", f"rq:failed:{QUEUE}", f"rq:finished:{QUEUE}",
+    f"rq:deferred:{QUEUE}", f"rq:scheduled:{QUEUE}", f"rq:canceled:{QUEUE}", f"rq:workers:{QUEUE}",
+    f"rq:queue:{QUEUE}:intermediate", f"rq:clean_registries:{QUEUE}", "rq:workers", "rq:queues",
+    "rq:suspended", "rq:groups",
 )  # fmt: skip
 KINDS = ("string", "list", "set", "zset", "hash")
 
@@ -133,7 +137,7 @@ def works_off(context: Context, worker: TrainWorker) -> None:
     fresh = TrainWorker(context, "box:1")
     fresh.log.disabled = True
     errors: list[Any] = []
-    fresh.log.error = lambda text, *rest, **named: errors.append(text % rest if rest else text)  # type: ignore[method-assign]
+    fresh.log.error = lambda text, *rest, **named: errors.append(text % rest if rest else text)
     fresh.work(burst=True, logging_level="CRITICAL")
     assert not [error for error in errors if "quitting" in error], errors
 
@@ -150,7 +154,7 @@ def works_off(context: Context, worker: TrainWorker) -> None:
         max_size=2,
     ),
 )
-def test_only_a_plain_ring_is_ours(
+def test_only_a_plain_message_is_ours(
     redis: Redis,
     function: Any,
     arguments: Any,
@@ -248,7 +252,7 @@ def test_wrong_keys_stop_no_worker_and_lose_no_run(
         planted(redis, key, kind, value)
     enqueue_run(redis, waiting)
     assert open_queue(redis).get_job_position(f"{waiting.id}-{waiting.attempt}") is not None
-    for _ in range(2):  # what lay under the message's own name costs one more ring
+    for _ in range(2):  # what lay under the message's own name costs one more message
         works_off(context, worker)
         reconcile(context, redis, ripe_seconds=0)
     found = queries.get_run(context.engine, waiting.id)

@@ -45,7 +45,7 @@ def test_real_candidates_take_turns(home: Path) -> None:
 @pytest.mark.thorough
 def test_a_run_of_the_platform_is_timed(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("ganboard.worker.bench.runner.SAVE_SECONDS", 0.1)
-    monkeypatch.setattr("ganboard.worker.bench.runner.EPOCH_STEPS", 4)
+    monkeypatch.setattr("ganboard.worker.bench.benchmark.EPOCH_STEPS", 4)
     found = document(
         "bench",
         "--batch",
@@ -73,7 +73,7 @@ def test_a_run_of_the_platform_is_timed(home: Path, monkeypatch: pytest.MonkeyPa
 def test_bad_input_is_one_sentence(home: Path, tmp_path: Path) -> None:
     assert "rounds=0" in refused("bench", "--rounds", "0")
     assert "batch_size=0" in refused("bench", "--batch", "0")
-    assert "'keras' is no candidate" in refused("bench", "--only", "bare,keras")
+    assert "'keras' is not a candidate" in refused("bench", "--only", "bare,keras")
     assert "fp8" in refused("bench", "--precision", "fp8")
     assert "--peer-python" in refused("bench", "--peer-python", "no-such-python")
     assert "speed.pdf" in refused("bench", "--plot", str(tmp_path / "speed.pdf"))

@@ -23,8 +23,8 @@ from ganboard.app.web import serve
 from ganboard.db.models import Run
 from ganboard.db.runs import queries
 from ganboard.worker.context import Context
-from tests import identity
 from tests.polling import wait_until
+from tests.sign_in import identity
 from tests.up import free_port
 
 ROOT = Path(__file__).parents[2]
@@ -67,7 +67,8 @@ class Client:
     words: str = ""
 
     def run(self, press: str = "", fragment: str = "") -> None:
-        """Have the page run, with a button pressed if one is named; it may have itself run again."""
+        """Have the page run, with a button pressed if one is named; it may have itself run
+        again."""
         request = BackMsg()
         state = request.rerun_script
         state.query_string, state.page_name, state.fragment_id = self.query, self.page, fragment
@@ -125,6 +126,7 @@ def stored(context: Context) -> dict[str, int]:
         }
 
 
+@pytest.mark.thorough
 def test_what_is_off_for_viewers_stays_off_when_it_is_pressed_all_the_same(
     server: str, context: Context, make_run: Callable[..., Run]
 ) -> None:
@@ -147,6 +149,7 @@ def test_what_is_off_for_viewers_stays_off_when_it_is_pressed_all_the_same(
     assert queries.find_run(context.engine, ended.id).status == "stopped"
 
 
+@pytest.mark.thorough
 def test_the_same_presses_of_an_operator_are_obeyed(
     server: str, context: Context, make_run: Callable[..., Run]
 ) -> None:
@@ -158,11 +161,12 @@ def test_the_same_presses_of_an_operator_are_obeyed(
         with client(server, identity.OPERATOR, page, query) as operator:
             assert not operator.buttons[label][1]
             operator.run(press=label)
-            assert "only operators" not in operator.words
+            assert "Only operators" not in operator.words
     assert queries.find_run(context.engine, run.id).stop_requested_at is not None
     assert queries.count_runs(context.engine) == 2
 
 
+@pytest.mark.thorough
 def test_a_session_ends_with_its_sign_in_even_for_parts_that_update_themselves(
     server: str, make_run: Callable[..., Run]
 ) -> None:
@@ -171,7 +175,7 @@ def test_a_session_ends_with_its_sign_in_even_for_parts_that_update_themselves(
         assert operator.fragments
         fragment = next(iter(operator.fragments))
 
-        def told() -> int:
+        def close_code() -> int:
             """The code with which the session was closed, 0 while it is open."""
             try:
                 operator.run(fragment=fragment)
@@ -179,8 +183,8 @@ def test_a_session_ends_with_its_sign_in_even_for_parts_that_update_themselves(
                 return closed.rcvd.code if closed.rcvd else -1
             return 0
 
-        wait_until(told, seconds=30, every=0.2, what="the end of the session")
-        assert told() == 1008
+        wait_until(close_code, seconds=30, every=0.2, what="the end of the session")
+        assert close_code() == 1008
     with client(server, identity.OPERATOR, "run", f"run={run.id}", seconds=-1) as expired:
-        assert "Your sign-in has expired" in expired.words
+        assert "Your session has expired" in expired.words
         assert "trains" not in expired.words

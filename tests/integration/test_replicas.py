@@ -1,10 +1,12 @@
 """n replicas compute what one computes, at the same global batch; each case in a process of its
 own.
 
-With SGD the weights agree to float32 rounding for some steps, until an activation that is zero but for rounding falls on the other side of
-LeakyReLU's bend. Adam's update is about lr * g / |g|, so where a gradient is itself little more than rounding error the update has full
-size and a random sign. So SGD is held to rounding for 3 steps, in which a wrong factor moves weights by 0.01, Adam for 20 with an epsilon
-that outweighs rounding errors, and for 20 with the usual one to equal losses and to weights nearly all of which are within half an update.
+With SGD the weights agree to float32 rounding for some steps, until an activation that is zero but
+for rounding falls on the other side of LeakyReLU's bend. Adam's update is about lr * g / |g|, so
+where a gradient is itself little more than rounding error the update has full size and a random
+sign. So SGD is held to rounding for 3 steps, in which a wrong factor moves weights by 0.01, Adam
+for 20 with an epsilon that outweighs rounding errors, and for 20 with the usual one to equal losses
+and to weights nearly all of which are within half an update.
 """
 
 from __future__ import annotations
@@ -19,9 +21,9 @@ from typing import Any
 import numpy as np
 import pytest
 
-from ganboard.gan.models.pix2pix import frames
-from ganboard.gan.models.pix2pix.obstacle import Obstacle
-from ganboard.gan.models.pix2pix.recording import Case, Recording
+from ganboard.gan.models.pix2pix.flow import frames
+from ganboard.gan.models.pix2pix.flow.obstacle import Obstacle
+from ganboard.gan.models.pix2pix.flow.recording import Case, Recording
 
 pytestmark = pytest.mark.slow
 
@@ -55,19 +57,12 @@ def distance(a: Arrays, b: Arrays, *parts: str) -> float:
 WEIGHTS = ("generator/", "discriminator/")  # moving statistics included
 
 
+@pytest.mark.thorough
 # With batch norm in D the game is so unsteady that rounding errors grow tenfold every few steps: a
 # smaller rate and a wider bound there
 @pytest.mark.parametrize(
     ("rate", "bound", "changes"),
-    [
-        (0.01, 2e-6, {}),
-        pytest.param(
-            0.001,
-            2e-5,
-            {"discriminator_batch_norm": True, "d_steps": 2},
-            marks=pytest.mark.thorough,
-        ),
-    ],
+    [(0.01, 2e-6, {}), (0.001, 2e-5, {"discriminator_batch_norm": True, "d_steps": 2})],
 )
 def test_two_replicas_equal_one_with_sgd(
     tmp_path: Path, rate: float, bound: float, changes: dict[str, Any]

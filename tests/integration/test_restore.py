@@ -15,9 +15,11 @@ from ganboard.gan.presets import load
 from ganboard.worker.backup import backup, restore
 from ganboard.worker.context import Context, open_context
 from ganboard.worker.submission.submit import submit
-from ganboard.worker.terminal.transfer_progress import View
+from ganboard.worker.terminal.progress_bar import ProgressBar
 from ganboard.worker.training.trainer import train_in_process
-from tests.unit.db.conftest import url  # noqa: F401  # an empty database of either kind; asked for first, since `home` clears the environment
+
+# an empty database of either kind; asked for first, since `home` clears the environment
+from tests.unit.db.conftest import url  # noqa: F401
 
 
 def hexes(context: Context, run_id: str) -> list[tuple[int, str, str]]:
@@ -26,6 +28,7 @@ def hexes(context: Context, run_id: str) -> list[tuple[int, str, str]]:
     ]
 
 
+@pytest.mark.thorough
 @pytest.mark.slow
 def test_a_restored_run_goes_on_with_equal_losses(
     url: str,  # noqa: F811
@@ -37,12 +40,12 @@ def test_a_restored_run_goes_on_with_equal_losses(
 
     def save_while_it_trains(event: Event) -> None:
         if isinstance(event, EpochDone) and event.epoch == 3:  # of which there is no checkpoint yet
-            backup.backup(context, archive, View())
+            backup.backup(context, archive, ProgressBar("backup", "bytes", quiet=True))
 
     assert train_in_process(context, run.id, on_event=save_while_it_trains) == "finished"
 
     there = Settings(home=tmp_path / "there", database_url=url)
-    done = restore.restore(there, archive, View())
+    done = restore.restore(there, archive, ProgressBar("backup", "bytes", quiet=True))
     restored = open_context(there)
     assert done.queued == 1
     stored = queries.get_run(restored.engine, run.id)
@@ -57,6 +60,7 @@ def test_a_restored_run_goes_on_with_equal_losses(
     restored.engine.dispose()
 
 
+@pytest.mark.thorough
 @pytest.mark.postgres
 @pytest.mark.parametrize("url", ["postgresql"], indirect=True)
 def test_force_puts_postgresqls_tables_into_a_schema_of_their_own(
@@ -65,13 +69,15 @@ def test_force_puts_postgresqls_tables_into_a_schema_of_their_own(
     tmp_path: Path,
 ) -> None:
     commands.create_run(context.engine, name="new", config={})
-    backup.backup(context, tmp_path / "saved.zip", View())
+    backup.backup(context, tmp_path / "saved.zip", ProgressBar("backup", "bytes", quiet=True))
     there = Settings(home=tmp_path / "there", database_url=url)
     old = open_context(there)
     commands.create_run(old.engine, name="old", config={})
-    with pytest.raises(restore.RestoreRefused, match=r"hold runs \(1\) already"):
-        restore.restore(there, tmp_path / "saved.zip", View())
-    done = restore.restore(there, tmp_path / "saved.zip", View(), force=True)
+    with pytest.raises(restore.RestoreRefused, match=r"already contain runs \(1\)"):
+        restore.restore(there, tmp_path / "saved.zip", ProgressBar("backup", "bytes", quiet=True))
+    done = restore.restore(
+        there, tmp_path / "saved.zip", ProgressBar("backup", "bytes", quiet=True), force=True
+    )
     assert [run.name for run in queries.list_runs(old.engine)] == ["new"]
     schema = Path(str(done.aside)).name.replace("-", "_")
     with old.engine.begin() as connection:

@@ -18,8 +18,8 @@ import uvicorn
 import uvloop
 
 from ganboard.app.web import serve
-from tests import identity
 from tests.polling import wait_until
+from tests.sign_in import identity
 
 ROOT = Path(__file__).parents[2]
 PUBLIC = "https://ganboard.example.org:8443"  # as if a proxy stood before it
@@ -112,8 +112,9 @@ def handshake(url: str, host: str, origin: str | None) -> int:
     """Status of an attempt to open the WebSocket that drives pages."""
     port = int(url.rpartition(":")[2])
     lines = [
-        "GET /_stcore/stream HTTP/1.1", f"Host: {host}", *([f"Origin: {origin}"] if origin else []), "Upgrade: websocket",
-        "Connection: Upgrade", "Sec-WebSocket-Version: 13", "Sec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==", "", "",
+        "GET /_stcore/stream HTTP/1.1", f"Host: {host}", *([f"Origin: {origin}"] if origin else []),
+        "Upgrade: websocket", "Connection: Upgrade", "Sec-WebSocket-Version: 13",
+        "Sec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==", "", "",
     ]  # fmt: skip
     with socket.create_connection(("127.0.0.1", port), timeout=10) as connection:
         connection.sendall("\r\n".join(lines).encode())
@@ -175,8 +176,11 @@ def test_pages_of_other_origins_and_names_reach_nothing(
     assert headers["x-content-type-options"] == "nosniff"
 
 
-PATHS = ["", "run", "nothing", "metrics", "api/health", "api/ready", "api/runs", "_stcore/health", "_stcore/host-config", "_stcore/metrics",
-         "media/x.png", "vendor/plotly.min.js", "favicon.png", "static/js/nothing.js"]  # fmt: skip
+PATHS = [
+    "", "run", "nothing", "metrics", "api/health", "api/ready", "api/runs",
+    "_stcore/health", "_stcore/host-config", "_stcore/metrics",
+    "media/x.png", "vendor/plotly.min.js", "favicon.png", "static/js/nothing.js",
+]  # fmt: skip
 
 
 @pytest.mark.parametrize("path", PATHS)
@@ -195,6 +199,7 @@ def test_programs_read_runs(url: str) -> None:
     assert get(f"{url}/api/nothing")[0] == 404
 
 
+@pytest.mark.thorough
 def test_health_names_the_reason_when_the_database_is_gone(tmp_path: Path) -> None:
     code = (
         "from ganboard.app.web.health import health; print(health(None).body.decode(),"
@@ -213,6 +218,7 @@ def test_health_names_the_reason_when_the_database_is_gone(tmp_path: Path) -> No
     assert done.stdout.strip().endswith("503")
 
 
+@pytest.mark.thorough
 def test_web_process_never_imports_tensorflow(tmp_path: Path) -> None:
     code = """
 import runpy, sys
@@ -222,7 +228,8 @@ import ganboard.app.web.server
 from ganboard import app
 for page in sorted((Path(app.__file__).parent / "pages").glob("*.py")):
     runpy.run_path(str(page))
-heavy = {name for name in sys.modules if name.partition(".")[0] in ("tensorflow", "keras", "jax", "torch")}
+unwanted = ("tensorflow", "keras", "jax", "torch")
+heavy = {name for name in sys.modules if name.partition(".")[0] in unwanted}
 assert not heavy, sorted(heavy)[:5]
 assert "ganboard.gan.training.step" not in sys.modules
 print("light")
@@ -241,11 +248,18 @@ print("light")
 def test_hardening() -> None:
     config = tomllib.loads((ROOT / "app" / "web" / ".streamlit" / "config.toml").read_text())
     wanted = {
-        "server": {"address": "127.0.0.1", "headless": True, "fileWatcherType": "none", "enableCORS": True, "enableXsrfProtection": True,
-                   "enableStaticServing": False, "enableAgentApi": False},
+        "server": {
+            "address": "127.0.0.1",
+            "headless": True,
+            "fileWatcherType": "none",
+            "enableCORS": True,
+            "enableXsrfProtection": True,
+            "enableStaticServing": False,
+            "enableAgentApi": False,
+        },
         "client": {"showErrorDetails": "none", "toolbarMode": "minimal"},
         "browser": {"gatherUsageStats": False},
-    }  # fmt: skip
+    }
     for section, options in wanted.items():
         assert {name: config[section][name] for name in options} == options
     assert config["server"]["maxUploadSize"] <= 64
@@ -284,10 +298,11 @@ def test_small_messages_do_not_wait_for_large_ones_to_arrive() -> None:
 # --- refusals to start ---
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize(
     ("address", "more", "says"),
     [
-        ("0.0.0.0", {}, "The dashboard is not opened on 0.0.0.0 without sign-in"),
+        ("0.0.0.0", {}, "The dashboard cannot listen on 0.0.0.0 without sign-in"),
         (
             "127.0.0.1",
             {"GANBOARD_OPERATORS": "olga@lab.example"},
@@ -331,6 +346,7 @@ def test_an_open_door_is_refused_before_anything_listens(
         assert not done.stdout
 
 
+@pytest.mark.thorough
 def test_a_worker_refuses_a_queue_without_a_password(tmp_path: Path) -> None:
     for module in ("ganboard.worker.queue.rq_worker", "ganboard.worker.requests.inference_worker"):
         env = environment(tmp_path / "home", GANBOARD_REDIS_URL="redis://queue:6379/0")
@@ -346,6 +362,7 @@ def test_a_worker_refuses_a_queue_without_a_password(tmp_path: Path) -> None:
         assert done.stderr.startswith("ganboard: The queue on queue has no password")
 
 
+@pytest.mark.thorough
 def test_health_gives_no_reason_where_people_sign_in(tmp_path: Path) -> None:
     code = (
         "from ganboard.app.web.health import health; print(health(None).body.decode(),"

@@ -1,4 +1,5 @@
-"""`ganboard serve` as a process: it announces itself, answers, and at SIGTERM finishes what it has."""
+"""`ganboard serve` as a process: it announces itself, answers, and at SIGTERM finishes what it
+has."""
 
 from __future__ import annotations
 
@@ -50,6 +51,7 @@ def served(context: Context) -> Iterator[tuple[subprocess.Popen[bytes], str]]:
         process.wait(10)
 
 
+@pytest.mark.thorough
 def test_sigterm_lets_it_finish_what_it_has(served: tuple[subprocess.Popen[bytes], str]) -> None:
     process, address = served
     asked, each = 8, 16
@@ -60,9 +62,11 @@ def test_sigterm_lets_it_finish_what_it_has(served: tuple[subprocess.Popen[bytes
         ).status_code
 
     def arrived() -> bool:
-        told = httpx.get(f"{address}/metrics", timeout=60).text
+        metrics = httpx.get(f"{address}/metrics", timeout=60).text
         figures = re.findall(
-            r"^ganboard_serve_(?:waiting_examples|examples_total)\{.*\} (\S+)$", told, re.MULTILINE
+            r"^ganboard_serve_(?:waiting_examples|examples_total)\{.*\} (\S+)$",
+            metrics,
+            re.MULTILINE,
         )
         return sum(map(float, figures)) >= asked * each
 

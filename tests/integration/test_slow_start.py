@@ -16,21 +16,22 @@ from redis import Redis
 from sqlmodel import col, update
 
 from ganboard.app.run.status import activity
+from ganboard.db import heartbeats
 from ganboard.db.clock import now
 from ganboard.db.engine import writing
 from ganboard.db.errors import NotAllowed
+from ganboard.db.heartbeats import WorkerState
 from ganboard.db.models import Run
 from ganboard.db.runs import commands, queries, reports
-from ganboard.db.runs.commands import LEASE_SECONDS
-from ganboard.db.runs.queries import WorkerState
+from ganboard.db.runs.commands import START_LEASE_SECONDS
 from ganboard.gan.events import Phase
 from ganboard.gan.presets import load
 from ganboard.worker.context import Context
 from ganboard.worker.queue import job
 from ganboard.worker.queue.job import train_here
 from ganboard.worker.submission.submit import submit
-from ganboard.worker.terminal.formatting import print_run
-from ganboard.worker.terminal.run_progress import Lines, State, View
+from ganboard.worker.terminal.run_view import Lines, State, View
+from ganboard.worker.terminal.runs import print_run
 from ganboard.worker.training import start
 from ganboard.worker.training.lease import Lease
 from ganboard.worker.training.start import PHASES, Start
@@ -103,7 +104,7 @@ def test_the_lease_is_renewed_while_a_trainer_starts_and_a_stop_is_obeyed(
     assert texts(context, run)[0] == "Stopped."
 
 
-def test_the_processes_of_a_gang_start_slowly_together(context: Context, never: None) -> None:
+def test_the_processes_of_a_group_start_slowly_together(context: Context, never: None) -> None:
     run = queued(context, strategy="multi_worker", replicas=2)
 
     def act() -> None:
@@ -124,8 +125,8 @@ def test_a_trainer_that_never_starts_is_given_up(
     assert (found.status, found.attempt) == ("failed", 3)
     assert (
         found.error
-        == "The trainer did not load TensorFlow within 10 min; the machine may be overloaded; "
-        "3 times in a row without finishing an epoch. Read the log, then resume."
+        == "The trainer did not load TensorFlow within 10 min. The machine may be overloaded; 3"
+        " times in a row without finishing an epoch. Check the log, then resume."
     )
 
 
@@ -233,7 +234,7 @@ def test_following_says_once_that_a_start_is_slow(capsys: pytest.CaptureFixture[
 def test_an_import_of_a_minute_is_no_death(
     context: Context, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    seconds = 4 * LEASE_SECONDS
+    seconds = 1.5 * START_LEASE_SECONDS
     (tmp_path / "sitecustomize.py").write_text(SLOW.format(seconds=seconds))
     monkeypatch.setenv("PYTHONPATH", str(tmp_path))
     with ganboard_up(context.settings.state, "--no-starter"):
@@ -271,4 +272,4 @@ def test_many_starts_at_once_are_no_death(context: Context, redis: Redis, number
 
 
 def alive(context: Context) -> list[WorkerState]:
-    return [worker for worker in queries.workers(context.engine) if worker.alive]
+    return [worker for worker in heartbeats.workers(context.engine) if worker.alive]

@@ -19,6 +19,7 @@ from tests.streets import make_street
 pytestmark = pytest.mark.slow
 
 
+@pytest.mark.thorough
 def test_one_tile_at_a_time_groups_and_replicas_give_the_same_frame(tmp_path: Path) -> None:
     output = tmp_path / "frames.npz"
     done = subprocess.run(
@@ -40,7 +41,8 @@ def test_one_tile_at_a_time_groups_and_replicas_give_the_same_frame(tmp_path: Pa
 
 
 QUICK = (
-    "from ganboard.gan.models.pix2pix import timings; timings.BATCHES, timings.REPEATS = (2,), 2;"
+    "from ganboard.gan.models.pix2pix.prediction import timings;"
+    " timings.BATCHES, timings.REPEATS = (2,), 2;"
     " from ganboard.worker.cli.main import app; app()"
 )
 
@@ -55,7 +57,7 @@ def test_training_and_inference_are_measured_by_replicas(
     assert done.returncode == 0, done.stderr[-3000:]
     rows = json.loads(done.stdout)["rows"]
     assert [(row["what"], row["replicas"], row["size"]) for row in rows] == [
-        ("training", 1, 2), ("training", 2, 2),
-        ("inference", 1, 1), ("inference", 1, 2), ("inference", 1, 4), ("inference", 2, 2), ("inference", 2, 4),
+        ("training", 1, 2), ("training", 2, 2), ("inference", 1, 1), ("inference", 1, 2),
+        ("inference", 1, 4), ("inference", 2, 2), ("inference", 2, 4),
     ]  # fmt: skip
     assert all(row["first"] > 0 and row["seconds"] > row["each"] > 0 for row in rows)

@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 
 
+@pytest.mark.thorough
 @pytest.mark.slow
 def test_train_prints_the_finished_run_and_nothing_else(home: Path) -> None:
     script = "from ganboard.worker.cli.main import app; app()"

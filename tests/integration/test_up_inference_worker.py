@@ -5,7 +5,7 @@ from __future__ import annotations
 import psutil
 import pytest
 
-from ganboard.db.runs import queries
+from ganboard.db import heartbeats
 from ganboard.worker.context import Context
 from tests.polling import wait_until
 from tests.up import Up, ganboard_up
@@ -25,17 +25,18 @@ def inference_worker(up: Up) -> psutil.Process | None:
 
 
 def pids(context: Context) -> list[int]:
-    return [state.worker.pid for state in queries.inference_workers(context.engine)]
+    return [state.worker.pid for state in heartbeats.inference_workers(context.engine)]
 
 
+@pytest.mark.thorough
 @pytest.mark.slow
 def test_up_keeps_an_inference_worker(context: Context) -> None:
     with ganboard_up(context.settings.state, "--no-starter", "--workers", "0") as up:
         first = inference_worker(up)
         assert first is not None
-        [state] = queries.inference_workers(context.engine)
+        [state] = heartbeats.inference_workers(context.engine)
         assert (state.alive, state.worker.pid) == (True, first.pid)
-        assert not queries.workers(context.engine)
+        assert not heartbeats.workers(context.engine)
         first.kill()
         wait_until(
             lambda: (now := inference_worker(up)) and now.pid != first.pid,

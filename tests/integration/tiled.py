@@ -30,16 +30,19 @@ def main(replicas: str, output: str) -> None:
     config = config.model_copy(update={"replicas": int(replicas)})
     runtime.prepare(config)
     from ganboard.gan.distributed import strategy as distribution
-    from ganboard.gan.models.pix2pix import inference
+    from ganboard.gan.models.pix2pix.prediction import inference
     from ganboard.gan.models.pix2pix.recipe import Recipe
 
     # five tiles, which two replicas do not share evenly
     frame = np.random.default_rng(0).normal(size=(64, 320, 4)).astype(np.float32)
     found = {}
     for name, count, options in (
-        ("one", 1, {"group": 1}), ("grouped", 1, {}), ("replicas", int(replicas), {}), ("groups", int(replicas), {"group": 1}),
+        ("one", 1, {"group": 1}),
+        ("grouped", 1, {}),
+        ("replicas", int(replicas), {}),
+        ("groups", int(replicas), {"group": 1}),
         ("xla", int(replicas), {"xla": True}),
-    ):  # fmt: skip
+    ):
         strategy = distribution.strategy(config.model_copy(update={"replicas": count}))
         assert strategy.num_replicas_in_sync == count
         with strategy.scope():

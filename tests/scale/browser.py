@@ -14,7 +14,7 @@ SWITCHES = (
     " --enable-unsafe-swiftshader --disable-quic"
 )
 # of app.errors.show, and of Streamlit
-FAILED = ("This page failed", "does not answer right now", "Connection error")
+FAILED = ("This page failed", "is unavailable", "Connection error")
 TITLE = "[data-testid=stHeading] h1"
 WATCHED_SECONDS = 30.0
 PATIENCE = 300_000  # milliseconds: twenty tabs that open at once share the cores

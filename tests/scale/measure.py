@@ -19,6 +19,7 @@ import numpy as np
 from rich.console import Console
 from rich.table import Table
 
+from ganboard.db import stats
 from ganboard.db.models import Run
 from ganboard.db.runs import queries, reports
 from ganboard.worker.context import Context, open_context
@@ -46,7 +47,8 @@ class Line:
 
 @dataclass(frozen=True)
 class Took:
-    """Seconds by the clock, and of processor time: where they differ, the machine had other work."""
+    """Seconds by the clock, and of processor time: where they differ, the machine had other
+    work."""
 
     clock: float
     processor: float
@@ -269,7 +271,7 @@ def main() -> int:
     console = Console()
     load = os.getloadavg()[0]
     with tempfile.TemporaryDirectory() as folder, web_server(Path(folder) / "web.log") as web:
-        runs = queries.statistics(context.engine)["run"]
+        runs = stats.statistics(context.engine)["run"]
         console.print(
             f"{runs:,} runs, {os.cpu_count()} cores, load {load:.1f} at the start", style="dim"
         )

@@ -10,7 +10,7 @@ import numpy as np
 
 from ganboard.gan.presets import load
 
-ALPHABET = np.array(list("abcdefghjkmnpqrstuvwxyz23456789"))  # of db.models.new_id
+ALPHABET = np.array(list("abcdefghjkmnpqrstuvwxyz23456789"))  # of db.ids.new_id
 TAGS = ("baseline", "bf16", "keep", "paper", "sweep", "to repeat", "xla")
 PRECISIONS = ("float32", "mixed_bfloat16", "mixed_float16")
 NO_EPOCH = "The data set mnist is not in the data directory: put mnist.npz there."

@@ -28,6 +28,7 @@ from rich.progress import (
 from sqlalchemy import Engine
 from sqlmodel import insert
 
+from ganboard.db import stats
 from ganboard.db.engine import make_engine, writing
 from ganboard.db.migrate import upgrade
 from ganboard.db.models import (
@@ -35,6 +36,7 @@ from ganboard.db.models import (
     Epoch,
     Event,
     Grid,
+    Metric,
     Quality,
     Run,
     SavedView,
@@ -43,7 +45,6 @@ from ganboard.db.models import (
     SystemSample,
     Tag,
 )
-from ganboard.db.runs import queries
 from ganboard.db.settings import Settings
 from tests.factories import FACTS, HARDWARE
 from tests.scale.pictures import Pictures
@@ -60,12 +61,24 @@ SAMPLES = 200  # of the machine, per run
 QUALITY_EVERY = 5  # epochs
 CHECKPOINTS = 3
 # parents first
-ORDER = (Run, Tag, Epoch, StepLosses, StepSeries, Quality, Grid, Checkpoint, Event, SystemSample)
+ORDER = (
+    Run,
+    Tag,
+    Epoch,
+    StepLosses,
+    StepSeries,
+    Quality,
+    Metric,
+    Grid,
+    Checkpoint,
+    Event,
+    SystemSample,
+)
 WORDS = (
     "A checkpoint was saved.",
     "The learning rate starts anew.",
-    "Attempt 1 begins on testbox-1.",
-    "The images were judged.",
+    "Attempt 1 started on testbox-1.",
+    "The images were evaluated.",
 )
 
 
@@ -144,6 +157,10 @@ def _fill(
             rows[Quality].append(
                 {**own, "epoch": epoch, "made_at": at, **_quality(one, epoch, noise)}
             )
+            rows[Metric] += [
+                {"run_id": own["run_id"], "epoch": epoch, "name": name, "value": value}
+                for name, value in _metrics(one, epoch, noise).items()
+            ]
     rows[Grid] += [{**own, **grid} for grid in _grids(one, size, created, pictures)]
     for index, epoch in enumerate(range(max(1, one.epochs - CHECKPOINTS + 1), one.epochs + 1)):
         digest = f"{one.number:032x}{index:032x}"
@@ -291,12 +308,18 @@ def _measures(seconds: float, steps: int) -> dict[str, float]:
 
 
 def _quality(one: Planned, epoch: int, noise: npt.NDArray[np.float32]) -> dict[str, Any]:
-    fid = 60.0 / epoch + 5 + abs(float(noise[7 * one.number + epoch]))
     shares = np.abs(0.1 + 0.01 * noise[one.number : one.number + 10])
     return {
         "seconds": 0.4,
         "preparation_seconds": 2.0 if epoch == 1 else 0.0,
         "training_seconds": epoch * one.seconds_per_epoch,
+        "histogram": (shares / shares.sum()).astype(np.float32),
+    }
+
+
+def _metrics(one: Planned, epoch: int, noise: npt.NDArray[np.float32]) -> dict[str, float]:
+    fid = 60.0 / epoch + 5 + abs(float(noise[7 * one.number + epoch]))
+    return {
         "fid": float("nan") if one.nan_from == 0 else fid,
         "kid": fid / 1000,
         "precision": 0.8,
@@ -306,7 +329,6 @@ def _quality(one: Planned, epoch: int, noise: npt.NDArray[np.float32]) -> dict[s
         "class_distance": 0.05,
         "diversity": 0.93,
         "memorization": 0.55,
-        "histogram": (shares / shares.sum()).astype(np.float32),
     }
 
 
@@ -366,11 +388,11 @@ def main() -> int:
         settings.prepare_home()
     engine = make_engine(settings.database)
     upgrade(engine)
-    if runs := queries.statistics(engine)["run"]:
+    if runs := stats.statistics(engine)["run"]:
         print(f"{place} already holds {runs:,} runs: name an empty place.", file=sys.stderr)
         return 1
     seed(engine, Size(**options), quiet=False)
-    stored = queries.statistics(engine)
+    stored = stats.statistics(engine)
     print(
         f"{stored['run']:,} runs, {stored['epoch']:,} epochs, {stored['grid']:,} grids,"
         f" {stored['bytes'] / 2**20:,.0f} MiB"

@@ -17,7 +17,7 @@ WHOLE, EARLY, FRAGMENT = (
     ForwardMsg.FINISHED_EARLY_FOR_RERUN,
     ForwardMsg.FINISHED_FRAGMENT_RUN_SUCCESSFULLY,
 )
-ERROR_BADGE = ":red-badge[:material/error: Error]"  # of app.errors.tell
+ERROR_BADGE = ":red-badge[:material/error: Error]"  # of app.errors.show
 
 
 class PageFailed(AssertionError):

@@ -1,4 +1,5 @@
-"""The seeding script stores what it promises, twice the same, and the measuring script measures it."""
+"""The seeding script stores what it promises, twice the same, and the measuring script measures
+it."""
 
 from __future__ import annotations
 

@@ -47,14 +47,18 @@ def fill(engine: Engine, rows: int) -> None:
 
     run_id = _RUN.format(i="i")
     put(
-        RUNS, "run", "id, name, status, config, preset, created_at, queued_at, attempt, failures, epoch, step, seconds",
-        f"{run_id}, 'a run', 'finished', '{{\"batch_size\": 64}}', '', {_MOMENT}, {_MOMENT}, 1, 0, 1, 1, 1.0",
+        RUNS, "run", "id, name, status, config, preset, created_at, queued_at, attempt, failures,"
+                     " epoch, step, seconds",
+        f"{run_id}, 'a run', 'finished', '{{\"batch_size\": 64}}', '', {_MOMENT}, {_MOMENT}, 1, 0,"
+        " 1, 1, 1.0",
     )  # fmt: skip
     of_run = _RUN.format(i=f"(1 + i % {RUNS})")
     put(
         rows, "epoch",
-        "run_id, epoch, attempt, finished_at, steps, images, g_loss, d_loss, seconds, compile_seconds, g_x, g_y, d_x, d_y",
-        f"{of_run}, 1 + i / {RUNS}, 1, {_MOMENT}, 938, 60032, 0.7, 1.4, 2.5, 0.0, 0.1, 0.2, 0.3, 0.4",
+        "run_id, epoch, attempt, finished_at, steps, images, g_loss, d_loss, seconds,"
+        " compile_seconds, g_x, g_y, d_x, d_y",
+        f"{of_run}, 1 + i / {RUNS}, 1, {_MOMENT}, 938, 60032, 0.7, 1.4, 2.5, 0.0, 0.1, 0.2, 0.3,"
+        " 0.4",
     )  # fmt: skip
     put(
         rows,

@@ -31,7 +31,7 @@ def ids(runs: list[Run]) -> str:
 @pytest.mark.usefixtures("context")
 def test_without_runs() -> None:
     at = open_page("compare")
-    assert "There are fewer than two runs to compare." in words(at)
+    assert "There are not enough runs to compare: at least two are needed." in words(at)
     assert not figures(at)
 
 
@@ -45,12 +45,12 @@ def test_one_run_is_not_enough(make_run: MakeRun) -> None:
 def test_unknown_runs_are_left_out_with_a_word(make_run: MakeRun) -> None:
     runs = [make_run("one"), make_run("two")]
     at = open_page("compare", runs=f"{runs[0].id},gone,{runs[1].id},<script>")
-    assert "Left out, because no such run exists: gone." in words(at)
+    assert "Left out (not found): gone." in words(at)
     assert not any("<script>" in caption.value for caption in at.caption)
     assert at.dataframe[0].value["Run"].tolist() == ["one", "two"]
 
 
-def test_summary_tells_state_cost_and_losses(make_run: MakeRun) -> None:
+def test_summary_shows_state_cost_and_losses(make_run: MakeRun) -> None:
     runs = [
         make_run("slow", seconds_per_epoch=4.0),
         make_run("fast", seconds_per_epoch=2.0),
@@ -79,12 +79,12 @@ def test_at_most_eight(make_run: MakeRun) -> None:
     runs = [make_run(f"run {n}", epochs=1) for n in range(9)]
     at = open_page("compare", runs=ids(runs))
     assert at.dataframe[0].value["Run"].tolist() == [f"run {n}" for n in range(8)]
-    assert "8 runs can be compared; the address names 1 more, left out." in words(at)
+    assert "At most 8 runs can be compared; 1 more" in words(at)
     assert len({trace["line"]["color"] for trace in figures(at)[0]["data"]}) == 8
     at = open_page(
         "compare", runs=",".join([*(run.id for run in runs), *(f"x{n}" for n in range(5000))])
     )
-    assert "the address names 5,001 more" in words(at)
+    assert "5,001 more in the address" in words(at)
 
 
 def test_running_run_with_losses_that_are_not_finite(context: Context, make_run: MakeRun) -> None:
@@ -102,9 +102,10 @@ def test_running_run_with_losses_that_are_not_finite(context: Context, make_run:
     at = open_page("compare", runs=ids(runs), by="Step")
     assert np.isnan(numbers(figures(at)[0]["data"][1]["y"])).tolist() == [False, True, True, False]
     commands.delete_run(context.engine, run_id=runs[0].id)
-    assert "Left out, because no such run exists" in words(checked(at.run()))
+    assert "Left out (not found)" in words(checked(at.run()))
 
 
+@pytest.mark.thorough
 def test_hostile_names_are_text(make_run: MakeRun) -> None:
     runs = [make_run(name, epochs=2, quality_every=1) for name in HOSTILE_NAMES]
     at = open_page("compare", runs=ids(runs))
@@ -122,7 +123,7 @@ def test_the_verdict_stands_above_all(make_run: MakeRun) -> None:
     ]
     at = open_page("compare", runs=ids(runs))
     assert "mixed_bfloat16 is 1.50× faster than float32." in words(at)
-    assert "Quality was not evaluated: set quality_every before the start." in words(at)
+    assert "Quality was not evaluated: set quality_every before launching." in words(at)
     at = checked(at.get_by_key("base").set_value(runs[1].id).run())
     assert "float32 is 1.50× slower than mixed_bfloat16." in words(at)
 
@@ -155,9 +156,11 @@ def test_runs_of_different_data_and_losses(make_run: MakeRun) -> None:
     ]
     for part in ("Losses", "Images", "Quality", "Timings", "Settings", "Parallel"):
         said = words(open_page("compare", runs=ids(runs), part=part))
-        assert "The data differ (mnist and digits): quality and losses cannot be compared" in said
+        assert (
+            "The data sets differ (mnist and digits): quality and losses cannot be compared"
+        ) in said
         assert "The loss functions differ: loss curves cannot be compared." in said
-    assert "These runs learn from different data sets" in words(
+    assert "These runs use different data sets" in words(
         open_page("compare", runs=ids(runs), part="Quality")
     )
 
@@ -170,10 +173,10 @@ def test_nothing_but_runs_without_epochs(make_run: MakeRun) -> None:
     ]
     for part, sentence in {
         "Losses": "None of these runs has losses yet.",
-        "Images": "None of these runs has drawn a grid yet.",
+        "Images": "None of these runs has saved an image grid yet.",
         "Quality": "None of these runs was evaluated",
         "Timings": "None of these runs has finished an epoch yet.",
-        "Parallel": "0 runs of 3 with this figure",
+        "Parallel": "0 runs of 3 with this metric",
     }.items():
         said = words(open_page("compare", runs=ids(runs), part=part))
         assert sentence in said
@@ -201,7 +204,7 @@ def test_a_sweep_by_its_address(context: Context, make_run: MakeRun) -> None:
     in_sweep(context, runs, "grid1")
     at = open_page("compare", sweep="grid1", part="Parallel")
     assert at.dataframe[0].value["Run"].tolist() == [f"run {n}" for n in range(8)]
-    assert "The first 8 of the sweep's 10 runs" in words(at)
+    assert "Showing the first 8 of the sweep's 10 runs" in words(at)
     (plot,) = figures(at)
     assert [axis["label"] for axis in plot["data"][0]["dimensions"]] == [
         "batch_size", "seed", "Seconds per epoch", "Images per second", "Best FID",

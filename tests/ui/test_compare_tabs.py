@@ -111,7 +111,7 @@ def test_quality_over_seconds_and_over_epochs(make_run: MakeRun) -> None:
     assert "**Recall** :gray[Share of real images" in words(at)
 
 
-def test_quality_of_runs_that_nobody_judged(make_run: MakeRun) -> None:
+def test_quality_of_runs_without_evaluations(make_run: MakeRun) -> None:
     runs = [make_run("a"), make_run("b", status="queued")]
     at = open_page("compare", runs=ids(runs), part="Quality")
     assert "None of these runs was evaluated" in words(at)
@@ -164,9 +164,7 @@ def test_figures_that_differ_are_listed_below_the_settings(
 
 def test_equal_settings_are_said_to_be_equal(make_run: MakeRun) -> None:
     runs = [make_run("a"), make_run("b")]
-    assert "These runs have the same settings." in words(
-        open_page("compare", runs=ids(runs), part="Settings")
-    )
+    assert "All settings are equal." in words(open_page("compare", runs=ids(runs), part="Settings"))
 
 
 def test_axes_scales_and_outliers(make_run: MakeRun) -> None:
@@ -181,7 +179,7 @@ def test_axes_scales_and_outliers(make_run: MakeRun) -> None:
         "log",
     )
     assert len(layout["yaxis"]["range"]) == 2
-    assert "Outliers are out of sight" in words(at)
+    assert "Outliers are hidden" in words(at)
     assert (
         len(figures(open_page("compare", runs=ids(runs), by="Time (UTC)"))[0]["data"][0]["x"]) == 12
     )
@@ -191,7 +189,7 @@ def test_time_to_a_quality_among_the_costs(make_run: MakeRun) -> None:
     runs = [
         make_run("slow", epochs=4, seconds_per_epoch=4.0, quality_every=1),
         make_run("never", epochs=1, quality_every=1),
-        make_run("unjudged", epochs=4),
+        make_run("unevaluated", epochs=4),
     ]
     at = checked(
         open_page("compare", runs=ids(runs), part="Timings")
@@ -238,5 +236,5 @@ def test_runs_that_a_search_finds(make_run: MakeRun) -> None:
     )
     assert len(numbers(figures(at)[0]["data"][0]["dimensions"][0]["values"])) == 3
     at = checked(at.get_by_key("find").set_value("nonsense>3").run())
-    assert "'nonsense' is neither a setting nor a figure" in words(at)
+    assert "'nonsense' is neither a setting nor a metric" in words(at)
     assert not figures(at)

@@ -13,9 +13,10 @@ from streamlit.testing.v1 import AppTest
 from ganboard.app.launch import settings_form
 from ganboard.db.models import Run
 from ganboard.db.runs import commands, queries
-from ganboard.gan.config import UNREAD, RunConfig
+from ganboard.gan.config import RunConfig
 from ganboard.gan.costs import estimate
 from ganboard.gan.presets import load
+from ganboard.gan.settings.models import ignored
 from ganboard.worker import formatting
 from ganboard.worker.context import Context
 from tests.factories import HARDWARE, HOSTILE_NAMES, make_worker
@@ -112,7 +113,7 @@ def test_every_setting_has_a_widget_with_its_reason_where_it_means_something() -
         "rho",
         "epsilon",
     } == {"schedule_period", "beta_1"}
-    assert not explained(at) & set(UNREAD["gan3d"])
+    assert not explained(at) & set(ignored("gan3d"))
     assert "geometry" in explained(at)
     assert "model=gan3d does not learn from dataset=images: choose one of showers, hdf5." in words(
         at
@@ -164,9 +165,9 @@ def test_unreadable_pictures_are_counted_before_the_launch(context: Context) -> 
     setting(at, "dataset").set_value("images")
     at = set_number(checked(at.run()), "quality_every", 0)
     setting(at, "images_path").set_value("pictures")
-    assert "left out" not in words(checked(at.run()))
+    assert "unreadable headers" not in words(checked(at.run()))
     setting(at, "skip_unreadable").set_value(True)
-    assert "1 of 71 pictures cannot be read and will be left out" in words(checked(at.run()))
+    assert "1 of 71 pictures have unreadable headers" in words(checked(at.run()))
 
 
 def test_launching_stores_the_run_and_opens_it(context: Context) -> None:
@@ -225,7 +226,7 @@ def test_the_plan_follows_the_settings() -> None:
     at = set_number(open_page("launch"), "batch_size", 100)
     assert metrics(at) == {
         "Steps per epoch": "17",
-        "Steps in all": str(17 * EPOCHS),
+        "Total steps": str(17 * EPOCHS),
         "Replicas": "1",
         "Batch per replica": "100",
         "Dropped per epoch": "97",
@@ -286,14 +287,14 @@ def test_the_time_says_what_it_comes_from(make_run: MakeRun) -> None:
 def test_the_queue_says_when_a_run_would_begin(context: Context, make_run: MakeRun) -> None:
     make_worker(context)
     at = open_page("launch")
-    assert "0 in training, 0 waiting: a run launched now begins at once." in words(at)
+    assert "0 in training, 0 waiting: a run launched now starts immediately." in words(at)
     run = make_run("now", status="running", epochs=3)  # 2 s an epoch, ten more
     make_worker(context, run_id=run.id)
     make_run("next", status="queued", epochs=2)
     at = checked(at.run())
-    assert "1 in training, 1 waiting: a run launched now would begin in about" in words(at)
+    assert "1 in training, 1 waiting: a run launched now would start in about" in words(at)
     make_run("unlike any", status="queued", loop="fit")
-    assert "is not known yet" in words(checked(at.run()))
+    assert "is unknown" in words(checked(at.run()))
 
 
 @pytest.mark.usefixtures("context")
@@ -439,7 +440,7 @@ def test_a_run_of_a_newer_version_can_be_cloned(context: Context) -> None:
         context.engine, name="new", config=config, preset="a preset of that version"
     )
     at = open_page("launch", clone=parent.id)
-    assert "This version does not know " in words(at)
+    assert "This version does not support " in words(at)
     assert "precision=float8" in words(at)
     run = launch(context, at)
     assert "from_the_future" not in run.config
@@ -453,7 +454,7 @@ def test_a_run_that_is_deleted_while_its_clone_is_edited_costs_nothing(
     at = set_number(open_page("launch", clone=parent.id), "seed", 7)
     commands.delete_run(context.engine, run_id=parent.id)
     at = checked(at.run())
-    assert f"Run {parent.id} was deleted meanwhile" in words(at)
+    assert f"Run {parent.id} has been deleted" in words(at)
     assert value(at, "seed") == 7
 
 
@@ -463,6 +464,6 @@ def test_a_preset_in_the_address() -> None:
     at = open_page("launch", preset="of long ago <b>")
     assert (
         "There is no preset 'of long ago <b>': choose one of starter, paper, tiny, showers,"
-        " showers_tiny, street, street_tiny." in words(at)
+        " showers_tiny, vortex_street, vortex_street_tiny." in words(at)
     )
     assert value(at, "epochs") == EPOCHS

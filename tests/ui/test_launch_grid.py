@@ -56,9 +56,7 @@ def links(at: AppTest) -> dict[str, str]:
 @pytest.mark.usefixtures("context")
 def test_repetitions_and_the_form_are_what_was_typed_or_nothing_is_launched() -> None:
     at = grid_page(open_page("launch"), xla=[False, True], seeds="0")
-    assert "Repetitions: '0' was typed. Type a whole number, at least 1 and at most 200." in words(
-        at
-    )
+    assert "Repetitions: '0' is invalid. Enter a whole number from 1 to 200." in words(at)
     assert at.button(key="grid_launch").disabled
     at.text_input(key="grid_seeds").set_value("1")
     at = checked(at.run())
@@ -82,17 +80,17 @@ def test_a_grid_is_shown_before_it_is_launched(context: Context, make_run: MakeR
     at = grid_page(open_page("launch"), batch_size="32, 64, 4000", xla=[False, True])
     rows = table(at)
     assert [(row["values"], row["refused"]) for row in rows] == [
-        (["32", "off"], False), (["32", "on"], False), (["64", "off"], False), (["64", "on"], False),
-        (["4000", "off"], True), (["4000", "on"], True),
+        (["32", "off"], False), (["32", "on"], False), (["64", "off"], False),
+        (["64", "on"], False), (["4000", "off"], True), (["4000", "on"], True),
     ]  # fmt: skip
     times = [row["rest"][1].replace("\N{NO-BREAK SPACE}", " ") for row in rows]
     assert (times[0], times[1], times[4]) == ("8 min 58 s", "unknown", "–")
     assert " to " in times[2]
     assert "larger than the data set (1797 images of digits)" in rows[4]["remark"]
     shown = metrics(at)
-    assert (shown["Runs"], shown["Refused"], shown["Re-used"]) == ("4", "2", "0")
-    assert " to " in shown["Time in all"]
-    assert "The time leaves out 2 runs" in words(at)
+    assert (shown["Runs"], shown["Invalid"], shown["Reused"]) == ("4", "2", "0")
+    assert " to " in shown["Total time"]
+    assert "The total does not include 2 runs" in words(at)
     assert queries.count_runs(context.engine) == 1
 
 
@@ -107,11 +105,11 @@ def test_launching_a_grid_stores_all_and_shows_the_ways_on(context: Context) -> 
     [made] = {run.sweep for run in runs}
     assert made is not None
     assert f"Launched] as sweep `{made}`" in words(at)
-    assert "4 queued. The next of them has 0 runs before it in the queue." in words(at)
-    assert links(at)["See them in the list"] == f"q=sweep%3A{made}"
+    assert "4 queued. 0 runs ahead of the next one in the queue." in words(at)
+    assert links(at)["Show in the list of runs"] == f"q=sweep%3A{made}"
     assert links(at)["Compare them"].count("%2C") == 3
     assert not [box for box in at.button if box.label.startswith("Launch")]
-    at = checked(button(at, "Set up another grid").click().run())
+    at = checked(button(at, "Set up another sweep").click().run())
     assert button(at, "Launch 4 runs")
     assert queries.count_runs(context.engine) == 4
 
@@ -120,7 +118,7 @@ def test_a_double_click_launches_one_grid(context: Context) -> None:
     at = grid_page(open_page("launch", preset="tiny"), batch_size="16, 32")
     pressed = button(at, "Launch 2 runs")
     checked(pressed.click().run())
-    checked(pressed.click().run())  # its second click, from before the page was drawn anew
+    checked(pressed.click().run())  # its second click, from before the page was generated anew
     assert queries.count_runs(context.engine) == 2
 
 
@@ -128,7 +126,7 @@ def test_finished_runs_are_used_again_on_request(context: Context, make_run: Mak
     done = make_run("done", epochs=2, batch_size=16)
     at = grid_page(open_page("launch", preset="tiny"), batch_size="16, 32")
     assert [row["finished"] for row in table(at)] == [done.id, None]
-    assert metrics(at)["Re-used"] == "1"
+    assert metrics(at)["Reused"] == "1"
     at.toggle(key="grid_reuse").set_value(False)
     assert metrics(checked(at.run()))["Runs"] == "2"
     at.toggle(key="grid_reuse").set_value(True)
@@ -145,20 +143,20 @@ def test_finished_runs_are_used_again_on_request(context: Context, make_run: Mak
             {"batch_size": "32, many"},
             "batch_size=many is not allowed: it must be a whole number (default 64).",
         ),
-        ({"batch_size": "32, 32"}, "batch_size lists 32 twice: leave one of them out."),
+        ({"batch_size": "32, 32"}, "batch_size lists 32 twice."),
         ({"batch_size": ""}, "batch_size has no values"),
         ({"batch_size": "0"}, "it must be at least 1"),
         ({"precision": []}, "precision has no values"),
         ({"batch_size": "x", "seed": "y"}, "seed=y is not allowed"),
-        ({"seed": "1, 2", "seeds": 2}, "seed has its own list of values"),
-        ({"seeds": 1}, "Nothing varies"),
-        ({"batch_size": "16, 32", "seeds": 101}, "This grid has 202 runs: 200 is the limit"),
+        ({"seed": "1, 2", "seeds": 2}, "seed is already varied"),
+        ({"seeds": 1}, "Nothing to vary"),
+        ({"batch_size": "16, 32", "seeds": 101}, "This sweep has 202 runs; the limit is 200"),
     ],
 )
 def test_bad_grids_give_one_sentence_and_no_launch(values: dict[str, Any], sentence: str) -> None:
     at = grid_page(open_page("launch"), **values)
     assert sentence in words(at)
-    assert button(at, "Launch the grid").disabled
+    assert button(at, "Launch the sweep").disabled
 
 
 @pytest.mark.usefixtures("context")
@@ -188,15 +186,16 @@ def test_forged_settings_and_values_are_dropped() -> None:
 
 def test_what_changed_since_the_table_was_drawn_is_shown_first(context: Context) -> None:
     at = grid_page(open_page("launch", preset="tiny"), precision=["float32", "mixed_float16"])
-    make_worker(context)  # without a GPU; the page was drawn before it said so
+    make_worker(context)  # without a GPU; the page was generated before it said so
     at = checked(button(at, "Launch 2 runs").click().run())
     assert queries.count_runs(context.engine) == 0
     assert "needs a GPU and none was found" in table(at)[1]["remark"]
-    assert "What can run here has changed" in words(at)
+    assert "The available hardware has changed" in words(at)
     checked(button(at, "Launch 1 run").click().run())
     assert queries.count_runs(context.engine) == 1
 
 
+@pytest.mark.thorough
 def test_a_grid_from_a_clone_names_its_parent(context: Context, make_run: MakeRun) -> None:
     parent = make_run("parent", preset="tiny", seed=3)
     at = grid_page(open_page("launch", clone=parent.id), batch_size="16, 64")
@@ -215,9 +214,9 @@ def test_a_grid_can_be_a_study(context: Context) -> None:
     [(stored, states)] = studies.listed(context.engine)
     assert (stored.title, states) == ("my question", {"queued": 4})
     assert stored.definition["parts"][0]["vary"] == {"batch_size": [16, 32]}
-    assert links(at)["Its figures"] == f"study={stored.id}"
+    assert links(at)["Figures of the study"] == f"study={stored.id}"
     shown = open_page("studies", study=stored.id)
-    assert "What changes with batch_size?" in words(shown)
+    assert "What is the effect of batch_size?" in words(shown)
 
 
 def test_a_study_has_no_holes(context: Context) -> None:

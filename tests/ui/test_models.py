@@ -19,12 +19,19 @@ from tests.ui.pictures import captions
 
 def stored(context: Context, parent: ModelVersion | None = None) -> ModelVersion:
     version = ModelVersion(
-        name="digits", model="dcgan", variant="int8" if parent else "float32", parent_id=parent and parent.id, run_id="abcdefghjk",
-        attempt=1, epoch=3, step=12, digest="", size=0, version=0, quality={"psnr": 62.5, "fid": 4.3, "fid_full": 4.2} if parent else {},
+        name="digits", model="dcgan", variant="int8" if parent else "float32",
+        parent_id=parent and parent.id, run_id="abcdefghjk", attempt=1, epoch=3, step=12, digest="",
+        size=0, version=0, quality={"psnr": 62.5, "fid": 4.3, "fid_full": 4.2} if parent else {},
     )  # fmt: skip
     manifest = Manifest(
-        **version.model_dump(include={"id", "name", "variant", "parent_id", "run_id", "attempt", "epoch", "step", "quality"}),
-        config=config(DCGAN).model_dump(mode="json"), signature={}, checkpoint="c" * 64, data=None, versions={"keras": "3.15"}, commit=None,
+        **version.model_dump(
+            include={
+                "id", "name", "variant", "parent_id", "run_id", "attempt", "epoch", "step",
+                "quality",
+            }
+        ),
+        config=config(DCGAN).model_dump(mode="json"), signature={}, checkpoint="c" * 64, data=None,
+        versions={"keras": "3.15"}, commit=None,
     )  # fmt: skip
     folder = context.settings.model_dir(version.id)
     version.digest, version.size = package.write(folder, manifest, {"kernel": np.zeros(3)}, png(1))
@@ -69,7 +76,7 @@ def test_an_alias_is_set_and_a_bad_one_refused(context: Context) -> None:
     assert at.dataframe[0].value["Aliases"].tolist() == ["production"]
     at.text_input[0].set_value("Not a word")
     checked(button(at, "Set").click().run())
-    assert "cannot be an alias" in words(at)
+    assert "is not a valid alias" in words(at)
 
 
 def test_a_damaged_version_is_said_so(context: Context) -> None:

@@ -12,10 +12,10 @@ import pytest
 from PIL import Image
 from streamlit.testing.v1 import AppTest
 
-from ganboard.db import requests
+from ganboard.db import heartbeats, requests
 from ganboard.db.engine import writing
 from ganboard.db.models import INFERENCE, Request, Run
-from ganboard.db.runs import commands, reports
+from ganboard.db.runs import checkpoint_reports, commands
 from ganboard.worker.context import Context
 from tests.factories import HOSTILE_NAMES
 from tests.ui.pages import button, checked, open_page, words
@@ -30,7 +30,7 @@ def png(columns: int, rows: int) -> bytes:
 
 
 def worker_alive(context: Context) -> None:
-    commands.heartbeat(
+    heartbeats.record(
         context.engine,
         name="box:inference:1",
         kind=INFERENCE,
@@ -69,13 +69,13 @@ def choose(at: AppTest, key: str, value: Any) -> AppTest:
 
 def test_without_any_checkpoint_it_says_what_is_needed(context: Context, make_run: MakeRun) -> None:
     at = open_page("playground")
-    assert "That needs a run with a checkpoint" in words(at)
+    assert "It needs a run with a checkpoint" in words(at)
     assert [link.proto.label for link in at.get("page_link")] == ["Launch a run"]
     run = make_run("young", status="running", epochs=0)
     at = open_page("playground", run=run.id)
     assert (
-        "young has no checkpoint to draw with. Its first one is saved after an epoch or five"
-        " minutes." in words(at)
+        "young has no checkpoint yet. The first one is saved after an epoch or five minutes."
+        in words(at)
     )
     assert requests.claim(context.engine, requests.IMAGES) is None
 
@@ -85,7 +85,7 @@ def test_an_unknown_run_leads_on(context: Context, make_run: MakeRun, run: str) 
     make_run("other")
     at = open_page("playground", run=run)
     assert "There is no run with this id" in words(at)
-    assert [link.proto.label for link in at.get("page_link")] == ["Draw with the newest run"]
+    assert [link.proto.label for link in at.get("page_link")] == ["Use the newest run"]
     assert requests.claim(context.engine, requests.IMAGES) is None
 
 
@@ -116,7 +116,7 @@ def test_phases_and_a_missing_worker_are_named(context: Context, make_run: MakeR
     worker_alive(context)
     request = asked(context)
     for phase, sentence in (
-        ("warming", "Warming up: the inference worker loads TensorFlow"),
+        ("warming", "Warming up: the inference worker is loading TensorFlow"),
         ("restoring", "Loading the generator"),
         ("newer", "Drawing"),
     ):
@@ -151,10 +151,10 @@ def test_an_error_is_a_sentence_and_can_be_tried_again(context: Context, make_ru
     requests.answer(
         context.engine,
         asked(context),
-        error="The checkpoint of step 12 is gone: choose another epoch.",
+        error="The checkpoint of step 12 no longer exists. Choose another epoch.",
     )
     at.run()
-    assert "The checkpoint of step 12 is gone" in words(checked(at))
+    assert "The checkpoint of step 12 no longer exists" in words(checked(at))
     button(at, "Try again").click()
     at, _ = reply(context, checked(at.run()))
     assert len(sheets(at)) == 1
@@ -162,7 +162,7 @@ def test_an_error_is_a_sentence_and_can_be_tried_again(context: Context, make_ru
 
 def test_address_chooses_run_step_seed_and_picks(context: Context, make_run: MakeRun) -> None:
     run = make_run("with two", status="running", epochs=2)
-    reports.add_checkpoint(
+    checkpoint_reports.add_checkpoint(
         context.engine, run_id=run.id, attempt=1, step=6, epoch=1, digest="0", size=1, keep=9
     )
     make_run("newest")
@@ -182,8 +182,10 @@ def test_address_chooses_run_step_seed_and_picks(context: Context, make_run: Mak
 @pytest.mark.parametrize(
     "query",
     [
-        {"seed": "-5"}, {"seed": "99999999999999999999"}, {"seed": "x"}, {"psi": "nan"}, {"psi": "-1"}, {"images": "999999"},
-        {"step": "999"}, {"step": "-1"}, {"step": "1e9"}, {"step": "٣"}, {"picked": "-1,64,9999999,x,٣,,"}, {"do": "Delete"},
+        {"seed": "-5"}, {"seed": "99999999999999999999"}, {"seed": "x"},
+        {"psi": "nan"}, {"psi": "-1"}, {"images": "999999"},
+        {"step": "999"}, {"step": "-1"}, {"step": "1e9"}, {"step": "٣"},
+        {"picked": "-1,64,9999999,x,٣,,"}, {"do": "Delete"},
     ],
     ids=str,
 )  # fmt: skip
@@ -198,9 +200,7 @@ def test_forged_addresses_fall_back(
 
 def test_a_checkpoint_that_is_gone_is_named(make_run: MakeRun) -> None:
     run = make_run()
-    sentence = (
-        "There is no checkpoint of step 4,000: the run keeps its 3 newest. Here is the last one."
-    )
+    sentence = "There is no checkpoint of step 4,000, since the run keeps its 3 newest"
     assert sentence in words(open_page("playground", run=run.id, step="4000"))
     assert "There is no checkpoint" not in words(open_page("playground", run=run.id))
 
@@ -208,17 +208,16 @@ def test_a_checkpoint_that_is_gone_is_named(make_run: MakeRun) -> None:
 def test_two_picked_images_are_walked_between(context: Context, make_run: MakeRun) -> None:
     run = make_run()
     at, _ = reply(context, open_page("playground", run=run.id, seed="5"))
-    assert [button(at, label).disabled for label in ("Walk between the two", "Look around")] == [
-        True,
-        True,
-    ]
+    assert [
+        button(at, label).disabled for label in ("Interpolate between the two", "Look around")
+    ] == [True, True]
     at.query_params["picked"] = "9,2"
     at = checked(at.run())
     assert [
         button(at, label).disabled
-        for label in ("Walk between the two", "Nearest training images", "Look around")
+        for label in ("Interpolate between the two", "Nearest training images", "Look around")
     ] == [False, False, True]
-    button(at, "Walk between the two").click()
+    button(at, "Interpolate between the two").click()
     at, request = reply(context, checked(at.run()), columns=9, rows=1)
     assert request.kind == "interpolate"
     assert request.options == {
@@ -278,7 +277,7 @@ def test_nearest_images_come_with_distances(context: Context, make_run: MakeRun)
     ]
     assert sheet["captions"][8:10] == ["1.00", "–"]
     assert "nearest of 128 training images" in words(at)
-    assert "lie 4.25 from their nearest neighbour" in words(at)
+    assert "nearest neighbour is 4.25" in words(at)
 
 
 def test_around_one_image(context: Context, make_run: MakeRun) -> None:
@@ -315,7 +314,7 @@ def test_too_many_requests_are_refused_in_a_sentence(context: Context, make_run:
         session.add_all(
             Request(run_id=run.id, step=1, kind="draw") for _ in range(requests.IMAGES.max_waiting)
         )
-    assert "100 requests for images are waiting already: try again in a moment." in words(
+    assert "100 requests for images are already waiting. Try again shortly." in words(
         open_page("playground")
     )
 
@@ -348,11 +347,11 @@ def test_showers_are_drawn_for_a_particle(context: Context, make_run: MakeRun) -
 
 
 def test_a_pix2pix_run_leads_to_its_predictions(context: Context, make_run: MakeRun) -> None:
-    run = make_run("a street", model="pix2pix", dataset="street", geometry="64x64")
+    run = make_run("a street", model="pix2pix", dataset="vortex_street", geometry="64x64")
     at = open_page("playground", run=run.id)
     assert (
-        "model=pix2pix has no latent space to draw from: the tab Prediction of its page continues"
-        " flows instead." in words(at)
+        "model=pix2pix has no latent space. Use the Prediction tab of the run's page to predict"
+        " flows." in words(at)
     )
     assert at.get("page_link")[0].proto.label == "To its predictions"
     assert requests.claim(context.engine, requests.IMAGES) is None

@@ -16,7 +16,7 @@ from streamlit.testing.v1 import AppTest
 from ganboard.app.run import records, status
 from ganboard.db.engine import writing
 from ganboard.db.models import Checkpoint, Run, SystemSample
-from ganboard.db.runs import commands, holders, queries, reports
+from ganboard.db.runs import commands, expiry, holders, queries, reports
 from ganboard.gan.config import RunConfig
 from ganboard.worker import formatting as text
 from ganboard.worker.context import Context
@@ -49,11 +49,7 @@ def own(run: Run) -> dict[str, Any]:
 @pytest.mark.usefixtures("context")
 @pytest.mark.parametrize(
     ("query", "title"),
-    [
-        ({}, "No run is chosen"),
-        ({"run": "gone"}, "No such run"),
-        ({"run": "../etc"}, "No such run"),
-    ],
+    [({}, "No run selected"), ({"run": "gone"}, "No such run"), ({"run": "../etc"}, "No such run")],
 )
 def test_without_a_run_it_leads_on(query: dict[str, str], title: str) -> None:
     at = open_page("run", **query)
@@ -64,7 +60,7 @@ def test_without_a_run_it_leads_on(query: dict[str, str], title: str) -> None:
 def test_unknown_id_offers_the_newest_runs(make_run: MakeRun) -> None:
     run = make_run("the newest")
     at = open_page("run", run="nosuchrun")
-    assert "it was deleted" in words(at)
+    assert "It was deleted" in words(at)
     assert [link.proto.label for link in at.get("page_link")] == [
         "the newest · Finished",
         "All runs",
@@ -75,14 +71,16 @@ def test_unknown_id_offers_the_newest_runs(make_run: MakeRun) -> None:
 def test_waiting_run_says_for_what(context: Context, make_run: MakeRun) -> None:
     make_run("ahead", status="queued")
     run = make_run("behind", status="queued")
-    assert "no worker is alive. Start one with `ganboard up`" in words(open_page("run", run=run.id))
+    assert ("no worker is running. Start one with `ganboard up`") in words(
+        open_page("run", run=run.id)
+    )
     make_worker(context)
     at = open_page("run", run=run.id)
-    assert "Waiting for a free worker: 1 run ahead of it." in words(at)
+    assert "Waiting for a free worker: 1 run ahead." in words(at)
     assert at.get("progress")[0].proto.text == "11 epochs planned".replace(
         "11", str(run.config["epochs"])
     )
-    assert "The losses appear with the first steps." in words(at)
+    assert "Losses appear after the first steps." in words(at)
     assert not figures(at)
     assert button(at, "Stop").disabled is False
 
@@ -108,10 +106,9 @@ def test_a_run_that_waits_for_its_machine_says_which(context: Context, make_run:
     holders.wait(context.engine, found, 300)
     said = words(open_page("run", run=run.id))
     assert (
-        f"Waiting for machine box_1-ab12cd34, which has the checkpoint of step {found.step}:"
-        " another " in said
+        f"Waiting for machine box_1-ab12cd34, which has the checkpoint of step {found.step}" in said
     )
-    assert "then it ends." in said
+    assert "; it ends in" in said
 
 
 def test_running_run_with_a_part_of_an_epoch(context: Context, make_run: MakeRun) -> None:
@@ -152,7 +149,7 @@ def test_finished_run_is_complete_and_at_rest(make_run: MakeRun) -> None:
     assert at.get("progress")[0].proto.text == "Epoch 3 of 3 · step 12 of 12"
     assert button(at, "Resume").disabled
     assert not button(at, "Delete").disabled
-    assert "All epochs are done." in words(at)
+    assert "All epochs are finished." in words(at)
     assert {metric.label: metric.value for metric in at.metric}["Training time"] == "6.0 s"
 
 
@@ -205,7 +202,7 @@ def test_delete_asks_first(context: Context, make_run: MakeRun) -> None:
     at = checked(button(open_page("run", run=run.id), "Delete").click().run())
     assert queries.get_run(context.engine, run.id) is not None
     checked(button(at, "Delete 1 run").click().run())
-    # app/main.py then leads to the list: tests/e2e/test_run_page.py
+    # app/main.py then leads to the list: tests/e2e/pages/test_run_page.py
     assert queries.get_run(context.engine, run.id) is None
 
 
@@ -226,6 +223,7 @@ STATES: dict[str, dict[str, Any]] = {
 }
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("state", STATES)
 def test_every_tab_of_every_state(make_run: MakeRun, state: str) -> None:
     run = make_run("tabs", **STATES[state])
@@ -285,7 +283,7 @@ def test_loss_options_come_from_the_address(make_run: MakeRun) -> None:
     assert [trace["uid"] for trace in steps["data"]] == ["g-raw", "g", "d-raw", "d"]
     assert (steps["layout"]["xaxis"]["type"], steps["layout"]["yaxis"]["type"]) == ("log", "log")
     assert len(steps["layout"]["yaxis"]["range"]) == len(epochs["layout"]["yaxis"]["range"]) == 2
-    assert "Outliers are out of sight" in words(at)
+    assert "Outliers are hidden" in words(at)
     assert numbers(steps["data"][1]["x"])[-1] == 2
     for axis, last in (("Step", 8), ("Training seconds", 4)):
         steps, epochs = figures(open_page("run", run=run.id, x=axis))
@@ -330,12 +328,12 @@ def test_forged_options_are_ignored(make_run: MakeRun, forged: str) -> None:
 
 
 def test_latest_is_the_newest_run_and_goes_on_to_newer_ones(make_run: MakeRun) -> None:
-    assert open_page("run", run="latest").title[0].value == "No run is chosen"
+    assert open_page("run", run="latest").title[0].value == "No run selected"
     first = make_run("first", status="running")
     at = open_page("run", run="latest")
     assert at.title[0].value == "first"
     stay = at.get("page_link")[-1].proto
-    assert stay.label == "Following the newest run: stay with this"
+    assert stay.label == "Following the newest run: stop following"
     assert first.id in stay.query_string
     make_run("second", status="queued")
     assert checked(at.run()).title[0].value == "second"
@@ -361,10 +359,10 @@ def test_trouble_stands_at_the_head(context: Context, make_run: MakeRun) -> None
     run = make_run("trouble", status="running", epochs=1)
     assert alert(open_page("run", run=run.id)) == ":gray[:material/check: No warnings]"
     reports.add_event(
-        context.engine, **own(run), level="warning", text="D wins: **lower** its rate."
+        context.engine, **own(run), level="warning", text="D dominates: **lower** its rate."
     )
     said = alert(open_page("run", run=run.id, view="Config"))
-    assert said == f":orange[:material/warning: {text.escape('D wins: **lower** its rate.')}]"
+    assert said == f":orange[:material/warning: {text.escape('D dominates: **lower** its rate.')}]"
     reports.add_event(
         context.engine, **own(run), level="error", text="Step 5 was not finite: rates are halved."
     )
@@ -375,16 +373,15 @@ def test_trouble_stands_at_the_head(context: Context, make_run: MakeRun) -> None
     reports.append_steps(
         context.engine, **own(run), epoch=2, first=0, g_losses=broken, d_losses=broken
     )
-    assert (
-        "The loss of the generator and that of the discriminator is not finite any more"
-        in alert(open_page("run", run=run.id))
+    assert "the loss of the generator and of the discriminator is no longer finite" in alert(
+        open_page("run", run=run.id)
     )
     assert "No warnings" not in words(open_page("run", run=make_run("broke", status="failed").id))
 
 
 def test_no_warnings_is_not_said_above_a_warning(context: Context, make_run: MakeRun) -> None:
     run = make_run("taken over", status="running", epochs=1)
-    commands.died(context.engine, **own(run), cause="The trainer was killed")
+    expiry.died(context.engine, **own(run), cause="The trainer was killed")
     make_worker(context)
     said = words(open_page("run", run=run.id))
     assert "The trainer was killed" in said
@@ -398,7 +395,7 @@ def test_no_warnings_is_not_said_above_a_warning(context: Context, make_run: Mak
 def test_no_warnings_is_not_said_beside_what_is_wrong(context: Context, make_run: MakeRun) -> None:
     run = make_run("waits", status="queued")
     said = words(open_page("run", run=run.id))
-    assert "no worker is alive" in said
+    assert "no worker is running" in said
     assert "No warnings" not in said
     make_worker(context)
     assert "No warnings" in words(open_page("run", run=run.id))

@@ -1,4 +1,4 @@
-"""What the image player of a run is given; how it plays, tests/e2e/test_run_page.py shows."""
+"""What the image player of a run is given; how it plays, tests/e2e/pages/test_run_page.py shows."""
 
 from __future__ import annotations
 
@@ -110,4 +110,4 @@ def test_without_grids_it_says_why(context: Context, make_run: MakeRun) -> None:
         open_page("run", run=run.id, view="Images")
     )
     ended = make_run("ended", grids=False)
-    assert "Nothing was recorded." in words(open_page("run", run=ended.id, view="Images"))
+    assert "No samples were recorded." in words(open_page("run", run=ended.id, view="Images"))

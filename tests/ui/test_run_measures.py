@@ -1,4 +1,4 @@
-"""The tabs of one run that tell of time, rates and quality."""
+"""The tabs of one run that show time, rates and quality."""
 
 from __future__ import annotations
 
@@ -11,7 +11,8 @@ from streamlit.testing.v1 import AppTest
 
 from ganboard.db.models import Run
 from ganboard.db.runs import reports
-from ganboard.gan.events import MEASURES, QUALITY
+from ganboard.gan.events import MEASURES
+from ganboard.gan.quality.declared import METRICS
 from ganboard.worker.context import Context
 from tests.factories import validation
 from tests.ui.pages import checked, open_page, words
@@ -86,8 +87,8 @@ def test_epochs_from_before_and_after_an_update(context: Context, make_run: Make
     run = make_run("updated", status="running", epochs=1, measured=False)
     own_measures = {"compute_seconds": 1.5, "host_seconds": 0.5}
     reports.finish_epoch(
-        context.engine, **own(run), epoch=2, steps=4, images=128, seconds=1.5, compile_seconds=0.0, g_loss=1.0, d_loss=1.0,
-        g_path=(0.0, 0.0), d_path=(0.0, 0.0), measures=own_measures,
+        context.engine, **own(run), epoch=2, steps=4, images=128, seconds=1.5, compile_seconds=0.0,
+        g_loss=1.0, d_loss=1.0, g_path=(0.0, 0.0), d_path=(0.0, 0.0), measures=own_measures,
     )  # fmt: skip
     parts, _ = figures(open_page("run", run=run.id, view="Timings"))
     assert traces(parts) == ["seconds", "compute_seconds", "host_seconds", "compile_seconds"]
@@ -107,7 +108,7 @@ def test_rates_of_every_step(context: Context, make_run: MakeRun) -> None:
     assert "The learning rates appear with the first steps." in words(
         open_page("run", run=make_run("begun", status="running", epochs=0).id, view="Rates")
     )
-    assert "Nothing was recorded." in words(
+    assert "No samples were recorded." in words(
         open_page("run", run=make_run("old", measured=False).id, view="Rates")
     )
 
@@ -117,8 +118,8 @@ def test_quality_over_epochs_and_seconds(make_run: MakeRun) -> None:
     at = open_page("run", run=run.id, view="Quality")
     shown = figures(at)
     assert [traces(figure) for figure in shown[:7]] == [
-        ["fid"], ["kid"], ["precision", "recall"], ["density", "coverage"], ["class_distance"], ["diversity"],
-        ["memorization"],
+        ["fid"], ["kid"], ["precision", "recall"], ["density", "coverage"], ["class_distance"],
+        ["diversity"], ["memorization"],
     ]  # fmt: skip
     assert numbers(shown[0]["data"][0]["x"]) == [1, 2, 3, 4]
     assert numbers(shown[0]["data"][0]["y"]) == pytest.approx([42.0, 22.0, 2 + 40 / 3, 12.0])
@@ -126,7 +127,7 @@ def test_quality_over_epochs_and_seconds(make_run: MakeRun) -> None:
     assert sum(numbers(shown[7]["data"][0]["y"])) == pytest.approx(100)
     assert metrics(at)["Best FID"] == "12.00"
     assert metrics(at)["Time to FID 14"] == "12 s"  # 1.1 times the best, rounded up
-    assert (metrics(at)["Evaluation took"], metrics(at)["Share of the time"]) == ("3.6 s", "23 %")
+    assert (metrics(at)["Evaluation took"], metrics(at)["Share of total time"]) == ("3.6 s", "23 %")
     assert "not Inception" in words(at)
     at = checked(at.get_by_key("goal").set_value(22.0).run())
     assert metrics(at)["Time to FID 22"] == "6.0 s"
@@ -137,7 +138,7 @@ def test_quality_over_epochs_and_seconds(make_run: MakeRun) -> None:
     assert metrics(at)["Time to FID 15.5"] == "9.0 s"
 
 
-PIX2PIX = {"model": "pix2pix", "dataset": "street", "geometry": "64x64"}
+PIX2PIX = {"model": "pix2pix", "dataset": "vortex_street", "geometry": "64x64"}
 GAN3D = {"model": "gan3d", "dataset": "showers"}
 
 
@@ -157,7 +158,7 @@ def test_quality_of_showers_with_what_they_look_like(context: Context, make_run:
     run = make_run("showers", epochs=2, status="running", quality_every=1, **GAN3D)
     at = open_page("run", run=run.id, view="Quality")
     assert [traces(figure)[0] for figure in figures(at)] == [
-        "objective", "sampling_error", "moment_error", "angle_error", "correlation_error", "empty",
+        "objective", "moment_error", "angle_error", "sampling_error", "correlation_error", "empty",
     ]  # fmt: skip
     reports.add_facts(context.engine, **own(run), values={"validation": validation()})
     at = open_page("run", run=run.id, view="Quality")
@@ -167,7 +168,7 @@ def test_quality_of_showers_with_what_they_look_like(context: Context, make_run:
         ["generated"],
     ]
     assert numbers(physics[0]["data"][1]["y"]) == [1.5, 2.5, 0.0]
-    assert "300 generated showers beside as many real ones" in words(at)
+    assert "300 generated and as many real showers" in words(at)
     assert "validation" not in words(open_page("run", run=run.id, view="Timings"))
 
 
@@ -182,20 +183,20 @@ def test_histograms_with_and_without_outliers(context: Context, make_run: MakeRu
     assert numbers(generator["data"][0]["y"])[-1] > 45
     at = open_page("run", run=run.id, view="Histograms", common="true")
     assert numbers(figures(at)[0]["data"][0]["y"])[-1] < 2
-    assert "Outliers are left out" in words(at)
+    assert "Outliers are excluded" in words(at)
 
 
 def test_quality_that_could_not_be_computed(context: Context, make_run: MakeRun) -> None:
     run = make_run("diverged", status="running", epochs=1)
-    nan = dict.fromkeys(QUALITY, float("nan"))
-    judged = {
+    nan = dict.fromkeys(METRICS, float("nan"))
+    evaluated = {
         "epoch": 1,
         "seconds": 0.5,
         "training_seconds": 2.0,
         "measures": nan,
         "histogram": [float("nan")] * 10,
     }
-    reports.add_quality(context.engine, **own(run), **judged)
+    reports.add_quality(context.engine, **own(run), **evaluated)
     at = open_page("run", run=run.id, view="Quality")
     assert (metrics(at)["Best FID"], metrics(at)["Newest FID"], metrics(at)["Seconds to FID"]) == (
         "–",
@@ -216,21 +217,21 @@ def test_real_classes_stand_beside_the_generated_ones(context: Context, make_run
 def test_quality_says_when_it_comes_and_appears_by_itself(
     context: Context, make_run: MakeRun
 ) -> None:
-    assert "This run is not evaluated: its quality_every is 0." in words(
-        open_page("run", run=make_run("unjudged", status="running", epochs=1).id, view="Quality")
+    assert "This run is not evaluated, since quality_every is 0." in words(
+        open_page("run", run=make_run("unevaluated", status="running", epochs=1).id, view="Quality")
     )
-    assert "Nothing was recorded." in words(
+    assert "No samples were recorded." in words(
         open_page("run", run=make_run("ended").id, view="Quality")
     )
-    run = make_run("judged later", status="running", epochs=1, quality_every=2)
+    run = make_run("evaluated later", status="running", epochs=1, quality_every=2)
     at = open_page("run", run=run.id, view="Quality")
     assert "The first evaluation follows epoch 2." in words(at)
-    judged = {
+    evaluated = {
         "epoch": 2,
         "seconds": 0.5,
         "training_seconds": 4.0,
         "measures": {"fid": 9.0},
         "histogram": [0.5, 0.5],
     }
-    reports.add_quality(context.engine, **own(run), **judged)
+    reports.add_quality(context.engine, **own(run), **evaluated)
     assert len(figures(checked(at.run()))) == 8

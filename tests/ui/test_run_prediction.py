@@ -22,13 +22,15 @@ from tests.ui.pictures import captions, figures
 MakeRun = Callable[..., Run]
 ASKED = {"steps": 60, "halo": 0, "group": 0}
 FLOW = {
-    "sequence": 0, "kind": "held-out shape", "obstacle": "square", "reynolds": 90.0, "l1": [0.01, 0.02], "rms": [0.02, 0.06],
-    "held_l1": [0.02, 0.04], "held_rms": [0.03, 0.05], "mean_rms": [0.05, 0.05], "horizon": 1, "strouhal": None, "real_strouhal": 0.171,
+    "sequence": 0, "kind": "held-out shape", "obstacle": "square", "reynolds": 90.0,
+    "l1": [0.01, 0.02], "rms": [0.02, 0.06], "held_l1": [0.02, 0.04], "held_rms": [0.03, 0.05],
+    "mean_rms": [0.05, 0.05], "horizon": 1, "strouhal": None, "real_strouhal": 0.171,
     "recorded_strouhal": 0.170, "amplitude": 0.4, "real_amplitude": 0.5,
 }  # fmt: skip
 PARTS = {"split": 0.001, "transfer": 0.001, "execute": 0.006, "merge": 0.002}
 FACTS = {
-    "step": 12, "steps": 2, "l1_one_step": {"training": 0.01, "held-out shape": 0.013}, "seconds": 4.0, "flows": [FLOW],
+    "step": 12, "steps": 2, "l1_one_step": {"training": 0.01, "held-out shape": 0.013},
+    "seconds": 4.0, "flows": [FLOW],
     "times": {"first": {**PARTS, "execute": 3.0}, "steady": PARTS, "compiled": 1},
 }  # fmt: skip
 
@@ -55,10 +57,10 @@ def answered(context: Context, run: Run, **answer: object) -> None:
 
 def test_a_prediction_is_asked_for_and_waited_for(context: Context, run: Run) -> None:
     at = opened(run)
-    assert "continues one flow of each kind" in words(at)
+    assert "predicts one flow of each kind" in words(at)
     at.text_input(key="predict_steps").set_value("0")
     at = checked(button(at, "Predict").click().run())
-    assert "Steps: '0' was typed. Type a whole number, at least 1 and at most 1,000." in words(at)
+    assert "Steps: '0' is invalid. Enter a whole number from 1 to 1,000." in words(at)
     assert requests.of_runs(context.engine, requests.PREDICTION, [run.id]) == []
     at.text_input(key="predict_steps").set_value("20")
     at = checked(button(at, "Predict").click().run())
@@ -76,7 +78,7 @@ def test_a_prediction_is_asked_for_and_waited_for(context: Context, run: Run) ->
 def test_an_answer_is_shown_whole(context: Context, run: Run) -> None:
     answered(context, run, result=png(1), facts=FACTS)
     at = opened(run)
-    assert "after step 12 of the training" in captions(at)[0]
+    assert "after training step 12" in captions(at)[0]
     l1, rms, parts = figures(at)
     assert [trace["name"] for trace in l1["data"]] == ["Predicted", "First frame held"]
     assert [trace["name"] for trace in rms["data"]] == [
@@ -87,11 +89,11 @@ def test_an_answer_is_shown_whole(context: Context, run: Run) -> None:
     assert [shape["x0"] for shape in rms["layout"]["shapes"]] == [2]
     assert [bar["name"] for bar in parts["data"]] == ["Split", "Transfer", "Execute", "Merge"]
     shown = {metric.label: metric.value for metric in at.metric}
-    assert (shown["Strouhal number"], shown["Real, same frames"], shown["Beats the mean flow"]) == (
-        "–",
-        "0.171",
-        "1 step",
-    )
+    assert (
+        shown["Strouhal number"],
+        shown["Real, same frames"],
+        shown["Better than the mean flow"],
+    ) == ("–", "0.171", "1 step")
     assert at.dataframe[-1].value.to_numpy().tolist() == [
         ["Training", 0.01, 0.0],
         ["Held-out shape", 0.013, 0.003],
@@ -100,7 +102,7 @@ def test_an_answer_is_shown_whole(context: Context, run: Run) -> None:
     assert "60% of 10.0 ms is the network's; the first frame took 3" in words(at)
 
 
-def test_an_error_is_told_and_the_last_answer_stays(context: Context, run: Run) -> None:
+def test_an_error_is_shown_and_the_last_answer_stays(context: Context, run: Run) -> None:
     answered(context, run, result=png(1), facts=FACTS)
     answered(
         context,
@@ -117,10 +119,7 @@ def test_an_error_is_told_and_the_last_answer_stays(context: Context, run: Run) 
 
 def test_runs_that_cannot_predict_say_why(context: Context, make_run: MakeRun, run: Run) -> None:
     early = opened(make_run("early", status="running", epochs=0, **SETTINGS))
-    assert (
-        "This run has no checkpoint to predict with: its settings say how often one is saved"
-        in words(early)
-    )
+    assert "one is saved every checkpoint_every epochs" in words(early)
     assert button(early, "Predict").disabled
     with writing(context.engine) as session:
         session.execute(
@@ -128,7 +127,7 @@ def test_runs_that_cannot_predict_say_why(context: Context, make_run: MakeRun, r
             .where(col(Run.id) == run.id)
             .values(facts={IMPORTED: "2026-11-21T10:00:00+00:00"})
         )
-    assert "its checkpoints lie there" in words(opened(run))
+    assert "its checkpoints are on another machine" in words(opened(run))
 
 
 def test_other_models_have_no_such_tab(make_run: MakeRun) -> None:

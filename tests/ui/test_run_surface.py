@@ -44,7 +44,7 @@ def test_a_surface_is_asked_for_and_waited_for(context: Context, make_run: MakeR
     assert asked.options == SurfaceRequest().model_dump()
     assert "No inference worker is running" in waiting(at)
     make_worker(context, "here:inference:1", kind=INFERENCE)
-    assert "Waiting for the runs to end, or for the analysis worker." in waiting(checked(at.run()))
+    assert "Waiting for the runs to end or for the analysis worker." in waiting(checked(at.run()))
     claimed = requests.claim(context.engine, requests.ANALYSES)
     assert claimed is not None
     requests.heartbeat(context.engine, claimed, "computing", 0.5)
@@ -56,31 +56,33 @@ def test_an_answer_is_drawn_with_its_shares(context: Context, make_run: MakeRun)
     make_surface(context, [run.id])
     at = opened(run)
     assert (
-        "The plane holds 91.0% of the variance of G's path and 82.0% of D's; 256 images"
+        "The plane explains 91.0% of the variance of G's path and 82.0% of D's; 256 images"
         in words(at)
     )
     assert button(at, "Compute again")
 
 
-def test_a_run_without_snapshots_is_told_so_before_it_is_asked_for(make_run: MakeRun) -> None:
+def test_a_run_without_snapshots_says_so_before_a_surface_is_requested(make_run: MakeRun) -> None:
     at = opened(
-        make_run("a street", snapshots=0, model="pix2pix", dataset="street", geometry="64x64")
+        make_run(
+            "a street", snapshots=0, model="pix2pix", dataset="vortex_street", geometry="64x64"
+        )
     )
-    assert "This run kept no weights on its way" in words(at)
+    assert "This run kept no snapshots" in words(at)
     assert "Compute the surface" not in [one.label for one in at.button]
 
 
-def test_an_error_is_told_and_asked_again(context: Context, make_run: MakeRun) -> None:
+def test_an_error_is_shown_and_the_request_repeated(context: Context, make_run: MakeRun) -> None:
     run = make_run("first")
     make_surface(
         context,
         [run.id],
         result=None,
         facts={},
-        error="Run <b> kept no weights: train with snapshots=10.",
+        error="Run <b> kept no snapshots of its weights. Train a clone with snapshots=10.",
     )
     at = opened(run)
-    assert "kept no weights" in words(at)
+    assert "kept no snapshots" in words(at)
     checked(button(at, "Compute again").click().run())
     assert [
         one.error is None for one in requests.of_runs(context.engine, requests.SURFACE, [run.id])
@@ -96,13 +98,13 @@ def test_runs_in_any_state_can_be_asked_for(
     assert len(requests.of_runs(context.engine, requests.SURFACE, [run.id])) == 1
 
 
-def test_too_many_requests_are_told(context: Context, make_run: MakeRun) -> None:
+def test_too_many_requests_are_reported(context: Context, make_run: MakeRun) -> None:
     run = make_run("first")
     for size in range(requests.ANALYSES.max_waiting):
         requests.ask(context.engine, requests.SURFACE, [run.id], {"size": size})
     at = checked(button(opened(run), "Compute the surface").click().run())
     assert (
-        "20 surfaces and predictions are waiting already: try again when some are done."
+        "20 surfaces and predictions are already waiting. Try again when some are finished."
         in words(at)
     )
 

@@ -28,26 +28,26 @@ def entry(**change: str) -> str:
     return "[[allow]]\n" + "\n".join(f"{key} = {value}" for key, value in values.items())
 
 
-def test_an_advisory_is_told_with_its_remedy() -> None:
-    assert audit.judge([RECORDED, CLEAN], [], TODAY) == [
+def test_an_advisory_is_reported_with_its_remedy() -> None:
+    assert audit.check([RECORDED, CLEAN], [], TODAY) == [
         "jinja2 3.1.4 has PYSEC-2026-1 (no version is fixed yet).",
         "requests 2.32.3 has CVE-2024-47081 (fixed in 2.32.4).",
     ]
-    assert audit.judge([CLEAN], [], TODAY) == []
+    assert audit.check([CLEAN], [], TODAY) == []
 
 
 def test_an_entry_lets_its_advisory_pass_by_any_of_its_names_until_its_last_day() -> None:
     entries = audit.allowed(entry() + "\n" + entry(id='"PYSEC-2026-1"', package='"jinja2"'))
-    assert audit.judge([RECORDED], entries, TODAY) == []
-    assert audit.judge([RECORDED], entries, date(2026, 11, 23)) == [
+    assert audit.check([RECORDED], entries, TODAY) == []
+    assert audit.check([RECORDED], entries, date(2026, 11, 23)) == [
         "jinja2 3.1.4 has PYSEC-2026-1 (no version is fixed yet; allowed until 2026-11-22 only).",
         "requests 2.32.3 has CVE-2024-47081 (fixed in 2.32.4; allowed until 2026-11-22 only).",
     ]
 
 
 def test_an_entry_for_another_package_or_for_nothing_does_not_help() -> None:
-    assert len(audit.judge([RECORDED], audit.allowed(entry(package='"jinja2"')), TODAY)) == 3
-    assert audit.judge([CLEAN], audit.allowed(entry()), TODAY) == [
+    assert len(audit.check([RECORDED], audit.allowed(entry(package='"jinja2"')), TODAY)) == 3
+    assert audit.check([CLEAN], audit.allowed(entry()), TODAY) == [
         "GHSA-9hjg-9r4m-mvj7 of requests is allowed and no longer there: take it off"
         " advisories.toml."
     ]
@@ -78,9 +78,9 @@ def test_packages_that_were_not_looked_up_make_the_answer_unknown() -> None:
         ]
     }
     with pytest.raises(audit.Unknown, match=r"^1 of 2 packages could not be looked up \(numpy"):
-        audit.judge([skipped], [], TODAY)
+        audit.check([skipped], [], TODAY)
     with pytest.raises(audit.Unknown, match="no package at all"):
-        audit.judge([{"dependencies": []}], [], TODAY)
+        audit.check([{"dependencies": []}], [], TODAY)
 
 
 @pytest.mark.parametrize(
@@ -100,8 +100,8 @@ def test_each_outcome_has_an_exit_code(
 ) -> None:
     monkeypatch.setattr(audit, "report", lambda lock: answer)
     assert audit.main(["some.lock"]) == code
-    told = capsys.readouterr()
-    assert says in told.out + told.err
+    printed = capsys.readouterr()
+    assert says in printed.out + printed.err
 
 
 def test_the_list_as_it_stands_is_in_order() -> None:

@@ -1,5 +1,5 @@
-"""`ganboard backup`: the database and what runs and models have on disk, as one archive, while
-everything goes on.
+"""`ganboard backup`: the database and what runs and models have on disk, as one archive, without
+stopping anything.
 
 The archive is a ZIP whose members are stored as they are: ganboard.db (db/transfer.py),
 runs/ID/..., models/ID/... of versions, and manifest.json with the size and SHA-256 of every other
@@ -25,17 +25,20 @@ from typing import IO, Annotated, Literal
 from zipfile import ZIP_STORED, ZipFile, ZipInfo
 
 from pydantic import BaseModel, ConfigDict, Field
+from sqlalchemy import Engine
 
-from ganboard.db import migrate, transfer, versions
+from ganboard.db import migrate, stats, transfer, versions
 from ganboard.db.errors import BadCopy
+from ganboard.db.ids import ID
+from ganboard.db.models import Checkpoint
 from ganboard.db.runs import queries
 from ganboard.gan import files
-from ganboard.gan.checkpoint import store as checkpoints
+from ganboard.gan.checkpoint import reader as checkpoints
 from ganboard.gan.data.archive import CHUNK
 from ganboard.gan.generation import package
 from ganboard.worker.context import Context
 from ganboard.worker.errors import WorkerError
-from ganboard.worker.terminal.transfer_progress import View
+from ganboard.worker.terminal.progress_bar import ProgressBar
 
 FORMAT = 1
 MANIFEST, DATABASE = "manifest.json", "ganboard.db"
@@ -43,7 +46,8 @@ MAX_MEMBERS = 500_000
 # what lies below a run's folder, with plain names: no leftovers (*.tmp), nothing hidden, nothing
 # that was set aside
 MEMBER = re.compile(
-    r"runs/(?P<run>[a-z0-9]{1,32})(/(?!aside-)[A-Za-z0-9_-][A-Za-z0-9._-]{0,99}){1,4}(?<!\.tmp)|models/[a-z0-9]{1,32}/(manifest\.json|weights\.npz|examples\.png)",
+    rf"runs/(?P<run>{ID})(/(?!aside-)[A-Za-z0-9_-][A-Za-z0-9._-]{{0,99}}){{1,4}}(?<!\.tmp)"
+    rf"|models/{ID}/(manifest\.json|weights\.npz|examples\.png)",
     re.ASCII,
 )
 
@@ -88,53 +92,42 @@ class Made:
     seconds: float
 
 
-def backup(context: Context, path: Path, view: View) -> Made:
+def backup(context: Context, path: Path, progress: ProgressBar) -> Made:
     """Write everything to a new archive at `path`. Raises BackupFailed; a file at `path` is never
     touched, and none is left half done."""
     began = time.monotonic()
     path = path.expanduser().absolute()
     if path.exists():
         raise BackupFailed(
-            f"{path} is there already: name a new file, such as one with today's date."
+            f"{path} already exists. Choose a new file name, for example with today's date."
         )
-    temporary = path.with_name(f".{path.name}-{os.getpid()}.tmp")
     try:
-        with ExitStack() as stack:
-            stack.callback(temporary.unlink, missing_ok=True)
-            with (
-                open(temporary, "xb", opener=_private) as file,
-                ZipFile(file, "w", ZIP_STORED) as archive,
-            ):
-                made = _write(context, _Writer(archive, view), temporary)
-                archive.close()
-                files.flush(file)
-            size = temporary.stat().st_size
-            temporary.rename(path)
-            files.flush_directory(path.parent)
+        with files.whole_file(path, mode=0o600) as file, ZipFile(file, "w", ZIP_STORED) as archive:
+            made = _write(context, _Writer(archive, progress), Path(file.name))
     except BadCopy as error:
         raise BackupFailed(
-            f"This installation cannot be restored, since {error}: see `ganboard doctor`."
+            f"A backup could not be restored because {error}. See `ganboard doctor`."
         ) from None
     except OSError as error:
         raise BackupFailed(
-            f"{error.filename or path} cannot be read or written ({error.strerror or error}): see"
-            " to it, try again."
+            f"{error.filename or path} cannot be read or written ({error.strerror or error}). Fix"
+            " the cause and try again."
         ) from None
-    return Made(str(path), size, *made, time.monotonic() - began)
+    return Made(str(path), path.stat().st_size, *made, time.monotonic() - began)
 
 
 class _Writer:
     """Streams files into the archive and remembers their digests."""
 
-    def __init__(self, archive: ZipFile, view: View) -> None:
-        self.archive, self.view = archive, view
+    def __init__(self, archive: ZipFile, progress: ProgressBar) -> None:
+        self.archive, self.progress = archive, progress
         self.files: dict[str, Member] = {}
 
     def add(self, name: str, source: IO[bytes]) -> None:
         """Copy `source` up to the size that it has now: a log may grow meanwhile."""
         if len(self.files) >= MAX_MEMBERS:
             raise BackupFailed(
-                f"There are more than {MAX_MEMBERS:,} files in runs/: delete old runs first."
+                f"There are more than {MAX_MEMBERS:,} files in runs/. Delete old runs first."
             )
         info = ZipInfo(name)
         info.external_attr = (stat.S_IFREG | 0o600) << 16
@@ -146,12 +139,12 @@ class _Writer:
                 size += len(chunk)
                 digest.update(chunk)
                 member.write(chunk)
-                self.view.advance(len(chunk))
+                self.progress.advance(len(chunk))
         self.files[name] = Member(size=size, sha256=digest.hexdigest())
 
 
 def _write(context: Context, writer: _Writer, temporary: Path) -> tuple[int, int, int, int]:
-    settings, engine, view = context.settings, context.engine, writer.view
+    settings, engine, progress = context.settings, context.engine, writer.progress
     runs_dir = settings.state / "runs"
     found = (
         {p.name: p for p in sorted(runs_dir.iterdir()) if p.is_dir() and not p.is_symlink()}
@@ -160,28 +153,13 @@ def _write(context: Context, writer: _Writer, temporary: Path) -> tuple[int, int
     )
     files = {name: list(_files(folder)) for name, folder in found.items()}
     sizes = sum(_size(path) for paths in files.values() for path in paths)
-    view.begin("Backing up", sizes + 2 * queries.statistics(engine)["bytes"])
+    progress.update(0, sizes + 2 * stats.statistics(engine)["bytes"])
 
     for name, folder in found.items():
         for _, _, checkpoint in checkpoints.complete(folder / "checkpoints"):
             _add_whole(writer, checkpoint, f"runs/{name}/checkpoints/{checkpoint.name}")
 
-    copy = temporary.with_suffix(".db.tmp")
-    try:
-        transfer.snapshot(engine, copy, view.advance)
-        with copy.open("rb") as source:
-            writer.add(DATABASE, source)
-        # as a restore will: what could not be read again is no backup
-        with transfer.open_copy(copy) as stored:
-            listed = [
-                (run.id, queries.checkpoints(stored, run.id))
-                for run in queries.list_runs(stored, archived=True)
-            ]
-            models = [version.id for version in versions.listed(stored)]
-    finally:
-        for leftover in temporary.parent.glob(f"{copy.name}*"):
-            leftover.unlink()
-
+    listed, models = _add_database(writer, engine, temporary.with_suffix(".db.tmp"))
     for run_id, rows in listed:
         for row in rows:
             name = f"runs/{run_id}/checkpoints/ckpt-{row.step}-{row.attempt}"
@@ -195,17 +173,7 @@ def _write(context: Context, writer: _Writer, temporary: Path) -> tuple[int, int
             {package.MANIFEST, package.WEIGHTS},
         )
 
-    left_out = 0
-    for name, folder in found.items():
-        for path in _files(folder):
-            member = f"runs/{name}/{path.relative_to(folder).as_posix()}"
-            if "/checkpoints/" in member:
-                continue
-            if not MEMBER.fullmatch(member):
-                left_out += not path.name.endswith(".tmp")
-                continue
-            with suppress(FileNotFoundError), open(path, "rb", opener=_no_link) as source:
-                writer.add(member, source)
+    left_out = sum(_add_records(writer, folder) for folder in found.values())
     manifest = Manifest(
         kind="ganboard backup",
         format=FORMAT,
@@ -222,6 +190,43 @@ def _write(context: Context, writer: _Writer, temporary: Path) -> tuple[int, int
         len(writer.files),
         left_out,
     )
+
+
+def _add_database(
+    writer: _Writer, engine: Engine, copy: Path
+) -> tuple[list[tuple[str, list[Checkpoint]]], list[str]]:
+    """A snapshot of the database, by way of the file `copy`; returns its runs with their
+    checkpoints, and its versions of models."""
+    try:
+        transfer.snapshot(engine, copy, writer.progress.advance)
+        with copy.open("rb") as source:
+            writer.add(DATABASE, source)
+        # as a restore will: what could not be read again is no backup
+        with transfer.open_copy(copy) as stored:
+            listed = [
+                (run.id, queries.checkpoints(stored, run.id))
+                for run in queries.list_runs(stored, archived=True)
+            ]
+            return listed, [version.id for version in versions.listed(stored)]
+    finally:
+        for leftover in copy.parent.glob(f"{copy.name}*"):
+            leftover.unlink()
+
+
+def _add_records(writer: _Writer, folder: Path) -> int:
+    """All of a run's folder but its checkpoints; returns how many files have names that no backup
+    takes."""
+    left_out = 0
+    for path in _files(folder):
+        member = f"runs/{folder.name}/{path.relative_to(folder).as_posix()}"
+        if "/checkpoints/" in member:
+            continue
+        if not MEMBER.fullmatch(member):
+            left_out += not path.name.endswith(".tmp")
+            continue
+        with suppress(FileNotFoundError), open(path, "rb", opener=_no_link) as source:
+            writer.add(member, source)
+    return left_out
 
 
 def _add_whole(
@@ -260,10 +265,6 @@ def _size(path: Path) -> int:
         return path.stat().st_size
     except FileNotFoundError:
         return 0
-
-
-def _private(path: str, flags: int) -> int:
-    return os.open(path, flags, 0o600)
 
 
 def _no_link(path: str, flags: int) -> int:

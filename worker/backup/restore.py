@@ -8,7 +8,6 @@ the home next undoes or completes what a kill has cut short (`recover`).
 
 from __future__ import annotations
 
-import fcntl
 import hashlib
 import shutil
 import time
@@ -18,33 +17,34 @@ from dataclasses import dataclass
 from pathlib import Path
 from zipfile import ZIP_STORED
 
+from filelock import FileLock, Timeout
 from pydantic import ValidationError
 
 from ganboard.db import migrate, transfer
 from ganboard.db.errors import BadCopy, SchemaTooNew
 from ganboard.db.runs import queries
 from ganboard.db.settings import Settings
-from ganboard.gan.checkpoint import store
+from ganboard.gan.checkpoint import reader
 from ganboard.gan.data.archive import Limits, SafeZip
 from ganboard.gan.data.dataset import DatasetError
 from ganboard.worker.atomic_swap import (
     JOURNAL,
     AtomicSwap,
     RestoreRefused,
+    alone_restoring,
     check_free,
     conclude,
-    hold,
     recover,
 )
 from ganboard.worker.backup.backup import DATABASE, FORMAT, MANIFEST, MAX_MEMBERS, MEMBER, Manifest
 from ganboard.worker.errors import AlreadyRunning, WorkerError
-from ganboard.worker.terminal.transfer_progress import View
+from ganboard.worker.process.machine import up_lock
+from ganboard.worker.terminal.progress_bar import ProgressBar
 
 MAX_MANIFEST = 256 << 20  # bytes
 # stored as they are, the disk is the limit
 LIMITS = Limits(compressed=1 << 50, expanded=1 << 50, member=1 << 50, members=MAX_MEMBERS + 1)
 SPARE_BYTES = 100e6
-UP_LOCK = "up.lock"  # held by `ganboard up` for as long as it runs
 
 
 class BadBackup(WorkerError):
@@ -65,31 +65,38 @@ class Restored:
     seconds: float
 
 
-def restore(settings: Settings, path: Path, view: View, *, force: bool = False) -> Restored:
+def restore(
+    settings: Settings, path: Path, progress: ProgressBar, *, force: bool = False
+) -> Restored:
     """Put an archive's runs in place. Raises BadBackup, RestoreRefused, SchemaTooNew and the like
     before anything is changed."""
     began = time.monotonic()
     if not path.is_file():
         raise BadBackup(
-            f"There is no file {path}: name an archive of `ganboard backup` (an archived run"
-            " returns with `ganboard unarchive`)."
+            f"There is no file {path}. Specify an archive made by `ganboard backup` (use `ganboard"
+            " unarchive` for archived runs)."
         )
     try:
         with SafeZip(path, LIMITS) as archive:
-            return _restore(settings, archive, _manifest(archive), view, force, began)
+            return _restore(settings, archive, _manifest(archive), progress, force, began)
     except DatasetError as error:
         raise BadBackup(str(error)) from None
     except BadCopy as error:
         raise BadBackup(f"{path} is refused: {error}.") from None
     except OSError as error:
         raise RestoreRefused(
-            f"{error.filename or settings.state} cannot be written ({error.strerror or error});"
-            " nothing was changed."
+            f"{error.filename or settings.state} cannot be written ({error.strerror or error})."
+            " Nothing was changed."
         ) from None
 
 
 def _restore(
-    settings: Settings, archive: SafeZip, manifest: Manifest, view: View, force: bool, began: float
+    settings: Settings,
+    archive: SafeZip,
+    manifest: Manifest,
+    progress: ProgressBar,
+    force: bool,
+    began: float,
 ) -> Restored:
     settings.prepare_home()
     recover(settings)
@@ -98,23 +105,24 @@ def _restore(
         stack.enter_context(_nothing_up(settings))
         keep = check_free(settings, force=force)
         _check_room(settings, archive, manifest)
-        hold(file := stack.enter_context(journal.open("x")))
+        stack.enter_context(alone_restoring(settings))
+        file = stack.enter_context(journal.open("x"))
         swap = None
         try:
             swap = AtomicSwap.begin(settings, file, keep=keep)
-            view.begin(
-                "Restoring",
+            progress.update(
+                0,
                 sum(member.size for member in manifest.files.values())
                 + manifest.files[DATABASE].size,
             )
-            _unpack(archive, manifest, swap.staging, view)
+            _unpack(archive, manifest, swap.staging, progress)
             with transfer.open_copy(swap.staging / DATABASE) as copy:
                 known = {run.id for run in queries.list_runs(copy, archived=True)}
                 for folder in (swap.staging / "runs").iterdir():
                     if folder.name not in known:  # deleted while the backup was made
                         shutil.rmtree(folder)
                 _bring_models(settings, swap.staging)
-                loaded = swap.swap(copy, _checkpoints(swap.staging / "runs"), view.advance)
+                loaded = swap.swap(copy, _checkpoints(swap.staging / "runs"), progress.advance)
         finally:
             conclude(swap, journal)
     aside = str(swap.aside) if swap.aside else None
@@ -133,25 +141,24 @@ def _restore(
 @contextmanager
 def _nothing_up(settings: Settings) -> Iterator[None]:
     """While no `ganboard up` runs on this home, and none can be started. Raises AlreadyRunning."""
-    with (settings.state / UP_LOCK).open("a+") as file:
-        try:
-            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except BlockingIOError:
-            raise AlreadyRunning(
-                f"ganboard is up on {settings.state}: end it first (Ctrl-C where it was started)."
-            ) from None
-        file.truncate(0)
-        file.write("a restore")
-        file.flush()
+    path = up_lock(settings)
+    try:
+        lock = FileLock(path).acquire(blocking=False)
+    except Timeout:
+        raise AlreadyRunning(
+            f"ganboard is running on {settings.state}. Stop it first (Ctrl-C in its terminal)."
+        ) from None
+    with lock:
+        path.write_text("a restore")
         yield
-        file.truncate(0)
+        path.write_text("")
 
 
 def _manifest(archive: SafeZip) -> Manifest:
     refused = f"{archive.path} is refused"
     if MANIFEST not in archive.members:
         raise BadBackup(
-            f"{refused}: it has no {MANIFEST}, so it is no archive of `ganboard backup`."
+            f"{refused}: it has no {MANIFEST}, so it was not made by `ganboard backup`."
         )
     if archive.members[MANIFEST].file_size > MAX_MANIFEST:
         raise BadBackup(
@@ -163,30 +170,30 @@ def _manifest(archive: SafeZip) -> Manifest:
         first = error.errors(include_url=False)[0]
         where = ".".join(map(str, first["loc"]))[:80] or MANIFEST
         raise BadBackup(
-            f"{refused}: {where} in its {MANIFEST} is not what `ganboard backup` writes"
-            f" ({first['msg'][:100]})."
+            f"{refused}: {where} in its {MANIFEST} is invalid ({first['msg'][:100]})."
         ) from None
     if manifest.format != FORMAT:
         raise BadBackup(
-            f"{refused}: it has format {manifest.format}, this ganboard reads {FORMAT}: use the"
-            " version that wrote it."
+            f"{refused}: it has format {manifest.format}, but this ganboard reads format {FORMAT}."
+            " Use the version that wrote it."
         )
     if not migrate.known(manifest.revision):
         raise SchemaTooNew(
-            f"{refused}: its database has schema {manifest.revision}, but this ganboard knows only"
-            f" up to {migrate.head()}: update ganboard."
+            f"{refused}: its database has schema {manifest.revision}, but this ganboard supports"
+            f" schemas up to {migrate.head()}. Update ganboard."
         )
     names = set(archive.members) - {MANIFEST}
     if names != set(manifest.files) or DATABASE not in names:
         odd = min((names ^ set(manifest.files)) or {DATABASE})
         raise BadBackup(
-            f"{refused}: {odd[:80]!r} is missing, or not in its {MANIFEST}: make a new backup."
+            f"{refused}: {odd[:80]!r} is missing or not listed in its {MANIFEST}. Make a new"
+            " backup."
         )
     for name, info in archive.members.items():
         if name not in (MANIFEST, DATABASE) and not MEMBER.fullmatch(name):
-            raise BadBackup(f"{refused}: {name[:80]!r} is no file of a backup.")
+            raise BadBackup(f"{refused}: {name[:80]!r} is not a file of a backup.")
         if info.compress_type != ZIP_STORED:
-            raise BadBackup(f"{refused}: {name[:80]!r} is compressed, which no backup is.")
+            raise BadBackup(f"{refused}: {name[:80]!r} is compressed, but backups are not.")
     return manifest
 
 
@@ -200,12 +207,12 @@ def _check_room(settings: Settings, archive: SafeZip, manifest: Manifest) -> Non
     free = shutil.disk_usage(settings.state).free
     if needed > free:
         raise RestoreRefused(
-            f"The restore needs {needed / 1e9:.1f} GB in {settings.state}, where {free / 1e9:.1f}"
-            " GB are free: make room."
+            f"The restore needs {needed / 1e9:.1f} GB in {settings.state}, but only"
+            f" {free / 1e9:.1f} GB are free. Free some space."
         )
 
 
-def _unpack(archive: SafeZip, manifest: Manifest, staging: Path, view: View) -> None:
+def _unpack(archive: SafeZip, manifest: Manifest, staging: Path, progress: ProgressBar) -> None:
     """Every member into `staging`, each checked against its size and digest."""
     for name, promised in manifest.files.items():
         path = staging / name
@@ -216,17 +223,17 @@ def _unpack(archive: SafeZip, manifest: Manifest, staging: Path, view: View) -> 
                 digest.update(chunk)
                 size += len(chunk)
                 file.write(chunk)
-                view.advance(len(chunk))
+                progress.advance(len(chunk))
         if (size, digest.hexdigest()) != (promised.size, promised.sha256):
             raise BadBackup(
-                f"{archive.path} is refused: {name} was changed after the backup, its digest is"
-                " another one: use another backup."
+                f"{archive.path} is refused: {name} was modified after the backup (its digest"
+                " differs). Use another backup."
             )
 
 
 def _bring_models(settings: Settings, staging: Path) -> None:
-    """Into their places at once: a version's files never change, its id is nobody else's, and
-    without its row nobody looks for it."""
+    """Moved into place at once: a version's files never change, its id is unique, and without its
+    row it is not used."""
     for folder in (staging / "models").glob("*"):
         place = settings.model_dir(folder.name)
         place.parent.mkdir(exist_ok=True)
@@ -238,5 +245,5 @@ def _checkpoints(runs: Path) -> set[transfer.CheckpointKey]:
     return {
         (folder.name, step, attempt)
         for folder in runs.iterdir()
-        for step, attempt, _ in store.complete(folder / "checkpoints")
+        for step, attempt, _ in reader.complete(folder / "checkpoints")
     }

@@ -1,2 +1,2 @@
-"""`ganboard bench`: who takes part (`candidates`, `platform`), in turns (`run_benchmark`); what was found
-(`report`) and how it looks (`view`)."""
+"""`ganboard bench`: the whole (`benchmark`), the candidates (`candidates`, `platform`), the rounds
+(`runner`), the results (`report`) and their display (`view`)."""

@@ -1,5 +1,5 @@
-"""Who takes part in `ganboard bench`, and each candidate as processes that take training steps
-when told to (`gan.bench.protocol`)."""
+"""The candidates of `ganboard bench`, as processes that run training steps on request
+(`gan.bench.protocol`)."""
 
 from __future__ import annotations
 
@@ -18,8 +18,9 @@ from typing import Any
 
 from ganboard import gan
 from ganboard.gan.bench.protocol import Task
-from ganboard.gan.config import UNREAD, ConfigError
+from ganboard.gan.config import ConfigError
 from ganboard.gan.distributed.cluster import Cluster
+from ganboard.gan.settings.models import ignored
 from ganboard.worker.errors import WorkerError
 from ganboard.worker.process.parent_death import environment_for_child
 
@@ -45,7 +46,7 @@ class Candidate:
     # to the settings of our trainer
     changes: Mapping[str, Any] = field(default_factory=dict, hash=False)
     peer: bool = False  # runs in the Python of --peer-python
-    every_precision: bool = True  # else only the first one asked for
+    every_precision: bool = True  # otherwise only the first one requested
     precision: str = ""
 
     @property
@@ -55,7 +56,7 @@ class Candidate:
     def plays(self, model: str) -> bool:
         """Whether it trains that model: peers and floor are DCGAN's, ours train each that reads
         their settings."""
-        return not self.changes.keys() & set(UNREAD[model]) and (
+        return not self.changes.keys() & set(ignored(model)) and (
             model == DCGAN or self.module in ("ours", "")
         )
 
@@ -111,19 +112,18 @@ def choose(only: Sequence[str], precisions: Sequence[str], model: str = DCGAN) -
     for name in only:
         if name not in names and name not in GROUPS:
             raise ConfigError(
-                f"{name[:80]!r} is no candidate: choose from {', '.join([*names, *GROUPS])}."
+                f"{name[:80]!r} is not a candidate. Choose from {', '.join([*names, *GROUPS])}."
             )
     for precision in precisions:
         if precision not in PRECISIONS:
             raise ConfigError(
-                f"precision={precision[:80]} is not allowed: the benchmark knows"
-                f" {' and '.join(PRECISIONS)}."
+                f"precision={precision[:80]} is invalid. Choose from {' and '.join(PRECISIONS)}."
             )
     plays = [candidate.name for candidate in CANDIDATES if candidate.plays(model)]
     for name in only:
         if not set(GROUPS.get(name, (name,))) & set(plays):
             raise ConfigError(
-                f"{name} does not train model={model}: choose from {', '.join(plays)}."
+                f"{name} does not support model={model}. Choose from {', '.join(plays)}."
             )
     wanted = {each for name in only for each in GROUPS.get(name, (name,)) if each in plays} or set(
         plays

@@ -21,14 +21,14 @@ from ganboard.worker.process.parent_death import environment_for_child
 from ganboard.worker.submission.submit import submit
 
 READY_SECONDS = 120.0
-POLL_SECONDS = 1.0  # seldom: whoever looks takes time from the trainer
+POLL_SECONDS = 1.0  # rarely, since polling takes time from the trainer
 
 
 class Platform:
     """Redis, dashboard, one worker and SQLite, until `end`."""
 
     def __init__(self, home: Path, data_dir: Path) -> None:
-        """Start them and wait until a worker is alive. Raises BenchmarkError."""
+        """Start them and wait until a worker is running. Raises BenchmarkError."""
         # what the caller's own ganboard uses must not be touched
         settings = Settings(
             home=home,

@@ -1,5 +1,5 @@
-"""What was found: medians, ratios within the rounds, and whether the goals were reached. Pure:
-figures in, a document out."""
+"""Results: medians, ratios within the rounds, and whether the goals were reached. Pure: metrics in,
+a document out."""
 
 from __future__ import annotations
 
@@ -89,7 +89,8 @@ def best(results: Sequence[Result], family: str) -> Result | None:
 
 
 def document(results: Sequence[Result], about: Mapping[str, Any]) -> dict[str, Any]:
-    """Everything, JSON-ready; `about` says on what and how it was measured. The goals are DCGAN's."""
+    """Everything, JSON-ready; `about` says on what and how it was measured. The goals are
+    DCGAN's."""
     candidates = [_candidate(result, results, about["gflop_per_image"]) for result in results]
     if about["model"] != DCGAN:
         return {**about, "candidates": candidates, "goals": []}

@@ -1,30 +1,23 @@
-"""Candidates in turns within one run, so that whatever the machine does meanwhile hits all alike."""
+"""Candidates in turns within one run, so that whatever the machine does meanwhile hits all
+alike."""
 
 from __future__ import annotations
 
 import contextlib
-import subprocess
 import sys
-import tempfile
 import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
-from datetime import UTC, datetime
 from functools import partial
 from pathlib import Path
-from typing import Any
 
-import numpy as np
-import orjson
 import psutil
 
 from ganboard.db.settings import Settings
-from ganboard.gan import data
 from ganboard.gan.bench.protocol import Task
-from ganboard.gan.config import DATASETS, ConfigError, RunConfig, parse, plan
+from ganboard.gan.config import RunConfig, parse, plan
 from ganboard.gan.costs import estimate
-from ganboard.gan.data import catalog, mnist
 from ganboard.gan.devices.hardware import memory_limit
 from ganboard.worker.bench.candidates import (
     CANDIDATES,
@@ -33,24 +26,18 @@ from ganboard.worker.bench.candidates import (
     BenchmarkError,
     Candidate,
     Running,
-    choose,
-    peers_find_gan,
 )
 from ganboard.worker.bench.platform import Platform
-from ganboard.worker.bench.report import Result, document
-from ganboard.worker.errors import ServiceFailed
+from ganboard.worker.bench.report import Result
 from ganboard.worker.formatting import rate
 
-MAX_ROUNDS, MAX_STEPS = 1000, 1_000_000
 TURN_SECONDS = 5.0
 LEAST_STEPS = 5
-EPOCH_STEPS = 40  # of our trainer on a CPU, where all of MNIST takes minutes
 SAVE_SECONDS = 20.0  # the platform draws a grid and saves about so often, twice while it is timed
 SPARE_BYTES = 2 << 30  # a candidate is started only with so much memory left,
 # and this much, or what it is reckoned to need, for each image of a batch: activations and
 # gradients
 BYTES_PER_IMAGE = 5 << 20
-BATCHES = {DCGAN: 256, "gan3d": 16, "pix2pix": 16}
 
 
 @dataclass(frozen=True)
@@ -58,7 +45,7 @@ class Options:
     """What the command was asked."""
 
     model: str = DCGAN
-    batch: int | None = None  # by default that of BATCHES
+    batch: int | None = None  # by default that of benchmark.BATCHES
     precisions: Sequence[str] = PRECISIONS
     rounds: int = 5
     only: Sequence[str] = ()
@@ -68,7 +55,7 @@ class Options:
 
 @dataclass(frozen=True)
 class Doing:
-    """What goes on at this moment."""
+    """Current state of the benchmark."""
 
     round: int  # from 1
     text: str
@@ -76,88 +63,23 @@ class Doing:
 
 
 class Watcher:
-    """Hears how it goes; this one does not listen."""
+    """Receives progress; this one ignores it."""
 
     def doing(self, now: Doing) -> None: ...
 
     def done(self, text: str, seconds_left: float) -> None: ...
 
 
-def bench(settings: Settings, options: Options, watcher: Watcher) -> dict[str, Any]:
-    """Measure; returns the document of `worker.bench.report`. Raises ConfigError, DatasetError and
-    ServiceFailed."""
-    if not 1 <= options.rounds <= MAX_ROUNDS:
-        raise ConfigError(
-            f"rounds={options.rounds} is not allowed: it must be from 1 to {MAX_ROUNDS}."
-        )
-    if options.steps is not None and not 1 <= options.steps <= MAX_STEPS:
-        raise ConfigError(
-            f"steps={options.steps} is not allowed: it must be from 1 to {MAX_STEPS}."
-        )
-    if options.model not in BATCHES:
-        raise ConfigError(
-            f"model={options.model[:80]} is not allowed: the benchmark knows {', '.join(BATCHES)}."
-        )
-    candidates = choose(options.only, options.precisions, options.model)
-    base = _base(settings, options)
-    # a batch that does not divide among replicas is refused before anything runs
-    for candidate in candidates:
-        parse({**base.model_dump(), **candidate.changes})
-    available = catalog.count(base, settings.data)
-    plan(base, available)
-    hardware, began, whole = _hardware(), datetime.now(UTC), base
-    if not (hardware["gpus"] or hardware["tpus"]):
-        base = base.model_copy(update={"limit": EPOCH_STEPS * base.batch_size})
-    loaded = data.load(
-        whole if options.model == DCGAN else base, settings.data
-    )  # a street that is absent is computed before anyone is timed
-    # inside HOME, so that checkpoints go to the disk that real runs use
-    with tempfile.TemporaryDirectory(dir=settings.prepare_home(), prefix="bench-") as folder:
-        if options.model == DCGAN:
-            np.save(Path(folder, "images.npy"), loaded.images)
-        peers_find_gan(Path(folder))
-        with run_benchmark(settings, options, base, available, Path(folder)) as racing:
-            results = racing.run(candidates, watcher)
-    about = {
-        "began": began.isoformat(timespec="seconds"),
-        "seconds": round((datetime.now(UTC) - began).total_seconds(), 1),
-        "model": options.model,
-        "data": (
-            loaded.source
-            if options.model == DCGAN
-            else f"{options.model} at {base.geometry} on dataset={base.dataset}."
-        ),
-        "batch": base.batch_size,
-        "gflop_per_image": estimate.step_flop(base) / base.batch_size / 1e9,
-        "rounds": options.rounds,
-        "hardware": hardware,
-    }
-    return document(results, about)
-
-
-def _base(settings: Settings, options: Options) -> RunConfig:
-    """What our trainer trains: 3DGAN's showers of 51x51x25 cells, pix2pix's street at 64x64, or
-    digits."""
-    batch = BATCHES[options.model] if options.batch is None else options.batch
-    dataset = DATASETS[options.model][0]
-    if options.model == DCGAN:
-        dataset = "mnist" if mnist.find("mnist", settings.data) else "digits"
-    geometry = {"gan3d": {"geometry": "51x51x25"}, "pix2pix": {"geometry": "64x64"}}.get(
-        options.model, {}
-    )
-    return parse({"model": options.model, "dataset": dataset, "batch_size": batch, **geometry})
-
-
 @contextmanager
 def run_benchmark(
     settings: Settings, options: Options, base: RunConfig, available: int, folder: Path
 ) -> Iterator[BenchmarkRunner]:
-    """A race whose processes end with it."""
-    racing = BenchmarkRunner(settings, options, base, available, folder)
+    """A benchmark whose processes end with it."""
+    benchmark = BenchmarkRunner(settings, options, base, available, folder)
     try:
-        yield racing
+        yield benchmark
     finally:
-        racing.end()
+        benchmark.end()
 
 
 class BenchmarkRunner:
@@ -177,7 +99,8 @@ class BenchmarkRunner:
         self._platform: Platform | None = None
 
     def run(self, candidates: Sequence[Candidate], watcher: Watcher) -> list[Result]:
-        """Every round visits all, every other one backwards, so that a steady drift favours nobody."""
+        """Every round visits all, every other one backwards, so that a steady drift favours none of
+        them."""
         rounds, took = self._options.rounds, dict[Candidate, float]()
         due = [
             (n, c)
@@ -248,7 +171,7 @@ class BenchmarkRunner:
             result.rates[number] = images / seconds
 
         def beside_it() -> None:
-            doing(f"measuring {bare.candidate.label} over as many steps")
+            doing(f"measuring {bare.candidate.label} over the same number of steps")
             result.partner[number] = self._measure(running, bare, result.steps)
 
         for measure in (beside_it, through_the_platform)[:: 1 if number % 2 else -1]:
@@ -259,7 +182,7 @@ class BenchmarkRunner:
         return self._results.setdefault(candidate, Result(candidate))
 
     def _measure(self, running: Running, result: Result, steps: int) -> float:
-        """Images per second over so many steps."""
+        """Images per second over `steps`."""
         seconds, memory = running.take(steps)
         result.memory_bytes = max(memory, result.memory_bytes or 0)
         return steps * self._base.batch_size / seconds
@@ -331,16 +254,3 @@ def _memory_left() -> int:
             memory = process.memory_info()
             own += memory.rss - getattr(memory, "shared", 0)
     return min(int(psutil.virtual_memory().available), memory_limit() - own)
-
-
-def _hardware() -> dict[str, Any]:
-    """`gan.devices.hardware.describe` of a process of its own, as TensorFlow must not live in this
-    one."""
-    asked = subprocess.run(
-        [sys.executable, "-m", "ganboard.gan.devices.hardware"], capture_output=True, text=True
-    )
-    if asked.returncode:
-        last = (asked.stderr.strip().splitlines() or [f"exit code {asked.returncode}"])[-1]
-        raise ServiceFailed(f"TensorFlow does not start ({last[:200]}): see `ganboard doctor`.")
-    described: dict[str, Any] = orjson.loads(asked.stdout.splitlines()[-1])
-    return described

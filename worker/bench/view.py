@@ -1,4 +1,4 @@
-"""How a benchmark looks: progress on stderr while it runs, then a table on stdout and a plot."""
+"""Display of a benchmark: progress on stderr while it runs, then a table on stdout and a plot."""
 
 from __future__ import annotations
 
@@ -18,20 +18,22 @@ from ganboard.worker.bench.candidates import DCGAN
 from ganboard.worker.bench.runner import Doing, Watcher
 from ganboard.worker.figures import mode_bar
 from ganboard.worker.formatting import clean, duration, rate
-from ganboard.worker.terminal.formatting import make_console
+from ganboard.worker.terminal.console import make_console
 
 FORMATS = (".html", ".png", ".svg")
 EXPLANATION = """\
-images/s: median of the rounds. GFLOP/s: the products of the plain step, counted as direct convolutions. x: median of the ratios within each
-round, to the tutorial's loop in float32, to PyTorch's best form, and to the convolutions and products alone in the same precision (computed
+images/s: median of the rounds. GFLOP/s: the products of the plain step, counted as direct
+convolutions. x: median of the ratios within each round, to the tutorial's loop in float32, to
+PyTorch's best form, and to the convolutions and products alone in the same precision (computed
 directly: other ways may be faster)."""
 OURS = """\
-images/s: median of the rounds. GFLOP/s: the products of the plain step, counted as direct convolutions. x bare: median of the ratios within
-each round, to our trainer alone in the same precision. memory: highest of all its processes, TensorFlow and data included."""
+images/s: median of the rounds. GFLOP/s: the products of the plain step, counted as direct
+convolutions. x bare: median of the ratios within each round, to our trainer alone in the same
+precision. memory: highest of all its processes, TensorFlow and data included."""
 
 
 class Lines(Watcher):
-    """A line on stderr for each turn; on a terminal also what goes on and how long it still takes."""
+    """A line on stderr for each turn; on a terminal also the current state and the time left."""
 
     def __init__(self) -> None:
         self._console = Console(
@@ -137,13 +139,13 @@ def _rounds(found: Mapping[str, Any]) -> str:
 def check_plot(path: Path) -> None:
     """Refuse a file that cannot be written before the time is spent. Raises ConfigError."""
     if path.suffix.lower() not in FORMATS:
-        raise ConfigError(f"--plot {path}: the file's name must end in {', '.join(FORMATS)}.")
+        raise ConfigError(f"--plot {path}: the file name must end in {', '.join(FORMATS)}.")
     try:
         with path.open("ab"):
             pass
     except OSError as error:
         raise ConfigError(
-            f"--plot {path} cannot be written ({error.strerror}): choose another place."
+            f"--plot {path} cannot be written ({error.strerror}). Choose another path."
         ) from None
 
 
@@ -168,9 +170,7 @@ def plot(found: Mapping[str, Any], path: Path) -> str:
             },
         )
     figure.update_layout(
-        title=(
-            f"Training speed at batch {found['batch']}: median, least and most of {_rounds(found)}"
-        ),
+        title=(f"Training speed at batch {found['batch']}: median and range of {_rounds(found)}"),
         xaxis_title=f"images/s on {found['hardware']['cpu']}",
         yaxis={"autorange": "reversed", "automargin": True},
         template="plotly_white",
@@ -191,5 +191,5 @@ def plot(found: Mapping[str, Any], path: Path) -> str:
         page = path.with_suffix(".html")
         figure.write_html(page, include_plotlyjs=True, config=mode_bar.CONFIG)
         reason = " ".join(str(error).split())[:200].rstrip(".")
-        return f"No {wanted} could be made ({reason}): the plot is in {page}."
+        return f"The {wanted} file could not be created ({reason}). The plot is in {page}."
     return f"The plot is in {path}."

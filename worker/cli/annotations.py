@@ -21,7 +21,7 @@ def tag(
     run_id: RunId,
     changes: Annotated[
         list[str] | None,
-        typer.Argument(metavar="[+TAG|-TAG]...", help="+TAG puts a tag on, -TAG takes it away."),
+        typer.Argument(metavar="[+TAG|-TAG]...", help="+TAG adds a tag, -TAG removes it."),
     ] = None,
     as_json: AsJson = False,
 ) -> None:
@@ -32,25 +32,23 @@ def tag(
       ganboard tag latest
     """
     from ganboard.db.errors import BadAnnotation
-    from ganboard.db.runs import annotations as marks
-    from ganboard.db.runs import queries
+    from ganboard.db.runs import annotations as run_annotations
 
     if unsigned := next(
         (change[:80] for change in changes or () if change[:1] not in ("+", "-")), None
     ):
         raise BadAnnotation(
-            f"{unsigned!r} has no sign: write +{unsigned} to put the tag on, -{unsigned} to take it"
-            " away."
+            f"{unsigned!r} has no sign: use +{unsigned} to add the tag, -{unsigned} to remove it."
         )
     context, found = find(run_id)
     added, removed = (
         [change[1:] for change in changes or () if change[0] == sign] for sign in "+-"
     )
     if removed:
-        marks.remove_tags(context.engine, run_ids=[found.id], tags=removed)
+        run_annotations.remove_tags(context.engine, run_ids=[found.id], tags=removed)
     if added:
-        marks.add_tags(context.engine, run_ids=[found.id], tags=added)
-    tags = queries.tags_of(context.engine, [found.id])[found.id]
+        run_annotations.add_tags(context.engine, run_ids=[found.id], tags=added)
+    tags = run_annotations.tags_of(context.engine, [found.id])[found.id]
     output.changed(
         context,
         found.id,
@@ -64,7 +62,8 @@ def note(
     text: Annotated[
         str | None,
         typer.Argument(
-            metavar="TEXT", help="The new note, empty to remove it; without TEXT it is shown."
+            metavar="TEXT",
+            help="The new note; an empty one removes it. Without TEXT the note is printed.",
         ),
     ] = None,
     as_json: AsJson = False,
@@ -75,13 +74,15 @@ def note(
       ganboard note k7m "Diverges after epoch 12: try beta_1=0.5"
       ganboard note k7m
     """
-    from ganboard.db.runs import annotations as marks
+    from ganboard.db.runs import annotations as run_annotations
     from ganboard.db.runs import queries
     from ganboard.worker.formatting import clean
 
     context, found = find(run_id)
     if text is not None:
-        marks.write_note(context.engine, run_id=found.id, text=text, version=found.note_version)
+        run_annotations.write_note(
+            context.engine, run_id=found.id, text=text, version=found.note_version
+        )
         found = queries.find_run(context.engine, found.id)
     listed = "\n".join(clean(line) for line in (found.note or "").splitlines())
     output.changed(context, found.id, listed or f"Run {found.id} has no note.", as_json)
@@ -94,10 +95,10 @@ def archive(run_ids: RunIds, as_json: AsJson = False) -> None:
     Example:
       ganboard archive k7m p3x
     """
-    from ganboard.db.runs import annotations as marks
+    from ganboard.db.runs import annotations as run_annotations
 
     context, found = find_all(run_ids)
-    marks.archive(context.engine, run_ids=[run.id for run in found])
+    run_annotations.archive(context.engine, run_ids=[run.id for run in found])
     _say(context, found, "Archived", as_json)
 
 
@@ -107,10 +108,10 @@ def unarchive(run_ids: RunIds, as_json: AsJson = False) -> None:
     Example:
       ganboard unarchive k7m
     """
-    from ganboard.db.runs import annotations as marks
+    from ganboard.db.runs import annotations as run_annotations
 
     context, found = find_all(run_ids)
-    marks.restore(context.engine, run_ids=[run.id for run in found])
+    run_annotations.restore(context.engine, run_ids=[run.id for run in found])
     _say(context, found, "Restored", as_json)
 
 

@@ -17,28 +17,29 @@ File = Annotated[Path, typer.Argument(metavar="FILE", help="The archive.")]
 
 def backup(file: File, as_json: AsJson = False) -> None:
     """Write the database, logs, checkpoints, snapshots and registered models into one archive,
-    while everything goes on.
+    without stopping anything.
 
     Example:
       ganboard backup ganboard-2026-02-28.zip
     """
     from ganboard.worker.backup import backup as saving
-    from ganboard.worker.terminal.transfer_progress import make_view
+    from ganboard.worker.formatting import plural
+    from ganboard.worker.terminal.progress_bar import ProgressBar
 
     context = open_database()
-    with make_view(quiet=as_json) as view:
-        made = saving.backup(context, file, view)
+    with ProgressBar("Backing up", "bytes", quiet=as_json) as progress:
+        made = saving.backup(context, file, progress)
     if as_json:
         return output.print_json(asdict(made))
     left = (
-        f"; {made.left_out} files with strange names in runs/ were left out"
+        f"; {made.left_out} files with invalid names in runs/ were left out"
         if made.left_out
         else ""
     )
     return typer.echo(
-        f"{made.file} holds {_many(made.runs, 'run')}, {_many(made.checkpoints, 'checkpoint')} and"
-        f" {_many(made.files, 'file')} in {_size(made.bytes)}, written in {made.seconds:.1f}"
-        f" s{left}. Back with: ganboard restore {file}"
+        f"{made.file} holds {plural(made.runs, 'run')}, {plural(made.checkpoints, 'checkpoint')}"
+        f" and {plural(made.files, 'file')} in {_size(made.bytes)}, written in {made.seconds:.1f}"
+        f" s{left}. Restore with: ganboard restore {file}"
     )
 
 
@@ -47,7 +48,8 @@ def restore(
     force: Annotated[
         bool,
         typer.Option(
-            "--force", help="Put what is there aside first; otherwise only an empty home is filled."
+            "--force",
+            help="Set existing state aside first. Without it, GANBOARD_HOME must be empty.",
         ),
     ] = False,
     as_json: AsJson = False,
@@ -61,15 +63,16 @@ def restore(
     """
     from ganboard.db.settings import Settings
     from ganboard.worker.backup import restore as bringing
-    from ganboard.worker.terminal.transfer_progress import make_view
+    from ganboard.worker.formatting import plural
+    from ganboard.worker.terminal.progress_bar import ProgressBar
 
     settings = Settings()
-    with make_view(quiet=as_json) as view:
-        done = bringing.restore(settings, file.expanduser(), view, force=force)
+    with ProgressBar("Restoring", "bytes", quiet=as_json) as progress:
+        done = bringing.restore(settings, file.expanduser(), progress, force=force)
     if as_json:
         return output.print_json(asdict(done))
     lines = [
-        f"{settings.state} holds {_many(done.runs, 'run')} and {_many(done.files, 'file')},"
+        f"{settings.state} holds {plural(done.runs, 'run')} and {plural(done.files, 'file')},"
         f" restored in {done.seconds:.1f} s."
     ]
     if done.queued:
@@ -79,16 +82,12 @@ def restore(
         )
     if done.lost_checkpoints:
         lines.append(
-            f"{done.lost_checkpoints:,} checkpoints were listed in the database, but not in the"
-            " archive: they are no longer listed."
+            f"{done.lost_checkpoints:,} checkpoints were listed in the database but missing in the"
+            " archive and have been removed from the list."
         )
     if done.aside:
         lines.append(f"The previous state is in {done.aside}.")
     return typer.echo("\n".join(lines))
-
-
-def _many(count: int, noun: str) -> str:
-    return f"{count:,} {noun}{'s' * (count != 1)}"
 
 
 def _size(count: int) -> str:

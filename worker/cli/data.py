@@ -17,7 +17,8 @@ from ganboard.worker.cli.options import AsJson
 data_app = typer.Typer(
     no_args_is_help=True,
     help=(
-        "Make data sets: showers for the 3DGAN, vortex streets for pix2pix; check files of showers."
+        "Create data sets (showers for the 3DGAN, vortex streets for pix2pix) and check shower"
+        " files."
     ),
 )
 
@@ -30,25 +31,24 @@ class LayoutName(StrEnum):
 @data_app.command()
 def showers(
     file: Annotated[
-        Path, typer.Argument(metavar="FILE", help="The HDF5 file to write; it must not exist.")
+        Path, typer.Argument(metavar="FILE", help="HDF5 file to write; must not exist.")
     ],
-    events: Annotated[int, typer.Option("--events", min=1, help="How many showers.")] = 5000,
+    events: Annotated[int, typer.Option("--events", min=1, help="Number of showers.")] = 5000,
     layout: Annotated[
         LayoutName,
         typer.Option(
             "--layout",
-            help="51x51x25 cells and angles of 60 to 120 degrees, or 25x25x25 and 90 degrees.",
+            help="51x51x25 cells and angles from 60 to 120 degrees, or 25x25x25 cells and 90"
+            " degrees.",
         ),
     ] = LayoutName.VARIABLE,
     energy_low: Annotated[
-        float, typer.Option("--energy-low", help="Least energy of the electrons in GeV, 2 or more.")
+        float, typer.Option("--energy-low", help="Lowest electron energy in GeV, at least 2.")
     ] = 100,
     energy_high: Annotated[
-        float, typer.Option("--energy-high", help="Highest energy in GeV, up to 500.")
+        float, typer.Option("--energy-high", help="Highest electron energy in GeV, at most 500.")
     ] = 200,
-    seed: Annotated[
-        int, typer.Option("--seed", min=0, max=2**31 - 1, help="Same seed, same showers.")
-    ] = 0,
+    seed: Annotated[int, typer.Option("--seed", min=0, max=2**31 - 1, help="Random seed.")] = 0,
     as_json: AsJson = False,
 ) -> None:
     """Write showers of electrons in a tungsten-silicon calorimeter into a file as CERN's, without a
@@ -58,15 +58,15 @@ def showers(
       ganboard data showers Ele_VarAngleMeas_100_200_000.h5 --events 5000
       ganboard data showers Ele_fixed.h5 --layout fixed --energy-low 10 --energy-high 500 --seed 7
     """
-    from ganboard.gan.models.gan3d.layouts import FIXED, LAYOUTS
-    from ganboard.gan.models.gan3d.sampler import Beam, Sampler
-    from ganboard.gan.models.gan3d.writer import write
-    from ganboard.worker.terminal.events_progress import watching
+    from ganboard.gan.models.gan3d.data.layouts import FIXED, LAYOUTS
+    from ganboard.gan.models.gan3d.data.sampler import Beam, Sampler
+    from ganboard.gan.models.gan3d.data.writer import write
+    from ganboard.worker.terminal.progress_bar import ProgressBar
 
     chosen, began = LAYOUTS[layout], time.monotonic()
     beam = Beam(energy_low, energy_high, *((90, 90) if chosen is FIXED else ()))
-    with watching("showers", quiet=as_json) as report:
-        size = write(file, chosen, Sampler(beam, seed=seed).events(events), events, report)
+    with ProgressBar("showers", "events", quiet=as_json) as progress:
+        size = write(file, chosen, Sampler(beam, seed=seed).events(events), events, progress.update)
     seconds = time.monotonic() - began
     if as_json:
         return output.print_json(
@@ -88,7 +88,7 @@ def showers(
 @data_app.command()
 def check(
     paths: Annotated[
-        list[Path], typer.Argument(metavar="FILES...", help="HDF5 files of one layout.")
+        list[Path], typer.Argument(metavar="FILES...", help="HDF5 files with the same layout.")
     ],
     as_json: AsJson = False,
 ) -> None:
@@ -98,14 +98,15 @@ def check(
     Example:
       ganboard data check Ele_VarAngleMeas_100_200_*.h5
     """
-    from ganboard.gan.models.gan3d.reader import Reader
-    from ganboard.worker.terminal.events_progress import watching
+    from ganboard.gan.models.gan3d.data.reader import Reader
+    from ganboard.worker.formatting import plural
+    from ganboard.worker.terminal.progress_bar import ProgressBar
 
     with (
         Reader([path.expanduser() for path in paths]) as reader,
-        watching("check", quiet=as_json) as report,
+        ProgressBar("check", "events", quiet=as_json) as progress,
     ):
-        found = reader.check(report)
+        found = reader.check(progress.update)
     kept, low, high, fraction = (
         len(found.kept),
         found.energy_low,
@@ -130,7 +131,7 @@ def check(
     return typer.echo(
         f"Layout {reader.layout.name}, {' x '.join(map(str, reader.layout.shape))} cells, angles"
         f" {names.get(reader.angle_source, f'from {reader.angle_source}')}.\n{found.events:,}"
-        f" events in {len(paths):,} file{'s' * (len(paths) != 1)}, {kept:,} kept by the cut ecal >"
+        f" events in {plural(len(paths), 'file')}, {kept:,} kept by the cut ecal >"
         f" {reader.preparation.least:g}.\nEnergies {low:.1f} to {high:.1f} GeV, mean sampling"
         f" fraction {fraction:.4f}."
     )
@@ -141,11 +142,11 @@ def convert(
     source: Annotated[
         Path,
         typer.Argument(
-            metavar="TFRECORDS", help="A TFRecord file of showers, of either of CERN's two layouts."
+            metavar="TFRECORDS", help="TFRecord file of showers, in either of CERN's two layouts."
         ),
     ],
     file: Annotated[
-        Path, typer.Argument(metavar="FILE", help="The HDF5 file to write; it must not exist.")
+        Path, typer.Argument(metavar="FILE", help="HDF5 file to write; must not exist.")
     ],
     as_json: AsJson = False,
 ) -> None:
@@ -157,15 +158,15 @@ def convert(
     """
     # before TensorFlow is loaded: its start-up notes are no errors
     os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "2")
-    from ganboard.gan.models.gan3d import records
-    from ganboard.gan.models.gan3d.layouts import VARIABLE
-    from ganboard.gan.models.gan3d.writer import write
-    from ganboard.worker.terminal.events_progress import watching
+    from ganboard.gan.models.gan3d.data import records
+    from ganboard.gan.models.gan3d.data.layouts import VARIABLE
+    from ganboard.gan.models.gan3d.data.writer import write
+    from ganboard.worker.terminal.progress_bar import ProgressBar
 
     source = source.expanduser()
     events = records.count(source)
-    with watching("convert", quiet=as_json) as report:
-        size = write(file, VARIABLE, records.showers(source), events, report)
+    with ProgressBar("convert", "events", quiet=as_json) as progress:
+        size = write(file, VARIABLE, records.showers(source), events, progress.update)
     if as_json:
         return output.print_json({"file": str(file), "events": events, "bytes": size})
     return typer.echo(

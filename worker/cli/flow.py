@@ -12,9 +12,9 @@ from ganboard.worker.cli import output
 from ganboard.worker.cli.options import AsJson
 
 if TYPE_CHECKING:
-    from ganboard.gan.models.pix2pix.manifest import Stored
+    from ganboard.gan.models.pix2pix.flow.manifest import Stored
 
-Folder = Annotated[Path, typer.Argument(metavar="FOLDER", help="A new folder for the frames.")]
+Folder = Annotated[Path, typer.Argument(metavar="FOLDER", help="New folder for the frames.")]
 Reynolds = Annotated[
     str, typer.Option("--reynolds", metavar="RE,...", help="Reynolds numbers, U D / viscosity.")
 ]
@@ -23,7 +23,7 @@ Shapes = Annotated[
     typer.Option(
         "--obstacle",
         metavar="SHAPE,...",
-        help="circle, square, or rectangle:2 for one twice as long as high.",
+        help="circle, square, or rectangle:2 (twice as long as high).",
     ),
 ]
 HeldOut = Annotated[
@@ -31,11 +31,14 @@ HeldOut = Annotated[
     typer.Option(
         "--held-out",
         metavar="RE|SHAPE,...",
-        help="Further ones, of either kind, kept for testing; '' for none.",
+        help="Additional shapes or Reynolds numbers held out for testing; '' for none.",
     ),
 ]
 GridSize = Annotated[
-    str, typer.Option("--grid", metavar="LENGTHxWIDTH", help="Cells along and across the stream.")
+    str,
+    typer.Option(
+        "--grid", metavar="LENGTHxWIDTH", help="Grid size in cells, along and across the stream."
+    ),
 ]
 
 
@@ -45,19 +48,19 @@ def flow(
     obstacle: Shapes = "circle",
     held_out: HeldOut = "120,square",
     frames: Annotated[
-        int, typer.Option("--frames", help="Frames of each flow; a pair is one and the next.")
+        int, typer.Option("--frames", help="Frames per flow; a pair is two consecutive frames.")
     ] = 501,
     grid: GridSize = "256x128",
     diameter: Annotated[
-        int, typer.Option("--diameter", help="The obstacle's height across the stream, in cells.")
+        int, typer.Option("--diameter", help="Height of the obstacle across the stream, in cells.")
     ] = 12,
     speed: Annotated[
-        float, typer.Option("--speed", help="Inlet speed in cells per step, at most 0.1.")
+        float, typer.Option("--speed", help="Inlet speed in cells per step; at most 0.1.")
     ] = 0.1,
     discard: Annotated[int, typer.Option("--discard", help="Steps before the first frame.")] = 4000,
     every: Annotated[int, typer.Option("--every", help="Steps between frames.")] = 40,
     seed: Annotated[
-        int, typer.Option("--seed", help="Places the obstacles a little differently.")
+        int, typer.Option("--seed", help="Random seed for the obstacle positions.")
     ] = 0,
     as_json: AsJson = False,
 ) -> None:
@@ -69,13 +72,13 @@ def flow(
 
     Examples:
       ganboard data flow streets
-      ganboard data flow small --grid 96x48 --diameter 6 --reynolds 60,80,100 --held-out 70 --frames 101
+      ganboard data flow small --grid 96x48 --diameter 6 --reynolds 60,80,100 --held-out 70
     """
     from time import monotonic
 
-    from ganboard.gan.models.pix2pix import frames as storing
-    from ganboard.gan.models.pix2pix.recording import Recording, plan
-    from ganboard.worker.terminal.steps_progress import make_view
+    from ganboard.gan.models.pix2pix.flow import frames as storing
+    from ganboard.gan.models.pix2pix.flow.recording import Recording, plan
+    from ganboard.worker.terminal.progress_bar import ProgressBar
 
     cases = plan(
         [_number(word) for word in _words(reynolds)],
@@ -86,8 +89,8 @@ def flow(
     )
     recording = Recording(cases, _grid(grid), speed, frames, discard, every, seed)
     began = monotonic()
-    with make_view("Flow", quiet=as_json) as progress:
-        manifest = storing.write(folder.expanduser(), recording, progress)
+    with ProgressBar("Flow", "steps", quiet=as_json) as progress:
+        manifest = storing.write(folder.expanduser(), recording, progress.update)
     seconds = monotonic() - began
     rows = [_row(stored) for stored in manifest.sequences]
     if as_json:
@@ -111,7 +114,7 @@ def flow(
 
 def _row(stored: Stored) -> dict[str, Any]:
     """One flow as a person or a program reads it; Williamson's formula is for circles."""
-    from ganboard.gan.models.pix2pix.street import williamson
+    from ganboard.gan.models.pix2pix.flow.vortex_street import williamson
 
     row = {
         "obstacle": stored.obstacle.name,
@@ -141,24 +144,24 @@ def _words(text: str) -> list[str]:
 
 
 def _number(text: str) -> float:
-    from ganboard.gan.models.pix2pix.obstacle import FlowError
+    from ganboard.gan.models.pix2pix.flow.obstacle import FlowError
 
     try:
         return float(text)
     except ValueError:
         raise FlowError(
-            f"{text[:40]!r} is no Reynolds number: give numbers separated by commas, such as"
+            f"{text[:40]!r} is not a Reynolds number. Use numbers separated by commas, such as"
             " 80,100."
         ) from None
 
 
 def _grid(text: str) -> tuple[int, int]:
-    from ganboard.gan.models.pix2pix.obstacle import FlowError
+    from ganboard.gan.models.pix2pix.flow.obstacle import FlowError
 
     length, _, width = text.partition("x")
     try:
         return int(length), int(width)
     except ValueError:
         raise FlowError(
-            f"{text[:40]!r} is no grid: give its length and width in cells, such as 256x128."
+            f"{text[:40]!r} is not a grid size. Use length and width in cells, such as 256x128."
         ) from None

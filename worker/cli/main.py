@@ -17,12 +17,14 @@ from ganboard.worker.cli import annotations as annotations_cli
 from ganboard.worker.cli import (
     backup,
     data,
+    launch,
     models,
     output,
     predict,
     runs,
     serve,
     study,
+    surface,
     sweep,
     verify,
 )
@@ -62,13 +64,16 @@ def main() -> None:
 def up(
     port: Annotated[int, typer.Option(min=1, max=65535, help="The dashboard's port.")] = 8501,
     address: Annotated[
-        str, typer.Option(help="Where it listens; with sign-in (docs/security.md) also 0.0.0.0.")
+        str,
+        typer.Option(
+            help="Address to listen on. Others than 127.0.0.1 need sign-in (docs/security.md)."
+        ),
     ] = "127.0.0.1",
     workers: Annotated[
-        int, typer.Option(min=0, max=64, help="How many runs may train at once.")
+        int, typer.Option(min=0, max=64, help="Number of runs that can train at the same time.")
     ] = 1,
     no_starter: Annotated[
-        bool, typer.Option("--no-starter", help="Do not begin a first run when there is none.")
+        bool, typer.Option("--no-starter", help="Do not start a first run when there are none.")
     ] = False,
 ) -> None:
     """Start everything: Redis, workers, an inference worker and the dashboard. Ctrl-C stops them;
@@ -93,7 +98,9 @@ def worker() -> None:
     queue and database.
 
     Example:
-      GANBOARD_REDIS_URL=redis://queue:6379 GANBOARD_DATABASE_URL=postgresql://me@db/ganboard ganboard worker
+      export GANBOARD_REDIS_URL=redis://queue:6379
+      export GANBOARD_DATABASE_URL=postgresql://me@db/ganboard
+      ganboard worker
     """
     from ganboard.worker.queue import rq_worker
 
@@ -120,10 +127,10 @@ def mlflow_sync(
     to: Annotated[
         str | None,
         typer.Option(
-            "--to", metavar="URI", help="MLflow's tracking URI; otherwise GANBOARD_MLFLOW_URI."
+            "--to", metavar="URI", help="MLflow tracking URI; defaults to GANBOARD_MLFLOW_URI."
         ),
     ] = None,
-    once: Annotated[bool, typer.Option("--once", help="Log what is new, then exit.")] = False,
+    once: Annotated[bool, typer.Option("--once", help="Log new data once and exit.")] = False,
 ) -> None:
     """Log all runs to MLflow while they train: settings, losses, timings, quality, images.
     `ganboard up` starts it when GANBOARD_MLFLOW_URI is set.
@@ -140,12 +147,12 @@ def mlflow_sync(
 @app.command()
 def doctor(
     deep: Annotated[
-        bool, typer.Option("--deep", help="Read every checkpoint and compare it with its digest.")
+        bool, typer.Option("--deep", help="Verify the digests of all checkpoints.")
     ] = False,
     fix: Annotated[
         bool,
         typer.Option(
-            "--fix", help="Do what is safe: delete leftovers, requeue runs that no worker trains."
+            "--fix", help="Apply safe fixes: delete leftovers and requeue runs without a worker."
         ),
     ] = False,
     as_json: AsJson = False,
@@ -161,7 +168,7 @@ def doctor(
 
     from ganboard.db.settings import Settings
     from ganboard.worker import doctor as examination
-    from ganboard.worker.terminal.formatting import print_check
+    from ganboard.worker.terminal.console import print_check
 
     settings, found = Settings(), []
     mended = list(examination.mend(settings)) if fix else []
@@ -180,10 +187,10 @@ def doctor(
 
 
 ELSEWHERE: tuple[Callable[..., None], ...] = (
-    runs.run, runs.train, runs.runs, runs.show, runs.stop, runs.resume, runs.clone, runs.delete,
-    runs.export, annotations_cli.tag, annotations_cli.note, annotations_cli.archive, annotations_cli.unarchive, sweep.sweep, study.study,
-    study.report, study.surface, predict.predict, serve.serve, verify.bench, verify.selftest, backup.backup,
-    backup.restore,
+    launch.run, launch.train, runs.runs, runs.show, runs.stop, launch.resume, launch.clone,
+    runs.delete, runs.export, annotations_cli.tag, annotations_cli.note, annotations_cli.archive,
+    annotations_cli.unarchive, sweep.sweep, study.study, study.report, surface.surface,
+    predict.predict, serve.serve, verify.bench, verify.selftest, backup.backup, backup.restore,
 )  # fmt: skip
 for command in ELSEWHERE:
     app.command(
@@ -206,4 +213,4 @@ def upgrade() -> None:
 
     context = open_database(create=True)
     where = context.engine.url.render_as_string(hide_password=True)
-    typer.echo(f"{where} has schema {migrate.revision(context.engine)}, the newest.")
+    typer.echo(f"{where} has schema {migrate.revision(context.engine)}, the latest.")

@@ -15,13 +15,14 @@ from ganboard.worker.cli.options import AsJson, RunId, find, open_database
 models_app = typer.Typer(
     invoke_without_command=True,
     help=(
-        "Versions of trained generators: register, look at, quantize, compare. Alone it lists them."
+        "Register, inspect, quantize and compare versions of trained generators. Without a"
+        " command, list them."
     ),
 )
 
 Which = Annotated[
     str,
-    typer.Argument(metavar="MODEL", help="NAME (its newest version), NAME:VERSION or NAME@ALIAS."),
+    typer.Argument(metavar="MODEL", help="NAME (the latest version), NAME:VERSION or NAME@ALIAS."),
 ]
 
 
@@ -57,14 +58,12 @@ def add(
     name: Annotated[
         str,
         typer.Option(
-            "--name", help="What the model is called: up to 40 of a-z, 0-9, dot, - and _."
+            "--name", help="Name of the model: up to 40 characters from a-z, 0-9, dot, - and _."
         ),
     ],
     epoch: Annotated[
         int | None,
-        typer.Option(
-            "--epoch", min=0, help="The epoch whose checkpoint it is; the newest by default."
-        ),
+        typer.Option("--epoch", min=0, help="Epoch of the checkpoint; defaults to the latest."),
     ] = None,
     as_json: AsJson = False,
 ) -> None:
@@ -85,7 +84,7 @@ def publish(
     to: Annotated[
         str | None,
         typer.Option(
-            "--to", metavar="URI", help="MLflow's tracking URI; otherwise GANBOARD_MLFLOW_URI."
+            "--to", metavar="URI", help="MLflow tracking URI; defaults to GANBOARD_MLFLOW_URI."
         ),
     ] = None,
 ) -> None:
@@ -108,7 +107,7 @@ def publish(
     )
     if example := publishing.example(found.model):
         typer.echo(
-            f"Its server takes: curl -H 'Content-Type: application/json' -d '{example}'"
+            f"Query its server with: curl -H 'Content-Type: application/json' -d '{example}'"
             " http://127.0.0.1:5000/invocations"
         )
 
@@ -136,7 +135,7 @@ def show(which: Which, as_json: AsJson = False) -> None:
 @models_app.command()
 def alias(
     which: Which,
-    word: Annotated[str, typer.Argument(metavar="ALIAS", help="Such as production.")],
+    word: Annotated[str, typer.Argument(metavar="ALIAS", help="For example production.")],
     as_json: AsJson = False,
 ) -> None:
     """Let NAME@ALIAS mean this version from now on.
@@ -164,7 +163,7 @@ def remove(which: Which, as_json: AsJson = False) -> None:
     from ganboard.worker.registry import versions as work
 
     if ":" not in which:
-        raise NotAllowed(f"{which[:80]} may mean another version tomorrow: write NAME:VERSION.")
+        raise NotAllowed(f"{which[:80]} is not a fixed version. Use NAME:VERSION.")
     context = open_database()
     found = versions.find(context.engine, which)
     work.remove(context, found)
@@ -181,17 +180,17 @@ def quantize(
     to: Annotated[
         Fewer,
         typer.Option(
-            "--to", help="How weights are stored: int8 a quarter of the bytes, float16 half."
+            "--to", help="Storage of the weights: int8 uses a quarter of the bytes, float16 half."
         ),
     ],
     limit: Annotated[
         float,
         typer.Option(
-            "--limit", min=0, help="Percent by which it may be worse in the model's own measure."
+            "--limit", min=0, help="Maximum degradation of the model's quality metric, in percent."
         ),
     ] = 5.0,
     force: Annotated[
-        bool, typer.Option("--force", help="Register it however much worse it is.")
+        bool, typer.Option("--force", help="Register it regardless of its quality.")
     ] = False,
     as_json: AsJson = False,
 ) -> None:
@@ -219,13 +218,11 @@ def compare(
     second: Which,
     picture: Annotated[
         Path | None,
-        typer.Option(
-            "--picture", metavar="FILE", help="A PNG: what the first makes, what the second makes."
-        ),
+        typer.Option("--picture", metavar="FILE", help="PNG file with outputs of both versions."),
     ] = None,
     as_json: AsJson = False,
 ) -> None:
-    """Compute what two versions make of the same inputs, and lay their figures side by side.
+    """Compare outputs and metrics of two versions for the same inputs.
 
     Example:
       ganboard models compare digits:1 digits:2 --picture both.png
@@ -238,7 +235,7 @@ def compare(
     one, other = (versions.find(context.engine, which) for which in (first, second))
     metrics = work.compare(context, one, other, picture)
     if as_json:
-        return output.print_json({"first": one.id, "second": other.id, "figures": metrics})
+        return output.print_json({"first": one.id, "second": other.id, "metrics": metrics})
     return print_comparison(one, other, metrics)
 
 

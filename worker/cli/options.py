@@ -10,42 +10,52 @@ if TYPE_CHECKING:
     from ganboard.db.models import Run
     from ganboard.worker.context import Context
 
-AsJson = Annotated[
-    bool, typer.Option("--json", help="Print one JSON document on stdout and nothing else there.")
-]
-RunId = Annotated[
-    str, typer.Argument(metavar="RUN", help="A run's id, the beginning of one, or `latest`.")
-]
+AsJson = Annotated[bool, typer.Option("--json", help="Print a single JSON document on stdout.")]
+RunId = Annotated[str, typer.Argument(metavar="RUN", help="Run id, a prefix of one, or `latest`.")]
 RunIds = Annotated[
-    list[str],
-    typer.Argument(metavar="RUN...", help="Ids of runs, beginnings of them, or `latest`."),
+    list[str], typer.Argument(metavar="RUN...", help="Run ids, prefixes of them, or `latest`.")
 ]
+
+
+def _current(preset: str | None) -> str | None:
+    from ganboard.gan import presets
+
+    return preset and presets.current(preset)
+
+
 Preset = Annotated[
     str | None,
     typer.Option(
         "--preset",
         metavar="NAME",
         help=(
-            "Begin with these settings: starter, paper, tiny, showers, showers_tiny, street or"
-            " street_tiny."
+            "Preset to start from: starter, paper, tiny, showers, showers_tiny, vortex_street or"
+            " vortex_street_tiny."
         ),
+        callback=_current,
     ),
 ]
 Changes = Annotated[
     list[str] | None,
-    typer.Option("--set", metavar="KEY=VALUE", help="Change one setting; may be repeated."),
+    typer.Option("--set", metavar="KEY=VALUE", help="Override a setting; can be repeated."),
 ]
 Name = Annotated[
     str | None,
     typer.Option(
-        "--name",
-        help="What the run is called, up to 80 characters; otherwise its settings name it.",
+        "--name", help="Name of the run, up to 80 characters; derived from the settings by default."
+    ),
+]
+DryRun = Annotated[
+    bool,
+    typer.Option(
+        "--dry-run", help="Show the runs and the estimated time without storing anything."
     ),
 ]
 ListSettings = Annotated[
     bool,
     typer.Option(
-        "--settings", help="List every setting and preset with default, range and reason, and exit."
+        "--settings",
+        help="List all settings and presets with defaults, ranges and descriptions, and exit.",
     ),
 ]
 

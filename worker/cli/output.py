@@ -58,16 +58,16 @@ def print_document(context: Context, run: Run) -> None:
 
 
 def print_settings(as_json: bool) -> None:
-    from ganboard.worker.terminal import formatting
+    from ganboard.worker.terminal import settings
 
     if as_json:
-        print_json(formatting.settings_document())
+        print_json(settings.settings_document())
     else:
-        formatting.print_settings()
+        settings.print_settings()
 
 
 def waiting(context: Context, run: Run) -> str:
-    """What a run that was just queued waits for: empty when nothing, else on a line of its own."""
+    """What a run that was just queued is waiting for, on its own line; empty if nothing."""
     from ganboard.worker.errors import QueueUnreachable
     from ganboard.worker.terminal.run_progress import why_waiting
 
@@ -75,7 +75,7 @@ def waiting(context: Context, run: Run) -> str:
         try:
             context.redis().close()
         except QueueUnreachable as error:
-            complain(f"{error} Run {run.id} is stored and starts once it does.")
+            complain(f"{error} Run {run.id} is stored and will start once it does.")
     text = why_waiting(context, run)
     return text and f"\n{text}"
 
@@ -93,10 +93,10 @@ def changed(context: Context, run_id: str, said: str, as_json: bool) -> None:
 def follow(context: Context, run: Run, as_json: bool) -> None:
     """Show a run's progress until it has ended; exits by its outcome, or with 130 when the person
     leaves."""
-    from ganboard.worker.terminal import run_progress
+    from ganboard.worker.terminal import run_progress, run_view
 
     try:
-        with run_progress.make_view(quiet=as_json) as view:
+        with run_view.make_view(quiet=as_json) as view:
             view.say(f"Run {run.id}: {run.name}")
             ended = run_progress.follow(context, run.id, view)
     except KeyboardInterrupt:
@@ -113,7 +113,7 @@ def report(context: Context, run: Run, as_json: bool) -> None:
     """How a run ended, and the exit code that says so."""
     from ganboard.db.runs import queries
     from ganboard.worker.formatting import duration, rate
-    from ganboard.worker.terminal.formatting import time_spent
+    from ganboard.worker.terminal.runs import time_spent
 
     if as_json:
         print_document(context, run)
@@ -146,5 +146,5 @@ def _sentence(error: Exception) -> str | None:
     if isinstance(error, DBAPIError):
         return f"The database failed ({error.orig}): see `ganboard doctor`."
     if isinstance(error, UnicodeEncodeError):
-        return "The text on the command line is not valid UTF-8: type it again."
+        return "The command line is not valid UTF-8."
     return None

@@ -17,7 +17,7 @@ Sequences = Annotated[
     typer.Option(
         "--sequence",
         metavar="N",
-        help="A flow of the data by number, may be repeated; otherwise one of each kind.",
+        help="Index of a flow in the data set; can be repeated. Defaults to one flow of each kind.",
     ),
 ]
 Group = Annotated[
@@ -25,7 +25,7 @@ Group = Annotated[
     typer.Option(
         "--group",
         metavar="TILES",
-        help="Tiles that go through the network together; 0 is all at once.",
+        help="Tiles that the network processes together; 0 means all at once.",
     ),
 ]
 
@@ -33,26 +33,28 @@ Group = Annotated[
 def predict(
     run_id: RunId,
     steps: Annotated[
-        int, typer.Option("--steps", help="Frames to predict, each from the one before.")
+        int,
+        typer.Option("--steps", help="Number of frames to predict, each from the previous one."),
     ] = 100,
     sequence: Sequences = None,
     group: Group = 0,
-    replicas: Annotated[int, typer.Option("--replicas", help="Devices that share the tiles.")] = 1,
+    replicas: Annotated[
+        int, typer.Option("--replicas", help="Devices to distribute the tiles over.")
+    ] = 1,
     halo: Annotated[
-        int,
-        typer.Option("--halo", help="Pixels of its neighbours that a tile sees, and blends with."),
+        int, typer.Option("--halo", help="Pixels by which tiles overlap for context and blending.")
     ] = 0,
     xla: Annotated[bool, typer.Option("--xla", help="Compile the network with XLA.")] = False,
     out: Annotated[
         Path | None,
         typer.Option(
-            "--out", metavar="FOLDER", help="Where prediction.png and prediction.json go."
+            "--out", metavar="FOLDER", help="Folder for prediction.png and prediction.json."
         ),
     ] = None,
     times: Annotated[
         bool,
         typer.Option(
-            "--times", help="Measure training beside inference by replicas and group instead."
+            "--times", help="Benchmark training and inference by replicas and group instead."
         ),
     ] = False,
     as_json: AsJson = False,
@@ -68,10 +70,10 @@ def predict(
       ganboard predict 7k3 --halo 16 --group 4 --replicas 2
       ganboard predict latest --times
     """
-    from ganboard.gan.models.pix2pix import prediction_request
+    from ganboard.gan.models.pix2pix.prediction import prediction_request
     from ganboard.worker.requests import prediction_output as view
     from ganboard.worker.requests import predictions
-    from ganboard.worker.terminal.steps_progress import make_view
+    from ganboard.worker.terminal.progress_bar import ProgressBar
 
     asked = prediction_request.parse(
         {
@@ -89,15 +91,20 @@ def predict(
     # before TensorFlow is loaded: its start-up notes are no errors
     os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "2")
     if times:
-        from ganboard.gan.models.pix2pix import timings
+        from ganboard.gan.models.pix2pix.prediction import timings
 
-        with make_view("Measuring", quiet=as_json) as on_progress:
+        with ProgressBar("Measuring", "steps", quiet=as_json) as progress:
             measured = timings.measure(
-                planned.config, planned.directory, planned.step, planned.frames, asked, on_progress
+                planned.config,
+                planned.directory,
+                planned.step,
+                planned.frames,
+                asked,
+                progress.update,
             )
         return output.print_json(measured) if as_json else view.show_times(measured)
-    with make_view("Predicting", quiet=as_json) as on_progress:
-        found, png = predictions.compute(planned, on_progress)
+    with ProgressBar("Predicting", "steps", quiet=as_json) as progress:
+        found, png = predictions.compute(planned, progress.update)
     if out:
         view.write(out, found, png)
     return output.print_json(found) if as_json else view.show(found, out)

@@ -13,7 +13,7 @@ def serve(
     which: Annotated[
         str,
         typer.Argument(
-            metavar="MODEL", help="NAME (its newest version), NAME:VERSION or NAME@ALIAS."
+            metavar="MODEL", help="NAME (the latest version), NAME:VERSION or NAME@ALIAS."
         ),
     ],
     canary: Annotated[
@@ -21,7 +21,7 @@ def serve(
         typer.Option(
             "--canary",
             metavar="MODEL",
-            help="A second version, which answers a share of the requests.",
+            help="Second version that receives a share of the requests.",
         ),
     ] = None,
     share: Annotated[
@@ -32,18 +32,19 @@ def serve(
             metavar="PERCENT",
             min=0,
             max=100,
-            help="Percent of the requests that the canary answers; --share is the former name.",
+            help="Percentage of requests sent to the canary; --share is the former name.",
         ),
     ] = 10.0,
     host: Annotated[
         str,
         typer.Option(
             "--host",
-            help="The address to listen on; others than this machine's need GANBOARD_SERVE_TOKEN.",
+            help="Address to listen on; addresses other than this machine's need"
+            " GANBOARD_SERVE_TOKEN.",
         ),
     ] = "127.0.0.1",
     port: Annotated[
-        int, typer.Option("--port", min=0, max=65535, help="The port; 0 takes a free one.")
+        int, typer.Option("--port", min=0, max=65535, help="Port; 0 picks a free one.")
     ] = 8600,
 ) -> None:
     """Serve a registered generator over HTTP: POST /generate, GET /healthz, /version and /metrics.

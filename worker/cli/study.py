@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from ganboard.worker.cli import output
-from ganboard.worker.cli.options import AsJson, Changes, RunIds, find_all, open_database
+from ganboard.worker.cli.options import AsJson, Changes, DryRun, open_database
 
 if TYPE_CHECKING:
     from ganboard.db.models import Study
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 Budget = Annotated[
     str,
-    typer.Option("--preset", metavar="NAME", help="What it may cost: paper, paper-small or tiny."),
+    typer.Option("--preset", metavar="NAME", help="Size of the study: paper, paper-small or tiny."),
 ]
 POLL_SECONDS = 1.0
 
@@ -31,8 +31,8 @@ def study(
         typer.Argument(
             metavar="NAME",
             help=(
-                "paper, batch-size, precision-xla, scaling, schedules, showers, street, or a Python"
-                " file."
+                "Name (paper, batch-size, precision-xla, scaling, schedules, showers,"
+                " vortex_street) or a Python file."
             ),
         ),
     ],
@@ -41,38 +41,33 @@ def study(
     seeds: Annotated[
         int | None,
         typer.Option(
-            "--seeds", min=1, max=50, help="How often each run is repeated with another seed."
+            "--seeds", min=1, max=50, help="Number of repetitions of each run with different seeds."
         ),
     ] = None,
     follow: Annotated[
         bool,
         typer.Option(
-            "--follow", help="Show progress until all runs have ended; Ctrl-C leaves them running."
+            "--follow", help="Show progress until all runs end; Ctrl-C leaves them running."
         ),
     ] = False,
-    dry_run: Annotated[
-        bool,
-        typer.Option(
-            "--dry-run", help="Show the runs and the time they would take, and store nothing."
-        ),
-    ] = False,
+    dry_run: DryRun = False,
     as_json: AsJson = False,
 ) -> None:
-    """Launch the sweeps that answer a question; the page Studies shows the resulting figures.
-
-    The same command again goes on with the same study: finished runs are used again, also those of
-    other studies, stopped and failed ones resumed.
+    """Launch the sweeps of a study; the Studies page shows the results. Re-running the command
+    resumes the study: finished runs are reused, including those of other studies; stopped and
+    failed runs are resumed.
 
     Examples:
       ganboard study paper --preset paper-small --follow
       ganboard study batch-size --preset tiny --set dataset=digits --dry-run
-      ganboard study street --preset tiny --follow
+      ganboard study vortex_street --preset tiny --follow
       ganboard study my_study.py
     """
     from ganboard.gan.config import parse_assignments
     from ganboard.worker.studies import study as work
+    from ganboard.worker.studies.definition import resolve
 
-    asked = work.resolve(name, preset, parse_assignments(changes or []), seeds)
+    asked = resolve(name, preset, parse_assignments(changes or []), seeds)
     context = open_database(create=True)
     if dry_run:
         return _dry(work.examine(context, asked), as_json)
@@ -86,7 +81,7 @@ def study(
         f"Study {stored.id}: {stored.title}. {state.runs} runs, {state.finished} finished,"
         f" {len(queued)} queued now."
     )
-    return typer.echo("Watch it: the same command with --follow, or the page Studies.")
+    return typer.echo("Follow it with --follow, or on the Studies page.")
 
 
 def list_studies(as_json: AsJson = False) -> None:
@@ -113,7 +108,7 @@ def list_studies(as_json: AsJson = False) -> None:
         )
     if not found:
         return typer.echo(
-            "There is no study yet: ganboard study paper --preset paper-small launches one."
+            "There is no study yet. Launch one with: ganboard study paper --preset paper-small"
         )
     for one, states in found:
         text = ", ".join(f"{count} {status}" for status, count in states.items()) or "no runs"
@@ -123,13 +118,12 @@ def list_studies(as_json: AsJson = False) -> None:
 
 def report(
     name: Annotated[
-        str,
-        typer.Argument(metavar="STUDY", help="A study's id, the beginning of one, or `latest`."),
+        str, typer.Argument(metavar="STUDY", help="Study id, a prefix of one, or `latest`.")
     ],
     file: Annotated[
         Path,
         typer.Argument(
-            metavar="FILE", help="Where the HTML goes; a CSV file for each figure goes beside it."
+            metavar="FILE", help="HTML file to write; a CSV file per figure is written next to it."
         ),
     ],
 ) -> None:
@@ -174,81 +168,6 @@ def list_published(as_json: AsJson = False) -> None:
     return None
 
 
-def surface(
-    run_ids: RunIds,
-    plane: Annotated[
-        str,
-        typer.Option(
-            "--plane",
-            help="principal: where the paths vary most; random: filter-normalised directions.",
-        ),
-    ] = "principal",
-    size: Annotated[int, typer.Option("--size", help="Points of the grid per side, 5 to 61.")] = 21,
-    images: Annotated[
-        int,
-        typer.Option(
-            "--images", help="Images and noises at which every loss is taken, 16 to 4096."
-        ),
-    ] = 256,
-    as_json: AsJson = False,
-) -> None:
-    """Compute the loss surfaces of G and D through the end of the first RUN, with the paths of all,
-    for the tab Descent path of its page.
-
-    Examples:
-      ganboard surface latest
-      ganboard surface 7k3 9xq --plane random --size 31
-    """
-    from rich.progress import BarColumn, Progress, TextColumn, TimeRemainingColumn
-
-    from ganboard.db import requests
-    from ganboard.db.errors import UnknownRun
-    from ganboard.gan.landscape import geometry
-    from ganboard.worker.requests import analysis, loop
-    from ganboard.worker.terminal.formatting import make_console
-
-    request = geometry.parse({"plane": plane, "size": size, "images": images})
-    context, runs = find_all(run_ids)
-    ids = [run.id for run in runs]
-    asked = requests.ask(context.engine, requests.SURFACE, ids, request.model_dump())
-    columns = TextColumn("{task.description}"), BarColumn(), TimeRemainingColumn()
-    with Progress(*columns, console=make_console(), transient=True, disable=as_json) as bar:
-        task = bar.add_task("waiting", total=1.0)
-
-        def on_progress(phase: str, done: float) -> None:
-            bar.update(task, description=phase, completed=done)
-
-        claimed = requests.claim(context.engine, requests.ANALYSES, asked)
-        if claimed is not None:
-            loop.answer(context, claimed, analysis.compute, on_progress)
-        # an analysis worker was quicker
-        while (found := requests.find(context.engine, asked)) and found.answered_at is None:
-            on_progress(found.phase or "waiting", found.progress)
-            time.sleep(POLL_SECONDS)
-    if found is None:
-        raise UnknownRun("The surface is gone: its run was deleted meanwhile.")
-    if found.error:
-        raise geometry.LandscapeError(found.error)
-    assert found.result is not None
-    if as_json:
-        arrays = {name: array.tolist() for name, array in requests.unpack(found.result).items()}
-        return output.print_json(
-            {
-                "id": found.id,
-                "runs": [found.run_id, *found.others],
-                "options": found.options,
-                **found.facts,
-                **arrays,
-            }
-        )
-    shares = found.facts["shares"]
-    typer.echo(
-        f"Computed in {found.facts['seconds']:.0f} s; the plane holds {shares['g']:.0%} of G's way"
-        f" and {shares['d']:.0%} of D's. See it: the tab Descent path of run {found.run_id}."
-    )
-    return None
-
-
 def _document(stored: Study, state: Progress) -> dict[str, Any]:
     return {
         "id": stored.id,
@@ -267,14 +186,13 @@ def _await_surface(
 ) -> None:
     """Wait until the surface of Fig. 11 is computed: here when no inference worker is running,
     which would start the analysis worker."""
-    from ganboard.db import requests
-    from ganboard.db.runs import queries
+    from ganboard.db import heartbeats, requests
     from ganboard.worker.requests import analysis, loop
     from ganboard.worker.studies import study as work
 
     while (found := work.surface(context, stored)) and found.answered_at is None:
         on_progress(found.phase or "waiting", found.progress)
-        alive = any(worker.alive for worker in queries.inference_workers(context.engine))
+        alive = any(worker.alive for worker in heartbeats.inference_workers(context.engine))
         if not alive and (claimed := requests.claim(context.engine, requests.ANALYSES, found.id)):
             loop.answer(context, claimed, analysis.compute, on_progress)
         else:
@@ -307,7 +225,7 @@ def _dry(needed: list[Needed], as_json: bool) -> None:
     lacking = (
         f", {len(seconds) - len(known)} of unknown length" if len(known) < len(seconds) else ""
     )
-    time = f", about {duration(sum(known))} one after another" if known else ""
+    time = f", about {duration(sum(known))} in sequence" if known else ""
     return typer.echo(f"{len(needed)} runs, {len(seconds)} to train{time}{lacking}.")
 
 
@@ -316,7 +234,7 @@ def _follow(context: Context, stored: Study, as_json: bool) -> None:
 
     from ganboard.worker.formatting import clean, duration
     from ganboard.worker.studies import study as work
-    from ganboard.worker.terminal.formatting import make_console
+    from ganboard.worker.terminal.console import make_console
 
     columns = (
         SpinnerColumn(),

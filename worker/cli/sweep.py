@@ -8,20 +8,18 @@ from typing import Annotated, Any
 import typer
 
 from ganboard.worker.cli import output
-from ganboard.worker.cli.options import AsJson, Preset, open_database
+from ganboard.worker.cli.options import AsJson, DryRun, Preset, open_database
 
 Changes = Annotated[
     list[str] | None,
     typer.Option(
-        "--set", metavar="KEY=VALUE", help="Change one setting of all runs; may be repeated."
+        "--set", metavar="KEY=VALUE", help="Override a setting in all runs; can be repeated."
     ),
 ]
 Vary = Annotated[
     list[str] | None,
     typer.Option(
-        "--vary",
-        metavar="KEY=VALUE,VALUE",
-        help="A setting and the values it takes; may be repeated.",
+        "--vary", metavar="KEY=VALUE,VALUE", help="Setting and its values; can be repeated."
     ),
 ]
 
@@ -36,27 +34,23 @@ def sweep(
             "--seeds",
             min=1,
             max=200,
-            help="Repeat each combination with so many seeds, counted up.",
+            help="Number of repetitions of each combination with consecutive seeds.",
         ),
     ] = 1,
     name: Annotated[
         str,
         typer.Option(
-            "--name", help="What the names begin with, up to 40 characters; otherwise the preset."
+            "--name", help="Prefix of the names, up to 40 characters; defaults to the preset."
         ),
     ] = "",
     reuse: Annotated[
         bool,
         typer.Option(
-            "--reuse", help="Leave out what a finished run with the same settings has answered."
+            "--reuse",
+            help="Skip combinations for which a finished run with the same settings exists.",
         ),
     ] = False,
-    dry_run: Annotated[
-        bool,
-        typer.Option(
-            "--dry-run", help="Show the runs and the time they would take, and store nothing."
-        ),
-    ] = False,
+    dry_run: DryRun = False,
     as_json: AsJson = False,
 ) -> None:
     """Queue a sweep: every combination of the varied values, with an estimate for each.
@@ -65,7 +59,7 @@ def sweep(
     are stored all or none.
 
     Example:
-      ganboard sweep --preset starter --vary batch_size=32,64 --vary precision=float32,mixed_bfloat16 --seeds 3 --dry-run
+      ganboard sweep --preset starter --vary batch_size=32,64 --vary xla=false,true --dry-run
     """
     from ganboard.gan import presets
     from ganboard.gan.config import ConfigError, RunConfig, parse_assignments
@@ -76,7 +70,7 @@ def sweep(
     varied = grids.repeated(grids.axes(vary or []), base, seeds)
     if not varied:
         raise ConfigError(
-            "Nothing varies, which is one run: use `ganboard run`, or give --vary batch_size=32,64"
+            "Nothing to vary. Use `ganboard run` for a single run, or add --vary batch_size=32,64"
             " or --seeds 3."
         )
     title = grids.check_title(name, preset or "", {**RunConfig().model_dump(mode="json"), **base})
@@ -136,14 +130,14 @@ def _show(grid: list[Any], chosen: list[Any], launched: str | None, reuse: bool)
 
     from ganboard.worker.formatting import clean, duration
     from ganboard.worker.submission import sweep as grids
-    from ganboard.worker.terminal.formatting import make_console
+    from ganboard.worker.terminal.console import make_console
 
     table = Table("run", "steps", "time", "remark", box=box.SIMPLE_HEAD, pad_edge=False)
     for member in grid:
         left_out = member.problem or (
-            f"not again: {member.finished} is finished" if reuse and member.finished else ""
+            f"skipped: {member.finished} is finished" if reuse and member.finished else ""
         )
-        note = left_out or (f"as the finished run {member.finished}" if member.finished else "")
+        note = left_out or (f"same as finished run {member.finished}" if member.finished else "")
         style = "dim strike" if left_out else ""
         steps = f"{member.plan.total_steps:,}" if member.plan else "-"
         table.add_row(
@@ -156,7 +150,7 @@ def _show(grid: list[Any], chosen: list[Any], launched: str | None, reuse: bool)
     console.print(table)
     likely, low, high, unknown = grids.totals(chosen)
     span = duration(likely) if high < 1.1 * low else f"{duration(low)} to {duration(high)}"
-    known = "" if unknown == len(chosen) else f", about {span} one after another"
+    known = "" if unknown == len(chosen) else f", about {span} in sequence"
     lacking = (
         f", {unknown} of unknown length not counted" if unknown and unknown < len(chosen) else ""
     )
@@ -166,4 +160,4 @@ def _show(grid: list[Any], chosen: list[Any], launched: str | None, reuse: bool)
             f"Queued as sweep {launched}. See them: ganboard runs --search sweep:{launched}"
         )
     elif chosen:
-        console.print("Nothing was stored: leave out --dry-run to launch them.")
+        console.print("Nothing was stored. Omit --dry-run to launch them.")

@@ -16,12 +16,12 @@ from ganboard.worker.cli.options import AsJson
 Names = Annotated[
     list[str] | None,
     typer.Option(
-        "--only", metavar="NAMES", help="Only these candidates or groups, with commas between."
+        "--only", metavar="NAMES", help="Only these candidates or groups, separated by commas."
     ),
 ]
 Precisions = Annotated[
     list[str] | None,
-    typer.Option("--precision", help="float32 or mixed_bfloat16; both without it."),
+    typer.Option("--precision", help="float32 or mixed_bfloat16; defaults to both."),
 ]
 
 
@@ -29,34 +29,36 @@ def bench(
     model: Annotated[
         str,
         typer.Option(
-            "--model", help="dcgan, gan3d (51x51x25 cells) or pix2pix (64x64 on dataset=street)."
+            "--model",
+            help="dcgan, gan3d (51x51x25 cells) or pix2pix (64x64 on dataset=vortex_street).",
         ),
     ] = "dcgan",
     batch: Annotated[
         int | None,
         typer.Option(
             "--batch",
-            help="Images of one step, over all replicas: 256 without it, 16 of gan3d and pix2pix.",
+            help="Images per step over all replicas; defaults to 256, or 16 for gan3d and pix2pix.",
         ),
     ] = None,
     precision: Precisions = None,
     rounds: Annotated[
-        int, typer.Option("--rounds", help="How often every candidate has its turn.")
+        int, typer.Option("--rounds", help="Number of measurements of each candidate.")
     ] = 5,
     only: Names = None,
     steps: Annotated[
-        int | None, typer.Option("--steps", help="Steps of one turn; otherwise about five seconds.")
+        int | None,
+        typer.Option("--steps", help="Steps per measurement; defaults to about five seconds."),
     ] = None,
     plot: Annotated[
         Path | None,
-        typer.Option("--plot", metavar="FILE", help="A bar chart: .html, .png or .svg."),
+        typer.Option("--plot", metavar="FILE", help="Bar chart to write: .html, .png or .svg."),
     ] = None,
     peer_python: Annotated[
         str,
         typer.Option(
             "--peer-python",
             envvar="GANBOARD_PEER_PYTHON",
-            help="The Python that has PyTorch and JAX.",
+            help="Python interpreter with PyTorch and JAX.",
             show_default=False,
         ),
     ] = sys.executable,
@@ -79,15 +81,15 @@ def bench(
     from ganboard.db.settings import Settings
     from ganboard.gan.config import ConfigError
     from ganboard.worker.bench import view
+    from ganboard.worker.bench.benchmark import bench as measure
     from ganboard.worker.bench.candidates import PRECISIONS
     from ganboard.worker.bench.runner import Options
-    from ganboard.worker.bench.runner import bench as measure
 
     if plot:
         view.check_plot(plot)
     python = shutil.which(peer_python)
     if python is None:
-        raise ConfigError(f"--peer-python {peer_python}: there is no such program.")
+        raise ConfigError(f"--peer-python {peer_python}: no such program.")
     options = Options(
         model, batch, _split(precision) or PRECISIONS, rounds, _split(only), steps, python
     )
@@ -104,9 +106,7 @@ def bench(
 def selftest(
     only: Annotated[
         str | None,
-        typer.Option(
-            "--only", metavar="TEXT", help="Only the claims whose name contains this text."
-        ),
+        typer.Option("--only", metavar="TEXT", help="Only claims whose name contains this text."),
     ] = None,
     as_json: AsJson = False,
 ) -> None:
@@ -123,7 +123,8 @@ def selftest(
       ganboard selftest --only gan3d
       ganboard selftest --only replica --json
     """
-    from ganboard.worker.selftest.selftest import Selftest, chosen
+    from ganboard.worker.selftest.claims import chosen
+    from ganboard.worker.selftest.selftest import Selftest
     from ganboard.worker.selftest.view import Lines, document
 
     test = Selftest(chosen(only))

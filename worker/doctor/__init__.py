@@ -78,7 +78,7 @@ def _state(settings: Settings, *, deep: bool) -> Iterator[Check]:
         yield Check(
             "restore",
             "warn",
-            "a restore is under way, or was cut short",
+            "a restore is in progress or was interrupted",
             "The next command completes or undoes it: `ganboard runs`",
         )
     found, engine = database.schema(settings, deep=deep)
@@ -87,10 +87,7 @@ def _state(settings: Settings, *, deep: bool) -> Iterator[Check]:
     if engine is None:
         yield queue.queue(settings)
         yield Check(
-            "workers",
-            "warn",
-            "not known before the database can be read",
-            "Mend the database first.",
+            "workers", "warn", "unknown until the database can be read", "Fix the database first."
         )
         return
     yield from installation(settings, engine)

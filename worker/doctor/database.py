@@ -1,5 +1,5 @@
-"""The database: its schema, whether the file is whole and can be written, its clock, and runs that
-nobody trains."""
+"""The database: its schema, whether the file is whole and can be written, its clock, and runs
+without a worker."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from ganboard.db import migrate
 from ganboard.db.engine import make_engine
 from ganboard.db.errors import DbError, SchemaTooNew
 from ganboard.db.models import ACTIVE
-from ganboard.db.runs import commands, queries
+from ganboard.db.runs import expiry, queries
 from ganboard.db.settings import Settings, SettingsError
 from ganboard.worker.doctor.check import Check
 from ganboard.worker.doctor.files import FIX
@@ -57,7 +57,7 @@ def _file(engine: Engine, *, deep: bool) -> Iterator[Check]:
     if not (os.access(path, os.W_OK) and os.access(path.parent, os.W_OK)):
         log = Path(f"{path}-wal")
         left = (
-            f"; {log.name} beside it holds commits that cannot be worked in"
+            f"; {log.name} beside it holds commits that cannot be applied"
             if log.exists() and log.stat().st_size
             else ""
         )
@@ -65,7 +65,7 @@ def _file(engine: Engine, *, deep: bool) -> Iterator[Check]:
             "database",
             "fail",
             f"{path} or its folder cannot be written{left}",
-            "Make the disk writable, or correct the owner.",
+            "Make the disk writable, or fix the owner.",
         )
         return
     if path.stat().st_size > QUICK_CHECK_BYTES and not deep:
@@ -83,7 +83,7 @@ def _file(engine: Engine, *, deep: bool) -> Iterator[Check]:
             "database",
             "fail",
             f"{path} is damaged ({said})",
-            "Bring it back: `ganboard restore BACKUP --force` keeps this one aside.",
+            "Restore a backup: `ganboard restore BACKUP --force` sets this database aside.",
         )
 
 
@@ -91,7 +91,9 @@ def content(engine: Engine) -> Iterator[Check]:
     """Runs without an owner, and the clock."""
     skew = (queries.database_time(engine) - datetime.now(UTC)).total_seconds()
     if abs(skew) > SKEW_SECONDS:
-        remedy = "Leases go by the database's clock, what pages show by this one: set both by NTP."
+        remedy = (
+            "Leases use the database's clock, pages use this machine's. Synchronize both with NTP."
+        )
         yield Check(
             "clock",
             "warn",
@@ -104,12 +106,9 @@ def content(engine: Engine) -> Iterator[Check]:
         for run in queries.list_runs(engine, statuses=ACTIVE, archived=True)
         if _expired(engine, run.id)
     ]:
-        remedy = f"A worker queues them again; without one: `ganboard up`. {FIX}"
+        remedy = f"A worker queues them again. If none is running: `ganboard up`. {FIX}"
         yield Check(
-            "leases",
-            "warn",
-            f"marked as running, but no worker trains them: {', '.join(dead[:5])}",
-            remedy,
+            "leases", "warn", f"marked as running without a worker: {', '.join(dead[:5])}", remedy
         )
 
 
@@ -122,4 +121,4 @@ def _expired(engine: Engine, run_id: str) -> bool:
 
 def queue_again(engine: Engine) -> list[str]:
     """The runs that were queued again, or ended, since their lease had run out."""
-    return commands.expire_leases(engine)
+    return expiry.expire_leases(engine)

@@ -1,5 +1,5 @@
-"""What lies in HOME: leftovers of crashes, folders that nobody owns, checkpoints and models that
-are not what the database says."""
+"""What lies in HOME: leftovers of crashes, orphaned folders, and checkpoints and models that differ
+from the database."""
 
 from __future__ import annotations
 
@@ -7,16 +7,17 @@ import os
 import shutil
 import stat
 import time
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 
 from sqlalchemy import Engine
 
 from ganboard.db import versions
+from ganboard.db.models import Run
 from ganboard.db.runs import queries
 from ganboard.db.runs.imports import IMPORTED
 from ganboard.db.settings import Settings
-from ganboard.gan.checkpoint import store
+from ganboard.gan.checkpoint import reader
 from ganboard.gan.generation import package
 from ganboard.gan.generation.package import VersionError
 from ganboard.worker.doctor.check import Check
@@ -54,56 +55,69 @@ def state(settings: Settings, engine: Engine) -> Iterator[Check]:
     """What can be seen without reading any file."""
     runs = {run.id: run for run in queries.list_runs(engine, archived=True)}
     folders = {path.name: path for path in _entries(settings.state / "runs") if path.is_dir()}
-
-    if old := leftovers(settings):
-        size = sum(_size(path) for path in old)
-        yield Check(
-            "leftovers",
-            "warn",
-            f"{_named(old, settings.state)}, {_mb(size)}, of writers that were killed",
-            FIX,
-        )
-    aside = [
-        path
-        for folder in folders.values()
-        for path in _entries(folder / "checkpoints")
-        if path.name.startswith("aside-")
-    ]
-    if aside:
-        size = sum(_size(path) for path in aside)
-        remedy = (
-            "They could not be used when their run went on: keep them to find out why, or delete"
-            " them."
-        )
-        yield Check("set aside", "warn", f"{_named(aside, settings.state)}, {_mb(size)}", remedy)
     known = {version.id for version in versions.listed(engine)}
     models = [
         path
         for path in _entries(settings.state / "models")
         if path.name not in known and not path.name.endswith(".tmp")
     ]
-    for what, orphans in (
-        ("run", [path for name, path in folders.items() if name not in runs]),
-        ("version", models),
-    ):
-        if orphans:
-            size = sum(_size(path) for path in orphans)
-            remedy = (
-                f"Their {what}s were deleted, or belong to another database: delete the folders, or"
-                " move them away."
-            )
-            yield Check(
-                "orphans",
-                "warn",
-                f"{_named(orphans, settings.state)} without a {what}, {_mb(size)}",
-                remedy,
-            )
+    yield from _left_by_crashes(settings)
+    yield from _set_aside(settings, folders.values())
+    yield from _orphans(
+        settings, "run", [path for name, path in folders.items() if name not in runs]
+    )
+    yield from _orphans(settings, "version", models)
+    yield from _missing(settings, engine, [run for run in runs.values() if run.id in folders])
 
-    here = [run for run in runs.values() if run.id in folders and IMPORTED not in run.facts]
+
+def _left_by_crashes(settings: Settings) -> Iterator[Check]:
+    if old := leftovers(settings):
+        size = sum(_size(path) for path in old)
+        yield Check(
+            "leftovers",
+            "warn",
+            f"{_named(old, settings.state)}, {_mb(size)}, left by killed processes",
+            FIX,
+        )
+
+
+def _set_aside(settings: Settings, folders: Iterable[Path]) -> Iterator[Check]:
+    aside = [
+        path
+        for folder in folders
+        for path in _entries(folder / "checkpoints")
+        if path.name.startswith("aside-")
+    ]
+    if aside:
+        size = sum(_size(path) for path in aside)
+        remedy = (
+            "They could not be used when their run resumed. Keep them to investigate, or delete"
+            " them."
+        )
+        yield Check("set aside", "warn", f"{_named(aside, settings.state)}, {_mb(size)}", remedy)
+
+
+def _orphans(settings: Settings, what: str, orphans: list[Path]) -> Iterator[Check]:
+    if orphans:
+        size = sum(_size(path) for path in orphans)
+        remedy = (
+            f"Their {what}s were deleted or belong to another database. Delete or move the folders."
+        )
+        yield Check(
+            "orphans",
+            "warn",
+            f"{_named(orphans, settings.state)} without a {what}, {_mb(size)}",
+            remedy,
+        )
+
+
+def _missing(settings: Settings, engine: Engine, runs: list[Run]) -> Iterator[Check]:
+    """Checkpoints that are listed for this machine and lie nowhere."""
     own = (None, machine.recorded(settings))
     missing = [
         f"{run.id} step {row.step}"
-        for run in here
+        for run in runs
+        if IMPORTED not in run.facts
         for row in queries.checkpoints(engine, run.id)
         if row.machine in own
         and not (
@@ -115,35 +129,31 @@ def state(settings: Settings, engine: Engine) -> Iterator[Check]:
     ]
     if missing:
         remedy = (
-            "The run resumes from the newest that exists; bring the folders back from a backup to"
-            " have these again."
+            "The run resumes from the latest one that exists. To recover these, restore the"
+            " folders from a backup."
         )
-        yield Check(
-            "checkpoints", "fail", f"listed, but not on this disk: {_some(missing)}", remedy
-        )
+        yield Check("checkpoints", "fail", f"listed but not on this disk: {_some(missing)}", remedy)
 
 
 def damaged(settings: Settings) -> Iterator[Check]:
     """Every checkpoint read and compared with its digest."""
     bad, count = [], 0
     for folder in _entries(settings.state / "runs"):
-        for step, _, path in store.complete(folder / "checkpoints"):
+        for step, _, path in reader.complete(folder / "checkpoints"):
             count += 1
             try:
-                if store.damage(path):
+                if reader.damage(path):
                     bad.append(f"{folder.name} step {step}")
             except FileNotFoundError:  # retention was quicker
                 continue
     if bad:
         remedy = (
-            "A resumed run sets them aside and uses the one before: check the disk, and"
-            " bring them back from a backup."
+            "A resumed run sets them aside and uses the previous one. Check the disk, and restore"
+            " them from a backup."
         )
         yield Check("digests", "fail", f"damaged checkpoints: {_some(bad)}", remedy)
     else:
-        yield Check(
-            "digests", "ok", f"{count:,} checkpoints have the digest that they were saved with"
-        )
+        yield Check("digests", "ok", f"{count:,} checkpoints match their digests")
 
 
 def damaged_models(settings: Settings, engine: Engine) -> Iterator[Check]:
@@ -155,20 +165,14 @@ def damaged_models(settings: Settings, engine: Engine) -> Iterator[Check]:
         except VersionError:
             bad.append(f"{version.name}:{version.version}")
     if bad:
-        remedy = (
-            "Remove them and add them again from their runs, or bring models/ back from a backup."
-        )
+        remedy = "Remove them and add them again from their runs, or restore models/ from a backup."
         yield Check("models", "fail", f"missing or damaged: {_some(bad)}", remedy)
     elif listed:
-        yield Check(
-            "models",
-            "ok",
-            f"{len(listed):,} versions have the digests that they were registered with",
-        )
+        yield Check("models", "ok", f"{len(listed):,} versions match their digests")
 
 
 def leftovers(settings: Settings) -> list[Path]:
-    """What a killed writer left half done, and nobody writes any more."""
+    """Incomplete files of killed writers that are no longer written."""
     below = (settings.state / "models").glob("*.tmp")
     found = [
         *settings.state.glob("*.tmp"),

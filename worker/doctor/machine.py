@@ -44,7 +44,7 @@ def cpu() -> Check:
     speed = (
         "mixed_bfloat16 is fast here"
         if bf16
-        else "mixed_bfloat16 works, but without its own instructions"
+        else "mixed_bfloat16 works, but without native instructions"
     )
     return Check(
         "cpu", "ok", f"{psutil.cpu_count()} cores, {', '.join(flags) or 'no AVX2'}: {speed}"
@@ -59,14 +59,14 @@ def memory() -> Check:
             "memory",
             "warn",
             text,
-            f"A trainer takes up to {MEMORY_BYTES / 1e9:.0f} GB: end other programs.",
+            f"A trainer needs up to {MEMORY_BYTES / 1e9:.0f} GB. Close other programs.",
         )
     return Check("memory", "ok", text)
 
 
 def home(settings: Settings) -> Check:
     if not settings.state.exists() and _can_be_made(settings.state):
-        remedy = "`ganboard up` makes it; if there should be one, set GANBOARD_HOME to its path."
+        remedy = "`ganboard up` creates it. If it should exist, set GANBOARD_HOME to its path."
         return Check("home", "warn", f"{settings.state} does not exist", remedy)
     before = files.mode(settings) if settings.state.is_dir() else None
     try:
@@ -76,7 +76,10 @@ def home(settings: Settings) -> Check:
     free = shutil.disk_usage(home).free
     text = f"{home}, {free / 1e9:.1f} GB free"
     if before is not None and files.mode(settings) != before:
-        text += f"; other users could reach it (mode {before:o}), now its owner alone can"
+        text += (
+            f"; it was accessible to other users (mode {before:o}) and is now restricted to its"
+            " owner"
+        )
     if free < DISK_BYTES:
         status: Status = "fail" if free < DISK_LEAST_BYTES else "warn"
         return Check(
@@ -105,7 +108,7 @@ def identity(settings: Settings) -> Check:
             f"{settings.state / machine.FILE} cannot be read ({error.strerror})",
             "Check that disk.",
         )
-    return Check("machine", "ok", name or "gets its name with its first worker or training")
+    return Check("machine", "ok", name or "named when its first worker or training starts")
 
 
 def redis_binary(settings: Settings) -> Check:
@@ -114,16 +117,14 @@ def redis_binary(settings: Settings) -> Check:
     except ServiceFailed as error:
         if settings.redis_url:
             return Check(
-                "redis",
-                "ok",
-                "no redis-server found, and none is needed: GANBOARD_REDIS_URL names one",
+                "redis", "ok", "no redis-server found; not needed, since GANBOARD_REDIS_URL is set"
             )
         return Check("redis", "fail", "no redis-server found", str(error))
 
 
 def tensorflow() -> Iterator[Check]:
-    """TensorFlow and its devices, asked in a process of its own: it takes seconds to start and
-    memory to keep."""
+    """TensorFlow and its devices, queried in a separate process, since loading it takes seconds and
+    memory."""
     install = "Install it: `pip install 'ganboard[cpu]'` (or `ganboard[gpu]`)."
     try:
         asked = subprocess.run(
@@ -162,7 +163,7 @@ def _accelerators(hardware: dict[str, Any]) -> Check:
         return Check(
             "gpu",
             "warn",
-            "this machine has an NVIDIA driver, but TensorFlow sees no GPU",
+            "this machine has an NVIDIA driver, but TensorFlow finds no GPU",
             "Install it: `pip install 'ganboard[gpu]'`.",
         )
     return Check("gpu", "ok", "none: TensorFlow trains on the CPU")

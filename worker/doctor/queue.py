@@ -25,13 +25,17 @@ def queue(settings: Settings) -> Check:
     except QueueUnreachable as error:
         absent = not (named or isinstance(error, QueueRefuses))
         remedy = (
-            f"{error.remedy}; new runs are stored and start then." if absent else f"{error.remedy}."
+            f"{error.remedy}. New runs are stored and start afterwards."
+            if absent
+            else f"{error.remedy}."
         )
         return Check("queue", "warn" if absent else "fail", error.problem, remedy)
     return Check(
         "queue",
         "ok",
-        "the server of GANBOARD_REDIS_URL answers" if named else "the embedded Redis answers",
+        "the server at GANBOARD_REDIS_URL is reachable"
+        if named
+        else "the embedded Redis is reachable",
     )
 
 
@@ -40,12 +44,12 @@ def _write(connection: Redis) -> None:
     try:
         connection.set(PROBE, "1", ex=1)
     except RedisError as error:
-        raise explained(error, connection, "Look at the log of Redis") from None
+        raise explained(error, connection, "Check the log of Redis") from None
 
 
 def keeping(settings: Settings) -> Iterator[Check]:
-    """Whether Redis forgets: with another policy or without its file nothing is lost but time,
-    since the database rings again."""
+    """Whether Redis can lose messages; that only costs time, since the database enqueues runs
+    again."""
     try:
         with connect(settings) as connection:
             yield from _kept(connection)
@@ -59,16 +63,16 @@ def _kept(connection: Redis) -> Iterator[Check]:
     found = {_text(name): _text(value) for name, value in answered.items()}
     if (policy := found.get("maxmemory-policy", "noeviction")) != "noeviction":
         remedy = (
-            "Start it with --maxmemory-policy noeviction: full, it should refuse, not forget which"
-            " runs wait."
+            "Start it with --maxmemory-policy noeviction, so that it rejects writes instead of"
+            " dropping queued runs when its memory is full."
         )
-        yield Check("queue memory", "warn", f"Redis may throw messages away ({policy})", remedy)
+        yield Check("queue memory", "warn", f"Redis may evict messages ({policy})", remedy)
     if found.get("appendonly", "yes") != "yes":
         remedy = (
-            "Start it with --appendonly yes; the database rings again for every waiting run in any"
-            " case."
+            "Start it with --appendonly yes. Waiting runs are enqueued again from the database in"
+            " any case."
         )
-        yield Check("queue file", "warn", "Redis keeps nothing on disk", remedy)
+        yield Check("queue file", "warn", "Redis does not persist to disk", remedy)
 
 
 def _text(value: str | bytes) -> str:

@@ -6,6 +6,8 @@ from collections.abc import Iterator
 
 from sqlalchemy import Engine
 
+from ganboard.db import heartbeats
+from ganboard.db.heartbeats import WorkerState
 from ganboard.db.models import WAITING
 from ganboard.db.runs import holders, queries
 from ganboard.worker.doctor.check import Check
@@ -14,39 +16,50 @@ LONG_WAIT_SECONDS = 60.0  # in the queue, while a worker is free
 
 
 def workers(engine: Engine) -> Iterator[Check]:
-    known = queries.workers(engine)
+    known = heartbeats.workers(engine)
     alive = [state for state in known if state.alive]
     if alive:
         yield Check(
             "workers",
             "ok",
-            f"{len(alive)} alive: {', '.join(state.worker.name for state in alive)}",
+            f"{len(alive)} running: {', '.join(state.worker.name for state in alive)}",
         )
     else:
         waiting = queries.count_runs(engine, statuses=WAITING)
         text = (
-            f"none alive, and {waiting:,} run{'' if waiting == 1 else 's'} in the queue"
+            f"none running, and {waiting:,} run{'' if waiting == 1 else 's'} in the queue"
             if waiting
             else "none alive"
         )
         yield Check("workers", "warn", text, "Run: `ganboard up` (or `ganboard worker`)")
     for state in known:
-        name, age = f"worker {state.worker.name}", state.age_seconds
-        if not state.alive:
-            ago = f"{age:.0f} s" if age < 120 else f"{age / 60:.0f} min"
-            yield Check(
-                name,
-                "warn",
-                f"silent for {ago}",
-                "Start it again, if it should work: `ganboard worker`",
-            )
-        elif not state.worker.devices:
-            yield Check(
-                name,
-                "warn",
-                "has not described its machine yet",
-                "It does within a minute of its start: wait for it.",
-            )
+        yield from _silent(state)
+    yield from _left_waiting(engine, alive)
+    yield from _different_versions(alive)
+
+
+def _silent(state: WorkerState) -> Iterator[Check]:
+    """A worker without heartbeats, or whose hardware is not known."""
+    name, age = f"worker {state.worker.name}", state.age_seconds
+    if not state.alive:
+        ago = f"{age:.0f} s" if age < 120 else f"{age / 60:.0f} min"
+        yield Check(
+            name,
+            "warn",
+            f"no heartbeat for {ago}",
+            "Restart it if it is still needed: `ganboard worker`",
+        )
+    elif not state.worker.devices:
+        yield Check(
+            name,
+            "warn",
+            "has not reported its hardware yet",
+            "It does so within a minute of its start.",
+        )
+
+
+def _left_waiting(engine: Engine, alive: list[WorkerState]) -> Iterator[Check]:
+    """Runs that a free worker could have taken long ago."""
     free = {state.worker.machine for state in alive if state.worker.run_id is None}
     newest = holders.newest_of_waiting(engine)
     held_elsewhere = {
@@ -62,16 +75,19 @@ def workers(engine: Engine) -> Iterator[Check]:
         yield Check(
             "waiting",
             "warn",
-            f"{ripe:,} waited over a minute while a worker is free",
-            "Restart the worker, if this stays.",
+            f"{ripe:,} waiting for over a minute while a worker is free",
+            "Restart the worker if this persists.",
         )
+
+
+def _different_versions(alive: list[WorkerState]) -> Iterator[Check]:
     versions = {
         str(state.worker.devices.get("versions", {}).get("tensorflow"))
         for state in alive
         if state.worker.devices
     }
     if len(versions) > 1:
-        remedy = "Equal runs may differ: install the same version for all workers."
+        remedy = "Results may differ between workers. Install the same version everywhere."
         yield Check(
             "versions",
             "warn",
@@ -81,17 +97,18 @@ def workers(engine: Engine) -> Iterator[Check]:
 
 
 def inference_worker(engine: Engine) -> Check:
-    alive = [state.worker for state in queries.inference_workers(engine) if state.alive]
+    alive = [state.worker for state in heartbeats.inference_workers(engine) if state.alive]
     if not alive:
         return Check(
             "inference worker",
             "warn",
-            "none alive: requests of the playground, surfaces and predictions wait",
+            "none running: requests of the playground, surfaces and predictions wait",
             "Run: `ganboard up` (or `ganboard inference-worker`)",
         )
     warm = any((worker.devices or {}).get("warm") for worker in alive)
     return Check(
         "inference worker",
         "ok",
-        f"{len(alive)} alive, {'warm' if warm else 'loads TensorFlow with the first request'}",
+        f"{len(alive)} running,"
+        f" {'warm' if warm else 'will load TensorFlow with the first request'}",
     )

@@ -11,8 +11,8 @@ import pandas as pd
 import plotly.graph_objects as go
 
 from ganboard.gan.events import MEASURES
+from ganboard.gan.quality.declared import METRICS
 from ganboard.worker.figures.palette import DASHES, PATTERNS, run_colour, run_style
-from ganboard.worker.figures.quality import LABELS
 from ganboard.worker.figures.template import NETS, Axis, along, course, figure, finite, limit, plain
 from ganboard.worker.figures.timings import PARTS
 from ganboard.worker.formatting import shorten
@@ -20,7 +20,7 @@ from ganboard.worker.formatting import shorten
 
 @dataclass(frozen=True)
 class Series:
-    """One run as it appears in a comparison: its number decides its looks."""
+    """One run as it appears in a comparison: its number determines its style."""
 
     run_id: str
     name: str
@@ -49,7 +49,7 @@ def losses(
     """Loss of one network ("g" or "d") of every run.
 
     `frames` are by run id and have the columns `x`, `{net}_loss` and, if `smoothed`,
-    `{net}_smooth`, before which the losses then stand pale. The y axis spans `usual`, or
+    `{net}_smooth`, in front of which the losses are shown pale. The y axis spans `usual`, or
     everything.
     """
     name = next(name for one, name, _ in NETS if one == net)
@@ -93,7 +93,7 @@ def quality(
 ) -> go.Figure:
     """One measure of quality of every run over each other; frames by run id with the columns of
     `db.runs.series.quality_frame`."""
-    plot = course(x, LABELS[measure], log_y=log_y, height=360, showlegend=True)
+    plot = course(x, METRICS[measure].label, log_y=log_y, height=360, showlegend=True)
     for entry in series:
         frame = frames[entry.run_id]
         plot.add_scatter(
@@ -172,7 +172,7 @@ def bars(
     plot.add_bar(
         uid="bars",
         orientation="h",
-        # a word needs a place to stand
+        # text needs a position
         x=np.where(np.isnan(lengths), 0.0, lengths) if text else lengths,
         y=np.arange(len(series)),
         marker={

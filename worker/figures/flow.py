@@ -1,4 +1,4 @@
-"""Predicted flows beside real ones, from the figures of `gan.models.pix2pix.prediction.compute`."""
+"""Predicted and real flows, from the results of `prediction.prediction.compute`."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ ERRORS = {
     "L1": (("l1", "Predicted"), ("held_l1", "First frame held")),
     "RMS": (("rms", "Predicted"), ("held_rms", "First frame held"), ("mean_rms", "Mean flow")),
 }
-_LOOKS = {
+_STYLES = {
     "Predicted": (CATEGORICAL[0], "solid"),
     "First frame held": (CATEGORICAL[1], "dash"),
     "Mean flow": (CATEGORICAL[2], "dot"),
@@ -27,7 +27,7 @@ def errors(flow: Mapping[str, Any], name: str) -> go.Figure:
     axis = {"title": {"text": f"{name}, in units of the fields"}, "rangemode": "tozero"}
     plot = figure(height=280, xaxis={"title": {"text": "Step"}}, yaxis=axis, showlegend=True)
     for key, text in ERRORS[name]:
-        values, (colour, dash) = finite(flow[key]), _LOOKS[text]
+        values, (colour, dash) = finite(flow[key]), _STYLES[text]
         line = {"color": colour, "width": 2, "dash": dash}
         mode = "lines" if len(values) > 1 else "markers"
         plot.add_scatter(

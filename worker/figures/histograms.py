@@ -1,4 +1,5 @@
-"""How the losses of the steps are spread, epoch by epoch: a heat map with the course of the mean."""
+"""How the losses of the steps are spread, epoch by epoch: a heat map with the course of the
+mean."""
 
 from __future__ import annotations
 
@@ -36,7 +37,7 @@ def density(
         height=360,
         hovermode="closest",
         xaxis={"title": {"text": "Epoch"}},
-        yaxis={"title": {"text": f"Loss of the {_NAMES[net].lower()}"}},
+        yaxis={"title": {"text": f"{_NAMES[net]} loss"}},
     )
     at, summed = _columns(
         np.asarray(epochs, dtype=np.float64), np.asarray(counts, dtype=np.float64)

@@ -1,5 +1,5 @@
-"""One palette for Streamlit and Plotly. Run colours are told apart with every common colour vision,
-on light and dark grounds."""
+"""One palette for Streamlit and Plotly. Run colours are distinguishable with all common kinds of
+colour vision, on light and dark grounds."""
 
 from __future__ import annotations
 
@@ -22,10 +22,8 @@ GENERATOR = CATEGORICAL[0]
 DISCRIMINATOR = CATEGORICAL[1]
 
 SEQUENTIAL = (
-    "#eaf1fb", "#d3e2f7", "#b5cef1", "#93b6e9", "#6f9cdf", "#4d83d2", "#356bbb", "#27559a", "#1c4078", "#132c55",
-)  # fmt: skip
-DIVERGING = (
-    "#a3470b", "#c66a2b", "#dd9560", "#eec0a0", "#f6e4d8", "#dfe8f5", "#b5cef1", "#7ba5e2", "#4679c6", "#27559a",
+    "#eaf1fb", "#d3e2f7", "#b5cef1", "#93b6e9", "#6f9cdf", "#4d83d2", "#356bbb", "#27559a",
+    "#1c4078", "#132c55",
 )  # fmt: skip
 
 
@@ -42,8 +40,8 @@ def run_colour(number: int) -> str:
 
 
 def run_style(number: int) -> int:
-    """Index into DASHES and PATTERNS: tells runs of one colour apart, until after 32 runs both come
-    back."""
+    """Index into DASHES and PATTERNS: distinguishes runs of the same colour; repeats after 32
+    runs."""
     return number // len(CATEGORICAL) % len(DASHES)
 
 

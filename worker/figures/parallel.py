@@ -76,10 +76,9 @@ def _dimension(name: str, values: Sequence[Any]) -> dict[str, Any]:
 def positions(
     values: Sequence[Any],
 ) -> tuple[npt.NDArray[np.float64], tuple[npt.NDArray[np.float64], list[str]]]:
-    """Where each value stands on its axis, and the axis's ticks as places and words.
-
-    Numbers stand by their size, or its logarithm where the largest is more than LOG_RATIO times the
-    smallest; all else by the alphabet.
+    """Position of each value on its axis, and the axis's ticks as positions and labels. Numbers are
+    placed by size, or its logarithm where the largest is more than LOG_RATIO times the smallest;
+    all else by the alphabet.
     """
     if any(isinstance(value, bool) or not isinstance(value, int | float) for value in values):
         names = [plain(_word(value)) for value in values]

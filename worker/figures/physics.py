@@ -7,8 +7,8 @@ import numpy as np
 import plotly.graph_objects as go
 from plotly.subplots import make_subplots
 
+from ganboard.gan.models.gan3d.evaluation.validation import Curve, Validation
 from ganboard.gan.models.gan3d.observables import CORRELATED
-from ganboard.gan.models.gan3d.validation import Curve, Validation
 from ganboard.worker.figures.palette import CATEGORICAL
 from ganboard.worker.figures.template import figure, finite
 

@@ -11,72 +11,18 @@ import pandas as pd
 import plotly.graph_objects as go
 
 from ganboard.gan.config import model_of
+from ganboard.gan.quality import declared
+from ganboard.gan.quality.declared import METRICS
 from ganboard.worker.figures import template
 from ganboard.worker.figures.palette import CATEGORICAL
 from ganboard.worker.figures.template import AXES, MISSING, Axis, along, draw_events, figure, finite
 
-__all__ = [
-    "AXES",
-    "CHARTS",
-    "DIGITS",
-    "LABELS",
-    "Axis",
-    "classes",
-    "course",
-    "headline",
-    "model_of",
-]
-
-LABELS = {
-    "fid": "FID",
-    "kid": "KID",
-    "precision": "Precision",
-    "recall": "Recall",
-    "density": "Density",
-    "coverage": "Coverage",
-    "class_distance": "Class distance",
-    "diversity": "Diversity",
-    "memorization": "Memorization",
-    "objective": "Objective",
-    "moment_error": "Moments",
-    "profile_error": "Profiles",
-    "angle_error": "Angle",
-    "sampling_error": "Sampling fraction",
-    "correlation_error": "Correlations",
-    "empty": "Empty showers",
-    "l1": "L1",
-    "l1_train": "L1 in training flows",
-    "l1_standing": "L1 if nothing moved",
-}
-
-CHARTS: dict[str, tuple[tuple[str, ...], ...]] = {
-    "dcgan": (
-        ("fid",),
-        ("kid",),
-        ("precision", "recall"),
-        ("density", "coverage"),
-        ("class_distance",),
-        ("diversity",),
-        ("memorization",),
-    ),
-    "gan3d": (
-        ("objective",),
-        ("sampling_error",),
-        ("moment_error", "profile_error"),
-        ("angle_error",),
-        ("correlation_error",),
-        ("empty",),
-    ),
-    "pix2pix": (("l1", "l1_train", "l1_standing"),),
-}  # by model, its headline first; those that are read together share a chart
-
-
-DIGITS = {"fid": 2, "objective": 3, "l1": 4}  # of headlines in a text
+__all__ = ["AXES", "Axis", "classes", "course", "headline", "model_of"]
 
 
 def headline(config: Mapping[str, Any]) -> str:
-    """The measure that stands for all of the run's model: a number that is better the lower it is."""
-    return CHARTS[model_of(config)][0][0]
+    """The main metric of the run's model: a number that is better the lower it is."""
+    return declared.headline(model_of(config)).name
 
 
 def course(
@@ -89,7 +35,8 @@ def course(
 ) -> go.Figure:
     """Some measures of `db.runs.series.quality_frame` of one run over its course; what is not
     finite is a gap."""
-    title = LABELS[names[0]] if len(names) > 2 else " and ".join(LABELS[name] for name in names)
+    labels = [METRICS[name].label for name in names]
+    title = labels[0] if len(labels) > 2 else " and ".join(labels)
     plot = template.course(x, title, log_y=log_y, height=260, showlegend=len(names) > 1)
     for index, name in enumerate(names):
         plot.add_scatter(
@@ -99,7 +46,7 @@ def course(
             mode="lines+markers" if len(frame) <= 60 else "lines",
             line={"color": CATEGORICAL[index], "width": 2},
             marker={"size": 5},
-            name=LABELS[name],
+            name=METRICS[name].label,
             hovertemplate="%{y:.4g}",
         )
     if events is not None:
@@ -112,13 +59,13 @@ def classes(histogram: Any, real: Any = None) -> go.Figure:
     """Share of each class among the generated images ([K], summing to 1) beside that among the
     `real` ones.
 
-    Without the latter a line stands where all classes would be equally frequent.
+    Without the latter a line marks equal frequency of all classes.
     """
     shares = 100 * finite(histogram)
     plot = figure(
         height=300,
         bargap=0.3,
-        xaxis={"title": {"text": "Class, as the classifier sees it"}, "dtick": 1},
+        xaxis={"title": {"text": "Class predicted by the classifier"}, "dtick": 1},
         yaxis={"title": {"text": "% of the images"}, "rangemode": "tozero"},
         showlegend=True,
     )

@@ -1,4 +1,5 @@
-"""The common look of all figures, light and dark, and how text and numbers get into them safely."""
+"""The common style of all figures, light and dark, and how text and numbers get into them
+safely."""
 
 from __future__ import annotations
 
@@ -195,11 +196,10 @@ def draw_not_finite(plot: go.Figure, x: Any, *series: Any) -> None:
 
 
 def draw_events(plot: go.Figure, events: pd.DataFrame, x: Axis) -> None:
-    """A thin line for each place where something happened, with the words on hover; `events` is
+    """A thin line for each event, with its text on hover; `events` is
     `db.runs.series.events_frame`.
 
-    Events that would stand within a 200th of the axis share a line, which has the colour of the
-    worst of them.
+    Events within a 200th of the axis share a line, which has the colour of the worst of them.
     """
     if events.empty:
         return

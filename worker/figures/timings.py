@@ -67,7 +67,7 @@ def seconds(frame: pd.DataFrame) -> go.Figure:
         ("seconds", "Training steps", TRAINING),
         *((name, MEASURES[name], colour) for name, colour in PARTS),
     ]
-    for column, name, colour in (*parts, ("compile_seconds", "Tracing and compiling", COMPILING)):
+    for column, name, colour in (*parts, ("compile_seconds", "Tracing and compilation", COMPILING)):
         values = finite(rows[column]) if column in rows else np.full(len(rows), np.nan)
         if np.nansum(values) > 0 or column == "compile_seconds":
             bar = {"color": colour, "line": {"width": 0}}
@@ -121,4 +121,27 @@ def throughput(
     )
     if events is not None:
         draw_events(plot, events, x)
+    return plot
+
+
+def parts(table: pd.DataFrame) -> go.Figure:
+    """Where the time went, in percent, a bar for each of the column `runs`: columns as of
+    `PARTS` without "_seconds"."""
+    plot = figure(
+        height=140 + 44 * len(table),
+        barmode="stack",
+        xaxis={"title": {"text": "% of the time"}, "range": [0, 100]},
+        hovermode="closest",
+    )
+    for name, colour in PARTS:
+        values = 100 * finite(table[name.removesuffix("_seconds")])
+        plot.add_bar(
+            orientation="h",
+            y=table["runs"],
+            x=values,
+            name=MEASURES[name],
+            marker_color=colour,
+            hovertemplate="%{y}: %{x:.1f} %",
+        )
+    plot.update_yaxes(autorange="reversed").update_layout(legend_traceorder="normal")
     return plot

@@ -8,7 +8,9 @@ from typing import Any
 import orjson
 
 from ganboard.db.models import Epoch, Quality, Run
+from ganboard.db.runs import annotations as run_annotations
 from ganboard.db.runs import queries
+from ganboard.gan.quality.declared import ordered
 from ganboard.worker.context import Context
 
 
@@ -20,13 +22,13 @@ def encode(document: Any) -> bytes:
 
 def summaries(context: Context, runs: list[Run]) -> list[dict[str, Any]]:
     """Runs without their epochs: what `runs --json` prints."""
-    tags = queries.tags_of(context.engine, [run.id for run in runs])
+    tags = run_annotations.tags_of(context.engine, [run.id for run in runs])
     return [_summary(context, run, tags[run.id]) for run in runs]
 
 
 def _summary(context: Context, run: Run, tags: list[str]) -> dict[str, Any]:
     return {
-        # first, where a person looks
+        # first, for readers
         **{name: getattr(run, name) for name in ("id", "name", "status")},
         **run.model_dump(exclude={"lease_until"}),
         "tags": tags,
@@ -87,6 +89,7 @@ def _epoch(epoch: Epoch) -> dict[str, Any]:
 def _quality(evaluated: Quality) -> dict[str, Any]:
     return {
         **evaluated.model_dump(exclude={"run_id", "histogram"}, exclude_none=True),
+        **ordered(evaluated.measures),
         "histogram": evaluated.histogram.tolist(),
     }
 

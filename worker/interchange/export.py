@@ -1,4 +1,5 @@
-"""A run as files that other programs read: run.json, tables, grids/ and train.log; and its model."""
+"""A run as files that other programs read: run.json, tables, grids/ and train.log; and its
+model."""
 
 from __future__ import annotations
 
@@ -16,19 +17,21 @@ import orjson
 
 from ganboard.db.models import Run
 from ganboard.db.runs import queries, timeline
-from ganboard.gan.checkpoint import store
+from ganboard.gan.checkpoint import reader
 from ganboard.gan.config import model_of
-from ganboard.gan.events import MEASURED, MEASURES, REAL_IMAGES, SERIES
+from ganboard.gan.events import MEASURES, REAL_IMAGES, SERIES
+from ganboard.gan.quality.declared import OF_MODEL
 from ganboard.worker import placement
 from ganboard.worker.context import Context
 from ganboard.worker.errors import WorkerError
+from ganboard.worker.interchange.bundle import write_manifest
 from ganboard.worker.interchange.document import complete_document, document, encode
-from ganboard.worker.interchange.importer import write_manifest
 from ganboard.worker.safe_files import open_inside
 
 EPOCH_COLUMNS = (
-    "run_id", "name", "epoch", "attempt", "steps", "images", "g_loss", "d_loss", "seconds", "compile_seconds", "images_per_second",
-    "g_x", "g_y", "d_x", "d_y", "g_loss_hex", "d_loss_hex", "finished_at", *MEASURES,
+    "run_id", "name", "epoch", "attempt", "steps", "images", "g_loss", "d_loss", "seconds",
+    "compile_seconds", "images_per_second", "g_x", "g_y", "d_x", "d_y", "g_loss_hex", "d_loss_hex",
+    "finished_at", *MEASURES,
 )  # fmt: skip
 STEP_COLUMNS = ("step", "epoch", "g_loss", "d_loss", *SERIES, "training_seconds", "time")
 QUALITY_COLUMNS = (
@@ -44,8 +47,8 @@ QUALITY_COLUMNS = (
 EVENT_COLUMNS = ("at", "level", "attempt", "text")
 README = """A checkpoint of the ganboard run {run_id}, saved after step {step}.
 
-- state.npz: every array by name: weights of the generator and the discriminator, the state of their optimizers, and with ema the averaged
-generator; the names under progress/ say how far the run was
+- state.npz: every array by name: the weights of the generator and the discriminator, the state of
+  their optimizers, and with ema the averaged generator; the names under progress/ hold the progress
 - config.json: the settings of the run
 - manifest.json: size and SHA-256 of state.npz, and the versions that wrote it
 
@@ -64,10 +67,12 @@ With ganboard installed, in this folder:
     nets = step.networks(config)
     state = np.load("state.npz", allow_pickle=False)
     nets.assign({{name: state[name] for name in nets.arrays()}})
-    Path("grid.png").write_bytes(samples.png(samples.grid(config, nets.eval_generator), config.grid_size))
+    images = samples.grid(config, nets.eval_generator)
+    Path("grid.png").write_bytes(samples.png(images, config.grid_size))
 
-nets.generator, nets.discriminator and nets.eval_generator (the one that is drawn from and evaluated) are Keras models.
-Without ganboard: numpy.load reads every array of state.npz; names are the paths of Keras variables.
+nets.generator, nets.discriminator and nets.eval_generator (used for samples and evaluation) are
+Keras models. Without ganboard: numpy.load reads every array of state.npz; names are the paths of
+Keras variables.
 """
 
 
@@ -85,7 +90,7 @@ def export(context: Context, run: Run, directory: Path) -> list[Path]:
     """
     try:
         if directory.exists() and (not directory.is_dir() or any(directory.iterdir())):
-            raise ExportFailed(f"{directory} is not an empty directory: name a new one.")
+            raise ExportFailed(f"{directory} is not empty. Choose a new directory.")
         directory.mkdir(parents=True, exist_ok=True)
         files = list(_write(context, run, directory))
         return [*files, write_manifest(directory, files)]
@@ -110,7 +115,7 @@ def model_zip(context: Context, run: Run, path: Path) -> None:
     """The newest checkpoint of a run as a ZIP file, with its settings and how to load it. Raises
     ExportFailed."""
     directory = context.settings.run_dir(run.id) / "checkpoints"
-    newest = store.newest(directory)
+    newest = reader.newest(directory)
     if newest is None:
         raise ExportFailed(placement.absence(context, run))
     try:
@@ -127,7 +132,8 @@ def model_zip(context: Context, run: Run, path: Path) -> None:
                     shutil.copyfileobj(source, target)
     except FileNotFoundError:
         raise ExportFailed(
-            f"The checkpoint of run {run.id} was replaced by a newer one just now: try again."
+            f"The checkpoint of run {run.id} was replaced by a newer one during the export. Try"
+            " again."
         ) from None
 
 
@@ -162,7 +168,7 @@ def quality_csv(context: Context, run: Run) -> Iterator[str]:
         {**_who(run), **evaluated, **dict(zip(classes, evaluated["histogram"], strict=False))}
         for evaluated in evaluations
     )
-    measures = MEASURED[model_of(run.config)]
+    measures = OF_MODEL[model_of(run.config)]
     return _lines((*QUALITY_COLUMNS, *measures, *classes), rows)
 
 

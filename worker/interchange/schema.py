@@ -3,13 +3,24 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Any
+from datetime import UTC, datetime
+from typing import TYPE_CHECKING, Annotated, Any
 
-from pydantic import AwareDatetime, BaseModel, BeforeValidator, ConfigDict, Field, model_validator
+from pydantic import (
+    AfterValidator,
+    AwareDatetime,
+    BaseModel,
+    BeforeValidator,
+    ConfigDict,
+    Field,
+    create_model,
+    model_validator,
+)
 
 from ganboard.db.models import ENDED
 from ganboard.gan.events import REAL_IMAGES
-from ganboard.gan.models.gan3d.validation import Validation
+from ganboard.gan.models.gan3d.evaluation.validation import Validation
+from ganboard.gan.quality.declared import METRICS
 
 MAX_GRIDS = 20_000
 MAX_FILES = MAX_GRIDS + 20
@@ -17,17 +28,25 @@ MAX_FILES = MAX_GRIDS + 20
 
 def _hex(text: Any) -> float:
     if not isinstance(text, str) or len(text) > 40:
-        raise ValueError("it must be the text of float.hex")
+        raise ValueError("it must be in the format of float.hex")
     try:
         return float.fromhex(text)
     except OverflowError:
         raise ValueError("it is too large for a number") from None
 
 
+def _utc(time: datetime) -> datetime:
+    try:
+        return time.astimezone(UTC)
+    except OverflowError:
+        raise ValueError("in UTC it is outside the years 1 to 9999") from None
+
+
 Count = Annotated[int, Field(ge=0, le=2**53)]
 Few = Annotated[int, Field(ge=0, le=10_000_000)]
 Number = float | None  # JSON has neither NaN nor infinity: they are null
 Hex = Annotated[float, BeforeValidator(_hex)]
+Instant = Annotated[AwareDatetime, AfterValidator(_utc)]
 Short = Annotated[str, Field(max_length=200)]
 Word = Annotated[str, Field(max_length=4000)]
 Map = Annotated[dict[Annotated[str, Field(max_length=80)], Any], Field(max_length=500)]
@@ -84,7 +103,7 @@ class _Facts(_Open):
 class EpochDocument(_Part):
     epoch: Annotated[int, Field(ge=1, le=100_000)]
     attempt: Few
-    finished_at: AwareDatetime
+    finished_at: Instant
     steps: Annotated[int, Field(ge=1, le=10_000_000)]
     images: Count
     g_loss_hex: Hex
@@ -98,38 +117,27 @@ class EpochDocument(_Part):
     measures: Measures
 
 
-class _Evaluation(_Part):
+class _EvaluationColumns(_Part):
     epoch: Annotated[int, Field(ge=0, le=100_000)]
     attempt: Few
-    made_at: AwareDatetime
+    made_at: Instant
     seconds: float
     training_seconds: float
     preparation_seconds: Number = None
     histogram: Annotated[list[float], Field(max_length=1000)]
-    fid: Number = None
-    kid: Number = None
-    precision: Number = None
-    recall: Number = None
-    density: Number = None
-    coverage: Number = None
-    class_distance: Number = None
-    diversity: Number = None
-    memorization: Number = None
-    objective: Number = None
-    moment_error: Number = None
-    profile_error: Number = None
-    angle_error: Number = None
-    sampling_error: Number = None
-    correlation_error: Number = None
-    empty: Number = None
-    l1: Number = None
-    l1_train: Number = None
-    l1_standing: Number = None
+
+
+if TYPE_CHECKING:
+    _Evaluation = _EvaluationColumns
+else:  # with the metrics that the models declare; others are ignored
+    _Evaluation = create_model(
+        "_Evaluation", __base__=_EvaluationColumns, **dict.fromkeys(METRICS, (Number, None))
+    )
 
 
 class _Event(_Part):
     attempt: Few
-    at: AwareDatetime
+    at: Instant
     level: Annotated[str, Field(pattern="^(info|warning|error)$")]
     text: Word
 
@@ -137,7 +145,7 @@ class _Event(_Part):
 class _Grid(_Part):
     epoch: Annotated[int, Field(ge=REAL_IMAGES, le=100_000)]
     attempt: Few
-    made_at: AwareDatetime
+    made_at: Instant
     rows: Annotated[int, Field(ge=1, le=64)]
     columns: Annotated[int, Field(ge=1, le=64)]
 
@@ -147,7 +155,7 @@ class _Grid(_Part):
 
 
 class _Sample(_Part):
-    at: AwareDatetime
+    at: Instant
     attempt: Few
     cpu_percent: float
     rss_bytes: float
@@ -163,10 +171,10 @@ class RunDocument(_Part):
     config: Map
     preset: Annotated[str, Field(max_length=40)] = ""
     note: Word | None = None
-    created_at: AwareDatetime
-    queued_at: AwareDatetime
-    started_at: AwareDatetime | None = None
-    ended_at: AwareDatetime | None = None
+    created_at: Instant
+    queued_at: Instant
+    started_at: Instant | None = None
+    ended_at: Instant | None = None
     attempt: Few
     error: Word | None = None
     hardware: _Hardware | None = None

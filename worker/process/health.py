@@ -19,7 +19,7 @@ def touch(settings: Settings) -> None:
         settings.heartbeat.touch()
     except OSError as error:
         log.warning(
-            "GANBOARD_HEARTBEAT=%s cannot be written (%s): name a file in a folder that can.",
+            "GANBOARD_HEARTBEAT=%s cannot be written (%s). Choose a file in a writable folder.",
             settings.heartbeat,
             error.strerror,
         )

@@ -15,19 +15,18 @@ See docs/reliability.md for the limits.
 
 from __future__ import annotations
 
-import fcntl
 import json
 import os
 import socket
 import time
-from collections.abc import Iterator
-from contextlib import contextmanager, suppress
+from contextlib import suppress
 from pathlib import Path
 
 from sqlalchemy import Engine
 
-from ganboard.db.models import Worker, new_id
-from ganboard.db.runs import queries
+from ganboard.db import heartbeats
+from ganboard.db.ids import new_id
+from ganboard.db.models import Worker
 from ganboard.db.settings import Settings
 from ganboard.gan import files
 
@@ -63,22 +62,21 @@ def renew(settings: Settings, old: str) -> str:
 
 
 def boot() -> str | None:
-    """What tells one start of a kernel from all others; None where the kernel does not say."""
+    """Unique id of this boot of the kernel; None if unavailable."""
     with suppress(OSError):
         return _BOOT.read_text().strip()
     return None
 
 
 def original(settings: Settings, engine: Engine) -> Worker | None:
-    """A worker of the HOME that this one was copied from, if one is alive.
-
-    The last heartbeats of killed workers of this HOME look alike for some seconds, so those that
-    began under another kernel are watched until they beat again or not.
+    """A running worker of the HOME that this one was copied from. The last heartbeats of killed
+    workers of this HOME look the same for some seconds, so workers of another boot are watched
+    until they send a heartbeat or time out.
     """
     machine, kernel = name(settings), boot()
     suspects = {
         state.worker.name: state.worker.heartbeat_at
-        for state in queries.workers(engine)
+        for state in heartbeats.workers(engine)
         if state.alive
         and state.worker.machine == machine
         and state.worker.boot != kernel
@@ -86,7 +84,7 @@ def original(settings: Settings, engine: Engine) -> Worker | None:
     }
     deadline = time.monotonic() + WATCH_SECONDS
     while suspects and time.monotonic() < deadline:
-        for state in queries.workers(engine):
+        for state in heartbeats.workers(engine):
             if (
                 state.worker.name in suspects
                 and state.worker.heartbeat_at != suspects[state.worker.name]
@@ -96,19 +94,25 @@ def original(settings: Settings, engine: Engine) -> Worker | None:
     return None
 
 
+def up_lock(settings: Settings) -> Path:
+    """The file that `ganboard up` locks for as long as it runs, and writes its address into."""
+    return settings.state / "up.lock"
+
+
 def slot_lock(settings: Settings, worker: str) -> Path:
     """The file that the worker of this name locks for as long as it lives."""
     return settings.state / "workers" / f"{worker}.lock"
 
 
 def held(path: Path) -> bool:
-    """Whether somebody holds the lock on this file, which comes into being."""
-    with path.open("a") as file:
-        try:
-            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except BlockingIOError:
-            return True
-    return False
+    """Whether the lock on this file is held; creates the file."""
+    from filelock import FileLock, Timeout
+
+    try:
+        with FileLock(path, blocking=False):
+            return False
+    except Timeout:
+        return True
 
 
 def _slot_held(settings: Settings, worker: str) -> bool:
@@ -118,29 +122,14 @@ def _slot_held(settings: Settings, worker: str) -> bool:
 
 def _make(settings: Settings, old: str | None = None) -> str:
     """A new name in HOME, unless another process has just made one that is not `old`."""
-    with _locked(settings.state / LOCK):
+    from filelock import FileLock
+
+    with FileLock(settings.state / LOCK, mode=0o600):
         known = recorded(settings)
         if known not in (None, old):
             return known
         made = f"{socket.gethostname()}-{new_id()[:RANDOM_CHARACTERS]}"
-        path = settings.state / FILE
-        temporary = path.with_suffix(".tmp")
-        temporary.unlink(missing_ok=True)
-        with open(temporary, "xb", opener=_owner_only) as file:
+        with files.whole_file(settings.state / FILE, mode=0o600) as file:
             document = {"name": made, "inode": os.fstat(file.fileno()).st_ino}
             file.write(json.dumps(document).encode() + b"\n")
-            files.flush(file)
-        temporary.replace(path)
-        files.flush_directory(settings.state)
         return made
-
-
-@contextmanager
-def _locked(path: Path) -> Iterator[None]:
-    with open(path, "w", opener=_owner_only) as file:
-        fcntl.flock(file, fcntl.LOCK_EX)
-        yield
-
-
-def _owner_only(path: str, flags: int) -> int:
-    return os.open(path, flags, 0o600)

@@ -81,7 +81,8 @@ def command(settings: Settings) -> list[str]:
     directory = settings.state / "redis"
     directory.mkdir(mode=0o700, exist_ok=True)
     return [
-        sys.executable, "-m", "ganboard.worker.process.exec_tied", find_binary(),
-        "--port", "0", "--unixsocket", str(socket), "--unixsocketperm", "700",
-        "--dir", str(directory), "--appendonly", "yes", "--save", "", "--maxmemory-policy", "noeviction", "--daemonize", "no",
+        sys.executable, "-m", "ganboard.worker.process.exec_tied", find_binary(), "--port", "0",
+        "--unixsocket", str(socket), "--unixsocketperm", "700", "--dir", str(directory),
+        "--appendonly", "yes", "--save", "", "--maxmemory-policy", "noeviction", "--daemonize",
+        "no",
     ]  # fmt: skip

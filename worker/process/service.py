@@ -120,7 +120,7 @@ class Service:
             self.probe.start()
 
     def _start(self, output: int | None, environment: dict[str, str]) -> None:
-        # a session of its own: Ctrl-C in the terminal must reach the supervisor alone
+        # own session: Ctrl-C in the terminal must only reach the supervisor
         self.process = subprocess.Popen(
             self.command,
             stdout=output,
@@ -141,7 +141,7 @@ class Service:
             return None
         if hangs and code == -signal.SIGKILL:
             assert self.probe is not None
-            return f"gave no answer for {self.probe.silence} and was killed"
+            return f"did not respond for {self.probe.silence} and was killed"
         return f"ended with code {code}"
 
     def tend(self, say: Callable[[str], None]) -> None:
@@ -192,4 +192,5 @@ def end_on_signal() -> Callable[[], bool]:
 
 
 def say(words: str) -> None:
-    print(logs.line(words.strip()) if logs.as_json() else words, flush=True)  # noqa: T201  # a supervisor speaks to its terminal
+    # the supervisor writes to its terminal
+    print(logs.line(words.strip()) if logs.as_json() else words, flush=True)  # noqa: T201

@@ -14,7 +14,7 @@ log = logging.getLogger("ganboard.worker")
 
 
 class DeviceProbe:
-    """What this machine can train on, found out once by a process of its own, since asking loads
+    """What this machine can train on, determined once in a separate process, since it loads
     TensorFlow."""
 
     def __init__(self) -> None:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import logging
+import time
 from typing import Any
 
 from redis import Redis
@@ -20,7 +22,11 @@ from rq.serializers import JSONSerializer
 from rq.worker_registration import REDIS_WORKER_KEYS, WORKERS_BY_QUEUE_KEY
 
 from ganboard.db.models import Run
+from ganboard.worker.context import Context
+from ganboard.worker.errors import QueueUnreachable
 from ganboard.worker.redis_errors import explained
+
+log = logging.getLogger("ganboard.worker")
 
 QUEUE = "ganboard"
 JOB = "ganboard.worker.queue.job.train"  # the only function that a worker accepts
@@ -28,7 +34,8 @@ JOB = "ganboard.worker.queue.job.train"  # the only function that a worker accep
 # no time limit, no retry, nothing kept: lease, attempts and results are the database's
 _OPTIONS: dict[str, Any] = {"timeout": -1, "result_ttl": 0, "failure_ttl": 3600}
 _REGISTRIES = (
-    CanceledJobRegistry, DeferredJobRegistry, FailedJobRegistry, FinishedJobRegistry, ScheduledJobRegistry, StartedJobRegistry,
+    CanceledJobRegistry, DeferredJobRegistry, FailedJobRegistry, FinishedJobRegistry,
+    ScheduledJobRegistry, StartedJobRegistry,
 )  # fmt: skip
 
 
@@ -36,9 +43,23 @@ def open_queue(redis: Redis) -> Queue:
     return Queue(QUEUE, connection=redis, serializer=JSONSerializer)
 
 
+def wait_for_queue(context: Context) -> None:
+    """Redis may start after us, or be restarting: wait for it, saying so once."""
+    logged = False
+    while True:
+        try:
+            context.redis()
+            return
+        except QueueUnreachable as error:
+            if not logged:
+                log.warning("%s Waiting for it.", error)
+                logged = True
+            time.sleep(0.5)
+
+
 def enqueue_run(redis: Redis, run: Run) -> None:
-    """Tell the workers that this run waits; repeated rings are harmless, since the database lets
-    only one claim succeed.
+    """Notify the workers of a waiting run. Repeated messages are harmless, since only one claim
+    succeeds in the database.
 
     Raises QueueUnreachable.
     """
@@ -55,8 +76,8 @@ def enqueue_run(redis: Redis, run: Run) -> None:
 
 
 def sweep(redis: Redis) -> None:
-    """Empty what RQ remembers of jobs beside the queue itself. Nobody reads it: what becomes of a
-    run is in the database."""
+    """Empty what RQ remembers of jobs beside the queue itself. It is never read: the state of a run
+    is in the database."""
     queue = open_queue(redis)
     redis.delete(
         queue.intermediate_queue_key, *(registry(queue=queue).key for registry in _REGISTRIES)
@@ -64,7 +85,7 @@ def sweep(redis: Redis) -> None:
 
 
 def clear(redis: Redis, *job_ids: str) -> None:
-    """Throw away all that RQ shares under fixed names, and these jobs: somebody else has written
+    """Throw away all that RQ shares under fixed names, and these jobs: another program has written
     there. Waiting runs are enqueued again."""
     sweep(redis)
     queue = open_queue(redis)
@@ -74,7 +95,7 @@ def clear(redis: Redis, *job_ids: str) -> None:
 
 def message(queue: Queue, run: Run) -> Job:
     """What `enqueue_run` sends, stored in Redis but in no queue: for the worker that takes the run
-    without a ring. Raises RedisError."""
+    without a message. Raises RedisError."""
     job = queue.create_job(JOB, args=(run.id,), job_id=f"{run.id}-{run.attempt}-here", **_OPTIONS)
     job.save()
     return job

@@ -1,5 +1,5 @@
-"""The one function that the queue may call: claim the run, start its trainer, and say what became
-of it.
+"""The one function that the queue may call: claim the run, start its trainer, and report how it
+ended.
 
 A run with strategy=multi_worker has several trainer processes. `ganboard train` starts those from
 here too: what watches them must not be one of them, since a process inside a collective notices
@@ -25,7 +25,7 @@ from sqlalchemy import Engine
 from ganboard.db.engine import make_engine
 from ganboard.db.errors import DbError, LeaseLost
 from ganboard.db.models import ACTIVE
-from ganboard.db.runs import commands, queries
+from ganboard.db.runs import commands, expiry, queries
 from ganboard.db.runs.commands import Claim
 from ganboard.db.settings import Settings
 from ganboard.gan.devices import capabilities, hardware, runtime
@@ -39,7 +39,7 @@ from ganboard.worker.training.process_group import EXIT_HANGS, Ended, ProcessGro
 from ganboard.worker.training.start import MAX_LATE, TOO_LATE, Start
 
 if TYPE_CHECKING:
-    from ganboard.worker.terminal.run_progress import View
+    from ganboard.worker.terminal.run_view import View
 
 WORKER = "GANBOARD_WORKER_NAME"  # set by the worker before it forks
 TRAINER = (sys.executable, "-m", "ganboard.worker.training.trainer")
@@ -72,7 +72,9 @@ def train_here(context: Context, run_id: str, view: View) -> None:
     owner = f"{socket.gethostname()}:train-{os.getpid()}"
     claim = placement.claim(context, run_id, owner)
     if claim is None:
-        raise LeaseLost(f"Run {run_id} cannot be started: another worker has it, or it has ended.")
+        raise LeaseLost(
+            f"Run {run_id} cannot be started: it has ended or is claimed by another worker."
+        )
     with ThreadPoolExecutor(1) as pool, _interrupts(signal.SIGTERM, signal.SIGINT) as interrupt:
         followed = pool.submit(follow, context, run_id, view)
         while claim is not None and _attempt(context, claim, interrupt, "stop") == "queued":
@@ -83,7 +85,7 @@ def train_here(context: Context, run_id: str, view: View) -> None:
 
 
 class _Interrupt:
-    """Whether a signal came; it is passed on to the first process of the gang, which saves and
+    """Whether a signal came; it is passed on to rank 0 of the process group, which saves and
     ends."""
 
     def __init__(self) -> None:
@@ -143,11 +145,11 @@ def _attempt(
         if start == "stop":
             return commands.finish(engine, run_id=run_id, attempt=attempt, status="stopped")
         if start == "late":
-            return commands.died(
+            return expiry.died(
                 engine, run_id=run_id, attempt=attempt, cause=TOO_LATE, limit=MAX_LATE
             )
         cause, limit = _cause(ended, size, memory_ran_out=hardware.oom_kills() > kills)
-        return commands.died(engine, run_id=run_id, attempt=attempt, cause=cause, limit=limit)
+        return expiry.died(engine, run_id=run_id, attempt=attempt, cause=cause, limit=limit)
     return None
 
 
@@ -175,8 +177,8 @@ def _run_trainer(
 
 
 def _cause(ended: Ended, size: int, *, memory_ran_out: bool) -> tuple[str, int]:
-    """Why the trainer ended, and how many such ends in a row are one too many: what only a person
-    can mend is not tried for long."""
+    """Why the trainer ended, and how many such ends in a row are one too many: errors that need
+    manual repair are not retried for long."""
     who = "The trainer" if size == 1 else f"Rank {ended.rank} of {size} trainer processes"
     if ended.code == -signal.SIGKILL and memory_ran_out:
         had, limit = (
@@ -185,13 +187,13 @@ def _cause(ended: Ended, size: int, *, memory_ran_out: bool) -> tuple[str, int]:
         )
         return (
             (
-                f"{who} was killed because memory ran out (it had {had:.1f} of {limit:.1f} GiB):"
-                " lower batch_size, then clone the run"
+                f"{who} was killed because memory ran out (it used {had:.1f} of {limit:.1f} GiB)."
+                " Clone the run with a smaller batch_size"
             ),
             3,
         )
     if ended.code == EXIT_HANGS:
-        return f"{who} took no step any more (stall_seconds) and ended itself", 2
+        return f"{who} exited because training stalled (stall_seconds)", 2
     if ended.code < 0:
         return f"{who} was killed by {signal.Signals(-ended.code).name}", commands.MAX_FAILURES
     return f"{who} ended with exit code {ended.code}", commands.MAX_FAILURES
@@ -199,7 +201,7 @@ def _cause(ended: Ended, size: int, *, memory_ran_out: bool) -> tuple[str, int]:
 
 def _enqueue_again(context: Context, run_id: str) -> None:
     run = queries.get_run(context.engine, run_id)
-    with suppress(QueueUnreachable, DbError):  # the reconciler rings otherwise
+    with suppress(QueueUnreachable, DbError):  # otherwise the reconciler enqueues it
         if run is not None:
             enqueue_run(context.redis(), run)
 

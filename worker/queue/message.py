@@ -4,7 +4,6 @@ to see, and which a worker runs."""
 from __future__ import annotations
 
 import logging
-import re
 from typing import Any
 
 from redis.exceptions import ConnectionError as RedisAway
@@ -12,13 +11,13 @@ from redis.exceptions import TimeoutError as RedisSilent
 from rq.exceptions import NoSuchJobError
 from rq.job import Job
 
+from ganboard.db.ids import is_id
 from ganboard.worker.queue.enqueue import JOB, QUEUE
 
 log = logging.getLogger("ganboard.worker")
 
 AWAY = (RedisAway, RedisSilent)
 MAX_BYTES = 4096  # ours have a few hundred
-_RUN = re.compile(r"[a-z0-9]{1,32}", re.ASCII)
 
 
 class Message(Job):
@@ -26,7 +25,8 @@ class Message(Job):
     does not exist for it."""
 
     @classmethod
-    def fetch(cls, id: str, connection: Any = None, serializer: Any = None) -> Job:  # noqa: A002  # RQ's name
+    # RQ's name
+    def fetch(cls, id: str, connection: Any = None, serializer: Any = None) -> Job:  # noqa: A002
         try:
             return super().fetch(id, connection=connection, serializer=serializer)
         except (*AWAY, NoSuchJobError):
@@ -43,8 +43,8 @@ class Message(Job):
 
 
 def is_ours(job: Job) -> bool:
-    """Whether a message is exactly what `worker.queue.enqueue.ring` sends: RQ itself would import
-    and call anything."""
+    """Whether a message is exactly what `worker.queue.enqueue` sends: RQ itself would import and
+    call anything."""
     try:
         plain = (
             job.func_name == JOB
@@ -53,11 +53,7 @@ def is_ours(job: Job) -> bool:
             and job.origin == QUEUE
             and job.timeout == -1
         )
-        one_id = (
-            len(job.args) == 1
-            and isinstance(job.args[0], str)
-            and _RUN.fullmatch(job.args[0]) is not None
-        )
+        one_id = len(job.args) == 1 and isinstance(job.args[0], str) and is_id(job.args[0])
     except Exception:  # data that cannot be decoded can raise anything
         return False
     extras = (

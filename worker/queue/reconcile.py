@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
+
 from redis import Redis
 
+from ganboard.db.errors import LeaseLost
 from ganboard.db.models import Run
-from ganboard.db.runs import commands, queries
+from ganboard.db.runs import expiry, queries
 from ganboard.worker import placement
 from ganboard.worker.context import Context
 from ganboard.worker.queue.enqueue import enqueue_run
@@ -14,14 +17,21 @@ RIPE_SECONDS = 3.0  # a run that waits longer than this was not picked up when i
 
 
 def reconcile(context: Context, redis: Redis, *, ripe_seconds: float = RIPE_SECONDS) -> list[Run]:
-    """Ring for every run that has waited so long and that any worker may take. Raises
+    """Enqueue every run that has waited this long and that any worker may take. Raises
     QueueUnreachable.
 
-    Returns those that are for this machine alone: a message would reach any worker, and most often
-    another one, which listens just then.
+    Returns those that are for this machine alone: a message could reach any worker, usually another
+    one.
     """
-    commands.expire_leases(context.engine)
+    expiry.expire_leases(context.engine)
     ready = placement.ready(context, queries.waiting_runs(context.engine, for_seconds=ripe_seconds))
     for run in ready.anywhere:
         enqueue_run(redis, run)
     return ready.here
+
+
+def bury_own_runs(context: Context, name: str, cause: str) -> None:
+    """Queue again what the worker of this name had claimed and did not end."""
+    for run in queries.active_runs_of(context.engine, name):
+        with suppress(LeaseLost):
+            expiry.died(context.engine, run_id=run.id, attempt=run.attempt, cause=cause)

@@ -1,5 +1,5 @@
-"""One RQ worker: accepts our one job only, outlives Redis, tells the database that it lives, and
-keeps queue and database in step."""
+"""One RQ worker: accepts only our job, survives restarts of Redis, sends heartbeats to the
+database, and keeps queue and database consistent."""
 
 from __future__ import annotations
 
@@ -24,9 +24,10 @@ from rq.serializers import JSONSerializer
 from rq.utils import now
 from sqlalchemy.exc import SQLAlchemyError
 
-from ganboard.db.errors import DbError, LeaseLost
+from ganboard.db import heartbeats
+from ganboard.db.errors import DbError
 from ganboard.db.models import Run
-from ganboard.db.runs import commands, queries
+from ganboard.db.runs import queries
 from ganboard.worker import logs
 from ganboard.worker.clear_errors import CLEAR_ERRORS
 from ganboard.worker.context import Context, open_context
@@ -34,10 +35,10 @@ from ganboard.worker.errors import QueueUnreachable
 from ganboard.worker.process import health, machine
 from ganboard.worker.process.parent_death import PARENT, die_with_named_parent
 from ganboard.worker.queue.device_probe import DeviceProbe
-from ganboard.worker.queue.enqueue import JOB, QUEUE, clear, message, sweep
+from ganboard.worker.queue.enqueue import JOB, clear, message, open_queue, sweep, wait_for_queue
 from ganboard.worker.queue.job import WORKER
 from ganboard.worker.queue.message import AWAY, Message, is_ours
-from ganboard.worker.queue.reconcile import reconcile
+from ganboard.worker.queue.reconcile import bury_own_runs, reconcile
 from ganboard.worker.queue.slots import join
 
 log = logging.getLogger("ganboard.worker")
@@ -45,7 +46,7 @@ log = logging.getLogger("ganboard.worker")
 HEARTBEAT_SECONDS = 3.0
 RECONCILE_SECONDS = 3.0
 STRANGE_SECONDS = 15.0  # a work-horse needs less to claim its run, and to end after it
-# after which a worker without a ring looks whether a run waits for its machine alone
+# after which a worker without a message checks for runs that wait for its machine
 IDLE_SECONDS = 2
 # RQ waits for a job this long minus 15 s: so an idle worker tends to its duties every 2 s
 WORKER_TTL_SECONDS = 17
@@ -64,7 +65,7 @@ class TrainWorker(Worker):
     def __init__(self, context: Context, name: str) -> None:
         redis = context.redis()
         super().__init__(
-            [Queue(QUEUE, connection=redis, serializer=JSONSerializer)],
+            [open_queue(redis)],
             name=f"{name.replace(':', '-')}-{os.getpid()}-{int(time.time())}",
             connection=redis,
             serializer=JSONSerializer,
@@ -91,14 +92,15 @@ class TrainWorker(Worker):
             super().heartbeat(timeout, pipeline)
 
     def tend(self) -> None:
-        """Give a heartbeat and reconcile when due; an outage is logged and outlived."""
+        """Send a heartbeat and reconcile when due; an unavailable database is logged and
+        retried."""
         if self.is_horse:
             return
         try:
             if time.monotonic() >= self._next_heartbeat:
                 self._next_heartbeat = time.monotonic() + HEARTBEAT_SECONDS
                 health.touch(self._context.settings)
-                commands.heartbeat(
+                heartbeats.record(
                     self._context.engine,
                     name=self._own_name,
                     host=socket.gethostname(),
@@ -130,8 +132,8 @@ class TrainWorker(Worker):
 
     @contextlib.contextmanager
     def _outliving(self) -> Iterator[None]:
-        """Steps of RQ's that end a worker when they meet what is not of RQ's making: it is thrown
-        away, and the worker goes on."""
+        """Steps of RQ that would end a worker when they meet data that RQ did not write: it is
+        deleted, and the worker continues."""
         try:
             yield
         except (ResponseError, ValueError, TypeError, KeyError) as error:
@@ -169,12 +171,10 @@ class TrainWorker(Worker):
         if not self._for_us:
             return None
         try:
-            job = message(self.queues[0], self._for_us.pop(0))
-            job.redis_server_version = self.get_redis_server_version()  # type: ignore[no-untyped-call]
+            return message(self.queues[0], self._for_us.pop(0)), self.queues[0]
         except RedisError as error:
             log.warning("Redis is away (%s).", type(error).__name__)
             return None
-        return job, self.queues[0]
 
     def run_maintenance_tasks(self) -> None:
         """Not RQ's own: it calls, in this process, whatever function a lost job names for its
@@ -232,13 +232,13 @@ class TrainWorker(Worker):
     def handle_job_success(
         self, job: Job, queue: Queue, started_job_registry: StartedJobRegistry
     ) -> None:
-        """RQ's own bookkeeping, which Redis cannot answer once it has lost the job (FLUSHALL)."""
+        """RQ's own bookkeeping, which Redis cannot answer once the job is gone: after FLUSHALL, or
+        when a repeated message of the same run was dealt with meanwhile."""
         try:
             super().handle_job_success(job, queue, started_job_registry)
         except InvalidJobOperation:
             log.warning(
-                "Redis has lost its data; run %s is unaffected, its state is in the database.",
-                job.args[0],
+                "Redis no longer has the message of run %s; the run is unaffected.", job.args[0]
             )
             self.connection.delete(job.key)  # RQ's last heartbeat has created it again
 
@@ -270,30 +270,6 @@ class TrainWorker(Worker):
         """No remote commands: whoever can write to Redis must not be able to stop workers, and no
         thread must exist when we fork."""
 
-    def unsubscribe(self) -> None:
-        pass
-
-
-def bury_own_runs(context: Context, name: str, cause: str) -> None:
-    """Queue again what this worker had claimed and did not end."""
-    for run in queries.active_runs_of(context.engine, name):
-        with contextlib.suppress(LeaseLost):
-            commands.died(context.engine, run_id=run.id, attempt=run.attempt, cause=cause)
-
-
-def _wait_for_queue(context: Context) -> None:
-    """Redis may start after us, or be restarting: wait for it, saying so once."""
-    logged = False
-    while True:
-        try:
-            context.redis()
-            return
-        except QueueUnreachable as error:
-            if not logged:
-                log.warning("%s Waiting for it.", error)
-                logged = True
-            time.sleep(0.5)
-
 
 def main() -> int:
     """`ganboard worker`: work until SIGTERM or Ctrl-C."""
@@ -307,7 +283,7 @@ def main() -> int:
     name, _slot = join(context.settings, context.engine)
     os.environ[WORKER] = name
     os.environ[PARENT] = str(os.getpid())  # the work-horse ties its life to ours
-    _wait_for_queue(context)
+    wait_for_queue(context)
     bury_own_runs(context, name, "The worker was killed")
     worker = TrainWorker(context, name)
     with contextlib.suppress(SQLAlchemyError, QueueUnreachable):
@@ -315,7 +291,7 @@ def main() -> int:
         reconcile(context, worker.connection, ripe_seconds=0)
     worker.work(logging_level="WARNING")
     with contextlib.suppress(SQLAlchemyError):
-        commands.forget_worker(context.engine, name=name)
+        heartbeats.forget(context.engine, name=name)
     return 0
 
 

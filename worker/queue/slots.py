@@ -21,8 +21,8 @@ def join(settings: Settings, engine: Engine) -> tuple[str, IO[str]]:
     if (twin := machine.original(settings, engine)) is not None:
         old = machine.name(settings)
         log.warning(
-            "HOME is a copy of one that is in use: worker %s (process %d on %s) lives there. This"
-            " machine is %s from now on, not %s.",
+            "GANBOARD_HOME is a copy of one that is in use by worker %s (process %d on %s). This"
+            " machine is now named %s instead of %s.",
             twin.name,
             twin.pid,
             twin.host,
@@ -48,6 +48,7 @@ def take_slot(settings: Settings) -> tuple[str, IO[str]]:
         name = f"{prefix}{slot}"
         file = machine.slot_lock(settings, name).open("w")
         try:
+            # not filelock: a forked work-horse shares this descriptor, and with it the name
             fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError:
             file.close()

@@ -23,7 +23,8 @@ class Generates(PythonModel):  # type: ignore[misc]  # MLflow has no types here
         found = package.read(Path(context.artifacts["version"]), context.model_config["digest"])
         self._generator = generation.Generator(*found)
 
-    def predict(self, context, model_input, params=None):  # type: ignore[no-untyped-def]  # hints would be taken for a signature
+    # hints would be taken for a signature
+    def predict(self, context, model_input, params=None):  # type: ignore[no-untyped-def]
         from ganboard.gan.generation import generation
         from ganboard.gan.generation.latent_requests import InvalidRequest
 
@@ -33,7 +34,7 @@ class Generates(PythonModel):  # type: ignore[misc]  # MLflow has no types here
                 document = json.loads(text)
             except json.JSONDecodeError:
                 raise InvalidRequest(
-                    f"request={text[:80]} is no JSON: write an object such as the example in the"
+                    f"request={text[:80]} is not JSON. Send an object such as the example in the"
                     " signature."
                 ) from None
             inputs = generation.read(self._generator.generation, document)

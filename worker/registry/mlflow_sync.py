@@ -30,12 +30,13 @@ from ganboard.worker.context import Context, open_context
 from ganboard.worker.errors import WorkerError
 from ganboard.worker.process.parent_death import die_with_named_parent
 
-log = logging.getLogger("ganboard.mirror")
+log = logging.getLogger("ganboard.mlflow_sync")
 
 EXPERIMENT = "ganboard"
 POLL_SECONDS = 2.0
 LONGEST_PAUSE_SECONDS = 60.0
-RUN_TAG, STATE_TAG = "ganboard.run_id", "ganboard.told"
+RUN_TAG = "ganboard.run_id"
+STATE_TAG = "ganboard.told"  # keeps its former name: stored in MLflow
 STATUSES = {
     "queued": "SCHEDULED",
     "suspended": "SCHEDULED",
@@ -80,8 +81,8 @@ class SyncState(NamedTuple):
 
 
 class MlflowSync:
-    """Raises SettingsError without MLflow or with an address that it does not know, and MirrorDown
-    whenever it does not answer."""
+    """Raises SettingsError without MLflow or with an address that it does not know, and
+    MlflowUnreachable whenever it does not answer."""
 
     def __init__(self, context: Context, uri: str) -> None:
         self._engine, self._uri = context.engine, uri
@@ -92,7 +93,7 @@ class MlflowSync:
         ] = {}  # by run: MLflow's id of it, and what it knows
 
     def round(self) -> int:
-        """Tell MLflow all that is new; returns of how many runs something was."""
+        """Log new data to MLflow; returns the number of affected runs."""
         from mlflow.exceptions import MlflowException
 
         changed = 0
@@ -190,25 +191,24 @@ def down(uri: str, error: Exception) -> MlflowUnreachable:
     """What to say when MLflow at `uri` has answered with `error`, or not at all."""
     cause = (str(error).strip().splitlines() or [type(error).__name__])[0][:200]
     return MlflowUnreachable(
-        f"MLflow at {uri} does not accept data ({cause}): check that it runs; training continues."
+        f"MLflow at {uri} does not accept data ({cause}). Check that it is running; training"
+        " continues."
     )
 
 
 def address(asked: str | None, settings: Settings) -> str:
-    """Where MLflow is. Raises SettingsError when nobody says so."""
+    """The address of MLflow. Raises SettingsError without one."""
     if found := asked or settings.mlflow_uri:
         return found
-    raise SettingsError(
-        "No MLflow is named: set GANBOARD_MLFLOW_URI, or give its address with --to."
-    )
+    raise SettingsError("No MLflow server is configured. Set GANBOARD_MLFLOW_URI or use --to.")
 
 
 def require() -> None:
     """Raises SettingsError when MLflow is not installed."""
     if find_spec("mlflow") is None:
         raise SettingsError(
-            "MLflow is not installed: `pip install 'ganboard[mlflow]'`, or leave"
-            " GANBOARD_MLFLOW_URI out."
+            "MLflow is not installed. Run `pip install 'ganboard[mlflow]'`, or unset"
+            " GANBOARD_MLFLOW_URI."
         )
 
 
@@ -219,7 +219,7 @@ def sync(context: Context, uri: str, ended: threading.Event) -> None:
         try:
             held.round()
             if pause != POLL_SECONDS:
-                log.info("MLflow at %s takes runs again.", uri)
+                log.info("MLflow at %s accepts data again.", uri)
             pause = POLL_SECONDS
         except (MlflowUnreachable, DbError) as error:
             if pause == POLL_SECONDS:

@@ -14,17 +14,12 @@ from rich.text import Text
 
 from ganboard.db.models import ModelVersion
 from ganboard.gan.generation.package import Manifest
+from ganboard.gan.quality.declared import OF_MODEL, headline
 from ganboard.worker.formatting import ago, clean
-from ganboard.worker.terminal.formatting import make_console
+from ganboard.worker.terminal.console import make_console
 
-QUALITY_FORMATS = {
-    "objective": "objective {:.3f}",
-    "percent_worse": "{:.1f} % worse",
-    "psnr": "PSNR {:.1f} dB",
-    "fid": "FID {:.2f}",
-    "objective.total": "objective {:.3f}",
-    "l1": "L1 {:.4f}",
-}
+# of quantized versions, beside the headlines of the models
+COMPARED_FORMATS = {"percent_worse": "{:.1f} % worse", "psnr": "PSNR {:.1f} dB"}
 _FULL = "_full"
 
 
@@ -34,10 +29,14 @@ def summary(version: ModelVersion, aliases: Sequence[str]) -> dict[str, Any]:
 
 
 def quality(metrics: Mapping[str, float]) -> str:
-    """The figures that say most, on one line."""
+    """The main metrics, on one line."""
+    formats = dict(COMPARED_FORMATS)
+    for model in OF_MODEL:
+        metric = headline(model)
+        formats |= dict.fromkeys((metric.name, metric.compared_as), metric.summary)
     return ", ".join(
         form.format(metrics[name]).replace("-0.0 %", "0.0 %")
-        for name, form in QUALITY_FORMATS.items()
+        for name, form in formats.items()
         if name in metrics
     )
 

@@ -22,7 +22,7 @@ def publish(context: Context, version: ModelVersion, uri: str) -> str:
     """Make `version` the next one of MLflow's model of that name, below the mirrored run where
     there is one; its number there.
 
-    Raises VersionError for damaged files, SettingsError and MirrorDown.
+    Raises VersionError for damaged files, SettingsError and MlflowUnreachable.
     """
     folder = context.settings.model_dir(version.id)
     manifest, _ = package.read(folder, version.digest)

@@ -45,7 +45,7 @@ def _compute_surface(
     ids = [request.run_id, *request.others]
     found = {run.id: run for run in queries.get_runs(context.engine, ids)}
     if gone := [run_id for run_id in ids if run_id not in found]:
-        raise LandscapeError(f"Run {gone[0]} was deleted meanwhile: ask again without it.")
+        raise LandscapeError(f"Run {gone[0]} has been deleted. Repeat the request without it.")
     on_progress("warming", 0.0)
     from ganboard.gan.landscape import compute as landscape
 
@@ -59,7 +59,7 @@ def _compute_surface(
 def _compute_prediction(
     context: Context, request: Request, on_progress: OnProgress
 ) -> tuple[bytes, dict[str, Any]]:
-    from ganboard.gan.models.pix2pix import prediction_request
+    from ganboard.gan.models.pix2pix.prediction import prediction_request
     from ganboard.worker.requests import predictions
 
     run = queries.find_run(context.engine, request.run_id)

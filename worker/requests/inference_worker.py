@@ -17,14 +17,14 @@ import socket
 import sys
 import threading
 import time
-from collections import OrderedDict
 from typing import Any
 
+from cachetools import LRUCache
 from sqlalchemy.exc import SQLAlchemyError
 
-from ganboard.db import requests
+from ganboard.db import heartbeats, requests
 from ganboard.db.models import INFERENCE, Request
-from ganboard.db.runs import commands, queries
+from ganboard.db.runs import queries
 from ganboard.gan import config as configs
 from ganboard.gan import data
 from ganboard.gan.config import RunConfig
@@ -54,8 +54,7 @@ class InferenceWorker:
     """Computes one request at a time. `warm` once TensorFlow is loaded."""
 
     def __init__(self) -> None:
-        # least recently used first
-        self._generators: OrderedDict[tuple[str, int], Any] = OrderedDict()
+        self._generators: LRUCache[tuple[str, int], Any] = LRUCache(GENERATORS)
         self._images: tuple[tuple[Any, ...], Images, float | None] | None = None
         self.warm = False
 
@@ -66,7 +65,7 @@ class InferenceWorker:
         asked = latent_requests.parse(request.kind, request.options)
         run = queries.get_run(context.engine, request.run_id)
         if run is None:
-            raise latent_requests.InvalidRequest("The run was deleted meanwhile.")
+            raise latent_requests.InvalidRequest("The run has been deleted.")
         config = configs.parse(run.config)
         if not self.warm:
             on_progress("warming", 0.0)
@@ -92,9 +91,6 @@ class InferenceWorker:
             on_progress("restoring", 0.0)
             directory = context.settings.run_dir(request.run_id) / "checkpoints"
             self._generators[key] = paint.restore(config, directory, request.step)
-        self._generators.move_to_end(key)
-        while len(self._generators) > GENERATORS:
-            self._generators.popitem(last=False)
         return self._generators[key]
 
     def _beside_nearest(
@@ -152,7 +148,7 @@ class Heartbeat(threading.Thread):
         while not self._ended.is_set():
             health.touch(self._context.settings)
             with contextlib.suppress(SQLAlchemyError):  # the main loop says so
-                commands.heartbeat(
+                heartbeats.record(
                     self._context.engine,
                     name=self._name,
                     kind=INFERENCE,
@@ -167,11 +163,11 @@ class Heartbeat(threading.Thread):
         self._ended.set()
         self.join()
         with contextlib.suppress(SQLAlchemyError):
-            commands.forget_worker(self._context.engine, name=self._name)
+            heartbeats.forget(self._context.engine, name=self._name)
 
 
 def serve(context: Context, worker: InferenceWorker) -> None:
-    """Answer until nobody has asked a warm worker for IDLE_SECONDS."""
+    """Serve requests until none arrive for IDLE_SECONDS."""
     analysis = AnalysisWorker(context)
     notifications = Notifications(context)
     used_at = time.monotonic()
@@ -184,7 +180,7 @@ def serve(context: Context, worker: InferenceWorker) -> None:
             analysis.ensure()
             answered = loop.answer_next(context, requests.IMAGES, worker.compute)
         except SQLAlchemyError as error:
-            log.warning("The database does not answer: %s", str(error).splitlines()[0])
+            log.warning("The database is unavailable: %s", str(error).splitlines()[0])
             time.sleep(POLL_SECONDS)
             continue
         if answered:
@@ -212,8 +208,10 @@ def main() -> None:
     except SystemExit:
         heartbeat.end()
         raise
-    log.info("Nobody has asked for %.0f s: giving the memory back.", IDLE_SECONDS)
-    os.execv(sys.executable, [sys.executable, "-m", "ganboard.worker.requests.inference_worker"])  # noqa: S606  # keeps the process and its tie to the parent
+    log.info("No requests for %.0f s; releasing memory.", IDLE_SECONDS)
+    # keeps the process and its tie to the parent
+    command = [sys.executable, "-m", "ganboard.worker.requests.inference_worker"]
+    os.execv(sys.executable, command)  # noqa: S606
 
 
 if __name__ == "__main__":

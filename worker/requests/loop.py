@@ -69,8 +69,8 @@ def answer(
         try:
             if request.tries > requests.MAX_TRIES:
                 raise InvalidRequest(
-                    f"The process that computed this ended {requests.MAX_TRIES} times: the log of"
-                    " the inference worker may say why."
+                    f"The process that computed this request ended {requests.MAX_TRIES} times. See"
+                    " the log of the inference worker."
                 )
             result, facts = compute(context, request, heartbeat.report)
         except (SQLAlchemyError, Withdrawn):
@@ -82,8 +82,8 @@ def answer(
             log.exception("Request %s failed", request.id)
             cause = (str(defect).strip().splitlines() or [""])[0][:300]
             error = (
-                f"Computing this failed with {type(defect).__name__}: {cause} The log of the"
-                " inference worker has the details."
+                f"The computation failed with {type(defect).__name__}: {cause.rstrip('.')}. See the"
+                " log of the inference worker for details."
             )
         else:
             facts = {"seconds": time.monotonic() - began, **facts}
@@ -91,7 +91,7 @@ def answer(
 
 
 class _Heartbeat:
-    """Keeps a claim alive while its request is computed, from a thread of its own."""
+    """Renews a claim while its request is computed, in its own thread."""
 
     def __init__(self, context: Context, request: Request, on_progress: OnProgress) -> None:
         self._engine = context.engine

@@ -16,8 +16,8 @@ from ganboard.gan.generation import latent_requests
 from ganboard.worker.context import Context
 from ganboard.worker.errors import QueueUnreachable
 
-CHANNEL = "ganboard:requests"  # a list of ids, which nobody reads: the database knows them
-KEPT = 16  # notifications that nobody waits for
+CHANNEL = "ganboard:requests"  # a list of ids, which are not read: the database has them
+KEPT = 16  # unread notifications
 RECONNECT_SECONDS = 10.0
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -14,10 +13,10 @@ from rich.table import Column, Table
 
 from ganboard.gan import files
 from ganboard.gan.models.pix2pix import rendering
-from ganboard.gan.models.pix2pix.frames import Frames
+from ganboard.gan.models.pix2pix.flow.frames import Frames
 from ganboard.worker.errors import WorkerError
 from ganboard.worker.interchange.document import encode
-from ganboard.worker.terminal.formatting import make_console
+from ganboard.worker.terminal.console import make_console
 
 COLUMNS = 6  # of the picture, and rows of the table of errors
 PARTS = ("split", "transfer", "execute", "merge")
@@ -43,23 +42,19 @@ def make_folder(folder: Path) -> None:
         folder.mkdir(parents=True, exist_ok=True)
     except OSError as error:
         raise WorkerError(
-            f"{folder} cannot be made ({error.strerror}): name another folder with --out."
+            f"{folder} cannot be created ({error.strerror}). Choose another folder with --out."
         ) from None
 
 
 def write(folder: Path, found: dict[str, Any], png: bytes) -> None:
     """prediction.json and prediction.png, whole or not at all. Raises WorkerError."""
     for name, content in {"prediction.json": encode(found), "prediction.png": png}.items():
-        aside = folder / f".{name}.{os.getpid()}.tmp"
         try:
-            with aside.open("wb") as file:
+            with files.whole_file(folder / name) as file:
                 file.write(content)
-                files.flush(file)
-            aside.rename(folder / name)
         except OSError as error:
-            files.remove(aside)
             raise WorkerError(
-                f"{folder / name} was not written ({error.strerror}): check that disk."
+                f"{folder / name} could not be written ({error.strerror}). Check the disk."
             ) from None
 
 
@@ -81,16 +76,16 @@ def show(found: dict[str, Any], out: Path | None) -> None:
     console.print(
         f"Checkpoint of step {found['step']:,}. "
         + (
-            f"{out} has prediction.png and prediction.json."
+            f"Wrote prediction.png and prediction.json to {out}."
             if out
-            else "--out FOLDER writes a picture and all figures."
+            else "Use --out FOLDER to write the picture and all metrics."
         )
     )
 
 
 def show_times(found: dict[str, Any]) -> None:
     table = _table(
-        "", "replicas", "batch or group", "first, s", "then, s", "ms a pair or tile", "gain"
+        "", "replicas", "batch or group", "first, s", "then, s", "ms per pair or tile", "gain"
     )
     rows = found["rows"]
     alone = {(row["what"], row["size"]): row["each"] for row in rows if row["replicas"] == 1}
@@ -103,8 +98,8 @@ def show_times(found: dict[str, Any]) -> None:
     console.print(table)
     if not found["gpus"]:
         console.print(
-            f"Replicas are logical devices that share {found['cores']} CPU cores: they show"
-            " overhead, not what several devices gain."
+            f"Replicas are logical devices that share {found['cores']} CPU cores: the results show"
+            " overhead, not the gain of several devices."
         )
 
 
@@ -124,7 +119,7 @@ def _errors(found: dict[str, Any]) -> Table:
 def _streets(found: dict[str, Any]) -> Table:
     table = _table(
         "flow",
-        "beats the mean flow",
+        "better than the mean flow",
         "St",
         "real",
         "recorded",

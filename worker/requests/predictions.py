@@ -10,11 +10,12 @@ from typing import Any
 
 from ganboard.db.models import Run
 from ganboard.gan import config as configs
-from ganboard.gan.checkpoint import store
+from ganboard.gan.checkpoint import reader
 from ganboard.gan.config import ConfigError, RunConfig
-from ganboard.gan.models.pix2pix import prediction_request, source
-from ganboard.gan.models.pix2pix.frames import Frames
-from ganboard.gan.models.pix2pix.prediction_request import PredictionRequest
+from ganboard.gan.models.pix2pix import source
+from ganboard.gan.models.pix2pix.flow.frames import Frames
+from ganboard.gan.models.pix2pix.prediction import prediction_request
+from ganboard.gan.models.pix2pix.prediction.prediction_request import PredictionRequest
 from ganboard.worker import placement
 from ganboard.worker.context import Context
 from ganboard.worker.requests import prediction_output
@@ -39,21 +40,21 @@ def plan(context: Context, run: Run, asked: PredictionRequest) -> Plan:
     config = configs.parse(run.config)
     if config.model != "pix2pix":
         raise ConfigError(
-            f"Run {run.id} has model={config.model}, and only model=pix2pix predicts flows: name"
+            f"Run {run.id} has model={config.model}, but only model=pix2pix predicts flows. Choose"
             " such a run."
         )
     frames = source.frames(config, context.settings.data)
     chosen = prediction_request.check(asked, config, frames)
     directory = context.settings.run_dir(run.id) / "checkpoints"
-    if not (found := store.complete(directory)):
-        raise store.CheckpointError(placement.absence(context, run))
+    if not (found := reader.complete(directory)):
+        raise reader.CheckpointError(placement.absence(context, run))
     return Plan(run.id, config, asked, frames, chosen, directory, found[0][0])
 
 
 def compute(planned: Plan, on_progress: Callable[[int, int], None]) -> tuple[dict[str, Any], bytes]:
-    """All figures, as JSON takes them, and the picture (PNG); `on_progress` hears of frames predicted and
-    frames in all."""
-    from ganboard.gan.models.pix2pix import prediction
+    """All metrics in JSON-compatible form, and the picture (PNG); `on_progress` is called with
+    predicted and total frames."""
+    from ganboard.gan.models.pix2pix.prediction import prediction
 
     frames = planned.frames
     found, made = prediction.compute(

@@ -12,7 +12,7 @@ from rich.status import Status
 
 from ganboard.worker.formatting import duration
 from ganboard.worker.selftest.selftest import Result
-from ganboard.worker.terminal.formatting import make_console
+from ganboard.worker.terminal.console import make_console
 
 
 class Lines:

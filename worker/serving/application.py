@@ -1,4 +1,5 @@
-"""The HTTP side of `ganboard serve`: who answers which request, and every refusal in one sentence."""
+"""The HTTP side of `ganboard serve`: who answers which request, and every refusal in one
+sentence."""
 
 from __future__ import annotations
 
@@ -106,9 +107,9 @@ class Service:
             why = (
                 "its outputs are not finite"
                 if outcome == "not finite"
-                else "its log has the details"
+                else "see its log for details"
             )
-            raise Failed(f"{self.main.name} gave no answer: {why}.")
+            raise Failed(f"{self.main.name} did not respond: {why}.")
         return made, self.main
 
     async def _asked(self, served: Served, inputs: Floats) -> tuple[Floats, Outcome]:
@@ -122,7 +123,7 @@ class Service:
             assert self.canary is not None
             self.measures.rolled_back.inc()
             log.warning(
-                "The canary %s is rolled back and gets no more requests: %s.",
+                "The canary %s is rolled back and receives no more requests: %s.",
                 self.canary.name,
                 reason,
             )
@@ -175,7 +176,7 @@ class Service:
         made, outcome = await self.main.answer(inputs)
         if outcome != "ok":
             raise Failed(
-                f"{self.main.name} gives no usable answer: restart the server, or serve another"
+                f"{self.main.name} returns no usable output. Restart the server, or serve another"
                 " version."
             )
         return made, self.main
@@ -216,13 +217,13 @@ class Service:
         }
         # without a token, a page of the web must not reach it under a name of its own that means
         # this machine
-        guards: Sequence[Middleware] = (
+        middleware: Sequence[Middleware] = (
             []
             if self._token
             else [Middleware(TrustedHostMiddleware, allowed_hosts=_HOSTS, www_redirect=False)]
         )
         return Starlette(
-            routes=routes, exception_handlers=handlers, middleware=guards, lifespan=lifespan
+            routes=routes, exception_handlers=handlers, middleware=middleware, lifespan=lifespan
         )
 
     def _open(self, handler: Any) -> Any:
@@ -251,14 +252,14 @@ class Service:
     async def _busy(self, request: Request, error: Busy) -> Response:
         self.measures.refused.labels(503).inc()
         return _json(
-            {"error": "More examples wait already than can be made soon: ask again later."},
+            {"error": "Too many examples are already queued. Try again later."},
             503,
             {"Retry-After": "1"},
         )
 
     async def _defect(self, request: Request, error: Exception) -> Response:
         return _json(
-            {"error": f"The server failed with {type(error).__name__}: its log has the details."},
+            {"error": f"The server failed with {type(error).__name__}: see its log for details."},
             500,
         )
 

@@ -24,8 +24,8 @@ class Busy(Exception):
 
 
 class Batches(threading.Thread):
-    """Computes in a thread of its own, up to about `together` examples at a time; `compute` must
-    treat each row for itself."""
+    """Computes in its own thread, up to about `together` examples at a time; `compute` must treat
+    each row for itself."""
 
     def __init__(
         self,
@@ -36,7 +36,7 @@ class Batches(threading.Thread):
         super().__init__(name="batches", daemon=True)
         self._compute, self._together, self._on_batch = compute, together, on_batch
         self._queue: queue.SimpleQueue[Asked | None] = queue.SimpleQueue()
-        # examples that were asked for and not answered yet
+        # examples requested and not yet answered
         self._lock, self.waiting = threading.Lock(), 0
 
     def ask(self, inputs: Floats) -> Future[Floats]:
@@ -79,7 +79,7 @@ class Batches(threading.Thread):
                     self._compute(np.concatenate([inputs for inputs, _ in wanted])),
                     np.cumsum(sizes)[:-1],
                 )
-            except Exception as error:  # each request is told; the thread lives on
+            except Exception as error:  # reported to each request; the thread continues
                 for _, future in wanted:
                     future.set_exception(error)
             else:

@@ -36,8 +36,8 @@ class Bodies:
                 if self.held + len(chunk) > HELD_BYTES:
                     raise HTTPException(
                         503,
-                        f"Other requests hold the {HELD_BYTES:,} bytes that there are for requests:"
-                        " ask again later, or send fewer examples at a time.",
+                        f"The {HELD_BYTES:,} bytes available for requests are in use. Try again"
+                        " later, or send fewer examples per request.",
                         {"Retry-After": "1"},
                     )
                 body += chunk
@@ -51,6 +51,6 @@ def _check_size(size: int) -> None:
     if size > MAX_BYTES:
         raise HTTPException(
             413,
-            f"The request has {size:,} bytes or more, {MAX_BYTES:,} are the limit: send fewer"
-            " examples at a time.",
+            f"The request has {size:,} bytes or more; the limit is {MAX_BYTES:,}. Send fewer"
+            " examples per request.",
         )

@@ -87,7 +87,7 @@ class LimitedProtocol(H11Protocol):
             self.transport.abort()
             return
         self._reply(
-            408, f"The request's {part} did not arrive within {seconds:g} s: send it faster."
+            408, f"The request's {part} did not arrive within {seconds:g} s. Send it faster."
         )
 
     # --- reading of answers ---
@@ -124,9 +124,7 @@ class LimitedProtocol(H11Protocol):
     def send_400_response(self, msg: str) -> None:
         """For what h11 cannot read: no HTTP, or headers longer than
         `h11_max_incomplete_event_size`."""
-        self._reply(
-            400, "This is not HTTP/1.1, or its headers are too long: send less than 16 KiB of them."
-        )
+        self._reply(400, "This is not HTTP/1.1, or its headers are too long; the limit is 16 KiB.")
 
     def _reply(self, status: int, sentence: str) -> None:
         """The end of this connection, with its reason."""
@@ -138,7 +136,7 @@ class LimitedProtocol(H11Protocol):
             h11.EndOfMessage(),
         ):
             self.transport.write(self.conn.send(event) or b"")
-        if self.cycle is not None:  # whoever waits for the body hears that it does not come
+        if self.cycle is not None:  # whoever waits for the body learns that it will not come
             self.cycle.disconnected = True
             self.cycle.message_event.set()
         self.transport.close()
@@ -148,7 +146,7 @@ class LimitedProtocol(H11Protocol):
         """The application of a connection that is one too many."""
         self._refused.labels(503).inc()
         body = _body(
-            f"There are {MAX_CONNECTIONS} connections already: ask again later, or use fewer."
+            f"There are already {MAX_CONNECTIONS} connections. Try again later, or use fewer."
         )
         headers = [*_headers(body), (b"retry-after", b"1")]
         await send({"type": "http.response.start", "status": 503, "headers": headers})

@@ -31,7 +31,9 @@ def wanted(accept: str) -> str:
             return form
         if form in ("*/*", "application/*"):
             return JSON
-    raise HTTPException(406, f"Answers are {JSON}, {NPZ} or {PNG}: name one in the header Accept.")
+    raise HTTPException(
+        406, f"Responses are {JSON}, {NPZ} or {PNG}. Specify one in the Accept header."
+    )
 
 
 def document(content_type: str, content: bytes | bytearray) -> Mapping[str, Any]:
@@ -41,18 +43,18 @@ def document(content_type: str, content: bytes | bytearray) -> Mapping[str, Any]
         return _arrays(content)
     if form != JSON:
         raise HTTPException(
-            415, f"Requests are {JSON} or {NPZ}: say so in the header Content-Type."
+            415, f"Requests are {JSON} or {NPZ}. Specify one in the Content-Type header."
         )
     try:
         found = orjson.loads(content)
     except orjson.JSONDecodeError as error:
         raise InvalidRequest(
-            f"The request is not JSON ({str(error)[:100]}): send an object such as GET /version"
-            " describes."
+            f"The request is not JSON ({str(error)[:100]}). Send an object as described by GET"
+            " /version."
         ) from None
     if not isinstance(found, dict):
         raise InvalidRequest(
-            "The request is no JSON object: send one such as GET /version describes."
+            "The request is not a JSON object. Send one as described by GET /version."
         )
     return found
 
@@ -64,8 +66,8 @@ def _arrays(content: bytes | bytearray) -> dict[str, Any]:
             if (size := sum(member.file_size for member in archive.infolist())) > bodies.MAX_BYTES:
                 raise HTTPException(
                     413,
-                    f"The arrays have {size:,} bytes, {bodies.MAX_BYTES:,} are the limit: send"
-                    " fewer examples at a time.",
+                    f"The arrays have {size:,} bytes; the limit is {bodies.MAX_BYTES:,}. Send"
+                    " fewer examples per request.",
                 )
         with np.load(buffer, allow_pickle=False) as file:
             return {
@@ -77,7 +79,7 @@ def _arrays(content: bytes | bytearray) -> dict[str, Any]:
         raise
     except Exception as error:  # zipfile and numpy raise far more kinds than they document
         raise InvalidRequest(
-            f"The request is no npz file ({type(error).__name__}): write it with numpy.savez."
+            f"The request is not an npz file ({type(error).__name__}). Create it with numpy.savez."
         ) from None
 
 

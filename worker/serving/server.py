@@ -44,8 +44,8 @@ def serve(
             and second.generator.manifest.signature != main.generator.manifest.signature
         ):
             raise NotAllowed(
-                f"{main.name} and {second.name} take or make different things: a canary is another"
-                " version of one model."
+                f"{main.name} and {second.name} have different inputs or outputs. The canary must"
+                " be a version of the same model."
             )
         service = Service(
             main, second, Split(share if second else 0.0), measures, context.settings.serve_token
@@ -60,7 +60,7 @@ def serve(
         )
         if second is not None:
             log.info(
-                "%.3g %% of the requests go to the canary %s (%s).",
+                "Sending %.3g %% of the requests to the canary %s (%s).",
                 100 * share,
                 second.name,
                 second.version.variant,
@@ -87,7 +87,7 @@ def _served(context: Context, version: ModelVersion, measures: Measures) -> Serv
 
     found = Served(version, generator, measures)
     generation.require_finite(
-        {"outputs": generator(generator.generation.probe())}, f"What {found.name} makes"
+        {"outputs": generator(generator.generation.probe())}, f"Samples from {found.name}"
     )
     return found
 
@@ -98,6 +98,5 @@ def _listen(host: str, port: int) -> socket.socket:
         return socket.create_server((host, port), family=family)
     except OSError as error:
         raise AlreadyRunning(
-            f"{host}:{port} cannot be listened on ({error.strerror}): choose another --host or"
-            " --port."
+            f"Cannot listen on {host}:{port} ({error.strerror}). Choose another --host or --port."
         ) from None

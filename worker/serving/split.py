@@ -1,4 +1,5 @@
-"""Which version answers a request, and when the second one gets no more: a canary and its rollback."""
+"""Which version answers a request, and when the second one gets no more: a canary and its
+rollback."""
 
 from __future__ import annotations
 
@@ -13,7 +14,7 @@ Outcome = Literal["ok", "error", "not finite"]
 LEAST = 20  # answers of each version before rates and medians are compared
 KEPT = 200  # newest answers of each that are compared
 MORE_ERRORS = 0.05  # share of the canary's answers beyond that of the main version's
-SLOWER, SECONDS = 1.5, 0.01  # median latency: so many times the main version's, and so much on top
+SLOWER, SECONDS = 1.5, 0.01  # median latency: factor of the main version's, and seconds added to it
 
 
 @dataclass
@@ -64,12 +65,15 @@ class Split:
             return None
         errors = [one.share("error", "not finite") for one in (canary, main)]
         if errors[0] > errors[1] + MORE_ERRORS:
-            return f"{errors[0]:.0%} of its answers failed, of the main version's {errors[1]:.0%}"
+            return (
+                f"{errors[0]:.0%} of its requests failed, compared with {errors[1]:.0%} for the"
+                " main version"
+            )
         if min(len(one.seconds) for one in (main, canary)) >= LEAST:
             slow, usual = (statistics.median(one.seconds) for one in (canary, main))
             if slow > SLOWER * usual + SECONDS:
                 return (
-                    f"its median latency is {1000 * slow:.0f} ms, the main version's"
-                    f" {1000 * usual:.0f} ms"
+                    f"its median latency is {1000 * slow:.0f} ms, compared with {1000 * usual:.0f}"
+                    " ms for the main version"
                 )
         return None

@@ -42,7 +42,8 @@ class Family:
 
 
 def families(runs: Iterable[Run], name: str) -> list[Family]:
-    """All families of at least two values of the setting, the largest first, then the most usual."""
+    """All families of at least two values of the setting, the largest first, then the most
+    usual."""
     found = []
     for common, members in alike(runs, name):
         cells: dict[Any, list[Run]] = {}
@@ -82,6 +83,7 @@ def machine(run: Run) -> str:
 
 
 def axis(definition: Mapping[str, Any]) -> str:
-    """The setting that sets the curves of a study apart: the batch size, or what it varies first."""
+    """The setting that sets the curves of a study apart: the batch size, or what it varies
+    first."""
     varied = [name for part in definition.get("parts", []) for name in part["vary"]]
     return "batch_size" if "batch_size" in varied or not varied else varied[0]

@@ -11,7 +11,6 @@ import plotly
 import plotly.graph_objects as go
 from markupsafe import Markup
 
-from ganboard.db import studies
 from ganboard.db.models import Run, Study
 from ganboard.gan.devices.hardware import devices
 from ganboard.gan.studies import reference_results
@@ -23,6 +22,7 @@ from ganboard.worker.figures.template import TEMPLATES
 from ganboard.worker.interchange.export import safe_cell
 from ganboard.worker.studies import results
 from ganboard.worker.studies.results.study_data import StudyData, StudyResult
+from ganboard.worker.studies.study import runs_of
 
 PLOTLY_JS = Path(plotly.__file__).parent / "package_data" / "plotly.min.js"
 TEMPLATE = Path(__file__).with_name("report.html")
@@ -41,16 +41,12 @@ def write(context: Context, study: Study, path: Path) -> list[Path]:
         return _write(context, study, path)
     except OSError as error:
         raise ReportFailed(
-            f"{path} cannot be written ({error.strerror}): name another place."
+            f"{path} cannot be written ({error.strerror}). Choose another path."
         ) from None
 
 
 def _write(context: Context, study: Study, path: Path) -> list[Path]:
-    runs = list(
-        {
-            run.id: run for part in studies.runs(context.engine, study.id).values() for run in part
-        }.values()
-    )
+    runs = runs_of(context, study.id)
     made = results.make(
         StudyData.of(context.engine, runs, study.definition),
         list(study.definition.get("figures", [])),
@@ -73,7 +69,7 @@ def render(study: Study, runs: list[Run], made: list[StudyResult]) -> str:
     )
     return page.render(
         study=study,
-        exhibits=[(one, _figure(one.figure, one.key), _table(one)) for one in made],
+        results=[(one, _figure(one.figure, one.key), _table(one)) for one in made],
         runs=[_run(run) for run in runs],
         settings=[
             (name, _shared(runs, name))

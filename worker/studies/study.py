@@ -3,29 +3,22 @@
 from __future__ import annotations
 
 import contextlib
-import runpy
-import sys
-from collections.abc import Iterator, Mapping
-from dataclasses import asdict, dataclass, replace
-from pathlib import Path
-from typing import Any
+from dataclasses import dataclass
 
-import orjson
-
-import ganboard.gan.studies as gan_studies
-from ganboard import gan
 from ganboard.db import requests, studies
 from ganboard.db.errors import NotAllowed
-from ganboard.db.models import ACTIVE, ENDED, Request, Run, new_id
+from ganboard.db.ids import new_id
+from ganboard.db.models import ACTIVE, ENDED, Request, Run
 from ganboard.db.models import Study as Stored
 from ganboard.db.runs import queries
-from ganboard.db.runs.runtime_estimation import History, seconds_left
+from ganboard.db.runs.runtime_estimation import History, time_left
 from ganboard.gan.config import ConfigError, model_of
 from ganboard.gan.data import catalog
 from ganboard.gan.landscape.geometry import SurfaceRequest
-from ganboard.gan.studies import FIGURES, NAMES, Study, built_in
+from ganboard.gan.studies import Study
 from ganboard.worker.context import Context
 from ganboard.worker.studies.comparison_groups import axis, families
+from ganboard.worker.studies.definition import definition
 from ganboard.worker.submission import submit, sweep
 
 LIMIT = sweep.LIMIT  # runs of one study
@@ -33,76 +26,12 @@ LIMIT = sweep.LIMIT  # runs of one study
 
 @dataclass(frozen=True)
 class Needed:
-    """One run that a study needs, the parts that count it, and the run that is it already, if any."""
+    """One run that a study needs, the parts that count it, and the run that is it already, if
+    any."""
 
     member: sweep.Member
     parts: tuple[str, ...]
     run_id: str | None
-
-
-def resolve(name: str, budget: str, changes: Mapping[str, Any], seeds: int | None = None) -> Study:
-    """A built-in study within a budget, or that of a Python file, with settings changed for all its
-    runs. Raises ConfigError."""
-    study = (
-        built_in(name, budget, changes)
-        if name in NAMES or not name.endswith(".py")
-        else _from_file(Path(name))
-    )
-    if unknown := next((name for name in study.figures if name not in FIGURES), None):
-        raise ConfigError(
-            f"The study {study.name} asks for the figure {str(unknown)[:80]!r}: choose from"
-            f" {', '.join(FIGURES)}."
-        )
-    varied = sorted({key for part in study.parts for key in part.vary} & changes.keys())
-    if varied:
-        raise ConfigError(
-            f"{varied[0]} is what the study {study.name} varies: leave it out, or launch a grid of"
-            " your own."
-        )
-    return replace(
-        study, settings={**study.settings, **changes}, seeds=study.seeds if seeds is None else seeds
-    )
-
-
-def _from_file(path: Path) -> Study:
-    if not path.is_file():
-        raise ConfigError(
-            f"There is no study file {str(path)[:200]!r}: name a .py file, or one of"
-            f" {', '.join(NAMES)}."
-        )
-    try:
-        with _former_names():
-            found = runpy.run_path(str(path)).get("STUDY")
-    except (Exception, SystemExit) as error:
-        cause = " ".join(str(error).split())[:200]
-        raise ConfigError(
-            f"The study file {path.name} ended with"
-            f" {type(error).__name__}{f': {cause}' if cause else ''}. Mend it."
-        ) from None
-    if not isinstance(found, Study):
-        raise ConfigError(
-            f"The study file {path.name} sets no STUDY: write STUDY = Study(...), imported from"
-            " ganboard.gan.studies."
-        )
-    return found
-
-
-@contextlib.contextmanager
-def _former_names() -> Iterator[None]:
-    """Study files written before the import name was ganboard import `gan.studies`."""
-    former = {"gan": gan, "gan.studies": gan_studies}
-    sys.modules.update(former)
-    try:
-        yield
-    finally:
-        for name in former:
-            del sys.modules[name]
-
-
-def definition(study: Study) -> dict[str, Any]:
-    """What is asked, as it is stored: equal for equal questions."""
-    plain: dict[str, Any] = orjson.loads(orjson.dumps(asdict(study), default=list))
-    return plain
 
 
 def examine(context: Context, study: Study, *, within: str | None = None) -> list[Needed]:
@@ -114,12 +43,11 @@ def examine(context: Context, study: Study, *, within: str | None = None) -> lis
     """
     here, finished = submit.machines(context), sweep.finished_runs(context)
     own = {}
-    for runs in studies.runs(context.engine, within).values() if within else ():
-        for run in runs:
-            # a run that is not finished begins anew when its data have changed
-            facts = run.facts if run.status == "finished" else None
-            own[sweep.digest(run.config, facts)] = run.id
-    history = History(queries.measured_runs(context.engine))
+    for run in runs_of(context, within) if within else ():
+        # a run that is not finished begins anew when its data have changed
+        facts = run.facts if run.status == "finished" else None
+        own[sweep.digest(run.config, facts)] = run.id
+    history = submit.run_history(context)
     needed: dict[bytes, Needed] = {}
     for part in study.parts:
         base = {**study.settings, **part.settings}
@@ -151,17 +79,28 @@ def examine(context: Context, study: Study, *, within: str | None = None) -> lis
                 tuple(dict.fromkeys(parts)),
                 own.get(key) or member.finished,
             )
-    if len(needed) > LIMIT:
-        raise ConfigError(
-            f"The study {study.name} has {len(needed):,} runs: {LIMIT} is the limit, so give it"
-            " fewer values or seeds."
-        )
-    if not needed:
-        raise ConfigError(f"The study {study.name} has no run: give it a part.")
-    configs = [one.member.config for one in needed.values() if one.member.config and not one.run_id]
-    for config in {(config.dataset, config.images_path): config for config in configs}.values():
+    _check_number(study, len(needed))
+    missing = [one.member.config for one in needed.values() if one.member.config and not one.run_id]
+    for config in {(config.dataset, config.images_path): config for config in missing}.values():
         catalog.check(config, context.settings.data)
     return list(needed.values())
+
+
+def runs_of(context: Context, study_id: str) -> list[Run]:
+    """The runs of a study, each once, part by part."""
+    parts = studies.runs(context.engine, study_id).values()
+    return list({run.id: run for runs in parts for run in runs}.values())
+
+
+def _check_number(study: Study, count: int) -> None:
+    """Raises ConfigError for a study of no run or too many."""
+    if count > LIMIT:
+        raise ConfigError(
+            f"The study {study.name} has {count:,} runs; the limit is {LIMIT}. Use fewer"
+            " values or seeds."
+        )
+    if not count:
+        raise ConfigError(f"The study {study.name} has no runs. Add a part to it.")
 
 
 def launch(context: Context, study: Study) -> tuple[Stored, list[Run]]:
@@ -202,12 +141,10 @@ def _ask_for_surface(context: Context, stored: Stored, *, anew: bool) -> None:
 
 
 def _on_surface(context: Context, stored: Stored) -> list[str]:
-    """The runs of Fig. 11: one of each value by which the study's curves are told apart."""
+    """The runs of Fig. 11: one of each value that distinguishes the study's curves."""
     if "fig11" not in stored.definition["figures"]:
         return []
-    runs = {
-        run.id: run for part in studies.runs(context.engine, stored.id).values() for run in part
-    }.values()
+    runs = runs_of(context, stored.id)
     family = next(
         (one for one in families(runs, axis(stored.definition)) if model_of(one.common) == "dcgan"),
         None,
@@ -216,7 +153,7 @@ def _on_surface(context: Context, stored: Stored) -> list[str]:
 
 
 def surface(context: Context, stored: Stored) -> Request | None:
-    """The newest loss surface of Fig. 11 that was asked for."""
+    """The most recently requested loss surface of Fig. 11."""
     ids = _on_surface(context, stored)
     if not ids:
         return None
@@ -231,7 +168,7 @@ def _again(context: Context, run_ids: list[str]) -> list[Run]:
         if run.status in ENDED and run.status != "finished":
             try:
                 resumed.append(submit.resume(context, run.id))
-            except NotAllowed:  # somebody else has resumed it meanwhile
+            except NotAllowed:  # it has been resumed concurrently
                 continue
     return resumed
 
@@ -254,12 +191,8 @@ class Progress:
 
 def progress(context: Context, study_id: str) -> Progress:
     """From the database alone."""
-    runs = list(
-        {
-            run.id: run for part in studies.runs(context.engine, study_id).values() for run in part
-        }.values()
-    )
-    history = History(queries.measured_runs(context.engine))
+    runs = runs_of(context, study_id)
+    history = submit.run_history(context)
     images = {run.id: _images(run) for run in runs}
     finished = [run for run in runs if run.status == "finished" and run.seconds > 0]
     usual = (
@@ -291,12 +224,12 @@ def _images(run: Run) -> int:
 
 
 def _left(run: Run, images: int, history: History, usual: float | None) -> float | None:
-    """Seconds, from the run's own pace, that of runs like it, or else `usual`, the study's seconds
-    per image so far."""
-    remaining = max(0, images - run.step * int(run.config["batch_size"]))
-    if run.images_per_second:
-        return seconds_left(remaining, run.images_per_second)
+    """Seconds, from the run's own speed, that of similar runs, or `usual`, the study's seconds per
+    image so far."""
+    measured = time_left(run)
+    if measured is not None:
+        return measured
     estimate = history.estimate(run.config, None)
-    if estimate is None:
-        return None if usual is None else usual * remaining
-    return estimate.likely * remaining + (estimate.beside or 0.0)
+    if estimate is not None:
+        return estimate.seconds(images)
+    return None if usual is None else usual * images

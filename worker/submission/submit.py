@@ -10,13 +10,16 @@ from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any
 
+from ganboard.db import heartbeats
 from ganboard.db.errors import UnknownRun
 from ganboard.db.models import Run
-from ganboard.db.runs import commands, queries
+from ganboard.db.runs import commands, past_runs, queries
+from ganboard.db.runs.runtime_estimation import History
 from ganboard.db.text_validation import invisible
 from ganboard.gan import presets
 from ganboard.gan.config import ConfigError, RunConfig, diff, parse, plan
 from ganboard.gan.devices import capabilities
+from ganboard.gan.settings.metadata import speed_settings
 from ganboard.worker.context import Context
 from ganboard.worker.errors import BadName, QueueUnreachable
 from ganboard.worker.process import machine
@@ -24,7 +27,7 @@ from ganboard.worker.process import machine
 NAME_LENGTH = 80
 CLONED = " (clone)"
 
-# stands for a worker that has not said yet what it has
+# used for a worker that has not reported its hardware yet
 _ANY_MACHINE: dict[str, Any] = {"gpus": [{}] * 1024, "tpus": [""] * 1024}
 
 
@@ -51,19 +54,24 @@ class Machines:
 
 def machines(context: Context) -> Machines:
     """What the live workers have."""
-    alive = [state.worker for state in queries.workers(context.engine) if state.alive]
+    alive = [state.worker for state in heartbeats.workers(context.engine) if state.alive]
     return Machines(len(alive), [worker.devices for worker in alive if worker.devices])
+
+
+def run_history(context: Context) -> History:
+    """What stored runs took, from which that of others is estimated."""
+    return History(past_runs.measured_runs(context.engine), speed_settings())
 
 
 def check_name(text: str) -> str:
     """The name in Unicode NFC without surrounding blanks. Raises BadName."""
     name = unicodedata.normalize("NFC", text).strip()
     if not name:
-        raise BadName("The name is empty: give the run a name, or leave it out to get one.")
+        raise BadName("The name is empty. Enter a name, or omit it for a generated one.")
     if len(name) > NAME_LENGTH:
-        raise BadName(f"The name has {len(name)} characters: {NAME_LENGTH} is the limit.")
+        raise BadName(f"The name has {len(name)} characters; the limit is {NAME_LENGTH}.")
     if bad := invisible(name):
-        raise BadName(f"The name contains the invisible or control character {bad}: leave it out.")
+        raise BadName(f"The name contains the invisible or control character {bad}. Remove it.")
     return name
 
 
@@ -173,8 +181,8 @@ def default_name(config: RunConfig, preset: str) -> str:
 
 
 def call(context: Context, runs: Sequence[Run]) -> None:
-    """Ring for runs that are stored. Without a queue they wait all the same: a worker's reconciler
-    rings for them later."""
+    """Enqueue stored runs. Without a queue they still wait: a worker's reconciler enqueues them
+    later."""
     from ganboard.worker.queue.enqueue import enqueue_run
 
     with suppress(QueueUnreachable):

@@ -13,16 +13,24 @@ from typing import Any
 
 import orjson
 
-from ganboard.db.models import new_id
-from ganboard.db.runs import commands, queries
+from ganboard.db.ids import new_id
+from ganboard.db.runs import commands, past_runs
 from ganboard.db.runs.runtime_estimation import Estimate, History
 from ganboard.gan import presets
 from ganboard.gan.config import ConfigError, Plan, RunConfig, parse, parse_value, plan
 from ganboard.gan.data import catalog, revision
 from ganboard.gan.data.dataset import DatasetError
+from ganboard.gan.settings.metadata import about
 from ganboard.worker.context import Context
 from ganboard.worker.errors import BadName
-from ganboard.worker.submission.submit import NAME_LENGTH, Machines, call, check_name, machines
+from ganboard.worker.submission.submit import (
+    NAME_LENGTH,
+    Machines,
+    call,
+    check_name,
+    machines,
+    run_history,
+)
 
 LIMIT = 200  # runs of one grid
 TITLE_LENGTH = NAME_LENGTH // 2  # of what all names begin with; what varies follows
@@ -72,17 +80,18 @@ def typed(name: str, given: Sequence[Any]) -> list[Any]:
     for value in given:
         one = parse_value(name, value)
         if one in found:
-            raise ConfigError(f"{name} lists {_format_value(one)} twice: leave one of them out.")
+            raise ConfigError(f"{name} lists {_format_value(one)} twice. Remove one of them.")
         found.append(one)
     if not found:
         raise ConfigError(
-            f"{name} has no values: give one or more, with commas between, or do not vary it."
+            f"{name} has no values. Enter one or more, separated by commas, or do not vary it."
         )
     return found
 
 
 def axes(assignments: Sequence[str]) -> dict[str, list[Any]]:
-    """`["batch_size=32,64", "xla=true,false"]` as settings with their values; raises ConfigError."""
+    """`["batch_size=32,64", "xla=true,false"]` as settings with their values; raises
+    ConfigError."""
     found: dict[str, list[Any]] = {}
     for assignment in assignments:
         name, equals, text = assignment.partition("=")
@@ -92,7 +101,7 @@ def axes(assignments: Sequence[str]) -> dict[str, list[Any]]:
                 f"{assignment[:80]!r} is not of the form key=value,value, such as batch_size=32,64."
             )
         if name in found:
-            raise ConfigError(f"{name[:80]} varies twice: list all its values at once.")
+            raise ConfigError(f"{name[:80]} is varied twice. List all its values once.")
         found[name] = values(name, text)
     return found
 
@@ -103,9 +112,7 @@ def repeated(varied: Axes, base: Mapping[str, Any], seeds: int) -> Axes:
     if seeds == 1:
         return varied
     if "seed" in varied:
-        raise ConfigError(
-            "seed has its own list of values: leave it out, or do not ask for repetitions."
-        )
+        raise ConfigError("seed is already varied. Remove it, or do not use repetitions.")
     first = parse_value("seed", base.get("seed", 0))
     return {**varied, "seed": typed("seed", range(first, first + seeds))}
 
@@ -127,29 +134,19 @@ def members(
     """
     if (total := math.prod(map(len, varied.values()))) > LIMIT:
         raise ConfigError(
-            f"This grid has {total:,} runs: {LIMIT} is the limit, so leave out some values or"
+            f"This sweep has {total:,} runs; the limit is {LIMIT}. Remove some values or"
             " repetitions."
         )
 
     @cache
-    def examples(model: str, geometry: str, dataset: str, path: str, skip: bool) -> int:
-        data = {"model": model, "geometry": geometry, "dataset": dataset, "images_path": path}
-        return catalog.count(parse({**data, "skip_unreadable": skip}), data_dir)
+    def examples(data: tuple[tuple[str, Any], ...]) -> int:
+        return catalog.count(parse(dict(data)), data_dir)
 
     def member(changes: dict[str, Any]) -> Member:
         name = _name(title, changes)
         try:
             config = parse({**base, **changes})
-            steps = plan(
-                config,
-                examples(
-                    config.model,
-                    config.geometry,
-                    config.dataset,
-                    config.images_path,
-                    config.skip_unreadable,
-                ),
-            )
+            steps = plan(config, examples(tuple(catalog.data_settings(config).items())))
         except (ConfigError, DatasetError) as error:
             return Member(changes, name, problem=str(error))
         machine = here.able(config)
@@ -173,7 +170,7 @@ def members(
 
 def finished_runs(context: Context) -> dict[bytes, str]:
     """The newest finished run of each configuration, by its digest."""
-    found = reversed(queries.finished_configs(context.engine))
+    found = reversed(past_runs.finished_configs(context.engine))
     return {digest(config, facts): run_id for run_id, config, facts in found}
 
 
@@ -185,7 +182,7 @@ def examine(context: Context, base: Mapping[str, Any], varied: Axes, *, title: s
         title=title,
         data_dir=context.settings.data,
         here=machines(context),
-        history=History(queries.measured_runs(context.engine)),
+        history=run_history(context),
         finished=finished_runs(context),
     )
 
@@ -199,7 +196,7 @@ def launch(
     problem, absent data or an empty grid.
     """
     if not grid:
-        raise ConfigError("This grid has no run to launch: give other values.")
+        raise ConfigError("This sweep has no run to launch. Choose other values.")
     runs, checked, here = [], set(), machines(context)
     for member in grid:
         config, problem = member.config, member.problem
@@ -224,8 +221,8 @@ def check_title(text: str, preset: str, base: Mapping[str, Any]) -> str:
         title = check_name(text)
         if len(title) > TITLE_LENGTH:
             raise BadName(
-                f"The name has {len(title)} characters: {TITLE_LENGTH} is the limit for a grid,"
-                " whose settings follow it."
+                f"The name has {len(title)} characters; the limit for a sweep is {TITLE_LENGTH},"
+                " since settings are appended."
             )
         return title
     return preset if preset in presets.NAMES else str(base.get("dataset", "grid"))
@@ -248,17 +245,13 @@ def _name(title: str, changes: Mapping[str, Any]) -> str:
 
 
 def word(name: str, value: Any) -> str:
-    """A setting and its value in a name; text that names itself stands alone."""
-    short = {"batch_size": "batch", "g_learning_rate": "G rate", "d_learning_rate": "D rate"}.get(
-        name, name.replace("_", " ")
-    )
+    """A setting and its value in a name; self-explanatory text stands alone."""
+    short = about(name).short or name.replace("_", " ")
     if isinstance(value, bool):
         return short if value else f"no {short}"
-    return (
-        value
-        if isinstance(value, str) and name in ("precision", "dataset", "loss", "optimizer")
-        else f"{short} {_format_value(value)}"
-    )
+    if about(name).self_explanatory and isinstance(value, str):
+        return value
+    return f"{short} {_format_value(value)}"
 
 
 def _format_value(value: Any) -> str:

@@ -16,7 +16,7 @@ from contextlib import suppress
 from pathlib import Path
 
 QUEUE_USER = "ganboard"
-BELLS = "ganboard"  # what the keys of worker/requests/notify.py begin with
+NOTIFICATIONS = "ganboard"  # prefix of the keys of worker/requests/notify.py
 PASSWORD = "password"  # noqa: S105  # the file's name
 
 
@@ -33,8 +33,8 @@ def make_queue_password(directory: Path) -> None:
 
 
 def redis_conf(password: str) -> str:
-    """Redis's settings: one user, who reaches the keys and channels of RQ and of our bells, and no
-    command that could harm more.
+    """Redis's settings: one user, with access to the keys and channels of RQ and of our
+    notifications, and to no dangerous commands.
 
     Left out are whole categories: administration, scripts, everything dangerous (FLUSHALL, KEYS,
     RESTORE, SORT), and data types that nothing of ours has. INFO and CLIENT LIST are RQ's.
@@ -44,7 +44,7 @@ def redis_conf(password: str) -> str:
         for category in ("dangerous", "admin", "scripting", "geo", "hyperloglog", "bitmap")
     )
     digest = hashlib.sha256(password.encode()).hexdigest()
-    rights = f"~rq:* ~{BELLS}:* &rq:* +@all {without} +info +client|list +client|setname"
+    rights = f"~rq:* ~{NOTIFICATIONS}:* &rq:* +@all {without} +info +client|list +client|setname"
     return f"protected-mode yes\nuser default off\nuser {QUEUE_USER} on #{digest} {rights}\n"
 
 
@@ -89,7 +89,8 @@ def main() -> int:
         make_queue_password(queue)
         make_web_secrets(web)
     except OSError as error:
-        print(f"ganboard: {error.filename} cannot be written: {error.strerror}.", file=sys.stderr)  # noqa: T201
+        message = f"ganboard: {error.filename} cannot be written: {error.strerror}."
+        print(message, file=sys.stderr)  # noqa: T201
         return 1
     return 0
 

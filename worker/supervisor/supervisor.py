@@ -4,17 +4,17 @@ one process that restarts what dies and ends all."""
 from __future__ import annotations
 
 import contextlib
-import fcntl
 import socket
 import sys
 import time
 from collections.abc import Iterator
 from functools import partial
-from typing import IO
 
+from filelock import FileLock, Timeout
 from redis import Redis
 from redis.exceptions import RedisError
 
+from ganboard.db import heartbeats
 from ganboard.db.runs import queries
 from ganboard.db.settings import Settings
 from ganboard.gan.config import parse
@@ -25,6 +25,7 @@ from ganboard.worker.access import check_address
 from ganboard.worker.context import Context, open_context
 from ganboard.worker.errors import AlreadyRunning, ServiceFailed
 from ganboard.worker.process import redis_server
+from ganboard.worker.process.machine import up_lock
 from ganboard.worker.process.service import Service, end_on_signal, say
 from ganboard.worker.registry.mlflow_sync import require
 from ganboard.worker.submission.submit import submit
@@ -67,12 +68,12 @@ def up(
                 if not greeted and time.monotonic() - services[0].started > READY_SECONDS:
                     late = ", ".join(service.name for service in services if not service.announced)
                     raise ServiceFailed(
-                        f"Not ready after {READY_SECONDS:.0f} s: {late}. The logs are in"
+                        f"Not ready after {READY_SECONDS:.0f} s: {late}. See the logs in"
                         f" {settings.state / 'logs'}."
                     )
                 time.sleep(0.1)
         finally:
-            say("Ending: running trainings save a checkpoint ...")
+            say("Stopping: running trainers save a checkpoint ...")
             _end_all(services)
             context.engine.dispose()
         say("Ended.")
@@ -87,13 +88,13 @@ def _services(
     python = [sys.executable, "-m"]
 
     def worker_ready() -> str | None:
-        alive = [state.worker.name for state in queries.workers(context.engine) if state.alive]
+        alive = [state.worker.name for state in heartbeats.workers(context.engine) if state.alive]
         return f"{len(alive)} alive" if len(alive) >= workers else None
 
     def inference_ready() -> str | None:
         return (
             "for the playground"
-            if any(state.alive for state in queries.inference_workers(context.engine))
+            if any(state.alive for state in heartbeats.inference_workers(context.engine))
             else None
         )
 
@@ -154,7 +155,7 @@ def _submit_starter(context: Context) -> None:
 
 def _end_all(services: list[Service]) -> None:
     """Workers first and all at once, since they save; then inference worker and page; Redis last,
-    since workers still speak to it."""
+    since workers still use it."""
     workers = [service for service in services if service.name.startswith("worker")]
     for service in workers:
         if service.process and service.process.poll() is None:
@@ -165,26 +166,17 @@ def _end_all(services: list[Service]) -> None:
 
 @contextlib.contextmanager
 def _only_one(settings: Settings, port: int) -> Iterator[None]:
-    path = settings.state / "up.lock"
-    with path.open("a+") as file:
-        if not _locked(file):
-            file.seek(0)
-            raise AlreadyRunning(
-                f"ganboard is already up on {settings.state} ({file.read().strip()}): use that, or"
-                " set another GANBOARD_HOME."
-            )
-        file.truncate(0)
-        file.write(f"http://127.0.0.1:{port}")
-        file.flush()
-        yield
-
-
-def _locked(file: IO[str]) -> bool:
+    path = up_lock(settings)
     try:
-        fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except BlockingIOError:
-        return False
-    return True
+        lock = FileLock(path).acquire(blocking=False)
+    except Timeout:
+        raise AlreadyRunning(
+            f"ganboard is already running on {settings.state} ({path.read_text().strip()}). Use"
+            " that one, or set another GANBOARD_HOME."
+        ) from None
+    with lock:
+        path.write_text(f"http://127.0.0.1:{port}")
+        yield
 
 
 def _check_port(address: str, port: int) -> None:
@@ -194,6 +186,6 @@ def _check_port(address: str, port: int) -> None:
             probe.bind((address, port))
         except OSError as error:
             raise AlreadyRunning(
-                f"Port {port} on {address} cannot be used ({error.strerror}): choose another with"
-                " --port."
+                f"Port {port} on {address} cannot be used ({error.strerror}). Choose another one"
+                " with --port."
             ) from None

@@ -24,7 +24,8 @@ from ganboard.worker.process.service import (
 )
 
 GRACE_SECONDS = 8.0  # Docker kills after 10
-EVERYWHERE = {"0.0.0.0": "127.0.0.1", "::": "::1"}  # noqa: S104  # addresses that mean all, and where to ask then
+# addresses that mean all, and where to ask then
+EVERYWHERE = {"0.0.0.0": "127.0.0.1", "::": "::1"}  # noqa: S104
 
 
 def service(address: str, port: int, log: Path | None) -> Service:
@@ -65,18 +66,18 @@ def watch(web: Service, ending: Callable[[], bool]) -> int:
 def main() -> int:
     parser = argparse.ArgumentParser(
         prog="python -m ganboard.worker.supervisor.web",
-        description="The ganboard dashboard, which ends when it hangs",
+        description="The ganboard dashboard; exits when it hangs",
     )
     parser.add_argument("--port", type=int, default=8501, help="TCP port, 1 to 65535")
     parser.add_argument(
-        "--address", default="127.0.0.1", help="address to listen on; only this machine by default"
+        "--address", default="127.0.0.1", help="address to listen on; this machine only by default"
     )
     parser.add_argument(
         "--unanswered",
         type=float,
         default=FAILED_PROBES * PROBE_SECONDS,
         metavar="SECONDS",
-        help="the dashboard is killed when it gives no answer for this long, 30 by default",
+        help="kill the dashboard if it does not respond for this long; default 30",
     )
     arguments = parser.parse_args()
     web = service(arguments.address, arguments.port, log=None)

@@ -12,7 +12,7 @@ from typing import Any, Self
 
 from sqlalchemy import Engine
 
-from ganboard.db.runs import reports
+from ganboard.db.runs import checkpoint_reports, reports
 from ganboard.gan.config import RunConfig
 from ganboard.gan.events import (
     EpochDone,
@@ -30,13 +30,13 @@ from ganboard.gan.events import (
 )
 from ganboard.worker.training.retry import DatabaseUnavailable, retry_while_unavailable
 
-POLL_SECONDS = 0.1  # between looks at whether to leave, while waiting for the database
-REPORT_SECONDS = 5.0  # an outage as long as this is reported on the run's page
+POLL_SECONDS = 0.1  # between checks for termination, while waiting for the database
+REPORT_SECONDS = 5.0  # unavailability of this length is reported on the run's page
 
 
 class DbSink:
-    """Writes every event of one attempt in order, from a thread of its own: a slow or absent
-    database does not hold up training.
+    """Writes every event of one attempt in order, in its own thread, so a slow or unavailable
+    database does not delay training.
 
     `Phase("saving")` is the barrier that `gan.training.loop` gives before every checkpoint: it
     returns when all before it is committed, so no checkpoint is ever newer than the rows. While the
@@ -95,7 +95,7 @@ class DbSink:
                 self._waiting.all_tasks_done.wait(POLL_SECONDS)
                 if self._away and self._leave():
                     raise DatabaseUnavailable(
-                        "The database did not take the last reports before the process had to end."
+                        "The last metrics could not be stored before the process had to end."
                     )
         self._raise()
 
@@ -123,14 +123,14 @@ class DbSink:
                 return partial(reports.add_grid, **vars(event))
             case Saved():
                 return partial(
-                    reports.add_checkpoint,
+                    checkpoint_reports.add_checkpoint,
                     **vars(event),
                     keep=self._config.keep_checkpoints,
                     machine=self._machine,
                 )
             case OnDisk():
                 return partial(
-                    reports.list_checkpoints,
+                    checkpoint_reports.list_checkpoints,
                     found=[vars(one) for one in event.checkpoints],
                     machine=self._machine,
                 )
@@ -142,7 +142,7 @@ class DbSink:
             try:
                 if self._failure is None:
                     self._until_written(write)
-            except BaseException as error:  # raised again where training hears it
+            except BaseException as error:  # raised again in the training thread
                 self._failure = error
             finally:
                 self._waiting.task_done()
@@ -153,8 +153,8 @@ class DbSink:
         self._away = False
         if (seconds := time.monotonic() - began) >= REPORT_SECONDS:
             text = (
-                f"The database did not answer for {seconds:.0f} s; training went on meanwhile and"
-                " nothing is lost."
+                f"The database was unavailable for {seconds:.0f} s. Training continued and no data"
+                " is lost."
             )
             retry_while_unavailable(
                 partial(reports.add_event, self._engine, **self._owner, level="warning", text=text)
@@ -168,8 +168,7 @@ class DbSink:
             raise self._failure
 
     def _rate(self, event: Steps) -> float | None:
-        """Images per second since the previous report, for the moments before the first epoch has a
-        figure of its own."""
+        """Images per second since the previous report, until the first epoch has its own value."""
         now, before = time.monotonic(), self._last_steps
         self._last_steps = now
         return len(event.g_losses) * self._config.batch_size / (now - before) if before else None

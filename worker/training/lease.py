@@ -1,4 +1,4 @@
-"""The trainer's hold on its run: renewed every second, it brings back the wish to stop and takes a
+"""The trainer's hold on its run: renewed every second, it returns requests to stop and takes a
 system sample now and then."""
 
 from __future__ import annotations
@@ -46,7 +46,7 @@ class Lease(threading.Thread):
                 if not self._released.is_set():
                     logging.warning("%s Ending.", error)  # into the run's log
                     os._exit(EXIT_LEASE_LOST)
-            # an outage: the row stays ours until another attempt takes it
+            # database unavailable: the row stays ours until another attempt takes it
             except SQLAlchemyError as error:
                 if not away:
                     logging.warning("Lease not renewed: %s", error)

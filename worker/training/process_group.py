@@ -1,7 +1,7 @@
 """The processes of one attempt: started together, watched together, ended together.
 
-A process whose partner is gone may wait for it for ever, so whoever starts a gang ends the rest as
-soon as one is gone.
+A process whose partner is gone may wait for it for ever, so the starter of the group ends the rest
+as soon as one is gone.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from typing import IO, Any, Self
 from ganboard.gan.distributed.cluster import Cluster
 from ganboard.worker.process.parent_death import environment_for_child
 
-# for a process that has nothing more to do, or a reason of its own to end, and is about to say so
+# for a process that has nothing more to do, or is about to report its own reason to end
 GRACE_SECONDS = 10.0
 EXIT_ERROR = 70  # EX_SOFTWARE: the process has said in the log what went wrong with it
 EXIT_HANGS = 74  # EX_IOERR: no step ended any more, and the process ended itself
@@ -24,7 +24,7 @@ EXIT_HANGS = 74  # EX_IOERR: no step ended any more, and the process ended itsel
 
 @dataclass(frozen=True)
 class Ended:
-    """The process that decided how the gang ended, and its exit code (negative: the signal that
+    """The process that decided how the group ended, and its exit code (negative: the signal that
     killed it)."""
 
     rank: int
@@ -36,7 +36,7 @@ class ProcessGroup:
     TF_CONFIG. The first, rank 0, is in charge.
 
     Use it as a context in the main thread: children are tied to the thread that starts them. No
-    process outlives the context.
+    process survives the context.
     """
 
     def __init__(
@@ -83,11 +83,6 @@ class ProcessGroup:
         for port in self._ports:
             port.close()
 
-    @property
-    def pids(self) -> list[int]:
-        """Process ids by rank."""
-        return [process.pid for process in self._processes]
-
     def terminate(self) -> None:
         """Ask the first process to end; it takes the others along."""
         for process in self._processes[:1]:
@@ -131,8 +126,8 @@ def _hold_port() -> socket.socket:
     """A free port that no other process is given while the returned socket is open, but that a
     server of ours may still take.
 
-    Linux lets a second socket bind to an address if both allow its reuse and neither listens;
-    nobody is given a bound port by chance.
+    Linux lets a second socket bind to an address if both allow its reuse and neither listens; no
+    process is given a bound port by chance.
     """
     held = socket.socket()
     held.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)

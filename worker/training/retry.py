@@ -17,7 +17,7 @@ AWAY = (OperationalError, InterfaceError)
 
 
 class DatabaseUnavailable(Exception):
-    """The database stayed away and this process had to end; the run goes on from its newest
+    """The database stayed unavailable and this process had to end; the run resumes from its latest
     checkpoint."""
 
 
@@ -31,7 +31,7 @@ def retry_while_unavailable(
         on_away()
         if state.attempt_number == 1 and state.outcome is not None:
             log.warning(
-                "The database does not take a write (%s); trying until it does.",
+                "Writing to the database failed (%s); retrying until it succeeds.",
                 str(state.outcome.exception()).splitlines()[0],
             )
 

@@ -1,4 +1,5 @@
-"""What a trainer writes into the log of its run: a line for each epoch, phase, checkpoint, warning."""
+"""What a trainer writes into the log of its run: a line for each epoch, phase, checkpoint,
+warning."""
 
 from __future__ import annotations
 

@@ -33,7 +33,7 @@ START_SECONDS = 600.0  # a trainer that has not loaded TensorFlow by then is end
 MAX_LATE = 3  # late starts in a row; a person has to make room on the machine
 SLOW_SECONDS = commands.LEASE_SECONDS
 TOO_LATE = (
-    f"The trainer did not load TensorFlow within {START_SECONDS / 60:.0f} min; the machine may be"
+    f"The trainer did not load TensorFlow within {START_SECONDS / 60:.0f} min. The machine may be"
     " overloaded"
 )
 SLOW = f"slow start; the limit is {START_SECONDS / 60:.0f} min"

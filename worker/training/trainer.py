@@ -97,7 +97,7 @@ def follow_attempt(context: Context, run_id: str, attempt: int) -> int:
         if isinstance(event, Note) and event.level != "info":
             logging.warning("Rank %d: %s", cluster.rank(), event.text)
 
-    with _signals():  # rank 0 hears them, and all end together
+    with _signals():  # rank 0 receives them, and all end together
         _, error = _train(context, run_id, attempt, lambda config: nullcontext(log), lambda: "go")
     if error:
         logging.error("Rank %d: %s", cluster.rank(), error)
@@ -136,11 +136,11 @@ def _train(
     except CLEAR_ERRORS as clear:
         return "failed", str(clear)
     except MemoryError:
-        return "failed", "Memory ran out: lower batch_size, then clone the run."
+        return "failed", "Out of memory. Clone the run with a smaller batch_size."
     # the last line of defence: the run must end in words, and the log keeps the rest
     except Exception as defect:
         if run.config.get("strategy") == "multi_worker" and type(defect).__name__ in _PARTNER_LOST:
-            logging.error("Another process of this run is gone (%s).", type(defect).__name__)
+            logging.error("Another process of this run has ended (%s).", type(defect).__name__)
             sys.exit(EXIT_ERROR)
         logging.exception("The trainer failed")
         return "failed", _in_words(defect)
@@ -151,7 +151,9 @@ def train_in_process(context: Context, run_id: str, *, on_event: Sink | None = N
     Raises LeaseLost if it is taken."""
     claim = placement.claim(context, run_id, f"{socket.gethostname()}:train-{os.getpid()}")
     if claim is None:
-        raise LeaseLost(f"Run {run_id} cannot be started: another worker has it, or it has ended.")
+        raise LeaseLost(
+            f"Run {run_id} cannot be started: it has ended or is claimed by another worker."
+        )
     with logs.copied_to(context.settings.log_path(run_id)):
         return train_attempt(context, run_id, claim.attempt, interrupt="stop", also=on_event)
 
@@ -178,9 +180,9 @@ def _end() -> None:
 
 def _in_words(defect: Exception) -> str:
     if type(defect).__name__ == "ResourceExhaustedError":
-        return "The device's memory ran out: lower batch_size, then clone the run."
+        return "The device ran out of memory. Clone the run with a smaller batch_size."
     first_line = (str(defect).strip().splitlines() or [""])[0][:300]
-    return f"The trainer failed with {type(defect).__name__}: {first_line} The log has the details."
+    return f"The trainer failed with {type(defect).__name__}: {first_line} See the log for details."
 
 
 def main() -> int:

@@ -1,14 +1,11 @@
-"""What DCGAN costs, from the shapes of its layers. Free of TensorFlow."""
+"""What DCGAN costs, from its layers. Free of TensorFlow."""
 
 from __future__ import annotations
 
 from ganboard.gan.config import RunConfig
-from ganboard.gan.costs.layer import Layer, macs
+from ganboard.gan.costs.layer import LayerCost, layer_costs, macs
 from ganboard.gan.data import digits, mnist
-
-_TAPS = 5 * 5  # of every kernel
-# real products per pair of channels of the spectral form of a 7x7 layer (gan.models.dcgan.spectral)
-_WAVES = 121
+from ganboard.gan.models.dcgan import architecture
 
 # Fitted with `gan.costs.estimate._PROCESS` to the highest resident memory of whole trainings, see
 # there the classifier of gan.quality at work, and per image that it compares
@@ -34,76 +31,16 @@ def examples(config: RunConfig) -> int:
     return digits.COUNT if config.dataset == "digits" else mnist.COUNT
 
 
-def generator(config: RunConfig, on_cpu: bool = True) -> tuple[Layer, ...]:
-    """The generator of `gan.models.dcgan.networks`, from noise to image."""
-    norm = config.generator_batch_norm
-    spectral = config.convolution == "spectral" or (config.convolution == "auto" and on_cpu)
-
-    def up(
-        name: str,
-        side: int,
-        channels: int,
-        filters: int,
-        stride: int,
-        normed: bool,
-        activated: bool = True,
-    ) -> Layer:
-        pairs = channels * filters
-        leaving = (side * stride) ** 2 * filters
-        points = _WAVES if spectral and stride == 1 else 0
-        return Layer(
-            name,
-            side**2 * _TAPS * pairs,
-            _TAPS * pairs + 2 * filters * normed,
-            side**2 * channels,
-            leaving,
-            normed,
-            activated,
-            waves=points * (channels + filters),
-            spectrum=points * pairs,
-        )
-
-    size = 7 * 7 * 256
-    dense = Layer(
-        "dense",
-        config.latent_dim * size,
-        (config.latent_dim + 2 * norm) * size,
-        config.latent_dim,
-        size,
-        norm,
-    )
-    literal = (up("up_4", 7, 128, 128, 1, False),) if config.table1_literal else ()
-    return (
-        dense,
-        up("up_1", 7, 256, 128, 1, norm and not literal, not literal),
-        *literal,
-        up("up_2", 7, 128, 64, 2, norm),
-        up("up_3", 14, 64, 1, 2, False),
-    )
+def generator(config: RunConfig, on_cpu: bool = True) -> tuple[LayerCost, ...]:
+    """The generator, from noise to image."""
+    spectral = architecture.spectral(config, on_cpu=on_cpu)
+    return layer_costs((config.latent_dim,), architecture.generator(config, spectral=spectral))
 
 
-def discriminator(config: RunConfig) -> tuple[Layer, ...]:
-    """The discriminator of `gan.models.dcgan.networks`, from image to logit."""
-
-    def down(name: str, side: int, channels: int, filters: int, norm: bool) -> Layer:
-        weights, leaving = _TAPS * channels * filters, (side // 2) ** 2 * filters
-        parameters = weights + filters + 2 * filters * norm
-        return Layer(
-            name,
-            (side // 2) ** 2 * weights,
-            parameters,
-            side**2 * channels,
-            leaving,
-            norm,
-            masked=True,
-        )
-
-    size = 7 * 7 * 128
-    return (
-        down("down_0", 28, 1, 64, False),
-        down("down_1", 14, 64, 128, config.discriminator_batch_norm),
-        Layer("logits", size, size + 1, size, 1, activated=False),
-    )
+def discriminator(config: RunConfig) -> tuple[LayerCost, ...]:
+    """The discriminator, from image to logit."""
+    layers = architecture.discriminator(norm=config.discriminator_batch_norm)
+    return layer_costs(architecture.SHAPE, layers)
 
 
 def step_macs(config: RunConfig) -> int:

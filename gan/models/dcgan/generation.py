@@ -17,7 +17,7 @@ from ganboard.gan.data import catalog
 from ganboard.gan.generation import paint
 from ganboard.gan.generation.generation import MAX_EXAMPLES, Floats
 from ganboard.gan.generation.latent_requests import MAX_SEED, InvalidRequest, LatentRequest, Seed
-from ganboard.gan.models.dcgan import networks
+from ganboard.gan.models.dcgan import architecture
 from ganboard.gan.quality.evaluator import MINIMUM, Evaluator
 from ganboard.gan.rng import tf_philox
 from ganboard.gan.rng.philox import Purpose
@@ -26,7 +26,7 @@ from ganboard.gan.rng.philox import Purpose
 def draw(generator: keras.Model, config: RunConfig, request: LatentRequest) -> Floats:
     """Images [n, 28, 28, 1] in [-1, 1]. Raises InvalidRequest."""
     if request.energy is not None or request.angle is not None:
-        raise InvalidRequest("energy and angle have a meaning for showers only: leave them out.")
+        raise InvalidRequest("energy and angle only apply to showers. Remove them.")
     return paint.images(generator, request.points(partial(paint.normal, width=config.latent_dim)))
 
 
@@ -55,7 +55,7 @@ class Generation:
             "inputs": Request.model_json_schema()["properties"],
             "outputs": {
                 self.output: {
-                    "shape": [None, *networks.SHAPE],
+                    "shape": [None, *architecture.SHAPE],
                     "dtype": "float32",
                     "range": [-1, 1],
                 }

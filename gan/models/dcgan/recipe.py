@@ -16,7 +16,7 @@ from ganboard.gan.data.dataset import Dataset
 from ganboard.gan.modeling import losses, samples
 from ganboard.gan.modeling.gradients import Shares, State, Tensors, forward
 from ganboard.gan.modeling.recipe import Phase
-from ganboard.gan.models.dcgan import networks
+from ganboard.gan.models.dcgan import architecture, networks
 from ganboard.gan.quality.evaluator import Evaluator
 from ganboard.gan.rng import tf_philox
 from ganboard.gan.rng.philox import Purpose
@@ -57,7 +57,9 @@ class Recipe:
 
     def rows(self, columns: Sequence[tf.Tensor], batch: tf.Tensor) -> list[tf.Tensor]:
         return [
-            tf.ensure_shape(tf.gather(columns[0], batch), [self.config.batch_size, *networks.SHAPE])
+            tf.ensure_shape(
+                tf.gather(columns[0], batch), [self.config.batch_size, *architecture.SHAPE]
+            )
         ]
 
     def pictures(self, examples: npt.NDArray[np.uint8]) -> npt.NDArray[np.uint8]:
@@ -74,15 +76,15 @@ class Recipe:
         return Evaluator(self.config, data, cache_dir, progress)
 
     def example(self, rows: int) -> list[tf.Tensor]:
-        return [tf.zeros([rows, *networks.SHAPE], tf.uint8)]
+        return [tf.zeros([rows, *architecture.SHAPE], tf.uint8)]
 
     def draws(
         self, phase: Phase, own: Sequence[tf.Tensor], draw: tf.Tensor, row: tf.Tensor
     ) -> Draws:
-        seed, rows, calls = self.config.seed, self.config.micro_batch, len(networks.MASKS)
+        seed, rows, calls = self.config.seed, self.config.micro_batch, len(architecture.MASKS)
         noise = tf_philox.normal(seed, Purpose.NOISE, draw, row, rows, self.config.latent_dim)
         mix = tf_philox.uniform(seed, Purpose.PENALTY, draw, row, rows, 1)[:, :, None, None]
-        masks = tf_philox.masks(seed, networks.DROPOUT, draw, row, rows, networks.MASKS * 2)
+        masks = tf_philox.masks(seed, architecture.DROPOUT, draw, row, rows, architecture.MASKS * 2)
         return Draws(own[0], noise, masks[:calls], masks[calls:], mix)
 
     def shares(

@@ -1,16 +1,16 @@
-"""What 3DGAN costs, from the shapes of its layers. Free of TensorFlow."""
+"""What 3DGAN costs, from its layers. Free of TensorFlow."""
 
 from __future__ import annotations
 
-from math import prod
+from typing import cast
 
 from ganboard.gan.config import RunConfig
-from ganboard.gan.costs.layer import Layer, macs
+from ganboard.gan.costs.layer import LayerCost, layer_costs, macs
+from ganboard.gan.models.gan3d import architecture
+from ganboard.gan.models.gan3d.architecture import LATENT, SHAPES, Geometry
 from ganboard.gan.models.gan3d.source import SAMPLED
 
 _JUDGED = 32  # events together, forward alone
-
-Shape = tuple[int, int, int]
 
 
 def example_bytes(config: RunConfig) -> int:
@@ -29,47 +29,17 @@ def examples(config: RunConfig) -> int:
     return SAMPLED
 
 
-def generator(config: RunConfig, on_cpu: bool = True) -> tuple[Layer, ...]:
-    """The generator of `gan.models.gan3d.networks`, from noise to image; up-sampled maps count in
-    full, as the published figures do."""
-    if config.geometry == "51x51x25":
-        return (
-            _dense("dense", 256, 5184),
-            _conv("up_2", (9, 9, 8), 8, (6, 6, 8), 8, (49, 49, 41)),
-            _conv("conv_3", (53, 53, 43), 8, (4, 4, 6), 6, (50, 50, 38)),
-            _conv("conv_4", (54, 54, 40), 6, (4, 4, 6), 6, (51, 51, 35)),
-            _conv("conv_5", (55, 55, 37), 6, (4, 4, 6), 6, (52, 52, 32)),
-            _conv("conv_6", (54, 54, 32), 6, (3, 3, 5), 6, (52, 52, 28)),
-            _conv("conv_7", (54, 54, 28), 6, (3, 3, 3), 6, (52, 52, 26), norm=False),
-            _conv("conv_8", (52, 52, 26), 6, (2, 2, 2), 1, (51, 51, 25), norm=False),
-        )
-    return (
-        _dense("dense", 200, 3136),
-        _conv("conv_2", (7, 7, 8), 8, (6, 6, 8), 64, (7, 7, 8)),
-        _conv("up_3", (7, 7, 8), 64, (6, 5, 8), 6, (13, 14, 9)),
-        _conv("up_4", (13, 14, 9), 6, (3, 3, 8), 6, (26, 26, 26), norm=False),
-        _conv("conv_5", (26, 26, 26), 6, (2, 2, 2), 1, (25, 25, 25), norm=False, bias=False),
-    )
+def generator(config: RunConfig, on_cpu: bool = True) -> tuple[LayerCost, ...]:
+    """The generator, from noise to image; up-sampled maps count in full, as in the published
+    counts."""
+    geometry = cast(Geometry, config.geometry)
+    return layer_costs((LATENT[geometry],), architecture.generator(geometry))
 
 
-def discriminator(config: RunConfig) -> tuple[Layer, ...]:
+def discriminator(config: RunConfig) -> tuple[LayerCost, ...]:
     """The discriminator, from image to both heads."""
-    if config.geometry == "51x51x25":
-        convs = (
-            _conv("conv_1", (51, 51, 25), 1, (5, 6, 6), 16, (51, 51, 25), norm=False, masked=True),
-            _conv("conv_2", (51, 51, 27), 16, (5, 6, 6), 8, (47, 46, 22), masked=True),
-            _conv("conv_3", (47, 46, 24), 8, (5, 6, 6), 8, (43, 41, 19), masked=True),
-            _conv("conv_4", (43, 41, 19), 8, (5, 6, 6), 8, (39, 36, 14), masked=True),
-        )
-        return *convs, _dense("judgements", 19_152, 2)
-    wide = (25, 25, 25)
-    convs = (
-        _conv("conv_1", wide, 1, (5, 5, 5), 32, wide, norm=False, masked=True),
-        _conv("conv_2", (29, 29, 29), 32, (5, 5, 5), 8, wide, masked=True),
-        _conv("conv_3", (29, 29, 29), 8, (5, 5, 5), 8, wide, masked=True),
-        _conv("conv_4", (27, 27, 27), 8, (5, 5, 5), 8, (23, 23, 23), masked=True),
-    )
-    return *convs, _dense("judgements", 10_648, 2)
+    geometry = cast(Geometry, config.geometry)
+    return layer_costs(SHAPES[geometry], architecture.discriminator(geometry))
 
 
 def step_macs(config: RunConfig) -> int:
@@ -96,28 +66,4 @@ def image_bytes(config: RunConfig, *, on_gpu: bool = False) -> int:
     layers = (*generator(config, not on_gpu), *discriminator(config))
     return sum(layer.kept(half, config.recompute) for layer in layers) + 3 * 4 * max(
         layer.leaving for layer in layers
-    )
-
-
-def _dense(name: str, entering: int, leaving: int) -> Layer:
-    return Layer(
-        name, entering * leaving, (entering + 1) * leaving, entering, leaving, activated=False
-    )
-
-
-def _conv(
-    name: str, entering: Shape, channels: int, kernel: Shape, filters: int, leaving: Shape, *, norm: bool = True, bias: bool = True,
-    masked: bool = False,
-) -> Layer:  # fmt: skip
-    """`leaving` [x, y, z] maps of `filters` channels, each value of which takes the whole kernel."""
-    pairs = prod(kernel) * channels * filters
-    values = prod(leaving) * filters
-    return Layer(
-        name,
-        prod(leaving) * pairs,
-        pairs + filters * bias + 2 * filters * norm,
-        prod(entering) * channels,
-        values,
-        norm,
-        masked=masked,
     )

@@ -22,8 +22,9 @@ from ganboard.gan.generation.latent_requests import (
     Nearest,
     Seed,
 )
-from ganboard.gan.models.gan3d import comparison, losses, networks, rendering
-from ganboard.gan.models.gan3d.layouts import LAYOUTS
+from ganboard.gan.models.gan3d import architecture, losses, networks, rendering
+from ganboard.gan.models.gan3d.data.layouts import LAYOUTS
+from ganboard.gan.models.gan3d.evaluation import comparison
 from ganboard.gan.models.gan3d.observables import Observed
 from ganboard.gan.models.gan3d.source import LAYOUT
 from ganboard.gan.rng import tf_philox
@@ -47,13 +48,13 @@ def draw(generator: keras.Model, config: RunConfig, request: LatentRequest) -> F
             f"Training images are compared with images, and model={config.model} makes showers:"
             " draw or interpolate."
         )
-    geometry = cast(networks.Geometry, config.geometry)
+    geometry = cast(architecture.Geometry, config.geometry)
     if request.angle is not None and geometry != "51x51x25":
         raise InvalidRequest(
             f"angle has no meaning for geometry={geometry}, whose angle is 90 degrees: leave it"
             " out."
         )
-    noise = request.points(partial(paint.normal, width=networks.noise(geometry)))
+    noise = request.points(partial(paint.normal, width=architecture.noise(geometry)))
     angle = _RIGHT if request.angle is None else request.angle
     particle = np.array([(request.energy or _GEV) / _GEV, math.radians(angle), 0.0], np.float32)
     latents = np.asarray(networks.latents(geometry, noise, np.tile(particle, (len(noise), 1))))
@@ -90,7 +91,7 @@ class Generation:
     together = 8
 
     def __init__(self, config: RunConfig) -> None:
-        self.config, self.geometry = config, cast(networks.Geometry, config.geometry)
+        self.config, self.geometry = config, cast(architecture.Geometry, config.geometry)
         self.layout = LAYOUTS[LAYOUT[self.geometry]]
         self._turns = self.geometry == "51x51x25"
 
@@ -174,7 +175,7 @@ class Generation:
             tf.constant(0),
             tf.constant(first),
             len(labels),
-            networks.noise(self.geometry),
+            architecture.noise(self.geometry),
         )
         latents: Floats = networks.latents(self.geometry, noise, labels).numpy()
         return latents

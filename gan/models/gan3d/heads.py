@@ -11,7 +11,7 @@ import math
 
 import tensorflow as tf
 
-EMPTY_ANGLE = 100.0  # radians: told for an event without energy
+EMPTY_ANGLE = 100.0  # radians: reported for an event without energy
 _EPSILON = 1e-20  # inside roots and quotients
 
 

@@ -105,8 +105,7 @@ class Observed:
         flat = cells.reshape(n, -1)
         if not (flat.min() >= 0 and np.isfinite(flat.max())):
             raise DatasetError(
-                "Showers have cells that are negative, infinite or no numbers: leave such events"
-                " out."
+                "Showers have cells that are negative, infinite or NaN. Leave such events out."
             )
         sums = [
             cells.sum((2, 3), dtype=np.float64),

@@ -21,16 +21,16 @@ from ganboard.gan.config import RunConfig
 from ganboard.gan.modeling.gradients import Shares, State, Tensors, forward
 from ganboard.gan.modeling.losses import global_mean
 from ganboard.gan.modeling.recipe import Phase
-from ganboard.gan.models.gan3d import losses, networks, rendering
-from ganboard.gan.models.gan3d.data import Showers
-from ganboard.gan.models.gan3d.evaluator import Evaluator
+from ganboard.gan.models.gan3d import architecture, losses, networks, rendering
+from ganboard.gan.models.gan3d.data.showers import Showers
+from ganboard.gan.models.gan3d.evaluation.evaluator import Evaluator
 from ganboard.gan.rng import tf_philox
 from ganboard.gan.rng.philox import Purpose
 
 FLIPPED = 0.05  # share of D's labels that are turned, so that it is never quite sure
 # Convolutions that are recomputed in one. At 51x51x25 their inputs together outweigh any two of
 # them; at 25x25x25 one alone is the peak.
-TOGETHER: dict[networks.Geometry, int] = {"51x51x25": 2, "25x25x25": 1}
+TOGETHER: dict[architecture.Geometry, int] = {"51x51x25": 2, "25x25x25": 1}
 _PICTURES = 500  # of real events, for comparisons
 _REAL, _FAKE, _G = "real", "fake", "generator"
 
@@ -58,8 +58,8 @@ class Recipe:
 
     def __init__(self, config: RunConfig) -> None:
         # `RunConfig` lets a 3DGAN have no other
-        self.config, self.geometry = config, cast(networks.Geometry, config.geometry)
-        self.shape = networks.SHAPES[self.geometry]
+        self.config, self.geometry = config, cast(architecture.Geometry, config.geometry)
+        self.shape = architecture.SHAPES[self.geometry]
 
     def networks(self) -> tuple[keras.Model, keras.Model]:
         return networks.generator(self.config, self.geometry), networks.discriminator(
@@ -90,10 +90,11 @@ class Recipe:
         return (pictured * 127.5 + 127.5).round().astype(np.uint8)
 
     def grid(self, generator: keras.Model, examples: Showers) -> npt.NDArray[np.float32]:
-        """For the particles of the first real events, so that both grids can be laid side by side."""
+        """For the particles of the first real events, so that both grids can be laid side by
+        side."""
         count, none = self.config.grid_size**2, tf.constant(0)
         noise = tf_philox.normal(
-            self.config.seed, Purpose.GRID, none, none, count, networks.noise(self.geometry)
+            self.config.seed, Purpose.GRID, none, none, count, architecture.noise(self.geometry)
         )
         latents = networks.latents(self.geometry, noise, np.resize(examples.labels, (count, 3)))
         made = [
@@ -115,11 +116,11 @@ class Recipe:
     ) -> Draws:
         seed, rows = self.config.seed, self.config.micro_batch
         noise = tf_philox.normal(
-            seed, Purpose.NOISE, draw, row, rows, networks.noise(self.geometry)
+            seed, Purpose.NOISE, draw, row, rows, architecture.noise(self.geometry)
         )
         flips = tf_philox.uniform(seed, Purpose.FLIPS, draw, row, rows, 1)[:, 0]
         masks = tf_philox.masks(
-            seed, networks.DROPOUT, draw, row, rows, networks.masks(self.geometry)
+            seed, architecture.DROPOUT, draw, row, rows, architecture.masks(self.geometry)
         )
         return Draws(own[0], own[1], noise, flips, masks)
 

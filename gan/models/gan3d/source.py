@@ -10,8 +10,8 @@ from ganboard.gan.data.dataset import DatasetError
 from ganboard.gan.data.images import resolve
 
 if TYPE_CHECKING:
-    from ganboard.gan.models.gan3d.data import Showers
-    from ganboard.gan.models.gan3d.reader import Reader
+    from ganboard.gan.models.gan3d.data.reader import Reader
+    from ganboard.gan.models.gan3d.data.showers import Showers
 
 SAMPLED = 10_000  # events of dataset=showers, one and a half milliseconds each
 LAYOUT = {"51x51x25": "variable", "25x25x25": "fixed"}
@@ -22,14 +22,14 @@ _TOGETHER = 64
 def load(config: RunConfig, data_dir: Path) -> Showers:
     """The first `config.limit` events: sampled, or read from the HDF5 files below
     `config.images_path`. Raises DatasetError."""
-    from ganboard.gan.models.gan3d.data import gather, load_files
-    from ganboard.gan.models.gan3d.layouts import LAYOUTS, VARIABLE
-    from ganboard.gan.models.gan3d.reader import sampled
-    from ganboard.gan.models.gan3d.sampler import Beam, Sampler
+    from ganboard.gan.models.gan3d.data.layouts import LAYOUTS, VARIABLE
+    from ganboard.gan.models.gan3d.data.reader import sampled
+    from ganboard.gan.models.gan3d.data.sampler import Beam, Sampler
+    from ganboard.gan.models.gan3d.data.showers import gather, load_files
 
     if config.dataset == "showers":
         count, layout = min(config.limit or SAMPLED, SAMPLED), LAYOUTS[LAYOUT[config.geometry]]
-        # a net of 25 cells is told no angle
+        # a net of 25 cells has no angle input
         sampler = Sampler(Beam() if layout is VARIABLE else Beam(theta_low=90, theta_high=90))
         portions = ((first, min(_TOGETHER, count - first)) for first in range(0, count, _TOGETHER))
         return gather(
@@ -57,7 +57,7 @@ def check(config: RunConfig, data_dir: Path) -> None:
 
 
 def _reader(config: RunConfig, data_dir: Path) -> Reader:
-    from ganboard.gan.models.gan3d.reader import Reader
+    from ganboard.gan.models.gan3d.data.reader import Reader
 
     path = resolve(data_dir, config.images_path, _SUFFIXES, "folder or HDF5 file")
     paths = (

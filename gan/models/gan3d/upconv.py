@@ -19,7 +19,7 @@ import numpy as np
 import numpy.typing as npt
 import tensorflow as tf
 
-Three = tuple[int, int, int]
+from ganboard.gan.models.gan3d.architecture import Three
 
 
 def taps(factor: int, kernel: int, pad: int) -> tuple[int, npt.NDArray[np.float32]]:

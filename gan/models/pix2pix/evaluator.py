@@ -10,10 +10,10 @@ import numpy as np
 import numpy.typing as npt
 
 from ganboard.gan.config import RunConfig
-from ganboard.gan.models.pix2pix import networks
-from ganboard.gan.models.pix2pix.data import Examples
-from ganboard.gan.models.pix2pix.frames import Pairs
-from ganboard.gan.models.pix2pix.manifest import CHANNELS
+from ganboard.gan.models.pix2pix import architecture
+from ganboard.gan.models.pix2pix.flow.examples import Examples
+from ganboard.gan.models.pix2pix.flow.frames import Pairs
+from ganboard.gan.models.pix2pix.flow.manifest import CHANNELS
 
 _TOGETHER = 16  # pairs
 
@@ -41,7 +41,7 @@ class Evaluator:
         ]
 
     def __call__(self, generator: keras.Model) -> tuple[dict[str, float], tuple[float, ...]]:
-        keeps: list[None] = [None] * len(networks.masks(self._side))
+        keeps: list[None] = [None] * len(architecture.masks(self._side))
         found = dict.fromkeys([*self._pairs, "l1_standing"], 0.0)
         for name, pairs in self._pairs.items():
             chosen = self._chosen[name]

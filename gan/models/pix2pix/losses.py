@@ -1,5 +1,5 @@
-"""The losses of pix2pix, per picture (Isola et al. 2017, Eqs. 1 to 4): D tells real from made in
-patches, G fools it near the target."""
+"""The losses of pix2pix, per picture (Isola et al. 2017, Eqs. 1 to 4): D separates real from
+generated patches, G fools it near the target."""
 
 from __future__ import annotations
 

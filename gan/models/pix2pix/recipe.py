@@ -16,10 +16,10 @@ from ganboard.gan.config import RunConfig
 from ganboard.gan.modeling.gradients import Shares, State, Tensors
 from ganboard.gan.modeling.losses import global_mean
 from ganboard.gan.modeling.recipe import Phase
-from ganboard.gan.models.pix2pix import losses, networks, rendering
-from ganboard.gan.models.pix2pix.data import Examples
+from ganboard.gan.models.pix2pix import architecture, losses, networks, rendering
 from ganboard.gan.models.pix2pix.evaluator import Evaluator
-from ganboard.gan.models.pix2pix.manifest import CHANNELS
+from ganboard.gan.models.pix2pix.flow.examples import Examples
+from ganboard.gan.models.pix2pix.flow.manifest import CHANNELS
 from ganboard.gan.rng import tf_philox
 from ganboard.gan.rng.philox import Purpose
 
@@ -73,7 +73,7 @@ class Recipe:
     def grid(self, generator: keras.Model, examples: Examples) -> npt.NDArray[np.float32]:
         """What comes after the frames that `pictures` shows the real successors of."""
         before, _ = self._pictured(examples)
-        keeps: list[None] = [None] * len(networks.masks(self.side))
+        keeps: list[None] = [None] * len(architecture.masks(self.side))
         parts = np.array_split(
             np.resize(before, (self.config.grid_size**2, *before.shape[1:])), self.config.grid_size
         )
@@ -102,7 +102,9 @@ class Recipe:
             )
         reflected = tf.reverse(seen, [1]) * tf.constant([*_MIRRORED, *_MIRRORED[:CHANNELS]])
         seen = tf.where(chance[:, 2, None, None, None] < 0.5, reflected, seen)
-        masks = tf_philox.masks(seed, networks.DROPOUT, draw, row, rows, networks.masks(self.side))
+        masks = tf_philox.masks(
+            seed, architecture.DROPOUT, draw, row, rows, architecture.masks(self.side)
+        )
         return Draws(seen[..., :_INPUTS], seen[..., _INPUTS:], masks)
 
     def shares(
@@ -163,7 +165,8 @@ class Recipe:
 def _called(
     net: keras.Model, weights: Tensors, statistics: Tensors, inputs: list[tf.Tensor]
 ) -> tuple[tf.Tensor, Tensors]:
-    """Output of `net` in training with these weights and moving statistics, and its new statistics."""
+    """Output of `net` in training with these weights and moving statistics, and its new
+    statistics."""
     values = [
         *zip(net.trainable_variables, weights, strict=True),
         *zip(net.non_trainable_variables, statistics, strict=True),

@@ -11,8 +11,8 @@ import numpy as np
 import numpy.typing as npt
 from PIL import Image, ImageDraw
 
-from ganboard.gan.models.pix2pix import street
-from ganboard.gan.models.pix2pix.obstacle import Mask
+from ganboard.gan.models.pix2pix.flow import vortex_street
+from ganboard.gan.models.pix2pix.flow.obstacle import Mask
 
 _VORTICITY = 2  # the channel
 _LINE = 14  # pixels of a line of words
@@ -50,7 +50,7 @@ def sheet(strips: Sequence[Strip], headings: Sequence[str]) -> bytes:
         draw.text((0, top + 1), f"{strip.title}: real, and predicted below", "black")
         for row, frames in enumerate((strip.real, strip.made)):
             for column, frame in enumerate(frames):
-                painted = Image.fromarray(street.paint(frame[..., _VORTICITY], strip.solid))
+                painted = Image.fromarray(vortex_street.paint(frame[..., _VORTICITY], strip.solid))
                 picture.paste(painted, (column * (nx + _GAP), top + _LINE + row * (ny + _GAP)))
     buffer = io.BytesIO()
     picture.save(buffer, "PNG", optimize=True)

@@ -19,13 +19,13 @@ from ganboard.app import auth, navigation
 from ganboard.db import requests, studies
 from ganboard.db.errors import NotAllowed
 from ganboard.db.models import Run, Study
-from ganboard.db.runs import annotations as marks
+from ganboard.db.runs import annotations as run_annotations
 from ganboard.db.runs import commands, imports, queries
 from ganboard.db.settings import Settings
 from ganboard.worker.access import SignIn, sign_in
 from ganboard.worker.context import Context
-from tests import identity
 from tests.factories import make_run as stored_run
+from tests.sign_in import identity
 from tests.ui.pages import MAIN, words
 
 ORIGIN = "https://ganboard.example"
@@ -57,7 +57,7 @@ def rules(home: Path, monkeypatch: pytest.MonkeyPatch) -> SignIn:
         ({"email": ["olga@lab.example"]}, "did not send your e-mail address"),
         ({"email_verified": False}, "has not verified"),
         ({"email_verified": "false"}, "has not verified"),
-        ({"email": identity.STRANGER}, "is not on the list"),
+        ({"email": identity.STRANGER}, "does not have access"),
     ],
 )
 def test_claims_that_let_nobody_in(rules: SignIn, change: dict[str, Any], says: str) -> None:
@@ -128,7 +128,7 @@ def test_pages_stop_at_the_gate(rules: SignIn, context: Context) -> None:
     stored_run(context, "secret plan")
     for user, says in (
         ({}, "Sign in to see the runs."),
-        (identity.claims(identity.STRANGER), "is not on the list of this ganboard"),
+        (identity.claims(identity.STRANGER), "does not have access to this ganboard"),
     ):
         at = page(user)
         assert says in words(at)
@@ -141,7 +141,7 @@ def test_viewers_see_why_buttons_are_off(rules: SignIn, context: Context) -> Non
     at = page(identity.claims(identity.VIEWER), "launch")
     button = next(one for one in at.button if one.label == "Launch")
     assert button.disabled
-    assert "only operators change anything" in button.help
+    assert "Only operators can make changes" in button.help
     at = page(identity.claims(identity.OPERATOR), "launch")
     assert not next(one for one in at.button if one.label == "Launch").disabled
 
@@ -160,13 +160,19 @@ WRITES: dict[str, Callable[[Any, Run], object]] = {
     "request_stop": lambda engine, run: commands.request_stop(engine, run_id=run.id),
     "resume": lambda engine, run: commands.resume(engine, run_id=run.id),
     "delete_run": lambda engine, run: commands.delete_run(engine, run_id=run.id),
-    "add_tags": lambda engine, run: marks.add_tags(engine, run_ids=[run.id], tags=["x"]),
-    "remove_tags": lambda engine, run: marks.remove_tags(engine, run_ids=[run.id], tags=["x"]),
-    "write_note": lambda engine, run: marks.write_note(engine, run_id=run.id, text="x", version=0),
-    "archive": lambda engine, run: marks.archive(engine, run_ids=[run.id]),
-    "restore": lambda engine, run: marks.restore(engine, run_ids=[run.id]),
-    "save_view": lambda engine, run: marks.save_view(engine, name="x", page="runs", query=""),
-    "delete_view": lambda engine, run: marks.delete_view(engine, name="x"),
+    "add_tags": lambda engine, run: run_annotations.add_tags(engine, run_ids=[run.id], tags=["x"]),
+    "remove_tags": lambda engine, run: run_annotations.remove_tags(
+        engine, run_ids=[run.id], tags=["x"]
+    ),
+    "write_note": lambda engine, run: run_annotations.write_note(
+        engine, run_id=run.id, text="x", version=0
+    ),
+    "archive": lambda engine, run: run_annotations.archive(engine, run_ids=[run.id]),
+    "restore": lambda engine, run: run_annotations.restore(engine, run_ids=[run.id]),
+    "save_view": lambda engine, run: run_annotations.save_view(
+        engine, name="x", page="runs", query=""
+    ),
+    "delete_view": lambda engine, run: run_annotations.delete_view(engine, name="x"),
     "request": lambda engine, run: requests.ask(engine, requests.SURFACE, [run.id], {}),
     "study": lambda engine, run: studies.store(
         engine, Study(name="x", title="x", definition={}), counted={}, missing=[]
@@ -206,8 +212,8 @@ def test_an_operator_writes(
 ) -> None:
     run = stored_run(context, "stays")
     monkeypatch.setattr(auth, "_claims", lambda: identity.claims(identity.OPERATOR))
-    marks.add_tags(navigation.context().engine, run_ids=[run.id], tags=["x"])
-    assert queries.tags_of(context.engine, [run.id]) == {run.id: ["x"]}
+    run_annotations.add_tags(navigation.context().engine, run_ids=[run.id], tags=["x"])
+    assert run_annotations.tags_of(context.engine, [run.id]) == {run.id: ["x"]}
 
 
 # --- no way around the check ---

@@ -9,7 +9,7 @@ import pytest
 from streamlit.testing.v1 import AppTest
 
 from ganboard.app import navigation
-from ganboard.db.models import new_id
+from ganboard.db.ids import new_id
 
 
 def from_url(read: Callable[[], Any], query: dict[str, Any]) -> Any:

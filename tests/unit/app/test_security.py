@@ -146,9 +146,11 @@ def test_streamlit_is_closed_where_it_can_be() -> None:
     found = tomllib.loads((ROOT / "app" / "web" / ".streamlit" / "config.toml").read_text())
     wanted = {
         "server": {
-            "address": "127.0.0.1", "enableCORS": True, "enableXsrfProtection": True, "enableStaticServing": False, "enableAgentApi": False,
-            "fileWatcherType": "none", "maxUploadSize": 1, "maxMessageSize": 50, "allowedHosts": ["localhost", "127.0.0.1", "::1"],
-            "corsAllowedOrigins": [], "trustedUserHeaders": "{}",
+            "address": "127.0.0.1", "enableCORS": True, "enableXsrfProtection": True,
+            "enableStaticServing": False, "enableAgentApi": False, "fileWatcherType": "none",
+            "maxUploadSize": 1, "maxMessageSize": 50,
+            "allowedHosts": ["localhost", "127.0.0.1", "::1"], "corsAllowedOrigins": [],
+            "trustedUserHeaders": "{}",
         },
         "client": {"showErrorDetails": "none", "showErrorLinks": False, "toolbarMode": "minimal"},
         "browser": {"gatherUsageStats": False},
@@ -236,7 +238,7 @@ def test_no_secret_stands_in_an_environment_and_each_service_reads_its_own_only(
     assert [service for service in SERVICES if "secrets" in SERVICES[service]] == ["web"]
 
 
-def test_the_queue_keeps_what_it_is_told_and_asks_for_a_name() -> None:
+def test_the_queue_keeps_what_it_is_sent_and_asks_for_a_name() -> None:
     redis = SERVICES["redis"]
     assert redis["command"][:2] == ["redis-server", "/secrets/queue/redis.conf"]
     assert "noeviction" in redis["command"]

@@ -23,7 +23,8 @@ SERVER = "GANBOARD_TEST_POSTGRES_URL"
 
 @pytest.fixture(params=["sqlite", pytest.param("postgresql", marks=pytest.mark.postgres)])
 def url(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[str]:
-    """A database of the test's own: a file, or a schema. It is empty unless the test uses `engine`."""
+    """A database of the test's own: a file, or a schema. It is empty unless the test uses
+    `engine`."""
     if request.param == "sqlite":
         yield f"sqlite:///{tmp_path / 'ganboard.db'}"
     elif "engine" in request.fixturenames:

@@ -10,7 +10,7 @@ from sqlalchemy import Engine, text
 from sqlmodel import SQLModel
 
 from ganboard.db.models import Run, SystemSample
-from ganboard.db.runs import commands, queries, reports
+from ganboard.db.runs import checkpoint_reports, commands, queries, reports
 
 STEPS = 4  # per epoch
 IN_FORK = get_context("fork")
@@ -137,7 +137,7 @@ def checkpoint(
     engine: Engine, own: dict[str, Any], step: int, keep: int = 3, machine: str | None = None
 ) -> None:
     saved = {"step": step, "epoch": step // STEPS, "digest": f"digest {step}", "size": 1 << 40}
-    reports.add_checkpoint(engine, **own, **saved, keep=keep, machine=machine)
+    checkpoint_reports.add_checkpoint(engine, **own, **saved, keep=keep, machine=machine)
 
 
 def sample(own: dict[str, Any]) -> SystemSample:

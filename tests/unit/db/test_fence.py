@@ -10,7 +10,7 @@ import pytest
 from sqlalchemy import Engine
 
 from ganboard.db.errors import LeaseLost
-from ganboard.db.runs import commands, reports
+from ganboard.db.runs import checkpoint_reports, commands, expiry, reports
 from tests.unit.db.stored_runs import (
     checkpoint,
     claimed,
@@ -29,7 +29,7 @@ FOUND = {"step": 4, "attempt": 1, "epoch": 1, "digest": "ab", "size": 10}
 WRITES: dict[str, Callable[[Engine, Own], object]] = {
     "renew": lambda engine, own: commands.renew(engine, **own),
     "finish": lambda engine, own: commands.finish(engine, **own, status="finished"),
-    "died": lambda engine, own: commands.died(engine, **own, cause="Killed"),
+    "died": lambda engine, own: expiry.died(engine, **own, cause="Killed"),
     "set_phase": lambda engine, own: reports.set_phase(engine, **own, phase="training"),
     "set_started": start,
     "append_steps": lambda engine, own: steps(engine, own, 1, 0, [0.5]),
@@ -40,7 +40,9 @@ WRITES: dict[str, Callable[[Engine, Own], object]] = {
         engine, **own, epoch=1, rows=1, columns=1, png=b"png"
     ),
     "add_checkpoint": lambda engine, own: checkpoint(engine, own, 4),
-    "list_checkpoints": lambda engine, own: reports.list_checkpoints(engine, **own, found=[FOUND]),
+    "list_checkpoints": lambda engine, own: checkpoint_reports.list_checkpoints(
+        engine, **own, found=[FOUND]
+    ),
     "add_event": lambda engine, own: reports.add_event(engine, **own, level="info", text="late"),
     "add_sample": lambda engine, own: reports.add_sample(engine, sample(own)),
 }
@@ -59,7 +61,7 @@ def refused(engine: Engine, own: Own) -> None:
 def test_every_command_that_takes_an_attempt_is_tested() -> None:
     written = {
         name: command
-        for module in (commands, reports)
+        for module in (commands, expiry, reports, checkpoint_reports)
         for name, command in vars(module).items()
         if getattr(command, "__module__", None) == module.__name__ and not name.startswith("_")
     }
@@ -88,7 +90,7 @@ def test_an_attempt_that_was_replaced(engine: Engine) -> None:
 
 def test_an_attempt_whose_run_waits_again(engine: Engine) -> None:
     own = training(engine, lease_seconds=-1)
-    assert commands.expire_leases(engine) == [own["run_id"]]
+    assert expiry.expire_leases(engine) == [own["run_id"]]
     refused(engine, own)
 
 
@@ -111,8 +113,8 @@ def test_an_attempt_that_has_not_begun(engine: Engine) -> None:
 
 
 def test_a_late_owner_whom_nobody_replaced_goes_on(engine: Engine) -> None:
-    """After an outage of the database the trainer finds its row untouched: nothing is lost by going
-    on."""
+    """After the database was unavailable, the trainer finds its row untouched: nothing is lost by
+    going on."""
     own = training(engine, lease_seconds=-1)
     assert commands.renew(engine, **own) is False
-    assert commands.expire_leases(engine) == []
+    assert expiry.expire_leases(engine) == []

@@ -20,12 +20,12 @@ from alembic import command
 from alembic.autogenerate import compare_metadata
 from alembic.runtime.migration import MigrationContext
 from sqlalchemy import Engine, inspect, text
-from sqlmodel import SQLModel
+from sqlmodel import Session, SQLModel
 
 from ganboard.db import migrate
 from ganboard.db.engine import make_engine
 from ganboard.db.errors import SchemaTooNew, Unreachable
-from ganboard.db.models import Epoch, Run, StepLosses
+from ganboard.db.models import Epoch, Run, SavedView, StepLosses, Study
 from ganboard.db.runs import commands, queries, reports
 from tests.unit.db.stored_runs import IN_FORK, contents, finish_epoch, in_status, quality, training
 
@@ -34,14 +34,15 @@ NEXT = """
 import sqlalchemy as sa
 from alembic import op
 
-revision = "0011"
-down_revision = "0010"
+revision = "0013"
+down_revision = "0012"
 branch_labels = None
 depends_on = None
 
 
 def upgrade():
-    with op.batch_alter_table("run", recreate="always" if op.get_bind().dialect.name == "sqlite" else "auto") as batch:
+    recreate = "always" if op.get_bind().dialect.name == "sqlite" else "auto"
+    with op.batch_alter_table("run", recreate=recreate) as batch:
         batch.add_column(sa.Column("remarks", sa.Text(), nullable=True))
 """
 KILLED = """
@@ -82,7 +83,7 @@ def next_version(folder: Path) -> Iterator[None]:
     """As if ganboard had one more migration, which rebuilds a table that others refer to."""
     newer = folder / "100% newer"
     shutil.copytree(migrate.MIGRATIONS, newer)
-    (newer / "versions" / "0011_notes.py").write_text(NEXT)
+    (newer / "versions" / "0013_notes.py").write_text(NEXT)
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(migrate, "MIGRATIONS", newer)
         yield
@@ -90,13 +91,45 @@ def next_version(folder: Path) -> Iterator[None]:
 
 def test_an_empty_database_gets_the_whole_schema(empty_engine: Engine) -> None:
     assert migrate.revision(empty_engine) is None
-    assert migrate.upgrade(empty_engine) == migrate.head() == "0010"
-    assert migrate.revision(empty_engine) == "0010"
+    assert migrate.upgrade(empty_engine) == migrate.head() == "0012"
+    assert migrate.revision(empty_engine) == "0012"
     assert tables(empty_engine) == {table.name for table in SQLModel.metadata.sorted_tables} | {
         "alembic_version"
     }
     assert drift(empty_engine) == []
     assert queries.list_runs(empty_engine) == []
+
+
+def test_runs_studies_and_views_of_street_are_renamed(empty_engine: Engine) -> None:
+    engine = empty_engine
+    with engine.begin() as connection:
+        command.upgrade(migrate._config(connection), "0010")
+    settings = {"dataset": "street", "images_path": "street", "limit": 1.5}
+    part = {"settings": {"dataset": "street"}, "vary": {"dataset": ["street", "digits"]}}
+    definition = {"name": "street", "settings": settings, "parts": [part]}
+    with Session(engine) as session:
+        session.add(Run(id="a", name="street", status="queued", config=settings, preset="street"))
+        session.add(
+            Run(id="b", name="b", status="queued", config={"dataset": ["?"]}, preset="tiny")
+        )
+        session.add(Study(id="c", name="street", title="", definition=definition))
+        query = "q=dataset%3Dstreet+preset%3Astreet_tiny+street"
+        session.add(SavedView(name="street", page="runs", query=query))
+        session.commit()
+    assert migrate.upgrade(engine) == "0012"
+    with Session(engine) as session:
+        run, other = session.get_one(Run, "a"), session.get_one(Run, "b")
+        study, view = session.get_one(Study, "c"), session.get_one(SavedView, "street")
+    renamed = {**settings, "dataset": "vortex_street"}
+    assert (run.name, run.config, run.preset) == ("street", renamed, "vortex_street")
+    assert (other.config, other.preset) == ({"dataset": ["?"]}, "tiny")
+    assert study.name == study.definition["name"] == "vortex_street"
+    assert study.definition["settings"] == renamed
+    assert study.definition["parts"][0] == {
+        "settings": {"dataset": "vortex_street"},
+        "vary": {"dataset": ["vortex_street", "digits"]},
+    }
+    assert view.query == "q=dataset%3Dvortex_street+preset%3Avortex_street_tiny+street"
 
 
 def test_drift_would_be_seen(engine: Engine) -> None:
@@ -109,7 +142,7 @@ def test_drift_would_be_seen(engine: Engine) -> None:
 def test_upgrading_again_changes_nothing(engine: Engine) -> None:
     in_status(engine, "running")
     before = contents(engine)
-    assert migrate.upgrade(engine) == "0010"
+    assert migrate.upgrade(engine) == "0012"
     assert contents(engine) == before
 
 
@@ -120,7 +153,7 @@ def test_rows_survive_a_migration_that_rebuilds_the_table_they_hang_on(
     finish_epoch(engine, own, 1)
     before = contents(engine)
     with next_version(tmp_path):
-        assert migrate.upgrade(engine) == "0011"
+        assert migrate.upgrade(engine) == "0013"
     after = contents(engine)
     assert len(after["run"]) == 1
     assert {**after, "run": []} == {**before, "run": []}
@@ -161,7 +194,7 @@ def test_a_database_of_the_first_version_keeps_its_rows(empty_engine: Engine) ->
             old = sa.table(model.name, *(sa.column(name, model.c[name].type) for name in known))
             connection.execute(sa.insert(old).values({name: getattr(row, name) for name in known}))
     before = contents_of_known(engine)
-    assert migrate.upgrade(engine) == "0010"
+    assert migrate.upgrade(engine) == "0012"
     assert drift(engine) == []
     stored = queries.get_run(engine, run.id)
     (epoch,) = queries.epochs(engine, run.id)
@@ -208,8 +241,8 @@ def test_a_database_of_a_newer_version_is_refused_untouched(engine: Engine, tmp_
         with pytest.raises(
             SchemaTooNew,
             match=(
-                r"^The database has schema 0011, but this ganboard knows only up to 0010: update"
-                r" ganboard"
+                r"^The database has schema 0013, but this ganboard supports schemas up to 0012\."
+                r" Update ganboard"
             ),
         ):
             refused(engine)
@@ -228,11 +261,12 @@ def _upgrade(url: str, start: float) -> str:
 def test_processes_that_upgrade_at_once_agree(empty_engine: Engine, url: str) -> None:
     with IN_FORK.Pool(4) as pool:
         assert (
-            pool.starmap(_upgrade, [(url, time.monotonic() + 0.2)] * 4, chunksize=1) == ["0010"] * 4
+            pool.starmap(_upgrade, [(url, time.monotonic() + 0.2)] * 4, chunksize=1) == ["0012"] * 4
         )
     assert drift(empty_engine) == []
 
 
+@pytest.mark.thorough
 def test_a_migration_killed_half_way_leaves_nothing_behind(empty_engine: Engine, url: str) -> None:
     killed = subprocess.run(
         [sys.executable, "-c", KILLED, url],
@@ -244,7 +278,7 @@ def test_a_migration_killed_half_way_leaves_nothing_behind(empty_engine: Engine,
     assert (killed.returncode, killed.stdout) == (-signal.SIGKILL, "half-way\n"), killed.stderr
     assert tables(empty_engine) == set()
     assert migrate.revision(empty_engine) is None
-    assert migrate.upgrade(empty_engine) == "0010"
+    assert migrate.upgrade(empty_engine) == "0012"
     assert drift(empty_engine) == []
 
 

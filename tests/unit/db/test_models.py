@@ -19,6 +19,7 @@ from ganboard.db.models import (  # fmt: skip
     Epoch,
     Event,
     Grid,
+    Metric,
     ModelAlias,
     ModelVersion,
     Quality,
@@ -32,9 +33,9 @@ from ganboard.db.models import (  # fmt: skip
     SystemSample,
     Tag,
     Worker,
-    new_id,
 )
-from tests.unit.db.stored_runs import submitted
+from ganboard.db.runs import queries
+from tests.unit.db.stored_runs import quality, submitted, training
 
 MOMENT = datetime(2026, 2, 28, 23, 59, 59, 123456, tzinfo=UTC)
 quick = settings(
@@ -59,40 +60,108 @@ def full_rows() -> list[SQLModel]:
         ("created_at", "queued_at", "started_at", "ended_at", "lease_until"), MOMENT
     )
     run = Run(
-        id="abcdefghjk", name="naïve 漢字", status="failed", config=config, preset="paper", parent_id="bbbbbbbbbb", **moments,
-        attempt=3, worker="w", stop_requested_at=MOMENT, failures=2, error="It broke.", phase="training", phase_since=MOMENT,
-        hardware={"host": "box", "devices": [{"name": "GPU:0"}]}, examples=60_000, steps_per_epoch=937, g_parameters=2_330_944,
-        d_parameters=212_865, epoch=3, step=2811, seconds=12.25, g_loss=math.nan, d_loss=-0.0, images_per_second=math.inf,
-        facts={"form": "fused", "off_accelerator": ["Gather"], "largest_batch": 4096}, sweep="cccccccccc", number=41, note="ünïcode\n 漢字",
-        note_version=2, archived_at=MOMENT,
+        id="abcdefghjk", name="naïve 漢字", status="failed", config=config, preset="paper",
+        parent_id="bbbbbbbbbb", **moments, attempt=3, worker="w", stop_requested_at=MOMENT,
+        failures=2, error="It broke.", phase="training", phase_since=MOMENT,
+        hardware={"host": "box", "devices": [{"name": "GPU:0"}]}, examples=60_000,
+        steps_per_epoch=937, g_parameters=2_330_944, d_parameters=212_865, epoch=3, step=2811,
+        seconds=12.25, g_loss=math.nan, d_loss=-0.0, images_per_second=math.inf,
+        facts={"form": "fused", "off_accelerator": ["Gather"], "largest_batch": 4096},
+        sweep="cccccccccc", number=41, note="ünïcode\n 漢字", note_version=2, archived_at=MOMENT,
     )  # fmt: skip
     own: dict[str, Any] = {"run_id": run.id, "attempt": 3}
     losses = np.array([math.nan, -math.inf, -0.0, 1e-45, 3.4028235e38, 0.1], dtype=np.float32)
     return [
         run,
-        Epoch(**own, epoch=1, finished_at=MOMENT, steps=6, images=384, g_loss=math.nan, d_loss=math.inf, seconds=1e-3, compile_seconds=0.0,
-              g_x=-0.0, g_y=5e-324, d_x=-math.inf, d_y=1 / 3, measures={"input_seconds": 0.1, "overflows": 3.0}),
+        Epoch(
+            **own,
+            epoch=1,
+            finished_at=MOMENT,
+            steps=6,
+            images=384,
+            g_loss=math.nan,
+            d_loss=math.inf,
+            seconds=1e-3,
+            compile_seconds=0.0,
+            g_x=-0.0,
+            g_y=5e-324,
+            d_x=-math.inf,
+            d_y=1 / 3,
+            measures={"input_seconds": 0.1, "overflows": 3.0},
+        ),
         StepLosses(**own, epoch=1, g_losses=losses, d_losses=-losses),
         StepSeries(**own, epoch=1, name="g_rate", values=losses[::-1]),
-        Quality(**own, epoch=1, made_at=MOMENT, seconds=0.5, training_seconds=12.25, fid=math.nan, kid=-0.0, precision=math.inf, recall=0.1,
-                density=5e-324, coverage=1 / 3, class_distance=0.0, diversity=-math.inf,
-                memorization=0.625, preparation_seconds=7.5,
-                objective=0.1, moment_error=0.2, profile_error=0.3, angle_error=0.4, sampling_error=0.5, correlation_error=0.6, empty=0.0,
-                l1=1e-3, l1_train=1e-300, l1_standing=math.inf, histogram=losses),
+        Quality(
+            **own,
+            epoch=1,
+            made_at=MOMENT,
+            seconds=0.5,
+            training_seconds=12.25,
+            preparation_seconds=7.5,
+            histogram=losses,
+        ),
+        Metric(run_id=run.id, epoch=1, name="naïve 漢字", value=math.nan),
         Grid(**own, epoch=0, made_at=MOMENT, rows=4, columns=5, png=bytes(range(256))),
-        Checkpoint(**own, step=2811, epoch=3, digest="0" * 64, size=1 << 40, saved_at=MOMENT, machine="box-ab12cd34"),
+        Checkpoint(
+            **own,
+            step=2811,
+            epoch=3,
+            digest="0" * 64,
+            size=1 << 40,
+            saved_at=MOMENT,
+            machine="box-ab12cd34",
+        ),
         Event(**own, id=7, at=MOMENT, level="warning", text="so it goes"),
-        SystemSample(**own, at=MOMENT, cpu_percent=99.9, rss_bytes=1e12, memory_percent=0.1, gpu_percent=50.0, gpu_memory_bytes=8e10),
+        SystemSample(
+            **own,
+            at=MOMENT,
+            cpu_percent=99.9,
+            rss_bytes=1e12,
+            memory_percent=0.1,
+            gpu_percent=50.0,
+            gpu_memory_bytes=8e10,
+        ),
         Tag(run_id=run.id, tag="ünïcode"),
         SavedView(name="mine", page="compare", query="runs=a,b&log=true", saved_at=MOMENT),
-        Request(id="uuuuuuuuuu", kind="surface", run_id=run.id, others=["bbbbbbbbbb"], step=2811, options={"size": 21}, asked_at=MOMENT,
-                claimed_at=MOMENT, heartbeat_at=MOMENT, answered_at=MOMENT, tries=2, phase="computing", progress=0.5, error="It broke.",
-                result=bytes(range(256)), facts={"seconds": 0.1}),
-        Study(id="sssssssss", name="mine.py", title="naïve 漢字", definition=config, created_at=MOMENT),
+        Request(
+            id="uuuuuuuuuu",
+            kind="surface",
+            run_id=run.id,
+            others=["bbbbbbbbbb"],
+            step=2811,
+            options={"size": 21},
+            asked_at=MOMENT,
+            claimed_at=MOMENT,
+            heartbeat_at=MOMENT,
+            answered_at=MOMENT,
+            tries=2,
+            phase="computing",
+            progress=0.5,
+            error="It broke.",
+            result=bytes(range(256)),
+            facts={"seconds": 0.1},
+        ),
+        Study(
+            id="sssssssss", name="mine.py", title="naïve 漢字", definition=config, created_at=MOMENT
+        ),
         StudyRun(study_id="sssssssss", part="batches", run_id=run.id),
-        ModelVersion(id="vvvvvvvvvv", name="digits", version=2, model="dcgan", variant="int8", parent_id="ppppppppp", run_id=run.id,
-                     attempt=3, epoch=3, step=2811, digest="0" * 64, size=1 << 40, quality={"fid": 1.5}, created_at=MOMENT,
-                     removed_at=MOMENT),
+        ModelVersion(
+            id="vvvvvvvvvv",
+            name="digits",
+            version=2,
+            model="dcgan",
+            variant="int8",
+            parent_id="ppppppppp",
+            run_id=run.id,
+            attempt=3,
+            epoch=3,
+            step=2811,
+            digest="0" * 64,
+            size=1 << 40,
+            quality={"fid": 1.5},
+            created_at=MOMENT,
+            removed_at=MOMENT,
+        ),
         ModelAlias(name="digits", alias="production", version_id="vvvvvvvvvv"),
         Worker(
             name="w",
@@ -106,7 +175,7 @@ def full_rows() -> list[SQLModel]:
             machine="box-ab12cd34",
             boot="6f2c",
         ),
-    ]  # fmt: skip
+    ]
 
 
 def same(a: Any, b: Any) -> bool:
@@ -159,6 +228,23 @@ def test_any_float64_keeps_its_bits(engine: Engine, values: list[float]) -> None
         found = session.get_one(Epoch, (run_id, 1))
     assert {type(getattr(found, name)) for name in names} == {float}
     assert [bits(getattr(found, name)) for name in names] == [bits(value) for value in values]
+
+
+@pytest.mark.parametrize("value", [math.nan, math.inf, -math.inf, -0.0, 5e-324, 0.1])
+def test_a_metric_keeps_its_bits(engine: Engine, value: float) -> None:
+    own = training(engine)
+    quality(engine, own, 1, fid=value)
+    [found] = queries.qualities(engine, own["run_id"])
+    assert bits(found.measures["fid"]) == bits(value)
+
+
+def test_sqlite_stores_the_key_of_a_metric_once(engine: Engine) -> None:
+    if engine.dialect.name == "sqlite":
+        with engine.connect() as connection:
+            table = connection.exec_driver_sql(
+                "SELECT sql FROM sqlite_schema WHERE name = 'metric'"
+            ).scalar_one()
+        assert table.rstrip().endswith("WITHOUT ROWID")
 
 
 @quick
@@ -238,10 +324,3 @@ def test_a_status_outside_the_seven_is_refused(engine: Engine) -> None:
 def test_a_row_without_its_run_is_refused(engine: Engine) -> None:
     with pytest.raises(IntegrityError), writing(engine) as session:
         session.add(Event(run_id="nobody", attempt=1, level="info", text="lost"))
-
-
-def test_ids_are_short_and_unlike() -> None:
-    ids = {new_id() for _ in range(2000)}
-    assert len(ids) == 2000
-    assert {len(run_id) for run_id in ids} == {10}
-    assert not set("".join(ids)) & set("il1o0 /.%_ABC")

@@ -10,12 +10,12 @@ import pytest
 from sqlalchemy import Engine, update
 from sqlmodel import col
 
-from ganboard.db import clock, requests
+from ganboard.db import clock, heartbeats, requests
 from ganboard.db.engine import writing
 from ganboard.db.errors import NotAllowed, UnknownRun
 from ganboard.db.models import INFERENCE, Request
 from ganboard.db.requests import ANALYSES, IMAGES, PREDICTION, SURFACE, Queue
-from ganboard.db.runs import commands, queries, reports
+from ganboard.db.runs import checkpoint_reports, commands, queries
 from tests.unit.db.stored_runs import IN_FORK, in_status, submitted, training
 
 OPTIONS = {"plane": "principal", "size": 21}
@@ -171,7 +171,7 @@ def test_a_deleted_run_takes_its_requests_along(
     commands.delete_run(engine, run_id=run)
     assert requests.find(engine, request_id) is None
     assert not requests.answer(engine, request, result=b"png")
-    with pytest.raises(UnknownRun, match="was deleted"):
+    with pytest.raises(UnknownRun, match="has been deleted"):
         ask(engine, run, kind)
 
 
@@ -181,7 +181,7 @@ def test_too_many_waiting_requests_are_refused(
 ) -> None:
     with writing(engine) as session:
         session.add_all(Request(run_id=run, kind=kind) for _ in range(queue.max_waiting))
-    with pytest.raises(NotAllowed, match=rf"^{queue.max_waiting} .* are waiting already"):
+    with pytest.raises(NotAllowed, match=rf"^{queue.max_waiting} .* are already waiting"):
         ask(engine, run, kind)
     ask(engine, run, SURFACE if queue is IMAGES else "draw")  # the other queue has room
     requests.answer(engine, claimed(engine, queue), error="no")
@@ -218,7 +218,9 @@ def test_runs_with_a_checkpoint_are_offered_the_newest_first(engine: Engine) -> 
     kept = []
     for name in ("first", "second", "third"):
         own = training(engine, submitted(engine, name))
-        reports.add_checkpoint(engine, **own, step=4, epoch=1, digest="0", size=1, keep=1)
+        checkpoint_reports.add_checkpoint(
+            engine, **own, step=4, epoch=1, digest="0", size=1, keep=1
+        )
         commands.finish(engine, **own, status="finished")
         kept.append(own["run_id"])
     with writing(engine) as session:
@@ -289,17 +291,17 @@ def test_a_prediction_waits_for_no_run_to_end(engine: Engine) -> None:
 
 
 def test_what_cannot_be_asked_is_refused(engine: Engine, run: str) -> None:
-    with pytest.raises(UnknownRun, match=r"^There is no run 'nobody': it was deleted.$"):
+    with pytest.raises(UnknownRun, match=r"^There is no run 'nobody'; it has been deleted.$"):
         requests.ask(engine, SURFACE, [run, "nobody"], OPTIONS)
-    with pytest.raises(NotAllowed, match=r"^9 runs do not fit on one surface: choose 1 to 8.$"):
+    with pytest.raises(NotAllowed, match=r"^A surface supports 1 to 8 runs, not 9\.$"):
         requests.ask(engine, SURFACE, [run] * 9, OPTIONS)
-    with pytest.raises(NotAllowed, match=r"^0 runs"):
+    with pytest.raises(NotAllowed, match="not 0"):
         requests.ask(engine, SURFACE, [], OPTIONS)
 
 
 def test_inference_workers_do_not_train(engine: Engine) -> None:
-    commands.heartbeat(engine, name="box:1", host="box", pid=1, run_id=None)
-    commands.heartbeat(
+    heartbeats.record(engine, name="box:1", host="box", pid=1, run_id=None)
+    heartbeats.record(
         engine,
         name="box:inference:7",
         kind=INFERENCE,
@@ -308,7 +310,7 @@ def test_inference_workers_do_not_train(engine: Engine) -> None:
         run_id=None,
         devices={"warm": False},
     )
-    assert [state.worker.name for state in queries.workers(engine)] == ["box:1"]
-    [worker] = queries.inference_workers(engine)
+    assert [state.worker.name for state in heartbeats.workers(engine)] == ["box:1"]
+    [worker] = heartbeats.inference_workers(engine)
     assert worker.alive
     assert worker.worker.devices == {"warm": False}

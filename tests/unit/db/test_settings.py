@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from sqlalchemy.engine import make_url
 
-from ganboard.db.engine import check_reachable, make_engine
+from ganboard.db.engine import make_engine
 from ganboard.db.settings import Settings, SettingsError
 
 pytestmark = pytest.mark.usefixtures("home")
@@ -178,7 +178,8 @@ def test_any_folder_can_be_home(
     settings = Settings()
     assert settings.prepare_home() == tmp_path / folder
     engine = make_engine(settings.database)
-    check_reachable(engine)
+    with engine.connect():
+        pass
     engine.dispose()
     assert (tmp_path / folder / "ganboard.db").exists()
 
@@ -190,10 +191,10 @@ def test_any_folder_can_be_home(
         ("://", "is not a database URL such as"),
         ("postgresql://h:port/d", "is not a database URL such as"),
         ("postgresql://u:p@geheim@h/d", "is not a database URL such as"),
-        ("mysql://u:geheim@h/d", "names 'mysql': ganboard works with"),
-        ("postgres://u:geheim@h/d", "names 'postgres': ganboard works with"),
-        ("sqlite://", "names no file"),
-        ("sqlite:///:memory:", "names no file"),
+        ("mysql://u:geheim@h/d", "uses 'mysql', but only"),
+        ("postgres://u:geheim@h/d", "uses 'postgres', but only"),
+        ("sqlite://", "contains no file"),
+        ("sqlite:///:memory:", "contains no file"),
     ],
 )
 def test_a_wrong_url_is_one_sentence_without_its_password(
@@ -226,8 +227,8 @@ def test_home_below_a_file_is_refused(monkeypatch: pytest.MonkeyPatch, tmp_path:
         with pytest.raises(
             SettingsError,
             match=(
-                r"^The state directory .*file.* cannot be written \(.+\): set GANBOARD_HOME to a"
-                r" folder that can.$"
+                r"^The state directory .*file.* cannot be written \(.+\)\. Set GANBOARD_HOME to"
+                r" a writable folder\.$"
             ),
         ):
             Settings().prepare_home()
@@ -303,9 +304,7 @@ def test_a_folder_that_others_need_keeps_its_rights(
 
 def test_a_secret_file_that_never_ends_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("GANBOARD_REDIS_PASSWORD_FILE", "/dev/zero")
-    with pytest.raises(
-        SettingsError, match="/dev/zero holds more than 65,536 bytes: name a file with one value"
-    ):
+    with pytest.raises(SettingsError, match="/dev/zero has more than 65,536 bytes"):
         Settings()
 
 

@@ -7,13 +7,20 @@ import pytest
 from sqlalchemy import Engine, event, update
 from sqlmodel import col
 
-from ganboard.db import stats
+from ganboard.db import heartbeats, stats
 from ganboard.db.clock import now
 from ganboard.db.engine import make_engine, writing
 from ganboard.db.errors import Unreachable
 from ganboard.db.models import INFERENCE, STATUSES, TRAINING, Run, Worker
-from ganboard.db.runs import commands
-from tests.unit.db.stored_runs import checkpoint, finish_epoch, in_status, steps, training
+from ganboard.db.runs import checkpoint_reports, expiry, reports
+from tests.unit.db.stored_runs import (
+    checkpoint,
+    finish_epoch,
+    in_status,
+    steps,
+    submitted,
+    training,
+)
 
 
 @contextmanager
@@ -51,9 +58,9 @@ def test_it_counts_what_is_there(engine: Engine) -> None:
     steps(engine, own, 1, 0, [0.5] * 4)
     finish_epoch(engine, own, 1)
     checkpoint(engine, own, 4)
-    commands.died(engine, **own, cause="It was killed")
+    expiry.died(engine, **own, cause="It was killed")
     for name, kind, age in (("w-1", TRAINING, 0), ("w-2", TRAINING, 100), ("w-3", INFERENCE, 1)):
-        commands.heartbeat(engine, name=name, kind=kind, host="box", pid=1, run_id=None)
+        heartbeats.record(engine, name=name, kind=kind, host="box", pid=1, run_id=None)
         with writing(engine) as session:
             session.execute(
                 update(Worker).where(col(Worker.name) == name).values(heartbeat_at=now(-age))
@@ -89,3 +96,40 @@ def test_two_statements_and_no_table_of_steps(engine: Engine) -> None:
 def test_a_database_that_is_away_is_one_sentence() -> None:
     with pytest.raises(Unreachable):
         stats.take(make_engine("postgresql+psycopg://nobody@127.0.0.1:1/nothing"))
+
+
+def test_statistics_count(engine: Engine) -> None:
+    own = training(engine)
+    finish_epoch(engine, own, 1)
+    finish_epoch(engine, own, 2)
+    reports.add_grid(engine, **own, epoch=0, rows=1, columns=1, png=b"png")
+    submitted(engine)
+    found = stats.statistics(engine)
+    assert {name: found[name] for name in ("run", "epoch", "grid", "checkpoint")} == {
+        "run": 2,
+        "epoch": 2,
+        "grid": 1,
+        "checkpoint": 0,
+    }
+    assert found["bytes"] > 10_000
+
+
+def test_what_takes_room(engine: Engine) -> None:
+    small, large = training(engine), training(engine)
+    steps(engine, small, 1, 0, [0.5, 0.5, 0.5], g_rate=[1.0, 1.0, 1.0])
+    reports.add_grid(engine, **small, epoch=0, rows=1, columns=1, png=b"12345")
+    for own, count in ((small, 1), (large, 2)):
+        for step in range(count):
+            checkpoint_reports.add_checkpoint(
+                engine, **own, step=step, epoch=0, digest="", size=1 << 40, keep=3
+            )
+    found = stats.stored_bytes(engine)
+    assert found == {"series": 3 * 3 * 4, "grids": 5, "checkpoints": 3 << 40}
+    largest = [(run.id, size) for run, size in stats.largest_runs(engine, limit=5)]
+    assert largest == [(large["run_id"], 2 << 40), (small["run_id"], 1 << 40)]
+    assert len(stats.largest_runs(engine, limit=1)) == 1
+
+
+def test_nothing_takes_no_room(engine: Engine) -> None:
+    assert stats.stored_bytes(engine) == {"series": 0, "grids": 0, "checkpoints": 0}
+    assert stats.largest_runs(engine, limit=5) == []

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from ganboard.gan.config import ConfigError, RunConfig, parse_assignments, parse_value
+from ganboard.gan import presets
+from ganboard.gan.config import ConfigError, RunConfig, parse, parse_assignments, parse_value
+from ganboard.gan.studies import built_in
 
 
 @pytest.mark.parametrize("name", RunConfig.model_fields)
@@ -18,6 +20,14 @@ def test_a_value_needs_no_others() -> None:
     assert parse_value("dataset", "images") == "images"
     assert parse_value("strategy", "multi_worker") == "multi_worker"
     assert parse_value("replicas", "2") == 2
+
+
+def test_a_former_name_means_the_present_one() -> None:
+    assert parse_value("dataset", "street") == "vortex_street"
+    former = {"model": "pix2pix", "dataset": "street", "geometry": "64x64"}
+    assert parse(former).dataset == "vortex_street"
+    assert presets.load("street_tiny") == presets.load("vortex_street_tiny")
+    assert built_in("street", "tiny") == built_in("vortex_street", "tiny")
 
 
 @pytest.mark.parametrize("word", ["none", "None", "all"])

@@ -9,7 +9,7 @@ import pytest
 
 from ganboard.db.settings import Settings, SettingsError
 from ganboard.worker import access
-from tests import identity
+from tests.sign_in import identity
 
 SIGN_IN = {
     name.removeprefix("GANBOARD_").lower(): value
@@ -40,17 +40,14 @@ def test_this_machine_alone_needs_no_sign_in(address: str) -> None:
     "address", ["0.0.0.0", "::", "192.168.1.4", "ganboard.lan", "", "127.1", "localhost.example"]
 )
 def test_an_open_address_is_refused_without_sign_in(address: str) -> None:
-    with pytest.raises(SettingsError, match="without sign-in: set GANBOARD_OIDC_URL"):
+    with pytest.raises(SettingsError, match=r"without sign-in\. Set GANBOARD_OIDC_URL"):
         access.check_address(settings(), address)
     access.check_address(settings(**SIGN_IN), address)
     access.check_address(settings(published="loopback"), address)
 
 
 def test_only_known_words_say_that_a_port_is_published_here_alone() -> None:
-    with pytest.raises(
-        SettingsError,
-        match=r"^GANBOARD_PUBLISHED=yes is not known: leave it out, or write loopback.$",
-    ):
+    with pytest.raises(SettingsError, match=r"^GANBOARD_PUBLISHED=yes is invalid"):
         access.check_address(settings(published="yes"), "127.0.0.1")
 
 
@@ -82,15 +79,15 @@ def test_half_a_sign_in_is_refused_and_says_what_is_missing(name: str) -> None:
 @pytest.mark.parametrize(
     ("wrong", "says"),
     [
-        ({"operators": "", "viewers": ""}, "^Nobody could sign in: list e-mail addresses"),
-        ({"operators": "olga"}, "^GANBOARD_OPERATORS has 'olga', which is neither"),
-        ({"viewers": "a@b@c.example"}, "^GANBOARD_VIEWERS has 'a@b@c.example'"),
-        ({"viewers": "a@"}, "^GANBOARD_VIEWERS has 'a@'"),
-        ({"viewers": "@"}, "^GANBOARD_VIEWERS has '@'"),
-        ({"viewers": "*"}, r"^GANBOARD_VIEWERS has '\*'"),
+        ({"operators": "", "viewers": ""}, "List e-mail addresses"),
+        ({"operators": "olga"}, "^GANBOARD_OPERATORS contains 'olga', which is neither"),
+        ({"viewers": "a@b@c.example"}, "^GANBOARD_VIEWERS contains 'a@b@c.example'"),
+        ({"viewers": "a@"}, "^GANBOARD_VIEWERS contains 'a@'"),
+        ({"viewers": "@"}, "^GANBOARD_VIEWERS contains '@'"),
+        ({"viewers": "*"}, r"^GANBOARD_VIEWERS contains '\*'"),
         (
             {"cookie_secret": "short"},
-            "^GANBOARD_COOKIE_SECRET is too short to be secret: take 32 random",
+            "^GANBOARD_COOKIE_SECRET is too short to be secret. Use at least 32 random",
         ),
         ({"api_token": "short"}, "^GANBOARD_API_TOKEN is too short"),
         (
@@ -157,8 +154,9 @@ def test_who_is_on_both_lists_is_an_operator() -> None:
 @pytest.mark.parametrize(
     "url",
     [
-        "", "redis://127.0.0.1:6379/0", "redis://localhost", "redis://[::1]:6379", "unix:///run/redis.sock", "redis://u:secret@queue:6379/0",
-        "redis://:secret@queue", "rediss://queue?password=secret", "redis://",
+        "", "redis://127.0.0.1:6379/0", "redis://localhost", "redis://[::1]:6379",
+        "unix:///run/redis.sock", "redis://u:secret@queue:6379/0", "redis://:secret@queue",
+        "rediss://queue?password=secret", "redis://",
     ],
 )  # fmt: skip
 def test_a_queue_on_this_machine_or_with_a_password_is_used(url: str) -> None:
@@ -172,7 +170,7 @@ def test_a_queue_on_this_machine_or_with_a_password_is_used(url: str) -> None:
 def test_an_open_queue_elsewhere_is_refused(url: str) -> None:
     with pytest.raises(
         SettingsError,
-        match=r"^The queue on [\w.]+ has no password: .*GANBOARD_REDIS_PASSWORD_FILE.$",
+        match=r"^The queue on [\w.]+ has no password\. .*GANBOARD_REDIS_PASSWORD_FILE",
     ):
         access.check_queue(settings(redis_url=url))
     access.check_queue(settings(redis_url=url, redis_password="secret"))

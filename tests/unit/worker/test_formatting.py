@@ -184,3 +184,10 @@ def test_share(value: float | None, words: str) -> None:
 )
 def test_fact(name: str, value: object, words: str) -> None:
     assert formatting.fact(name, value) == words
+
+
+def test_clean_keeps_emoji_families_and_other_scripts() -> None:
+    assert formatting.clean("👩‍👩‍👧‍👦 漢字 مرحبا") == "👩‍👩‍👧‍👦 漢字 مرحبا"
+    assert (
+        formatting.clean("a\u202eb\x07c") == "a\N{REPLACEMENT CHARACTER}b\N{REPLACEMENT CHARACTER}c"
+    )

@@ -151,14 +151,14 @@ def test_who_writes_elsewhere_leaves_the_file_alone(home: Path, tmp_path: Path) 
 
 def test_a_run_page_shows_objects_as_lines(tmp_path: Path) -> None:
     log = tmp_path / "train.log"
-    told = {
+    entry = {
         "time": "2026-02-28T23:59:59.123456Z",
         "level": "warning",
         "logger": "root",
         "event": "Slow.",
     }
     log.write_text(
-        f"plain\n{json.dumps(told)}\n{json.dumps({**told, 'exception': 'Traceback'})}\n{{half an"
+        f"plain\n{json.dumps(entry)}\n{json.dumps({**entry, 'exception': 'Traceback'})}\n{{half an"
         " obj\n{}\n"
     )
     assert (

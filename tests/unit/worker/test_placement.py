@@ -10,8 +10,9 @@ from typing import Any
 import numpy as np
 import pytest
 
+from ganboard.db import heartbeats
 from ganboard.db.models import Run
-from ganboard.db.runs import commands, holders, queries, reports
+from ganboard.db.runs import checkpoint_reports, commands, holders, queries
 from ganboard.db.settings import Settings, SettingsError
 from ganboard.gan.checkpoint import store
 from ganboard.gan.progress import Progress
@@ -34,7 +35,7 @@ def other(context: Context, tmp_path: Path) -> Context:
 def alive(context: Context) -> str:
     """Let a worker of this machine give a heartbeat; returns the machine's name."""
     name = machine.name(context.settings)
-    commands.heartbeat(
+    heartbeats.record(
         context.engine, name=f"{name}:1", host="box", pid=1, run_id=None, machine=name
     )
     return name
@@ -50,7 +51,7 @@ def suspended(context: Context, step: int = 12, **row: Any) -> Run:
         folder, {"g/0": np.ones(9, np.float32)}, Progress(step, 3), digest="d", attempt=1
     )
     listed = {"machine": machine.name(context.settings), **row}
-    reports.add_checkpoint(context.engine, **own, **vars(saved), keep=3, **listed)
+    checkpoint_reports.add_checkpoint(context.engine, **own, **vars(saved), keep=3, **listed)
     commands.finish(context.engine, **own, status="suspended")
     return run
 
@@ -104,7 +105,7 @@ def test_a_run_is_left_to_its_machine_while_that_is_alive(context: Context, othe
     assert now(context, run).phase is None
 
 
-def test_a_machine_that_is_alone_rings_for_its_runs_as_for_all(context: Context) -> None:
+def test_a_single_machine_enqueues_its_own_runs_like_all_others(context: Context) -> None:
     run = suspended(context)
     alive(context)
     assert placement.ready(context, [run]) == placement.Ready([run], [])
@@ -123,7 +124,7 @@ def test_a_machine_that_is_away_is_waited_for_then_the_run_ends_and_asks(
     assert awaited.seconds_left is not None
     assert 0 < awaited.seconds_left <= WAIT
     assert warnings(context, run) == [
-        f"Waiting for machine {name}, which has the checkpoint of step 12: 100 s at most."
+        f"Waiting up to 100 s for machine {name}, which has the checkpoint of step 12."
     ]
 
     impatient = Context(Settings(home=other.settings.state, machine_wait="0"), other.engine)
@@ -132,9 +133,9 @@ def test_a_machine_that_is_away_is_waited_for_then_the_run_ends_and_asks(
     assert (ended.status, ended.phase, ended.attempt, ended.failures) == ("failed", None, 1, 0)
     assert (
         ended.error
-        == f"The checkpoint of step 12 is on machine {name}, which was away for 0 s. Start a worker"
-        " there and resume, clone the run to train it again, or give up what is there: `ganboard"
-        f" resume {run.id} --without {name}`."
+        == f"The checkpoint of step 12 is on machine {name}, which was unavailable for 0 s. Start"
+        " a worker there and resume, clone the run to train it again, or give up its"
+        f" checkpoints: `ganboard resume {run.id} --without {name}`."
     )
     assert [one.machine for one in queries.checkpoints(context.engine, run.id)] == [name]
     commands.resume(context.engine, run_id=run.id)
@@ -191,10 +192,12 @@ def test_what_was_lost_on_the_machine_that_had_it_is_its_own_loss(
     assert ready(context) == [run.id]
     assert placement.claim(context, run.id, "w") is not None
     name = machine.name(context.settings)
-    reports.list_checkpoints(context.engine, run_id=run.id, attempt=2, found=[], machine=name)
+    checkpoint_reports.list_checkpoints(
+        context.engine, run_id=run.id, attempt=2, found=[], machine=name
+    )
     assert (
         warnings(context, run)[-1]
-        == f"Lost on machine {name}, and no longer listed: the checkpoint of step 12."
+        == f"Lost on machine {name} and no longer listed: the checkpoint of step 12."
     )
 
 
@@ -206,7 +209,7 @@ def test_checkpoints_of_older_versions_belong_to_who_trained_the_run(
         context.settings.state / "moved away"
     )
     assert ready(other) == []
-    assert "a machine that was not recorded" in warnings(context, run)[0]
+    assert "an unknown machine" in warnings(context, run)[0]
     assert ready(context) == [run.id]
 
 
@@ -220,6 +223,6 @@ def test_a_claim_is_refused_when_the_run_changed_hands_meanwhile(context: Contex
 def test_the_time_to_wait_is_a_number_of_seconds(tmp_path: Path, text: str) -> None:
     with pytest.raises(
         SettingsError,
-        match=r"^GANBOARD_MACHINE_WAIT=.* is not a number of seconds from 0 to 999999: choose one",
+        match=r"^GANBOARD_MACHINE_WAIT=.* is not a number of seconds from 0 to 999999. Unset it",
     ):
         Settings(home=tmp_path, machine_wait=text).prepare_home()

@@ -27,7 +27,7 @@ user mute on >geheim
 
 
 @pytest.fixture
-def guarded(home: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
+def restricted(home: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
     """The socket of a server with a password; ganboard gets its address and nothing else."""
     conf, path = tmp_path / "redis.conf", tmp_path / "s"
     conf.write_text(USERS)
@@ -43,14 +43,14 @@ def guarded(home: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iter
     ("user", "password", "problem", "remedy"),
     [
         ("", "", "needs a password", "GANBOARD_REDIS_PASSWORD_FILE"),
-        ("", "wrong", "refuses the password of the default user", "GANBOARD_REDIS_PASSWORD_FILE"),
-        ("nobody", "geheim", "refuses the password of user nobody", "GANBOARD_REDIS_URL"),
-        ("mute", "geheim", "does not permit a command", "permissions of docs/security.md"),
-        ("reader", "geheim", "does not permit a command", "permissions of docs/security.md"),
+        ("", "wrong", "rejects the password of the default user", "GANBOARD_REDIS_PASSWORD_FILE"),
+        ("nobody", "geheim", "rejects the password of user nobody", "GANBOARD_REDIS_URL"),
+        ("mute", "geheim", "does not allow a command", "permissions listed in docs/security.md"),
+        ("reader", "geheim", "does not allow a command", "permissions listed in docs/security.md"),
     ],
 )
 def test_a_refusal_names_what_is_missing(
-    guarded: Path,
+    restricted: Path,
     context: Context,
     make_run: Callable[..., Run],
     monkeypatch: pytest.MonkeyPatch,
@@ -60,7 +60,7 @@ def test_a_refusal_names_what_is_missing(
     remedy: str,
 ) -> None:
     if user:
-        monkeypatch.setenv("GANBOARD_REDIS_URL", f"unix://{user}@{guarded}")
+        monkeypatch.setenv("GANBOARD_REDIS_URL", f"unix://{user}@{restricted}")
     if password:
         monkeypatch.setenv("GANBOARD_REDIS_PASSWORD", password)
     with pytest.raises(QueueRefuses) as caught:
@@ -72,8 +72,10 @@ def test_a_refusal_names_what_is_missing(
     assert (check.status, problem in check.text, remedy in check.remedy) == ("fail", True, True)
 
 
-def test_a_command_that_queues_a_run_says_so(guarded: Path, make_run: Callable[..., Run]) -> None:
+def test_a_command_that_queues_a_run_says_so(
+    restricted: Path, make_run: Callable[..., Run]
+) -> None:
     stopped = make_run(status="stopped")
     said = ganboard("resume", stopped.id).stderr
-    assert "The queue needs a password: name the file" in said
+    assert "The queue needs a password: point GANBOARD_REDIS_PASSWORD_FILE" in said
     assert f"Run {stopped.id} is stored" in said

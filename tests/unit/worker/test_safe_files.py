@@ -38,7 +38,7 @@ def test_a_run_directory_that_is_a_link_is_refused_and_runs_may_be_one(
     assert Settings().log_path("abc") == home / "runs" / "abc" / "train.log"
     (elsewhere / "def").symlink_to(tmp_path)
     with pytest.raises(
-        SettingsError, match=r"def is not the directory of a run: .* and be no link\.$"
+        SettingsError, match=r"def is not the directory of a run\. .* not a link\.$"
     ):
         Settings().log_path("def")
 

@@ -1,5 +1,4 @@
-"""The figures of a study, each with its numbers, how they were obtained, what the paper claims, and
-whether that held here."""
+"""The results of a study: figures, numbers, method, published claim, and verdict."""
 
 from __future__ import annotations
 
@@ -8,14 +7,17 @@ from dataclasses import replace
 
 from ganboard.gan.config import model_of
 from ganboard.worker.studies.results import (
+    approaches,
     descent,
+    devices,
     learning,
+    learning_rates,
     networks,
     parts,
     replicas,
     showers,
-    street,
     timing,
+    vortex_street,
 )
 from ganboard.worker.studies.results.claims import concluded
 from ganboard.worker.studies.results.study_data import UNTESTED, StudyData, StudyResult
@@ -26,17 +28,17 @@ MAKERS: dict[str, Callable[[StudyData], StudyResult]] = {
     "fig6": timing.fig6,
     "fig7": learning.fig7,
     "fig8": learning.fig8,
-    "fig9": learning.fig9,
+    "fig9": learning_rates.fig9,
     "fig10": learning.fig10,
     "fig11": descent.fig11,
     "fig12": timing.fig12,
-    "fig13": timing.fig13,
-    "training-table": street.training_table,
+    "fig13": devices.fig13,
+    "training-table": vortex_street.training_table,
     "quality": learning.quality,
-    "overfitting": street.overfitting,
+    "overfitting": vortex_street.overfitting,
     "physics": showers.physics,
     "scaling": replicas.scaled,
-    "approaches": replicas.approaches,
+    "approaches": approaches.approaches,
     "forecast": replicas.forecast,
     "bottleneck": parts.bottleneck,
 }
@@ -52,8 +54,8 @@ OF_STUDY = frozenset({"fig5", "fig6", "fig7", "fig8", "fig9", "fig10", "fig12", 
 
 
 def make(data: StudyData, names: list[str]) -> list[StudyResult]:
-    """The exhibits of these names, in their order in the paper; what this version does not know, or
-    no run's model has, is left out."""
+    """The results with these names, in their order in the paper, without those that this version or
+    the models of the runs do not support."""
     fitting = [
         name
         for name in MAKERS
@@ -70,6 +72,6 @@ def _claimed(data: StudyData, name: str, made: StudyResult) -> StudyResult:
         return concluded(made, models)
     return replace(
         made,
-        claim=f"{made.claim} (Claimed of a DCGAN: of these networks nothing is.)",
+        claim=f"{made.claim} (Claimed for a DCGAN; there is no claim for these networks.)",
         verdict=UNTESTED,
     )

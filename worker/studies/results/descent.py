@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from functools import partial
+
 import pandas as pd
 
 from ganboard.db import requests
@@ -20,41 +22,34 @@ COLUMNS = ("run", "epoch", "x", "y", "loss", "radius")
 
 
 def fig11(data: StudyData) -> StudyResult:
-    key, title = "fig11", "Fig. 11: descent paths"
     claim = (
         "G minimises and D maximises; the radius of the path is minimum for batch 512. (The radius"
         " is not defined there.)"
     )
     how = (
-        "The first seed's run of each value, on the loss surface through the end of the first of"
-        " them, in the two principal directions of all paths (Li et al. 2018), at fixed images,"
-        " noise and dropout. Radius: distance of the start from the end in the space of all"
-        " weights. Larger batches take fewer steps per epoch, which alone shortens their way. A"
-        " surface holds one seed of each value, which is too little for a verdict."
+        "The first seed's run of each value, on the loss surface through the end of the first run,"
+        " in the two principal directions of all paths (Li et al. 2018), for fixed images, noise"
+        " and dropout. Radius: distance between start and end in weight space. Larger batches take"
+        " fewer steps per epoch, which alone shortens their paths. A surface contains one seed of"
+        " each value, which is too little for a verdict."
     )
+    result = partial(StudyResult, "fig11", "Fig. 11: descent paths", claim, how=how)
     family = data.curves()
     if family is None:
-        lacking = data.lacking(f"Two finished runs are needed that differ in {data.axis} alone.")
-        return StudyResult(key, title, claim, UNTESTED, lacking, how)
+        lacking = data.lacking(f"Needs two finished runs that differ only in {data.axis}.")
+        return result(UNTESTED, lacking)
     runs = family.first_seeds[: requests.MAX_RUNS]
     ids = [run.id for run in runs]
     asked = SurfaceRequest().model_dump()
     found = next(iter(requests.of_runs(data.engine, requests.SURFACE, ids, asked)), None)
     if found is None or found.result is None:
         reason = (
-            "it waits for the analysis worker, or is being computed"
+            "it is waiting for the analysis worker or being computed"
             if found and found.answered_at is None
             else found and found.error
         )
         how_to = f"ganboard surface {' '.join(ids)} computes it."
-        return StudyResult(
-            key,
-            title,
-            claim,
-            UNTESTED,
-            f"The loss surface is not there yet: {reason or how_to}",
-            how,
-        )
+        return result(UNTESTED, f"The loss surface is not available yet: {reason or how_to}")
     arrays = requests.unpack(found.result)
     names = [f"{family.what} {value}" for value in family.cells][: len(runs)]
     tables = []
@@ -77,21 +72,17 @@ def fig11(data: StudyData) -> StudyResult:
         for value, row in radii.iterrows()
     )
     finding = (
-        f"Radius of G and of D: {', '.join(text)}. The plane holds"
+        f"Radius of G and of D: {', '.join(text)}. The plane explains"
         f" {found.facts['shares']['g']:.0%} of the variance of G's paths and"
         f" {found.facts['shares']['d']:.0%} of D's."
     )
     verdict = UNTESTED
     if family.name == "batch_size" and CLAIMED_BATCH in radii.index:
         verdict = REPRODUCED if set(least.values()) == {CLAIMED_BATCH} else NOT_HERE
-    return StudyResult(
-        key,
-        title,
-        claim,
+    return result(
         verdict,
         finding,
-        how,
-        figures.side_by_side(arrays, names),
-        table,
-        [[run] for run in runs],
+        figure=figures.side_by_side(arrays, names),
+        table=table,
+        rests_on=[[run] for run in runs],
     )

@@ -1,4 +1,4 @@
-"""Figs. 7 to 10: losses, their spread, learning rates and what the losses reach, by batch size."""
+"""Figs. 7, 8 and 10: losses, their spread, and what they reach, by batch size."""
 
 from __future__ import annotations
 
@@ -10,9 +10,10 @@ import numpy.typing as npt
 import pandas as pd
 
 from ganboard.db.models import Run
-from ganboard.db.runs import series
-from ganboard.worker.figures import study
-from ganboard.worker.figures.quality import LABELS, headline
+from ganboard.db.runs import reduction, series
+from ganboard.gan.quality.declared import METRICS
+from ganboard.worker.figures import study, study_losses
+from ganboard.worker.figures.quality import headline
 from ganboard.worker.studies.comparison_groups import Family
 from ganboard.worker.studies.results.study_data import (
     NOT_HERE,
@@ -25,13 +26,10 @@ from ganboard.worker.studies.results.study_data import (
 
 SMOOTHING = 0.9  # of the step losses, before their best is taken
 TREND_EPOCHS = 3
-DIPS = (7 / 30, 24 / 30)  # of the run, where Fig. 9 has them at batch 512
-NEAR = 0.1  # of the run
-CLAIMED_BATCH = 512  # of which Fig. 9 speaks
 
 
 def _needed(data: StudyData) -> str:
-    return f"Two finished runs are needed that differ in {data.axis} alone."
+    return f"Needs two finished runs that differ only in {data.axis}."
 
 
 def _epoch_means(data: StudyData, family: Family) -> dict[Any, pd.DataFrame]:
@@ -56,10 +54,7 @@ def fig7(data: StudyData) -> StudyResult:
         "The loss of the discriminator is less for smaller batch sizes and increases with the batch"
         " size."
     )
-    how = (
-        "Mean loss of every epoch, mean over the seeds, with their range as a band where there are"
-        " several."
-    )
+    how = "Mean loss of every epoch, averaged over the seeds; the band is their range."
     family = data.curves()
     if family is None:
         return StudyResult(key, title, claim, UNTESTED, data.lacking(_needed(data)), how)
@@ -77,7 +72,7 @@ def fig7(data: StudyData) -> StudyResult:
         verdict,
         finding,
         how,
-        study.loss_curves(frames, family.what),
+        study_losses.loss_curves(frames, family.what),
         _table(frames, family.name),
         family.groups,
     )
@@ -98,8 +93,8 @@ def fig8(data: StudyData) -> StudyResult:
         " numbers to check.)"
     )
     how = (
-        "Each column of a picture is one epoch of the first seed: how its steps spread over the"
-        f" losses. The line is the moving average of the mean over {TREND_EPOCHS} epochs."
+        "Each column shows the distribution of the step losses in an epoch of the first seed. The"
+        f" line is the moving average of the mean over {TREND_EPOCHS} epochs."
     )
     family = data.curves()
     if family is None:
@@ -130,7 +125,14 @@ def fig8(data: StudyData) -> StudyResult:
         f" run: {', '.join(f'{width:.3g} at {batch}' for batch, width in widths.items())}."
     )
     return StudyResult(
-        key, title, claim, UNTESTED, finding, how, study.histograms(found, family.what), table
+        key,
+        title,
+        claim,
+        UNTESTED,
+        finding,
+        how,
+        study_losses.histograms(found, family.what),
+        table,
     )
 
 
@@ -144,113 +146,14 @@ def _width(data: StudyData, run: Run) -> float:
     return float((quartiles[0.75] - quartiles[0.25]).mean())
 
 
-def fig9(data: StudyData) -> StudyResult:
-    key, title = "fig9", "Fig. 9: learning rate against epoch"
-    claim = (
-        "At batch 512 the learning rate dips at iterations 7 and 24 of 30 and ends at its peak."
-        " (Table 1 fixes it at 1e-4.)"
-    )
-    how = (
-        "Nominal: as the schedule sets it. Effective: RMS of the weights' change over RMS of the"
-        " gradient, which moves even when the nominal rate stays. Both are D's, medians of the"
-        " epoch's steps, first seed. Dips are minima of the effective rate, mean over the seeds."
-    )
-    frames = {}
-    # all seeds with the fixed rate at the claimed batch
-    claimed: list[tuple[Run, pd.DataFrame]] = []
-    for name, runs in _of_fig9(data):
-        found = [(run, rates) for run in runs if (rates := _rates(data, run)) is not None]
-        if found:
-            frames[name] = found[0][1]
-        config = runs[0].config
-        if config["schedule"] == "constant" and config["batch_size"] == CLAIMED_BATCH:
-            claimed = found
-    if not frames:
-        return StudyResult(
-            key,
-            title,
-            claim,
-            UNTESTED,
-            data.lacking("A finished run that reports its rates is needed."),
-            how,
-        )
-    table = pd.concat(frame.assign(run=name) for name, frame in frames.items())
-    if not claimed:
-        finding = (
-            f"The claim is on batch {CLAIMED_BATCH}, which was not run with a fixed rate; a"
-            " schedule that is set to dip does so anyway."
-        )
-        return StudyResult(key, title, claim, UNTESTED, finding, how, study.rates(frames), table)
-    effective = pd.concat(
-        [rates.set_index("epoch")["effective"] for _, rates in claimed], axis=1
-    ).mean(axis=1)
-    dips = _dips(effective.to_numpy(dtype=np.float64))
-    as_claimed = len(dips) >= len(DIPS) and all(
-        min(abs(dip - at) for dip in dips) <= NEAR for at in DIPS
-    )
-    where = ", ".join(f"{100 * dip:.0f} %" for dip in dips) or "none"
-    finding = (
-        f"With the fixed rate of Table 1, the effective rate at batch {CLAIMED_BATCH} dips at"
-        f" {where} of the run (paper: {', '.join(f'{100 * at:.0f} %' for at in DIPS)}). A schedule"
-        " that is set to dip there does so by construction."
-    )
-    verdict = REPRODUCED if as_claimed else NOT_HERE
-    return StudyResult(
-        key,
-        title,
-        claim,
-        verdict,
-        finding,
-        how,
-        study.rates(frames),
-        table,
-        [[run for run, _ in claimed]],
-    )
-
-
-def _of_fig9(data: StudyData) -> list[tuple[str, list[Run]]]:
-    """The runs of each curve of the study, the first seed first, and one of each whose rate moves,
-    named by what sets them apart."""
-    family = data.curves()
-    if family:
-        found = [(f"{family.what} {value}", family.by_seed(value)) for value in family.cells]
-    else:
-        found = [(f"Batch {run.config['batch_size']}", [run]) for run in data.runs[:1]]
-    rendered = {run.id for _, runs in found for run in runs}
-    moving: dict[str, Run] = {}
-    for run in data.runs:
-        if run.config["schedule"] != "constant":
-            moving.setdefault(f"Batch {run.config['batch_size']}, {run.config['schedule']}", run)
-    return found + [(name, [run]) for name, run in moving.items() if run.id not in rendered]
-
-
-def _rates(data: StudyData, run: Run) -> pd.DataFrame | None:
-    """Columns epoch, nominal, effective; None if the run did not report them."""
-    frame = series.step_series(data.engine, run.id, ["d_rate", "d_effective"], points=100_000)
-    if frame.empty or frame["d_effective"].isna().all():
-        return None
-    by_epoch = frame.groupby(np.ceil(frame["epoch"]))[["d_rate", "d_effective"]].median()
-    return (
-        by_epoch.rename_axis("epoch")
-        .reset_index()
-        .rename(columns={"d_rate": "nominal", "d_effective": "effective"})
-    )
-
-
-def _dips(values: npt.NDArray[np.float64]) -> list[float]:
-    """Where, as a share of the run, a value lies below both its neighbours."""
-    lower = (values[1:-1] < values[:-2]) & (values[1:-1] < values[2:])
-    return [float((at + 2) / len(values)) for at in np.flatnonzero(lower)]
-
-
 def fig10(data: StudyData) -> StudyResult:
     key, title = "fig10", "Fig. 10: loss optimisation"
     claim = (
         "The loss is optimised best at batch 256 and 512: optimisation improves as the batch grows."
     )
     how = (
-        "Best value so far of the sum of both losses, smoothed over the steps (weight"
-        f" {SMOOTHING}), by epoch; mean over seeds. A low sum is no measure of image quality."
+        f"Lowest sum of both losses so far, smoothed over the steps (weight {SMOOTHING}), by"
+        " epoch; mean over seeds. A low sum does not imply good images."
     )
     family = data.curves()
     if family is None:
@@ -269,7 +172,7 @@ def fig10(data: StudyData) -> StudyResult:
         verdict,
         finding,
         how,
-        study.best_so_far(frames, family.what),
+        study_losses.best_so_far(frames, family.what),
         _table(frames, family.name),
         family.groups,
     )
@@ -280,7 +183,7 @@ def _best_so_far(data: StudyData, runs: list[Run]) -> pd.DataFrame:
     courses = []
     for run in runs:
         losses = series.step_losses(data.engine, run.id, points=100_000)
-        smoothed = series.smooth(
+        smoothed = reduction.smooth(
             (losses["g_loss"] + losses["d_loss"]).to_numpy(dtype=np.float64), SMOOTHING
         )
         courses.append(
@@ -298,17 +201,17 @@ def quality(data: StudyData) -> StudyResult:
         " take fewer steps.)"
     )
     how = (
-        "Training seconds until the first evaluation with a headline measure (of a DCGAN the"
-        " classifier-FID, which is not Inception FID, of a 3DGAN the objective, of a pix2pix the"
-        " L1) as low as the best that every value reached. Batches differ in their steps per epoch,"
-        " so this is what a larger one is worth."
+        "Training seconds until the main metric (classifier-FID for a DCGAN, which is not"
+        " Inception FID; objective for a 3DGAN; L1 for pix2pix) first reached the best value that"
+        " all groups reached. Since batch sizes differ in steps per epoch, this shows the actual"
+        " benefit of a larger batch."
     )
     families = [
         family
         for name in (data.axis, "precision", "schedule")
         for family in data.families(name)[:1]
     ]
-    evaluated = series.quality_frame(data.engine, [run.id for run in data.runs])
+    evaluated = series.quality_frame(data.engine, [run.id for run in data.runs], METRICS)
     measures = {run.id: headline(run.config) for run in data.runs}
     evaluated["headline"] = [row[measures[row["run_id"]]] for _, row in evaluated.iterrows()]
     evaluated = evaluated[np.isfinite(evaluated["headline"].astype(float))]
@@ -324,7 +227,7 @@ def quality(data: StudyData) -> StudyResult:
         None,
     )
     if family is None:
-        lacking = f"Evaluated runs are needed (quality_every) that differ in {data.axis} alone."
+        lacking = f"Needs evaluated runs (quality_every) that differ only in {data.axis}."
         return StudyResult(key, title, claim, UNTESTED, data.lacking(lacking), how)
     rows = {
         value: evaluated[evaluated["run_id"].isin([run.id for run in runs])]
@@ -335,10 +238,8 @@ def quality(data: StudyData) -> StudyResult:
     reached = {value: _first(found, measure, goal) for value, found in rows.items()}
     text = ", ".join(f"{seconds.mean():.4g} s at {value}" for value, seconds in reached.items())
     quickest = min(reached, key=lambda value: float(reached[value].mean()))
-    finding = (
-        f"To {LABELS[measure]} {goal:.3g}: {text}. The quickest is {family.what.lower()}"
-        f" {quickest}."
-    )
+    wanted = f"{METRICS[measure].label} {goal:.3g}"
+    finding = f"To {wanted}: {text}. The fastest is {family.what.lower()} {quickest}."
     verdict = UNTESTED
     if family.name == "batch_size":
         verdict = REPRODUCED if quickest == max(reached) else NOT_HERE
@@ -357,7 +258,7 @@ def quality(data: StudyData) -> StudyResult:
         verdict,
         finding,
         how,
-        study.seconds_to_quality(reached, f"{LABELS[measure]} {goal:.3g}", family.what),
+        study.seconds_to_quality(reached, wanted, family.what),
         table,
         groups,
     )

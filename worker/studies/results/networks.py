@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from functools import partial
+
 import pandas as pd
 
 from ganboard.worker.studies.results.study_data import (
@@ -14,28 +16,29 @@ from ganboard.worker.studies.results.study_data import (
 
 # section 4, Table 1: layer and output; what is misprinted there is listed in DOUBTS
 GENERATOR = (
-    "Dense 12544", "BatchNormalization 12544", "LeakyReLU 12544", "Reshape 7x7x256", "Conv2DTranspose 7x7x128",
-    "BatchNormalization 7x7x128", "LeakyReLU 7x7x128",
-    "Conv2DTranspose 14x14x64", "BatchNormalization 14x14x64", "LeakyReLU 14x14x64", "Conv2DTranspose 28x28x1",
+    "Dense 12544", "BatchNormalization 12544", "LeakyReLU 12544", "Reshape 7x7x256",
+    "Conv2DTranspose 7x7x128", "BatchNormalization 7x7x128", "LeakyReLU 7x7x128",
+    "Conv2DTranspose 14x14x64", "BatchNormalization 14x14x64", "LeakyReLU 14x14x64",
+    "Conv2DTranspose 28x28x1",
 )  # fmt: skip
 DISCRIMINATOR = (
-    "Conv2D 14x14x64", "LeakyReLU 14x14x64", "Dropout 14x14x64", "Conv2D 7x7x128", "LeakyReLU 7x7x128", "Dropout 7x7x128", "Flatten 6272",
-    "Dense 1",
+    "Conv2D 14x14x64", "LeakyReLU 14x14x64", "Dropout 14x14x64", "Conv2D 7x7x128",
+    "LeakyReLU 7x7x128", "Dropout 7x7x128", "Flatten 6272", "Dense 1",
 )  # fmt: skip
 DOUBTS = (
-    "The table prints the generator's 7x7x128 convolution twice: the second is read as the batch"
-    " norm of the tutorial that it copies. It gives the discriminator's last layer 6272 outputs,"
-    " which is the width of its input: the text has a single one."
+    "The table lists the generator's 7x7x128 convolution twice; the second is interpreted as the"
+    " batch norm of the tutorial on which it is based. It lists 6272 outputs for the"
+    " discriminator's last layer, which is the width of its input; the text has a single output."
 )
 
 
 def table1(data: StudyData) -> StudyResult:
-    key, title = "table1", "Table 1: the networks, layer by layer"
     claim = f"Eleven layers make the generator, eight the discriminator. {DOUBTS}"
     how = (
-        "Kind and output shape of every layer as Keras built it in the newest run; its activation"
-        " function stands in its last layer."
+        "Type and output shape of every layer as built by Keras in the latest run; activation"
+        " functions are listed in the last column."
     )
+    result = partial(StudyResult, "table1", "Table 1: the networks, layer by layer", claim, how=how)
     built = next(
         (
             run
@@ -45,14 +48,7 @@ def table1(data: StudyData) -> StudyResult:
         None,
     )
     if built is None:
-        return StudyResult(
-            key,
-            title,
-            claim,
-            UNTESTED,
-            data.lacking("A finished run is needed that reports its layers."),
-            how,
-        )
+        return result(UNTESTED, data.lacking("Needs a finished run that reports its layers."))
     rows = []
     for net, printed in (("generator", GENERATOR), ("discriminator", DISCRIMINATOR)):
         layers = [
@@ -72,13 +68,11 @@ def table1(data: StudyData) -> StudyResult:
     same = bool((table["printed"] == table["built"]).all())
     differing = int((table["printed"] != table["built"]).sum())
     finding = (
-        "Every layer is as printed." if same else f"{differing} of {len(table)} layers differ."
+        "All layers match the table." if same else f"{differing} of {len(table)} layers differ."
     )
     finding += (
         f" G has {built.g_parameters:,} parameters, D {built.d_parameters:,}."
         if built.g_parameters and built.d_parameters
         else ""
     )
-    return StudyResult(
-        key, title, claim, REPRODUCED if same else NOT_HERE, finding, how, None, table
-    )
+    return result(REPRODUCED if same else NOT_HERE, finding, table=table)

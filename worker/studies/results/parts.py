@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -10,23 +11,23 @@ import pandas as pd
 from ganboard.db.runs import series
 from ganboard.gan.events import MEASURES
 from ganboard.worker import formatting
-from ganboard.worker.figures import study, timings
+from ganboard.worker.figures import timings
 from ganboard.worker.studies.comparison_groups import alike
 from ganboard.worker.studies.remedies import remedy
 from ganboard.worker.studies.results.study_data import UNTESTED, StudyData, StudyResult, apart
 
 
 def bottleneck(data: StudyData) -> StudyResult:
-    key, title = "bottleneck", "Bottleneck: where the seconds went"
     claim = (
         "Bottlenecks are detected and solutions suggested; those of data initialisation and image"
         " production removed (multi-GPU GAN)."
     )
     how = (
         "Wall-clock time of all epochs of runs with equal settings, all seeds. Waiting for images"
-        " and all-reduce are timed inside each step, host is what passes between the calls,"
-        " computing is the rest of the steps. Tracing and compiling, paid once, are not in it."
+        " and all-reduce are timed inside each step; host is the time between calls; computing is"
+        " the remainder of the steps. Tracing and compilation, which happen once, are excluded."
     )
+    result = partial(StudyResult, "bottleneck", "Bottleneck: time by activity", claim, how=how)
     measured = {
         str(run_id): rows
         for run_id, rows in series.measures_frame(
@@ -51,14 +52,7 @@ def bottleneck(data: StudyData) -> StudyResult:
                 )
             )
     if not rows:
-        return StudyResult(
-            key,
-            title,
-            claim,
-            UNTESTED,
-            data.lacking("A finished run is needed whose steps were timed inside."),
-            how,
-        )
+        return result(UNTESTED, data.lacking("Needs a finished run with timings inside the steps."))
     columns = [
         "runs",
         *(name.removesuffix("_seconds") for name, _ in timings.PARTS),
@@ -77,4 +71,4 @@ def bottleneck(data: StudyData) -> StudyResult:
         )
         said += [advice for advice in found["remedy"].unique() if advice]
     finding = " ".join(said)
-    return StudyResult(key, title, claim, UNTESTED, finding, how, study.parts(table), table)
+    return result(UNTESTED, finding, figure=timings.parts(table), table=table)

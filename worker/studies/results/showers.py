@@ -2,46 +2,43 @@
 
 from __future__ import annotations
 
+from functools import partial
+
 import numpy as np
 import pandas as pd
 
 from ganboard.db.runs import series
 from ganboard.gan.config import model_of
-from ganboard.gan.events import MEASURED
-from ganboard.gan.models.gan3d.validation import Validation
+from ganboard.gan.models.gan3d.evaluation.validation import Validation
+from ganboard.gan.quality.declared import METRICS, OF_MODEL
 from ganboard.worker.figures import physics as figures
 from ganboard.worker.studies.results.study_data import UNTESTED, StudyData, StudyResult, apart
 
 
 def physics(data: StudyData) -> StudyResult:
-    key, title = "physics", "Physics: generated showers beside real ones"
     claim = (
         "Speed-up is linear while most of the performance in terms of physics results is retained"
         " (3DGAN; no number is printed)."
     )
     how = (
-        "The 3DGAN's own validation at the last evaluation of each run: relative errors of moments,"
+        "The 3DGAN validation at the last evaluation of each run: relative errors of moments,"
         " profiles, angle and sampling fraction, 0 where generated and real showers agree. The"
-        " curves are those of the run with the lowest objective, beside the real showers that it"
-        " was evaluated with."
+        " curves show the run with the lowest objective and the real showers that it was evaluated"
+        " with."
     )
+    result = partial(StudyResult, "physics", "Physics: generated and real showers", claim, how=how)
     runs = [
         run for run in data.runs if model_of(run.config) == "gan3d" and "validation" in run.facts
     ]
-    evaluated = series.quality_frame(data.engine, [run.id for run in runs])
+    evaluated = series.quality_frame(data.engine, [run.id for run in runs], METRICS)
     last = evaluated[np.isfinite(evaluated["objective"])].groupby("run_id").last()
     runs = [run for run in runs if run.id in last.index]
     if not runs:
-        return StudyResult(
-            key,
-            title,
-            claim,
-            UNTESTED,
-            data.lacking("A finished 3DGAN run with evaluation (quality_every) is needed."),
-            how,
+        return result(
+            UNTESTED, data.lacking("Needs a finished 3DGAN run with evaluation (quality_every).")
         )
     text = apart([run.config for run in runs])
-    names = list(MEASURED["gan3d"])
+    names = list(OF_MODEL["gan3d"])
     rows = [
         (label, run.config["seed"], run.id, *last.loc[run.id, ["epoch", *names]])
         for label, run in zip(text, runs, strict=True)
@@ -58,4 +55,4 @@ def physics(data: StudyData) -> StudyResult:
         f" {100 * best['empty']:.0f} % of {found.events:,} showers are empty. Over all runs the"
         f" objective spans {table['objective'].min():.3g} to {table['objective'].max():.3g}."
     )
-    return StudyResult(key, title, claim, UNTESTED, finding, how, figures.overview(found), table)
+    return result(UNTESTED, finding, figure=figures.overview(found), table=table)

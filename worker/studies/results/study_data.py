@@ -1,4 +1,4 @@
-"""What the runs of a study have to say: gathered once, asked by every exhibit."""
+"""Data of the runs of a study: gathered once, used by every result."""
 
 from __future__ import annotations
 
@@ -13,10 +13,11 @@ import plotly.graph_objects as go
 from sqlalchemy import Engine
 
 from ganboard.db.models import Run
-from ganboard.db.runs import queries, series
+from ganboard.db.runs import past_runs, series
 from ganboard.db.runs.runtime_estimation import placed
-from ganboard.gan.config import DATASETS, model_of
+from ganboard.gan.config import model_of
 from ganboard.gan.data import revision
+from ganboard.gan.settings.models import MODELS
 from ganboard.worker import formatting
 from ganboard.worker.studies.comparison_groups import Family, axis, families, machine
 from ganboard.worker.submission.sweep import digest, word
@@ -38,7 +39,7 @@ class StudyResult:
     claim: str  # the paper's
     verdict: Verdict
     finding: str
-    how: str  # the figures were obtained
+    how: str  # the values were obtained
     figure: go.Figure | None = None
     table: pd.DataFrame = field(default_factory=pd.DataFrame)
     # groups the verdict compares, each of equal settings but for the seed
@@ -56,7 +57,7 @@ class StudyData:
     others: Mapping[str, int]
     axis: str = "batch_size"
     # of all its runs, finished or not; all there are while it has none
-    models: frozenset[str] = frozenset(DATASETS)
+    models: frozenset[str] = frozenset(MODELS)
 
     @classmethod
     def of(
@@ -73,13 +74,13 @@ class StudyData:
         for run in known:
             if run.status != "finished":
                 others[run.status] = others.get(run.status, 0) + 1
-        models = frozenset(model_of(run.config) for run in known) or frozenset(DATASETS)
+        models = frozenset(model_of(run.config) for run in known) or frozenset(MODELS)
         asked = {digest(run.config) for run in known}
         known = [
             *known,
             *(
                 run
-                for run in queries.imported_runs(engine)
+                for run in past_runs.imported_runs(engine)
                 if digest(run.config) in asked and run not in known
             ),
         ]
@@ -136,7 +137,7 @@ class StudyData:
     def lacking(self, what: str) -> str:
         """What must be there before a figure can be drawn, and what there is."""
         states = ", ".join(f"{count} {status}" for status, count in self.others.items())
-        return f"{what} So far {len(self.runs)} finished{f' ({states})' if states else ''}."
+        return f"{what} Finished so far: {len(self.runs)}{f' ({states})' if states else ''}."
 
 
 def apart(configs: Sequence[Mapping[str, Any]]) -> list[str]:
@@ -168,8 +169,9 @@ def shared(runs: Iterable[Run]) -> str:
             1, len(hardware.get("gpus") or []) + len(hardware.get("tpus") or [])
         ):
             return (
-                " The replicas shared the processors of one machine, as logical devices or"
-                " processes: this measures what dividing a step costs, not what more devices gain."
+                " The replicas shared the processors of one machine as logical devices or"
+                " processes: this measures the overhead of distribution, not the gain of more"
+                " devices."
             )
     return ""
 

@@ -5,15 +5,12 @@ from __future__ import annotations
 import pytest
 
 from ganboard.app.launch import settings_form
-from ganboard.gan.config import GROUPS, ConfigError, RunConfig, parse
+from ganboard.gan.config import ConfigError, RunConfig, parse
+from ganboard.gan.settings.metadata import GROUPS, about
 
 
 def test_every_group_has_an_icon() -> None:
     assert tuple(settings_form.ICONS) == GROUPS
-
-
-def test_words_and_conditions_name_settings() -> None:
-    assert set(settings_form.LABELS) | set(settings_form.RELEVANT) <= set(RunConfig.model_fields)
 
 
 @pytest.mark.parametrize("name", RunConfig.model_fields)
@@ -47,7 +44,7 @@ def test_an_empty_number_is_all_where_all_is_allowed_and_else_refused() -> None:
 )
 def test_the_defaults_of_hidden_settings_are_always_allowed(values: dict[str, object]) -> None:
     config = parse(values).model_dump()  # which refuses a default that does not fit
-    assert not all(relevant(config) for relevant in settings_form.RELEVANT.values())
+    assert not all(about(name).has_effect(config) for name in config)
 
 
 @pytest.mark.parametrize("name", RunConfig.model_fields)

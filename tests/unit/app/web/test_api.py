@@ -1,4 +1,5 @@
-"""The addresses that other programs read: what they answer, and that every refusal is one sentence."""
+"""The addresses that other programs read: what they answer, and that every refusal is one
+sentence."""
 
 from __future__ import annotations
 
@@ -23,7 +24,7 @@ from starlette.applications import Starlette
 
 from ganboard.app.web import api
 from ganboard.db.models import Run
-from ganboard.db.runs import annotations as marks
+from ganboard.db.runs import annotations as run_annotations
 from ganboard.db.runs import queries, reports
 from ganboard.gan.checkpoint import store
 from ganboard.gan.progress import Progress
@@ -60,8 +61,10 @@ def get(address: str, method: str = "GET") -> Answer:
     """What the application answers to a browser."""
     parts, answer = urlsplit(address), Answer()
     scope = {
-        "type": "http", "method": method, "path": unquote(parts.path), "raw_path": parts.path.encode(), "root_path": "", "scheme": "http",
-        "query_string": parts.query.encode(), "headers": [(b"host", b"127.0.0.1")], "server": ("127.0.0.1", 80), "http_version": "1.1",
+        "type": "http", "method": method, "path": unquote(parts.path),
+        "raw_path": parts.path.encode(), "root_path": "", "scheme": "http",
+        "query_string": parts.query.encode(), "headers": [(b"host", b"127.0.0.1")],
+        "server": ("127.0.0.1", 80), "http_version": "1.1",
     }  # fmt: skip
 
     async def receive() -> dict[str, Any]:
@@ -107,7 +110,7 @@ def test_runs_are_filtered_as_on_the_command_line(context: Context, make_run: Ma
     for name, status in (("one", "finished"), ("two", "failed"), ("three", "queued")):
         make_run(name, status=status, seed=len(name))
     old = make_run("old")
-    marks.archive(context.engine, run_ids=[old.id])
+    run_annotations.archive(context.engine, run_ids=[old.id])
     assert listed() == ["three", "two", "one"]
     assert listed("status=failed&status=queued") == ["three", "two"]
     assert listed("search=%2F%5Et%2F") == ["three", "two"]  # not `t`, with which an id may begin
@@ -134,8 +137,8 @@ def test_bad_filters_are_refused(context: Context) -> None:
         ("limit=%C2%B2", "limit="),
         ("archived=maybe", "neither true nor false"),
         ("offset=3", "There is no filter 'offset'"),
-        ("search=%22open", "no partner"),
-        ("search=" + "x" * 5000, "is the limit"),
+        ("search=%22open", "Unbalanced"),
+        ("search=" + "x" * 5000, "the limit is 200"),
     ):
         assert sentence in refused(f"/api/runs?{query}", 400)
 
@@ -169,10 +172,11 @@ def test_malformed_and_unknown_runs_are_refused(make_run: MakeRun) -> None:
             refused(f"/api/runs/{asked}{rest}", 404)
 
 
+@pytest.mark.thorough
 def test_ambiguous_beginnings_are_refused(context: Context, make_run: MakeRun) -> None:
     ids = {make_run().id[:1] for _ in range(40)}
     sentences = {get(f"/api/runs/{beginning}").json.get("error", "") for beginning in ids}
-    assert any("More than one run id begins with" in sentence for sentence in sentences)
+    assert any("More than one run id starts with" in sentence for sentence in sentences)
 
 
 def test_tables_are_those_of_the_export(
@@ -335,7 +339,7 @@ def test_the_newest_model_with_words_on_how_to_load_it(context: Context, make_ru
 def test_a_model_that_vanishes_meanwhile(context: Context, make_run: MakeRun) -> None:
     run = make_run()
     (checkpoint(context, run) / "state.npz").unlink()
-    assert "replaced by a newer one just now: try again." in refused(
+    assert "replaced by a newer one during the export. Try again." in refused(
         f"/api/runs/{run.id}/model", 404
     )
 
@@ -354,7 +358,7 @@ def test_nothing_is_left_behind(
 def test_no_more_than_two_files_are_packed_at_once(make_run: MakeRun) -> None:
     run = make_run()
     with api._packing, api._packing:
-        assert "Two ZIP files are being made already" in refused(
+        assert "Two ZIP files are already being created" in refused(
             f"/api/runs/{run.id}/export.zip", 503
         )
     assert get(f"/api/runs/{run.id}/export.zip").status == 200
@@ -372,4 +376,4 @@ def test_a_database_that_is_away_is_said(context: Context, monkeypatch: pytest.M
         raise OperationalError("SELECT", {}, Exception("secret"))
 
     monkeypatch.setattr(queries, "find_run", away)
-    assert refused("/api/runs/latest", 503).startswith("The database does not answer right now")
+    assert refused("/api/runs/latest", 503).startswith("The database is unavailable")

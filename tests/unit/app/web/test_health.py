@@ -89,6 +89,7 @@ def test_a_process_is_healthy_while_its_heartbeat_is_fresh(
     assert not check(service, programs, **where)
 
 
+@pytest.mark.thorough
 def test_a_worker_is_healthy_unless_its_loop_stands(
     redis: Redis, programs: Path, heartbeat: Path
 ) -> None:

@@ -51,7 +51,7 @@ def fresh(context: Context) -> Iterator[None]:
     metrics.REGISTRY = before
 
 
-def test_what_is_told(context: Context, make_run: MakeRun) -> None:
+def test_what_is_exported(context: Context, make_run: MakeRun) -> None:
     make_run(epochs=3, steps_per_epoch=4, batch_size=32)
     make_run(status="queued")
     make_worker(context)
@@ -88,7 +88,9 @@ def test_counters_never_fall_when_runs_are_deleted(context: Context, make_run: M
     assert after["ganboard_runs finished"] == 1
 
 
-def test_a_database_that_is_away_is_told(home: object, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_database_that_is_unavailable_is_reported(
+    home: object, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setenv("GANBOARD_DATABASE_URL", "postgresql://nobody@127.0.0.1:1/nothing")
     found = scrape()
     assert found["ganboard_database_up"] == 0
@@ -98,18 +100,18 @@ def test_a_database_that_is_away_is_told(home: object, monkeypatch: pytest.Monke
         assert json.loads(bytes(answer.body))["status"] == "unhealthy"
 
 
-def test_ready_tells_of_all_parts_and_is_200_when_only_they_are_missing(
+def test_ready_lists_all_parts_and_is_200_when_only_they_are_missing(
     context: Context, make_run: MakeRun
 ) -> None:
     make_run(status="queued")
     answer = health.ready(REQUEST)
-    told = json.loads(bytes(answer.body))
+    body = json.loads(bytes(answer.body))
     assert answer.status_code == 200
-    assert told["status"] == "warn"
-    checks = {check["name"]: check for check in told["checks"]}
+    assert body["status"] == "warn"
+    checks = {check["name"]: check for check in body["checks"]}
     assert {"database", "home", "queue", "workers", "inference worker"} <= set(checks)
-    assert checks["workers"]["text"] == "none alive, and 1 run in the queue"
-    assert all(check["remedy"] for check in told["checks"] if check["status"] != "ok")
+    assert checks["workers"]["text"] == "none running, and 1 run in the queue"
+    assert all(check["remedy"] for check in body["checks"] if check["status"] != "ok")
 
 
 def test_a_disk_that_cannot_be_asked_has_no_figure(

@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 from sqlalchemy import Engine
 
+from ganboard.db import heartbeats
 from ganboard.db.errors import NotAllowed
 from ganboard.db.models import Checkpoint
 from ganboard.db.runs import commands, holders, queries
@@ -49,7 +50,7 @@ def test_waiting_is_said_once_and_ends_when_the_machine_is_back(engine: Engine) 
     assert stored(engine, own["run_id"]).phase == holders.AWAITING
     assert (
         texts(engine, own["run_id"])[-1]
-        == "Waiting for machine a, which has the checkpoint of step 4: 60 s at most."
+        == "Waiting up to 60 s for machine a, which has the checkpoint of step 4."
     )
     assert len(texts(engine, own["run_id"])) == 4
     assert not holders.give_up(engine, newest(engine, own), 60)
@@ -112,20 +113,20 @@ def test_a_machine_that_has_the_files_is_recorded_unless_the_row_changed(engine:
 def test_checkpoints_are_given_up_by_name_alone(engine: Engine) -> None:
     own = suspended(engine, "a", "b", "b")
     commands.request_stop(engine, run_id=own["run_id"])
-    with pytest.raises(NotAllowed, match="has no checkpoint on machine 'c': they are on a, b"):
+    with pytest.raises(NotAllowed, match="has no checkpoint on machine 'c'; they are on a, b"):
         commands.resume(engine, run_id=own["run_id"], without="c")
     assert stored(engine, own["run_id"]).status == "stopped"
     commands.resume(engine, run_id=own["run_id"], without="b")
     assert [one.step for one in queries.checkpoints(engine, own["run_id"])] == [4]
     assert (
         texts(engine, own["run_id"])[-2]
-        == "Given up on request: the checkpoints on machine b (step 8, 12). Going on from step 4."
+        == "Gave up the checkpoints on machine b (step 8, 12) as requested. Resuming from step 4."
     )
 
 
 def test_workers_say_on_which_machine_they_are(engine: Engine) -> None:
-    commands.heartbeat(
+    heartbeats.record(
         engine, name="box-1:1", host="box", pid=1, run_id=None, machine="box-1", boot="k"
     )
-    [state] = queries.workers(engine)
+    [state] = heartbeats.workers(engine)
     assert (state.worker.machine, state.worker.boot) == ("box-1", "k")

@@ -9,9 +9,9 @@ from datetime import datetime, timedelta, tzinfo
 import pytest
 from sqlalchemy import Engine
 
-from ganboard.db import models
+from ganboard.db import heartbeats, models
 from ganboard.db.engine import make_engine
-from ganboard.db.runs import commands, queries
+from ganboard.db.runs import commands, expiry, queries
 from ganboard.db.runs.commands import MAX_FAILURES
 from tests.unit.db.stored_runs import (
     IN_FORK,
@@ -39,7 +39,7 @@ def test_a_takeover_counts_as_a_failure_so_that_a_deadly_run_ends(engine: Engine
     for _ in range(MAX_FAILURES):
         claimed(engine, run_id, lease_seconds=-1)
     assert commands.claim(engine, run_id=run_id, worker="w") is None
-    assert commands.expire_leases(engine) == [run_id]
+    assert expiry.expire_leases(engine) == [run_id]
     assert (stored(engine, run_id).status, stored(engine, run_id).attempt) == (
         "failed",
         MAX_FAILURES,
@@ -48,8 +48,8 @@ def test_a_takeover_counts_as_a_failure_so_that_a_deadly_run_ends(engine: Engine
 
 def test_only_dead_leases_expire(engine: Engine) -> None:
     alive, dead, waiting = training(engine), training(engine, lease_seconds=-1), submitted(engine)
-    assert commands.expire_leases(engine) == [dead["run_id"]]
-    assert commands.expire_leases(engine) == []
+    assert expiry.expire_leases(engine) == [dead["run_id"]]
+    assert expiry.expire_leases(engine) == []
     run = stored(engine, dead["run_id"])
     assert (run.status, run.worker, run.lease_until, run.phase, run.failures) == (
         "queued",
@@ -59,7 +59,7 @@ def test_only_dead_leases_expire(engine: Engine) -> None:
         1,
     )
     assert (
-        "The lease of attempt 1 expired without a heartbeat. Going on from the newest checkpoint."
+        "The lease of attempt 1 expired without a heartbeat. Resuming from the latest checkpoint."
         in texts(engine, run.id)
     )
     assert [stored(engine, run_id).status for run_id in (alive["run_id"], waiting)] == [
@@ -85,7 +85,7 @@ def test_the_clock_of_the_client_does_not_matter(
     assert abs((models.utc_now() - queries.database_time(engine)).total_seconds()) > 3500
 
     assert commands.claim(engine, run_id=alive["run_id"], worker="w-2") is None
-    assert commands.expire_leases(engine) == [dead["run_id"]]
+    assert expiry.expire_leases(engine) == [dead["run_id"]]
     commands.renew(engine, **alive, lease_seconds=50)
     another = claimed(engine, lease_seconds=50)
     for own in (alive, another):
@@ -95,13 +95,13 @@ def test_the_clock_of_the_client_does_not_matter(
     fresh = submitted(engine)
     assert {run.id for run in queries.waiting_runs(engine)} == {fresh, dead["run_id"]}
     assert queries.waiting_runs(engine, for_seconds=60) == []
-    commands.heartbeat(engine, name="w", host="box", pid=1, run_id=None)
-    assert queries.workers(engine)[0].alive
+    heartbeats.record(engine, name="w", host="box", pid=1, run_id=None)
+    assert heartbeats.workers(engine)[0].alive
 
 
-def test_a_death_is_forgiven_and_told(engine: Engine) -> None:
+def test_a_death_is_forgiven_and_reported(engine: Engine) -> None:
     own = training(engine)
-    assert commands.died(engine, **own, cause="The trainer was killed by SIGKILL") == "queued"
+    assert expiry.died(engine, **own, cause="The trainer was killed by SIGKILL") == "queued"
     run = stored(engine, own["run_id"])
     assert (run.status, run.failures, run.worker, run.lease_until, run.phase) == (
         "queued",
@@ -112,23 +112,22 @@ def test_a_death_is_forgiven_and_told(engine: Engine) -> None:
     )
     assert (
         texts(engine, run.id)[-1]
-        == "The trainer was killed by SIGKILL. Going on from the newest checkpoint."
+        == "The trainer was killed by SIGKILL. Resuming from the latest checkpoint."
     )
 
 
 def test_deaths_in_a_row_end_the_run(engine: Engine) -> None:
     run_id = submitted(engine)
     outcomes = [
-        commands.died(engine, **training(engine, run_id), cause="Killed")
-        for _ in range(MAX_FAILURES)
+        expiry.died(engine, **training(engine, run_id), cause="Killed") for _ in range(MAX_FAILURES)
     ]
     assert outcomes == ["queued"] * (MAX_FAILURES - 1) + ["failed"]
     run = stored(engine, run_id)
     assert run.ended_at is not None
     assert (
         run.error
-        == f"Killed; {MAX_FAILURES} times in a row without finishing an epoch. Read the log, then"
-        " resume."
+        == f"Killed; {MAX_FAILURES} times in a row without finishing an epoch. Check the log,"
+        " then resume."
     )
     assert texts(engine, run_id)[-1] == "Killed. Giving up."
     assert commands.resume(engine, run_id=run_id).failures == 0
@@ -139,18 +138,18 @@ def test_a_finished_epoch_wipes_the_slate(engine: Engine) -> None:
     for epoch in range(1, 2 * MAX_FAILURES):
         own = training(engine, run_id)
         finish_epoch(engine, own, epoch)
-        assert commands.died(engine, **own, cause="Killed") == "queued"
+        assert expiry.died(engine, **own, cause="Killed") == "queued"
         assert stored(engine, run_id).failures == 1
 
 
 def test_a_run_that_dies_after_its_stop_was_requested_is_stopped(engine: Engine) -> None:
-    told, silent = training(engine), training(engine, lease_seconds=-1)
-    for own in (told, silent):
+    asked, silent = training(engine), training(engine, lease_seconds=-1)
+    for own in (asked, silent):
         commands.request_stop(engine, run_id=own["run_id"])
         assert commands.claim(engine, run_id=own["run_id"], worker="w-2") is None
-    assert commands.died(engine, **told, cause="Killed") == "stopped"
-    assert commands.expire_leases(engine) == [silent["run_id"]]
-    for own in (told, silent):
+    assert expiry.died(engine, **asked, cause="Killed") == "stopped"
+    assert expiry.expire_leases(engine) == [silent["run_id"]]
+    for own in (asked, silent):
         run = stored(engine, own["run_id"])
         assert (run.status, run.worker) == ("stopped", None)
         assert run.ended_at is not None
@@ -188,7 +187,7 @@ def _expire(url: str, start: float) -> list[str]:
     engine = make_engine(url)
     while time.monotonic() < start:
         pass
-    found = commands.expire_leases(engine)
+    found = expiry.expire_leases(engine)
     engine.dispose()
     return found
 

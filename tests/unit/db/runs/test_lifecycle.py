@@ -9,7 +9,7 @@ from sqlmodel import SQLModel
 from ganboard.db import requests, studies
 from ganboard.db.errors import NotAllowed, UnknownRun
 from ganboard.db.models import ACTIVE, ENDED, STATUSES, WAITING, Study
-from ganboard.db.runs import annotations as marks
+from ganboard.db.runs import annotations as run_annotations
 from ganboard.db.runs import commands, queries, reports
 from tests.unit.db.stored_runs import (
     checkpoint,
@@ -82,7 +82,7 @@ def test_a_run_from_submission_to_its_end(engine: Engine) -> None:
     assert run.started_at is not None
     assert run.ended_at is not None
     assert run.ended_at >= run.started_at
-    assert texts(engine, run_id) == ["Submitted.", "Attempt 1 begins on w-1.", "Finished."]
+    assert texts(engine, run_id) == ["Submitted.", "Attempt 1 started on w-1.", "Finished."]
 
 
 @pytest.mark.parametrize("status", ["finished", "failed", "stopped", "suspended"])
@@ -129,9 +129,7 @@ def test_stopping(engine: Engine, status: str) -> None:
     run_id = in_status(engine, status)
     if status in ENDED:
         before = contents(engine)
-        with pytest.raises(
-            NotAllowed, match=f"^Run {run_id} is {status} already: there is nothing to stop.$"
-        ):
+        with pytest.raises(NotAllowed, match=f"^Run {run_id} is already {status}\\.$"):
             commands.request_stop(engine, run_id=run_id)
         assert contents(engine) == before
     elif status in WAITING:
@@ -143,7 +141,7 @@ def test_stopping(engine: Engine, status: str) -> None:
         assert commands.renew(engine, run_id=run_id, attempt=1) is True
 
 
-def test_a_second_wish_to_stop_adds_nothing(engine: Engine) -> None:
+def test_a_second_request_to_stop_adds_nothing(engine: Engine) -> None:
     run_id = in_status(engine, "running")
     commands.request_stop(engine, run_id=run_id)
     before = contents(engine)
@@ -184,7 +182,7 @@ def test_resuming(engine: Engine, status: str) -> None:
         with pytest.raises(
             NotAllowed,
             match=(
-                f"^Run {run_id} is {status}: only stopped and failed runs can be resumed;"
+                f"^Run {run_id} is {status}. Only stopped and failed runs can be resumed;"
                 f" {remedy}.$"
             ),
         ):
@@ -197,7 +195,7 @@ def test_deleting(engine: Engine, status: str) -> None:
     run_id = in_status(engine, status)
     if status in ACTIVE:
         with pytest.raises(
-            NotAllowed, match=f"^Run {run_id} is {status}: stop it first, then delete it.$"
+            NotAllowed, match=rf"^Run {run_id} is {status}\. Stop it before deleting it\.$"
         ):
             commands.delete_run(engine, run_id=run_id)
         assert queries.get_run(engine, run_id) is not None
@@ -215,7 +213,7 @@ def test_deleting_takes_every_row_of_that_run_and_no_other(engine: Engine) -> No
         reports.add_grid(engine, **own, epoch=1, rows=1, columns=1, png=b"png")
         checkpoint(engine, own, 4)
         reports.add_sample(engine, sample(own))
-        marks.add_tags(engine, run_ids=[own["run_id"]], tags=["a tag"])
+        run_annotations.add_tags(engine, run_ids=[own["run_id"]], tags=["a tag"])
         requests.ask(engine, requests.SURFACE, [own["run_id"]], {})
         study = Study(name="s", title="S", definition={})
         studies.store(engine, study, counted={"part": [own["run_id"]]}, missing=[])

@@ -8,10 +8,10 @@ from typing import Any
 
 import numpy as np
 import pytest
-from sqlalchemy import Engine
+from sqlalchemy import Engine, event
 
 from ganboard.db.models import Checkpoint
-from ganboard.db.runs import queries, reports, series
+from ganboard.db.runs import checkpoint_reports, commands, queries, reports, series
 from tests.unit.db.stored_runs import (
     STEPS,
     checkpoint,
@@ -34,7 +34,7 @@ def losses(engine: Engine, run_id: str, epoch: int) -> tuple[list[float], list[f
     return row.g_losses.tolist(), row.d_losses.tolist()
 
 
-def test_the_start_tells_what_is_trained(engine: Engine) -> None:
+def test_the_start_reports_what_is_trained(engine: Engine) -> None:
     own = claimed(engine)
     start(engine, own)
     run = stored(engine, own["run_id"])
@@ -180,24 +180,48 @@ def test_measures_that_are_not_finite_are_dropped(engine: Engine) -> None:
     assert queries.epochs(engine, own["run_id"])[0].measures == {"gflops": 7.0}
 
 
-def test_a_judgement_is_kept_to_the_bit_and_once_per_epoch(engine: Engine) -> None:
+def test_an_evaluation_is_kept_to_the_bit_and_once_per_epoch(engine: Engine) -> None:
     own = training(engine)
     quality(engine, own, 4, fid=math.nan, kid=-0.0, recall=math.inf)
-    quality(engine, own, 2, training_seconds=1.5)
+    quality(engine, own, 2, training_seconds=1.5, fid=0.2, kid=0.3)
     quality(engine, own, 2, training_seconds=1.5, fid=0.1)
     early, late = queries.qualities(engine, own["run_id"])
-    assert (early.epoch, early.fid, early.kid, early.training_seconds, early.seconds) == (
+    assert (early.epoch, early.measures, early.training_seconds, early.seconds) == (
         2,
-        0.1,
-        None,
+        {"fid": 0.1},
         1.5,
         0.5,
     )
     assert early.histogram.tolist() == [0.5, 0.25, 0.25]
-    assert late.fid is not None
-    assert math.isnan(late.fid)
-    assert (str(late.kid), late.recall, late.attempt) == ("-0.0", math.inf, 1)
-    assert [judged.epoch for judged in queries.qualities(engine, own["run_id"], after=2)] == [4]
+    assert {name: str(value) for name, value in late.measures.items()} == {
+        "fid": "nan",
+        "kid": "-0.0",
+        "recall": "inf",
+    }
+    assert late.attempt == 1
+    assert [quality.epoch for quality in queries.qualities(engine, own["run_id"], after=2)] == [4]
+
+
+def test_evaluations_and_their_metrics_are_read_with_two_statements(engine: Engine) -> None:
+    own = training(engine)
+    for epoch in range(1, 6):
+        quality(engine, own, epoch, fid=float(epoch), kid=0.5)
+    statements: list[str] = []
+    event.listen(
+        engine, "before_cursor_execute", lambda *arguments: statements.append(arguments[2])
+    )
+    found = queries.qualities(engine, own["run_id"])
+    assert [one.measures["fid"] for one in found] == [1, 2, 3, 4, 5]
+    assert len([text for text in statements if text.startswith("SELECT")]) == 2
+
+
+def test_metrics_go_with_their_run(engine: Engine) -> None:
+    own = training(engine)
+    quality(engine, own, 1)
+    commands.finish(engine, **own, status="finished")
+    assert len(contents(engine)["metric"]) == 1
+    commands.delete_run(engine, run_id=own["run_id"])
+    assert contents(engine)["metric"] == []
 
 
 def test_facts_are_merged_key_by_key(engine: Engine) -> None:
@@ -269,9 +293,7 @@ def test_an_epoch_trained_again_is_compared_to_the_bit(
     warnings = [
         event.text for event in queries.events(engine, new["run_id"]) if event.level == "warning"
     ]
-    assert warnings == (
-        ["Epoch 1 was trained again and its losses differ from the first time."] if differs else []
-    )
+    assert warnings == (["Epoch 1 was trained again with different losses."] if differs else [])
     (epoch,) = queries.epochs(engine, new["run_id"])
     assert (epoch.attempt, epoch.g_loss.hex(), epoch.seconds) == (2, again.hex(), 4.0)
     assert stored(engine, new["run_id"]).seconds == 4.0
@@ -316,18 +338,18 @@ def on_disk(*steps: int) -> list[dict[str, Any]]:
 
 
 @pytest.mark.parametrize(("machine", "where"), [(None, "here"), ("box-1", "on machine box-1")])
-def test_checkpoints_that_a_new_attempt_could_not_use_are_forgotten_and_told(
+def test_checkpoints_that_a_new_attempt_could_not_use_are_forgotten_and_reported(
     engine: Engine, machine: str | None, where: str
 ) -> None:
     old = training(engine, lease_seconds=-1)
     for step in (4, 8, 12):
         checkpoint(engine, old, step, machine=machine)
     new = training(engine, old["run_id"], start_step=4)
-    reports.list_checkpoints(engine, **new, found=on_disk(4), machine=machine)
+    checkpoint_reports.list_checkpoints(engine, **new, found=on_disk(4), machine=machine)
     assert listed(engine, new["run_id"]) == [(4, 1)]
     assert (
         texts(engine, new["run_id"])[-1]
-        == f"Lost {where}, and no longer listed: the checkpoints of steps 8, 12."
+        == f"Lost {where} and no longer listed: the checkpoints of steps 8, 12."
     )
     checkpoint(engine, new, 6, keep=1, machine=machine)
     assert listed(engine, new["run_id"]) == [(6, 2)]
@@ -338,7 +360,7 @@ def test_what_another_machine_has_stays_listed(engine: Engine) -> None:
     for step in (4, 8, 12):
         checkpoint(engine, old, step, machine="a")
     new = training(engine, old["run_id"], lease_seconds=60, start_step=4)
-    reports.list_checkpoints(engine, **new, found=on_disk(4), machine="b")
+    checkpoint_reports.list_checkpoints(engine, **new, found=on_disk(4), machine="b")
     for step in (16, 20, 24):
         checkpoint(engine, new, step, keep=1, machine="b")
     where = [(one.step, one.machine) for one in queries.checkpoints(engine, new["run_id"])]
@@ -350,7 +372,7 @@ def test_a_file_with_another_digest_is_not_the_one_of_another_machine(engine: En
     old = training(engine, lease_seconds=-1)
     checkpoint(engine, old, 4, machine="a")
     new = training(engine, old["run_id"], start_step=4)
-    reports.list_checkpoints(
+    checkpoint_reports.list_checkpoints(
         engine, **new, found=[{**on_disk(4)[0], "digest": "other"}], machine="b"
     )
     [kept] = queries.checkpoints(engine, new["run_id"])
@@ -363,7 +385,7 @@ def test_files_of_which_nobody_recorded_where_they_are_belong_to_who_finds_them(
     old = training(engine, lease_seconds=-1)
     checkpoint(engine, old, 4)
     new = training(engine, old["run_id"], start_step=4)
-    reports.list_checkpoints(engine, **new, found=on_disk(4), machine="b")
+    checkpoint_reports.list_checkpoints(engine, **new, found=on_disk(4), machine="b")
     assert [one.machine for one in queries.checkpoints(engine, new["run_id"])] == ["b"]
 
 

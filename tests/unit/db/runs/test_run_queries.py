@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from sqlalchemy import Engine
 
-from ganboard.db.runs import annotations as marks
+from ganboard.db.runs import annotations as run_annotations
 from ganboard.db.runs import commands, queries, reports
 from tests.unit.db.stored_runs import STEPS, finish_epoch, quality, steps, submitted, training
 
@@ -15,7 +15,7 @@ def test_the_newest_run_is_the_one_that_latest_finds(engine: Engine) -> None:
     newest = submitted(engine)
     assert queries.newest_run_id(engine) == newest == queries.find_run(engine, "latest").id
     commands.request_stop(engine, run_id=newest)
-    marks.archive(engine, run_ids=[newest])
+    run_annotations.archive(engine, run_ids=[newest])
     assert queries.newest_run_id(engine) == earlier == queries.find_run(engine, "latest").id
 
 

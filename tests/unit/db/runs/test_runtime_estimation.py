@@ -8,24 +8,29 @@ import pytest
 from sqlalchemy import Engine
 from sqlalchemy.exc import StatementError
 
-from ganboard.db.runs import commands, queries
-from ganboard.db.runs.runtime_estimation import SLACK, Estimate, History, Measured, begins, fit
+from ganboard.db.runs import commands, past_runs, queries
+from ganboard.db.runs.runtime_estimation import Estimate, History, Measured, begins
+from ganboard.db.runs.time_per_image import SLACK, fit
 from tests.unit.db.stored_runs import STEPS, finish_epoch, submitted, training
 
+OF_SPEED = {"precision": "float32", "xla": False, "loop": "custom", "recompute": False}
 
-def ran(pace: float, *, host: str = "box", beside: float | None = None, **config: Any) -> Measured:
-    """A run of 1000 images at `pace` seconds each."""
+
+def ran(
+    seconds: float, *, host: str = "box", beside: float | None = None, **config: Any
+) -> Measured:
+    """A run of 1000 images at `seconds` each."""
     return Measured(
         {"batch_size": 64, "precision": "float32", "xla": False, **config},
         host,
-        1000 * pace,
+        1000 * seconds,
         1000,
         beside,
     )
 
 
 def asked(*runs: Measured, host: str | None = None, **config: Any) -> Estimate | None:
-    return History(runs).estimate(
+    return History(runs, OF_SPEED).estimate(
         {"batch_size": 64, "precision": "float32", "xla": False, **config}, host
     )
 
@@ -50,9 +55,14 @@ def test_nothing_is_known_of_nothing() -> None:
 def test_runs_with_the_same_settings_of_speed_are_the_answer() -> None:
     found = known(ran(0.01, seed=3), ran(0.012, epochs=7), ran(0.011), ran(0.5, xla=True))
     assert (found.likely, found.low, found.high) == (0.011, 0.01, 0.012)
-    assert found.basis == "measured on 3 runs with the same settings of speed, on box"
+    assert found.basis == "measured on 3 runs with the same performance settings, on box"
     assert not found.certain
     assert known(ran(0.01)).certain
+
+
+def test_runs_older_than_a_setting_of_speed_have_trained_with_its_default() -> None:
+    assert known(ran(0.01), recompute=False).basis.startswith("measured on 1 run")
+    assert asked(ran(0.01), recompute=True) is None
 
 
 def test_only_the_newest_count() -> None:
@@ -70,12 +80,14 @@ def test_another_machine_says_nothing() -> None:
 def test_a_line_through_two_batches_is_recovered(batch: int) -> None:
     b, a = 0.002, 0.1
 
-    def pace(size: int) -> float:
+    def seconds(size: int) -> float:
         return b + a / size
 
-    found = known(ran(pace(64), batch_size=64), ran(pace(512), batch_size=512), batch_size=batch)
-    assert found.likely == pytest.approx(pace(batch))
-    assert found.low <= pace(batch) <= found.high
+    found = known(
+        ran(seconds(64), batch_size=64), ran(seconds(512), batch_size=512), batch_size=batch
+    )
+    assert found.likely == pytest.approx(seconds(batch))
+    assert found.low <= seconds(batch) <= found.high
     assert ("with batch 64 and 512" in found.basis) == (batch not in (64, 512))
 
 
@@ -187,14 +199,14 @@ def test_when_a_run_would_begin(
 
 
 def test_stored_runs_are_read_the_newest_first(engine: Engine) -> None:
-    assert queries.measured_runs(engine) == []
+    assert past_runs.measured_runs(engine) == []
     own = training(engine, submitted(engine, seed=1))
     finish_epoch(engine, own, 1, seconds=2.0)
     finish_epoch(engine, own, 2, seconds=6.0)
     commands.finish(engine, **own, status="finished")
     finish_epoch(engine, training(engine, submitted(engine, xla=True)), 1, seconds=100.0)
     submitted(engine)  # without an epoch
-    newest, older = queries.measured_runs(engine)
+    newest, older = past_runs.measured_runs(engine)
     assert (newest.config["xla"], newest.seconds, newest.images, newest.beside) == (
         True,
         100.0,
@@ -203,8 +215,10 @@ def test_stored_runs_are_read_the_newest_first(engine: Engine) -> None:
     )
     assert (older.host, older.seconds, older.images) == ("box", 8.0, 2 * STEPS * 64)
     assert older.beside is None  # it took less time than its epochs say: no clock can be meant
-    assert len(queries.measured_runs(engine, limit=1)) == 1
-    found = History(queries.measured_runs(engine)).estimate({"batch_size": 64, "seed": 7})
+    assert len(past_runs.measured_runs(engine, limit=1)) == 1
+    found = History(past_runs.measured_runs(engine), OF_SPEED).estimate(
+        {"batch_size": 64, "seed": 7}
+    )
     assert found is not None
     assert found.likely == 8.0 / (2 * STEPS * 64)
 
@@ -213,7 +227,7 @@ def test_time_beside_training_is_measured_by_the_clock(engine: Engine) -> None:
     own = training(engine, submitted(engine))
     finish_epoch(engine, own, 1, seconds=0.0)
     commands.finish(engine, **own, status="finished")
-    [measured] = queries.measured_runs(engine)
+    [measured] = past_runs.measured_runs(engine)
     assert measured.beside is not None
     assert 0 <= measured.beside < 60
 
@@ -243,4 +257,6 @@ def test_finished_configurations(engine: Engine) -> None:
     own = training(engine, submitted(engine, seed=1))
     commands.finish(engine, **own, status="finished")
     submitted(engine, seed=2)
-    assert queries.finished_configs(engine) == [(own["run_id"], {"batch_size": 64, "seed": 1}, {})]
+    assert past_runs.finished_configs(engine) == [
+        (own["run_id"], {"batch_size": 64, "seed": 1}, {})
+    ]

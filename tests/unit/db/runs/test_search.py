@@ -12,8 +12,8 @@ from sqlalchemy import Engine
 from ganboard.db.engine import writing
 from ganboard.db.errors import BadSearch
 from ganboard.db.models import Run
-from ganboard.db.runs import annotations as marks
-from ganboard.db.runs import commands, listing, notifications, reports, search
+from ganboard.db.runs import annotations as run_annotations
+from ganboard.db.runs import commands, expiry, listing, notifications, reports, search
 from tests.unit.db.stored_runs import (
     claimed,
     finish_epoch,
@@ -25,7 +25,8 @@ from tests.unit.db.stored_runs import (
 )
 
 SETTINGS: dict[str, Any] = {
-    "batch_size": 64, "precision": "float32", "xla": False, "limit": None, "g_learning_rate": 1e-4, "epochs": 30, "loss": "hinge",
+    "batch_size": 64, "precision": "float32", "xla": False, "limit": None, "g_learning_rate": 1e-4,
+    "epochs": 30, "loss": "hinge",
 }  # fmt: skip
 AWKWARD = (
     "%",
@@ -50,7 +51,7 @@ def with_id(engine: Engine, run_id: str, *, tags: tuple[str, ...] = (), **values
     config = {**SETTINGS, **values.pop("config", {})}
     with writing(engine) as session:
         session.add(Run.model_validate({"id": run_id, "name": run_id, "config": config, **values}))
-    marks.add_tags(engine, run_ids=[run_id], tags=tags)
+    run_annotations.add_tags(engine, run_ids=[run_id], tags=tags)
 
 
 def found(engine: Engine, text: str) -> set[str]:
@@ -158,17 +159,11 @@ def test_what_a_search_finds(zoo: Engine, text: str, names: set[str]) -> None:
 @pytest.mark.parametrize(
     ("text", "sentence"),
     [
-        ("x" * 201, "The search has 201 characters: 200 is the limit."),
-        (
-            'say "hello',
-            (
-                "A quotation mark in '\"hello' has no partner: quote whole phrases, such as \"two"
-                ' words".'
-            ),
-        ),
-        ('a"b"', "A quotation mark in 'a\"b\"' has no partner"),
-        ("tag:", "'tag:' lacks its value"),
-        ("batch_size>", "'batch_size>' lacks its value"),
+        ("x" * 201, "The search has 201 characters; the limit is 200."),
+        ('say "hello', "Unbalanced quotation mark in '\"hello'"),
+        ('a"b"', "Unbalanced quotation mark in 'a\"b\"'"),
+        ("tag:", "'tag:' has no value"),
+        ("batch_size>", "'batch_size>' has no value"),
         (
             "status:done",
             (
@@ -179,34 +174,34 @@ def test_what_a_search_finds(zoo: Engine, text: str, names: set[str]) -> None:
         (
             "tga:x",
             (
-                "There is no filter 'tga:': choose from tag:, status:, preset:, sweep:, or put"
-                " quotes around the text."
+                "There is no filter 'tga:'. Choose from tag:, status:, preset:, sweep:, or quote"
+                " the text."
             ),
         ),
-        ("batchsize=3", "'batchsize' is neither a setting nor a figure: did you mean batch_size?"),
+        ("batchsize=3", "'batchsize' is neither a setting nor a metric: did you mean batch_size?"),
         (
             "qqq=3",
             (
-                "'qqq' is neither a setting nor a figure: the form of Launch shows the settings;"
-                " quotes search for the text."
+                "'qqq' is neither a setting nor a metric: see the Launch page for all settings, or"
+                " quote the text."
             ),
         ),
         (
             "batch_size>big",
-            "batch_size is a number, and 'big' is none: write digits, such as 0.5, 128 or 1e-4.",
+            "batch_size is a number, but 'big' is not. Enter a number such as 0.5, 128 or 1e-4.",
         ),
-        ("precision>float32", "precision is not a number, so > says nothing of it: use = or !=."),
+        ("precision>float32", "precision is not a number, so > cannot be used. Use = or !=."),
         ("xla=maybe", "xla is true or false, not 'maybe'."),
         (
             "/abc",
             (
-                "The pattern '/abc' has no end: close it with a slash, such as /^paper/, or put"
-                " quotes around it."
+                "The pattern '/abc' is not closed. End it with a slash, such as /^paper/, or quote"
+                " it."
             ),
         ),
-        ("/(/", "The pattern /(/ cannot be used (missing ): (): mend it, or put quotes around it."),
-        (r"/(?=a)/", "The pattern /(?=a)/ cannot be used ("),
-        (r"/(a)\1/", "cannot be used ("),
+        ("/(/", "The pattern /(/ is invalid (missing ): (). Fix or quote it."),
+        (r"/(?=a)/", "The pattern /(?=a)/ is invalid ("),
+        (r"/(a)\1/", "is invalid ("),
     ],
 )
 def test_a_mistake_is_one_sentence_with_its_remedy(text: str, sentence: str) -> None:
@@ -245,7 +240,7 @@ def test_a_thousand_runs_are_searched_at_once() -> None:
 
 def listed(name: str, tags: tuple[str, ...] = ()) -> listing.Listed:
     known = dict.fromkeys(listing.Listed.__dataclass_fields__)
-    return listing.Listed(**{**known, "id": name, "name": name, "config": SETTINGS, "tags": tags})  # type: ignore[arg-type]
+    return listing.Listed(**{**known, "id": name, "name": name, "config": SETTINGS, "tags": tags})
 
 
 # --- the list ---
@@ -258,7 +253,7 @@ def test_a_listed_run_has_its_figures_tags_and_best_fid(engine: Engine) -> None:
     for epoch, fid in enumerate((math.nan, 12.5, 11.5, 30.0), start=1):
         copied = math.nan if epoch == 1 else 1 / epoch
         quality(engine, own, epoch, training_seconds=2.0 * epoch, fid=fid, memorization=copied)
-    marks.add_tags(engine, run_ids=[own["run_id"]], tags=["b", "a"])
+    run_annotations.add_tags(engine, run_ids=[own["run_id"]], tags=["b", "a"])
     (run,) = listing.list_all(engine)
     assert (run.id, run.status, run.epoch, run.step, run.g_loss, run.tags, run.fid) == (
         own["run_id"],
@@ -279,7 +274,7 @@ def test_a_listed_run_has_its_figures_tags_and_best_fid(engine: Engine) -> None:
 
 def test_the_list_is_newest_first_with_archived_ones(engine: Engine) -> None:
     run_ids = [in_status(engine, "finished") for _ in range(3)]
-    marks.archive(engine, run_ids=run_ids[1:2])
+    run_annotations.archive(engine, run_ids=run_ids[1:2])
     assert [(run.id, run.archived_at is not None) for run in listing.list_all(engine)] == [
         (run_ids[2], False), (run_ids[1], True), (run_ids[0], False),
     ]  # fmt: skip
@@ -310,5 +305,5 @@ def test_notices_are_warnings_errors_and_ends(engine: Engine) -> None:
 def test_the_end_after_too_many_deaths_is_an_error(engine: Engine) -> None:
     run_id = submitted(engine)
     for _ in range(commands.MAX_FAILURES):
-        commands.died(engine, **claimed(engine, run_id), cause="It was killed")
+        expiry.died(engine, **claimed(engine, run_id), cause="It was killed")
     assert [notice.level for notice in notifications.notices(engine)] == ["error", *["warning"] * 4]

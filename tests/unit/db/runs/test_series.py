@@ -13,7 +13,7 @@ from hypothesis.extra import numpy as hnp
 from sqlalchemy import Engine
 
 from ganboard.db.models import utc_now
-from ganboard.db.runs import reports, series
+from ganboard.db.runs import reduction, reports, series
 from tests.unit.db.stored_runs import (
     STEPS,
     finish_epoch,
@@ -40,7 +40,7 @@ def curves(draw: st.DrawFn) -> tuple[list[Floats], int]:
 def test_reduced_curves_keep_what_stands_out(drawn: tuple[list[Floats], int]) -> None:
     several, points = drawn
     length = len(several[0])
-    kept = series._extremes(several, points)
+    kept = reduction.extremes(several, points)
     assert (np.diff(kept) > 0).all()
     assert kept[0] >= 0
     assert kept[-1] == length - 1
@@ -60,7 +60,7 @@ def test_a_spike_in_each_part_of_a_long_curve_stays() -> None:
     spikes = np.arange(700, 30_000, 1000)
     g[spikes], d[spikes + 50] = 9.0, -9.0
     g[20_000] = math.nan
-    kept = set(series._extremes([g, d], 2000).tolist())
+    kept = set(reduction.extremes([g, d], 2000).tolist())
     assert {*spikes.tolist(), *(spikes + 50).tolist(), 20_000} <= kept
     assert len(kept) <= 2001
 
@@ -90,6 +90,7 @@ def test_many_steps_are_reduced_and_few_are_not(engine: Engine) -> None:
     assert few["g_loss"].max() == max(losses)
 
 
+@pytest.mark.thorough
 def test_smoothing_comes_before_reduction(engine: Engine) -> None:
     own = training(engine)
     losses = np.tile(np.float32([0.0, 0.0, 0.0, 1.0]), 300 * STEPS // 4)
@@ -118,7 +119,7 @@ def test_usual_losses_leave_out_the_hundredths(engine: Engine) -> None:
     assert counts.sum() == 50 * STEPS - 4
 
 
-def test_epochs_and_judgements_have_all_axes(engine: Engine) -> None:
+def test_epochs_and_evaluations_have_all_axes(engine: Engine) -> None:
     own = training(engine)
     for epoch in (1, 2, 3):
         finish_epoch(engine, own, epoch, seconds=epoch)
@@ -190,13 +191,15 @@ def test_without_further_values_the_frame_is_empty(engine: Engine) -> None:
         assert list(frame.columns) == [*series.AXES, *names]
 
 
-def test_judgements_of_several_runs_side_by_side(engine: Engine) -> None:
+def test_evaluations_of_several_runs_side_by_side(engine: Engine) -> None:
     first, second, other = (training(engine) for _ in range(3))
     for own in (first, second, other):
         quality(engine, own, 1, fid=3.0, kid=math.nan)
     quality(engine, second, 2, training_seconds=4.0, fid=math.inf)
     frame = series.quality_frame(engine, [second["run_id"], first["run_id"]])
-    assert list(frame.columns) == series.QUALITY_COLUMNS
+    assert list(frame.columns) == [
+        *series.QUALITY_COLUMNS, "fid", "kid", *series.QUALITY_ENDS
+    ]  # fmt: skip
     assert frame[["run_id", "epoch"]].values.tolist() == sorted(
         [[first["run_id"], 1], [second["run_id"], 1], [second["run_id"], 2]]
     )
@@ -204,11 +207,14 @@ def test_judgements_of_several_runs_side_by_side(engine: Engine) -> None:
     assert of_second["fid"].tolist() == [3.0, math.inf]
     assert of_second["training_seconds"].tolist() == [2.0, 4.0]
     assert of_second["kid"].isna().all()
-    assert of_second["diversity"].dtype == np.float64
     assert of_second["histogram"].iloc[0].tolist() == [0.5, 0.25, 0.25]
-    empty = series.quality_frame(engine, [submitted(engine)])
+    wide = series.quality_frame(engine, [first["run_id"]], ("sharpness", "kid"))
+    assert list(wide.columns)[len(series.QUALITY_COLUMNS) :][:3] == ["sharpness", "kid", "fid"]
+    assert wide["sharpness"].isna().all()
+    assert wide["sharpness"].dtype == np.float64
+    empty = series.quality_frame(engine, [submitted(engine)], ("fid",))
     assert empty.empty
-    assert list(empty.columns) == series.QUALITY_COLUMNS
+    assert list(empty.columns) == [*series.QUALITY_COLUMNS, "fid", *series.QUALITY_ENDS]
 
 
 def test_measures_of_several_runs_side_by_side(engine: Engine) -> None:
@@ -242,9 +248,11 @@ def test_histograms_count_every_finite_loss(engine: Engine) -> None:
 
 
 def test_histograms_of_any_losses(engine: Engine) -> None:
-    """Constant, huge, tiny and absent ones: the edges always rise and every finite loss is counted."""
+    """Constant, huge, tiny and absent ones: the edges always rise and every finite loss is
+    counted."""
     cases: list[list[float]] = [
-        [0.0] * 3, [1e30] * 2, [-3e38, 3e38], [1e-45, 0.0], [-1e-45] * 2, [math.nan, math.inf], [1e16] * 2, [-0.0, 0.0], [1.0, 1.0000001]
+        [0.0] * 3, [1e30] * 2, [-3e38, 3e38], [1e-45, 0.0], [-1e-45] * 2, [math.nan, math.inf],
+        [1e16] * 2, [-0.0, 0.0], [1.0, 1.0000001]
     ]  # fmt: skip
     for losses in cases:
         own = training(engine)

@@ -83,8 +83,8 @@ def test_events_find_their_place(engine: Engine) -> None:
             session.execute(update(Event).where(col(Event.text) == text).values(at=at(second)))
     frame = series.events_frame(engine, own["run_id"])
     assert set(frame["text"][frame["step"] == 0]) == {
-        "Attempt 1 begins on w-1.", "Suspended: the worker is shutting down.", "Attempt 2 begins on w-1.",
-        "Resumed after epoch 2, step 0 of the next.",
+        "Attempt 1 started on w-1.", "Suspended: the worker is shutting down.",
+        "Attempt 2 started on w-1.", "Resumed after epoch 2, step 0 of the next.",
     }  # fmt: skip
     marked = frame[frame["level"] == "warning"]
     assert marked["step"].tolist() == [6.5, 8, 10.5, 13.5, 14]

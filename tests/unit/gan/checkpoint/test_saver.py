@@ -5,10 +5,10 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from ganboard.gan.checkpoint import reader
 from ganboard.gan.checkpoint import saver as module
-from ganboard.gan.checkpoint import store
+from ganboard.gan.checkpoint.reader import CheckpointError
 from ganboard.gan.checkpoint.saver import Saver
-from ganboard.gan.checkpoint.store import CheckpointError
 from ganboard.gan.config import RunConfig
 from ganboard.gan.events import Control, ControlSignal, Note, Phase, Saved
 from ganboard.gan.progress import Progress
@@ -131,6 +131,6 @@ def test_old_checkpoints_go_only_when_newer_ones_are_listed(tmp_path: Path) -> N
     for step in (1, 2, 3):
         made.save(Progress(step=step), leaving=False)
     # the database has heard of 3, but may not have committed it
-    assert [step for step, _, _ in store.complete(tmp_path)] == [3, 2]
+    assert [step for step, _, _ in reader.complete(tmp_path)] == [3, 2]
     made.save(Progress(step=4), leaving=True)
-    assert [step for step, _, _ in store.complete(tmp_path)] == [4]
+    assert [step for step, _, _ in reader.complete(tmp_path)] == [4]

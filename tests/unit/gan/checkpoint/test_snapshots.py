@@ -1,4 +1,4 @@
-"""Kept weights: which epochs, how exactly, and that damaged ones are told apart."""
+"""Kept weights: which epochs, how exactly, and that damaged ones are recognised."""
 
 from __future__ import annotations
 

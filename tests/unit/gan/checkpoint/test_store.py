@@ -13,9 +13,10 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from ganboard.gan import files
-from ganboard.gan.checkpoint import store
-from ganboard.gan.checkpoint.store import CheckpointError, NotFiniteError, config_hash
+from ganboard.gan import files, presets
+from ganboard.gan.checkpoint import reader, store
+from ganboard.gan.checkpoint.reader import CheckpointError, NotFiniteError
+from ganboard.gan.checkpoint.store import config_hash
 from ganboard.gan.config import RunConfig
 from ganboard.gan.data import revision
 from ganboard.gan.events import Found, Note
@@ -58,12 +59,12 @@ def load(directory: Path) -> tuple[float, Progress, list[str]] | None:
     return (float(found[0]["generator/dense/kernel"][0, 0]), found[1], notes) if found else None
 
 
-def test_what_is_found_is_what_was_told(tmp_path: Path) -> None:
-    told = store.save(tmp_path, arrays(), progress(5), digest=DIGEST, attempt=3)
+def test_what_is_found_is_what_was_saved(tmp_path: Path) -> None:
+    saved = store.save(tmp_path, arrays(), progress(5), digest=DIGEST, attempt=3)
     save(tmp_path, 6)
     (tmp_path / "ckpt-6-1" / "manifest.json").write_text("[]")
-    assert store.found(tmp_path) == (Found(told.step, 3, told.epoch, told.digest, told.size),)
-    assert store.found(tmp_path / "nowhere") == ()
+    assert reader.found(tmp_path) == (Found(saved.step, 3, saved.epoch, saved.digest, saved.size),)
+    assert reader.found(tmp_path / "nowhere") == ()
 
 
 def test_what_was_saved_comes_back_to_the_bit(tmp_path: Path) -> None:
@@ -172,7 +173,7 @@ def test_values_that_are_not_finite_are_never_saved_nor_loaded(
         save(tmp_path, 5, value=float("nan"))
     assert [path.name for path in tmp_path.iterdir()] == ["ckpt-4-1"]
     with monkeypatch.context() as patch:
-        patch.setattr(store, "_not_finite", lambda _: iter(()))
+        patch.setattr(store, "not_finite", lambda _: iter(()))
         save(tmp_path, 6, value=float("inf"))
     assert load(tmp_path)[1].step == 4  # type: ignore[index]
 
@@ -256,6 +257,12 @@ def test_only_settings_that_determine_the_weights_count() -> None:
         {"checkpoint_every": 7},
         {"grid_every": 3},
         {"grid_size": 2},
+        {"quality_every": 2},
+        {"quality_images": 500},
+        {"on_non_finite": "roll_back"},
+        {"stall_seconds": 0},
+        {"max_minutes": 5},
+        {"snapshots": 0},
     ]
     assert {config_hash(RunConfig(**changes), 128) for changes in same} == {DIGEST}
     other = [
@@ -271,6 +278,12 @@ def test_only_settings_that_determine_the_weights_count() -> None:
         == len(other) + 1
     )
     assert config_hash(RunConfig(), 129) != DIGEST
+
+
+def test_a_data_set_with_a_new_name_keeps_its_checkpoints() -> None:
+    # of the preset street_tiny, before it was called vortex_street_tiny
+    digest = "552cc35cc667ecf5c6c4c1f8b2c737d0207269e00921534511b0aa8ed0ba9540"
+    assert config_hash(presets.load("street_tiny"), 32) == digest
 
 
 def test_checkpoints_of_an_earlier_revision_of_sampled_data_do_not_fit(
@@ -296,16 +309,14 @@ def test_too_little_room_is_said_in_bytes_before_anything_is_written(
     monkeypatch.setattr(os, "statvfs", lambda _: room)
     with pytest.raises(
         CheckpointError,
-        match=(
-            r"step 5 was not saved in .*: it needs 1,053,[0-9]{3} bytes and 12,288 bytes are free"
-        ),
+        match=(r"step 5 was not saved in .*: it needs 1,053,[0-9]{3} bytes, but only 12,288 bytes"),
     ):
         save(tmp_path, 5)
     assert [path.name for path in tmp_path.iterdir()] == ["ckpt-4-1"]
     monkeypatch.setattr(
         os, "statvfs", lambda _: os.statvfs_result((4096, 4096, 0, 0, 0, 0, 0, 0, 0, 255))
     )
-    save(tmp_path, 5)  # a file system that tells no sizes
+    save(tmp_path, 5)  # a file system that reports no sizes
 
 
 def test_a_failed_last_flush_leaves_nothing_half_promised(
@@ -319,7 +330,7 @@ def test_a_failed_last_flush_leaves_nothing_half_promised(
 
     with monkeypatch.context() as patch:
         patch.setattr(files, "flush_directory", refuse)
-        with pytest.raises(CheckpointError, match=r"Input/output error; check that disk\.$"):
+        with pytest.raises(CheckpointError, match=r"Input/output error; check the disk\.$"):
             save(tmp_path, 5)
     assert [path.name for path in tmp_path.iterdir()] == ["ckpt-4-1"]
     save(tmp_path, 5)
@@ -359,7 +370,7 @@ def test_a_disk_that_cannot_be_read_sets_nothing_aside(
     if failures == 2:
         assert load(tmp_path)[0] == 5  # type: ignore[index]  # the third try succeeds
         return
-    with pytest.raises(CheckpointError, match=r"step 5 cannot be read .*: check that disk"):
+    with pytest.raises(CheckpointError, match=r"step 5 cannot be read .*Check the disk"):
         load(tmp_path)
     assert load(tmp_path)[0] == 5  # type: ignore[index]  # it has passed
 
@@ -385,17 +396,17 @@ def test_links_and_pipes_are_refused_at_once(tmp_path: Path) -> None:
     assert "it is not a directory" in found[2][0]
 
 
-def test_verifying_tells_what_does_not_load_and_changes_nothing(tmp_path: Path) -> None:
+def test_verifying_lists_what_does_not_load_and_changes_nothing(tmp_path: Path) -> None:
     listed = [
         (step, 1, store.save(tmp_path, arrays(), progress(step), digest=DIGEST, attempt=1).digest)
         for step in (1, 2, 3, 4)
     ]
-    assert store.verify(tmp_path, listed) == {}
+    assert reader.verify(tmp_path, listed) == {}
     flip(tmp_path / "ckpt-1-1" / "state.npz", 0.5)
     edit(tmp_path / "ckpt-2-1", epoch=9)
     (tmp_path / "ckpt-4-1").rename(tmp_path / "elsewhere")
     before = sorted(tmp_path.rglob("*"))
-    bad = store.verify(tmp_path, listed)
+    bad = reader.verify(tmp_path, listed)
     assert {step: words.split(":")[0] for (step, _), words in bad.items()} == {
         1: "CheckpointError",
         2: "manifest.json is not the one that was listed",

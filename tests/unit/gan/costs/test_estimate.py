@@ -13,7 +13,7 @@ import pytest
 
 from ganboard.gan.config import RunConfig
 from ganboard.gan.costs import estimate
-from ganboard.gan.costs.layer import Layer, macs, parameters
+from ganboard.gan.costs.layer import LayerCost, layer_costs, macs, parameters
 
 CPU: dict[str, Any] = {"gpus": [], "tpus": [], "memory_bytes": 4 * 10**9}
 GPUS: dict[str, Any] = {
@@ -30,7 +30,7 @@ def config(**changes: Any) -> RunConfig:
 # --- layers ---
 
 
-def assert_described(net: Any, layers: Sequence[Layer]) -> None:
+def assert_described(net: Any, layers: Sequence[LayerCost]) -> None:
     """`layers` are those of `net` that have weights to multiply with, in order, with what enters,
     leaves and is trained."""
     products = [
@@ -56,7 +56,7 @@ def assert_described(net: Any, layers: Sequence[Layer]) -> None:
         {"latent_dim": 7, "table1_literal": True, "generator_batch_norm": False},
     ],
 )
-def test_the_table_of_layers_is_that_of_the_networks(changes: dict[str, Any]) -> None:
+def test_shapes_and_parameters_are_those_of_the_networks(changes: dict[str, Any]) -> None:
     from ganboard.gan.models.dcgan import networks as dcgan
 
     run = config(**changes)
@@ -65,12 +65,6 @@ def test_the_table_of_layers_is_that_of_the_networks(changes: dict[str, Any]) ->
         (dcgan.discriminator(run), estimate.discriminator(run)),
     ):
         assert_described(net, layers)
-        assert sum(layer.norm for layer in layers) == sum(
-            "norm" in layer.name for layer in net.layers
-        )
-        assert sum(layer.activated for layer in layers) == sum(
-            "leaky" in layer.name for layer in net.layers
-        ) + (net.name == "generator")
 
 
 @pytest.mark.parametrize(
@@ -100,11 +94,12 @@ def test_3dgan_costs_what_was_counted(geometry: str, g: float, d: float, step: f
 def test_pix2pix_costs_what_was_counted(side: int, g: float, d: float, step: float) -> None:
     """With three channels as published in GFLOP; parameters and maps with the obstacle's channel as
     the networks have them."""
-    from ganboard.gan.models.pix2pix import costs as own
-    from ganboard.gan.models.pix2pix import networks
+    from ganboard.gan.models.pix2pix import architecture, networks
 
-    assert 2e-9 * macs(own.u_net(side, 3, 3)) == pytest.approx(g, abs=5e-4)
-    assert 2e-9 * macs(own.patch_gan(side, 6)) == pytest.approx(d, abs=5e-4)
+    u_net = layer_costs((side, side, 3), architecture.generator(side, 3))
+    patch_gan = layer_costs((side, side, 6), architecture.discriminator())
+    assert 2e-9 * macs(u_net) == pytest.approx(g, abs=5e-4)
+    assert 2e-9 * macs(patch_gan) == pytest.approx(d, abs=5e-4)
     run = config(model="pix2pix", dataset="flow", images_path="street", geometry=f"{side}x{side}")
     assert 1e-9 * estimate.step_flop(run) / run.batch_size == pytest.approx(step, rel=0.02)
     for net, layers in (
@@ -112,12 +107,6 @@ def test_pix2pix_costs_what_was_counted(side: int, g: float, d: float, step: flo
         (networks.discriminator(run, side, 4, 3), estimate.discriminator(run)),
     ):
         assert_described(net, layers)
-        assert sum(layer.norm for layer in layers) == sum(
-            "norm" in layer.name for layer in net.layers
-        )
-        assert sum(layer.masked for layer in layers) == sum(
-            "dropout" in layer.name for layer in net.layers
-        )
 
 
 def test_forward_passes_cost_what_the_tutorials_networks_cost() -> None:
@@ -163,7 +152,7 @@ def counted(run: RunConfig) -> float:
             )
         return tf.tanh(x)
 
-    def judge(weights: dict[str, tf.Tensor], x: tf.Tensor) -> tf.Tensor:
+    def discriminate(weights: dict[str, tf.Tensor], x: tf.Tensor) -> tf.Tensor:
         for name in ("down_0", "down_1"):
             x = leaky(tf.nn.conv2d(x, weights[name], 2, "SAME"))
         return tf.reshape(x, [batch, -1]) @ weights["logits"]
@@ -187,8 +176,8 @@ def counted(run: RunConfig) -> float:
                 seen = fake if k == 0 else tf.stop_gradient(fake)
                 with tf.GradientTape() as r1_tape:
                     r1_tape.watch(real)
-                    real_logits = judge(d_weights, real)
-                fake_logits = judge(d_weights, seen)
+                    real_logits = discriminate(d_weights, real)
+                fake_logits = discriminate(d_weights, seen)
                 g_loss = tf.reduce_mean(tf.nn.softplus(-fake_logits))
                 d_loss = tf.reduce_mean(tf.nn.softplus(-real_logits) + tf.nn.softplus(fake_logits))
                 if run.r1:
@@ -197,7 +186,7 @@ def counted(run: RunConfig) -> float:
                     between = tf.stop_gradient((real + fake) / 2)
                     with tf.GradientTape() as gp_tape:
                         gp_tape.watch(between)
-                        logits = judge(d_weights, between)
+                        logits = discriminate(d_weights, between)
                     d_loss += tf.reduce_mean((norm(gp_tape.gradient(logits, between)) - 1) ** 2)
             found.append(d_tape.gradient(d_loss, list(d_weights.values())))
             if k == 0:
@@ -307,16 +296,17 @@ from ganboard.gan.training import loop
 from ganboard.gan.config import parse_assignments, parse
 
 with tempfile.TemporaryDirectory() as folder:
-    loop.train(parse(parse_assignments(sys.argv[1:])), run_dir=pathlib.Path(folder), data_dir=pathlib.Path(folder), attempt=1,
+    path = pathlib.Path(folder)
+    loop.train(parse(parse_assignments(sys.argv[1:])), run_dir=path, data_dir=path, attempt=1,
                sink=lambda event: None, control=lambda: "stop")
 print([line.split()[1] for line in open("/proc/self/status") if line.startswith("VmHWM")][0])
 """
 
 
+@pytest.mark.thorough
 @pytest.mark.slow
 @pytest.mark.skipif(
-    not Path("/proc/self/status").exists(),
-    reason="the kernel does not tell a process its highest memory",
+    not Path("/proc/self/status").exists(), reason="the kernel does not report the highest memory"
 )
 @pytest.mark.parametrize("batch", [pytest.param(32, marks=pytest.mark.thorough), 1024])
 def test_the_estimate_is_near_what_a_training_takes_here(batch: int) -> None:
@@ -350,7 +340,7 @@ def test_memory_follows_what_costs_it() -> None:
         < plain
         < estimate.estimate(config(batch_size=1024, dataset="images", images_path="a"), 10**6)
     )
-    # the judge reads all images, and the batch takes more than judging
+    # the evaluator reads all images, and the batch takes more than the evaluation
     assert of(limit=1024, quality_every=1) == plain
     assert plain < of(replicas=4) < 2 * plain
     assert (
@@ -418,7 +408,7 @@ def test_no_batch_fits_into_less_than_the_process_takes() -> None:
         ),
     ],
 )
-def test_a_batch_that_cannot_fit_is_told_with_what_would(
+def test_a_batch_that_cannot_fit_is_refused_with_one_that_would(
     changes: dict[str, Any], machine: dict[str, Any], words: tuple[str, ...]
 ) -> None:
     run = config(**changes)

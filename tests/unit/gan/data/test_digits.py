@@ -45,7 +45,7 @@ def test_digits_look_like_mnist(data: Dataset) -> None:
 
 
 def test_the_real_values_are_kept(data: Dataset) -> None:
-    """Shrunk back to 8 x 8, the images give scikit-learn's values again: nothing was drawn or
+    """Shrunk back to 8 x 8, the images give scikit-learn's values again: nothing was generated or
     smoothed away."""
     from sklearn.datasets import load_digits
 

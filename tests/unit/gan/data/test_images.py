@@ -322,7 +322,7 @@ def test_follows_links_inside_the_data_directory(tmp_path: Path) -> None:
 def test_refuses_what_is_no_file(tmp_path: Path) -> None:
     (tmp_path / "set").mkdir()
     os.mkfifo(tmp_path / "set" / "pipe.png")
-    assert "pipe.png' is no file" in refusal("set", tmp_path)
+    assert "pipe.png' is not a file" in refusal("set", tmp_path)
 
 
 @pytest.mark.parametrize("path", ["absent", "absent.zip", "file.txt"])
@@ -335,10 +335,10 @@ def test_refuses_absent_or_other_kinds(tmp_path: Path, path: str) -> None:
 
 def test_refuses_a_set_without_pictures(tmp_path: Path) -> None:
     put(tmp_path / "set", {"a.txt": b"", "b.gif": b"", ".c.png": b""})
-    assert "holds no picture (files skipped: 3)" in refusal("set", tmp_path)
+    assert "contains no pictures (files skipped: 3)" in refusal("set", tmp_path)
     put_zip(tmp_path / "set.zip", {"a.txt": b""})
-    assert "holds no picture (files skipped: 1)" in refusal("set.zip", tmp_path)
-    with pytest.raises(DatasetError, match="holds no picture"):
+    assert "contains no pictures (files skipped: 1)" in refusal("set.zip", tmp_path)
+    with pytest.raises(DatasetError, match="contains no pictures"):
         catalog.check(config("set.zip"), tmp_path)
 
 

@@ -219,7 +219,7 @@ def test_a_gzip_bomb_is_read_only_as_far_as_its_header(tmp_path: Path) -> None:
 def test_refuses_an_unreadable_file(tmp_path: Path) -> None:
     save_npz(tmp_path / "mnist.npz")
     (tmp_path / "mnist.npz").chmod(0)
-    assert "permission to read it" in refusal(MNIST, tmp_path)
+    assert "Grant read permission" in refusal(MNIST, tmp_path)
 
 
 def test_the_real_mnist() -> None:

@@ -69,8 +69,8 @@ def test_what_can_run_passes(changes: dict[str, Any], devices: dict[str, Any]) -
 def test_remarks_name_what_changes_the_meaning_of_results() -> None:
     assert remarks(RunConfig(), CPU) == []
     assert "share one CPU" in remarks(RunConfig(replicas=2), CPU)[0]
-    assert "batch norm" in remarks(RunConfig(replicas=2, xla=True), GPUS)[0]
-    assert "about the speed without XLA" in remarks(RunConfig(xla=True), CPU)[0]
+    assert "per-replica statistics" in remarks(RunConfig(replicas=2, xla=True), GPUS)[0]
+    assert "about the same speed as without XLA" in remarks(RunConfig(xla=True), CPU)[0]
     assert remarks(RunConfig(precision="mixed_bfloat16"), {**CPU, "cpu_flags": ["amx_bf16"]}) == []
     assert (
         "no bfloat16 instructions"

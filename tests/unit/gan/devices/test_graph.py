@@ -17,7 +17,8 @@ import json
 import tensorflow as tf
 from ganboard.gan.devices import graph
 
-tf.config.set_logical_device_configuration(tf.config.list_physical_devices("CPU")[0], [tf.config.LogicalDeviceConfiguration()] * 2)
+cpu = tf.config.list_physical_devices("CPU")[0]
+tf.config.set_logical_device_configuration(cpu, [tf.config.LogicalDeviceConfiguration()] * 2)
 images = tf.constant(list(range(100)))
 with tf.device("CPU:1"):
     weights = tf.Variable(tf.ones([8]))
@@ -38,7 +39,9 @@ def step(count, order):
 concrete = step.get_concrete_function(tf.TensorSpec([], tf.int32), tf.TensorSpec([8], tf.int32))
 concrete(tf.constant(2), tf.range(8))  # a run before makes no difference
 before = weights.numpy().tolist()
-found = [graph.off_accelerator(concrete, [tf.constant(0), tf.range(8)], names) for names in (["CPU:1"], ["CPU:0", "CPU:1"], None)]
+devices = (["CPU:1"], ["CPU:0", "CPU:1"], None)
+inputs = [tf.constant(0), tf.range(8)]
+found = [graph.off_accelerator(concrete, inputs, names) for names in devices]
 print(json.dumps([found, before == weights.numpy().tolist()]))
 """
 
@@ -60,6 +63,7 @@ def placed(tmp_path_factory: pytest.TempPathFactory) -> list[list[str]]:
     return found
 
 
+@pytest.mark.thorough
 def test_operations_placed_elsewhere_are_named_and_counted(placed: list[list[str]]) -> None:
     apart = placed[0]
     assert "GatherV2 x1 on CPU:0" in apart
@@ -132,7 +136,7 @@ def test_what_xla_cannot_compile_is_named_even_inside_loops() -> None:
     assert graph.uncompilable(step, [tf.ones([4])]) == ["AsString", "PyFunc", "StringToNumber"]
 
 
-def test_what_has_kernels_but_no_fixed_shapes_is_told_in_xlas_words() -> None:
+def test_what_has_kernels_but_no_fixed_shapes_is_reported_in_xlas_terms() -> None:
     import tensorflow as tf
 
     from ganboard.gan.devices import graph
@@ -146,9 +150,9 @@ def test_what_has_kernels_but_no_fixed_shapes_is_told_in_xlas_words() -> None:
             x = tf.concat([x, x], 0)
         return x
 
-    told = graph.uncompilable(widen, [tf.ones([4])])
-    assert len(told) == 1
-    assert "shapes of loop body do not match" in told[0]
+    reasons = graph.uncompilable(widen, [tf.ones([4])])
+    assert len(reasons) == 1
+    assert "shapes of loop body do not match" in reasons[0]
 
 
 def test_a_training_step_with_variables_and_a_loop_compiles_and_is_not_run() -> None:

@@ -11,6 +11,7 @@ import pytest
 from ganboard.gan.devices import hardware
 
 
+@pytest.mark.thorough
 def test_the_module_prints_one_json_document() -> None:
     output = subprocess.run(
         [sys.executable, "-m", "ganboard.gan.devices.hardware"],

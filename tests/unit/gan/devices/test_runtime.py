@@ -24,6 +24,7 @@ def test_the_loop_loads_tensorflow_only_when_it_trains() -> None:
     )
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("replicas", [pytest.param(1, marks=pytest.mark.thorough), 3])
 def test_the_cpu_is_cut_into_as_many_devices_as_replicas(replicas: int) -> None:
     code = f"""
@@ -68,8 +69,10 @@ from ganboard.gan.config import RunConfig
 os.environ |= Cluster(("127.0.0.1:1", "127.0.0.1:2"), {rank}).environment()
 found = [f"GPU:{{i}}" for i in range({gpus})]
 listed = tf.config.list_physical_devices
+def devices(kind):
+    return found if kind == "GPU" else listed(kind)
 with (
-    mock.patch.object(tf.config, "list_physical_devices", lambda kind: found if kind == "GPU" else listed(kind)),
+    mock.patch.object(tf.config, "list_physical_devices", devices),
     mock.patch.object(tf.config, "set_visible_devices") as visible,
     mock.patch.object(tf.config.experimental, "set_memory_growth") as growth,
     mock.patch.object(tf.config.experimental, "enable_op_determinism") as determinism,
@@ -83,6 +86,7 @@ print(visible.call_args.args[0])
     assert python(code) == str(used)
 
 
+@pytest.mark.thorough
 def test_processes_share_the_cores() -> None:
     code = """
 import os

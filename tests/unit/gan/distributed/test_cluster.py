@@ -1,4 +1,4 @@
-"""Who a process of a gang is, and how all of them meet."""
+"""Who a process of a group is, and how all of them meet."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from ganboard.gan.events import TrainingFailed
 from tests.up import free_port
 
 
-def gang(size: int) -> list[Cluster]:
+def group(size: int) -> list[Cluster]:
     addresses = tuple(f"127.0.0.1:{free_port()}" for _ in range(size))
     return [Cluster(addresses, rank) for rank in range(size)]
 
@@ -51,18 +51,20 @@ def test_the_environment_is_what_tensorflow_documents() -> None:
         Cluster(("a:1", "b:2"), 2),
     ],
 )
-def test_a_process_outside_a_gang_of_that_size_is_told_how_to_start_one(
+def test_a_process_outside_a_group_of_that_size_says_how_to_start_one(
     value: str | Cluster, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv(
         "TF_CONFIG", value if isinstance(value, str) else value.environment()["TF_CONFIG"]
     )
-    with pytest.raises(ConfigError, match=r"replicas=2 needs 2 processes .* `ganboard train`"):
+    with pytest.raises(
+        ConfigError, match=r"replicas=2 needs 2 connected processes.* `ganboard train`"
+    ):
         cluster.own(2)
 
 
 def test_all_leave_together_although_strangers_knock() -> None:
-    first, *others = gang(3)
+    first, *others = group(3)
     with ThreadPoolExecutor(3) as pool:
         meeting = pool.submit(first.meet, 20)
         host, port = first.addresses[0].split(":")
@@ -82,13 +84,13 @@ def test_all_leave_together_although_strangers_knock() -> None:
 
 
 def test_who_does_not_join_is_named_within_the_time_set(monkeypatch: pytest.MonkeyPatch) -> None:
-    first, second, *_ = gang(4)
+    first, second, *_ = group(4)
     monkeypatch.setattr(cluster, "JOIN_SECONDS", 0.5)
     began = time.monotonic()
     with ThreadPoolExecutor(1) as pool:
         other = pool.submit(second.meet)
         with pytest.raises(
-            TrainingFailed, match=r"ranks 2, 3 of 4 trainer processes did not join.*lower replicas"
+            TrainingFailed, match=r"ranks 2, 3 of 4 trainer processes did not join.*fewer replicas"
         ):
             first.meet()
         with pytest.raises(TrainingFailed, match="rank 0 of 4"):
@@ -97,7 +99,7 @@ def test_who_does_not_join_is_named_within_the_time_set(monkeypatch: pytest.Monk
 
 
 def test_the_port_is_free_again_after_the_meeting() -> None:
-    first, second = gang(2)
+    first, second = group(2)
     with ThreadPoolExecutor(1) as pool:
         pool.submit(second.meet, 20)
         first.meet(20)

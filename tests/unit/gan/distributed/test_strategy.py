@@ -28,5 +28,5 @@ def test_a_tpu_is_left_to_its_module(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def test_several_processes_must_be_started_as_such(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delenv("TF_CONFIG", raising=False)
-    with pytest.raises(ConfigError, match="needs 2 processes that know each other"):
+    with pytest.raises(ConfigError, match="needs 2 connected processes"):
         distribution.strategy(RunConfig(strategy="multi_worker", replicas=2))

@@ -21,8 +21,8 @@ THE_TPUS_OWN = {"TPUReplicateMetadata", "CrossReplicaSum", "AllToAll"}
 VARIANTS: dict[str, dict[str, Any]] = {
     "plain": {},
     "every switch": {
-        "precision": "mixed_bfloat16", "accumulate": 2, "d_steps": 2, "ema": 0.9, "clip_norm": 1, "r1": 1, "loss": "hinge",
-        "optimizer": "rmsprop",
+        "precision": "mixed_bfloat16", "accumulate": 2, "d_steps": 2, "ema": 0.9, "clip_norm": 1,
+        "r1": 1, "loss": "hinge", "optimizer": "rmsprop",
     },
     "penalty and momentum": {"loss": "wgan_gp", "optimizer": "sgd", "label_smoothing": 0},
     "recomputed": {"recompute": True, "loss": "saturating", "xla": True},
@@ -43,6 +43,7 @@ def stepper(config: RunConfig, strategy: tf.distribute.Strategy) -> Stepper:
     return Stepper(config, strategy, nets, np.zeros([config.batch_size, 28, 28, 1], np.uint8))
 
 
+@pytest.mark.thorough
 def test_xla_compiles_the_whole_step(config: RunConfig) -> None:
     alone = stepper(
         config.model_copy(update={"replicas": 1, "strategy": "default"}),
@@ -52,12 +53,16 @@ def test_xla_compiles_the_whole_step(config: RunConfig) -> None:
     for p in range(config.d_steps):
         assert (
             graph.uncompilable(
-                partial(alone.update, p), [rows, step, tf.zeros([2]), tf.zeros([], tf.float64)]
+                partial(alone.replica.update, p),
+                [rows, step, tf.zeros([2]), tf.zeros([], tf.float64)],
             )
             == []
         )
         if config.accumulate > 1:
-            assert graph.uncompilable(partial(alone.add, p), [rows, step, tf.constant(0)]) == []
+            assert (
+                graph.uncompilable(partial(alone.replica.add, p), [rows, step, tf.constant(0)])
+                == []
+            )
 
 
 def test_a_core_gets_fixed_shapes_and_operations_that_xla_knows(config: RunConfig) -> None:

@@ -106,7 +106,7 @@ def test_a_plane_turns_around_its_middle() -> None:
 
 
 def test_a_plane_needs_three_dimensions() -> None:
-    with pytest.raises(InvalidRequest, match=r"^latent_dim=2 leaves no two directions"):
+    with pytest.raises(InvalidRequest, match=r"^latent_dim=2 is too small for two directions"):
         Around(seed=0, row=0, degrees=10).points(
             lambda seed, first, rows: np.ones((rows, 2), np.float32)
         )
@@ -115,29 +115,33 @@ def test_a_plane_needs_three_dimensions() -> None:
 @pytest.mark.parametrize(
     ("kind", "options", "words"),
     [
-        ("os.system", {}, "'os.system' cannot be drawn: draw, interpolate, nearest, around can."),
-        ("x" * 999, {}, "'" + "x" * 80 + "' cannot"),
-        ("draw", {}, "seed={} cannot be drawn: field required."),
+        (
+            "os.system",
+            {},
+            "'os.system' is not supported. Choose from draw, interpolate, nearest, around.",
+        ),
+        ("x" * 999, {}, "'" + "x" * 80 + "' is not"),
+        ("draw", {}, "seed={} is invalid: field required."),
         (
             "draw",
             {"seed": 0, "images": 65},
-            "images=65 cannot be drawn: input should be less than or equal to 64.",
+            "images=65 is invalid: input should be less than or equal to 64.",
         ),
-        ("draw", {"seed": 0, "images": 0}, "images=0 cannot"),
-        ("draw", {"seed": -1, "images": 1}, "seed=-1 cannot"),
-        ("draw", {"seed": 2**31, "images": 1}, "seed=2147483648 cannot"),
-        ("draw", {"seed": "1e9999", "images": 1}, "seed=1e9999 cannot"),
-        ("draw", {"seed": 0, "images": 1, "psi": float("nan")}, "psi=nan cannot"),
-        ("draw", {"seed": 0, "images": 1, "psi": 99}, "psi=99 cannot"),
-        ("draw", {"seed": 0, "images": 1, "path": "../x"}, "path=../x cannot"),
-        ("interpolate", {"seed": 0, "other": 1, "steps": 17}, "steps=17 cannot"),
-        ("interpolate", {"seed": 0, "other": 1, "steps": 1}, "steps=1 cannot"),
-        ("interpolate", {"seed": 0, "other": 1, "steps": 2, "rows": 9}, "rows=9 cannot"),
-        ("interpolate", {"seed": 0, "other": 1, "steps": 2, "first": 64}, "first=64 cannot"),
-        ("nearest", {"seed": 0, "picks": []}, "picks=[] cannot"),
+        ("draw", {"seed": 0, "images": 0}, "images=0 is invalid"),
+        ("draw", {"seed": -1, "images": 1}, "seed=-1 is invalid"),
+        ("draw", {"seed": 2**31, "images": 1}, "seed=2147483648 is invalid"),
+        ("draw", {"seed": "1e9999", "images": 1}, "seed=1e9999 is invalid"),
+        ("draw", {"seed": 0, "images": 1, "psi": float("nan")}, "psi=nan is invalid"),
+        ("draw", {"seed": 0, "images": 1, "psi": 99}, "psi=99 is invalid"),
+        ("draw", {"seed": 0, "images": 1, "path": "../x"}, "path=../x is invalid"),
+        ("interpolate", {"seed": 0, "other": 1, "steps": 17}, "steps=17 is invalid"),
+        ("interpolate", {"seed": 0, "other": 1, "steps": 1}, "steps=1 is invalid"),
+        ("interpolate", {"seed": 0, "other": 1, "steps": 2, "rows": 9}, "rows=9 is invalid"),
+        ("interpolate", {"seed": 0, "other": 1, "steps": 2, "first": 64}, "first=64 is invalid"),
+        ("nearest", {"seed": 0, "picks": []}, "picks=[] is invalid"),
         ("nearest", {"seed": 0, "picks": [0] * 9}, "picks=[0, 0, 0"),
-        ("nearest", {"seed": 0, "picks": [0, 64]}, "picks.1=64 cannot"),
-        ("around", {"seed": 0, "row": 0, "degrees": 91}, "degrees=91 cannot"),
+        ("nearest", {"seed": 0, "picks": [0, 64]}, "picks.1=64 is invalid"),
+        ("around", {"seed": 0, "row": 0, "degrees": 91}, "degrees=91 is invalid"),
     ],
 )
 def test_what_is_out_of_bounds_is_refused_in_a_sentence(

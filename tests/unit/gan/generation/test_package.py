@@ -21,17 +21,18 @@ ARRAYS = {
 
 def manifest(**values: Any) -> Manifest:
     own = {
-        "id": "abc", "name": "digits", "variant": "int8", "parent_id": "abd", "config": {"seed": 1}, "signature": {"inputs": {}},
-        "run_id": "abcdefghjk", "attempt": 1, "epoch": 3, "step": 12, "checkpoint": "0" * 64, "data": None, "versions": {"keras": "3"},
-        "commit": None, "quality": {"fid": 1.5},
+        "id": "abc", "name": "digits", "variant": "int8", "parent_id": "abd", "config": {"seed": 1},
+        "signature": {"inputs": {}}, "run_id": "abcdefghjk", "attempt": 1, "epoch": 3, "step": 12,
+        "checkpoint": "0" * 64, "data": None, "versions": {"keras": "3"}, "commit": None,
+        "quality": {"fid": 1.5},
     }  # fmt: skip
     return Manifest.model_validate({**own, **values})
 
 
 def test_what_was_written_comes_back(tmp_path: Path) -> None:
     digest, size = package.write(tmp_path / "models" / "abc", manifest(), ARRAYS)
-    told, arrays = package.read(tmp_path / "models" / "abc", digest)
-    assert told.model_copy(update={"files": {}}) == manifest()
+    found, arrays = package.read(tmp_path / "models" / "abc", digest)
+    assert found.model_copy(update={"files": {}}) == manifest()
     assert {name: array.tolist() for name, array in arrays.items()} == {
         name: array.tolist() for name, array in ARRAYS.items()
     }
@@ -43,9 +44,17 @@ def test_what_was_written_comes_back(tmp_path: Path) -> None:
     ("name", "change", "words"),
     [
         (WEIGHTS, lambda path: path.write_bytes(path.read_bytes()[:-1]), "weights.npz is damaged"),
-        (WEIGHTS, lambda path: path.write_bytes(path.read_bytes().replace(b"\x05", b"\x06")), "weights.npz is damaged"),
+        (
+            WEIGHTS,
+            lambda path: path.write_bytes(path.read_bytes().replace(b"\x05", b"\x06")),
+            "weights.npz is damaged",
+        ),
         (WEIGHTS, Path.unlink, "No such file"),
-        (MANIFEST, lambda path: path.write_text(path.read_text().replace("digits", "others")), FOREIGN),
+        (
+            MANIFEST,
+            lambda path: path.write_text(path.read_text().replace("digits", "others")),
+            FOREIGN,
+        ),
         (MANIFEST, lambda path: path.write_text("{"), FOREIGN),
         (MANIFEST, Path.unlink, "No such file"),
     ],
@@ -58,8 +67,8 @@ def test_what_is_damaged_or_foreign_is_refused(
     with pytest.raises(
         VersionError,
         match=(
-            rf"^The version in .*abc cannot be used \({words}.*\): remove it, and add it again from"
-            r" its run\.$"
+            rf"^The version in .*abc cannot be used \({words}.*\)\. Remove it, and add it again"
+            r" from its run\.$"
         ),
     ):
         package.read(tmp_path / "abc", digest)
@@ -79,7 +88,7 @@ def test_the_format_of_another_ganboard_is_refused(tmp_path: Path) -> None:
     package.write(tmp_path / "abc", manifest(), ARRAYS)
     path = tmp_path / "abc" / MANIFEST
     path.write_text(json.dumps({**json.loads(path.read_text()), "format": 2}))
-    with pytest.raises(VersionError, match="another ganboard wrote it"):
+    with pytest.raises(VersionError, match="it was written by another version of ganboard"):
         package.read(tmp_path / "abc", hashlib.sha256(path.read_bytes()).hexdigest())
 
 
@@ -87,6 +96,6 @@ def test_a_disk_that_refuses_leaves_nothing_behind(tmp_path: Path) -> None:
     (tmp_path / "models").write_text("in the way")
     with pytest.raises(
         VersionError,
-        match=r"^The version was not written to .* \(Not a directory\): check that disk\.$",
+        match=r"^The version could not be written to .* \(Not a directory\)\. Check the disk\.$",
     ):
         package.write(tmp_path / "models" / "abc", manifest(), ARRAYS)

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from ganboard.gan import presets
-from ganboard.gan.checkpoint.store import CheckpointError
+from ganboard.gan.checkpoint.reader import CheckpointError
 from ganboard.gan.config import RunConfig
 from ganboard.gan.generation import paint
 from ganboard.gan.generation.latent_requests import Draw, InvalidRequest, Nearest
@@ -95,13 +95,12 @@ def test_showers_of_the_particle_that_is_asked_for(tmp_path: Path, geometry: str
 
 def test_what_has_no_latents_or_no_particles_is_said_so(tmp_path: Path) -> None:
     with pytest.raises(
-        CheckpointError,
-        match=r"^model=pix2pix has no latent space to draw from: its tab Prediction",
+        CheckpointError, match=r"^model=pix2pix has no latent space. Use the Prediction tab"
     ):
         paint.restore(registered.config(registered.PIX2PIX), tmp_path, 12)
     store(config(), tmp_path)
     with pytest.raises(
-        InvalidRequest, match=r"^energy and angle have a meaning for showers only: leave them out.$"
+        InvalidRequest, match=r"^energy and angle only apply to showers. Remove them.$"
     ):
         paint.draw(
             paint.restore(config(), tmp_path, 12), config(), Draw(seed=1, images=1, energy=100)
@@ -120,17 +119,17 @@ def test_a_checkpoint_that_is_gone_damaged_or_foreign_is_said_so_and_left_alone(
 ) -> None:
     store(config(), tmp_path)
     with pytest.raises(
-        CheckpointError, match=r"^The checkpoint of step 13 is gone: .*keep_checkpoints"
+        CheckpointError, match=r"^The checkpoint of step 13 no longer exists.*keep_checkpoints"
     ):
         paint.restore(config(), tmp_path, 13)
-    with pytest.raises(CheckpointError, match=r"^The checkpoint of step 12 is gone"):
+    with pytest.raises(CheckpointError, match=r"^The checkpoint of step 12 no longer exists"):
         paint.restore(config(), tmp_path / "nowhere", 12)
     with pytest.raises(
         CheckpointError,
-        match=r"^The checkpoint of step 12 does not fit the generator of this version in ",
+        match=r"^The checkpoint of step 12 does not match the generator of this version in ",
     ):
         paint.restore(config(latent_dim=7), tmp_path, 12)
-    with pytest.raises(CheckpointError, match="does not fit"):
+    with pytest.raises(CheckpointError, match="does not match"):
         paint.restore(config(ema=0.9), tmp_path, 12)  # has no average
     state, manifest = tmp_path / "ckpt-12-1" / "state.npz", tmp_path / "ckpt-12-1" / "manifest.json"
     state.write_bytes(state.read_bytes()[:-1000])

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from typing import get_args
+
 import numpy as np
 import pytest
 
 from ganboard.gan.generation import quantization
-from ganboard.gan.generation.quantization import VARIANTS, Variant
+from ganboard.gan.generation.quantization import Variant
 
 AXES = {"down/kernel": -1, "up/kernel": -2}
 RANDOM = np.random.default_rng(0)
@@ -22,7 +24,8 @@ WEIGHTS = {
 def test_int8_moves_no_weight_by_more_than_half_a_step_of_its_channel() -> None:
     stored = quantization.pack(WEIGHTS, AXES, "int8")
     assert {name: array.dtype.name for name, array in stored.items()} == {
-        "down/kernel": "int8", "down/kernel/scale": "float32", "up/kernel": "int8", "up/kernel/scale": "float32", "norm/gamma": "float32",
+        "down/kernel": "int8", "down/kernel/scale": "float32", "up/kernel": "int8",
+        "up/kernel/scale": "float32", "norm/gamma": "float32",
     }  # fmt: skip
     assert stored["down/kernel/scale"].shape == (1, 1, 1, 5)
     assert stored["up/kernel/scale"].shape == (1, 1, 5, 1)
@@ -53,7 +56,7 @@ def test_float16_halves_kernels_and_shows_what_overflows() -> None:
     )
 
 
-@pytest.mark.parametrize("variant", VARIANTS)
+@pytest.mark.parametrize("variant", get_args(Variant))
 def test_names_shapes_and_what_is_no_kernel_stay(variant: Variant) -> None:
     back = quantization.unpack(quantization.pack(WEIGHTS, AXES, variant))
     assert {name: (array.shape, array.dtype.name) for name, array in back.items()} == {

@@ -17,6 +17,7 @@ from ganboard.gan.checkpoint import snapshots
 from ganboard.gan.landscape import compute, geometry
 from ganboard.gan.landscape.geometry import LandscapeError, SurfaceRequest
 from ganboard.gan.modeling import losses
+from ganboard.gan.models.dcgan import architecture
 from ganboard.gan.models.dcgan import networks as dcgan
 from ganboard.gan.presets import load
 from ganboard.gan.rng import philox, tf_philox
@@ -50,9 +51,10 @@ def directly(net: str, weights: geometry.Weights, other: geometry.Weights) -> fl
     noise = tf_philox.normal(0, Purpose.NOISE, zero, zero, 16, CONFIG.latent_dim)
     masks = [
         tf.reshape(
-            tf_philox.keep(0, i, dcgan.DROPOUT, zero, zero, 16, int(np.prod(shape))), [16, *shape]
+            tf_philox.keep(0, i, architecture.DROPOUT, zero, zero, 16, int(np.prod(shape))),
+            [16, *shape],
         )
-        for i, shape in enumerate(dcgan.MASKS * 2)
+        for i, shape in enumerate(architecture.MASKS * 2)
     ]
     fake = nets["g"](noise, training=True)
     fake_logits = nets["d"]([fake, *masks[2:]], training=True)
@@ -72,6 +74,7 @@ def weights_at(directory: Path, net: str, epoch: int) -> geometry.Weights:
     return [a + b for a, b in zip(start, moves, strict=True)]
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("kind", ["principal", "random"])
 def test_the_surface_is_the_loss_at_its_weights(trained: Path, kind: geometry.Kind) -> None:
     on_progress: list[float] = []
@@ -107,6 +110,7 @@ def test_the_surface_is_the_loss_at_its_weights(trained: Path, kind: geometry.Ki
                 )
 
 
+@pytest.mark.thorough
 def test_two_runs_share_one_plane(trained: Path, tmp_path: Path) -> None:
     other = CONFIG.model_copy(update={"batch_size": 8})
     assert run(other, tmp_path)[1] == "finished"
@@ -162,12 +166,14 @@ def test_other_models_have_surfaces_by_their_recipes(
 def test_runs_without_weights_or_of_another_architecture_are_refused(
     trained: Path, tmp_path: Path
 ) -> None:
-    with pytest.raises(LandscapeError, match=r"^Run .* kept no weights: train with snapshots=10"):
+    with pytest.raises(
+        LandscapeError,
+        match=r"^Run .* kept no snapshots of its weights. Train a clone with snapshots=10",
+    ):
         compute.compute([(CONFIG, tmp_path)], REQUEST, trained, lambda phase, done: None)
     narrow = CONFIG.model_copy(update={"latent_dim": 8})
     with pytest.raises(
-        LandscapeError,
-        match=r"^Run 2 of 2 has other networks than the first: compare runs of one architecture.$",
+        LandscapeError, match=r"^Run 2 of 2 has different networks than the first one"
     ):
         compute.compute(
             [(CONFIG, trained), (narrow, tmp_path)], REQUEST, trained, lambda phase, done: None

@@ -145,7 +145,7 @@ def test_too_short_a_path_spans_no_plane(generator: np.random.Generator) -> None
     for path in ([one], [one, other], [one, one, one, other]):
         with pytest.raises(
             LandscapeError,
-            match=f"^A path of {len(path)} points spans no plane: let the runs train longer",
+            match=f"^A path of {len(path)} points does not span a plane. Train longer",
         ):
             geometry.principal(path, path[-1])
 
@@ -153,12 +153,12 @@ def test_too_short_a_path_spans_no_plane(generator: np.random.Generator) -> None
 @pytest.mark.parametrize(
     ("options", "sentence"),
     [
-        ({"size": 4}, "^size=4 makes no surface: input should be greater than or equal to 5.$"),
-        ({"size": 62}, "^size=62 makes no surface"),
-        ({"images": 10**9}, "^images=1000000000 makes no surface"),
-        ({"plane": "flat"}, "^plane=flat makes no surface"),
-        ({"seed": -1}, "^seed=-1 makes no surface"),
-        ({"colour": "red"}, "^colour=red makes no surface"),
+        ({"size": 4}, "^size=4 is invalid: input should be greater than or equal to 5.$"),
+        ({"size": 62}, "^size=62 is invalid"),
+        ({"images": 10**9}, "^images=1000000000 is invalid"),
+        ({"plane": "flat"}, "^plane=flat is invalid"),
+        ({"seed": -1}, "^seed=-1 is invalid"),
+        ({"colour": "red"}, "^colour=red is invalid"),
     ],
 )
 def test_a_request_that_cannot_be_is_refused(options: dict[str, object], sentence: str) -> None:

@@ -12,7 +12,7 @@ import tensorflow as tf
 from ganboard.gan.config import RunConfig, parse
 from ganboard.gan.modeling import losses
 from ganboard.gan.modeling.gradients import Shares, State
-from ganboard.gan.models.dcgan import networks as dcgan
+from ganboard.gan.models.dcgan import architecture
 from ganboard.gan.models.dcgan.recipe import Draws, shares
 from ganboard.gan.training.step import Networks, networks
 
@@ -21,7 +21,8 @@ GENERATOR = np.random.default_rng(0)
 IMAGES = tf.constant((GENERATOR.random((ROWS, 28, 28, 1)) * 255).astype(np.uint8))
 NOISE = tf.constant(GENERATOR.normal(size=(ROWS, 8)), tf.float32)
 MASKS = [
-    [tf.constant(GENERATOR.random((ROWS, *shape)) > 0.3) for shape in dcgan.MASKS] for _ in range(2)
+    [tf.constant(GENERATOR.random((ROWS, *shape)) > 0.3) for shape in architecture.MASKS]
+    for _ in range(2)
 ]
 MIX = tf.constant(GENERATOR.random((ROWS, 1, 1, 1)), tf.float32)
 

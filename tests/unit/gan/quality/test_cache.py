@@ -64,7 +64,7 @@ def test_a_damaged_file_is_made_again_with_a_sentence(damage: str, tmp_path: Pat
     assert make.calls == 2
     assert same(arrays, good)
     assert len(remarks) == 1
-    assert remarks[0].startswith(f"{path} cannot be used and is made again (")
+    assert remarks[0].startswith(f"{path} cannot be used and is recreated (")
     assert kept(path, make)[1] == []
     assert make.calls == 2
 
@@ -98,7 +98,7 @@ def test_a_place_that_cannot_be_written_costs_the_keeping_only(tmp_path: Path) -
     arrays, remarks = kept(tmp_path / "file" / "a.npz", make)
     assert same(arrays, Maker()())
     assert len(remarks) == 1
-    assert "could not be written (Not a directory): every run makes it again" in remarks[0]
+    assert "could not be written (Not a directory), so every run recreates it" in remarks[0]
 
 
 @pytest.mark.skipif(os.geteuid() == 0, reason="root writes everywhere")

@@ -34,6 +34,7 @@ def features(found: Classifier, count: int = 40) -> bytes:
     return found(DIGITS.images[:count])[0].tobytes()
 
 
+@pytest.mark.thorough
 def test_the_classifier_of_the_digits_knows_digits_it_never_saw(tmp_path: Path) -> None:
     heard: list[float] = []
     found = obtain("digits", DIGITS, tmp_path, heard.append)
@@ -42,11 +43,11 @@ def test_the_classifier_of_the_digits_knows_digits_it_never_saw(tmp_path: Path) 
     seen = found(DIGITS.images)
     assert seen[0].shape == (1797, FEATURES)
     assert seen[0].dtype == np.float32
-    assert np.mean(seen[1][held_out] == DIGITS.labels[held_out]) == found.accuracy  # type: ignore[index]
+    assert np.mean(seen[1][held_out] == DIGITS.labels[held_out]) == found.accuracy
     assert found.shares.tolist() == (np.bincount(seen[1]) / 1797).tolist()
     assert heard == sorted(heard)
     assert (heard[0], heard[-1]) == (0.0, 1.0)
-    assert (seen[0].std(0) > 0.01).all(), "every feature tells images apart"
+    assert (seen[0].std(0) > 0.01).all(), "every feature distinguishes images"
     assert found.remarks == []
 
 
@@ -104,7 +105,7 @@ def test_a_damaged_classifier_is_trained_again_with_a_sentence(short: None, tmp_
     path.write_bytes(path.read_bytes()[:-1000])
     found = obtain("digits", DIGITS, tmp_path, silent)
     assert features(found) == good
-    assert "cannot be used and is made again" in found.remarks[0]
+    assert "cannot be used and is recreated" in found.remarks[0]
 
 
 def test_what_progress_raises_ends_the_training_and_keeps_nothing(

@@ -16,7 +16,7 @@ from ganboard.gan.quality.evaluator import MEASURES, Evaluator
 CONFIG = RunConfig(dataset="digits", quality_every=1, quality_images=800)
 DIGITS = digits.load(None)
 ORDER = classifier.order(len(DIGITS.images))
-# 997 real images that the judge does not compare with
+# 997 real images that the evaluator does not compare with
 OTHERS = (DIGITS.images[ORDER[800:]] / 127.5 - 1).astype(np.float32)
 LABELS = DIGITS.labels[ORDER[800:]]  # type: ignore[index]
 
@@ -27,7 +27,7 @@ def cache(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.fixture(scope="module")
-def judge(cache: Path) -> Evaluator:
+def evaluator(cache: Path) -> Evaluator:
     return Evaluator(CONFIG, DIGITS, cache, lambda share: None)
 
 
@@ -44,8 +44,9 @@ def blurred(times: int) -> np.ndarray:
     return images
 
 
-def test_other_real_images_are_found_good(judge: Evaluator) -> None:
-    measures, histogram = judge.compare(OTHERS)
+@pytest.mark.thorough
+def test_other_real_images_are_found_good(evaluator: Evaluator) -> None:
+    measures, histogram = evaluator.compare(OTHERS)
     assert tuple(measures) == tuple(MEASURES)
     assert all(type(value) is float for value in (*measures.values(), *histogram))
     assert measures["fid"] < 1
@@ -58,22 +59,22 @@ def test_other_real_images_are_found_good(judge: Evaluator) -> None:
     assert sum(histogram) == pytest.approx(1)
 
 
-def test_noise_is_found_bad(judge: Evaluator) -> None:
+def test_noise_is_found_bad(evaluator: Evaluator) -> None:
     noise = np.random.default_rng(0).uniform(-1, 1, OTHERS.shape).astype(np.float32)
-    measures, good = judge.compare(noise)[0], judge.compare(OTHERS)[0]
+    measures, good = evaluator.compare(noise)[0], evaluator.compare(OTHERS)[0]
     assert measures["fid"] > 30 * good["fid"]
     assert measures["kid"] > 0.5
     assert max(measures[name] for name in ("precision", "recall", "density", "coverage")) < 0.05
 
 
 @pytest.mark.parametrize("kind", ["noise", "blur"])
-def test_the_worse_the_images_the_worse_the_measures(kind: str, judge: Evaluator) -> None:
+def test_the_worse_the_images_the_worse_the_measures(kind: str, evaluator: Evaluator) -> None:
     images = (
         degraded((0, 0.2, 0.4, 0.8))
         if kind == "noise"
         else [blurred(times) for times in (0, 1, 3, 8)]
     )
-    found = [judge.compare(image)[0] for image in images]
+    found = [evaluator.compare(image)[0] for image in images]
     for name in ("fid", "kid"):
         values = [measures[name] for measures in found]
         assert values == sorted(values), name
@@ -85,83 +86,83 @@ def test_the_worse_the_images_the_worse_the_measures(kind: str, judge: Evaluator
 def test_real_images_that_are_not_trained_on_are_no_copies(cache: Path) -> None:
     """Of the 1,797 digits a run with limit=800 sees the first 800."""
     config = CONFIG.model_copy(update={"limit": 800, "quality_images": 400})
-    judge = Evaluator(config, DIGITS, cache, lambda share: None)
+    evaluator = Evaluator(config, DIGITS, cache, lambda share: None)
     others = DIGITS.images[800:] / np.float32(127.5) - 1
     # digits are ordered by their writers: the others' are a little further away
-    assert judge.compare(others)[0]["memorization"] == pytest.approx(0.5, abs=0.08)
+    assert evaluator.compare(others)[0]["memorization"] == pytest.approx(0.5, abs=0.08)
     copies = np.repeat(DIGITS.images[:100], 4, axis=0) / np.float32(127.5) - 1
-    assert judge.compare(copies)[0]["memorization"] > 0.99
+    assert evaluator.compare(copies)[0]["memorization"] > 0.99
 
 
-def test_a_copy_machine_is_caught_where_all_images_are_trained_on(judge: Evaluator) -> None:
-    found = judge.compare(np.repeat(OTHERS[:100], 8, axis=0))[0]
+def test_a_copy_machine_is_caught_where_all_images_are_trained_on(evaluator: Evaluator) -> None:
+    found = evaluator.compare(np.repeat(OTHERS[:100], 8, axis=0))[0]
     assert found["memorization"] > 0.99
     # which the distance alone rewards
-    assert found["fid"] < judge.compare(degraded((0.4,))[0])[0]["fid"]
+    assert found["fid"] < evaluator.compare(degraded((0.4,))[0])[0]["fid"]
     noise = np.random.default_rng(0).uniform(-1, 1, OTHERS.shape).astype(np.float32)
-    assert judge.compare(noise)[0]["memorization"] < 0.05
+    assert evaluator.compare(noise)[0]["memorization"] < 0.05
 
 
-def test_a_single_repeated_image_is_a_collapse(judge: Evaluator) -> None:
-    measures, histogram = judge.compare(np.repeat(OTHERS[:1], 800, axis=0))
+def test_a_single_repeated_image_is_a_collapse(evaluator: Evaluator) -> None:
+    measures, histogram = evaluator.compare(np.repeat(OTHERS[:1], 800, axis=0))
     assert max(measures[name] for name in ("recall", "coverage", "diversity")) < 0.05
     assert measures["class_distance"] > 0.85
     assert max(histogram) == 1
 
 
-def test_half_the_classes_missing_is_seen(judge: Evaluator) -> None:
-    whole, half = judge.compare(OTHERS)[0], judge.compare(OTHERS[LABELS < 5])[0]
+def test_half_the_classes_missing_is_seen(evaluator: Evaluator) -> None:
+    whole, half = evaluator.compare(OTHERS)[0], evaluator.compare(OTHERS[LABELS < 5])[0]
     assert half["class_distance"] == pytest.approx(0.5, abs=0.05)
     assert half["recall"] < 0.7 * whole["recall"]
     assert half["coverage"] < 0.7 * whole["coverage"]
     assert half["fid"] > 10 * whole["fid"]
 
 
-def test_a_second_judge_has_the_same_bits(judge: Evaluator, cache: Path) -> None:
+def test_a_second_evaluator_has_the_same_bits(evaluator: Evaluator, cache: Path) -> None:
     again = Evaluator(
         CONFIG, DIGITS, cache, lambda share: pytest.fail("the classifier is trained again")
     )
     images = degraded((0.3,))[0]
-    first, second = judge.compare(images), again.compare(images)
+    first, second = evaluator.compare(images), again.compare(images)
     assert [value.hex() for value in (*first[0].values(), *first[1])] == [
         value.hex() for value in (*second[0].values(), *second[1])
     ]
-    assert judge.facts == again.facts
+    assert evaluator.facts == again.facts
 
 
 @pytest.mark.parametrize("value", [math.nan, math.inf])
 def test_values_that_are_not_finite_give_no_numbers_and_no_crash(
-    value: float, judge: Evaluator
+    value: float, evaluator: Evaluator
 ) -> None:
     images = OTHERS.copy()
     images[3, 4, 5, 0] = value
-    measures, histogram = judge.compare(images)
+    measures, histogram = evaluator.compare(images)
     assert tuple(measures) == tuple(MEASURES)
     assert all(math.isnan(number) for number in (*measures.values(), *histogram))
     assert len(histogram) == 10
 
 
-def test_values_out_of_range_are_taken_as_black_and_white(judge: Evaluator) -> None:
-    assert judge.compare(OTHERS * 1e30) == judge.compare(
+def test_values_out_of_range_are_taken_as_black_and_white(evaluator: Evaluator) -> None:
+    assert evaluator.compare(OTHERS * 1e30) == evaluator.compare(
         np.where(OTHERS < 0, -1, 1).astype(np.float32)
     )
 
 
-def test_facts_are_known_by_name(judge: Evaluator) -> None:
-    assert judge.facts.keys() <= FACTS.keys()
-    assert 0.95 <= judge.facts["classifier_accuracy"] <= 1
-    assert judge.remarks == []
+def test_facts_are_known_by_name(evaluator: Evaluator) -> None:
+    assert evaluator.facts.keys() <= FACTS.keys()
+    assert 0.95 <= evaluator.facts["classifier_accuracy"] <= 1
+    assert evaluator.remarks == []
 
 
 def test_more_images_than_the_data_have_are_compared_with_all_and_it_is_said(cache: Path) -> None:
-    judge = Evaluator(
+    evaluator = Evaluator(
         CONFIG.model_copy(update={"quality_images": 2000}), DIGITS, cache, lambda share: None
     )
-    assert judge.remarks == [
-        "quality_images=2,000 is more than the 1,797 images of digits: all of these are compared"
-        " with 2,000 generated ones."
+    assert evaluator.remarks == [
+        "quality_images=2,000 exceeds the 1,797 images of digits: all of them are compared with"
+        " 2,000 generated images."
     ]
-    assert judge.compare(OTHERS)[0]["recall"] > 0.7
+    assert evaluator.compare(OTHERS)[0]["recall"] > 0.7
 
 
 @pytest.mark.parametrize(
@@ -169,15 +170,17 @@ def test_more_images_than_the_data_have_are_compared_with_all_and_it_is_said(cac
     [
         (
             Dataset(DIGITS.images, None, ""),
-            "needs labelled images and dataset=digits has none: set quality_every to 0",
+            "needs labelled images, but dataset=digits has none. Set quality_every to 0",
         ),
         (
             Dataset(DIGITS.images[:199], LABELS[:199], ""),
-            "needs 200 real images and digits has 199: set quality_every to 0",
+            "needs 200 real images, but digits has 199. Set quality_every to 0",
         ),
     ],
 )
-def test_data_that_cannot_judge_are_refused(data: Dataset, sentence: str, tmp_path: Path) -> None:
+def test_data_that_cannot_be_evaluated_with_are_refused(
+    data: Dataset, sentence: str, tmp_path: Path
+) -> None:
     with pytest.raises(ConfigError, match=sentence):
         Evaluator(CONFIG, data, tmp_path, lambda share: None)
     assert not list(tmp_path.iterdir())

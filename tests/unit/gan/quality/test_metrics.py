@@ -162,7 +162,7 @@ def test_class_shares_and_their_distance() -> None:
 # --- seconds to quality ---
 
 
-def test_the_first_judgement_at_the_threshold_counts_and_nothing_is_interpolated() -> None:
+def test_the_first_evaluation_at_the_threshold_counts_and_nothing_is_interpolated() -> None:
     seconds, fid = [10.0, 20.0, 30.0, 40.0], [9.0, 5.0, 2.0, 6.0]
     assert seconds_to_quality(seconds, fid, 5.0) == 20
     assert seconds_to_quality(seconds, fid, 4.9) == 30
@@ -174,7 +174,7 @@ def test_rising_measures_are_reached_from_below() -> None:
     assert seconds_to_quality([10, 20, 30], [0.1, 0.6, 0.5], 0.5, falling=False) == 20
 
 
-def test_no_judgement_and_not_a_number_reach_nothing() -> None:
+def test_no_evaluation_and_not_a_number_reach_nothing() -> None:
     assert seconds_to_quality([], [], 5.0) is None
     assert seconds_to_quality([1.0, 2.0], [math.nan, 3.0], 5.0) == 2
     assert seconds_to_quality([1.0], [3.0], math.nan) is None

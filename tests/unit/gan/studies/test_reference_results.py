@@ -1,4 +1,4 @@
-"""What others published: complete, marked as theirs, and listed by the command."""
+"""Published results: complete, marked as theirs, and listed by the command."""
 
 from __future__ import annotations
 
@@ -40,9 +40,9 @@ def test_numbers_by_devices() -> None:
 
 @pytest.mark.usefixtures("home")
 def test_the_command() -> None:
-    told = document("published")
-    assert set(told["documents"]) == set(reference_results.DOCUMENTS)
-    assert told["references"][0]["unit"] == "% less time"
+    shown = document("published")
+    assert set(shown["documents"]) == set(reference_results.DOCUMENTS)
+    assert shown["references"][0]["unit"] == "% less time"
     words = ganboard("published").stdout
     assert "doi 10.32604/csse.2023.034710" in words
     assert "1.779 times as fast over one GPU" in words

@@ -30,7 +30,7 @@ def test_exact_times_give_exact_constants() -> None:
     law = scaling_laws.fit_batches([64, 512], [0.001 + 0.595 / 64, 0.001 + 0.595 / 512])
     assert (law.per_step, law.per_image) == pytest.approx((0.595, 0.001))
     assert law.even_batch == pytest.approx(595)
-    # the study's claim needs a fixed cost worth 595 images
+    # the study's claim needs a fixed cost equals that of 595 images
     assert law.reduction(64, 512) == pytest.approx(0.79, abs=0.001)
     assert law.seconds(128) / law.seconds(64) == pytest.approx(0.549, abs=0.001)
     assert law.seconds(128, 60_000) == pytest.approx(60_000 * law.seconds(128))
@@ -90,7 +90,7 @@ def test_a_batch_that_was_held_out_is_predicted() -> None:
     )
     assert list(errors) == [32, 64, 128, 256, 512]
     assert max(map(abs, errors.values())) < 0.05
-    with pytest.raises(scaling_laws.TooFew, match=r"^Three batch sizes are needed"):
+    with pytest.raises(scaling_laws.TooFew, match=r"^At least three batch sizes are needed"):
         scaling_laws.held_out([32, 64], [1.0, 1.0])
 
 

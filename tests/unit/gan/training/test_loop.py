@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import fields
 from pathlib import Path
 from typing import Any
 
@@ -13,7 +12,6 @@ from PIL import Image
 from ganboard.gan.config import ConfigError, RunConfig
 from ganboard.gan.events import (
     FACTS,
-    MEASURED,
     MEASURES,
     REAL_IMAGES,
     SERIES,
@@ -30,10 +28,8 @@ from ganboard.gan.events import (
     TrainingFailed,
 )
 from ganboard.gan.presets import load
-from ganboard.gan.training import loop
-from ganboard.gan.training.monitors import NotFinite
+from ganboard.gan.quality.declared import OF_MODEL
 from ganboard.gan.training.step import Stepper
-from ganboard.gan.training.step_metrics import Seconds, StepMetrics
 from tests.recorder import After, Recorder, go, run
 
 TINY = load("tiny")
@@ -46,7 +42,7 @@ def undisturbed(tmp_path_factory: pytest.TempPathFactory) -> Recorder:
     return recorder
 
 
-def test_a_run_tells_everything_in_order(undisturbed: Recorder) -> None:
+def test_a_run_reports_everything_in_order(undisturbed: Recorder) -> None:
     kinds = [
         type(event).__name__ for event in undisturbed.events if not isinstance(event, Steps | Facts)
     ]
@@ -83,6 +79,7 @@ def test_a_run_tells_everything_in_order(undisturbed: Recorder) -> None:
     assert [(saved.step, saved.epoch) for saved in undisturbed.of(Saved)] == [(4, 1), (8, 2)]
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("how", [{}, {"xla": True}, {"loop": "fit"}], ids=str)
 def test_it_is_compiling_before_it_trains(tmp_path: Path, how: dict[str, Any]) -> None:
     config = load("tiny", {"epochs": 2, **how})
@@ -138,7 +135,7 @@ def test_a_run_that_was_stopped_anywhere_goes_on_as_if_it_never_was(
     both.events = first.events + second.events
     for epoch, losses in undisturbed.steps().items():
         np.testing.assert_array_equal(both.steps()[epoch], losses)
-    if stopped_at % 4:  # the steps before the checkpoint are told again
+    if stopped_at % 4:  # the steps before the checkpoint are reported again
         again = second.of(Steps)[0]
         assert (again.epoch, again.first, len(again.g_losses)) == (
             stopped_at // 4 + 1,
@@ -173,6 +170,7 @@ def test_a_sink_that_fails_ends_the_attempt_and_the_next_one_makes_it_good(
     assert sink.epochs() + second.epochs() == undisturbed.epochs()
 
 
+@pytest.mark.thorough
 def test_a_finished_run_is_finished_and_can_be_prolonged(
     undisturbed: Recorder, tmp_path: Path
 ) -> None:
@@ -237,7 +235,7 @@ def test_a_run_goes_back_once_and_on_with_half_the_rates(
     recorder, outcome = run(load("tiny", {"epochs": 3, "on_non_finite": "roll_back"}), tmp_path)
     assert outcome == "finished"
     (error,) = [note.text for note in recorder.of(Note) if note.level == "error"]
-    assert "went back to the checkpoint of step 4" in error
+    assert "rolled back to the checkpoint of step 4" in error
     assert [done.epoch for done in recorder.of(EpochDone)] == [1, 2, 3]
     rates = {block.epoch: block.series["g_rate"] for block in recorder.of(Steps)}
     assert (rates[1][0], rates[3][0]) == pytest.approx((1e-4, 5e-5))
@@ -248,51 +246,19 @@ def test_a_run_that_went_back_does_so_no_second_time(
 ) -> None:
     poison(monkeypatch, 2, 3)
     sink = Recorder()
-    with pytest.raises(TrainingFailed, match="after going back once already"):
+    with pytest.raises(TrainingFailed, match="after one rollback"):
         run(load("tiny", {"on_non_finite": "roll_back"}), tmp_path, sink=sink)
-    assert "went back to the start" in sink.of(Note)[-1].text
+    assert "rolled back to the start" in sink.of(Note)[-1].text
 
 
-def metrics(**columns: list[float]) -> StepMetrics:
-    names = {field.name for field in fields(StepMetrics)} - {"seconds", "terms"}
-    arrays: dict[str, Any] = {name: np.zeros(3, np.float32) for name in names}
-    arrays["bad_tensor"] -= 1
-    arrays |= {name: np.array(values, np.float32) for name, values in columns.items()}
-    seconds = Seconds(*np.zeros([4, 3, 1], np.float32))
-    return StepMetrics(**arrays, seconds=seconds, terms={})
-
-
-@pytest.mark.parametrize(
-    ("columns", "wanted"),
-    [
-        ({}, None),
-        ({"g_loss": [1, np.nan, 3], "d_loss": [1, 2, np.inf]}, NotFinite("generator", "loss", 11)),
-        (
-            {"g_loss": [1, 2, np.nan], "bad_tensor": [-1, 1, 1]},
-            NotFinite("generator", "gradient", 11, "generator/dense"),
-        ),
-        (
-            {"d_update": [1, np.inf, 1], "d_loss": [1, 2, np.nan]},
-            NotFinite("discriminator", "weight", 11),
-        ),
-    ],
-)
-def test_the_first_value_that_is_not_finite_is_named(
-    columns: dict[str, list[float]], wanted: NotFinite | None
-) -> None:
-    assert (
-        loop.first_not_finite(10, metrics(**columns), ["discriminator/logits", "generator/dense"])
-        == wanted
-    )
-
-
+@pytest.mark.thorough
 def test_a_budget_of_time_stops_with_a_checkpoint_and_resume_goes_on(
     undisturbed: Recorder, tmp_path: Path
 ) -> None:
     first, outcome = run(load("tiny", {"max_minutes": 1e-6}), tmp_path)
     assert outcome == "stopped"
     assert [note.text for note in first.of(Note) if "max_minutes" in note.text] == [
-        "Stopped after max_minutes=1e-06 of training in one go: resume goes on."
+        "Stopped after max_minutes=1e-06 of training. Resume to continue."
     ]
     [saved] = first.of(Saved)
     assert 0 < saved.step < 8
@@ -301,6 +267,7 @@ def test_a_budget_of_time_stops_with_a_checkpoint_and_resume_goes_on(
     assert second.epochs() == undisturbed.epochs()
 
 
+@pytest.mark.thorough
 def test_grids_and_checkpoints_come_as_often_as_asked(tmp_path: Path) -> None:
     config = load(
         "tiny", {"epochs": 4, "grid_every": 3, "checkpoint_every": 3, "keep_checkpoints": 1}
@@ -328,6 +295,7 @@ def test_what_cannot_run_here_is_said_before_any_work(
     assert [type(event) for event in sink.events] == [Phase]
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize(
     "changes",
     [
@@ -391,11 +359,11 @@ def test_every_step_has_its_rates(undisturbed: Recorder) -> None:
 
 
 @pytest.mark.thorough
-def test_quality_is_judged_as_often_as_asked_and_alike_after_a_resume(tmp_path: Path) -> None:
+def test_quality_is_evaluated_as_often_as_asked_and_alike_after_a_resume(tmp_path: Path) -> None:
     config = load("tiny", {"epochs": 3, "quality_every": 2, "quality_images": 200, "ema": 0.9})
     whole, _ = run(config, tmp_path / "a")
     assert [quality.epoch for quality in whole.of(Quality)] == [2, 3]
-    assert all(set(quality.measures) == set(MEASURED["dcgan"]) for quality in whole.of(Quality))
+    assert all(set(quality.measures) == set(OF_MODEL["dcgan"]) for quality in whole.of(Quality))
     (tmp_path / "b" / "cache").parent.mkdir()
     # the classifier need not be trained twice
     (tmp_path / "a" / "cache").rename(tmp_path / "b" / "cache")
@@ -408,6 +376,7 @@ def test_quality_is_judged_as_often_as_asked_and_alike_after_a_resume(tmp_path: 
     assert whole.of(Quality)[1].preparation_seconds == 0
 
 
+@pytest.mark.thorough
 def test_a_changed_data_set_is_not_resumed(undisturbed: Recorder, tmp_path: Path) -> None:
     run(load("tiny", {"epochs": 1, "limit": 64}), tmp_path)
     recorder, _ = run(load("tiny", {"epochs": 1}), tmp_path, attempt=2)

@@ -119,8 +119,9 @@ def test_rates_stay_within_their_bounds_and_know_no_past(
 ) -> None:
     config = parse(
         {
-            "epochs": 30, "schedule": schedule, "schedule_for": who, "schedule_period": period, "schedule_minimum": minimum,
-            "schedule_depth": depth, "warmup_epochs": warmup, "lr_scaling": scale, "batch_size": batch,
+            "epochs": 30, "schedule": schedule, "schedule_for": who, "schedule_period": period,
+            "schedule_minimum": minimum, "schedule_depth": depth, "warmup_epochs": warmup,
+            "lr_scaling": scale, "batch_size": batch,
         }
     )  # fmt: skip
     steps = np.arange(600)

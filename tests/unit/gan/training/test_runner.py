@@ -35,6 +35,7 @@ def rates(steps: int) -> Losses:
     return np.full([steps, 2], 1e-4, np.float32)
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("loop", ["xla", "fit"])
 def test_after_warming_up_no_call_compiles(monkeypatch: pytest.MonkeyPatch, loop: str) -> None:
     monkeypatch.setattr(runtime, "compiled", lambda config: loop == "xla")
@@ -54,6 +55,7 @@ def test_after_warming_up_no_call_compiles(monkeypatch: pytest.MonkeyPatch, loop
     assert all(0 < report.seconds < warm_up / 2 for report in reports)
 
 
+@pytest.mark.thorough
 def test_attempts_of_one_call_count_no_compiling_as_training(tmp_path: Path) -> None:
     config = load("tiny", {"loop": "fit", "limit": 64, "epochs": 1})
     first, outcome = run(config, tmp_path, control=After(1))

@@ -82,6 +82,7 @@ def test_the_first_loss_is_that_of_the_untrained_networks() -> None:
     assert d[0] == pytest.approx(2 * np.log(2), rel=0.1)
 
 
+@pytest.mark.thorough
 def test_extra_discriminator_steps_leave_the_generators_statistics_alone() -> None:
     """A generator that does not learn (rate ~ 0) has seen one batch, however often the
     discriminator was trained."""
@@ -100,6 +101,7 @@ def test_extra_discriminator_steps_leave_the_generators_statistics_alone() -> No
     )
 
 
+@pytest.mark.thorough
 def test_xla_changes_no_more_than_rounding(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(
         "ganboard.gan.devices.runtime.compiled", lambda config: config.xla
@@ -145,7 +147,8 @@ def test_arrays_come_back_through_assign() -> None:
 
 
 def test_gradients_are_those_of_the_losses_on_paper() -> None:
-    """One SGD step of the generator equals -lr times a gradient taken here by the plain model call."""
+    """One SGD step of the generator equals -lr times a gradient taken here by the plain model
+    call."""
     made = stepper(optimizer="sgd", beta_1=0, g_learning_rate=1.0)
     replay = stepper(optimizer="sgd", beta_1=0)
     before = made.nets.generator.get_layer("up_3").kernel.numpy()
@@ -198,7 +201,7 @@ def test_the_average_follows_the_generator_and_is_what_is_shown() -> None:
     assert full()[0].nets.eval_generator is not made.nets.average
 
 
-def test_update_and_gradient_tell_the_effective_rate() -> None:
+def test_update_and_gradient_give_the_effective_rate() -> None:
     _, taken = full(optimizer="sgd", beta_1=0.0, g_learning_rate=0.25, d_learning_rate=0.125)
     np.testing.assert_allclose(np.sqrt(taken.g_update / taken.g_gradient), 0.25, rtol=1e-3)
     np.testing.assert_allclose(np.sqrt(taken.d_update / taken.d_gradient), 0.125, rtol=1e-3)

@@ -1,4 +1,5 @@
-"""Stalls are real but short: 10 ms without a beat. Nothing here depends on how long anything takes."""
+"""Stalls are real but short: 10 ms without a heartbeat. Nothing here depends on how long anything
+takes."""
 
 from __future__ import annotations
 
@@ -26,7 +27,7 @@ def notes(recorder: Recorder, count: int) -> list[Note]:
     return recorder.of(Note)[:count]
 
 
-def test_a_stall_is_told_once_with_every_thread_in_the_log(
+def test_a_stall_is_reported_once_with_every_thread_in_the_log(
     capfd: pytest.CaptureFixture[str],
 ) -> None:
     recorder, release, held = Recorder(), threading.Event(), threading.Event()
@@ -46,25 +47,25 @@ def test_a_stall_is_told_once_with_every_thread_in_the_log(
         release.set()
         other.join()
     assert note.level == "warning"
-    assert note.text.startswith("No step has ended for 0.5 s (stall_seconds)")
-    assert "the loop is in " in note.text
+    assert note.text.startswith("No step has finished for 0.5 s (stall_seconds)")
+    assert "The loop is in " in note.text
     assert "wait_until (polling.py:" in note.text
     assert recorder.of(Note) == [note]  # leaving is not moving again
     log = capfd.readouterr().err
     assert "in stuck_in_the_input" in log
-    assert "in test_a_stall_is_told_once" in log
+    assert "in test_a_stall_is_reported_once" in log
     assert not watchers()
 
 
-def test_each_stall_is_told_and_so_is_its_end() -> None:
+def test_each_stall_is_reported_and_so_is_its_end() -> None:
     recorder = Recorder()
     with Watchdog(SOON, recorder) as watchdog:
-        for told in (1, 3, 5):
-            notes(recorder, told)
-            watchdog.beat()
-            moves = notes(recorder, told + 1)[-1]
+        for count in (1, 3, 5):
+            notes(recorder, count)
+            watchdog.heartbeat()
+            moves = notes(recorder, count + 1)[-1]
             assert moves.level == "info"
-            assert moves.text.startswith("Training moves again, after ")
+            assert moves.text.startswith("Training continues after ")
     assert [note.level for note in notes(recorder, 6)] == ["warning", "info"] * 3
 
 
@@ -92,16 +93,16 @@ def test_silent_while_paused_and_awake_afterwards() -> None:
         assert notes(recorder, 1)[0].level == "warning"
 
 
-def test_off_starts_nothing_and_beats_keep_it_quiet() -> None:
+def test_off_starts_nothing_and_heartbeats_keep_it_quiet() -> None:
     recorder = Recorder()
     with Watchdog(0, recorder) as watchdog:
         assert not watchers()
         with watchdog.paused():
-            watchdog.beat()
+            watchdog.heartbeat()
     with Watchdog(LATE, recorder) as watchdog:
         assert watchers()
         for _ in range(100):
-            watchdog.beat()
+            watchdog.heartbeat()
     assert not recorder.events
     assert not watchers()
 
@@ -124,7 +125,7 @@ def test_it_ends_with_a_loop_that_fails() -> None:
     assert not watchers()
 
 
-def test_a_sink_that_fails_is_told_in_the_log_and_the_watch_goes_on(
+def test_a_sink_that_fails_is_logged_and_the_watch_continues(
     capfd: pytest.CaptureFixture[str],
 ) -> None:
     recorder = Recorder()
@@ -135,6 +136,6 @@ def test_a_sink_that_fails_is_told_in_the_log_and_the_watch_goes_on(
 
     with Watchdog(SOON, sink) as watchdog:
         notes(recorder, 1)
-        watchdog.beat()
+        watchdog.heartbeat()
         notes(recorder, 3)
     assert "the database is away" in capfd.readouterr().err

@@ -31,7 +31,7 @@ def labels(only: list[str], precisions: list[str]) -> list[str]:
     return [candidate.label for candidate in choose(only, precisions)]
 
 
-def test_everyone_takes_part_unless_told_otherwise() -> None:
+def test_all_candidates_run_by_default() -> None:
     everyone = labels([], list(PRECISIONS))
     assert {
         "bare float32",
@@ -78,7 +78,7 @@ def test_other_models_have_no_peers_and_pix2pix_nothing_to_recompute() -> None:
         with pytest.raises(
             ConfigError,
             match=(
-                f"^{name} does not train model={model}: choose from bare, platform, xla, fit,"
+                f"^{name} does not support model={model}. Choose from bare, platform, xla, fit,"
                 " replicas, workers"
             ),
         ):
@@ -115,7 +115,7 @@ def test_a_missing_framework_is_said_with_its_remedy(name: str, tmp_path: Path) 
         ("kill -KILL $$", "failed: ended by SIGKILL, as when memory runs out"),
     ],
 )
-def test_one_that_dies_is_out_of_the_race_and_says_why(
+def test_one_that_dies_is_left_out_with_its_reason(
     script: str, reason: str, tmp_path: Path
 ) -> None:
     python = tmp_path / "python"

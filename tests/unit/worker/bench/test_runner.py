@@ -9,10 +9,10 @@ import pytest
 
 from ganboard.db.settings import Settings
 from ganboard.gan.bench.protocol import Task
-from ganboard.gan.config import ConfigError, parse
+from ganboard.gan.config import parse
 from ganboard.worker.bench import runner
 from ganboard.worker.bench.candidates import BenchmarkError, Candidate, choose
-from ganboard.worker.bench.runner import Doing, Options, Watcher, bench
+from ganboard.worker.bench.runner import Doing, Options, Watcher
 
 SECONDS = {"bare": 0.25, "tutorial": 0.5, "floor": 0.125}  # of one step
 
@@ -73,8 +73,8 @@ def raced(
         Log(),
     )
     base = parse({"dataset": "digits", "batch_size": 64})
-    with runner.run_benchmark(Settings(), options, base, 1797, folder) as racing:
-        return racing.run(choose(only, ["float32"]), log), log
+    with runner.run_benchmark(Settings(), options, base, 1797, folder) as benchmark:
+        return benchmark.run(choose(only, ["float32"]), log), log
 
 
 def test_every_other_round_goes_backwards_and_processes_stay(
@@ -181,29 +181,3 @@ def test_the_platform_is_measured_beside_the_trainer_over_as_many_steps(
     assert platform.rates == pytest.approx({1: 240.0, 2: 240.0})
     assert platform.partner == pytest.approx({1: 256.0, 2: 256.0})
     assert configs[-1] == "end"
-
-
-@pytest.mark.parametrize(
-    ("options", "named"),
-    [
-        (Options(rounds=0), "rounds=0"),
-        (Options(steps=0), "steps=0"),
-        (Options(batch=0), "batch_size=0"),
-        (Options(batch=255, only=["replicas"]), "does not divide among replicas=2"),
-        (Options(batch=5000, only=["bare"]), "larger than the data set"),
-        (
-            Options(model="biggan"),
-            "model=biggan is not allowed: the benchmark knows dcgan, gan3d, pix2pix",
-        ),
-        (Options(model="gan3d", only=["jax"]), "jax does not train model=gan3d"),
-        (Options(model="pix2pix", batch=3, only=["workers"]), "does not divide among replicas=2"),
-        (Options(only=["all"]), "'all' is no candidate"),
-    ],
-)
-def test_what_cannot_be_measured_is_refused_at_once(
-    options: Options, named: str, calls: list[str], home: Path
-) -> None:
-    with pytest.raises(ConfigError, match=named):
-        bench(Settings(), options, Watcher())
-    assert not calls
-    assert not home.exists()

@@ -31,7 +31,7 @@ def test_tags_are_put_on_and_taken_away(make_run: MakeRun) -> None:
 @pytest.mark.parametrize(
     ("change", "sentence"),
     [
-        ("paper", "'paper' has no sign: write +paper to put the tag on, -paper to take it away."),
+        ("paper", "'paper' has no sign: use +paper"),
         ("+", "The tag is empty"),
         ("+a/b", "contains '/'"),
     ],
@@ -50,7 +50,7 @@ def test_notes_are_written_shown_and_removed(make_run: MakeRun) -> None:
     assert document("note", run.id, "first\nsecond")["note"] == "first\nsecond"
     assert ganboard("note", "latest").stdout == "first\nsecond\n"
     assert document("note", run.id, "")["note"] is None
-    assert "4,000 is the limit" in refused("note", run.id, "x" * 4001)
+    assert "the limit is 4,000" in refused("note", run.id, "x" * 4001)
 
 
 def test_archived_runs_are_listed_apart(make_run: MakeRun) -> None:
@@ -60,7 +60,7 @@ def test_archived_runs_are_listed_apart(make_run: MakeRun) -> None:
     assert [run["id"] for run in document("runs", "--archived")] == [two.id, one.id]
     assert ganboard("unarchive", one.id).stdout == f"Restored run {one.id}.\n"
     assert [run["id"] for run in document("runs")] == [three.id, one.id]
-    assert "stop it first, then archive it" in refused("archive", one.id, three.id)
+    assert "Stop it before archiving it" in refused("archive", one.id, three.id)
     assert [run["id"] for run in document("runs", "--archived")] == [two.id]
 
 

@@ -80,9 +80,9 @@ def test_bad_input_is_one_sentence(tmp_path: Path) -> None:
     assert "choose a range within 2 to 500 GeV" in refused(
         "data", "showers", file, "--energy-high", "501"
     )
-    assert "is no file" in refused("data", "check", file)
+    assert "is not a file" in refused("data", "check", file)
     Path(file).write_text("no HDF5")
-    assert "is there already" in refused("data", "showers", file)
+    assert "already exists" in refused("data", "showers", file)
     assert "is not HDF5" in refused("data", "check", file)
     ganboard("data", "showers", file, "--events", "0", code=2)
     ganboard("data", "check", code=2)
@@ -110,12 +110,13 @@ def test_no_tensorflow_is_loaded(tmp_path: Path) -> None:
     script = f"""
 import sys
 from ganboard.worker.cli.main import app
-for words in (["showers", {str(tmp_path / "x.h5")!r}, "--events", "3"], ["check", {str(tmp_path / "x.h5")!r}]):
+path = {str(tmp_path / "x.h5")!r}
+for words in (["showers", path, "--events", "3"], ["check", path]):
     try:
         app(["data", *words])
     except SystemExit as ended:
         assert not ended.code, words
-import ganboard.gan.models.gan3d.comparison
+import ganboard.gan.models.gan3d.evaluation.comparison
 heavy = {{"tensorflow", "keras", "streamlit", "sqlalchemy"}} & set(sys.modules)
 sys.exit(f"loaded: {{sorted(heavy)}}" if heavy else 0)
 """
@@ -124,7 +125,7 @@ sys.exit(f"loaded: {{sorted(heavy)}}" if heavy else 0)
 
 
 def test_a_pipe_gets_a_line_now_and_then(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("ganboard.worker.terminal.events_progress.LINE_SECONDS", 0)
+    monkeypatch.setattr("ganboard.worker.terminal.progress_bar.LINE_SECONDS", 0)
     said = ganboard("data", "showers", str(tmp_path / "x.h5"), "--events", "40")
     assert "showers: 32 of 40 events" in said.stderr
     assert "showers:" not in said.stdout

@@ -101,4 +101,4 @@ def test_follow_says_when_the_run_is_deleted(context: Context) -> None:
 def test_waiting_names_the_runs_ahead(context: Context) -> None:
     make_worker(context)
     document("run", "--preset", "tiny")
-    assert "waits for 1 earlier run." in ganboard("run", "--preset", "tiny").stdout
+    assert "is waiting for 1 earlier run." in ganboard("run", "--preset", "tiny").stdout

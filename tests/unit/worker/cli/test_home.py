@@ -33,7 +33,7 @@ def test_a_home_that_does_not_exist_is_named_and_not_made(
     monkeypatch.chdir(tmp_path)
     said = refused(*command)
     assert str(home / "ganboard.db") in said
-    assert "set GANBOARD_HOME to that of an installation" in said
+    assert "Set GANBOARD_HOME to an existing installation" in said
     assert list(tmp_path.iterdir()) == []
 
 
@@ -47,7 +47,7 @@ def test_a_database_that_is_named_and_absent_is_not_made(
     home: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("GANBOARD_DATABASE_URL", f"sqlite:///{tmp_path}/x.db")
-    assert "set GANBOARD_DATABASE_URL to that of" in refused("runs")
+    assert "Set GANBOARD_DATABASE_URL to" in refused("runs")
     assert list(tmp_path.iterdir()) == []
 
 

@@ -156,7 +156,8 @@ for words in ([], *[name.split() for name in sys.argv[1:]]):
         app([*words, "--help"])
     except SystemExit as ended:
         assert not ended.code, words
-heavy = {"tensorflow", "keras", "streamlit", "pandas", "sklearn", "numpy", "sqlalchemy", "redis", "rq", "alembic"}
+heavy = {"tensorflow", "keras", "streamlit", "pandas", "sklearn", "numpy", "sqlalchemy", "redis",
+         "rq", "alembic"}
 sys.exit(f"loaded: {sorted(heavy & set(sys.modules))}" if heavy & set(sys.modules) else 0)
 """
     ran = subprocess.run(
@@ -165,12 +166,14 @@ sys.exit(f"loaded: {sorted(heavy & set(sys.modules))}" if heavy & set(sys.module
     assert ran.returncode == 0, ran.stderr
 
 
+@pytest.mark.thorough
 def test_reading_and_submitting_runs_loads_no_tensorflow(home: Path) -> None:
     script = """
 import sys
 from ganboard.worker.cli.main import app
 sweep = ["sweep", "--preset", "tiny", "--seeds", "2"]
-for words in (sweep, ["run", "--preset", "tiny"], ["runs"], ["show", "latest"], ["stop", "latest"], ["delete", "latest", "--yes"]):
+for words in (sweep, ["run", "--preset", "tiny"], ["runs"], ["show", "latest"], ["stop", "latest"],
+              ["delete", "latest", "--yes"]):
     try:
         app(words)
     except SystemExit as ended:
@@ -268,7 +271,7 @@ def test_show_for_people(make_run: MakeRun, context: Context) -> None:
         str(context.settings.log_path(run.id)),
     ):
         assert part in text
-    assert "newest 10 of 12 epochs" in text
+    assert "latest 10 of 12 epochs" in text
 
 
 def test_show_a_failed_run_says_why(make_run: MakeRun) -> None:
@@ -318,20 +321,20 @@ def test_runs_of_an_empty_database(context: Context) -> None:
 def test_stop_and_resume(home: Path) -> None:
     run_id = document("run", "--preset", "tiny")["id"]
     assert document("stop", run_id[:6])["status"] == "stopped"
-    assert "nothing to stop" in refused("stop", run_id)
+    assert "is already" in refused("stop", run_id)
     assert "queued again" in ganboard("resume", run_id).stdout
     assert "resumes automatically" in refused("resume", run_id)
 
 
 def test_stop_a_run_that_trains(make_run: MakeRun, context: Context) -> None:
     run = make_run(status="running")
-    assert "stops after the step it is in" in ganboard("stop", run.id).stdout
+    assert "stops after the current step" in ganboard("stop", run.id).stdout
     stored = queries.get_run(context.engine, run.id)
     assert stored is not None
     assert stored.stop_requested_at is not None
 
 
-def test_clone_changes_what_it_is_told_to(make_run: MakeRun) -> None:
+def test_clone_changes_the_given_settings(make_run: MakeRun) -> None:
     run = make_run(name="w" * 80)
     cloned = document("clone", run.id, "--set", "seed=5")
     assert cloned["config"] == {**run.config, "seed": 5}
@@ -355,7 +358,7 @@ def test_delete_needs_yes_without_a_terminal(make_run: MakeRun, context: Context
 
 
 def test_delete_refuses_a_run_that_trains(make_run: MakeRun) -> None:
-    assert "stop it first" in refused("delete", make_run(status="running").id, "--yes")
+    assert "Stop it" in refused("delete", make_run(status="running").id, "--yes")
 
 
 @pytest.mark.parametrize(

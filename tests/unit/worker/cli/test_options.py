@@ -91,7 +91,7 @@ def test_an_id_that_several_runs_share(make_run: MakeRun, context: Context) -> N
         commands.create_run(context.engine, name="x", config=RunConfig().model_dump())
     first = sorted(run.id[0] for run in queries.list_runs(context.engine))
     twice = next(a for a, b in pairwise(first) if a == b)
-    assert "type more of it" in refused("show", twice)
+    assert "Enter more characters" in refused("show", twice)
 
 
 def test_an_unknown_status(home: Path) -> None:
@@ -115,7 +115,7 @@ def test_a_home_that_cannot_be_written(
 ) -> None:
     (tmp_path / "file").touch()
     monkeypatch.setenv("GANBOARD_HOME", str(tmp_path / "file" / "home"))
-    assert "set GANBOARD_HOME" in refused("run", "--preset", "tiny")
+    assert "Set GANBOARD_HOME" in refused("run", "--preset", "tiny")
 
 
 def test_a_database_from_the_future(context: Context) -> None:
@@ -125,12 +125,12 @@ def test_a_database_from_the_future(context: Context) -> None:
     connection.close()
     line = refused("runs")
     assert "schema 9999" in line
-    assert "update ganboard" in line
+    assert "Update ganboard" in line
     assert "schema 9999" in refused("db", "upgrade")
 
 
 def test_a_file_that_is_no_database(home: Path) -> None:
-    home.mkdir()
+    home.mkdir(mode=0o700)
     (home / "ganboard.db").write_bytes(b"not a database " * 400)
     assert "not a database" in refused("runs")
 
@@ -140,7 +140,7 @@ def test_an_unreachable_database(home: Path, monkeypatch: pytest.MonkeyPatch) ->
     began = time.monotonic()
     line = refused("run", "--preset", "tiny")
     assert time.monotonic() - began < 6
-    assert "check GANBOARD_DATABASE_URL" in line
+    assert "Check GANBOARD_DATABASE_URL" in line
     assert "geheim" not in line
 
 

@@ -12,9 +12,9 @@ import pytest
 from PIL import Image
 
 from ganboard.db.models import Run
-from ganboard.gan.models.pix2pix import frames
-from ganboard.gan.models.pix2pix.obstacle import Obstacle
-from ganboard.gan.models.pix2pix.recording import Case, Recording
+from ganboard.gan.models.pix2pix.flow import frames
+from ganboard.gan.models.pix2pix.flow.obstacle import Obstacle
+from ganboard.gan.models.pix2pix.flow.recording import Case, Recording
 from ganboard.worker.context import Context
 from ganboard.worker.requests import prediction_output
 from tests.cli import document, ganboard, refused
@@ -29,7 +29,7 @@ def run(context: Context, make_run: MakeRun) -> Run:
 
 
 def test_errors_times_and_a_picture_of_a_run(run: Run, tmp_path: Path) -> None:
-    told = ganboard("predict", run.id, "--steps", "3", "--out", str(tmp_path / "found")).stdout
+    printed = ganboard("predict", run.id, "--steps", "3", "--out", str(tmp_path / "found")).stdout
     found = json.loads((tmp_path / "found" / "prediction.json").read_text())
     assert [(flow["kind"], len(flow["l1"])) for flow in found["flows"]] == [
         ("training", 3),
@@ -38,10 +38,10 @@ def test_errors_times_and_a_picture_of_a_run(run: Run, tmp_path: Path) -> None:
     assert found["run"] == run.id
     assert (found["step"], found["steps"], found["times"]["compiled"]) == (12, 3, 1)
     assert found["l1_one_step"].keys() == {"training", "held-out shape"}
-    assert f"{found['flows'][1]['l1'][2]:.4f}" in told
-    assert "rectangle" not in told
-    assert "square, Re 60, held-out shape" in told
-    assert "Checkpoint of step 12." in told
+    assert f"{found['flows'][1]['l1'][2]:.4f}" in printed
+    assert "rectangle" not in printed
+    assert "square, Re 60, held-out shape" in printed
+    assert "Checkpoint of step 12." in printed
     picture = Image.open(io.BytesIO((tmp_path / "found" / "prediction.png").read_bytes()))
     assert picture.size == (4 * 66 - 2, 14 + 2 * (14 + 2 * 66))
     assert len(list((tmp_path / "found").iterdir())) == 2
@@ -61,7 +61,7 @@ def test_json_is_one_document_and_writes_nothing(
     ("arguments", "sentence"),
     [
         (["--steps", "4"], "steps=4 needs 5 frames of a flow and"),
-        (["--steps", "0"], "steps=0 makes no prediction"),
+        (["--steps", "0"], "steps=0 is invalid"),
         (["--steps", "1", "--sequence", "2"], "There is no sequence 2 in"),
         (
             ["--steps", "1", "--halo", "8"],
@@ -74,7 +74,7 @@ def test_json_is_one_document_and_writes_nothing(
             ["--steps", "1", "--halo", "80"],
             "with halo=80 does not tile a frame of 64x64: choose a halo of 0 or 16.",
         ),
-        (["--steps", "1", "--out", "/proc/nowhere"], "/proc/nowhere cannot be made"),
+        (["--steps", "1", "--out", "/proc/nowhere"], "/proc/nowhere cannot be created"),
     ],
 )
 def test_what_cannot_be_is_one_line_before_any_work(
@@ -85,7 +85,7 @@ def test_what_cannot_be_is_one_line_before_any_work(
 
 def test_runs_that_predict_nothing(context: Context, make_run: MakeRun, run: Run) -> None:
     other = make_run("digits")
-    assert f"Run {other.id} has model=dcgan, and only model=pix2pix predicts flows" in refused(
+    assert f"Run {other.id} has model=dcgan, but only model=pix2pix predicts flows" in refused(
         "predict", other.id
     )
     bare = make_run("no checkpoint", **SETTINGS)
@@ -120,6 +120,7 @@ def test_times_are_compared_with_one_replica(capsys: pytest.CaptureFixture[str])
     )
     lines = capsys.readouterr().out.splitlines()
     assert [line.split() for line in lines if "training" in line] == [
-        ["training", "1", "4", "9.00", "0.400", "100.0"], ["training", "2", "4", "9.00", "0.400", "80.0", "1.25"],
+        ["training", "1", "4", "9.00", "0.400", "100.0"],
+        ["training", "2", "4", "9.00", "0.400", "80.0", "1.25"],
     ]  # fmt: skip
     assert "share 2 CPU cores" in lines[-1]

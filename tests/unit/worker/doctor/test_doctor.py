@@ -20,7 +20,7 @@ from ganboard.db.settings import Settings
 from ganboard.worker import doctor
 from ganboard.worker.context import Context
 from ganboard.worker.doctor import Check
-from ganboard.worker.terminal.formatting import print_check
+from ganboard.worker.terminal.console import print_check
 from tests.factories import HARDWARE, make_worker
 
 MakeRun = Callable[..., Run]
@@ -90,10 +90,10 @@ def test_workers_that_need_attention_are_named(context: Context, make_run: MakeR
         session.execute(sql("UPDATE run SET queued_at = '2020-01-01 00:00:00.000000'"))
         session.execute(sql("UPDATE checkpoint SET machine = 'box-away'"))
     found = quick_checks()
-    assert found["workers"].text == "3 alive: fine, other, young"
-    assert "silent for" in found["worker gone"].text
-    assert "not described" in found["worker young"].text
-    assert "1 waited over a minute" in found["waiting"].text
+    assert found["workers"].text == "3 running: fine, other, young"
+    assert "no heartbeat for" in found["worker gone"].text
+    assert "not reported its hardware" in found["worker young"].text
+    assert "1 waiting for over a minute" in found["waiting"].text
     assert "2.20.0, 2.21.0" in found["versions"].text
     assert "worker fine" not in found
 
@@ -103,10 +103,10 @@ def test_inference_workers_are_reported(context: Context) -> None:
     make_worker(context, "testbox:inference:1", kind=INFERENCE, devices={"warm": False})
     assert (
         quick_checks()["inference worker"].text
-        == "1 alive, loads TensorFlow with the first request"
+        == "1 running, will load TensorFlow with the first request"
     )
     make_worker(context, "testbox:inference:2", kind=INFERENCE, devices={"warm": True})
-    assert quick_checks()["inference worker"].text == "2 alive, warm"
+    assert quick_checks()["inference worker"].text == "2 running, warm"
 
 
 def test_the_doctor_changes_no_schema(home: Path) -> None:
@@ -167,6 +167,7 @@ def test_a_tensorflow_that_cannot_start_fails_with_its_own_words(
     assert "pip install" in found.remedy
 
 
+@pytest.mark.thorough
 def test_the_command_with_tensorflow_in_another_process(home: Path) -> None:
     script = """
 import sys

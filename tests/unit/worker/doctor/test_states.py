@@ -22,7 +22,7 @@ from sqlmodel import col
 from ganboard.db.clock import now
 from ganboard.db.engine import writing
 from ganboard.db.models import Checkpoint, Run
-from ganboard.db.runs import commands, queries, reports
+from ganboard.db.runs import checkpoint_reports, commands, queries
 from ganboard.db.settings import Settings
 from ganboard.gan.checkpoint import store
 from ganboard.gan.progress import Progress
@@ -56,10 +56,12 @@ def saved(context: Context, make_run: MakeRun) -> Path:
     """The folder of a stopped run's only checkpoint, which the database lists."""
     run = make_run(status="running", epochs=0)
     folder = context.settings.run_dir(run.id) / "checkpoints"
-    told = store.save(
+    saved = store.save(
         folder, {"g/0": np.ones(1000, np.float32)}, Progress(4, 1), digest="d", attempt=1
     )
-    reports.add_checkpoint(context.engine, run_id=run.id, attempt=1, **vars(told), keep=3)
+    checkpoint_reports.add_checkpoint(
+        context.engine, run_id=run.id, attempt=1, **vars(saved), keep=3
+    )
     commands.finish(context.engine, run_id=run.id, attempt=1, status="stopped")
     return folder / "ckpt-4-1"
 
@@ -82,7 +84,7 @@ def test_a_sound_home_has_none_of_these(context: Context, saved: Path) -> None:
         "restore",
         "port",
     } & set(found())
-    assert found(deep=True)["digests"].text.startswith("1 checkpoints have the digest")
+    assert found(deep=True)["digests"].text.startswith("1 checkpoints match their digest")
 
 
 def test_checkpoints_that_are_listed_and_gone(context: Context, saved: Path) -> None:
@@ -140,10 +142,7 @@ def test_leftovers_are_named_and_deleted_unless_they_are_young(
 def test_models_are_compared_with_their_digests(context: Context) -> None:
     run, _ = finished(context, config(DCGAN))
     versions = [models.add(context, run, "digits") for _ in range(2)]
-    assert (
-        found(deep=True)["models"].text
-        == "2 versions have the digests that they were registered with"
-    )
+    assert found(deep=True)["models"].text == "2 versions match their digests"
     weights = context.settings.model_dir(versions[1].id) / "weights.npz"
     weights.write_bytes(weights.read_bytes()[:-1])
     assert found(deep=True)["models"].text == "missing or damaged: digits:2"
@@ -156,7 +155,7 @@ def test_models_are_compared_with_their_digests(context: Context) -> None:
     assert "models/half.tmp" in found()["leftovers"].text
 
 
-def test_what_was_set_aside_and_orphans_are_told_with_their_size(
+def test_what_was_set_aside_and_orphans_are_listed_with_their_size(
     context: Context, saved: Path
 ) -> None:
     shutil.copytree(saved, saved.with_name("aside-0-ckpt-4-1"))
@@ -182,9 +181,9 @@ def document_of_fix() -> dict[str, list[str]]:
     """What `--fix --json` says, without asking TensorFlow."""
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(doctor.here, "tensorflow", lambda: iter(()))
-        told: dict[str, list[str]] = document("doctor", "--fix")
-        assert "queued again" in ganboard("doctor", "--fix").stdout or told["mended"]
-        return told
+        report: dict[str, list[str]] = document("doctor", "--fix")
+        assert "queued again" in ganboard("doctor", "--fix").stdout or report["mended"]
+        return report
 
 
 def test_a_damaged_database(context: Context, make_run: MakeRun) -> None:
@@ -239,7 +238,7 @@ def test_clocks_that_differ(context: Context, monkeypatch: pytest.MonkeyPatch) -
 
 def test_a_home_that_everybody_can_read(context: Context) -> None:
     context.settings.state.chmod(0o755)
-    assert "other users could reach it (mode 755)" in found()["home"].text
+    assert "(mode 755)" in found()["home"].text
     assert context.settings.state.stat().st_mode & 0o777 == 0o700
     assert "permissions" not in found()
     context.settings.state.chmod(0o1777)  # as /tmp, which must stay everybody's
@@ -260,7 +259,7 @@ def test_a_redis_that_forgets(context: Context, redis: Redis) -> None:
     redis.config_set("maxmemory-policy", "allkeys-lru")
     redis.config_set("appendonly", "no")
     assert "allkeys-lru" in found()["queue memory"].text
-    assert "nothing on disk" in found()["queue file"].text
+    assert "does not persist to disk" in found()["queue file"].text
 
 
 def test_a_redis_whose_memory_is_full(context: Context, redis: Redis) -> None:
@@ -286,7 +285,7 @@ def test_a_redis_whose_disk_is_broken(context: Context, redis: Redis) -> None:
         redis.config_set("save", "")  # or it would refuse to end
     assert check.status == "fail"
     assert "MISCONF" in check.text
-    assert "make room" in check.remedy
+    assert "Free disk space" in check.remedy
 
 
 @contextmanager
@@ -305,17 +304,17 @@ def test_supervisors_that_live_hang_or_were_killed(context: Context) -> None:
         server.bind(("127.0.0.1", 0))
         address = f"http://127.0.0.1:{server.getsockname()[1]}"
         with locked(lock, address):
-            assert "does not answer" in found()["up"].text
+            assert "does not respond" in found()["up"].text
         assert "was killed" in found()["up"].text
         assert "port" not in found()
         server.listen()
-        assert "is taken by" in found()["port"].text
+        assert "is in use by" in found()["port"].text
 
 
 def test_worker_slots_that_are_held_without_a_sign_of_life(context: Context) -> None:
     name = f"{socket.gethostname()}-ab12cd34:1"
     with locked(context.settings.state / "workers" / f"{name}.lock"):
-        assert "gives no heartbeat" in found()[f"slot {name}"].text
+        assert "sends no heartbeat" in found()[f"slot {name}"].text
         make_worker(context, name)
         assert f"slot {name}" not in found()
     assert not machine.held(context.settings.state / "workers" / f"{name}.lock")
@@ -326,6 +325,6 @@ def test_a_restore_that_was_cut_short(context: Context) -> None:
     staging = context.settings.state / "restore-7.tmp"
     staging.mkdir()
     make_old(staging)
-    assert "cut short" in found()["restore"].text
+    assert "interrupted" in found()["restore"].text
     assert files.remove_leftovers(context.settings) == []
     assert staging.exists()

@@ -46,7 +46,7 @@ def test_every_run_has_its_colour_and_dash_and_an_escaped_name() -> None:
     assert set(plot.data[1].y) == {2.0}
 
 
-def test_looks_do_not_depend_on_who_else_is_compared() -> None:
+def test_styles_do_not_depend_on_who_else_is_compared() -> None:
     alone, among = (
         compare.losses(RUNS[2:], frames(), net="g"),
         compare.losses(RUNS[::-1], frames(), net="g"),
@@ -71,7 +71,7 @@ def test_axes() -> None:
     assert (low, high) == pytest.approx((0.9, 3.1))
 
 
-def test_bars_tell_the_ratio_to_the_baseline() -> None:
+def test_bars_show_the_ratio_to_the_baseline() -> None:
     plot = compare.bars(RUNS, {"a1": 2.0, "b2": 1.0, "c3": None}, unit="Seconds", baseline="a1")
     bar = plot.data[0]
     assert list(bar.text) == ["2.00 · baseline", "1.00 · 0.50×", ""]
@@ -115,10 +115,16 @@ def test_same_names_are_different_bars_and_long_ones_are_cut() -> None:
     assert len(plot.layout.yaxis.ticktext[2]) == 28
 
 
-def test_quality_of_every_run_even_without_a_judgement() -> None:
-    judged = pd.DataFrame({"epoch": [1, 2], "training_seconds": [3.0, 6.0], "fid": [9.0, np.inf]})
+def test_quality_of_every_run_even_without_an_evaluation() -> None:
+    evaluated = pd.DataFrame(
+        {"epoch": [1, 2], "training_seconds": [3.0, 6.0], "fid": [9.0, np.inf]}
+    )
     plot = compare.quality(
-        RUNS[:2], {"a1": judged, "b2": judged[:0]}, measure="fid", x="training_seconds", log_y=True
+        RUNS[:2],
+        {"a1": evaluated, "b2": evaluated[:0]},
+        measure="fid",
+        x="training_seconds",
+        log_y=True,
     )
     assert [(trace.uid, trace.line.color, list(trace.x)) for trace in plot.data] == [
         ("a1", COLOURS[0], [3, 6]),

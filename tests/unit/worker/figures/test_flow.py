@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from ganboard.gan.models.gan3d.validation import Curve
+from ganboard.gan.models.gan3d.evaluation.validation import Curve
 from ganboard.worker.figures import flow, physics
 
 FLOW: dict[str, Any] = {

@@ -25,7 +25,7 @@ def test_shares_add_up_to_a_hundred_per_epoch() -> None:
     assert density.y.tolist() == [0.5, 1.5, 2.5]
     assert density.x.tolist() == [1, 2, 3]
     assert np.array_equal(mean.y, [0.9, np.nan], equal_nan=True)
-    assert "generator" in plot.layout.yaxis.title.text
+    assert "Generator" in plot.layout.yaxis.title.text
 
 
 def test_many_epochs_are_summed_into_columns() -> None:

@@ -8,7 +8,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from ganboard.db.runs.series import smooth
+from ganboard.db.runs.reduction import smooth
 from ganboard.worker.figures import losses
 from ganboard.worker.figures.template import Axis
 

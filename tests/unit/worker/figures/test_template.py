@@ -71,7 +71,7 @@ def test_thinning_an_empty_frame() -> None:
     assert thin(pd.DataFrame({"epoch": pd.Series(dtype=float)})).empty
 
 
-def test_both_looks_share_the_palette() -> None:
+def test_both_themes_share_the_palette() -> None:
     assert set(TEMPLATES) == {"light", "dark"}
     assert {tuple(template.layout.colorway) for template in TEMPLATES.values()} == {CATEGORICAL}
     assert TEMPLATES["light"].layout.font.color != TEMPLATES["dark"].layout.font.color

@@ -54,7 +54,7 @@ def test_every_part_has_its_words_and_a_colour_of_its_own() -> None:
     bars = timings.seconds(measured(2, **columns)).data
     assert {bar.uid: bar.name for bar in bars} == {
         **{name: MEASURES[name] for name in columns},
-        "compile_seconds": "Tracing and compiling",
+        "compile_seconds": "Tracing and compilation",
     }
     assert len({bar.marker.color for bar in bars}) == 5
 

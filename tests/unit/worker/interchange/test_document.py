@@ -1,4 +1,5 @@
-"""What a run's document and its page in the terminal say beyond losses: measures, facts, quality."""
+"""What a run's document and its page in the terminal say beyond losses: measures, facts,
+quality."""
 
 from __future__ import annotations
 
@@ -6,7 +7,7 @@ from collections.abc import Callable
 
 from ganboard.db.models import Run
 from ganboard.db.runs import queries
-from ganboard.gan.events import QUALITY
+from ganboard.gan.quality.declared import METRICS
 from ganboard.worker.context import Context
 from tests.cli import document, ganboard
 from tests.factories import FACTS
@@ -26,12 +27,12 @@ def test_the_document_carries_measures_facts_and_quality(
     assert shown["epochs"][0]["measures"]["compute_seconds"] > 0
     stored = queries.qualities(context.engine, run.id)
     # every second epoch, and the last
-    assert [judged["epoch"] for judged in shown["quality"]] == [2, 3]
-    for judged, row in zip(shown["quality"], stored, strict=True):
-        assert {name: judged[name] for name in row.measures} == row.measures
-        assert judged.keys() & set(QUALITY) == row.measures.keys()
-        assert judged["histogram"] == row.histogram.tolist()
-        assert (judged["seconds"], judged["training_seconds"]) == (
+    assert [quality["epoch"] for quality in shown["quality"]] == [2, 3]
+    for quality, row in zip(shown["quality"], stored, strict=True):
+        assert {name: quality[name] for name in row.measures} == row.measures
+        assert quality.keys() & set(METRICS) == row.measures.keys()
+        assert quality["histogram"] == row.histogram.tolist()
+        assert (quality["seconds"], quality["training_seconds"]) == (
             row.seconds,
             row.training_seconds,
         )

@@ -12,7 +12,8 @@ import pytest
 
 from ganboard.db.models import Run
 from ganboard.db.runs import queries, reports
-from ganboard.gan.events import MEASURED, MEASURES, SERIES
+from ganboard.gan.events import MEASURES, SERIES
+from ganboard.gan.quality.declared import OF_MODEL
 from ganboard.worker.context import Context
 from ganboard.worker.interchange.export import (
     EPOCH_COLUMNS,
@@ -154,11 +155,11 @@ def test_what_was_not_measured_is_an_empty_cell(
     assert table(tmp_path / "out" / "quality.csv") == []
 
 
-def test_judgements_are_exact_even_where_json_has_no_word(
+def test_evaluations_are_exact_even_where_json_has_no_literal(
     make_run: MakeRun, context: Context, tmp_path: Path
 ) -> None:
     run = make_run(status="running", epochs=2, quality_every=1)
-    measures = dict.fromkeys(MEASURED["dcgan"], 0.1) | {"fid": float("nan"), "kid": float("inf")}
+    measures = dict.fromkeys(OF_MODEL["dcgan"], 0.1) | {"fid": float("nan"), "kid": float("inf")}
     reports.add_quality(
         context.engine,
         run_id=run.id,
@@ -173,7 +174,7 @@ def test_judgements_are_exact_even_where_json_has_no_word(
     rows = table(tmp_path / "out" / "quality.csv")
     assert tuple(rows[0]) == (
         *QUALITY_COLUMNS,
-        *MEASURED["dcgan"],
+        *OF_MODEL["dcgan"],
         *(f"class_{k}" for k in range(10)),
     )
     assert [row["epoch"] for row in rows] == ["1", "2", "3"]
@@ -183,11 +184,11 @@ def test_judgements_are_exact_even_where_json_has_no_word(
         "0.1",
         "1.0",
     ]
-    for row, judged in zip(rows[:2], queries.qualities(context.engine, run.id), strict=False):
-        assert {name: float(row[name]) for name in MEASURED["dcgan"]} == judged.measures
-        assert [np.float32(row[f"class_{k}"]) for k in range(10)] == judged.histogram.tolist()
+    for row, quality in zip(rows[:2], queries.qualities(context.engine, run.id), strict=False):
+        assert {name: float(row[name]) for name in OF_MODEL["dcgan"]} == quality.measures
+        assert [np.float32(row[f"class_{k}"]) for k in range(10)] == quality.histogram.tolist()
     shown = json.loads((tmp_path / "out" / "run.json").read_bytes())
-    assert [judged["fid"] is None for judged in shown["quality"]] == [False, False, True]
+    assert [quality["fid"] is None for quality in shown["quality"]] == [False, False, True]
     assert shown["facts"] == FACTS
 
 
@@ -252,9 +253,9 @@ def test_a_directory_with_something_in_it_is_refused(
     run, out = make_run(epochs=1), tmp_path / "out"
     out.mkdir()
     (out / "mine.txt").write_text("keep me")
-    assert "not an empty directory" in refused("export", run.id, str(out))
+    assert "is not empty" in refused("export", run.id, str(out))
     assert [path.name for path in out.iterdir()] == ["mine.txt"]
-    assert "not an empty directory" in refused("export", run.id, str(out / "mine.txt"))
+    assert "is not empty" in refused("export", run.id, str(out / "mine.txt"))
 
 
 def test_a_place_that_cannot_be_written_is_named(

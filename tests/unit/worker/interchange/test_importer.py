@@ -7,7 +7,6 @@ import csv
 import hashlib
 import json
 import shutil
-import zipfile
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -20,9 +19,9 @@ from ganboard.db.models import Run
 from ganboard.db.runs import commands, queries, reports, series
 from ganboard.worker.context import Context
 from ganboard.worker.interchange import importer
+from ganboard.worker.interchange.bundle import BadBundle
 from ganboard.worker.interchange.document import complete_document
 from ganboard.worker.interchange.export import export, export_zip
-from ganboard.worker.interchange.importer import BadBundle
 from ganboard.worker.submission import submit
 from tests.cli import document, ganboard, refused
 from tests.factories import FACTS, png
@@ -78,6 +77,13 @@ def edited(folder: Path, **changes: Any) -> None:
 
 def exported(folder: Path) -> Any:
     return json.loads((folder / "run.json").read_bytes())
+
+
+def test_former_names_arrive_as_the_present_ones(folder: Path, there: Context) -> None:
+    former = {"model": "pix2pix", "dataset": "street", "geometry": "64x64"}
+    edited(folder, config={**exported(folder)["config"], **former}, preset="street")
+    found = importer.read_in(there, folder)
+    assert (found.config["dataset"], found.preset) == ("vortex_street", "vortex_street")
 
 
 @pytest.mark.parametrize("kind", ["folder", "zip"])
@@ -157,8 +163,7 @@ def test_an_imported_run_is_cloned_and_not_resumed(
     there = new_home(tmp_path / "there")
     importer.read_in(there, tmp_path / "out")
     with pytest.raises(
-        NotAllowed,
-        match=r"was imported and its checkpoints lie elsewhere: clone it to train it here.$",
+        NotAllowed, match=r"was imported and its checkpoints are on another machine\. Clone it"
     ):
         commands.resume(there.engine, run_id=run.id)
     assert submit.clone(there, run.id, {}).parent_id == run.id
@@ -171,16 +176,14 @@ def test_the_command(folder: Path, run: Run) -> None:
     ]
     assert (
         refused("import", str(folder)).strip()
-        == f"ganboard: Run {run.id} is here already: delete it first if it is to be read in again."
+        == f"ganboard: Run {run.id} already exists. Delete it first to import it again."
     )
     ganboard("delete", run.id, "--yes")
     assert (
         f"Run {run.id} (measured elsewhere): finished after 3 epochs"
         in ganboard("import", str(folder)).stdout
     )
-    assert "There is no no-such: name a folder that `ganboard export` wrote" in refused(
-        "import", "no-such"
-    )
+    assert "There is no no-such" in refused("import", "no-such")
 
 
 def hostile(change: Callable[[Path], None], sentence: str) -> Any:
@@ -213,47 +216,106 @@ def link(folder: Path) -> None:
 
 
 HOSTILE = [
-    hostile(lambda f: (f / "run.json").write_bytes((f / "run.json").read_bytes() + b" "), "run.json was changed after the export"),
-    hostile(lambda f: (f / "grids" / "epoch-0001.png").write_bytes(png(9)), "epoch-0001.png was changed after the export"),
-    hostile(lambda f: (f / "steps.csv").unlink(), "steps.csv is missing or not in its manifest.json"),
+    hostile(
+        lambda f: (f / "run.json").write_bytes((f / "run.json").read_bytes() + b" "),
+        "run.json was modified after the export",
+    ),
+    hostile(
+        lambda f: (f / "grids" / "epoch-0001.png").write_bytes(png(9)),
+        "epoch-0001.png was modified after the export",
+    ),
+    hostile(
+        lambda f: (f / "steps.csv").unlink(),
+        "steps.csv is missing or not listed in its manifest.json",
+    ),
     hostile(lambda f: (f / "manifest.json").unlink(), "has no manifest.json"),
-    hostile(lambda f: (f / "extra.sh").write_text("rm -rf /"), "'extra.sh' is no file of an export"),
-    hostile(lambda f: (f / "train.log").write_text("x"), "train.log is missing or not in its manifest.json"),
+    hostile(
+        lambda f: (f / "extra.sh").write_text("rm -rf /"), "'extra.sh' is not a file of an export",
+    ),
+    hostile(
+        lambda f: (f / "train.log").write_text("x"),
+        "train.log is missing or not listed in its manifest.json",
+    ),
     hostile(link, "'train.log' is a link"),
-    hostile(lambda f: (f / "manifest.json").write_text('{"format": 2, "files": {}}'), "has format 2, this ganboard reads 1"),
+    hostile(
+        lambda f: (f / "manifest.json").write_text('{"format": 2, "files": {}}'),
+        "has format 2, but this ganboard reads format 1",
+    ),
     hostile(lambda f: (f / "manifest.json").write_text("[]"), "is refused"),
     hostile(lambda f: (f / "manifest.json").write_text("{" * 100_000), "is refused"),
     hostile(lambda f: rewritten(f, "run.json", b"\xff"), "is refused"),
     hostile(lambda f: rewritten(f, "run.json", b"[" * 100_000), "is refused"),
     hostile(lambda f: rewritten(f, "run.json", b"{}"), "id is {}, but field required"),
-    hostile(lambda f: rewritten(f, "grids/epoch-0001.png", b"GIF89a"), "grids/epoch-0001.png is no readable PNG"),
-    hostile(lambda f: rewritten(f, "grids/epoch-0001.png", png(9)[:60]), "grids/epoch-0001.png is no readable PNG"),
-    hostile(lambda f: rewritten(f, "steps.csv", b"step,epoch\n1,1\n"), "has not the columns"),
-    hostile(lambda f: rewritten(f, "steps.csv", b"epoch,g_loss,d_loss\n1,a,b\n"), "steps.csv cannot be read (ValueError)"),
-    hostile(lambda f: rewritten(f, "steps.csv", b"epoch,g_loss,d_loss\n9,1,1\n"), "steps.csv has 1 epochs, run.json has 3"),
+    hostile(
+        lambda f: rewritten(f, "grids/epoch-0001.png", b"GIF89a"),
+        "grids/epoch-0001.png is not a readable PNG",
+    ),
+    hostile(
+        lambda f: rewritten(f, "grids/epoch-0001.png", png(9)[:60]),
+        "grids/epoch-0001.png is not a readable PNG",
+    ),
+    hostile(lambda f: rewritten(f, "steps.csv", b"step,epoch\n1,1\n"), "does not have the columns"),
+    hostile(
+        lambda f: rewritten(f, "steps.csv", b"epoch,g_loss,d_loss\n1,a,b\n"),
+        "steps.csv cannot be read (ValueError)",
+    ),
+    hostile(
+        lambda f: rewritten(f, "steps.csv", b"epoch,g_loss,d_loss\n9,1,1\n"),
+        "steps.csv has 1 epochs, run.json has 3",
+    ),
     hostile(without_row, "steps.csv has 3 steps in epoch 3, run.json 4 in each"),
     hostile(better_loss, "gives G a mean loss of"),
-    hostile(lambda f: edited(f, id="../../etc"), "id is '../../etc', but string should match pattern"),
-    hostile(lambda f: edited(f, status="running"), "status is 'running', but string should match pattern"),
+    hostile(
+        lambda f: edited(f, id="../../etc"), "id is '../../etc', but string should match pattern",
+    ),
+    hostile(
+        lambda f: edited(f, status="running"),
+        "status is 'running', but string should match pattern",
+    ),
     hostile(lambda f: edited(f, name=""), "The name is empty"),
     hostile(lambda f: edited(f, name="a\u202eb"), "invisible or control character"),
     hostile(lambda f: edited(f, tags=["<script>"]), "The tag '<script>' contains '<'"),
-    hostile(lambda f: edited(f, config={**exported(f)["config"], "batch_size": -1}), "batch_size=-1"),
-    hostile(lambda f: edited(f, config={**exported(f)["config"], "of_the_future": 1}), "of_the_future"),
-    hostile(lambda f: edited(f, epoch=4), "it has 3 epochs and says that 4 are finished"),
-    hostile(lambda f: edited(f, config={**exported(f)["config"], "epochs": 9}), "finished after 3 epochs, but its settings ask for 9"),
-    hostile(lambda f: edited(f, steps_per_epoch=5), "an epoch has not the 5 steps"),
-    hostile(lambda f: edited(f, steps_per_epoch=10**12), "steps_per_epoch is 1000000000000, but input should be less than"),
-    hostile(lambda f: edited(f, g_loss_hex="0x1.0p+0"), "the run's losses are not those of its last epoch"),
-    hostile(lambda f: edited(f, g_loss_hex="not a number"), "g_loss_hex is 'not a number', but value error"),
+    hostile(
+        lambda f: edited(f, config={**exported(f)["config"], "batch_size": -1}), "batch_size=-1",
+    ),
+    hostile(
+        lambda f: edited(f, config={**exported(f)["config"], "of_the_future": 1}), "of_the_future",
+    ),
+    hostile(lambda f: edited(f, epoch=4), "it contains 3 epochs, but declares 4 as finished"),
+    hostile(
+        lambda f: edited(f, config={**exported(f)["config"], "epochs": 9}),
+        "finished after 3 epochs, but its settings ask for 9",
+    ),
+    hostile(lambda f: edited(f, steps_per_epoch=5), "an epoch does not have the declared 5 steps"),
+    hostile(
+        lambda f: edited(f, steps_per_epoch=10**12),
+        "steps_per_epoch is 1000000000000, but input should be less than",
+    ),
+    hostile(
+        lambda f: edited(f, g_loss_hex="0x1.0p+0"),
+        "the run's losses differ from those of its last epoch",
+    ),
+    hostile(
+        lambda f: edited(f, g_loss_hex="not a number"),
+        "g_loss_hex is 'not a number', but value error",
+    ),
     hostile(lambda f: edited(f, g_loss_hex="0x1p+99999999"), "is refused"),
     hostile(lambda f: edited(f, created_at="yesterday"), "created_at is 'yesterday'"),
-    hostile(lambda f: edited(f, created_at="2026-01-01T00:00:00"), "created_at is '2026-01-01T00:00:00'"),
+    hostile(
+        lambda f: edited(f, created_at="2026-01-01T00:00:00"),
+        "created_at is '2026-01-01T00:00:00'",
+    ),
+    hostile(
+        lambda f: edited(f, ended_at="0001-01-01T00:00:00+23:59"),
+        "in UTC it is outside the years 1 to 9999",
+    ),
     hostile(lambda f: edited(f, facts={"a" * 1000: 1}), "is refused"),
     hostile(lambda f: edited(f, facts={"generator_layers": 5}), "facts.generator_layers is 5"),
     hostile(lambda f: edited(f, facts={"class_shares": "all"}), "facts.class_shares is 'all'"),
     hostile(lambda f: edited(f, facts={"deep": {"a": {"b": 1}}}), "is refused: facts.deep"),
-    hostile(lambda f: edited(f, facts={str(i): i for i in range(501)}), "it has more than 500 entries"),
+    hostile(
+        lambda f: edited(f, facts={str(i): i for i in range(501)}), "it has more than 500 entries",
+    ),
     hostile(lambda f: edited(f, hardware={"gpus": 4}), "hardware.gpus is 4"),
     hostile(lambda f: edited(f, hardware={"gpus": ["H200"]}), "hardware.gpus.0 is 'H200'"),
     hostile(lambda f: edited(f, hardware={"versions": ["1"]}), "hardware.versions is ['1']"),
@@ -261,8 +323,14 @@ HOSTILE = [
     hostile(lambda f: edited(f, epochs="many"), "epochs is 'many'"),
     hostile(epoch_with(seconds="soon"), "epochs.0.seconds is 'soon'"),
     hostile(epoch_with(attempt=-1), "epochs.0.attempt is -1"),
-    hostile(lambda f: edited(f, grids=[{**exported(f)["grids"][0], "epoch": 77}]), "grids/epoch-0077.png is missing"),
-    hostile(lambda f: edited(f, events=[{**exported(f)["events"][0], "level": "<b>"}]), "events.0.level is '<b>'"),
+    hostile(
+        lambda f: edited(f, grids=[{**exported(f)["grids"][0], "epoch": 77}]),
+        "grids/epoch-0077.png is missing",
+    ),
+    hostile(
+        lambda f: edited(f, events=[{**exported(f)["events"][0], "level": "<b>"}]),
+        "events.0.level is '<b>'",
+    ),
 ]  # fmt: skip
 
 
@@ -278,41 +346,6 @@ def test_what_was_changed_or_made_up_is_refused(
     assert "\n" not in words
     assert len(words) < 1000
     assert queries.list_runs(there.engine) == []
-
-
-def archive(path: Path, members: dict[str, bytes], **options: Any) -> Path:
-    with zipfile.ZipFile(path, "w", **options) as file:
-        for name, data in members.items():
-            file.writestr(name, data)
-    return path
-
-
-@pytest.mark.parametrize(
-    ("members", "sentence"),
-    [
-        (
-            {"../run.json": b"{}"},
-            "its member '../run.json' has a name that is empty, absolute, or holds '..'",
-        ),
-        ({"/run.json": b"{}"}, "has a name that is empty, absolute"),
-        ({"run.json": bytes(10**7)}, "expands more than 100 times"),
-        ({"x/run.json": b"{}"}, "has no manifest.json"),
-        ({}, "has no manifest.json"),
-    ],
-)
-def test_strange_archives_are_refused(
-    there: Context, tmp_path: Path, members: dict[str, bytes], sentence: str
-) -> None:
-    path = archive(tmp_path / "bundle.zip", members, compression=zipfile.ZIP_DEFLATED)
-    with pytest.raises(BadBundle) as error:
-        importer.read_in(there, path)
-    assert sentence in str(error.value)
-
-
-def test_no_archive_is_refused(there: Context, tmp_path: Path) -> None:
-    (tmp_path / "bundle.zip").write_bytes(b"hello")
-    with pytest.raises(BadBundle, match="is not a zip file"):
-        importer.read_in(there, tmp_path / "bundle.zip")
 
 
 def test_too_large_a_file_is_refused(

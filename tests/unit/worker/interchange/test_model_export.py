@@ -10,6 +10,8 @@ import sys
 import zipfile
 from pathlib import Path
 
+import pytest
+
 from ganboard.db.runs import queries
 from ganboard.gan.presets import load
 from ganboard.worker.context import Context
@@ -19,6 +21,7 @@ from ganboard.worker.training.trainer import train_in_process
 from tests.test_house import ROOT
 
 
+@pytest.mark.thorough
 def test_the_lines_of_the_readme_load_the_model(context: Context, tmp_path: Path) -> None:
     run = submit(context, load("tiny", {"epochs": 1, "ema": 0.9, "grid_size": 2}), here=True)
     train_in_process(context, run.id)

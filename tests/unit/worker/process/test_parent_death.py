@@ -31,7 +31,7 @@ def alive(pid: int) -> bool:
     return Path(f"/proc/{pid}/stat").read_text().rsplit(")", 1)[1].split()[0] != "Z"
 
 
-GUARDED = """
+TIED = """
 import subprocess, sys, time
 from ganboard.worker.process.parent_death import environment_for_child
 command = [sys.executable, '-m', 'ganboard.worker.process.exec_tied', 'sleep', '100']
@@ -50,16 +50,16 @@ time.sleep(100)
 
 @pytest.mark.parametrize(
     ("parent", "program"),
-    [(GUARDED, "sleep"), (PROBE, "ganboard.gan.devices.hardware")],
-    ids=["guarded", "probe"],
+    [(TIED, "sleep"), (PROBE, "ganboard.gan.devices.hardware")],
+    ids=["exec_tied", "probe"],
 )
-def test_a_guarded_program_ends_when_its_parent_is_killed(parent: str, program: str) -> None:
+def test_a_tied_program_ends_when_its_parent_is_killed(parent: str, program: str) -> None:
     with subprocess.Popen(
         [sys.executable, "-c", parent], stdout=subprocess.PIPE, text=True
     ) as process:
         assert process.stdout is not None
         child = int(process.stdout.readline())
-        # only once the child has become `sleep` is the lifeline tied
+        # only once the child has become `sleep` is it tied to its parent
         wait_until(lambda: became(child, program), seconds=30)
         os.kill(process.pid, signal.SIGKILL)
     wait_until(lambda: not alive(child), seconds=5)

@@ -1,4 +1,4 @@
-"""The doorbell on a real redis-server: what is sent, and what a worker refuses."""
+"""Notifications on a real redis-server: what is sent, and what a worker refuses."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from ganboard.worker.queue.message import Message, is_ours
 from ganboard.worker.queue.rq_worker import TrainWorker
 
 
-def test_a_ring_carries_the_run_id_and_nothing_else(
+def test_a_message_carries_the_run_id_and_nothing_else(
     redis: Redis, make_run: Callable[..., Run]
 ) -> None:
     run = make_run(status="queued")
@@ -100,5 +100,5 @@ def test_a_queue_that_is_emptied_during_a_job_is_one_line_in_the_log(
     with caplog.at_level(logging.INFO):
         assert worker.perform_job(job, queue)  # type: ignore[no-untyped-call]
     assert "Traceback" not in caplog.text
-    assert f"run {run.id} is unaffected" in caplog.text
+    assert f"run {run.id}; the run is unaffected" in caplog.text
     assert not redis.exists(job.key)

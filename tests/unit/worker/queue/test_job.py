@@ -18,15 +18,15 @@ from ganboard.worker.context import Context
 from ganboard.worker.queue import job
 from ganboard.worker.queue.job import _cause, train_here
 from ganboard.worker.submission.submit import submit
-from ganboard.worker.terminal.run_progress import View
+from ganboard.worker.terminal.run_view import View
 from ganboard.worker.training.process_group import EXIT_HANGS, Ended
 from tests.attempt import claimed
 
-GANG = {"strategy": "multi_worker", "replicas": 2}
+GROUP = {"strategy": "multi_worker", "replicas": 2}
 
 
-def gang_run(context: Context, **changes: object) -> Run:
-    return submit(context, load("tiny", {**GANG, **changes}), here=True)
+def group_run(context: Context, **changes: object) -> Run:
+    return submit(context, load("tiny", {**GROUP, **changes}), here=True)
 
 
 def ended(context: Context, run: Run) -> Run:
@@ -43,7 +43,7 @@ def ended(context: Context, run: Run) -> Run:
         (
             Ended(0, EXIT_HANGS),
             1,
-            ("The trainer took no step any more (stall_seconds) and ended itself", 2),
+            ("The trainer exited because training stalled (stall_seconds)", 2),
         ),
         (Ended(1, -signal.SIGSEGV), 2, ("Rank 1 of 2 trainer processes was killed by SIGSEGV", 5)),
         (Ended(2, 70), 4, ("Rank 2 of 4 trainer processes ended with exit code 70", 5)),
@@ -53,11 +53,11 @@ def test_a_death_is_put_into_words(end: Ended, size: int, words: tuple[str, int]
     assert _cause(end, size, memory_ran_out=False) == words
 
 
-def test_a_death_for_want_of_memory_says_how_much_there_was() -> None:
+def test_a_death_without_memory_says_how_much_there_was() -> None:
     text, limit = _cause(Ended(0, -signal.SIGKILL), 1, memory_ran_out=True)
     assert re.fullmatch(
-        r"The trainer was killed because memory ran out \(it had \d+\.\d of \d+\.\d GiB\): lower"
-        r" batch_size, .*",
+        r"The trainer was killed because memory ran out \(it used \d+\.\d of \d+\.\d GiB\)\. Clone"
+        r" the run with a smaller batch_size",
         text,
     )
     assert limit == 3
@@ -71,7 +71,7 @@ def test_more_processes_than_the_machine_carries_are_not_started(
     context: Context, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(job, "TRAINER", ("/nowhere/to/be/started",))
-    run = gang_run(context, replicas=1000, batch_size=1000, limit=1000)
+    run = group_run(context, replicas=1000, batch_size=1000, limit=1000)
     train_here(context, run.id, View())
     assert ended(context, run).status == "failed"
     error = ended(context, run).error
@@ -80,7 +80,8 @@ def test_more_processes_than_the_machine_carries_are_not_started(
     assert "strategy=mirrored" in error
 
 
-def test_a_gang_that_keeps_dying_is_restarted_together_and_given_up(
+@pytest.mark.thorough
+def test_a_group_that_keeps_dying_is_restarted_together_and_given_up(
     context: Context, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     code = f"""
@@ -92,7 +93,7 @@ if cluster.rank():
 time.sleep(1000)
 """
     monkeypatch.setattr(job, "TRAINER", (sys.executable, "-c", code))
-    run = gang_run(context)
+    run = group_run(context)
     train_here(context, run.id, View())
     found = ended(context, run)
     assert (found.status, found.attempt) == ("failed", 5)
@@ -101,7 +102,7 @@ time.sleep(1000)
     assert not any(psutil.pid_exists(int(path.name.split("-")[1])) for path in tmp_path.glob("2-*"))
 
 
-def test_ctrl_c_stops_a_gang_that_cannot_say_so_itself(
+def test_ctrl_c_stops_a_group_that_cannot_say_so_itself(
     context: Context, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     code = """
@@ -113,14 +114,14 @@ time.sleep(1000)
 """
     monkeypatch.setattr(job, "TRAINER", (sys.executable, "-c", code))
     before = signal.getsignal(signal.SIGINT)
-    run = gang_run(context)
+    run = group_run(context)
     train_here(context, run.id, View())
     assert ended(context, run).status == "stopped"
     assert signal.getsignal(signal.SIGINT) is before
 
 
 def test_a_run_that_another_has_is_left_alone(context: Context) -> None:
-    run = gang_run(context)
+    run = group_run(context)
     claimed(context, run_id=run.id)
     with pytest.raises(LeaseLost, match="cannot be started"):
         train_here(context, run.id, View())

@@ -1,5 +1,5 @@
 """Runs shown in MLflow, on a store of its own making (SQLite): all of it, once, again after an
-outage, and never in a training's way."""
+unavailable server, and never in a training's way."""
 
 from __future__ import annotations
 
@@ -71,7 +71,7 @@ def test_a_run_is_shown_whole(context: Context, make_run: MakeRun, uri: str) -> 
     ]
 
 
-def test_what_is_new_is_told_once_by_whichever_mirror(
+def test_what_is_new_is_logged_once_by_any_sync(
     context: Context, make_run: MakeRun, uri: str
 ) -> None:
     run = make_run("live", status="running", epochs=2)
@@ -105,7 +105,7 @@ def test_what_is_new_is_told_once_by_whichever_mirror(
         status="failed",
         error="The disk is full: free some space, then resume.",
     )
-    # the first tells epoch 3 again, which changes nothing
+    # the first logs epoch 3 again, which changes nothing
     assert (first.round(), second.round()) == (1, 1)
     assert sorted(course(uri, run, "d_loss")) == [1, 2, 3]
     assert (
@@ -115,6 +115,7 @@ def test_what_is_new_is_told_once_by_whichever_mirror(
     assert shown(uri, run).data.tags["ganboard.error"].startswith("The disk is full")
 
 
+@pytest.mark.thorough
 def test_a_server_that_is_down_is_said_and_waited_for(
     context: Context, make_run: MakeRun, uri: str
 ) -> None:
@@ -122,8 +123,8 @@ def test_a_server_that_is_down_is_said_and_waited_for(
     with pytest.raises(
         MlflowUnreachable,
         match=(
-            r"^MLflow at http://127\.0\.0\.1:9 does not accept data \(.*\): check that it runs; training"
-            r" continues\.$"
+            r"^MLflow at http://127\.0\.0\.1:9 does not accept data \(.*\)\."
+            r" Check that it is running; training continues\.$"
         ),
     ):
         MlflowSync(context, "http://127.0.0.1:9").round()
@@ -142,15 +143,14 @@ def test_addresses_that_are_none(
     with pytest.raises(
         SettingsError,
         match=(
-            r"No MLflow is named: set GANBOARD_MLFLOW_URI"
-            if not name
-            else r"^GANBOARD_MLFLOW_URI=nowhere://x cannot"
+            r"Set GANBOARD_MLFLOW_URI" if not name else r"^GANBOARD_MLFLOW_URI=nowhere://x cannot"
         ),
     ):
         mlflow_sync.main(name, once=True)
 
 
-def test_a_mirror_in_a_process_of_its_own_ends_when_asked(
+@pytest.mark.thorough
+def test_a_sync_in_a_process_of_its_own_ends_when_asked(
     context: Context, make_run: MakeRun, uri: str
 ) -> None:
     run = make_run("beside", status="running", epochs=1)

@@ -35,6 +35,7 @@ def uri(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> str:
     return f"sqlite:///{tmp_path}/mlflow.db"
 
 
+@pytest.mark.thorough
 def test_a_published_version_generates_what_ganboard_does(context: Context, uri: str) -> None:
     run, _ = finished(context, config(DCGAN))
     version = models.add(context, run, "digits")
@@ -47,9 +48,11 @@ def test_a_published_version_generates_what_ganboard_does(context: Context, uri:
     )
     import mlflow
 
-    told = mlflow_sync.client(uri).get_model_version("digits", "1")
-    assert told.tags["ganboard.run_id"] == run.id
-    assert mlflow_sync.client(uri).get_run(told.run_id).data.tags[mlflow_sync.RUN_TAG] == run.id
+    registered = mlflow_sync.client(uri).get_model_version("digits", "1")
+    assert registered.tags["ganboard.run_id"] == run.id
+    assert (
+        mlflow_sync.client(uri).get_run(registered.run_id).data.tags[mlflow_sync.RUN_TAG] == run.id
+    )
     request = {"seed": 5, "count": 3}
     full = generation.Generator(
         *package.read(context.settings.model_dir(version.id), version.digest)

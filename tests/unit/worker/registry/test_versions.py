@@ -19,6 +19,7 @@ from ganboard.gan.generation.generation import Generator
 from ganboard.gan.generation.package import VersionError
 from ganboard.gan.progress import Progress
 from ganboard.worker.context import Context
+from ganboard.worker.registry import measurement
 from ganboard.worker.registry import versions as models
 from tests.cli import document, ganboard, refused
 from tests.registered import DCGAN, GAN3D, config, finished
@@ -27,8 +28,8 @@ from tests.registered import DCGAN, GAN3D, config, finished
 @pytest.fixture(autouse=True)
 def footprint(monkeypatch: pytest.MonkeyPatch) -> Callable[[Path, str], float]:
     """Two starts of TensorFlow fewer in each test; the real one."""
-    real = models.footprint
-    monkeypatch.setattr(models, "footprint", lambda directory, digest: 5e8)
+    real = measurement.footprint
+    monkeypatch.setattr(measurement, "footprint", lambda directory, digest: 5e8)
     return real
 
 
@@ -38,6 +39,7 @@ def digits(context: Context) -> ModelVersion:
     return models.add(context, run, "digits")
 
 
+@pytest.mark.thorough
 def test_the_commands_register_list_show_and_forget(context: Context) -> None:
     run, _ = finished(context, config(DCGAN), epochs=(2, 3))
     assert "No models. Register one: ganboard models add" in ganboard("models").stdout
@@ -67,10 +69,10 @@ def test_the_commands_register_list_show_and_forget(context: Context) -> None:
     assert ganboard("models", "remove", "digits:1").stdout == "Removed digits:1.\n"
     assert not folder.exists()
     assert "There is no model digits@production" in refused("models", "show", "digits@production")
-    assert "write NAME:VERSION" in refused("models", "remove", "digits")
+    assert "Use NAME:VERSION" in refused("models", "remove", "digits")
 
 
-def test_versions_outlive_their_run(context: Context, digits: ModelVersion) -> None:
+def test_versions_survive_their_run(context: Context, digits: ModelVersion) -> None:
     from ganboard.worker.submission import submit
 
     submit.delete(context, digits.run_id)
@@ -80,15 +82,15 @@ def test_versions_outlive_their_run(context: Context, digits: ModelVersion) -> N
 @pytest.mark.parametrize("status", ["failed"])
 def test_a_run_that_broke_is_refused(context: Context, status: str) -> None:
     run, _ = finished(context, config(DCGAN), status=status)
-    assert "a version is made of a finished or stopped run" in refused(
+    assert "Versions can only be created from finished or stopped runs" in refused(
         "models", "add", run.id, "--name", "digits"
     )
 
 
 def test_what_cannot_become_a_version_is_said_so(context: Context, home: Path) -> None:
     run, _ = finished(context, config(DCGAN), status="stopped")
-    assert "cannot name a model" in refused("models", "add", run.id, "--name", "../etc")
-    assert "has no checkpoint of epoch 7: it keeps 3" in refused(
+    assert "is not a valid model name" in refused("models", "add", run.id, "--name", "../etc")
+    assert "has no checkpoint of epoch 7. Available: 3" in refused(
         "models", "add", run.id, "--name", "digits", "--epoch", "7"
     )
     state = context.settings.run_dir(run.id) / "checkpoints" / "ckpt-12-1" / "state.npz"
@@ -104,19 +106,20 @@ def test_a_diverged_generator_is_refused(context: Context, monkeypatch: pytest.M
     run, nets = finished(context, config(DCGAN))
     nets.generator.variables[0].assign(nets.generator.variables[0] * np.nan)
     # no checkpoint of ours would hold it
-    monkeypatch.setattr(store, "_not_finite", lambda arrays: iter(()))
+    monkeypatch.setattr(store, "not_finite", lambda arrays: iter(()))
     directory = context.settings.run_dir(run.id) / "checkpoints"
     store.save(directory, nets.arrays(), Progress(12, 3), digest="", attempt=2)
     with pytest.raises(
         VersionError,
         match=(
-            r"^Epoch 3 of run .* has values that are not finite in generator/dense/kernel: choose"
+            r"^Epoch 3 of run .* has non-finite values in generator/dense/kernel\. Choose"
             r" an epoch"
         ),
     ):
         models.add(context, run, "digits")
 
 
+@pytest.mark.thorough
 def test_int8_is_a_quarter_with_a_parent_and_measured_figures(
     context: Context, digits: ModelVersion
 ) -> None:
@@ -136,15 +139,16 @@ def test_int8_is_a_quarter_with_a_parent_and_measured_figures(
         "mean",
         "spread",
     }
-    told = models.manifest(context, versions.find(context.engine, "digits:2"))
-    assert (told.parent_id, told.run_id, told.quality) == (
+    manifest = models.manifest(context, versions.find(context.engine, "digits:2"))
+    assert (manifest.parent_id, manifest.run_id, manifest.quality) == (
         digits.id,
         digits.run_id,
         said["quality"],
     )
-    assert "is int8 already" in refused("models", "quantize", "digits:2", "--to", "float16")
+    assert "is already int8" in refused("models", "quantize", "digits:2", "--to", "float16")
 
 
+@pytest.mark.thorough
 def test_the_memory_of_a_version_is_that_of_a_process_of_its_own(
     context: Context, digits: ModelVersion, footprint: Callable[[Path, str], float]
 ) -> None:
@@ -153,7 +157,7 @@ def test_the_memory_of_a_version_is_that_of_a_process_of_its_own(
     with pytest.raises(
         VersionError,
         match=(
-            f"^The memory that {digits.id} takes was not measured .*is not the one that was"
+            f"^The memory use of {digits.id} could not be measured .*is not the one that was"
             " registered"
         ),
     ):
@@ -177,8 +181,8 @@ def test_a_diverged_version_is_not_quantized(
         )
         models.add(context, run, "digits")
     line = refused("models", "quantize", "digits", "--to", "int8", *force)
-    assert "digits:1 has values that are not finite in generator/" in line
-    assert "choose an epoch from before its training diverged." in line
+    assert "digits:1 has non-finite values in generator/" in line
+    assert "Choose an epoch before training diverged." in line
     assert [one["version"] for one in document("models")] == [1]
 
 
@@ -195,7 +199,7 @@ def test_the_gate_refuses_what_is_too_much_worse(
     line = refused("models", "quantize", "digits", "--to", "int8", "--limit", "5")
     assert "digits:1 as int8 is" in line
     assert (
-        "and the limit is 5 %: nothing was registered; raise --limit, choose --to float16, or say"
+        "but the limit is 5 %. Nothing was registered. Raise --limit, use --to float16, or use"
         " --force." in line
     )
     assert "spread " in line
@@ -222,10 +226,11 @@ def test_weights_beyond_float16_are_refused(context: Context) -> None:
         attempt=2,
     )
     models.add(context, run, "digits")
-    with pytest.raises(VersionError, match=r"^digits:1 as float16 has values that are not finite"):
+    with pytest.raises(VersionError, match=r"^digits:1 as float16 has non-finite values"):
         models.quantize(context, versions.find(context.engine, "digits"), "float16")
 
 
+@pytest.mark.thorough
 def test_compare_lays_two_versions_side_by_side(context: Context, tmp_path: Path) -> None:
     run, _ = finished(context, config(DCGAN, dataset="images", images_path="gone"))
     models.quantize(context, models.add(context, run, "digits"), "float16")
@@ -243,8 +248,8 @@ def test_compare_lays_two_versions_side_by_side(context: Context, tmp_path: Path
     ):
         assert word in said
     assert Image.open(io.BytesIO(both.read_bytes())).size == (8 * 28, 2 * 28)
-    figures = document("models", "compare", "digits:1", "digits:1")["figures"]
-    assert (figures["largest_difference"], figures["percent_worse"]) == (0, 0)
+    metrics = document("models", "compare", "digits:1", "digits:1")["metrics"]
+    assert (metrics["largest_difference"], metrics["percent_worse"]) == (0, 0)
     assert "cannot be written" in refused(
         "models", "compare", "digits:1", "digits:2", "--picture", str(tmp_path / "no" / "where.png")
     )
@@ -256,9 +261,6 @@ def test_versions_of_different_models_are_not_compared(
     run, _ = finished(context, config(GAN3D))
     other = models.add(context, run, "showers")
     with pytest.raises(
-        NotAllowed,
-        match=(
-            r"^digits:1 and showers:1 take or make different things: compare versions of one model"
-        ),
+        NotAllowed, match=(r"^digits:1 and showers:1 have different inputs or outputs")
     ):
         models.compare(context, digits, other)

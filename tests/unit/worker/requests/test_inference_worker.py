@@ -19,7 +19,7 @@ import pytest
 from PIL import Image
 from redis import Redis
 
-from ganboard.db import requests
+from ganboard.db import heartbeats, requests
 from ganboard.db.models import Request, Run
 from ganboard.db.runs import commands, queries
 from ganboard.gan.config import RunConfig
@@ -114,9 +114,7 @@ def test_showers_are_drawn_at_an_energy(context: Context) -> None:
     drawn = answered(context, run, options={"seed": 1, "images": 4, "energy": 150.0})
     assert pixels(drawn).shape == (50, 50)
     refused = answered(context, run, options={"seed": 1, "images": 4, "energy": 900.0})
-    assert (
-        refused.error == "energy=900.0 cannot be drawn: input should be less than or equal to 500."
-    )
+    assert refused.error == "energy=900.0 is invalid: input should be less than or equal to 500."
     near = answered(context, run, kind="nearest", options={"seed": 1, "picks": [0]})
     assert str(near.error).startswith(
         "Training images are compared with images, and model=gan3d makes showers"
@@ -150,18 +148,18 @@ def test_the_last_three_generators_stay_in_memory(context: Context, run: Run) ->
     for path in checkpoints_of(context, run).glob("ckpt-*/state.npz"):
         path.unlink()
     assert answered(context, run, worker, step=13).error is None
-    assert "of step 12 is gone" in str(answered(context, run, worker, step=12).error)
+    assert "of step 12 no longer exists" in str(answered(context, run, worker, step=12).error)
 
 
 @pytest.mark.parametrize(
     ("request_", "words"),
     [
-        ({"kind": "__import__"}, "'__import__' cannot be drawn"),
-        ({"options": {"seed": 1, "images": 10**9}}, "images=1000000000 cannot be drawn"),
-        ({"options": {"seed": -1, "images": 4}}, "seed=-1 cannot be drawn"),
-        ({"options": {}}, "seed={} cannot be drawn: field required"),
-        ({"step": 999}, "The checkpoint of step 999 is gone"),
-        ({"step": -1}, "The checkpoint of step -1 is gone"),
+        ({"kind": "__import__"}, "'__import__' is not supported"),
+        ({"options": {"seed": 1, "images": 10**9}}, "images=1000000000 is invalid"),
+        ({"options": {"seed": -1, "images": 4}}, "seed=-1 is invalid"),
+        ({"options": {}}, "seed={} is invalid: field required"),
+        ({"step": 999}, "The checkpoint of step 999 no longer exists"),
+        ({"step": -1}, "The checkpoint of step -1 no longer exists"),
     ],
 )
 def test_a_bad_request_ends_in_a_sentence(
@@ -188,16 +186,13 @@ def test_training_images_that_are_absent_are_not_downloaded(
     assert str(asked.error).startswith(f"mnist is not in {context.settings.data}")
 
 
-def test_a_defect_is_told_and_outlived(
+def test_a_defect_is_reported_and_survived(
     context: Context, run: Run, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     with monkeypatch.context() as patch:
         patch.setattr("ganboard.gan.generation.paint.images", lambda *_: 1 / 0)
-        error = answered(context, run).error
-    assert (
-        error == "Computing this failed with ZeroDivisionError: division by zero The log of the"
-        " inference worker has the details."
-    )
+        error = str(answered(context, run).error)
+    assert "failed with ZeroDivisionError: division by zero." in error
     assert answered(context, run).error is None
 
 
@@ -208,7 +203,7 @@ def test_a_request_that_ends_every_worker_is_given_up(context: Context, run: Run
     loop.answer(context, request, InferenceWorker().compute)
     found = requests.find(context.engine, request.id)
     assert found is not None
-    assert str(found.error).startswith("The process that computed this ended 2 times")
+    assert "ended 2 times" in str(found.error)
 
 
 def test_a_run_that_is_deleted_meanwhile_harms_nothing(context: Context, run: Run) -> None:
@@ -220,7 +215,7 @@ def test_a_run_that_is_deleted_meanwhile_harms_nothing(context: Context, run: Ru
 
 
 def test_asking_checks_stores_and_notifies(context: Context, run: Run, redis: Redis) -> None:
-    with pytest.raises(CLEAR_ERRORS, match="cannot be drawn"):
+    with pytest.raises(CLEAR_ERRORS, match="is invalid"):
         ask(context, "draw", run.id, {"seed": 1, "images": 65}, step=12)
     assert requests.claim(context.engine, requests.IMAGES) is None
     request_id = ask(context, "draw", run.id, DRAW, step=12)
@@ -264,11 +259,11 @@ def tensorflow_in(found: psutil.Process) -> bool:
 
 
 def alive(context: Context) -> bool:
-    return any(state.alive for state in queries.inference_workers(context.engine))
+    return any(state.alive for state in heartbeats.inference_workers(context.engine))
 
 
 def last_heartbeat(context: Context) -> datetime:
-    [state] = queries.inference_workers(context.engine)
+    [state] = heartbeats.inference_workers(context.engine)
     return state.worker.heartbeat_at
 
 
@@ -285,6 +280,7 @@ def result(context: Context, request_id: str) -> Request:
     return wait_until(answer, seconds=PATIENCE, what="the answer")
 
 
+@pytest.mark.thorough
 @pytest.mark.slow
 def test_tensorflow_comes_with_the_first_request_and_goes_when_nobody_asks(
     context: Context, run: Run
@@ -311,11 +307,12 @@ def test_tensorflow_comes_with_the_first_request_and_goes_when_nobody_asks(
             what="a heartbeat of its new life",
         )
         assert found.memory_info().rss < 1.2 * small + 20e6
-    assert not queries.inference_workers(context.engine)  # it said good-bye
+    assert not heartbeats.inference_workers(context.engine)  # it said good-bye
 
 
+@pytest.mark.thorough
 @pytest.mark.slow
-def test_a_request_outlives_a_worker_that_is_killed_over_it(
+def test_a_request_survives_a_worker_that_is_killed_over_it(
     context: Context, run: Run, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(requests, "ABANDONED_SECONDS", 0.0)
@@ -330,8 +327,9 @@ def test_a_request_outlives_a_worker_that_is_killed_over_it(
     assert result(context, request_id).result is not None
 
 
+@pytest.mark.thorough
 @pytest.mark.slow
-def test_a_worker_that_is_told_to_end_gives_its_request_back(context: Context, run: Run) -> None:
+def test_a_worker_that_is_terminated_returns_its_request(context: Context, run: Run) -> None:
     with process() as found:
         wait_until(lambda: alive(context), seconds=PATIENCE, what="a heartbeat")
         request_id = stored(context, run)
@@ -343,6 +341,7 @@ def test_a_worker_that_is_told_to_end_gives_its_request_back(context: Context, r
     assert found.answered_at or found.claimed_at is None
 
 
+@pytest.mark.thorough
 def test_it_ends_with_its_parent(context: Context) -> None:
     code = (
         "import subprocess, sys, time; from ganboard.worker.process.parent_death import"
@@ -360,6 +359,7 @@ def test_it_ends_with_its_parent(context: Context) -> None:
     assert not psutil.wait_procs([child], timeout=10)[1]
 
 
+@pytest.mark.thorough
 def test_an_unusable_database_is_said_in_a_sentence(home: Path) -> None:
     env = {**os.environ, "GANBOARD_DATABASE_URL": "sqlite:////proc/nowhere/x.db"}
     done = subprocess.run(

@@ -5,45 +5,15 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from ganboard.gan.checkpoint import store
-from ganboard.gan.config import ConfigError, RunConfig
+from ganboard.gan.checkpoint import reader
+from ganboard.gan.config import RunConfig
 from ganboard.gan.models.gan3d import networks, upconv
 from ganboard.gan.verification import equivalence
-from ganboard.worker.selftest.selftest import (
-    CLAIMS,
-    Claim,
-    Result,
-    Selftest,
-    Training,
-    chosen,
-    difference,
-    share,
-)
+from ganboard.worker.selftest.claims import CLAIMS, Claim, Training
+from ganboard.worker.selftest.selftest import Result, Selftest, difference, share
 from ganboard.worker.selftest.view import describe, document
 
 TINY = {"dataset": "digits", "limit": 64, "batch_size": 8, "epochs": 1, "grid_size": 1}
-
-
-def test_every_claim_compares_two_configurations_that_can_be_parsed() -> None:
-    for claim in CLAIMS:
-        assert claim.one != claim.other
-        assert claim.one.config.batch_size == claim.other.config.batch_size
-    assert len({claim.name for claim in CLAIMS}) == len(CLAIMS)
-
-
-def test_claims_are_chosen_by_their_name() -> None:
-    assert chosen(None) == CLAIMS
-    fit = {
-        "fit = custom loop",
-        "fit = custom loop on 2 replicas",
-        "gan3d: fit = custom loop",
-        "pix2pix: fit = custom loop",
-    }
-    assert {claim.name for claim in chosen("FIT")} == fit
-    for model, count in (("gan3d", 6), ("pix2pix", 4)):
-        assert [claim.one.config.model for claim in chosen(model)] == [model] * count
-    with pytest.raises(ConfigError, match=r"'nonsense'.*the claims are: 2 replicas"):
-        chosen("nonsense")
 
 
 def test_the_difference_is_the_largest_of_any_weight() -> None:
@@ -98,7 +68,7 @@ def test_a_true_claim_holds_and_a_false_one_does_not() -> None:
             Training(TINY),
             Training(TINY, "interrupted"),
             0.0,
-            "the same bits",
+            "identical bits",
         ),
         Claim(
             "another seed is the same",
@@ -131,6 +101,7 @@ def test_a_true_claim_holds_and_a_false_one_does_not() -> None:
     assert document([true, false])["ok"] is False
 
 
+@pytest.mark.thorough
 @pytest.mark.slow
 def test_a_training_that_fails_is_said_and_the_next_claim_is_tried() -> None:
     impossible = Training({**TINY, "limit": 2000, "batch_size": 1900})  # there are 1797 digits
@@ -146,5 +117,5 @@ def test_a_training_that_fails_is_said_and_the_next_claim_is_tried() -> None:
 
 
 def test_a_training_without_a_checkpoint_is_an_error(tmp_path: Path) -> None:
-    with pytest.raises(store.CheckpointError, match="no checkpoint"):
-        store.newest_arrays(tmp_path)
+    with pytest.raises(reader.CheckpointError, match="no checkpoint"):
+        reader.newest_arrays(tmp_path)

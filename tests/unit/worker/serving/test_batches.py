@@ -57,7 +57,7 @@ def test_what_gathers_is_computed_in_one_call(network: Network, running: Batches
     assert network.calls == [1, 10]  # 1 + 2 + 3 are fewer than 8
 
 
-def test_a_call_that_fails_is_told_to_those_who_asked_and_the_next_works(
+def test_a_call_that_fails_is_reported_to_all_its_requests_and_the_next_works(
     network: Network, running: Batches
 ) -> None:
     network.go.set()

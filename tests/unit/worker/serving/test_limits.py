@@ -155,7 +155,7 @@ def test_the_bytes_of_all_bodies_stay_below_their_limit(
     assert set(statuses) == {200, 503}
     refused = next(one for one in said if one[0] == 503)
     assert refused[1]["retry-after"] == "1"
-    assert "ask again" in refused[2]["error"]
+    assert "Try again later" in refused[2]["error"]
     wait_until(lambda: made.bodies.held == 0, seconds=ENDS, what="nothing held")
     assert digits.post("/generate", json={"seed": 1}).status_code == 200
 

@@ -127,45 +127,45 @@ def test_an_answer_does_not_depend_on_its_companions(digits: httpx.Client) -> No
     with ThreadPoolExecutor(12) as pool:
         together = list(pool.map(answer, asked))
     assert together == alone  # to the bit
-    told = digits.get("/metrics").text
+    metrics = digits.get("/metrics").text
     calls = float(
         next(
             line
-            for line in told.splitlines()
+            for line in metrics.splitlines()
             if line.startswith("ganboard_serve_batch_examples_count")
         ).split()[-1]
     )
     assert calls < 48  # some went together
-    assert 'ganboard_serve_answers_total{model="some:1",outcome="ok"} 48.0' in told
+    assert 'ganboard_serve_answers_total{model="some:1",outcome="ok"} 48.0' in metrics
 
 
-def test_health_makes_an_example_and_version_tells_what_to_ask(digits: httpx.Client) -> None:
+def test_health_makes_an_example_and_version_describes_the_inputs(digits: httpx.Client) -> None:
     well = digits.get("/healthz")
     assert (well.status_code, well.json()["made"]) == (200, [1, 28, 28, 1])
-    told = digits.get("/version").json()
-    assert (told["main"]["model"], told["main"]["variant"], told["canary"]) == (
+    version = digits.get("/version").json()
+    assert (version["main"]["model"], version["main"]["variant"], version["canary"]) == (
         "some:1",
         "float32",
         None,
     )
-    assert told["main"]["signature"]["inputs"]["count"]["maximum"] == 64
+    assert version["main"]["signature"]["inputs"]["count"]["maximum"] == 64
 
 
 @pytest.mark.parametrize(
     ("request_", "status", "words"),
     [
-        ({"json": {"seed": -1}}, 400, "seed=-1 is not allowed"),
-        ({"json": {"seed": 1, "count": 65}}, 400, "count=65 is not allowed"),
-        ({"json": [1]}, 400, "no JSON object"),
+        ({"json": {"seed": -1}}, 400, "seed=-1 is invalid"),
+        ({"json": {"seed": 1, "count": 65}}, 400, "count=65 is invalid"),
+        ({"json": [1]}, 400, "not a JSON object"),
         ({"content": b"{", "headers": {"Content-Type": "application/json"}}, 400, "is not JSON"),
         (
             {"content": b'{"seed": NaN}', "headers": {"Content-Type": "application/json"}},
             400,
             "is not JSON",
         ),
-        ({"content": b"PK", "headers": {"Content-Type": NPZ}}, 400, "is no npz file"),
+        ({"content": b"PK", "headers": {"Content-Type": NPZ}}, 400, "is not an npz file"),
         ({"content": b"x", "headers": {"Content-Type": "text/plain"}}, 415, "Content-Type"),
-        ({"json": {"seed": 1}, "headers": {"Accept": "text/html"}}, 406, "in the header Accept"),
+        ({"json": {"seed": 1}, "headers": {"Accept": "text/html"}}, 406, "in the Accept header"),
         ({"json": {"seed": 1}, "headers": {"Host": "evil.example"}}, 400, "Invalid host header"),
     ],
     ids=str,
@@ -193,7 +193,7 @@ def test_objects_and_too_many_bytes_are_refused(
     np.savez_compressed(bomb, seed=np.zeros(10_000))
     said = digits.post("/generate", content=bomb.getvalue(), headers={"Content-Type": NPZ})
     assert (said.status_code, len(bomb.getvalue()) < 5000) == (413, True)
-    assert "send fewer examples" in said.json()["error"]
+    assert "Send fewer examples" in said.json()["error"]
 
 
 def test_other_paths_and_methods_are_refused_as_json(digits: httpx.Client) -> None:
@@ -201,6 +201,7 @@ def test_other_paths_and_methods_are_refused_as_json(digits: httpx.Client) -> No
     assert digits.get("/etc/passwd").json() == {"error": "Not Found"}
 
 
+@pytest.mark.thorough
 def test_showers_and_frames_are_served(context: Context) -> None:
     registered(context, GAN3D, "showers")
     registered(context, PIX2PIX, "street")
@@ -286,14 +287,14 @@ def test_a_canary_with_values_that_are_not_finite_is_rolled_back_and_nobody_noti
         for seed in range(3):
             said = split.post("/generate", json={"seed": seed})
             assert (said.status_code, said.headers["x-model-version"]) == (200, "some:1")
-        told = split.get("/metrics").text
+        metrics = split.get("/metrics").text
         assert split.get("/version").json()["canary"]["rolled_back"] == "its outputs are not finite"
-    assert 'ganboard_serve_answers_total{model="some:2",outcome="not finite"} 1.0' in told
-    assert "ganboard_serve_rollbacks_total 1.0" in told
-    assert "ganboard_serve_canary_share 0.0" in told
+    assert 'ganboard_serve_answers_total{model="some:2",outcome="not finite"} 1.0' in metrics
+    assert "ganboard_serve_rollbacks_total 1.0" in metrics
+    assert "ganboard_serve_canary_share 0.0" in metrics
     assert (
-        "The canary some:2 is rolled back and gets no more requests: its outputs are not finite."
-        in caplog.messages
+        "The canary some:2 is rolled back and receives no more requests: its outputs are not"
+        " finite." in caplog.messages
     )
 
 
@@ -304,14 +305,16 @@ def test_a_canary_that_fails_is_rolled_back_and_a_main_version_that_fails_says_s
     registered(context, seed=1)
     made = service(context, "some:1", "some:2", share=1.0)
     assert made.canary is not None
-    made.canary.batches._compute = made.main.batches._compute.__class__  # type: ignore[attr-defined]  # is no function of inputs
+    made.canary.batches._compute = made.main.batches._compute.__class__  # is no function of inputs
     with client(made) as split:
         answers = [split.post("/generate", json={"seed": 1}) for _ in range(LEAST + 5)]
         assert {said.headers["x-model-version"] for said in answers} == {"some:1"}
-        assert "100% of its answers failed" in split.get("/version").json()["canary"]["rolled_back"]
+        assert ("100% of its requests failed") in split.get("/version").json()["canary"][
+            "rolled_back"
+        ]
         made.main.batches._compute = made.canary.batches._compute  # type: ignore[attr-defined]
         assert split.post("/generate", json={"seed": 1}).json() == {
-            "error": "some:1 gave no answer: its log has the details."
+            "error": "some:1 did not respond: see its log for details."
         }
         assert split.get("/healthz").status_code == 500
 
@@ -328,7 +331,7 @@ def test_requests_that_a_busy_canary_refuses_are_the_main_versions(context: Cont
         made.main.batches.waiting = batches.MAX_WAITING
         said = split.post("/generate", json={"seed": 1})
         assert (said.status_code, said.headers["retry-after"]) == (503, "1")
-        assert "ask again later" in said.json()["error"]
+        assert "Try again later" in said.json()["error"]
 
 
 def test_what_is_not_there_or_not_allowed_is_said_before_anything_is_served(
@@ -337,19 +340,19 @@ def test_what_is_not_there_or_not_allowed_is_said_before_anything_is_served(
     assert "There is no model nothing: `ganboard models` lists them." in refused(
         "serve", "nothing", "--port", "0"
     )
-    assert "Models are not served on 0.0.0.0 without a token: set GANBOARD_SERVE_TOKEN" in refused(
-        "serve", "some", "--host", "0.0.0.0"
-    )
+    assert (
+        "Models cannot be served on 0.0.0.0 without a token. Set GANBOARD_SERVE_TOKEN"
+    ) in refused("serve", "some", "--host", "0.0.0.0")
     registered(context)
     registered(context, GAN3D, "showers")
     assert "There is no model some:9: `ganboard models` lists them." in refused(
         "serve", "some:9", "--port", "0"
     )
-    assert "a canary is another version of one model" in refused(
+    assert "The canary must be a version of the same model" in refused(
         "serve", "some", "--canary", "showers", "--port", "0"
     )
     monkeypatch.setenv("GANBOARD_SERVE_TOKEN", TOKEN)
-    assert "no.such.host.invalid:8600 cannot be listened on" in refused(
+    assert "Cannot listen on no.such.host.invalid:8600" in refused(
         "serve", "some", "--host", "no.such.host.invalid"
     )
     monkeypatch.setenv("GANBOARD_SERVE_TOKEN", "short")

@@ -34,7 +34,7 @@ def test_a_canary_that_does_as_well_keeps_its_share() -> None:
     ("outcome", "count", "words"),
     [
         ("not finite", 1, "its outputs are not finite"),
-        ("error", LEAST, "100% of its answers failed, of the main version's 0%"),
+        ("error", LEAST, "100% of its requests failed, compared with 0% for the main version"),
     ],
 )
 def test_a_canary_that_fails_is_rolled_back_once(outcome: Outcome, count: int, words: str) -> None:
@@ -49,7 +49,7 @@ def test_a_slow_canary_is_rolled_back() -> None:
     split = Split(0.5)
     fill(split, canary=False)
     assert fill(split, canary=True, seconds=0.2) == [
-        "its median latency is 200 ms, the main version's 100 ms"
+        "its median latency is 200 ms, compared with 100 ms for the main version"
     ]
 
 

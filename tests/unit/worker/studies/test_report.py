@@ -9,6 +9,8 @@ import sys
 from collections.abc import Callable
 from pathlib import Path
 
+import pytest
+
 from ganboard.db import studies
 from ganboard.db.models import Run, Study
 from ganboard.db.runs import queries
@@ -62,6 +64,7 @@ def test_it_needs_nothing_else_and_escapes_what_people_typed(
     assert [int(row["batch_size"]) for row in rows] == [16, 32]
 
 
+@pytest.mark.thorough
 def test_refusals_are_sentences(context: Context, make_run: MakeRun, tmp_path: Path) -> None:
     study = stored(context, make_run)
     for arguments, sentence in (
@@ -71,7 +74,7 @@ def test_refusals_are_sentences(context: Context, make_run: MakeRun, tmp_path: P
         ),
         (
             [study.id, str(tmp_path / "no" / "a.html")],
-            "cannot be written (No such file or directory): name another place.",
+            "cannot be written (No such file or directory). Choose another path.",
         ),
     ):
         done = subprocess.run(

@@ -32,7 +32,7 @@ from tests.factories import HARDWARE, make_worker
     [
         ("", "is empty"),
         ("   ", "is empty"),
-        ("x" * 10_000, "10000 characters: 80 is the limit"),
+        ("x" * 10_000, "10000 characters; the limit is 80"),
         ("a\u202eb", "U+202E"),
         ("a\x00b", "U+0000"),
         ("a\nb", "U+000A"),
@@ -109,9 +109,9 @@ def test_stop_resume_delete(context: Context, make_run: Callable[..., Run]) -> N
     assert resume(context, waiting.id).status == "queued"
     running = make_run("running", status="running")
     assert stop(context, running.id) == "running"
-    with pytest.raises(NotAllowed, match="stop it first"):
+    with pytest.raises(NotAllowed, match="Stop it"):
         delete(context, running.id)
-    with pytest.raises(NotAllowed, match="only stopped and failed"):
+    with pytest.raises(NotAllowed, match="Only stopped and failed"):
         resume(context, running.id)
     finished = make_run("finished")
     directory = context.settings.run_dir(finished.id)

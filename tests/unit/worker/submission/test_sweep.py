@@ -85,7 +85,7 @@ def test_wrong_values_are_refused_in_one_sentence(name: str, text: str, sentence
     [
         (["batch_size"], "not of the form key=value,value"),
         (["=3"], "not of the form"),
-        (["seed=1", "seed=2"], "seed varies twice"),
+        (["seed=1", "seed=2"], "seed is varied twice"),
         (["batch_size="], "batch_size has no values"),
     ],
 )
@@ -100,7 +100,7 @@ def test_repetitions_count_the_seed_up() -> None:
         "seed": [7, 8, 9],
     }
     assert sweep.repeated({"batch_size": [32]}, {}, 1) == {"batch_size": [32]}
-    with pytest.raises(ConfigError, match="its own list of values"):
+    with pytest.raises(ConfigError, match="already varied"):
         sweep.repeated({"seed": [1, 2]}, {}, 3)
     with pytest.raises(ConfigError, match="at most 2147483647"):
         sweep.repeated({}, {"seed": 2**31 - 2}, 3)
@@ -148,12 +148,12 @@ def test_absent_data_is_a_problem_of_its_combinations(context: Context) -> None:
 
 
 def test_more_than_the_limit_is_refused_before_anything_is_made(context: Context) -> None:
-    with pytest.raises(ConfigError, match=r"This grid has 1,000,000 runs: 200 is the limit"):
+    with pytest.raises(ConfigError, match=r"This sweep has 1,000,000 runs; the limit is 200"):
         examined(context, {"seed": range(1000), "epochs": range(1, 1001)})
     assert len(examined(context, {"seed": range(200)})) == 200
 
 
-def test_names_tell_the_runs_apart(context: Context) -> None:
+def test_names_distinguish_the_runs(context: Context) -> None:
     grid = examined(
         context,
         {
@@ -274,7 +274,11 @@ def test_runs_on_an_earlier_revision_of_sampled_data_are_not_used_again(
 
 @pytest.mark.parametrize(
     ("text", "sentence"),
-    [("a\u202eb", "U\\+202E"), ("x" * 41, "41 characters: 40 is the limit"), ("   ", "is empty")],
+    [
+        ("a\u202eb", "U\\+202E"),
+        ("x" * 41, "41 characters; the limit for a sweep is 40"),
+        ("   ", "is empty"),
+    ],
 )
 def test_names_of_grids_are_checked(text: str, sentence: str) -> None:
     with pytest.raises(BadName, match=sentence):
@@ -364,12 +368,12 @@ def test_the_command_leaves_out_what_is_finished(context: Context, make_run: Mak
 @pytest.mark.parametrize(
     ("arguments", "words"),
     [
-        ([], "Nothing varies"),
+        ([], "Nothing to vary"),
         (["--preset", "nope", "--vary", "seed=1"], "'nope' does not exist"),
         (["--vary", "batchsize=1"], "'batchsize' is not a setting"),
         (["--vary", "batch_size=1,1"], "lists 1 twice"),
         (["--vary", "batch_size=one"], "a whole number"),
-        (["--seeds", "150", "--vary", "batch_size=1,2"], "300 runs: 200 is the limit"),
+        (["--seeds", "150", "--vary", "batch_size=1,2"], "300 runs; the limit is 200"),
         (
             ["--preset", "tiny", "--vary", "batch_size=256,512"],
             "None of the 2 combinations can run. batch_size=256",

@@ -21,6 +21,7 @@ from tests.polling import wait_until
 from tests.up import free_port
 
 
+@pytest.mark.thorough
 def test_a_redis_that_cannot_read_its_log_is_started_empty(context: Context, redis: Redis) -> None:
     redis.set("a", 1)
     redis.shutdown(nosave=True)
@@ -45,6 +46,7 @@ def test_a_redis_that_cannot_read_its_log_is_started_empty(context: Context, red
     assert (context.settings.state / "redis-damaged-1").is_dir()
 
 
+@pytest.mark.thorough
 def test_a_dashboard_that_hangs_is_killed_and_restarted(context: Context) -> None:
     found = _services(context.settings, context, port=free_port(), workers=1, address="127.0.0.1")
     [dashboard] = [one for one in found if one.name == "web"]
@@ -68,9 +70,9 @@ def test_a_dashboard_that_hangs_is_killed_and_restarted(context: Context) -> Non
             lambda: dashboard.probe and dashboard.probe.answered, seconds=60, what="an answer"
         )
         first.send_signal(signal.SIGSTOP)
-        wait_until(lambda: tended("gave no answer"), seconds=60, what="the end of what hangs")
+        wait_until(lambda: tended("did not respond"), seconds=60, what="the end of what hangs")
         assert first.returncode == -signal.SIGKILL
-        assert "  web       gave no answer for " in said[-1]
+        assert "  web       did not respond for " in said[-1]
         assert "and was killed; restarting in 0.5 s (log: " in said[-1]
         wait_until(lambda: tended("ready"), seconds=120, what="the next dashboard")
         assert dashboard.process is not first
@@ -111,7 +113,7 @@ def test_the_process_of_a_container_ends_when_its_service_hangs(
         finally:
             ending.set()
     assert not psutil.pid_exists(small.process.pid)
-    assert "the dashboard gave no answer for " in capsys.readouterr().out
+    assert "the dashboard did not respond for " in capsys.readouterr().out
 
 
 def test_the_process_of_a_container_ends_with_its_service_and_takes_it_along(

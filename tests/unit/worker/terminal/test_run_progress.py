@@ -3,17 +3,15 @@
 from __future__ import annotations
 
 import re
-from datetime import UTC, datetime, timedelta
 
 import numpy as np
 import pytest
 
-from ganboard.db.models import Epoch
 from ganboard.gan import presets
 from ganboard.gan.events import EpochDone, Event, Note, Phase, Quality, Started, Steps
-from ganboard.worker.formatting import clean, quality_summary
-from ganboard.worker.terminal.formatting import time_spent
-from ganboard.worker.terminal.run_progress import EventFeed, Lines, Live, PhaseColumn, State, View
+from ganboard.worker.formatting import quality_summary
+from ganboard.worker.terminal.run_progress import EventFeed
+from ganboard.worker.terminal.run_view import Lines, Live, View
 
 LOSSES = np.array([0.5, 0.25], np.float32)
 
@@ -60,18 +58,6 @@ def test_lines_show_each_phase_once_and_each_epoch(capsys: pytest.CaptureFixture
     ]
 
 
-def test_a_terminal_shows_for_how_long_it_has_been_compiling() -> None:
-    live = Live()
-    state = State(
-        phase="compiling", phase_since=datetime.now(UTC) - timedelta(seconds=41), epochs=3
-    )
-    live.show(state)
-    [task] = live._progress.tasks
-    assert PhaseColumn().render(task).plain == "compiling 41 s"
-    live.show(State(phase="training", phase_since=datetime.now(UTC), epochs=3))
-    assert PhaseColumn().render(task).plain == "training"
-
-
 def test_one_slow_epoch_does_not_change_the_time_left(capsys: pytest.CaptureFixture[str]) -> None:
     sink = EventFeed(presets.load("tiny", {"epochs": 10}), Lines())
     for event in (started(), epoch_done(1), epoch_done(2), epoch_done(3, seconds=60.0)):
@@ -91,7 +77,7 @@ def test_warnings_are_said_and_remarks_are_not(capsys: pytest.CaptureFixture[str
 EVALUATED = Quality(2, 0.44, 60.0, {"fid": 12.345, "recall": 0.625, "diversity": 0.9}, (0.5, 0.5))
 
 
-def test_a_judgement_is_one_line_and_judging_is_not_announced(
+def test_an_evaluation_is_one_line_and_its_start_is_not_announced(
     capsys: pytest.CaptureFixture[str],
 ) -> None:
     feed(
@@ -106,38 +92,9 @@ def test_a_judgement_is_one_line_and_judging_is_not_announced(
     assert capsys.readouterr() == ("", "")
 
 
-def test_a_judgement_that_could_not_be_computed_is_shown_as_it_is() -> None:
+def test_an_evaluation_that_could_not_be_computed_is_shown_as_it_is() -> None:
     assert quality_summary({"fid": float("nan"), "kid": float("inf")}) == "FID nan, KID inf"
     assert quality_summary({}) == ""
-
-
-def test_where_the_time_went() -> None:
-    figures: dict[str, float] = dict.fromkeys(("g_loss", "d_loss", "g_x", "g_y", "d_x", "d_y"), 0.0)
-
-    def epoch(number: int, **measures: float) -> Epoch:
-        return Epoch(
-            run_id="x",
-            epoch=number,
-            attempt=1,
-            steps=1,
-            images=1,
-            seconds=2.0,
-            compile_seconds=4.0,
-            measures=measures,
-            **figures,
-        )
-
-    assert time_spent([], []) == ""
-    assert time_spent([epoch(1)], []) == ""
-    measured = [
-        epoch(1, compute_seconds=1.5, reduce_seconds=0.5, step_p50=9.0, input_seconds=0.01),
-        epoch(2, compute_seconds=1.5, host_seconds=0.5),
-        epoch(3),
-    ]
-    assert (
-        time_spent(measured, [])
-        == "computing 75%, all-reduce 12%, host 12%; beside that 12 s compiling"
-    )
 
 
 def test_live_counts_steps_over_all_epochs_from_where_it_resumed(
@@ -153,8 +110,3 @@ def test_live_counts_steps_over_all_epochs_from_where_it_resumed(
 def test_quiet_speaks_on_stderr_alone(capsys: pytest.CaptureFixture[str]) -> None:
     feed(View(), Phase("importing"), started(), epoch_done(1), Note("warning", "careful"))
     assert capsys.readouterr() == ("", "careful\n")
-
-
-def test_clean_keeps_emoji_families_and_other_scripts() -> None:
-    assert clean("👩‍👩‍👧‍👦 漢字 مرحبا") == "👩‍👩‍👧‍👦 漢字 مرحبا"
-    assert clean("a\u202eb\x07c") == "a\N{REPLACEMENT CHARACTER}b\N{REPLACEMENT CHARACTER}c"

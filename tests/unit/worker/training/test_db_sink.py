@@ -12,9 +12,8 @@ import pytest
 
 from ganboard.db import engine
 from ganboard.db.errors import LeaseLost
-from ganboard.db.runs import commands, queries
+from ganboard.db.runs import commands, expiry, queries
 from ganboard.gan.events import (
-    QUALITY,
     SERIES,
     EpochDone,
     Facts,
@@ -29,6 +28,7 @@ from ganboard.gan.events import (
     Steps,
 )
 from ganboard.gan.presets import load
+from ganboard.gan.quality.declared import METRICS
 from ganboard.worker.context import Context
 from ganboard.worker.training import db_sink
 from ganboard.worker.training.db_sink import Both, DbSink
@@ -84,7 +84,7 @@ def emit_an_epoch(sink: DbSink) -> None:
             epoch=1,
             seconds=0.5,
             training_seconds=2.0,
-            measures=dict.fromkeys(QUALITY, 0.25),
+            measures=dict.fromkeys(METRICS, 0.25),
             histogram=(0.5, 0.5),
         )
     )
@@ -114,9 +114,9 @@ def test_every_event_is_stored(context: Context, claimed: str) -> None:
         "inf",
     )
     assert epoch.measures == {"step_max": 0.5}
-    [judged] = queries.qualities(context.engine, claimed)
-    assert judged.measures == dict.fromkeys(QUALITY, 0.25)
-    assert (judged.training_seconds, judged.histogram.tolist(), run.facts) == (
+    [quality] = queries.qualities(context.engine, claimed)
+    assert quality.measures == dict.fromkeys(METRICS, 0.25)
+    assert (quality.training_seconds, quality.histogram.tolist(), run.facts) == (
         2.0,
         [0.5, 0.5],
         {"form": "plain", "largest_batch": 512},
@@ -133,7 +133,7 @@ def test_every_event_is_stored(context: Context, claimed: str) -> None:
 def test_an_old_attempt_writes_nothing(context: Context, claimed: str) -> None:
     def of_the_dead() -> None:
         with DbSink(context.engine, claimed, 1, load("tiny")) as sink:
-            commands.died(context.engine, run_id=claimed, attempt=1, cause="test")
+            expiry.died(context.engine, run_id=claimed, attempt=1, cause="test")
             assert commands.claim(context.engine, run_id=claimed, worker="other")
             sink(Note("info", "from the grave"))
 
@@ -146,7 +146,7 @@ def test_the_next_event_and_the_barrier_raise_what_was_refused(
     context: Context, claimed: str
 ) -> None:
     sink = DbSink(context.engine, claimed, 1, load("tiny"))
-    commands.died(context.engine, run_id=claimed, attempt=1, cause="test")
+    expiry.died(context.engine, run_id=claimed, attempt=1, cause="test")
     sink(Note("info", "from the grave"))
     for again in (lambda: sink(Phase("saving")), sink.flush, lambda: sink(Note("info", "again"))):
         with pytest.raises(LeaseLost):
@@ -180,14 +180,14 @@ def test_training_goes_on_while_the_database_is_away_up_to_the_barrier(
             emit_an_epoch(sink)  # returns at once
             waiting = threading.Thread(target=sink, args=(Phase("saving"),))
             waiting.start()
-            wait_until(lambda: sink._away, seconds=10, what="the outage")
+            wait_until(lambda: sink._away, seconds=10, what="the loss of the database")
             assert waiting.is_alive()
             assert queries.epochs(context.engine, claimed) == []
         waiting.join(10)
         assert not waiting.is_alive()
         assert [epoch.epoch for epoch in queries.epochs(context.engine, claimed)] == [1]
     assert any(
-        "The database did not answer for" in event.text
+        "The database was unavailable for" in event.text
         for event in queries.events(context.engine, claimed)
     )
 
@@ -200,7 +200,7 @@ def test_a_process_that_has_to_end_does_not_wait_for_the_database(
     sink = DbSink(context.engine, claimed, 1, load("tiny"), leaving.is_set)
     with locked(context):
         sink(Note("info", "late"))
-        wait_until(lambda: sink._away, seconds=10, what="the outage")
+        wait_until(lambda: sink._away, seconds=10, what="the loss of the database")
         leaving.set()
         with pytest.raises(DatabaseUnavailable):
             sink(Phase("saving"))

@@ -29,6 +29,11 @@ def of(code: str, size: int = 2, **variables: str) -> ProcessGroup:
     )
 
 
+def pids(group: ProcessGroup) -> list[int]:
+    """Process ids by rank."""
+    return [process.pid for process in group._processes]
+
+
 def gone(pids: list[int]) -> bool:
     return not any(psutil.pid_exists(pid) for pid in pids)
 
@@ -40,14 +45,14 @@ def test_each_process_knows_its_place_and_its_own_port(tmp_path: Path) -> None:
     )
     with of(code, 3, EXTRA='"!"') as started:
         assert started.wait() == Ended(0, 0)
-    told = [json.loads((tmp_path / str(rank)).read_text()) for rank in range(3)]
-    assert [(place["task"]["index"], extra) for place, extra in told] == [
+    environments = [json.loads((tmp_path / str(rank)).read_text()) for rank in range(3)]
+    assert [(place["task"]["index"], extra) for place, extra in environments] == [
         (0, "!"),
         (1, "!"),
         (2, "!"),
     ]
-    assert len(set(told[0][0]["cluster"]["worker"])) == 3
-    assert all(place["cluster"] == told[0][0]["cluster"] for place, _ in told)
+    assert len(set(environments[0][0]["cluster"]["worker"])) == 3
+    assert all(place["cluster"] == environments[0][0]["cluster"] for place, _ in environments)
 
 
 def test_one_process_has_no_cluster() -> None:
@@ -67,9 +72,9 @@ def test_ports_are_not_given_away_but_can_be_served() -> None:
 def test_when_one_is_killed_all_end_at_once(rank: int, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(process_group, "GRACE_SECONDS", 1000)
     with of("time.sleep(1000)") as started:
-        os.kill(started.pids[rank], signal.SIGKILL)
+        os.kill(pids(started)[rank], signal.SIGKILL)
         assert started.wait() == Ended(rank, -signal.SIGKILL)
-        wait_until(lambda: gone(started.pids), seconds=5)
+        wait_until(lambda: gone(pids(started)), seconds=5)
 
 
 def test_a_follower_that_failed_leaves_the_first_its_last_words(tmp_path: Path) -> None:
@@ -90,14 +95,14 @@ def test_a_follower_that_failed_alone_ends_all(monkeypatch: pytest.MonkeyPatch) 
     monkeypatch.setattr(process_group, "GRACE_SECONDS", 0.2)
     with of("time.sleep(0 if rank else 1000); sys.exit(7)") as started:
         assert started.wait() == Ended(1, 7)
-        assert gone(started.pids)
+        assert gone(pids(started))
 
 
-def test_nobody_outlives_the_first(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_all_processes_end_with_the_first(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(process_group, "GRACE_SECONDS", 0.2)
     with of("time.sleep(1000 if rank else 0)") as started:
         assert started.wait() == Ended(0, 0)
-        assert gone(started.pids)
+        assert gone(pids(started))
 
 
 def test_a_first_process_that_lost_its_lease_ends_all_at_once(
@@ -108,10 +113,13 @@ def test_a_first_process_that_lost_its_lease_ends_all_at_once(
         assert started.wait() == Ended(0, 75)
 
 
-def test_the_wish_to_end_reaches_the_first_alone(tmp_path: Path) -> None:
+def test_a_request_to_end_reaches_the_first_alone(tmp_path: Path) -> None:
     code = f"""
 import signal
-signal.signal(signal.SIGTERM, lambda *_: (open(f'{tmp_path}/told-{{rank}}', 'w').close(), sys.exit(0)))
+def end(*_):
+    open(f'{tmp_path}/ended-{{rank}}', 'w').close()
+    sys.exit(0)
+signal.signal(signal.SIGTERM, end)
 open(f'{tmp_path}/ready-{{rank}}', 'w').close()
 time.sleep(1000 if rank == 0 else 2)
 """
@@ -119,16 +127,16 @@ time.sleep(1000 if rank == 0 else 2)
         wait_until(lambda: len(list(tmp_path.glob("ready-*"))) == 2, seconds=20)
         started.terminate()
         assert started.wait() == Ended(0, 0)
-    assert [path.name for path in tmp_path.glob("told-*")] == ["told-0"]
+    assert [path.name for path in tmp_path.glob("ended-*")] == ["ended-0"]
 
 
-def test_no_process_outlives_the_context() -> None:
+def test_no_process_survives_the_context() -> None:
     with of("time.sleep(1000)", 3) as started:
-        pids = started.pids
-    assert gone(pids)
+        children = pids(started)
+    assert gone(children)
 
 
-def test_a_gang_that_cannot_be_started_leaves_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_group_that_cannot_be_started_leaves_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
     real, started = subprocess.Popen, []
 
     def popen(*arguments: object, **options: object) -> subprocess.Popen[bytes]:
@@ -158,6 +166,6 @@ except Exception as error:
     began = time.monotonic()
     with of(code) as started:
         assert started.wait() == Ended(0, 0)
-        assert gone(started.pids)
+        assert gone(pids(started))
     assert "rank 1 of 2 trainer processes did not join" in (tmp_path / "said").read_text()
     assert time.monotonic() - began < 30

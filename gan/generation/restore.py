@@ -1,0 +1,49 @@
+"""The generator of a run, back in memory from a checkpoint."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import keras
+
+from ganboard.gan.checkpoint import reader
+from ganboard.gan.checkpoint.reader import Arrays, CheckpointError
+from ganboard.gan.config import RunConfig
+from ganboard.gan.modeling import recipe
+
+
+class Misfit(ValueError):
+    """Weights of another network; the message is the path of a variable."""
+
+
+def restore(config: RunConfig, directory: Path, step: int) -> keras.Model:
+    """The generator whose images are shown (with `ema` the average) as it was after `step`. Raises
+    CheckpointError in one sentence."""
+    generator = untrained(config)
+    part = "average/" if config.ema else "generator/"
+    arrays = reader.part(directory, step, part)
+    try:
+        assign(generator, {name.removeprefix(part): array for name, array in arrays.items()})
+    except Misfit as error:
+        raise CheckpointError(
+            f"The checkpoint of step {step} does not match the generator of this version in"
+            f" {error}."
+        ) from None
+    return generator
+
+
+def untrained(config: RunConfig) -> keras.Model:
+    """The generator with its initial weights, however the run is distributed."""
+    alone = {"replicas": 1, "strategy": "auto", "accumulate": 1, "xla": False}
+    return recipe.make(config.model_copy(update=alone)).networks()[0]
+
+
+def assign(network: keras.Model, weights: Arrays) -> None:
+    """Give `network` these weights, by path. Raises Misfit where names or shapes differ."""
+    wanted = {variable.path: tuple(variable.shape) for variable in network.variables}
+    given = {path: array.shape for path, array in weights.items()}
+    for path in sorted(wanted.keys() | given.keys()):
+        if wanted.get(path) != given.get(path):
+            raise Misfit(path)
+    for variable in network.variables:
+        variable.assign(weights[variable.path])

@@ -1,0 +1,60 @@
+"""What is asked of a prediction, and whether it can be done. Free of TensorFlow."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Annotated, Any
+
+from pydantic import BaseModel, ConfigDict, Field, ValidationError
+
+from ganboard.gan.config import ConfigError, RunConfig
+from ganboard.gan.data.dataset import DatasetError
+from ganboard.gan.models.pix2pix.flow.frames import Frames
+from ganboard.gan.models.pix2pix.prediction import rollout
+from ganboard.gan.models.pix2pix.prediction.tiles import inner
+
+
+class PredictionRequest(BaseModel):
+    """How far to predict which flows (none: one of each kind), and how their frames go through the
+    network."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    steps: Annotated[int, Field(ge=1, le=100_000)] = 100
+    sequences: tuple[int, ...] = ()
+    group: Annotated[int, Field(ge=0, le=65_536)] = 0  # tiles at a time, 0 for all
+    replicas: Annotated[int, Field(ge=1, le=64)] = 1
+    halo: Annotated[int, Field(ge=0, le=256)] = 0
+    xla: bool = False
+
+
+def parse(options: Mapping[str, Any]) -> PredictionRequest:
+    """Raises ConfigError in one sentence."""
+    try:
+        return PredictionRequest.model_validate(dict(options))
+    except ValidationError as error:
+        first = error.errors()[0]
+        name, given = first["loc"][0], str(first["input"])[:80]
+        raise ConfigError(
+            f"{name}={given} is invalid: {first['msg'][0].lower()}{first['msg'][1:]}."
+        ) from None
+
+
+def check(request: PredictionRequest, config: RunConfig, frames: Frames) -> list[int]:
+    """The sequences to predict. Raises DatasetError in one sentence."""
+    manifest = frames.manifest
+    nx, ny = manifest.grid
+    inner(int(config.geometry.partition("x")[0]), (ny, nx), request.halo)
+    if request.steps >= manifest.frames:
+        raise DatasetError(
+            f"steps={request.steps} needs {request.steps + 1} frames of a flow and {frames.folder}"
+            f" holds {manifest.frames} of each: ask for {manifest.frames - 1} or fewer, or record"
+            " more."
+        )
+    last = len(manifest.sequences) - 1
+    for number in request.sequences:
+        if not 0 <= number <= last:
+            raise DatasetError(
+                f"There is no sequence {number} in {frames.folder}: choose one of 0 to {last}."
+            )
+    return list(request.sequences) or rollout.choose(manifest)

@@ -1,0 +1,77 @@
+"""What a field of `RunConfig` and what a model declare about themselves."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any, Literal, cast
+
+from pydantic import Field
+from pydantic.fields import FieldInfo
+
+# What changes with a setting: the weights at a given step; only what the run ends with or how it is
+# evaluated; or only what is recorded on the way
+Affects = Literal["weights", "result", "records"]
+
+
+@dataclass(frozen=True)
+class Setting:
+    """What is known about a setting beside its type, default, limits and description."""
+
+    group: str
+    unit: str = ""
+    label: str = ""  # on forms, where the name alone reads badly
+    short: str = ""  # in names of runs, where the name is too long
+    when: tuple[Any, ...] = ()  # (other setting, values...) with which alone it has an effect
+    unless: tuple[Any, ...] = ()  # (other setting, values...) with which it has none
+    affects: Affects = "weights"
+    speed: bool = False  # whether the seconds per image depend on it
+    self_explanatory: bool = False  # whether its values need no name beside them
+    study: str = ""  # what another value than the study's means for a comparison with it
+
+    def has_effect(self, values: Mapping[str, Any]) -> bool:
+        """Whether it has an effect beside these values of other settings."""
+        if self.when and values[self.when[0]] not in self.when[1:]:
+            return False
+        return not (self.unless and values[self.unless[0]] in self.unless[1:])
+
+
+def setting(
+    default: Any,
+    group: str,
+    description: str,
+    *,
+    unit: str = "",
+    label: str = "",
+    short: str = "",
+    when: tuple[Any, ...] = (),
+    unless: tuple[Any, ...] = (),
+    affects: Affects = "weights",
+    speed: bool = False,
+    self_explanatory: bool = False,
+    study: str = "",
+    **limits: Any,
+) -> Any:
+    """A field of `RunConfig`: its default, what `Setting` holds, and pydantic's `limits`."""
+    about = Setting(
+        group, unit, label, short, when, unless, affects, speed, self_explanatory, study
+    )
+    extra = cast(Any, {"setting": about})
+    return Field(default, description=description, json_schema_extra=extra, **limits)
+
+
+def declared(info: FieldInfo) -> Setting:
+    """What `setting` was given for a field."""
+    return cast(Setting, cast(Any, info.json_schema_extra)["setting"])
+
+
+@dataclass(frozen=True)
+class ModelSettings:
+    """What a model reads of the settings: `SETTINGS` in `settings.py` of its folder."""
+
+    datasets: tuple[str, ...]  # the benchmark uses the first
+    # what images_path has to name, for the data sets that are read from it
+    paths: Mapping[str, str] = field(default_factory=dict)
+    geometries: tuple[str, ...] = ()
+    reads: tuple[str, ...] = ()  # settings that it reads and that not every model does
+    has_latent_space: bool = False  # which the playground explores

@@ -1,0 +1,158 @@
+"""One attempt at a run: everything that its steps and its hooks need, built from the configuration
+and the newest checkpoint."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+from ganboard.gan.checkpoint import reader, snapshots, store
+from ganboard.gan.checkpoint.saver import Saver
+from ganboard.gan.config import RunConfig, plan
+from ganboard.gan.data import images, revision
+from ganboard.gan.devices import capabilities
+from ganboard.gan.distributed import strategy as distribution
+from ganboard.gan.distributed.agreement import Agreement
+from ganboard.gan.events import Control, Facts, Note, OnDisk, Sink, Started, Steps
+from ganboard.gan.layers import summary
+from ganboard.gan.modeling import recipe
+from ganboard.gan.progress import Progress
+from ganboard.gan.training import epoch_metrics, hooks
+from ganboard.gan.training.fit import FitLoop
+from ganboard.gan.training.monitors import Monitors
+from ganboard.gan.training.networks import networks
+from ganboard.gan.training.runner import CustomLoop, Runner
+from ganboard.gan.training.step import Stepper
+from ganboard.gan.training.watchdog import Watchdog
+
+
+class Attempt:
+    """The parts of one attempt, and the state that they share."""
+
+    def __init__(
+        self,
+        config: RunConfig,
+        *,
+        machine: dict[str, Any],
+        dataset: Any,
+        run_dir: Path,
+        cache_dir: Path,
+        number: int,
+        sink: Sink,
+        control: Control,
+        on_hang: Callable[[], None],
+    ) -> None:
+        examples = dataset.first(config.limit)
+        self.config = config
+        self.sink = sink
+        self.control = control
+        self.plan = plan(config, len(examples))
+        self._machine = machine
+        self._dataset = dataset
+
+        # Build the networks and restore the newest checkpoint.
+        strategy = distribution.strategy(config)
+        self.agreement = Agreement(strategy)
+        model = recipe.make(config)
+        with strategy.scope():
+            self.nets = networks(config, model)
+        self.initial_weights = self.nets.weights()
+        self._untrained = self.nets.arrays()
+        self._directory = run_dir / "checkpoints"
+        self._digest = store.config_hash(config, len(examples))
+        progress = self.restore()
+        sink(OnDisk(reader.found(self._directory)))
+
+        # Prepare the step, and what is done between steps.
+        agree = self.agreement.number
+        self.stepper = Stepper(config, strategy, self.nets, examples, model)
+        self.runner: Runner = (
+            FitLoop(self.stepper, agree)
+            if config.loop == "fit"
+            else CustomLoop(self.stepper, agree)
+        )
+        self._pictures = model.pictures(examples)
+        self.state = hooks.TrainingState(
+            config=config,
+            model=model,
+            nets=self.nets,
+            examples=examples,
+            progress=progress,
+            epoch_metrics=epoch_metrics.EpochMetrics(config),
+            monitors=Monitors(config, self.plan.steps_per_epoch, self._pictures),
+            watchdog=Watchdog(config.stall_seconds, sink, on_hang),
+            sink=sink,
+            leads=self.agreement.leads,
+        )
+        self.saver = Saver(
+            config,
+            self._directory,
+            self._digest,
+            number,
+            self.nets.arrays,
+            sink,
+            progress.step,
+            control,
+            writes=self.agreement.leads,
+        )
+        self.checkpoint = hooks.Checkpoint(self.saver)
+        self.weight_snapshot = hooks.WeightSnapshot(
+            config, run_dir / snapshots.FOLDER, self.initial_weights
+        )
+        self.image_grid = hooks.ImageGrid(config)
+        self.evaluation = hooks.Evaluation(config, dataset, cache_dir)
+        self.peak_measurement = hooks.PeakMeasurement(config, machine, cache_dir)
+
+    @property
+    def finished(self) -> bool:
+        return self.state.progress.epoch >= self.config.epochs
+
+    @property
+    def at_end_of_epoch(self) -> bool:
+        """Whether all steps of an epoch are taken and it is not yet reported."""
+        return self.state.progress.g_losses.size == self.plan.steps_per_epoch
+
+    def restore(self) -> Progress:
+        """Assign the newest valid checkpoint of the first process in all of them, or the untrained
+        state."""
+        untrained = self._untrained
+        found = None
+        if self.agreement.leads:
+            found = store.load(self._directory, untrained, digest=self._digest, sink=self.sink)
+        arrays, progress = found or (untrained, Progress())
+        self.nets.assign(self.agreement.arrays(dict(arrays)))
+        return Progress.of(self.agreement.arrays(progress.arrays()))
+
+    def announce(self) -> None:
+        """Report what begins, before the first step."""
+        config, sink, nets, progress = self.config, self.sink, self.nets, self.state.progress
+        sink(
+            Started(
+                self._machine,
+                self.plan.examples,
+                self.plan.steps_per_epoch,
+                progress.step,
+                nets.generator.count_params(),
+                nets.discriminator.count_params(),
+            )
+        )
+        for text in capabilities.remarks(config, self._machine):
+            sink(Note("info", text))
+        if skipped := getattr(self._dataset, "skipped", ()):
+            sink(Note("warning", images.skipped(skipped)))
+        if config.skip_unreadable:
+            sink(Facts({"skipped_pictures": len(skipped)}))
+        sink(Facts(epoch_metrics.facts(config, self._machine, self.plan.examples)))
+        if (revised := revision.current({"dataset": config.dataset})) > 1:
+            sink(Facts({revision.FACT: revised}))
+        layers = {
+            "generator_layers": summary.describe(nets.generator),
+            "discriminator_layers": summary.describe(nets.discriminator),
+        }
+        sink(Facts(layers))
+        if progress.step == 0 and self.agreement.leads:
+            self.image_grid.draw_real(sink, self._pictures)
+            self.image_grid.run(self.state)
+        if progress.g_losses.size:  # a sink may have lost the steps before the checkpoint
+            sink(Steps(progress.epoch + 1, 0, progress.g_losses, progress.d_losses))

@@ -1,0 +1,50 @@
+"""Every page fits a phone and a small laptop, light and dark. With SCREENSHOTS=FOLDER each is kept
+there as a picture."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable
+from pathlib import Path
+from typing import Literal
+
+import pytest
+from playwright.sync_api import Page
+
+from ganboard.db.models import Run
+from ganboard.worker.context import Context
+from tests.e2e.sights import VIEWPORTS, furnish, walk
+
+# nothing may be wider than the screen but what scrolls in itself
+TOO_WIDE = """() => {
+  const wide = document.documentElement.clientWidth + 1;
+  const clips = e => ['auto', 'scroll', 'hidden'].includes(getComputedStyle(e).overflowX);
+  const scrolls = e => e && (clips(e) || scrolls(e.parentElement));
+  const beyond = e => e.getBoundingClientRect().right > wide && e.checkVisibility();
+  return [...document.querySelectorAll('[data-testid=stMainBlockContainer] *')]
+    .filter(e => beyond(e) && !scrolls(e.parentElement))
+    .slice(0, 3).map(e => e.outerHTML.slice(0, 200));
+}"""
+
+
+@pytest.mark.thorough
+@pytest.mark.slow
+@pytest.mark.parametrize("size", ["phone", pytest.param("desktop", marks=pytest.mark.thorough)])
+def test_nothing_is_wider_than_the_screen(
+    context: Context, make_run: Callable[..., Run], server: str, page: Page, size: str
+) -> None:
+    page.set_viewport_size(VIEWPORTS[size])  # type: ignore[arg-type]
+    wide: dict[str, list[str]] = {}
+    for name in walk(page, server, furnish(context, make_run)):
+        if found := page.evaluate(TOO_WIDE):
+            wide[name] = found
+        _keep(page, f"{name}_{size}")
+    assert not wide
+
+
+def _keep(page: Page, name: str) -> None:
+    schemes: tuple[Literal["light", "dark"], ...] = ("light", "dark")
+    for scheme in schemes if "SCREENSHOTS" in os.environ else ():
+        page.emulate_media(color_scheme=scheme)
+        page.wait_for_timeout(700)  # charts are drawn anew
+        page.screenshot(path=Path(os.environ["SCREENSHOTS"]) / f"{name}_{scheme}.png")

@@ -1,0 +1,103 @@
+"""One benchmark from the request to the document: what is checked before, and measured on which
+data and hardware."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+import tempfile
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import orjson
+
+from ganboard.db.settings import Settings
+from ganboard.gan import data
+from ganboard.gan.config import ConfigError, RunConfig, parse, plan
+from ganboard.gan.costs import estimate
+from ganboard.gan.data import catalog, mnist
+from ganboard.gan.settings.models import MODELS
+from ganboard.worker.bench.candidates import DCGAN, choose, peers_find_gan
+from ganboard.worker.bench.report import document
+from ganboard.worker.bench.runner import Options, Watcher, run_benchmark
+from ganboard.worker.errors import ServiceFailed
+
+MAX_ROUNDS, MAX_STEPS = 1000, 1_000_000
+EPOCH_STEPS = 40  # of our trainer on a CPU, where all of MNIST takes minutes
+BATCHES = {DCGAN: 256, "gan3d": 16, "pix2pix": 16}
+
+
+def bench(settings: Settings, options: Options, watcher: Watcher) -> dict[str, Any]:
+    """Measure; returns the document of `worker.bench.report`. Raises ConfigError, DatasetError and
+    ServiceFailed."""
+    if not 1 <= options.rounds <= MAX_ROUNDS:
+        raise ConfigError(f"rounds={options.rounds} is invalid. It must be from 1 to {MAX_ROUNDS}.")
+    if options.steps is not None and not 1 <= options.steps <= MAX_STEPS:
+        raise ConfigError(f"steps={options.steps} is invalid. It must be from 1 to {MAX_STEPS}.")
+    if options.model not in BATCHES:
+        raise ConfigError(
+            f"model={options.model[:80]} is invalid. Choose from {', '.join(BATCHES)}."
+        )
+    candidates = choose(options.only, options.precisions, options.model)
+    base = _base(settings, options)
+    # a batch that does not divide among replicas is refused before anything runs
+    for candidate in candidates:
+        parse({**base.model_dump(), **candidate.changes})
+    available = catalog.count(base, settings.data)
+    plan(base, available)
+    hardware, began, whole = _hardware(), datetime.now(UTC), base
+    if not (hardware["gpus"] or hardware["tpus"]):
+        base = base.model_copy(update={"limit": EPOCH_STEPS * base.batch_size})
+    loaded = data.load(
+        whole if options.model == DCGAN else base, settings.data
+    )  # a street that is absent is computed before anyone is timed
+    # inside HOME, so that checkpoints go to the disk that real runs use
+    with tempfile.TemporaryDirectory(dir=settings.prepare_home(), prefix="bench-") as folder:
+        if options.model == DCGAN:
+            np.save(Path(folder, "images.npy"), loaded.images)
+        peers_find_gan(Path(folder))
+        with run_benchmark(settings, options, base, available, Path(folder)) as benchmark:
+            results = benchmark.run(candidates, watcher)
+    about = {
+        "began": began.isoformat(timespec="seconds"),
+        "seconds": round((datetime.now(UTC) - began).total_seconds(), 1),
+        "model": options.model,
+        "data": (
+            loaded.source
+            if options.model == DCGAN
+            else f"{options.model} at {base.geometry} on dataset={base.dataset}."
+        ),
+        "batch": base.batch_size,
+        "gflop_per_image": estimate.step_flop(base) / base.batch_size / 1e9,
+        "rounds": options.rounds,
+        "hardware": hardware,
+    }
+    return document(results, about)
+
+
+def _base(settings: Settings, options: Options) -> RunConfig:
+    """What our trainer trains: 3DGAN's showers of 51x51x25 cells, pix2pix's street at 64x64, or
+    digits."""
+    batch = BATCHES[options.model] if options.batch is None else options.batch
+    dataset = MODELS[options.model].datasets[0]
+    if options.model == DCGAN:
+        dataset = "mnist" if mnist.find("mnist", settings.data) else "digits"
+    geometry = {"gan3d": {"geometry": "51x51x25"}, "pix2pix": {"geometry": "64x64"}}.get(
+        options.model, {}
+    )
+    return parse({"model": options.model, "dataset": dataset, "batch_size": batch, **geometry})
+
+
+def _hardware() -> dict[str, Any]:
+    """`gan.devices.hardware.describe` in its own process, as TensorFlow must not be loaded in this
+    one."""
+    asked = subprocess.run(
+        [sys.executable, "-m", "ganboard.gan.devices.hardware"], capture_output=True, text=True
+    )
+    if asked.returncode:
+        last = (asked.stderr.strip().splitlines() or [f"exit code {asked.returncode}"])[-1]
+        raise ServiceFailed(f"TensorFlow cannot be started ({last[:200]}). Run `ganboard doctor`.")
+    described: dict[str, Any] = orjson.loads(asked.stdout.splitlines()[-1])
+    return described

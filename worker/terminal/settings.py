@@ -1,0 +1,90 @@
+"""The list of all settings and presets: what `--settings` shows."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+from rich import box
+from rich.table import Table
+from rich.text import Text
+
+from ganboard.gan.config import RunConfig
+from ganboard.gan.settings.metadata import about, fields_by_group
+from ganboard.worker.terminal.console import make_console
+
+
+def settings_document() -> dict[str, Any]:
+    """All settings and presets, JSON-ready."""
+    from ganboard.gan import presets
+
+    schema = RunConfig.model_json_schema()["properties"]
+    settings = [
+        {
+            "name": name,
+            "group": group,
+            "default": field.default,
+            "allowed": _allowed(schema[name]),
+            "unit": about(name).unit,
+            "why": field.description,
+        }
+        for group, fields in fields_by_group().items()
+        for name, field in fields.items()
+    ]
+    found = [
+        {"name": name, "values": presets.values(name), "about": presets.about(name)}
+        for name in presets.NAMES
+    ]
+    return {"settings": settings, "presets": found}
+
+
+def print_settings() -> None:
+    """A table of all settings by group, then the presets."""
+    document, console = settings_document(), make_console()
+    table = Table(
+        "setting", "default", "allowed", "what it does", box=box.SIMPLE_HEAD, pad_edge=False
+    )
+    group = ""
+    for setting in document["settings"]:
+        if setting["group"] != group:
+            group = setting["group"]
+            table.add_section()
+            table.add_row(Text(group, style="bold"))
+        allowed = f"{setting['allowed']} {setting['unit']}".strip()
+        table.add_row(
+            Text(f"  {setting['name']}", style="cyan"),
+            json.dumps(setting["default"]),
+            allowed,
+            setting["why"],
+        )
+    console.print(table)
+    for preset in document["presets"]:
+        console.print(
+            Text(f"preset {preset['name']}: ", style="bold").append(
+                preset["about"].splitlines()[0], style="not bold"
+            )
+        )
+    console.print("\nExample: ganboard run --preset starter --set epochs=5 --set xla=true")
+
+
+def _allowed(schema: dict[str, Any]) -> str:
+    """The values that a field's JSON schema permits, in words."""
+    if "anyOf" in schema:
+        return " or ".join(_allowed(part) for part in schema["anyOf"])
+    if "enum" in schema:
+        return " | ".join(schema["enum"])
+    if "const" in schema:
+        return str(schema["const"])
+    if schema["type"] == "boolean":
+        return "true | false"
+    if schema["type"] == "null":
+        return "none"
+    if schema["type"] == "string":
+        return f"text up to {schema['maxLength']} characters"
+    text = {
+        "minimum": "from",
+        "exclusiveMinimum": "more than",
+        "maximum": "to",
+        "exclusiveMaximum": "to less than",
+    }
+    return " ".join(f"{word} {schema[key]:,}" for key, word in text.items() if key in schema)
