@@ -68,7 +68,7 @@ def test_launch_watch_compare_export_archive(
     tick(page.get_by_test_id("stDataFrame"), 0)
     expect(page.get_by_text("1 run selected")).to_be_visible()
     page.locator(".st-key-run_actions").get_by_role("button", name="Open").click()
-    page.get_by_role("button", name="Download").click()
+    page.get_by_role("button", name="Download", exact=True).click()
     with page.expect_download() as download:
         page.get_by_role("link", name="export.zip").click()
     kept = tmp_path / "run.zip"

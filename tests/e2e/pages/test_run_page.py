@@ -203,7 +203,7 @@ def test_a_run_can_be_taken_along_and_latest_goes_on(
     run = make_run("taken", epochs=2)
     page.goto(f"{server}/run?run=latest")
     expect(page.get_by_role("heading", name="taken")).to_be_visible()
-    page.get_by_role("button", name="Download").click()
+    page.get_by_role("button", name="Download", exact=True).click()
     with page.expect_download() as download, page.expect_popup():
         page.get_by_role("link", name="export.zip").click()
     with zipfile.ZipFile(download.value.path()) as files:

@@ -113,7 +113,8 @@ def test_a_step_trains_both_networks_and_reports_all_phases(
     two_steps: tuple[Stepper, dict[str, Any], Any],
 ) -> None:
     made, before, taken = two_steps
-    assert_both_trained(taken, before, made.nets.arrays())
+    after = made.nets.arrays()
+    assert_both_trained(taken, before, after)
     assert (taken.g_gradient > 0).all()
     assert (taken.d_gradient > 0).all()
     assert all((taken.terms[name] > 0).all() for name in made.recipe.terms)
