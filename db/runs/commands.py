@@ -18,8 +18,8 @@ from ganboard.db.runs import holders
 from ganboard.db.runs.imports import IMPORTED
 
 LEASE_SECONDS = 15.0
-# Until TensorFlow is loaded there is no training to take over, and a busy machine may not give a
-# work-horse any processor time for many seconds.
+# Until training begins there is none to take over, and on a busy machine neither the work-horse nor
+# the trainer may get any processor time for many seconds.
 START_LEASE_SECONDS = 60.0
 MAX_FAILURES = 5  # deaths in a row without a finished epoch between them
 

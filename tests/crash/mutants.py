@@ -182,7 +182,7 @@ MUTANTS = [
         "                    commands.renew(\n                        self._engine,\n"
         "                        run_id=claim.run_id,\n"
         "                        attempt=claim.attempt,\n"
-        "                        lease_seconds=commands.START_LEASE_SECONDS,\n"
+        "                        lease_seconds=STARTING.lease,\n"
         "                    )\n",
         "",
         "tests/integration/test_slow_start.py -k renewed_while",

@@ -1,5 +1,10 @@
 """The trainer's hold on its run: renewed every second, it returns requests to stop and takes a
-system sample now and then."""
+system sample now and then.
+
+Until training begins, the main thread keeps the interpreter's lock for long, and a renewal on a
+busy machine takes seconds, in which no other process can write to SQLite. So the start has a longer
+lease, which is renewed less often.
+"""
 
 from __future__ import annotations
 
@@ -7,6 +12,7 @@ import logging
 import os
 import threading
 import time
+from typing import NamedTuple
 
 from sqlalchemy import Engine
 from sqlalchemy.exc import SQLAlchemyError
@@ -16,9 +22,19 @@ from ganboard.db.runs import commands, reports
 from ganboard.gan.events import Event, Phase
 from ganboard.worker.training.system_metrics import Sampler
 
-RENEW_SECONDS = 1.0
 SAMPLE_SECONDS = 5.0
 EXIT_LEASE_LOST = 75  # EX_TEMPFAIL: someone else trains this run
+
+
+class Renewal(NamedTuple):
+    """Both in seconds."""
+
+    every: float
+    lease: float
+
+
+STARTING = Renewal(every=3, lease=commands.START_LEASE_SECONDS)
+TRAINING = Renewal(every=1, lease=commands.LEASE_SECONDS)
 
 
 class Lease(threading.Thread):
@@ -29,6 +45,7 @@ class Lease(threading.Thread):
         self._engine, self._run_id, self._attempt = engine, run_id, attempt
         self._released = threading.Event()
         self._sampler = Sampler(run_id, attempt)
+        self._renewal = STARTING
         self.stop_requested = False
 
     def run(self) -> None:
@@ -36,7 +53,10 @@ class Lease(threading.Thread):
         while not self._released.is_set():
             try:
                 self.stop_requested = commands.renew(
-                    self._engine, run_id=self._run_id, attempt=self._attempt
+                    self._engine,
+                    run_id=self._run_id,
+                    attempt=self._attempt,
+                    lease_seconds=self._renewal.lease,
                 )
                 away = False
                 if time.monotonic() >= next_sample:
@@ -51,11 +71,13 @@ class Lease(threading.Thread):
                 if not away:
                     logging.warning("Lease not renewed: %s", error)
                 away = True
-            self._released.wait(RENEW_SECONDS)
+            self._released.wait(self._renewal.every)
 
     def take_over(self, event: Event) -> None:
         """A sink that starts renewing with the first event after TensorFlow is loaded; see
         worker/training/start.py."""
+        if event == Phase("training"):
+            self._renewal = TRAINING
         if self.ident is None and event != Phase("importing"):
             self.start()
 

@@ -22,13 +22,13 @@ from ganboard.db.errors import LeaseLost
 from ganboard.db.models import ACTIVE, Run
 from ganboard.db.runs import commands, queries
 from ganboard.db.runs.commands import Claim
+from ganboard.worker.training.lease import STARTING
 
 log = logging.getLogger("ganboard.worker")
 
 # before TensorFlow is loaded
 PHASES = {"starting": "starting the trainer", "importing": "loading TensorFlow"}
 POLL_SECONDS = 1.0
-RENEW_SECONDS = 3.0  # many starts at once must not keep SQLite busy
 START_SECONDS = 600.0  # a trainer that has not loaded TensorFlow by then is ended
 MAX_LATE = 3  # late starts in a row; a person has to make room on the machine
 SLOW_SECONDS = commands.LEASE_SECONDS
@@ -72,12 +72,12 @@ class Start(threading.Thread):
                 run = queries.get_run(self._engine, claim.run_id)
                 if run is not None and run.attempt == claim.attempt and run.phase not in PHASES:
                     return
-                if time.monotonic() - renewed >= RENEW_SECONDS:
+                if time.monotonic() - renewed >= STARTING.every:
                     commands.renew(
                         self._engine,
                         run_id=claim.run_id,
                         attempt=claim.attempt,
-                        lease_seconds=commands.START_LEASE_SECONDS,
+                        lease_seconds=STARTING.lease,
                     )
                     renewed = time.monotonic()
             except LeaseLost:
