@@ -5,7 +5,6 @@
 
 from __future__ import annotations
 
-import time
 from functools import partial
 from typing import Any
 
@@ -29,12 +28,13 @@ LAUNCHED = "launch_last"
 # {"preset": name} after a click on a card; changed in place, since a next click can cut a callback
 # short
 CHOSEN = "launch_chosen"
-CHOSEN_AT = "launch_chosen_at"  # the clock's seconds when that was
+# the preset that the address named before that: the browser sends it with each click until it has
+# received the new address
+STALE = "launch_stale_address"
 NAME = "launch_name"
 MODE = "launch_mode"
 ONE, GRID = "One run", "Sweep"
 QUEUE_EVERY = 5.0  # seconds between reads of the queue
-SETTLED = 5.0  # seconds after a choice of preset until every click carries the new address
 
 
 def render() -> None:
@@ -143,15 +143,17 @@ def _fill_from_preset() -> None:
     chosen = st.session_state.setdefault(CHOSEN, {})
     if "preset" in chosen:
         _use_preset(chosen["preset"])
-        st.session_state[CHOSEN_AT] = time.monotonic()
-        st.query_params["preset"] = asked = chosen["preset"]
+        st.session_state[STALE] = asked
+        st.query_params["preset"] = chosen["preset"]
         chosen.clear()  # when all of it is done
+        return
     kind, name = st.session_state.get(SOURCE, ("", ""))
     fresh = kind != "preset" or not settings_form.is_filled()
-    settled = time.monotonic() - st.session_state.get(CHOSEN_AT, -SETTLED) >= SETTLED
-    if fresh or (settled and asked not in (None, name)):
+    if fresh or asked not in (None, name, st.session_state.get(STALE)):
         _use_preset(asked or presets.NAMES[0])
-    elif asked not in (None, name):
+    elif asked == name:
+        st.session_state.pop(STALE, None)
+    elif asked is not None:
         st.query_params["preset"] = name
 
 
