@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 
 from ganboard.db.models import Run
@@ -9,6 +11,11 @@ from ganboard.db.runs import commands, queries, reports
 from ganboard.gan import presets
 from ganboard.worker.context import Context
 from tests.factories import HARDWARE
+
+
+def own(run: Run) -> dict[str, Any]:
+    """What names the run's attempt in a report of it."""
+    return {"run_id": run.id, "attempt": run.attempt}
 
 
 def claimed(context: Context, *, run_id: str | None = None, epochs: int = 2) -> Run:

@@ -67,7 +67,7 @@ MUTANTS = [
         "db/runs/checkpoint_reports.py",
         "or_(col(Checkpoint.machine).is_(None), col(Checkpoint.machine) == machine)",
         "or_(col(Checkpoint.step) > 0, col(Checkpoint.machine) == machine)",
-        "tests/unit/db/runs/test_reports.py",
+        "tests/unit/db/runs/test_checkpoint_reports.py",
     ),
     Mutant(
         "a copied HOME keeps its name",

@@ -14,7 +14,7 @@ from ganboard.db.runs import queries
 from ganboard.worker.context import Context
 from tests.fuzz.cases import fuzzed
 from tests.ui.pages import checked, open_page
-from tests.unit.app.web.test_api import get
+from tests.unit.app.web.answers import get
 
 MakeRun = Callable[..., Run]
 WILD = (

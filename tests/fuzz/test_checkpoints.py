@@ -22,7 +22,7 @@ from ganboard.gan.progress import Progress
 from tests.fuzz.cases import fuzzed, refusal
 from tests.fuzz.test_archives import CHANGES, Change, changed
 from tests.recorder import Recorder
-from tests.unit.gan.checkpoint.test_store import DIGEST, arrays, save
+from tests.unit.gan.checkpoint.checkpoints import DIGEST, arrays, save
 
 JSON = st.recursive(
     st.none()

@@ -1,3 +1,5 @@
+"""Checkpoints are saved whole or not at all, and the newest that is whole is loaded."""
+
 from __future__ import annotations
 
 import errno
@@ -13,58 +15,12 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from ganboard.gan import files, presets
-from ganboard.gan.checkpoint import reader, store
+from ganboard.gan import files
+from ganboard.gan.checkpoint import store
 from ganboard.gan.checkpoint.reader import CheckpointError, NotFiniteError
-from ganboard.gan.checkpoint.store import config_hash
-from ganboard.gan.config import RunConfig
-from ganboard.gan.data import revision
-from ganboard.gan.events import Found, Note
-from ganboard.gan.progress import Progress
+from ganboard.gan.events import Note
 from tests.recorder import Recorder
-
-DIGEST = config_hash(RunConfig(), 128)
-
-
-def arrays(value: float = 1.0) -> dict[str, np.ndarray]:
-    return {
-        "generator/dense/kernel": np.full((30, 40), value, np.float32),
-        "g_optimizer/iterations": np.int64(7).reshape(()),
-    }
-
-
-def progress(step: int = 5) -> Progress:
-    return Progress(step, 2, np.float32([0.1, 0.2]), np.float32([0.3, 0.4]), 1 / 3, 0.1)
-
-
-def save(
-    directory: Path,
-    step: int = 5,
-    *,
-    value: float = 1.0,
-    attempt: int = 1,
-    keep: int = 9,
-    digest: str = DIGEST,
-) -> Path:
-    store.save(directory, arrays(value), progress(step), digest=digest, attempt=attempt)
-    store.prune(directory, keep)
-    return directory / f"ckpt-{step}-{attempt}"
-
-
-def load(directory: Path) -> tuple[float, Progress, list[str]] | None:
-    """(the weights' value, progress, warnings), or None."""
-    recorder = Recorder()
-    found = store.load(directory, arrays(), digest=DIGEST, sink=recorder)
-    notes = [note.text for note in recorder.of(Note)]
-    return (float(found[0]["generator/dense/kernel"][0, 0]), found[1], notes) if found else None
-
-
-def test_what_is_found_is_what_was_saved(tmp_path: Path) -> None:
-    saved = store.save(tmp_path, arrays(), progress(5), digest=DIGEST, attempt=3)
-    save(tmp_path, 6)
-    (tmp_path / "ckpt-6-1" / "manifest.json").write_text("[]")
-    assert reader.found(tmp_path) == (Found(saved.step, 3, saved.epoch, saved.digest, saved.size),)
-    assert reader.found(tmp_path / "nowhere") == ()
+from tests.unit.gan.checkpoint.checkpoints import DIGEST, arrays, edit, flip, load, progress, save
 
 
 def test_what_was_saved_comes_back_to_the_bit(tmp_path: Path) -> None:
@@ -101,12 +57,6 @@ def test_only_the_newest_are_kept(tmp_path: Path) -> None:
     assert sorted(path.name for path in tmp_path.iterdir()) == ["ckpt-10-1", "ckpt-3-1"]
 
 
-def flip(path: Path, position: float) -> None:
-    data = bytearray(path.read_bytes())
-    data[int(position * (len(data) - 1))] ^= 1
-    path.write_bytes(data)
-
-
 DAMAGES: dict[str, Callable[[Path], object]] = {
     "first bit of the state": lambda c: flip(c / "state.npz", 0),
     "bit in the middle of the state": lambda c: flip(c / "state.npz", 0.5),
@@ -130,11 +80,6 @@ DAMAGES: dict[str, Callable[[Path], object]] = {
     "folder of another attempt": lambda c: edit(c, attempt=2),
     "a file instead of a directory": lambda c: (shutil.rmtree(c), c.write_text("")),
 }
-
-
-def edit(path: Path, **changes: object) -> None:
-    manifest = path / "manifest.json"
-    manifest.write_text(json.dumps({**json.loads(manifest.read_text()), **changes}))
 
 
 @pytest.mark.parametrize("damage", DAMAGES)
@@ -250,57 +195,6 @@ def test_everything_is_flushed_before_and_after_the_rename(
     ]
 
 
-def test_only_settings_that_determine_the_weights_count() -> None:
-    same = [
-        {"epochs": 99},
-        {"keep_checkpoints": 9},
-        {"checkpoint_every": 7},
-        {"grid_every": 3},
-        {"grid_size": 2},
-        {"quality_every": 2},
-        {"quality_images": 500},
-        {"on_non_finite": "roll_back"},
-        {"stall_seconds": 0},
-        {"max_minutes": 5},
-        {"snapshots": 0},
-    ]
-    assert {config_hash(RunConfig(**changes), 128) for changes in same} == {DIGEST}
-    other = [
-        {"seed": 1},
-        {"limit": 128},
-        {"replicas": 2},
-        {"xla": True},
-        {"precision": "mixed_bfloat16"},
-        {"beta_1": 0.5},
-    ]
-    assert (
-        len({config_hash(RunConfig(**changes), 128) for changes in other} | {DIGEST})
-        == len(other) + 1
-    )
-    assert config_hash(RunConfig(), 129) != DIGEST
-
-
-def test_a_data_set_with_a_new_name_keeps_its_checkpoints() -> None:
-    # of the preset street_tiny, before it was called vortex_street_tiny
-    digest = "552cc35cc667ecf5c6c4c1f8b2c737d0207269e00921534511b0aa8ed0ba9540"
-    assert config_hash(presets.load("street_tiny"), 32) == digest
-
-
-def test_checkpoints_of_an_earlier_revision_of_sampled_data_do_not_fit(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    config = RunConfig(model="gan3d", dataset="showers")
-    now = config_hash(config, 128)
-    monkeypatch.setattr(revision, "_REVISIONS", {})
-    earlier = config_hash(config, 128)
-    assert now != earlier
-    assert config_hash(RunConfig(), 128) == DIGEST
-    store.save(tmp_path, arrays(), progress(5), digest=earlier, attempt=1)
-    recorder = Recorder()
-    assert store.load(tmp_path, arrays(), digest=now, sink=recorder) is None
-    assert "belongs to another configuration or data set" in recorder.of(Note)[0].text
-
-
 def test_too_little_room_is_said_in_bytes_before_anything_is_written(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -394,22 +288,3 @@ def test_links_and_pipes_are_refused_at_once(tmp_path: Path) -> None:
     assert found is not None
     assert found[0] == 4
     assert "it is not a directory" in found[2][0]
-
-
-def test_verifying_lists_what_does_not_load_and_changes_nothing(tmp_path: Path) -> None:
-    listed = [
-        (step, 1, store.save(tmp_path, arrays(), progress(step), digest=DIGEST, attempt=1).digest)
-        for step in (1, 2, 3, 4)
-    ]
-    assert reader.verify(tmp_path, listed) == {}
-    flip(tmp_path / "ckpt-1-1" / "state.npz", 0.5)
-    edit(tmp_path / "ckpt-2-1", epoch=9)
-    (tmp_path / "ckpt-4-1").rename(tmp_path / "elsewhere")
-    before = sorted(tmp_path.rglob("*"))
-    bad = reader.verify(tmp_path, listed)
-    assert {step: words.split(":")[0] for (step, _), words in bad.items()} == {
-        1: "CheckpointError",
-        2: "manifest.json is not the one that was listed",
-        4: "FileNotFoundError",
-    }
-    assert sorted(tmp_path.rglob("*")) == before

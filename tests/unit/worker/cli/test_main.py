@@ -1,27 +1,19 @@
-"""The command line as people and scripts meet it: real SQLite, no Redis, no TensorFlow."""
+"""The command line as a whole: its commands and options, their help, and what they load."""
 
 from __future__ import annotations
 
 import subprocess
 import sys
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import pytest
 from typer.main import get_command
 
-from ganboard.db.models import Run
-from ganboard.db.runs import queries
 from ganboard.gan import presets
 from ganboard.gan.config import RunConfig
 from ganboard.worker.cli.main import app
-from ganboard.worker.context import Context
-from tests.attempt import claimed, finish_epoch
-from tests.cli import document, ganboard, on_a_terminal, refused
-from tests.factories import HARDWARE, HOSTILE_NAMES
-
-MakeRun = Callable[..., Run]
+from tests.cli import document, ganboard
 
 COMMAND_LINE = {
     "up": ["--port", "--address", "--workers", "--no-starter"],
@@ -206,168 +198,3 @@ def test_settings_are_listed_with_default_range_and_reason(home: Path) -> None:
     assert all(name in text for name in by_name)
     assert [preset["name"] for preset in listed["presets"]] == list(presets.NAMES)
     assert not home.exists()  # looking does not begin a state directory
-
-
-def test_run_stores_and_says_what_it_waits_for(home: Path) -> None:
-    said = ganboard("run", "--preset", "tiny", "--set", "epochs=7", "--name", "first look").stdout
-    shown = document("show", "latest")
-    assert shown["id"] in said
-    assert "No worker is running" in said
-    assert "ganboard up" in said
-    assert (shown["name"], shown["status"], shown["preset"]) == ("first look", "queued", "tiny")
-    assert shown["config"]["epochs"] == 7
-    assert shown["config"]["limit"] == presets.values("tiny")["limit"]
-
-
-def test_run_prints_the_document_of_show(home: Path) -> None:
-    submitted = document("run", "--preset", "tiny")
-    assert submitted == document("show", submitted["id"])
-    assert set(submitted) >= {
-        "id",
-        "name",
-        "status",
-        "config",
-        "hardware",
-        "epochs",
-        "error",
-        "attempt",
-    }
-
-
-def test_show_json_has_exact_losses(make_run: MakeRun, context: Context) -> None:
-    run = make_run(epochs=3)
-    shown = document("show", run.id)
-    stored = queries.epochs(context.engine, run.id)
-    assert [
-        (e["epoch"], e["g_loss"], e["g_loss_hex"], e["d_loss_hex"]) for e in shown["epochs"]
-    ] == [(e.epoch, e.g_loss, e.g_loss.hex(), e.d_loss.hex()) for e in stored]
-    assert [e["images_per_second"] for e in shown["epochs"]] == [
-        e.images / e.seconds for e in stored
-    ]
-    assert shown["hardware"] == HARDWARE
-
-
-def test_losses_that_are_not_finite_are_null_and_named(context: Context) -> None:
-    run = claimed(context, epochs=2)
-    for epoch, g, d in ((1, float("nan"), float("inf")), (2, float("-inf"), 0.0)):
-        finish_epoch(context, run, epoch, g, d)
-    shown = document("show", run.id)["epochs"]
-    assert [(e["g_loss"], e["g_loss_hex"], e["d_loss"], e["d_loss_hex"]) for e in shown] == [
-        (None, "nan", None, "inf"),
-        (None, "-inf", 0.0, "0x0.0p+0"),
-    ]
-    assert "NaN" in ganboard("show", run.id).stdout
-
-
-def test_show_for_people(make_run: MakeRun, context: Context) -> None:
-    run = make_run(name="a good run", epochs=12, precision="mixed_bfloat16")
-    text = ganboard("show", run.id).stdout
-    for part in (
-        run.id,
-        "a good run",
-        "finished",
-        'precision="mixed_bfloat16"',
-        "Test CPU",
-        str(context.settings.log_path(run.id)),
-    ):
-        assert part in text
-    assert "latest 10 of 12 epochs" in text
-
-
-def test_show_a_failed_run_says_why(make_run: MakeRun) -> None:
-    run = make_run(status="failed", error="The disk is full: free some space.")
-    assert "The disk is full" in ganboard("show", run.id).stdout
-    assert document("show", run.id)["error"] == "The disk is full: free some space."
-
-
-@pytest.mark.parametrize("name", HOSTILE_NAMES)
-def test_names_are_shown_as_they_are(make_run: MakeRun, name: str) -> None:
-    run = make_run(name=name, epochs=1)
-    assert name in ganboard("runs").stdout
-    assert name in ganboard("show", run.id).stdout
-    assert document("show", run.id)["name"] == name
-
-
-def test_control_codes_from_the_database_do_not_reach_the_terminal(make_run: MakeRun) -> None:
-    run = make_run(name="x\x1b[2Jy\u202ez", status="failed", error="\x1b]0;title\x07 gone")
-    for text in (ganboard("runs").stdout, ganboard("show", run.id).stdout):
-        assert "\x1b" not in text
-        assert "\u202e" not in text
-        assert "\x07" not in text
-
-
-def test_runs_filters(make_run: MakeRun) -> None:
-    old, failed, new = (
-        make_run(name="alpha"),
-        make_run(name="beta", status="failed"),
-        make_run(name="Alpha two", status="queued"),
-    )
-    assert [run["id"] for run in document("runs")] == [new.id, failed.id, old.id]
-    assert [run["id"] for run in document("runs", "--status", "failed", "--status", "queued")] == [
-        new.id,
-        failed.id,
-    ]
-    assert [run["id"] for run in document("runs", "--search", "alpha")] == [new.id, old.id]
-    assert [run["id"] for run in document("runs", "--limit", "1")] == [new.id]
-    assert "1 of 3 runs" in ganboard("runs", "--limit", "1").stdout
-    assert "epochs" not in document("runs")[0]
-
-
-def test_runs_of_an_empty_database(context: Context) -> None:
-    assert "ganboard run --preset starter" in ganboard("runs").stdout
-    assert document("runs") == []
-
-
-def test_stop_and_resume(home: Path) -> None:
-    run_id = document("run", "--preset", "tiny")["id"]
-    assert document("stop", run_id[:6])["status"] == "stopped"
-    assert "is already" in refused("stop", run_id)
-    assert "queued again" in ganboard("resume", run_id).stdout
-    assert "resumes automatically" in refused("resume", run_id)
-
-
-def test_stop_a_run_that_trains(make_run: MakeRun, context: Context) -> None:
-    run = make_run(status="running")
-    assert "stops after the current step" in ganboard("stop", run.id).stdout
-    stored = queries.get_run(context.engine, run.id)
-    assert stored is not None
-    assert stored.stop_requested_at is not None
-
-
-def test_clone_changes_the_given_settings(make_run: MakeRun) -> None:
-    run = make_run(name="w" * 80)
-    cloned = document("clone", run.id, "--set", "seed=5")
-    assert cloned["config"] == {**run.config, "seed": 5}
-    assert cloned["parent_id"] == run.id
-    assert cloned["name"].endswith(" (clone)")
-    assert document("clone", run.id, "--name", "other")["name"] == "other"
-
-
-def test_delete_needs_yes_without_a_terminal(make_run: MakeRun, context: Context) -> None:
-    run = make_run()
-    assert "--yes" in refused("delete", run.id)
-    context.settings.run_dir(run.id).mkdir(parents=True)
-    assert document("delete", run.id, "--yes") == {
-        "id": run.id,
-        "name": run.name,
-        "deleted": True,
-        "files_left_on": [],
-    }
-    assert not context.settings.run_dir(run.id).exists()
-    assert "There is no run" in refused("show", run.id)
-
-
-def test_delete_refuses_a_run_that_trains(make_run: MakeRun) -> None:
-    assert "Stop it" in refused("delete", make_run(status="running").id, "--yes")
-
-
-@pytest.mark.parametrize(
-    ("typed", "code", "deleted"), [(b"y\n", 0, True), (b"n\n", 1, False), (b"\x03", 130, False)]
-)
-def test_delete_asks_on_a_terminal(
-    make_run: MakeRun, context: Context, typed: bytes, code: int, deleted: bool
-) -> None:
-    run = make_run()
-    output, exit_code = on_a_terminal(["delete", run.id], after="[y/N]", typed=typed)
-    assert exit_code == code, output
-    assert (queries.get_run(context.engine, run.id) is None) == deleted

@@ -17,7 +17,7 @@ from ganboard.worker.context import open_context
 from ganboard.worker.serving import bodies, connections
 from ganboard.worker.serving.application import Service
 from tests.polling import wait_until
-from tests.unit.worker.serving.test_serving import client, registered, service
+from tests.unit.worker.serving.services import client, registered, service
 
 ENDS = 20  # seconds within which a refusal with a short limit must have come
 

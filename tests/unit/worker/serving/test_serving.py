@@ -1,81 +1,27 @@
-"""`ganboard serve` over HTTP with real generators: answers, refusals, canary."""
+"""`ganboard serve` over HTTP with real generators: answers and refusals."""
 
 from __future__ import annotations
 
 import io
-import socket
-import threading
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import contextmanager
 from typing import Any
 
 import httpx
 import numpy as np
 import pytest
-import uvicorn
 from PIL import Image
 
 from ganboard.db import versions
-from ganboard.db.models import ModelVersion
 from ganboard.gan.generation import generation
 from ganboard.worker import access
 from ganboard.worker.context import Context
 from ganboard.worker.registry import versions as models
-from ganboard.worker.serving import batches, bodies
-from ganboard.worker.serving.application import Served, Service
+from ganboard.worker.serving import bodies
 from ganboard.worker.serving.formats import NPZ, PNG
-from ganboard.worker.serving.measures import Measures
-from ganboard.worker.serving.server import configured
-from ganboard.worker.serving.split import LEAST, Split
 from tests.cli import refused
-from tests.polling import wait_until
-from tests.registered import DCGAN, GAN3D, PIX2PIX, config, finished
-
-TOKEN = "t" * 32
-
-
-def registered(
-    context: Context, settings: dict[str, Any] = DCGAN, name: str = "some", **changes: Any
-) -> ModelVersion:
-    run, _ = finished(context, config(settings, **changes))
-    return models.add(context, run, name)
-
-
-def service(
-    context: Context,
-    which: str = "some",
-    canary: str | None = None,
-    share: float = 0.5,
-    token: str = "",
-) -> Service:
-    measures = Measures()
-    served = [
-        Served(one := versions.find(context.engine, text), models.load(context, one), measures)
-        for text in (which, canary)
-        if text
-    ]
-    return Service(
-        served[0], served[1] if canary else None, Split(share if canary else 0), measures, token
-    )
-
-
-@contextmanager
-def client(made: Service) -> Iterator[httpx.Client]:
-    """A client of a real server on a free port."""
-    server = uvicorn.Server(configured(made))
-    with socket.create_server(("127.0.0.1", 0)) as listening:
-        thread = threading.Thread(target=server.run, kwargs={"sockets": [listening]})
-        thread.start()
-        try:
-            wait_until(lambda: server.started, seconds=10, what="the server")
-            with httpx.Client(
-                base_url=f"http://127.0.0.1:{listening.getsockname()[1]}", timeout=60
-            ) as opened:
-                yield opened
-        finally:
-            server.should_exit = True
-            thread.join()
+from tests.registered import GAN3D, PIX2PIX
+from tests.unit.worker.serving.services import TOKEN, client, registered, service
 
 
 @pytest.fixture
@@ -252,86 +198,6 @@ def test_a_token_is_asked_for_everywhere(context: Context) -> None:
             ).status_code
             == 200
         )
-
-
-def test_a_share_of_the_requests_meets_the_canary(context: Context) -> None:
-    registered(context)
-    registered(context, seed=1)
-    with client(service(context, "some:1", "some:2", share=0.5)) as split:
-        answered = [
-            split.post("/generate", json={"seed": n}, headers={"X-Request-ID": str(n)}).headers[
-                "x-model-version"
-            ]
-            for n in range(30)
-        ]
-        assert 5 <= answered.count("some:2") <= 25
-        again = split.post("/generate", json={"seed": 0}, headers={"X-Request-ID": "0"})
-        assert again.headers["x-model-version"] == answered[0]
-        assert split.get("/version").json()["canary"] == split.get("/version").json()["canary"] | {
-            "share": 0.5,
-            "rolled_back": None,
-        }
-
-
-def test_a_canary_with_values_that_are_not_finite_is_rolled_back_and_nobody_notices(
-    context: Context, caplog: pytest.LogCaptureFixture
-) -> None:
-    registered(context)
-    registered(context, seed=1)
-    made = service(context, "some:1", "some:2", share=1.0)
-    assert made.canary is not None
-    made.canary.generator._network.variables[0].assign(
-        made.canary.generator._network.variables[0] * np.nan
-    )
-    with client(made) as split:
-        for seed in range(3):
-            said = split.post("/generate", json={"seed": seed})
-            assert (said.status_code, said.headers["x-model-version"]) == (200, "some:1")
-        metrics = split.get("/metrics").text
-        assert split.get("/version").json()["canary"]["rolled_back"] == "its outputs are not finite"
-    assert 'ganboard_serve_answers_total{model="some:2",outcome="not finite"} 1.0' in metrics
-    assert "ganboard_serve_rollbacks_total 1.0" in metrics
-    assert "ganboard_serve_canary_share 0.0" in metrics
-    assert (
-        "The canary some:2 is rolled back and receives no more requests: its outputs are not"
-        " finite." in caplog.messages
-    )
-
-
-def test_a_canary_that_fails_is_rolled_back_and_a_main_version_that_fails_says_so(
-    context: Context, caplog: pytest.LogCaptureFixture
-) -> None:
-    registered(context)
-    registered(context, seed=1)
-    made = service(context, "some:1", "some:2", share=1.0)
-    assert made.canary is not None
-    made.canary.batches._compute = made.main.batches._compute.__class__  # is no function of inputs
-    with client(made) as split:
-        answers = [split.post("/generate", json={"seed": 1}) for _ in range(LEAST + 5)]
-        assert {said.headers["x-model-version"] for said in answers} == {"some:1"}
-        assert ("100% of its requests failed") in split.get("/version").json()["canary"][
-            "rolled_back"
-        ]
-        made.main.batches._compute = made.canary.batches._compute  # type: ignore[attr-defined]
-        assert split.post("/generate", json={"seed": 1}).json() == {
-            "error": "some:1 did not respond: see its log for details."
-        }
-        assert split.get("/healthz").status_code == 500
-
-
-def test_requests_that_a_busy_canary_refuses_are_the_main_versions(context: Context) -> None:
-    registered(context)
-    registered(context, seed=1)
-    made = service(context, "some:1", "some:2", share=1.0)
-    assert made.canary is not None
-    made.canary.batches.waiting = batches.MAX_WAITING
-    with client(made) as split:
-        said = split.post("/generate", json={"seed": 1})
-        assert (said.status_code, said.headers["x-model-version"]) == (200, "some:1")
-        made.main.batches.waiting = batches.MAX_WAITING
-        said = split.post("/generate", json={"seed": 1})
-        assert (said.status_code, said.headers["retry-after"]) == (503, "1")
-        assert "Try again later" in said.json()["error"]
 
 
 def test_what_is_not_there_or_not_allowed_is_said_before_anything_is_served(

@@ -1,70 +1,21 @@
-"""The playground's page; the test answers in the inference worker's place."""
+"""The playground's page: what it asks for, and what it says meanwhile."""
 
 from __future__ import annotations
 
-import io
 from collections.abc import Callable
-from typing import Any
 
-import numpy as np
-import orjson
 import pytest
-from PIL import Image
-from streamlit.testing.v1 import AppTest
 
-from ganboard.db import heartbeats, requests
+from ganboard.db import requests
 from ganboard.db.engine import writing
-from ganboard.db.models import INFERENCE, Request, Run
+from ganboard.db.models import Request, Run
 from ganboard.db.runs import checkpoint_reports, commands
 from ganboard.worker.context import Context
 from tests.factories import HOSTILE_NAMES
 from tests.ui.pages import button, checked, open_page, words
+from tests.ui.playground.answers import asked, choose, reply, sheets, worker_alive
 
 MakeRun = Callable[..., Run]
-
-
-def png(columns: int, rows: int) -> bytes:
-    buffer = io.BytesIO()
-    Image.fromarray(np.zeros((28 * rows, 28 * columns), np.uint8)).save(buffer, "PNG")
-    return buffer.getvalue()
-
-
-def worker_alive(context: Context) -> None:
-    heartbeats.record(
-        context.engine,
-        name="box:inference:1",
-        kind=INFERENCE,
-        host="box",
-        pid=1,
-        run_id=None,
-        devices={"warm": True},
-    )
-
-
-def asked(context: Context) -> Request:
-    """The one request that waits, claimed."""
-    request = requests.claim(context.engine, requests.IMAGES)
-    assert request is not None
-    assert requests.claim(context.engine, requests.IMAGES) is None
-    return request
-
-
-def reply(
-    context: Context, at: AppTest, *, columns: int = 4, rows: int = 4, **facts: Any
-) -> tuple[AppTest, Request]:
-    """Answer what waits; the page anew, and what was asked."""
-    request = asked(context)
-    size = {"columns": columns, "images": columns * rows, "seconds": 0.04}
-    assert requests.answer(context.engine, request, result=png(columns, rows), facts=size | facts)
-    return checked(at.run()), request
-
-
-def sheets(at: AppTest) -> list[dict[str, Any]]:
-    return [orjson.loads(element.proto.json) for element in at.get("bidi_component")]
-
-
-def choose(at: AppTest, key: str, value: Any) -> AppTest:
-    return checked(at.get_by_key(key).set_value(value).run())
 
 
 def test_without_any_checkpoint_it_says_what_is_needed(context: Context, make_run: MakeRun) -> None:
@@ -205,90 +156,6 @@ def test_a_checkpoint_that_is_gone_is_named(make_run: MakeRun) -> None:
     assert "There is no checkpoint" not in words(open_page("playground", run=run.id))
 
 
-def test_two_picked_images_are_walked_between(context: Context, make_run: MakeRun) -> None:
-    run = make_run()
-    at, _ = reply(context, open_page("playground", run=run.id, seed="5"))
-    assert [
-        button(at, label).disabled for label in ("Interpolate between the two", "Look around")
-    ] == [True, True]
-    at.query_params["picked"] = "9,2"
-    at = checked(at.run())
-    assert [
-        button(at, label).disabled
-        for label in ("Interpolate between the two", "Nearest training images", "Look around")
-    ] == [False, False, True]
-    button(at, "Interpolate between the two").click()
-    at, request = reply(context, checked(at.run()), columns=9, rows=1)
-    assert request.kind == "interpolate"
-    assert request.options == {
-        "seed": 5,
-        "psi": 1.0,
-        "other": 5,
-        "first": 9,
-        "second": 2,
-        "steps": 9,
-        "rows": 1,
-    }
-    assert "From image 10 to image 3 of the seed, along a great circle" in words(at)
-    assert sheets(at)[0]["pickable"] is False
-    button(at, "Between two seeds instead").click()
-    at, request = reply(context, checked(at.run()), columns=9, rows=4)
-    assert request.options == {
-        "seed": 5,
-        "psi": 1.0,
-        "other": 1,
-        "first": 0,
-        "second": 0,
-        "steps": 9,
-        "rows": 4,
-    }
-    assert sheets(at)[0]["labels"][8] == "Row 1, 100% of the way from seed 5 to seed 1"
-
-
-def test_a_new_seed_forgets_what_was_picked(context: Context, make_run: MakeRun) -> None:
-    run = make_run()
-    at, first = reply(context, open_page("playground", run=run.id, picked="3"))
-    button(at, "New seed").click()
-    at, second = reply(context, checked(at.run()))
-    assert first.options["seed"] != second.options["seed"]
-    assert sheets(at)[0]["picked"] == []
-
-
-def test_nearest_images_come_with_distances(context: Context, make_run: MakeRun) -> None:
-    run = make_run()
-    at = open_page("playground", run=run.id, do="Nearest", picked="3,1")
-    facts = {
-        "distances": [[4.0, 5.0, 6.0, 7.0, 8.0, 9.0], [1.0, None, 3.0, 4.0, 5.0, 6.0]],
-        "spacing": 4.25,
-        "searched": 128,
-    }
-    at, request = reply(context, at, columns=7, rows=2, **facts)
-    assert request.options == {"seed": 0, "psi": 1.0, "picks": [3, 1]}
-    [sheet] = sheets(at)
-    assert sheet["captions"][:8] == [
-        "drawn",
-        "4.00",
-        "5.00",
-        "6.00",
-        "7.00",
-        "8.00",
-        "9.00",
-        "drawn",
-    ]
-    assert sheet["captions"][8:10] == ["1.00", "–"]
-    assert "nearest of 128 training images" in words(at)
-    assert "nearest neighbour is 4.25" in words(at)
-
-
-def test_around_one_image(context: Context, make_run: MakeRun) -> None:
-    run = make_run()
-    at, request = reply(
-        context, open_page("playground", run=run.id, do="Around", picked="3"), columns=7, rows=7
-    )
-    assert request.options == {"seed": 0, "psi": 1.0, "row": 3, "degrees": 25.0}
-    assert sheets(at)[0]["labels"][24] == "Image 4 of seed 0"
-
-
 def test_a_run_deleted_while_it_is_drawn(context: Context, make_run: MakeRun) -> None:
     run = make_run()
     at = open_page("playground", run=run.id)
@@ -326,32 +193,3 @@ def test_hostile_names_are_only_text(context: Context, make_run: MakeRun) -> Non
     for name in HOSTILE_NAMES:
         make_run(name)
     assert len(open_page("playground").get_by_key("playground_run").options) == len(HOSTILE_NAMES)
-
-
-def test_showers_are_drawn_for_a_particle(context: Context, make_run: MakeRun) -> None:
-    run = make_run("showers", model="gan3d", dataset="showers", geometry="51x51x25")
-    worker_alive(context)
-    at = choose(open_page("playground", run=run.id), "energy", 250)
-    assert [tab.label for tab in at.tabs] == ["Draw", "Interpolate", "Around"]
-    assert "Nearest training images" not in [one.label for one in at.button]
-    at, request = reply(context, at)
-    assert (request.kind, request.options["energy"], request.options["angle"]) == (
-        "draw",
-        250.0,
-        90.0,
-    )
-    assert "Showers are seen from the side" in words(at)
-    small = make_run("small showers", model="gan3d", dataset="showers", geometry="25x25x25")
-    at = open_page("playground", run=small.id)
-    assert "angle" not in [slider.key for slider in at.slider]
-
-
-def test_a_pix2pix_run_leads_to_its_predictions(context: Context, make_run: MakeRun) -> None:
-    run = make_run("a street", model="pix2pix", dataset="vortex_street", geometry="64x64")
-    at = open_page("playground", run=run.id)
-    assert (
-        "model=pix2pix has no latent space. Use the Prediction tab of the run's page to predict"
-        " flows." in words(at)
-    )
-    assert at.get("page_link")[0].proto.label == "To its predictions"
-    assert requests.claim(context.engine, requests.IMAGES) is None

@@ -14,15 +14,12 @@ from ganboard.db.runs import reports
 from ganboard.gan.events import MEASURES
 from ganboard.gan.quality.declared import METRICS
 from ganboard.worker.context import Context
+from tests.attempt import own
 from tests.factories import validation
 from tests.ui.pages import checked, open_page, words
 from tests.ui.pictures import figures, numbers
 
 MakeRun = Callable[..., Run]
-
-
-def own(run: Run) -> dict[str, Any]:
-    return {"run_id": run.id, "attempt": run.attempt}
 
 
 def metrics(at: AppTest) -> dict[str, str]:

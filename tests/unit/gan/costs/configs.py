@@ -1,0 +1,11 @@
+"""The configurations of which costs are estimated."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from ganboard.gan.config import RunConfig
+
+
+def config(**changes: Any) -> RunConfig:
+    return RunConfig(**{"batch_size": 64, **changes})

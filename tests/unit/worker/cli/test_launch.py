@@ -1,0 +1,47 @@
+"""The commands that submit a run."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+
+from ganboard.db.models import Run
+from ganboard.gan import presets
+from tests.cli import document, ganboard
+
+MakeRun = Callable[..., Run]
+
+
+def test_run_stores_and_says_what_it_waits_for(home: Path) -> None:
+    said = ganboard("run", "--preset", "tiny", "--set", "epochs=7", "--name", "first look").stdout
+    shown = document("show", "latest")
+    assert shown["id"] in said
+    assert "No worker is running" in said
+    assert "ganboard up" in said
+    assert (shown["name"], shown["status"], shown["preset"]) == ("first look", "queued", "tiny")
+    assert shown["config"]["epochs"] == 7
+    assert shown["config"]["limit"] == presets.values("tiny")["limit"]
+
+
+def test_run_prints_the_document_of_show(home: Path) -> None:
+    submitted = document("run", "--preset", "tiny")
+    assert submitted == document("show", submitted["id"])
+    assert set(submitted) >= {
+        "id",
+        "name",
+        "status",
+        "config",
+        "hardware",
+        "epochs",
+        "error",
+        "attempt",
+    }
+
+
+def test_clone_changes_the_given_settings(make_run: MakeRun) -> None:
+    run = make_run(name="w" * 80)
+    cloned = document("clone", run.id, "--set", "seed=5")
+    assert cloned["config"] == {**run.config, "seed": 5}
+    assert cloned["parent_id"] == run.id
+    assert cloned["name"].endswith(" (clone)")
+    assert document("clone", run.id, "--name", "other")["name"] == "other"
