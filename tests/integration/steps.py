@@ -1,9 +1,10 @@
 """Takes steps in a process of its own, because logical devices and a failed collective last as long
 as the process.
 
-    python -m tests.integration.steps '{"batch_size": 32, "replicas": 2}' 20 OUTPUT.npz [DATA_DIR]
+    python -m tests.integration.steps '[{"replicas": 1}, {"replicas": 2}]' 20 DIRECTORY
 
-Writes every variable and both losses of every step.
+Writes DIRECTORY/0.npz and so on, one for each configuration: every variable before ("initial/...")
+and after, and both losses of every step. Data is looked for in DIRECTORY.
 """
 
 from __future__ import annotations
@@ -14,21 +15,26 @@ from pathlib import Path
 
 import numpy as np
 
-from ganboard.gan.config import parse
+from ganboard.gan.config import RunConfig, parse
 from ganboard.gan.devices import runtime
 from ganboard.gan.rng import philox
 
 
-def main(config_json: str, count: str, output: str, data_dir: str = ".") -> None:
-    config = parse({"dataset": "digits", **json.loads(config_json)})
-    config = config.model_copy(update={"limit": int(count) * config.batch_size})
-    runtime.prepare(config)
+def main(configs_json: str, count: str, directory: str) -> None:
+    configs = [parse({"dataset": "digits", **changes}) for changes in json.loads(configs_json)]
+    runtime.prepare(max(configs, key=lambda config: config.replicas))
+    for number, config in enumerate(configs):
+        take(config, int(count), Path(directory), f"{number}.npz")
+
+
+def take(config: RunConfig, count: int, directory: Path, output: str) -> None:
+    config = config.model_copy(update={"limit": count * config.batch_size})
     from ganboard.gan import data
     from ganboard.gan.distributed import strategy as distribution
     from ganboard.gan.training.step import Stepper, networks
     from ganboard.gan.training.step_metrics import StepMetrics
 
-    examples = data.load(config, Path(data_dir)).first(None)
+    examples = data.load(config, directory).first(None)
     strategy = distribution.strategy(config)
     assert strategy.num_replicas_in_sync == config.replicas
     with strategy.scope():
@@ -43,14 +49,16 @@ def main(config_json: str, count: str, output: str, data_dir: str = ".") -> None
         "each replica has all of G and D on one device"
     )
     assert len(set.union(*devices)) == config.replicas, "no two replicas share a device"
+    before = {f"initial/{name}": value for name, value in nets.arrays().items()}
     stepper = Stepper(config, strategy, nets, examples)
     order = philox.order(config.seed, 1, len(examples))
-    taken = [stepper.run(order, 0, 0, 1), stepper.run(order, 1, 1, int(count) - 1)]
+    taken = [stepper.run(order, 0, 0, 1), stepper.run(order, 1, 1, count - 1)]
     assert stepper._run.experimental_get_tracing_count() == 1, (
         "another number of steps must not trace again"
     )
     metrics = StepMetrics.joined(taken)
-    np.savez(output, g_losses=metrics.g_loss, d_losses=metrics.d_loss, **nets.arrays())
+    losses = {"g_losses": metrics.g_loss, "d_losses": metrics.d_loss}
+    np.savez(directory / output, **losses, **before, **nets.arrays())
 
 
 if __name__ == "__main__":

@@ -71,7 +71,6 @@ def losses(run: dict[str, Any]) -> list[tuple[int, str, str]]:
     return [(epoch["epoch"], epoch["g_loss_hex"], epoch["d_loss_hex"]) for epoch in run["epochs"]]
 
 
-@pytest.mark.timeout(600)
 @pytest.mark.thorough
 def test_a_group_that_lost_a_process_resumes_together_with_the_same_losses_to_the_bit(
     context: Context,
@@ -106,7 +105,6 @@ def test_a_group_that_lost_a_process_resumes_together_with_the_same_losses_to_th
     )
 
 
-@pytest.mark.timeout(400)
 @pytest.mark.parametrize(("signum", "everyone"), [(signal.SIGINT, True), (signal.SIGTERM, False)])
 @pytest.mark.thorough
 def test_a_signal_stops_all_of_them_after_the_same_step(
@@ -126,7 +124,6 @@ def test_a_signal_stops_all_of_them_after_the_same_step(
 
 
 @pytest.mark.thorough
-@pytest.mark.timeout(200)
 def test_one_that_never_joins_is_named_and_nothing_is_left(
     context: Context, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -147,7 +144,6 @@ def test_one_that_never_joins_is_named_and_nothing_is_left(
 
 
 @pytest.mark.thorough
-@pytest.mark.timeout(300)
 @pytest.mark.parametrize("loop", ["custom", pytest.param("fit", marks=pytest.mark.thorough)])
 def test_two_processes_compute_what_two_replicas_in_one_do(tmp_path: Path, loop: str) -> None:
     # large enough for a wrong factor to show

@@ -241,7 +241,6 @@ def test_following_says_once_that_a_start_is_slow(capsys: pytest.CaptureFixture[
 
 @pytest.mark.slow
 @pytest.mark.thorough
-@pytest.mark.timeout(600)
 def test_an_import_of_a_minute_is_no_death(
     context: Context, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

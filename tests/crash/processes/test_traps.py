@@ -73,7 +73,6 @@ def test_every_model_goes_on_to_the_bit(
 
 @pytest.mark.slow
 @pytest.mark.thorough
-@pytest.mark.timeout(600)
 def test_an_unreported_last_checkpoint_is_listed(
     context: Context, train: Callable[..., Run]
 ) -> None:

@@ -59,7 +59,6 @@ def pair(
 
 @pytest.mark.slow
 @pytest.mark.thorough
-@pytest.mark.timeout(600)
 def test_a_run_waits_for_the_machine_with_its_checkpoint_then_ends_and_asks(
     context: Context, pair: list[Machine]
 ) -> None:
@@ -109,7 +108,6 @@ def test_a_run_waits_for_the_machine_with_its_checkpoint_then_ends_and_asks(
 
 @pytest.mark.slow
 @pytest.mark.thorough
-@pytest.mark.timeout(600)
 def test_equal_host_names_are_no_harm(context: Context, pair: list[Machine]) -> None:
     a, b = pair
     (a.home / HOLD).touch()
@@ -136,7 +134,6 @@ def test_equal_host_names_are_no_harm(context: Context, pair: list[Machine]) -> 
 
 @pytest.mark.slow
 @pytest.mark.thorough
-@pytest.mark.timeout(600)
 def test_a_lost_machine_is_given_up_on_request_only(context: Context, pair: list[Machine]) -> None:
     a, b = pair
     run = with_checkpoint(context, a)

@@ -9,7 +9,7 @@ import pytest
 
 
 def python(code: str) -> str:
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=120)
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=300)
     assert done.returncode == 0, done.stderr[-2000:]
     return done.stdout.strip()
 
@@ -25,65 +25,57 @@ def test_the_loop_loads_tensorflow_only_when_it_trains() -> None:
 
 
 @pytest.mark.thorough
-@pytest.mark.parametrize("replicas", [pytest.param(1, marks=pytest.mark.thorough), 3])
-def test_the_cpu_is_cut_into_as_many_devices_as_replicas(replicas: int) -> None:
-    code = f"""
+def test_the_cpu_is_cut_into_as_many_devices_as_replicas() -> None:
+    code = """
 from ganboard.gan.devices import runtime
 from ganboard.gan.config import RunConfig
-config = RunConfig(replicas={replicas}, batch_size=6)
+config = RunConfig(replicas=3, batch_size=6)
 runtime.prepare(config)
 runtime.prepare(config)  # the trainer and the loop both may
 import tensorflow as tf
 from ganboard.gan.distributed import strategy
 gpus = len(tf.config.list_physical_devices("GPU"))
 cpus = len(tf.config.list_logical_devices("CPU"))
-assert cpus == (1 if gpus >= {replicas} else {replicas}), (cpus, gpus)
+assert cpus == (1 if gpus >= 3 else 3), (cpus, gpus)
 print(strategy.strategy(config).num_replicas_in_sync)
 """
-    assert python(code) == str(replicas)
+    assert python(code) == "3"
 
 
-@pytest.mark.parametrize(
-    ("gpus", "config", "rank", "used"),
-    [
-        (0, {"replicas": 2}, 1, []),
-        (1, {"replicas": 2}, 1, []),  # too few: all replicas on the CPU
-        (4, {"replicas": 2}, 1, ["GPU:1"]),
-        (4, {"replicas": 2, "strategy": "mirrored"}, 0, ["GPU:0", "GPU:1"]),
-        (1, {"replicas": 2, "strategy": "mirrored"}, 0, []),
-        (4, {"strategy": "default"}, 0, ["GPU:0"]),
-    ],
-)
 @pytest.mark.thorough
-def test_each_process_takes_the_gpus_of_its_replicas(
-    gpus: int, config: dict[str, object], rank: int, used: list[str]
-) -> None:
-    settings = {"strategy": "multi_worker", **config}
-    code = f"""
+def test_each_process_takes_the_gpus_of_its_replicas() -> None:
+    code = """
 import os
 from unittest import mock
 import tensorflow as tf
 from ganboard.gan.devices import runtime
 from ganboard.gan.distributed.cluster import Cluster
 from ganboard.gan.config import RunConfig
-os.environ |= Cluster(("127.0.0.1:1", "127.0.0.1:2"), {rank}).environment()
-found = [f"GPU:{{i}}" for i in range({gpus})]
 listed = tf.config.list_physical_devices
-def devices(kind):
-    return found if kind == "GPU" else listed(kind)
-with (
-    mock.patch.object(tf.config, "list_physical_devices", devices),
-    mock.patch.object(tf.config, "set_visible_devices") as visible,
-    mock.patch.object(tf.config.experimental, "set_memory_growth") as growth,
-    mock.patch.object(tf.config.experimental, "enable_op_determinism") as determinism,
+for gpus, settings, rank, used in (
+    (0, {"replicas": 2}, 1, []),
+    (1, {"replicas": 2}, 1, []),  # too few: all replicas on the CPU
+    (4, {"replicas": 2}, 1, ["GPU:1"]),
+    (4, {"replicas": 2, "strategy": "mirrored"}, 0, ["GPU:0", "GPU:1"]),
+    (1, {"replicas": 2, "strategy": "mirrored"}, 0, []),
+    (4, {"strategy": "default"}, 0, ["GPU:0"]),
 ):
-    runtime.prepare(RunConfig(**{settings!r}))
-assert visible.call_args.args[1] == "GPU"
-assert [call.args[0] for call in growth.call_args_list] == visible.call_args.args[0]
-assert determinism.called == bool(visible.call_args.args[0])
-print(visible.call_args.args[0])
+    os.environ |= Cluster(("127.0.0.1:1", "127.0.0.1:2"), rank).environment()
+    found = [f"GPU:{i}" for i in range(gpus)]
+    def devices(kind):
+        return found if kind == "GPU" else listed(kind)
+    with (
+        mock.patch.object(tf.config, "list_physical_devices", devices),
+        mock.patch.object(tf.config, "set_visible_devices") as visible,
+        mock.patch.object(tf.config.experimental, "set_memory_growth") as growth,
+        mock.patch.object(tf.config.experimental, "enable_op_determinism") as determinism,
+    ):
+        runtime.prepare(RunConfig(**{"strategy": "multi_worker", **settings}))
+    assert visible.call_args.args == (used, "GPU"), (settings, visible.call_args)
+    assert [call.args[0] for call in growth.call_args_list] == used
+    assert determinism.called == bool(used)
 """
-    assert python(code) == str(used)
+    assert python(code) == ""
 
 
 @pytest.mark.thorough

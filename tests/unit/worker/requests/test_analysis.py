@@ -133,7 +133,7 @@ def test_what_reports_nothing_for_long_still_lives(
 
 @pytest.mark.slow
 @pytest.mark.thorough
-def test_a_run_is_trained_and_its_surface_computed(context: Context) -> None:
+def test_the_command_computes_the_surface_of_a_trained_run(context: Context) -> None:
     trained = document(
         "train",
         "--preset",
@@ -145,21 +145,6 @@ def test_a_run_is_trained_and_its_surface_computed(context: Context) -> None:
         "--set",
         "batch_size=16",
     )
-    requests.ask(context.engine, SURFACE, [trained["id"]], OPTIONS)
-    worker = analysis.AnalysisWorker(context)
-    worker.ensure()  # as the inference worker does
-    wait_until(
-        lambda: requests.of_runs(context.engine, SURFACE, [trained["id"]])[0].answered_at,
-        seconds=120,
-        what="the surface",
-    )
-    assert worker._process is not None
-    assert worker._process.wait() == 0
-    [found] = requests.of_runs(context.engine, SURFACE, [trained["id"]])
-    assert found.error is None
-    assert set(requests.unpack(found.result or b"")) == {
-        f"{net}.{part}" for net in "gd" for part in ("x", "y", "surface", "path")
-    }
     reported = document(
         "surface", trained["id"], "--size", "5", "--images", "16", "--plane", "random"
     )
