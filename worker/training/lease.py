@@ -12,7 +12,6 @@ import logging
 import os
 import threading
 import time
-from typing import NamedTuple
 
 from sqlalchemy import Engine
 from sqlalchemy.exc import SQLAlchemyError
@@ -20,20 +19,11 @@ from sqlalchemy.exc import SQLAlchemyError
 from ganboard.db.errors import LeaseLost
 from ganboard.db.runs import commands, reports
 from ganboard.gan.events import Event, Phase
+from ganboard.worker.training.start import STARTING, Renewal
 from ganboard.worker.training.system_metrics import Sampler
 
 SAMPLE_SECONDS = 5.0
 EXIT_LEASE_LOST = 75  # EX_TEMPFAIL: someone else trains this run
-
-
-class Renewal(NamedTuple):
-    """Both in seconds."""
-
-    every: float
-    lease: float
-
-
-STARTING = Renewal(every=3, lease=commands.START_LEASE_SECONDS)
 TRAINING = Renewal(every=1, lease=commands.LEASE_SECONDS)
 
 

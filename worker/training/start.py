@@ -13,7 +13,7 @@ import threading
 import time
 from collections.abc import Callable
 from datetime import datetime
-from typing import Literal, Self
+from typing import Literal, NamedTuple, Self
 
 from sqlalchemy import Engine
 from sqlalchemy.exc import SQLAlchemyError
@@ -22,9 +22,18 @@ from ganboard.db.errors import LeaseLost
 from ganboard.db.models import ACTIVE, Run
 from ganboard.db.runs import commands, queries
 from ganboard.db.runs.commands import Claim
-from ganboard.worker.training.lease import STARTING
 
 log = logging.getLogger("ganboard.worker")
+
+
+class Renewal(NamedTuple):
+    """Seconds from one renewal to the next, and seconds that a lease lasts."""
+
+    every: float
+    lease: float
+
+
+STARTING = Renewal(every=3, lease=commands.START_LEASE_SECONDS)
 
 # before TensorFlow is loaded
 PHASES = {"starting": "starting the trainer", "importing": "loading TensorFlow"}
