@@ -15,9 +15,10 @@ from starlette.responses import FileResponse, Response
 from starlette.routing import Route
 from streamlit.runtime.pages_manager import PagesManager
 from streamlit.runtime.scriptrunner.script_runner import ScriptRunner
+from streamlit.runtime.state import SafeSessionState
 
 from ganboard.app import auth, errors
-from ganboard.app.web import api, health, index, metrics, stale_ticks
+from ganboard.app.web import api, clicks, health, index, metrics, stale_ticks
 from ganboard.app.web.security_headers import SecurityHeaders
 from ganboard.app.web.unknown import UnknownPages
 from ganboard.db.settings import Settings
@@ -39,6 +40,7 @@ def plotly_js(request: Request) -> Response:
 PagesManager.uses_pages_directory = False
 run_script = stale_ticks.of_the_open_page(ScriptRunner._run_script)
 ScriptRunner._run_script = run_script  # type: ignore[assignment, method-assign]
+SafeSessionState.on_script_will_rerun = clicks.apply_first  # type: ignore[method-assign]
 
 # plain functions run in Starlette's thread pool: a slow database holds up no page
 app = st.App(
