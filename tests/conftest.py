@@ -31,6 +31,11 @@ PROCESSES = int(os.environ.get("PYTEST_XDIST_WORKER_COUNT", 1))
 TESTS = os.environ.get("GANBOARD_TESTS", "quick")
 
 
+def pytest_xdist_auto_num_workers() -> int:
+    """One process more than processors, since some test always waits for another program."""
+    return len(os.sched_getaffinity(0)) + 1 if hasattr(os, "sched_getaffinity") else 3
+
+
 @pytest.hookimpl(trylast=True)  # pytest sorts by fixtures first
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
     if TESTS != "all":

@@ -3,7 +3,7 @@ equal length, and later moves tests from the end of a share to a process that is
 
 So each share begins with what should stay together: the tests of `gan`, which import TensorFlow and
 train for their module, in one half of the processes, and those that start processes of their own, a
-browser among them, in the other half. What is light comes last.
+browser among them, in the other half, the longest first. What is light comes last.
 """
 
 from __future__ import annotations
@@ -23,6 +23,7 @@ def arranged(tests: list[pytest.Item], processes: int) -> list[pytest.Item]:
     by_module = sorted(tests, key=lambda test: test.path)
     engine = [test for test in by_module if _below(test, ENGINE)]
     started = [test for test in by_module if _below(test, PROCESSES)]
+    started.sort(key=_allowed, reverse=True)
     light = [test for test in by_module if not _below(test, ENGINE + PROCESSES)]
     # from the last folder on: tests/unit/worker computes with models too, so beside the engine
     light.sort(key=lambda test: test.path, reverse=True)
@@ -34,6 +35,12 @@ def arranged(tests: list[pytest.Item], processes: int) -> list[pytest.Item]:
         order += heavy + light[:filling]
         del light[:filling]
     return order + light
+
+
+def _allowed(test: pytest.Item) -> float:
+    """Seconds that a test may take, as far as its markers tell."""
+    limit = test.get_closest_marker("timeout")
+    return limit.args[0] if limit else 300 if test.get_closest_marker("slow") else 10
 
 
 def _below(test: pytest.Item, folders: tuple[Path, ...]) -> bool:
