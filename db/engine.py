@@ -56,13 +56,11 @@ def _prepare_sqlite(connection: Any, _: Any) -> None:
     connection.isolation_level = None
     # FULL: a power cut that took the last commits would leave a checkpoint that is newer than the
     # epochs, and resuming would leave a gap
-    for pragma in (
-        f"busy_timeout={BUSY_MILLISECONDS}",
-        "journal_mode=WAL",
-        "synchronous=FULL",
-        "foreign_keys=ON",
-    ):
+    for pragma in ("synchronous=FULL", "foreign_keys=ON"):
         connection.execute(f"PRAGMA {pragma}")
+    # of a new database: refused at once while another process creates its tables
+    if not _done_when_free(connection, "PRAGMA journal_mode=WAL"):
+        connection.execute("PRAGMA journal_mode=WAL")
     # SQLite's own knows the letters A to Z only; names are searched without regard to case in any
     # language
     connection.create_function("lower", 1, lambda text: text and text.lower(), deterministic=True)
@@ -72,14 +70,15 @@ def _begin_sqlite(connection: Any) -> None:
     # a transaction that reads before it writes must take the write lock first, or SQLite may refuse
     # it at once
     lock = connection.get_execution_options().get("sqlite_lock", "")
-    if lock and _began_writing(connection.connection.dbapi_connection):
+    driver = connection.connection.dbapi_connection
+    if lock and _done_when_free(driver, "BEGIN IMMEDIATE"):
         return
     connection.exec_driver_sql(f"BEGIN {lock}")
 
 
-def _began_writing(driver: sqlite3.Connection) -> bool:
-    """Take the write lock, asking every few milliseconds; False if it is never free for
-    BUSY_MILLISECONDS.
+def _done_when_free(driver: sqlite3.Connection, statement: str) -> bool:
+    """Execute what needs the write lock, asking every few milliseconds; False if it is never free
+    for BUSY_MILLISECONDS, or if anything else is wrong.
 
     SQLite itself asks every 100 ms only, and so hardly ever meets the short moments in which busy
     neighbours leave the lock free.
@@ -89,7 +88,7 @@ def _began_writing(driver: sqlite3.Connection) -> bool:
     try:
         while time.monotonic() < deadline:
             try:
-                driver.execute("BEGIN IMMEDIATE")
+                driver.execute(statement)
                 return True
             except sqlite3.OperationalError as error:
                 # the low byte, without what makes it special

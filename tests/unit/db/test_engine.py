@@ -3,6 +3,7 @@ from __future__ import annotations
 import os
 import sqlite3
 import sys
+import threading
 import time
 from pathlib import Path
 
@@ -44,6 +45,21 @@ def test_every_sqlite_connection_is_prepared(engine: Engine, url: str) -> None:
             "busy_timeout": 10_000,
             "synchronous": 2,
         }
+
+
+def test_a_new_database_is_opened_once_another_process_has_made_its_tables(tmp_path: Path) -> None:
+    path = tmp_path / "new.db"
+    other = sqlite3.connect(path, isolation_level=None, check_same_thread=False)
+    other.execute("BEGIN IMMEDIATE")
+    other.execute("CREATE TABLE made (id)")
+    ended = threading.Timer(0.2, lambda: other.execute("COMMIT"))
+    ended.start()
+    engine = make_engine(f"sqlite:///{path}")
+    with engine.connect() as connection:
+        assert connection.exec_driver_sql("SELECT count(*) FROM made").scalar() == 0
+    engine.dispose()
+    ended.join()
+    other.close()
 
 
 @only_sqlite
