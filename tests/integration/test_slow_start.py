@@ -104,6 +104,7 @@ def test_the_lease_is_renewed_while_a_trainer_starts_and_a_stop_is_obeyed(
     assert texts(context, run)[0] == "Stopped."
 
 
+@pytest.mark.thorough
 def test_the_processes_of_a_group_start_slowly_together(context: Context, never: None) -> None:
     run = queued(context, strategy="multi_worker", replicas=2)
 
@@ -130,6 +131,7 @@ def test_a_trainer_that_never_starts_is_given_up(
     )
 
 
+@pytest.mark.thorough
 def test_a_trainer_whose_run_another_has_taken_does_not_start(
     context: Context, never: None
 ) -> None:

@@ -12,6 +12,7 @@ from tests.crash import queue_loss
 from tests.crash.queue_loss import DAMAGES, Damage
 
 
+@pytest.mark.thorough
 @pytest.mark.slow
 def test_a_flushed_queue_loses_no_run(context: Context) -> None:
     queue_loss.flushed(context, queued=3)

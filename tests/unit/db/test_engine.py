@@ -176,6 +176,7 @@ def _watch(url: str, until: float) -> int:
     return reads
 
 
+@pytest.mark.thorough
 @only_sqlite
 def test_three_writers_and_two_readers_get_along(engine: Engine, url: str) -> None:
     engine.dispose()

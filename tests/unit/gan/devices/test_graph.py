@@ -76,6 +76,7 @@ def test_operations_placed_elsewhere_are_named_and_counted(placed: list[list[str
     assert all(line.endswith("on CPU:0") for line in apart)
 
 
+@pytest.mark.thorough
 def test_nothing_is_elsewhere_when_every_device_counts_or_none_is_an_accelerator(
     placed: list[list[str]],
 ) -> None:

@@ -59,7 +59,9 @@ def test_another_seed_draws_something_else(tmp_path: Path) -> None:
     np.testing.assert_array_equal(paint.normal(1, 2, 2, 100), paint.normal(1, 0, 4, 100)[2:])
 
 
-@pytest.mark.parametrize("geometry", ["51x51x25", "25x25x25"])
+@pytest.mark.parametrize(
+    "geometry", [pytest.param("51x51x25", marks=pytest.mark.thorough), "25x25x25"]
+)
 def test_showers_of_the_particle_that_is_asked_for(tmp_path: Path, geometry: str) -> None:
     settings = registered.config(registered.GAN3D | {"geometry": geometry})
     nets = store(settings, tmp_path)
