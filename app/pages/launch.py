@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+import time
 from functools import partial
 from typing import Any
 
@@ -28,13 +29,14 @@ LAUNCHED = "launch_last"
 # {"preset": name} after a click on a card; changed in place, since a next click can cut a callback
 # short
 CHOSEN = "launch_chosen"
-# the preset that the address named before that: the browser sends it with each click until it has
-# received the new address
+# the preset that the address named before that, and the clock's seconds: the browser sends it with
+# each click until it has received the new address, and again when somebody goes back
 STALE = "launch_stale_address"
 NAME = "launch_name"
 MODE = "launch_mode"
 ONE, GRID = "One run", "Sweep"
 QUEUE_EVERY = 5.0  # seconds between reads of the queue
+SETTLED = 5.0  # seconds after a choice of preset until the browser has the new address
 
 
 def render() -> None:
@@ -143,13 +145,15 @@ def _fill_from_preset() -> None:
     chosen = st.session_state.setdefault(CHOSEN, {})
     if "preset" in chosen:
         _use_preset(chosen["preset"])
-        st.session_state[STALE] = asked
+        st.session_state[STALE] = asked, time.monotonic()
         st.query_params["preset"] = chosen["preset"]
         chosen.clear()  # when all of it is done
         return
     kind, name = st.session_state.get(SOURCE, ("", ""))
     fresh = kind != "preset" or not settings_form.is_filled()
-    if fresh or asked not in (None, name, st.session_state.get(STALE)):
+    stale, since = st.session_state.get(STALE, (None, -SETTLED))
+    late = asked == stale and time.monotonic() - since < SETTLED
+    if fresh or (asked not in (None, name) and not late):
         _use_preset(asked or presets.NAMES[0])
     elif asked == name:
         st.session_state.pop(STALE, None)

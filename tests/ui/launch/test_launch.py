@@ -132,3 +132,17 @@ def test_a_preset_in_the_address() -> None:
         " showers_tiny, vortex_street, vortex_street_tiny." in words(at)
     )
     assert value(at, "epochs") == EPOCHS
+
+
+@pytest.mark.usefixtures("context")
+def test_going_back_brings_the_former_preset_and_a_late_click_does_not(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    at = open_page("launch", preset="paper")
+    at = checked(at.button(key="use_tiny").click().run())
+    at.query_params["preset"] = "paper"
+    assert value(checked(at.run()), "epochs") == 2
+    monkeypatch.setattr("ganboard.app.pages.launch.SETTLED", 0.0)
+    at = checked(at.button(key="use_tiny").click().run())
+    at.query_params["preset"] = "paper"
+    assert value(checked(at.run()), "epochs") == 30
