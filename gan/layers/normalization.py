@@ -20,10 +20,10 @@ def synchronized(config: RunConfig) -> bool:
     """Whether batch norm takes its statistics over all replicas, so that n replicas compute what
     one computes.
 
-    A function compiled by XLA cannot wait for other replicas in the middle: there each takes the
-    statistics of its own share.
+    With sync_batch_norm off each takes the statistics of its own share, and so does a function that
+    XLA compiles for a GPU, which cannot wait for other replicas in the middle.
     """
-    return config.replicas > 1 and not runtime.compiled(config)
+    return config.replicas > 1 and config.sync_batch_norm and not runtime.compiled(config)
 
 
 class BatchNormalization(keras.layers.BatchNormalization):  # type: ignore[misc]

@@ -88,7 +88,10 @@ def forward(
                     else {}
                 )
                 # Layer.stateless_call would not cast to the layer's precision
-                with keras.StatelessScope(state_mapping=values) as scope:
+                with (
+                    tf.name_scope(f"{net.name}/"),  # operations are named after network and layer
+                    keras.StatelessScope(state_mapping=values) as scope,
+                ):
                     x = layer([x, *mask] if mask else x, **mode)
                 after += [scope.get_current_value(v) for v in layer.non_trainable_variables]
             return (x, *after)

@@ -197,6 +197,10 @@ class Settings(BaseModel):
         " multi_worker",
         unit="replicas", ge=1, le=1024,
         study="The study uses 8 TPU cores: same losses for the same batch size, different times.")
+    steps_per_execution: int = setting(1, "Acceleration",
+        "Steps that a TPU takes in one program before it returns to the host, which then waits"
+        " once for so many; equal losses",
+        unit="steps", when=("strategy", "tpu"), speed=True, ge=1, le=256)
     loop: Literal["custom", "fit"] = setting("custom", "Acceleration",
         "Custom training loop, or Keras fit with a custom train_step",
         speed=True)
@@ -207,6 +211,18 @@ class Settings(BaseModel):
     recompute: bool = setting(False, "Acceleration",
         "Recompute activations in the backward pass: less memory, more time, equal gradients",
         speed=True)
+    sync_batch_norm: bool = setting(True, "Acceleration",
+        "Batch norm over the whole batch, so that n replicas compute what one does; off: over each"
+        " replica's own share, which saves two exchanges per layer and update",
+        label="Batch norm over all replicas", unless=("replicas", 1), speed=True,
+        study="The study's Keras layers took each TPU core's own share: with several replicas"
+        " losses differ.")
+    rng: Literal["philox", "hash"] = setting("philox", "Acceleration",
+        "Generator of a step's noise and dropout: Philox, or an element-wise hash for TPUs and"
+        " GPUs, on a TPU a twentieth of the cost by the compiler's estimate",
+        label="Random numbers", speed=True,
+        study="Other random numbers of the same distributions: differences of this size are"
+        " noise.")
 
     quality_every: int = setting(0, "Quality",
         "Evaluate the generator every N epochs and after the last (0: never); needs labelled"

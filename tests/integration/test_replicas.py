@@ -75,7 +75,11 @@ WEIGHTS = ("generator/", "discriminator/")  # moving statistics included
 # smaller rate and a wider bound there
 @pytest.mark.parametrize(
     ("rate", "bound", "changes"),
-    [(0.01, 2e-6, {}), (0.001, 2e-5, {"discriminator_batch_norm": True, "d_steps": 2})],
+    [
+        (0.01, 2e-6, {}),
+        (0.01, 2e-6, {"rng": "hash"}),
+        (0.001, 2e-5, {"discriminator_batch_norm": True, "d_steps": 2}),
+    ],
 )
 def test_two_replicas_equal_one_with_sgd(
     tmp_path: Path, rate: float, bound: float, changes: dict[str, Any]
@@ -85,6 +89,18 @@ def test_two_replicas_equal_one_with_sgd(
     one, two = on_one_and_two(tmp_path, steps=3, optimizer="sgd", **rates, **changes)
     assert distance(one, two, *WEIGHTS) < bound
     assert distance(one, two, "g_losses", "d_losses") < 10 * bound
+
+
+@pytest.mark.thorough
+def test_own_batch_norms_keep_the_mean_of_their_statistics(tmp_path: Path) -> None:
+    """The mean over a batch is that of its halves; variances of halves leave out how their means
+    differ, so they are smaller."""
+    one, two = on_one_and_two(tmp_path, steps=1, optimizer="sgd", sync_batch_norm=False)
+    assert distance(one, two, "generator/generator/norm_0/moving_mean") < 2e-6
+    names = [name for name in one if name.endswith("moving_variance") and "initial" not in name]
+    assert names
+    assert all(two[name].mean() < one[name].mean() for name in names)
+    assert distance(one, two, *WEIGHTS) > 1e-5  # the networks do not see the same
 
 
 @pytest.mark.thorough

@@ -18,7 +18,7 @@ from ganboard.gan.modeling.gradients import Shares, State, Tensors, forward
 from ganboard.gan.modeling.recipe import Phase
 from ganboard.gan.models.dcgan import architecture, networks
 from ganboard.gan.quality.evaluator import Evaluator
-from ganboard.gan.rng import tf_philox
+from ganboard.gan.rng import streams
 from ganboard.gan.rng.philox import Purpose
 
 
@@ -82,9 +82,10 @@ class Recipe:
         self, phase: Phase, own: Sequence[tf.Tensor], draw: tf.Tensor, row: tf.Tensor
     ) -> Draws:
         seed, rows, calls = self.config.seed, self.config.micro_batch, len(architecture.MASKS)
-        noise = tf_philox.normal(seed, Purpose.NOISE, draw, row, rows, self.config.latent_dim)
-        mix = tf_philox.uniform(seed, Purpose.PENALTY, draw, row, rows, 1)[:, :, None, None]
-        masks = tf_philox.masks(seed, architecture.DROPOUT, draw, row, rows, architecture.MASKS * 2)
+        random = streams.of(self.config)
+        noise = random.normal(seed, Purpose.NOISE, draw, row, rows, self.config.latent_dim)
+        mix = random.uniform(seed, Purpose.PENALTY, draw, row, rows, 1)[:, :, None, None]
+        masks = random.masks(seed, architecture.DROPOUT, draw, row, rows, architecture.MASKS * 2)
         return Draws(own[0], noise, masks[:calls], masks[calls:], mix)
 
     def shares(

@@ -24,7 +24,7 @@ from ganboard.gan.modeling.recipe import Phase
 from ganboard.gan.models.gan3d import architecture, losses, networks, rendering
 from ganboard.gan.models.gan3d.data.showers import Showers
 from ganboard.gan.models.gan3d.evaluation.evaluator import Evaluator
-from ganboard.gan.rng import tf_philox
+from ganboard.gan.rng import streams, tf_philox
 from ganboard.gan.rng.philox import Purpose
 
 FLIPPED = 0.05  # share of D's labels that are turned, so that it is never quite sure
@@ -115,11 +115,12 @@ class Recipe:
         self, phase: Phase, own: Sequence[tf.Tensor], draw: tf.Tensor, row: tf.Tensor
     ) -> Draws:
         seed, rows = self.config.seed, self.config.micro_batch
-        noise = tf_philox.normal(
+        random = streams.of(self.config)
+        noise = random.normal(
             seed, Purpose.NOISE, draw, row, rows, architecture.noise(self.geometry)
         )
-        flips = tf_philox.uniform(seed, Purpose.FLIPS, draw, row, rows, 1)[:, 0]
-        masks = tf_philox.masks(
+        flips = random.uniform(seed, Purpose.FLIPS, draw, row, rows, 1)[:, 0]
+        masks = random.masks(
             seed, architecture.DROPOUT, draw, row, rows, architecture.masks(self.geometry)
         )
         return Draws(own[0], own[1], noise, flips, masks)

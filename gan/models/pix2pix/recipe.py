@@ -20,7 +20,7 @@ from ganboard.gan.models.pix2pix import architecture, losses, networks, renderin
 from ganboard.gan.models.pix2pix.evaluator import Evaluator
 from ganboard.gan.models.pix2pix.flow.examples import Examples
 from ganboard.gan.models.pix2pix.flow.manifest import CHANNELS
-from ganboard.gan.rng import tf_philox
+from ganboard.gan.rng import streams
 from ganboard.gan.rng.philox import Purpose
 
 _INPUTS = CHANNELS + 1  # with the obstacle
@@ -93,7 +93,8 @@ class Recipe:
         self, phase: Phase, own: Sequence[tf.Tensor], draw: tf.Tensor, row: tf.Tensor
     ) -> Draws:
         seed, rows = self.config.seed, self.config.micro_batch
-        chance = tf_philox.uniform(seed, Purpose.WINDOW, draw, row, rows, 3)
+        random = streams.of(self.config)
+        chance = random.uniform(seed, Purpose.WINDOW, draw, row, rows, 3)
         seen = own[0]
         for axis, length in enumerate(self._frame):
             first = tf.cast(chance[:, axis] * float(length - self.side + 1), tf.int32)
@@ -102,7 +103,7 @@ class Recipe:
             )
         reflected = tf.reverse(seen, [1]) * tf.constant([*_MIRRORED, *_MIRRORED[:CHANNELS]])
         seen = tf.where(chance[:, 2, None, None, None] < 0.5, reflected, seen)
-        masks = tf_philox.masks(
+        masks = random.masks(
             seed, architecture.DROPOUT, draw, row, rows, architecture.masks(self.side)
         )
         return Draws(seen[..., :_INPUTS], seen[..., _INPUTS:], masks)
@@ -172,5 +173,5 @@ def _called(
         *zip(net.non_trainable_variables, statistics, strict=True),
     ]
     with keras.StatelessScope(state_mapping=values) as scope:
-        output = net(inputs, training=True)
+        output = net(inputs, training=True)  # operations are named after network and layer
     return output, [scope.get_current_value(variable) for variable in net.non_trainable_variables]

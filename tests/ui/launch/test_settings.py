@@ -40,6 +40,7 @@ def test_every_setting_has_a_widget_with_its_reason_where_it_means_something() -
         "rho",
         "quality_images",
         "lr_base_batch",
+        "sync_batch_norm",
     }
     hidden |= {"schedule_for", "schedule_period", "schedule_minimum", "schedule_depth"}
     assert explained(at) == set(RunConfig.model_fields) - hidden
@@ -57,6 +58,7 @@ def test_every_setting_has_a_widget_with_its_reason_where_it_means_something() -
         "label_smoothing",
         "beta_1",
         "beta_2",
+        "sync_batch_norm",
     }
     setting(at, "schedule").set_value("cosine_restart")
     setting(at, "optimizer").set_value("sgd")

@@ -36,6 +36,8 @@ def test_only_settings_that_determine_the_weights_count() -> None:
         {"limit": 128},
         {"replicas": 2},
         {"xla": True},
+        {"rng": "hash"},
+        {"sync_batch_norm": False},
         {"precision": "mixed_bfloat16"},
         {"beta_1": 0.5},
     ]
