@@ -23,6 +23,19 @@ def strategy(config: RunConfig) -> tf.distribute.TPUStrategy:
     else runs. Raises ConfigError when there is no TPU, when it does not answer, and when
     `config.replicas` is not the number of its cores.
     """
+    made = tf.distribute.TPUStrategy(connect())
+    cores = made.num_replicas_in_sync
+    if cores != config.replicas:
+        raise ConfigError(
+            f"replicas={config.replicas} does not match this TPU, since strategy=tpu uses all"
+            f" {cores} cores. Set replicas={cores} and batch_size to a multiple of {cores}."
+        )
+    return made
+
+
+def connect() -> tf.distribute.cluster_resolver.TPUClusterResolver:
+    """Connect to the TPU and initialise it. Raises ConfigError when there is none, or when it does
+    not answer."""
     name = os.environ.get("TPU_NAME") or LOCAL
     try:
         resolver = tf.distribute.cluster_resolver.TPUClusterResolver(tpu=name)
@@ -37,14 +50,7 @@ def strategy(config: RunConfig) -> tf.distribute.TPUStrategy:
             f"strategy=tpu found no usable TPU {where} ({reason}). Use a TPU VM with the extra tpu"
             " installed and no other process on the TPU, or use strategy=mirrored."
         ) from error
-    made = tf.distribute.TPUStrategy(resolver)
-    cores = made.num_replicas_in_sync
-    if cores != config.replicas:
-        raise ConfigError(
-            f"replicas={config.replicas} does not match this TPU, since strategy=tpu uses all"
-            f" {cores} cores. Set replicas={cores} and batch_size to a multiple of {cores}."
-        )
-    return made
+    return resolver
 
 
 def _reach(resolver: tf.distribute.cluster_resolver.TPUClusterResolver) -> None:

@@ -18,7 +18,7 @@ from ganboard.gan.modeling.recipe import Phase, Recipe
 from ganboard.gan.training import optimizers
 from ganboard.gan.training.networks import Networks
 from ganboard.gan.training.optimizers import put
-from ganboard.gan.training.step_metrics import Seconds, StepReport
+from ganboard.gan.training.step_metrics import Seconds, StepReport, over_phases, pack, width
 from ganboard.gan.training.update import apply_gradients
 
 _MAX_PHASES = 16  # draws of one step; the limit of RunConfig.d_steps
@@ -33,6 +33,7 @@ class Replica:
     ) -> None:
         self.config = config
         self.nets = nets
+        self._nets = nets.generator, nets.discriminator
         self.recipe = model
         self.replicas: int = strategy.num_replicas_in_sync
         self._gradients = {phase: self.shares(phase) for phase in self.recipe.phases}
@@ -71,6 +72,47 @@ class Replica:
             )
         )
 
+    def steps(
+        self, rows: list[tf.Tensor], first: tf.Tensor, rates: tf.Tensor, loading: tf.Tensor
+    ) -> tf.Tensor:
+        """A step for each of `rates` [n, 2] in one loop of the graph; `rows` [n, batch_size, ...]
+        are those of n global batches, `first` numbers the first step. Returns n packed reports,
+        [n, width]."""
+        count = rates.shape[0]
+        packed = tf.TensorArray(
+            tf.float32, count, element_shape=[width(self.recipe.terms, self.replicas)]
+        )
+
+        def body(i: tf.Tensor, packed: tf.TensorArray) -> tuple[tf.Tensor, tf.TensorArray]:
+            own = [array[i] for array in rows]
+            loaded = tf.where(i == 0, loading, tf.zeros_like(loading))  # counts once
+            report = self.step(own, first + tf.cast(i, tf.int64), rates[i], loaded)
+            return i + 1, packed.write(i, report)
+
+        _, packed = tf.while_loop(
+            lambda i, _: i < count,
+            body,
+            [tf.constant(0), packed],
+            parallel_iterations=1,
+            maximum_iterations=count,
+        )
+        return packed.stack()
+
+    def step(
+        self, rows: list[tf.Tensor], step: tf.Tensor, rates: tf.Tensor, loading: tf.Tensor
+    ) -> tf.Tensor:
+        """One whole training step without loops in the graph; `rows` are those of the global batch.
+        Returns this replica's share of the packed report, [width]."""
+        reports = []
+        for p, phase in enumerate(self.recipe.phases):
+            for part in range(self.config.accumulate - 1):
+                self.add(p, rows, step, tf.constant(part))
+            report = self.update(p, rows, step, rates, loading)
+            if phase.log_metrics:
+                reports.append(report)
+                loading = tf.zeros_like(loading)
+        return pack(over_phases(reports))
+
     def add(self, p: int, rows: list[tf.Tensor], step: tf.Tensor, part: tf.Tensor) -> None:
         """Add a micro-batch's gradients to this replica's sums; `rows` are those of the global
         batch, `p` numbers the phase."""
@@ -101,9 +143,15 @@ class Replica:
             gradients = gradients[0 if phase.d else of_d : None if phase.g else of_d]
         computed = now(gradients)
 
-        reduced = collectives.sum_over_replicas(gradients)
+        with tf.name_scope("exchange"):
+            kept, own = self._own_statistics(found)
+            together = collectives.sum_over_replicas([*gradients, *own])
+            reduced, means = together[: len(gradients)], together[len(gradients) :]
+            for variable, mean in zip(kept, means, strict=True):
+                put(variable, mean)
         summed = now(reduced)
-        updated, state = apply_gradients(config, nets, phase, reduced, rates)
+        with tf.name_scope("update"):
+            updated, state = apply_gradients(config, nets, phase, reduced, rates)
         ended = now([*updated, *state])
 
         seconds = Seconds(
@@ -140,14 +188,13 @@ class Replica:
                 for array in rows
             ]
         scales = [optimizers.loss_scale(o) for o in (nets.g_optimizer, nets.d_optimizer)]
-        found = self._gradients[phase](
-            self.state(), self.recipe.draws(phase, own, draw, row), scales
-        )
-        for net, statistics in zip(
-            (nets.generator, nets.discriminator), found.statistics, strict=True
-        ):
+        with tf.name_scope("draws"):
+            draws = self.recipe.draws(phase, own, draw, row)
+        found = self._gradients[phase](self.state(), draws, scales)
+        for net, statistics in zip(self._nets, found.statistics, strict=True):
             if statistics:
-                self._keep(net, statistics)
+                for variable, value in zip(net.non_trainable_variables, statistics, strict=True):
+                    put(variable, value)
         return found, began
 
     def shares(self, phase: Phase) -> Any:
@@ -171,11 +218,17 @@ class Replica:
             or ([tf.zeros(v.shape) for v in net.trainable_variables] if self._sums else [])
         ]
 
-    def _keep(self, net: keras.Model, statistics: Sequence[tf.Tensor]) -> None:
-        if self.replicas > 1 and not synchronized(self.config):
-            statistics = tf.distribute.get_replica_context().all_reduce("MEAN", statistics)
-        for variable, value in zip(net.non_trainable_variables, statistics, strict=True):
-            put(variable, value)
+    def _own_statistics(self, found: Shares) -> tuple[list[keras.Variable], list[tf.Tensor]]:
+        """Variables of moving statistics that each replica took of its own share of the batch, and
+        this replica's part of their means over all; both empty where the statistics are shared."""
+        if self.replicas == 1 or synchronized(self.config):
+            return [], []
+        kept: list[keras.Variable] = []
+        own: list[tf.Tensor] = []
+        for net, statistics in zip(self._nets, found.statistics, strict=True):
+            kept += net.non_trainable_variables if statistics else []
+            own += [value / self.replicas for value in statistics]
+        return kept, own
 
 
 def _split(net: keras.Model) -> tuple[list[keras.Variable], list[keras.Variable]]:

@@ -63,11 +63,14 @@ class CustomLoop:
     def __init__(self, stepper: Stepper, agree: Agree) -> None:
         self._stepper = stepper
         self._agree = agree
-        self._steps_per_call = StepsPerCall()
+        self._steps_per_call = StepsPerCall(stepper.together)
 
     def warm_up(self, order: np.ndarray[Any, Any]) -> None:
+        together = self._stepper.together
         with undone(self._stepper.nets):
             self._stepper.run(order, 0, 0, 1)
+            if 1 < together <= len(order) // self._stepper.config.batch_size:
+                self._stepper.run(order, 0, 0, together)
 
     def epoch(
         self, order: np.ndarray[Any, Any], first: int, global_step: int, rates: Losses

@@ -53,6 +53,8 @@ class Stepper:
         self.nets = nets
         self.recipe = model or recipe.make(config)
         self.replicas: int = strategy.num_replicas_in_sync
+        # consecutive steps of one program
+        self.together = config.steps_per_execution if config.strategy == "tpu" else 1
         # The whole data set stays in host memory and a step gathers its rows (50 kB at batch 64):
         # nothing is left for a tf.data pipeline to prefetch, order and position need no state, and
         # every strategy reads it alike.
@@ -128,12 +130,33 @@ class Stepper:
         # count is a tensor and the loop a tf.while, so that changing it does not trace again
         width = step_metrics.width(self.recipe.terms, self.replicas)
         rows = tf.TensorArray(tf.float32, count, element_shape=[width])
-        for i in tf.range(count):
+        done = tf.constant(0)
+        if self.together > 1:
+            done = count // self.together * self.together
+            for i in tf.range(0, done, self.together):
+                start = (first + i) * self.config.batch_size
+                step = global_step + tf.cast(i, tf.int64)
+                batches = order[start : start + self.together * self.config.batch_size]
+                found = self._steps(batches, step, rates[i : i + self.together])
+                rows = rows.scatter(tf.range(i, i + self.together), found)
+        for i in tf.range(done, count):
             start = (first + i) * self.config.batch_size
             batch = order[start : start + self.config.batch_size]
             step = global_step + tf.cast(i, tf.int64)
             rows = rows.write(i, self._step(batch, step, rates[i]))
         return rows.stack()
+
+    def _steps(self, batches: tf.Tensor, first: tf.Tensor, rates: tf.Tensor) -> tf.Tensor:
+        """`together` training steps in one program of each replica, which returns to the host only
+        after the last; their packed reports [together, width]."""
+        size = self.config.batch_size
+        loaded = [self._load(batches[i * size : (i + 1) * size]) for i in range(self.together)]
+        with tf.device("/CPU:0"):
+            rows = [tf.stack(arrays) for arrays in zip(*(rows for rows, _ in loaded), strict=True)]
+        seconds = tf.add_n([seconds for _, seconds in loaded])
+        rates = tf.ensure_shape(rates, [self.together, 2])
+        found = self.strategy.run(_as_is(self.replica.steps), (rows, first, rates, seconds))
+        return tf.add_n(self.strategy.experimental_local_results(found))
 
     def _step(self, batch: tf.Tensor, step: tf.Tensor, rates: tf.Tensor) -> tf.Tensor:
         """One training step in all replicas; returns its packed report [width]."""
@@ -173,15 +196,7 @@ class Stepper:
         Returns the replica's share of the packed report, [width].
         """
         rows, seconds = self._load(batch)
-        reports = []
-        for p, phase in enumerate(self.recipe.phases):
-            for part in range(self.config.accumulate - 1):
-                self.replica.add(p, rows, step, tf.constant(part))
-            report = self.replica.update(p, rows, step, rates, seconds)
-            if phase.log_metrics:
-                reports.append(report)
-                seconds = tf.zeros_like(seconds)
-        return step_metrics.pack(step_metrics.over_phases(reports))
+        return self.replica.step(rows, step, rates, seconds)
 
 
 def _as_is(function: Any) -> Any:

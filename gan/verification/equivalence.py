@@ -1,5 +1,5 @@
 """One training in its own process, for `ganboard selftest`: `python -m
-ganboard.gan.verification.equivalence CONFIG_JSON RUN_DIR DATA_DIR [VARIANT]`.
+ganboard.gan.verification.equivalence CONFIG_JSON RUN_DIR DATA_DIR [VARIANT [ATTEMPT]]`.
 
 Logical devices and a failed collective last as long as the process, so every training that is to be
 compared gets a fresh one. What it leaves in RUN_DIR is its last checkpoint.
@@ -9,6 +9,8 @@ from __future__ import annotations
 
 import itertools
 import json
+import os
+import signal
 import sys
 from functools import partial
 from pathlib import Path
@@ -16,15 +18,18 @@ from pathlib import Path
 from ganboard.gan.checkpoint import reader, store
 from ganboard.gan.config import RunConfig, parse
 from ganboard.gan.devices import runtime
-from ganboard.gan.events import ControlSignal, Event
+from ganboard.gan.events import ControlSignal, Event, Saved
 from ganboard.gan.progress import Progress
 from ganboard.gan.training.loop import train
 
 
-def main(config_json: str, run_dir: str, data_dir: str, variant: str = "") -> None:
+def main(
+    config_json: str, run_dir: str, data_dir: str, variant: str = "", attempt: str = "1"
+) -> None:
     """Train to the end: with two backward passes through D where one would do, with up-sampling and
     convolution one after the other, or stopped once in the middle and resumed. `untrained` keeps
-    the networks that the training begins with."""
+    the networks that the training begins with. `killed` ends the process by SIGKILL some steps
+    after its first checkpoint, so that a second one, whose `attempt` is 2, resumes from there."""
     config, directory = parse(json.loads(config_json)), Path(run_dir)
     if variant == "untrained":
         return _untrained(config, directory)
@@ -35,24 +40,29 @@ def main(config_json: str, run_dir: str, data_dir: str, variant: str = "") -> No
     if variant == "plain up-sampling":
         unfold()
     asked = itertools.count(1)
+    saved = False
 
-    def ignore(event: Event) -> None:
-        pass
+    def watch(event: Event) -> None:
+        nonlocal saved
+        saved = saved or isinstance(event, Saved)
 
     def control() -> ControlSignal:
+        if variant == "killed" and saved:
+            os.kill(os.getpid(), signal.SIGKILL)
         return "stop" if variant == "interrupted" and next(asked) == 2 else "go"
 
-    for attempt in (1, 2):
+    first = int(attempt)
+    for number in (first, first + 1):
         outcome = train(
             config,
             run_dir=directory,
             data_dir=Path(data_dir),
-            attempt=attempt,
-            sink=ignore,
+            attempt=number,
+            sink=watch,
             control=control,
         )
         if outcome == "finished":
-            assert attempt == (2 if variant == "interrupted" else 1)
+            assert number == first + (variant == "interrupted")
             return None
     return None
 

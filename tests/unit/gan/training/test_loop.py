@@ -240,6 +240,7 @@ def test_what_cannot_run_here_is_said_before_any_work(
     "changes",
     [
         {"precision": "mixed_bfloat16", "d_steps": 2, "loss": "saturating"},
+        {"rng": "hash", "loss": "wgan_gp"},
         {
             "optimizer": "sgd",
             "discriminator_batch_norm": True,
