@@ -1,12 +1,14 @@
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help up install install-dev test test-rest test-all test-fast crash-quick crash soak check audit sbom chromium lock docker clean
+.PHONY: help up install install-dev test test-rest test-all test-fast test-tf220 crash-quick crash soak check audit sbom chromium lock rehearse docker clean
 
 PORT ?= 8501
 ARGS ?=
 MINUTES ?= 120
 LOCKED ?= worker
 BIN := .venv/bin
+# what touches TensorFlow
+ENGINE := tests/unit/gan $(patsubst %,tests/integration/test_%.py,golden memory multi_worker replicas tiled_replicas train_command)
 PYTEST := $(BIN)/pytest -n auto --maxprocesses 4 --dist worksteal --durations 20
 PIP := $(BIN)/python -m pip --disable-pip-version-check
 LOCK := $(BIN)/uv pip compile --quiet --universal --python-version 3.11 --generate-hashes --no-header --no-annotate
@@ -17,7 +19,7 @@ PYTHON ?= $(shell for p in python3.12 python3.11 python3.13 python3 python; do \
 	if "$$p" -c '$(FITS)' >/dev/null 2>&1; then echo "$$p"; break; fi; done)
 
 help: ## this list
-	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-12s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+	@awk -F ':.*## ' '/^[a-z0-9-]+:.*## / { printf "  make %-12s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
 up: install ## install what is missing and open the dashboard (PORT=8501)
 	@exec $(BIN)/ganboard up --port $(PORT)
@@ -36,6 +38,9 @@ test-all: test test-rest ## both: every test
 
 test-fast: install-dev ## unit tests only
 	$(BIN)/pytest tests/unit $(ARGS)
+
+test-tf220: .venv-tf220/stamp ## every test of the engine on TensorFlow 2.20, the newest that a TPU has, in a .venv-tf220 of its own
+	GANBOARD_TESTS=all .venv-tf220/bin/pytest -n auto --maxprocesses 2 --dist worksteal --durations 20 $(ENGINE) $(ARGS)
 
 crash-quick: install-dev ## the crash suite as `make test` has it (GANBOARD_TESTS=all: all of it)
 	$(PYTEST) tests/crash $(ARGS)
@@ -56,7 +61,7 @@ check: install-dev ## formatting, lint, types, import contracts, compose file
 	$(BIN)/check-jsonschema --builtin-schema vendor.compose-spec docker-compose.yml
 
 audit: install-dev ## known vulnerabilities of the pinned packages (needs the online database; tests/advisories.toml has the exceptions)
-	$(BIN)/python -m tests.audit requirements/*.lock
+	$(BIN)/python -m tests.audit requirements/*.lock worker/rehearsal/compilers.lock
 
 sbom: install-dev ## what a worker is made of, as build/sbom.cdx.json in CycloneDX (LOCKED=web for the dashboard)
 	@mkdir -p build
@@ -73,12 +78,18 @@ lock: install-dev ## resolve requirements/*.lock anew (ARGS=--upgrade takes the 
 	$(LOCK) -c requirements/dev.lock pyproject.toml --extra postgres -o requirements/web.lock
 	$(LOCK) -c requirements/dev.lock pyproject.toml --group build --extra cpu --extra postgres --extra mlflow -o requirements/mlflow.lock
 	$(LOCK) -c requirements/dev.lock --group build -o requirements/build.lock
+	$(LOCK) --group rehearse $(ARGS) -o worker/rehearsal/compilers.lock
+	sed -n '/^tensorflow/d; s/ \\$$//p' requirements/dev.lock | grep '^[a-z]' > .venv/all-but-tensorflow.txt
+	$(LOCK) -c .venv/all-but-tensorflow.txt pyproject.toml --group build --group tf220 --extra dev -o requirements/tf220.lock
+
+rehearse: install ## compile every model's step for TPUs and GPUs that are not here (hours; ARGS="--on v5e-1,h100")
+	$(BIN)/ganboard rehearse models $(ARGS)
 
 docker: ## everything in containers, with PostgreSQL and Redis (PORT=8501)
 	PORT=$(PORT) docker compose up --detach --wait
 
 clean: ## remove .venv and all caches; runs and data in .ganboard stay
-	rm -rf .venv build dist *.egg-info .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache test-results
+	rm -rf .venv .venv-tf220 build dist *.egg-info .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache test-results
 
 .venv/run.stamp: requirements/worker.lock pyproject.toml | $(BIN)/uv
 	$(call installed,worker)
@@ -87,6 +98,12 @@ clean: ## remove .venv and all caches; runs and data in .ganboard stay
 .venv/dev.stamp: requirements/dev.lock pyproject.toml | $(BIN)/uv
 	$(call installed,dev)
 	@touch $@ .venv/run.stamp
+
+.venv-tf220/stamp: requirements/tf220.lock pyproject.toml | $(BIN)/uv
+	$(BIN)/uv venv --quiet --clear --python $(BIN)/python .venv-tf220
+	$(BIN)/uv pip install --quiet --python .venv-tf220/bin/python --require-hashes -r requirements/tf220.lock
+	$(BIN)/uv pip install --quiet --python .venv-tf220/bin/python --no-deps --no-build-isolation --editable .
+	@touch $@
 
 # uv takes a sixth of pip's time; where it cannot reach an index that pip is configured for, pip does the same
 define installed

@@ -180,6 +180,39 @@ class Request(SQLModel, table=True):
     facts: dict[str, Any] = _mapping()  # of the answer
 
 
+class Rehearsal(SQLModel, table=True):
+    """What compiling a training step for a device that is not here found; of every run whose
+    settings have this key."""
+
+    __tablename__ = "rehearsal"
+
+    key: str = Field(primary_key=True, sa_type=Text)  # `gan.rehearsal.report.key`
+    target: str = Field(primary_key=True, sa_type=Text)
+    stored_at: datetime = Field(default_factory=utc_now)
+    report: dict[str, Any] = Field(sa_type=Json)
+
+
+class Calibration(SQLModel, table=True):
+    """How long a training step took on a device that rehearsals estimate it for."""
+
+    __tablename__ = "calibration"
+    __table_args__ = (Index("ix_calibration_family", "family", "model", "precision"),)
+
+    machine: str = Field(primary_key=True, sa_type=Text)  # that measured, by its name
+    target: str = Field(primary_key=True, sa_type=Text)  # as of a rehearsal, or `cpu`
+    key: str = Field(primary_key=True, sa_type=Text)  # `gan.rehearsal.report.key`
+    family: str  # of the target
+    model: str
+    precision: str
+    device: str = Field(sa_type=Text)  # its own name
+    measured_seconds: float = Field(sa_type=Real)  # of a step
+    # of the rehearsal at that time; None where there was none
+    estimated_seconds: float | None = Field(default=None, sa_type=Real)
+    measured_at: datetime
+    imported_at: datetime | None = None
+    facts: dict[str, Any] = _mapping()  # batch, replicas, memory, versions
+
+
 class Epoch(SQLModel, table=True):
     """What one finished epoch (from 1) cost and reached."""
 

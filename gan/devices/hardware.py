@@ -8,10 +8,13 @@ import platform
 from collections import Counter
 from collections.abc import Iterator, Mapping
 from importlib.metadata import PackageNotFoundError, version
+from importlib.util import find_spec
 from pathlib import Path, PurePosixPath
 from typing import Any
 
 import psutil
+
+from ganboard.gan.devices import tpu_chips
 
 CPU_FLAGS = ("avx2", "avx512_bf16", "amx_bf16")
 
@@ -30,7 +33,7 @@ def describe() -> dict[str, Any]:
         "memory_bytes": memory_limit(),
         "cpu_flags": cpu_flags(),
         "gpus": _gpus(),
-        "tpus": [device.name for device in tf.config.list_physical_devices("TPU")],
+        **_tpus([device.name for device in tf.config.list_physical_devices("TPU")]),
         "versions": versions(),
     }
 
@@ -108,7 +111,7 @@ def versions() -> dict[str, str]:
     """Versions of everything that decides the bits of a result."""
     found = {"python": platform.python_version()}
     for name in ("tensorflow", "keras", "numpy"):
-        for package in (name, f"{name}-cpu"):
+        for package in (name, f"{name}-cpu", f"{name}-tpu"):
             try:
                 found[name] = version(package)
                 break
@@ -127,6 +130,16 @@ def _cpu() -> tuple[str, set[str]]:
     return fields.get("model name") or platform.machine(), set(
         (fields.get("flags") or fields.get("Features") or "").split()
     )
+
+
+def _tpus(listed: list[str]) -> dict[str, Any]:
+    """Cores and chips of a TPU. TensorFlow may list its cores only once a process has connected to
+    them; with a driver for them installed, they are counted by their chips."""
+    chips = tpu_chips.find()
+    if not listed and chips and find_spec("libtpu"):
+        listed = [f"TPU:{core}" for core in range(chips.cores)]
+    found: dict[str, Any] = {"tpus": listed}
+    return {**found, "tpu_chips": chips._asdict()} if listed and chips else found
 
 
 def _gpus() -> list[dict[str, Any]]:

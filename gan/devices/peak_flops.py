@@ -65,15 +65,15 @@ def _on_gpu() -> bool:
 
 
 @cache
-def gflops(precision: str) -> float:
+def gflops(precision: str, device: str | None = None) -> float:
     """GFLOP/s of one device in products of two square matrices in the number format of `precision`
     (a value of RunConfig.precision).
 
     The matrices grow from 512 until one product takes 20 ms, or to 8192; of the tries that fit into
     0.4 s the fastest counts, 2 n^3 FLOP each (as LINPACK's Rmax: reached, not read off a data
     sheet). It runs where training does: on the first GPU, in TensorFloat-32 where TensorFlow uses
-    that for float32, else on all cores that TensorFlow uses. Replicas on more GPUs have as many
-    times this peak; logical CPU devices share it.
+    that for float32, else on all cores that TensorFlow uses; or on `device`, such as /TPU:0.
+    Replicas on more GPUs have as many times this peak; logical CPU devices share it.
     """
     import tensorflow as tf
 
@@ -82,7 +82,7 @@ def gflops(precision: str) -> float:
     ]
     began = time.perf_counter()
     best, size, tries = 0.0, 512, 0
-    with tf.device("/GPU:0" if _on_gpu() else "/CPU:0"):
+    with tf.device(device or ("/GPU:0" if _on_gpu() else "/CPU:0")):
         a = _matrix(size, dtype)
         while tries < 3 or time.perf_counter() - began < _BUDGET_SECONDS:
             start = time.perf_counter()

@@ -4,9 +4,17 @@ process."""
 from __future__ import annotations
 
 import os
+from collections.abc import Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
+from typing import Literal
 
 from ganboard.gan.config import RunConfig
 from ganboard.gan.distributed import cluster
+
+DeviceKind = Literal["gpu", "tpu"]
+# the kind of device that a rehearsal compiles for
+_absent: ContextVar[DeviceKind | None] = ContextVar("absent", default=None)
 
 
 def prepare(config: RunConfig) -> None:
@@ -55,12 +63,32 @@ def prepare(config: RunConfig) -> None:
             tf.config.set_logical_device_configuration(cpu, wanted)
 
 
+@contextmanager
+def as_if_on(kind: DeviceKind) -> Iterator[None]:
+    """Build networks and steps as on a device of this kind that is not here, to compile them for
+    it; nothing of them can run."""
+    token = _absent.set(kind)
+    try:
+        yield
+    finally:
+        _absent.reset(token)
+
+
+def on_gpu() -> bool:
+    """Whether this process computes on a GPU."""
+    import tensorflow as tf
+
+    absent = _absent.get()
+    return absent == "gpu" if absent else bool(tf.config.get_visible_devices("GPU"))
+
+
 def accelerated() -> bool:
     """Whether this process computes on a GPU or TPU."""
     import tensorflow as tf
 
     return bool(
-        tf.config.get_visible_devices("GPU")
+        _absent.get()
+        or on_gpu()
         or tf.config.list_physical_devices("TPU")
         or tf.config.list_logical_devices("TPU")
     )
@@ -69,9 +97,7 @@ def accelerated() -> bool:
 def compiled(config: RunConfig) -> bool:
     """Whether XLA is asked to compile the gradient function as a whole: on GPUs. On a CPU it fuses
     element-wise operations only (see `prepare`), and a TPU compiles the whole step unasked."""
-    import tensorflow as tf
-
-    return config.xla and bool(tf.config.get_visible_devices("GPU"))
+    return config.xla and on_gpu()
 
 
 def cores() -> int:

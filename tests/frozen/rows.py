@@ -144,6 +144,8 @@ MEANT = {
     ("model_version", "id"): lambda n: f"version{n}",
     ("model_alias", "alias"): lambda n: f"alias{n}",
     ("model_alias", "version_id"): lambda n: f"version{n % 3}",
+    ("rehearsal", "key"): lambda n: f"{n:032x}",
+    ("calibration", "key"): lambda n: f"{n:032x}",
     ("worker", "name"): lambda n: f"box:{n}",
     ("worker", "kind"): lambda n: ("training", "inference")[n % 2],
 }

@@ -17,10 +17,12 @@ from ganboard.worker.cli import annotations as annotations_cli
 from ganboard.worker.cli import (
     backup,
     data,
+    firstday,
     launch,
     models,
     output,
     predict,
+    rehearse,
     runs,
     serve,
     study,
@@ -155,6 +157,13 @@ def doctor(
             "--fix", help="Apply safe fixes: delete leftovers and requeue runs without a worker."
         ),
     ] = False,
+    accelerator: Annotated[
+        bool,
+        typer.Option(
+            "--accelerator",
+            help="Check the GPUs or the TPU instead: drivers, products, placement of a step.",
+        ),
+    ] = False,
     as_json: AsJson = False,
 ) -> None:
     """Check what this machine has, what is missing or broken, and how to fix it; exits with 1 if
@@ -162,6 +171,7 @@ def doctor(
 
     Examples:
       ganboard doctor --json
+      ganboard doctor --accelerator
       ganboard doctor --deep --fix
     """
     from dataclasses import asdict
@@ -174,7 +184,11 @@ def doctor(
     mended = list(examination.mend(settings)) if fix else []
     for line in mended if not as_json else ():
         typer.echo(line)
-    for check in examination.checks(settings, deep=deep):
+    if accelerator:
+        checks = examination.accelerators(settings)
+    else:
+        checks = examination.checks(settings, deep=deep)
+    for check in checks:
         found.append(check)
         if not as_json:
             print_check(check)
@@ -190,7 +204,9 @@ ELSEWHERE: tuple[Callable[..., None], ...] = (
     launch.run, launch.train, runs.runs, runs.show, runs.stop, launch.resume, launch.clone,
     runs.delete, runs.export, annotations_cli.tag, annotations_cli.note, annotations_cli.archive,
     annotations_cli.unarchive, sweep.sweep, study.study, study.report, surface.surface,
-    predict.predict, serve.serve, verify.bench, verify.selftest, backup.backup, backup.restore,
+    predict.predict, rehearse.rehearse, serve.serve, verify.bench, verify.selftest,
+    firstday.firstday, backup.backup,
+    backup.restore,
 )  # fmt: skip
 for command in ELSEWHERE:
     app.command(

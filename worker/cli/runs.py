@@ -197,12 +197,15 @@ def import_runs(
     paths: Annotated[
         list[Path],
         typer.Argument(
-            metavar="PATH...", help="Folders written by `ganboard export`, or ZIP files of them."
+            metavar="PATH...",
+            help="Folders written by `ganboard export`, ZIP files of them, or bundles of `ganboard"
+            " firstday`.",
         ),
     ],
     as_json: AsJson = False,
 ) -> None:
-    """Read in runs that another machine exported, to see and compare them here.
+    """Read in runs that another machine exported, to see and compare them here; of a first day's
+    bundle also its step times, which calibrate the estimates of `ganboard rehearse`.
 
     Each is checked in full before it is stored: files that were changed, values out of range and
     strange archives are refused.
@@ -210,10 +213,24 @@ def import_runs(
     Example:
       ganboard import results/baseline from-the-server.zip
     """
+    from ganboard.worker.firstday import importing
+    from ganboard.worker.formatting import clean
     from ganboard.worker.interchange import importer
 
     context = open_database(create=True)
-    found = [importer.read_in(context, path) for path in paths]
+    found = []
+    for path in paths:
+        if not importing.is_bundle(path):
+            found.append(importer.read_in(context, path))
+            continue
+        day = importing.read_in(context, path)
+        found += day.runs
+        if not as_json:
+            known = f", {len(day.known)} known already" if day.known else ""
+            typer.echo(
+                f"Machine {clean(day.machine)}: {day.calibrations} step times,"
+                f" {len(day.runs)} runs{known}."
+            )
     if as_json:
         return output.print_json(
             [

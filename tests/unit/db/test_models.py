@@ -15,6 +15,7 @@ from sqlmodel import SQLModel
 
 from ganboard.db.engine import reading, writing
 from ganboard.db.models import (  # fmt: skip
+    Calibration,
     Checkpoint,
     Epoch,
     Event,
@@ -23,6 +24,7 @@ from ganboard.db.models import (  # fmt: skip
     ModelAlias,
     ModelVersion,
     Quality,
+    Rehearsal,
     Request,
     Run,
     SavedView,
@@ -163,6 +165,21 @@ def full_rows() -> list[SQLModel]:
             removed_at=MOMENT,
         ),
         ModelAlias(name="digits", alias="production", version_id="vvvvvvvvvv"),
+        Rehearsal(key="0" * 32, target="v5e-8", stored_at=MOMENT, report={"step_seconds": 0.25}),
+        Calibration(
+            machine="box-ab12cd34",
+            target="v5e-8",
+            key="0" * 32,
+            family="v5e",
+            model="dcgan",
+            precision="float32",
+            device="8 TPU cores",
+            measured_seconds=0.1,
+            estimated_seconds=0.3,
+            measured_at=MOMENT,
+            imported_at=MOMENT,
+            facts={"batch_size": 512},
+        ),
         Worker(
             name="w",
             kind="inference",
