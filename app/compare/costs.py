@@ -11,6 +11,7 @@ import streamlit as st
 from sqlalchemy import Engine
 
 from ganboard.app.compare.comparison import Compared, by_run, speeds
+from ganboard.app.run import devices
 from ganboard.app.run.quality import seconds_to, threshold_control
 from ganboard.app.widgets.live_plotly import live_plotly
 from ganboard.db.runs import series
@@ -118,6 +119,7 @@ def draw(engine: Engine, compared: Compared, options: Options) -> None:
                     absent=absent,
                 )
                 live_plotly(plot, key=f"compare-bars-{bars.title}-{len(compared.runs)}")
+    devices.compare(engine, compared.runs, compared.labels())
     shares = {run_id: timings.shares(rows) for run_id, rows in by_run(compared, measures).items()}
     if any(shares.values()):
         st.markdown("**Where the time went**")

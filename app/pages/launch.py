@@ -13,6 +13,7 @@ import streamlit as st
 
 from ganboard.app import auth, errors, navigation
 from ganboard.app.launch import plan, preset_cards, settings_form, study_diff, sweep_builder
+from ganboard.app.run import devices
 from ganboard.db.runs import queries
 from ganboard.db.runs.runtime_estimation import History
 from ganboard.gan import presets
@@ -88,6 +89,8 @@ def render() -> None:
         else:
             _launch(context, found, preset, parent_id)
         plan.show(found, here, history)
+        if found.config is not None:
+            devices.lines(context.engine, found.config, preset or presets.NAMES[0])
         study_diff.tabs(
             values, {base_name: base, study_diff.STUDY: plan.preset_values(study_diff.STUDY)}
         )

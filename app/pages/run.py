@@ -15,6 +15,7 @@ from ganboard.app.run import actions as run_actions
 from ganboard.app.run import (
     buttons,
     charts,
+    devices,
     images,
     notes,
     prediction,
@@ -69,6 +70,9 @@ VIEWS = {
         lambda c, r, o: charts.draw_path(c.engine, r, o),
         lambda c, r: charts.path_controls(),
         surface.show,
+    ),
+    "Devices": View(
+        lambda c, r, o: devices.draw(c.engine, r, o), lambda c, r: devices.choose(c.engine, r)
     ),
     "System": View(
         lambda c, r, o: charts.draw_system(c.engine, r, o), lambda c, r: charts.events_control()

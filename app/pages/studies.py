@@ -9,7 +9,7 @@ from ganboard.app import auth, errors, navigation
 from ganboard.app.widgets.live_plotly import live_plotly
 from ganboard.db import studies
 from ganboard.db.models import Run, Study
-from ganboard.gan.studies import NAMES, budgets, built_in, reference_results
+from ganboard.gan.studies import NAMES, budgets, built_in, predictions, reference_results
 from ganboard.worker import formatting
 from ganboard.worker.clear_errors import CLEAR_ERRORS
 from ganboard.worker.context import Context
@@ -229,15 +229,36 @@ def _verdicts(current: list[StudyResult]) -> None:
     st.header("Claims checked", anchor=False)
     for one in current:
         lacking = f" &ensp;:gray[{formatting.escape(one.missing)}]" if one.missing else ""
+        predicted = f" &ensp;{_predicted_badge(one.predicted)}" if one.predicted else ""
         st.markdown(
-            f"{_badge(one)}{lacking} &ensp;**{formatting.escape(one.title)}**"
+            f"{_badge(one)}{lacking}{predicted} &ensp;**{formatting.escape(one.title)}**"
             f" &ensp;{formatting.escape(one.claim)}"
         )
+    if any(one.predicted for one in current):
+        st.caption(formatting.escape(predictions.source()))
 
 
 def _badge(one: StudyResult) -> str:
     icon, colour = ICONS.get(one.verdict, ":material/help:"), COLOURS.get(one.verdict, "gray")
     return f":{colour}-badge[{icon} {one.verdict}]"
+
+
+def _predicted_badge(made: predictions.Prediction) -> str:
+    """A verdict of its own kind, beside those of measurements."""
+    return f":violet-badge[:material/memory: predicted for {made.machine}: {made.verdict}]"
+
+
+def _prediction(one: StudyResult) -> None:
+    """What the claim would be on its own machine; no measurement."""
+    if one.predicted is None:
+        return
+    st.markdown(
+        f"{_predicted_badge(one.predicted)} &ensp;{formatting.escape(one.predicted.finding)}"
+    )
+    if one.predicted.table:
+        with st.expander("Predicted numbers"):
+            table = pd.DataFrame(one.predicted.table)
+            st.dataframe(table, hide_index=True, key=f"study-predicted-{one.key}")
 
 
 def _result(one: StudyResult) -> None:
@@ -250,6 +271,7 @@ def _result(one: StudyResult) -> None:
             st.dataframe(
                 one.table.head(ROWS), hide_index=True, placeholder="–", key=f"study-table-{one.key}"
             )
+    _prediction(one)
     st.caption(formatting.escape(f"Published: {one.claim}"))
     st.caption(formatting.escape(one.how))
     if not one.table.empty:

@@ -44,8 +44,12 @@ def test_figures_claims_and_verdicts(context: Context, make_run: MakeRun) -> Non
     assert at.get("progress")[0].proto.text == "2 of 2 runs finished"
     # all but Table 1, XLA, quality, replicas and forecast, for which runs are lacking
     assert len(figures(at)) == 8
-    # the numbers of each, and what others published
-    assert len(at.get("download_button")) == len(at.dataframe) - 1 == 8
+    assert len(at.get("download_button")) == 8
+    # the numbers of each, what others published, and what is predicted for their machines
+    predicted = [frame for frame in at.dataframe if "host_ms" in frame.value]
+    assert (len(at.dataframe), len(predicted)) == (8 + 1 + 3, 3)
+    for verdict in ("consistent", "not consistent", "no prediction"):
+        assert f"predicted for TPU v3-8: {verdict}]" in said
 
 
 def test_a_study_under_way(context: Context, make_run: MakeRun) -> None:

@@ -8,13 +8,15 @@ from __future__ import annotations
 
 import hashlib
 import re
-from collections.abc import Callable, Iterable
-from contextlib import ExitStack
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import ExitStack, contextmanager
 from pathlib import Path, PurePosixPath
 
 import orjson
+from pydantic import ValidationError
 
 from ganboard.gan.data.archive import SafeZip
+from ganboard.gan.data.dataset import DatasetError
 from ganboard.worker.errors import WorkerError
 from ganboard.worker.interchange.schema import MAX_FILES, Manifest
 
@@ -29,6 +31,28 @@ _FILE = re.compile(
 
 class BadBundle(WorkerError):
     """A bundle that is refused; the message is one sentence."""
+
+
+@contextmanager
+def refusing(path: Path) -> Iterator[None]:
+    """Turns what readers of the bundle at `path` raise into BadBundle, in one sentence."""
+    try:
+        yield
+    except ValidationError as error:
+        first = error.errors(include_url=False)[0]
+        where = ".".join(map(str, first["loc"]))[:80]
+        given = repr(first["input"])[:60]
+        raise BadBundle(
+            f"{path} is refused: {where} is {given}, but"
+            f" {first['msg'][0].lower()}{first['msg'][1:]}."
+        ) from None
+    except DatasetError as error:
+        raise BadBundle(str(error)) from None
+    except OSError as error:
+        raise BadBundle(
+            f"{error.filename or path} cannot be read ({error.strerror or error}). Specify a"
+            " folder or ZIP made by `ganboard export`."
+        ) from None
 
 
 def write_manifest(directory: Path, files: Iterable[Path]) -> Path:

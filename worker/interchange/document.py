@@ -12,6 +12,7 @@ from ganboard.db.runs import annotations as run_annotations
 from ganboard.db.runs import queries
 from ganboard.gan.quality.declared import ordered
 from ganboard.worker.context import Context
+from ganboard.worker.rehearsal.stored import of_config
 
 
 def encode(document: Any) -> bytes:
@@ -56,8 +57,8 @@ def live_document(context: Context, run: Run) -> dict[str, Any]:
 
 
 def complete_document(context: Context, run: Run) -> dict[str, Any]:
-    """A run with its epochs, events, checkpoints, grids (their pictures are files) and samples of
-    the machine, oldest first."""
+    """A run with its epochs, events, checkpoints, grids (their pictures are files), samples of the
+    machine, oldest first, and the rehearsals of its settings."""
     events = queries.events(context.engine, run.id, limit=None)[::-1]
     return {
         **document(context, run),
@@ -74,6 +75,7 @@ def complete_document(context: Context, run: Run) -> dict[str, Any]:
             sample.model_dump(exclude={"run_id"})
             for sample in queries.samples(context.engine, run.id)
         ],
+        "rehearsals": of_config(context.engine, run.config),
     }
 
 

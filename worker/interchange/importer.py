@@ -7,79 +7,76 @@ them. `worker.interchange.bundle` reads the files.
 
 from __future__ import annotations
 
-import csv
 import io
 from collections.abc import Iterator
 from contextlib import ExitStack
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 from PIL import Image
-from pydantic import ValidationError
 
+from ganboard.db import rehearsals
 from ganboard.db.errors import DbError
-from ganboard.db.models import (
-    Epoch,
-    Event,
-    Grid,
-    Quality,
-    Run,
-    StepLosses,
-    StepSeries,
-    SystemSample,
-    metric_rows,
-)
+from ganboard.db.models import Epoch, Event, Grid, Quality, Run, SystemSample, metric_rows
 from ganboard.db.runs import imports
 from ganboard.db.runs.annotations import check_tag
 from ganboard.gan import config as configs
 from ganboard.gan import presets
 from ganboard.gan.config import ConfigError
-from ganboard.gan.data.dataset import DatasetError
-from ganboard.gan.events import SERIES
 from ganboard.gan.quality.declared import METRICS
+from ganboard.gan.rehearsal import report as reports
 from ganboard.worker.context import Context
 from ganboard.worker.errors import BadName
-from ganboard.worker.interchange.bundle import MAX_JSON, BadBundle, Content
-from ganboard.worker.interchange.schema import EpochDocument, Number, RunDocument
+from ganboard.worker.interchange.bundle import MAX_JSON, BadBundle, Content, refusing
+from ganboard.worker.interchange.fields import Number
+from ganboard.worker.interchange.schema import RunDocument
+from ganboard.worker.interchange.step_table import same, step_rows
 from ganboard.worker.submission.submit import check_name
 
-MAX_TABLE = 512 << 20
 MAX_GRID = 16 << 20
 MAX_SIDE = 4096  # pixels of a grid
+
+
+class Checked(NamedTuple):
+    """A run whose values are all valid, with its rows."""
+
+    run: Run
+    rows: list[Any]
+    tags: list[str]
+    text: str  # says where it comes from
+    rehearsals: list[dict[str, Any]]
 
 
 def read_in(context: Context, path: Path) -> Run:
     """Store the run that a bundle holds, under its own id. Raises BadBundle, in one sentence,
     before anything is stored."""
+    return store(context, checked(path))
+
+
+def store(context: Context, one: Checked) -> Run:
+    """Store a checked run. Raises NotAllowed when its id is taken."""
+    run = imports.insert(context.engine, one.run, one.rows, one.tags, one.text)
+    key = reports.key(configs.parse(run.config))
+    known = {report["target"] for report in rehearsals.of(context.engine, key)}
+    for report in one.rehearsals:
+        if report["target"] not in known:  # what this machine compiled itself stays
+            rehearsals.store(context.engine, key, report["target"], report)
+    return run
+
+
+def checked(path: Path) -> Checked:
+    """The run that a bundle holds. Raises BadBundle."""
     if not path.exists():
         raise BadBundle(
             f"There is no {path}. Specify a folder written by `ganboard export`, or a ZIP of one."
         )
-    with ExitStack() as stack:
-        try:
-            content = Content(path, stack)
-            return _store(context, content, path)
-        except ValidationError as error:
-            first = error.errors(include_url=False)[0]
-            where = ".".join(map(str, first["loc"]))[:80]
-            given = repr(first["input"])[:60]
-            raise BadBundle(
-                f"{path} is refused: {where} is {given}, but"
-                f" {first['msg'][0].lower()}{first['msg'][1:]}."
-            ) from None
-        except DatasetError as error:
-            raise BadBundle(str(error)) from None
-        except OSError as error:
-            raise BadBundle(
-                f"{error.filename or path} cannot be read ({error.strerror or error}). Specify a"
-                " folder or ZIP made by `ganboard export`."
-            ) from None
+    with ExitStack() as stack, refusing(path):
+        return _check(Content(path, stack), path)
 
 
-def _store(context: Context, content: Content, path: Path) -> Run:
+def _check(content: Content, path: Path) -> Checked:
     document = RunDocument.model_validate_json(content.read("run.json", MAX_JSON))
     try:
         config = configs.parse(document.config)
@@ -113,8 +110,9 @@ def _store(context: Context, content: Content, path: Path) -> Run:
         g_loss=document.g_loss_hex,
         d_loss=document.d_loss_hex,
     )
-    rows = [*_rows(document, content), *_steps(document, content)]
-    return imports.insert(context.engine, run, rows, tags, f"Imported from {path.name[:100]}.")
+    rows = [*_rows(document, content), *step_rows(document, content)]
+    brought = [one.report() for one in document.rehearsals]
+    return Checked(run, rows, tags, f"Imported from {path.name[:100]}.", brought)
 
 
 def _agree(document: RunDocument, epochs: int, path: Path) -> None:
@@ -147,17 +145,12 @@ def _agree(document: RunDocument, epochs: int, path: Path) -> None:
     if document.epochs and document.step == document.epoch * (document.steps_per_epoch or 0):
         last = document.epochs[-1]
         if not (
-            _same(last.g_loss_hex, document.g_loss_hex)
-            and _same(last.d_loss_hex, document.d_loss_hex)
+            same(last.g_loss_hex, document.g_loss_hex)
+            and same(last.d_loss_hex, document.d_loss_hex)
         ):
             raise BadBundle(
                 f"{path} is refused: the run's losses differ from those of its last epoch."
             )
-
-
-def _same(a: Number, b: Number) -> bool:
-    """Equal, or both not a number."""
-    return a == b or (a != a and b != b)
 
 
 def _number(value: Number) -> float:
@@ -229,72 +222,3 @@ def _check_png(data: bytes, name: str, path: Path) -> None:
         raise BadBundle(
             f"{path} is refused: {name} is not a readable PNG ({type(error).__name__})."
         ) from None
-
-
-def _steps(document: RunDocument, content: Content) -> Iterator[Any]:
-    """The losses and series of every epoch; their float64 means must be the epochs' losses to the
-    bit."""
-    text = io.TextIOWrapper(
-        io.BytesIO(content.read("steps.csv", MAX_TABLE)), encoding="utf-8", newline=""
-    )
-    refused = f"{content.path} is refused: steps.csv"
-    try:
-        reader = csv.reader(text)
-        names = next(reader, [])
-        places = {
-            name: names.index(name)
-            for name in ("epoch", "g_loss", "d_loss", *SERIES)
-            if name in names
-        }
-        epochs: dict[int, list[list[float]]] = {}
-        for line in reader:
-            values = [
-                float(line[place]) if line[place] else float("nan") for place in places.values()
-            ]
-            epochs.setdefault(int(values[0]), []).append(values[1:])
-    except (ValueError, IndexError, csv.Error, UnicodeDecodeError) as error:
-        raise BadBundle(
-            f"{refused} cannot be read ({type(error).__name__}). Export it again."
-        ) from None
-    if {"epoch", "g_loss", "d_loss"} - set(places):
-        raise BadBundle(f"{refused} does not have the columns epoch, g_loss and d_loss.")
-    per_epoch = document.steps_per_epoch or 0
-    attempts = {one.epoch: one.attempt for one in document.epochs}
-    if sorted(epochs) != list(range(1, len(epochs) + 1)) or len(epochs) not in (
-        document.epoch,
-        document.epoch + 1,
-    ):
-        raise BadBundle(f"{refused} has {len(epochs)} epochs, run.json has {document.epoch}.")
-    for epoch, lines in epochs.items():
-        columns: dict[str, npt.NDArray[np.float32]] = {
-            name: np.array(column, np.float32)
-            for name, column in zip(list(places)[1:], zip(*lines, strict=True), strict=True)
-        }
-        if len(lines) > per_epoch or (epoch <= document.epoch and len(lines) != per_epoch):
-            raise BadBundle(
-                f"{refused} has {len(lines)} steps in epoch {epoch}, run.json {per_epoch} in each."
-            )
-        attempt = attempts.get(epoch, document.attempt)
-        if epoch <= document.epoch:
-            _same_means(document.epochs[epoch - 1], columns, refused)
-        g_losses, d_losses = columns.pop("g_loss"), columns.pop("d_loss")
-        yield StepLosses(
-            run_id=document.id, epoch=epoch, attempt=attempt, g_losses=g_losses, d_losses=d_losses
-        )
-        for name, series in columns.items():
-            if not np.isnan(series).all():
-                yield StepSeries(
-                    run_id=document.id, epoch=epoch, name=name, attempt=attempt, values=series
-                )
-
-
-def _same_means(
-    document: EpochDocument, columns: dict[str, npt.NDArray[np.float32]], refused: str
-) -> None:
-    for net, loss in (("g", document.g_loss_hex), ("d", document.d_loss_hex)):
-        mean = float(columns[f"{net}_loss"].mean(dtype=np.float64))
-        if not _same(mean, loss):
-            raise BadBundle(
-                f"{refused} gives {net.upper()} a mean loss of {mean!r} in epoch {document.epoch},"
-                f" run.json {loss!r}."
-            )

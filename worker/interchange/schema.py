@@ -3,57 +3,30 @@
 
 from __future__ import annotations
 
-from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Annotated, Any
 
-from pydantic import (
-    AfterValidator,
-    AwareDatetime,
-    BaseModel,
-    BeforeValidator,
-    ConfigDict,
-    Field,
-    create_model,
-    model_validator,
-)
+from pydantic import BaseModel, ConfigDict, Field, create_model, model_validator
 
 from ganboard.db.models import ENDED
 from ganboard.gan.events import REAL_IMAGES
 from ganboard.gan.models.gan3d.evaluation.validation import Validation
 from ganboard.gan.quality.declared import METRICS
+from ganboard.worker.interchange.fields import (
+    Count,
+    Few,
+    Hex,
+    Instant,
+    Map,
+    Measures,
+    Number,
+    Scalar,
+    Short,
+    Word,
+)
+from ganboard.worker.interchange.rehearsed import ReportDocument
 
 MAX_GRIDS = 20_000
 MAX_FILES = MAX_GRIDS + 20
-
-
-def _hex(text: Any) -> float:
-    if not isinstance(text, str) or len(text) > 40:
-        raise ValueError("it must be in the format of float.hex")
-    try:
-        return float.fromhex(text)
-    except OverflowError:
-        raise ValueError("it is too large for a number") from None
-
-
-def _utc(time: datetime) -> datetime:
-    try:
-        return time.astimezone(UTC)
-    except OverflowError:
-        raise ValueError("in UTC it is outside the years 1 to 9999") from None
-
-
-Count = Annotated[int, Field(ge=0, le=2**53)]
-Few = Annotated[int, Field(ge=0, le=10_000_000)]
-Number = float | None  # JSON has neither NaN nor infinity: they are null
-Hex = Annotated[float, BeforeValidator(_hex)]
-Instant = Annotated[AwareDatetime, AfterValidator(_utc)]
-Short = Annotated[str, Field(max_length=200)]
-Word = Annotated[str, Field(max_length=4000)]
-Map = Annotated[dict[Annotated[str, Field(max_length=80)], Any], Field(max_length=500)]
-Measures = Annotated[dict[Annotated[str, Field(max_length=80)], float], Field(max_length=200)]
-
-
-Scalar = str | int | float | bool | None
 
 
 class _Part(BaseModel):
@@ -76,7 +49,7 @@ class _Open(BaseModel):
         return given
 
 
-class _Hardware(_Open):
+class Hardware(_Open):
     """As `gan.devices.hardware.describe` gives it."""
 
     host: Short = ""
@@ -86,6 +59,7 @@ class _Hardware(_Open):
     cpu_flags: list[Short] = []
     gpus: Annotated[list[dict[Short, Scalar]], Field(max_length=4096)] = []
     tpus: Annotated[list[Short], Field(max_length=65_536)] = []
+    tpu_chips: dict[Short, Scalar] = {}
     versions: Annotated[dict[Short, Short], Field(max_length=100)] = {}
 
 
@@ -177,7 +151,7 @@ class RunDocument(_Part):
     ended_at: Instant | None = None
     attempt: Few
     error: Word | None = None
-    hardware: _Hardware | None = None
+    hardware: Hardware | None = None
     examples: Count | None = None
     steps_per_epoch: Annotated[int, Field(ge=1, le=10_000_000)] | None = None
     g_parameters: Count | None = None
@@ -195,6 +169,7 @@ class RunDocument(_Part):
     events: Annotated[list[_Event], Field(max_length=200_000)] = []
     grids: Annotated[list[_Grid], Field(max_length=MAX_GRIDS)] = []
     samples: Annotated[list[_Sample], Field(max_length=2_000_000)] = []
+    rehearsals: Annotated[list[ReportDocument], Field(max_length=500)] = []
 
 
 class Manifest(BaseModel):

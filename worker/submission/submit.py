@@ -175,6 +175,8 @@ def default_name(config: RunConfig, preset: str) -> str:
         "loop": config.loop,
     }
     phrases["recompute"] = "recompute"
+    phrases["sync_batch_norm"] = "batch norm by replica"
+    phrases["rng"] = f"{config.rng} random numbers"
     return ", ".join(
         [preset or config.dataset, *(word for key, word in phrases.items() if key in special)]
     )

@@ -13,13 +13,19 @@ import pytest
 from ganboard.db.errors import NotAllowed
 from ganboard.db.models import Run
 from ganboard.db.runs import commands, queries, reports, series
+from ganboard.gan.config import parse
 from ganboard.worker.context import Context
+from ganboard.worker.figures import rehearsal
 from ganboard.worker.interchange import importer
+from ganboard.worker.interchange.bundle import BadBundle
 from ganboard.worker.interchange.document import complete_document
 from ganboard.worker.interchange.export import export, export_zip
+from ganboard.worker.rehearsal import summary
+from ganboard.worker.rehearsal.stored import of_config
 from ganboard.worker.submission import submit
 from tests.cli import document, ganboard, refused
 from tests.factories import FACTS
+from tests.ui import rehearsed
 from tests.unit.worker.interchange.exports import edited, exported
 
 MakeRun = Callable[..., Run]
@@ -36,6 +42,42 @@ OWN = (
     "parent_id",
     "sweep",
 )
+
+
+def test_rehearsals_come_along_and_do_not_replace_what_is_here(
+    context: Context, run: Run, there: Context, tmp_path: Path
+) -> None:
+    config = parse(run.config)
+    rehearsed.store(context.engine, config)
+    rehearsed.refuse(context.engine, config, "v5e-1", "update of D: RESOURCE_EXHAUSTED")
+    export(context, run, tmp_path / "bundle")
+    rehearsed.refuse(there.engine, config, "v5e-1", "own")
+    importer.read_in(there, tmp_path / "bundle")
+    own, brought = of_config(there.engine, run.config)
+    assert own["reason"] == "own"
+    sent = of_config(context.engine, run.config)[1]
+    assert brought["step_seconds"] == sent["step_seconds"]
+    assert rehearsal.by_part(brought) == rehearsal.by_part(sent)
+    assert summary.line(brought) == summary.line(sent)
+
+
+@pytest.mark.parametrize(
+    "wrong",
+    [
+        {"model": "<b>"},
+        {"step_seconds": -1},
+        {"programs": []},
+        {"memory": {"total": 1}},
+        {"device_memory": 0},
+    ],
+)
+def test_a_rehearsal_that_pages_could_not_show_is_refused(
+    context: Context, run: Run, there: Context, tmp_path: Path, wrong: dict[str, Any]
+) -> None:
+    rehearsed.store(context.engine, parse(run.config), **wrong)
+    export(context, run, tmp_path / "bundle")
+    with pytest.raises(BadBundle, match=r"refused: rehearsals\.0"):
+        importer.read_in(there, tmp_path / "bundle")
 
 
 def test_former_names_arrive_as_the_present_ones(folder: Path, there: Context) -> None:
