@@ -13,7 +13,7 @@ from markupsafe import Markup
 
 from ganboard.db.models import Run, Study
 from ganboard.gan.devices.hardware import devices
-from ganboard.gan.studies import reference_results
+from ganboard.gan.studies import predictions, reference_results
 from ganboard.worker import formatting
 from ganboard.worker.context import Context
 from ganboard.worker.errors import WorkerError
@@ -76,6 +76,7 @@ def render(study: Study, runs: list[Run], made: list[StudyResult]) -> str:
             for name in sorted({name for run in runs for name in run.config})
         ],
         published=reference_results.table(),
+        predicted_source=predictions.source(),
         published_columns=reference_results.COLUMNS,
         documents=reference_results.DOCUMENTS.values(),
         machines=sorted({_machine(run) for run in runs if run.hardware}),

@@ -6,6 +6,7 @@ from collections.abc import Callable
 from dataclasses import replace
 
 from ganboard.gan.config import model_of
+from ganboard.gan.studies import predictions
 from ganboard.worker.studies.results import (
     approaches,
     descent,
@@ -61,7 +62,10 @@ def make(data: StudyData, names: list[str]) -> list[StudyResult]:
         for name in MAKERS
         if name in names and OF_MODEL.get(name, next(iter(data.models))) in data.models
     ]
-    return [_claimed(data, name, MAKERS[name](data)) for name in fitting]
+    return [
+        replace(_claimed(data, name, MAKERS[name](data)), predicted=predictions.of(name))
+        for name in fitting
+    ]
 
 
 def _claimed(data: StudyData, name: str, made: StudyResult) -> StudyResult:

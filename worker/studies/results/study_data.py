@@ -18,6 +18,7 @@ from ganboard.db.runs.runtime_estimation import placed
 from ganboard.gan.config import model_of
 from ganboard.gan.data import revision
 from ganboard.gan.settings.models import MODELS
+from ganboard.gan.studies.predictions import Prediction
 from ganboard.worker import formatting
 from ganboard.worker.studies.comparison_groups import Family, axis, families, machine
 from ganboard.worker.submission.sweep import digest, word
@@ -45,6 +46,7 @@ class StudyResult:
     # groups the verdict compares, each of equal settings but for the seed
     rests_on: Sequence[Sequence[Run]] = ()
     missing: str = ""  # with the verdict "too little data": what a verdict needs and what there is
+    predicted: Prediction | None = None  # of the published machine; no measurement, of no run
 
 
 @dataclass(frozen=True)
