@@ -9,11 +9,28 @@ from sqlalchemy import Engine
 
 from ganboard.db.settings import Settings
 from ganboard.gan.data import catalog
-from ganboard.worker.doctor import database, files, processes, queue, workers
+from ganboard.worker.doctor import (
+    accelerator,
+    calibrations,
+    database,
+    files,
+    processes,
+    queue,
+    workers,
+)
 from ganboard.worker.doctor import machine as here
 from ganboard.worker.doctor.check import Check
 
-__all__ = ["Check", "checks", "data_sets", "home", "installation", "machine", "mend"]
+__all__ = [
+    "Check",
+    "accelerators",
+    "checks",
+    "data_sets",
+    "home",
+    "installation",
+    "machine",
+    "mend",
+]
 
 home = here.home
 
@@ -29,6 +46,11 @@ def checks(settings: Settings, *, deep: bool = False) -> Iterator[Check]:
         yield from _state(settings, deep=deep)
     yield from data_sets(settings)
     yield from here.tensorflow()
+
+
+def accelerators(settings: Settings) -> Iterator[Check]:
+    """The devices that TensorFlow finds here, in seconds to a minute or two."""
+    yield from accelerator.checks(settings)
 
 
 def machine(settings: Settings) -> Iterator[Check]:
@@ -94,6 +116,7 @@ def _state(settings: Settings, *, deep: bool) -> Iterator[Check]:
     yield from queue.keeping(settings)
     yield from processes.slots(settings, engine)
     yield from database.content(engine)
+    yield from calibrations.measured(engine)
     yield from files.state(settings, engine)
     if deep:
         yield from files.damaged(settings)

@@ -37,10 +37,20 @@ COMMAND_LINE = {
     "mlflow-sync": ["--to", "--once"],
     "painter": [],  # the former name of inference-worker
     "mirror": ["--to", "--once"],  # of mlflow-sync
-    "doctor": ["--deep", "--fix", "--json"],
+    "doctor": ["--deep", "--fix", "--accelerator", "--json"],
     "sweep": ["--preset", "--set", "--vary", "--seeds", "--name", "--reuse", "--dry-run", "--json"],
     "study": ["NAME", "--preset", "--set", "--seeds", "--follow", "--dry-run", "--json"],
     "surface": ["RUN...", "--plane", "--size", "--images", "--json"],
+    "firstday": ["--minutes", "--quick", "--bundle", "--json"],
+    "rehearse": [
+        "RUN-OR-PRESET",
+        "--on",
+        "--set",
+        "--precision",
+        "--form",
+        "--largest-batch",
+        "--json",
+    ],
     "serve": ["MODEL", "--canary", "--canary-percent", "--share", "--host", "--port"],
     "predict": [
         "RUN",
