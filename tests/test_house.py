@@ -179,10 +179,15 @@ def test_locks_agree_and_the_web_has_no_tensorflow() -> None:
         lock.stem: dict(re.findall(r"^([a-z0-9.-]+)==(\S+)", lock.read_text(), re.MULTILINE))
         for lock in LOCKS
     }
-    assert set(pins) == {"build", "dev", "gpu", "mlflow", "web", "worker"}
+    assert set(pins) == {"build", "dev", "gpu", "mlflow", "tf220", "web", "worker"}
     for name in ("build", "web", "worker"):
         assert pins[name].items() <= pins["dev"].items()
     assert {k: v for k, v in pins["gpu"].items() if k in pins["dev"]}.items() <= pins["dev"].items()
+    shared = {k: v for k, v in pins["tf220"].items() if k in pins["dev"]}
+    assert set(shared.items() - pins["dev"].items()) == {
+        ("tensorflow", "2.20.0"),
+        ("tensorflow-cpu", "2.20.0"),
+    }
     assert not {name for name in pins["web"] if name.startswith(("tensorflow", "keras"))}
     assert "keras" in pins["worker"]
     assert "keras" in pins["gpu"]
@@ -284,6 +289,7 @@ def test_no_file_names_a_package_index_or_a_place_on_somebodys_machine() -> None
 
 
 def test_scripts_can_run() -> None:
-    assert os.access(ROOT / ".ci" / "run", os.X_OK)
-    run("bash", "-n", ROOT / ".ci" / "run")
+    for name in ("run", "scheduled"):
+        assert os.access(ROOT / ".ci" / name, os.X_OK)
+        run("bash", "-n", ROOT / ".ci" / name)
     assert "make up" in run("make", "help")

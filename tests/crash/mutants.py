@@ -34,6 +34,13 @@ class Mutant:
 
 MUTANTS = [
     Mutant(
+        "a bundle of a first day without digests",
+        "worker/firstday/importing.py",
+        "if hashlib.sha256(data).hexdigest() != digest:",
+        "if False:",
+        "tests/unit/worker/firstday/test_importing.py",
+    ),
+    Mutant(
         "no fence",
         "db/fence.py",
         "col(Run.attempt) == attempt, ",
@@ -133,6 +140,13 @@ MUTANTS = [
         "tf.cast(draw, tf.uint64)]",
         "tf.zeros([], tf.uint64)]",
         "tests/unit/gan/rng/test_tf_philox.py",
+    ),
+    Mutant(
+        "the hash's noise is drawn again",
+        "gan/rng/tf_hash.py",
+        "tf.cast(draw, tf.uint32),",
+        "_word(0),",
+        "tests/unit/gan/rng/test_tf_hash.py",
     ),
     Mutant(
         "children survive their parents",
