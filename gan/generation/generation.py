@@ -90,6 +90,7 @@ class Generator:
         self._function = tf.function(
             called, [tf.TensorSpec([None, *shape], tf.float32)], autograph=False
         )
+        self._rows = self._that_round_alike(shape)
 
     def tensors(self) -> dict[str, Any]:
         """Shape and type of what the network itself takes and makes; the first axis is the
@@ -97,16 +98,29 @@ class Generator:
         ends = {"input": self._network.inputs[0], "output": self._network.outputs[0]}
         return {name: {"shape": list(end.shape), "dtype": end.dtype} for name, end in ends.items()}
 
-    def __call__(self, inputs: Floats) -> Floats:
-        """What G makes of `inputs` [n, ...]. A row's bits depend on no other row, since calls have
-        1, 2, 4, ... rows: measured on a CPU, products of three rows round otherwise than those of a
-        power of two, which all round alike."""
+    def _that_round_alike(self, shape: tuple[int, ...]) -> int:
+        """The most rows of a call, a power of two, that have the bits of each row alone. It depends
+        on the processor's instructions, so it is measured: with AVX-512 all powers of two do, with
+        AVX2 even a row's place in a call decides, and the answer is 1."""
+        rows = self.generation.together
+        inputs = np.random.default_rng(0).normal(size=(rows, *shape)).astype(np.float32)
+        alone, alike = self._in_calls_of(1, inputs), 1
+        while alike < rows and np.array_equal(self._in_calls_of(2 * alike, inputs), alone):
+            alike *= 2
+        return alike
+
+    def _in_calls_of(self, most: int, inputs: Floats) -> Floats:
+        """Outputs for `inputs` in calls of a power of two of rows, `most` at most."""
         first, made = 0, []
         while left := len(inputs) - first:
-            rows = min(self.generation.together, 1 << (left.bit_length() - 1))
+            rows = min(most, 1 << (left.bit_length() - 1))
             made.append(self._function(inputs[first : first + rows]).numpy())
             first += rows
         return np.concatenate(made)
+
+    def __call__(self, inputs: Floats) -> Floats:
+        """What G makes of `inputs` [n, ...]. A row's bits depend on no other row."""
+        return self._in_calls_of(self._rows, inputs)
 
 
 def of(config: RunConfig) -> Generation:

@@ -35,16 +35,18 @@ def config(**changes: Any) -> RunConfig:
     ],
     ids=str,
 )
-def test_the_grid_of_the_run_comes_back_to_the_bit(tmp_path: Path, changes: dict[str, Any]) -> None:
+def test_the_grid_of_the_run_comes_back(tmp_path: Path, changes: dict[str, Any]) -> None:
     settings = config(**changes)
     nets = store(settings, tmp_path)
-    wanted = samples.png(samples.grid(settings, nets.eval_generator), settings.grid_size)
+    wanted = samples.grid(settings, nets.eval_generator)
     generator = paint.restore(settings, tmp_path, 12)
     request = Draw(seed=settings.seed, images=settings.grid_size**2)
     pictures = paint.images(
         generator, request.points(partial(paint.normal, width=settings.latent_dim))
     )
-    assert samples.png(pictures, request.columns) == wanted
+    # a graph rounds bfloat16 as eager execution does only where the processor has it
+    unit = 2**-7 if settings.precision == "mixed_bfloat16" else 0
+    np.testing.assert_allclose(pictures, wanted, rtol=0, atol=unit)
 
 
 def test_another_seed_draws_something_else(tmp_path: Path) -> None:
