@@ -32,6 +32,8 @@ _OP_NAME = re.compile(r'op_name="([^"]*)"')
 _TARGET = re.compile(r'custom_call_target="([^"]*)"')
 _BODY = re.compile(r"(?:body|to_apply|calls)=%?([\w.-]+)")
 _TRIPS = re.compile(r'"known_trip_count":\{"n":"(\d+)"')
+_CONDITION = re.compile(r"condition=%?([\w.-]+)")
+_BELOW = re.compile(r" = [su]32\[\]\S* constant\((\d+)\)")
 _LABELS = re.compile(r"dim_labels=(\w+)_(\w+)->(\w+)")
 _CONVOLUTION = re.compile(r' convolution\(|custom_call_target="__cudnn\$conv')
 _SCOPE = re.compile(r"(?P<net>generator|discriminator)(?:_\d+)?/(?P<layer>[^/]+)")
@@ -175,6 +177,18 @@ def _computations(text: str) -> dict[str, list[str]]:
     return found
 
 
+def _times(line: str, computations: Mapping[str, list[str]]) -> int:
+    """How often a loop runs its body: as noted, or read from a condition `counter < constant`,
+    since libtpu notes nothing; the loops of a step count from 0 by 1."""
+    if noted := _TRIPS.search(line):
+        return int(noted[1])
+    condition = _CONDITION.search(line)
+    lines = computations.get(condition[1], []) if condition else []
+    limits = [int(found[1]) for one in lines if (found := _BELOW.search(one))]
+    counted = any("direction=LT" in one for one in lines)
+    return limits[0] if counted and len(limits) == 1 else 1
+
+
 def _walk(
     lines: Sequence[str],
     computations: Mapping[str, list[str]],
@@ -189,10 +203,8 @@ def _walk(
         name, opcode = match["name"], match["opcode"]
         body = (_BODY.search(line) or ["", ""])[1]
         if opcode in ("while", "call", "conditional") and body in computations:
-            count = _TRIPS.search(line)
-            yield from _walk(
-                computations[body], computations, layers, trips * int(count[1] if count else 1)
-            )
+            times = _times(line, computations) if opcode == "while" else 1
+            yield from _walk(computations[body], computations, layers, trips * times)
             continue
         cycles = _CYCLES.search(line)
         if opcode in _FREE and not cycles:

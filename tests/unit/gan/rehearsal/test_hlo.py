@@ -68,20 +68,34 @@ def test_a_roofline_is_bounded_by_what_takes_longest() -> None:
     assert sum(part["share"] for part in slow["parts"]) == pytest.approx(1)
 
 
-def test_a_loop_counts_as_often_as_it_runs() -> None:
-    text = """HloModule m
+LOOP = """HloModule m
 
-%body.1 (p.1: f32[8]) -> f32[8] {
-  %p.1 = f32[8]{0} parameter(0)
-  ROOT %add.1 = f32[8]{0} add(%p.1, %p.1), metadata={op_name="update/add"}, backend_config={"window_config":{"estimated_cycles":"5"}}
+%below.1 (p.1: (s32[], f32[8])) -> pred[] {
+  %p.1 = (s32[]{:T(128)}, f32[8]{0}) parameter(0)
+  %i.1 = s32[]{:T(128)} get-tuple-element(%p.1), index=0
+  %n.1 = s32[]{:T(128)} constant(7)
+  ROOT %compare.1 = pred[]{:T(512)} compare(%i.1, %n.1), direction=LT
+}
+
+%body.1 (p.2: f32[8]) -> f32[8] {
+  %p.2 = f32[8]{0} parameter(0)
+  ROOT %add.1 = f32[8]{0} add(%p.2, %p.2), metadata={op_name="update/add"}, backend_config={"window_config":{"estimated_cycles":"5"}}
 }
 
 ENTRY %main.2 (a.1: f32[8]) -> f32[8] {
   %a.1 = f32[8]{0} parameter(0)
-  ROOT %while.1 = f32[8]{0} while(%a.1), condition=%c, body=%body.1, backend_config={"known_trip_count":{"n":"7"}}
+  ROOT %while.1 = f32[8]{0} while(%a.1), condition=%CONDITION, body=%body.1NOTED
 }
 """  # noqa: E501
-    found = hlo.analyse(text, {})
+
+
+@pytest.mark.parametrize(
+    ("condition", "noted"),
+    [("c", ', backend_config={"known_trip_count":{"n":"7"}}'), ("below.1", "")],
+    ids=["noted", "read from the condition"],
+)
+def test_a_loop_counts_as_often_as_it_runs(condition: str, noted: str) -> None:
+    found = hlo.analyse(LOOP.replace("CONDITION", condition).replace("NOTED", noted), {})
     assert (found["cycles"], found["kernels"]) == (35, 7)
     assert found["parts"][0]["part"] == "update"
 
