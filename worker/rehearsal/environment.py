@@ -4,10 +4,13 @@ compilers for TPU and GPU. Nothing of it enters the environments of the web or o
 from __future__ import annotations
 
 import hashlib
+import os
 import shutil
 import subprocess
 import sys
 from collections.abc import Callable
+from functools import partial
+from importlib.util import find_spec
 from pathlib import Path
 
 from filelock import FileLock
@@ -33,8 +36,14 @@ def folder(settings: Settings) -> Path:
 def python(settings: Settings, say: Callable[[str], None]) -> Path:
     """The interpreter of the environment, which is made first where there is none.
 
-    `say` gets a sentence before an installation. Raises ServiceFailed without disk or network.
+    `say` gets a sentence before an installation. Raises ServiceFailed without TensorFlow, disk or
+    network.
     """
+    if find_spec("tensorflow") is None:
+        raise ServiceFailed(
+            "TensorFlow, which lowers the training step, is not installed here: run the command"
+            " where runs are trained, with Docker Compose in the service `worker`."
+        )
     root = folder(settings)
     environment = root / f"environment-{_digest()}"
     interpreter, ready = environment / "bin" / "python", environment / "ready"
@@ -75,26 +84,28 @@ def _install(environment: Path) -> None:
     configured for, pip does the same."""
     interpreter = str(environment / "bin" / "python")
     locked = ["--require-hashes", "-r", str(LOCK)]
-    made = _run([sys.executable, "-m", "venv", str(environment)])
-    if made is None:
-        uv = Path(sys.executable).with_name("uv")
-        if (
-            uv.exists()
-            and _run([str(uv), "pip", "install", "--python", interpreter, *locked]) is None
-        ):
-            return
-        made = _run([interpreter, "-m", "pip", "install", "--disable-pip-version-check", *locked])
+    uv, pip = Path(sys.executable).with_name("uv"), [interpreter, "-m", "pip"]
+    run = partial(_run, temporary=environment / "tmp")
+    made = run([sys.executable, "-m", "venv", str(environment)])
+    if made is None and not (
+        uv.exists() and run([str(uv), "pip", "install", "--python", interpreter, *locked]) is None
+    ):
+        made = run([*pip, "install", "--disable-pip-version-check", *locked])
+    shutil.rmtree(environment / "tmp", ignore_errors=True)
     if made is not None:
         shutil.rmtree(environment, ignore_errors=True)
         raise ServiceFailed(
-            f"The compilers could not be installed ({made}). Check the network and pip's index,"
-            " then run the command again."
+            f"The compilers could not be installed ({made}). Check the network, pip's index and"
+            f" free space below {environment.parent}, then run the command again."
         )
 
 
-def _run(command: list[str]) -> str | None:
-    """None, or the last line that a failed command wrote."""
-    done = subprocess.run(command, capture_output=True, text=True)
+def _run(command: list[str], temporary: Path) -> str | None:
+    """None, or the last line that a failed command wrote. Downloads go to `temporary`, since /tmp
+    may be a small part of memory, as in a container."""
+    temporary.mkdir(parents=True, exist_ok=True)
+    environment = {**os.environ, "TMPDIR": str(temporary)}
+    done = subprocess.run(command, capture_output=True, text=True, env=environment)
     if done.returncode == 0:
         return None
     said = (done.stderr.strip() or done.stdout.strip()).splitlines()

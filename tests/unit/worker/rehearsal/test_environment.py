@@ -78,17 +78,34 @@ def test_no_network_is_a_sentence_and_leaves_nothing(
     assert not list(environment.folder(settings).glob("environment-*/*"))
 
 
-def test_a_failed_command_is_told_by_its_last_line() -> None:
-    assert environment._run(["sh", "-c", "echo one; echo two >&2; exit 3"]) == "two"
-    assert environment._run(["sh", "-c", "exit 3"]) == "exit code 3"
-    assert environment._run(["true"]) is None
+def test_a_failed_command_is_told_by_its_last_line(tmp_path: Path) -> None:
+    assert environment._run(["sh", "-c", "echo one; echo two >&2; exit 3"], tmp_path) == "two"
+    assert environment._run(["sh", "-c", "exit 3"], tmp_path) == "exit code 3"
+    assert environment._run(["true"], tmp_path) is None
 
 
-def test_commands_run_without_a_shell(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_downloads_go_beside_the_environment(tmp_path: Path) -> None:
+    place = tmp_path / "of its own"
+    assert (
+        environment._run(["sh", "-c", 'test "$TMPDIR" = "$0" -a -d "$0"', str(place)], place)
+        is None
+    )
+
+
+def test_without_tensorflow_nothing_is_installed(
+    settings: Settings, said: list[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(environment, "find_spec", lambda name: None)
+    with pytest.raises(ServiceFailed, match=r"^TensorFlow, which lowers .* service `worker`\.$"):
+        environment.python(settings, said.append)
+    assert not said
+
+
+def test_commands_run_without_a_shell(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     seen: list[Any] = []
     done = subprocess.CompletedProcess([], 0, "", "")
     monkeypatch.setattr(
         subprocess, "run", lambda command, **options: (seen.append(options), done)[1]
     )
-    environment._run(["true"])
+    environment._run(["true"], tmp_path)
     assert "shell" not in seen[0]
