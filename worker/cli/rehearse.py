@@ -68,7 +68,7 @@ def rehearse(
     does it take, which collectives does it make, roughly how long does a step take.
 
     The real compilers do it on this machine's CPU, in an environment of their own that the first
-    use installs (1.7 GB). A program takes half a minute to five minutes on two cores and is kept,
+    use installs (1.8 GB). A program takes half a minute to half an hour on two cores and is kept,
     so that asking again is quick. Nothing is run: times are estimates, and say from what. The
     exit code is 1 when something does not compile.
 

@@ -14,12 +14,15 @@ import os
 import re
 import resource
 import sys
+import sysconfig
 import time
 from importlib.metadata import distributions, version
 from pathlib import Path
 from typing import Any
 
 os.environ.update(
+    # ptxas of this environment, not of a CUDA that may or may not be installed
+    PATH=f"{sysconfig.get_path('platlib')}/nvidia/cuda_nvcc/bin:{os.environ['PATH']}",
     JAX_PLATFORMS="cpu",
     TPU_SKIP_MDS_QUERY="1",  # ask no metadata server what machine this is
     ALLOW_MULTIPLE_LIBTPU_LOAD="1",  # several processes may compile, none runs anything
@@ -34,7 +37,7 @@ from jax.experimental import topologies
 from jaxlib.mlir import ir
 
 _REASON = 600  # characters of a refusal that are kept
-_COMPILER = re.compile(r"^(jax|libtpu)")
+_COMPILER = re.compile(r"^(jax|libtpu|nvidia)")
 
 
 def main(path: Path) -> None:

@@ -47,7 +47,7 @@ def test_an_environment_is_made_once(
     first = environment.python(settings, said.append)
     assert environment.python(settings, said.append) == first == made[0] / "bin" / "python"
     assert (len(made), len(said)) == (1, 1)
-    assert "1.7 GB on disk" in said[0]
+    assert "1.8 GB on disk" in said[0]
     assert not former.exists()
 
 
