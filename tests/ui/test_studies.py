@@ -47,7 +47,7 @@ def test_figures_claims_and_verdicts(context: Context, make_run: MakeRun) -> Non
     assert len(at.get("download_button")) == 8
     # the numbers of each, what others published, and what is predicted for their machines
     predicted = [frame for frame in at.dataframe if "host_ms" in frame.value]
-    assert (len(at.dataframe), len(predicted)) == (8 + 1 + 3, 3)
+    assert (len(at.dataframe), len(predicted)) == (8 + 1 + 4, 3)
     for verdict in ("consistent", "not consistent", "no prediction"):
         assert f"predicted for TPU v3-8: {verdict}]" in said
 

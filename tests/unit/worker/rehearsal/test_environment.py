@@ -55,7 +55,7 @@ def test_too_little_disk_is_a_sentence_and_leaves_nothing(
     settings: Settings, said: list[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(environment.shutil, "disk_usage", lambda _: Usage(10, 9, 2_000_000_000))
-    with pytest.raises(ServiceFailed, match=r"has 2\.0 GB free and the compilers need 3\.3 GB: "):
+    with pytest.raises(ServiceFailed, match=r"has 2\.0 GB free and the compilers need 3\.4 GB: "):
         environment.python(settings, said.append)
     assert not said
     assert not list(environment.folder(settings).glob("environment-*"))
