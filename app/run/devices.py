@@ -36,6 +36,8 @@ def lines(engine: Engine, config: RunConfig, preset: str) -> None:
     found = of_config(engine, config.model_dump(mode="json"))
     for report in found[:_LINES]:
         st.caption(formatting.escape(f"{report['target']}: {summary.line(report)}"))
+    if rest := [report["target"] for report in found[_LINES:]]:
+        st.caption(f"Rehearsed as well: {', '.join(rest)}. A run's tab Devices shows all.")
     if not found:
         st.caption(
             "Not rehearsed for other devices. See what a TPU or GPU would make of a preset or a"

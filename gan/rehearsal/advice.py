@@ -11,6 +11,7 @@ from ganboard.gan.settings.models import ignored
 _LARGE = 0.2  # share of a step that is worth a setting
 _SHORT = 2e-3  # seconds of a step beside which a host's call of 0.1 ms or more counts
 _FULL = 0.9  # share of a device's memory
+_PADDED = 0.5  # share of the bytes that a TPU writes
 
 
 def advice(report: Mapping[str, Any], config: RunConfig) -> Iterator[str]:
@@ -40,9 +41,18 @@ def advice(report: Mapping[str, Any], config: RunConfig) -> Iterator[str]:
             f"A step takes about {1e3 * seconds:.2g} ms, and the host starts each:"
             " steps_per_execution=16 starts 16 at a time."
         )
+    padding = max(program.get("padding", 0.0) for program in report["programs"])
+    if config.strategy == "tpu" and padding > _PADDED:
+        yield (
+            f"{100 * padding:.0f} % of the bytes that it writes pad tiles of 8 x 128: a larger"
+            " batch fills them."
+        )
     full = report["memory"]["total"] / report["device_memory"]
     if full > _FULL:
-        recomputes = "recompute" not in ignored(config.model) and not config.recompute
+        # on a TPU it was compiled to more memory, not less: docs/accelerators.md
+        recomputes = not (
+            config.strategy == "tpu" or config.recompute or "recompute" in ignored(config.model)
+        )
         remedy = "recompute=true, " if recomputes else ""
         yield (
             f"The step takes {100 * full:.0f} % of the memory: {remedy}accumulate=2 or a smaller"

@@ -94,6 +94,13 @@ def test_launch_says_whether_it_would_fit_with_the_settings_of_the_form(context:
     assert "ganboard rehearse starter --on v5e-1,h100" in words(at)
 
 
+def test_launch_names_the_devices_beyond_the_first_four(context: Context) -> None:
+    config = load("starter")
+    for target in ("v2-8", "v3-8", "v5e-4", "v5e-8", "v6e-4"):
+        rehearsed.store(context.engine, config, target)
+    assert "Rehearsed as well: v6e-4. A run's tab Devices shows all." in words(open_page("launch"))
+
+
 def test_compare_has_a_row_for_each_run_and_device(context: Context, make_run: MakeRun) -> None:
     runs = [make_run("a", epochs=2, batch_size=32), make_run("b", epochs=2, batch_size=64)]
     for run in runs:

@@ -11,7 +11,7 @@ from ganboard.gan.rehearsal.advice import advice
 
 
 def report(
-    random: float = 0.0, norm: int = 0, memory: int = 10, seconds: float = 1.0
+    random: float = 0.0, norm: int = 0, memory: int = 10, seconds: float = 1.0, padding: float = 0.0
 ) -> dict[str, Any]:
     parts = [
         {"part": "random numbers", "share": random},
@@ -22,7 +22,15 @@ def report(
         {"part": "generator/norm_1", "count": norm},
     ]
     return {
-        "programs": [{"calls": 2, "seconds": 1.0, "parts": parts, "collectives": exchanges}],
+        "programs": [
+            {
+                "calls": 2,
+                "seconds": 1.0,
+                "padding": padding,
+                "parts": parts,
+                "collectives": exchanges,
+            }
+        ],
         "collectives": 2 + 2 * norm,
         "memory": {"total": memory},
         "device_memory": 100,
@@ -43,6 +51,8 @@ def report(
             "It compiles, but `ganboard train` refuses mixed_float16 on a TPU",
         ),
         (report(memory=95), {"recompute": True}, "The step takes 95 % of the memory: accumulate=2"),
+        (report(memory=95), {"strategy": "tpu"}, "The step takes 95 % of the memory: accumulate=2"),
+        (report(padding=0.9), {"strategy": "tpu"}, "90 % of the bytes that it writes pad tiles"),
     ],
 )
 def test_a_number_leads_to_its_setting(
