@@ -40,6 +40,7 @@ def test_every_setting_has_a_widget_with_its_reason_where_it_means_something() -
         "rho",
         "quality_images",
         "lr_base_batch",
+        "steps_per_execution",
         "sync_batch_norm",
     }
     hidden |= {"schedule_for", "schedule_period", "schedule_minimum", "schedule_depth"}
@@ -58,6 +59,7 @@ def test_every_setting_has_a_widget_with_its_reason_where_it_means_something() -
         "label_smoothing",
         "beta_1",
         "beta_2",
+        "steps_per_execution",
         "sync_batch_norm",
     }
     setting(at, "schedule").set_value("cosine_restart")
