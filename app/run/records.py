@@ -12,7 +12,7 @@ import streamlit as st
 
 from ganboard.db.models import Run
 from ganboard.db.runs import queries
-from ganboard.gan.config import RunConfig
+from ganboard.gan.config import config_class
 from ganboard.gan.settings.metadata import about, fields_by_group
 from ganboard.worker import formatting
 from ganboard.worker.context import Context
@@ -95,7 +95,7 @@ def settings_frame(config: dict[str, Any]) -> pd.DataFrame:
     rows = []
     fields = [
         (group, name, field)
-        for group, members in fields_by_group().items()
+        for group, members in fields_by_group(config).items()
         for name, field in members.items()
     ]
     for group, name, field in fields:
@@ -115,7 +115,7 @@ def settings_frame(config: dict[str, Any]) -> pd.DataFrame:
     rows += [
         ("●", "Unknown", name, format_value(value), "", "", "")
         for name, value in config.items()
-        if name not in RunConfig.model_fields
+        if name not in config_class(config).model_fields
     ]
     return pd.DataFrame(
         rows, columns=["Changed", "Group", "Setting", "Value", "Default", "Unit", "Why"]

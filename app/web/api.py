@@ -30,7 +30,7 @@ from ganboard.db.errors import BadSearch, UnknownRun
 from ganboard.db.ids import is_id
 from ganboard.db.models import STATUSES, Run
 from ganboard.db.runs import listing, queries, search
-from ganboard.gan.config import RunConfig
+from ganboard.gan.settings.metadata import all_defaults
 from ganboard.worker.clear_errors import CLEAR_ERRORS
 from ganboard.worker.context import Context
 from ganboard.worker.interchange.document import encode, live_document, summaries
@@ -101,7 +101,7 @@ def list_runs(context: Context, request: Request) -> Response:
     if archived not in ("true", "false"):
         raise BadRequest(f"archived={archived[:40]!r} is neither true nor false.")
     limit = _number(given.get("limit", str(LISTED)), "limit", 1, MAX_LISTED)
-    tests = search.parse(given.get("search", ""), RunConfig().model_dump(mode="json"))
+    tests = search.parse(given.get("search", ""), all_defaults())
     runs = [
         run
         for run in listing.list_all(context.engine)

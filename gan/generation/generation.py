@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping
-from importlib import import_module
 from pathlib import Path
 from typing import Any, Protocol
 
@@ -24,6 +23,7 @@ from ganboard.gan.generation.latent_requests import InvalidRequest
 from ganboard.gan.generation.package import Manifest, VersionError
 from ganboard.gan.generation.quantization import Arrays
 from ganboard.gan.generation.restore import Misfit, assign, restore, untrained
+from ganboard.gan.settings import registry
 
 Floats = npt.NDArray[np.float32]
 Draw = Callable[[Floats], Floats]  # what G is given [n, ...] -> what it makes [n, ...]
@@ -125,9 +125,7 @@ class Generator:
 
 def of(config: RunConfig) -> Generation:
     """The generation of `config.model`."""
-    found: Generation = import_module(f"ganboard.gan.models.{config.model}.generation").Generation(
-        config
-    )
+    found: Generation = registry.of(config).part("generation").Generation(config)
     return found
 
 

@@ -16,12 +16,12 @@ from ganboard.gan.generation import restore as stored
 from ganboard.gan.generation.latent_requests import LatentRequest, Latents
 from ganboard.gan.rng import tf_philox
 from ganboard.gan.rng.philox import Purpose
-from ganboard.gan.settings.models import MODELS
+from ganboard.gan.settings import registry
 
 
 def restore(config: RunConfig, directory: Path, step: int) -> keras.Model:
     """A generator to draw with, as it was after `step`. Raises CheckpointError in one sentence."""
-    if not MODELS[config.model].has_latent_space:
+    if not registry.of(config).spec.has_latent_space:
         raise CheckpointError(
             f"model={config.model} has no latent space. Use the Prediction tab or `ganboard"
             " predict`."

@@ -11,13 +11,13 @@ from typing import Any
 
 import tensorflow as tf
 
-from ganboard.gan.config import RunConfig
+from ganboard.gan.settings.adversarial import AdversarialConfig
 
 # below this sigmoid(logit) no longer counts as zero, so that dividing by it stays finite
 _LEAST = 1e-20
 
 
-def discriminator(config: RunConfig, real: tf.Tensor, fake: tf.Tensor) -> tf.Tensor:
+def discriminator(config: AdversarialConfig, real: tf.Tensor, fake: tf.Tensor) -> tf.Tensor:
     """Logits [batch, 1] twice -> [batch].
 
     non_saturating, saturating: -log D(x) - log(1 - D(G(z))) (Eq. 4 of the study), with one-sided
@@ -35,7 +35,7 @@ def discriminator(config: RunConfig, real: tf.Tensor, fake: tf.Tensor) -> tf.Ten
     return tf.squeeze(loss, 1)
 
 
-def generator(config: RunConfig, fake: tf.Tensor) -> tf.Tensor:
+def generator(config: AdversarialConfig, fake: tf.Tensor) -> tf.Tensor:
     """Logits of generated images [batch, 1] -> [batch].
 
     non_saturating: -log D(G(z)) (Goodfellow et al. 2014, section 3). saturating: log(1 - D(G(z)))
@@ -48,7 +48,7 @@ def generator(config: RunConfig, fake: tf.Tensor) -> tf.Tensor:
     return tf.squeeze(kinds.get(config.loss, tf.negative)(fake), 1)
 
 
-def generator_share(config: RunConfig, fake: tf.Tensor) -> tf.Tensor | None:
+def generator_share(config: AdversarialConfig, fake: tf.Tensor) -> tf.Tensor | None:
     """d generator / d logit over d discriminator / d logit at generated images [batch, 1], or None
     where the latter can vanish.
 
@@ -56,11 +56,7 @@ def generator_share(config: RunConfig, fake: tf.Tensor) -> tf.Tensor | None:
     image alone, the gradients of both with respect to that image differ by this factor only, and
     one backward pass through the discriminator serves both.
     """
-    if (
-        config.loss == "hinge"
-        or config.discriminator_batch_norm
-        or config.precision == "mixed_float16"
-    ):
+    if config.loss == "hinge" or config.examples_mix_in_d or config.precision == "mixed_float16":
         return None
     if config.loss == "non_saturating":
         s = tf.sigmoid(fake)

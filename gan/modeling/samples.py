@@ -11,14 +11,15 @@ import numpy.typing as npt
 import tensorflow as tf
 from PIL import Image
 
-from ganboard.gan.config import RunConfig
 from ganboard.gan.rng import tf_philox
 from ganboard.gan.rng.philox import Purpose
+from ganboard.gan.settings.adversarial import AdversarialConfig
+from ganboard.gan.settings.run_config import RunConfig
 
 _TOGETHER = 500
 
 
-def latents(config: RunConfig) -> tf.Tensor:
+def latents(config: AdversarialConfig) -> tf.Tensor:
     """The run's fixed latents [grid_size ** 2, latent_dim] float32, a function of its seed."""
     return tf_philox.normal(
         config.seed,
@@ -30,7 +31,7 @@ def latents(config: RunConfig) -> tf.Tensor:
     )
 
 
-def grid(config: RunConfig, generator: keras.Model) -> npt.NDArray[np.float32]:
+def grid(config: AdversarialConfig, generator: keras.Model) -> npt.NDArray[np.float32]:
     """Images [grid_size ** 2, 28, 28, 1] that `generator` makes of the fixed latents (moving
     statistics, no training)."""
     images: npt.NDArray[np.float32] = generator(latents(config), training=False).numpy()
@@ -45,7 +46,7 @@ def real(config: RunConfig, images: npt.NDArray[np.uint8]) -> npt.NDArray[np.flo
     return np.concatenate([some, np.full((count - len(some), *some.shape[1:]), -1, np.float32)])
 
 
-def evaluated(config: RunConfig, generator: keras.Model) -> npt.NDArray[np.float32]:
+def evaluated(config: AdversarialConfig, generator: keras.Model) -> npt.NDArray[np.float32]:
     """The `quality_images` images [n, 28, 28, 1] by which `generator` is evaluated; their latents
     are a function of the seed."""
     z = tf_philox.normal(

@@ -6,7 +6,6 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from ganboard.gan.config import RunConfig
-from ganboard.gan.settings.models import ignored
 
 _LARGE = 0.2  # share of a step that is worth a setting
 _SHORT = 2e-3  # seconds of a step beside which a host's call of 0.1 ms or more counts
@@ -50,9 +49,7 @@ def advice(report: Mapping[str, Any], config: RunConfig) -> Iterator[str]:
     full = report["memory"]["total"] / report["device_memory"]
     if full > _FULL:
         # on a TPU it was compiled to more memory, not less: docs/accelerators.md
-        recomputes = not (
-            config.strategy == "tpu" or config.recompute or "recompute" in ignored(config.model)
-        )
+        recomputes = config.strategy != "tpu" and getattr(config, "recompute", True) is False
         remedy = "recompute=true, " if recomputes else ""
         yield (
             f"The step takes {100 * full:.0f} % of the memory: {remedy}accumulate=2 or a smaller"

@@ -48,7 +48,7 @@ def runs(
     from ganboard.db.models import STATUSES
     from ganboard.db.runs import listing, queries
     from ganboard.db.runs import search as language
-    from ganboard.gan.config import RunConfig
+    from ganboard.gan.settings.metadata import all_defaults
 
     if unknown := set(status or ()) - set(STATUSES):
         raise typer.BadParameter(
@@ -61,7 +61,7 @@ def runs(
         for run in listing.list_all(context.engine)
         if (run.archived_at is not None) == archived and (not statuses or run.status in statuses)
     ]
-    matching = language.matching(usual, language.parse(search, RunConfig().model_dump(mode="json")))
+    matching = language.matching(usual, language.parse(search, all_defaults()))
     found = queries.get_runs(context.engine, [run.id for run in matching[:limit]])
     if as_json:
         from ganboard.worker.interchange.document import summaries

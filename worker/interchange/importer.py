@@ -85,6 +85,7 @@ def _check(content: Content, path: Path) -> Checked:
     except (ConfigError, BadName, DbError) as error:
         raise BadBundle(f"{path} is refused: {error}") from None
     _agree(document, config.epochs, path)
+    typed = config.model_dump(mode="json")
     common = document.model_dump(
         include={
             "id", "status", "note", "created_at", "queued_at", "started_at", "ended_at",
@@ -103,7 +104,7 @@ def _check(content: Content, path: Path) -> Checked:
         name=name,
         preset=presets.current(document.preset),
         # typed, and no setting more than it had
-        config={name: config.model_dump(mode="json")[name] for name in document.config},
+        config={name: value for name, value in typed.items() if name in document.config},
         hardware=hardware,
         facts=facts,
         seconds=seconds,

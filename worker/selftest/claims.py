@@ -20,7 +20,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from ganboard.gan.config import ConfigError, RunConfig, parse
-from ganboard.gan.settings.models import ignored
+from ganboard.gan.settings import registry
 
 _BATCH = 32
 FLOW = "flow"  # the folder of pix2pix's frames
@@ -152,7 +152,7 @@ def _claims(model: str, base: Settings, bound: float) -> Iterator[Claim]:
     yield near("2 replicas = 1 replica", _TWO)
     yield near("multi-worker = mirrored", {"strategy": "multi_worker"}, of={**once, **_TWO})
     yield _claim(f"{model}: fit = custom loop", once, {"loop": "fit"}, 0.0, "the same operations")
-    if "recompute" not in ignored(model):
+    if "recompute" in registry.get(model).config.model_fields:
         yield near("recomputation = kept activations", {"recompute": True})
     if model == "gan3d":
         yield near("folded up-sampling = plain up-sampling", {}, "plain up-sampling")

@@ -162,7 +162,7 @@ def default_name(config: RunConfig, preset: str) -> str:
     """A name that says what is special: the preset or data set, and which settings of speed differ
     from its usual ones."""
     preset = preset if preset in presets.NAMES else ""  # that of an older version may be gone
-    usual = presets.load(preset) if preset else RunConfig()
+    usual = presets.load(preset) if preset else parse({"model": config.model})
     special = diff(config.model_dump(), usual.model_dump())
     phrases = {
         "batch_size": f"batch {config.batch_size}",

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from ganboard.gan.config import RunConfig
 from ganboard.gan.costs.layer import LayerCost, layer_costs, macs
 from ganboard.gan.data import digits, mnist
 from ganboard.gan.models.dcgan import architecture
+from ganboard.gan.models.dcgan.config import Config
 
 # Fitted with `gan.costs.estimate._PROCESS` to the highest resident memory of whole trainings, see
 # there the classifier of gan.quality at work, and per image that it compares
@@ -16,34 +16,34 @@ _RECOMPUTED = 340_000  # the same where a block's values are made again
 _FUSED = 430_000  # and where XLA lays out the buffers
 
 
-def example_bytes(config: RunConfig) -> int:
+def example_bytes(config: Config) -> int:
     """Bytes of an image as read and as a constant of TensorFlow."""
     return 2 * 28 * 28
 
 
-def evaluation_bytes(config: RunConfig) -> int:
+def evaluation_bytes(config: Config) -> int:
     """Bytes that an evaluation of quality takes, while nothing trains."""
     return _JUDGE + _JUDGED * config.quality_images
 
 
-def examples(config: RunConfig) -> int:
+def examples(config: Config) -> int:
     """How many images the data set has, where nobody has counted them."""
     return digits.COUNT if config.dataset == "digits" else mnist.COUNT
 
 
-def generator(config: RunConfig, on_cpu: bool = True) -> tuple[LayerCost, ...]:
+def generator(config: Config, on_cpu: bool = True) -> tuple[LayerCost, ...]:
     """The generator, from noise to image."""
     spectral = architecture.spectral(config, on_cpu=on_cpu)
     return layer_costs((config.latent_dim,), architecture.generator(config, spectral=spectral))
 
 
-def discriminator(config: RunConfig) -> tuple[LayerCost, ...]:
+def discriminator(config: Config) -> tuple[LayerCost, ...]:
     """The discriminator, from image to logit."""
     layers = architecture.discriminator(norm=config.discriminator_batch_norm)
     return layer_costs(architecture.SHAPE, layers)
 
 
-def step_macs(config: RunConfig) -> int:
+def step_macs(config: Config) -> int:
     """Multiply-accumulates of a training step for each image of the batch."""
     g_layers, d_layers = generator(config), discriminator(config)
     g, d = macs(g_layers), macs(d_layers)
@@ -70,7 +70,7 @@ def step_macs(config: RunConfig) -> int:
     )
 
 
-def image_bytes(config: RunConfig, *, on_gpu: bool = False) -> int:
+def image_bytes(config: Config, *, on_gpu: bool = False) -> int:
     """Bytes per image of a micro-batch: what both nets keep for the backward pass, and what that
     works with.
 

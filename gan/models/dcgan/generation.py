@@ -12,18 +12,18 @@ import tensorflow as tf
 from pydantic import BaseModel, ConfigDict, Field
 
 from ganboard.gan import data
-from ganboard.gan.config import RunConfig
 from ganboard.gan.data import catalog
 from ganboard.gan.generation import paint
 from ganboard.gan.generation.generation import MAX_EXAMPLES, Floats
 from ganboard.gan.generation.latent_requests import MAX_SEED, InvalidRequest, LatentRequest, Seed
 from ganboard.gan.models.dcgan import architecture
+from ganboard.gan.models.dcgan.config import Config
 from ganboard.gan.quality.evaluator import MINIMUM, Evaluator
 from ganboard.gan.rng import tf_philox
 from ganboard.gan.rng.philox import Purpose
 
 
-def draw(generator: keras.Model, config: RunConfig, request: LatentRequest) -> Floats:
+def draw(generator: keras.Model, config: Config, request: LatentRequest) -> Floats:
     """Images [n, 28, 28, 1] in [-1, 1]. Raises InvalidRequest."""
     if request.energy is not None or request.angle is not None:
         raise InvalidRequest("energy and angle only apply to showers. Remove them.")
@@ -47,7 +47,7 @@ class Generation:
     output = "images"
     together = 64
 
-    def __init__(self, config: RunConfig) -> None:
+    def __init__(self, config: Config) -> None:
         self.config = config
 
     def signature(self) -> dict[str, Any]:

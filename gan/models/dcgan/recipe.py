@@ -11,12 +11,12 @@ import numpy as np
 import numpy.typing as npt
 import tensorflow as tf
 
-from ganboard.gan.config import RunConfig
 from ganboard.gan.data.dataset import Dataset
 from ganboard.gan.modeling import losses, samples
 from ganboard.gan.modeling.gradients import Shares, State, Tensors, forward
 from ganboard.gan.modeling.recipe import Phase
 from ganboard.gan.models.dcgan import architecture, networks
+from ganboard.gan.models.dcgan.config import Config
 from ganboard.gan.quality.evaluator import Evaluator
 from ganboard.gan.rng import streams
 from ganboard.gan.rng.philox import Purpose
@@ -39,7 +39,7 @@ class Recipe:
 
     terms = ()
 
-    def __init__(self, config: RunConfig) -> None:
+    def __init__(self, config: Config) -> None:
         self.config = config
         # the last one updates both nets; those before see the same images with fresh noise, and are
         # not logged
@@ -101,7 +101,7 @@ class Recipe:
 
 
 def shares(
-    config: RunConfig,
+    config: Config,
     generator: keras.Model,
     discriminator: keras.Model,
     state: State,

@@ -12,11 +12,11 @@ import numpy as np
 import numpy.typing as npt
 import tensorflow as tf
 
-from ganboard.gan.config import RunConfig
 from ganboard.gan.modeling.gradients import Shares, State, Tensors
 from ganboard.gan.modeling.losses import global_mean
 from ganboard.gan.modeling.recipe import Phase
 from ganboard.gan.models.pix2pix import architecture, losses, networks, rendering
+from ganboard.gan.models.pix2pix.config import Config
 from ganboard.gan.models.pix2pix.evaluator import Evaluator
 from ganboard.gan.models.pix2pix.flow.examples import Examples
 from ganboard.gan.models.pix2pix.flow.manifest import CHANNELS
@@ -44,9 +44,9 @@ class Recipe:
     terms = ("g_l1",)
     form = "direct convolution"
 
-    def __init__(self, config: RunConfig) -> None:
+    def __init__(self, config: Config) -> None:
         self.config = config
-        self.side = int(config.geometry.partition("x")[0])
+        self.side = config.side
         # [ny, nx] of the data, once they are known
         self._frame: tuple[int, ...] = (self.side, self.side)
 
