@@ -13,7 +13,7 @@ from pydantic.fields import FieldInfo
 
 from ganboard.gan.settings import registry
 from ganboard.gan.settings.metadata import all_settings
-from ganboard.gan.settings.problems import ConfigError, sentence
+from ganboard.gan.settings.problems import ConfigError, legible, sentence
 from ganboard.gan.settings.run_config import RunConfig
 
 __all__ = ["ConfigError", "RunConfig", "parse", "plan"]
@@ -102,14 +102,16 @@ def _own(values: dict[str, Any], config: type[RunConfig]) -> tuple[dict[str, Any
             own[name] = value
         elif not any(_is_default(field, value) for field in others):
             foreign.append(
-                f"{name}={value} has no meaning for model={config.model_fields['model'].default}:"
-                " leave it out."
+                f"{name}={legible(value)} has no meaning for"
+                f" model={config.model_fields['model'].default}: leave it out."
             )
     return own, foreign
 
 
 def _is_default(field: FieldInfo, value: Any) -> bool:
-    return value == field.default or str(value).lower() == str(field.default).lower()
+    if isinstance(value, str):
+        return value.lower() == str(field.default).lower()
+    return bool(value == field.default)
 
 
 def current(values: Mapping[str, Any]) -> dict[str, Any]:

@@ -17,14 +17,30 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from ganboard.gan.config import ConfigError, RunConfig, parse
+    from ganboard.gan.settings.declarations import setting
+    from ganboard.gan.settings.pictures import PictureConfig
+    from ganboard.gan.settings.specification import Benchmark, ModelSpec
     from ganboard.gan.training.loop import train
 
-__all__ = ["ConfigError", "RunConfig", "parse", "train"]
+__all__ = [
+    "Benchmark",
+    "ConfigError",
+    "ModelSpec",
+    "PictureConfig",
+    "RunConfig",
+    "parse",
+    "setting",
+    "train",
+]
 
 _MODULES = {
+    "Benchmark": "ganboard.gan.settings.specification",
     "ConfigError": "ganboard.gan.config",
+    "ModelSpec": "ganboard.gan.settings.specification",
+    "PictureConfig": "ganboard.gan.settings.pictures",
     "RunConfig": "ganboard.gan.config",
     "parse": "ganboard.gan.config",
+    "setting": "ganboard.gan.settings.declarations",
     "train": "ganboard.gan.training.loop",
 }
 

@@ -45,9 +45,9 @@ def key(name: str) -> str:
     declare a field of this name differently.
     """
     filled = st.session_state.get(FILLED, 0)
-    if name == "model" or len(registry.declared(name)) == 1:
+    if name == "model" or registry.same(fields()[name], registry.declared(name)[0]):
         return f"set_{name}_{filled}"
-    return f"set_{name}_{model()}_{filled}"
+    return f"set_{model()}__{name}_{filled}"
 
 
 def model() -> str:
@@ -69,7 +69,8 @@ def _begins(name: str) -> Any:
         return filling[name]
     mine = fields()[name]
     as_filled = registry.get(filling["model"]).config.model_fields.get(name)
-    return filling[name] if mine is as_filled else mine.default
+    kept = as_filled is not None and registry.same(mine, as_filled)
+    return filling[name] if kept else mine.default
 
 
 def is_filled() -> bool:

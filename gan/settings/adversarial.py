@@ -7,10 +7,10 @@ from typing import Literal
 
 from ganboard.gan.settings.declarations import setting
 from ganboard.gan.settings.problems import problem
-from ganboard.gan.settings.run_config import RunConfig
+from ganboard.gan.settings.recomputing import RecomputingConfig
 
 
-class AdversarialConfig(RunConfig):
+class AdversarialConfig(RecomputingConfig):
     """What `gan.modeling.losses` and the recipes of such models read."""
 
     # fmt: off
@@ -49,10 +49,6 @@ class AdversarialConfig(RunConfig):
     label_smoothing: float = setting(0.0, "Training",
         "D's target for real images is 1 minus this (Salimans et al. 2016: 0.1; 0 is off)",
         when=("loss", "non_saturating", "saturating"), ge=0, lt=0.5)
-
-    recompute: bool = setting(False, "Acceleration",
-        "Recompute activations in the backward pass: less memory, more time, equal gradients",
-        speed=True)
     # fmt: on
 
     @property

@@ -65,3 +65,9 @@ def setting(
 def declared(info: FieldInfo) -> Setting:
     """What `setting` was given for a field."""
     return cast(Setting, cast(Any, info.json_schema_extra)["setting"])
+
+
+def same(one: FieldInfo, other: FieldInfo | None) -> bool:
+    """Whether two classes have a setting from one declaration: pydantic copies the fields that a
+    class inherits."""
+    return other is not None and declared(one) is declared(other)

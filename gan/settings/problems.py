@@ -50,12 +50,12 @@ def sentence(error: ErrorDetails, fields: Mapping[str, FieldInfo]) -> str:
         return f"{name}: {error['msg']}."
     field = fields[name]
     return (
-        f"{name}={_legible(error['input'])} is not allowed: it must be"
+        f"{name}={legible(error['input'])} is not allowed: it must be"
         f" {wanted.format(**error.get('ctx', {}))} (default {field.default})."
     )
 
 
-def _legible(value: Any) -> str:
+def legible(value: Any) -> str:
     """The beginning of a value, on one line and without what a terminal or a log should not get."""
     try:
         given = str(value)

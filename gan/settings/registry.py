@@ -1,60 +1,45 @@
-"""The models that there are: the built-in ones, those of installed packages, and those in files
-that GANBOARD_MODELS names. Free of TensorFlow, which the parts of a model import when they are
-asked for."""
+"""The models that there are, by name. Free of TensorFlow."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from functools import cache
-from importlib import import_module
-from pkgutil import iter_modules
 from typing import Any
 
 from pydantic.fields import FieldInfo
 
+from ganboard.gan.settings import discovery
+from ganboard.gan.settings.declarations import same
+from ganboard.gan.settings.model import Model
 from ganboard.gan.settings.problems import ConfigError
 from ganboard.gan.settings.run_config import RunConfig
-from ganboard.gan.settings.specification import ModelSpec
+
+__all__ = ["Model", "same"]
 
 USUAL = "dcgan"  # of configurations that name no model, as the first ones did
 
 
-@dataclass(frozen=True)
-class Model:
-    """A model with its name, and where its parts are."""
+def models() -> Mapping[str, Model]:
+    """All models by name, the usual one first."""
+    return _found()[0]
 
-    name: str
-    spec: ModelSpec
-    package: str  # the folder, as a module
 
-    @property
-    def config(self) -> type[RunConfig]:
-        return self.spec.config
-
-    def part(self, name: str) -> Any:
-        """A module of the model: `recipe`, `source`, `generation`, `costs`."""
-        return import_module(f"{self.package}.{name}")
+def refused() -> Mapping[str, str]:
+    """Why files that were named as models are none, by the model's name or the file's path."""
+    return _found()[1]
 
 
 @cache
-def models() -> Mapping[str, Model]:
-    """All models by name, the usual one first."""
-    package = import_module("ganboard.gan.models")
-    names = sorted(found.name for found in iter_modules(package.__path__) if found.ispkg)
-    names.sort(key=lambda name: name != USUAL)
-    return {name: _built_in(f"{package.__name__}.{name}") for name in names}
-
-
-def _built_in(package: str) -> Model:
-    spec: ModelSpec = import_module(f"{package}.model").MODEL
-    return Model(package.rpartition(".")[2], spec, package)
+def _found() -> tuple[dict[str, Model], dict[str, str]]:
+    return discovery.find(USUAL)
 
 
 def get(name: str) -> Model:
     """The model of this name. Raises ConfigError."""
     if found := models().get(name):
         return found
+    if problem := refused().get(name):
+        raise ConfigError(f"model={name} cannot be used. {problem}")
     options = ", ".join(repr(known) for known in models())
     raise ConfigError(
         f"model={name[:60]} is not allowed: it must be one of {options} (default {USUAL})."
@@ -73,12 +58,14 @@ def of(config: RunConfig) -> Model:
 
 @cache
 def declared(name: str) -> tuple[FieldInfo, ...]:
-    """The declarations of a setting by the models that have it, each once."""
-    found = {}
+    """The declarations of a setting by the models that have it, each once; the usual model's is
+    first."""
+    found: list[FieldInfo] = []
     for model in models().values():
-        if field := model.config.model_fields.get(name):
-            found[id(field)] = field
-    return tuple(found.values())
+        field = model.config.model_fields.get(name)
+        if field and not any(same(field, other) for other in found):
+            found.append(field)
+    return tuple(found)
 
 
 @cache

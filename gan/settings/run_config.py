@@ -4,7 +4,7 @@ model's own. Free of TensorFlow."""
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import ClassVar
+from typing import Any, ClassVar
 
 from pydantic import model_validator
 
@@ -19,6 +19,8 @@ class RunConfig(Settings):
     # the data sets of the model, each with what images_path has to name for it; empty where it is
     # not read from a path
     datasets: ClassVar[Mapping[str, str]] = {}
+    # other defaults that a model has for settings of all models
+    defaults: ClassVar[Mapping[str, Any]] = {}
 
     @classmethod
     def about(cls, name: str) -> Setting:

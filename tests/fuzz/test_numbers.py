@@ -14,6 +14,7 @@ from hypothesis import strategies as st
 from ganboard.gan.config import ConfigError, RunConfig, parse, parse_assignments, parse_value, plan
 from ganboard.gan.costs import estimate
 from ganboard.gan.presets import NAMES, load
+from ganboard.gan.settings import registry
 from ganboard.gan.settings.metadata import all_settings
 from ganboard.worker import formatting
 from ganboard.worker.interchange.document import encode
@@ -52,7 +53,7 @@ def sound(config: RunConfig) -> None:
     """What holds of every configuration that was accepted: it can be stored, planned and
     counted."""
     values = config.model_dump(mode="json")
-    for name, field in all_settings().items():
+    for name, field in type(config).model_fields.items():
         value = values[name]
         if isinstance(value, float):
             assert math.isfinite(value), name
@@ -86,6 +87,10 @@ def plausible(name: str) -> st.SearchStrategy[Any]:
     field = all_settings()[name]
     if field.annotation is bool:
         return st.booleans()
+    if name == "model":
+        return st.sampled_from(list(registry.models()))
+    if name == "dataset":
+        return st.sampled_from(registry.datasets())
     if field.annotation is str:
         return st.sampled_from(["", "pictures", "a.zip"])
     options = get_args(field.annotation)

@@ -79,7 +79,8 @@ def _declarations(name: str) -> list[tuple[FieldInfo, list[Model]]]:
     found = []
     for field in registry.declared(name):
         every = registry.models().values()
-        found.append((field, [one for one in every if one.config.model_fields.get(name) is field]))
+        own = [(one, one.config.model_fields.get(name)) for one in every]
+        found.append((field, [one for one, its in own if its and registry.same(its, field)]))
     return found
 
 

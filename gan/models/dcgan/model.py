@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from ganboard.gan.models.dcgan.config import Config
-from ganboard.gan.models.dcgan.metrics import METRICS
+from ganboard.gan.settings.image_metrics import METRICS
 from ganboard.gan.settings.specification import Benchmark, ModelSpec
 
 MODEL = ModelSpec(

@@ -6,10 +6,10 @@ from __future__ import annotations
 from typing import ClassVar, Literal
 
 from ganboard.gan.settings.declarations import setting
-from ganboard.gan.settings.run_config import RunConfig
+from ganboard.gan.settings.recomputing import RecomputingConfig
 
 
-class Config(RunConfig):
+class Config(RecomputingConfig):
     """Showers in a calorimeter."""
 
     datasets: ClassVar = {
@@ -34,8 +34,4 @@ class Config(RunConfig):
         " as a condition (AngleArch3dGAN)",
         unit="cells", speed=True,
         study="The study has no showers: nothing can be compared.")
-
-    recompute: bool = setting(False, "Acceleration",
-        "Recompute activations in the backward pass: less memory, more time, equal gradients",
-        speed=True)
     # fmt: on

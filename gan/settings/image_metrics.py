@@ -1,4 +1,4 @@
-"""The quality metrics of a DCGAN's images, in the features of a small classifier."""
+"""The quality metrics of images, in the features of a small classifier. Free of TensorFlow."""
 
 from __future__ import annotations
 
