@@ -16,6 +16,7 @@ SETTINGS = ModelSettings(
         "loss",
         "gradient_penalty",
         "r1",
+        "r2",
         "label_smoothing",
         "convolution",
         "recompute",
