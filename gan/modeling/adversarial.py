@@ -18,13 +18,14 @@ from ganboard.gan.config import ConfigError, RunConfig
 from ganboard.gan.layers.keyed import Request
 from ganboard.gan.modeling import building, losses, samples, simultaneous
 from ganboard.gan.modeling.gradients import Shares, State, Tensors, call
-from ganboard.gan.modeling.recipe import Phase
+from ganboard.gan.modeling.recipe import Evaluator, Phase
 from ganboard.gan.modeling.simultaneous import Draws, Parts
 from ganboard.gan.modeling.tracing import Trace
-from ganboard.gan.quality.evaluator import Evaluator
 from ganboard.gan.rng import streams
 from ganboard.gan.rng.philox import LAST_LAYER, Purpose
 
+# of (configuration, data, folder of caches, what takes the share that is done)
+MakeEvaluator = Callable[[RunConfig, Any, Path, Callable[[float], None]], Evaluator]
 _LOSSES = ("generator_loss", "discriminator_loss")
 
 
@@ -60,8 +61,11 @@ class AdversarialRecipe:
     terms = ()
     form = "direct convolution"
 
-    def __init__(self, config: RunConfig, definition: Definition) -> None:
+    def __init__(
+        self, config: RunConfig, definition: Definition, make_evaluator: MakeEvaluator
+    ) -> None:
         self.config = config
+        self._make_evaluator = make_evaluator
         pictured = cast(Pictured, config)
         self.shape = (pictured.image_size, pictured.image_size, pictured.channels)
         self.classes = pictured.classes if pictured.conditional else 0
@@ -102,7 +106,7 @@ class AdversarialRecipe:
         return samples.grid(self.config, generator, self.classes)
 
     def evaluator(self, data: Any, cache_dir: Path, progress: Callable[[float], None]) -> Evaluator:
-        return Evaluator(self.config, data, cache_dir, progress)
+        return self._make_evaluator(self.config, data, cache_dir, progress)
 
     def example(self, rows: int) -> list[tf.Tensor]:
         images = [tf.zeros([rows, *self.shape], tf.uint8)]

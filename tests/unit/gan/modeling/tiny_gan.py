@@ -13,6 +13,7 @@ from keras import layers
 
 from ganboard.gan.config import RunConfig
 from ganboard.gan.modeling.adversarial import AdversarialRecipe
+from ganboard.gan.quality.evaluator import Evaluator
 from ganboard.gan.training.step import Stepper, networks
 
 IMAGES = (np.random.default_rng(0).random((16, 8, 8, 3)) * 255).astype(np.uint8)
@@ -76,7 +77,7 @@ PLAIN = SimpleNamespace(generator=generator, discriminator=discriminator)
 
 
 def recipe(definition: Any = PLAIN, **changes: Any) -> AdversarialRecipe:
-    return AdversarialRecipe(Config(**changes), definition)
+    return AdversarialRecipe(Config(**changes), definition, Evaluator)
 
 
 def stepper(definition: Any = PLAIN, **changes: Any) -> Stepper:

@@ -12,6 +12,7 @@ import tensorflow as tf
 from ganboard.gan.config import ConfigError, RunConfig
 from ganboard.gan.modeling.adversarial import AdversarialRecipe
 from ganboard.gan.models import convgan
+from ganboard.gan.quality.evaluator import Evaluator
 from ganboard.gan.rng import philox
 from ganboard.gan.training.step import Stepper, networks
 
@@ -41,9 +42,13 @@ class Pictures:
     labels = np.arange(16) % 2
 
 
+def recipe(config: Config, module: Any) -> AdversarialRecipe:
+    return AdversarialRecipe(config, module, Evaluator)
+
+
 def stepper(name: str, **changes: Any) -> Stepper:
     config = Config(**SETTINGS[name], **changes)
-    made = AdversarialRecipe(config, import_module(f"ganboard.gan.models.{name}"))
+    made = recipe(config, import_module(f"ganboard.gan.models.{name}"))
     return Stepper(config, tf.distribute.get_strategy(), networks(config, made), Pictures(), made)
 
 
@@ -77,7 +82,7 @@ def test_networks_are_of_the_size_and_channels_of_the_pictures(
     name: str, side: int, channels: int
 ) -> None:
     config = Config(**SETTINGS[name], image_size=side, channels=channels)
-    made = AdversarialRecipe(config, import_module(f"ganboard.gan.models.{name}"))
+    made = recipe(config, import_module(f"ganboard.gan.models.{name}"))
     generator, discriminator = made.networks()
     assert generator.output_shape == (None, side, side, channels)
     assert discriminator.output_shape == (None, 1)
@@ -96,7 +101,7 @@ def test_convgan_has_the_papers_layers_at_64_pixels() -> None:
 
 def test_a_side_that_cannot_be_halved_is_refused() -> None:
     assert [convgan.halvings(size) for size in (28, 32, 64, 96, 256)] == [2, 3, 4, 4, 6]
-    made = AdversarialRecipe(Config(image_size=100), convgan)
+    made = recipe(Config(image_size=100), convgan)
     with pytest.raises(ConfigError) as refused:
         made.networks()
     assert str(refused.value) == (
