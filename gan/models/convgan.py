@@ -31,7 +31,7 @@ def halvings(image_size: int) -> int:
 
 def filters(width: int, level: int) -> int:
     """Filters of the layer whose maps are `level` halvings smaller than the picture, from 1."""
-    return width * min(1 << level >> 1, 8)
+    return width * min(1 << (level - 1), 8)
 
 
 def generator(config: Any) -> keras.Model:
