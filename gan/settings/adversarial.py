@@ -33,10 +33,10 @@ class AdversarialConfig(RecomputingConfig):
         label="D steps", speed=True, ge=1, le=16,
         study="D learns more often per step of G: losses and times per epoch differ from the"
         " study's.")
-    loss: Literal["non_saturating", "saturating", "hinge", "wgan_gp"] = setting(
+    loss: Literal["non_saturating", "saturating", "hinge", "wgan_gp", "relativistic"] = setting(
         "non_saturating", "Training",
-        "Loss of G: -log D(G(z)), Eq. 5's log(1 - D(G(z))), hinge, or the Wasserstein critic with"
-        " gradient penalty",
+        "Loss of G: -log D(G(z)), Eq. 5's log(1 - D(G(z))), hinge, the Wasserstein critic with"
+        " gradient penalty, or relativistic pairs",
         speed=True, self_explanatory=True,
         study="Another loss has another scale: compare images and quality, not losses.")
     gradient_penalty: float = setting(10.0, "Training",
@@ -46,6 +46,10 @@ class AdversarialConfig(RecomputingConfig):
         "Weight gamma of the R1 penalty on D's gradient at real images (Mescheder et al. 2018:"
         " 10; 0 is off)",
         label="R1 penalty", speed=True, ge=0, le=1000)
+    r2: float = setting(0.0, "Training",
+        "Weight gamma of the R2 penalty on D's gradient at generated images (Mescheder et al. 2018;"
+        " with R1 and loss=relativistic Huang et al. 2024; 0 is off)",
+        label="R2 penalty", speed=True, ge=0, le=1000)
     label_smoothing: float = setting(0.0, "Training",
         "D's target for real images is 1 minus this (Salimans et al. 2016: 0.1; 0 is off)",
         when=("loss", "non_saturating", "saturating"), ge=0, lt=0.5)

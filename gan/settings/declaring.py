@@ -45,6 +45,12 @@ class _StandIn(ModuleType):
         return _Anything()
 
 
+def _stands_in(module: ModuleType) -> bool:
+    """Whether a module is a stand-in, or holds some and has to be imported anew."""
+    kinds = (_StandIn, _Anything)
+    return isinstance(module, _StandIn) or any(isinstance(v, kinds) for v in vars(module).values())
+
+
 class _Finder(MetaPathFinder, Loader):
     def find_spec(self, name: str, path: Any, target: Any = None) -> ModuleSpec | None:
         return ModuleSpec(name, self) if name.partition(".")[0] in FRAMEWORKS else None
@@ -59,17 +65,18 @@ class _Finder(MetaPathFinder, Loader):
 
 
 @contextmanager
-def _stand_ins() -> Iterator[None]:
-    """Frameworks that are not imported yet are stand-ins within."""
-    absent = tuple(name for name in FRAMEWORKS if name not in sys.modules)
+def _stand_ins(kept: str) -> Iterator[None]:
+    """Frameworks that are not imported yet are stand-ins within; modules that got any are imported
+    anew when they are needed, but for those below the package `kept`."""
+    before = set(sys.modules)
     finder = _Finder()
     sys.meta_path.insert(0, finder)
     try:
         yield
     finally:
         sys.meta_path.remove(finder)
-        for name in [name for name in sys.modules if name.partition(".")[0] in absent]:
-            if isinstance(sys.modules[name], _StandIn):
+        for name in sys.modules.keys() - before:
+            if name.partition(".")[0] != kept and _stands_in(sys.modules[name]):
                 del sys.modules[name]
 
 
@@ -79,7 +86,7 @@ def declarations(path: Path, name: str, folders: Sequence[str] = ()) -> ModuleTy
 
     Raises whatever the module raises.
     """
-    with _stand_ins():
+    with _stand_ins(name.partition(".")[0]):
         return _executed(path, name, folders)
 
 

@@ -36,7 +36,7 @@ def main(
     if variant == "two passes":
         from ganboard.gan.modeling import losses
 
-        losses.generator_share = lambda config, fake: None
+        losses.generator_share = lambda config, real, fake: None
     if variant == "plain up-sampling":
         unfold()
     asked = itertools.count(1)

@@ -21,7 +21,7 @@ def test_undecided_logits_cost_log_2_each() -> None:
     np.testing.assert_allclose(
         losses.discriminator(Config(), zero, zero), [2 * math.log(2)] * 4, rtol=1e-6
     )
-    np.testing.assert_allclose(losses.generator(Config(), zero), [0.6931] * 4, atol=1e-4)
+    np.testing.assert_allclose(losses.generator(Config(), zero, zero), [0.6931] * 4, atol=1e-4)
 
 
 def test_discriminator_loss_is_the_sum_of_both_cross_entropies() -> None:
@@ -40,14 +40,14 @@ def test_discriminator_loss_is_the_sum_of_both_cross_entropies() -> None:
 def test_generator_loss(name: str, formula: object) -> None:
     config = Config(loss=name)  # type: ignore[arg-type]
     np.testing.assert_allclose(
-        losses.generator(config, LOGITS), [formula(x) for x in (0, 2, -3)], rtol=1e-6
+        losses.generator(config, LOGITS, LOGITS), [formula(x) for x in (0, 2, -3)], rtol=1e-6
     )  # type: ignore[operator]
 
 
 @pytest.mark.parametrize("name", ["non_saturating", "saturating"])
 def test_losses_stay_finite_for_large_logits(name: str) -> None:
     large = tf.constant([[1e4], [-1e4]])
-    assert np.isfinite(losses.generator(Config(loss=name), large)).all()
+    assert np.isfinite(losses.generator(Config(loss=name), large, large)).all()
     assert np.isfinite(losses.discriminator(Config(), large, large)).all()
 
 
@@ -66,7 +66,18 @@ def test_hinge_and_wasserstein() -> None:
         losses.discriminator(Config(loss="wgan_gp"), real, fake), [0.5, -4, 7]
     )
     for name in ("hinge", "wgan_gp"):
-        np.testing.assert_allclose(losses.generator(Config(loss=name), fake), [-0.5, 2, -4])
+        config = Config(loss=name)  # type: ignore[arg-type]
+        np.testing.assert_allclose(losses.generator(config, real, fake), [-0.5, 2, -4])
+
+
+def test_relativistic_losses_compare_pairs() -> None:
+    config = Config(loss="relativistic")
+    real, fake = LOGITS, tf.constant([[0.5], [-2.0], [4.0]])
+    differences = (0 - 0.5, 2 + 2, -3 - 4)
+    wanted = [-log_sigmoid(x) for x in differences]
+    np.testing.assert_allclose(losses.discriminator(config, real, fake), wanted, rtol=1e-6)
+    wanted = [-log_sigmoid(-x) for x in differences]
+    np.testing.assert_allclose(losses.generator(config, real, fake), wanted, rtol=1e-6)
 
 
 def test_smoothed_labels_are_cross_entropy_with_a_target_below_one() -> None:
