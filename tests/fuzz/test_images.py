@@ -17,7 +17,7 @@ from PIL import Image
 
 from ganboard.gan.config import RunConfig
 from ganboard.gan.data import DatasetError, load
-from ganboard.gan.data.images import MAX_PIXELS, MAX_SIDE, decode
+from ganboard.gan.data.decoding import MAX_PIXELS, MAX_SIDE, decode
 from tests.fuzz.cases import EXAMPLES, count, fuzzed, refusal
 from tests.fuzz.measured import refused
 from tests.fuzz.test_archives import CHANGES, Change, changed
