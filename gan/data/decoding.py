@@ -7,6 +7,7 @@ import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from typing import NamedTuple
 
 import numpy as np
 from PIL import Image, ImageOps, UnidentifiedImageError
@@ -22,13 +23,20 @@ REMEDY = (
 )
 
 
+class Decoded(NamedTuple):
+    """A picture as the network sees it, and what size it had."""
+
+    pixels: Images  # [side, side, C]
+    size: tuple[int, int]  # width and height of the original in pixels
+
+
 def decode(data: bytes, what: str) -> Images:
     """A PNG or JPEG file as grey uint8 [28, 28], as `convert` makes it. Raises DatasetError."""
     with quiet():
-        return convert(data, what, SIDE, 1)[..., 0]
+        return convert(data, what, SIDE, 1).pixels[..., 0]
 
 
-def convert(data: bytes, what: str, side: int, channels: int) -> Images:
+def convert(data: bytes, what: str, side: int, channels: int) -> Decoded:
     """A PNG or JPEG file as uint8 [side, side, channels], grey or RGB: upright, transparency on
     white, the middle square, Lanczos. Call it inside `quiet`, in any thread. Raises DatasetError.
 
@@ -37,7 +45,8 @@ def convert(data: bytes, what: str, side: int, channels: int) -> Images:
     """
     with opened(io.BytesIO(data), what) as image:
         upright = ImageOps.exif_transpose(image)
-        return fitted(_grey(upright) if channels == 1 else _rgb(upright), side)
+        made = _grey(upright) if channels == 1 else _rgb(upright)
+        return Decoded(fitted(made, side), upright.size)
 
 
 def fitted(image: Image.Image, side: int) -> Images:

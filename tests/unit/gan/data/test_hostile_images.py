@@ -15,7 +15,7 @@ from PIL import Image
 
 from ganboard.gan.data import DatasetError, catalog, decoding, images, load
 from ganboard.gan.data.decoding import decode
-from tests.unit.gan.data.pictures import config, encoded, grey, put, put_zip, refusal
+from tests.unit.gan.data.pictures.files import config, encoded, grey, put, put_zip, refusal
 
 
 def attempt(data: bytes) -> str:
