@@ -7,6 +7,7 @@ The set is synthetic, the steps are those of the platform, on small networks tha
 from __future__ import annotations
 
 import argparse
+import hashlib
 import os
 import resource
 import time
@@ -138,11 +139,13 @@ def measure(path: Path, chosen: argparse.Namespace) -> None:
     rates = np.full([chosen.steps, 2], 1e-4, np.float32)
     waits: list[float] = []
     seconds: list[float] = []
+    losses: list[float] = []
     rss = 0
     began = time.monotonic()
     for report in steps.epoch(order, 1, 1, rates):
         rss = max(rss, psutil.Process().memory_info().rss)
         waits += report.metrics.seconds.input.mean(-1).tolist()
+        losses += report.metrics.g_loss.tolist()
         seconds += report.metrics.seconds.step.mean(-1).tolist()
     whole = time.monotonic() - began
     peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024
@@ -158,6 +161,7 @@ def measure(path: Path, chosen: argparse.Namespace) -> None:
         f" {1e3 * float(np.quantile(waits, 0.99)):.2f} ms, first {1e3 * waits[0]:.2f} ms);"
         f" goal {100 * WAIT_GOAL:.0f} %"
     )
+    print(f"  losses {hashlib.sha256(np.array(losses).tobytes()).hexdigest()}")
     print(
         f"  resident {rss / MIB:,.0f} MiB, peak {peak / MIB:,.0f} MiB, before the data"
         f" {before / MIB:,.0f} MiB; goal {MEMORY_GOAL / MIB:,.0f} MiB"

@@ -16,12 +16,31 @@ from ganboard.gan.data.dataset import DatasetError, Images, Labels
 from ganboard.gan.data.pictures import cache, cifar, sources
 from ganboard.gan.data.pictures.cache import Cached, Manifest
 from ganboard.gan.data.pictures.decoder import Progress
+from ganboard.gan.data.pictures.limits import (
+    CHANNELS,
+    MAX_SIDE,
+    MIN_SIDE,
+    ignore,
+    require_shape,
+    sampled,
+)
 from ganboard.gan.data.pictures.rows import Rows
+from ganboard.gan.data.pictures.sheet import Sheet, sheet
 
-__all__ = ["MAX_SIDE", "MIN_SIDE", "Pictures", "Progress", "Rows", "check", "count", "load"]
-
-MIN_SIDE, MAX_SIDE = 28, 256  # pixels
-CHANNELS = {1: "grey", 3: "colour"}
+__all__ = [
+    "MAX_SIDE",
+    "MIN_SIDE",
+    "Pictures",
+    "Progress",
+    "Rows",
+    "Sheet",
+    "check",
+    "count",
+    "load",
+    "load_cifar10",
+    "require_classes",
+    "sheet",
+]
 
 
 @dataclass(frozen=True, eq=False)
@@ -49,15 +68,6 @@ class Pictures:
         return self.images[sampled(len(self), count)]
 
 
-def sampled(examples: int, count: int) -> np.ndarray[tuple[int], np.dtype[np.int64]]:
-    """Up to `count` different numbers below `examples`, in order and evenly spaced."""
-    return np.arange(min(examples, count)) * examples // max(1, min(examples, count))
-
-
-def ignore(share: float, phase: str, seconds_left: float | None) -> None:
-    """Nobody watches."""
-
-
 def load(
     data_dir: Path,
     path: str,
@@ -76,7 +86,7 @@ def load(
     by default inside the data directory. `progress` hears of the share done, what is done and the
     seconds left; what it raises ends the loading. Raises DatasetError.
     """
-    _require_shape(side, channels)
+    require_shape(side, channels)
     folder = cache_dir or data_dir / cache.FOLDER
     with closing(sources.source(data_dir, path)) as source:
         place = cache.path_of(folder, source, side, channels)
@@ -127,7 +137,7 @@ def count(
 ) -> int:
     """Pictures that `load` would give without a limit: by the cache where there is one, else by
     names and headers alone, which damaged files count in. Raises DatasetError."""
-    _require_shape(side, channels)
+    require_shape(side, channels)
     folder = cache_dir or data_dir / cache.FOLDER
     with closing(sources.source(data_dir, path)) as source:
         if skip_unreadable:
@@ -139,7 +149,7 @@ def count(
 def check(data_dir: Path, path: str, side: int, channels: int, *, classes: bool = False) -> None:
     """Raises DatasetError when `load` would refuse the set before it reads any pixels: nothing
     there, labels that do not match, and with `classes` when there are fewer than two of them."""
-    _require_shape(side, channels)
+    require_shape(side, channels)
     with closing(sources.source(data_dir, path)) as source:
         _, names = source.labels()
         if classes:
@@ -154,13 +164,6 @@ def require_classes(classes: tuple[str, ...], path: object) -> None:
             f"{path} has {held}, and a model conditional on the class needs two or more: put each"
             " class into a sub-folder, add a labels.csv, or choose a model without labels."
         )
-
-
-def _require_shape(side: int, channels: int) -> None:
-    if not MIN_SIDE <= side <= MAX_SIDE:
-        raise DatasetError(f"image_size={side} must be {MIN_SIDE} to {MAX_SIDE} pixels.")
-    if channels not in CHANNELS:
-        raise DatasetError(f"channels={channels} must be 1 (grey) or 3 (colour).")
 
 
 def _sentence(manifest: Manifest, path: Path) -> str:

@@ -37,12 +37,20 @@ class _Portion(NamedTuple):
 
 
 class Decoder:
-    """Decodes `source` once. Afterwards `kept` has the numbers of the pictures that can be read,
-    `unreadable` counts the others, `skipped` says why, and `sizes` counts the originals by width
-    and height in pixels."""
+    """Decodes `source`, or `numbers` of it, once. Afterwards `kept` has the numbers of the pictures
+    that can be read, `unreadable` counts the others, `skipped` says why, and `sizes` counts the
+    originals by width and height in pixels."""
 
-    def __init__(self, source: Source, side: int, channels: int, progress: Progress) -> None:
+    def __init__(
+        self,
+        source: Source,
+        side: int,
+        channels: int,
+        progress: Progress,
+        numbers: Sequence[int] | None = None,
+    ) -> None:
         self.source = source
+        self._numbers = range(len(source)) if numbers is None else numbers
         self.shape = (side, side, channels)
         self.kept: list[int] = []
         self.skipped: list[str] = []
@@ -54,10 +62,8 @@ class Decoder:
         """The pictures in their order, portion by portion, each [n, side, side, C]. Raises
         DatasetError when none can be read."""
         began = time.monotonic()
-        count = len(self.source)
-        tasks = [
-            range(first, min(first + _TOGETHER, count)) for first in range(0, count, _TOGETHER)
-        ]
+        count = len(self._numbers)
+        tasks = [self._numbers[first : first + _TOGETHER] for first in range(0, count, _TOGETHER)]
         workers = len(os.sched_getaffinity(0))
         done = 0
         with quiet(), ThreadPoolExecutor(workers, thread_name_prefix="decoder") as pool:
