@@ -51,7 +51,7 @@ class Pictures:
     labels: Labels | None  # [N], from 0
     classes: tuple[str, ...]  # what the labels are called
     source: str  # one sentence: what the pictures are and where they were read
-    skipped: tuple[str, ...]  # why pictures that cannot be read were left out, the first thousand
+    skipped: tuple[str, ...]  # why each picture that cannot be read was left out
     remarks: tuple[str, ...]  # sentences for the person who trains
     digest: str  # SHA-256 of all pictures and labels, whatever the limit
 
@@ -92,19 +92,19 @@ def load(
         place = cache.path_of(folder, source, side, channels)
         found = cache.obtain(place, source, side, channels, progress)
         where = source.path
-    unreadable = found.manifest.unreadable
-    if unreadable and not skip_unreadable:
-        every = len(found.images) + unreadable
+    skipped = found.manifest.skipped
+    if skipped and not skip_unreadable:
+        every = len(found.images) + len(skipped)
         raise DatasetError(
-            f"{unreadable:,} of {every:,} pictures in {where} cannot be read. The first:"
-            f" {found.manifest.skipped[0]}"
+            f"{len(skipped):,} of {every:,} pictures in {where} cannot be read. The first:"
+            f" {skipped[0]}"
         )
     whole = Pictures(
         found.images,
         found.labels,
         found.manifest.classes,
         _sentence(found.manifest, where),
-        found.manifest.skipped,
+        skipped,
         (*found.remarks, *_remarks(found)),
         found.manifest.digest,
     )

@@ -48,8 +48,7 @@ class Manifest:
     classes: tuple[str, ...]
     sizes: tuple[tuple[int, int], ...]  # of the originals: different ones, the most usual first
     different: int  # how many sizes there are in all
-    skipped: tuple[str, ...]  # why pictures that cannot be read were left out, the first thousand
-    unreadable: int  # how many were
+    skipped: tuple[str, ...]  # why each picture that cannot be read was left out
 
     @property
     def digest(self) -> str:
@@ -157,7 +156,6 @@ def _manifest(path: Path) -> Manifest:
         tuple((width, height) for width, height in found["sizes"]),
         found["different"],
         tuple(found["skipped"]),
-        found["unreadable"],
     )
 
 
@@ -181,7 +179,6 @@ def _make(path: Path, decoder: Decoder) -> None:
                 tuple(size for size, _ in decoder.sizes.most_common(_SIZES)),
                 len(decoder.sizes),
                 tuple(decoder.skipped),
-                decoder.unreadable,
             )
             facts = asdict(manifest)
             with files.flushed(draft / MANIFEST) as file:

@@ -26,7 +26,6 @@ Progress = Callable[[float, str, float | None], None]
 _TOGETHER = 32  # pictures of one task
 _AHEAD = 4  # tasks of each thread, so that memory stays bounded
 _SIZES = 10_000  # different sizes that are told apart
-_REASONS = 1000  # that are kept
 
 
 class _Portion(NamedTuple):
@@ -38,8 +37,8 @@ class _Portion(NamedTuple):
 
 class Decoder:
     """Decodes `source`, or `numbers` of it, once. Afterwards `kept` has the numbers of the pictures
-    that can be read, `unreadable` counts the others, `skipped` says why, and `sizes` counts the
-    originals by width and height in pixels."""
+    that can be read, `skipped` says why each of the others cannot, and `sizes` counts the originals
+    by width and height in pixels."""
 
     def __init__(
         self,
@@ -54,7 +53,6 @@ class Decoder:
         self.shape = (side, side, channels)
         self.kept: list[int] = []
         self.skipped: list[str] = []
-        self.unreadable = 0
         self.sizes: Counter[tuple[int, int]] = Counter()
         self._progress = progress
 
@@ -89,8 +87,7 @@ class Decoder:
 
     def _add(self, portion: _Portion) -> None:
         self.kept += portion.kept
-        self.unreadable += len(portion.skipped)
-        self.skipped += portion.skipped[: _REASONS - len(self.skipped)]
+        self.skipped += portion.skipped
         for size in portion.sizes:
             if size in self.sizes or len(self.sizes) < _SIZES:
                 self.sizes[size] += 1
