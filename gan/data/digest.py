@@ -14,7 +14,7 @@ from ganboard.gan.data.dataset import reading
 from ganboard.gan.data.images import resolve
 from ganboard.gan.settings.models import PATHS
 
-_ANY = (".zip", ".h5", ".hdf5")
+_ANY = (".zip", ".npz", ".gz", ".h5", ".hdf5")
 # by code, whose versions lineages name
 _MADE = {"digits": "scikit-learn's digits", "showers": "sampled showers of seed 0"}
 

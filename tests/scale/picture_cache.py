@@ -38,8 +38,8 @@ def main() -> None:
         f" {count / seconds:,.0f} pictures/s; {found.images.nbytes / 1e6:,.0f} MB"
     )
     print(
-        f"  digest verified in {verified - decoded:.2f} s; opened again in {ended - verified:.2f} s;"
-        f" peak of the process {peak:,.0f} MiB"
+        f"  digest verified in {verified - decoded:.2f} s; opened again in"
+        f" {ended - verified:.2f} s; peak of the process {peak:,.0f} MiB"
     )
 
 

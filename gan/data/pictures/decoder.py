@@ -6,7 +6,6 @@ where one made 1,990, and two processes 1,750, since they have to start and send
 
 from __future__ import annotations
 
-import os
 import time
 from collections import Counter, deque
 from collections.abc import Callable, Iterator, Sequence
@@ -19,6 +18,7 @@ from ganboard.gan.data.dataset import DatasetError, Images
 from ganboard.gan.data.decoding import quiet
 from ganboard.gan.data.images import nothing
 from ganboard.gan.data.pictures.sources import Source
+from ganboard.gan.devices.runtime import cores
 
 # share done, what is being done, and seconds left where that is known; may raise, which ends it
 Progress = Callable[[float, str, float | None], None]
@@ -62,7 +62,7 @@ class Decoder:
         began = time.monotonic()
         count = len(self._numbers)
         tasks = [self._numbers[first : first + _TOGETHER] for first in range(0, count, _TOGETHER)]
-        workers = len(os.sched_getaffinity(0))
+        workers = cores()
         done = 0
         with quiet(), ThreadPoolExecutor(workers, thread_name_prefix="decoder") as pool:
             waiting: deque[Future[_Portion]] = deque()

@@ -29,7 +29,8 @@ def of_folders(names: Sequence[str]) -> tuple[Labels | None, Classes]:
         classes = sorted({parts[depth] for parts in parents})
         if len(classes) > 1:
             number = {name: i for i, name in enumerate(classes)}
-            return np.array([number[parts[depth]] for parts in parents], np.int64), tuple(classes)
+            found = [number[parts[depth]] for parts in parents]
+            return np.array(found, np.int64), _printable(classes)
         depth += 1
     return None, ()
 
@@ -74,7 +75,7 @@ def of_table(text: bytes, names: Sequence[str], where: str) -> tuple[Labels, Cla
     classes = sorted(set(found.values()), key=int if numeric else None)
     require_few(classes, where)
     number_of = {label: i for i, label in enumerate(classes)}
-    return np.array([number_of[found[name]] for name in names], np.int64), tuple(classes)
+    return np.array([number_of[found[name]] for name in names], np.int64), _printable(classes)
 
 
 def require_few(classes: Sequence[object], where: str) -> None:
@@ -84,6 +85,11 @@ def require_few(classes: Sequence[object], where: str) -> None:
             f"{where} has {len(classes):,} different labels, more than the {MAX_CLASSES:,} allowed:"
             " labels are classes, not measurements."
         )
+
+
+def _printable(classes: Sequence[str]) -> Classes:
+    """What classes are called: names of files need not be text."""
+    return tuple("".join(c if c.isprintable() else "\ufffd" for c in name) for name in classes)
 
 
 def _lines(text: bytes, where: str) -> list[list[str]]:

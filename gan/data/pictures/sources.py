@@ -61,8 +61,15 @@ class Folder:
     def __init__(self, path: Path, data_dir: Path) -> None:
         self.path = path
         self._root = data_dir.resolve()
+        names: list[str] = []
         with reading(path, "check its permissions"):
-            names = list(self._walk(path, ""))
+            for name in _walk(path, ""):
+                names.append(name)
+                if len(names) > MAX_PICTURES:
+                    raise DatasetError(
+                        f"{path} holds more than the {MAX_PICTURES:,} files allowed: name a smaller"
+                        " folder."
+                    )
         self.names = names_of_pictures(names, path)
         self._has_table = labels.TABLE in names
 
@@ -96,22 +103,6 @@ class Folder:
 
     def close(self) -> None:
         """Nothing is kept open."""
-
-    def _walk(self, folder: Path, prefix: str) -> Iterator[str]:
-        """Names of all files below; linked folders are not entered."""
-        count = 0
-        with os.scandir(folder) as entries:
-            for entry in entries:
-                if entry.is_dir(follow_symlinks=False):
-                    yield from self._walk(Path(entry.path), f"{prefix}{entry.name}/")
-                    continue
-                yield prefix + entry.name
-                count += 1
-                if count > MAX_PICTURES:
-                    raise DatasetError(
-                        f"{folder} holds more than the {MAX_PICTURES:,} files allowed: name a"
-                        " smaller folder."
-                    )
 
     def _require_inside(self, file: Path) -> None:
         if not file.is_file() or (
@@ -170,6 +161,16 @@ class Zip:
         around = all(name.startswith(first) for name in self.names)
         places = [labels.TABLE, *([first + labels.TABLE] if around else [])]
         return [name for name in places if name in self._archive.members][:1]
+
+
+def _walk(folder: Path, prefix: str) -> Iterator[str]:
+    """Names of all files below; linked folders are not entered."""
+    with os.scandir(folder) as entries:
+        for entry in entries:
+            if entry.is_dir(follow_symlinks=False):
+                yield from _walk(Path(entry.path), f"{prefix}{entry.name}/")
+            else:
+                yield prefix + entry.name
 
 
 def _require_table(size: int, where: object) -> None:

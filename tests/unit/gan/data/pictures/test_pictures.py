@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 
 import numpy as np
@@ -93,6 +94,15 @@ def test_sub_folders_are_classes_in_the_order_of_their_names(tmp_path: Path) -> 
     assert pictures.load(tmp_path, "all.zip", 28, 1).classes == ("a", "b")
 
 
+def test_names_that_are_no_text_stay_printable(tmp_path: Path) -> None:
+    put(tmp_path / "set", {os.fsdecode(b"\xff\n/1.png"): grey(1), "b/2.png": grey(2)})
+    found = pictures.load(tmp_path, "set", 28, 1)
+    assert found.classes == ("b", "\ufffd\ufffd")
+    assert pictures.load(tmp_path, "set", 28, 1).digest == found.digest
+    put(tmp_path / "set", {os.fsdecode(b"\xff\n/2.png"): b""})
+    refused(tmp_path).encode()
+
+
 def test_a_table_of_labels_comes_before_sub_folders(tmp_path: Path) -> None:
     files = {"a/1.png": grey(1), "b/2.png": grey(2), "a/3.png": grey(3)}
     table = b"file,label\nb/2.png,10\na/1.png,9\na/3.png,10\n"
@@ -167,7 +177,7 @@ def test_a_hostile_zip_and_too_many_files_are_refused(
 ) -> None:
     put_zip(tmp_path / "set.zip", {"../1.png": grey(1)})
     assert "refused" in refused(tmp_path, "set.zip")
-    put(tmp_path / "set", {"1.png": grey(1), "2.png": grey(2)})
+    put(tmp_path / "set", {"a/1.png": grey(1), "b/2.png": grey(2)})
     monkeypatch.setattr(sources, "MAX_PICTURES", 1)
     assert "holds more than the 1 files allowed" in refused(tmp_path)
     assert "there is no such folder, .zip" in refused(tmp_path, "absent")
