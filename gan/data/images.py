@@ -19,7 +19,7 @@ from ganboard.gan.data.archive import MAX_MEMBERS, SafeZip
 from ganboard.gan.data.dataset import SIDE, Dataset, DatasetError, Images, reading
 from ganboard.gan.data.decoding import REMEDY, decode, opened, quiet, require_small
 
-_SUFFIXES = {".png", ".jpg", ".jpeg"}
+_SUFFIXES = (".png", ".jpg", ".jpeg")
 
 
 def load(
@@ -194,11 +194,7 @@ def names_of_pictures(names: Iterable[str], path: Path) -> list[str]:
     """The names that are pictures, sorted; hidden files, __MACOSX and other kinds are left out.
     Raises DatasetError when none is left."""
     names = list(names)
-    kept = [
-        name
-        for name in names
-        if PurePosixPath(name).suffix.lower() in _SUFFIXES and not _hidden(name)
-    ]
+    kept = [name for name in names if name.lower().endswith(_SUFFIXES) and not _hidden(name)]
     if not kept:
         raise DatasetError(
             f"{path} contains no pictures (files skipped: {len(names):,}): put .png, .jpg or .jpeg"
@@ -208,4 +204,4 @@ def names_of_pictures(names: Iterable[str], path: Path) -> list[str]:
 
 
 def _hidden(name: str) -> bool:
-    return any(part.startswith(".") or part == "__MACOSX" for part in PurePosixPath(name).parts)
+    return "/." in f"/{name}" or "/__MACOSX/" in f"/{name}"

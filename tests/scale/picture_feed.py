@@ -125,6 +125,7 @@ def measure(path: Path, chosen: argparse.Namespace) -> None:
         def draws(self, phase: Any, own: Any, draw: tf.Tensor, row: tf.Tensor) -> dcgan.Draws:
             return super().draws(phase, own, draw, row)._replace(real_masks=[], fake_masks=[])
 
+    keras.utils.set_random_seed(config.seed)
     model = StandIn(config)
     strategy = distribution.strategy(config)
     with strategy.scope():

@@ -6,7 +6,6 @@ import csv
 import io
 import re
 from collections.abc import Sequence
-from pathlib import PurePosixPath
 
 import numpy as np
 
@@ -23,7 +22,7 @@ def of_folders(names: Sequence[str]) -> tuple[Labels | None, Classes]:
     """Labels [n] by the first sub-folder of each picture, numbered in the order of their names, as
     PyTorch's ImageFolder has it. Folders around everything are no classes, and where pictures lie
     beside the sub-folders, or in one only, there are none."""
-    parents = [PurePosixPath(name).parent.parts for name in names]
+    parents = [name.split("/")[:-1] for name in names]
     depth = 0
     while all(len(parts) > depth for parts in parents):
         classes = sorted({parts[depth] for parts in parents})

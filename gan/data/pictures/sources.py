@@ -78,8 +78,9 @@ class Folder:
 
     def stamp(self) -> Iterator[str]:
         for name in [*self.names, *([labels.TABLE] if self._has_table else [])]:
-            with reading(repr(str(self.path / name)), REMEDY):
-                found = (self.path / name).stat()
+            file = os.path.join(self.path, name)
+            with reading(repr(file), REMEDY):
+                found = os.stat(file)
             yield f"{name}\0{found.st_size}\0{found.st_mtime_ns}"
 
     def labels(self) -> tuple[Labels | None, Classes]:
