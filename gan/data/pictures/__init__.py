@@ -13,7 +13,7 @@ from pathlib import Path
 import numpy as np
 
 from ganboard.gan.data.dataset import DatasetError, Images, Labels
-from ganboard.gan.data.pictures import cache, cifar, sources
+from ganboard.gan.data.pictures import cache, named, sources
 from ganboard.gan.data.pictures.cache import Cached, Manifest
 from ganboard.gan.data.pictures.decoder import Progress
 from ganboard.gan.data.pictures.limits import (
@@ -37,7 +37,7 @@ __all__ = [
     "check",
     "count",
     "load",
-    "load_cifar10",
+    "load_named",
     "require_classes",
     "sheet",
 ]
@@ -87,31 +87,20 @@ def load(
     seconds left; what it raises ends the loading. Raises DatasetError.
     """
     require_shape(side, channels)
-    folder = cache_dir or data_dir / cache.FOLDER
     with closing(sources.source(data_dir, path)) as source:
-        place = cache.path_of(folder, source, side, channels)
-        found = cache.obtain(place, source, side, channels, progress)
+        found = _load(source, side, channels, cache_dir or data_dir / cache.FOLDER, progress)
         where = source.path
-    skipped = found.manifest.skipped
-    if skipped and not skip_unreadable:
-        every = len(found.images) + len(skipped)
+    if found.skipped and not skip_unreadable:
+        every = len(found) + len(found.skipped)
         raise DatasetError(
-            f"{len(skipped):,} of {every:,} pictures in {where} cannot be read. The first:"
-            f" {skipped[0]}"
+            f"{len(found.skipped):,} of {every:,} pictures in {where} cannot be read. The first:"
+            f" {found.skipped[0]}"
         )
-    whole = Pictures(
-        found.images,
-        found.labels,
-        found.manifest.classes,
-        _sentence(found.manifest, where),
-        skipped,
-        (*found.remarks, *_remarks(found)),
-        found.manifest.digest,
-    )
-    return whole.first(limit)
+    return found.first(limit)
 
 
-def load_cifar10(
+def load_named(
+    name: str,
     data_dir: Path,
     side: int,
     channels: int,
@@ -120,10 +109,12 @@ def load_cifar10(
     cache_dir: Path | None = None,
     progress: Progress = ignore,
 ) -> Pictures:
-    """`load` for CIFAR-10, downloaded into `data_dir` when it is not there yet. Raises
+    """`load` for one of `named.NAMES`, downloaded into `data_dir` when it is not there yet. Raises
     DatasetError."""
-    path = cifar.obtain(data_dir)
-    return load(data_dir, path, side, channels, limit=limit, cache_dir=cache_dir, progress=progress)
+    require_shape(side, channels)
+    with closing(named.source(name, data_dir)) as source:
+        folder = cache_dir or data_dir / cache.FOLDER
+        return _load(source, side, channels, folder, progress).first(limit)
 
 
 def count(
@@ -164,6 +155,22 @@ def require_classes(classes: tuple[str, ...], path: object) -> None:
             f"{path} has {held}, and a model conditional on the class needs two or more: put each"
             " class into a sub-folder, add a labels.csv, or choose a model without labels."
         )
+
+
+def _load(
+    source: sources.Source, side: int, channels: int, cache_dir: Path, progress: Progress
+) -> Pictures:
+    place = cache.path_of(cache_dir, source, side, channels)
+    found = cache.obtain(place, source, side, channels, progress)
+    return Pictures(
+        found.images,
+        found.labels,
+        found.manifest.classes,
+        _sentence(found.manifest, source.path),
+        found.manifest.skipped,
+        (*found.remarks, *_remarks(found)),
+        found.manifest.digest,
+    )
 
 
 def _sentence(manifest: Manifest, path: Path) -> str:

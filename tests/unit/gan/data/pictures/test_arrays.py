@@ -87,7 +87,7 @@ def data(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 def test_cifar_10_in_a_folder_or_archive(data: Path) -> None:
-    found = pictures.load_cifar10(data, 32, 3)
+    found = pictures.load_named("cifar10", data, 32, 3)
     assert found.images.shape == (5, 32, 32, 3)
     # planes of red, green and blue
     assert found.images[1][0, 1].tolist() == [i * 2 % 251 for i in (1, 1025, 2049)]
@@ -100,7 +100,7 @@ def test_cifar_10_in_a_folder_or_archive(data: Path) -> None:
     assert cifar.find(data) == "cifar-10-batches-py"
     (data / "cifar-10-batches-py").rename(data / "elsewhere")
     assert cifar.find(data) == "cifar-10-python.tar.gz"
-    packed = pictures.load_cifar10(data, 32, 3)
+    packed = pictures.load_named("cifar10", data, 32, 3)
     assert packed.digest == found.digest
     assert pictures.count(data, "cifar-10-python.tar.gz", 32, 3) == 5
 
@@ -110,7 +110,7 @@ def test_absent_and_offline_is_one_sentence(
 ) -> None:
     monkeypatch.setattr(cifar, "ORIGIN", "http://127.0.0.1:9/")
     with pytest.raises(DatasetError) as caught:
-        pictures.load_cifar10(tmp_path, 32, 3)
+        pictures.load_named("cifar10", tmp_path, 32, 3)
     sentence = str(caught.value)
     assert sentence.startswith("cifar10 is not on this machine (looked for ")
     assert "127.0.0.1, from where Keras downloads it, cannot be reached" in sentence
@@ -144,7 +144,7 @@ class Large:
 def test_hostile_and_damaged_files_are_refused(data: Path, batch: Any, sentence: str) -> None:
     (data / "cifar-10-batches-py" / "data_batch_3").write_bytes(python_2(batch))
     with pytest.raises(DatasetError, match=sentence):
-        pictures.load_cifar10(data, 32, 3)
+        pictures.load_named("cifar10", data, 32, 3)
     assert not Path("/tmp/harmful").exists()
 
 
