@@ -12,7 +12,14 @@ from typing import Any
 import streamlit as st
 
 from ganboard.app import auth, errors, navigation
-from ganboard.app.launch import plan, preset_cards, settings_form, study_diff, sweep_builder
+from ganboard.app.launch import (
+    picture_sheet,
+    plan,
+    preset_cards,
+    settings_form,
+    study_diff,
+    sweep_builder,
+)
 from ganboard.app.run import devices
 from ganboard.db.runs import queries
 from ganboard.db.runs.runtime_estimation import History
@@ -92,6 +99,7 @@ def render() -> None:
         plan.show(found, here, history)
         if found.config is not None:
             devices.lines(context.engine, found.config, preset or presets.NAMES[0])
+            picture_sheet.show(found.config, context.settings.data)
         study_diff.tabs(
             values, {base_name: base, study_diff.STUDY: plan.preset_values(study_diff.STUDY)}
         )

@@ -13,7 +13,7 @@ from ganboard.gan.data.catalog import source
 from ganboard.gan.data.dataset import reading
 from ganboard.gan.data.images import resolve
 
-_ANY = (".zip", ".h5", ".hdf5")
+_ANY = (".zip", ".npz", ".gz", ".h5", ".hdf5")
 # by code, whose versions lineages name
 _MADE = {"digits": "scikit-learn's digits", "showers": "sampled showers of seed 0"}
 

@@ -18,7 +18,7 @@ ORIGIN = "https://storage.googleapis.com/tensorflow/tf-keras-datasets/"
 _STALL = 30.0  # seconds without a byte
 
 
-def obstacle(data_dir: Path) -> str | None:
+def obstacle(data_dir: Path, origin: str | None = None) -> str | None:
     """Why nothing can be downloaded into `data_dir` just now (asked within three seconds), or
     None."""
     existing = next(
@@ -26,7 +26,7 @@ def obstacle(data_dir: Path) -> str | None:
     )
     if not existing.is_dir() or not os.access(existing, os.W_OK | os.X_OK):
         return f"{data_dir} cannot be written, so that nothing can be downloaded there"
-    host, port = _endpoint()
+    host, port = _endpoint(origin or ORIGIN)
     return (
         None
         if _reachable(host, port)
@@ -34,11 +34,12 @@ def obstacle(data_dir: Path) -> str | None:
     )
 
 
-def fetch(name: str, target: Path, sha256: str | None) -> None:
-    """Download `ORIGIN + name` to `target`; a transfer that breaks off leaves nothing behind.
-    Raises DatasetError."""
+def fetch(name: str, target: Path, sha256: str | None, origin: str | None = None) -> None:
+    """Download `origin + name`, by default from ORIGIN, to `target`; a transfer that breaks off
+    leaves nothing behind. Raises DatasetError."""
     from keras.utils import get_file
 
+    address = (origin or ORIGIN) + name
     before = socket.getdefaulttimeout()
     try:
         target.parent.mkdir(parents=True, exist_ok=True)
@@ -46,24 +47,22 @@ def fetch(name: str, target: Path, sha256: str | None) -> None:
             socket.setdefaulttimeout(_STALL)  # get_file itself waits forever
             # its progress bar; standard output may carry a JSON document
             with contextlib.redirect_stdout(sys.stderr):
-                path = get_file(
-                    name, ORIGIN + name, cache_dir=folder, cache_subdir="", file_hash=sha256
-                )
+                path = get_file(name, address, cache_dir=folder, cache_subdir="", file_hash=sha256)
             os.replace(path, target)
     # get_file raises bare Exception for a failed transfer.
     except Exception as error:
         raise DatasetError(
-            f"{ORIGIN}{name} could not be downloaded ({error}): try again, or copy the file to"
+            f"{address} could not be downloaded ({error}): try again, or copy the file to"
             f" {target} yourself."
         ) from error
     finally:
         socket.setdefaulttimeout(before)
 
 
-def _endpoint() -> tuple[str, int]:
+def _endpoint(origin: str) -> tuple[str, int]:
     """Where the first connection of a download goes: the download host, or the proxy that the
     environment sets for it."""
-    address = urlsplit(ORIGIN)
+    address = urlsplit(origin)
     proxy = urllib.request.getproxies().get(address.scheme)
     if proxy and not urllib.request.proxy_bypass(address.netloc):
         address = urlsplit(proxy if "//" in proxy else f"//{proxy}")

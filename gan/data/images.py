@@ -1,29 +1,25 @@
-"""A person's own pictures: a folder or zip of PNG and JPEG files inside the data directory."""
+"""A person's own pictures: a folder or zip of PNG and JPEG files inside the data directory.
+
+`load` makes what DCGAN learns from, grey 28x28 in memory; `gan.data.pictures` makes larger and
+coloured ones, in a cache on disk.
+"""
 
 from __future__ import annotations
 
 import io
 import os
-import warnings
-from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
-from contextlib import closing, contextmanager, suppress
+from collections.abc import Callable, Generator, Iterable, Sequence
+from contextlib import closing, suppress
 from functools import partial
 from pathlib import Path, PurePosixPath
 
 import numpy as np
-from PIL import Image, ImageOps, UnidentifiedImageError
 
 from ganboard.gan.data.archive import MAX_MEMBERS, SafeZip
 from ganboard.gan.data.dataset import SIDE, Dataset, DatasetError, Images, reading
+from ganboard.gan.data.decoding import REMEDY, decode, opened, quiet, require_small
 
-MAX_SIDE = 4096  # pixels
-MAX_PIXELS = 16_000_000
-MAX_BYTES = 64 << 20  # of one picture's file
-_SUFFIXES = {".png", ".jpg", ".jpeg"}
-_REMEDY = (
-    "replace it by a PNG or JPEG file, take it out, or set skip_unreadable to leave out all that"
-    " cannot be read"
-)
+_SUFFIXES = (".png", ".jpg", ".jpeg")
 
 
 def load(
@@ -75,23 +71,23 @@ def headed(data_dir: Path, images_path: str) -> tuple[int, int]:
     path = resolve(data_dir, images_path)
     if path.is_dir():
         files = [path / name for name in _in_folder(path, data_dir)]
-        return sum(_has_header(file, repr(str(file))) for file in files), len(files)
+        return sum(has_header(file, repr(str(file))) for file in files), len(files)
     with SafeZip(path) as archive:
-        names = _pictures(archive.members, path)
+        names = names_of_pictures(archive.members, path)
         found = 0
         for name in names:
             with suppress(DatasetError):
                 data = io.BytesIO(_member(archive, path, name))
-                found += _has_header(data, f"{path}: member {name!r}")
+                found += has_header(data, f"{path}: member {name!r}")
         return found, len(names)
 
 
-def _has_header(file: Path | io.BytesIO, what: str) -> bool:
+def has_header(file: Path | io.BytesIO, what: str) -> bool:
     try:
         if isinstance(file, Path):
-            with reading(what, _REMEDY):
-                _require_small(what, file.stat().st_size)
-        with _opened(file, what) as image:
+            with reading(what, REMEDY):
+                require_small(what, file.stat().st_size)
+        with quiet(), opened(file, what) as image:
             image.close()
     except DatasetError:
         return False
@@ -104,7 +100,7 @@ def count(data_dir: Path, images_path: str) -> int:
     if path.is_dir():
         return len(_in_folder(path, data_dir))
     with SafeZip(path) as archive:
-        return len(_pictures(archive.members, path))
+        return len(names_of_pictures(archive.members, path))
 
 
 def resolve(
@@ -143,58 +139,6 @@ def resolve(
         raise FileNotFoundError(f"there is no such {kinds}")
 
 
-def decode(data: bytes, what: str) -> Images:
-    """A PNG or JPEG file as grey uint8 [28, 28]: upright, transparency on white, the middle square,
-    Lanczos. Raises DatasetError."""
-    with _opened(io.BytesIO(data), what) as image:
-        grey = _grey(ImageOps.exif_transpose(image))
-        side = min(grey.size)
-        left, top = (grey.width - side) // 2, (grey.height - side) // 2
-        # Cropped first: resize(box=...) would let the neighbourhood of the square shine through its
-        # rim.
-        square = grey.crop((left, top, left + side, top + side))
-        return np.asarray(square.resize((SIDE, SIDE), Image.Resampling.LANCZOS))
-
-
-@contextmanager
-def _opened(file: Path | io.BytesIO, what: str) -> Iterator[Image.Image]:
-    """The picture with its header read and its size checked; what goes wrong within is a
-    DatasetError, too."""
-    # Pillow's warnings on untrusted files are not useful: it raises what it cannot read, and the
-    # size is checked here.
-    with reading(what, _REMEDY), warnings.catch_warnings():
-        warnings.simplefilter("ignore")
-        try:
-            # of all its parsers only these two can be reached
-            image = Image.open(file, formats=["PNG", "JPEG"])
-            too_large = max(image.size) > MAX_SIDE or image.width * image.height > MAX_PIXELS
-        except Image.DecompressionBombError:  # Pillow's own limit lies higher
-            too_large = True
-        except UnidentifiedImageError:
-            raise ValueError("it is no PNG or JPEG") from None
-        if too_large:
-            limit = f"{MAX_SIDE:,} pixels a side or {MAX_PIXELS:,} in all"
-            raise DatasetError(
-                f"{what} has more than the {limit} allowed. Make it smaller, take it out,"
-                " or set skip_unreadable."
-            )
-        yield image
-
-
-def _grey(image: Image.Image) -> Image.Image:
-    """8-bit luma (ITU-R 601-2), as Pillow's mode L."""
-    if image.mode.startswith("I"):  # 16 bits: convert would clip at 255 instead of scaling
-        levels = np.asarray(image).astype(np.uint16)
-        grey = (levels >> 8).astype(np.uint8)
-        # PNG's tRNS names one level that is transparent, of all 16 bits
-        grey[levels == image.info.get("transparency", -1)] = 255
-        return Image.fromarray(grey)
-    if image.has_transparency_data:
-        image = image.convert("RGBA")
-        image = Image.alpha_composite(Image.new("RGBA", image.size, "white"), image)
-    return image.convert("RGB").convert("L")
-
-
 def _files(path: Path, data_dir: Path) -> Generator[tuple[str, Callable[[], bytes]]]:
     """Name for messages of each picture, and what reads its content, to be called before the
     next."""
@@ -204,19 +148,19 @@ def _files(path: Path, data_dir: Path) -> Generator[tuple[str, Callable[[], byte
             yield repr(str(file)), partial(_read, file)
         return
     with SafeZip(path) as archive:
-        for name in _pictures(archive.members, path):
+        for name in names_of_pictures(archive.members, path):
             yield f"{path}: member {name!r}", partial(_member, archive, path, name)
 
 
 def _read(file: Path) -> bytes:
     what = repr(str(file))
-    with reading(what, _REMEDY):
-        _require_small(what, file.stat().st_size)
+    with reading(what, REMEDY):
+        require_small(what, file.stat().st_size)
         return file.read_bytes()
 
 
 def _member(archive: SafeZip, path: Path, name: str) -> bytes:
-    _require_small(f"{path}: member {name!r}", archive.members[name].file_size)
+    require_small(f"{path}: member {name!r}", archive.members[name].file_size)
     return archive.read(name)
 
 
@@ -235,26 +179,22 @@ def _in_folder(path: Path, data_dir: Path) -> list[str]:
                     f"{path} holds more than the {MAX_MEMBERS:,} files allowed: name a smaller"
                     " folder."
                 )
-    pictures = _pictures(names, path)
+    pictures = names_of_pictures(names, path)
     for name in pictures:
         file = path / name
         if not file.is_file() or (file.is_symlink() and not file.resolve().is_relative_to(root)):
             raise DatasetError(
                 f"{str(file)!r} is not a file, or is a link that leaves the data directory"
-                f" {data_dir}: {_REMEDY}."
+                f" {data_dir}: {REMEDY}."
             )
     return pictures
 
 
-def _pictures(names: Iterable[str], path: Path) -> list[str]:
+def names_of_pictures(names: Iterable[str], path: Path) -> list[str]:
     """The names that are pictures, sorted; hidden files, __MACOSX and other kinds are left out.
     Raises DatasetError when none is left."""
     names = list(names)
-    kept = [
-        name
-        for name in names
-        if PurePosixPath(name).suffix.lower() in _SUFFIXES and not _hidden(name)
-    ]
+    kept = [name for name in names if name.lower().endswith(_SUFFIXES) and not _hidden(name)]
     if not kept:
         raise DatasetError(
             f"{path} contains no pictures (files skipped: {len(names):,}): put .png, .jpg or .jpeg"
@@ -264,12 +204,4 @@ def _pictures(names: Iterable[str], path: Path) -> list[str]:
 
 
 def _hidden(name: str) -> bool:
-    return any(part.startswith(".") or part == "__MACOSX" for part in PurePosixPath(name).parts)
-
-
-def _require_small(what: str, size: int) -> None:
-    if size > MAX_BYTES:
-        raise DatasetError(
-            f"{what} is {size:,} bytes, more than the {MAX_BYTES:,} allowed for a picture: make it"
-            " smaller, or set skip_unreadable."
-        )
+    return "/." in f"/{name}" or "/__MACOSX/" in f"/{name}"

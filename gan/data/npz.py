@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from ganboard.gan.data.archive import SafeZip
+from ganboard.gan.data.archive import Limits, SafeZip
 from ganboard.gan.data.dataset import DatasetError, reading
 
 _HEADER = 4096  # bytes, many times what an array of numbers needs
@@ -19,15 +19,15 @@ _REMEDY = (
 )
 
 
-def shape(path: Path, name: str) -> tuple[int, ...]:
+def shape(path: Path, name: str, limits: Limits | None = None) -> tuple[int, ...]:
     """Shape of one array, from its header alone; raises DatasetError."""
-    with SafeZip(path) as archive, reading(_what(path, name), _REMEDY):
+    with SafeZip(path, limits) as archive, reading(_what(path, name), _REMEDY):
         return _header(archive, path, name)[0]
 
 
-def read(path: Path, name: str) -> npt.NDArray[Any]:
+def read(path: Path, name: str, limits: Limits | None = None) -> npt.NDArray[Any]:
     """One array of whole numbers; raises DatasetError."""
-    with SafeZip(path) as archive, reading(_what(path, name), _REMEDY):
+    with SafeZip(path, limits) as archive, reading(_what(path, name), _REMEDY):
         sizes, dtype = _header(archive, path, name)
         data = archive.read(f"{name}.npy")
         array: npt.NDArray[Any] = np.load(io.BytesIO(data), allow_pickle=False)

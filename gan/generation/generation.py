@@ -18,7 +18,7 @@ import tensorflow as tf
 from pydantic import BaseModel, ValidationError
 
 from ganboard.gan.config import RunConfig, parse
-from ganboard.gan.generation import quantization
+from ganboard.gan.generation import labels, quantization
 from ganboard.gan.generation.latent_requests import InvalidRequest
 from ganboard.gan.generation.package import Manifest, VersionError
 from ganboard.gan.generation.quantization import Arrays
@@ -80,11 +80,12 @@ class Generator:
                 f"The weights do not match the generator of this version in {error}. Use the"
                 " version that trained them."
             ) from None
-        shape = network.inputs[0].shape[1:]
-        masks = [None] * (len(network.inputs) - 1)  # of dropout, which inference has none of
+        shape = tuple(network.inputs[0].shape[1:])
+        if labels.is_labelled(network):
+            shape = (shape[0] + 1,)
 
-        def called(inputs: tf.Tensor) -> tf.Tensor:
-            return network([inputs, *masks] if masks else inputs, training=False)
+        def called(points: tf.Tensor) -> tf.Tensor:
+            return network(labels.inputs(network, points), training=False)
 
         self._network = network  # its variables live as long as the function
         self._function = tf.function(

@@ -15,6 +15,7 @@ import numpy.typing as npt
 import tensorflow as tf
 
 from ganboard.gan.config import ConfigError
+from ganboard.gan.data import augmentation, feed
 from ganboard.gan.layers.keyed import Request
 from ganboard.gan.modeling import building, losses, samples, simultaneous
 from ganboard.gan.modeling.gradients import Shares, State, Tensors, call
@@ -58,8 +59,8 @@ class AdversarialRecipe:
     ) -> None:
         self.config = config
         self._make_evaluator = make_evaluator
-        self.shape = (config.image_size, config.image_size, config.channels)
-        self.classes = config.classes if config.conditional else 0
+        self.shape = config.picture_shape
+        self.classes = config.label_count
         self.phases = simultaneous.phases(config)
         self._definition = definition
         self._losses = self._own_losses()
@@ -77,18 +78,11 @@ class AdversarialRecipe:
             self._separate = self._traces[1].separate()
         return nets
 
-    def columns(self, data: Any) -> list[tf.Tensor]:
-        images, labels = self._parts(data)
-        found = [tf.constant(images)]
-        return [*found, tf.constant(labels, tf.int32)] if labels is not None else found
+    def columns(self, data: Any) -> list[feed.Column]:
+        return feed.columns(*self._parts(data))
 
     def rows(self, columns: Sequence[tf.Tensor], batch: tf.Tensor) -> list[tf.Tensor]:
-        size = self.config.batch_size
-        shapes = [[size, *self.shape], [size]]
-        return [
-            tf.ensure_shape(tf.gather(column, batch), shape)
-            for column, shape in zip(columns, shapes, strict=False)
-        ]
+        return feed.rows(columns, batch, self.config.batch_size)
 
     def pictures(self, examples: Any) -> npt.NDArray[np.uint8]:
         return np.asarray(getattr(examples, "images", examples)[: self.config.grid_size**2])
@@ -109,14 +103,24 @@ class AdversarialRecipe:
         seed, rows = self.config.seed, self.config.micro_batch
         random = streams.of(self.config)
         in_generator, at_real, at_fake = self._numbers(draw, row)
+        images, *labels = own
+        if self.config.flips:
+            images = augmentation.flipped(random, seed, images, draw, row)
+        shown: tuple[Any, ...] = ((), ())
+        if self.config.augmentations:
+            purposes = Purpose.AUGMENT_REAL, Purpose.AUGMENT_FAKE
+            shown = tuple(
+                augmentation.draws(random, seed, purpose, draw, row, rows) for purpose in purposes
+            )
         return Draws(
-            own[0],
-            own[1:],
+            images,
+            labels,
             random.normal(seed, Purpose.NOISE, draw, row, rows, self.config.latent_dim),
             in_generator,
             at_real,
             at_fake,
             random.uniform(seed, Purpose.PENALTY, draw, row, rows, 1)[:, :, None, None],
+            (shown[0], shown[1]),
         )
 
     def shares(
@@ -129,9 +133,17 @@ class AdversarialRecipe:
         phase: Phase,
     ) -> Shares:
         parts = Parts(
-            partial(call, generator), partial(call, discriminator), *self._losses, self._share
+            partial(call, generator),
+            partial(call, discriminator),
+            *self._losses,
+            self._share,
+            self._augmented,
         )
         return simultaneous.shares(self.config, parts, state, draws, scales, train_g=phase.g)
+
+    def _augmented(self, images: tf.Tensor, drawn: Any) -> tf.Tensor:
+        policy = self.config.augmentations
+        return augmentation.apply(images, drawn, policy) if policy else images
 
     def _share(self, config: PictureConfig, real: tf.Tensor, fake: tf.Tensor) -> tf.Tensor | None:
         """See `losses.generator_share`; None where a logit depends on other images too."""
@@ -222,9 +234,9 @@ class AdversarialRecipe:
             found = random.normal(seed, stream, draw, row, rows, width)
         return tf.reshape(found, [rows, *request.shape])
 
-    def _parts(self, data: Any) -> tuple[npt.NDArray[np.uint8], npt.NDArray[Any] | None]:
+    def _parts(self, data: Any) -> tuple[Any, npt.NDArray[Any] | None]:
         """Images, and labels where the model has them. Raises ConfigError."""
-        images = np.asarray(getattr(data, "images", data))
+        images = getattr(data, "images", data)
         if images.shape[1:] != self.shape:
             raise ConfigError(
                 f"The images of dataset={self.config.dataset} are {_shape(images.shape[1:])}, and"

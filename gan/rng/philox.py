@@ -28,6 +28,8 @@ class Purpose(IntEnum):
     PENALTY = 7
     FLIPS = 8
     WINDOW = 9
+    AUGMENT_REAL = 10
+    AUGMENT_FAKE = 11
     DROPOUT = 16  # 16 to 31: one stream for every mask of a step
     LAYERS = 64  # 64 to LAST_LAYER: one for every call of a keyed layer in a step
 

@@ -60,6 +60,16 @@ class AdversarialConfig(RecomputingConfig):
         return self.d_steps
 
     @property
+    def picture_shape(self) -> tuple[int, int, int]:
+        """(H, W, C) of an image."""
+        return 28, 28, 1
+
+    @property
+    def label_count(self) -> int:
+        """Classes that the networks are given; 0 without labels."""
+        return 0
+
+    @property
     def examples_mix_in_d(self) -> bool:
         """Whether D's output for an image depends on the others of the batch, as with batch
         norm."""

@@ -56,6 +56,14 @@ class PictureConfig(AdversarialConfig):
     # fmt: on
 
     @property
+    def picture_shape(self) -> tuple[int, int, int]:
+        return self.image_size, self.image_size, self.channels
+
+    @property
+    def label_count(self) -> int:
+        return self.classes if self.conditional else 0
+
+    @property
     def augmentations(self) -> tuple[str, ...]:
         """The parts of `augment`."""
         return tuple(part.strip() for part in self.augment.split(",") if part.strip())

@@ -139,6 +139,8 @@ class Attempt:
         )
         for text in capabilities.remarks(config, self._machine):
             sink(Note("info", text))
+        for text in getattr(self._dataset, "remarks", ()):
+            sink(Note("info", text))
         if skipped := getattr(self._dataset, "skipped", ()):
             sink(Note("warning", images.skipped(skipped)))
         if getattr(config, "skip_unreadable", False):

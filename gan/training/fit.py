@@ -85,7 +85,7 @@ class FitLoop:
         callbacks: list[keras.callbacks.Callback],
     ) -> None:
         data = self._data(order, first, global_step, rates)
-        with self._stepper.strategy.scope():
+        with self._stepper.strategy.scope(), self._stepper.reading(order, first):
             self._model.fit(
                 data,
                 epochs=1,

@@ -6,6 +6,8 @@ in each replica.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from functools import partial
 from typing import Any
 
@@ -13,6 +15,7 @@ import numpy as np
 import tensorflow as tf
 
 from ganboard.gan.config import RunConfig
+from ganboard.gan.data import feed
 from ganboard.gan.devices import graph, runtime
 from ganboard.gan.distributed import collectives
 from ganboard.gan.events import Losses
@@ -55,9 +58,9 @@ class Stepper:
         self.replicas: int = strategy.num_replicas_in_sync
         # consecutive steps of one program
         self.together = config.steps_per_execution if config.strategy == "tpu" else 1
-        # The whole data set stays in host memory and a step gathers its rows (50 kB at batch 64):
-        # nothing is left for a tf.data pipeline to prefetch, order and position need no state, and
-        # every strategy reads it alike.
+        # A small data set stays in host memory and a step gathers its rows (50 kB at batch 64), a
+        # large one is read ahead of the step: order and position need no state, and every strategy
+        # reads it alike, unlike through a tf.data pipeline.
         with tf.device("/CPU:0"):
             self._data = self.recipe.columns(data)
         self.replica = Replica(config, strategy, nets, self.recipe)
@@ -80,8 +83,22 @@ class Stepper:
             rates = np.full(
                 [count, 2], [self.config.g_learning_rate, self.config.d_learning_rate], np.float32
             )
-        rows = self._run(*self._arguments(order, first, global_step, count, rates))
-        return self.unpack(collectives.sum_over_workers(self.strategy, rows).numpy())
+        with self.reading(order, first):
+            rows = self._run(*self._arguments(order, first, global_step, count, rates))
+            summed = collectives.sum_over_workers(self.strategy, rows).numpy()
+        return self.unpack(summed)
+
+    @contextmanager
+    def reading(self, order: np.ndarray[Any, Any], first: int) -> Iterator[None]:
+        """Steps taken inside read the batches of `order` from number `first` on, which are read
+        ahead. Raises DatasetError when the disk refuses them."""
+        feed.expect(self._data, order, first, self.config.batch_size)
+        try:
+            yield
+        except tf.errors.OpError:
+            if (failure := feed.failure(self._data)) is not None:
+                raise failure from None
+            raise
 
     def unpack(self, rows: Losses) -> StepMetrics:
         """What steps reported in `rows` [n, width], summed over all replicas."""

@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 from PIL import Image
 
 from ganboard.gan.data import DatasetError, load
-from ganboard.gan.data.images import MAX_PIXELS, MAX_SIDE, decode
+from ganboard.gan.data.decoding import MAX_PIXELS, MAX_SIDE, decode
 from ganboard.gan.models.dcgan.config import Config
 from tests.fuzz.cases import EXAMPLES, count, fuzzed, refusal
 from tests.fuzz.measured import refused

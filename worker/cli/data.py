@@ -11,14 +11,14 @@ from typing import Annotated
 
 import typer
 
-from ganboard.worker.cli import flow, output
+from ganboard.worker.cli import flow, output, picture_sheet
 from ganboard.worker.cli.options import AsJson
 
 data_app = typer.Typer(
     no_args_is_help=True,
     help=(
-        "Create data sets (showers for the 3DGAN, vortex streets for pix2pix) and check shower"
-        " files."
+        "Create data sets (showers for the 3DGAN, vortex streets for pix2pix), check shower files,"
+        " and show pictures."
     ),
 )
 
@@ -176,3 +176,4 @@ def convert(
 
 
 data_app.command()(flow.flow)
+data_app.command()(picture_sheet.show)

@@ -14,6 +14,7 @@ from ganboard.worker.doctor import (
     calibrations,
     database,
     files,
+    picture_caches,
     processes,
     queue,
     workers,
@@ -45,6 +46,7 @@ def checks(settings: Settings, *, deep: bool = False) -> Iterator[Check]:
     if settings.state.is_dir() or settings.database_url:
         yield from _state(settings, deep=deep)
     yield from data_sets(settings)
+    yield from picture_caches.caches(settings)
     yield from here.tensorflow()
 
 
@@ -82,8 +84,10 @@ def data_sets(settings: Settings) -> Iterator[Check]:
 
 
 def mend(settings: Settings) -> Iterator[str]:
-    """Do what is safe, and say each thing that was done: delete leftovers of killed writers, queue
-    again what has no live lease."""
+    """Do what is safe, and say each thing that was done: delete leftovers of killed writers and
+    unused caches, queue again what has no live lease."""
+    for name in picture_caches.free(settings):
+        yield f"Deleted the unused cache {name}."
     if not settings.state.is_dir() and not settings.database_url:
         return
     for name in files.remove_leftovers(settings):

@@ -19,7 +19,7 @@ from rich.progress import (
 
 LINE_SECONDS = 10.0
 
-Unit = Literal["bytes", "events", "steps"]
+Unit = Literal["bytes", "events", "pictures", "steps"]
 
 
 class ProgressBar:

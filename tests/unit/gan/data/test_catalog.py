@@ -117,7 +117,7 @@ def test_the_proxy_is_what_must_be_reached(
         monkeypatch.delenv(name)
     if proxy:
         monkeypatch.setenv("https_proxy", proxy)
-    assert download._endpoint() == endpoint
+    assert download._endpoint(download.ORIGIN) == endpoint
 
 
 @pytest.mark.skipif(os.geteuid() == 0, reason="root writes everywhere")

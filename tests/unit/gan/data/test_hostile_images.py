@@ -13,9 +13,9 @@ import numpy as np
 import pytest
 from PIL import Image
 
-from ganboard.gan.data import DatasetError, catalog, images, load
-from ganboard.gan.data.images import decode
-from tests.unit.gan.data.pictures import config, encoded, grey, put, put_zip, refusal
+from ganboard.gan.data import DatasetError, catalog, decoding, images, load
+from ganboard.gan.data.decoding import decode
+from tests.unit.gan.data.pictures.files import config, encoded, grey, put, put_zip, refusal
 
 
 def attempt(data: bytes) -> str:
@@ -149,7 +149,7 @@ def test_refuses_what_is_no_file(tmp_path: Path) -> None:
 def test_refuses_large_files_and_too_many(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     put(tmp_path / "set", {"1.png": grey(1), "2.png": grey(2)})
     put_zip(tmp_path / "set.zip", {"1.png": grey(1)})
-    monkeypatch.setattr(images, "MAX_BYTES", 20)
+    monkeypatch.setattr(decoding, "MAX_BYTES", 20)
     for path in ("set", "set.zip"):
         assert "bytes, more than the 20 allowed" in refusal(path, tmp_path)
     monkeypatch.setattr(images, "MAX_MEMBERS", 1)

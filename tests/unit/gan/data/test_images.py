@@ -10,8 +10,8 @@ from PIL import Image
 
 from ganboard.gan.config import ConfigError, parse
 from ganboard.gan.data import DatasetError, catalog, images, load
-from ganboard.gan.data.images import decode
-from tests.unit.gan.data.pictures import config, encoded, grey, put, put_zip, refusal
+from ganboard.gan.data.decoding import decode
+from tests.unit.gan.data.pictures.files import config, encoded, grey, put, put_zip, refusal
 
 GREY_16 = Image.fromarray(np.full((30, 30), 0x8040, np.uint16))
 

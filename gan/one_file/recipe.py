@@ -1,0 +1,18 @@
+"""How a model of one file is trained."""
+
+from __future__ import annotations
+
+from typing import cast
+
+from ganboard.gan.modeling.adversarial import AdversarialRecipe, Definition
+from ganboard.gan.quality.evaluator import Evaluator
+from ganboard.gan.settings import registry
+from ganboard.gan.settings.pictures import PictureConfig
+
+
+class Recipe(AdversarialRecipe):
+    """See `gan.modeling.recipe.Recipe`."""
+
+    def __init__(self, config: PictureConfig) -> None:
+        definition = cast(Definition, registry.of(config).networks())
+        super().__init__(config, definition, Evaluator)
