@@ -198,14 +198,15 @@ def _memory(config: RunConfig, examples: int, machine: dict[str, Any] | None) ->
             " accumulate"
         ),
     )
+    known = costs.known(config)
     st.metric(
         "Memory",
-        formatting.size(costs.estimate(config, examples, on_gpu=gpu)),
+        formatting.size(costs.estimate(config, examples, on_gpu=gpu)) if known else "measuring",
         help=f"Estimated for {each} from the layer shapes; measured in the first steps",
     )
     largest = (
         costs.largest_batch(config, costs.available(config, machine), examples, on_gpu=gpu)
-        if machine
+        if machine and known
         else None
     )
     st.metric(

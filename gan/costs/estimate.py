@@ -52,6 +52,13 @@ def _of(config: RunConfig) -> Any:
     return registry.of(config).part("costs")
 
 
+def known(config: RunConfig) -> bool:
+    """Whether the costs are known without a wait: those of a model of one file are read off its
+    networks by another process, which begins when it is asked first."""
+    known_of_model = getattr(_of(config), "known", None)
+    return known_of_model is None or bool(known_of_model(config))
+
+
 def step_flop(config: RunConfig) -> float:
     """FLOP of the convolutions and products of one training step over all replicas; one
     multiply-accumulate is 2 FLOP.
@@ -150,6 +157,8 @@ def largest_batch(
 def too_large(config: RunConfig, machine: Mapping[str, Any]) -> str | None:
     """One sentence when the batch of `config` cannot fit into the memory of `machine`
     (`gan.devices.hardware.describe`), else None."""
+    if not known(config):
+        return None
     gpu, memory = on_gpu(config, machine), available(config, machine)
     needs = estimate(config, on_gpu=gpu)
     if needs <= memory:
