@@ -42,7 +42,7 @@ def _candidates(path: Path, built_in: bool = False) -> Iterator[Candidate]:
         yield Candidate(path.stem, path, built_in)
         return
     for entry in sorted(path.iterdir()):
-        is_file = entry.suffix == ".py" and not entry.name.startswith("_")
+        is_file = entry.suffix == ".py" and not entry.name.startswith(("_", "test_"))
         if is_file or (entry / DECLARES).exists():
             yield Candidate(entry.stem, entry, built_in)
 

@@ -42,6 +42,11 @@ class Candidate:
     built_in: bool = False
 
 
+def valid_name(name: str) -> bool:
+    """Whether a model can have this name."""
+    return _NAME.fullmatch(name) is not None
+
+
 class Refused(ValueError):
     """A file that is no model, in a sentence."""
 
@@ -49,7 +54,7 @@ class Refused(ValueError):
 def model(candidate: Candidate) -> Model:
     """Raises Refused."""
     name, path = candidate.name, candidate.path
-    if not _NAME.fullmatch(name):
+    if not valid_name(name):
         raise Refused(
             f"{name[:60]!r} cannot be a model's name. Use up to 40 small letters, digits and"
             " underscores."

@@ -122,7 +122,7 @@ _OF_DCGAN = (
 )
 
 
-def _small(model: str, **changes: Any) -> Settings:
+def small(model: str, **changes: Any) -> Settings:
     return {
         "model": model,
         "batch_size": 4,
@@ -134,7 +134,7 @@ def _small(model: str, **changes: Any) -> Settings:
     }
 
 
-def _claims(model: str, base: Settings, bound: float) -> Iterator[Claim]:
+def claims_of(model: str, base: Settings, bound: float) -> Iterator[Claim]:
     """Of a model that is compared after one step, by shares of its moves."""
     once = {**base, "optimizer": "sgd", "beta_1": 0.0}
     start, longer = Training(once, "untrained"), {**base, "epochs": 3}
@@ -167,8 +167,8 @@ def _claims(model: str, base: Settings, bound: float) -> Iterator[Claim]:
 
 
 _LIFTED = "share of the largest move; rounding, lifted by batch norm"
-_SHOWERS = _small("gan3d", dataset="showers", g_learning_rate=1e-5, d_learning_rate=1e-5)
-_FRAMES = _small(
+_SHOWERS = small("gan3d", dataset="showers", g_learning_rate=1e-5, d_learning_rate=1e-5)
+_FRAMES = small(
     "pix2pix",
     dataset="flow",
     images_path=FLOW,
@@ -176,7 +176,7 @@ _FRAMES = _small(
     g_learning_rate=1e-3,
     d_learning_rate=1e-3,
 )
-CLAIMS = (*_OF_DCGAN, *_claims("gan3d", _SHOWERS, 0.05), *_claims("pix2pix", _FRAMES, 0.005))
+CLAIMS = (*_OF_DCGAN, *claims_of("gan3d", _SHOWERS, 0.05), *claims_of("pix2pix", _FRAMES, 0.005))
 
 
 def chosen(text: str | None) -> tuple[Claim, ...]:
