@@ -8,6 +8,12 @@ that `import ganboard` costs nothing and loads no TensorFlow.
     config = ganboard.parse({"dataset": "digits", "epochs": 2})
     ganboard.train(config, run_dir=Path("run"), data_dir=Path("data"), attempt=1,
                    sink=print, control=lambda: "go")
+
+A training of one's own is shown beside the others (docs/sdk.md):
+
+    with ganboard.start("my GAN", {"batch_size": 64}) as run:
+        run.log(step, g_loss=..., d_loss=...)
+        run.images(epoch, array)
 """
 
 from __future__ import annotations
@@ -18,14 +24,30 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from ganboard.gan.config import ConfigError, RunConfig, parse
     from ganboard.gan.training.loop import train
+    from ganboard.worker.external.keras_callback import KerasCallback
+    from ganboard.worker.external.script import Script, start
+    from ganboard.worker.external.values import StartError
 
-__all__ = ["ConfigError", "RunConfig", "parse", "train"]
+__all__ = [
+    "ConfigError",
+    "KerasCallback",
+    "RunConfig",
+    "Script",
+    "StartError",
+    "parse",
+    "start",
+    "train",
+]
 
 _MODULES = {
     "ConfigError": "ganboard.gan.config",
     "RunConfig": "ganboard.gan.config",
     "parse": "ganboard.gan.config",
     "train": "ganboard.gan.training.loop",
+    "KerasCallback": "ganboard.worker.external.keras_callback",
+    "Script": "ganboard.worker.external.script",
+    "StartError": "ganboard.worker.external.values",
+    "start": "ganboard.worker.external.script",
 }
 
 

@@ -78,6 +78,10 @@ def create(
         if present is not None:
             _check(present)
             return
+        moments: dict[str, Any] = dict.fromkeys(
+            ("created_at", "queued_at", "started_at"), began_at or now()
+        )
+        moments |= {"lease_until": now(LEASE_SECONDS), "phase_since": now()}
         run = Run(
             id=run_id,
             name=name,
@@ -87,14 +91,10 @@ def create(
             number=(session.scalar(select(func.max(Run.number))) or 0) + 1,
             attempt=ATTEMPT,
             worker=f"script on {host}",
-            lease_until=now(LEASE_SECONDS),
             phase="training",
-            phase_since=now(),
             hardware=dict(hardware),
             steps_per_epoch=steps_per_epoch,
-            created_at=began_at or now(),
-            queued_at=began_at or now(),
-            started_at=began_at or now(),
+            **moments,
         )
         session.add(run)
         session.flush()
@@ -180,7 +180,7 @@ def _merge(session: Session, run_id: str, name: str, new: Logged) -> None:
             stored = (row.steps, row.times, row.values)
             parts = [np.concatenate(pair) for pair in zip(stored, parts, strict=True)]
         else:
-            row = LoggedValues(run_id=run_id, name=name, block=int(block))
+            row = LoggedValues(run_id=run_id, name=name, block=int(block))  # type: ignore[call-arg]
         last = len(parts[0]) - 1 - np.unique(parts[0][::-1], return_index=True)[1]
         row.steps, row.times, row.values = (part[last] for part in parts)
         session.add(row)

@@ -91,8 +91,8 @@ def next_version(folder: Path) -> Iterator[None]:
 
 def test_an_empty_database_gets_the_whole_schema(empty_engine: Engine) -> None:
     assert migrate.revision(empty_engine) is None
-    assert migrate.upgrade(empty_engine) == migrate.head() == "0014"
-    assert migrate.revision(empty_engine) == "0014"
+    assert migrate.upgrade(empty_engine) == migrate.head() == "0015"
+    assert migrate.revision(empty_engine) == "0015"
     assert tables(empty_engine) == {table.name for table in SQLModel.metadata.sorted_tables} | {
         "alembic_version"
     }
@@ -116,7 +116,7 @@ def test_runs_studies_and_views_of_street_are_renamed(empty_engine: Engine) -> N
         query = "q=dataset%3Dstreet+preset%3Astreet_tiny+street"
         session.add(SavedView(name="street", page="runs", query=query))
         session.commit()
-    assert migrate.upgrade(engine) == "0014"
+    assert migrate.upgrade(engine) == "0015"
     with Session(engine) as session:
         run, other = session.get_one(Run, "a"), session.get_one(Run, "b")
         study, view = session.get_one(Study, "c"), session.get_one(SavedView, "street")
@@ -142,7 +142,7 @@ def test_drift_would_be_seen(engine: Engine) -> None:
 def test_upgrading_again_changes_nothing(engine: Engine) -> None:
     in_status(engine, "running")
     before = contents(engine)
-    assert migrate.upgrade(engine) == "0014"
+    assert migrate.upgrade(engine) == "0015"
     assert contents(engine) == before
 
 
@@ -194,7 +194,7 @@ def test_a_database_of_the_first_version_keeps_its_rows(empty_engine: Engine) ->
             old = sa.table(model.name, *(sa.column(name, model.c[name].type) for name in known))
             connection.execute(sa.insert(old).values({name: getattr(row, name) for name in known}))
     before = contents_of_known(engine)
-    assert migrate.upgrade(engine) == "0014"
+    assert migrate.upgrade(engine) == "0015"
     assert drift(engine) == []
     stored = queries.get_run(engine, run.id)
     (epoch,) = queries.epochs(engine, run.id)
@@ -261,7 +261,7 @@ def _upgrade(url: str, start: float) -> str:
 def test_processes_that_upgrade_at_once_agree(empty_engine: Engine, url: str) -> None:
     with IN_FORK.Pool(4) as pool:
         assert (
-            pool.starmap(_upgrade, [(url, time.monotonic() + 0.2)] * 4, chunksize=1) == ["0014"] * 4
+            pool.starmap(_upgrade, [(url, time.monotonic() + 0.2)] * 4, chunksize=1) == ["0015"] * 4
         )
     assert drift(empty_engine) == []
 
@@ -278,7 +278,7 @@ def test_a_migration_killed_half_way_leaves_nothing_behind(empty_engine: Engine,
     assert (killed.returncode, killed.stdout) == (-signal.SIGKILL, "half-way\n"), killed.stderr
     assert tables(empty_engine) == set()
     assert migrate.revision(empty_engine) is None
-    assert migrate.upgrade(empty_engine) == "0014"
+    assert migrate.upgrade(empty_engine) == "0015"
     assert drift(empty_engine) == []
 
 
