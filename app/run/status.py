@@ -12,12 +12,13 @@ import streamlit as st
 from ganboard.app import navigation
 from ganboard.db import heartbeats
 from ganboard.db.models import ACTIVE, WAITING, Event, Run
-from ganboard.db.runs import holders, queries, runtime_estimation
+from ganboard.db.runs import holders, logged, queries, runtime_estimation
 from ganboard.worker import formatting
 from ganboard.worker.context import Context
 from ganboard.worker.training import start
 
 TILE = 165  # pixels: two fit on a phone
+TILES = 5
 # two lines: a warning moves nothing
 STEADY = ".st-key-trouble {min-height: 3rem; justify-content: center}"
 
@@ -37,7 +38,14 @@ class Progress:
 
 def progress(run: Run) -> Progress:
     """Seconds left are None until a speed was measured; compiling that may still come is not in
-    them."""
+    them. A script may not say how many epochs it plans: then they are 0."""
+    if run.external:
+        planned = run.config.get("epochs")
+        epochs = planned if type(planned) is int and planned > 0 else 0
+        total = epochs * (run.steps_per_epoch or 0) or None
+        return Progress(
+            min(1.0, run.step / total) if total else 0.0, run.epoch, epochs, run.step, total, None
+        )
     epochs = int(run.config["epochs"])
     if not run.steps_per_epoch:
         return Progress(0.0, 0, epochs, run.step, None, None)
@@ -76,7 +84,12 @@ def activity(
         return formatting.STATUS[run.status].meaning
     if run.lease_until is not None and _is_silent(run, now):
         silent = formatting.duration((now - run.lease_until).total_seconds())
+        if run.external:
+            return f"No report for {silent}; the script has ended, or its connection is lost."
         return f"No heartbeat for {silent}; another worker will resume from the latest checkpoint."
+    if run.external:
+        asked = "; it was asked to stop" if run.stop_requested_at is not None else ""
+        return f"A script trains this run: step {run.step:,}{asked}."
     if run.stop_requested_at is not None:
         return "Stopping: a checkpoint is saved after the current step."
     if run.phase == "training":
@@ -190,6 +203,11 @@ def show(context: Context, run: Run, link: Link) -> None:
         _bar(run)
     with trouble, st.container(key="trouble"):
         _alert(context, run, stuck=(waiting and not workers) or _is_silent(run, now))
+    if run.external and run.g_loss is None:
+        newest = logged.latest(context.engine, run.id)
+        about = "As the script logged it last."
+        tiles([(name, formatting.decimal(newest[name]), about) for name in list(newest)[:TILES]])
+        return
     _metrics(run)
 
 
@@ -226,13 +244,19 @@ def _failure(run: Run) -> None:
         st.markdown(":red[:material/error: **The run failed.**]")
         st.text(run.error or "No error message was recorded.")
         st.caption(
-            "See the **Log** and **Events** tabs. After fixing the cause, **Resume** continues"
+            "Its script reported this, or stopped reporting; see **Events**."
+            if run.external
+            else "See the **Log** and **Events** tabs. After fixing the cause, **Resume** continues"
             " from the latest checkpoint; **Clone** starts a new run with other settings."
         )
 
 
 def _bar(run: Run) -> None:
     done = progress(run)
+    if run.external and not done.steps:
+        finished = formatting.plural(run.epoch, "finished epoch")
+        st.caption(f"{finished} · step {run.step:,} · the script does not say how many are planned")
+        return
     parts = (
         [f"Epoch {done.epoch} of {done.epochs}"]
         if done.steps

@@ -105,7 +105,10 @@ def _rows(run_id: str, report: Report) -> Iterator[Epoch | Grid | SystemSample]:
             d_y=nan,
         )
     for grid in report.grids:
-        yield Grid(**own, **grid.model_dump(exclude={"at"}), made_at=grid.at)
+        plain = grid.model_dump(include={"epoch", "rows", "columns"})
+        yield Grid(
+            **own, **plain, png=grid.png, made_at=grid.at
+        )  # dumped, it would be base64 again
     for sample in report.samples:
         yield SystemSample(**own, **sample.model_dump())
 

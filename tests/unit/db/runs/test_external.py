@@ -55,7 +55,9 @@ def test_a_script_starts_reports_and_ends_its_run(engine: Engine) -> None:
     report(engine, 1, logged={**losses, "psnr": values([2], [30.25])})
     run = stored(engine)
     assert (run.status, run.step, run.external, run.attempt) == ("running", 2, True, 1)
-    assert run.g_loss is not None and np.isnan(run.g_loss) and run.d_loss == np.inf
+    assert run.g_loss is not None
+    assert np.isnan(run.g_loss)
+    assert run.d_loss == np.inf
     assert logged.names(engine, ID) == ["d_loss", "g_loss", "psnr"]
     assert logged.latest(engine, ID)["psnr"] == 30.25
     report(engine, 2, end=End("failed", "Out of memory.", NOON))
@@ -109,7 +111,8 @@ def test_a_dead_script_has_failed_and_continues_when_it_reports_again(engine: En
     assert commands.claim(engine, run_id=ID, worker="w") is None
     assert expiry.expire_leases(engine) == [ID]
     run = stored(engine)
-    assert run.status == "failed" and "process ended" in (run.error or "")
+    assert run.status == "failed"
+    assert "process ended" in (run.error or "")
     assert commands.claim(engine, run_id=ID, worker="w") is None
     report(engine, 1, logged={"loss": values([1], [1.0])})
     run = stored(engine)
