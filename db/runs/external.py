@@ -29,6 +29,7 @@ LEASE_SECONDS = 30.0
 BLOCK = 4096  # steps whose values are one row
 MAX_STEP = 2**31 - 1  # of a column
 MAX_METRICS = 200  # names that one run may log
+MAX_NAME = 80  # characters of one
 
 Ending = Literal["finished", "failed", "stopped"]
 
@@ -161,6 +162,16 @@ def add_report(
         if end is not None:
             _end(session, run, end)
         return stop
+
+
+def close(engine: Engine, *, run_id: str, end: End) -> None:
+    """End a run whose last report has no end; nothing if it has ended. Raises UnknownRun and
+    NotAllowed."""
+    with writing(engine) as session:
+        run = locked(session, run_id)
+        _check(run)
+        if run.status not in ENDED:
+            _end(session, run, end)
 
 
 def _check(run: Run) -> None:
