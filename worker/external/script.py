@@ -28,7 +28,7 @@ from ganboard.worker.external.limits import MAX_NAME, MAX_TEXT
 from ganboard.worker.external.transports import Refused, Transport, Unreachable
 from ganboard.worker.external.values import StartError, metric, settings
 
-EVERY = 1.0  # seconds between two reports
+EVERY = 1.5  # seconds between two reports
 SAMPLE_SECONDS = 5.0
 MAX_STEP = 2**31 - 1  # `db.runs.external` has the same
 NAME_LENGTH = 80
@@ -97,6 +97,9 @@ class Script:
             if type(step) is not int:
                 step = int(step)
             if not self._step <= step <= MAX_STEP and not self._odd(step):
+                return
+            if self._over:
+                self._warn_once("over", "Values logged after finish are not stored.")
                 return
             self._step = step
             self._collector.points.append(Point(step, time.time(), numbers))
