@@ -349,13 +349,10 @@ def _hardware() -> dict[str, Any]:
 
 
 def _sampler() -> Callable[[], dict[str, Any]]:
-    from ganboard.worker.training.system_metrics import Sampler
+    from ganboard.worker.training.system_metrics import Meter
 
-    taken = Sampler("", 0)
-    return lambda: {
-        **taken.sample().model_dump(exclude={"run_id", "attempt", "at"}),
-        "at": moment(time.time()),
-    }
+    meter = Meter()
+    return lambda: {**meter.read(), "at": moment(time.time())}
 
 
 def _ending(error: BaseException | None, asked: bool) -> tuple[Any, str | None]:
