@@ -80,6 +80,8 @@ def activity(
         )
     if run.status == "failed":
         return "Ended with an error."
+    if run.external and run.status == "finished":
+        return "The script has finished."
     if run.status not in ACTIVE:
         return formatting.STATUS[run.status].meaning
     if run.lease_until is not None and _is_silent(run, now):

@@ -85,6 +85,7 @@ def test_lists_and_comparisons_have_it_beside_the_others(
 
 
 def test_the_playground_and_the_launch_form_leave_it_alone(context: Context) -> None:
-    run = script_run(context)
+    run = script_run(context, ended=False)
     assert run.name not in words(open_page("playground"))
+    assert "1 in training" not in words(open_page("launch"))
     open_page("launch", clone=run.id)

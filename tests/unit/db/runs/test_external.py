@@ -10,11 +10,12 @@ import pytest
 from sqlalchemy import Engine, update
 from sqlmodel import col
 
+from ganboard.db import stats
 from ganboard.db.clock import now
 from ganboard.db.engine import writing
 from ganboard.db.errors import NotAllowed, UnknownRun
 from ganboard.db.models import Run
-from ganboard.db.runs import commands, expiry, external, logged, queries, series
+from ganboard.db.runs import commands, expiry, external, logged, past_runs, queries, series
 from ganboard.db.runs.external import End, Happening, Logged
 
 ID = "mineown234"
@@ -117,6 +118,13 @@ def test_a_dead_script_has_failed_and_continues_when_it_reports_again(engine: En
     report(engine, 1, logged={"loss": values([1], [1.0])})
     run = stored(engine)
     assert (run.status, run.error, run.ended_at) == ("running", None, None)
+
+
+def test_any_configuration_can_be_counted(engine: Engine) -> None:
+    start(engine, config={"batch_size": "large"})
+    report(engine, 1, logged={"loss": values([7], [1.0])})
+    assert stats.take(engine).runs["running"] == 1
+    assert past_runs.measured_runs(engine) == []
 
 
 def test_missing_reports_are_noted(engine: Engine) -> None:

@@ -243,8 +243,8 @@ def test_a_deleted_run_ends_the_reports_and_not_the_training(
     ("error", "status", "said"),
     [
         ("ValueError('shapes do not match')", "failed", "ValueError: shapes do not match"),
-        ("KeyboardInterrupt", "stopped", None),
-        ("SystemExit(0)", "finished", None),
+        pytest.param("KeyboardInterrupt", "stopped", None, marks=pytest.mark.thorough),
+        pytest.param("SystemExit(0)", "finished", None, marks=pytest.mark.thorough),
     ],
 )
 def test_the_end_of_a_script_is_the_end_of_its_run(
@@ -257,6 +257,7 @@ def test_the_end_of_a_script_is_the_end_of_its_run(
     assert (run.status, run.error, run.step) == (status, said, 1)
 
 
+@pytest.mark.thorough
 def test_a_killed_script_leaves_a_lease_that_runs_out(context: Context) -> None:
     subprocess.run([sys.executable, "-c", KILLED], check=False)
     run = queries.find_run(context.engine, "latest")
