@@ -23,9 +23,10 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from ganboard.gan.config import ConfigError, RunConfig, parse
+    from ganboard.gan.training.keras_callback import KerasCallback
     from ganboard.gan.training.loop import train
-    from ganboard.worker.external.keras_callback import KerasCallback
-    from ganboard.worker.external.script import Script, start
+    from ganboard.worker.external.script import Script
+    from ganboard.worker.external.start import start
     from ganboard.worker.external.values import StartError
 
 __all__ = [
@@ -44,10 +45,10 @@ _MODULES = {
     "RunConfig": "ganboard.gan.config",
     "parse": "ganboard.gan.config",
     "train": "ganboard.gan.training.loop",
-    "KerasCallback": "ganboard.worker.external.keras_callback",
+    "KerasCallback": "ganboard.gan.training.keras_callback",
     "Script": "ganboard.worker.external.script",
     "StartError": "ganboard.worker.external.values",
-    "start": "ganboard.worker.external.script",
+    "start": "ganboard.worker.external.start",
 }
 
 

@@ -10,15 +10,15 @@ from datetime import datetime
 import streamlit as st
 
 from ganboard.app import navigation
+from ganboard.app.run import script
 from ganboard.db import heartbeats
 from ganboard.db.models import ACTIVE, WAITING, Event, Run
-from ganboard.db.runs import holders, logged, queries, runtime_estimation
+from ganboard.db.runs import holders, queries, runtime_estimation
 from ganboard.worker import formatting
 from ganboard.worker.context import Context
 from ganboard.worker.training import start
 
 TILE = 165  # pixels: two fit on a phone
-TILES = 5
 # two lines: a warning moves nothing
 STEADY = ".st-key-trouble {min-height: 3rem; justify-content: center}"
 
@@ -40,12 +40,10 @@ def progress(run: Run) -> Progress:
     """Seconds left are None until a speed was measured; compiling that may still come is not in
     them. A script may not say how many epochs it plans: then they are 0."""
     if run.external:
-        planned = run.config.get("epochs")
-        epochs = planned if type(planned) is int and planned > 0 else 0
+        epochs = script.planned_epochs(run)
         total = epochs * (run.steps_per_epoch or 0) or None
-        return Progress(
-            min(1.0, run.step / total) if total else 0.0, run.epoch, epochs, run.step, total, None
-        )
+        share = min(1.0, run.step / total) if total else 0.0
+        return Progress(share, run.epoch, epochs, run.step, total, None)
     epochs = int(run.config["epochs"])
     if not run.steps_per_epoch:
         return Progress(0.0, 0, epochs, run.step, None, None)
@@ -63,6 +61,8 @@ def activity(
     `ahead` is the number of waiting runs before it, `workers` that of live workers, `now` the
     database's time, `awaited` the machine that a waiting run is left to.
     """
+    if run.external:
+        return script.activity(run, now)
     if run.status in WAITING:
         if awaited is not None and workers:
             left = (
@@ -80,18 +80,11 @@ def activity(
         )
     if run.status == "failed":
         return "Ended with an error."
-    if run.external and run.status == "finished":
-        return "The script has finished."
     if run.status not in ACTIVE:
         return formatting.STATUS[run.status].meaning
     if run.lease_until is not None and _is_silent(run, now):
         silent = formatting.duration((now - run.lease_until).total_seconds())
-        if run.external:
-            return f"No report for {silent}; the script has ended, or its connection is lost."
         return f"No heartbeat for {silent}; another worker will resume from the latest checkpoint."
-    if run.external:
-        asked = "; it was asked to stop" if run.stop_requested_at is not None else ""
-        return f"A script trains this run: step {run.step:,}{asked}."
     if run.stop_requested_at is not None:
         return "Stopping: a checkpoint is saved after the current step."
     if run.phase == "training":
@@ -206,9 +199,7 @@ def show(context: Context, run: Run, link: Link) -> None:
     with trouble, st.container(key="trouble"):
         _alert(context, run, stuck=(waiting and not workers) or _is_silent(run, now))
     if run.external and run.g_loss is None:
-        newest = logged.latest(context.engine, run.id)
-        about = "As the script logged it last."
-        tiles([(name, formatting.decimal(newest[name]), about) for name in list(newest)[:TILES]])
+        tiles(script.newest(context, run))
         return
     _metrics(run)
 
@@ -256,8 +247,7 @@ def _failure(run: Run) -> None:
 def _bar(run: Run) -> None:
     done = progress(run)
     if run.external and not done.steps:
-        finished = formatting.plural(run.epoch, "finished epoch")
-        st.caption(f"{finished} · step {run.step:,} · the script does not say how many are planned")
+        st.caption(script.progress(run))
         return
     parts = (
         [f"Epoch {done.epoch} of {done.epochs}"]

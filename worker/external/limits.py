@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 MAX_NAME = 80  # characters of a metric or a setting: `db.runs.external` has the same
+MAX_STEP = 2**31 - 1  # `db.runs.external` has the same
 MAX_TEXT = 4000  # characters of an event
 MAX_POINTS = 20_000  # values of one metric in one report
 MAX_PNG = 8 << 20  # bytes
