@@ -221,8 +221,9 @@ def _memory(config: RunConfig, examples: int, machine: dict[str, Any] | None) ->
 
 def queue(context: Context, here: Machines, history: History) -> str:
     """One sentence: what waits and trains now, and when a run that is launched now would begin."""
-    # in the order in which they were queued
-    runs = queries.list_runs(context.engine, statuses=(*ACTIVE, *WAITING), archived=True)[::-1]
+    going = queries.list_runs(context.engine, statuses=(*ACTIVE, *WAITING), archived=True)
+    # in the order in which they were queued; scripts take no worker
+    runs = [run for run in going if not run.external][::-1]
     data = context.settings.data
     training, waiting = (
         [left(run, here, history, data) for run in runs if run.status in states]

@@ -49,7 +49,11 @@ def tail(path: Path, *, lines: int = LOG_LINES) -> str | None:
 def draw_log(context: Context, run: Run) -> None:
     content = tail(context.settings.log_path(run.id))
     if not content:
-        st.caption("The log is empty. It starts when a worker on this machine claims the run.")
+        st.caption(
+            "The log is empty. The script writes to it with print(..., file=run)."
+            if run.external
+            else "The log is empty. It starts when a worker on this machine claims the run."
+        )
         return
     lines = content.split("\n")
     own = [line for line in lines if not _LIBRARY.match(line)]
@@ -122,6 +126,12 @@ def settings_frame(config: dict[str, Any]) -> pd.DataFrame:
     )
 
 
+def script_frame(config: dict[str, Any]) -> pd.DataFrame:
+    """What a script gave as its configuration, as text."""
+    rows = [(name, format_value(value)) for name, value in config.items()]
+    return pd.DataFrame(rows, columns=["Setting", "Value"], dtype=str)
+
+
 def format_value(value: Any) -> str:
     """A setting as people write it."""
     if value is None:
@@ -132,7 +142,7 @@ def format_value(value: Any) -> str:
 
 
 def draw_config(context: Context, run: Run) -> None:
-    frame = settings_frame(run.config)
+    frame = script_frame(run.config) if run.external else settings_frame(run.config)
     st.dataframe(
         frame,
         hide_index=True,

@@ -35,9 +35,15 @@ from ganboard.worker.clear_errors import CLEAR_ERRORS
 from ganboard.worker.context import Context
 from ganboard.worker.interchange.document import encode, live_document, summaries
 from ganboard.worker.interchange.export import TABLES as EXPORTED
-from ganboard.worker.interchange.export import ExportFailed, export_zip, model_zip, steps_csv
+from ganboard.worker.interchange.export import (
+    ExportFailed,
+    export_zip,
+    logged_csv,
+    model_zip,
+    steps_csv,
+)
 
-TABLES = {**EXPORTED, "losses.csv": steps_csv}
+TABLES = {**EXPORTED, "losses.csv": steps_csv, "logged.csv": logged_csv}
 LISTED = 50  # default limit of /api/runs
 MAX_LISTED = 1000
 MAX_SCALE = 16

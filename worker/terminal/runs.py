@@ -147,8 +147,8 @@ def _facts(
     yield (
         "progress",
         Text(
-            f"epoch {run.epoch} of {run.config.get('epochs')}, step {run.step}, trained for"
-            f" {duration(run.seconds)}"
+            f"epoch {run.epoch} of {run.config.get('epochs', '?')}, step {run.step}, trained for"
+            f" {duration(run.seconds)}" + (" by a script" if run.external else "")
         ),
     )
     yield (

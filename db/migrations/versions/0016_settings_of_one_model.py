@@ -14,7 +14,7 @@ from alembic import op
 from ganboard.db.types import Json
 
 revision = "0016"
-down_revision = "0014"
+down_revision = "0015"
 branch_labels = None
 depends_on = None
 
