@@ -33,4 +33,6 @@ def show(config: RunConfig, data_dir: Path) -> None:
 
 @st.cache_data(ttl=60, max_entries=16, show_spinner=False)
 def _sheet(data_dir: str, path: str, side: int, channels: int) -> Sheet:
-    return pictures.sheet(Path(data_dir), path, side, channels, shown=SHOWN, looked=SHOWN)
+    return pictures.sheet(
+        Path(data_dir), path, side, channels, shown=SHOWN, looked=SHOWN, light=True
+    )

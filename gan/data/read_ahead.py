@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import threading
 from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass
@@ -17,6 +18,7 @@ Order = npt.NDArray[np.int32]
 READERS = 4  # threads; a solid-state disk answers several reads as quickly as one
 AHEAD_BYTES = 64 << 20
 MOST_AHEAD = 16  # batches
+_ALIGNMENT = 64  # bytes
 _BEHIND = 2  # batches that stay, since replicas that `fit` drives ask for each on their own
 
 
@@ -65,12 +67,18 @@ class ReadAhead:
                     expected = found
                     self._submit(found.position)
         try:
-            return self.rows[batch] if expected is None else expected.pixels.result()
+            return self._read(batch) if expected is None else expected.pixels.result()
         except OSError as error:
             self.failure = DatasetError(
                 f"{self.rows.path} cannot be read ({error.strerror or error}): check the disk."
             )
             raise self.failure from error
+
+    def _read(self, batch: Order) -> Images:
+        shape = (len(batch), *self.rows.shape[1:])
+        target = _aligned(math.prod(shape)).reshape(shape)
+        self.rows.read_into(target, batch)
+        return target
 
     def _submit(self, position: int) -> None:
         """Begin to read what follows `position`, and forget what lies before."""
@@ -82,6 +90,13 @@ class ReadAhead:
         last = min(position + ahead, len(self._order) // self._size)
         for number in range(self._next, last):
             rows = self._order[number * self._size : (number + 1) * self._size]
-            pixels = self._pool.submit(self.rows.__getitem__, rows)
+            pixels = self._pool.submit(self._read, rows)
             self._batches[int(rows[0])] = _Batch(number, pixels)
         self._next = max(self._next, last)
+
+
+def _aligned(size: int) -> Images:
+    """An array of `size` bytes whose memory TensorFlow can use as it is: others it copies."""
+    whole = np.empty(size + _ALIGNMENT, np.uint8)
+    first = -whole.ctypes.data % _ALIGNMENT
+    return whole[first : first + size]

@@ -52,6 +52,7 @@ def main() -> None:
     parser.add_argument("--steps", type=int, default=300)
     parser.add_argument("--width", type=int, default=16, help="filters of the networks")
     parser.add_argument("--replicas", type=int, default=1)
+    parser.add_argument("--strategy", default="auto", help="multi_worker needs TF_CONFIG")
     parser.add_argument("--loop", choices=("custom", "fit"), default="custom")
     parser.add_argument("--in-memory", action="store_true", help="for comparison")
     chosen = parser.parse_args()
@@ -72,6 +73,7 @@ def measure(path: Path, chosen: argparse.Namespace) -> None:
             "dataset": "digits",
             "batch_size": chosen.batch,
             "replicas": chosen.replicas,
+            "strategy": chosen.strategy,
             "loop": chosen.loop,
         }
     )
@@ -125,9 +127,9 @@ def measure(path: Path, chosen: argparse.Namespace) -> None:
         def draws(self, phase: Any, own: Any, draw: tf.Tensor, row: tf.Tensor) -> dcgan.Draws:
             return super().draws(phase, own, draw, row)._replace(real_masks=[], fake_masks=[])
 
+    strategy = distribution.strategy(config)
     keras.utils.set_random_seed(config.seed)
     model = StandIn(config)
-    strategy = distribution.strategy(config)
     with strategy.scope():
         nets = networks(config, model)
     before = psutil.Process().memory_info().rss

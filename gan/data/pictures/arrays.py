@@ -40,6 +40,8 @@ class Files(Protocol):
 class Source:
     """A `gan.data.pictures.sources.Source` of an array, which is read when the first picture is."""
 
+    light = False
+
     def __init__(self, held: Files) -> None:
         self.path = held.path
         self._held = held

@@ -11,7 +11,7 @@ from pathlib import Path
 import numpy as np
 from PIL import Image
 
-from ganboard.gan.data.dataset import Images
+from ganboard.gan.data.dataset import DatasetError, Images
 from ganboard.gan.data.pictures import sources
 from ganboard.gan.data.pictures.decoder import Decoder, Progress
 from ganboard.gan.data.pictures.limits import CHANNELS, ignore, require_shape, sampled
@@ -43,12 +43,18 @@ def sheet(
     *,
     shown: int = 4 * COLUMNS,
     looked: int | None = None,
+    light: bool = False,
     progress: Progress = ignore,
 ) -> Sheet:
     """`shown` pictures of what `path` names in `data_dir`, after reading `looked` of them, by
-    default all; both evenly over the set, in the order of the names. Raises DatasetError."""
+    default all; both evenly over the set, in the order of the names. With `light` a set that has to
+    be in memory for that is refused. Raises DatasetError."""
     require_shape(side, channels)
     with closing(sources.source(data_dir, path)) as source:
+        if light and not source.light:
+            raise DatasetError(
+                f"{path} is one large array. To see what is in it, use `ganboard data show`."
+            )
         labels, names = source.labels()
         numbers = sampled(len(source), looked or len(source)).tolist()
         decoder = Decoder(source, side, channels, progress, numbers)

@@ -28,6 +28,7 @@ class Source(Protocol):
     `decoding.quiet`."""
 
     path: Path
+    light: bool  # whether one picture can be made without reading all of them
 
     def __len__(self) -> int: ...
 
@@ -57,6 +58,8 @@ def source(data_dir: Path, path: str) -> Source:
 
 class Folder:
     """The PNG and JPEG files of a folder and its sub-folders, in the plain order of their names."""
+
+    light = True
 
     def __init__(self, path: Path, data_dir: Path) -> None:
         self.path = path
@@ -117,6 +120,8 @@ class Folder:
 
 class Zip:
     """The PNG and JPEG members of a zip, in the plain order of their names."""
+
+    light = True
 
     def __init__(self, path: Path) -> None:
         self.path = path

@@ -5,6 +5,7 @@ from __future__ import annotations
 import io
 import os
 import pickle
+import random
 import tarfile
 from pathlib import Path
 from typing import Any
@@ -15,8 +16,7 @@ import pytest
 from ganboard.gan.data import DatasetError, pictures
 from ganboard.gan.data.pictures import cifar
 
-RANDOM = np.random.default_rng(0)
-PIXELS = RANDOM.integers(0, 256, (4, 32, 32, 3), np.uint8)
+PIXELS = np.random.default_rng(0).integers(0, 256, (4, 32, 32, 3), np.uint8)
 
 
 def refused(data_dir: Path, path: str, channels: int = 3) -> str:
@@ -160,3 +160,23 @@ def test_damaged_archives_are_refused(data: Path, monkeypatch: pytest.MonkeyPatc
     with tarfile.open(file, "w:gz") as archive:
         archive.add(data / "elsewhere", "x")
     assert "bytes, more than the 10 allowed" in refused(data, file.name)
+
+
+def test_random_damage_gives_pictures_or_one_sentence(data: Path) -> None:
+    file = data / "cifar-10-batches-py" / "data_batch_2"
+    whole = file.read_bytes()
+    chance = random.Random(0)
+    outcomes = set()
+    for _ in range(300):
+        damaged = bytearray(whole)
+        for _ in range(chance.randint(1, 4)):
+            # around the pixels, which may be anything
+            damaged[chance.choice([chance.randrange(250), -chance.randint(1, 60)])] = (
+                chance.randrange(256)
+            )
+        try:
+            images, labels = cifar._batch(bytes(damaged), file)
+            outcomes.add(images.shape[1:] == (32, 32, 3) and len(images) == len(labels))
+        except DatasetError:
+            outcomes.add("refused")
+    assert outcomes == {True, "refused"}

@@ -4,6 +4,9 @@ from __future__ import annotations
 
 import os
 import shutil
+import signal
+import subprocess
+import sys
 import threading
 import time
 from collections import namedtuple
@@ -136,6 +139,43 @@ def test_a_disk_without_room_is_refused_before(data: Path, monkeypatch: pytest.M
         " image_size."
     )
     assert folders(data) == []
+
+
+def test_a_disk_that_fills_up_meanwhile_leaves_nothing(data: Path) -> None:
+    """A limit on the size of a file stands in for a full disk: writing fails at the same place."""
+    put(data / "large", {f"{i}.png": grey(i) for i in range(64)})
+    script = """
+import resource, signal, sys
+from pathlib import Path
+from ganboard.gan.data import DatasetError, pictures
+signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
+resource.setrlimit(resource.RLIMIT_FSIZE, (100_000, 100_000))
+try:
+    pictures.load(Path(sys.argv[1]), "large", 64, 3)
+except DatasetError as error:
+    print(error)
+"""
+    command = [sys.executable, "-c", script, str(data)]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=60)
+    assert done.stdout.startswith("The cache of decoded pictures needs "), done.stderr
+    assert folders(data) == []
+
+
+def test_a_killed_builder_leaves_nothing_in_the_way(data: Path) -> None:
+    script = """
+import os, signal, sys
+from pathlib import Path
+from ganboard.gan.data import pictures
+pictures.load(
+    Path(sys.argv[1]), "set", 28, 1, progress=lambda *_: os.kill(os.getpid(), signal.SIGKILL)
+)
+"""
+    command = [sys.executable, "-c", script, str(data)]
+    assert subprocess.run(command, timeout=60).returncode == -signal.SIGKILL
+    [draft] = folders(data)
+    assert draft.suffix == cache.TEMPORARY
+    assert levels(load(data)) == [1, 2, 3]
+    assert draft not in folders(data)
 
 
 def test_a_folder_that_cannot_be_written_is_named(data: Path) -> None:

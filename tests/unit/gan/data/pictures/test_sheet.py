@@ -63,3 +63,11 @@ def test_what_cannot_be_trained_on_has_no_sheet(tmp_path: Path) -> None:
         pictures.sheet(tmp_path, "set", 28, 1)
     with pytest.raises(DatasetError, match="image_size=300"):
         pictures.sheet(tmp_path, "set", 300, 1)
+
+
+def test_an_array_is_read_for_a_sheet_only_on_request(tmp_path: Path) -> None:
+    np.savez(tmp_path / "set.npz", images=np.full((3, 40, 40), 7, np.uint8))
+    found = pictures.sheet(tmp_path, "set.npz", 32, 1)
+    assert (found.shown, found.sizes) == (3, {"40x40": 3})
+    with pytest.raises(DatasetError, match=r"set\.npz is one large array"):
+        pictures.sheet(tmp_path, "set.npz", 32, 1, light=True)
