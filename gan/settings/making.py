@@ -146,7 +146,7 @@ def _finished(config: type[RunConfig], name: str) -> type[RunConfig]:
         return config
     made: type[RunConfig] = create_model(config.__name__, __base__=config, **changed)
     try:
-        made.model_validate({})
+        made.model_validate(usual)
     except ValidationError as error:
         raise Refused(sentence(error.errors()[0], made.model_fields)) from None
     return made

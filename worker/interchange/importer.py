@@ -128,7 +128,8 @@ def _settings(document: RunDocument) -> tuple[dict[str, Any], int | None]:
         return document.config, None
     config = configs.parse(document.config)
     typed = config.model_dump(mode="json")
-    return {name: typed[name] for name in document.config}, config.epochs
+    own = {name: value for name, value in typed.items() if name in document.config}
+    return own, config.epochs
 
 
 def _agree(document: RunDocument, epochs: int | None, path: Path) -> None:

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from ganboard.gan.config import RunConfig
-from ganboard.gan.models.dcgan.config import Config
+from ganboard.gan.config import RunConfig, parse
 
 
 def config(**changes: Any) -> RunConfig:
-    return Config(**{"batch_size": 64, **changes})
+    return parse({"batch_size": 64, **changes})

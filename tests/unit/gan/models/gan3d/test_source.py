@@ -75,13 +75,10 @@ def test_counting_reads_no_cells(tmp_path: Path) -> None:
                 " holds the showers."
             ),
         ),
-        (
-            {"loss": "hinge"},
-            "loss=hinge has no meaning for model=gan3d: leave it at non_saturating.",
-        ),
+        ({"loss": "hinge"}, "loss=hinge has no meaning for model=gan3d: leave it out."),
         (
             {"model": "dcgan", "dataset": "digits", "geometry": "51x51x25"},
-            "geometry=51x51x25 has no meaning for model=dcgan: leave it at 25x25x25.",
+            "geometry=51x51x25 has no meaning for model=dcgan: leave it out.",
         ),
     ],
 )
