@@ -34,11 +34,12 @@ def obstacle(data_dir: Path) -> str | None:
     )
 
 
-def fetch(name: str, target: Path, sha256: str | None) -> None:
-    """Download `ORIGIN + name` to `target`; a transfer that breaks off leaves nothing behind.
-    Raises DatasetError."""
+def fetch(name: str, target: Path, checksum: str | None, origin: str | None = None) -> None:
+    """Download `name` from `origin`, or else ORIGIN, to `target`; a transfer that breaks off leaves
+    nothing behind. `checksum` is its SHA-256 or MD5. Raises DatasetError."""
     from keras.utils import get_file
 
+    address = (origin or ORIGIN) + name
     before = socket.getdefaulttimeout()
     try:
         target.parent.mkdir(parents=True, exist_ok=True)
@@ -47,13 +48,13 @@ def fetch(name: str, target: Path, sha256: str | None) -> None:
             # its progress bar; standard output may carry a JSON document
             with contextlib.redirect_stdout(sys.stderr):
                 path = get_file(
-                    name, ORIGIN + name, cache_dir=folder, cache_subdir="", file_hash=sha256
+                    name, address, cache_dir=folder, cache_subdir="", file_hash=checksum
                 )
             os.replace(path, target)
     # get_file raises bare Exception for a failed transfer.
     except Exception as error:
         raise DatasetError(
-            f"{ORIGIN}{name} could not be downloaded ({error}): try again, or copy the file to"
+            f"{address} could not be downloaded ({error}): try again, or copy the file to"
             f" {target} yourself."
         ) from error
     finally:

@@ -4,6 +4,8 @@ be compared."""
 from __future__ import annotations
 
 import io
+import math
+from collections.abc import Iterator
 
 import keras
 import numpy as np
@@ -16,6 +18,7 @@ from ganboard.gan.rng import tf_philox
 from ganboard.gan.rng.philox import Purpose
 
 _TOGETHER = 500
+_VALUES = 1 << 22  # of the images that are made together
 
 
 def latents(config: RunConfig) -> tf.Tensor:
@@ -46,8 +49,15 @@ def real(config: RunConfig, images: npt.NDArray[np.uint8]) -> npt.NDArray[np.flo
 
 
 def evaluated(config: RunConfig, generator: keras.Model) -> npt.NDArray[np.float32]:
-    """The `quality_images` images [n, 28, 28, 1] by which `generator` is evaluated; their latents
+    """The `quality_images` images [n, H, W, C] by which `generator` is evaluated; their latents
     are a function of the seed."""
+    return np.concatenate(list(evaluated_portions(config, generator)))
+
+
+def evaluated_portions(
+    config: RunConfig, generator: keras.Model
+) -> Iterator[npt.NDArray[np.float32]]:
+    """`evaluated`, some images at a time."""
     z = tf_philox.normal(
         config.seed,
         Purpose.QUALITY,
@@ -56,17 +66,14 @@ def evaluated(config: RunConfig, generator: keras.Model) -> npt.NDArray[np.float
         config.quality_images,
         config.latent_dim,
     )
-    return np.concatenate(
-        [
-            generator(part, training=False).numpy()
-            for part in tf.split(z, _portions(config.quality_images))
-        ]
-    )
+    for part in tf.split(z, _portions(config.quality_images, generator)):
+        yield generator(part, training=False).numpy()
 
 
-def _portions(images: int) -> list[int]:
+def _portions(images: int, generator: keras.Model) -> list[int]:
     """Numbers of images that go through a network together, so that memory stays small."""
-    return [min(_TOGETHER, images - first) for first in range(0, images, _TOGETHER)]
+    together = max(1, min(_TOGETHER, _VALUES // math.prod(generator.output_shape[1:])))
+    return [min(together, images - first) for first in range(0, images, together)]
 
 
 def png(images: npt.NDArray[np.float32], columns: int) -> bytes:
