@@ -28,7 +28,7 @@ from ganboard.gan.quality.classifier import Classifier
 from ganboard.gan.quality.declared import OF_MODEL
 from ganboard.gan.quality.encoder import Encoder
 from ganboard.gan.quality.extract import Features, Progress, Rows, Singles
-from ganboard.gan.quality.features import AUTO, CLASSIFIER, ENCODER, FACT
+from ganboard.gan.quality.features import AUTO, CLASSIFIER, ENCODER, FACT, Source
 from ganboard.gan.quality.inception import Inception
 from ganboard.gan.quality.picture_classifier import PictureClassifier
 
@@ -89,6 +89,11 @@ class Evaluator:
                 f"quality_images={wanted:,} exceeds the {count:,} images of {config.dataset}: all"
                 f" of them are compared with {wanted:,} generated images."
             )
+
+    @property
+    def source(self) -> Source:
+        """Which features it compares."""
+        return self._features.source
 
     @property
     def measures(self) -> tuple[str, ...]:

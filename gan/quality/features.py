@@ -57,7 +57,7 @@ class Source:
     @property
     def fact(self) -> str:
         """As it is stored; see `recorded`."""
-        return f"{self.name} {self.digest}"
+        return f"{self.name} {self.digest}".strip()
 
     def comparable(self, other: Source) -> bool:
         """Whether numbers of both may be compared. A digest that was not recorded is that of the

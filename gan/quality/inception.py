@@ -12,8 +12,10 @@ from __future__ import annotations
 import random
 from pathlib import Path
 
+import h5py
 import keras
 import numpy as np
+import numpy.typing as npt
 import tensorflow as tf
 
 from ganboard.gan.config import ConfigError
@@ -43,7 +45,7 @@ class Inception:
         with tf.device(DEVICE):
             network = _network()
             try:
-                network.load_weights(path)
+                network.set_weights(_weights(path))
             # h5py and Keras raise many kinds of error for a file that is not what it should be
             except Exception as error:
                 reason = " ".join(str(error).split())[:200] or type(error).__name__
@@ -82,6 +84,17 @@ def resized(images: tf.Tensor) -> tf.Tensor:
         tf.cast(images, tf.float32), [SIDE, SIDE], align_corners=False, half_pixel_centers=False
     )
     return large / 127.5 - 1
+
+
+def _weights(path: Path) -> list[npt.NDArray[np.float32]]:
+    """The arrays of Keras's older HDF5 format, layer by layer: numbers alone, nothing that runs."""
+    with h5py.File(path, "r") as file:
+        layers = [file[_text(name)] for name in file.attrs["layer_names"]]
+        return [layer[_text(name)][()] for layer in layers for name in layer.attrs["weight_names"]]
+
+
+def _text(name: str | bytes) -> str:
+    return name.decode() if isinstance(name, bytes) else name
 
 
 def _network() -> keras.Model:

@@ -3,6 +3,7 @@ from __future__ import annotations
 import hashlib
 import random
 import socket
+import warnings
 from pathlib import Path
 
 import h5py
@@ -91,7 +92,8 @@ def weights(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("weights")
     keras.utils.set_random_seed(0)
     network = keras.applications.InceptionV3(include_top=False, weights=None, pooling="avg")
-    with h5py.File(folder / NAME, "w") as file:  # the older format, in which Keras publishes them
+    # the older format, in which Keras publishes them, and whose writing warns
+    with h5py.File(folder / NAME, "w") as file, warnings.catch_warnings(action="ignore"):
         legacy_h5_format.save_weights_to_hdf5_group(file, network)
     return folder / NAME
 
