@@ -186,6 +186,8 @@ FACTS = {
     "reduce_bytes": "Bytes each replica sends per step in the all-reduce",
     "data_revision": "Revision of the sampled data; other revisions contain other examples",
     "skipped_pictures": "Pictures skipped because they cannot be read (skip_unreadable)",
+    "quality_features": "Features that quality is evaluated with, and what they were made of",
+    "encoder_accuracy": "Rotations that the encoder used for evaluation tells right",
     "class_shares": "Share of each class in the data, as that classifier sees it",
     "classifier_accuracy": "Test accuracy of the classifier used for evaluation",
     "generator_layers": "Layers of G: kind and output",

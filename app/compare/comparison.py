@@ -17,6 +17,7 @@ from ganboard.app.compare import conclusion
 from ganboard.db.models import Run
 from ganboard.db.runs import queries, runtime_estimation, series
 from ganboard.gan.quality.declared import METRICS
+from ganboard.gan.settings.features import conflict, recorded
 from ganboard.worker import formatting
 from ganboard.worker.figures import compare
 from ganboard.worker.figures.palette import run_swatch
@@ -25,10 +26,11 @@ from ganboard.worker.figures.quality import headline
 HOW = (
     "Speed: the ratio of the median images per second over all finished epochs, without"
     " compilation. Speeds within 2 %, or within twice the standard error if that is larger, count"
-    " as equal. Quality: the classifier-FID after the last epoch at which both runs were"
-    " evaluated. It counts as equal if it differs by less than twice its spread between"
-    " neighbouring evaluations, or by less than 10 % with fewer than five evaluations. There is"
-    " one run of each configuration; another seed may change the quality by more."
+    " as equal. Quality: the FID after the last epoch at which both runs were evaluated; FIDs by"
+    " different features are not compared. It counts as equal if it differs by less than twice its"
+    " spread between neighbouring evaluations, or by less than 10 % with fewer than five"
+    " evaluations. There is one run of each configuration; another seed may change the quality by"
+    " more."
 )
 
 Arrays = dict[str, npt.NDArray[np.float64]]
@@ -45,6 +47,24 @@ class Compared:
     @property
     def ids(self) -> list[str]:
         return [run.id for run in self.runs]
+
+    def comparable(self, measure: str) -> list[Run]:
+        """The runs whose values of a metric come from the same features as the baseline's."""
+        source = recorded(self.baseline.facts)
+        if not METRICS[measure].by_features:
+            return self.runs
+        return [run for run in self.runs if source.comparable(recorded(run.facts))]
+
+    def conflict(self, measure: str) -> str | None:
+        """Why the values of a metric cannot be compared between all runs, in one sentence; None if
+        they can."""
+        metric = METRICS[measure]
+        sources = [recorded(self.baseline.facts), *(recorded(run.facts) for run in self.runs)]
+        return conflict(metric.label, sources) if metric.by_features else None
+
+    def called(self, measure: str) -> str:
+        """The label of a metric with the baseline's features."""
+        return METRICS[measure].called(recorded(self.baseline.facts))
 
     def labels(self) -> dict[str, str]:
         """A name for each run, with its id where names repeat."""
@@ -119,8 +139,12 @@ def draw_conclusion(compared: Compared, epochs: Arrays, evaluated: Arrays, now: 
 def draw_summary(compared: Compared, epochs: Arrays, evaluated: Arrays) -> None:
     """One row per run: what it is, what it cost, what it reached."""
     labels, measure = compared.labels(), headline(compared.baseline.config)
-    speed, best = speeds(epochs), f"Best {METRICS[measure].label}"
-    finite = {run_id: found[np.isfinite(found[:, 1]), 1] for run_id, found in evaluated.items()}
+    speed, best = speeds(epochs), f"Best {compared.called(measure)}"
+    comparable = {run.id for run in compared.comparable(measure)}
+    finite = {
+        run_id: found[np.isfinite(found[:, 1]) & (run_id in comparable), 1]
+        for run_id, found in evaluated.items()
+    }
     rows = [
         {
             "": run_swatch(run.number),
@@ -147,7 +171,8 @@ def draw_summary(compared: Compared, epochs: Arrays, evaluated: Arrays) -> None:
             "Training": "Training time of all finished epochs, without compilation and waiting",
             "Median per epoch": "Median over the finished epochs, without compilation",
             "Images/s": runtime_estimation.RATE,
-            best: f"Lowest of all evaluations. {METRICS[measure].meaning}",
+            best: f"Lowest of all evaluations, for runs with these features."
+            f" {METRICS[measure].meaning}",
             "Generator loss": "Mean of the last epoch, or the latest step during training",
             "Discriminator loss": "Mean of the last epoch, or the latest step during training",
             "Baseline": "The run that ratios refer to",

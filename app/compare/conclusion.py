@@ -19,6 +19,7 @@ from ganboard.app.compare.choices import choices
 from ganboard.app.run.records import format_value
 from ganboard.db.models import ENDED, Run
 from ganboard.gan.quality.declared import METRICS
+from ganboard.gan.settings.features import conflict, recorded
 from ganboard.worker import formatting
 from ganboard.worker.figures.quality import headline
 
@@ -156,6 +157,10 @@ def _quality(base: Result, other: Result) -> tuple[float | None, str, list[str]]
             "",
             [f"The quality of “{missing[0].label}” was not evaluated, so it is not compared."],
         )
+    measure = METRICS[headline(settings[0])]
+    sources = [recorded(result.run.facts) for result in (base, other)]
+    if measure.by_features and (sentence := conflict(measure.label, sources)):
+        return None, "", [sentence]
     images = [config.get("quality_images") for config in settings]
     if images[0] != images[1]:
         return (
@@ -178,8 +183,7 @@ def _quality(base: Result, other: Result) -> tuple[float | None, str, list[str]]
         )
     base_found, found = (result.found[result.evaluated <= common[-1]] for result in (base, other))
     before, after = float(base_found[-1]), float(found[-1])
-    measure = METRICS[headline(settings[0])]
-    word = measure.word or measure.label
+    word = measure.in_sentences(sources[0])
     numbers = (
         f"{word} {formatting.decimal(after, _digits(after))} against"
         f" {formatting.decimal(before, _digits(before))} after epoch {common[-1]}"

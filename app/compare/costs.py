@@ -52,8 +52,10 @@ class Options:
 def controls(engine: Engine, compared: Compared) -> Options:
     frame = series.quality_frame(engine, compared.ids, METRICS)
     headline = headline_of(compared.baseline.config)
+    among = [run.id for run in compared.comparable(headline)]
+    same = frame[frame["run_id"].isin(among)]
     return Options(
-        not frame.empty, headline, None if frame.empty else threshold_control(frame, headline)
+        not frame.empty, headline, None if frame.empty else threshold_control(same, headline)
     )
 
 
@@ -77,15 +79,20 @@ def draw(engine: Engine, compared: Compared, options: Options) -> None:
     goal = options.goal
     if goal is not None:
         frames = by_run(compared, quality)
+        among = {run.id for run in compared.comparable(options.headline)}
         why = {
-            run_id: "not evaluated" if frame.empty else "not reached"
+            run_id: "not evaluated"
+            if frame.empty
+            else "not reached"
+            if run_id in among
+            else "other features"
             for run_id, frame in frames.items()
         }
         charts.append(
             (
                 REACHED,
                 {
-                    run_id: seconds_to(frame, goal, options.headline)
+                    run_id: seconds_to(frame, goal, options.headline) if run_id in among else None
                     for run_id, frame in frames.items()
                 },
                 why,
@@ -106,7 +113,7 @@ def draw(engine: Engine, compared: Compared, options: Options) -> None:
             st.columns(2), charts[start : start + 2], strict=False
         ):
             with column:
-                title = bars.title.format(METRICS[options.headline].label, goal)
+                title = bars.title.format(compared.called(options.headline), goal)
                 st.markdown(
                     f"**{title}** :gray[{'less' if bars.less_is_better else 'more'} is better]"
                 )

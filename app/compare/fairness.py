@@ -12,6 +12,7 @@ from ganboard.db.models import ENDED, Run
 from ganboard.gan.config import diff
 from ganboard.gan.data import revision
 from ganboard.gan.devices.hardware import devices
+from ganboard.gan.settings.features import recorded
 from ganboard.worker import formatting
 
 FEW = 3  # epochs: fewer make no speed
@@ -77,8 +78,14 @@ def remarks(first: Run, second: Run, now: datetime) -> list[str]:
             break
     if first.hardware and second.hardware:
         found += _machines(first, second, now)
+    sources = [recorded(run.facts) for run in (first, second)]
     accuracies = [run.facts.get("classifier_accuracy") for run in (first, second)]
-    if None not in accuracies and accuracies[0] != accuracies[1] and not other_data(one, two):
+    if (
+        sources[0].comparable(sources[1])
+        and None not in accuracies
+        and accuracies[0] != accuracies[1]
+        and not other_data(one, two)
+    ):
         found.append(
             "The quality was measured with different classifiers: small differences in FID are not"
             " meaningful."

@@ -13,6 +13,7 @@ from ganboard.app.compare.comparison import Compared, by_run, speeds
 from ganboard.app.run.quality import best
 from ganboard.db.runs import series
 from ganboard.gan.quality.declared import METRICS
+from ganboard.gan.settings.features import recorded
 from ganboard.worker.interchange.export import safe_cell
 
 
@@ -31,7 +32,9 @@ def menu(engine: Engine, compared: Compared) -> None:
         "Quality": (
             "quality",
             lambda: curves_frame(
-                compared, by_run(compared, series.quality_frame(engine, compared.ids, METRICS))
+                compared,
+                by_run(compared, series.quality_frame(engine, compared.ids, METRICS)),
+                features=True,
             ),
         ),
     }
@@ -67,6 +70,7 @@ def summary_frame(engine: Engine, compared: Compared) -> pd.DataFrame:
             "images_per_second": run.images_per_second,
             "g_loss": run.g_loss,
             "d_loss": run.d_loss,
+            "quality_features": recorded(run.facts).fact if lowest else None,
             "best_fid": lowest.value if lowest else math.nan,
             "best_fid_epoch": lowest.epoch if lowest else None,
         }
@@ -78,8 +82,11 @@ def summary_frame(engine: Engine, compared: Compared) -> pd.DataFrame:
     return pd.DataFrame(rows)
 
 
-def curves_frame(compared: Compared, frames: dict[str, pd.DataFrame]) -> pd.DataFrame:
-    """The rows of all runs under each other, with the columns run_id and name in front."""
+def curves_frame(
+    compared: Compared, frames: dict[str, pd.DataFrame], *, features: bool = False
+) -> pd.DataFrame:
+    """The rows of all runs under each other, with the columns run_id, name and, of numbers of
+    `features`, their names in front."""
     parts = []
     for run in compared.runs:
         part = (
@@ -89,5 +96,7 @@ def curves_frame(compared: Compared, frames: dict[str, pd.DataFrame]) -> pd.Data
         )
         part.insert(0, "run_id", run.id)
         part.insert(1, "name", safe_cell(run.name))
+        if features:
+            part.insert(2, "quality_features", recorded(run.facts).fact)
         parts.append(part)
     return pd.concat([part for part in parts if len(part)] or parts[:1])

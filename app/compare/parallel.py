@@ -6,6 +6,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from operator import attrgetter
 from typing import Any
 
 import pandas as pd
@@ -16,11 +17,13 @@ from ganboard.app import errors, navigation
 from ganboard.app.compare.comparison import Compared
 from ganboard.app.run.records import format_value
 from ganboard.app.runs import listing
+from ganboard.app.runs.columns import best_fid
 from ganboard.app.theme import style
 from ganboard.app.widgets.live_plotly import live_plotly
 from ganboard.db.errors import BadSearch
 from ganboard.db.runs import runtime_estimation, search
-from ganboard.db.runs.listing import Listed
+from ganboard.db.runs.listing import DISTANCES, Listed
+from ganboard.gan.settings.features import LABELS
 from ganboard.gan.settings.metadata import about, all_defaults
 from ganboard.worker import formatting
 from ganboard.worker.figures import parallel
@@ -51,12 +54,14 @@ class Measure:
     meaning: str
 
 
+FIDS = {
+    best_fid(name): Measure(
+        attrgetter(field), True, f"Lowest FID of all evaluations, by {LABELS[name]} features."
+    )
+    for name, field in DISTANCES.items()
+}
 MEASURES = {
-    "Best FID": Measure(
-        lambda run: run.fid,
-        True,
-        "Lowest FID of all evaluations, in the features of a small classifier.",
-    ),
+    **FIDS,
     "Seconds per epoch": Measure(
         lambda run: run.seconds / run.epoch if run.epoch else None,
         True,
@@ -156,7 +161,7 @@ def draw(engine: Engine, compared: Compared, options: Options) -> None:
             f"{len(runs) - len(measured):,} of {len(runs):,} runs are not shown: they lack this"
             f" metric or exceed the limit of {LINES}."
         )
-    if options.measure == "Best FID" and len({run.config.get("dataset") for run in measured}) > 1:
+    if options.measure in FIDS and len({run.config.get("dataset") for run in measured}) > 1:
         st.caption(
             ":material/info: These runs use different data sets: their FID cannot be compared."
         )
@@ -194,7 +199,7 @@ def _axes(runs: Sequence[Listed], coloured: str) -> dict[str, list[Any]]:
     ]
     axes = {name: [run.config.get(name) for run in runs] for name in varying[:AXES]}
     results = [
-        name for name in ("Best FID", "Seconds per epoch", "Images per second") if name != coloured
+        name for name in (*FIDS, "Seconds per epoch", "Images per second") if name != coloured
     ]
     for name in (*results, coloured):
         values = [MEASURES[name].value(run) for run in runs]

@@ -11,10 +11,11 @@ from sqlalchemy import Engine
 
 from ganboard.app.compare.comparison import Compared, by_run, runs_table
 from ganboard.app.run.charts import axis_control
-from ganboard.app.run.quality import CAPTION, CAPTIONS, best, seconds_to, threshold_control
+from ganboard.app.run.quality import CAPTION, best, caption, seconds_to, threshold_control
 from ganboard.app.widgets.live_plotly import live_plotly
 from ganboard.db.runs import series
 from ganboard.gan.quality.declared import METRICS
+from ganboard.gan.settings.features import recorded
 from ganboard.worker import formatting
 from ganboard.worker.figures import compare, quality
 from ganboard.worker.figures.palette import run_swatch
@@ -34,6 +35,8 @@ def controls(engine: Engine, compared: Compared) -> Options | None:
     frame = series.quality_frame(engine, compared.ids, METRICS)
     if frame.empty:
         return None
+    headline = quality.headline(compared.baseline.config)
+    among = [run.id for run in compared.comparable(headline)]
     with st.container(horizontal=True, vertical_alignment="bottom", gap="medium"):
         measure = st.selectbox(
             "Measure",
@@ -51,8 +54,8 @@ def controls(engine: Engine, compared: Compared) -> Options | None:
             bind="query-params",
             help="Logarithmic axis; values that are not positive are omitted.",
         )
-        headline = quality.headline(compared.baseline.config)
-        return Options(measure, axis, headline, threshold_control(frame, headline), log_y)
+        goal = threshold_control(frame[frame["run_id"].isin(among)], headline)
+        return Options(measure, axis, headline, goal, log_y)
 
 
 def draw(engine: Engine, compared: Compared, options: Options | None) -> None:
@@ -65,16 +68,25 @@ def draw(engine: Engine, compared: Compared, options: Options | None) -> None:
         # the controls are outside the part that updates, and absent without evaluations
         st.rerun()
     frames = by_run(compared, everything)
-    st.markdown(
-        f"**{METRICS[options.measure].label}**"
-        f" :gray[{formatting.escape(METRICS[options.measure].meaning)}]"
-    )
+    title = compared.called(options.measure)
+    st.markdown(f"**{title}** :gray[{formatting.escape(METRICS[options.measure].meaning)}]")
+    if sentence := compared.conflict(options.measure):
+        st.caption(
+            f":material/info: {formatting.escape(sentence)} Only runs with the baseline's features"
+            " are drawn and ranked."
+        )
+    among = {run.id for run in compared.comparable(options.measure)}
     plot = compare.quality(
-        compared.series(), frames, measure=options.measure, x=options.axis, log_y=options.log_y
+        [one for one in compared.series() if one.run_id in among],
+        frames,
+        measure=options.measure,
+        x=options.axis,
+        log_y=options.log_y,
+        title=title,
     )
     live_plotly(plot, key=f"compare-quality-{options.measure}-{options.axis}-{options.log_y:d}")
     _table(compared, frames, options.headline, options.goal)
-    how = CAPTIONS[quality.model_of(compared.baseline.config)]
+    how = caption(compared.baseline)
     st.caption(
         f"{how} {CAPTION} Time is training time only; ratios are relative to the baseline run,"
         " lower is better."
@@ -91,7 +103,10 @@ def draw(engine: Engine, compared: Compared, options: Options | None) -> None:
 def _table(
     compared: Compared, frames: dict[str, pd.DataFrame], measure: str, wanted: float | None
 ) -> None:
-    labels, word = compared.labels(), METRICS[measure].label
+    labels, word = compared.labels(), compared.called(measure)
+    among = {run.id for run in compared.comparable(measure)}
+    none = frames[compared.baseline.id].iloc[:0]
+    frames = {run_id: frame if run_id in among else none for run_id, frame in frames.items()}
     reached = {run_id: seconds_to(frame, wanted, measure) for run_id, frame in frames.items()}
     base, goal = (
         reached[compared.baseline.id],
@@ -117,6 +132,7 @@ def _table(
                     if len(frame) and wanted is not None
                     else "–"
                 ),
+                "Features": recorded(run.facts).label,
                 "Ratio": f"{seconds / base:.2f}×" if seconds is not None and base else "–",
                 "Baseline": "●" if run.id == compared.baseline.id else "",
             }
@@ -125,6 +141,7 @@ def _table(
         f"Best {word}": METRICS[measure].meaning,
         "After": "Training seconds until the best evaluation",
         goal: "Training seconds until an evaluation first reached this value",
+        "Features": "The features that the run was evaluated with",
         "Ratio": "Ratio of that time to the baseline's",
     }
     runs_table(rows, key="quality", meanings=meanings)

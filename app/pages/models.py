@@ -12,7 +12,7 @@ from ganboard.app import auth, errors, navigation
 from ganboard.db import versions
 from ganboard.db.models import ModelVersion
 from ganboard.db.runs import queries
-from ganboard.gan.quality.declared import METRICS
+from ganboard.gan.quality.declared import QUALIFIED
 from ganboard.worker import formatting
 from ganboard.worker.context import Context
 from ganboard.worker.registry import versions as models
@@ -26,8 +26,8 @@ LABELS = {
     "milliseconds": "Milliseconds per batch",
     "weight_bytes": "Weights",
     "peak_memory_bytes": "Peak memory of a process",
-    **{metric.name: metric.label for metric in METRICS.values()},
-    **{metric.compared_as: metric.label for metric in METRICS.values()},
+    **{name: metric.label for name, metric in QUALIFIED.items()},
+    **{metric.compared_as: metric.label for metric in QUALIFIED.values()},
 }
 LINEAGE = ("run_id", "attempt", "epoch", "step", "checkpoint", "data", "commit")
 

@@ -15,6 +15,7 @@ from ganboard.app.theme import style
 from ganboard.db.errors import BadSearch
 from ganboard.db.models import STATUSES
 from ganboard.db.runs import queries, search
+from ganboard.gan.settings.features import LABELS
 from ganboard.worker import formatting
 from ganboard.worker.context import Context
 
@@ -34,7 +35,8 @@ SEARCH_HELP = """All terms must match; a minus before a term negates it.
 | `precision=float32`, `xla=true` | with a setting |
 | `batch_size>=128`, `d_steps!=1` | with a setting; also `>`, `<`, `<=` |
 | `fid<20`, `epoch>5`, `g_loss=nan` | metrics: epoch, step, seconds, g_loss, d_loss, \
-images_per_second, fid (best), memorization (highest) |
+images_per_second, fid (best, by classifier features), fid_encoder, fid_inception, memorization \
+(highest) |
 | `/^paper.*32$/` | whose name matches a regular expression |
 | `-tag:old` | without this tag |
 """
@@ -125,9 +127,18 @@ def _choice() -> tuple[Choice, bool]:
                     " this distance or less"
                 ),
             )
+            features = st.selectbox(
+                "By features",
+                tuple(LABELS),
+                key="fid_features",
+                bind="query-params",
+                format_func=LABELS.__getitem__,
+                filter_mode=None,
+                help="FIDs by different features cannot be compared",
+            )
     wanted = (typed or "").strip()
     good = _understood(wanted)
-    return Choice(good, tuple(chosen), archived, tuple(columns), fid), good != wanted
+    return Choice(good, tuple(chosen), archived, tuple(columns), fid, features), good != wanted
 
 
 def _understood(typed: str) -> str:

@@ -17,6 +17,7 @@ from ganboard.db.runs import queries, series
 from ganboard.gan.config import has_latent_space
 from ganboard.gan.events import REAL_IMAGES
 from ganboard.gan.quality.declared import METRICS
+from ganboard.gan.settings.features import recorded
 from ganboard.worker.figures import quality
 
 _HERE = Path(__file__)
@@ -43,6 +44,7 @@ def draw(engine: Engine, run: Run) -> None:
     evaluated = series.quality_frame(engine, [run.id], METRICS)
     measure = quality.headline(run.config)
     lowest = best(evaluated[evaluated["epoch"].isin(epochs)], measure)
+    word = METRICS[measure].called(recorded(run.facts))
     data = {
         "run": run.id,
         "frames": [
@@ -53,7 +55,7 @@ def draw(engine: Engine, run: Run) -> None:
             if lowest is None
             else {
                 "epoch": lowest.epoch,
-                "words": f"{METRICS[measure].label} {lowest.value:.{METRICS[measure].digits}f}",
+                "words": f"{word} {lowest.value:.{METRICS[measure].digits}f}",
             }
         ),
         "real": (

@@ -20,14 +20,14 @@ from ganboard.gan.models.gan3d.evaluation.validation import Validation
 from ganboard.gan.quality.declared import METRICS
 from ganboard.gan.quality.declared import charts as charts_of
 from ganboard.gan.quality.metrics import seconds_to_quality
+from ganboard.gan.settings.features import recorded
 from ganboard.worker import formatting
 from ganboard.worker.figures import physics, quality
 
 CAPTIONS = {
     "dcgan": (
-        "Evaluated on the features of a small classifier trained on the same data set: these are"
-        " not Inception scores. Copies of 100 training images reach an FID of about 3, so also"
-        " check Memorization (0.5: as novel as real images, 1: copies), Recall and Coverage."
+        "Copies of 100 training images reach a low FID, so also check Memorization (0.5: as novel"
+        " as real images, 1: copies), Recall and Coverage."
     ),
     "gan3d": (
         "Evaluated with the 3DGAN validation, without ROOT, for the particles of the last showers"
@@ -38,7 +38,7 @@ CAPTIONS = {
         " windows that are the same for all runs."
     ),
 }
-CAPTION = "Values for different data sets cannot be compared."
+CAPTION = "Values for different data sets or features cannot be compared."
 
 
 @dataclass(frozen=True)
@@ -65,6 +65,14 @@ def best(frame: pd.DataFrame, measure: str = "fid") -> Best | None:
         return None
     row = finite.iloc[0]
     return Best(float(row[measure]), int(row["epoch"]), float(row["training_seconds"]))
+
+
+def caption(run: Run) -> str:
+    """How the run was evaluated, in sentences."""
+    model = quality.model_of(run.config)
+    by_features = METRICS[quality.headline(run.config)].by_features
+    said = f"{recorded(run.facts).description} " if by_features else ""
+    return said + CAPTIONS[model]
 
 
 def threshold_control(frame: pd.DataFrame, measure: str) -> float | None:
@@ -140,8 +148,7 @@ def draw(engine: Engine, run: Run, options: QualityOptions | None) -> None:
         # the controls are outside the part that updates, and absent without evaluations
         st.rerun()
     _metrics(run, frame, options.goal)
-    model = quality.model_of(run.config)
-    courses = charts_of(model)
+    courses, source = charts_of(quality.model_of(run.config)), recorded(run.facts)
     charts = by_epoch(
         engine,
         run,
@@ -157,7 +164,7 @@ def draw(engine: Engine, run: Run, options: QualityOptions | None) -> None:
                 names = courses[index]
                 st.markdown(
                     "  \n".join(
-                        f"**{metric.label}** :gray[{formatting.escape(metric.meaning)}]"
+                        f"**{metric.called(source)}** :gray[{formatting.escape(metric.meaning)}]"
                         for metric in map(METRICS.__getitem__, names)
                     )
                 )
@@ -168,7 +175,7 @@ def draw(engine: Engine, run: Run, options: QualityOptions | None) -> None:
     if "validation" in run.facts:
         _physics(run, Validation.model_validate(run.facts["validation"]), options)
     amount = f"{int(run.config['quality_images']):,} generated ones against as many real ones"
-    st.caption(f"{CAPTIONS[model]} {CAPTION} {amount}, or all there are.")
+    st.caption(f"{caption(run)} {CAPTION} {amount}, or all there are.")
 
 
 def _physics(run: Run, found: Validation, options: QualityOptions) -> None:
@@ -205,7 +212,7 @@ def _charts(engine: Engine, run: Run, frame: pd.DataFrame, options: QualityOptio
 
 def _metrics(run: Run, frame: pd.DataFrame, goal: float | None) -> None:
     measure = quality.headline(run.config)
-    word, digits = METRICS[measure].label, METRICS[measure].digits
+    word, digits = METRICS[measure].called(recorded(run.facts)), METRICS[measure].digits
     lowest, newest, reached = best(frame, measure), frame.iloc[-1], seconds_to(frame, goal, measure)
     preparing = float(frame["preparation_seconds"].sum())  # NaN, of older runs, counts as 0
     evaluation = float(frame["seconds"].sum()) + preparing

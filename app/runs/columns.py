@@ -4,13 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from operator import attrgetter
 from typing import Any
 
 import pyarrow as pa
 import streamlit as st
 
 from ganboard.db.runs import runtime_estimation
-from ganboard.db.runs.listing import Listed
+from ganboard.db.runs.listing import DISTANCES, Listed
+from ganboard.gan.settings.features import CLASSIFIER, LABELS
 from ganboard.gan.settings.metadata import all_defaults, all_settings
 from ganboard.worker import formatting
 
@@ -28,6 +30,11 @@ class Column:
     type: pa.DataType
     column_type: Any
     usual: bool = True  # shown by default
+
+
+def best_fid(features: str) -> str:
+    """The name of the column, and of the result, of these features: "Best FID (encoder)"."""
+    return "Best FID" if features == CLASSIFIER else f"Best FID ({LABELS[features]})"
 
 
 def _strategy(config: Mapping[str, Any]) -> str:
@@ -73,6 +80,21 @@ _STATES = column.MultiselectColumn(  # one coloured chip; nothing is edited here
     options=[column_type.word for column_type in formatting.STATUS.values()],
     color=[column_type.colour for column_type in formatting.STATUS.values()],
 )
+# a column for each kind of features: their distances cannot be compared
+BEST_FIDS = {
+    best_fid(name): Column(
+        attrgetter(field),
+        NUMBER,
+        column.NumberColumn(
+            format="%.2f",
+            help=(
+                f"Lowest Fréchet distance so far, by {LABELS[name]} features: lower is better,"
+                " comparable on the same data only"
+            ),
+        ),
+    )
+    for name, field in DISTANCES.items()
+}
 _LOSS = "loss of the latest step during training, then the mean of the last epoch"
 COLUMNS: dict[str, Column] = {
     "Run": Column(lambda run: run.name, TEXT, column.TextColumn(width="medium", pinned=True)),
@@ -108,17 +130,7 @@ COLUMNS: dict[str, Column] = {
         NUMBER,
         column.NumberColumn(format="%.4f", help=f"Discriminator: {_LOSS}"),
     ),
-    "Best FID": Column(
-        lambda run: run.fid,
-        NUMBER,
-        column.NumberColumn(
-            format="%.2f",
-            help=(
-                "Lowest Fréchet distance so far, on the features of a small classifier: lower is"
-                " better, comparable on the same data only"
-            ),
-        ),
-    ),
+    **BEST_FIDS,
     "s/epoch": Column(
         lambda run: run.seconds / run.epoch if run.epoch else None,
         NUMBER,

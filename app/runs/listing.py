@@ -19,6 +19,7 @@ from ganboard.db.models import ACTIVE, ENDED, WAITING
 from ganboard.db.runs import listing, search
 from ganboard.db.runs.listing import Listed
 from ganboard.gan.config import ConfigError, invalid_reason, parse_value
+from ganboard.gan.settings.features import CLASSIFIER
 from ganboard.worker.context import Context
 
 
@@ -31,6 +32,7 @@ class Choice:
     archived: bool
     columns: tuple[str, ...]
     fid: float | None  # to be reached
+    features: str = CLASSIFIER  # by which it is to be reached
 
     def of(self, runs: list[Listed]) -> list[Listed]:
         usual = [
@@ -63,7 +65,9 @@ def chosen(context: Context, choice: Choice) -> tuple[list[Listed], pa.Table]:
     reached = (
         None
         if choice.fid is None
-        else listing.seconds_to_fid(context.engine, choice.fid, [run.id for run in news])
+        else listing.seconds_to_fid(
+            context.engine, choice.fid, [run.id for run in news], choice.features
+        )
     )
     everything = news + found
     order = sorted(
@@ -120,5 +124,9 @@ def _chosen(
     _context: Context, database: str, version: tuple[Any, ...], choice: Choice
 ) -> tuple[list[Listed], pa.Table]:
     found = choice.of(_ended(_context, database, version))
-    reached = None if choice.fid is None else listing.seconds_to_fid(_context.engine, choice.fid)
+    reached = (
+        None
+        if choice.fid is None
+        else listing.seconds_to_fid(_context.engine, choice.fid, features=choice.features)
+    )
     return found, runs_table.frame(found, choice.columns, reached)

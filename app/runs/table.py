@@ -10,7 +10,7 @@ from typing import Any
 import pyarrow as pa
 import streamlit as st
 
-from ganboard.app.runs.columns import COLUMNS, NUMBER, USUAL
+from ganboard.app.runs.columns import BEST_FIDS, COLUMNS, NUMBER, USUAL
 from ganboard.db.models import ENDED
 from ganboard.db.runs.listing import Listed
 
@@ -51,6 +51,17 @@ def with_duration(table: pa.Table, runs: Sequence[Listed], present: datetime) ->
     return table.set_column(place, "Duration", pa.array(passed, pa.duration("s")))
 
 
+def without_empty(table: pa.Table) -> pa.Table:
+    """Leave out the distances by features that no run was evaluated with, but the first column of
+    them."""
+    empty = [
+        name
+        for name in tuple(BEST_FIDS)[1:]
+        if name in table.column_names and table[name].null_count == len(table)
+    ]
+    return table.drop_columns(empty)
+
+
 def key(run_ids: list[str]) -> str:
     """The widget's key: another one whenever the rows change.
 
@@ -65,6 +76,7 @@ def show(table: pa.Table, run_ids: list[str], selected: list[str]) -> list[str]:
 
     A run that is not shown cannot be selected, as the effect of a button would be invisible.
     """
+    table = without_empty(table)
     widget = key(run_ids)
     if widget not in st.session_state:
         chosen = set(selected)

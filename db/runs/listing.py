@@ -7,11 +7,16 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
-from sqlalchemy import Engine, and_, case, func
+from sqlalchemy import Engine, and_, case, func, not_, or_
 from sqlmodel import col, select
 
 from ganboard.db.engine import reading
 from ganboard.db.models import ENDED, STATUSES, Event, Metric, Quality, Run, Tag
+
+_FEATURES = "quality_features"  # the fact of a run
+CLASSIFIER = "classifier"  # the features of a run that has not recorded any
+# by features, the field of `Listed` with their distance: those of different ones are not compared
+DISTANCES = {CLASSIFIER: "fid", "encoder": "fid_encoder", "inception": "fid_inception"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,13 +43,17 @@ class Listed:
     images_per_second: float | None
     external: bool
     tags: tuple[str, ...]  # in alphabetical order
-    fid: float | None  # the best so far
+    # the best so far, by the features that it was evaluated with: see `gan.quality.features`
+    fid: float | None
+    fid_encoder: float | None
+    fid_inception: float | None
     memorization: float | None  # the highest so far
 
 
 def list_all(engine: Engine, *, statuses: tuple[str, ...] = STATUSES) -> list[Listed]:
     """Every run in these states, archived ones included, newest first."""
-    of_run: list[Any] = [getattr(Run, name) for name in tuple(Listed.__dataclass_fields__)[:-3]]
+    of_run: list[Any] = [getattr(Run, name) for name in tuple(Listed.__dataclass_fields__)[:-5]]
+    of_run.append(_recorded())
     listed = select(Run.id).where(col(Run.status).in_(statuses))
     # a share is 1 or less, NaN is not: SQL counts it as the highest
     distance = case((col(Metric.name) == "fid", col(Metric.value)))
@@ -71,10 +80,18 @@ def list_all(engine: Engine, *, statuses: tuple[str, ...] = STATUSES) -> list[Li
         )
         listing = []
         for row in rows:
-            fid, memorization = evaluated.get(row.id, (None, None))
+            best, memorization = evaluated.get(row.id, (None, None))
+            values = dict(row._mapping)
+            distances: dict[str, Any] = dict.fromkeys(DISTANCES.values())
+            distances[_distance(values.pop(_FEATURES))] = best
             own = tags.get(row.id, ())
-            listing.append(Listed(**row._mapping, tags=own, fid=fid, memorization=memorization))
+            listing.append(Listed(**values, tags=own, **distances, memorization=memorization))
         return listing
+
+
+def _distance(features: str | None) -> str:
+    """The field of `Listed` with the distance of these features, as a run's facts name them."""
+    return DISTANCES.get((features or "").partition(" ")[0], DISTANCES[CLASSIFIER])
 
 
 def names(engine: Engine, *, limit: int) -> list[tuple[str, str]]:
@@ -103,17 +120,28 @@ def ended_version(engine: Engine) -> tuple[Any, ...]:
         return (*session.execute(ended.where(col(Run.status).in_(ENDED))).one(), newest_event)
 
 
+def _recorded() -> Any:
+    """The fact of a run that names its features; NULL where it has none, or no text."""
+    return col(Run.facts)[_FEATURES].as_string().label(_FEATURES)
+
+
 def seconds_to_fid(
-    engine: Engine, fid: float, run_ids: list[str] | None = None
+    engine: Engine, fid: float, run_ids: list[str] | None = None, features: str = CLASSIFIER
 ) -> dict[str, float]:
     """Seconds of training until an evaluation first found a distance of at most `fid`, for those of
-    the runs that got there."""
+    the runs with these `features` that got there."""
     reached = (
         select(Quality.run_id, func.min(Quality.training_seconds))
         .join(Metric)
+        .join(Run, col(Run.id) == Quality.run_id)
         .where(col(Metric.name) == "fid", col(Metric.value) <= fid)
         .group_by(col(Quality.run_id))
     )
+    if features == CLASSIFIER:  # also where a run has not recorded them
+        others = [_recorded().startswith(f"{name} ") for name in DISTANCES if name != features]
+        reached = reached.where(or_(_recorded().is_(None), not_(or_(*others))))
+    else:
+        reached = reached.where(_recorded().startswith(f"{features} "))
     if run_ids is not None:
         reached = reached.where(col(Quality.run_id).in_(run_ids))
     with reading(engine) as session:

@@ -18,7 +18,7 @@ from typing import Any
 
 from ganboard.db.errors import BadSearch
 from ganboard.db.models import STATUSES
-from ganboard.db.runs.listing import Listed
+from ganboard.db.runs.listing import DISTANCES, Listed
 
 LENGTH = 200
 METRICS = (
@@ -28,7 +28,7 @@ METRICS = (
     "g_loss",
     "d_loss",
     "images_per_second",
-    "fid",
+    *DISTANCES.values(),
     "memorization",
 )
 KEYS = ("tag", "status", "preset", "sweep")

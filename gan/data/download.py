@@ -34,9 +34,9 @@ def obstacle(data_dir: Path, origin: str | None = None) -> str | None:
     )
 
 
-def fetch(name: str, target: Path, sha256: str | None, origin: str | None = None) -> None:
-    """Download `origin + name`, by default from ORIGIN, to `target`; a transfer that breaks off
-    leaves nothing behind. Raises DatasetError."""
+def fetch(name: str, target: Path, checksum: str | None, origin: str | None = None) -> None:
+    """Download `name` from `origin`, or else ORIGIN, to `target`; a transfer that breaks off leaves
+    nothing behind. `checksum` is its SHA-256 or MD5. Raises DatasetError."""
     from keras.utils import get_file
 
     address = (origin or ORIGIN) + name
@@ -47,7 +47,9 @@ def fetch(name: str, target: Path, sha256: str | None, origin: str | None = None
             socket.setdefaulttimeout(_STALL)  # get_file itself waits forever
             # its progress bar; standard output may carry a JSON document
             with contextlib.redirect_stdout(sys.stderr):
-                path = get_file(name, address, cache_dir=folder, cache_subdir="", file_hash=sha256)
+                path = get_file(
+                    name, address, cache_dir=folder, cache_subdir="", file_hash=checksum
+                )
             os.replace(path, target)
     # get_file raises bare Exception for a failed transfer.
     except Exception as error:

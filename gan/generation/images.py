@@ -21,6 +21,7 @@ from ganboard.gan.quality.evaluator import MINIMUM, Evaluator
 from ganboard.gan.rng import tf_philox
 from ganboard.gan.rng.philox import Purpose
 from ganboard.gan.settings.adversarial import AdversarialConfig
+from ganboard.gan.settings.features import qualified
 
 
 def draw(generator: keras.Model, config: AdversarialConfig, request: LatentRequest) -> Floats:
@@ -101,8 +102,8 @@ class Generation:
     def compare(
         self, full: Floats, other: Floats, data_dir: Path, cache_dir: Path
     ) -> tuple[dict[str, float], float]:
-        """Worse is a higher Frechet distance to the real images; without labels, which that needs,
-        the difference of the images itself."""
+        """Worse is a higher Frechet distance to the real images, by the features that the run was
+        evaluated with; where these are too few, the difference of the images itself."""
         statistics = {
             name: float(f(made))
             for part, made in (("", other), ("_full", full))
@@ -113,11 +114,12 @@ class Generation:
             if catalog.available(data_dir)[self.config.dataset]
             else data.load(self.config.model_copy(update={"limit": None}), data_dir)
         )
-        if real is None or real.labels is None or len(real.images) < MINIMUM:
+        if real is None or len(real.images) < MINIMUM:
             return statistics, 100 * float(np.sqrt(np.square(full - other).mean()) / full.std())
         evaluator = Evaluator(self.config, real, cache_dir, lambda share: None)
         (own, _), (before, _) = evaluator.compare(other), evaluator.compare(full)
-        metrics = {name: own[name] for name in ("fid", "kid")} | {
-            f"{name}_full": before[name] for name in ("fid", "kid")
-        }
+        metrics: dict[str, float] = {}
+        for name in ("fid", "kid"):
+            said = qualified(name, evaluator.source.name)
+            metrics |= {said: own[name], f"{said}_full": before[name]}
         return statistics | metrics, 100 * (own["fid"] / before["fid"] - 1)

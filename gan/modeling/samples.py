@@ -4,6 +4,8 @@ be compared."""
 from __future__ import annotations
 
 import io
+import math
+from collections.abc import Iterator
 from typing import Any
 
 import keras
@@ -18,6 +20,7 @@ from ganboard.gan.settings.adversarial import AdversarialConfig
 from ganboard.gan.settings.run_config import RunConfig
 
 _TOGETHER = 500
+_VALUES = 1 << 22  # of the images that are made together
 
 
 def latents(config: AdversarialConfig) -> tf.Tensor:
@@ -42,13 +45,15 @@ def grid(
     return images
 
 
-def with_classes(latents: tf.Tensor, classes: int, columns: int = 0) -> Any:
+def with_classes(latents: tf.Tensor, classes: int, columns: int = 0, first: int = 0) -> Any:
     """Inputs of a generator: `latents` [n, latent_dim], and labels [n] int32 where there are
-    `classes`, one after the other, from the first again in each row of `columns`."""
+    `classes`, one after the other, from the first again in each row of `columns`; `first` numbers
+    the first of the latents."""
     if not classes:
         return latents
-    number = np.arange(len(latents))
-    return [latents, tf.constant(number % (columns or len(latents)) % classes, tf.int32)]
+    number = first + np.arange(len(latents))
+    column = number % columns if columns else number
+    return [latents, tf.constant(column % classes, tf.int32)]
 
 
 def real(config: RunConfig, images: npt.NDArray[np.uint8]) -> npt.NDArray[np.float32]:
@@ -60,8 +65,15 @@ def real(config: RunConfig, images: npt.NDArray[np.uint8]) -> npt.NDArray[np.flo
 
 
 def evaluated(config: AdversarialConfig, generator: keras.Model) -> npt.NDArray[np.float32]:
-    """The `quality_images` images [n, 28, 28, 1] by which `generator` is evaluated; their latents
+    """The `quality_images` images [n, H, W, C] by which `generator` is evaluated; their latents
     are a function of the seed."""
+    return np.concatenate(list(evaluated_portions(config, generator)))
+
+
+def evaluated_portions(
+    config: AdversarialConfig, generator: keras.Model
+) -> Iterator[npt.NDArray[np.float32]]:
+    """`evaluated`, some images at a time."""
     z = tf_philox.normal(
         config.seed,
         Purpose.QUALITY,
@@ -70,17 +82,17 @@ def evaluated(config: AdversarialConfig, generator: keras.Model) -> npt.NDArray[
         config.quality_images,
         config.latent_dim,
     )
-    return np.concatenate(
-        [
-            generator(part, training=False).numpy()
-            for part in tf.split(z, _portions(config.quality_images))
-        ]
-    )
+    first = 0
+    for part in tf.split(z, _portions(config.quality_images, generator)):
+        inputs = with_classes(part, config.label_count, first=first)
+        yield generator(inputs, training=False).numpy()
+        first += len(part)
 
 
-def _portions(images: int) -> list[int]:
+def _portions(images: int, generator: keras.Model) -> list[int]:
     """Numbers of images that go through a network together, so that memory stays small."""
-    return [min(_TOGETHER, images - first) for first in range(0, images, _TOGETHER)]
+    together = max(1, min(_TOGETHER, _VALUES // math.prod(generator.output_shape[1:])))
+    return [min(together, images - first) for first in range(0, images, together)]
 
 
 def png(images: npt.NDArray[np.float32], columns: int) -> bytes:

@@ -1,7 +1,7 @@
-"""How good generated images are, in the features of a small classifier trained on the same data
-set.
+"""How good generated images are, by the features of a small network trained on the same data set,
+or of InceptionV3.
 
-`declared`, `metrics` and `cache` are free of TensorFlow; `classifier` and `evaluator` are for the
-trainer. Nothing is downloaded, so the Frechet distance here is not the Inception FID of the
-literature: compare it between runs on one data set only.
+`features`, `choice`, `declared`, `metrics`, `extract`, `inception_weights` and `cache` are free of
+TensorFlow; the others are for the trainer. Compare distances between runs with the same features on
+one data set only.
 """

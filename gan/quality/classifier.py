@@ -1,5 +1,5 @@
-"""The classifier whose features evaluate generated images: a small convolutional network, trained
-once per data set and kept.
+"""The classifier whose features evaluate grey images of 28x28 pixels: a small convolutional
+network, trained once per data set and kept. Databases hold its numbers: it stays as it is.
 
 All of it is explicit: seeds, names, precision float32, and the first CPU as its device. So it
 changes nothing for the training around it, takes no memory of an accelerator, and evaluates alike
@@ -19,8 +19,10 @@ import tensorflow as tf
 
 from ganboard.gan.data.dataset import SIDE, Dataset, Images
 from ganboard.gan.quality.cache import Arrays, kept
+from ganboard.gan.quality.extract import Progress
 from ganboard.gan.quality.metrics import Reals, class_shares
 from ganboard.gan.rng import philox
+from ganboard.gan.settings.features import CLASSIFIER, Source
 
 FEATURES = 64
 HELD_OUT = 6  # one image in this many is held out: 10,000 of MNIST's 60,000
@@ -36,13 +38,15 @@ _RATE = 3e-3
 _ROWS = 500  # images per call of the trained network
 _DEVICE = "/CPU:0"
 
-Progress = Callable[[float], None]
-
 
 class Classifier:
-    """A trained classifier."""
+    """A trained classifier; see `gan.quality.extract.Features`."""
 
-    def __init__(self, arrays: Arrays, remarks: list[str]) -> None:
+    dimensions = FEATURES
+    bound: int | None = None
+
+    def __init__(self, arrays: Arrays, remarks: list[str], digest: str) -> None:
+        self.source = Source(CLASSIFIER, digest)
         self.accuracy = float(arrays["accuracy"])  # on the images it was not trained on
         # [classes] of each class in the whole data set, as this classifier sees it
         self.shares: Reals = arrays["shares"]
@@ -52,7 +56,11 @@ class Classifier:
             network.set_weights([arrays[f"weight_{i}"] for i in range(len(network.weights))])
         self._see = _function(network)
 
-    def __call__(self, images: Images) -> tuple[npt.NDArray[np.float32], npt.NDArray[np.int64]]:
+    def __call__(self, images: Images) -> npt.NDArray[np.float32]:
+        """Features [n, FEATURES] of `images` [n, 28, 28, 1]."""
+        return self.classify(images)[0]
+
+    def classify(self, images: Images) -> tuple[npt.NDArray[np.float32], npt.NDArray[np.int64]]:
         """Features [n, FEATURES] and classes [n] of `images` [n, 28, 28, 1]."""
         return _see(self._see, images)
 
@@ -72,12 +80,11 @@ def obtain(name: str, dataset: Dataset, cache_dir: Path, progress: Progress) -> 
     content = hashlib.sha256(f"{_RECIPE} {dataset.images.shape} ".encode())
     content.update(dataset.images.tobytes())
     content.update(labels.tobytes())
-    return Classifier(
-        *kept(
-            cache_dir / f"{name}-{content.hexdigest()[:16]}.npz",
-            lambda: _train(dataset.images, labels, progress),
-        )
+    digest = content.hexdigest()[:16]
+    arrays, remarks = kept(
+        cache_dir / f"{name}-{digest}.npz", lambda: _train(dataset.images, labels, progress)
     )
+    return Classifier(arrays, remarks, digest)
 
 
 def order(count: int) -> npt.NDArray[np.int32]:

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 
 from ganboard.gan.settings import registry
+from ganboard.gan.settings.features import LABELS, Source
 from ganboard.gan.settings.metric import Metric
 
 # by model and name, the headline of each model first
@@ -13,6 +15,16 @@ OF_MODEL: dict[str, dict[str, Metric]] = {
     for name, model in registry.models().items()
 }
 METRICS = {name: metric for metrics in OF_MODEL.values() for name, metric in metrics.items()}
+# by the names that they have among numbers of all kinds of features, which their labels then name
+QUALIFIED = {
+    metric.qualified(source): replace(
+        metric,
+        label=metric.called(source),
+        summary=metric.summary.replace(metric.label, metric.called(source)),
+    )
+    for metric in METRICS.values()
+    for source in map(Source, LABELS)
+}
 
 
 def headline(model: str) -> Metric:
@@ -33,5 +45,14 @@ def charts(model: str) -> list[tuple[str, ...]]:
 
 def ordered(measures: Mapping[str, float]) -> dict[str, float]:
     """The same values, as declared; those that no model declares are last, by name."""
-    known = [name for name in METRICS if name in measures]
-    return {name: measures[name] for name in (*known, *sorted(measures.keys() - METRICS.keys()))}
+    known = [name for name in QUALIFIED if name in measures]
+    return {name: measures[name] for name in (*known, *sorted(measures.keys() - QUALIFIED.keys()))}
+
+
+def by_qualified_name(measures: Mapping[str, float], source: Source) -> dict[str, float]:
+    """The measures of one run by the names that they have among numbers of all kinds of
+    features."""
+    return {
+        METRICS[name].qualified(source) if name in METRICS else name: value
+        for name, value in measures.items()
+    }

@@ -13,12 +13,15 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from ganboard.gan.rng import philox
+
 Features = npt.NDArray[np.floating[Any]]  # [n, dimensions]
 Reals = npt.NDArray[np.float64]
 Singles = npt.NDArray[np.float32]
 
 MANIFOLD_NEIGHBOURS = 3  # k of precision and recall: Kynkaanniemi et al. 2019, section 3
 DENSITY_NEIGHBOURS = 5  # k of density and coverage: Naeem et al. 2020, section 3.3
+_REAL, _GENERATED = 0, 1  # seeds of the subsets of `kernel_distance`
 _CELLS = 1 << 22  # entries of a matrix of pairs that are held at a time (32 MB)
 
 
@@ -100,6 +103,27 @@ def compare(real: Sample, generated: Sample) -> dict[str, float]:
         "coverage": float(covered.mean()),
         "diversity": generated.distance / real.distance,
     }
+
+
+def kernel_distance(
+    real: Features, generated: Features, *, subsets: int = 100, size: int = 1000
+) -> float:
+    """KID as it is published: the mean over `subsets` of `size` features of each set, or all that
+    there are, of the unbiased estimate that `compare` takes of all of them (Binkowski et al. 2018,
+    section 4). Subsets are a function of their number.
+    """
+    x, y = np.asarray(real, np.float64), np.asarray(generated, np.float64)
+    count = min(size, len(x), len(y))
+    total = 0.0
+    for subset in range(subsets):
+        a = x[philox.order(_REAL, subset, len(x))[:count]]
+        b = y[philox.order(_GENERATED, subset, len(y))[:count]]
+        within = sum(_kernel(one @ one.T, x.shape[1]).sum() for one in (a, b))
+        # the pairs of an image with itself do not count
+        within -= sum(_kernel(np.square(one).sum(1), x.shape[1]).sum() for one in (a, b))
+        between = _kernel(a @ b.T, x.shape[1]).mean()
+        total += within / (count * (count - 1)) - 2 * between
+    return float(total) / subsets
 
 
 def frechet_distance(

@@ -53,6 +53,12 @@ class AdversarialConfig(RecomputingConfig):
     label_smoothing: float = setting(0.0, "Training",
         "D's target for real images is 1 minus this (Salimans et al. 2016: 0.1; 0 is off)",
         when=("loss", "non_saturating", "saturating"), ge=0, lt=0.5)
+    quality_features: Literal["auto", "classifier", "encoder", "inception"] = setting(
+        "auto", "Quality",
+        "What images are compared in: features of a classifier, which needs labels, of an encoder"
+        " trained on rotations, or of Keras's InceptionV3; auto is the classifier where there are"
+        " labels, else the encoder",
+        label="Features", unless=("quality_every", 0), affects="result")
     # fmt: on
 
     @property
@@ -95,9 +101,4 @@ class AdversarialConfig(RecomputingConfig):
             raise problem(
                 f"recompute=true cannot be combined with {penalty}, which needs gradients of"
                 " gradients: set recompute to false."
-            )
-        if self.quality_every and self.dataset == "images":
-            raise problem(
-                "quality_every needs labelled images and dataset=images has none: set quality_every"
-                " to 0."
             )

@@ -5,6 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Literal
 
+from ganboard.gan.settings.features import Source, qualified
+
 Better = Literal["lower", "higher"]
 
 
@@ -22,9 +24,23 @@ class Metric:
     better: Better | None = None  # None: neither, the note says which value is right
     summary: str = ""  # its format in one line of text, such as "FID {:.2f}"; empty: left out
     word: str = ""  # in sentences, where the label alone reads badly
+    by_features: bool = False  # whether it is a number of features, which another run may not have
     digits: int = 4  # decimals in tables
     chart: str = ""  # the metric whose chart it shares; empty: a chart of its own
     compared_as: str = ""  # its name where two versions are compared, if it is another
+
+    def called(self, source: Source) -> str:
+        """The label with the features that the number comes from: "FID (encoder)"."""
+        return f"{self.label} ({source.label})" if self.by_features else self.label
+
+    def in_sentences(self, source: Source) -> str:
+        """The same in sentences: "encoder-FID"."""
+        word = self.word or self.label
+        return f"{source.label}-{word}" if self.by_features else word
+
+    def qualified(self, source: Source) -> str:
+        """The name among numbers of all kinds of features; see `features.qualified`."""
+        return qualified(self.name, source.name) if self.by_features else self.name
 
     @property
     def meaning(self) -> str:

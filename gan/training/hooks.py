@@ -118,9 +118,10 @@ class Evaluation:
                 preparation_seconds=0.0 if self._evaluator else prepared - began,
             )
             self._evaluator = evaluator
-            state.sink(quality)
+            # first, so that no page shows a number without the features that it comes from
             state.sink(Facts(dict(evaluator.facts)))
-            for note in state.monitors.evaluated(quality):
+            state.sink(quality)
+            for note in state.monitors.evaluated(quality, evaluator.facts.get("class_shares", ())):
                 state.sink(note)
             state.sink(Phase("training"))
 

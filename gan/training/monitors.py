@@ -9,6 +9,7 @@ MNIST; G's or D's rate 5 to 200 times too high or too low); what those showed st
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -50,7 +51,7 @@ IN_A_ROW = 2
 # one, nor coverage a collapsed from a good one; these do: diversity: 0.6 and above in healthy runs,
 # 0.17 to 0.37 in collapsed ones
 FEW, FEW_NO_MORE = 0.4, 0.5
-# share of the commonest class; data sets with labels have ten equal ones
+# share of the commonest class, where the real images have ten equal ones
 ONE_CLASS, ONE_CLASS_NO_MORE = 0.6, 0.5
 
 # Median step time of a replica / that of the others. All wait for the slowest: at 1.3 nearly a
@@ -176,19 +177,23 @@ class Monitors:
             f"The images of G after epoch {epoch} are diverse again.",
         )
 
-    def evaluated(self, quality: Quality) -> list[Note]:
+    def evaluated(self, quality: Quality, real_shares: Sequence[float] = ()) -> list[Note]:
         """An evaluation of generated images (`gan.quality`); no indicator of a collapse is known
-        for other data."""
+        for other data.
+
+        `real_shares` are those of each class among the real images, or none: where one class has
+        most of the images, so may those of G.
+        """
         if "diversity" not in quality.measures:
             return []
-        diversity, share = quality.measures["diversity"], max(quality.histogram)
-        found = (
-            f"pairs differ by {diversity:.0%} of the difference between real pairs, and"
-            f" {share:.0%} belong to one class"
-        )
-        varied = diversity >= FEW_NO_MORE and share <= ONE_CLASS_NO_MORE
+        diversity, share = quality.measures["diversity"], max(quality.histogram, default=0.0)
+        one_class = max(ONE_CLASS, (1 + max(real_shares, default=0.0)) / 2)
+        found = f"pairs differ by {diversity:.0%} of the difference between real pairs"
+        if quality.histogram:
+            found += f", and {share:.0%} belong to one class"
+        varied = diversity >= FEW_NO_MORE and share <= one_class - (ONE_CLASS - ONE_CLASS_NO_MORE)
         return self._few.notes(
-            self._grown(quality.epoch, varied) and (diversity < FEW or share > ONE_CLASS),
+            self._grown(quality.epoch, varied) and (diversity < FEW or share > one_class),
             varied,
             f"Mode collapse: after epoch {quality.epoch}, G generates few kinds of images:"
             f" {found}. {self._against_collapse()}",

@@ -10,6 +10,7 @@ import pytest
 from ganboard.db.models import Run
 from ganboard.db.runs import reports
 from ganboard.gan.events import REAL_IMAGES
+from ganboard.gan.settings.features import FACT
 from ganboard.worker.context import Context
 from ganboard.worker.figures.palette import run_colour
 from tests.factories import png
@@ -99,16 +100,27 @@ def test_quality_over_seconds_and_over_epochs(make_run: MakeRun) -> None:
     assert [numbers(trace["x"]) for trace in by_epoch["data"]] == [[1, 2, 3, 4], [2, 4], []]
     at = checked(at.get_by_key("goal").set_value(22.0).run())
     table = at.dataframe[1].value.set_index("Run")
-    columns = ["Best FID", "After epoch", "After", "Time to FID 22", "Ratio", "Baseline"]
+    columns = [
+        "Best FID (classifier)",
+        "After epoch",
+        "After",
+        "Time to FID (classifier) 22",
+        "Ratio",
+        "Baseline",
+    ]
     assert table.loc["slow", columns].tolist() == ["12.00", "4", "16 s", "8.0 s", "1.00×", "●"]
     assert table.loc["fast", columns].tolist() == ["12.00", "4", "4.0 s", "2.0 s", "0.25×", ""]
     assert table.loc["never evaluated", columns].tolist() == ["–", "–", "–", "–", "–", ""]
     at = checked(at.get_by_key("goal").set_value(1.0).run())
-    assert at.dataframe[1].value["Time to FID 1"].tolist() == ["not reached", "not reached", "–"]
+    assert at.dataframe[1].value["Time to FID (classifier) 1"].tolist() == [
+        "not reached",
+        "not reached",
+        "–",
+    ]
     assert at.dataframe[1].value["Ratio"].tolist() == ["–"] * 3
     at = checked(at.get_by_key("measure").set_value("recall").run())
     assert numbers(figures(at)[0]["data"][0]["y"]) == pytest.approx([0.51, 0.52, 0.53, 0.54])
-    assert "**Recall** :gray[Share of real images" in words(at)
+    assert "**Recall (classifier)** :gray[Share of real images" in words(at)
 
 
 def test_quality_of_runs_without_evaluations(make_run: MakeRun) -> None:
@@ -197,7 +209,7 @@ def test_time_to_a_quality_among_the_costs(make_run: MakeRun) -> None:
         .set_value(22.0)
         .run()
     )
-    assert "Seconds to FID 22" in words(at)
+    assert "Seconds to FID (classifier) 22" in words(at)
     assert figures(at)[2]["data"][0]["text"] == ["8.0 · baseline", "not reached", "not evaluated"]
     at = checked(at.get_by_key("goal").set_value(12.0).run())
     assert figures(at)[2]["data"][0]["text"] == ["16.0 · baseline", "not reached", "not evaluated"]
@@ -238,3 +250,22 @@ def test_runs_that_a_search_finds(make_run: MakeRun) -> None:
     at = checked(at.get_by_key("find").set_value("nonsense>3").run())
     assert "'nonsense' is neither a setting nor a metric" in words(at)
     assert not figures(at)
+
+
+def test_numbers_of_different_features_are_kept_apart(make_run: MakeRun) -> None:
+    runs = [
+        make_run("by encoder", epochs=2, quality_every=1, facts={FACT: f"encoder {'0' * 16}"}),
+        make_run("by classifier", epochs=2, quality_every=1),
+    ]
+    sentence = "FID by encoder features and FID by classifier features cannot be compared."
+    at = open_page("compare", runs=ids(runs), part="Quality")
+    assert sentence in words(at)
+    assert "**FID (encoder)**" in words(at)
+    assert len(figures(at)[0]["data"]) == 1
+    best = "Best FID (encoder)"
+    summary, table = (at.dataframe[place].value.set_index("Run") for place in (0, 1))
+    assert summary[best].tolist() == [table.loc["by encoder", best], "–"]
+    assert table["Features"].tolist() == ["encoder", "classifier"]
+    assert table.loc["by classifier", best] == "–"
+    at = open_page("compare", runs=ids(runs), part="Timings")
+    assert "FID (encoder)" in words(at)

@@ -53,12 +53,12 @@ def test_versions_with_pictures_figures_and_lineage(context: Context) -> None:
     at = open_page("models")
     table = at.dataframe[0].value
     assert table["Version"].tolist() == [2, 1]
-    assert table["Quality"].tolist() == ["PSNR 62.5 dB, FID 4.30", ""]
+    assert table["Quality"].tolist() == ["PSNR 62.5 dB, FID (classifier) 4.30", ""]
     assert at.selectbox[0].value == quantized.id
     assert pictures(at) == ["digits:2 in int8", "digits:1 in float32"]
     assert at.dataframe[1].value.to_numpy().tolist() == [
         ["PSNR, dB", "62.5", ""],
-        ["FID", "4.3", "4.2"],
+        ["FID (classifier)", "4.3", "4.2"],
     ]
     assert "c" * 64 in at.dataframe[2].value[""].tolist()
     shown = open_page("models", model=full.id)

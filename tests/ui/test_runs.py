@@ -11,6 +11,7 @@ from ganboard.db.models import Run
 from ganboard.db.runs import annotations as run_annotations
 from ganboard.db.runs import commands, queries
 from ganboard.gan.models.dcgan.config import Config
+from ganboard.gan.settings.features import FACT
 from ganboard.worker import formatting
 from ganboard.worker.context import Context
 from tests.factories import HOSTILE_NAMES
@@ -326,3 +327,15 @@ def test_unreachable_database_is_one_sentence(
     at = open_page()
     assert "unable to open database file" in words(at)
     assert "GANBOARD_DATABASE_URL" in words(at)
+
+
+def test_distances_by_other_features_have_columns_of_their_own(make_run: MakeRun) -> None:
+    make_run("labelled", quality_every=1, dataset="digits")
+    assert "Best FID (encoder)" not in open_page().dataframe[0].value
+    facts = {FACT: f"encoder {'0' * 16}"}
+    make_run("without labels", quality_every=1, dataset="digits", facts=facts)
+    table = open_page(fid="100", fid_features="encoder").dataframe[0].value.set_index("Run")
+    assert table["Best FID (encoder)"].notna().tolist() == [True, False]
+    assert table["Best FID"].notna().tolist() == [False, True]
+    assert table["To FID"].notna().tolist() == [True, False]
+    assert "Best FID (Keras InceptionV3)" not in table

@@ -90,10 +90,11 @@ def quality(
     measure: str,
     x: Axis,
     log_y: bool = False,
+    title: str = "",
 ) -> go.Figure:
     """One measure of quality of every run over each other; frames by run id with the columns of
-    `db.runs.series.quality_frame`."""
-    plot = course(x, METRICS[measure].label, log_y=log_y, height=360, showlegend=True)
+    `db.runs.series.quality_frame`. The `title` is that of the axis, if not the measure's label."""
+    plot = course(x, title or METRICS[measure].label, log_y=log_y, height=360, showlegend=True)
     for entry in series:
         frame = frames[entry.run_id]
         plot.add_scatter(

@@ -21,6 +21,7 @@ from ganboard.gan.checkpoint import reader
 from ganboard.gan.config import model_of
 from ganboard.gan.events import MEASURES, REAL_IMAGES, SERIES
 from ganboard.gan.quality.declared import OF_MODEL
+from ganboard.gan.settings.features import FACT, recorded
 from ganboard.worker import placement
 from ganboard.worker.context import Context
 from ganboard.worker.errors import WorkerError
@@ -43,7 +44,7 @@ QUALITY_COLUMNS = (
     "seconds",
     "training_seconds",
     "preparation_seconds",
-)  # then the model's measures
+)  # then the model's measures, classes and features
 LOGGED_COLUMNS = ("name", "step", "time", "value")  # time: seconds since 1970
 EVENT_COLUMNS = ("at", "level", "attempt", "text")
 README = """A checkpoint of the ganboard run {run_id}, saved after step {step}.
@@ -166,11 +167,16 @@ def quality_csv(context: Context, run: Run) -> Iterator[str]:
         for k in range(max((len(evaluated["histogram"]) for evaluated in evaluations), default=0))
     ]
     rows = (
-        {**_who(run), **evaluated, **dict(zip(classes, evaluated["histogram"], strict=False))}
+        {
+            **_who(run),
+            **evaluated,
+            **dict(zip(classes, evaluated["histogram"], strict=False)),
+            FACT: recorded(run.facts).fact,
+        }
         for evaluated in evaluations
     )
     measures = OF_MODEL[model_of(run.config)]
-    return _lines((*QUALITY_COLUMNS, *measures, *classes), rows)
+    return _lines((*QUALITY_COLUMNS, *measures, *classes, FACT), rows)
 
 
 def events_csv(context: Context, run: Run) -> Iterator[str]:

@@ -69,6 +69,8 @@ class _Facts(_Open):
     off_accelerator: list[Short] = []
     class_shares: list[float] = []
     classifier_accuracy: float = 0.0
+    encoder_accuracy: float = 0.0
+    quality_features: Short = ""
     generator_layers: list[Short] = []
     discriminator_layers: list[Short] = []
     validation: Validation | None = None

@@ -25,6 +25,8 @@ from ganboard.db.errors import DbError
 from ganboard.db.models import ACTIVE, Epoch, Quality, Run
 from ganboard.db.runs import queries
 from ganboard.db.settings import Settings, SettingsError
+from ganboard.gan.quality.declared import by_qualified_name
+from ganboard.gan.settings.features import Source, recorded
 from ganboard.worker import logs
 from ganboard.worker.clear_errors import CLEAR_ERRORS
 from ganboard.worker.context import Context, open_context
@@ -121,7 +123,7 @@ class MlflowSync:
             queries.epochs(self._engine, run.id, after=details.epoch),
             queries.qualities(self._engine, run.id, after=details.evaluated),
         )
-        metrics = [*_losses(epochs), *_quality(evaluated)]
+        metrics = [*_losses(epochs), *_quality(evaluated, recorded(run.facts))]
         for first in range(0, len(metrics), _METRICS):
             self._client.log_batch(there, metrics=metrics[first : first + _METRICS])
         now = details._replace(
@@ -265,11 +267,12 @@ def _losses(epochs: Iterable[Epoch]) -> Iterator[Any]:
                 yield Metric(name, value, _milliseconds(epoch.finished_at), epoch.epoch)
 
 
-def _quality(evaluations: Iterable[Quality]) -> Iterator[Any]:
+def _quality(evaluations: Iterable[Quality], source: Source) -> Iterator[Any]:
+    """MLflow compares metrics by their names: numbers of other features have others."""
     from mlflow.entities import Metric
 
     for evaluated in evaluations:
-        for name, value in evaluated.measures.items():
+        for name, value in by_qualified_name(evaluated.measures, source).items():
             yield Metric(
                 f"quality/{name}", value, _milliseconds(evaluated.made_at), evaluated.epoch
             )

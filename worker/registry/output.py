@@ -14,7 +14,7 @@ from rich.text import Text
 
 from ganboard.db.models import ModelVersion
 from ganboard.gan.generation.package import Manifest
-from ganboard.gan.quality.declared import OF_MODEL, headline
+from ganboard.gan.quality.declared import OF_MODEL, QUALIFIED, headline
 from ganboard.worker.formatting import ago, clean
 from ganboard.worker.terminal.console import make_console
 
@@ -31,9 +31,10 @@ def summary(version: ModelVersion, aliases: Sequence[str]) -> dict[str, Any]:
 def quality(metrics: Mapping[str, float]) -> str:
     """The main metrics, on one line."""
     formats = dict(COMPARED_FORMATS)
-    for model in OF_MODEL:
-        metric = headline(model)
-        formats |= dict.fromkeys((metric.name, metric.compared_as), metric.summary)
+    headlines = {headline(model).name for model in OF_MODEL}
+    for name, metric in QUALIFIED.items():
+        if metric.name in headlines:
+            formats |= dict.fromkeys((name, metric.compared_as), metric.summary)
     return ", ".join(
         form.format(metrics[name]).replace("-0.0 %", "0.0 %")
         for name, form in formats.items()

@@ -24,7 +24,8 @@ from ganboard.gan.data.digest import digest
 from ganboard.gan.devices.hardware import versions as installed
 from ganboard.gan.generation import package
 from ganboard.gan.generation.package import Manifest, VersionError
-from ganboard.gan.quality.declared import ordered
+from ganboard.gan.quality.declared import by_qualified_name, ordered
+from ganboard.gan.settings.features import recorded
 from ganboard.worker import placement
 from ganboard.worker.context import Context
 from ganboard.worker.registry import measurement
@@ -215,7 +216,8 @@ def _quality(context: Context, run: Run, epoch: int) -> dict[str, float]:
     """The measures of the evaluation after `epoch` that are numbers."""
     for one in queries.qualities(context.engine, run.id):
         if one.epoch == epoch:
-            return {name: value for name, value in ordered(one.measures).items() if value == value}
+            named = by_qualified_name(one.measures, recorded(run.facts))
+            return {name: value for name, value in ordered(named).items() if value == value}
     return {}
 
 

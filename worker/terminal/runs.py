@@ -18,6 +18,8 @@ from ganboard.db.models import Checkpoint, Epoch, Event, Quality, Run
 from ganboard.db.runs import queries
 from ganboard.gan.config import config_class
 from ganboard.gan.events import FACTS, UNLISTED
+from ganboard.gan.quality.declared import METRICS
+from ganboard.gan.settings.features import recorded
 from ganboard.gan.settings.metadata import defaults, fields_by_group
 from ganboard.worker.context import Context
 from ganboard.worker.formatting import ago, clean, decimal, duration, fact, quality_summary, rate
@@ -202,6 +204,13 @@ def start_words(phase: str, seconds: float) -> str:
     return f"{start.PHASES[phase]}, {duration(seconds)}{slow}"
 
 
+def _features(run: Run, evaluated: Quality) -> str:
+    """Which features the numbers come from, in parentheses."""
+    if any(METRICS[name].by_features for name in evaluated.measures if name in METRICS):
+        return f" ({recorded(run.facts).label} features)"
+    return ""
+
+
 def _measured(
     run: Run, epochs: Sequence[Epoch], qualities: Sequence[Quality]
 ) -> Iterable[tuple[str, Text]]:
@@ -210,7 +219,10 @@ def _measured(
     if qualities:
         yield (
             "quality",
-            Text(f"{quality_summary(qualities[-1].measures)} after epoch {qualities[-1].epoch}"),
+            Text(
+                f"{quality_summary(qualities[-1].measures)} after epoch {qualities[-1].epoch}"
+                f"{_features(run, qualities[-1])}"
+            ),
         )
     listed = {name: value for name, value in run.facts.items() if name not in UNLISTED}
     for name, value in sorted(listed.items(), key=lambda item: [*FACTS, item[0]].index(item[0])):

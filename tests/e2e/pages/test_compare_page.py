@@ -149,7 +149,7 @@ def test_a_copied_address_shows_the_same(
         == "Epoch"
     )
     other.get_by_role("tab", name="Timings").click()
-    expect(other.get_by_text("Seconds to FID 22")).to_be_visible()
+    expect(other.get_by_text("Seconds to FID (classifier) 22")).to_be_visible()
 
 
 @pytest.mark.thorough

@@ -79,7 +79,7 @@ def test_the_player_plays_without_the_server_and_its_address_can_be_shared(
     assert "at=2" in page.url
     add_grid(context, run, 6)
     expect(said).to_have_text("After epoch 2 · 3 of 7")
-    page.get_by_role("button", name="Best: epoch 4, FID 12.00").click()
+    page.get_by_role("button", name="Best: epoch 4, FID (classifier) 12.00").click()
     expect(page.get_by_alt_text("Generated images, after epoch 4")).to_be_visible()
     shot("run_player")
 

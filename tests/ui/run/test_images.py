@@ -92,14 +92,14 @@ def test_the_best_is_the_lowest_distance_with_a_grid(context: Context, make_run:
     run = make_run("quality", epochs=6, quality_every=1)
     assert player(open_page("run", run=run.id, view="Images"))["best"] == {
         "epoch": 6,
-        "words": "FID 8.67",
+        "words": "FID (classifier) 8.67",
     }
     other = make_run("few grids", status="running", epochs=6, quality_every=1, grids=False)
     for epoch in (0, 3):
         add_grid(context, other, epoch)
     assert player(open_page("run", run=other.id, view="Images"))["best"] == {
         "epoch": 3,
-        "words": "FID 15.33",
+        "words": "FID (classifier) 15.33",
     }
 
 

@@ -122,17 +122,17 @@ def test_quality_over_epochs_and_seconds(make_run: MakeRun) -> None:
     assert numbers(shown[0]["data"][0]["y"]) == pytest.approx([42.0, 22.0, 2 + 40 / 3, 12.0])
     assert traces(shown[7]) == ["generated", "equal"]
     assert sum(numbers(shown[7]["data"][0]["y"])) == pytest.approx(100)
-    assert metrics(at)["Best FID"] == "12.00"
-    assert metrics(at)["Time to FID 14"] == "12 s"  # 1.1 times the best, rounded up
+    assert metrics(at)["Best FID (classifier)"] == "12.00"
+    assert metrics(at)["Time to FID (classifier) 14"] == "12 s"  # 1.1 times the best, rounded up
     assert (metrics(at)["Evaluation took"], metrics(at)["Share of total time"]) == ("3.6 s", "23 %")
     assert "not Inception" in words(at)
     at = checked(at.get_by_key("goal").set_value(22.0).run())
-    assert metrics(at)["Time to FID 22"] == "6.0 s"
+    assert metrics(at)["Time to FID (classifier) 22"] == "6.0 s"
     at = checked(at.get_by_key("goal").set_value(1.0).run())
-    assert metrics(at)["Time to FID 1"] == "not reached"
+    assert metrics(at)["Time to FID (classifier) 1"] == "not reached"
     at = open_page("run", run=run.id, view="Quality", over="Training seconds", goal="15.5")
     assert numbers(figures(at)[1]["data"][0]["x"]) == [3, 6, 9, 12]
-    assert metrics(at)["Time to FID 15.5"] == "9.0 s"
+    assert metrics(at)["Time to FID (classifier) 15.5"] == "9.0 s"
 
 
 PIX2PIX = {"model": "pix2pix", "dataset": "vortex_street", "geometry": "64x64"}
@@ -195,11 +195,11 @@ def test_quality_that_could_not_be_computed(context: Context, make_run: MakeRun)
     }
     reports.add_quality(context.engine, **own(run), **evaluated)
     at = open_page("run", run=run.id, view="Quality")
-    assert (metrics(at)["Best FID"], metrics(at)["Newest FID"], metrics(at)["Seconds to FID"]) == (
-        "–",
-        "NaN",
-        "–",
-    )
+    assert (
+        metrics(at)["Best FID (classifier)"],
+        metrics(at)["Newest FID (classifier)"],
+        metrics(at)["Seconds to FID (classifier)"],
+    ) == ("–", "NaN", "–")
     assert len(figures(at)) == 8
 
 

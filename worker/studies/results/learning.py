@@ -12,6 +12,7 @@ import pandas as pd
 from ganboard.db.models import Run
 from ganboard.db.runs import reduction, series
 from ganboard.gan.quality.declared import METRICS
+from ganboard.gan.settings.features import conflict, recorded
 from ganboard.worker.figures import study, study_losses
 from ganboard.worker.figures.quality import headline
 from ganboard.worker.studies.comparison_groups import Family
@@ -201,8 +202,8 @@ def quality(data: StudyData) -> StudyResult:
         " take fewer steps.)"
     )
     how = (
-        "Training seconds until the main metric (classifier-FID for a DCGAN, which is not"
-        " Inception FID; objective for a 3DGAN; L1 for pix2pix) first reached the best value that"
+        "Training seconds until the main metric (FID for a DCGAN, by the features of its"
+        " evaluation; objective for a 3DGAN; L1 for pix2pix) first reached the best value that"
         " all groups reached. Since batch sizes differ in steps per epoch, this shows the actual"
         " benefit of a larger batch."
     )
@@ -229,16 +230,20 @@ def quality(data: StudyData) -> StudyResult:
     if family is None:
         lacking = f"Needs evaluated runs (quality_every) that differ only in {data.axis}."
         return StudyResult(key, title, claim, UNTESTED, data.lacking(lacking), how)
+    metric = METRICS[headline(family.common)]
+    sources = [recorded(run.facts) for runs in family.cells.values() for run in runs]
+    if metric.by_features and (sentence := conflict(metric.label, sources)):
+        return StudyResult(key, title, claim, UNTESTED, sentence, how)
     rows = {
         value: evaluated[evaluated["run_id"].isin([run.id for run in runs])]
         for value, runs in family.cells.items()
     }
-    measure = headline(family.common)
+    measure = metric.name
     goal = max(float(found.groupby("run_id")[measure].min().max()) for found in rows.values())
     reached = {value: _first(found, measure, goal) for value, found in rows.items()}
     text = ", ".join(f"{seconds.mean():.4g} s at {value}" for value, seconds in reached.items())
     quickest = min(reached, key=lambda value: float(reached[value].mean()))
-    wanted = f"{METRICS[measure].label} {goal:.3g}"
+    wanted = f"{metric.called(sources[0])} {goal:.3g}"
     finding = f"To {wanted}: {text}. The fastest is {family.what.lower()} {quickest}."
     verdict = UNTESTED
     if family.name == "batch_size":

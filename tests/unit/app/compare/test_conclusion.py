@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 from ganboard.app.compare.conclusion import factor
+from ganboard.gan.settings.features import FACT
 from tests.factories import HOSTILE_NAMES
 from tests.unit.app.compare.results import STEADY, result, said
 
@@ -270,3 +271,18 @@ def test_settings_of_an_older_or_newer_version() -> None:
 )
 def test_factors(ratio: float, text: str) -> None:
     assert factor(ratio) == text
+
+
+def test_distances_by_different_features_are_not_compared() -> None:
+    one, other = result(fids=STEADY), result(fids=STEADY, rate=2000, xla=True)
+    other.run.facts = {FACT: "encoder 3f2a9c0d11e2b7c4"}
+    text = said(one, other)
+    assert text.headline == "xla on is 2.00× faster than xla off."
+    assert text.remarks == [
+        "FID by classifier features and FID by encoder features cannot be compared."
+    ]
+    one.run.facts = {FACT: "encoder 77b10c0d11e2b7c4"}
+    [remark] = said(one, other).remarks
+    assert remark.endswith("cannot be compared: they were made of different data.")
+    one.run.facts = other.run.facts
+    assert "at equal quality: encoder-FID 12.2 against 12.2" in said(one, other).headline

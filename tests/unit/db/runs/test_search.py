@@ -14,6 +14,7 @@ from ganboard.db.errors import BadSearch
 from ganboard.db.models import Run
 from ganboard.db.runs import annotations as run_annotations
 from ganboard.db.runs import commands, expiry, listing, notifications, reports, search
+from ganboard.gan.settings.features import FACT, LABELS, qualified
 from tests.unit.db.stored_runs import (
     claimed,
     finish_epoch,
@@ -270,6 +271,41 @@ def test_a_listed_run_has_its_figures_tags_and_best_fid(engine: Engine) -> None:
     assert run.memorization == 0.5
     assert search.matching([run], search.parse("memorization>=0.5", SETTINGS)) == [run]
     assert search.matching([run], search.parse("memorization>0.9", SETTINGS)) == []
+
+
+def test_distances_by_different_features_are_kept_apart(engine: Engine) -> None:
+    """The names are those of `gan.quality.features`, which db cannot import."""
+    assert {name: qualified("fid", name) for name in LABELS} == listing.DISTANCES
+    runs = {}
+    for name in (None, "classifier", "encoder", "inception", "unheard"):
+        own = training(engine)
+        quality(engine, own, 1, training_seconds=2.0, fid=10.0)
+        if name is not None:
+            reports.add_facts(engine, **own, values={FACT: f"{name} 3f2a9c0d11e2b7c4"})
+        runs[own["run_id"]] = name
+    found = {
+        runs[run.id]: (run.fid, run.fid_encoder, run.fid_inception)
+        for run in listing.list_all(engine)
+    }
+    by_classifier = (10.0, None, None)
+    assert found == {
+        None: by_classifier,
+        "classifier": by_classifier,
+        "unheard": by_classifier,
+        "encoder": (None, 10.0, None),
+        "inception": (None, None, 10.0),
+    }
+    for name, its in (
+        ("classifier", {None, "classifier", "unheard"}),
+        ("encoder", {"encoder"}),
+        ("inception", {"inception"}),
+    ):
+        reached = listing.seconds_to_fid(engine, 10.0, features=name)
+        assert {runs[run_id] for run_id in reached} == its
+    everything = listing.list_all(engine)
+    wanted = search.matching(everything, search.parse("fid_encoder<20", SETTINGS))
+    assert [runs[run.id] for run in wanted] == ["encoder"]
+    assert len(search.matching(everything, search.parse("fid<20", SETTINGS))) == 3
 
 
 def test_the_list_is_newest_first_with_archived_ones(engine: Engine) -> None:

@@ -31,7 +31,7 @@ def short(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def features(found: Classifier, count: int = 40) -> bytes:
-    return found(DIGITS.images[:count])[0].tobytes()
+    return found(DIGITS.images[:count]).tobytes()
 
 
 @pytest.mark.thorough
@@ -40,7 +40,7 @@ def test_the_classifier_of_the_digits_knows_digits_it_never_saw(tmp_path: Path) 
     found = obtain("digits", DIGITS, tmp_path, heard.append)
     assert found.accuracy >= 0.95
     held_out = order(len(DIGITS.images))[: len(DIGITS.images) // 6]
-    seen = found(DIGITS.images)
+    seen = found.classify(DIGITS.images)
     assert seen[0].shape == (1797, FEATURES)
     assert seen[0].dtype == np.float32
     assert np.mean(seen[1][held_out] == DIGITS.labels[held_out]) == found.accuracy

@@ -4,7 +4,16 @@ from __future__ import annotations
 
 import math
 
-from ganboard.gan.quality.declared import METRICS, OF_MODEL, charts, headline, ordered
+from ganboard.gan.quality.declared import (
+    METRICS,
+    OF_MODEL,
+    QUALIFIED,
+    by_qualified_name,
+    charts,
+    headline,
+    ordered,
+)
+from ganboard.gan.settings.features import Source
 from ganboard.gan.settings.metric import Metric
 
 
@@ -42,3 +51,19 @@ def test_a_meaning_says_what_is_better() -> None:
 def test_measures_are_ordered_as_declared_and_unknown_ones_are_last() -> None:
     measures = {"zeal": 1.0, "kid": 2.0, "beauty": 3.0, "fid": 4.0}
     assert list(ordered(measures)) == ["fid", "kid", "beauty", "zeal"]
+
+
+def test_numbers_of_features_are_called_after_them() -> None:
+    fid, loss = METRICS["fid"], METRICS["class_distance"]
+    encoder = Source("encoder")
+    assert (fid.called(encoder), fid.in_sentences(encoder)) == ("FID (encoder)", "encoder-FID")
+    assert (loss.called(encoder), loss.in_sentences(encoder)) == ("Class distance",) * 2
+    found = by_qualified_name({"fid": 1.0, "class_distance": 2.0, "beauty": 3.0}, encoder)
+    assert found == {"fid_encoder": 1.0, "class_distance": 2.0, "beauty": 3.0}
+    assert by_qualified_name({"fid": 1.0}, Source("classifier")) == {"fid": 1.0}
+    assert QUALIFIED["fid_encoder"].label == "FID (encoder)"
+    assert QUALIFIED["fid_encoder"].summary.format(12.345) == "FID (encoder) 12.35"
+    assert QUALIFIED["fid"].label == "FID (classifier)"
+    assert list(ordered({"kid_encoder": 1.0, "zeal": 1.0, "fid_encoder": 1.0})) == [
+        "fid_encoder", "kid_encoder", "zeal",
+    ]  # fmt: skip

@@ -11,8 +11,9 @@ from ganboard.gan.data import digits
 from ganboard.gan.data.dataset import Dataset
 from ganboard.gan.events import FACTS
 from ganboard.gan.models.dcgan.config import Config
-from ganboard.gan.quality import classifier
+from ganboard.gan.quality import classifier, encoder, extract, picture_classifier
 from ganboard.gan.quality.evaluator import MEASURES, Evaluator
+from ganboard.gan.settings.features import FACT, recorded
 
 CONFIG = Config(dataset="digits", quality_every=1, quality_images=800)
 DIGITS = digits.load(None)
@@ -170,13 +171,9 @@ def test_more_images_than_the_data_have_are_compared_with_all_and_it_is_said(cac
     ("data", "sentence"),
     [
         (
-            Dataset(DIGITS.images, None, ""),
-            "needs labelled images, but dataset=digits has none. Set quality_every to 0",
-        ),
-        (
             Dataset(DIGITS.images[:199], LABELS[:199], ""),
             "needs 200 real images, but digits has 199. Set quality_every to 0",
-        ),
+        )
     ],
 )
 def test_data_that_cannot_be_evaluated_with_are_refused(
@@ -185,3 +182,87 @@ def test_data_that_cannot_be_evaluated_with_are_refused(
     with pytest.raises(ConfigError, match=sentence):
         Evaluator(CONFIG, data, tmp_path, lambda share: None)
     assert not list(tmp_path.iterdir())
+
+
+# --- pictures of any size, with and without labels ---
+
+
+@pytest.fixture
+def short(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Trainings of a few steps, for tests that need no good features."""
+    monkeypatch.setattr(encoder, "_STEPS", 3)
+    monkeypatch.setattr(picture_classifier, "_STEPS", 3)
+
+
+def pictures(path: Path, labels: np.ndarray | None) -> Dataset:
+    """300 coloured pictures of 40x40 pixels on disk."""
+    images = np.lib.format.open_memmap(
+        path / "pictures.npy", mode="w+", dtype=np.uint8, shape=(300, 40, 40, 3)
+    )
+    images[:] = np.pad(DIGITS.images[:300], [(0, 0), (6, 6), (6, 6), (0, 0)])
+    return Dataset(images, labels, "")
+
+
+def test_pictures_without_labels_are_evaluated_by_an_encoder(short: None, tmp_path: Path) -> None:
+    config = CONFIG.model_copy(update={"quality_images": 250, "limit": 120})
+    data = pictures(tmp_path, None)
+    evaluator = Evaluator(config, data, tmp_path, lambda share: None)
+    assert recorded(evaluator.facts).name == "encoder"
+    assert evaluator.facts.keys() <= FACTS.keys()
+    assert 0 <= evaluator.facts["encoder_accuracy"] <= 1
+    images = (data.images[:60] / 127.5 - 1).astype(np.float32)
+    measures, histogram = evaluator.compare(images)
+    assert tuple(measures) == tuple(name for name in MEASURES if name != "class_distance")
+    assert all(math.isfinite(value) for value in measures.values())
+    assert histogram == ()
+    assert measures["memorization"] > 0.9  # they are among the first 120
+    assert evaluator.compare(iter([images[:20], images[20:]])) == (measures, histogram)
+    images[7, 0, 0, 0] = math.nan
+    measures, histogram = evaluator.compare(images)
+    assert all(math.isnan(value) for value in measures.values())
+    assert histogram == ()
+
+
+@pytest.mark.thorough
+def test_pictures_with_labels_are_evaluated_by_a_classifier(short: None, tmp_path: Path) -> None:
+    config = CONFIG.model_copy(update={"quality_images": 250})
+    data = pictures(tmp_path, DIGITS.labels[:300])  # type: ignore[index]
+    evaluator = Evaluator(config, data, tmp_path, lambda share: None)
+    assert recorded(evaluator.facts).name == "classifier"
+    measures, histogram = evaluator.compare((data.images[:60] / 127.5 - 1).astype(np.float32))
+    assert tuple(measures) == MEASURES
+    assert sum(histogram) == pytest.approx(1)
+
+
+@pytest.mark.thorough
+def test_labels_are_not_needed_where_an_encoder_is_asked_for(short: None, tmp_path: Path) -> None:
+    made = []
+    for labels in (DIGITS.labels, None):
+        data = Dataset(DIGITS.images, labels, "")
+        made.append(Evaluator(CONFIG, data, tmp_path, lambda share: None, features="encoder"))
+    assert made[0].facts == made[1].facts
+    assert recorded(made[0].facts).name == "encoder"
+    with pytest.raises(ConfigError, match=r"=classifier needs images of two classes or more"):
+        Evaluator(CONFIG, data, tmp_path, lambda share: None, features="classifier")
+
+
+def test_the_first_numbers_stay_comparable(evaluator: Evaluator, cache: Path) -> None:
+    """The classifier of grey images has the file, and with it the weights, that it always had."""
+    [kept] = cache.glob("*.npz")
+    assert evaluator.facts[FACT] == f"classifier {kept.stem.removeprefix('digits-')}"
+
+
+@pytest.mark.thorough
+def test_copies_are_looked_for_in_a_bounded_number_of_images(
+    short: None, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(encoder.Encoder, "bound", 50)
+    config = CONFIG.model_copy(update={"quality_images": 220, "limit": 200})
+    data = pictures(tmp_path, None)
+    evaluator = Evaluator(config, data, tmp_path, lambda share: None)
+    among = np.sort(extract.order(200)[:50])
+    copies = (data.images[among] / 127.5 - 1).astype(np.float32)
+    others = (data.images[np.setdiff1d(np.arange(200), among)] / 127.5 - 1).astype(np.float32)
+    assert evaluator.compare(copies)[0]["memorization"] > 0.99
+    # real images that are among the 50 are held out by leaving themselves out
+    assert evaluator.compare(others)[0]["memorization"] == pytest.approx(0.5, abs=0.1)

@@ -15,6 +15,7 @@ from ganboard.gan.quality.metrics import (
     class_shares,
     compare,
     frechet_distance,
+    kernel_distance,
     memorization,
     nearest,
     sample,
@@ -217,3 +218,13 @@ def test_memorization_counts_who_is_nearer() -> None:
     assert memorization(held_out, np.float32([9])) == 0
     assert memorization(held_out, np.float32([1])) == 0.875  # nearer than three, as near as one
     assert memorization(held_out, held_out) == 0.5
+
+
+def test_kernel_distance_over_subsets_is_the_mean_of_their_unbiased_estimates() -> None:
+    real, generated = normal(90), normal(70, shift=0.2)
+    whole = compare(sample(real), sample(real[::-1]))["kid"]
+    assert kernel_distance(real, real[::-1], subsets=3, size=200) == pytest.approx(whole)
+    # the estimate of all images has the same expectation
+    found = kernel_distance(real, generated, subsets=400, size=50)
+    assert found == pytest.approx(compare(sample(real), sample(generated))["kid"], rel=0.1)
+    assert found == kernel_distance(real.copy(), generated.copy(), subsets=400, size=50)

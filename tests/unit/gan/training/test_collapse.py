@@ -172,3 +172,23 @@ def test_measured_runs() -> None:
 
 def test_nothing_is_said_of_evaluations_without_values() -> None:
     assert not evaluated(make(), GOOD, *[(math.nan, math.nan)] * 5)
+
+
+def test_without_classes_the_distances_alone_are_looked_at() -> None:
+    def without(monitor: Monitors, *diversities: float) -> list[Note]:
+        found = []
+        for i, diversity in enumerate(diversities):
+            quality = Quality(GROWN + i, 1.0, 2.0, {"diversity": diversity}, ())
+            found += monitor.evaluated(quality)
+        return found
+
+    assert not without(make(), 0.75, 0.6, 0.5)
+    [note] = without(make(), 0.75, 0.3, 0.3)
+    assert "pairs differ by 30% of the difference between real pairs. " in note.text
+
+
+def test_a_class_that_most_real_images_have_is_no_collapse() -> None:
+    quality = [Quality(GROWN + i, 1.0, 2.0, {"diversity": 0.8}, (0.75, 0.25)) for i in range(3)]
+    monitor, of_equal = make(), make()
+    assert not [note for one in quality for note in monitor.evaluated(one, [0.7, 0.3])]
+    assert [note for one in quality for note in of_equal.evaluated(one, [0.1] * 10)]

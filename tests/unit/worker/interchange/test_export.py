@@ -176,7 +176,9 @@ def test_evaluations_are_exact_even_where_json_has_no_literal(
         *QUALITY_COLUMNS,
         *OF_MODEL["dcgan"],
         *(f"class_{k}" for k in range(10)),
+        "quality_features",
     )
+    assert {row["quality_features"] for row in rows} == {"classifier"}
     assert [row["epoch"] for row in rows] == ["1", "2", "3"]
     assert [rows[2][name] for name in ("fid", "kid", "recall", "class_9")] == [
         "nan",
