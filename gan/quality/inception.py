@@ -80,8 +80,11 @@ def obtain(data_dir: Path | None = None) -> Inception:
 
 def resized(images: tf.Tensor) -> tf.Tensor:
     """Grey levels [n, H, W, 3] 0..255 -> [n, 299, 299, 3] in [-1, 1], as Keras's weights expect."""
-    large = tf.compat.v1.image.resize_bilinear(
-        tf.cast(images, tf.float32), [SIDE, SIDE], align_corners=False, half_pixel_centers=False
+    large = tf.raw_ops.ResizeBilinear(
+        images=tf.cast(images, tf.float32),
+        size=[SIDE, SIDE],
+        align_corners=False,
+        half_pixel_centers=False,
     )
     return large / 127.5 - 1
 

@@ -17,6 +17,7 @@ import pytest
 from ganboard.db.models import Run
 from ganboard.db.runs import commands, queries, reports
 from ganboard.db.settings import SettingsError
+from ganboard.gan.quality.features import FACT
 from ganboard.worker.context import Context
 from ganboard.worker.registry import mlflow_sync
 from ganboard.worker.registry.mlflow_sync import MlflowSync, MlflowUnreachable
@@ -69,6 +70,16 @@ def test_a_run_is_shown_whole(context: Context, make_run: MakeRun, uri: str) -> 
     assert [image.path for image in images] == [
         f"grids/epoch-{epoch:04d}.png" for epoch in range(4)
     ]
+
+
+def test_numbers_of_other_features_have_other_names(
+    context: Context, make_run: MakeRun, uri: str
+) -> None:
+    run = make_run("a", epochs=1, quality_every=1, facts={FACT: f"encoder {'0' * 16}"})
+    MlflowSync(context, uri).round()
+    metrics = shown(uri, run).data.metrics
+    assert {"quality/fid_encoder", "quality/kid_encoder", "quality/class_distance"} <= set(metrics)
+    assert "quality/fid" not in metrics
 
 
 def test_what_is_new_is_logged_once_by_any_sync(
