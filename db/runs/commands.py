@@ -182,18 +182,12 @@ def claim(
         col(Run.lease_until) < now(),
         col(Run.failures) + 1 < MAX_FAILURES,
     )
-    free = or_(col(Run.status).in_(WAITING), abandoned)
+    free = and_(col(Run.external).is_(False), or_(col(Run.status).in_(WAITING), abandoned))
     expected = [] if after is None else [col(Run.attempt) == after]
     with writing(engine) as session:
         claimed = session.execute(
             update(Run)
-            .where(
-                col(Run.id) == run_id,
-                free,
-                col(Run.stop_requested_at).is_(None),
-                col(Run.external).is_(False),
-                *expected,
-            )
+            .where(col(Run.id) == run_id, free, col(Run.stop_requested_at).is_(None), *expected)
             .values(
                 status="starting",
                 attempt=Run.attempt + 1,

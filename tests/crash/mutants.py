@@ -55,6 +55,27 @@ MUTANTS = [
         "tests/unit/db/runs/test_lease.py",
     ),
     Mutant(
+        "a worker takes a script's run over",
+        "db/runs/commands.py",
+        "and_(col(Run.external).is_(False), or_(",
+        "and_(or_(",
+        "tests/unit/db/runs/test_external.py",
+    ),
+    Mutant(
+        "anybody reports",
+        "app/web/reports.py",
+        "if not hmac.compare_digest(given.strip().encode(), token.encode()):",
+        "if False:",
+        "tests/unit/app/web/test_reports.py",
+    ),
+    Mutant(
+        "reports are gone while nobody takes them",
+        "worker/external/delivery.py",
+        "            self._found_away(str(error))\n",
+        "            self._waiting.clear()\n",
+        "tests/unit/worker/external/test_script.py",
+    ),
+    Mutant(
         "the worker's clock decides",
         "db/runs/expiry.py",
         "in_(ACTIVE), col(Run.lease_until) < now())\n",
