@@ -16,12 +16,13 @@ from sqlalchemy import (
     LargeBinary,
     MetaData,
     UniqueConstraint,
+    text,
 )
 from sqlalchemy.orm import relationship
 from sqlmodel import Field, Relationship, SQLModel
 
 from ganboard.db.ids import new_id
-from ganboard.db.types import Float32Array, Float32s, Json, Real, Text
+from ganboard.db.types import Float32Array, Float32s, Float64Array, Float64s, Json, Real, Text
 
 STATUSES = ("queued", "starting", "running", "finished", "failed", "stopped", "suspended")
 ACTIVE = ("starting", "running")  # has, or should have, a live lease
@@ -106,6 +107,10 @@ class Run(SQLModel, table=True):
     d_loss: float | None = Field(default=None, sa_type=Real)
     images_per_second: float | None = Field(default=None, sa_type=Real)
     facts: dict[str, Any] = _mapping()  # what the trainer found out that holds for the whole run
+    # a script of a person's own trains it: no worker can, and `config` is whatever the script gave
+    external: bool = Field(default=False, sa_column_kwargs={"server_default": text("false")})
+    # reports of that script stored so far, so that a repeated one is harmless
+    reports: int = Field(default=0, sa_column_kwargs={"server_default": "0"})
 
 
 class Tag(SQLModel, table=True):
@@ -262,6 +267,22 @@ class StepSeries(SQLModel, table=True):
     name: str = Field(primary_key=True)
     attempt: int
     values: Float32s = Field(sa_type=Float32Array)
+
+
+class LoggedValues(SQLModel, table=True):
+    """What a script logged of one metric in the steps of one block, ascending by step and packed:
+    scripts log any names, at any steps."""
+
+    __tablename__ = "logged_values"
+
+    model_config = {"arbitrary_types_allowed": True}
+
+    run_id: str = _of_run(primary_key=True)
+    name: str = Field(primary_key=True, sa_type=Text)
+    block: int = Field(primary_key=True)  # step // `db.runs.external.BLOCK`
+    steps: Float64s = Field(sa_type=Float64Array)  # whole numbers
+    times: Float64s = Field(sa_type=Float64Array)  # seconds since 1970
+    values: Float64s = Field(sa_type=Float64Array)
 
 
 class Metric(SQLModel, table=True):

@@ -134,7 +134,8 @@ class Settings(BaseSettings):
     )
     api_token: str = Field(
         "",
-        description="Bearer token for /api when sign-in is enabled; empty: no API access",
+        description="Bearer token for /api: scripts that report runs send it always, programs that"
+        " read when sign-in is enabled; empty: neither",
         repr=False,
     )
 

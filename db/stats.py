@@ -55,11 +55,13 @@ class Stats:
 
 def take(engine: Engine) -> Stats:
     """Raises Unreachable."""
+    images: Any = Run.step * col(Run.config)["batch_size"].as_integer()
     columns: tuple[Any, ...] = (
         col(Run.status),
         func.count(),
         func.sum(Run.epoch),
-        func.sum(Run.step * col(Run.config)["batch_size"].as_integer()),
+        # a script's configuration may have anything there
+        func.sum(case((col(Run.external).is_(False), images))),
         func.sum(Run.attempt),
         func.sum(Run.failures),
         func.min(Run.queued_at),

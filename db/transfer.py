@@ -213,6 +213,12 @@ def _adopt(session: Session, here: Collection[CheckpointKey]) -> Loaded:
                 "info",
                 "Restored from a backup made during training. Stopped as requested.",
             )
+        elif run.external:
+            run.status, run.ended_at = "failed", now()  # type: ignore[assignment]
+            run.error = (
+                "The backup was made while the script trained. Its later reports are missing."
+            )
+            note(session, run.id, run.attempt, "warning", run.error)
         else:
             run.status, run.queued_at = "queued", now()  # type: ignore[assignment]
             queued += 1

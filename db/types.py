@@ -15,8 +15,9 @@ if TYPE_CHECKING:
     import numpy.typing as npt
 
     Float32s = npt.NDArray[np.float32]
+    Float64s = npt.NDArray[np.float64]
 else:
-    Float32s = Any  # SQLModel reads annotations; numpy is loaded with the first array
+    Float32s = Float64s = Any  # SQLModel reads annotations; numpy is loaded with the first array
 
 Json = JSON().with_variant(JSONB(), "postgresql")
 
@@ -72,23 +73,36 @@ class Real(TypeDecorator[float]):
         return x is y or (x is not None and y is not None and float(x).hex() == float(y).hex())
 
 
-class Float32Array(TypeDecorator[Float32s]):
-    """A vector of float32 packed as little-endian bytes: exact, and one row for thousands of
-    values."""
+class _Array(TypeDecorator[Any]):
+    """A vector packed as little-endian bytes: exact, and one row for thousands of values."""
 
     impl = LargeBinary
     cache_ok = True
+    dtype = "<f4"
 
-    def process_bind_param(self, value: Float32s | None, dialect: Dialect) -> bytes | None:
+    def process_bind_param(self, value: Any, dialect: Dialect) -> bytes | None:
         import numpy as np
 
-        return None if value is None else np.ascontiguousarray(value, dtype="<f4").tobytes()
+        return None if value is None else np.ascontiguousarray(value, dtype=self.dtype).tobytes()
 
-    def process_result_value(self, value: bytes | None, dialect: Dialect) -> Float32s | None:
+    def process_result_value(self, value: bytes | None, dialect: Dialect) -> Any:
         import numpy as np
 
-        return None if value is None else np.frombuffer(value, dtype="<f4")
+        return None if value is None else np.frombuffer(value, dtype=self.dtype)
 
     def compare_values(self, x: Any, y: Any) -> bool:
         # by their bits: -0.0 in place of 0.0 is a change, NaN in place of the same NaN is none
         return x is y or (x is not None and y is not None and x.tobytes() == y.tobytes())
+
+
+class Float32Array(_Array):
+    """A vector of float32."""
+
+    cache_ok = True
+
+
+class Float64Array(_Array):
+    """A vector of float64."""
+
+    cache_ok = True
+    dtype = "<f8"

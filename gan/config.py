@@ -1,20 +1,22 @@
-"""Configuration of one run: the settings, the rules between them, and what stored ones differ in.
-Free of TensorFlow."""
+"""Configurations of runs: read, checked, compared. Each model has a class of its own, which `parse`
+picks. Free of TensorFlow."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass
-from functools import cache
 from types import NoneType
 from typing import Any, get_args
 
-from pydantic import BaseModel, ValidationError, create_model, model_validator
+from pydantic import BaseModel, ValidationError, create_model
+from pydantic.fields import FieldInfo
 
-from ganboard.gan.settings.metadata import has_effect
-from ganboard.gan.settings.models import MODELS, PATHS, ignored
-from ganboard.gan.settings.problems import problem, sentence
-from ganboard.gan.settings.table import Settings
+from ganboard.gan.settings import registry
+from ganboard.gan.settings.metadata import all_settings
+from ganboard.gan.settings.problems import ConfigError, legible, sentence
+from ganboard.gan.settings.run_config import RunConfig
+
+__all__ = ["ConfigError", "RunConfig", "parse", "plan"]
 
 # in the configuration of every run, however old
 REQUIRED = ("dataset", "batch_size", "epochs", "seed", "precision", "xla")
@@ -25,138 +27,17 @@ FORMER = {"dataset": {"street": "vortex_street"}}
 
 def model_of(config: Mapping[str, Any]) -> str:
     """The model of a run's stored settings; DCGAN where they name none that is known."""
-    return model if (model := config.get("model")) in MODELS else "dcgan"
+    return registry.known(config).name
+
+
+def config_class(config: Mapping[str, Any]) -> type[RunConfig]:
+    """The class of a run's stored settings."""
+    return registry.known(config).config
 
 
 def has_latent_space(config: Mapping[str, Any]) -> bool:
     """Whether the generator of a stored run has noise to explore."""
-    return MODELS[model_of(config)].has_latent_space
-
-
-class ConfigError(ValueError):
-    """A configuration that cannot run; the message is one sentence for the person who wrote it."""
-
-
-class RunConfig(Settings):
-    """All that determines a run. Equal configurations give equal losses on equal hardware."""
-
-    @model_validator(mode="after")
-    def _fits_together(self) -> RunConfig:
-        self._check_model()
-        self._check_data()
-        self._check_batch()
-        self._check_schedule()
-        self._check_loss()
-        self._check_amounts()
-        return self
-
-    def _check_model(self) -> None:
-        model = MODELS[self.model]
-        if self.dataset not in model.datasets:
-            raise problem(
-                f"model={self.model} does not learn from dataset={self.dataset}: choose one of"
-                f" {', '.join(model.datasets)}."
-            )
-        if model.geometries and self.geometry not in model.geometries:
-            raise problem(
-                f"model={self.model} has no geometry={self.geometry}: choose one of"
-                f" {', '.join(model.geometries)}."
-            )
-        for name in ignored(self.model):
-            value, default = getattr(self, name), type(self).model_fields[name].default
-            if value != default:
-                raise problem(
-                    f"{name}={value} has no meaning for model={self.model}: leave it at {default}."
-                )
-
-    def _check_data(self) -> None:
-        if self.dataset in PATHS and not self.images_path:
-            raise problem(f"dataset={self.dataset} needs images_path: {PATHS[self.dataset]}.")
-        if self.dataset not in PATHS and self.images_path:
-            raise problem(
-                f"images_path={self.images_path!r} is only used with dataset={' or '.join(PATHS)}:"
-                " set that, or leave images_path empty."
-            )
-        if self.skip_unreadable and self.dataset != "images":
-            raise problem(
-                "skip_unreadable=true is only used with dataset=images, and"
-                f" dataset={self.dataset}: set it to false."
-            )
-
-    def _check_batch(self) -> None:
-        if self.strategy == "default" and self.replicas != 1:
-            raise problem(
-                f"replicas={self.replicas} needs strategy=mirrored or auto: strategy=default runs"
-                " on one device."
-            )
-        if self.strategy == "multi_worker" and self.replicas < 2:
-            raise problem(
-                "replicas=1 is too few for strategy=multi_worker: set replicas to the number of"
-                " processes, 2 or more."
-            )
-        parts, names = self.replicas * self.accumulate, f"replicas={self.replicas}"
-        if self.accumulate > 1:
-            names += f" times accumulate={self.accumulate}"
-        if self.batch_size % parts:
-            lower = self.batch_size // parts * parts
-            raise problem(
-                f"batch_size={self.batch_size} does not divide among {names}: "
-                f"use a multiple of {parts}, such as {lower or parts} or {lower + parts}."
-            )
-
-    def _check_schedule(self) -> None:
-        for name in ("schedule_period", "schedule_minimum", "warmup_epochs"):
-            if has_effect(name, vars(self)) and getattr(self, name) > self.epochs:
-                raise problem(
-                    f"{name}={getattr(self, name):g} is beyond the run's end: lower it to"
-                    f" epochs={self.epochs} or less."
-                )
-
-    def _check_loss(self) -> None:
-        if self.label_smoothing and self.loss not in ("non_saturating", "saturating"):
-            raise problem(
-                f"label_smoothing={self.label_smoothing:g} has no meaning for loss={self.loss},"
-                " which has no labels: set it to 0."
-            )
-        if self.loss == "wgan_gp" and self.discriminator_batch_norm:
-            raise problem(
-                "loss=wgan_gp penalises the gradient of each image alone: set"
-                " discriminator_batch_norm to false."
-            )
-        if self.recompute and (self.r1 or self.loss == "wgan_gp"):
-            penalty = f"r1={self.r1:g}" if self.r1 else "loss=wgan_gp"
-            raise problem(
-                f"recompute=true cannot be combined with {penalty}, which needs gradients of"
-                " gradients: set recompute to false."
-            )
-
-    def _check_amounts(self) -> None:
-        if self.quality_every and self.dataset == "images":
-            raise problem(
-                "quality_every needs labelled images and dataset=images has none: set quality_every"
-                " to 0."
-            )
-        if self.limit is not None and self.limit < self.batch_size:
-            raise problem(
-                f"batch_size={self.batch_size} is larger than limit={self.limit}: lower batch_size"
-                " or raise limit."
-            )
-
-    @property
-    def effective_strategy(self) -> str:
-        """The strategy that `auto` stands for."""
-        if self.strategy != "auto":
-            return self.strategy
-        return "mirrored" if self.replicas > 1 else "default"
-
-    @property
-    def per_replica_batch(self) -> int:
-        return self.batch_size // self.replicas
-
-    @property
-    def micro_batch(self) -> int:
-        """Images that one replica passes through the networks at a time."""
-        return self.per_replica_batch // self.accumulate
+    return registry.known(config).spec.has_latent_space
 
 
 @dataclass(frozen=True)
@@ -193,17 +74,47 @@ def plan(config: RunConfig, available: int) -> Plan:
 
 
 def parse(values: Mapping[str, Any]) -> RunConfig:
-    """Validate `values` (strings from a command line are fine); raises ConfigError with one
-    sentence for each of the first mistakes."""
+    """Validate `values` (strings from a command line are fine) as the settings of the model that
+    they name, DCGAN's without one.
+
+    Raises ConfigError with one sentence for each of the first mistakes.
+    """
+    given = current(values)
+    model = registry.get(str(given.get("model", registry.USUAL)))
+    given, foreign = _own(given, model.config)
+    if foreign:
+        raise ConfigError(" ".join(foreign[:MAX_SENTENCES]))
     try:
-        return RunConfig.model_validate(renamed(values))
+        return model.config.model_validate(given)
     except ValidationError as error:
-        said = list(dict.fromkeys(sentence(e) for e in error.errors()))
+        said = list(dict.fromkeys(sentence(e, model.config.model_fields) for e in error.errors()))
         more = [f"And {len(said) - MAX_SENTENCES} more."] if len(said) > MAX_SENTENCES else []
         raise ConfigError(" ".join(said[:MAX_SENTENCES] + more)) from None
 
 
-def renamed(values: Mapping[str, Any]) -> dict[str, Any]:
+def _own(values: dict[str, Any], config: type[RunConfig]) -> tuple[dict[str, Any], list[str]]:
+    """`values` without settings of other models that are at their defaults, as runs once stored
+    them; and a sentence for each that is not."""
+    own, foreign = {}, []
+    for name, value in values.items():
+        others = registry.declared(name)
+        if name in config.model_fields or not others:
+            own[name] = value
+        elif not any(_is_default(field, value) for field in others):
+            foreign.append(
+                f"{name}={legible(value)} has no meaning for"
+                f" model={config.model_fields['model'].default}: leave it out."
+            )
+    return own, foreign
+
+
+def _is_default(field: FieldInfo, value: Any) -> bool:
+    if isinstance(value, str):
+        return value.lower() == str(field.default).lower()
+    return bool(value == field.default)
+
+
+def current(values: Mapping[str, Any]) -> dict[str, Any]:
     """`values` with what FORMER names called as it is now."""
 
     def present(name: str, value: Any) -> Any:
@@ -215,23 +126,45 @@ def renamed(values: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def parse_value(name: str, value: Any) -> Any:
-    """The value of one setting with its type, by itself: only `parse` can say whether it suits the
-    others. Raises ConfigError."""
-    if name not in RunConfig.model_fields:
-        parse({name: value})  # refuses it
-    values = renamed({name: _unless_none(name, value)})
-    try:
-        return getattr(_alone(name).model_validate(values), name)
-    except ValidationError as error:
-        raise ConfigError(sentence(error.errors()[0])) from None
+    """The value of one setting with its type, by itself, for any model that has it: only `parse`
+    can say whether it suits the others. Raises ConfigError."""
+    fields = registry.declared(name)
+    if not fields:
+        raise ConfigError(
+            f"{name[:80]!r} is not a setting; the settings are {', '.join(all_settings())}."
+        )
+    given = current({name: _unless_none(name, value)})
+    problems = []
+    for field in fields:
+        try:
+            found = getattr(_alone(name, field).model_validate(given), name)
+            _check_choice(name, found)
+            return found
+        except ValidationError as error:
+            problems.append(sentence(error.errors()[0], {name: field}))
+    raise ConfigError(problems[0])
 
 
-@cache
-def _alone(name: str) -> type[BaseModel]:
-    field = RunConfig.model_fields[name]
-    fields: Any = {name: (field.annotation, field)}
-    made: type[BaseModel] = create_model(name, __config__=RunConfig.model_config, **fields)
+def _check_choice(name: str, value: Any) -> None:
+    if name == "model":
+        registry.get(value)
+    elif name == "dataset" and value not in (options := registry.datasets()):
+        raise ConfigError(
+            f"dataset={value[:60]} is not allowed: it must be one of {', '.join(options)} (default"
+            f" {RunConfig.model_fields['dataset'].default})."
+        )
+
+
+def _alone(name: str, field: FieldInfo) -> type[BaseModel]:
+    """A model of one field, made once."""
+    if (made := _ALONE.get(id(field))) is None:
+        fields: Any = {name: (field.annotation, field)}
+        made = create_model(name, __config__=RunConfig.model_config, **fields)
+        _ALONE[id(field)] = made
     return made
+
+
+_ALONE: dict[int, type[BaseModel]] = {}
 
 
 def parse_assignments(assignments: list[str]) -> dict[str, Any]:
@@ -250,8 +183,7 @@ def parse_assignments(assignments: list[str]) -> dict[str, Any]:
 
 def _unless_none(name: str, value: Any) -> Any:
     """None for the words, where a setting may be None."""
-    field = RunConfig.model_fields.get(name)
-    optional = field is not None and NoneType in get_args(field.annotation)
+    optional = any(NoneType in get_args(field.annotation) for field in registry.declared(name))
     return (
         None if optional and isinstance(value, str) and value.lower() in ("none", "all") else value
     )
@@ -264,14 +196,15 @@ def invalid_reason(stored: Mapping[str, Any]) -> str | None:
     Names that this version does not know are no reason, nor are rules between settings, which may
     be newer than the run.
     """
+    config = config_class(stored)
     try:
-        RunConfig.model_validate(
-            {name: value for name, value in stored.items() if name in RunConfig.model_fields},
+        config.model_validate(
+            {name: value for name, value in stored.items() if name in config.model_fields},
             strict=True,
         )
     except ValidationError as error:
         if wrong := next((one for one in error.errors() if one["type"] != "ganboard"), None):
-            return sentence(wrong)
+            return sentence(wrong, config.model_fields)
     missing = next((name for name in REQUIRED if name not in stored), None)
     return missing and f"{missing} is missing."
 
@@ -279,3 +212,19 @@ def invalid_reason(stored: Mapping[str, Any]) -> str | None:
 def diff(a: Mapping[str, Any], b: Mapping[str, Any]) -> dict[str, tuple[Any, Any]]:
     """Settings in which two stored configurations differ, as name -> (a, b)."""
     return {key: (a.get(key), b.get(key)) for key in {**a, **b} if a.get(key) != b.get(key)}
+
+
+def identity(config: RunConfig, names: Collection[str]) -> dict[str, Any]:
+    """Those of the settings `names` that differ from their defaults, JSON-ready: what digests rest
+    on, so that a new setting leaves stored ones as they are.
+
+    Model and data set count against the defaults of `RunConfig`, whatever a model's own are.
+    """
+    values = config.model_dump(mode="json", include=set(names))
+    shared = RunConfig.model_fields
+    return {
+        name: value
+        for name, value in values.items()
+        if config.about(name).identifies
+        or value != (shared[name] if name in shared else type(config).model_fields[name]).default
+    }

@@ -8,6 +8,12 @@ that `import ganboard` costs nothing and loads no TensorFlow.
     config = ganboard.parse({"dataset": "digits", "epochs": 2})
     ganboard.train(config, run_dir=Path("run"), data_dir=Path("data"), attempt=1,
                    sink=print, control=lambda: "go")
+
+A training of one's own is shown beside the others (docs/sdk.md):
+
+    with ganboard.start("my GAN", {"batch_size": 64}) as run:
+        run.log(step, g_loss=..., d_loss=...)
+        run.images(epoch, array)
 """
 
 from __future__ import annotations
@@ -17,15 +23,43 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from ganboard.gan.config import ConfigError, RunConfig, parse
+    from ganboard.gan.settings.declarations import setting
+    from ganboard.gan.settings.pictures import PictureConfig
+    from ganboard.gan.settings.specification import Benchmark, ModelSpec
+    from ganboard.gan.training.keras_callback import KerasCallback
     from ganboard.gan.training.loop import train
+    from ganboard.worker.external.script import Script
+    from ganboard.worker.external.start import start
+    from ganboard.worker.external.values import StartError
 
-__all__ = ["ConfigError", "RunConfig", "parse", "train"]
+__all__ = [
+    "Benchmark",
+    "ConfigError",
+    "KerasCallback",
+    "ModelSpec",
+    "PictureConfig",
+    "RunConfig",
+    "Script",
+    "StartError",
+    "parse",
+    "setting",
+    "start",
+    "train",
+]
 
 _MODULES = {
+    "Benchmark": "ganboard.gan.settings.specification",
     "ConfigError": "ganboard.gan.config",
+    "ModelSpec": "ganboard.gan.settings.specification",
+    "PictureConfig": "ganboard.gan.settings.pictures",
     "RunConfig": "ganboard.gan.config",
     "parse": "ganboard.gan.config",
+    "setting": "ganboard.gan.settings.declarations",
     "train": "ganboard.gan.training.loop",
+    "KerasCallback": "ganboard.gan.training.keras_callback",
+    "Script": "ganboard.worker.external.script",
+    "StartError": "ganboard.worker.external.values",
+    "start": "ganboard.worker.external.start",
 }
 
 

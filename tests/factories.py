@@ -15,7 +15,7 @@ from PIL import Image
 from ganboard.db import heartbeats
 from ganboard.db.models import TRAINING, Run
 from ganboard.db.runs import checkpoint_reports, commands, reports
-from ganboard.gan.config import RunConfig
+from ganboard.gan.config import RunConfig, parse
 from ganboard.gan.models.gan3d.evaluation.validation import DRAWN, Curve, Validation
 from ganboard.gan.presets import load
 from ganboard.gan.quality.declared import OF_MODEL
@@ -106,7 +106,7 @@ def make_run(
     """
     base = load("tiny").model_dump(mode="json")
     planned = max(epochs, 1) if status == "finished" else epochs + 10
-    config = RunConfig.model_validate({**base, "epochs": planned, "seed": seed, **changes})
+    config = parse({**base, "epochs": planned, "seed": seed, **changes})
     run = commands.create_run(
         context.engine,
         name=name,

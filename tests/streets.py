@@ -6,7 +6,7 @@ from collections.abc import Callable
 
 from ganboard.db.models import Run
 from ganboard.gan.checkpoint import store
-from ganboard.gan.config import RunConfig
+from ganboard.gan.config import parse
 from ganboard.gan.models.pix2pix import networks
 from ganboard.gan.models.pix2pix.flow import frames
 from ganboard.gan.models.pix2pix.flow.obstacle import Obstacle
@@ -31,7 +31,7 @@ def make_street(context: Context, make_run: Callable[..., Run]) -> Run:
         context.settings.data / "street", Recording(cases, (64, 64), frames=4, discard=20, every=5)
     )
     found = make_run("a street", **SETTINGS)
-    config = RunConfig.model_validate(found.config)
+    config = parse(found.config)
     arrays = {
         f"generator/{variable.path}": variable.numpy()
         for variable in networks.generator(config, 64, 4, 3).variables

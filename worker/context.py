@@ -10,6 +10,7 @@ from sqlalchemy import Engine
 from ganboard.db.engine import make_engine
 from ganboard.db.migrate import upgrade
 from ganboard.db.settings import Settings
+from ganboard.gan.costs import measured
 from ganboard.worker.access import check_queue
 
 if TYPE_CHECKING:
@@ -67,6 +68,7 @@ def open_context(
     Raises SettingsError and DbError with one sentence.
     """
     settings = settings or Settings()
+    measured.keep_in(settings.state / "costs")
     check_queue(settings)
     cut_short = (settings.state / "restore.json").exists()
     if not create and not cut_short:

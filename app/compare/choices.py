@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from ganboard.app.run.records import format_value
 from ganboard.db.models import Run
-from ganboard.gan.config import RunConfig, diff
-from ganboard.gan.settings.metadata import about
+from ganboard.gan.config import diff
+from ganboard.gan.settings.metadata import about, all_settings
 
 NAMED = 3  # differing settings that a sentence can name
 
@@ -15,8 +15,8 @@ def choices(base: Run, other: Run) -> tuple[str, str]:
     or too much to name."""
     differing = diff(base.config, other.config)
     # `fairness` speaks of the epochs
-    known = [name for name in RunConfig.model_fields if name in differing]
-    unknown = sorted(differing.keys() - RunConfig.model_fields.keys())
+    known = [name for name in all_settings() if name in differing]
+    unknown = sorted(differing.keys() - all_settings().keys())
     names = [name for name in (*known, *unknown) if about(name).affects == "weights"]
     names.sort(key=lambda name: not about(name).self_explanatory)
     if not 1 <= len(names) <= NAMED:

@@ -126,7 +126,7 @@ def draw_summary(compared: Compared, epochs: Arrays, evaluated: Arrays) -> None:
             "": run_swatch(run.number),
             "Run": labels[run.id],
             "Status": formatting.status_word(run.status),
-            "Epochs": f"{run.epoch} of {run.config['epochs']}",
+            "Epochs": f"{run.epoch} of {run.config.get('epochs', '?')}",
             "Training": formatting.duration(run.seconds or None),
             "Median per epoch": formatting.duration(speed[run.id][0]),
             "Images/s": formatting.rate(run.images_per_second),

@@ -20,7 +20,10 @@ TOGETHER = 0.1  # share of the shorter training during which the other one ran b
 
 def state(run: Run, measured: int, who: str) -> list[str]:
     """Limits of a run with this number of `measured` epochs; `who` is its name in the sentences."""
-    done = f"{run.epoch} of {formatting.plural(int(run.config.get('epochs', 0)), 'epoch')}"
+    planned = 0 if run.external else int(run.config.get("epochs", 0))
+    done = f"{run.epoch} of {formatting.plural(planned, 'epoch')}"
+    if run.external:
+        done = formatting.plural(run.epoch, "epoch")
     found = []
     if run.status in ("failed", "stopped"):
         found.append(f"{who} {'failed' if run.status == 'failed' else 'was stopped'} after {done}.")

@@ -21,12 +21,11 @@ from ganboard.app.widgets.live_plotly import live_plotly
 from ganboard.db.errors import BadSearch
 from ganboard.db.runs import runtime_estimation, search
 from ganboard.db.runs.listing import Listed
-from ganboard.gan.config import RunConfig
-from ganboard.gan.settings.metadata import about
+from ganboard.gan.settings.metadata import about, all_defaults
 from ganboard.worker import formatting
 from ganboard.worker.figures import parallel
 
-DEFAULTS: dict[str, Any] = RunConfig().model_dump(mode="json")
+DEFAULTS = all_defaults()
 AXES = 8  # of settings
 LINES = 500  # more hide each other
 COMPARED, SWEEP, FOUND = "Compared runs", "Whole sweep", "Search"

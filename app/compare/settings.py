@@ -52,6 +52,8 @@ def frame_of(compared: Compared, *, everything: bool = False) -> pd.DataFrame:
 def _place(run: Run) -> tuple[str, str, bool, str]:
     """Host, devices, whether it trained on GPUs, and precision: what a peak belongs to."""
     hardware = run.hardware or {}
+    if run.external:
+        return str(hardware.get("host")), machine(run), False, ""
     on_gpu = 0 < run.config["replicas"] <= len(hardware.get("gpus") or ())
     return str(hardware.get("host")), machine(run), on_gpu, run.config["precision"]
 

@@ -20,7 +20,6 @@ from ganboard.gan.costs import estimate as costs
 from ganboard.gan.data import catalog
 from ganboard.gan.data.dataset import DatasetError
 from ganboard.gan.devices import capabilities
-from ganboard.gan.settings.metadata import fields_by_group
 from ganboard.worker import formatting
 from ganboard.worker.context import Context
 from ganboard.worker.submission.submit import Machines
@@ -33,8 +32,8 @@ def limits(here: Machines) -> tuple[set[tuple[str, str]], str]:
     refused = {}
     choices = [
         (name, field)
-        for name, field in fields_by_group()["Acceleration"].items()
-        if get_origin(field.annotation) is Literal
+        for name, field in RunConfig.model_fields.items()
+        if RunConfig.about(name).group == "Acceleration" and get_origin(field.annotation) is Literal
     ]
     for name, field in choices:
         for option in get_args(field.annotation):
@@ -79,7 +78,7 @@ def _count(data: dict[str, Any], data_dir: str) -> int:
 
 def _skipped(config: RunConfig, data_dir: Path) -> str:
     """Number of pictures with unreadable headers, which will be skipped; empty if none."""
-    if not config.skip_unreadable:
+    if not getattr(config, "skip_unreadable", False):
         return ""
     whole = _count({**catalog.data_settings(config), "skip_unreadable": False}, str(data_dir))
     left = whole - _count(catalog.data_settings(config), str(data_dir))
@@ -199,14 +198,15 @@ def _memory(config: RunConfig, examples: int, machine: dict[str, Any] | None) ->
             " accumulate"
         ),
     )
+    known = costs.known(config)
     st.metric(
         "Memory",
-        formatting.size(costs.estimate(config, examples, on_gpu=gpu)),
+        formatting.size(costs.estimate(config, examples, on_gpu=gpu)) if known else "measuring",
         help=f"Estimated for {each} from the layer shapes; measured in the first steps",
     )
     largest = (
         costs.largest_batch(config, costs.available(config, machine), examples, on_gpu=gpu)
-        if machine
+        if machine and known
         else None
     )
     st.metric(
@@ -221,8 +221,9 @@ def _memory(config: RunConfig, examples: int, machine: dict[str, Any] | None) ->
 
 def queue(context: Context, here: Machines, history: History) -> str:
     """One sentence: what waits and trains now, and when a run that is launched now would begin."""
-    # in the order in which they were queued
-    runs = queries.list_runs(context.engine, statuses=(*ACTIVE, *WAITING), archived=True)[::-1]
+    going = queries.list_runs(context.engine, statuses=(*ACTIVE, *WAITING), archived=True)
+    # in the order in which they were queued; scripts take no worker
+    runs = [run for run in going if not run.external][::-1]
     data = context.settings.data
     training, waiting = (
         [left(run, here, history, data) for run in runs if run.status in states]

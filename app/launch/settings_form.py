@@ -1,9 +1,9 @@
-"""A form for RunConfig, generated from its fields: types give the widgets, descriptions the help,
-limits the ranges."""
+"""A form for the settings of a model, generated from their fields: types give the widgets,
+descriptions the help, limits the ranges."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import astuple
 from types import NoneType
 from typing import Any, Literal, get_args, get_origin
@@ -13,9 +13,9 @@ import streamlit as st
 from pydantic.fields import FieldInfo
 
 from ganboard.app.launch import study_diff
-from ganboard.gan.config import ConfigError, RunConfig, parse_value
-from ganboard.gan.settings import metadata
-from ganboard.gan.settings.metadata import about, fields_by_group, has_effect
+from ganboard.gan.config import ConfigError, parse_value
+from ganboard.gan.settings import metadata, registry
+from ganboard.gan.settings.metadata import about, fields_by_group, has_effect, options
 from ganboard.worker import formatting
 
 SEARCH = "launch_search"
@@ -41,9 +41,36 @@ def key(name: str) -> str:
     """The widget's key of a field.
 
     Another one after each filling: a click that the browser sends before it has seen the new values
-    carries the old ones along, and would put them back.
+    carries the old ones along, and would put them back. And one for each model where models
+    declare a field of this name differently.
     """
-    return f"set_{name}_{st.session_state.get(FILLED, 0)}"
+    filled = st.session_state.get(FILLED, 0)
+    if name == "model" or registry.same(fields()[name], registry.declared(name)[0]):
+        return f"set_{name}_{filled}"
+    return f"set_{model()}__{name}_{filled}"
+
+
+def model() -> str:
+    """The model that is chosen."""
+    begins = st.session_state.get(FILLING, {}).get("model", registry.USUAL)
+    return str(st.session_state.get(key("model"), begins))
+
+
+def fields() -> Mapping[str, FieldInfo]:
+    """The settings of the chosen model."""
+    return registry.get(model()).config.model_fields
+
+
+def _begins(name: str) -> Any:
+    """What a field was filled with; the default for one that the model for which the form was
+    filled has not, or has with another meaning."""
+    filling = st.session_state[FILLING]
+    if name == "model":
+        return filling[name]
+    mine = fields()[name]
+    as_filled = registry.get(filling["model"]).config.model_fields.get(name)
+    kept = as_filled is not None and registry.same(mine, as_filled)
+    return filling[name] if kept else mine.default
 
 
 def is_filled() -> bool:
@@ -54,12 +81,16 @@ def is_filled() -> bool:
 def fill(values: Mapping[str, Any]) -> None:
     """Put these settings into the widgets, and the defaults where `values` says nothing. Call it
     before `draw`."""
-    for name in RunConfig.model_fields:
-        st.session_state.pop(key(name), None)
+    held = f"_{st.session_state.get(FILLED, 0)}"
+    for name in [name for name in st.session_state if _is_field(name, held)]:
+        del st.session_state[name]
     st.session_state[FILLED] = st.session_state.get(FILLED, 0) + 1
-    st.session_state[FILLING] = {
-        name: values.get(name, field.default) for name, field in RunConfig.model_fields.items()
-    }
+    usual = metadata.defaults(values)
+    st.session_state[FILLING] = {name: values.get(name, usual[name]) for name in usual}
+
+
+def _is_field(name: object, ending: str) -> bool:
+    return isinstance(name, str) and name.startswith("set_") and name.endswith(ending)
 
 
 def values() -> dict[str, Any]:
@@ -67,14 +98,14 @@ def values() -> dict[str, Any]:
     is asked to fix a hidden setting."""
     held = _held()
     return {
-        name: value if has_effect(name, held) else RunConfig.model_fields[name].default
+        name: value if has_effect(name, held) else fields()[name].default
         for name, value in held.items()
     }
 
 
 def _held() -> dict[str, Any]:
-    filling = st.session_state[FILLING].items()
-    return {name: read(name, st.session_state.get(key(name), value)) for name, value in filling}
+    state = st.session_state
+    return {name: read(name, state.get(key(name), _begins(name))) for name in fields()}
 
 
 def read(name: str, held: Any) -> Any:
@@ -84,7 +115,7 @@ def read(name: str, held: Any) -> Any:
     """
     if not isinstance(held, str):
         return held
-    if not held.strip() and _is_optional(RunConfig.model_fields[name]):
+    if not held.strip() and _is_optional(name):
         return None
     try:
         return parse_value(name, held)
@@ -108,8 +139,8 @@ def written(value: Any) -> str:
     return "" if value is None else str(value).removesuffix(".0")
 
 
-def _is_optional(field: FieldInfo) -> bool:
-    return NoneType in get_args(field.annotation)
+def _is_optional(name: str) -> bool:
+    return any(NoneType in get_args(field.annotation) for field in registry.declared(name))
 
 
 def label(name: str) -> str:
@@ -118,11 +149,11 @@ def label(name: str) -> str:
     return metadata.label(name) + (f" ({unit})" if unit not in ("", name) else "")
 
 
-def allowed(field: FieldInfo) -> str:
-    """The values that a setting may have, in words."""
+def allowed(field: FieldInfo, options: Sequence[Any] = ()) -> str:
+    """The values that a setting may have, in words; `options` are those of a choice."""
     kind = field.annotation
-    if get_origin(kind) is Literal:
-        return ", ".join(map(str, get_args(kind)))
+    if options := options or (get_args(kind) if get_origin(kind) is Literal else ()):
+        return ", ".join(map(str, options))
     if kind is bool:
         return "on or off"
     if kind is str:
@@ -146,7 +177,8 @@ def allowed(field: FieldInfo) -> str:
 
 def matches(name: str, search: str) -> bool:
     """Whether every word of `search` occurs in what is known of a setting."""
-    known = f"{name} {label(name)} {RunConfig.model_fields[name].description}".lower()
+    described = " ".join(str(field.description) for field in registry.declared(name))
+    known = f"{name} {label(name)} {described}".lower()
     return all(word in known for word in search.lower().split())
 
 
@@ -182,21 +214,21 @@ def draw(
         )
         reset.clear()
     present = values()
-    sought = {name for name in RunConfig.model_fields if matches(name, search or "")}
+    sought = {name for name in present if matches(name, search or "")}
     relevant = {name for name in sought if has_effect(name, present)}
     if search and not relevant:
         st.caption("No matching settings.")
-    for group, fields in fields_by_group().items():
-        changed = [name for name in fields if present[name] != base.get(name)]
-        if not relevant & set(fields):
+    for group, members in fields_by_group(present).items():
+        changed = [name for name in members if present[name] != base.get(name)]
+        if not relevant & set(members):
             continue
         heading = f"{group} :gray[· {len(changed)} changed]" if changed else group
         opened = bool(search) or group in OPEN_GROUPS or bool(changed)
         with st.expander(heading, expanded=opened, icon=ICONS[group], key=f"group_{group}"):
             with st.grid(min_column_width=210, gap="small", vertical_alignment="bottom"):
-                for name, field in fields.items():
+                for name, field in members.items():
                     if name in relevant:
-                        _widget(name, field, offered)
+                        _widget(name, field, options(name, field, present), offered)
             if group in notes:
                 st.caption(notes[group])
             if changed:
@@ -206,33 +238,37 @@ def draw(
                     type="tertiary",
                     icon=":material/restart_alt:",
                     on_click=reset.update,
-                    args=({"fields": tuple(fields)},),
+                    args=({"fields": tuple(members)},),
                 )
     if search and (hidden := sought - relevant):
         names = ", ".join(sorted(map(label, hidden)))
         st.caption(formatting.escape(f"Hidden (no effect with the current settings): {names}."))
 
 
-def _widget(name: str, field: FieldInfo, offered: Callable[[str, str], bool]) -> None:
-    """One field. It begins with what `fill` was given: a value put into the session's state would
-    reach the browser only with the first drawing, and never if the next click cuts that short."""
+def _widget(
+    name: str, field: FieldInfo, choices: Sequence[Any], offered: Callable[[str, str], bool]
+) -> None:
+    """One field, with what it can be chosen from.
+
+    It begins with what `fill` was given: a value put into the session's state would reach the
+    browser only with the first drawing, and never if the next click cuts that short.
+    """
     usual = study_diff.format_value(field.default) or "empty"
-    help_text = f"{field.description}. Allowed: {allowed(field)}; default: {usual}. Setting: {name}"
+    permitted = allowed(field, choices)
+    help_text = f"{field.description}. Allowed: {permitted}; default: {usual}. Setting: {name}"
     common: dict[str, Any] = {
         "key": key(name),
         "help": formatting.escape(help_text),
         "persist_state": "session",
     }
     kind, text = field.annotation, label(name)
-    begins = st.session_state[FILLING][name]
-    if get_origin(kind) is Literal:
+    begins = _begins(name)
+    if choices:
         present = st.session_state.get(common["key"], begins)
-        options = [
-            option
-            for option in get_args(kind)
-            if option in (present, begins) or offered(name, option)
+        shown = [
+            option for option in choices if option in (present, begins) or offered(name, option)
         ]
-        st.selectbox(text, options, index=options.index(begins), filter_mode=None, **common)
+        st.selectbox(text, shown, index=shown.index(begins), filter_mode=None, **common)
     elif kind is bool:
         st.toggle(text, begins, **common)
     elif kind is str:
@@ -242,7 +278,7 @@ def _widget(name: str, field: FieldInfo, offered: Callable[[str, str], bool]) ->
         # value before
         begins = written(begins)
         with st.container(gap="xxsmall"):
-            empty = "all" if _is_optional(field) else None
+            empty = "all" if _is_optional(name) else None
             typed = st.text_input(text, begins, placeholder=empty, **common)
             _refuse(name, typed)
 
@@ -250,5 +286,5 @@ def _widget(name: str, field: FieldInfo, offered: Callable[[str, str], bool]) ->
 def _refuse(name: str, typed: str) -> None:
     """Mark a number that cannot be; the sentence stands beside the button."""
     if mistakes({name: read(name, typed)}):
-        field = RunConfig.model_fields[name]
-        st.markdown(f":small[:red[:material/error: {formatting.escape(allowed(field))}]]")
+        limits = formatting.escape(allowed(fields()[name]))
+        st.markdown(f":small[:red[:material/error: {limits}]]")

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any, Literal, get_args, get_origin
+from typing import Any
 
 import streamlit as st
 
 from ganboard.app.launch import settings_form, study_diff
 from ganboard.app.launch.typed import whole
-from ganboard.gan.config import ConfigError, RunConfig
+from ganboard.gan.config import ConfigError, config_class
+from ganboard.gan.settings.metadata import options
 from ganboard.worker import formatting
 from ganboard.worker.submission import sweep
 
@@ -36,7 +37,7 @@ def asked(base: Mapping[str, Any], preset: str) -> tuple[str, dict[str, Sequence
     """
     names = st.multiselect(
         "Settings to vary",
-        list(RunConfig.model_fields),
+        list(base),
         default=list(USUAL),
         format_func=settings_form.label,
         key=FIELDS,
@@ -82,9 +83,10 @@ def asked(base: Mapping[str, Any], preset: str) -> tuple[str, dict[str, Sequence
 
 def _values(name: str, base: Mapping[str, Any]) -> str | list[Any]:
     """A widget for the values of one setting, which begins with that of the form."""
-    field, label = RunConfig.model_fields[name], settings_form.label(name)
+    field, label = config_class(base).model_fields[name], settings_form.label(name)
+    choices = options(name, field, base)
     about = formatting.escape(
-        f"{field.description}. Allowed: {settings_form.allowed(field)}. Setting: {name}"
+        f"{field.description}. Allowed: {settings_form.allowed(field, choices)}. Setting: {name}"
     )
     common: dict[str, Any] = {"key": key(name), "help": about, "persist_state": "session"}
     kind, suggested = field.annotation, SUGGESTED.get(name)
@@ -96,10 +98,8 @@ def _values(name: str, base: Mapping[str, Any]) -> str | list[Any]:
             format_func=study_diff.format_value,
             **common,
         )
-    if get_origin(kind) is Literal:
-        return st.multiselect(
-            label, list(get_args(kind)), default=suggested or [base[name]], **common
-        )
+    if choices:
+        return st.multiselect(label, list(choices), default=suggested or [base[name]], **common)
     first = suggested or study_diff.format_value(base[name])
     return (
         st.text_input(

@@ -140,7 +140,7 @@ def asked_runs(engine: Engine) -> list[Run]:
 
 def readable(runs: list[Run]) -> list[Run]:
     """Those with valid settings, with a message about the others."""
-    reasons = {run.id: invalid_reason(run.config) for run in runs}
+    reasons = {run.id: None if run.external else invalid_reason(run.config) for run in runs}
     for run_id, why in reasons.items():
         if why:
             st.caption(

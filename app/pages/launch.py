@@ -24,8 +24,9 @@ from ganboard.app.run import devices
 from ganboard.db.runs import queries
 from ganboard.db.runs.runtime_estimation import History
 from ganboard.gan import presets
-from ganboard.gan.config import ConfigError, RunConfig, parse_value
+from ganboard.gan.config import ConfigError, config_class, parse_value
 from ganboard.gan.data import catalog
+from ganboard.gan.settings import metadata
 from ganboard.worker import formatting
 from ganboard.worker.context import Context
 from ganboard.worker.errors import BadName
@@ -140,7 +141,7 @@ def _fill(context: Context) -> dict[str, Any] | None:
         "id": run.id,
         "name": run.name,
         "preset": run.preset,
-        "config": {**RunConfig().model_dump(mode="json"), **known},
+        "config": {**metadata.defaults(known), **known},
     }
 
 
@@ -181,7 +182,8 @@ def _known(config: dict[str, Any]) -> tuple[dict[str, Any], list[str]]:
             known[name] = parse_value(name, value)
         except ConfigError:
             unknown.append(f"{name[:40]}={str(value)[:40]}")
-    return known, unknown
+    own = config_class(known).model_fields
+    return {name: value for name, value in known.items() if name in own}, unknown
 
 
 def _use_preset(name: str) -> None:

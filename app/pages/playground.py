@@ -116,7 +116,7 @@ def choose_run(context: Context) -> Run | None:
 
 
 def _draws(run: Run) -> bool:
-    return not invalid_reason(run.config) and has_latent_space(run.config)
+    return not run.external and not invalid_reason(run.config) and has_latent_space(run.config)
 
 
 def _go_to_run() -> None:

@@ -17,6 +17,7 @@ from ganboard.app.run import (
     charts,
     devices,
     images,
+    logged,
     notes,
     prediction,
     quality,
@@ -53,6 +54,9 @@ VIEWS = {
     "Losses": View(
         lambda c, r, o: charts.draw_losses(c.engine, r, o), lambda c, r: charts.loss_controls()
     ),
+    "Metrics": View(
+        lambda c, r, o: logged.draw(c.engine, r, o), lambda c, r: charts.loss_controls()
+    ),
     "Images": View(lambda c, r, o: images.draw(c.engine, r)),
     "Quality": View(
         lambda c, r, o: quality.draw(c.engine, r, o), lambda c, r: quality.controls(c.engine, r)
@@ -84,6 +88,21 @@ VIEWS = {
 }
 
 
+# the tabs of a run that a script trains
+OF_SCRIPTS = ("Losses", "Metrics", "Images", "System", "Log", "Events", "Config", "Notes")
+
+
+def views_of(run: Run) -> list[str]:
+    """The tabs of a run; a script that logs no pair of losses begins with its metrics."""
+    if run.external:
+        return sorted(OF_SCRIPTS, key=lambda name: name != "Metrics" or run.g_loss is not None)
+    return [
+        name
+        for name, view in VIEWS.items()
+        if name != "Metrics" and view.model in (None, model_of(run.config))
+    ]
+
+
 @dataclass(frozen=True)
 class Displayed:
     """What the part that updates was drawn for: when one of these changes, the whole page is drawn
@@ -112,7 +131,7 @@ def page() -> None:
     with actions:
         buttons.show(context, run)
     notes.line(context, run)
-    if why := invalid_reason(run.config):
+    if not run.external and (why := invalid_reason(run.config)):
         errors.report(
             f"Cannot display this run because its settings are invalid: {why} `ganboard show"
             f" {run.id}` prints them as stored."
@@ -121,7 +140,7 @@ def page() -> None:
         return
     style.apply(run_status.STEADY)
     outcome, head = st.container(), st.container()
-    views = [name for name, view in VIEWS.items() if view.model in (None, model_of(run.config))]
+    views = views_of(run)
     tabs = dict(
         zip(views, st.tabs(views, key="view", on_change="rerun", bind="query-params"), strict=True)
     )

@@ -20,6 +20,7 @@ from ganboard.worker.submission import submit
 OUTCOME = "run_actions_outcome"
 SELECTED = "runs_selected"
 GONE = "run_actions_gone"
+SCRIPTS = "A script trains this run. Run the script again to train it again."
 
 
 def bar(context: Context) -> None:
@@ -27,7 +28,7 @@ def bar(context: Context) -> None:
     selected = st.session_state.get(SELECTED, [])
     runs = queries.get_runs(context.engine, selected) if selected else []
     stoppable = [run for run in runs if run.status not in ENDED and run.stop_requested_at is None]
-    resumable = [run for run in runs if run.status in ("stopped", "failed")]
+    resumable = [run for run in runs if run.status in ("stopped", "failed") and not run.external]
     ended = [run for run in runs if run.status in ENDED and run.archived_at is None]
     archived = [run for run in runs if run.archived_at is not None]
     deletable = [run for run in runs if run.status not in ACTIVE]
@@ -47,8 +48,10 @@ def bar(context: Context) -> None:
         if st.button(
             "Clone",
             icon=":material/content_copy:",
-            disabled=len(runs) != 1,
-            help="Edit a copy of a run's settings",
+            disabled=len(runs) != 1 or runs[0].external,
+            help=SCRIPTS
+            if any(run.external for run in runs)
+            else "Edit a copy of a run's settings",
         ):
             navigation.open_launch(clone=runs[0].id)
         if st.button(

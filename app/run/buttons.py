@@ -30,11 +30,15 @@ def show(context: Context, run: Run) -> None:
         horizontal=True, horizontal_alignment="right", vertical_alignment="center", gap="small"
     ):
         if run.status in ENDED:
-            resumable = run.status != "finished"
+            resumable = run.status != "finished" and not run.external
             why = (
-                "Resume from the latest checkpoint."
-                if resumable
-                else "All epochs are done: clone the run to train it again."
+                actions.SCRIPTS
+                if run.external
+                else (
+                    "Resume from the latest checkpoint."
+                    if resumable
+                    else "All epochs are done: clone the run to train it again."
+                )
             )
             if st.button(
                 "Resume",
@@ -50,6 +54,8 @@ def show(context: Context, run: Run) -> None:
             why = (
                 "Stopping after the current step."
                 if asked
+                else "Ask the script to stop; it does if it looks at run.should_stop."
+                if run.external
                 else "Save a checkpoint after the current step and stop; the run can be resumed."
             )
             if st.button(
@@ -62,12 +68,15 @@ def show(context: Context, run: Run) -> None:
             "Clone",
             key="clone_run",
             icon=":material/content_copy:",
-            help="Open the launch form with these settings.",
+            disabled=run.external,
+            help=actions.SCRIPTS if run.external else "Open the launch form with these settings.",
         ):
             navigation.open_launch(clone=run.id)
-        displayed = has_latent_space(run.config)
+        displayed = not run.external and has_latent_space(run.config)
         why = (
-            "Open the playground to generate new images with this run."
+            "The script keeps its networks to itself."
+            if run.external
+            else "Open the playground to generate new images with this run."
             if displayed
             else "A pix2pix has no latent space. Use the Prediction tab to predict flows."
         )

@@ -18,6 +18,7 @@ from ganboard.worker.figures.template import AXES, Axis
 
 # each averages over about 1 / (1 - weight) steps: none, 2, 3, 5, 10, 20, 50, 100, 200, 1000
 SMOOTHING = (0.0, 0.5, 0.7, 0.8, 0.9, 0.95, 0.98, 0.99, 0.995, reduction.MAX_SMOOTHING)
+UNPAIRED = "Curves appear here when the script logs g_loss and d_loss; see Metrics for the others."
 _AXIS_HELP = (
     "Training seconds count training steps over all attempts, without compilation, evaluation and"
     " pauses. Time is the wall clock in UTC. Both are recorded at the ends of epochs and"
@@ -152,10 +153,11 @@ def draw_losses(engine: Engine, run: Run, options: LossOptions) -> None:
 
     chart = by_step(engine, run, "steps", options, steps)
     if chart is None:
-        nothing(run, "Losses appear after the first steps.")
+        nothing(run, UNPAIRED if run.external else "Losses appear after the first steps.")
         return
     chart.show()
-    by_epoch(engine, run, "epochs", options, epochs).show()
+    if not run.external or run.epoch:
+        by_epoch(engine, run, "epochs", options, epochs).show()
     st.caption(
         f"{_meaning(run)} Long runs show the extremes of neighbouring steps, so spikes stay."
         + (
@@ -168,6 +170,8 @@ def draw_losses(engine: Engine, run: Run, options: LossOptions) -> None:
 
 def _meaning(run: Run) -> str:
     """What the losses of this run are."""
+    if run.external:
+        return "As the script logged them."
     if run.config.get("model") == "gan3d":
         return (
             "Weighted sums of the cross-entropy of real or generated and of the errors of energy,"

@@ -62,6 +62,9 @@ def draw(engine: Engine, run: Run) -> None:
         "start": start_epoch(epochs),
     }
     _mount(key=f"player-{run.id}", data=orjson.dumps(data))
+    if run.external:
+        st.caption("As the script made them. Epoch 0 is before training.")
+        return
     st.caption(
         "Generated from the same latent vectors every time, so each position shows the same sample"
         " over time. Epoch 0 is before training."

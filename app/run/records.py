@@ -12,7 +12,7 @@ import streamlit as st
 
 from ganboard.db.models import Run
 from ganboard.db.runs import queries
-from ganboard.gan.config import RunConfig
+from ganboard.gan.config import config_class
 from ganboard.gan.settings.metadata import about, fields_by_group
 from ganboard.worker import formatting
 from ganboard.worker.context import Context
@@ -49,7 +49,11 @@ def tail(path: Path, *, lines: int = LOG_LINES) -> str | None:
 def draw_log(context: Context, run: Run) -> None:
     content = tail(context.settings.log_path(run.id))
     if not content:
-        st.caption("The log is empty. It starts when a worker on this machine claims the run.")
+        st.caption(
+            "The log is empty. The script writes to it with print(..., file=run)."
+            if run.external
+            else "The log is empty. It starts when a worker on this machine claims the run."
+        )
         return
     lines = content.split("\n")
     own = [line for line in lines if not _LIBRARY.match(line)]
@@ -95,7 +99,7 @@ def settings_frame(config: dict[str, Any]) -> pd.DataFrame:
     rows = []
     fields = [
         (group, name, field)
-        for group, members in fields_by_group().items()
+        for group, members in fields_by_group(config).items()
         for name, field in members.items()
     ]
     for group, name, field in fields:
@@ -115,11 +119,17 @@ def settings_frame(config: dict[str, Any]) -> pd.DataFrame:
     rows += [
         ("●", "Unknown", name, format_value(value), "", "", "")
         for name, value in config.items()
-        if name not in RunConfig.model_fields
+        if name not in config_class(config).model_fields
     ]
     return pd.DataFrame(
         rows, columns=["Changed", "Group", "Setting", "Value", "Default", "Unit", "Why"]
     )
+
+
+def script_frame(config: dict[str, Any]) -> pd.DataFrame:
+    """What a script gave as its configuration, as text."""
+    rows = [(name, format_value(value)) for name, value in config.items()]
+    return pd.DataFrame(rows, columns=["Setting", "Value"], dtype=str)
 
 
 def format_value(value: Any) -> str:
@@ -132,7 +142,7 @@ def format_value(value: Any) -> str:
 
 
 def draw_config(context: Context, run: Run) -> None:
-    frame = settings_frame(run.config)
+    frame = script_frame(run.config) if run.external else settings_frame(run.config)
     st.dataframe(
         frame,
         hide_index=True,

@@ -10,6 +10,7 @@ from datetime import datetime
 import streamlit as st
 
 from ganboard.app import navigation
+from ganboard.app.run import script
 from ganboard.db import heartbeats
 from ganboard.db.models import ACTIVE, WAITING, Event, Run
 from ganboard.db.runs import holders, queries, runtime_estimation
@@ -37,7 +38,12 @@ class Progress:
 
 def progress(run: Run) -> Progress:
     """Seconds left are None until a speed was measured; compiling that may still come is not in
-    them."""
+    them. A script may not say how many epochs it plans: then they are 0."""
+    if run.external:
+        epochs = script.planned_epochs(run)
+        total = epochs * (run.steps_per_epoch or 0) or None
+        share = min(1.0, run.step / total) if total else 0.0
+        return Progress(share, run.epoch, epochs, run.step, total, None)
     epochs = int(run.config["epochs"])
     if not run.steps_per_epoch:
         return Progress(0.0, 0, epochs, run.step, None, None)
@@ -55,6 +61,8 @@ def activity(
     `ahead` is the number of waiting runs before it, `workers` that of live workers, `now` the
     database's time, `awaited` the machine that a waiting run is left to.
     """
+    if run.external:
+        return script.activity(run, now)
     if run.status in WAITING:
         if awaited is not None and workers:
             left = (
@@ -190,6 +198,9 @@ def show(context: Context, run: Run, link: Link) -> None:
         _bar(run)
     with trouble, st.container(key="trouble"):
         _alert(context, run, stuck=(waiting and not workers) or _is_silent(run, now))
+    if run.external and run.g_loss is None:
+        tiles(script.newest(context, run))
+        return
     _metrics(run)
 
 
@@ -226,13 +237,18 @@ def _failure(run: Run) -> None:
         st.markdown(":red[:material/error: **The run failed.**]")
         st.text(run.error or "No error message was recorded.")
         st.caption(
-            "See the **Log** and **Events** tabs. After fixing the cause, **Resume** continues"
+            "Its script reported this, or stopped reporting; see **Events**."
+            if run.external
+            else "See the **Log** and **Events** tabs. After fixing the cause, **Resume** continues"
             " from the latest checkpoint; **Clone** starts a new run with other settings."
         )
 
 
 def _bar(run: Run) -> None:
     done = progress(run)
+    if run.external and not done.steps:
+        st.caption(script.progress(run))
+        return
     parts = (
         [f"Epoch {done.epoch} of {done.epochs}"]
         if done.steps

@@ -11,13 +11,13 @@ import streamlit as st
 
 from ganboard.db.runs import runtime_estimation
 from ganboard.db.runs.listing import Listed
-from ganboard.gan.config import RunConfig
+from ganboard.gan.settings.metadata import all_defaults, all_settings
 from ganboard.worker import formatting
 
 column = st.column_config
 TEXT, NUMBER = pa.string(), pa.float64()
 # all that a configuration has, with defaults
-SETTINGS: dict[str, Any] = RunConfig().model_dump(mode="json")
+SETTINGS = all_defaults()
 
 
 @dataclass(frozen=True)
@@ -59,7 +59,7 @@ def _set(name: str) -> Callable[[Listed], Any]:
 def _explained(name: str) -> Any:
     """How a setting is drawn, with its reason as the tooltip of its heading."""
     kind = column.NumberColumn if _is_number(name) else column.TextColumn
-    return kind(help=RunConfig.model_fields[name].description)
+    return kind(help=all_settings()[name].description)
 
 
 def _is_number(name: str) -> bool:

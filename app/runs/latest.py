@@ -50,7 +50,7 @@ def card(context: Context) -> None:
         run = _chosen(context, follow)
         if run is None:
             return
-        if why := invalid_reason(run.config):
+        if not run.external and (why := invalid_reason(run.config)):
             headline.markdown(formatting.sentence(f"{formatting.shorten(run.name, 48)}: {why}"))
             return
         displayed = queries.grid_epochs(context.engine, run.id)
@@ -74,6 +74,9 @@ def _headline(context: Context, run: Run) -> None:
         f"**{formatting.escape(formatting.shorten(run.name, 48))}**"
         f" &ensp;{formatting.status_badge(run.status)}"
     )
+    if run.external:
+        st.caption(f"Trained by a script: step {run.step:,}")
+        return
     total = (run.steps_per_epoch or 0) * run.config["epochs"]
     if run.status in WAITING:
         ahead = queries.queue_position(context.engine, run)

@@ -6,6 +6,7 @@ Do not modify the results: the cache does not copy them.
 
 from __future__ import annotations
 
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -17,7 +18,7 @@ from ganboard.app.runs.columns import SETTINGS
 from ganboard.db.models import ACTIVE, ENDED, WAITING
 from ganboard.db.runs import listing, search
 from ganboard.db.runs.listing import Listed
-from ganboard.gan.config import invalid_reason
+from ganboard.gan.config import ConfigError, invalid_reason, parse_value
 from ganboard.worker.context import Context
 
 
@@ -95,7 +96,23 @@ def _listed(context: Context, statuses: tuple[str, ...]) -> list[Listed]:
     """Settings that cannot be read are left out: one damaged run must not take the table from all
     others."""
     runs = listing.list_all(context.engine, statuses=statuses)
-    return [replace(run, config={}) if invalid_reason(run.config) else run for run in runs]
+    return [
+        replace(run, config=_known(run.config))
+        if run.external
+        else replace(run, config={})
+        if invalid_reason(run.config)
+        else run
+        for run in runs
+    ]
+
+
+def _known(config: dict[str, Any]) -> dict[str, Any]:
+    """What a script gave under the names of our settings, as far as it could be one of them."""
+    found = {}
+    for name in config.keys() & SETTINGS.keys():
+        with suppress(ConfigError):
+            found[name] = parse_value(name, config[name])
+    return found
 
 
 @st.cache_resource(max_entries=16, show_spinner=False)

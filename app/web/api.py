@@ -30,14 +30,20 @@ from ganboard.db.errors import BadSearch, UnknownRun
 from ganboard.db.ids import is_id
 from ganboard.db.models import STATUSES, Run
 from ganboard.db.runs import listing, queries, search
-from ganboard.gan.config import RunConfig
+from ganboard.gan.settings.metadata import all_defaults
 from ganboard.worker.clear_errors import CLEAR_ERRORS
 from ganboard.worker.context import Context
 from ganboard.worker.interchange.document import encode, live_document, summaries
 from ganboard.worker.interchange.export import TABLES as EXPORTED
-from ganboard.worker.interchange.export import ExportFailed, export_zip, model_zip, steps_csv
+from ganboard.worker.interchange.export import (
+    ExportFailed,
+    export_zip,
+    logged_csv,
+    model_zip,
+    steps_csv,
+)
 
-TABLES = {**EXPORTED, "losses.csv": steps_csv}
+TABLES = {**EXPORTED, "losses.csv": steps_csv, "logged.csv": logged_csv}
 LISTED = 50  # default limit of /api/runs
 MAX_LISTED = 1000
 MAX_SCALE = 16
@@ -101,7 +107,7 @@ def list_runs(context: Context, request: Request) -> Response:
     if archived not in ("true", "false"):
         raise BadRequest(f"archived={archived[:40]!r} is neither true nor false.")
     limit = _number(given.get("limit", str(LISTED)), "limit", 1, MAX_LISTED)
-    tests = search.parse(given.get("search", ""), RunConfig().model_dump(mode="json"))
+    tests = search.parse(given.get("search", ""), all_defaults())
     runs = [
         run
         for run in listing.list_all(context.engine)

@@ -18,7 +18,7 @@ from streamlit.runtime.scriptrunner.script_runner import ScriptRunner
 from streamlit.runtime.state import SafeSessionState
 
 from ganboard.app import auth, errors
-from ganboard.app.web import api, clicks, health, index, metrics, stale_ticks
+from ganboard.app.web import api, clicks, health, index, metrics, reports, stale_ticks
 from ganboard.app.web.security_headers import SecurityHeaders
 from ganboard.app.web.unknown import UnknownPages
 from ganboard.db.settings import Settings
@@ -51,6 +51,7 @@ app = st.App(
         *index.ROUTES,
         *health.ROUTES,
         *metrics.ROUTES,
+        *reports.ROUTES,  # before those that only read
         *api.ROUTES,
     ],
     middleware=[Middleware(SecurityHeaders), Middleware(UnknownPages)],

@@ -113,6 +113,8 @@ def resume(engine: Engine, *, run_id: str, without: str | None = None) -> Run:
                 f"Run {run_id} is {run.status}. Only stopped and failed runs can be resumed;"
                 f" {remedy}."
             )
+        if run.external:
+            raise NotAllowed(external_refusal(run_id))
         if IMPORTED in run.facts:
             raise NotAllowed(
                 f"Run {run_id} was imported and its checkpoints are on another machine. Clone it"
@@ -129,6 +131,14 @@ def resume(engine: Engine, *, run_id: str, without: str | None = None) -> Run:
         session.flush()
         session.refresh(run)
     return run
+
+
+def external_refusal(run_id: str) -> str:
+    """Why ganboard can neither resume nor clone a run of a script."""
+    return (
+        f"Run {run_id} was started by a script, which ganboard cannot start. Run the script again;"
+        " it will make a new run."
+    )
 
 
 def delete_run(engine: Engine, *, run_id: str) -> None:
@@ -177,7 +187,13 @@ def claim(
     with writing(engine) as session:
         claimed = session.execute(
             update(Run)
-            .where(col(Run.id) == run_id, free, col(Run.stop_requested_at).is_(None), *expected)
+            .where(
+                col(Run.id) == run_id,
+                free,
+                col(Run.stop_requested_at).is_(None),
+                col(Run.external).is_(False),
+                *expected,
+            )
             .values(
                 status="starting",
                 attempt=Run.attempt + 1,

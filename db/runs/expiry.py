@@ -46,6 +46,12 @@ def _bury(session: Session, run: Run, cause: str, limit: int = MAX_FAILURES) -> 
     run.worker = run.lease_until = run.phase = None
     if run.stop_requested_at is not None:
         run.status, run.ended_at = "stopped", now()  # type: ignore[assignment]
+    elif run.external:
+        run.status, run.ended_at = "failed", now()  # type: ignore[assignment]
+        run.error = (
+            "The script has stopped reporting: its process ended, or its connection is lost. If it"
+            " reports again, the run continues."
+        )
     elif run.failures >= limit:
         run.status, run.ended_at = "failed", now()  # type: ignore[assignment]
         run.error = (
@@ -56,7 +62,7 @@ def _bury(session: Session, run: Run, cause: str, limit: int = MAX_FAILURES) -> 
         run.status, run.queued_at = "queued", now()  # type: ignore[assignment]
     outcome = {
         "queued": "Resuming from the latest checkpoint.",
-        "failed": "Giving up.",
+        "failed": "The script no longer reports." if run.external else "Giving up.",
         "stopped": "Stopped as requested.",
     }[run.status]
     note(

@@ -16,7 +16,7 @@ from ganboard.db.models import ENDED, STATUSES, Event, Metric, Quality, Run, Tag
 
 @dataclass(frozen=True, slots=True)
 class Listed:
-    """A run as a list shows it; the fields down to `images_per_second` are columns of `Run`."""
+    """A run as a list shows it; the fields down to `external` are columns of `Run`."""
 
     id: str
     name: str
@@ -36,6 +36,7 @@ class Listed:
     g_loss: float | None
     d_loss: float | None
     images_per_second: float | None
+    external: bool
     tags: tuple[str, ...]  # in alphabetical order
     fid: float | None  # the best so far
     memorization: float | None  # the highest so far

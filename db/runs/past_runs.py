@@ -27,7 +27,8 @@ def measured_runs(engine: Engine, *, limit: int = 300) -> list[Measured]:
         Run.ended_at,
     )
     measured: Any = select(*columns)  # type: ignore[call-overload]
-    measured = measured.where(col(Run.epoch) > 0).order_by(col(Run.created_at).desc()).limit(limit)
+    measured = measured.where(col(Run.epoch) > 0, col(Run.external).is_(False))
+    measured = measured.order_by(col(Run.created_at).desc()).limit(limit)
     with reading(engine) as session:
         rows = session.execute(measured).all()
     found = []
@@ -53,7 +54,7 @@ def finished_configs(engine: Engine) -> list[tuple[str, dict[str, Any], dict[str
     """Id, configuration and facts of every run that was finished here and is not archived, the
     newest first."""
     finished = select(Run.id, Run.config, Run.facts).where(
-        Run.status == "finished", col(Run.archived_at).is_(None)
+        Run.status == "finished", col(Run.archived_at).is_(None), col(Run.external).is_(False)
     )
     with reading(engine) as session:
         rows = session.execute(finished.order_by(col(Run.created_at).desc()))
@@ -65,7 +66,9 @@ def imported_runs(engine: Engine) -> list[Run]:
     made."""
     finished = (
         select(Run)
-        .where(Run.status == "finished", col(Run.archived_at).is_(None))
+        .where(
+            Run.status == "finished", col(Run.archived_at).is_(None), col(Run.external).is_(False)
+        )
         .order_by(col(Run.created_at))
     )
     with reading(engine) as session:

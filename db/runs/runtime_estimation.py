@@ -196,10 +196,10 @@ def images_per_second(epochs: Iterable[tuple[int, float]]) -> float | None:
     """Images/s of a run, wherever it is shown: the median over its finished epochs, given as
     (images, seconds of training).
 
-    None while no epoch took any time. Until then the newest steps count
+    None while no epoch took any time or counted its images. Until then the newest steps count
     (`db.runs.reports.append_steps`).
     """
-    rates = [images / seconds for images, seconds in epochs if 0 < seconds < math.inf]
+    rates = [images / seconds for images, seconds in epochs if images and 0 < seconds < math.inf]
     return median(rates) if rates else None
 
 

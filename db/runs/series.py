@@ -23,7 +23,7 @@ from ganboard.db.models import (
     StepSeries,
     SystemSample,
 )
-from ganboard.db.runs import reduction, timeline
+from ganboard.db.runs import logged, reduction, timeline
 
 EPOCH_COLUMNS = [
     "run_id", "epoch", "finished_at", "steps", "images", "g_loss", "d_loss", "seconds",
@@ -76,25 +76,22 @@ def step_losses(
             .where(col(StepLosses.run_id) == run_id)
             .order_by(col(StepLosses.epoch))
         ).all()
-        times = timeline.read(session, run_id) if rows else None
-    if times is None:
+        found = (
+            timeline.losses(rows, timeline.read(session, run_id))
+            if rows
+            else logged.losses(session, run_id)
+        )
+    if found is None:
         return pd.DataFrame(
             {name: [] for name in (*AXES, "g_loss", "d_loss", "g_smooth", "d_smooth")}, dtype=float
         )
-    curves = {
-        "g": np.concatenate([row.g_losses for row in rows]),
-        "d": np.concatenate([row.d_losses for row in rows]),
-    }
-    curves = {net: losses.astype(np.float64) for net, losses in curves.items()}
-    step = np.concatenate(
-        [(row.epoch - 1) * times.per_epoch + 1 + np.arange(len(row.g_losses)) for row in rows]
-    )
+    axes, curves = found
     kept = reduction.extremes(list(curves.values()), points)
     columns = {f"{net}_loss": losses[kept] for net, losses in curves.items()}
     columns |= {
         f"{net}_smooth": reduction.smooth(losses, smoothing)[kept] for net, losses in curves.items()
     }
-    frame = pd.DataFrame(times.columns(step[kept]) | columns)
+    frame = pd.DataFrame({name: axis[kept] for name, axis in axes.items()} | columns)
     frame.attrs["usual"] = reduction.usual(np.concatenate(list(curves.values())))
     return frame
 

@@ -3,6 +3,7 @@ of epochs, interpolated in between."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -75,6 +76,21 @@ class Timeline:
 def as_utc(seconds: Floats) -> npt.NDArray[np.datetime64]:
     """Seconds since 1970 as times without a zone, to the millisecond."""
     return np.round(seconds * 1000).astype("datetime64[ms]")
+
+
+def losses(rows: Sequence[Any], times: Timeline | None) -> tuple[Any, Any] | None:
+    """The axes [n], and by net the losses [n] of all steps, of `rows` of `StepLosses` in the order
+    of their epochs; None without a timeline."""
+    if times is None:
+        return None
+    curves = {
+        "g": np.concatenate([row.g_losses for row in rows]),
+        "d": np.concatenate([row.d_losses for row in rows]),
+    }
+    step = np.concatenate(
+        [(row.epoch - 1) * times.per_epoch + 1 + np.arange(len(row.g_losses)) for row in rows]
+    )
+    return times.columns(step), {net: values.astype(np.float64) for net, values in curves.items()}
 
 
 def of_run(engine: Engine, run_id: str) -> Timeline | None:

@@ -34,7 +34,7 @@ from ganboard.gan.checkpoint.reader import (
     not_finite,
     verified,
 )
-from ganboard.gan.config import FORMER, RunConfig
+from ganboard.gan.config import FORMER, RunConfig, identity
 from ganboard.gan.data import revision
 from ganboard.gan.devices.hardware import versions
 from ganboard.gan.events import Note, Saved, Sink
@@ -54,7 +54,7 @@ def config_hash(config: RunConfig, examples: int) -> str:
     """Digest of all that determines the weights: settings that affect them, the number of images in
     the data set, and its revision where it is made by code that has changed."""
     # a new setting leaves old digests alone
-    settings = config.model_dump(include=affecting("weights"), exclude_defaults=True)
+    settings = identity(config, affecting("weights"))
     settings["examples"] = examples
     if config.dataset in (former := {now: name for name, now in FORMER["dataset"].items()}):
         settings["dataset"] = former[config.dataset]  # nor does a new name change them

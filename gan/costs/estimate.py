@@ -5,11 +5,11 @@ from __future__ import annotations
 
 from bisect import bisect_right
 from collections.abc import Mapping
-from importlib import import_module
 from typing import Any
 
 from ganboard.gan.config import RunConfig
 from ganboard.gan.costs.layer import LayerCost, parameters
+from ganboard.gan.settings import registry
 
 _MOST = 65_536  # the limit of RunConfig.batch_size
 _UNKNOWN = 2**60
@@ -49,7 +49,14 @@ def image_bytes(config: RunConfig, *, on_gpu: bool = False) -> int:
 
 def _of(config: RunConfig) -> Any:
     """The part of the model's folder that knows its layers."""
-    return import_module(f"ganboard.gan.models.{config.model}.costs")
+    return registry.of(config).part("costs")
+
+
+def known(config: RunConfig) -> bool:
+    """Whether the costs are known without a wait: those of a model of one file are read off its
+    networks by another process, which begins when it is asked first."""
+    known_of_model = getattr(_of(config), "known", None)
+    return known_of_model is None or bool(known_of_model(config))
 
 
 def step_flop(config: RunConfig) -> float:
@@ -73,7 +80,7 @@ def reduce_bytes(config: RunConfig) -> int:
     the gradients of D are sent that many times.
     """
     p = config.replicas
-    values = parameters(generator(config)) + config.d_steps * parameters(discriminator(config))
+    values = parameters(generator(config)) + config.d_updates * parameters(discriminator(config))
     return 2 * (p - 1) * 4 * values // p
 
 
@@ -150,6 +157,8 @@ def largest_batch(
 def too_large(config: RunConfig, machine: Mapping[str, Any]) -> str | None:
     """One sentence when the batch of `config` cannot fit into the memory of `machine`
     (`gan.devices.hardware.describe`), else None."""
+    if not known(config):
+        return None
     gpu, memory = on_gpu(config, machine), available(config, machine)
     needs = estimate(config, on_gpu=gpu)
     if needs <= memory:

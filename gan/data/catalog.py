@@ -3,14 +3,13 @@ it."""
 
 from __future__ import annotations
 
-from importlib import import_module
 from pathlib import Path
 from typing import Any
 
 from ganboard.gan.config import RunConfig
 from ganboard.gan.data import mnist
+from ganboard.gan.settings import registry
 from ganboard.gan.settings.metadata import fields_by_group
-from ganboard.gan.settings.models import DATASETS
 
 
 def count(config: RunConfig, data_dir: Path) -> int:
@@ -21,7 +20,8 @@ def count(config: RunConfig, data_dir: Path) -> int:
 
 def data_settings(config: RunConfig) -> dict[str, Any]:
     """The settings on which `count` depends."""
-    return config.model_dump(include={"model", "geometry", *fields_by_group()["Data"]} - {"limit"})
+    groups = fields_by_group(vars(config))
+    return config.model_dump(include={*groups["Data"], *groups["Model"]} - {"limit"})
 
 
 def check(config: RunConfig, data_dir: Path) -> None:
@@ -31,7 +31,7 @@ def check(config: RunConfig, data_dir: Path) -> None:
 
 def source(config: RunConfig) -> Any:
     """The part of the model's folder that knows its data: `load`, `count` and `check`."""
-    return import_module(f"ganboard.gan.models.{config.model}.source")
+    return registry.of(config).part("source")
 
 
 def available(data_dir: Path) -> dict[str, str | None]:
@@ -60,7 +60,7 @@ def available(data_dir: Path) -> dict[str, str | None]:
             f"There is no folder of frames in {data_dir}. Create one with `ganboard data flow` and"
             " set images_path to its name."
         )
-    return {name: absent.get(name) for name in DATASETS}
+    return {name: absent.get(name) for name in registry.datasets()}
 
 
 def _has(data_dir: Path, suffixes: tuple[str, ...]) -> bool:

@@ -12,7 +12,6 @@ from ganboard.gan.data import mnist, revision
 from ganboard.gan.data.catalog import source
 from ganboard.gan.data.dataset import reading
 from ganboard.gan.data.images import resolve
-from ganboard.gan.settings.models import PATHS
 
 _ANY = (".zip", ".npz", ".gz", ".h5", ".hdf5")
 # by code, whose versions lineages name
@@ -26,7 +25,7 @@ def digest(config: RunConfig, data_dir: Path) -> str | None:
         revised = revision.current({"dataset": config.dataset})
         named = made if revised == 1 else f"{made}, revision {revised}"
         return hashlib.sha256(named.encode()).hexdigest()
-    if config.dataset in PATHS:
+    if config.datasets[config.dataset]:
         path = resolve(data_dir, config.images_path, _ANY, "folder or file")
     else:
         found = (

@@ -25,6 +25,16 @@ def describe() -> dict[str, Any]:
     import tensorflow as tf
 
     return {
+        **machine(),
+        "gpus": _gpus(),
+        **_tpus([device.name for device in tf.config.list_physical_devices("TPU")]),
+        "versions": versions(),
+    }
+
+
+def machine() -> dict[str, Any]:
+    """Host, CPU and memory, JSON-ready; does not start TensorFlow."""
+    return {
         "host": platform.node(),
         "cpu": _cpu()[0],
         "cores": (
@@ -32,9 +42,6 @@ def describe() -> dict[str, Any]:
         ),
         "memory_bytes": memory_limit(),
         "cpu_flags": cpu_flags(),
-        "gpus": _gpus(),
-        **_tpus([device.name for device in tf.config.list_physical_devices("TPU")]),
-        "versions": versions(),
     }
 
 

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping
-from importlib import import_module
 from pathlib import Path
 from typing import Any, Protocol
 
@@ -19,11 +18,12 @@ import tensorflow as tf
 from pydantic import BaseModel, ValidationError
 
 from ganboard.gan.config import RunConfig, parse
-from ganboard.gan.generation import quantization
+from ganboard.gan.generation import labels, quantization
 from ganboard.gan.generation.latent_requests import InvalidRequest
 from ganboard.gan.generation.package import Manifest, VersionError
 from ganboard.gan.generation.quantization import Arrays
 from ganboard.gan.generation.restore import Misfit, assign, restore, untrained
+from ganboard.gan.settings import registry
 
 Floats = npt.NDArray[np.float32]
 Draw = Callable[[Floats], Floats]  # what G is given [n, ...] -> what it makes [n, ...]
@@ -80,11 +80,12 @@ class Generator:
                 f"The weights do not match the generator of this version in {error}. Use the"
                 " version that trained them."
             ) from None
-        shape = network.inputs[0].shape[1:]
-        masks = [None] * (len(network.inputs) - 1)  # of dropout, which inference has none of
+        shape = tuple(network.inputs[0].shape[1:])
+        if labels.is_labelled(network):
+            shape = (shape[0] + 1,)
 
-        def called(inputs: tf.Tensor) -> tf.Tensor:
-            return network([inputs, *masks] if masks else inputs, training=False)
+        def called(points: tf.Tensor) -> tf.Tensor:
+            return network(labels.inputs(network, points), training=False)
 
         self._network = network  # its variables live as long as the function
         self._function = tf.function(
@@ -104,6 +105,8 @@ class Generator:
         AVX2 even a row's place in a call decides, and the answer is 1."""
         rows = self.generation.together
         inputs = np.random.default_rng(0).normal(size=(rows, *shape)).astype(np.float32)
+        if labels.is_labelled(self._network):
+            inputs[:, -1] = 0
         alone, alike = self._in_calls_of(1, inputs), 1
         while alike < rows and np.array_equal(self._in_calls_of(2 * alike, inputs), alone):
             alike *= 2
@@ -125,9 +128,7 @@ class Generator:
 
 def of(config: RunConfig) -> Generation:
     """The generation of `config.model`."""
-    found: Generation = import_module(f"ganboard.gan.models.{config.model}.generation").Generation(
-        config
-    )
+    found: Generation = registry.of(config).part("generation").Generation(config)
     return found
 
 

@@ -39,7 +39,7 @@ class LatentRequest(BaseModel, ABC):
     """What every request says. `psi` scales the latents towards their mean 0: fewer odd images,
     less variety (the truncation of Karras et al. 2019, in z because this generator has no w).
     `energy` (GeV) and `angle` (degrees) are those of a 3DGAN's particles, 100 and 90 if none are
-    given."""
+    given; `label` is the class of a conditional model's images, one after the other if none is."""
 
     model_config = ConfigDict(frozen=True, extra="forbid", allow_inf_nan=False)
     kind: ClassVar[str]
@@ -48,6 +48,7 @@ class LatentRequest(BaseModel, ABC):
     psi: float = Field(1.0, ge=0, le=1.5)
     energy: float | None = Field(None, ge=2, le=500)
     angle: float | None = Field(None, ge=60, le=120)
+    label: int | None = Field(None, ge=0)
 
     @property
     @abstractmethod

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from importlib import import_module
 from pathlib import Path
 
 import keras
@@ -12,16 +11,17 @@ import tensorflow as tf
 
 from ganboard.gan.checkpoint.reader import CheckpointError
 from ganboard.gan.config import RunConfig
+from ganboard.gan.generation import labels
 from ganboard.gan.generation import restore as stored
 from ganboard.gan.generation.latent_requests import LatentRequest, Latents
 from ganboard.gan.rng import tf_philox
 from ganboard.gan.rng.philox import Purpose
-from ganboard.gan.settings.models import MODELS
+from ganboard.gan.settings import registry
 
 
 def restore(config: RunConfig, directory: Path, step: int) -> keras.Model:
     """A generator to draw with, as it was after `step`. Raises CheckpointError in one sentence."""
-    if not MODELS[config.model].has_latent_space:
+    if not registry.of(config).spec.has_latent_space:
         raise CheckpointError(
             f"model={config.model} has no latent space. Use the Prediction tab or `ganboard"
             " predict`."
@@ -33,9 +33,8 @@ def draw(
     generator: keras.Model, config: RunConfig, request: LatentRequest
 ) -> npt.NDArray[np.float32]:
     """Requested pictures [n, side, side, 1] in [-1, 1]. Raises InvalidRequest."""
-    pictures: npt.NDArray[np.float32] = import_module(
-        f"ganboard.gan.models.{config.model}.generation"
-    ).draw(generator, config, request)
+    drawing = registry.of(config).part("generation")
+    pictures: npt.NDArray[np.float32] = drawing.draw(generator, config, request)
     return pictures
 
 
@@ -49,7 +48,8 @@ def normal(seed: int, first: int, rows: int, width: int) -> Latents:
 
 
 def images(generator: keras.Model, latents: Latents) -> npt.NDArray[np.float32]:
-    """What G makes of latents [n, latent_dim]: DCGAN images [n, 28, 28, 1] in [-1, 1] (moving
-    statistics, no training)."""
-    outputs: npt.NDArray[np.float32] = generator(tf.constant(latents), training=False).numpy()
+    """What G makes of latents [n, latent_dim], or of those that `labels.joined` made (moving
+    statistics, no training): images [n, H, W, C] in [-1, 1]."""
+    points = labels.inputs(generator, tf.constant(latents))
+    outputs: npt.NDArray[np.float32] = generator(points, training=False).numpy()
     return outputs

@@ -27,11 +27,10 @@ from ganboard.gan.landscape.geometry import LandscapeError, SurfaceRequest, Weig
 from ganboard.gan.modeling import recipe
 from ganboard.gan.modeling.gradients import METRICS, State, Tensors
 from ganboard.gan.rng import philox
+from ganboard.gan.settings import registry
 
 # of a path; run counts from 0, radius is the distance from the run's last point
 COLUMNS = ("run", "epoch", "x", "y", "loss", "radius")
-# examples of a loss: one of 3DGAN's costs as much as thousands of digits
-MOST = {"dcgan": 4096, "gan3d": 8, "pix2pix": 8}
 OnProgress = Callable[[str, float], None]  # a phase and the share of all that is done
 
 
@@ -148,7 +147,9 @@ def _plain(config: RunConfig, **changes: Any) -> RunConfig:
         "xla": False,
         "recompute": False,
     }
-    return config.model_copy(update=alone | {"r1": 0.0, "gradient_penalty": 0.0} | changes)
+    asked = alone | {"r1": 0.0, "gradient_penalty": 0.0} | changes
+    known = type(config).model_fields
+    return config.model_copy(update={name: asked[name] for name in asked if name in known})
 
 
 def _restore_statistics(config: RunConfig, generator: keras.Model, directory: Path) -> None:
@@ -216,7 +217,7 @@ class _Losses:
         examples: Any,
         ends: Sequence[Weights],
     ) -> None:
-        self.rows = min(request.images, len(examples), MOST[config.model])
+        self.rows = min(request.images, len(examples), registry.of(config).spec.surface_examples)
         model = recipe.make(_plain(config, seed=request.seed, batch_size=self.rows))
         chosen = tf.constant(philox.order(request.seed, 1, len(examples))[: self.rows])
         batch = model.rows(model.columns(examples), chosen)

@@ -9,11 +9,13 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Sequence
+from contextlib import nullcontext
 from typing import Any, NamedTuple
 
 import keras
 import tensorflow as tf
 
+from ganboard.gan.layers import keyed
 from ganboard.gan.layers.masked_dropout import MaskedDropout
 
 Tensors = Sequence[tf.Tensor]
@@ -99,6 +101,22 @@ def forward(
         x, *new = (tf.recompute_grad(run) if recompute else run)(x, *own)
         updated += new
     return x, updated
+
+
+def call(
+    net: keras.Model, weights: Tensors, statistics: Tensors, inputs: Tensors, numbers: Tensors = ()
+) -> tuple[tf.Tensor, Tensors]:
+    """Output of any `net` in training with these weights and moving statistics, and its new
+    statistics; `numbers` are drawn for its keyed layers in the order in which they ask."""
+    values = [
+        *zip(net.trainable_variables, weights, strict=True),
+        *zip(net.non_trainable_variables, statistics, strict=True),
+    ]
+    answers = keyed.given(numbers) if numbers else nullcontext()
+    with answers, keras.StatelessScope(state_mapping=values) as scope:
+        # operations are named after network and layer
+        output = net(inputs if len(inputs) > 1 else inputs[0], training=True)
+    return output, [scope.get_current_value(variable) for variable in net.non_trainable_variables]
 
 
 def _blocks(net: keras.Model) -> list[list[keras.layers.Layer]]:

@@ -4,7 +4,6 @@ everything else is shared by all models."""
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from importlib import import_module
 from pathlib import Path
 from typing import Any, NamedTuple, Protocol
 
@@ -15,6 +14,7 @@ import tensorflow as tf
 
 from ganboard.gan.config import RunConfig
 from ganboard.gan.modeling.gradients import Shares, State, Tensors
+from ganboard.gan.settings import registry
 
 
 class Phase(NamedTuple):
@@ -94,5 +94,5 @@ class Recipe(Protocol):
 
 def make(config: RunConfig) -> Recipe:
     """The recipe of `config.model`."""
-    found: Recipe = import_module(f"ganboard.gan.models.{config.model}.recipe").Recipe(config)
+    found: Recipe = registry.of(config).part("recipe").Recipe(config)
     return found

@@ -4,6 +4,7 @@ be compared."""
 from __future__ import annotations
 
 import io
+from typing import Any
 
 import keras
 import numpy as np
@@ -11,14 +12,15 @@ import numpy.typing as npt
 import tensorflow as tf
 from PIL import Image
 
-from ganboard.gan.config import RunConfig
 from ganboard.gan.rng import tf_philox
 from ganboard.gan.rng.philox import Purpose
+from ganboard.gan.settings.adversarial import AdversarialConfig
+from ganboard.gan.settings.run_config import RunConfig
 
 _TOGETHER = 500
 
 
-def latents(config: RunConfig) -> tf.Tensor:
+def latents(config: AdversarialConfig) -> tf.Tensor:
     """The run's fixed latents [grid_size ** 2, latent_dim] float32, a function of its seed."""
     return tf_philox.normal(
         config.seed,
@@ -30,11 +32,23 @@ def latents(config: RunConfig) -> tf.Tensor:
     )
 
 
-def grid(config: RunConfig, generator: keras.Model) -> npt.NDArray[np.float32]:
-    """Images [grid_size ** 2, 28, 28, 1] that `generator` makes of the fixed latents (moving
-    statistics, no training)."""
-    images: npt.NDArray[np.float32] = generator(latents(config), training=False).numpy()
+def grid(
+    config: AdversarialConfig, generator: keras.Model, classes: int = 0
+) -> npt.NDArray[np.float32]:
+    """Images [grid_size ** 2, H, W, C] that `generator` makes of the fixed latents (moving
+    statistics, no training); of a class per column where there are `classes`."""
+    inputs = with_classes(latents(config), classes, config.grid_size)
+    images: npt.NDArray[np.float32] = generator(inputs, training=False).numpy()
     return images
+
+
+def with_classes(latents: tf.Tensor, classes: int, columns: int = 0) -> Any:
+    """Inputs of a generator: `latents` [n, latent_dim], and labels [n] int32 where there are
+    `classes`, one after the other, from the first again in each row of `columns`."""
+    if not classes:
+        return latents
+    number = np.arange(len(latents))
+    return [latents, tf.constant(number % (columns or len(latents)) % classes, tf.int32)]
 
 
 def real(config: RunConfig, images: npt.NDArray[np.uint8]) -> npt.NDArray[np.float32]:
@@ -45,7 +59,7 @@ def real(config: RunConfig, images: npt.NDArray[np.uint8]) -> npt.NDArray[np.flo
     return np.concatenate([some, np.full((count - len(some), *some.shape[1:]), -1, np.float32)])
 
 
-def evaluated(config: RunConfig, generator: keras.Model) -> npt.NDArray[np.float32]:
+def evaluated(config: AdversarialConfig, generator: keras.Model) -> npt.NDArray[np.float32]:
     """The `quality_images` images [n, 28, 28, 1] by which `generator` is evaluated; their latents
     are a function of the seed."""
     z = tf_philox.normal(

@@ -1,16 +1,16 @@
-"""The metrics of all models, found by their folders. Free of TensorFlow."""
+"""The metrics of all models, together. Free of TensorFlow."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 
-from ganboard.gan.quality.declarations import Metric
-from ganboard.gan.settings.models import modules
+from ganboard.gan.settings import registry
+from ganboard.gan.settings.metric import Metric
 
 # by model and name, the headline of each model first
 OF_MODEL: dict[str, dict[str, Metric]] = {
-    name: {metric.name: metric for metric in module.METRICS}
-    for name, module in modules("metrics").items()
+    name: {metric.name: metric for metric in model.spec.metrics}
+    for name, model in registry.models().items()
 }
 METRICS = {name: metric for metrics in OF_MODEL.values() for name, metric in metrics.items()}
 

@@ -10,11 +10,12 @@ import keras
 import numpy as np
 import numpy.typing as npt
 
-from ganboard.gan.config import ConfigError, RunConfig
+from ganboard.gan.config import ConfigError
 from ganboard.gan.data.dataset import Dataset
 from ganboard.gan.modeling import samples
 from ganboard.gan.quality import classifier, metrics
 from ganboard.gan.quality.declared import OF_MODEL
+from ganboard.gan.settings.adversarial import AdversarialConfig
 
 MEASURES = tuple(OF_MODEL["dcgan"])
 MINIMUM = 200  # real images; the covariance of 64 features needs well more than 64
@@ -25,7 +26,11 @@ class Evaluator:
     real ones, prepared once."""
 
     def __init__(
-        self, config: RunConfig, dataset: Dataset, cache_dir: Path, progress: classifier.Progress
+        self,
+        config: AdversarialConfig,
+        dataset: Dataset,
+        cache_dir: Path,
+        progress: classifier.Progress,
     ) -> None:
         """Find or train the classifier in `cache_dir` (`classifier.obtain` on `progress`), and take
         the features of the real images.

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from ganboard.gan.config import RunConfig
-from ganboard.gan.settings.models import ignored
+from ganboard.gan.settings.recomputing import RecomputingConfig
 
 _LARGE = 0.2  # share of a step that is worth a setting
 _SHORT = 2e-3  # seconds of a step beside which a host's call of 0.1 ms or more counts
@@ -50,8 +50,10 @@ def advice(report: Mapping[str, Any], config: RunConfig) -> Iterator[str]:
     full = report["memory"]["total"] / report["device_memory"]
     if full > _FULL:
         # on a TPU it was compiled to more memory, not less: docs/accelerators.md
-        recomputes = not (
-            config.strategy == "tpu" or config.recompute or "recompute" in ignored(config.model)
+        recomputes = (
+            isinstance(config, RecomputingConfig)
+            and not config.recompute
+            and config.strategy != "tpu"
         )
         remedy = "recompute=true, " if recomputes else ""
         yield (

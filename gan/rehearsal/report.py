@@ -8,7 +8,7 @@ import json
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from ganboard.gan.config import RunConfig
+from ganboard.gan.config import RunConfig, identity
 from ganboard.gan.rehearsal import hlo
 from ganboard.gan.rehearsal.advice import advice
 from ganboard.gan.rehearsal.targets import Form, Target
@@ -26,9 +26,9 @@ _OF_TARGET = {"strategy", "replicas", "loop"}
 def shaping(config: RunConfig) -> dict[str, Any]:
     """The settings on which the compiled step of `config` depends, whatever it is compiled for:
     those that differ from their defaults, so that a new setting leaves stored reports in place."""
-    names = {name for group in _GROUPS for name in fields_by_group()[group]}
-    values = config.model_dump(mode="json", exclude_defaults=True)
-    return {name: values[name] for name in sorted(names - _NUMBERS - _OF_TARGET) if name in values}
+    groups = fields_by_group(vars(config))
+    names = {name for group in _GROUPS for name in groups[group]}
+    return dict(sorted(identity(config, names - _NUMBERS - _OF_TARGET).items()))
 
 
 def key(config: RunConfig) -> str:

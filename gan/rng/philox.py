@@ -31,6 +31,10 @@ class Purpose(IntEnum):
     AUGMENT_REAL = 10
     AUGMENT_FAKE = 11
     DROPOUT = 16  # 16 to 31: one stream for every mask of a step
+    LAYERS = 64  # 64 to LAST_LAYER: one for every call of a keyed layer in a step
+
+
+LAST_LAYER = 255  # a purpose has 8 bits
 
 
 def philox_key(seed: int, purpose: int) -> int:

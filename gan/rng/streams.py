@@ -29,6 +29,17 @@ class Streams(Protocol):
         self, seed: int, purpose: int, draw: tf.Tensor, first_row: tf.Tensor, rows: int, width: int
     ) -> tf.Tensor: ...
 
+    def keep(
+        self,
+        seed: int,
+        mask: int,
+        rate: float,
+        draw: tf.Tensor,
+        first_row: tf.Tensor,
+        rows: int,
+        width: int,
+    ) -> tf.Tensor: ...
+
     def masks(
         self,
         seed: int,

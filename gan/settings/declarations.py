@@ -1,9 +1,9 @@
-"""What a field of `RunConfig` and what a model declare about themselves."""
+"""What a setting declares about itself."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any, Literal, cast
 
 from pydantic import Field
@@ -27,6 +27,7 @@ class Setting:
     affects: Affects = "weights"
     speed: bool = False  # whether the seconds per image depend on it
     self_explanatory: bool = False  # whether its values need no name beside them
+    identifies: bool = False  # whether digests name it even at its default
     study: str = ""  # what another value than the study's means for a comparison with it
 
     def has_effect(self, values: Mapping[str, Any]) -> bool:
@@ -49,12 +50,13 @@ def setting(
     affects: Affects = "weights",
     speed: bool = False,
     self_explanatory: bool = False,
+    identifies: bool = False,
     study: str = "",
     **limits: Any,
 ) -> Any:
     """A field of `RunConfig`: its default, what `Setting` holds, and pydantic's `limits`."""
     about = Setting(
-        group, unit, label, short, when, unless, affects, speed, self_explanatory, study
+        group, unit, label, short, when, unless, affects, speed, self_explanatory, identifies, study
     )
     extra = cast(Any, {"setting": about})
     return Field(default, description=description, json_schema_extra=extra, **limits)
@@ -65,13 +67,7 @@ def declared(info: FieldInfo) -> Setting:
     return cast(Setting, cast(Any, info.json_schema_extra)["setting"])
 
 
-@dataclass(frozen=True)
-class ModelSettings:
-    """What a model reads of the settings: `SETTINGS` in `settings.py` of its folder."""
-
-    datasets: tuple[str, ...]  # the benchmark uses the first
-    # what images_path has to name, for the data sets that are read from it
-    paths: Mapping[str, str] = field(default_factory=dict)
-    geometries: tuple[str, ...] = ()
-    reads: tuple[str, ...] = ()  # settings that it reads and that not every model does
-    has_latent_space: bool = False  # which the playground explores
+def same(one: FieldInfo, other: FieldInfo | None) -> bool:
+    """Whether two classes have a setting from one declaration: pydantic copies the fields that a
+    class inherits."""
+    return other is not None and declared(one) is declared(other)

@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
 
+from pydantic.fields import FieldInfo
 from pydantic_core import ErrorDetails, PydanticCustomError
 
-from ganboard.gan.settings.table import Settings
+
+class ConfigError(ValueError):
+    """A configuration that cannot run; the message is one sentence for the person who wrote it."""
 
 
 def problem(sentence: str) -> PydanticCustomError:
@@ -34,26 +38,24 @@ _WANTED = {
 }
 
 
-def sentence(error: ErrorDetails) -> str:
-    """What is wrong with one value, and what is allowed."""
+def sentence(error: ErrorDetails, fields: Mapping[str, FieldInfo]) -> str:
+    """What is wrong with one value, and what is allowed; `fields` are the settings there are."""
     name = str(error["loc"][0]) if error["loc"] else ""
     if error["type"] == "ganboard":
         return str(error["msg"])
     if error["type"] == "extra_forbidden":
-        return (
-            f"{name[:80]!r} is not a setting; the settings are {', '.join(Settings.model_fields)}."
-        )
+        return f"{name[:80]!r} is not a setting; the settings are {', '.join(fields)}."
     wanted = _WANTED.get(error["type"])
     if wanted is None:
         return f"{name}: {error['msg']}."
-    field = Settings.model_fields[name]
+    field = fields[name]
     return (
-        f"{name}={_legible(error['input'])} is not allowed: it must be"
+        f"{name}={legible(error['input'])} is not allowed: it must be"
         f" {wanted.format(**error.get('ctx', {}))} (default {field.default})."
     )
 
 
-def _legible(value: Any) -> str:
+def legible(value: Any) -> str:
     """The beginning of a value, on one line and without what a terminal or a log should not get."""
     try:
         given = str(value)

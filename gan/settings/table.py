@@ -1,26 +1,17 @@
-"""The table of settings: every hyper-parameter of a run with its default, limits and reason.
+"""The settings that every training has: each hyper-parameter with its default, limits and reason.
 
 An entry has a type, a default, a group, a description, and what else `setting` takes. The launch
-form, the command line, differences between runs, checkpoints and estimates follow from it.
+form, the command line, differences between runs, checkpoints and estimates follow from it. What a
+model adds is in its own `Config`.
 """
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Literal, TypeAlias
+from typing import Literal
 
 from pydantic import BaseModel, ConfigDict
 
 from ganboard.gan.settings.declarations import setting
-from ganboard.gan.settings.models import DATASETS, GEOMETRIES, MODELS, PATHS
-
-if TYPE_CHECKING:
-    Dataset: TypeAlias = str
-    Model: TypeAlias = str
-    Geometry: TypeAlias = str
-else:
-    Dataset = Literal[*DATASETS]
-    Model = Literal[*MODELS]
-    Geometry = Literal[*GEOMETRIES]
 
 
 class Settings(BaseModel):
@@ -29,52 +20,22 @@ class Settings(BaseModel):
     model_config = ConfigDict(frozen=True, extra="forbid", allow_inf_nan=False, strict=False)
 
     # fmt: off
-    dataset: Dataset = setting("mnist", "Data",
-        "Training data: digits works offline; showers (sampled) and hdf5 (CERN's files) need"
-        " model=gan3d, vortex_street (computed) and flow (your own) need model=pix2pix",
-        self_explanatory=True,
+    dataset: str = setting("mnist", "Data",
+        "Training data; which there are depends on the model",
+        max_length=80, self_explanatory=True,
         study="Different images: losses and images cannot be compared with the study's, seconds"
         " per image can.")
     images_path: str = setting("", "Data",
-        "For dataset=images a folder or zip of PNG or JPEG files, for dataset=hdf5 a folder or"
-        " file of showers, for dataset=flow a folder of frames, relative to the data directory",
-        when=("dataset", *PATHS), max_length=300)
-    skip_unreadable: bool = setting(False, "Data",
-        "For dataset=images: skip pictures that cannot be read instead of rejecting the folder;"
-        " the run reports how many",
-        when=("dataset", "images"))
+        "The folder or file to read, relative to the data directory",
+        max_length=300)
     limit: int | None = setting(None, "Data",
         "Use only the first examples: shorter epochs for a first look",
         unit="images", ge=1, le=10_000_000,
         study="Fewer images: an epoch is shorter than the study's, so compare by steps.")
 
-    model: Model = setting("dcgan", "Model",
-        "Network architecture: DCGAN (Table 1 of the study), the 3DGAN of calorimeter showers, or"
-        " pix2pix, which predicts the next frame of a flow",
-        speed=True, self_explanatory=True)
-    geometry: Geometry = setting("25x25x25", "Model",
-        "For model=gan3d the cells of a shower: 25x25x25 at a fixed angle (EcalEnergyGan), or"
-        " 51x51x25 with the angle as a condition (AngleArch3dGAN); for model=pix2pix the window of"
-        " a frame: 64x64, 128x128 or 256x256",
-        unit="cells", speed=True,
-        study="The study has neither showers nor flows: nothing can be compared.")
-    latent_dim: int = setting(100, "Model",
-        "Length of the noise vector z (the study: 100)",
-        unit="values", label="Latent size", ge=1, le=4096,
-        study="Different noise: grids start from other latents, and G's first layer has another"
-        " size.")
-    table1_literal: bool = setting(False, "Model",
-        "Follow Table 1 to the letter: an extra 7x7 transposed convolution in G",
-        label="Table 1 to the letter", speed=True,
-        study="Another reading of Table 1: G has 409,088 more parameters and takes longer.")
-    generator_batch_norm: bool = setting(True, "Model",
-        "Batch norm in G (Table 1); without it every image is independent of its batch",
-        label="Batch norm in G",
-        study="Table 1 has batch norm in G: without it, training behaves differently.")
-    discriminator_batch_norm: bool = setting(False, "Model",
-        "Batch norm in D: the study's text has it, its Table 1 does not",
-        label="Batch norm in D", speed=True,
-        study="In the study's text, but not in its Table 1: losses differ, times a little.")
+    model: str = setting("dcgan", "Model",
+        "Networks, losses and data: a built-in model, or one of your own (GANBOARD_MODELS)",
+        max_length=80, speed=True, self_explanatory=True)
 
     batch_size: int = setting(64, "Training",
         "Global batch size over all replicas; the study sweeps 32 to 512",
@@ -91,27 +52,6 @@ class Settings(BaseModel):
         "Passes over the data (the study: 30)",
         unit="epochs", affects="result", ge=1, le=100_000,
         study="The study trains for 30: compare equal epochs, not the last ones.")
-    d_steps: int = setting(1, "Training",
-        "Discriminator updates per generator update (k of the study's Eq. 4)",
-        label="D steps", speed=True, ge=1, le=16,
-        study="D learns more often per step of G: losses and times per epoch differ from the"
-        " study's.")
-    loss: Literal["non_saturating", "saturating", "hinge", "wgan_gp"] = setting(
-        "non_saturating", "Training",
-        "Loss of G: -log D(G(z)), Eq. 5's log(1 - D(G(z))), hinge, or the Wasserstein critic with"
-        " gradient penalty",
-        speed=True, self_explanatory=True,
-        study="Another loss has another scale: compare images and quality, not losses.")
-    gradient_penalty: float = setting(10.0, "Training",
-        "Weight of the gradient penalty of loss=wgan_gp (Gulrajani et al. 2017: 10)",
-        when=("loss", "wgan_gp"), ge=0, le=1000)
-    r1: float = setting(0.0, "Training",
-        "Weight gamma of the R1 penalty on D's gradient at real images (Mescheder et al. 2018:"
-        " 10; 0 is off)",
-        label="R1 penalty", speed=True, ge=0, le=1000)
-    label_smoothing: float = setting(0.0, "Training",
-        "D's target for real images is 1 minus this (Salimans et al. 2016: 0.1; 0 is off)",
-        when=("loss", "non_saturating", "saturating"), ge=0, lt=0.5)
     ema: float = setting(0.0, "Training",
         "Decay of a moving average of G's weights, used for grids and quality (0 is off, 0.999 is"
         " usual)",
@@ -203,13 +143,6 @@ class Settings(BaseModel):
         unit="steps", when=("strategy", "tpu"), speed=True, ge=1, le=256)
     loop: Literal["custom", "fit"] = setting("custom", "Acceleration",
         "Custom training loop, or Keras fit with a custom train_step",
-        speed=True)
-    convolution: Literal["auto", "direct", "spectral"] = setting("auto", "Acceleration",
-        "Algorithm of G's largest convolution: direct, or by Fourier transforms with a tenth of"
-        " the products; auto is spectral on CPU",
-        speed=True)
-    recompute: bool = setting(False, "Acceleration",
-        "Recompute activations in the backward pass: less memory, more time, equal gradients",
         speed=True)
     sync_batch_norm: bool = setting(True, "Acceleration",
         "Batch norm over the whole batch, so that n replicas compute what one does; off: over each"

@@ -143,7 +143,7 @@ class Attempt:
             sink(Note("info", text))
         if skipped := getattr(self._dataset, "skipped", ()):
             sink(Note("warning", images.skipped(skipped)))
-        if config.skip_unreadable:
+        if getattr(config, "skip_unreadable", False):
             sink(Facts({"skipped_pictures": len(skipped)}))
         sink(Facts(epoch_metrics.facts(config, self._machine, self.plan.examples)))
         if (revised := revision.current({"dataset": config.dataset})) > 1:

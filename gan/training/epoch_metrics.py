@@ -97,7 +97,7 @@ class EpochMetrics:
     def _of_loss_and_precision(self, metrics: StepMetrics) -> dict[str, Any]:
         found: dict[str, Any] = {}
         # other losses' logits are no opinions
-        if self._config.loss in ("non_saturating", "saturating"):
+        if self._config.logits_are_probabilities:
             found["d_real"] = metrics.d_real.astype(np.float64).mean()
             found["d_fake"] = metrics.d_fake.astype(np.float64).mean()
         if self._config.precision != "float32":

@@ -17,6 +17,7 @@ import numpy.typing as npt
 
 from ganboard.gan.config import RunConfig
 from ganboard.gan.events import Note, Quality
+from ganboard.gan.settings.adversarial import AdversarialConfig
 from ganboard.gan.training.lr_schedules import scaling
 
 Floats = npt.NDArray[np.floating[Any]]
@@ -94,7 +95,7 @@ class Monitors:
         probability, their G loss is linear in them, and a critic far ahead is what wgan_gp wants:
         there this is silent.
         """
-        if self._config.loss not in ("non_saturating", "saturating"):
+        if not self._config.logits_are_probabilities:
             return []
         if first_step != self._next_step:  # resumed or rolled back
             self._opinions = np.empty((2, 0))
@@ -110,19 +111,21 @@ class Monitors:
 
     def _compare_opinions(self, steps: int, real: float, fake: float) -> list[Note]:
         config = self._config
-        target = 1 - config.label_smoothing  # what D is taught to say of real images
+        own = config if isinstance(config, AdversarialConfig) else None
+        # what D is taught to say of real images
+        target = 1 - own.label_smoothing if own else 1.0
         found = (
             f"over the {self._window} steps up to {position(self._steps_per_epoch, steps - 1)}"
             f" its mean output was {real:.2f} for real and {fake:.2f} for generated images"
         )
         slower_d = [
             f"lower d_learning_rate (now {config.d_learning_rate:g})",
-            *["set d_steps=1"] * (config.d_steps > 1),
+            *["set d_steps=1"] * (config.d_updates > 1),
         ]
-        smoother = [
-            *["set label_smoothing=0.1"] * (not config.label_smoothing),
-            *["set r1=10"] * (not config.r1),
-        ]
+        smoother = []
+        if own:
+            smoother += ["set label_smoothing=0.1"] * (not own.label_smoothing)
+            smoother += ["set r1=10"] * (not own.r1)
         wins = self._wins.notes(
             real > SURE * target and fake < 1 - SURE,
             real < SURE_NO_MORE * target or fake > 1 - SURE_NO_MORE,
@@ -136,7 +139,7 @@ class Monitors:
         remedy = either(
             [
                 f"lower g_learning_rate (now {config.g_learning_rate:g})",
-                "raise d_learning_rate or d_steps",
+                "raise d_learning_rate or d_steps" if own else "raise d_learning_rate",
             ]
         )
         lost = self._lost.notes(
@@ -210,9 +213,10 @@ class Monitors:
         config = self._config
         options = [f"lower g_learning_rate (now {config.g_learning_rate:g})"]
         options += ["set beta_1=0.5"] * (config.optimizer == "adam" and config.beta_1 > 0.5)
-        options += ["set loss=wgan_gp"] * (
-            config.loss != "wgan_gp" and not config.discriminator_batch_norm
-        )
+        if isinstance(config, AdversarialConfig):
+            options += ["set loss=wgan_gp"] * (
+                config.loss != "wgan_gp" and not config.examples_mix_in_d
+            )
         return f"Clone the run and {either(options)}."
 
     def replicas(self, epoch: int, seconds: Floats) -> list[Note]:

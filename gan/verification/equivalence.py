@@ -14,11 +14,12 @@ import signal
 import sys
 from functools import partial
 from pathlib import Path
+from typing import Any
 
 from ganboard.gan.checkpoint import reader, store
 from ganboard.gan.config import RunConfig, parse
 from ganboard.gan.devices import runtime
-from ganboard.gan.events import ControlSignal, Event, Saved
+from ganboard.gan.events import ControlSignal, Event, Facts, Saved
 from ganboard.gan.progress import Progress
 from ganboard.gan.training.loop import train
 
@@ -29,22 +30,26 @@ def main(
     """Train to the end: with two backward passes through D where one would do, with up-sampling and
     convolution one after the other, or stopped once in the middle and resumed. `untrained` keeps
     the networks that the training begins with. `killed` ends the process by SIGKILL some steps
-    after its first checkpoint, so that a second one, whose `attempt` is 2, resumes from there."""
+    after its first checkpoint, so that a second one, whose `attempt` is 2, resumes from there.
+    `memory` writes the facts of the training as the last line of stdout."""
     config, directory = parse(json.loads(config_json)), Path(run_dir)
     if variant == "untrained":
         return _untrained(config, directory)
     if variant == "two passes":
         from ganboard.gan.modeling import losses
 
-        losses.generator_share = lambda config, fake: None
+        losses.generator_share = lambda config, real, fake: None
     if variant == "plain up-sampling":
         unfold()
     asked = itertools.count(1)
     saved = False
+    facts: dict[str, Any] = {}
 
     def watch(event: Event) -> None:
         nonlocal saved
         saved = saved or isinstance(event, Saved)
+        if isinstance(event, Facts):
+            facts.update(event.values)
 
     def control() -> ControlSignal:
         if variant == "killed" and saved:
@@ -63,6 +68,8 @@ def main(
         )
         if outcome == "finished":
             assert number == first + (variant == "interrupted")
+            if variant == "memory":
+                sys.stdout.write(f"\n{json.dumps(facts, default=str)}\n")
             return None
     return None
 

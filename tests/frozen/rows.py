@@ -14,7 +14,7 @@ from sqlmodel import SQLModel
 from sqlmodel.sql.sqltypes import UTCDateTime
 
 from ganboard.db.models import STATUSES
-from ganboard.db.types import Float32Array, Real
+from ganboard.db.types import Float32Array, Float64Array, Real
 
 RUNS = len(STATUSES)
 EPOCHS = 2  # of each run
@@ -91,6 +91,10 @@ def _of_type(kind: Any, number: int) -> Any:
             if number % 2
             else np.arange(4, dtype=np.float32)
         )
+    if isinstance(kind, Float64Array):
+        return np.array([number, np.nan, -0.0, 5e-324])
+    if isinstance(kind, sa.Boolean):
+        return bool(number % 2)
     if isinstance(kind, UTCDateTime):
         return MOMENT + timedelta(seconds=number, microseconds=number)
     if isinstance(kind, sa.JSON):
@@ -119,6 +123,9 @@ MEANT = {
     ("run", "step"): lambda n: 4 * EPOCHS,
     ("run", "steps_per_epoch"): lambda n: 4,
     ("run", "number"): lambda n: n + 1,
+    ("run", "external"): lambda n: STATUSES[n] == "finished",
+    ("logged_values", "steps"): lambda n: np.arange(4.0),
+    ("logged_values", "name"): lambda n: "loss/é",
     ("run", "seconds"): lambda n: 1.5 * n,
     ("run", "stop_requested_at"): lambda n: sa.null(),
     ("run", "lease_until"): lambda n: sa.null(),

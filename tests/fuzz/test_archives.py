@@ -16,10 +16,10 @@ from typing import Any
 import numpy as np
 from hypothesis import strategies as st
 
-from ganboard.gan.config import RunConfig
 from ganboard.gan.data import catalog, idx, load, npz
 from ganboard.gan.data.archive import MAX_MEMBERS, SafeZip
 from ganboard.gan.data.dataset import DatasetError
+from ganboard.gan.models.dcgan.config import Config
 from tests.factories import png
 from tests.fuzz.cases import EXAMPLES, count, fuzzed, refusal
 from tests.fuzz.measured import refused
@@ -99,9 +99,9 @@ def loaded(folder: Path, kind: str, data: bytes) -> str | None:
     """The refusal of a data set in this file, None when it was loaded: then its images are
     sound."""
     config = (
-        RunConfig(dataset="images", images_path="set.zip", batch_size=1)
+        Config(dataset="images", images_path="set.zip", batch_size=1)
         if kind == "zip"
-        else RunConfig(batch_size=1)
+        else Config(batch_size=1)
     )
     for file in folder.iterdir():
         file.unlink()
@@ -368,7 +368,7 @@ def put(folder: Path, name: str) -> str:
         if kind == "zip"
         else {"batch_size": 1}
     )
-    return f"load(RunConfig(**{config!r}), Path({str(folder)!r}))"
+    return f"load(Config(**{config!r}), Path({str(folder)!r}))"
 
 
 def test_bombs_are_refused_within_a_second_and_64_megabytes(tmp_path: Path) -> None:

@@ -15,7 +15,8 @@ from sqlalchemy import update
 from sqlmodel import Session, col
 
 from ganboard.db.models import Run
-from ganboard.gan.config import ConfigError, RunConfig, parse
+from ganboard.gan.config import ConfigError, parse
+from ganboard.gan.models.dcgan.config import Config
 from ganboard.worker.clear_errors import CLEAR_ERRORS
 from ganboard.worker.context import Context
 from ganboard.worker.submission import submit
@@ -24,7 +25,7 @@ from tests.fuzz.cases import fuzzed, refusal
 from tests.ui.pages import open_page
 
 MakeRun = Callable[..., Run]
-USUAL = RunConfig().model_dump(mode="json")
+USUAL = Config().model_dump(mode="json")
 JSON = st.recursive(
     st.none()
     | st.booleans()

@@ -15,9 +15,9 @@ import numpy as np
 from hypothesis import strategies as st
 from PIL import Image
 
-from ganboard.gan.config import RunConfig
 from ganboard.gan.data import DatasetError, load
 from ganboard.gan.data.decoding import MAX_PIXELS, MAX_SIDE, decode
+from ganboard.gan.models.dcgan.config import Config
 from tests.fuzz.cases import EXAMPLES, count, fuzzed, refusal
 from tests.fuzz.measured import refused
 from tests.fuzz.test_archives import CHANGES, Change, changed
@@ -211,7 +211,7 @@ def test_a_folder_of_mixed_pictures(tmp_path: Path, kinds: list[str], spoiled: i
     said = refusal(
         DatasetError,
         lambda: found.append(
-            load(RunConfig(dataset="images", images_path="set", batch_size=1), tmp_path)
+            load(Config(dataset="images", images_path="set", batch_size=1), tmp_path)
         ),
     )
     assert bool(said) == (spoiled < len(kinds))

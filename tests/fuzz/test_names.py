@@ -17,7 +17,7 @@ from ganboard.db.models import Run
 from ganboard.db.runs import annotations as run_annotations
 from ganboard.db.runs import listing, queries, search
 from ganboard.db.text_validation import invisible
-from ganboard.gan.config import RunConfig
+from ganboard.gan.models.dcgan.config import Config
 from ganboard.worker import formatting as text
 from ganboard.worker.context import Context
 from ganboard.worker.errors import BadName
@@ -30,7 +30,7 @@ from tests.fuzz.cases import fuzzed, refusal
 from tests.ui.pages import open_page
 
 MakeRun = Callable[..., Run]
-SETTINGS = RunConfig().model_dump(mode="json")
+SETTINGS = Config().model_dump(mode="json")
 PIECES = (
     *HOSTILE_NAMES, "", " ", "a", "\u202e", "\u200b", "\u200d", "e\u0301", "\u0301" * 30, "\0",
     "\n", "\r", "\t", "\x1b[2J", "\ud800", "\udfff", "../../etc/passwd", "CON", "=1+1", "+1", "-1",

@@ -14,6 +14,8 @@ from hypothesis import strategies as st
 from ganboard.gan.config import ConfigError, RunConfig, parse, parse_assignments, parse_value, plan
 from ganboard.gan.costs import estimate
 from ganboard.gan.presets import NAMES, load
+from ganboard.gan.settings import registry
+from ganboard.gan.settings.metadata import all_settings
 from ganboard.worker import formatting
 from ganboard.worker.interchange.document import encode
 from ganboard.worker.submission import sweep
@@ -44,14 +46,14 @@ NUMBERS = (
     | st.fractions()
     | st.complex_numbers()
 )
-FIELD = st.sampled_from(sorted(RunConfig.model_fields))
+FIELD = st.sampled_from(sorted(all_settings()))
 
 
 def sound(config: RunConfig) -> None:
     """What holds of every configuration that was accepted: it can be stored, planned and
     counted."""
     values = config.model_dump(mode="json")
-    for name, field in RunConfig.model_fields.items():
+    for name, field in type(config).model_fields.items():
         value = values[name]
         if isinstance(value, float):
             assert math.isfinite(value), name
@@ -82,9 +84,13 @@ def test_settings_together_are_sound_or_refused(values: dict[str, Any]) -> None:
 
 def plausible(name: str) -> st.SearchStrategy[Any]:
     """Values that a setting may have by itself."""
-    field = RunConfig.model_fields[name]
+    field = all_settings()[name]
     if field.annotation is bool:
         return st.booleans()
+    if name == "model":
+        return st.sampled_from(list(registry.models()))
+    if name == "dataset":
+        return st.sampled_from(registry.datasets())
     if field.annotation is str:
         return st.sampled_from(["", "pictures", "a.zip"])
     options = get_args(field.annotation)
@@ -115,9 +121,7 @@ def plausible(name: str) -> st.SearchStrategy[Any]:
 
 @fuzzed(
     25,
-    values=st.fixed_dictionaries(
-        {}, optional={name: plausible(name) for name in RunConfig.model_fields}
-    ),
+    values=st.fixed_dictionaries({}, optional={name: plausible(name) for name in all_settings()}),
 )
 def test_combinations_within_the_ranges_are_sound_or_refused(values: dict[str, Any]) -> None:
     if refusal(ConfigError, parse, values) is None:

@@ -10,7 +10,7 @@ from ganboard.app.runs import latest, table
 from ganboard.db.models import Run
 from ganboard.db.runs import annotations as run_annotations
 from ganboard.db.runs import commands, queries
-from ganboard.gan.config import RunConfig
+from ganboard.gan.models.dcgan.config import Config
 from ganboard.worker import formatting
 from ganboard.worker.context import Context
 from tests.factories import HOSTILE_NAMES
@@ -79,7 +79,7 @@ def test_three_hundred_runs(context: Context) -> None:
         commands.create_run(
             context.engine,
             name=f"run {number}",
-            config=RunConfig(dataset="digits").model_dump(mode="json"),
+            config=Config(dataset="digits").model_dump(mode="json"),
         )
     at = open_page()
     assert len(table_ids(at)) == 300

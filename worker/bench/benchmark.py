@@ -18,7 +18,7 @@ from ganboard.gan import data
 from ganboard.gan.config import ConfigError, RunConfig, parse, plan
 from ganboard.gan.costs import estimate
 from ganboard.gan.data import catalog, mnist
-from ganboard.gan.settings.models import MODELS
+from ganboard.gan.settings import registry
 from ganboard.worker.bench.candidates import DCGAN, choose, peers_find_gan
 from ganboard.worker.bench.report import document
 from ganboard.worker.bench.runner import Options, Watcher, run_benchmark
@@ -26,7 +26,6 @@ from ganboard.worker.errors import ServiceFailed
 
 MAX_ROUNDS, MAX_STEPS = 1000, 1_000_000
 EPOCH_STEPS = 40  # of our trainer on a CPU, where all of MNIST takes minutes
-BATCHES = {DCGAN: 256, "gan3d": 16, "pix2pix": 16}
 
 
 def bench(settings: Settings, options: Options, watcher: Watcher) -> dict[str, Any]:
@@ -36,10 +35,7 @@ def bench(settings: Settings, options: Options, watcher: Watcher) -> dict[str, A
         raise ConfigError(f"rounds={options.rounds} is invalid. It must be from 1 to {MAX_ROUNDS}.")
     if options.steps is not None and not 1 <= options.steps <= MAX_STEPS:
         raise ConfigError(f"steps={options.steps} is invalid. It must be from 1 to {MAX_STEPS}.")
-    if options.model not in BATCHES:
-        raise ConfigError(
-            f"model={options.model[:80]} is invalid. Choose from {', '.join(BATCHES)}."
-        )
+    registry.get(options.model)
     candidates = choose(options.only, options.precisions, options.model)
     base = _base(settings, options)
     # a batch that does not divide among replicas is refused before anything runs
@@ -67,7 +63,7 @@ def bench(settings: Settings, options: Options, watcher: Watcher) -> dict[str, A
         "data": (
             loaded.source
             if options.model == DCGAN
-            else f"{options.model} at {base.geometry} on dataset={base.dataset}."
+            else f"{_sized(base)} on dataset={base.dataset}."
         ),
         "batch": base.batch_size,
         "gflop_per_image": estimate.step_flop(base) / base.batch_size / 1e9,
@@ -80,14 +76,17 @@ def bench(settings: Settings, options: Options, watcher: Watcher) -> dict[str, A
 def _base(settings: Settings, options: Options) -> RunConfig:
     """What our trainer trains: 3DGAN's showers of 51x51x25 cells, pix2pix's street at 64x64, or
     digits."""
-    batch = BATCHES[options.model] if options.batch is None else options.batch
-    dataset = MODELS[options.model].datasets[0]
+    usual = registry.get(options.model).spec.benchmark
+    values = {"model": options.model, "batch_size": options.batch or usual.batch, **usual.settings}
     if options.model == DCGAN:
-        dataset = "mnist" if mnist.find("mnist", settings.data) else "digits"
-    geometry = {"gan3d": {"geometry": "51x51x25"}, "pix2pix": {"geometry": "64x64"}}.get(
-        options.model, {}
-    )
-    return parse({"model": options.model, "dataset": dataset, "batch_size": batch, **geometry})
+        values["dataset"] = "mnist" if mnist.find("mnist", settings.data) else "digits"
+    return parse(values)
+
+
+def _sized(config: RunConfig) -> str:
+    """The model with the sizes that its benchmark is taken at."""
+    sizes = registry.of(config).spec.benchmark.settings
+    return " at ".join([config.model, *(str(getattr(config, name)) for name in sizes)])
 
 
 def _hardware() -> dict[str, Any]:

@@ -20,7 +20,7 @@ from ganboard import gan
 from ganboard.gan.bench.protocol import Task
 from ganboard.gan.config import ConfigError
 from ganboard.gan.distributed.cluster import Cluster
-from ganboard.gan.settings.models import ignored
+from ganboard.gan.settings import registry
 from ganboard.worker.errors import WorkerError
 from ganboard.worker.process.parent_death import environment_for_child
 
@@ -56,7 +56,7 @@ class Candidate:
     def plays(self, model: str) -> bool:
         """Whether it trains that model: peers and floor are DCGAN's, ours train each that reads
         their settings."""
-        return not self.changes.keys() & set(ignored(model)) and (
+        return self.changes.keys() <= registry.get(model).config.model_fields.keys() and (
             model == DCGAN or self.module in ("ours", "")
         )
 

@@ -45,7 +45,7 @@ class Options:
     """What the command was asked."""
 
     model: str = DCGAN
-    batch: int | None = None  # by default that of benchmark.BATCHES
+    batch: int | None = None  # by default that of the model
     precisions: Sequence[str] = PRECISIONS
     rounds: int = 5
     only: Sequence[str] = ()

@@ -21,6 +21,7 @@ from ganboard.worker.cli import (
     launch,
     models,
     output,
+    own_models,
     predict,
     rehearse,
     runs,
@@ -43,6 +44,7 @@ database = typer.Typer(no_args_is_help=True, help="The database's schema.")
 app.add_typer(database, name="db")
 app.add_typer(data.data_app, name="data")
 app.add_typer(models.models_app, name="models")
+app.add_typer(own_models.new_app, name="new")
 
 
 @app.callback()
@@ -205,7 +207,7 @@ ELSEWHERE: tuple[Callable[..., None], ...] = (
     runs.delete, runs.export, annotations_cli.tag, annotations_cli.note, annotations_cli.archive,
     annotations_cli.unarchive, sweep.sweep, study.study, study.report, surface.surface,
     predict.predict, rehearse.rehearse, serve.serve, verify.bench, verify.selftest,
-    firstday.firstday, backup.backup,
+    own_models.check, firstday.firstday, backup.backup,
     backup.restore,
 )  # fmt: skip
 for command in ELSEWHERE:

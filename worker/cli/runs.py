@@ -48,7 +48,7 @@ def runs(
     from ganboard.db.models import STATUSES
     from ganboard.db.runs import listing, queries
     from ganboard.db.runs import search as language
-    from ganboard.gan.config import RunConfig
+    from ganboard.gan.settings.metadata import all_defaults
 
     if unknown := set(status or ()) - set(STATUSES):
         raise typer.BadParameter(
@@ -61,7 +61,7 @@ def runs(
         for run in listing.list_all(context.engine)
         if (run.archived_at is not None) == archived and (not statuses or run.status in statuses)
     ]
-    matching = language.matching(usual, language.parse(search, RunConfig().model_dump(mode="json")))
+    matching = language.matching(usual, language.parse(search, all_defaults()))
     found = queries.get_runs(context.engine, [run.id for run in matching[:limit]])
     if as_json:
         from ganboard.worker.interchange.document import summaries
@@ -198,8 +198,8 @@ def import_runs(
         list[Path],
         typer.Argument(
             metavar="PATH...",
-            help="Folders written by `ganboard export`, ZIP files of them, or bundles of `ganboard"
-            " firstday`.",
+            help="Folders written by `ganboard export`, ZIP files of them, bundles of `ganboard"
+            " firstday`, or files that `ganboard.start` recorded offline.",
         ),
     ],
     as_json: AsJson = False,
@@ -208,11 +208,12 @@ def import_runs(
     bundle also its step times, which calibrate the estimates of `ganboard rehearse`.
 
     Each is checked in full before it is stored: files that were changed, values out of range and
-    strange archives are refused.
+    strange archives are refused. A recording that was cut off is read up to there.
 
     Example:
       ganboard import results/baseline from-the-server.zip
     """
+    from ganboard.worker.external import importing as recordings
     from ganboard.worker.firstday import importing
     from ganboard.worker.formatting import clean
     from ganboard.worker.interchange import importer
@@ -220,6 +221,12 @@ def import_runs(
     context = open_database(create=True)
     found = []
     for path in paths:
+        if recordings.is_recording(path):
+            recorded = recordings.read_in(context, path)
+            found.append(recorded.run)
+            if recorded.problem:
+                typer.echo(clean(recorded.problem), err=True)
+            continue
         if not importing.is_bundle(path):
             found.append(importer.read_in(context, path))
             continue

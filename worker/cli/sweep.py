@@ -62,7 +62,8 @@ def sweep(
       ganboard sweep --preset starter --vary batch_size=32,64 --vary xla=false,true --dry-run
     """
     from ganboard.gan import presets
-    from ganboard.gan.config import ConfigError, RunConfig, parse_assignments
+    from ganboard.gan.config import ConfigError, parse_assignments
+    from ganboard.gan.settings.metadata import defaults
     from ganboard.worker.submission import sweep as grids
 
     given = parse_assignments(changes or [])
@@ -73,7 +74,7 @@ def sweep(
             "Nothing to vary. Use `ganboard run` for a single run, or add --vary batch_size=32,64"
             " or --seeds 3."
         )
-    title = grids.check_title(name, preset or "", {**RunConfig().model_dump(mode="json"), **base})
+    title = grids.check_title(name, preset or "", {**defaults(base), **base})
     context = open_database(create=True)
     grid = grids.examine(context, base, varied, title=title)
     chosen = [member for member in grid if not member.problem and not (reuse and member.finished)]

@@ -6,7 +6,7 @@ from typing import Annotated, Literal
 
 from pydantic import BaseModel, ConfigDict, Field
 
-from ganboard.gan.settings.models import MODELS
+from ganboard.gan.settings import registry
 from ganboard.worker.firstday.day import PRECISIONS
 from ganboard.worker.interchange.fields import Instant, Scalar, Short
 from ganboard.worker.interchange.schema import Hardware
@@ -14,7 +14,7 @@ from ganboard.worker.interchange.schema import Hardware
 MAX_FILES = 300
 Seconds = Annotated[float, Field(gt=0, lt=1e6, allow_inf_nan=False)]
 Word = Annotated[str, Field(pattern=r"^[\w.-]{1,40}$")]
-_MODELS = "|".join(MODELS)
+_MODELS = "|".join(registry.models())
 _PRECISIONS = "|".join(PRECISIONS)
 
 

@@ -24,7 +24,7 @@ FORMAT = 1
 MANIFEST = "manifest.json"
 MAX_JSON = 128 << 20  # bytes of run.json or manifest.json
 _FILE = re.compile(
-    r"(run\.json|(epochs|steps|quality|events|samples)\.csv|train\.log"
+    r"(run\.json|(epochs|steps|quality|events|samples|logged)\.csv|train\.log"
     r"|grids/(real|epoch-\d{4,6})\.png)"
 )
 

@@ -16,7 +16,7 @@ import numpy as np
 import orjson
 
 from ganboard.db.models import Run
-from ganboard.db.runs import queries, timeline
+from ganboard.db.runs import logged, queries, timeline
 from ganboard.gan.checkpoint import reader
 from ganboard.gan.config import model_of
 from ganboard.gan.events import MEASURES, REAL_IMAGES, SERIES
@@ -44,6 +44,7 @@ QUALITY_COLUMNS = (
     "training_seconds",
     "preparation_seconds",
 )  # then the model's measures
+LOGGED_COLUMNS = ("name", "step", "time", "value")  # time: seconds since 1970
 EVENT_COLUMNS = ("at", "level", "attempt", "text")
 README = """A checkpoint of the ganboard run {run_id}, saved after step {step}.
 
@@ -180,6 +181,15 @@ def events_csv(context: Context, run: Run) -> Iterator[str]:
     )
 
 
+def logged_csv(context: Context, run: Run) -> Iterator[str]:
+    """The lines of logged.csv: one row per value that a script logged."""
+    rows = (
+        {"name": safe_cell(name), "step": step, "time": time, "value": value}
+        for name, step, time, value in logged.rows(context.engine, run.id)
+    )
+    return _lines(LOGGED_COLUMNS, rows)
+
+
 TABLES = {
     "epochs.csv": epochs_csv,
     "steps.csv": steps_csv,
@@ -194,7 +204,8 @@ def _who(run: Run) -> dict[str, str]:
 
 def _write(context: Context, run: Run, directory: Path) -> Iterator[Path]:
     engine = context.engine
-    for name, lines in TABLES.items():
+    tables = {**TABLES, **({"logged.csv": logged_csv} if run.external else {})}
+    for name, lines in tables.items():
         with (directory / name).open("w", newline="", encoding="utf-8") as file:
             file.writelines(lines(context, run))
         yield directory / name

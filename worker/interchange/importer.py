@@ -31,6 +31,7 @@ from ganboard.worker.context import Context
 from ganboard.worker.errors import BadName
 from ganboard.worker.interchange.bundle import MAX_JSON, BadBundle, Content, refusing
 from ganboard.worker.interchange.fields import Number
+from ganboard.worker.interchange.logged_table import logged_rows
 from ganboard.worker.interchange.schema import RunDocument
 from ganboard.worker.interchange.step_table import same, step_rows
 from ganboard.worker.submission.submit import check_name
@@ -58,6 +59,8 @@ def read_in(context: Context, path: Path) -> Run:
 def store(context: Context, one: Checked) -> Run:
     """Store a checked run. Raises NotAllowed when its id is taken."""
     run = imports.insert(context.engine, one.run, one.rows, one.tags, one.text)
+    if run.external:
+        return run
     key = reports.key(configs.parse(run.config))
     known = {report["target"] for report in rehearsals.of(context.engine, key)}
     for report in one.rehearsals:
@@ -79,17 +82,17 @@ def checked(path: Path) -> Checked:
 def _check(content: Content, path: Path) -> Checked:
     document = RunDocument.model_validate_json(content.read("run.json", MAX_JSON))
     try:
-        config = configs.parse(document.config)
+        settings, epochs = _settings(document)
         name = check_name(document.name)
         tags = [check_tag(tag) for tag in document.tags]
     except (ConfigError, BadName, DbError) as error:
         raise BadBundle(f"{path} is refused: {error}") from None
-    _agree(document, config.epochs, path)
+    _agree(document, epochs, path)
     common = document.model_dump(
         include={
             "id", "status", "note", "created_at", "queued_at", "started_at", "ended_at",
             "attempt", "error", "examples", "steps_per_epoch", "g_parameters", "d_parameters",
-            "epoch", "step", "images_per_second",
+            "epoch", "step", "images_per_second", "external", "reports",
         }
     )  # fmt: skip
     hardware = document.hardware.model_dump(exclude_unset=True) if document.hardware else None
@@ -102,27 +105,38 @@ def _check(content: Content, path: Path) -> Checked:
         **common,
         name=name,
         preset=presets.current(document.preset),
-        # typed, and no setting more than it had
-        config={name: config.model_dump(mode="json")[name] for name in document.config},
+        config=settings,
         hardware=hardware,
         facts=facts,
         seconds=seconds,
         g_loss=document.g_loss_hex,
         d_loss=document.d_loss_hex,
     )
-    rows = [*_rows(document, content), *step_rows(document, content)]
+    steps = logged_rows if document.external else step_rows
+    rows = [*_rows(document, content), *steps(document, content)]
     brought = [one.report() for one in document.rehearsals]
     return Checked(run, rows, tags, f"Imported from {path.name[:100]}.", brought)
 
 
-def _agree(document: RunDocument, epochs: int, path: Path) -> None:
+def _settings(document: RunDocument) -> tuple[dict[str, Any], int | None]:
+    """The configuration typed, and with no setting more than it had, and the epochs it asks for;
+    that of a script is as it is and asks for none. Raises ConfigError."""
+    if document.external:
+        for name, value in document.config.items():
+            if not isinstance(value, str | int | float | None):
+                raise ConfigError(f"{name[:40]} is neither text nor a number, but {value!r:.40}.")
+        return document.config, None
+    config = configs.parse(document.config)
+    typed = config.model_dump(mode="json")
+    return {name: typed[name] for name in document.config}, config.epochs
+
+
+def _agree(document: RunDocument, epochs: int | None, path: Path) -> None:
     """What one export cannot contradict itself in."""
-    if [one.epoch for one in document.epochs] != list(range(1, document.epoch + 1)):
-        raise BadBundle(
-            f"{path} is refused: it contains {len(document.epochs)} epochs, but declares"
-            f" {document.epoch} as finished."
-        )
+    if epochs is not None:
+        _agree_on_epochs(document, epochs, path)
     listed: dict[str, list[Any]] = {
+        "epoch": [one.epoch for one in document.epochs],
         "evaluation": [one.epoch for one in document.quality],
         "grid": [one.epoch for one in document.grids],
     }
@@ -132,6 +146,14 @@ def _agree(document: RunDocument, epochs: int, path: Path) -> None:
     }.items():
         if len(set(keys)) < len(keys):
             raise BadBundle(f"{path} is refused: it contains the same {what} twice.")
+
+
+def _agree_on_epochs(document: RunDocument, epochs: int, path: Path) -> None:
+    if [one.epoch for one in document.epochs] != list(range(1, document.epoch + 1)):
+        raise BadBundle(
+            f"{path} is refused: it contains {len(document.epochs)} epochs, but declares"
+            f" {document.epoch} as finished."
+        )
     if document.status == "finished" and document.epoch != epochs:
         raise BadBundle(
             f"{path} is refused: the run is finished after {document.epoch} epochs, but its"

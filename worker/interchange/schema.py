@@ -78,7 +78,7 @@ class EpochDocument(_Part):
     epoch: Annotated[int, Field(ge=1, le=100_000)]
     attempt: Few
     finished_at: Instant
-    steps: Annotated[int, Field(ge=1, le=10_000_000)]
+    steps: Annotated[int, Field(ge=0, le=10_000_000)]
     images: Count
     g_loss_hex: Hex
     d_loss_hex: Hex
@@ -163,6 +163,8 @@ class RunDocument(_Part):
     d_loss_hex: Hex | None = None
     images_per_second: Number = None
     facts: _Facts
+    external: bool = False
+    reports: Count = 0
     tags: Annotated[list[Word], Field(max_length=100)] = []
     epochs: Annotated[list[EpochDocument], Field(max_length=100_000)]
     quality: Annotated[list[_Evaluation], Field(max_length=100_000)] = []

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import logging
 import os
+import re
 import signal
 import sys
 import tempfile
@@ -163,7 +164,11 @@ class MlflowSync:
         made = self._client.create_run(
             self._experiment, start_time=_milliseconds(run.created_at), tags=tags, run_name=run.name
         )
-        params = [Param(name, str(value)[:_LONGEST]) for name, value in sorted(run.config.items())]
+        params = [
+            # a script may use characters that MLflow refuses in names
+            Param(re.sub(r"[^\w./: -]", "_", name), str(value)[:_LONGEST])
+            for name, value in sorted(run.config.items())
+        ]
         for first in range(0, len(params), _PARAMS):
             self._client.log_batch(made.info.run_id, params=params[first : first + _PARAMS])
         return made.info.run_id, SyncState()

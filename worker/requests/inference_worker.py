@@ -55,7 +55,7 @@ class InferenceWorker:
 
     def __init__(self) -> None:
         self._generators: LRUCache[tuple[str, int], Any] = LRUCache(GENERATORS)
-        self._images: tuple[tuple[Any, ...], Images, float | None] | None = None
+        self._images: tuple[dict[str, Any], Images, float | None] | None = None
         self.warm = False
 
     def compute(
@@ -121,7 +121,7 @@ class InferenceWorker:
         """The images that the run was trained on, the first MAX_SEARCHED of them, and how far they
         lie apart; those of the last request are kept."""
         limit = min(config.limit or nearest.MAX_SEARCHED, nearest.MAX_SEARCHED)
-        key = config.dataset, config.images_path, config.skip_unreadable, limit
+        key = {**catalog.data_settings(config), "limit": limit}
         if self._images is None or self._images[0] != key:
             on_progress("loading", 0.0)
             folder = context.settings.data

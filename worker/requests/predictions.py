@@ -11,8 +11,9 @@ from typing import Any
 from ganboard.db.models import Run
 from ganboard.gan import config as configs
 from ganboard.gan.checkpoint import reader
-from ganboard.gan.config import ConfigError, RunConfig
+from ganboard.gan.config import ConfigError
 from ganboard.gan.models.pix2pix import source
+from ganboard.gan.models.pix2pix.config import Config
 from ganboard.gan.models.pix2pix.flow.frames import Frames
 from ganboard.gan.models.pix2pix.prediction import prediction_request
 from ganboard.gan.models.pix2pix.prediction.prediction_request import PredictionRequest
@@ -26,7 +27,7 @@ class Plan:
     """A request that can be fulfilled."""
 
     run_id: str
-    config: RunConfig
+    config: Config
     request: PredictionRequest
     frames: Frames
     chosen: list[int]  # sequences
@@ -38,7 +39,7 @@ def plan(context: Context, run: Run, asked: PredictionRequest) -> Plan:
     """All that can be known before TensorFlow is loaded. Raises ConfigError, DatasetError and
     CheckpointError in one sentence."""
     config = configs.parse(run.config)
-    if config.model != "pix2pix":
+    if not isinstance(config, Config):
         raise ConfigError(
             f"Run {run.id} has model={config.model}, but only model=pix2pix predicts flows. Choose"
             " such a run."

@@ -20,7 +20,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from ganboard.gan.config import ConfigError, RunConfig, parse
-from ganboard.gan.settings.models import ignored
+from ganboard.gan.settings import registry
 
 _BATCH = 32
 FLOW = "flow"  # the folder of pix2pix's frames
@@ -122,7 +122,7 @@ _OF_DCGAN = (
 )
 
 
-def _small(model: str, **changes: Any) -> Settings:
+def small(model: str, **changes: Any) -> Settings:
     return {
         "model": model,
         "batch_size": 4,
@@ -134,7 +134,7 @@ def _small(model: str, **changes: Any) -> Settings:
     }
 
 
-def _claims(model: str, base: Settings, bound: float) -> Iterator[Claim]:
+def claims_of(model: str, base: Settings, bound: float) -> Iterator[Claim]:
     """Of a model that is compared after one step, by shares of its moves."""
     once = {**base, "optimizer": "sgd", "beta_1": 0.0}
     start, longer = Training(once, "untrained"), {**base, "epochs": 3}
@@ -152,7 +152,7 @@ def _claims(model: str, base: Settings, bound: float) -> Iterator[Claim]:
     yield near("2 replicas = 1 replica", _TWO)
     yield near("multi-worker = mirrored", {"strategy": "multi_worker"}, of={**once, **_TWO})
     yield _claim(f"{model}: fit = custom loop", once, {"loop": "fit"}, 0.0, "the same operations")
-    if "recompute" not in ignored(model):
+    if "recompute" in registry.get(model).config.model_fields:
         yield near("recomputation = kept activations", {"recompute": True})
     if model == "gan3d":
         yield near("folded up-sampling = plain up-sampling", {}, "plain up-sampling")
@@ -167,8 +167,8 @@ def _claims(model: str, base: Settings, bound: float) -> Iterator[Claim]:
 
 
 _LIFTED = "share of the largest move; rounding, lifted by batch norm"
-_SHOWERS = _small("gan3d", dataset="showers", g_learning_rate=1e-5, d_learning_rate=1e-5)
-_FRAMES = _small(
+_SHOWERS = small("gan3d", dataset="showers", g_learning_rate=1e-5, d_learning_rate=1e-5)
+_FRAMES = small(
     "pix2pix",
     dataset="flow",
     images_path=FLOW,
@@ -176,7 +176,7 @@ _FRAMES = _small(
     g_learning_rate=1e-3,
     d_learning_rate=1e-3,
 )
-CLAIMS = (*_OF_DCGAN, *_claims("gan3d", _SHOWERS, 0.05), *_claims("pix2pix", _FRAMES, 0.005))
+CLAIMS = (*_OF_DCGAN, *claims_of("gan3d", _SHOWERS, 0.05), *claims_of("pix2pix", _FRAMES, 0.005))
 
 
 def chosen(text: str | None) -> tuple[Claim, ...]:

@@ -10,8 +10,9 @@ from typing import Any
 import orjson
 
 from ganboard.db.models import Run
-from ganboard.gan.config import RunConfig, diff
+from ganboard.gan.config import diff
 from ganboard.gan.devices.hardware import devices
+from ganboard.gan.settings.metadata import defaults
 
 
 @dataclass(frozen=True)
@@ -57,10 +58,13 @@ def families(runs: Iterable[Run], name: str) -> list[Family]:
                     common,
                 )
             )
-    usual = RunConfig().model_dump(mode="json")
-    return sorted(
-        found, key=lambda one: (-len(one.cells), len(diff(usual, {**usual, **one.common})))
-    )
+    return sorted(found, key=lambda one: (-len(one.cells), _changed(one.common)))
+
+
+def _changed(common: Mapping[str, Any]) -> int:
+    """Settings that are not at their defaults."""
+    usual = defaults(common)
+    return len(diff(usual, {**usual, **common}))
 
 
 def alike(runs: Iterable[Run], *names: str) -> list[tuple[dict[str, Any], list[Run]]]:

@@ -14,7 +14,7 @@ import orjson
 
 import ganboard.gan.studies as gan_studies
 from ganboard import gan
-from ganboard.gan.config import ConfigError, renamed
+from ganboard.gan.config import ConfigError, current
 from ganboard.gan.studies import FIGURES, NAMES, Study, built_in
 
 
@@ -37,12 +37,12 @@ def resolve(name: str, budget: str, changes: Mapping[str, Any], seeds: int | Non
             f"{varied[0]} is varied by the study {study.name}. Remove it, or launch your own sweep."
         )
     parts = (
-        replace(part, settings=renamed(part.settings), vary=renamed(part.vary))
+        replace(part, settings=current(part.settings), vary=current(part.vary))
         for part in study.parts
     )
     return replace(
         study,
-        settings=renamed({**study.settings, **changes}),
+        settings=current({**study.settings, **changes}),
         parts=tuple(parts),
         seeds=study.seeds if seeds is None else seeds,
     )

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from ganboard.db.models import Run
-from ganboard.gan.config import ConfigError, RunConfig, parse
+from ganboard.gan.config import ConfigError, RunConfig, config_class, parse
 from ganboard.gan.devices import capabilities
 
 
@@ -16,7 +16,8 @@ def remedy(part: str, run: Run) -> str:
     It names only changes that the run has not made already, that its machine can run and that save
     time there; it is empty when there is none, or when the machine or a setting is not known.
     """
-    known = {name: value for name, value in run.config.items() if name in RunConfig.model_fields}
+    fields = config_class(run.config).model_fields
+    known = {name: value for name, value in run.config.items() if name in fields}
     if run.examples:
         known["limit"] = run.examples  # a batch cannot be larger
     try:

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from ganboard.db import heartbeats
-from ganboard.db.errors import UnknownRun
+from ganboard.db.errors import NotAllowed, UnknownRun
 from ganboard.db.models import Run
 from ganboard.db.runs import commands, past_runs, queries
 from ganboard.db.runs.runtime_estimation import History
@@ -122,6 +122,8 @@ def clone(
 ) -> Run:
     """A new run with the configuration of another, some settings changed."""
     parent = queries.find_run(context.engine, run_id)
+    if parent.external:
+        raise NotAllowed(commands.external_refusal(parent.id))
     config = parse({**parent.config, **changes})
     if name is None:
         name = f"{parent.name[: NAME_LENGTH - len(CLONED)]}{CLONED}"
@@ -139,6 +141,8 @@ def resume(context: Context, run_id: str, without: str | None = None) -> Run:
     run = queries.get_run(context.engine, run_id)
     if run is None:
         raise UnknownRun(f"There is no run {run_id[:80]!r}.")
+    if run.external:
+        raise NotAllowed(commands.external_refusal(run.id))
     check(context, parse(run.config))
     run = commands.resume(context.engine, run_id=run_id, without=without)
     call(context, [run])
@@ -162,7 +166,7 @@ def default_name(config: RunConfig, preset: str) -> str:
     """A name that says what is special: the preset or data set, and which settings of speed differ
     from its usual ones."""
     preset = preset if preset in presets.NAMES else ""  # that of an older version may be gone
-    usual = presets.load(preset) if preset else RunConfig()
+    usual = presets.load(preset) if preset else parse({"model": config.model})
     special = diff(config.model_dump(), usual.model_dump())
     phrases = {
         "batch_size": f"batch {config.batch_size}",

@@ -20,7 +20,8 @@ from ganboard.gan import presets
 from ganboard.gan.config import ConfigError, Plan, RunConfig, parse, parse_value, plan
 from ganboard.gan.data import catalog, revision
 from ganboard.gan.data.dataset import DatasetError
-from ganboard.gan.settings.metadata import about
+from ganboard.gan.settings import registry
+from ganboard.gan.settings.metadata import about, defaults
 from ganboard.worker.context import Context
 from ganboard.worker.errors import BadName
 from ganboard.worker.submission.submit import (
@@ -66,10 +67,8 @@ class Member:
 def values(name: str, text: str) -> list[Any]:
     """The values in "32, 64, 128", typed as the setting `name`; commas part text, commas or blanks
     anything else. Raises ConfigError."""
-    field = RunConfig.model_fields.get(name)
-    parts = (
-        text if field is not None and field.annotation is str else text.replace(" ", ",")
-    ).split(",")
+    is_text = any(field.annotation is str for field in registry.declared(name))
+    parts = (text if is_text else text.replace(" ", ",")).split(",")
     return typed(name, [part.strip() for part in parts if part.strip()])
 
 
@@ -202,9 +201,10 @@ def launch(
         config, problem = member.config, member.problem
         if config is None or problem or (problem := here.refusal(config)):
             raise ConfigError(f"Nothing was launched: {member.name} cannot run. {problem}")
-        if (config.dataset, config.images_path, config.skip_unreadable) not in checked:
+        data = tuple(catalog.data_settings(config).items())
+        if data not in checked:
             catalog.check(config, context.settings.data)
-            checked.add((config.dataset, config.images_path, config.skip_unreadable))
+            checked.add(data)
         runs.append((check_name(member.name), config.model_dump(mode="json")))
     sweep = new_id()
     call(
@@ -267,9 +267,5 @@ def digest(config: Mapping[str, Any], facts: Mapping[str, Any] | None = None) ->
     run; without them the data are those that this version makes.
     """
     data = revision.current(config) if facts is None else revision.recorded(facts)
-    return orjson.dumps({**_usual(), **config, revision.FACT: data}, option=orjson.OPT_SORT_KEYS)
-
-
-@cache
-def _usual() -> dict[str, Any]:
-    return RunConfig().model_dump(mode="json")
+    values = {**defaults(config), **config, revision.FACT: data}
+    return orjson.dumps(values, option=orjson.OPT_SORT_KEYS)

@@ -16,9 +16,9 @@ from rich.text import Text
 
 from ganboard.db.models import Checkpoint, Epoch, Event, Quality, Run
 from ganboard.db.runs import queries
-from ganboard.gan.config import RunConfig
+from ganboard.gan.config import config_class
 from ganboard.gan.events import FACTS, UNLISTED
-from ganboard.gan.settings.metadata import fields_by_group
+from ganboard.gan.settings.metadata import defaults, fields_by_group
 from ganboard.worker.context import Context
 from ganboard.worker.formatting import ago, clean, decimal, duration, fact, quality_summary, rate
 from ganboard.worker.terminal.console import make_console
@@ -147,8 +147,8 @@ def _facts(
     yield (
         "progress",
         Text(
-            f"epoch {run.epoch} of {run.config.get('epochs')}, step {run.step}, trained for"
-            f" {duration(run.seconds)}"
+            f"epoch {run.epoch} of {run.config.get('epochs', '?')}, step {run.step}, trained for"
+            f" {duration(run.seconds)}" + (" by a script" if run.external else "")
         ),
     )
     yield (
@@ -158,11 +158,16 @@ def _facts(
             " images/s"
         ),
     )
+    usual = defaults(run.config)
     for group, names in {
-        **{g: list(fields) for g, fields in fields_by_group().items()},
+        **{g: list(fields) for g, fields in fields_by_group(run.config).items()},
         "Other": _unknown(run.config),
     }.items():
-        pairs = [_assignment(name, run.config[name]) for name in names if name in run.config]
+        pairs = [
+            _assignment(name, value, usual.get(name, ...) == value)
+            for name in names
+            if (value := run.config.get(name, ...)) is not ...
+        ]
         if pairs:
             yield group.lower(), Text(" ").join(pairs)
     if run.hardware:
@@ -221,12 +226,10 @@ def _status(run: Run) -> Text:
 
 
 def _unknown(config: dict[str, Any]) -> list[str]:
-    return [name for name in config if name not in RunConfig.model_fields]
+    return [name for name in config if name not in config_class(config).model_fields]
 
 
-def _assignment(name: str, value: Any) -> Text:
-    field = RunConfig.model_fields.get(name)
-    usual = field is not None and field.default == value
+def _assignment(name: str, value: Any, usual: bool) -> Text:
     return Text(clean(f"{name}={json.dumps(value)}"), style="dim" if usual else "bold")
 
 

@@ -5,12 +5,15 @@ from __future__ import annotations
 import json
 from typing import Any
 
+from pydantic.fields import FieldInfo
 from rich import box
 from rich.table import Table
 from rich.text import Text
 
-from ganboard.gan.config import RunConfig
-from ganboard.gan.settings.metadata import about, fields_by_group
+from ganboard.gan.settings import registry
+from ganboard.gan.settings.declarations import declared
+from ganboard.gan.settings.metadata import fields_by_group, options
+from ganboard.gan.settings.registry import Model
 from ganboard.worker.terminal.console import make_console
 
 
@@ -18,18 +21,19 @@ def settings_document() -> dict[str, Any]:
     """All settings and presets, JSON-ready."""
     from ganboard.gan import presets
 
-    schema = RunConfig.model_json_schema()["properties"]
     settings = [
         {
             "name": name,
             "group": group,
             "default": field.default,
-            "allowed": _allowed(schema[name]),
-            "unit": about(name).unit,
+            "allowed": _allowed(name, field, models[0]),
+            "unit": declared(field).unit,
             "why": field.description,
+            "models": [model.name for model in models],
         }
         for group, fields in fields_by_group().items()
-        for name, field in fields.items()
+        for name in fields
+        for field, models in _declarations(name)
     ]
     found = [
         {"name": name, "values": presets.values(name), "about": presets.about(name)}
@@ -51,8 +55,11 @@ def print_settings() -> None:
             table.add_section()
             table.add_row(Text(group, style="bold"))
         allowed = f"{setting['allowed']} {setting['unit']}".strip()
+        own = "" if len(setting["models"]) == len(registry.models()) else setting["models"]
         table.add_row(
-            Text(f"  {setting['name']}", style="cyan"),
+            Text(f"  {setting['name']}", style="cyan").append(
+                f" ({', '.join(own)})" if own else "", style="dim"
+            ),
             json.dumps(setting["default"]),
             allowed,
             setting["why"],
@@ -67,10 +74,27 @@ def print_settings() -> None:
     console.print("\nExample: ganboard run --preset starter --set epochs=5 --set xla=true")
 
 
-def _allowed(schema: dict[str, Any]) -> str:
+def _declarations(name: str) -> list[tuple[FieldInfo, list[Model]]]:
+    """The declarations of a setting, each with the models that have it so."""
+    found = []
+    for field in registry.declared(name):
+        every = registry.models().values()
+        own = [(one, one.config.model_fields.get(name)) for one in every]
+        found.append((field, [one for one, its in own if its and registry.same(its, field)]))
+    return found
+
+
+def _allowed(name: str, field: FieldInfo, model: Model) -> str:
+    """The values that a setting may have, in words."""
+    if choices := options(name, field, {"model": model.name}):
+        return " | ".join(map(str, choices))
+    return _permitted(model.config.model_json_schema()["properties"][name])
+
+
+def _permitted(schema: dict[str, Any]) -> str:
     """The values that a field's JSON schema permits, in words."""
     if "anyOf" in schema:
-        return " or ".join(_allowed(part) for part in schema["anyOf"])
+        return " or ".join(_permitted(part) for part in schema["anyOf"])
     if "enum" in schema:
         return " | ".join(schema["enum"])
     if "const" in schema:

@@ -11,6 +11,7 @@ from ganboard.gan.data.dataset import SIDE, Dataset, Images, Labels
 from ganboard.gan.data.pictures import arrays, cifar
 from ganboard.gan.data.pictures.labels import Classes
 
+TYPICAL = mnist.COUNT  # pictures of a set that nobody has counted
 NAMES = ("digits", "mnist", "fashion_mnist", "cifar10")
 _FASHION = (
     "T-shirt/top",

@@ -22,7 +22,7 @@ from ganboard.gan.architecture import (
     Shape,
     dropout_masks,
 )
-from ganboard.gan.config import RunConfig
+from ganboard.gan.models.dcgan.config import Config
 
 SHAPE = (28, 28, 1)
 DROPOUT = 0.3
@@ -40,12 +40,12 @@ class SpectralConvTranspose(ConvTranspose):
         return 3 * (points**2 // 2) + 1
 
 
-def spectral(config: RunConfig, *, on_cpu: bool) -> bool:
+def spectral(config: Config, *, on_cpu: bool) -> bool:
     """Whether the 7x7 transposed convolution is computed in the frequency domain."""
     return config.convolution == "spectral" or (config.convolution == "auto" and on_cpu)
 
 
-def generator(config: RunConfig, *, spectral: bool) -> tuple[Layer, ...]:
+def generator(config: Config, *, spectral: bool) -> tuple[Layer, ...]:
     """From noise to image."""
 
     def up(number: int, filters: int, strides: int) -> Layer:

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from ganboard.gan.config import RunConfig
-from ganboard.gan.costs.layer import LayerCost, layer_costs, macs
+from ganboard.gan.costs import simultaneous
+from ganboard.gan.costs.layer import LayerCost, layer_costs
 from ganboard.gan.data import digits, mnist
 from ganboard.gan.models.dcgan import architecture
+from ganboard.gan.models.dcgan.config import Config
 
 # Fitted with `gan.costs.estimate._PROCESS` to the highest resident memory of whole trainings, see
 # there the classifier of gan.quality at work, and per image that it compares
@@ -16,72 +17,41 @@ _RECOMPUTED = 340_000  # the same where a block's values are made again
 _FUSED = 430_000  # and where XLA lays out the buffers
 
 
-def example_bytes(config: RunConfig) -> int:
+def example_bytes(config: Config) -> int:
     """Bytes of an image as read and as a constant of TensorFlow."""
     return 2 * 28 * 28
 
 
-def evaluation_bytes(config: RunConfig) -> int:
+def evaluation_bytes(config: Config) -> int:
     """Bytes that an evaluation of quality takes, while nothing trains."""
     return _JUDGE + _JUDGED * config.quality_images
 
 
-def examples(config: RunConfig) -> int:
+def examples(config: Config) -> int:
     """How many images the data set has, where nobody has counted them."""
     return digits.COUNT if config.dataset == "digits" else mnist.COUNT
 
 
-def generator(config: RunConfig, on_cpu: bool = True) -> tuple[LayerCost, ...]:
+def generator(config: Config, on_cpu: bool = True) -> tuple[LayerCost, ...]:
     """The generator, from noise to image."""
     spectral = architecture.spectral(config, on_cpu=on_cpu)
     return layer_costs((config.latent_dim,), architecture.generator(config, spectral=spectral))
 
 
-def discriminator(config: RunConfig) -> tuple[LayerCost, ...]:
+def discriminator(config: Config) -> tuple[LayerCost, ...]:
     """The discriminator, from image to logit."""
     layers = architecture.discriminator(norm=config.discriminator_batch_norm)
     return layer_costs(architecture.SHAPE, layers)
 
 
-def step_macs(config: RunConfig) -> int:
+def step_macs(config: Config) -> int:
     """Multiply-accumulates of a training step for each image of the batch."""
-    g_layers, d_layers = generator(config), discriminator(config)
-    g, d = macs(g_layers), macs(d_layers)
-    # A layer's backward pass costs its forward pass twice: for its weights, and for what entered,
-    # which in a first layer nobody asks for
-    train_g = 3 * g - g_layers[0].macs
-    discriminator_pass = 3 * d - d_layers[0].macs
-    # A penalty is a backward pass down to the image, differentiated by its weights and by what came
-    # down, which begins with ones; that of wgan_gp has a forward pass of its own, whose logits
-    # nobody asks for
-    last = d_layers[-1].macs
-    train_d = (
-        2 * discriminator_pass
-        + (3 * d - last) * bool(config.r1)
-        + (4 * d - 2 * last) * (config.loss == "wgan_gp")
-    )
-    again = (2 + (config.loss == "wgan_gp")) * d * config.recompute
-    return (
-        config.d_steps * (train_d + again)
-        + (config.d_steps - 1) * g
-        + train_g
-        + g * config.recompute
-        + d
-    )
+    return simultaneous.step_macs(config, generator(config), discriminator(config))
 
 
-def image_bytes(config: RunConfig, *, on_gpu: bool = False) -> int:
+def image_bytes(config: Config, *, on_gpu: bool = False) -> int:
     """Bytes per image of a micro-batch: what both nets keep for the backward pass, and what that
-    works with.
-
-    Real and generated images pass through D one after the other; what the first left is gone or not
-    there yet when most is kept.
-    """
+    works with."""
     half = 4 if config.precision == "float32" else 2
-    g, d = (
-        sum(layer.kept(half, config.recompute) for layer in net)
-        for net in (generator(config, not on_gpu), discriminator(config))
-    )
-    # a penalty keeps its backward pass, that of wgan_gp also a forward pass
-    passes = 1 + (config.r1 > 0) + 2 * (config.loss == "wgan_gp")
-    return g + passes * d + max(_WORK[half], _RECOMPUTED * config.recompute, _FUSED * config.xla)
+    kept = simultaneous.kept_bytes(config, generator(config, not on_gpu), discriminator(config))
+    return kept + max(_WORK[half], _RECOMPUTED * config.recompute, _FUSED * config.xla)

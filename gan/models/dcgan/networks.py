@@ -7,11 +7,11 @@ from typing import Any
 import keras
 
 from ganboard.gan.architecture import Layer
-from ganboard.gan.config import RunConfig
 from ganboard.gan.devices import runtime
 from ganboard.gan.layers.factory import Factory, mask_inputs
 from ganboard.gan.models.dcgan import architecture
 from ganboard.gan.models.dcgan.architecture import MASKS, SHAPE, SpectralConvTranspose
+from ganboard.gan.models.dcgan.config import Config
 from ganboard.gan.models.dcgan.spectral import SpectralConv2DTranspose
 
 
@@ -28,20 +28,20 @@ class _Factory(Factory):
         )
 
 
-def spectral(config: RunConfig) -> bool:
+def spectral(config: Config) -> bool:
     """Whether the 7x7 transposed convolution is computed in the frequency domain: on CPU that pays,
     accelerators have their own ways."""
     return architecture.spectral(config, on_cpu=not runtime.accelerated())
 
 
-def generator(config: RunConfig) -> keras.Model:
+def generator(config: Config) -> keras.Model:
     """Latents [batch, latent_dim] -> images [batch, 28, 28, 1] float32 in [-1, 1]."""
     layers = architecture.generator(config, spectral=spectral(config))
     latents = keras.layers.Input((config.latent_dim,))
     return keras.Sequential([latents, *_Factory(config, 0).sequence(layers)], name="generator")
 
 
-def discriminator(config: RunConfig) -> keras.Model:
+def discriminator(config: Config) -> keras.Model:
     """(images [batch, 28, 28, 1], two keep masks of shape MASKS or None) -> logits [batch, 1]
     float32."""
     layers = architecture.discriminator(norm=config.discriminator_batch_norm)

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from ganboard.gan.config import RunConfig
 from ganboard.gan.data import digits, images, mnist
 from ganboard.gan.data.dataset import Dataset, DatasetError
+from ganboard.gan.models.dcgan.config import Config
 
 
-def load(config: RunConfig, data_dir: Path) -> Dataset:
+def load(config: Config, data_dir: Path) -> Dataset:
     """The first `config.limit` images, downloaded into `data_dir` when MNIST or Fashion-MNIST is
     not there yet. Raises DatasetError."""
     if config.dataset == "digits":
@@ -20,7 +20,7 @@ def load(config: RunConfig, data_dir: Path) -> Dataset:
     return mnist.load(config.dataset, data_dir, config.limit)
 
 
-def count(config: RunConfig, data_dir: Path) -> int:
+def count(config: Config, data_dir: Path) -> int:
     """Images before `config.limit`; MNIST and Fashion-MNIST count 60,000 while they are absent, for
     that is what a download brings."""
     if config.dataset == "digits":
@@ -36,7 +36,7 @@ def count(config: RunConfig, data_dir: Path) -> int:
     return mnist.count(path) if path else mnist.COUNT
 
 
-def check(config: RunConfig, data_dir: Path) -> None:
+def check(config: Config, data_dir: Path) -> None:
     """Raises DatasetError for absent or damaged files, or a download that cannot succeed (3 s at
     most)."""
     if config.dataset in mnist.ORIGINS and not mnist.find(config.dataset, data_dir):

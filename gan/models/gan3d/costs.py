@@ -2,47 +2,45 @@
 
 from __future__ import annotations
 
-from typing import cast
-
-from ganboard.gan.config import RunConfig
 from ganboard.gan.costs.layer import LayerCost, layer_costs, macs
 from ganboard.gan.models.gan3d import architecture
-from ganboard.gan.models.gan3d.architecture import LATENT, SHAPES, Geometry
+from ganboard.gan.models.gan3d.architecture import LATENT, SHAPES
+from ganboard.gan.models.gan3d.config import Config
 from ganboard.gan.models.gan3d.source import SAMPLED
 
 _JUDGED = 32  # events together, forward alone
 
 
-def example_bytes(config: RunConfig) -> int:
+def example_bytes(config: Config) -> int:
     """Bytes of an event as read and as a constant of TensorFlow: some 900 cells that are not empty,
     a value and a place each."""
     return 2 * 6 * 900
 
 
-def evaluation_bytes(config: RunConfig) -> int:
+def evaluation_bytes(config: Config) -> int:
     """Bytes that an evaluation of quality takes, while nothing trains."""
     return _JUDGED * image_bytes(config)
 
 
-def examples(config: RunConfig) -> int:
+def examples(config: Config) -> int:
     """How many events the data have, where nobody has counted them."""
     return SAMPLED
 
 
-def generator(config: RunConfig, on_cpu: bool = True) -> tuple[LayerCost, ...]:
+def generator(config: Config, on_cpu: bool = True) -> tuple[LayerCost, ...]:
     """The generator, from noise to image; up-sampled maps count in full, as in the published
     counts."""
-    geometry = cast(Geometry, config.geometry)
+    geometry = config.geometry
     return layer_costs((LATENT[geometry],), architecture.generator(geometry))
 
 
-def discriminator(config: RunConfig) -> tuple[LayerCost, ...]:
+def discriminator(config: Config) -> tuple[LayerCost, ...]:
     """The discriminator, from image to both heads."""
-    geometry = cast(Geometry, config.geometry)
+    geometry = config.geometry
     return layer_costs(SHAPES[geometry], architecture.discriminator(geometry))
 
 
-def step_macs(config: RunConfig) -> int:
+def step_macs(config: Config) -> int:
     """Multiply-accumulates of a training step for each event: D on real and on generated ones, then
     G twice, each through D.
 
@@ -59,7 +57,7 @@ def step_macs(config: RunConfig) -> int:
     )
 
 
-def image_bytes(config: RunConfig, *, on_gpu: bool = False) -> int:
+def image_bytes(config: Config, *, on_gpu: bool = False) -> int:
     """Bytes per event of a micro-batch: what G and D keep in G's phases, and as much again for the
     largest map on its way."""
     half = 4 if config.precision == "float32" else 2

@@ -5,14 +5,13 @@ from __future__ import annotations
 import math
 from functools import partial
 from pathlib import Path
-from typing import Annotated, Any, cast
+from typing import Annotated, Any
 
 import keras
 import numpy as np
 import tensorflow as tf
 from pydantic import BaseModel, ConfigDict, Field
 
-from ganboard.gan.config import RunConfig
 from ganboard.gan.generation import paint
 from ganboard.gan.generation.generation import MAX_EXAMPLES, Floats
 from ganboard.gan.generation.latent_requests import (
@@ -23,6 +22,7 @@ from ganboard.gan.generation.latent_requests import (
     Seed,
 )
 from ganboard.gan.models.gan3d import architecture, losses, networks, rendering
+from ganboard.gan.models.gan3d.config import Config
 from ganboard.gan.models.gan3d.data.layouts import LAYOUTS
 from ganboard.gan.models.gan3d.evaluation import comparison
 from ganboard.gan.models.gan3d.observables import Observed
@@ -41,14 +41,14 @@ Angles = Annotated[
 ]
 
 
-def draw(generator: keras.Model, config: RunConfig, request: LatentRequest) -> Floats:
+def draw(generator: keras.Model, config: Config, request: LatentRequest) -> Floats:
     """Showers seen from the side, [n, side, side, 1] in [-1, 1]. Raises InvalidRequest."""
     if isinstance(request, Nearest):
         raise InvalidRequest(
             f"Training images are compared with images, and model={config.model} makes showers:"
             " draw or interpolate."
         )
-    geometry = cast(architecture.Geometry, config.geometry)
+    geometry = config.geometry
     if request.angle is not None and geometry != "51x51x25":
         raise InvalidRequest(
             f"angle has no meaning for geometry={geometry}, whose angle is 90 degrees: leave it"
@@ -90,8 +90,8 @@ class Generation:
     output = "showers"
     together = 8
 
-    def __init__(self, config: RunConfig) -> None:
-        self.config, self.geometry = config, cast(architecture.Geometry, config.geometry)
+    def __init__(self, config: Config) -> None:
+        self.config, self.geometry = config, config.geometry
         self.layout = LAYOUTS[LAYOUT[self.geometry]]
         self._turns = self.geometry == "51x51x25"
 

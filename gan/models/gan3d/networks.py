@@ -9,10 +9,10 @@ import keras
 import tensorflow as tf
 
 from ganboard.gan.architecture import Layer
-from ganboard.gan.config import RunConfig
 from ganboard.gan.layers.factory import Factory, mask_inputs
 from ganboard.gan.models.gan3d import architecture
 from ganboard.gan.models.gan3d.architecture import LATENT, SHAPES, Geometry, Heads, UpConv
+from ganboard.gan.models.gan3d.config import Config
 from ganboard.gan.models.gan3d.upconv import UpConv3D
 
 
@@ -69,7 +69,7 @@ def latents(geometry: Geometry, drawn: tf.Tensor, labels: tf.Tensor) -> tf.Tenso
     return drawn * labels[:, :1]
 
 
-def generator(config: RunConfig, geometry: Geometry) -> keras.Model:
+def generator(config: Config, geometry: Geometry) -> keras.Model:
     """Latents [B, LATENT] -> images [B, *SHAPES] float32, not below 0: cells to the power of
     `heads.POWER`."""
     layers = _Factory(config, 0).sequence(architecture.generator(geometry))
@@ -77,7 +77,7 @@ def generator(config: RunConfig, geometry: Geometry) -> keras.Model:
     return keras.Sequential([latents, *layers], name="generator")
 
 
-def discriminator(config: RunConfig, geometry: Geometry) -> keras.Model:
+def discriminator(config: Config, geometry: Geometry) -> keras.Model:
     """(images [B, *SHAPES], four keep masks of `masks` or None) -> [B, 2] float32, as
     `RealnessHeads` has them."""
     image = keras.Input(SHAPES[geometry], name="image")

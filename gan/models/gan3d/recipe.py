@@ -10,18 +10,18 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import Any, NamedTuple, cast
+from typing import Any, NamedTuple
 
 import keras
 import numpy as np
 import numpy.typing as npt
 import tensorflow as tf
 
-from ganboard.gan.config import RunConfig
 from ganboard.gan.modeling.gradients import Shares, State, Tensors, forward
 from ganboard.gan.modeling.losses import global_mean
 from ganboard.gan.modeling.recipe import Phase
 from ganboard.gan.models.gan3d import architecture, losses, networks, rendering
+from ganboard.gan.models.gan3d.config import Config
 from ganboard.gan.models.gan3d.data.showers import Showers
 from ganboard.gan.models.gan3d.evaluation.evaluator import Evaluator
 from ganboard.gan.rng import streams, tf_philox
@@ -56,9 +56,9 @@ class Recipe:
     terms = tuple(f"{net}_{name}" for net in ("g", "d") for name in losses.TERMS[1:])
     form = "up-sampling folded into convolutions"
 
-    def __init__(self, config: RunConfig) -> None:
-        # `RunConfig` lets a 3DGAN have no other
-        self.config, self.geometry = config, cast(architecture.Geometry, config.geometry)
+    def __init__(self, config: Config) -> None:
+        self.config = config
+        self.geometry = config.geometry
         self.shape = architecture.SHAPES[self.geometry]
 
     def networks(self) -> tuple[keras.Model, keras.Model]:

@@ -5,9 +5,9 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from ganboard.gan.config import RunConfig
 from ganboard.gan.data.dataset import DatasetError
 from ganboard.gan.data.images import resolve
+from ganboard.gan.models.gan3d.config import Config
 
 if TYPE_CHECKING:
     from ganboard.gan.models.gan3d.data.reader import Reader
@@ -19,7 +19,7 @@ _SUFFIXES = (".h5", ".hdf5")
 _TOGETHER = 64
 
 
-def load(config: RunConfig, data_dir: Path) -> Showers:
+def load(config: Config, data_dir: Path) -> Showers:
     """The first `config.limit` events: sampled, or read from the HDF5 files below
     `config.images_path`. Raises DatasetError."""
     from ganboard.gan.models.gan3d.data.layouts import LAYOUTS, VARIABLE
@@ -41,7 +41,7 @@ def load(config: RunConfig, data_dir: Path) -> Showers:
         return load_files(reader, config.limit)
 
 
-def count(config: RunConfig, data_dir: Path) -> int:
+def count(config: Config, data_dir: Path) -> int:
     """Events before `config.limit`; of files all those that are in them, nearly empty ones
     included."""
     if config.dataset == "showers":
@@ -50,13 +50,13 @@ def count(config: RunConfig, data_dir: Path) -> int:
         return len(reader)
 
 
-def check(config: RunConfig, data_dir: Path) -> None:
+def check(config: Config, data_dir: Path) -> None:
     """Raises DatasetError for absent, damaged or foreign files; the cells are looked at when the
     training begins."""
     count(config, data_dir)
 
 
-def _reader(config: RunConfig, data_dir: Path) -> Reader:
+def _reader(config: Config, data_dir: Path) -> Reader:
     from ganboard.gan.models.gan3d.data.reader import Reader
 
     path = resolve(data_dir, config.images_path, _SUFFIXES, "folder or HDF5 file")

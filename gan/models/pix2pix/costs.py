@@ -2,45 +2,45 @@
 
 from __future__ import annotations
 
-from ganboard.gan.config import RunConfig
 from ganboard.gan.costs.layer import LayerCost, layer_costs, macs
 from ganboard.gan.models.pix2pix import architecture
+from ganboard.gan.models.pix2pix.config import Config
 
 _JUDGED = 16  # pairs together, forward alone
 _INPUTS, _OUTPUTS = 4, 3
 
 
-def example_bytes(config: RunConfig) -> int:
+def example_bytes(config: Config) -> int:
     """Bytes of a frame in 16 bits, as read and as a constant of TensorFlow; of files a frame of the
     usual grid."""
     length, width = (128, 64) if config.dataset == "vortex_street" else (256, 128)
     return 2 * length * width * 3 * 2
 
 
-def evaluation_bytes(config: RunConfig) -> int:
+def evaluation_bytes(config: Config) -> int:
     """Bytes that an evaluation of quality takes, while nothing trains."""
     return _JUDGED * image_bytes(config)
 
 
-def examples(config: RunConfig) -> int:
+def examples(config: Config) -> int:
     """How many pairs the data have, where nobody has counted them: two flows of the usual
     length."""
     return 1000
 
 
-def generator(config: RunConfig, on_cpu: bool = True) -> tuple[LayerCost, ...]:
+def generator(config: Config, on_cpu: bool = True) -> tuple[LayerCost, ...]:
     """The U-Net, from picture to picture."""
     side = _side(config)
     return layer_costs((side, side, _INPUTS), architecture.generator(side, _OUTPUTS))
 
 
-def discriminator(config: RunConfig) -> tuple[LayerCost, ...]:
+def discriminator(config: Config) -> tuple[LayerCost, ...]:
     """The PatchGAN, from both pictures to a logit for each patch."""
     side = _side(config)
     return layer_costs((side, side, _INPUTS + _OUTPUTS), architecture.discriminator())
 
 
-def step_macs(config: RunConfig) -> int:
+def step_macs(config: Config) -> int:
     """Multiply-accumulates of a training step for each pair: G once, D on the real and on the made
     successor, and D's opinion back to G.
 
@@ -50,7 +50,7 @@ def step_macs(config: RunConfig) -> int:
     return 3 * macs(g) - g[0].macs + 2 * (3 * macs(d) - d[0].macs) + macs(d)
 
 
-def image_bytes(config: RunConfig, *, on_gpu: bool = False) -> int:
+def image_bytes(config: Config, *, on_gpu: bool = False) -> int:
     """Bytes per pair of a micro-batch: what G keeps, D twice, and as much again for the largest
     maps on their way."""
     half = 4 if config.precision == "float32" else 2
@@ -59,5 +59,5 @@ def image_bytes(config: RunConfig, *, on_gpu: bool = False) -> int:
     return kept[0] + 2 * kept[1] + 3 * 4 * max(layer.leaving for layer in (*g, *d))
 
 
-def _side(config: RunConfig) -> int:
-    return int(config.geometry.partition("x")[0])
+def _side(config: Config) -> int:
+    return config.side

@@ -9,8 +9,8 @@ import keras
 import numpy as np
 import numpy.typing as npt
 
-from ganboard.gan.config import RunConfig
 from ganboard.gan.models.pix2pix import architecture
+from ganboard.gan.models.pix2pix.config import Config
 from ganboard.gan.models.pix2pix.flow.examples import Examples
 from ganboard.gan.models.pix2pix.flow.frames import Pairs
 from ganboard.gan.models.pix2pix.flow.manifest import CHANNELS
@@ -22,8 +22,8 @@ class Evaluator:
     """See `gan.modeling.recipe.Evaluator`. Pairs and windows are functions of the data alone, so
     that all runs on them are evaluated by the same."""
 
-    def __init__(self, config: RunConfig, examples: Examples) -> None:
-        self._side, wanted = int(config.geometry.partition("x")[0]), config.quality_images
+    def __init__(self, config: Config, examples: Examples) -> None:
+        self._side, wanted = config.side, config.quality_images
         self._pairs = {
             "l1": examples.stored.pairs("held-out"),
             "l1_train": examples.stored.pairs("train"),

@@ -8,11 +8,11 @@ from typing import Any
 import numpy as np
 from pydantic import BaseModel, ConfigDict
 
-from ganboard.gan.config import RunConfig
 from ganboard.gan.data.dataset import DatasetError
 from ganboard.gan.generation.generation import MAX_EXAMPLES, Floats
 from ganboard.gan.generation.latent_requests import InvalidRequest
 from ganboard.gan.models.pix2pix import rendering, source
+from ganboard.gan.models.pix2pix.config import Config
 from ganboard.gan.models.pix2pix.flow.frames import MAX_VALUE, Frames, Pairs
 from ganboard.gan.models.pix2pix.flow.manifest import CHANNELS
 
@@ -35,8 +35,8 @@ class Generation:
     output = "frames"
     together = 8
 
-    def __init__(self, config: RunConfig) -> None:
-        self.config, self.side = config, int(config.geometry.partition("x")[0])
+    def __init__(self, config: Config) -> None:
+        self.config, self.side = config, config.side
 
     def signature(self) -> dict[str, Any]:
         shape = [None, self.side, self.side]

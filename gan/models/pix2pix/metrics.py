@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from ganboard.gan.quality.declarations import Metric
+from ganboard.gan.settings.metric import Metric
 
 METRICS = (
     Metric("l1", "L1",

@@ -9,12 +9,12 @@ from __future__ import annotations
 import keras
 
 from ganboard.gan.architecture import Join
-from ganboard.gan.config import RunConfig
 from ganboard.gan.layers.factory import Factory, mask_inputs
 from ganboard.gan.models.pix2pix import architecture
+from ganboard.gan.models.pix2pix.config import Config
 
 
-def generator(config: RunConfig, size: int, inputs: int, outputs: int) -> keras.Model:
+def generator(config: Config, size: int, inputs: int, outputs: int) -> keras.Model:
     """(pictures [B, size, size, inputs], keep masks of `masks` or None) -> pictures [B, size, size,
     outputs] float32 in [-1, 1]."""
     picture = keras.Input((size, size, inputs), name="picture")
@@ -23,7 +23,7 @@ def generator(config: RunConfig, size: int, inputs: int, outputs: int) -> keras.
     return keras.Model([picture, *keeps], made, name="generator")
 
 
-def discriminator(config: RunConfig, size: int, inputs: int, outputs: int) -> keras.Model:
+def discriminator(config: Config, size: int, inputs: int, outputs: int) -> keras.Model:
     """(pictures [B, size, size, inputs], targets [B, size, size, outputs]) -> logits [B, n, n, 1]
     float32, each of a 70x70 patch."""
     factory = Factory(config, 1)

@@ -12,11 +12,11 @@ import numpy as np
 import numpy.typing as npt
 import tensorflow as tf
 
-from ganboard.gan.config import RunConfig
-from ganboard.gan.modeling.gradients import Shares, State, Tensors
+from ganboard.gan.modeling.gradients import Shares, State, Tensors, call
 from ganboard.gan.modeling.losses import global_mean
 from ganboard.gan.modeling.recipe import Phase
 from ganboard.gan.models.pix2pix import architecture, losses, networks, rendering
+from ganboard.gan.models.pix2pix.config import Config
 from ganboard.gan.models.pix2pix.evaluator import Evaluator
 from ganboard.gan.models.pix2pix.flow.examples import Examples
 from ganboard.gan.models.pix2pix.flow.manifest import CHANNELS
@@ -44,9 +44,9 @@ class Recipe:
     terms = ("g_l1",)
     form = "direct convolution"
 
-    def __init__(self, config: RunConfig) -> None:
+    def __init__(self, config: Config) -> None:
         self.config = config
-        self.side = int(config.geometry.partition("x")[0])
+        self.side = config.side
         # [ny, nx] of the data, once they are known
         self._frame: tuple[int, ...] = (self.side, self.side)
 
@@ -122,15 +122,15 @@ class Recipe:
 
         with tf.GradientTape() as g_tape:
             g_tape.watch(state.g_weights)
-            made, g_statistics = _called(
+            made, g_statistics = call(
                 generator, state.g_weights, state.g_statistics, [draws.before, *draws.masks]
             )
         with tf.GradientTape(persistent=True) as d_tape:
             d_tape.watch([*state.d_weights, made])
-            real, d_statistics = _called(
+            real, d_statistics = call(
                 discriminator, state.d_weights, state.d_statistics, [draws.before, draws.after]
             )
-            fake, d_statistics = _called(
+            fake, d_statistics = call(
                 discriminator, state.d_weights, d_statistics, [draws.before, made]
             )
             g_loss = mean(losses.generator(fake, made, draws.after))
@@ -161,17 +161,3 @@ class Recipe:
             ),
             after,
         )
-
-
-def _called(
-    net: keras.Model, weights: Tensors, statistics: Tensors, inputs: list[tf.Tensor]
-) -> tuple[tf.Tensor, Tensors]:
-    """Output of `net` in training with these weights and moving statistics, and its new
-    statistics."""
-    values = [
-        *zip(net.trainable_variables, weights, strict=True),
-        *zip(net.non_trainable_variables, statistics, strict=True),
-    ]
-    with keras.StatelessScope(state_mapping=values) as scope:
-        output = net(inputs, training=True)  # operations are named after network and layer
-    return output, [scope.get_current_value(variable) for variable in net.non_trainable_variables]

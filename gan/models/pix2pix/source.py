@@ -5,9 +5,9 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from ganboard.gan.config import RunConfig
 from ganboard.gan.data.dataset import DatasetError
 from ganboard.gan.data.images import resolve
+from ganboard.gan.models.pix2pix.config import Config
 from ganboard.gan.models.pix2pix.flow.frames import Frames, write
 from ganboard.gan.models.pix2pix.flow.recording import Recording, plan
 
@@ -20,7 +20,7 @@ STREET = Recording((*_CASES, *_LONGER), (128, 64), frames=201, every=20)
 FOLDER = "vortex-street"  # of dataset=vortex_street inside the data directory
 
 
-def load(config: RunConfig, data_dir: Path) -> Examples:
+def load(config: Config, data_dir: Path) -> Examples:
     """The first `config.limit` pairs of the flows that are there to train with; computes STREET
     where it is absent. Raises DatasetError."""
     from ganboard.gan.models.pix2pix.flow import examples
@@ -34,14 +34,14 @@ def load(config: RunConfig, data_dir: Path) -> Examples:
     return examples.load(frames(config, data_dir)).first(config.limit)
 
 
-def count(config: RunConfig, data_dir: Path) -> int:
+def count(config: Config, data_dir: Path) -> int:
     """Examples before `config.limit`."""
     if config.dataset == "vortex_street":
         return sum(not case.held_out for case in STREET.cases) * (STREET.frames - 1)
     return len(frames(config, data_dir).pairs("train"))
 
 
-def check(config: RunConfig, data_dir: Path) -> None:
+def check(config: Config, data_dir: Path) -> None:
     """Raises DatasetError for absent, damaged or foreign files and frames that are too small;
     values are looked at when training begins."""
     if config.dataset == "vortex_street" and not (data_dir / FOLDER).exists():
@@ -58,7 +58,7 @@ def check(config: RunConfig, data_dir: Path) -> None:
     return None
 
 
-def frames(config: RunConfig, data_dir: Path) -> Frames:
+def frames(config: Config, data_dir: Path) -> Frames:
     """The folder of `config`. Raises DatasetError."""
     folder = (
         data_dir / FOLDER
@@ -79,8 +79,8 @@ def frames(config: RunConfig, data_dir: Path) -> Frames:
     return held
 
 
-def _large_enough(config: RunConfig, holds: str, grid: tuple[int, int]) -> None:
-    side = int(config.geometry.partition("x")[0])
+def _large_enough(config: Config, holds: str, grid: tuple[int, int]) -> None:
+    side = config.side
     if min(grid) < side:
         raise DatasetError(
             f"{holds} cells and geometry={config.geometry} cuts squares of {side}: "

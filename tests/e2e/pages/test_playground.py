@@ -15,7 +15,7 @@ from playwright.sync_api import Page, expect
 
 from ganboard.db import heartbeats
 from ganboard.db.models import Run
-from ganboard.gan.config import RunConfig
+from ganboard.gan.config import parse
 from ganboard.worker.context import Context
 from ganboard.worker.process.parent_death import environment_for_child
 from tests.polling import wait_until
@@ -27,9 +27,7 @@ WARMING = 90_000  # ms; TensorFlow on a loaded machine
 @pytest.fixture
 def run(context: Context, make_run: Callable[..., Run]) -> Run:
     found = make_run("drawable", table1_literal=True)
-    store(
-        RunConfig.model_validate(found.config), context.settings.run_dir(found.id) / "checkpoints"
-    )
+    store(parse(found.config), context.settings.run_dir(found.id) / "checkpoints")
     return found
 
 

@@ -37,7 +37,7 @@ def widgets(at: AppTest) -> dict[str, Any]:
     return {
         match[1]: widget
         for widget in found
-        if widget.key and (match := re.fullmatch(r"set_(\w+)_\d+", widget.key))
+        if widget.key and (match := re.fullmatch(r"set_(?:\w+?__)?(\w+)_\d+", widget.key))
     }
 
 

@@ -8,7 +8,7 @@ import pytest
 
 from ganboard.db.models import Run
 from ganboard.db.runs import commands
-from ganboard.gan.config import RunConfig
+from ganboard.gan.models.dcgan.config import Config
 from ganboard.worker.context import Context
 from tests.factories import HOSTILE_NAMES
 from tests.ui.launch.form import EPOCHS, launch, set_number, value
@@ -49,7 +49,7 @@ def test_clones_of_hostile_names(make_run: MakeRun, name: str) -> None:
 
 def test_a_run_of_a_newer_version_can_be_cloned(context: Context) -> None:
     config = {
-        **RunConfig(dataset="digits").model_dump(mode="json"),
+        **Config(dataset="digits").model_dump(mode="json"),
         "from_the_future": 1,
         "precision": "float8",
     }

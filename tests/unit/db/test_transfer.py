@@ -19,7 +19,7 @@ from ganboard.db import migrate, transfer
 from ganboard.db.engine import make_engine, reading, writing
 from ganboard.db.errors import BadCopy, SchemaTooNew
 from ganboard.db.models import ACTIVE, Checkpoint, Run
-from ganboard.db.runs import commands, queries
+from ganboard.db.runs import commands, external, queries
 from tests.frozen.rows import fill
 from tests.unit.db.stored_runs import (
     checkpoint,
@@ -153,6 +153,18 @@ def test_what_trained_is_queued_and_goes_on(engine: Engine, tmp_path: Path) -> N
     claim = commands.claim(target, run_id=own["run_id"], worker="w-2")
     assert claim is not None
     assert claim.attempt == own["attempt"] + 1
+    target.dispose()
+
+
+def test_a_script_that_trained_has_failed_in_the_copy(engine: Engine, tmp_path: Path) -> None:
+    external.create(engine, run_id="script2345", name="s", config={}, host="h", hardware={})
+    transfer.snapshot(engine, tmp_path / "copy.db")
+    target, found = loaded(tmp_path / "copy.db", f"sqlite:///{tmp_path / 'again.db'}", set())
+    (run,) = queries.list_runs(target)
+    assert (run.status, found.queued, run.external) == ("failed", 0, True)
+    assert (
+        run.error == "The backup was made while the script trained. Its later reports are missing."
+    )
     target.dispose()
 
 

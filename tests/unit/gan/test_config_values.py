@@ -5,13 +5,14 @@ from __future__ import annotations
 import pytest
 
 from ganboard.gan import presets
-from ganboard.gan.config import ConfigError, RunConfig, parse, parse_assignments, parse_value
+from ganboard.gan.config import ConfigError, parse, parse_assignments, parse_value
+from ganboard.gan.settings.metadata import all_settings
 from ganboard.gan.studies import built_in
 
 
-@pytest.mark.parametrize("name", RunConfig.model_fields)
+@pytest.mark.parametrize("name", all_settings())
 def test_every_default_is_its_own_value(name: str) -> None:
-    default = RunConfig.model_fields[name].default
+    default = all_settings()[name].default
     assert parse_value(name, default) == default
 
 

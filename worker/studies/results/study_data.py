@@ -17,7 +17,7 @@ from ganboard.db.runs import past_runs, series
 from ganboard.db.runs.runtime_estimation import placed
 from ganboard.gan.config import model_of
 from ganboard.gan.data import revision
-from ganboard.gan.settings.models import MODELS
+from ganboard.gan.settings import registry
 from ganboard.gan.studies.predictions import Prediction
 from ganboard.worker import formatting
 from ganboard.worker.studies.comparison_groups import Family, axis, families, machine
@@ -59,7 +59,7 @@ class StudyData:
     others: Mapping[str, int]
     axis: str = "batch_size"
     # of all its runs, finished or not; all there are while it has none
-    models: frozenset[str] = frozenset(MODELS)
+    models: frozenset[str] = frozenset(registry.models())
 
     @classmethod
     def of(
@@ -76,7 +76,7 @@ class StudyData:
         for run in known:
             if run.status != "finished":
                 others[run.status] = others.get(run.status, 0) + 1
-        models = frozenset(model_of(run.config) for run in known) or frozenset(MODELS)
+        models = frozenset(model_of(run.config) for run in known) or frozenset(registry.models())
         asked = {digest(run.config) for run in known}
         known = [
             *known,

@@ -4,16 +4,17 @@ the data set's last events."""
 from __future__ import annotations
 
 import math
-from typing import Any, cast
+from typing import Any
 
 import keras
 import numpy as np
 import numpy.typing as npt
 import tensorflow as tf
 
-from ganboard.gan.config import ConfigError, RunConfig
+from ganboard.gan.config import ConfigError
 from ganboard.gan.data.dataset import DatasetError
 from ganboard.gan.models.gan3d import architecture, networks
+from ganboard.gan.models.gan3d.config import Config
 from ganboard.gan.models.gan3d.data.layouts import LAYOUTS
 from ganboard.gan.models.gan3d.data.reader import ENERGY_UNIT
 from ganboard.gan.models.gan3d.data.showers import Showers
@@ -33,7 +34,7 @@ class Evaluator:
     """See `gan.modeling.recipe.Evaluator`. The last events, so that a run with a `limit` is
     evaluated by showers that it never saw."""
 
-    def __init__(self, config: RunConfig, showers: Showers) -> None:
+    def __init__(self, config: Config, showers: Showers) -> None:
         if len(showers) < MINIMUM:
             raise ConfigError(
                 f"quality_every needs {MINIMUM} showers and there are {len(showers)}: set"
@@ -66,7 +67,7 @@ class Evaluator:
         return {metric.name: found.numbers[metric.compared_as] for metric in METRICS}, ()
 
     def _made(self, generator: keras.Model, first: int, last: int) -> npt.NDArray[np.float32]:
-        geometry, none = cast(architecture.Geometry, self._config.geometry), tf.constant(0)
+        geometry, none = self._config.geometry, tf.constant(0)
         width = architecture.noise(geometry)
         noise = tf_philox.normal(
             self._config.seed, Purpose.QUALITY, none, tf.constant(first), last - first, width

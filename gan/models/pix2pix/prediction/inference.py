@@ -16,9 +16,9 @@ import keras
 import numpy as np
 import tensorflow as tf
 
-from ganboard.gan.config import RunConfig
 from ganboard.gan.generation import restore as stored
 from ganboard.gan.models.pix2pix import architecture
+from ganboard.gan.models.pix2pix.config import Config
 from ganboard.gan.models.pix2pix.flow.lattice import Field
 from ganboard.gan.models.pix2pix.prediction.tiles import (
     Group,
@@ -41,7 +41,7 @@ class Times(NamedTuple):
 
 
 def restore(
-    config: RunConfig, directory: Path, step: int, strategy: tf.distribute.Strategy
+    config: Config, directory: Path, step: int, strategy: tf.distribute.Strategy
 ) -> keras.Model:
     """The generator as it was after `step` (with `ema` the average), on every replica. Raises
     CheckpointError in one sentence."""

@@ -9,9 +9,9 @@ from typing import Any
 
 import numpy as np
 
-from ganboard.gan.config import RunConfig
 from ganboard.gan.devices import runtime
 from ganboard.gan.distributed import strategy as distribution
+from ganboard.gan.models.pix2pix.config import Config
 from ganboard.gan.models.pix2pix.flow.frames import Frames
 from ganboard.gan.models.pix2pix.flow.lattice import Field
 from ganboard.gan.models.pix2pix.prediction import inference, rollout
@@ -22,7 +22,7 @@ OnProgress = Callable[[int, int], None]  # frames predicted, in all
 
 
 def compute(
-    config: RunConfig,
+    config: Config,
     directory: Path,
     step: int,
     frames: Frames,

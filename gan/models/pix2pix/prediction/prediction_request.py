@@ -7,8 +7,9 @@ from typing import Annotated, Any
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
-from ganboard.gan.config import ConfigError, RunConfig
+from ganboard.gan.config import ConfigError
 from ganboard.gan.data.dataset import DatasetError
+from ganboard.gan.models.pix2pix.config import Config
 from ganboard.gan.models.pix2pix.flow.frames import Frames
 from ganboard.gan.models.pix2pix.prediction import rollout
 from ganboard.gan.models.pix2pix.prediction.tiles import inner
@@ -40,11 +41,11 @@ def parse(options: Mapping[str, Any]) -> PredictionRequest:
         ) from None
 
 
-def check(request: PredictionRequest, config: RunConfig, frames: Frames) -> list[int]:
+def check(request: PredictionRequest, config: Config, frames: Frames) -> list[int]:
     """The sequences to predict. Raises DatasetError in one sentence."""
     manifest = frames.manifest
     nx, ny = manifest.grid
-    inner(int(config.geometry.partition("x")[0]), (ny, nx), request.halo)
+    inner(config.side, (ny, nx), request.halo)
     if request.steps >= manifest.frames:
         raise DatasetError(
             f"steps={request.steps} needs {request.steps + 1} frames of a flow and {frames.folder}"

@@ -13,9 +13,9 @@ from typing import Any, NamedTuple
 import numpy as np
 import tensorflow as tf
 
-from ganboard.gan.config import RunConfig
 from ganboard.gan.devices import runtime
 from ganboard.gan.distributed import strategy as distribution
+from ganboard.gan.models.pix2pix.config import Config
 from ganboard.gan.models.pix2pix.flow import examples as training_examples
 from ganboard.gan.models.pix2pix.flow.frames import Frames
 from ganboard.gan.models.pix2pix.prediction import inference
@@ -38,7 +38,7 @@ class Row(NamedTuple):
 
 
 def measure(
-    config: RunConfig,
+    config: Config,
     directory: Path,
     step: int,
     frames: Frames,
@@ -69,7 +69,7 @@ def measure(
     }
 
 
-def _training(config: RunConfig, frames: Frames, several: int) -> Iterator[Row]:
+def _training(config: Config, frames: Frames, several: int) -> Iterator[Row]:
     examples = training_examples.load(frames)
     for batch in BATCHES:
         for replicas in (1, several):
@@ -92,7 +92,7 @@ def _training(config: RunConfig, frames: Frames, several: int) -> Iterator[Row]:
 
 
 def _inference(
-    config: RunConfig,
+    config: Config,
     directory: Path,
     step: int,
     frames: Frames,
@@ -101,10 +101,7 @@ def _inference(
 ) -> Iterator[Row]:
     """One tile at a time, as many as there are replicas, and all of a frame."""
     frame = frames.conditioned(0, 0)
-    tiles = (
-        frame[..., 0].size
-        // inner(int(config.geometry.partition("x")[0]), frame.shape[:2], request.halo) ** 2
-    )
+    tiles = frame[..., 0].size // inner(config.side, frame.shape[:2], request.halo) ** 2
     for replicas, groups in ((1, (1, several, 0)), (several, (1, 0))):
         strategy = distribution.strategy(config.model_copy(update={"replicas": replicas}))
         generator = inference.restore(config, directory, step, strategy)

@@ -5,17 +5,17 @@ from __future__ import annotations
 import pytest
 
 from ganboard.app.launch import settings_form
-from ganboard.gan.config import ConfigError, RunConfig, parse
-from ganboard.gan.settings.metadata import GROUPS, about
+from ganboard.gan.config import ConfigError, parse
+from ganboard.gan.settings.metadata import GROUPS, about, all_settings
 
 
 def test_every_group_has_an_icon() -> None:
     assert tuple(settings_form.ICONS) == GROUPS
 
 
-@pytest.mark.parametrize("name", RunConfig.model_fields)
+@pytest.mark.parametrize("name", all_settings())
 def test_a_text_is_read_as_its_value_or_refused_by_name(name: str) -> None:
-    default = RunConfig.model_fields[name].default
+    default = all_settings()[name].default
     if not isinstance(default, bool | str):
         written = settings_form.written(default)
         read = settings_form.read(name, written)
@@ -47,16 +47,16 @@ def test_the_defaults_of_hidden_settings_are_always_allowed(values: dict[str, ob
     assert not all(about(name).has_effect(config) for name in config)
 
 
-@pytest.mark.parametrize("name", RunConfig.model_fields)
+@pytest.mark.parametrize("name", all_settings())
 def test_every_setting_has_a_label_and_says_what_it_may_be(name: str) -> None:
-    field = RunConfig.model_fields[name]
+    field = all_settings()[name]
     assert settings_form.label(name)[0].isupper() or name == "d_steps"
     assert settings_form.allowed(field)
     assert settings_form.matches(name, name)
 
 
 def test_labels_differ() -> None:
-    labels = [settings_form.label(name) for name in RunConfig.model_fields]
+    labels = [settings_form.label(name) for name in all_settings()]
     assert len(labels) == len(set(labels))
 
 
@@ -74,14 +74,14 @@ def test_labels_differ() -> None:
     ],
 )
 def test_what_a_setting_may_be(name: str, text: str) -> None:
-    assert settings_form.allowed(RunConfig.model_fields[name]) == text
+    assert settings_form.allowed(all_settings()[name]) == text
 
 
 def test_settings_are_found_by_name_label_and_meaning() -> None:
     def found(search: str) -> set[str]:
-        return {name for name in RunConfig.model_fields if settings_form.matches(name, search)}
+        return {name for name in all_settings() if settings_form.matches(name, search)}
 
-    assert found("") == set(RunConfig.model_fields)
+    assert found("") == set(all_settings())
     assert found("BETA_1") == {"beta_1"}
     assert {"g_learning_rate", "d_learning_rate", "schedule_depth"} <= found("rate")
     assert found("memory") >= {"accumulate", "recompute"}

@@ -5,11 +5,10 @@ from __future__ import annotations
 import pytest
 
 from ganboard.app.launch import study_diff
-from ganboard.gan.config import RunConfig
-from ganboard.gan.settings.metadata import GROUPS
+from ganboard.gan.settings.metadata import GROUPS, all_settings
 
 
-@pytest.mark.parametrize("name", RunConfig.model_fields)
+@pytest.mark.parametrize("name", all_settings())
 def test_every_setting_has_a_meaning(name: str) -> None:
     sentence = study_diff.meaning(name)
     assert sentence.endswith(".")

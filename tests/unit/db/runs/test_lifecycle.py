@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import numpy as np
 import pytest
 from sqlalchemy import Engine
 from sqlmodel import SQLModel
 
 from ganboard.db import requests, studies
+from ganboard.db.engine import writing
 from ganboard.db.errors import NotAllowed, UnknownRun
-from ganboard.db.models import ACTIVE, ENDED, STATUSES, WAITING, Study
+from ganboard.db.models import ACTIVE, ENDED, STATUSES, WAITING, LoggedValues, Study
 from ganboard.db.runs import annotations as run_annotations
 from ganboard.db.runs import commands, queries, reports
 from tests.unit.db.stored_runs import (
@@ -213,6 +215,10 @@ def test_deleting_takes_every_row_of_that_run_and_no_other(engine: Engine) -> No
         reports.add_grid(engine, **own, epoch=1, rows=1, columns=1, png=b"png")
         checkpoint(engine, own, 4)
         reports.add_sample(engine, sample(own))
+        one = np.ones(1)
+        with writing(engine) as session:
+            logged = {"name": "loss", "block": 0, "steps": one, "times": one, "values": one}
+            session.add(LoggedValues(run_id=own["run_id"], **logged))
         run_annotations.add_tags(engine, run_ids=[own["run_id"]], tags=["a tag"])
         requests.ask(engine, requests.SURFACE, [own["run_id"]], {})
         study = Study(name="s", title="S", definition={})

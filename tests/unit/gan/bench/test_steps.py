@@ -13,10 +13,10 @@ import tensorflow as tf
 
 from ganboard.gan.bench import floor, ours, tutorial
 from ganboard.gan.bench.protocol import Task
-from ganboard.gan.config import RunConfig
 from ganboard.gan.costs import estimate
 from ganboard.gan.costs.layer import macs
 from ganboard.gan.data import digits
+from ganboard.gan.models.dcgan.config import Config
 from ganboard.gan.presets import load
 
 GOLDEN = Path(__file__).parents[3] / "golden" / "tiny.json"
@@ -89,7 +89,7 @@ def test_the_floor_counts_the_products_that_it_takes() -> None:
     ).total_float_ops
     # a backward pass takes its forward pass twice, but nothing asks for the gradient of the noise
     # and of real images
-    g, d = estimate.generator(RunConfig()), estimate.discriminator(RunConfig())
+    g, d = estimate.generator(Config()), estimate.discriminator(Config())
     products = BATCH * (3 * macs(g) - g[0].macs + 6 * macs(d) - d[0].macs)
     summed = 212_865 - (64 + 128 + 1)  # both gradients of D's weights are added up
     assert counted == 2 * products + summed

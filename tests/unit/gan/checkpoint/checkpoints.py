@@ -9,12 +9,12 @@ import numpy as np
 
 from ganboard.gan.checkpoint import store
 from ganboard.gan.checkpoint.store import config_hash
-from ganboard.gan.config import RunConfig
 from ganboard.gan.events import Note
+from ganboard.gan.models.dcgan.config import Config
 from ganboard.gan.progress import Progress
 from tests.recorder import Recorder
 
-DIGEST = config_hash(RunConfig(), 128)
+DIGEST = config_hash(Config(), 128)
 
 
 def arrays(value: float = 1.0) -> dict[str, np.ndarray]:

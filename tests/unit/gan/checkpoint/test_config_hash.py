@@ -9,9 +9,10 @@ import pytest
 from ganboard.gan import presets
 from ganboard.gan.checkpoint import store
 from ganboard.gan.checkpoint.store import config_hash
-from ganboard.gan.config import RunConfig
+from ganboard.gan.config import parse
 from ganboard.gan.data import revision
 from ganboard.gan.events import Note
+from ganboard.gan.models.dcgan.config import Config
 from tests.recorder import Recorder
 from tests.unit.gan.checkpoint.checkpoints import DIGEST, arrays, progress
 
@@ -30,7 +31,7 @@ def test_only_settings_that_determine_the_weights_count() -> None:
         {"max_minutes": 5},
         {"snapshots": 0},
     ]
-    assert {config_hash(RunConfig(**changes), 128) for changes in same} == {DIGEST}
+    assert {config_hash(Config(**changes), 128) for changes in same} == {DIGEST}
     other = [
         {"seed": 1},
         {"limit": 128},
@@ -42,10 +43,9 @@ def test_only_settings_that_determine_the_weights_count() -> None:
         {"beta_1": 0.5},
     ]
     assert (
-        len({config_hash(RunConfig(**changes), 128) for changes in other} | {DIGEST})
-        == len(other) + 1
+        len({config_hash(Config(**changes), 128) for changes in other} | {DIGEST}) == len(other) + 1
     )
-    assert config_hash(RunConfig(), 129) != DIGEST
+    assert config_hash(Config(), 129) != DIGEST
 
 
 def test_a_data_set_with_a_new_name_keeps_its_checkpoints() -> None:
@@ -57,12 +57,12 @@ def test_a_data_set_with_a_new_name_keeps_its_checkpoints() -> None:
 def test_checkpoints_of_an_earlier_revision_of_sampled_data_do_not_fit(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    config = RunConfig(model="gan3d", dataset="showers")
+    config = parse({"model": "gan3d", "dataset": "showers"})
     now = config_hash(config, 128)
     monkeypatch.setattr(revision, "_REVISIONS", {})
     earlier = config_hash(config, 128)
     assert now != earlier
-    assert config_hash(RunConfig(), 128) == DIGEST
+    assert config_hash(Config(), 128) == DIGEST
     store.save(tmp_path, arrays(), progress(5), digest=earlier, attempt=1)
     recorder = Recorder()
     assert store.load(tmp_path, arrays(), digest=now, sink=recorder) is None

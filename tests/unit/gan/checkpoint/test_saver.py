@@ -9,8 +9,8 @@ from ganboard.gan.checkpoint import reader
 from ganboard.gan.checkpoint import saver as module
 from ganboard.gan.checkpoint.reader import CheckpointError
 from ganboard.gan.checkpoint.saver import Saver
-from ganboard.gan.config import RunConfig
 from ganboard.gan.events import Control, ControlSignal, Note, Phase, Saved
+from ganboard.gan.models.dcgan.config import Config
 from ganboard.gan.progress import Progress
 from tests.recorder import After, Recorder
 
@@ -24,7 +24,7 @@ def saver(
 ) -> tuple[Saver, Recorder]:
     recorder = Recorder()
     arrays = {"generator/kernel": np.float32([value])}
-    config = RunConfig(**changes)  # type: ignore[arg-type]
+    config = Config(**changes)  # type: ignore[arg-type]
     return (
         Saver(config, directory, "digest", 1, lambda: arrays, recorder, saved_step, control),
         recorder,

@@ -11,9 +11,9 @@ from typing import Any
 
 import pytest
 
-from ganboard.gan.config import RunConfig
 from ganboard.gan.costs import estimate
 from ganboard.gan.costs.layer import parameters
+from ganboard.gan.models.dcgan.config import Config
 from tests.unit.gan.costs.configs import config
 
 CPU: dict[str, Any] = {"gpus": [], "tpus": [], "memory_bytes": 4 * 10**9}
@@ -181,10 +181,10 @@ def test_a_batch_that_cannot_fit_is_refused_with_one_that_would(
     }
     assert set(advised) == {"batch_size", "accumulate"}, sentence
     for name, value in advised.items():
-        assert estimate.too_large(RunConfig(**{**changes, name: value}), machine) is None
+        assert estimate.too_large(Config(**{**changes, name: value}), machine) is None
     assert (
         estimate.too_large(
-            RunConfig(**{**changes, "batch_size": advised["batch_size"] + run.replicas}), machine
+            Config(**{**changes, "batch_size": advised["batch_size"] + run.replicas}), machine
         )
         is not None
     )

@@ -13,15 +13,16 @@ from collections.abc import Iterator
 from functools import partial
 from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
-from typing import get_args
 
 import pytest
 
 from ganboard.gan.config import RunConfig
 from ganboard.gan.data import DatasetError, catalog, download, load
 from ganboard.gan.data.mnist import ORIGINS
+from ganboard.gan.models.dcgan.config import Config
+from ganboard.gan.settings import registry
 
-ABSENT = [RunConfig(dataset="mnist"), RunConfig(dataset="fashion_mnist")]
+ABSENT = [Config(dataset="mnist"), Config(dataset="fashion_mnist")]
 
 
 @pytest.fixture
@@ -36,7 +37,7 @@ def offline(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def test_available_covers_every_dataset(tmp_path: Path) -> None:
     found = catalog.available(tmp_path / "absent")
-    assert tuple(found) == get_args(RunConfig.model_fields["dataset"].annotation)
+    assert tuple(found) == registry.datasets()
     assert found["digits"] is None
     for name in ("mnist", "fashion_mnist", "images"):
         sentence = found[name]
@@ -53,12 +54,12 @@ def test_idx_folders_are_no_pictures(tmp_path: Path) -> None:
 
 
 def test_count_of_known_sets(tmp_path: Path) -> None:
-    assert catalog.count(RunConfig(dataset="digits"), tmp_path) == 1797
+    assert catalog.count(Config(dataset="digits"), tmp_path) == 1797
     assert [catalog.count(config, tmp_path) for config in ABSENT] == [60_000, 60_000]
 
 
 def test_digits_need_no_check(tmp_path: Path, offline: None) -> None:
-    catalog.check(RunConfig(dataset="digits"), tmp_path / "absent")
+    catalog.check(Config(dataset="digits"), tmp_path / "absent")
 
 
 @pytest.mark.usefixtures("offline")
@@ -178,7 +179,7 @@ def test_fetch_is_whole_or_not_at_all(
 
 
 def test_load_downloads_what_is_absent(tmp_path: Path, origin: Path) -> None:
-    digits = load(RunConfig(dataset="digits"), tmp_path)
+    digits = load(Config(dataset="digits"), tmp_path)
     assert digits.labels is not None
     images, labels = digits.images.tobytes(), digits.labels.astype("uint8").tobytes()
     (origin / "train-images-idx3-ubyte.gz").write_bytes(
@@ -188,7 +189,7 @@ def test_load_downloads_what_is_absent(tmp_path: Path, origin: Path) -> None:
         gzip.compress(struct.pack(">2I", 0x801, 1797) + labels, 1)
     )
     folder = tmp_path / "data"
-    config = RunConfig(dataset="fashion_mnist", limit=64)
+    config = Config(dataset="fashion_mnist", limit=64)
     catalog.check(config, folder)
     data = load(config, folder)
     assert (data.images == digits.images[:64]).all()

@@ -10,14 +10,14 @@ import numpy as np
 import pytest
 from PIL import Image
 
-from ganboard.gan.config import RunConfig
 from ganboard.gan.data import Dataset, load
 from ganboard.gan.data.digits import COUNT
+from ganboard.gan.models.dcgan.config import Config
 
 
 @pytest.fixture(scope="module")
 def data() -> Dataset:
-    return load(RunConfig(dataset="digits"), Path("/nonexistent"))
+    return load(Config(dataset="digits"), Path("/nonexistent"))
 
 
 def test_shape_and_type(data: Dataset) -> None:
@@ -68,7 +68,7 @@ def test_the_real_values_are_kept(data: Dataset) -> None:
 
 
 def test_limit_takes_the_first(data: Dataset) -> None:
-    few = load(RunConfig(dataset="digits", limit=64), Path("/nonexistent"))
+    few = load(Config(dataset="digits", limit=64), Path("/nonexistent"))
     np.testing.assert_array_equal(few.images, data.images[:64])
     assert few.labels is not None
     assert len(few.labels) == 64

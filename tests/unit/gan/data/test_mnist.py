@@ -14,9 +14,10 @@ import pytest
 
 from ganboard.gan.config import RunConfig
 from ganboard.gan.data import DatasetError, catalog, load
+from ganboard.gan.models.dcgan.config import Config
 
-MNIST = RunConfig(dataset="mnist")
-FASHION = RunConfig(dataset="fashion_mnist")
+MNIST = Config(dataset="mnist")
+FASHION = Config(dataset="fashion_mnist")
 N = 70
 PIXELS = np.random.default_rng(0).integers(0, 256, (N, 28, 28), np.uint8)
 DIGITS = (np.arange(N) % 10).astype(np.uint8)
@@ -96,7 +97,7 @@ def test_idx_beside_the_other_datasets_is_never_taken_for_fashion(tmp_path: Path
 
 def test_limit_takes_the_first(tmp_path: Path) -> None:
     save_npz(tmp_path / "mnist.npz")
-    data = load(RunConfig(dataset="mnist", limit=64), tmp_path)
+    data = load(Config(dataset="mnist", limit=64), tmp_path)
     np.testing.assert_array_equal(data.images[..., 0], PIXELS[:64])
     assert data.labels is not None
     assert len(data.labels) == 64

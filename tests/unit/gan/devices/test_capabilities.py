@@ -4,8 +4,8 @@ from typing import Any
 
 import pytest
 
-from ganboard.gan.config import RunConfig
 from ganboard.gan.devices.capabilities import check, remarks
+from ganboard.gan.models.dcgan.config import Config
 
 CPU: dict[str, Any] = {"gpus": [], "tpus": []}
 GPUS: dict[str, Any] = {"gpus": [{"name": "a"}, {"name": "b"}], "tpus": []}
@@ -42,7 +42,7 @@ GPUS: dict[str, Any] = {"gpus": [{"name": "a"}, {"name": "b"}], "tpus": []}
 def test_what_cannot_run_gets_one_sentence_with_a_remedy(
     changes: dict[str, Any], devices: dict[str, Any], words: tuple[str, ...]
 ) -> None:
-    sentence = check(RunConfig(**changes), devices)
+    sentence = check(Config(**changes), devices)
     assert sentence is not None
     assert all(word in sentence for word in words)
     assert sentence.endswith(".")
@@ -63,16 +63,16 @@ def test_what_cannot_run_gets_one_sentence_with_a_remedy(
     ],
 )
 def test_what_can_run_passes(changes: dict[str, Any], devices: dict[str, Any]) -> None:
-    assert check(RunConfig(**changes), devices) is None
+    assert check(Config(**changes), devices) is None
 
 
 def test_remarks_name_what_changes_the_meaning_of_results() -> None:
-    assert remarks(RunConfig(), CPU) == []
-    assert "share one CPU" in remarks(RunConfig(replicas=2), CPU)[0]
-    assert "per-replica statistics" in remarks(RunConfig(replicas=2, xla=True), GPUS)[0]
-    assert "about the same speed as without XLA" in remarks(RunConfig(xla=True), CPU)[0]
-    assert remarks(RunConfig(precision="mixed_bfloat16"), {**CPU, "cpu_flags": ["amx_bf16"]}) == []
+    assert remarks(Config(), CPU) == []
+    assert "share one CPU" in remarks(Config(replicas=2), CPU)[0]
+    assert "per-replica statistics" in remarks(Config(replicas=2, xla=True), GPUS)[0]
+    assert "about the same speed as without XLA" in remarks(Config(xla=True), CPU)[0]
+    assert remarks(Config(precision="mixed_bfloat16"), {**CPU, "cpu_flags": ["amx_bf16"]}) == []
     assert (
         "no bfloat16 instructions"
-        in remarks(RunConfig(precision="mixed_bfloat16"), {**CPU, "cpu_flags": ["avx2"]})[0]
+        in remarks(Config(precision="mixed_bfloat16"), {**CPU, "cpu_flags": ["avx2"]})[0]
     )

@@ -28,8 +28,8 @@ def test_the_loop_loads_tensorflow_only_when_it_trains() -> None:
 def test_the_cpu_is_cut_into_as_many_devices_as_replicas() -> None:
     code = """
 from ganboard.gan.devices import runtime
-from ganboard.gan.config import RunConfig
-config = RunConfig(replicas=3, batch_size=6)
+from ganboard.gan.models.dcgan.config import Config
+config = Config(replicas=3, batch_size=6)
 runtime.prepare(config)
 runtime.prepare(config)  # the trainer and the loop both may
 import tensorflow as tf
@@ -70,7 +70,7 @@ for gpus, settings, rank, used in (
         mock.patch.object(tf.config.experimental, "set_memory_growth") as growth,
         mock.patch.object(tf.config.experimental, "enable_op_determinism") as determinism,
     ):
-        runtime.prepare(RunConfig(**{"strategy": "multi_worker", **settings}))
+        runtime.prepare(Config(**{"strategy": "multi_worker", **settings}))
     assert visible.call_args.args == (used, "GPU"), (settings, visible.call_args)
     assert [call.args[0] for call in growth.call_args_list] == used
     assert determinism.called == bool(used)
@@ -84,7 +84,7 @@ def test_processes_share_the_cores() -> None:
 import os
 from ganboard.gan.devices import runtime
 from ganboard.gan.config import RunConfig
-runtime.prepare(RunConfig(strategy="multi_worker", replicas=2))
+runtime.prepare(Config(strategy="multi_worker", replicas=2))
 import tensorflow as tf
 assert len(tf.config.list_logical_devices("CPU")) == 1
 if not tf.config.list_physical_devices("GPU"):

@@ -6,14 +6,15 @@ from __future__ import annotations
 import pytest
 import tensorflow as tf
 
-from ganboard.gan.config import ConfigError, RunConfig
+from ganboard.gan.config import ConfigError
 from ganboard.gan.distributed import strategy as distribution
 from ganboard.gan.distributed import tpu
 from ganboard.gan.distributed.agreement import Agreement
+from ganboard.gan.models.dcgan.config import Config
 
 
 def test_one_replica_needs_no_strategy_and_agrees_with_itself() -> None:
-    strategy = distribution.strategy(RunConfig())
+    strategy = distribution.strategy(Config())
     assert strategy is tf.distribute.get_strategy()
     shared, arrays = Agreement(strategy), {"a": tf.range(3).numpy()}
     assert shared.leads
@@ -23,10 +24,10 @@ def test_one_replica_needs_no_strategy_and_agrees_with_itself() -> None:
 
 def test_a_tpu_is_left_to_its_module(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(tpu, "strategy", lambda config: config.replicas)
-    assert distribution.strategy(RunConfig(strategy="tpu", replicas=8)) == 8
+    assert distribution.strategy(Config(strategy="tpu", replicas=8)) == 8
 
 
 def test_several_processes_must_be_started_as_such(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delenv("TF_CONFIG", raising=False)
     with pytest.raises(ConfigError, match="needs 2 connected processes"):
-        distribution.strategy(RunConfig(strategy="multi_worker", replicas=2))
+        distribution.strategy(Config(strategy="multi_worker", replicas=2))

@@ -59,7 +59,7 @@ def directly(net: str, weights: geometry.Weights, other: geometry.Weights) -> fl
     fake = nets["g"](noise, training=True)
     fake_logits = nets["d"]([fake, *masks[2:]], training=True)
     if net == "g":
-        return float(keras.ops.mean(losses.generator(CONFIG, fake_logits)))
+        return float(keras.ops.mean(losses.generator(CONFIG, fake_logits, fake_logits)))
     real_logits = nets["d"]([real, *masks[:2]], training=True)
     return float(keras.ops.mean(losses.discriminator(CONFIG, real_logits, fake_logits)))
 

@@ -16,10 +16,10 @@ import numpy as np
 import tensorflow as tf
 from ganboard.gan.distributed import strategy as distribution
 from ganboard.gan.devices import runtime
-from ganboard.gan.config import RunConfig
+from ganboard.gan.models.dcgan.config import Config
 from ganboard.gan.layers.normalization import BatchNormalization
 
-config = RunConfig(strategy="mirrored", replicas=2)
+config = Config(strategy="mirrored", replicas=2)
 runtime.prepare(config)
 strategy = distribution.strategy(config)
 batch = np.random.default_rng(0).normal(3, 2, [8, 5, 5, 6]).astype(np.float32)

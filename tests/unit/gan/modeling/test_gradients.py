@@ -1,5 +1,5 @@
-"""The gradients of `gan.models.dcgan.recipe` against plain maths: one tape for each loss, the
-models called as anyone would call them."""
+"""The gradients of `gan.modeling.simultaneous` with DCGAN's networks against plain maths: one tape
+for each loss, the models called as anyone would call them."""
 
 from __future__ import annotations
 
@@ -12,8 +12,10 @@ import tensorflow as tf
 from ganboard.gan.config import RunConfig, parse
 from ganboard.gan.modeling import losses
 from ganboard.gan.modeling.gradients import Shares, State
+from ganboard.gan.modeling.recipe import Phase
+from ganboard.gan.modeling.simultaneous import Draws
 from ganboard.gan.models.dcgan import architecture
-from ganboard.gan.models.dcgan.recipe import Draws, shares
+from ganboard.gan.models.dcgan.recipe import Recipe
 from ganboard.gan.training.step import Networks, networks
 
 ROWS = 4
@@ -42,14 +44,13 @@ def found(config: RunConfig, nets: Networks, train_g: bool = True) -> Shares:
         for v in (net.trainable_variables, net.non_trainable_variables)
     ]
     state = State(*([v.value for v in variables] for variables in parts))
-    return shares(
-        config,
+    return Recipe(config).shares(
         nets.generator,
         nets.discriminator,
         state,
-        Draws(IMAGES, NOISE, *MASKS, MIX),
+        Draws(IMAGES, [], NOISE, [], *MASKS, MIX),
         [tf.ones([])] * 2,
-        train_g,
+        Phase(d=True, g=train_g),
     )
 
 
@@ -61,19 +62,21 @@ def on_paper(config: RunConfig, nets: Networks) -> tuple[list[tf.Tensor], list[t
         real_logits = nets.discriminator([real, *MASKS[0]], training=True)
         fake_logits = nets.discriminator([fake, *MASKS[1]], training=True)
         d_loss = tf.reduce_mean(losses.discriminator(config, real_logits, fake_logits))
-        g_loss = tf.reduce_mean(losses.generator(config, fake_logits))
-        for weight, at, target in (
-            (config.r1 / 2, real, 0),
+        g_loss = tf.reduce_mean(losses.generator(config, real_logits, fake_logits))
+        for weight, at, masks, target in (
+            (config.r1 / 2, real, MASKS[0], 0),
+            (config.r2 / 2, tf.stop_gradient(fake), MASKS[1], 0),
             (
                 config.gradient_penalty if config.loss == "wgan_gp" else 0,
                 MIX * real + (1 - MIX) * tf.stop_gradient(fake),
+                MASKS[0],
                 1,
             ),
         ):
             if weight:
                 with tf.GradientTape() as inner:
                     inner.watch(at)
-                    logits = nets.discriminator([at, *MASKS[0]], training=True)
+                    logits = nets.discriminator([at, *masks], training=True)
                 norms = tf.norm(tf.reshape(inner.gradient(logits, at), [ROWS, -1]), axis=1)
                 d_loss += weight * tf.reduce_mean((norms - target) ** 2)
     return (
@@ -97,7 +100,9 @@ def assert_equal(gradients: Any, wanted: Any, relative: float = 1e-4) -> None:
         {"loss": "saturating"},
         {"loss": "hinge"},
         {"loss": "wgan_gp"},
+        {"loss": "relativistic"},
         {"r1": 10.0},
+        {"loss": "relativistic", "r1": 10.0, "r2": 5.0},
         {"label_smoothing": 0.1},
         {"discriminator_batch_norm": True},
         {"recompute": True},
@@ -128,7 +133,7 @@ def test_training_d_alone_gives_the_same_gradients_of_d() -> None:
     assert alone.g_gradients == []
 
 
-@pytest.mark.parametrize("loss", ["non_saturating", "saturating", "wgan_gp"])
+@pytest.mark.parametrize("loss", ["non_saturating", "saturating", "wgan_gp", "relativistic"])
 def test_the_factor_between_both_losses_is_right_and_finite_for_any_logit(loss: str) -> None:
     config = parse({"loss": loss})
     logits = tf.constant([[-200.0], [-80.0], [-3.0], [0.0], [5.0], [80.0]])
@@ -136,22 +141,21 @@ def test_the_factor_between_both_losses_is_right_and_finite_for_any_logit(loss: 
         tape.watch(logits)
         d, g = (
             losses.discriminator(config, tf.zeros_like(logits), logits),
-            losses.generator(config, logits),
+            losses.generator(config, tf.zeros_like(logits), logits),
         )
-    factor = losses.generator_share(config, logits)
+    factor = losses.generator_share(config, tf.zeros_like(logits), logits)
     assert np.isfinite(factor).all()
     np.testing.assert_allclose(
         factor * tape.gradient(d, logits), tape.gradient(g, logits), rtol=1e-5, atol=1e-19
     )
 
 
-def test_where_one_pass_cannot_serve_both_losses_there_are_two() -> None:
-    for changes in (
-        {"loss": "hinge"},
-        {"discriminator_batch_norm": True},
-        {"precision": "mixed_float16"},
-    ):
-        assert losses.generator_share(parse(changes), tf.zeros([1, 1])) is None
+@pytest.mark.parametrize(
+    "changes", [{"loss": "hinge"}, {"r2": 1.0}, {"precision": "mixed_float16"}], ids=str
+)
+def test_where_one_pass_cannot_serve_both_losses_there_are_two(changes: dict[str, Any]) -> None:
+    zero = tf.zeros([1, 1])
+    assert losses.generator_share(parse(changes), zero, zero) is None
 
 
 def test_new_statistics_are_returned_and_none_is_assigned() -> None:

@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 import tensorflow as tf
 
-from ganboard.gan.config import RunConfig
 from ganboard.gan.modeling import losses
+from ganboard.gan.models.dcgan.config import Config
 
 LOGITS = tf.constant([[0.0], [2.0], [-3.0]])
 
@@ -19,15 +19,15 @@ def log_sigmoid(x: float) -> float:
 def test_undecided_logits_cost_log_2_each() -> None:
     zero = tf.zeros([4, 1])
     np.testing.assert_allclose(
-        losses.discriminator(RunConfig(), zero, zero), [2 * math.log(2)] * 4, rtol=1e-6
+        losses.discriminator(Config(), zero, zero), [2 * math.log(2)] * 4, rtol=1e-6
     )
-    np.testing.assert_allclose(losses.generator(RunConfig(), zero), [0.6931] * 4, atol=1e-4)
+    np.testing.assert_allclose(losses.generator(Config(), zero, zero), [0.6931] * 4, atol=1e-4)
 
 
 def test_discriminator_loss_is_the_sum_of_both_cross_entropies() -> None:
     wanted = [-log_sigmoid(x) - log_sigmoid(-y) for x, y in ((0, 1), (2, -1), (-3, 4))]
     np.testing.assert_allclose(
-        losses.discriminator(RunConfig(), LOGITS, tf.constant([[1.0], [-1.0], [4.0]])),
+        losses.discriminator(Config(), LOGITS, tf.constant([[1.0], [-1.0], [4.0]])),
         wanted,
         rtol=1e-6,
     )
@@ -38,17 +38,17 @@ def test_discriminator_loss_is_the_sum_of_both_cross_entropies() -> None:
     [("non_saturating", lambda x: -log_sigmoid(x)), ("saturating", lambda x: log_sigmoid(-x))],
 )
 def test_generator_loss(name: str, formula: object) -> None:
-    config = RunConfig(loss=name)  # type: ignore[arg-type]
+    config = Config(loss=name)  # type: ignore[arg-type]
     np.testing.assert_allclose(
-        losses.generator(config, LOGITS), [formula(x) for x in (0, 2, -3)], rtol=1e-6
+        losses.generator(config, LOGITS, LOGITS), [formula(x) for x in (0, 2, -3)], rtol=1e-6
     )  # type: ignore[operator]
 
 
 @pytest.mark.parametrize("name", ["non_saturating", "saturating"])
 def test_losses_stay_finite_for_large_logits(name: str) -> None:
     large = tf.constant([[1e4], [-1e4]])
-    assert np.isfinite(losses.generator(RunConfig(loss=name), large)).all()
-    assert np.isfinite(losses.discriminator(RunConfig(), large, large)).all()
+    assert np.isfinite(losses.generator(Config(loss=name), large, large)).all()
+    assert np.isfinite(losses.discriminator(Config(), large, large)).all()
 
 
 def test_shares_of_the_replicas_add_up_to_the_global_mean() -> None:
@@ -60,16 +60,27 @@ def test_shares_of_the_replicas_add_up_to_the_global_mean() -> None:
 def test_hinge_and_wasserstein() -> None:
     real, fake = LOGITS, tf.constant([[0.5], [-2.0], [4.0]])
     np.testing.assert_allclose(
-        losses.discriminator(RunConfig(loss="hinge"), real, fake), [1 + 1.5, 0 + 0, 4 + 5]
+        losses.discriminator(Config(loss="hinge"), real, fake), [1 + 1.5, 0 + 0, 4 + 5]
     )
     np.testing.assert_allclose(
-        losses.discriminator(RunConfig(loss="wgan_gp"), real, fake), [0.5, -4, 7]
+        losses.discriminator(Config(loss="wgan_gp"), real, fake), [0.5, -4, 7]
     )
     for name in ("hinge", "wgan_gp"):
-        np.testing.assert_allclose(losses.generator(RunConfig(loss=name), fake), [-0.5, 2, -4])
+        config = Config(loss=name)  # type: ignore[arg-type]
+        np.testing.assert_allclose(losses.generator(config, real, fake), [-0.5, 2, -4])
+
+
+def test_relativistic_losses_compare_pairs() -> None:
+    config = Config(loss="relativistic")
+    real, fake = LOGITS, tf.constant([[0.5], [-2.0], [4.0]])
+    differences = (0 - 0.5, 2 + 2, -3 - 4)
+    wanted = [-log_sigmoid(x) for x in differences]
+    np.testing.assert_allclose(losses.discriminator(config, real, fake), wanted, rtol=1e-6)
+    wanted = [-log_sigmoid(-x) for x in differences]
+    np.testing.assert_allclose(losses.generator(config, real, fake), wanted, rtol=1e-6)
 
 
 def test_smoothed_labels_are_cross_entropy_with_a_target_below_one() -> None:
     wanted = [-0.9 * log_sigmoid(x) - 0.1 * log_sigmoid(-x) + math.log(2) for x in (0, 2, -3)]
-    found = losses.discriminator(RunConfig(label_smoothing=0.1), LOGITS, tf.zeros([3, 1]))
+    found = losses.discriminator(Config(label_smoothing=0.1), LOGITS, tf.zeros([3, 1]))
     np.testing.assert_allclose(found, wanted, rtol=1e-6)

@@ -5,9 +5,9 @@ import io
 import numpy as np
 from PIL import Image
 
-from ganboard.gan.config import RunConfig
 from ganboard.gan.modeling import samples
 from ganboard.gan.models.dcgan import networks as dcgan
+from ganboard.gan.models.dcgan.config import Config
 
 
 def pixels(png: bytes) -> np.ndarray:
@@ -29,7 +29,7 @@ def test_colour_images_stay_in_colour() -> None:
 
 def test_the_grid_is_a_function_of_the_seed() -> None:
     def grid(seed: int) -> bytes:
-        config = RunConfig(seed=seed, grid_size=2)
+        config = Config(seed=seed, grid_size=2)
         return samples.png(samples.grid(config, dcgan.generator(config)), config.grid_size)
 
     assert grid(1) == grid(1) != grid(2)
@@ -39,7 +39,7 @@ def test_the_grid_is_a_function_of_the_seed() -> None:
 def test_real_images_are_the_first_ones_and_black_where_there_are_no_more() -> None:
     images = np.random.default_rng(0).integers(0, 256, (5, 4, 4, 1), dtype=np.uint8)
     for size, count in ((2, 4), (3, 5)):
-        sheet = pixels(samples.png(samples.real(RunConfig(grid_size=size), images), size))
+        sheet = pixels(samples.png(samples.real(Config(grid_size=size), images), size))
         tiles = sheet.reshape(size, 4, size, 4).swapaxes(1, 2).reshape(-1, 4, 4)
         assert np.array_equal(tiles[:count], images[:count, ..., 0])
         assert not tiles[count:].any()

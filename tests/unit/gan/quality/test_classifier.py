@@ -11,9 +11,9 @@ import pytest
 import tensorflow as tf
 
 from ganboard.gan import data
-from ganboard.gan.config import RunConfig
 from ganboard.gan.data import digits
 from ganboard.gan.data.dataset import Dataset
+from ganboard.gan.models.dcgan.config import Config
 from ganboard.gan.quality import classifier
 from ganboard.gan.quality.classifier import FEATURES, Classifier, obtain, order
 
@@ -171,6 +171,6 @@ def test_the_classifier_of_mnist_is_right_985_times_in_1000(tmp_path: Path) -> N
     if not (folder / "mnist.npz").is_file():
         pytest.skip("GANBOARD_DATA_DIR holds no mnist.npz")
     assert (
-        obtain("mnist", data.load(RunConfig(dataset="mnist"), folder), tmp_path, silent).accuracy
+        obtain("mnist", data.load(Config(dataset="mnist"), folder), tmp_path, silent).accuracy
         >= 0.985
     )

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import math
 
-from ganboard.gan.quality.declarations import Metric
 from ganboard.gan.quality.declared import METRICS, OF_MODEL, charts, headline, ordered
+from ganboard.gan.settings.metric import Metric
 
 
 def test_no_two_models_declare_the_same_name() -> None:

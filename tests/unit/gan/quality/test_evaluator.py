@@ -6,14 +6,15 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from ganboard.gan.config import ConfigError, RunConfig
+from ganboard.gan.config import ConfigError
 from ganboard.gan.data import digits
 from ganboard.gan.data.dataset import Dataset
 from ganboard.gan.events import FACTS
+from ganboard.gan.models.dcgan.config import Config
 from ganboard.gan.quality import classifier
 from ganboard.gan.quality.evaluator import MEASURES, Evaluator
 
-CONFIG = RunConfig(dataset="digits", quality_every=1, quality_images=800)
+CONFIG = Config(dataset="digits", quality_every=1, quality_images=800)
 DIGITS = digits.load(None)
 ORDER = classifier.order(len(DIGITS.images))
 # 997 real images that the evaluator does not compare with

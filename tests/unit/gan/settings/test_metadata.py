@@ -4,15 +4,15 @@ from __future__ import annotations
 
 import pytest
 
-from ganboard.gan.config import RunConfig, parse_value
-from ganboard.gan.settings import metadata
-from ganboard.gan.settings.metadata import about, has_effect
-from ganboard.gan.settings.models import MODELS, ignored
+from ganboard.gan.config import RunConfig, parse, parse_value
+from ganboard.gan.models.dcgan.config import Config
+from ganboard.gan.settings import metadata, registry
+from ganboard.gan.settings.metadata import about, all_settings, has_effect
 
-CONFIG = RunConfig().model_dump()
+CONFIG = Config().model_dump()
 
 
-@pytest.mark.parametrize("name", RunConfig.model_fields)
+@pytest.mark.parametrize("name", all_settings())
 def test_conditions_name_settings_and_their_values(name: str) -> None:
     for condition in filter(None, (about(name).when, about(name).unless)):
         other, *values = condition
@@ -20,17 +20,31 @@ def test_conditions_name_settings_and_their_values(name: str) -> None:
         assert [parse_value(other, value) for value in values] == values
 
 
-@pytest.mark.parametrize("model", MODELS)
-def test_models_read_settings_and_data_that_exist(model: str) -> None:
-    assert set(MODELS[model].reads) <= set(RunConfig.model_fields)
-    assert set(MODELS[model].paths) <= set(MODELS[model].datasets)
-    assert bool(MODELS[model].geometries) == ("geometry" in MODELS[model].reads)
+@pytest.mark.parametrize("name", registry.models())
+def test_a_model_learns_from_its_usual_data(name: str) -> None:
+    model = registry.get(name)
+    config = parse({"model": name})
+    assert type(config) is model.config
+    assert config.model == name
+    assert config.dataset == next(iter(model.config.datasets)) or name == registry.USUAL
 
 
-def test_a_model_ignores_what_only_others_read() -> None:
-    assert ignored("dcgan") == ["geometry"]
-    assert set(ignored("pix2pix")) - set(ignored("gan3d")) == {"recompute"}
-    assert "seed" not in ignored("pix2pix")
+def test_a_model_has_the_settings_that_all_have_and_its_own() -> None:
+    own = {name: set(model.config.model_fields) for name, model in registry.models().items()}
+    assert all(fields > set(RunConfig.model_fields) for fields in own.values())
+    assert own["gan3d"] - own["pix2pix"] == {"recompute"}
+    assert "geometry" not in own["dcgan"]
+
+
+def test_choices_are_those_of_the_model() -> None:
+    def chosen(name: str, model: str) -> tuple[str, ...]:
+        field = registry.get(model).config.model_fields[name]
+        return metadata.options(name, field, {"model": model})
+
+    assert chosen("dataset", "gan3d") == ("showers", "hdf5")
+    assert chosen("geometry", "gan3d") != chosen("geometry", "pix2pix")
+    assert chosen("model", "dcgan") == tuple(registry.models())
+    assert chosen("batch_size", "dcgan") == ()
 
 
 def test_a_setting_has_an_effect_beside_some_values_only() -> None:
@@ -44,13 +58,13 @@ def test_a_setting_has_an_effect_beside_some_values_only() -> None:
 
 def test_every_setting_affects_something_and_is_in_one_group() -> None:
     parts = [metadata.affecting(what) for what in ("weights", "result", "records")]
-    assert sorted(name for part in parts for name in part) == sorted(RunConfig.model_fields)
+    assert sorted(name for part in parts for name in part) == sorted(all_settings())
     grouped = [name for fields in metadata.fields_by_group().values() for name in fields]
-    assert grouped == list(RunConfig.model_fields)
+    assert sorted(grouped) == sorted(all_settings())
 
 
 def test_settings_of_speed_come_with_their_defaults() -> None:
-    assert metadata.speed_settings().items() <= CONFIG.items()
+    assert metadata.speed_settings().items() <= metadata.all_defaults().items()
     assert "xla" in metadata.speed_settings()
     assert "batch_size" not in metadata.speed_settings()  # estimates know it by itself
 

@@ -158,8 +158,8 @@ def test_gradients_are_those_of_the_losses_on_paper() -> None:
     )
     with tf.GradientTape() as tape:
         fake = replay.nets.generator(draws.noise, training=True)
-        logits = replay.nets.discriminator([fake, *draws.fake_masks], training=True)
-        loss = tf.reduce_mean(losses.generator(replay.config, logits))
+        logits = replay.nets.discriminator([fake, *draws.at_fake], training=True)
+        loss = tf.reduce_mean(losses.generator(replay.config, logits, logits))
     gradient = tape.gradient(loss, replay.nets.generator.get_layer("up_3").kernel.value)
     np.testing.assert_allclose(
         made.nets.generator.get_layer("up_3").kernel.numpy() - before, -gradient.numpy(), atol=1e-6

@@ -11,7 +11,7 @@ import pytest
 from typer.main import get_command
 
 from ganboard.gan import presets
-from ganboard.gan.config import RunConfig
+from ganboard.gan.settings.metadata import all_settings
 from ganboard.worker.cli.main import app
 from tests.cli import document, ganboard
 
@@ -198,7 +198,7 @@ def test_settings_are_listed_with_default_range_and_reason(home: Path) -> None:
     text = ganboard("run", "--settings").stdout
     listed = document("run", "--settings")
     by_name = {setting["name"]: setting for setting in listed["settings"]}
-    assert set(by_name) == set(RunConfig.model_fields)
+    assert set(by_name) == set(all_settings())
     assert by_name["batch_size"]["allowed"] == "from 1 to 65,536"
     assert by_name["batch_size"]["default"] == 64
     assert by_name["g_learning_rate"]["allowed"] == "more than 0 to 10"

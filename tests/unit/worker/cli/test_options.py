@@ -14,7 +14,7 @@ import pytest
 from ganboard.db import migrate
 from ganboard.db.models import Run
 from ganboard.db.runs import commands, queries
-from ganboard.gan.config import RunConfig
+from ganboard.gan.models.dcgan.config import Config
 from ganboard.worker.context import Context
 from tests.cli import ganboard, refused
 
@@ -88,7 +88,7 @@ def test_every_command_refuses_an_unknown_run(context: Context, command: str) ->
 
 def test_an_id_that_several_runs_share(make_run: MakeRun, context: Context) -> None:
     for _ in range(40):
-        commands.create_run(context.engine, name="x", config=RunConfig().model_dump())
+        commands.create_run(context.engine, name="x", config=Config().model_dump())
     first = sorted(run.id[0] for run in queries.list_runs(context.engine))
     twice = next(a for a, b in pairwise(first) if a == b)
     assert "Enter more characters" in refused("show", twice)

@@ -7,7 +7,7 @@ from collections.abc import Callable
 import pytest
 
 from ganboard.db.models import Run
-from ganboard.gan.config import RunConfig
+from ganboard.gan.config import parse
 from ganboard.worker.context import Context
 from tests.stored import store
 from tests.unit.worker.requests.image_requests import checkpoints_of
@@ -19,5 +19,5 @@ MakeRun = Callable[..., Run]
 def run(context: Context, make_run: MakeRun) -> Run:
     """A finished run with a real checkpoint of step 12."""
     found = make_run("drawable")
-    store(RunConfig.model_validate(found.config), checkpoints_of(context, found))
+    store(parse(found.config), checkpoints_of(context, found))
     return found

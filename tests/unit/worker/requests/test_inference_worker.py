@@ -12,7 +12,7 @@ from PIL import Image
 
 from ganboard.db.models import Request, Run
 from ganboard.db.runs import commands
-from ganboard.gan.config import RunConfig
+from ganboard.gan.config import parse
 from ganboard.gan.data import digits
 from ganboard.worker.context import Context
 from ganboard.worker.requests.inference_worker import InferenceWorker
@@ -82,7 +82,7 @@ def test_nearest_images_are_those_of_the_training_set(context: Context, run: Run
 
 def test_the_last_three_generators_stay_in_memory(context: Context, run: Run) -> None:
     worker = InferenceWorker()
-    config = RunConfig.model_validate(run.config)
+    config = parse(run.config)
     for step in (12, 13, 14, 15):
         if step > 12:
             store(config, checkpoints_of(context, run), step=step)
@@ -123,6 +123,6 @@ def test_training_images_that_are_absent_are_not_downloaded(
     context: Context, make_run: MakeRun
 ) -> None:
     run = make_run("of mnist", dataset="mnist")
-    store(RunConfig.model_validate(run.config), checkpoints_of(context, run))
+    store(parse(run.config), checkpoints_of(context, run))
     asked = answered(context, run, kind="nearest", options={"seed": 1, "picks": [0]})
     assert str(asked.error).startswith(f"mnist is not in {context.settings.data}")

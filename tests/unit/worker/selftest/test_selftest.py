@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from ganboard.gan.checkpoint import reader
-from ganboard.gan.config import RunConfig
+from ganboard.gan.config import parse
 from ganboard.gan.models.gan3d import networks, upconv
 from ganboard.gan.verification import equivalence
 from ganboard.worker.selftest.claims import CLAIMS, Claim, Training
@@ -52,7 +52,7 @@ def test_a_share_is_of_the_move_of_each_network_and_the_larger_counts() -> None:
 def test_plain_up_sampling_is_really_plain(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(networks, "UpConv3D", upconv.UpConv3D)  # to be put back
     equivalence.unfold()
-    layers = networks.generator(RunConfig(model="gan3d", dataset="showers"), "25x25x25").layers
+    layers = networks.generator(parse({"model": "gan3d", "dataset": "showers"}), "25x25x25").layers
     assert [layer.folded for layer in layers if isinstance(layer, upconv.UpConv3D)] == [
         False,
         False,

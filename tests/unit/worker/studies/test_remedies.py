@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from ganboard.db.models import Run
-from ganboard.gan.config import RunConfig
+from ganboard.gan.models.dcgan.config import Config
 from ganboard.worker.studies.remedies import remedy
 from tests.factories import HARDWARE
 
@@ -16,7 +16,7 @@ GPUS = {**HARDWARE, "gpus": [{"name": "Test GPU", "memory_bytes": 80 << 30}] * 2
 
 
 def run(hardware: dict[str, Any] | None = BFLOAT16, **changes: Any) -> Run:
-    config = RunConfig(**changes).model_dump(mode="json")
+    config = Config(**changes).model_dump(mode="json")
     return Run(name="", config=config, hardware=hardware, examples=1920)
 
 

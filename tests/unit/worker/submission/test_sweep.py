@@ -10,9 +10,10 @@ from redis import Redis
 
 from ganboard.db.models import Run
 from ganboard.db.runs import queries
-from ganboard.gan.config import ConfigError, RunConfig
+from ganboard.gan.config import ConfigError
 from ganboard.gan.data import DatasetError, revision
 from ganboard.gan.presets import load, values
+from ganboard.gan.settings.metadata import all_settings
 from ganboard.worker.context import Context
 from ganboard.worker.errors import BadName
 from ganboard.worker.queue.enqueue import open_queue
@@ -165,7 +166,7 @@ def test_names_distinguish_the_runs(context: Context) -> None:
         f"tiny, limit {limit}, G rate 0.0001, no generator batch norm, seed 3"
         for limit in (128, "all")
     ]
-    everything = {name: [field.default] for name, field in RunConfig.model_fields.items()}
+    everything = {name: [field.default] for name, field in all_settings().items()}
     [long] = examined(context, everything)
     assert len(long.name) <= 80
     assert long.name.endswith("…")

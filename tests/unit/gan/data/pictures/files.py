@@ -12,6 +12,7 @@ from PIL import Image
 
 from ganboard.gan.config import RunConfig
 from ganboard.gan.data import DatasetError, load
+from ganboard.gan.models.dcgan.config import Config
 
 
 def encoded(image: Image.Image, kind: str = "PNG", **options: Any) -> bytes:
@@ -25,7 +26,7 @@ def grey(level: int, size: tuple[int, int] = (32, 32)) -> bytes:
 
 
 def config(path: str = "set", **changes: Any) -> RunConfig:
-    return RunConfig(dataset="images", images_path=path, batch_size=1, **changes)
+    return Config(dataset="images", images_path=path, batch_size=1, **changes)
 
 
 def put(folder: Path, files: dict[str, bytes]) -> None:

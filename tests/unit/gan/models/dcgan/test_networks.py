@@ -4,9 +4,9 @@ import numpy as np
 import pytest
 import tensorflow as tf
 
-from ganboard.gan.config import RunConfig
 from ganboard.gan.layers.masked_dropout import MaskedDropout
 from ganboard.gan.models.dcgan import networks as dcgan
+from ganboard.gan.models.dcgan.config import Config
 
 TABLE_1_GENERATOR = [
     ("dense", (12544,)),
@@ -44,35 +44,35 @@ def trainable(model: object) -> int:
 
 
 def test_layers_are_those_of_table_1() -> None:
-    assert shapes(dcgan.generator(RunConfig())) == TABLE_1_GENERATOR
-    assert shapes(dcgan.discriminator(RunConfig())) == TABLE_1_DISCRIMINATOR
+    assert shapes(dcgan.generator(Config())) == TABLE_1_GENERATOR
+    assert shapes(dcgan.discriminator(Config())) == TABLE_1_DISCRIMINATOR
 
 
 def test_parameter_counts() -> None:
-    g, d = dcgan.generator(RunConfig()), dcgan.discriminator(RunConfig())
+    g, d = dcgan.generator(Config()), dcgan.discriminator(Config())
     assert (g.count_params(), trainable(g)) == (2_330_944, 2_305_472)
     assert (d.count_params(), trainable(d)) == (212_865, 212_865)
 
 
 def test_table_1_to_the_letter_has_a_second_transposed_convolution() -> None:
-    g = dcgan.generator(RunConfig(table1_literal=True))
+    g = dcgan.generator(Config(table1_literal=True))
     assert (g.count_params(), trainable(g)) == (2_740_032, 2_714_816)
     assert [name for name, _ in shapes(g)][4:7] == ["up_1", "up_4", "leaky_1"]
 
 
 def test_batch_norm_in_the_discriminator_is_an_option() -> None:
-    d = dcgan.discriminator(RunConfig(discriminator_batch_norm=True))
+    d = dcgan.discriminator(Config(discriminator_batch_norm=True))
     assert trainable(d) == 212_865 + 2 * 128
     assert "norm_1" in dict(shapes(d))
 
 
 def test_latent_dim_sets_the_input() -> None:
-    assert dcgan.generator(RunConfig(latent_dim=7)).input_shape == (None, 7)
+    assert dcgan.generator(Config(latent_dim=7)).input_shape == (None, 7)
 
 
 @pytest.mark.parametrize("precision", ["float32", "mixed_bfloat16", "mixed_float16"])
 def test_weights_images_and_logits_stay_float32(precision: str) -> None:
-    config = RunConfig(precision=precision)  # type: ignore[arg-type]
+    config = Config(precision=precision)  # type: ignore[arg-type]
     g, d = dcgan.generator(config), dcgan.discriminator(config)
     images = g(tf.zeros([2, 100]), training=True)
     logits = d([images, None, None])
@@ -88,7 +88,7 @@ def test_initial_weights_follow_from_the_seed() -> None:
         return [
             v.numpy()
             for build in (dcgan.generator, dcgan.discriminator)
-            for v in build(RunConfig(seed=seed)).variables
+            for v in build(Config(seed=seed)).variables
         ]
 
     for a, b in zip(weights(5), weights(5), strict=True):
@@ -99,7 +99,7 @@ def test_initial_weights_follow_from_the_seed() -> None:
 def test_no_global_policy_remains() -> None:
     import keras
 
-    dcgan.generator(RunConfig(precision="mixed_bfloat16"))
+    dcgan.generator(Config(precision="mixed_bfloat16"))
     assert keras.config.dtype_policy().name == "float32"
 
 
@@ -111,5 +111,5 @@ def test_dropout_drops_what_the_mask_says_and_keeps_the_mean() -> None:
 
 
 def test_the_slope_is_0_3() -> None:
-    layer = dcgan.discriminator(RunConfig()).get_layer("leaky_0")
+    layer = dcgan.discriminator(Config()).get_layer("leaky_0")
     np.testing.assert_allclose(layer(tf.constant([-1.0, 2.0])), [-0.3, 2.0], rtol=1e-6)

@@ -8,11 +8,11 @@ import numpy as np
 import pytest
 import tensorflow as tf
 
-from ganboard.gan.config import RunConfig
+from ganboard.gan.models.dcgan.config import Config
 from ganboard.gan.models.gan3d import architecture, networks
 from ganboard.gan.models.gan3d.upconv import Three, UpConv3D
 
-CONFIG = RunConfig()
+CONFIG = Config()
 ANGLE: architecture.Geometry = "51x51x25"
 FIXED: architecture.Geometry = "25x25x25"
 

@@ -7,10 +7,10 @@ import numpy as np
 import pytest
 import tensorflow as tf
 
-from ganboard.gan.config import RunConfig
+from ganboard.gan.models.dcgan.config import Config
 from ganboard.gan.models.pix2pix import architecture, losses, networks
 
-CONFIG = RunConfig()
+CONFIG = Config()
 
 
 @pytest.mark.parametrize(

@@ -1,8 +1,8 @@
-"""The quality metrics of a DCGAN's images, in the features of a small classifier."""
+"""The quality metrics of images, in the features of a small classifier. Free of TensorFlow."""
 
 from __future__ import annotations
 
-from ganboard.gan.quality.declarations import Metric
+from ganboard.gan.settings.metric import Metric
 
 METRICS = (
     Metric("fid", "FID",

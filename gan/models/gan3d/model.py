@@ -1,0 +1,18 @@
+"""What the 3DGAN says of itself. Free of TensorFlow."""
+
+from __future__ import annotations
+
+from ganboard.gan.models.gan3d.config import Config
+from ganboard.gan.models.gan3d.metrics import METRICS
+from ganboard.gan.settings.specification import Benchmark, ModelSpec
+
+MODEL = ModelSpec(
+    title="3DGAN",
+    config=Config,
+    metrics=METRICS,
+    benchmark=Benchmark(batch=16, settings={"geometry": "51x51x25"}),
+    has_latent_space=True,
+    examples="showers",
+    surface_examples=8,
+    request={"energies": [100.0], "seed": 0},
+)

@@ -1,0 +1,65 @@
+"""What a model of one file costs, by its own networks. Free of TensorFlow."""
+
+from __future__ import annotations
+
+from ganboard.gan.costs import measured, simultaneous
+from ganboard.gan.costs.layer import LayerCost
+from ganboard.gan.data.pictures import named
+from ganboard.gan.settings.pictures import PictureConfig
+
+# as for DCGAN, whose classifier they were fitted to: see there
+_EVALUATOR, _EVALUATED = 280 * 10**6, 11
+_WORKING = 3 * 4  # bytes for each value of the largest map on its way
+
+
+def known(config: PictureConfig) -> bool:
+    """Whether the networks were measured already; if not, that begins."""
+    return measured.layers(config) is not None
+
+
+def example_bytes(config: PictureConfig) -> int:
+    """Bytes of a picture as read and as a constant of TensorFlow."""
+    return 2 * _values(config)
+
+
+def evaluation_bytes(config: PictureConfig) -> int:
+    """Bytes that an evaluation of quality takes, while nothing trains."""
+    return _EVALUATOR + _EVALUATED * _values(config) * config.quality_images
+
+
+def examples(config: PictureConfig) -> int:
+    """How many pictures the data set has, where nobody has counted them."""
+    return named.TYPICAL
+
+
+def generator(config: PictureConfig, on_cpu: bool = True) -> tuple[LayerCost, ...]:
+    """The generator, from noise to picture."""
+    return _layers(config)[0]
+
+
+def discriminator(config: PictureConfig) -> tuple[LayerCost, ...]:
+    """The discriminator, from picture to logit."""
+    return _layers(config)[1]
+
+
+def step_macs(config: PictureConfig) -> int:
+    """Multiply-accumulates of a training step for each picture of the batch."""
+    return simultaneous.step_macs(config, *_layers(config))
+
+
+def image_bytes(config: PictureConfig, *, on_gpu: bool = False) -> int:
+    """Bytes per picture of a micro-batch: what both nets keep, and the largest map on its way."""
+    layers = _layers(config)
+    largest = max(layer.leaving for net in layers for layer in net)
+    return simultaneous.kept_bytes(config, *layers) + _WORKING * largest
+
+
+def _values(config: PictureConfig) -> int:
+    return config.image_size**2 * config.channels
+
+
+def _layers(config: PictureConfig) -> tuple[measured.Layers, measured.Layers]:
+    found = measured.layers(config, wait=True)
+    if found is None:
+        raise RuntimeError(f"the networks of model={config.model} could not be measured")
+    return found

@@ -1,0 +1,75 @@
+"""The models that there are, by name. Free of TensorFlow."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from functools import cache
+from typing import Any
+
+from pydantic.fields import FieldInfo
+
+from ganboard.gan.settings import discovery
+from ganboard.gan.settings.declarations import same
+from ganboard.gan.settings.model import Model
+from ganboard.gan.settings.problems import ConfigError
+from ganboard.gan.settings.run_config import RunConfig
+
+__all__ = ["Model", "same"]
+
+USUAL = "dcgan"  # of configurations that name no model, as the first ones did
+
+
+def models() -> Mapping[str, Model]:
+    """All models by name, the usual one first."""
+    return _found()[0]
+
+
+def refused() -> Mapping[str, str]:
+    """Why files that were named as models are none, by the model's name or the file's path."""
+    return _found()[1]
+
+
+@cache
+def _found() -> tuple[dict[str, Model], dict[str, str]]:
+    return discovery.find(USUAL)
+
+
+def get(name: str) -> Model:
+    """The model of this name. Raises ConfigError."""
+    if found := models().get(name):
+        return found
+    if problem := refused().get(name):
+        raise ConfigError(f"model={name} cannot be used. {problem}")
+    options = ", ".join(repr(known) for known in models())
+    raise ConfigError(
+        f"model={name[:60]} is not allowed: it must be one of {options} (default {USUAL})."
+    )
+
+
+def known(config: Mapping[str, Any]) -> Model:
+    """The model of a run's stored settings; the usual one where they name none that is known."""
+    return models().get(str(config.get("model")), models()[USUAL])
+
+
+def of(config: RunConfig) -> Model:
+    """The model of a configuration."""
+    return models()[config.model]
+
+
+@cache
+def declared(name: str) -> tuple[FieldInfo, ...]:
+    """The declarations of a setting by the models that have it, each once; the usual model's is
+    first."""
+    found: list[FieldInfo] = []
+    for model in models().values():
+        field = model.config.model_fields.get(name)
+        if field and not any(same(field, other) for other in found):
+            found.append(field)
+    return tuple(found)
+
+
+@cache
+def datasets() -> tuple[str, ...]:
+    """The data sets of all models."""
+    every = (name for model in models().values() for name in model.config.datasets)
+    return tuple(dict.fromkeys(every))

@@ -1,0 +1,37 @@
+"""What a model says of itself: `MODEL` in `model.py` of its folder, or in its one file. Free of
+TensorFlow."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from ganboard.gan.settings.metric import Metric
+from ganboard.gan.settings.run_config import RunConfig
+
+
+@dataclass(frozen=True)
+class Benchmark:
+    """How `ganboard bench` and tables over devices train the model."""
+
+    batch: int
+    settings: Mapping[str, Any] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class ModelSpec:
+    """A model, for everything outside of its folder."""
+
+    title: str  # its name in sentences
+    config: type[RunConfig]
+    metrics: tuple[Metric, ...]  # of quality, the headline first
+    benchmark: Benchmark
+    has_latent_space: bool = False  # which the playground explores
+    examples: str = "images"  # what a batch is made of
+    # the examples of one point of a loss surface: no more are needed, or each costs too much
+    surface_examples: int = 4096
+    # what a registered version is asked for as an example, for those who look at its signature
+    request: Mapping[str, Any] | None = None
+    # how quality is measured, for the captions of charts
+    quality: str = ""

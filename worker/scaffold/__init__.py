@@ -1,0 +1,1 @@
+"""What `ganboard new` writes."""

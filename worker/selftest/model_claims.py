@@ -1,0 +1,51 @@
+"""What `ganboard check` claims of a model of one file: that whatever is in it keeps the promises
+that the built-in models keep.
+
+As for 3DGAN and pix2pix, differences count as a share of the largest move of a network in one step
+of SGD (see `worker.selftest.claims`): a wrong factor would be half of it or more.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from ganboard.gan.settings import registry
+from ganboard.gan.settings.pictures import PictureConfig
+from ganboard.worker.selftest.claims import CLAIMS, Claim, Settings, Training, claims_of, small
+
+_BOUND = 0.02
+_HALF = 0.5
+_FINITE = 1e6
+_ROUNDED = "share of the largest move; rounding to 8 bits"
+
+
+def claims(model: str) -> tuple[Claim, ...]:
+    """The claims of a model. Raises ConfigError for one that is unknown or cannot be used."""
+    found = registry.get(model)
+    if not issubclass(found.config, PictureConfig):
+        return tuple(claim for claim in CLAIMS if claim.one.config.model == model)
+    base = small(model, dataset="digits", batch_size=8, limit=8)
+    base |= {"g_learning_rate": 1e-3, "d_learning_rate": 1e-3}
+    if found.config.model_fields["conditional"].default:
+        base |= {"conditional": True, "classes": 10}
+    return (*claims_of(model, base, _BOUND), *_precisions(model, base))
+
+
+def _precisions(model: str, base: Settings) -> Iterator[Claim]:
+    once = {**base, "optimizer": "sgd", "beta_1": 0.0}
+    start = Training(once, "untrained")
+    compiled = Training({**once, "xla": True})
+    yield Claim(
+        f"{model}: XLA = no XLA",
+        Training(once),
+        compiled,
+        _BOUND,
+        "share of the largest move",
+        start,
+    )
+    half = Training({**once, "precision": "mixed_bfloat16"})
+    yield Claim(f"{model}: mixed_bfloat16 = float32", Training(once), half, _HALF, _ROUNDED, start)
+    scaled = Training({**once, "precision": "mixed_float16"})
+    yield Claim(
+        f"{model}: mixed_float16 stays finite", Training(once), scaled, _FINITE, "any number"
+    )
