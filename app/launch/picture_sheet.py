@@ -10,10 +10,11 @@ from ganboard.gan.config import RunConfig
 from ganboard.gan.data import DatasetError, pictures
 from ganboard.gan.data.dataset import SIDE
 from ganboard.gan.data.pictures import Sheet
+from ganboard.gan.settings.pictures import PictureConfig
 from ganboard.worker import formatting
 
 SHOWN = 32  # pictures, which are all that is read
-GREY = 1
+GREY = 1  # of models whose pictures have one size
 
 
 def show(config: RunConfig, data_dir: Path) -> None:
@@ -21,8 +22,11 @@ def show(config: RunConfig, data_dir: Path) -> None:
     is said by the plan."""
     if config.dataset != "images":
         return
+    side, channels = SIDE, GREY
+    if isinstance(config, PictureConfig):
+        side, channels = config.image_size, config.channels
     try:
-        found = _sheet(str(data_dir), config.images_path, SIDE, GREY)
+        found = _sheet(str(data_dir), config.images_path, side, channels)
     except DatasetError as error:
         st.caption(formatting.escape(f"No sample of the pictures: {error}"))
         return
