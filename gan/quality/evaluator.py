@@ -53,9 +53,8 @@ class Evaluator:
         data_dir: Path | None = None,
     ) -> None:
         """Find the `features` (see `quality.choice`; by default `config.quality_features`) in
-        `cache_dir` or make them, which may take a
-        minute (`progress`: see `encoder.obtain`), and take those of the real images. The weights
-        of InceptionV3 are also looked for in `data_dir`.
+        `cache_dir` or make them, which may take a minute (`progress`: see `encoder.obtain`), and
+        take those of the real images. The weights of InceptionV3 are also looked for in `data_dir`.
 
         Give the whole data set, whatever `config.limit`: then all runs on it share one classifier
         and are evaluated against the same images, which are those that the classifier was not
@@ -164,7 +163,8 @@ def _obtain(
     if name == CLASSIFIER:
         assert labels is not None
         if images.shape[1:] == (SIDE, SIDE, 1):
-            return classifier.obtain(called, dataset, cache_dir, progress)
+            whole = Dataset(np.asarray(images), labels, source="")  # from the disk, if it is there
+            return classifier.obtain(called, whole, cache_dir, progress)
         return picture_classifier.obtain(called, images, labels, cache_dir, progress)
     if name == ENCODER:
         return encoder.obtain(called, images, cache_dir, progress)
