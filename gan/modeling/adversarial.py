@@ -16,6 +16,7 @@ import tensorflow as tf
 
 from ganboard.gan.config import ConfigError
 from ganboard.gan.data import augmentation, feed
+from ganboard.gan.data.pictures import Pictures
 from ganboard.gan.layers.keyed import Request
 from ganboard.gan.modeling import building, losses, samples, simultaneous
 from ganboard.gan.modeling.gradients import Shares, State, Tensors, call
@@ -85,7 +86,10 @@ class AdversarialRecipe:
         return feed.rows(columns, batch, self.config.batch_size)
 
     def pictures(self, examples: Any) -> npt.NDArray[np.uint8]:
-        return np.asarray(getattr(examples, "images", examples)[: self.config.grid_size**2])
+        count = self.config.grid_size**2
+        if isinstance(examples, Pictures):
+            return examples.sample(count)  # of all classes, also where they come one after another
+        return np.asarray(getattr(examples, "images", examples)[:count])
 
     def grid(self, generator: keras.Model, examples: Any) -> npt.NDArray[np.float32]:
         return samples.grid(self.config, generator, self.classes)

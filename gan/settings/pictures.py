@@ -3,11 +3,18 @@ own. Free of TensorFlow."""
 
 from __future__ import annotations
 
-from typing import ClassVar, Literal
+from typing import Annotated, Any, ClassVar, Literal
+
+from pydantic import BeforeValidator
 
 from ganboard.gan.settings.adversarial import AdversarialConfig
 from ganboard.gan.settings.declarations import setting
 from ganboard.gan.settings.problems import problem
+
+
+def _whole(value: Any) -> Any:
+    """The number that a text of digits stands for: a choice of numbers takes no text."""
+    return int(value) if isinstance(value, str) and value.isdecimal() and len(value) < 4 else value
 
 
 class PictureConfig(AdversarialConfig):
@@ -36,7 +43,7 @@ class PictureConfig(AdversarialConfig):
         "Side of the square that each picture is cropped and resized to",
         unit="pixels", speed=True, identifies=True, ge=28, le=256,
         study="Another size: nothing can be compared with the study's.")
-    channels: Literal[1, 3] = setting(1, "Data",
+    channels: Annotated[Literal[1, 3], BeforeValidator(_whole)] = setting(1, "Data",
         "1: grey, 3: colours",
         speed=True, identifies=True,
         study="The study's pictures are grey.")
