@@ -39,6 +39,7 @@ from ganboard.gan.data import revision
 from ganboard.gan.devices.hardware import versions
 from ganboard.gan.events import Note, Saved, Sink
 from ganboard.gan.progress import Progress
+from ganboard.gan.settings import registry
 from ganboard.gan.settings.metadata import affecting
 
 _ASIDE = re.compile(r"aside-\d+-ckpt-(\d+)-\d+")
@@ -56,6 +57,8 @@ def config_hash(config: RunConfig, examples: int) -> str:
     # a new setting leaves old digests alone
     settings = identity(config, affecting("weights"))
     settings["examples"] = examples
+    if source := registry.of(config).source:
+        settings[registry.SOURCE] = source
     if config.dataset in (former := {now: name for name, now in FORMER["dataset"].items()}):
         settings["dataset"] = former[config.dataset]  # nor does a new name change them
     if (revised := revision.current(config.model_dump(include={"dataset"}))) > 1:

@@ -16,6 +16,7 @@ from ganboard.gan.settings.run_config import RunConfig
 
 __all__ = ["Model", "same"]
 
+SOURCE = "model_source"  # a fact of runs of models that do not come with ganboard
 USUAL = "dcgan"  # of configurations that name no model, as the first ones did
 
 
@@ -54,6 +55,18 @@ def known(config: Mapping[str, Any]) -> Model:
 def of(config: RunConfig) -> Model:
     """The model of a configuration."""
     return models()[config.model]
+
+
+def check_source(config: RunConfig, facts: Mapping[str, Any], run_id: str) -> None:
+    """Raises ConfigError where the model's code is another than that which a run, with these facts,
+    began with: its weights and losses would not be those of either."""
+    before, now = facts.get(SOURCE), of(config).source
+    if before is not None and before != now:
+        raise ConfigError(
+            f"The source of model={config.model} has changed since run {run_id} began"
+            f" ({str(before)[:8]}, now {now[:8] or 'built-in'}): restore it to resume, or start a"
+            f" new run with `ganboard resume {run_id} --with-new-code`."
+        )
 
 
 @cache

@@ -18,6 +18,7 @@ from ganboard.gan.events import Control, Facts, Note, OnDisk, Sink, Started, Ste
 from ganboard.gan.layers import summary
 from ganboard.gan.modeling import recipe
 from ganboard.gan.progress import Progress
+from ganboard.gan.settings import registry
 from ganboard.gan.training import epoch_metrics, hooks
 from ganboard.gan.training.fit import FitLoop
 from ganboard.gan.training.monitors import Monitors
@@ -146,6 +147,8 @@ class Attempt:
         if getattr(config, "skip_unreadable", False):
             sink(Facts({"skipped_pictures": len(skipped)}))
         sink(Facts(epoch_metrics.facts(config, self._machine, self.plan.examples)))
+        if source := registry.of(config).source:
+            sink(Facts({registry.SOURCE: source}))
         if (revised := revision.current({"dataset": config.dataset})) > 1:
             sink(Facts({revision.FACT: revised}))
         layers = {

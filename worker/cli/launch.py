@@ -125,6 +125,13 @@ def resume(
             help="Give up the checkpoints on this machine, because it is lost.",
         ),
     ] = None,
+    with_new_code: Annotated[
+        bool,
+        typer.Option(
+            "--with-new-code",
+            help="Start a new run with the same settings, because the source of its model changed.",
+        ),
+    ] = False,
     as_json: AsJson = False,
 ) -> None:
     """Queue a stopped or failed run again; it resumes from its latest checkpoint.
@@ -135,13 +142,13 @@ def resume(
     from ganboard.worker.submission import submit
 
     context, found = find(run_id)
-    resumed = submit.resume(context, found.id, without)
-    output.changed(
-        context,
-        found.id,
-        f"Run {found.id} is queued again.{output.waiting(context, resumed)}",
-        as_json,
-    )
+    if with_new_code:
+        queued = submit.clone(context, found.id, {})
+        said = f"Run {queued.id} is queued with the settings of {found.id} and today's code."
+    else:
+        queued = submit.resume(context, found.id, without)
+        said = f"Run {queued.id} is queued again."
+    output.changed(context, queued.id, said + output.waiting(context, queued), as_json)
 
 
 def clone(

@@ -19,6 +19,7 @@ from ganboard.db.text_validation import invisible
 from ganboard.gan import presets
 from ganboard.gan.config import ConfigError, RunConfig, diff, parse, plan
 from ganboard.gan.devices import capabilities
+from ganboard.gan.settings import registry
 from ganboard.gan.settings.metadata import speed_settings
 from ganboard.worker.context import Context
 from ganboard.worker.errors import BadName, QueueUnreachable
@@ -137,13 +138,15 @@ def stop(context: Context, run_id: str) -> str:
 
 def resume(context: Context, run_id: str, without: str | None = None) -> Run:
     """Queue a stopped or failed run again, its checkpoints on the machine `without` given up.
-    Raises UnknownRun, NotAllowed."""
+    Raises UnknownRun, NotAllowed, and ConfigError where its model's code has changed."""
     run = queries.get_run(context.engine, run_id)
     if run is None:
         raise UnknownRun(f"There is no run {run_id[:80]!r}.")
     if run.external:
         raise NotAllowed(commands.external_refusal(run.id))
-    check(context, parse(run.config))
+    config = parse(run.config)
+    registry.check_source(config, run.facts, run.id)
+    check(context, config)
     run = commands.resume(context.engine, run_id=run_id, without=without)
     call(context, [run])
     return run

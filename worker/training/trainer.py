@@ -26,6 +26,7 @@ from ganboard.db.settings import Settings
 from ganboard.gan.config import RunConfig, parse
 from ganboard.gan.distributed import cluster
 from ganboard.gan.events import Control, ControlSignal, Event, Note, Phase, Sink
+from ganboard.gan.settings import registry
 from ganboard.worker import logs, placement
 from ganboard.worker.clear_errors import CLEAR_ERRORS
 from ganboard.worker.context import Context
@@ -117,6 +118,7 @@ def _train(
     assert run is not None, "a claimed run has a row"
     try:
         config = parse(run.config)
+        registry.check_source(config, run.facts, run.id)
         with make_sink(config) as sink:
             sink(Phase("importing"))
             from ganboard.gan.training.loop import train

@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 
+from ganboard.gan.checkpoint.store import config_hash
 from ganboard.gan.config import ConfigError, config_class, model_of, parse
 from ganboard.gan.settings import registry
 from ganboard.gan.settings.pictures import PictureConfig
@@ -99,6 +100,19 @@ def test_a_changed_source_is_another_model(named: Named) -> None:
     assert first
     assert registry.get("tiny").source != first
     assert registry.get("dcgan").source == ""
+
+
+def test_a_run_goes_on_with_its_own_code_alone(named: Named) -> None:
+    named(tiny=SOURCE)
+    config = parse({"model": "tiny"})
+    began = {registry.SOURCE: registry.of(config).source}
+    digest = config_hash(config, 100)
+    registry.check_source(config, began, "abc")
+    registry.check_source(config, {}, "abc")  # has not begun
+    named(tiny=SOURCE + "\n# changed\n")
+    with pytest.raises(ConfigError, match=r"The source of model=tiny has changed since run abc"):
+        registry.check_source(config, began, "abc")
+    assert config_hash(config, 100) != digest  # nor does a checkpoint load
 
 
 def test_a_folder_with_a_specification_is_a_model(named: Named, tmp_path: Path) -> None:
