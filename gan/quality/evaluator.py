@@ -85,6 +85,8 @@ class Evaluator:
         self._held_out = metrics.nearest(real, self._trained, itself=_places(chosen, trained))
         self.facts: dict[str, Any] = {FACT: self._features.source.fact, **_facts(self._features)}
         self.remarks = list(self._features.remarks)
+        if name != CLASSIFIER:  # logs and terminals do not show facts beside numbers
+            self.remarks.insert(0, self.source.description)
         if count < wanted:
             self.remarks.append(
                 f"quality_images={wanted:,} exceeds the {count:,} images of {config.dataset}: all"

@@ -210,6 +210,7 @@ def test_pictures_without_labels_are_evaluated_by_an_encoder(short: None, tmp_pa
     assert recorded(evaluator.facts).name == "encoder"
     assert evaluator.facts.keys() <= FACTS.keys()
     assert 0 <= evaluator.facts["encoder_accuracy"] <= 1
+    assert "a small encoder trained on the same data set without labels" in evaluator.remarks[0]
     images = (data.images[:60] / 127.5 - 1).astype(np.float32)
     measures, histogram = evaluator.compare(images)
     assert tuple(measures) == tuple(name for name in MEASURES if name != "class_distance")

@@ -127,10 +127,9 @@ def test_the_whole_way_with_random_weights(
     md5 = hashlib.md5(weights.read_bytes(), usedforsecurity=False).hexdigest()
     monkeypatch.setattr(inception_weights, "MD5", md5)
     data = Dataset(np.random.default_rng(1).integers(0, 256, (200, 28, 28, 1), np.uint8), None, "")
-    config = RunConfig(dataset="digits", quality_every=1, limit=20)
-    config = config.model_copy(
-        update={"quality_images": 20}
-    )  # fewer than is sensible, in less time
+    config = RunConfig(dataset="digits", quality_every=1)
+    # fewer than is sensible, in less time
+    config = config.model_copy(update={"quality_images": 20, "limit": 20})
     options = {"features": "inception", "data_dir": weights.parent}
     heard: list[float] = []
     evaluator = Evaluator(config, data, tmp_path, heard.append, **options)  # type: ignore[arg-type]
