@@ -123,10 +123,8 @@ class Monitors:
             f"lower d_learning_rate (now {config.d_learning_rate:g})",
             *["set d_steps=1"] * (config.d_updates > 1),
         ]
-        smoother = []
-        if own:
-            smoother += ["set label_smoothing=0.1"] * (not own.label_smoothing)
-            smoother += ["set r1=10"] * (not own.r1)
+        smoother = ["set label_smoothing=0.1"] if own and not own.label_smoothing else []
+        smoother += ["set r1=10"] if own and not own.r1 else []
         wins = self._wins.notes(
             real > SURE * target and fake < 1 - SURE,
             real < SURE_NO_MORE * target or fake > 1 - SURE_NO_MORE,

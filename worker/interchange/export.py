@@ -16,7 +16,7 @@ import numpy as np
 import orjson
 
 from ganboard.db.models import Run
-from ganboard.db.runs import logged, queries, timeline
+from ganboard.db.runs import queries, timeline
 from ganboard.gan.checkpoint import reader
 from ganboard.gan.config import model_of
 from ganboard.gan.events import MEASURES, REAL_IMAGES, SERIES
@@ -189,6 +189,8 @@ def events_csv(context: Context, run: Run) -> Iterator[str]:
 
 def logged_csv(context: Context, run: Run) -> Iterator[str]:
     """The lines of logged.csv: one row per value that a script logged."""
+    from ganboard.db.runs import logged  # with pandas, which no other table needs
+
     rows = (
         {"name": safe_cell(name), "step": step, "time": time, "value": value}
         for name, step, time, value in logged.rows(context.engine, run.id)

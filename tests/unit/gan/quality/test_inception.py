@@ -49,7 +49,11 @@ def test_absent_weights_offline_are_one_sentence(offline: None, tmp_path: Path) 
         f" {data_dir / NAME}, and storage.googleapis.com, from where Keras downloads it, cannot be"
         f" reached from this machine. Copy {inception_weights.ORIGIN}{NAME} (88 MB) there, or set"
         " quality_features=encoder."
-    ).replace("storage.googleapis.com, from", f"{download._endpoint()[0]}, from", 1)
+    ).replace(
+        "storage.googleapis.com, from",
+        f"{download._endpoint(inception_weights.ORIGIN)[0]}, from",
+        1,
+    )
 
 
 def test_the_data_directory_comes_before_kerass_cache(keras_home: Path, tmp_path: Path) -> None:
