@@ -21,7 +21,9 @@ def _commands() -> None:
 
 @new_app.command()
 def model(
-    name: Annotated[str, typer.Argument(help="Small letters, digits and underscores.")],
+    name: Annotated[
+        str, typer.Argument(metavar="NAME", help="Small letters, digits and underscores.")
+    ],
     folder: Annotated[
         Path, typer.Option("--in", metavar="FOLDER", help="Where to create it.")
     ] = Path(),
