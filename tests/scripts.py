@@ -43,7 +43,7 @@ def script_run(
 ) -> Run:
     """A run of a script with 10 steps in each epoch, g_loss and d_loss if `losses`, and psnr."""
     begun = beginning(name)
-    recording.begin(context, Start.model_validate(begun))
+    recording.create_run(context, Start.model_validate(begun))
     collector = Collector(batch_size=16)
     for step in range(1, 10 * epochs + 1):
         at = NOON.timestamp() + step

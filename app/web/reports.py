@@ -77,7 +77,7 @@ def begin(context: Context, run_id: str, body: bytes) -> dict[str, object]:
     start = recording.parse(Start, body)
     if start.id != run_id:
         raise BadReport(f"The address names run {run_id[:40]!r}, the body {start.id!r}.")
-    recording.begin(context, start)
+    recording.create_run(context, start)
     return {"id": run_id}
 
 

@@ -3,17 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import numpy.typing as npt
-import pandas as pd
 from sqlalchemy import Engine
 from sqlmodel import Session, col, select
 
 from ganboard.db.engine import reading
 from ganboard.db.models import LoggedValues, Run
-from ganboard.db.runs import reduction, timeline
+from ganboard.db.runs import timeline
+
+if TYPE_CHECKING:  # loaded with the first chart: an export needs neither
+    import pandas as pd
 
 LOSSES = ("g_loss", "d_loss")  # drawn together, as those of other runs
 Floats = npt.NDArray[np.float64]
@@ -44,6 +46,10 @@ def frame(engine: Engine, run_id: str, name: str, *, points: int = 2000) -> pd.D
     Training seconds pass from the start of the script; the epoch is NaN where nothing says how many
     steps it has.
     """
+    import pandas as pd
+
+    from ganboard.db.runs import reduction
+
     with reading(engine) as session:
         steps, times, values = _read(session, run_id, name)
         kept = reduction.extremes([values], points) if len(steps) else np.zeros(0, np.intp)

@@ -96,7 +96,7 @@ class Delivery:
     def _send(self, report: dict[str, Any]) -> None:
         assert self._transport is not None
         if not self._begun:
-            self._transport.begin(self._start)
+            self._transport.create_run(self._start)
             self._begun = True
         self.stop = self._transport.send(self._start["id"], report) or self.stop
 

@@ -48,7 +48,7 @@ def read_in(context: Context, path: Path) -> Imported:
     first = next(lines, None)
     if not isinstance(first, Line) or first.start is None:
         raise BadReport(f"{path} is refused: its first line is not the start of a run.")
-    recording.begin(context, first.start)
+    recording.create_run(context, first.start)
     run_id, problem, new, end = first.start.id, None, 0, first.start.at
     present = queries.get_run(context.engine, run_id)
     known = present.reports if present is not None else 0

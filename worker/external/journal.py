@@ -26,10 +26,10 @@ class Journal:
     def add(self, report: dict[str, Any]) -> None:
         """Raises OSError."""
         if not self._begun:
-            self.begin()
+            self.create()
         self._write("ab", {"report": report})
 
-    def begin(self) -> None:
+    def create(self) -> None:
         """Raises OSError, and StartError when the file holds another run."""
         if self.path.exists():
             raise StartError(f"{self.path} exists already: choose another file.")

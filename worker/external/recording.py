@@ -28,7 +28,7 @@ class BadReport(WorkerError):
     """A report that is refused; the message is one sentence."""
 
 
-def begin(context: Context, start: Start) -> None:
+def create_run(context: Context, start: Start) -> None:
     """Store a run that has begun. Repeating it changes nothing. Raises BadName and NotAllowed."""
     external.create(
         context.engine,

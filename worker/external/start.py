@@ -82,7 +82,7 @@ def _connect(
     except Unreachable as error:
         return None, False, str(error)
     try:
-        transport.begin(document)
+        transport.create_run(document)
     except Unreachable as error:
         return transport, False, str(error)  # the first reports will say so
     except Refused as error:
@@ -92,7 +92,7 @@ def _connect(
 
 def _begin(journal: Journal) -> None:
     try:
-        journal.begin()
+        journal.create()
     except OSError as error:
         raise StartError(
             f"{journal.path} cannot be written ({error.strerror}). Pass offline= a writable folder."

@@ -36,7 +36,7 @@ class Transport(Protocol):
 
     name: str  # in sentences
 
-    def begin(self, start: dict[str, Any]) -> None: ...
+    def create_run(self, start: dict[str, Any]) -> None: ...
 
     def send(self, run_id: str, report: dict[str, Any]) -> bool:
         """True when the run should stop."""
@@ -57,11 +57,11 @@ class Database:
         url = self._context.engine.url
         self.name = f"the database {url.render_as_string(hide_password=True)}"
 
-    def begin(self, start: dict[str, Any]) -> None:
+    def create_run(self, start: dict[str, Any]) -> None:
         from ganboard.worker.external import recording
         from ganboard.worker.external.schema import Start
 
-        _attempted(lambda: recording.begin(self._context, Start.model_validate(start)))
+        _attempted(lambda: recording.create_run(self._context, Start.model_validate(start)))
 
     def send(self, run_id: str, report: dict[str, Any]) -> bool:
         from ganboard.worker.external import recording
@@ -103,7 +103,7 @@ class Dashboard:
         if not self._token.isascii() or not self._token.isprintable():
             raise StartError("The token has characters that no header can carry.")
 
-    def begin(self, start: dict[str, Any]) -> None:
+    def create_run(self, start: dict[str, Any]) -> None:
         self._ask("PUT", f"/api/runs/{start['id']}", start)
 
     def send(self, run_id: str, report: dict[str, Any]) -> bool:

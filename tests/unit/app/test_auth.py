@@ -254,6 +254,10 @@ def test_the_application_reaches_the_database_through_the_checked_engine_only() 
         if called(call) in makers
     }
     assert found == {("app/navigation.py", "open_context")}
+    # where no page writes, but whoever knows the token: tests/unit/app/web/test_reports.py
+    unchecked = re.compile(r"before_writing=None")
+    files = [path for path in (ROOT / "app").rglob("*.py") if unchecked.search(path.read_text())]
+    assert files == [ROOT / "app" / "web" / "reports.py"]
 
 
 COMMAND_LINE = {"backup", "restore", "atomic_swap", "transfer"}
