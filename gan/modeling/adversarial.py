@@ -77,6 +77,7 @@ class AdversarialRecipe:
         if self._traces is None:
             self._traces = self._checked(*nets)
             self._separate = self._traces[1].separate()
+            self._check_penalty()
         return nets
 
     def columns(self, data: Any) -> list[feed.Column]:
@@ -210,6 +211,14 @@ class AdversarialRecipe:
                 f"The {net.name} of model={self.config.model} takes"
                 f" {' and '.join(map(_shape, found))}, and a run {labels} labels gives it"
                 f" {' and '.join(map(_shape, wanted))}: correct its inputs."
+            )
+
+    def _check_penalty(self) -> None:
+        if self.config.loss == "wgan_gp" and not self._separate:
+            raise ConfigError(
+                f"The discriminator of model={self.config.model} mixes the images of a batch, as"
+                " BatchNormalization does, and loss=wgan_gp penalises the gradient of each image"
+                " alone: use GroupNormalization or LayerNormalization there."
             )
 
     def _numbers(self, draw: tf.Tensor, row: tf.Tensor) -> list[list[tf.Tensor]]:

@@ -96,8 +96,9 @@ class AdversarialConfig(RecomputingConfig):
                 f"label_smoothing={self.label_smoothing:g} has no meaning for loss={self.loss},"
                 " which has no labels: set it to 0."
             )
-        if self.recompute and (self.r1 or self.loss == "wgan_gp"):
-            penalty = f"r1={self.r1:g}" if self.r1 else "loss=wgan_gp"
+        if self.recompute and (self.r1 or self.r2 or self.loss == "wgan_gp"):
+            weights = f"r1={self.r1:g}" if self.r1 else f"r2={self.r2:g}"
+            penalty = weights if self.r1 or self.r2 else "loss=wgan_gp"
             raise problem(
                 f"recompute=true cannot be combined with {penalty}, which needs gradients of"
                 " gradients: set recompute to false."

@@ -421,6 +421,15 @@ def test_networks_that_do_not_fit_are_refused(
     assert str(refused.value) == sentence
 
 
+def test_a_penalty_at_each_image_alone_needs_images_that_do_not_mix() -> None:
+    mixing = tiny_gan.with_layers(layers.BatchNormalization)
+    with pytest.raises(ConfigError, match=r"mixes the images of a batch.*use GroupNormalization"):
+        recipe(mixing, loss="wgan_gp").networks()
+    recipe(mixing, loss="hinge").networks()
+    grouped = tiny_gan.with_layers(lambda: layers.GroupNormalization(2))
+    recipe(grouped, loss="wgan_gp").networks()
+
+
 def test_data_that_do_not_fit_are_refused() -> None:
     for data, changes, sentence in (
         (
