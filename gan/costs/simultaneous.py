@@ -10,7 +10,11 @@ from ganboard.gan.settings.adversarial import AdversarialConfig
 
 
 def step_macs(
-    config: AdversarialConfig, g_layers: Sequence[LayerCost], d_layers: Sequence[LayerCost]
+    config: AdversarialConfig,
+    g_layers: Sequence[LayerCost],
+    d_layers: Sequence[LayerCost],
+    *,
+    recompute: bool = False,
 ) -> int:
     """Multiply-accumulates of a training step for each image of the batch."""
     g, d = macs(g_layers), macs(d_layers)
@@ -27,18 +31,18 @@ def step_macs(
         + (3 * d - last) * (bool(config.r1) + bool(config.r2))
         + (4 * d - 2 * last) * (config.loss == "wgan_gp")
     )
-    again = (2 + (config.loss == "wgan_gp")) * d * config.recompute
+    again = (2 + (config.loss == "wgan_gp")) * d * recompute
     return (
-        config.d_steps * (train_d + again)
-        + (config.d_steps - 1) * g
-        + train_g
-        + g * config.recompute
-        + d
+        config.d_steps * (train_d + again) + (config.d_steps - 1) * g + train_g + g * recompute + d
     )
 
 
 def kept_bytes(
-    config: AdversarialConfig, g_layers: Sequence[LayerCost], d_layers: Sequence[LayerCost]
+    config: AdversarialConfig,
+    g_layers: Sequence[LayerCost],
+    d_layers: Sequence[LayerCost],
+    *,
+    recompute: bool = False,
 ) -> int:
     """Bytes per image of a micro-batch that both nets keep for the backward pass.
 
@@ -46,9 +50,7 @@ def kept_bytes(
     there yet when most is kept.
     """
     half = 4 if config.precision == "float32" else 2
-    g, d = (
-        sum(layer.kept(half, config.recompute) for layer in net) for net in (g_layers, d_layers)
-    )
+    g, d = (sum(layer.kept(half, recompute) for layer in net) for net in (g_layers, d_layers))
     # a penalty keeps its backward pass, that of wgan_gp also a forward pass
     passes = 1 + (config.r1 > 0) + (config.r2 > 0) + 2 * (config.loss == "wgan_gp")
     return g + passes * d

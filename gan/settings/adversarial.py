@@ -7,10 +7,10 @@ from typing import Literal
 
 from ganboard.gan.settings.declarations import setting
 from ganboard.gan.settings.problems import problem
-from ganboard.gan.settings.recomputing import RecomputingConfig
+from ganboard.gan.settings.run_config import RunConfig
 
 
-class AdversarialConfig(RecomputingConfig):
+class AdversarialConfig(RunConfig):
     """What `gan.modeling.losses` and the recipes of such models read."""
 
     # fmt: off
@@ -95,11 +95,4 @@ class AdversarialConfig(RecomputingConfig):
             raise problem(
                 f"label_smoothing={self.label_smoothing:g} has no meaning for loss={self.loss},"
                 " which has no labels: set it to 0."
-            )
-        if self.recompute and (self.r1 or self.r2 or self.loss == "wgan_gp"):
-            weights = f"r1={self.r1:g}" if self.r1 else f"r2={self.r2:g}"
-            penalty = weights if self.r1 or self.r2 else "loss=wgan_gp"
-            raise problem(
-                f"recompute=true cannot be combined with {penalty}, which needs gradients of"
-                " gradients: set recompute to false."
             )

@@ -77,11 +77,6 @@ class PictureConfig(AdversarialConfig):
 
     def _check_own(self) -> None:
         super()._check_own()
-        if self.recompute:
-            raise problem(
-                "recompute=true is not supported for models of one file, whose networks are"
-                " computed as a whole: set recompute to false, or use accumulate."
-            )
         known = ("color", "translation", "cutout")
         for part in self.augmentations:
             if part not in known:

@@ -7,9 +7,10 @@ from typing import ClassVar, Literal
 from ganboard.gan.settings.adversarial import AdversarialConfig
 from ganboard.gan.settings.declarations import setting
 from ganboard.gan.settings.problems import problem
+from ganboard.gan.settings.recomputing import RecomputingConfig
 
 
-class Config(AdversarialConfig):
+class Config(AdversarialConfig, RecomputingConfig):
     """The study's network, Table 1, and what its text leaves open."""
 
     datasets: ClassVar = {
@@ -45,6 +46,13 @@ class Config(AdversarialConfig):
 
     def _check_own(self) -> None:
         super()._check_own()
+        if self.recompute and (self.r1 or self.r2 or self.loss == "wgan_gp"):
+            weights = f"r1={self.r1:g}" if self.r1 else f"r2={self.r2:g}"
+            penalty = weights if self.r1 or self.r2 else "loss=wgan_gp"
+            raise problem(
+                f"recompute=true cannot be combined with {penalty}, which needs gradients of"
+                " gradients: set recompute to false."
+            )
         if self.loss == "wgan_gp" and self.discriminator_batch_norm:
             raise problem(
                 "loss=wgan_gp penalises the gradient of each image alone: set"

@@ -46,12 +46,15 @@ def discriminator(config: Config) -> tuple[LayerCost, ...]:
 
 def step_macs(config: Config) -> int:
     """Multiply-accumulates of a training step for each image of the batch."""
-    return simultaneous.step_macs(config, generator(config), discriminator(config))
+    return simultaneous.step_macs(
+        config, generator(config), discriminator(config), recompute=config.recompute
+    )
 
 
 def image_bytes(config: Config, *, on_gpu: bool = False) -> int:
     """Bytes per image of a micro-batch: what both nets keep for the backward pass, and what that
     works with."""
     half = 4 if config.precision == "float32" else 2
-    kept = simultaneous.kept_bytes(config, generator(config, not on_gpu), discriminator(config))
+    nets = generator(config, not on_gpu), discriminator(config)
+    kept = simultaneous.kept_bytes(config, *nets, recompute=config.recompute)
     return kept + max(_WORK[half], _RECOMPUTED * config.recompute, _FUSED * config.xla)
