@@ -43,7 +43,7 @@ class Listed:
     images_per_second: float | None
     external: bool
     tags: tuple[str, ...]  # in alphabetical order
-    # the best so far, by the features that it was evaluated with: see `gan.quality.features`
+    # the best so far, by the features that it was evaluated with: see `gan.settings.features`
     fid: float | None
     fid_encoder: float | None
     fid_inception: float | None

@@ -13,7 +13,7 @@ from pathlib import Path
 CHILD = """
 import json, re, sys, time
 from pathlib import Path
-from ganboard.gan.config import RunConfig
+from ganboard.gan.config import parse
 from ganboard.gan.data import load
 from ganboard.gan.data.dataset import DatasetError
 from ganboard.gan.data.images import decode
@@ -46,7 +46,7 @@ class Refused:
 
 
 def refused(expressions: list[str]) -> list[Refused]:
-    """Evaluate expressions over `load`, `decode`, `RunConfig` and `Path` in one fresh process;
+    """Evaluate expressions over `load`, `decode`, `parse` and `Path` in one fresh process;
     fails on anything but a DatasetError."""
     done = subprocess.run(
         [sys.executable, "-c", CHILD],

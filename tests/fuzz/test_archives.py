@@ -368,7 +368,7 @@ def put(folder: Path, name: str) -> str:
         if kind == "zip"
         else {"batch_size": 1}
     )
-    return f"load(Config(**{config!r}), Path({str(folder)!r}))"
+    return f"load(parse({config!r}), Path({str(folder)!r}))"
 
 
 def test_bombs_are_refused_within_a_second_and_64_megabytes(tmp_path: Path) -> None:

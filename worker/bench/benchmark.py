@@ -77,7 +77,8 @@ def _base(settings: Settings, options: Options) -> RunConfig:
     """What our trainer trains: 3DGAN's showers of 51x51x25 cells, pix2pix's street at 64x64, or
     digits."""
     usual = registry.get(options.model).spec.benchmark
-    values = {"model": options.model, "batch_size": options.batch or usual.batch, **usual.settings}
+    batch = usual.batch if options.batch is None else options.batch
+    values = {"model": options.model, "batch_size": batch, **usual.settings}
     if options.model == DCGAN:
         values["dataset"] = "mnist" if mnist.find("mnist", settings.data) else "digits"
     return parse(values)

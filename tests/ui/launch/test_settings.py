@@ -11,7 +11,6 @@ from streamlit.testing.v1 import AppTest
 from ganboard.db.models import Run
 from ganboard.gan.config import parse
 from ganboard.gan.settings import registry
-from ganboard.gan.settings.metadata import all_settings
 from ganboard.worker.context import Context
 from tests.factories import HARDWARE, make_worker
 from tests.ui.launch.form import launch, set_number, setting, widgets
@@ -26,7 +25,8 @@ def explained(at: AppTest) -> set[str]:
     for name, widget in shown.items():
         help_text = widget.help.replace("\\", "").replace("\u2060", "")
         assert f"Setting: {name}" in help_text
-        assert (all_settings()[name].description or "")[:10].split(":")[0] in help_text
+        described = [str(field.description)[:10] for field in registry.declared(name)]
+        assert any(text.split(":")[0] in help_text for text in described)
     return set(shown)
 
 
@@ -39,6 +39,7 @@ def test_every_setting_has_a_widget_with_its_reason_where_it_means_something() -
         "gradient_penalty",
         "rho",
         "quality_images",
+        "quality_features",
         "lr_base_batch",
         "steps_per_execution",
         "sync_batch_norm",

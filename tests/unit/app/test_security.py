@@ -78,7 +78,13 @@ FORBIDDEN: dict[str, Callable[[ast.Call], bool]] = {
     "unsafe_allow_html": lambda call: given(call, "unsafe_allow_html") is not None,
     "component": lambda call: name(call).endswith(("components.v2.component", "declare_component")),
 }
-ALLOWED = {("html", "app/theme/style.py"), *(("component", file) for file in COMPONENTS)}
+# CIFAR-10 is published as pickles: an unpickler that knows arrays and nothing else reads them
+UNPICKLER = "gan/data/pictures/cifar.py"
+ALLOWED = {
+    ("html", "app/theme/style.py"),
+    *(("component", file) for file in COMPONENTS),
+    ("pickle", UNPICKLER),
+}
 SAMPLES = {
     "pickle": "pickle.loads(x)",
     "load_model": "keras.models.load_model(x)",
@@ -117,6 +123,8 @@ def test_no_code_calls_what_is_dangerous() -> None:
 def test_no_code_imports_what_can_run_code_from_data() -> None:
     banned = {"pickle", "dill", "cloudpickle", "shelve", "marshal", "joblib"}
     for path in SOURCES:
+        if path == ROOT / UNPICKLER:
+            continue
         for node in ast.walk(ast.parse(path.read_text())):
             names = (
                 [alias.name for alias in node.names]

@@ -20,6 +20,7 @@ from ganboard.db.models import (  # fmt: skip
     Epoch,
     Event,
     Grid,
+    LoggedValues,
     Metric,
     ModelAlias,
     ModelVersion,
@@ -179,6 +180,14 @@ def full_rows() -> list[SQLModel]:
             measured_at=MOMENT,
             imported_at=MOMENT,
             facts={"batch_size": 512},
+        ),
+        LoggedValues(
+            run_id=run.id,
+            name="accuracy",
+            block=0,
+            steps=np.array([1.0, 2.0]),
+            times=np.array([1.5e9, 1.5e9]),
+            values=np.array([0.5, np.nan]),
         ),
         Worker(
             name="w",

@@ -6,6 +6,7 @@ import pytest
 
 from ganboard.app.launch import settings_form
 from ganboard.gan.config import ConfigError, parse
+from ganboard.gan.settings import registry
 from ganboard.gan.settings.metadata import GROUPS, about, all_settings
 
 
@@ -16,6 +17,8 @@ def test_every_group_has_an_icon() -> None:
 @pytest.mark.parametrize("name", all_settings())
 def test_a_text_is_read_as_its_value_or_refused_by_name(name: str) -> None:
     default = all_settings()[name].default
+    models = registry.models().values()
+    model = next(one.name for one in models if name in one.config.model_fields)
     if not isinstance(default, bool | str):
         written = settings_form.written(default)
         read = settings_form.read(name, written)
@@ -23,7 +26,7 @@ def test_a_text_is_read_as_its_value_or_refused_by_name(name: str) -> None:
         for typed in ("-1e9", "1e", "many", "1,000.5"):
             held = settings_form.read(name, typed)
             with pytest.raises(ConfigError, match=rf"{name}=.* is not allowed: it must be"):
-                parse({name: held})
+                parse({"model": model, name: held})
             assert settings_form.mistakes({name: held})
 
 

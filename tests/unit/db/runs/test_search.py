@@ -274,7 +274,7 @@ def test_a_listed_run_has_its_figures_tags_and_best_fid(engine: Engine) -> None:
 
 
 def test_distances_by_different_features_are_kept_apart(engine: Engine) -> None:
-    """The names are those of `gan.quality.features`, which db cannot import."""
+    """The names are those of `gan.settings.features`, which db cannot import."""
     assert {name: qualified("fid", name) for name in LABELS} == listing.DISTANCES
     runs = {}
     for name in (None, "classifier", "encoder", "inception", "unheard"):

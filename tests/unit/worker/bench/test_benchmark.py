@@ -19,7 +19,7 @@ from ganboard.worker.bench.runner import Options, Watcher
         (Options(batch=0), "batch_size=0"),
         (Options(batch=255, only=["replicas"]), "does not divide among replicas=2"),
         (Options(batch=5000, only=["bare"]), "larger than the data set"),
-        (Options(model="biggan"), "model=biggan is invalid. Choose from dcgan, gan3d, pix2pix"),
+        (Options(model="biggan"), "model=biggan is not allowed: it must be one of 'dcgan', "),
         (Options(model="gan3d", only=["jax"]), "jax does not support model=gan3d"),
         (Options(model="pix2pix", batch=3, only=["workers"]), "does not divide among replicas=2"),
         (Options(only=["all"]), "'all' is not a candidate"),

@@ -17,7 +17,7 @@ import pytest
 from ganboard.db.models import Run
 from ganboard.db.runs import commands, queries, reports
 from ganboard.db.settings import SettingsError
-from ganboard.gan.quality.features import FACT
+from ganboard.gan.settings.features import FACT
 from ganboard.worker.context import Context
 from ganboard.worker.registry import mlflow_sync
 from ganboard.worker.registry.mlflow_sync import MlflowSync, MlflowUnreachable
