@@ -13,6 +13,7 @@ from ganboard.app.run.cache import by_epoch, by_step
 from ganboard.app.widgets.live_plotly import Chart, live_plotly
 from ganboard.db.models import ENDED, Run
 from ganboard.db.runs import reduction, series
+from ganboard.gan.settings import registry
 from ganboard.worker.figures import histograms, losses, path, system
 from ganboard.worker.figures.template import AXES, Axis
 
@@ -172,18 +173,15 @@ def _meaning(run: Run) -> str:
     """What the losses of this run are."""
     if run.external:
         return "As the script logged them."
-    if run.config.get("model") == "gan3d":
-        return (
-            "Weighted sums of the cross-entropy of real or generated and of the errors of energy,"
-            " angle and cell sum, as means over the batch."
-        )
-    if run.config.get("model") == "pix2pix":
-        return (
-            "Mean cross-entropy over patches, G's plus 100 times the L1 distance from the real"
-            " picture. A D that only guesses has ln 2."
-        )
+    if own := registry.known(run.config).spec.losses:
+        return own
     if run.config.get("loss") == "hinge":
         return "Hinge losses, as means over the batch. A discriminator that only guesses has 2."
+    if run.config.get("loss") == "relativistic":
+        return (
+            "Cross-entropy of the difference between pairs of a real and a generated image, as"
+            " means over the batch. If D only guesses, both are ln 2 ≈ 0.693."
+        )
     if run.config.get("loss") == "wgan_gp":
         return (
             "The Wasserstein critic's difference between generated and real images with its"

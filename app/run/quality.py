@@ -20,24 +20,11 @@ from ganboard.gan.models.gan3d.evaluation.validation import Validation
 from ganboard.gan.quality.declared import METRICS
 from ganboard.gan.quality.declared import charts as charts_of
 from ganboard.gan.quality.metrics import seconds_to_quality
+from ganboard.gan.settings import registry
 from ganboard.gan.settings.features import recorded
 from ganboard.worker import formatting
 from ganboard.worker.figures import physics, quality
 
-CAPTIONS = {
-    "dcgan": (
-        "Copies of 100 training images reach a low FID, so also check Memorization (0.5: as novel"
-        " as real images, 1: copies), Recall and Coverage."
-    ),
-    "gan3d": (
-        "Evaluated with the 3DGAN validation, without ROOT, for the particles of the last showers"
-        " in the data set."
-    ),
-    "pix2pix": (
-        "Evaluated as the mean absolute difference of fields in units of the inlet speed, on"
-        " windows that are the same for all runs."
-    ),
-}
 CAPTION = "Values for different data sets or features cannot be compared."
 
 
@@ -72,7 +59,7 @@ def caption(run: Run) -> str:
     model = quality.model_of(run.config)
     by_features = METRICS[quality.headline(run.config)].by_features
     said = f"{recorded(run.facts).description} " if by_features else ""
-    return said + CAPTIONS[model]
+    return said + registry.get(model).spec.quality
 
 
 def threshold_control(frame: pd.DataFrame, measure: str) -> float | None:

@@ -153,9 +153,9 @@ def _plain(config: RunConfig, **changes: Any) -> RunConfig:
 
 
 def _restore_statistics(config: RunConfig, generator: keras.Model, directory: Path) -> None:
-    """The moving statistics of the end, by which a 3DGAN generates for its discriminator. Raises
+    """The moving statistics of the end, where G generates by them for its discriminator. Raises
     LandscapeError, CheckpointError."""
-    if config.model == "dcgan":  # which always goes by the batch's own
+    if not registry.of(config).spec.surface_by_statistics:  # it goes by the batch's own
         return
     stored = directory / "checkpoints"
     if not (found := reader.complete(stored)):

@@ -13,9 +13,8 @@ import keras
 
 from ganboard.gan.models._convolutional import ConvolutionalConfig
 from ganboard.gan.models._sizes import KERNEL, filters, halvings
-from ganboard.gan.settings.image_metrics import METRICS
+from ganboard.gan.settings.picture_spec import picture_spec
 from ganboard.gan.settings.problems import problem
-from ganboard.gan.settings.specification import Benchmark, ModelSpec
 
 EMBEDDED = 32  # values of a class in G
 
@@ -38,14 +37,7 @@ class Config(ConvolutionalConfig):
             )
 
 
-MODEL = ModelSpec(
-    title="Conditional DCGAN",
-    config=Config,
-    metrics=METRICS,
-    benchmark=Benchmark(batch=64, settings={"image_size": 64, "channels": 3}),
-    has_latent_space=True,
-    request={"seed": 0, "count": 4},
-)
+MODEL = picture_spec("Conditional DCGAN", Config, benchmark={"image_size": 64, "channels": 3})
 
 
 def generator(config: Config) -> keras.Model:

@@ -16,8 +16,7 @@ import keras
 from ganboard.gan.models._convolutional import ConvolutionalConfig
 from ganboard.gan.models._sizes import KERNEL, filters, halvings
 from ganboard.gan.settings.declarations import setting
-from ganboard.gan.settings.image_metrics import METRICS
-from ganboard.gan.settings.specification import Benchmark, ModelSpec
+from ganboard.gan.settings.picture_spec import picture_spec
 
 
 class Config(ConvolutionalConfig):
@@ -36,14 +35,7 @@ class Config(ConvolutionalConfig):
         return self.discriminator_batch_norm
 
 
-MODEL = ModelSpec(
-    title="DCGAN of any size",
-    config=Config,
-    metrics=METRICS,
-    benchmark=Benchmark(batch=64, settings={"image_size": 64, "channels": 3}),
-    has_latent_space=True,
-    request={"seed": 0, "count": 4},
-)
+MODEL = picture_spec("DCGAN of any size", Config, benchmark={"image_size": 64, "channels": 3})
 
 
 def generator(config: Config) -> keras.Model:

@@ -20,8 +20,7 @@ import keras
 
 from ganboard.gan.models._convolutional import ConvolutionalConfig
 from ganboard.gan.models._sizes import filters, halvings
-from ganboard.gan.settings.image_metrics import METRICS
-from ganboard.gan.settings.specification import Benchmark, ModelSpec
+from ganboard.gan.settings.picture_spec import picture_spec
 
 BLOCKS = 1  # of each size; the paper has 2
 SLOPE = 0.2
@@ -45,14 +44,7 @@ class Config(ConvolutionalConfig):
     }
 
 
-MODEL = ModelSpec(
-    title="R3GAN",
-    config=Config,
-    metrics=METRICS,
-    benchmark=Benchmark(batch=64, settings={"image_size": 64, "channels": 3}),
-    has_latent_space=True,
-    request={"seed": 0, "count": 4},
-)
+MODEL = picture_spec("R3GAN", Config, benchmark={"image_size": 64, "channels": 3})
 
 
 def generator(config: Config) -> keras.Model:

@@ -13,8 +13,7 @@ import keras
 
 from ganboard.gan.models._convolutional import ConvolutionalConfig
 from ganboard.gan.models._sizes import filters, halvings
-from ganboard.gan.settings.image_metrics import METRICS
-from ganboard.gan.settings.specification import Benchmark, ModelSpec
+from ganboard.gan.settings.picture_spec import picture_spec
 
 
 class Config(ConvolutionalConfig):
@@ -30,14 +29,7 @@ class Config(ConvolutionalConfig):
     }
 
 
-MODEL = ModelSpec(
-    title="SN-ResNet-GAN",
-    config=Config,
-    metrics=METRICS,
-    benchmark=Benchmark(batch=64, settings={"image_size": 64, "channels": 3}),
-    has_latent_space=True,
-    request={"seed": 0, "count": 4},
-)
+MODEL = picture_spec("SN-ResNet-GAN", Config, benchmark={"image_size": 64, "channels": 3})
 
 
 def generator(config: Config) -> keras.Model:

@@ -15,8 +15,7 @@ import keras
 
 from ganboard.gan.models._convolutional import ConvolutionalConfig
 from ganboard.gan.models._sizes import KERNEL, filters, halvings
-from ganboard.gan.settings.image_metrics import METRICS
-from ganboard.gan.settings.specification import Benchmark, ModelSpec
+from ganboard.gan.settings.picture_spec import picture_spec
 
 
 class Config(ConvolutionalConfig):
@@ -25,14 +24,7 @@ class Config(ConvolutionalConfig):
     defaults: ClassVar = {"loss": "wgan_gp", "d_steps": 5, "beta_1": 0.0, "beta_2": 0.9}
 
 
-MODEL = ModelSpec(
-    title="WGAN-GP",
-    config=Config,
-    metrics=METRICS,
-    benchmark=Benchmark(batch=64, settings={"image_size": 64, "channels": 3}),
-    has_latent_space=True,
-    request={"seed": 0, "count": 4},
-)
+MODEL = picture_spec("WGAN-GP", Config, benchmark={"image_size": 64, "channels": 3})
 
 
 def generator(config: Config) -> keras.Model:

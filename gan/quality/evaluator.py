@@ -25,15 +25,15 @@ from ganboard.gan.quality import (
 from ganboard.gan.quality.cache import kept
 from ganboard.gan.quality.choice import choose
 from ganboard.gan.quality.classifier import Classifier
-from ganboard.gan.quality.declared import OF_MODEL
 from ganboard.gan.quality.encoder import Encoder
 from ganboard.gan.quality.extract import Features, Progress, Rows, Singles
 from ganboard.gan.quality.inception import Inception
 from ganboard.gan.quality.picture_classifier import PictureClassifier
 from ganboard.gan.settings.adversarial import AdversarialConfig
 from ganboard.gan.settings.features import CLASSIFIER, ENCODER, FACT, Source
+from ganboard.gan.settings.image_metrics import METRICS
 
-MEASURES = tuple(OF_MODEL["dcgan"])
+MEASURES = tuple(metric.name for metric in METRICS)
 OF_CLASSES = ("class_distance",)  # those of MEASURES that need classes
 MINIMUM = 200  # real images; the covariance of 64 features needs well more than 64
 

@@ -74,7 +74,7 @@ def sample(features: Features) -> Sample:
 def compare(real: Sample, generated: Sample) -> dict[str, float]:
     """Measures of two sets of any sizes with features of one length.
 
-    All that `gan.models.dcgan.metrics` declares but class_distance and memorization.
+    All that `gan.settings.image_metrics` declares but class_distance and memorization.
 
     fid: `frechet_distance`. kid: the unbiased estimate of the squared maximum mean discrepancy
     (Gretton et al. 2012, Eq. 3) with the kernel (x.y / dimensions + 1)^3 (Binkowski et al. 2018,

@@ -19,12 +19,12 @@ from pydantic import ValidationError, create_model
 
 from ganboard.gan.settings import declaring
 from ganboard.gan.settings.declarations import same
-from ganboard.gan.settings.image_metrics import METRICS
 from ganboard.gan.settings.model import LOADED, SHARED, Model
+from ganboard.gan.settings.picture_spec import picture_spec
 from ganboard.gan.settings.pictures import PictureConfig
 from ganboard.gan.settings.problems import sentence
 from ganboard.gan.settings.run_config import RunConfig
-from ganboard.gan.settings.specification import Benchmark, ModelSpec
+from ganboard.gan.settings.specification import ModelSpec
 
 DECLARES = "model.py"  # of a folder that is a model
 _NAME = re.compile(r"[a-z][a-z0-9_]{0,39}")
@@ -112,14 +112,7 @@ def _declared(load: Callable[[], ModuleType], path: Path) -> ModuleType:
 def _derived(module: ModuleType, name: str) -> ModelSpec:
     """The specification of a file that has none: its docstring says what it is."""
     title = (module.__doc__ or name).strip().splitlines()[0].rstrip(".")
-    return ModelSpec(
-        title=title[:80],
-        config=getattr(module, "Config", PictureConfig),
-        metrics=METRICS,
-        benchmark=Benchmark(batch=64),
-        has_latent_space=True,
-        request={"seed": 0, "count": 4},
-    )
+    return picture_spec(title[:80], getattr(module, "Config", PictureConfig))
 
 
 def _finished(config: type[RunConfig], name: str) -> type[RunConfig]:

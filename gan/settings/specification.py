@@ -33,5 +33,10 @@ class ModelSpec:
     surface_examples: int = 4096
     # what a registered version is asked for as an example, for those who look at its signature
     request: Mapping[str, Any] | None = None
-    # how quality is measured, for the captions of charts
+    # captions of charts: how quality is measured, and what the losses are where they are part of
+    # the method
     quality: str = ""
+    losses: str = ""
+    # whether a point of a loss surface needs the moving statistics of the run's end, since the
+    # recipe generates by them
+    surface_by_statistics: bool = False

@@ -11,11 +11,11 @@ from typing import Any
 from ganboard.db import versions
 from ganboard.db.models import ModelVersion
 from ganboard.gan.generation import package
+from ganboard.gan.settings import registry
 from ganboard.worker.context import Context
 from ganboard.worker.registry import mlflow_sync
 
 CODE = Path(__file__).with_name("mlflow_pyfunc.py")
-EXAMPLES = {"dcgan": {"seed": 0, "count": 4}, "gan3d": {"energies": [100.0], "seed": 0}}
 
 
 def publish(context: Context, version: ModelVersion, uri: str) -> str:
@@ -94,8 +94,7 @@ def _requirements() -> list[str]:
 
 def example(model: str) -> str | None:
     """A request as MLflow's server takes it; None where it would fill a page."""
-    return (
-        json.dumps({"dataframe_records": [{"request": json.dumps(EXAMPLES[model])}]})
-        if model in EXAMPLES
-        else None
-    )
+    request = registry.get(model).spec.request
+    if request is None:
+        return None
+    return json.dumps({"dataframe_records": [{"request": json.dumps(request)}]})

@@ -14,5 +14,14 @@ MODEL = ModelSpec(
     has_latent_space=True,
     examples="showers",
     surface_examples=8,
+    surface_by_statistics=True,
+    quality=(
+        "Evaluated with the 3DGAN validation, without ROOT, for the particles of the last showers"
+        " in the data set."
+    ),
+    losses=(
+        "Weighted sums of the cross-entropy of real or generated and of the errors of energy,"
+        " angle and cell sum, as means over the batch."
+    ),
     request={"energies": [100.0], "seed": 0},
 )

@@ -1,0 +1,35 @@
+"""The specification of a model that makes pictures from noise. Free of TensorFlow."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from ganboard.gan.settings.adversarial import AdversarialConfig
+from ganboard.gan.settings.image_metrics import METRICS
+from ganboard.gan.settings.specification import Benchmark, ModelSpec
+
+QUALITY = (
+    "Copies of 100 training images reach a low FID, so also check Memorization (0.5: as novel"
+    " as real images, 1: copies), Recall and Coverage."
+)
+
+
+def picture_spec(
+    title: str,
+    config: type[AdversarialConfig],
+    *,
+    batch: int = 64,
+    benchmark: Mapping[str, Any] | None = None,
+) -> ModelSpec:
+    """A specification with what all such models have in common; `batch` and the settings
+    `benchmark` are those of `ganboard bench`."""
+    return ModelSpec(
+        title=title,
+        config=config,
+        metrics=METRICS,
+        benchmark=Benchmark(batch, benchmark or {}),
+        has_latent_space=True,
+        request={"seed": 0, "count": 4},
+        quality=QUALITY,
+    )
