@@ -196,7 +196,8 @@ def invalid_reason(stored: Mapping[str, Any]) -> str | None:
     Names that this version does not know are no reason, nor are rules between settings, which may
     be newer than the run.
     """
-    config = config_class(stored)
+    # of a model that is not here, only the settings of all models can be checked
+    config = RunConfig if registry.missing(stored) else config_class(stored)
     try:
         config.model_validate(
             {name: value for name, value in stored.items() if name in config.model_fields},

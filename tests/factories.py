@@ -13,6 +13,7 @@ import numpy.typing as npt
 from PIL import Image
 
 from ganboard.db import heartbeats
+from ganboard.db.engine import writing
 from ganboard.db.models import TRAINING, Run
 from ganboard.db.runs import checkpoint_reports, commands, reports
 from ganboard.gan.config import RunConfig, parse
@@ -78,6 +79,13 @@ def png(seed: int, side: int = 28 * 4) -> bytes:
     buffer = io.BytesIO()
     Image.fromarray(pixels, "L").save(buffer, "PNG")
     return buffer.getvalue()
+
+
+def lose_model(context: Context, run: Run) -> None:
+    """Leave a stored run as one of a model that is not here."""
+    with writing(context.engine) as session:
+        stored = session.get_one(Run, run.id)
+        stored.config = {**stored.config, "model": "gone"}
 
 
 def make_run(

@@ -54,23 +54,27 @@ def tabs(values: Mapping[str, Any], bases: Mapping[str, Mapping[str, Any]]) -> N
                 )
                 continue
             if name == STUDY:
-                for setting, (before, after) in changes.items():
-                    change = formatting.escape(
-                        f"{format_value(before) or 'empty'} → {format_value(after) or 'empty'}"
-                    )
+                for setting in changes:
+                    before, after = _format(setting, bases[name]), _format(setting, values)
+                    change = formatting.escape(f"{before or 'empty'} → {after or 'empty'}")
                     st.markdown(
                         f"**{formatting.escape(setting)}**: {change} "
                         f" \n:gray[:small[{formatting.escape(meaning(setting))}]]"
                     )
                 continue
             rows = [
-                (setting, format_value(before), format_value(after))
-                for setting, (before, after) in changes.items()
+                (setting, _format(setting, bases[name]), _format(setting, values))
+                for setting in changes
             ]
             frame = pd.DataFrame(
                 rows, columns=["Setting", formatting.shorten(name, 24), "This run"]
             )
             st.dataframe(frame, hide_index=True, row_height=32)
+
+
+def _format(name: str, values: Mapping[str, Any]) -> str:
+    """The value of a setting in words; a dash where the model has none of this name."""
+    return format_value(values[name]) if name in values else "–"
 
 
 def format_value(value: Any) -> str:

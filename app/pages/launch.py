@@ -26,7 +26,7 @@ from ganboard.db.runs.runtime_estimation import History
 from ganboard.gan import presets
 from ganboard.gan.config import ConfigError, config_class, parse_value
 from ganboard.gan.data import catalog
-from ganboard.gan.settings import metadata
+from ganboard.gan.settings import metadata, registry
 from ganboard.worker import formatting
 from ganboard.worker.context import Context
 from ganboard.worker.errors import BadName
@@ -51,6 +51,8 @@ SETTLED = 5.0  # seconds after a choice of preset until the browser has the new 
 def render() -> None:
     context = navigation.context()
     st.title("Launch", anchor=False)
+    for problem in registry.refused().values():
+        errors.report(f"A model is not offered. {problem}", "warning")
     parent = _fill(context)
     here, history = submit.machines(context), submit.run_history(context)
     if not here.workers:
@@ -125,6 +127,11 @@ def _fill(context: Context) -> dict[str, Any] | None:
                 " instead."
             )
             _use_preset(presets.NAMES[0])
+        return None
+    if why := registry.missing(run.config):
+        st.query_params.pop("clone")
+        errors.report(f"{why} The form starts from a preset instead.")
+        _use_preset(presets.NAMES[0])
         return None
     known, unknown = _known(run.config)
     if unknown:

@@ -14,11 +14,14 @@ from ganboard.app.playground.views import Chosen
 from ganboard.db import requests
 from ganboard.db.models import ENDED, Checkpoint, Run
 from ganboard.db.runs import queries
-from ganboard.gan.config import has_latent_space, invalid_reason, model_of
+from ganboard.gan.config import ConfigError, has_latent_space, invalid_reason, model_of, parse
+from ganboard.gan.settings import registry
+from ganboard.gan.settings.adversarial import AdversarialConfig
 from ganboard.worker import formatting
 from ganboard.worker.context import Context
 
 OFFERED = 200  # newest runs in the chooser
+ALL_CLASSES = "All, one after the other"
 
 
 def page() -> None:
@@ -58,10 +61,11 @@ def page() -> None:
     views.show(Chosen(context, run, checkpoint, seed, psi, conditions))
 
 
-def _conditions(run: Run) -> dict[str, float]:
-    """The particle of a 3DGAN's showers; the network of 25 cells knows no angle."""
+def _conditions(run: Run) -> dict[str, float | int]:
+    """The class of a conditional model's images, or the particle of a 3DGAN's showers; the network
+    of 25 cells knows no angle."""
     if model_of(run.config) != "gan3d":
-        return {}
+        return _class(run)
     energy = st.slider(
         "Energy, GeV",
         2,
@@ -86,6 +90,24 @@ def _conditions(run: Run) -> dict[str, float]:
         help="Angle at which the particle enters.",
     )
     return {"energy": float(energy), "angle": float(angle)}
+
+
+def _class(run: Run) -> dict[str, float | int]:
+    try:
+        config = parse(run.config)
+    except ConfigError:  # the answer says so
+        return {}
+    if not isinstance(config, AdversarialConfig) or not config.label_count:
+        return {}
+    chosen = st.selectbox(
+        "Class",
+        (ALL_CLASSES, *map(str, range(config.label_count))),
+        key="class",
+        bind="query-params",
+        width=220,
+        help="Class that the generator is given for every image, as a number from 0.",
+    )
+    return {} if chosen == ALL_CLASSES else {"label": int(chosen)}
 
 
 def choose_run(context: Context) -> Run | None:
@@ -116,7 +138,9 @@ def choose_run(context: Context) -> Run | None:
 
 
 def _draws(run: Run) -> bool:
-    return not run.external and not invalid_reason(run.config) and has_latent_space(run.config)
+    if run.external or invalid_reason(run.config) or registry.missing(run.config):
+        return False
+    return has_latent_space(run.config)
 
 
 def _go_to_run() -> None:
@@ -160,7 +184,9 @@ def _moment(run: Run, checkpoint: Checkpoint) -> str:
 
 def _nothing(named: Run | None, offered: dict[str, Run]) -> None:
     """Why nothing can be drawn, and the way on."""
-    if named is not None and not has_latent_space(named.config):
+    if named is not None and (why := registry.missing(named.config)):
+        st.info(formatting.sentence(why), icon=":material/palette:")
+    elif named is not None and not has_latent_space(named.config):
         text = (
             f"model={model_of(named.config)} has no latent space. Use the Prediction tab of the"
             " run's page to predict flows."

@@ -30,6 +30,7 @@ from ganboard.app.theme import style
 from ganboard.db.models import ENDED, Run
 from ganboard.db.runs import queries
 from ganboard.gan.config import invalid_reason, model_of
+from ganboard.gan.settings import registry
 from ganboard.worker import formatting
 from ganboard.worker.context import Context
 
@@ -138,6 +139,10 @@ def page() -> None:
         )
         run_actions.report_outcome(st.container())
         return
+    if not run.external and (why := registry.missing(run.config)):
+        errors.report(
+            f"{why} Until then the run can be read, but not resumed or cloned.", "warning"
+        )
     style.apply(run_status.STEADY)
     outcome, head = st.container(), st.container()
     views = views_of(run)

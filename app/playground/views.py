@@ -13,7 +13,6 @@ from ganboard.app.playground import picks
 from ganboard.app.playground.requests import show_answer
 from ganboard.app.playground.sheet import sheet
 from ganboard.db.models import Checkpoint, Request, Run
-from ganboard.gan.config import model_of
 from ganboard.gan.generation.latent_requests import (
     MAX_ROWS,
     MAX_STEPS,
@@ -25,6 +24,7 @@ from ganboard.gan.generation.latent_requests import (
     LatentRequest,
     Nearest,
 )
+from ganboard.gan.settings import registry
 from ganboard.worker import formatting
 from ganboard.worker.context import Context
 
@@ -43,7 +43,7 @@ class Chosen:
     checkpoint: Checkpoint
     seed: int
     psi: float
-    conditions: dict[str, float]  # other inputs of the generator
+    conditions: dict[str, float | int]  # other inputs of the generator
 
     @property
     def common(self) -> dict[str, Any]:
@@ -53,7 +53,8 @@ class Chosen:
     @property
     def views(self) -> list[str]:
         """Training images that are near are looked for among images alone."""
-        return [name for name in VIEWS if name != "Nearest" or model_of(self.run.config) == "dcgan"]
+        of_images = registry.known(self.run.config).spec.examples == "images"
+        return [name for name in VIEWS if name != "Nearest" or of_images]
 
 
 def show(chosen: Chosen) -> None:
@@ -126,7 +127,7 @@ def draw(chosen: Chosen) -> None:
     compare = ", up to eight to compare with training images" if "Nearest" in chosen.views else ""
     st.caption(
         "Click images to select them: one to explore its neighbourhood, two to interpolate between"
-        f" them{compare}.{SEEN if chosen.conditions else ''}"
+        f" them{compare}.{'' if 'Nearest' in chosen.views else SEEN}"
     )
 
 

@@ -10,6 +10,7 @@ from ganboard.app import auth, errors, navigation
 from ganboard.app.run import actions
 from ganboard.db.models import ACTIVE, ENDED, Run
 from ganboard.gan.config import has_latent_space
+from ganboard.gan.settings import registry
 from ganboard.worker.context import Context
 from ganboard.worker.submission import submit
 
@@ -26,15 +27,17 @@ DOWNLOADS = {
 
 def show(context: Context, run: Run) -> None:
     """The row of buttons; what the run's state does not permit is greyed out and says why."""
+    missing = None if run.external else registry.missing(run.config)
     with st.container(
         horizontal=True, horizontal_alignment="right", vertical_alignment="center", gap="small"
     ):
         if run.status in ENDED:
-            resumable = run.status != "finished" and not run.external
+            resumable = run.status != "finished" and not run.external and not missing
             why = (
                 actions.SCRIPTS
                 if run.external
-                else (
+                else missing
+                or (
                     "Resume from the latest checkpoint."
                     if resumable
                     else "All epochs are done: clone the run to train it again."
@@ -68,14 +71,18 @@ def show(context: Context, run: Run) -> None:
             "Clone",
             key="clone_run",
             icon=":material/content_copy:",
-            disabled=run.external,
-            help=actions.SCRIPTS if run.external else "Open the launch form with these settings.",
+            disabled=run.external or missing is not None,
+            help=actions.SCRIPTS
+            if run.external
+            else missing or "Open the launch form with these settings.",
         ):
             navigation.open_launch(clone=run.id)
-        displayed = not run.external and has_latent_space(run.config)
+        displayed = not run.external and not missing and has_latent_space(run.config)
         why = (
             "The script keeps its networks to itself."
             if run.external
+            else missing
+            if missing
             else "Open the playground to generate new images with this run."
             if displayed
             else "A pix2pix has no latent space. Use the Prediction tab to predict flows."

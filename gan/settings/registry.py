@@ -43,13 +43,27 @@ def get(name: str) -> Model:
         raise ConfigError(f"model={name} cannot be used. {problem}")
     options = ", ".join(repr(known) for known in models())
     raise ConfigError(
-        f"model={name[:60]} is not allowed: it must be one of {options} (default {USUAL})."
+        f"model={name[:60]} is not allowed: it must be one of {options} (default {USUAL}), or a"
+        f" file that {discovery.VARIABLE} names."
     )
 
 
 def known(config: Mapping[str, Any]) -> Model:
     """The model of a run's stored settings; the usual one where they name none that is known."""
     return models().get(str(config.get("model")), models()[USUAL])
+
+
+def missing(config: Mapping[str, Any]) -> str | None:
+    """Why nothing can be computed for a stored run, in a sentence; None where its model is here."""
+    name = str(config.get("model", USUAL))
+    if name in models():
+        return None
+    if problem := refused().get(name):
+        return f"model={name} of this run cannot be used. {problem}"
+    return (
+        f"model={name[:60]} of this run is not here: install its package, or name its file in"
+        f" {discovery.VARIABLE} before the dashboard and its workers start."
+    )
 
 
 def of(config: RunConfig) -> Model:

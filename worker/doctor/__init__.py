@@ -14,6 +14,7 @@ from ganboard.worker.doctor import (
     calibrations,
     database,
     files,
+    models,
     picture_caches,
     processes,
     queue,
@@ -46,6 +47,7 @@ def checks(settings: Settings, *, deep: bool = False) -> Iterator[Check]:
     if settings.state.is_dir() or settings.database_url:
         yield from _state(settings, deep=deep)
     yield from data_sets(settings)
+    yield from models.own()
     yield from picture_caches.caches(settings)
     yield from here.tensorflow()
 

@@ -10,7 +10,7 @@ from ganboard.db.models import Run
 from ganboard.db.runs import commands
 from ganboard.gan.models.dcgan.config import Config
 from ganboard.worker.context import Context
-from tests.factories import HOSTILE_NAMES
+from tests.factories import HOSTILE_NAMES, lose_model
 from tests.ui.launch.form import EPOCHS, launch, set_number, value
 from tests.ui.pages import checked, open_page, words
 
@@ -29,6 +29,21 @@ def test_clone_starts_from_the_run(context: Context, make_run: MakeRun) -> None:
         "tiny",
     )
     assert child.config == {**parent.config, "seed": 8}
+
+
+def test_a_run_of_a_model_that_is_not_here_is_read_but_not_cloned(
+    context: Context, make_run: MakeRun
+) -> None:
+    run = make_run("orphan", status="stopped")
+    lose_model(context, run)
+    at = open_page("launch", clone=run.id)
+    assert "model=gone of this run is not here" in words(at)
+    assert "GANBOARD_MODELS" in words(at)
+    assert value(at, "epochs") == EPOCHS
+    at = open_page("run", run=run.id)
+    assert "the run can be read, but not resumed or cloned" in words(at)
+    assert at.button(key="resume").disabled
+    assert at.button(key="clone_run").disabled
 
 
 @pytest.mark.usefixtures("context")

@@ -11,7 +11,7 @@ from ganboard.db.engine import writing
 from ganboard.db.models import Request, Run
 from ganboard.db.runs import checkpoint_reports, commands
 from ganboard.worker.context import Context
-from tests.factories import HOSTILE_NAMES
+from tests.factories import HOSTILE_NAMES, lose_model
 from tests.ui.pages import button, checked, open_page, words
 from tests.ui.playground.answers import asked, choose, reply, sheets, worker_alive
 
@@ -58,6 +58,26 @@ def test_it_draws_at_once_and_shows_the_answer(context: Context, make_run: MakeR
     assert (
         requests.claim(context.engine, requests.IMAGES) is None
     )  # drawing the page again asks nothing
+
+
+def test_a_class_is_chosen_for_a_model_with_labels(context: Context, make_run: MakeRun) -> None:
+    make_run(model="cdcgan", classes=3)
+    worker_alive(context)
+    at, request = reply(context, open_page("playground"))
+    assert "label" not in request.options
+    chooser = at.selectbox(key="class")
+    assert chooser.options == ["All, one after the other", "0", "1", "2"]
+    assert "Nearest" in [tab.label for tab in at.tabs]
+    at, request = reply(context, choose(at, "class", "2"))
+    assert request.options["label"] == 2
+
+
+def test_a_model_that_is_not_here_draws_nothing(context: Context, make_run: MakeRun) -> None:
+    run = make_run()
+    lose_model(context, run)
+    at = open_page("playground", run=run.id)
+    assert "model=gone of this run is not here" in words(at)
+    assert requests.claim(context.engine, requests.IMAGES) is None
 
 
 def test_phases_and_a_missing_worker_are_named(context: Context, make_run: MakeRun) -> None:

@@ -26,3 +26,8 @@ def test_every_group_has_a_meaning() -> None:
 )
 def test_values_in_words(value: object, text: str) -> None:
     assert study_diff.format_value(value) == text
+
+
+def test_a_setting_that_a_model_has_not_is_a_dash() -> None:
+    assert study_diff._format("limit", {"limit": None}) == "all"
+    assert study_diff._format("width", {"limit": None}) == "–"

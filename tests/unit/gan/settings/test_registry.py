@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from ganboard.gan.checkpoint.store import config_hash
-from ganboard.gan.config import ConfigError, config_class, model_of, parse
+from ganboard.gan.config import ConfigError, config_class, invalid_reason, model_of, parse
 from ganboard.gan.settings import registry
 from ganboard.gan.settings.pictures import PictureConfig
 
@@ -185,3 +185,18 @@ def test_a_path_that_does_not_exist_is_named(monkeypatch: pytest.MonkeyPatch) ->
 
 def test_a_run_of_a_model_that_is_gone_can_still_be_read() -> None:
     assert config_class({"model": "gone"}) is registry.get(registry.USUAL).config
+
+
+def test_a_run_of_a_model_that_is_gone_says_what_to_do() -> None:
+    assert registry.missing({}) is None
+    assert registry.missing({"model": "convgan"}) is None
+    assert registry.missing({"model": "gone"}) == (
+        "model=gone of this run is not here: install its package, or name its file in"
+        " GANBOARD_MODELS before the dashboard and its workers start."
+    )
+    stored = parse({}).model_dump(mode="json")
+    # a setting of its own may be called like another model's
+    assert invalid_reason({**stored, "model": "gone", "generator_batch_norm": "some"}) is None
+    assert invalid_reason({**stored, "generator_batch_norm": "some"}) is not None
+    with pytest.raises(ConfigError, match="or a file that GANBOARD_MODELS names"):
+        parse({"model": "gone"})
