@@ -52,6 +52,40 @@ def test_import_contracts_hold() -> None:
     assert "0 broken" in run(BIN / "lint-imports")
 
 
+NAMED = re.compile(r"""["'](dcgan|gan3d|pix2pix)["']|models\.(dcgan|gan3d|pix2pix)\b""")
+# a model's own folder, presets and studies, and the schema that older versions left
+OF_MODELS = ("gan/models/", "gan/presets/", "gan/studies/", "worker/studies/", "db/migrations/")
+# the modules that still name a built-in model, each with what it needs the name for
+NAMING = {
+    "app/pages/playground.py": "energy and angle of showers",
+    "app/pages/run.py": "the tab Prediction",
+    "app/run/quality.py": "physics figures of showers",
+    "gan/rehearsal/published.py": "the systems of the published tables",
+    "gan/settings/registry.py": "the first configurations named no model",
+    "gan/settings/table.py": "the default of the setting `model`",
+    "gan/verification/equivalence.py": "the variant with plain up-sampling",
+    "worker/bench/candidates.py": "the model that peers train",
+    "worker/cli/data.py": "commands on files of showers",
+    "worker/cli/flow.py": "the command that computes flows",
+    "worker/cli/predict.py": "the command that continues flows",
+    "worker/cli/verify.py": "the model of `ganboard bench`",
+    "worker/figures/physics.py": "physics figures of showers",
+    "worker/firstday/measured.py": "data of the models that a first day measures",
+    "worker/interchange/schema.py": "the validation of showers in a bundle",
+    "worker/requests/analysis.py": "predictions of flows",
+    "worker/requests/prediction_output.py": "predictions of flows",
+    "worker/requests/predictions.py": "predictions of flows",
+    "worker/selftest/claims.py": "claims and data of each model",
+    "worker/selftest/selftest.py": "the flow that claims train on",
+}
+
+
+def test_no_other_module_names_a_built_in_model() -> None:
+    files = [path for package in PACKAGES for path in (ROOT / package).rglob("*.py")]
+    naming = {str(path.relative_to(ROOT)) for path in files if NAMED.search(path.read_text())}
+    assert {name for name in naming if not name.startswith(OF_MODELS)} == NAMING.keys()
+
+
 LONGER = {"db/models.py"}  # its tables are one schema
 
 

@@ -24,6 +24,7 @@ from ganboard.worker import formatting
 from ganboard.worker.context import Context
 from ganboard.worker.submission.submit import Machines
 
+MEASURED_EVERY = 3.0  # seconds between looks whether costs are known
 UNITS = (("d", 86_400.0), ("h", 3600.0), ("min", 60.0), ("s", 1.0), ("ms", 0.001))
 
 
@@ -199,6 +200,8 @@ def _memory(config: RunConfig, examples: int, machine: dict[str, Any] | None) ->
         ),
     )
     known = costs.known(config)
+    if not known:
+        _measuring(config)
     st.metric(
         "Memory",
         formatting.size(costs.estimate(config, examples, on_gpu=gpu)) if known else "measuring",
@@ -258,6 +261,13 @@ def left(run: Run, here: Machines, history: History, data_dir: Path) -> float | 
         return measured
     expected = estimate(found.config, here, history)
     return expected.seconds(found.plan.total_steps * found.config.batch_size) if expected else None
+
+
+@st.fragment(run_every=MEASURED_EVERY)
+def _measuring(config: RunConfig) -> None:
+    """Draws the page again as soon as the networks of a model of one file are measured."""
+    if costs.known(config):
+        st.rerun()
 
 
 def preset_values(name: str) -> dict[str, Any]:

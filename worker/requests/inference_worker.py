@@ -105,7 +105,9 @@ class InferenceWorker:
         images_of_run, spacing = self._training_images(context, config, on_progress)
         on_progress("searching", 0.0)
         found, distances = nearest.nearest(images, images_of_run, latent_requests.NEIGHBOURS)
-        beside = images_of_run[found].astype(np.float32) / 127.5 - 1
+        # pictures on disk take one row of positions
+        beside = images_of_run[found.ravel()].astype(np.float32) / 127.5 - 1
+        beside = beside.reshape(*found.shape, *images.shape[1:])
         sheet = np.concatenate([images[:, None], beside], axis=1)
         return samples.png(sheet.reshape(-1, *images.shape[1:]), sheet.shape[1]), {
             "columns": sheet.shape[1],
