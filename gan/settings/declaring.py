@@ -53,7 +53,11 @@ def _stands_in(module: ModuleType) -> bool:
 
 class _Finder(MetaPathFinder, Loader):
     def find_spec(self, name: str, path: Any, target: Any = None) -> ModuleSpec | None:
-        return ModuleSpec(name, self) if name.partition(".")[0] in FRAMEWORKS else None
+        framework = name.partition(".")[0]
+        loaded = sys.modules.get(framework)
+        # one that is here for real keeps its own parts
+        absent = loaded is None or isinstance(loaded, _StandIn)
+        return ModuleSpec(name, self) if framework in FRAMEWORKS and absent else None
 
     def create_module(self, spec: ModuleSpec) -> ModuleType:
         module = _StandIn(spec.name)
