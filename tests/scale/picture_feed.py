@@ -125,7 +125,7 @@ def measure(path: Path, chosen: argparse.Namespace) -> None:
             return [tf.zeros([count, *rows.shape[1:]], tf.uint8)]
 
         def draws(self, phase: Any, own: Any, draw: tf.Tensor, row: tf.Tensor) -> dcgan.Draws:
-            return super().draws(phase, own, draw, row)._replace(real_masks=[], fake_masks=[])
+            return super().draws(phase, own, draw, row)._replace(at_real=[], at_fake=[])
 
     strategy = distribution.strategy(config)
     keras.utils.set_random_seed(config.seed)
