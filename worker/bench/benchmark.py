@@ -43,7 +43,7 @@ def bench(settings: Settings, options: Options, watcher: Watcher) -> dict[str, A
         parse({**base.model_dump(), **candidate.changes})
     available = catalog.count(base, settings.data)
     plan(base, available)
-    hardware, began, whole = _hardware(), datetime.now(UTC), base
+    hardware, began, whole = find_hardware(), datetime.now(UTC), base
     if not (hardware["gpus"] or hardware["tpus"]):
         base = base.model_copy(update={"limit": EPOCH_STEPS * base.batch_size})
     loaded = data.load(
@@ -90,7 +90,7 @@ def _sized(config: RunConfig) -> str:
     return " at ".join([config.model, *(str(getattr(config, name)) for name in sizes)])
 
 
-def _hardware() -> dict[str, Any]:
+def find_hardware() -> dict[str, Any]:
     """`gan.devices.hardware.describe` in its own process, as TensorFlow must not be loaded in this
     one."""
     asked = subprocess.run(

@@ -55,17 +55,23 @@ def check(
     Example:
       GANBOARD_MODELS=mygan ganboard check mygan
     """
+    from ganboard.gan.settings import registry
+    from ganboard.worker.bench.benchmark import find_hardware
     from ganboard.worker.formatting import size
     from ganboard.worker.selftest import model_claims, model_memory
     from ganboard.worker.selftest.selftest import Selftest
     from ganboard.worker.selftest.view import Lines, document
 
-    test = Selftest(model_claims.claims(name))
+    registry.get(name)  # refuses before anything starts
+    gpu = bool(find_hardware()["gpus"])
+    test = Selftest(model_claims.claims(name, gpu=gpu))
     results = []
     with Lines(len(test.claims), quiet=as_json) as lines:
         for result in test.run(lines.training):
             results.append(result)
             lines.show(result)
+    if not gpu and not as_json:
+        typer.echo("Not checked: mixed_float16, which needs a GPU.")
     memory = model_memory.measure(name)
     if as_json:
         output.print_json({**document(results), "memory": memory})

@@ -19,8 +19,9 @@ _FINITE = 1e6
 _ROUNDED = "share of the largest move; rounding to 8 bits"
 
 
-def claims(model: str) -> tuple[Claim, ...]:
-    """The claims of a model. Raises ConfigError for one that is unknown or cannot be used."""
+def claims(model: str, *, gpu: bool) -> tuple[Claim, ...]:
+    """The claims of a model, float16 with a `gpu` alone. Raises ConfigError for one that is unknown
+    or cannot be used."""
     found = registry.get(model)
     if not issubclass(found.config, PictureConfig):
         return tuple(claim for claim in CLAIMS if claim.one.config.model == model)
@@ -28,10 +29,10 @@ def claims(model: str) -> tuple[Claim, ...]:
     base |= {"g_learning_rate": 1e-3, "d_learning_rate": 1e-3}
     if found.config.model_fields["conditional"].default:
         base |= {"conditional": True, "classes": 10}
-    return (*claims_of(model, base, _BOUND), *_precisions(model, base))
+    return (*claims_of(model, base, _BOUND), *_precisions(model, base, gpu))
 
 
-def _precisions(model: str, base: Settings) -> Iterator[Claim]:
+def _precisions(model: str, base: Settings, gpu: bool) -> Iterator[Claim]:
     once = {**base, "optimizer": "sgd", "beta_1": 0.0}
     start = Training(once, "untrained")
     compiled = Training({**once, "xla": True})
@@ -45,6 +46,8 @@ def _precisions(model: str, base: Settings) -> Iterator[Claim]:
     )
     half = Training({**once, "precision": "mixed_bfloat16"})
     yield Claim(f"{model}: mixed_bfloat16 = float32", Training(once), half, _HALF, _ROUNDED, start)
+    if not gpu:
+        return
     scaled = Training({**once, "precision": "mixed_float16"})
     yield Claim(
         f"{model}: mixed_float16 stays finite", Training(once), scaled, _FINITE, "any number"

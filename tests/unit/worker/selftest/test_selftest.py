@@ -92,7 +92,7 @@ def test_true_claims_hold_false_ones_do_not_and_a_failed_training_ends_its_own_c
     failed, true, false, moved = Selftest(claims).run(heard.append)
     assert failed.difference is None
     assert describe(failed).startswith(
-        "it cannot be trained: the training failed: ganboard.gan.config.ConfigError:"
+        "it cannot be trained: the training failed: ganboard.gan.settings.problems.ConfigError:"
         " batch_size=1900 is larger"
     )
     assert true.holds, describe(true)
