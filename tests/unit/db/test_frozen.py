@@ -318,7 +318,8 @@ def test_a_kill_after_any_operation_of_any_migration_leaves_the_old_schema(
         assert child.exitcode == -signal.SIGKILL
         assert migrate.revision(old) == found
         assert contents_of_known(old) == before
-    assert call > 0, "nothing was killed"
+    # the configurations of that database hold nothing that 0016 takes away
+    assert call > 0 or found == "0015", "nothing was killed"
     assert migrate.revision(old) == REVISIONS[-1]
     assert contents_of_known(old, only=expected) == expected
     assert drift(old) == []
