@@ -147,7 +147,7 @@ class Evaluator:
         return {name: found[name] for name in self.measures}, histogram
 
     def _classes(self) -> int:
-        """How many classes are told apart; 0 without a classifier."""
+        """How many classes are distinguished; 0 without a classifier."""
         if isinstance(self._features, Classifier | PictureClassifier):
             return len(self._features.shares)
         return 0

@@ -25,7 +25,7 @@ Progress = Callable[[float, str, float | None], None]
 
 _TOGETHER = 32  # pictures of one task
 _AHEAD = 4  # tasks of each thread, so that memory stays bounded
-_SIZES = 10_000  # different sizes that are told apart
+_SIZES = 10_000  # different sizes that are distinguished
 
 
 class _Portion(NamedTuple):
