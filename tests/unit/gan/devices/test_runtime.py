@@ -50,7 +50,7 @@ from unittest import mock
 import tensorflow as tf
 from ganboard.gan.devices import runtime
 from ganboard.gan.distributed.cluster import Cluster
-from ganboard.gan.config import RunConfig
+from ganboard.gan.models.dcgan.config import Config
 listed = tf.config.list_physical_devices
 for gpus, settings, rank, used in (
     (0, {"replicas": 2}, 1, []),
@@ -83,7 +83,7 @@ def test_processes_share_the_cores() -> None:
     code = """
 import os
 from ganboard.gan.devices import runtime
-from ganboard.gan.config import RunConfig
+from ganboard.gan.models.dcgan.config import Config
 runtime.prepare(Config(strategy="multi_worker", replicas=2))
 import tensorflow as tf
 assert len(tf.config.list_logical_devices("CPU")) == 1
