@@ -54,7 +54,14 @@ def test_import_contracts_hold() -> None:
 
 NAMED = re.compile(r"""["'](dcgan|gan3d|pix2pix)["']|models\.(dcgan|gan3d|pix2pix)\b""")
 # a model's own folder, presets and studies, and the schema that older versions left
-OF_MODELS = ("gan/models/", "gan/presets/", "gan/studies/", "worker/studies/", "db/migrations/")
+OF_MODELS = (
+    "gan/models/",
+    "worker/models/",
+    "gan/presets/",
+    "gan/studies/",
+    "worker/studies/",
+    "db/migrations/",
+)
 # the modules that still name a built-in model, each with what it needs the name for
 NAMING = {
     "app/pages/playground.py": "energy and angle of showers",
@@ -65,16 +72,10 @@ NAMING = {
     "gan/settings/table.py": "the default of the setting `model`",
     "gan/verification/equivalence.py": "the variant with plain up-sampling",
     "worker/bench/candidates.py": "the model that peers train",
-    "worker/cli/data.py": "commands on files of showers",
-    "worker/cli/flow.py": "the command that computes flows",
-    "worker/cli/predict.py": "the command that continues flows",
     "worker/cli/verify.py": "the model of `ganboard bench`",
     "worker/figures/physics.py": "physics figures of showers",
     "worker/firstday/measured.py": "data of the models that a first day measures",
     "worker/interchange/schema.py": "the validation of showers in a bundle",
-    "worker/requests/analysis.py": "predictions of flows",
-    "worker/requests/prediction_output.py": "predictions of flows",
-    "worker/requests/predictions.py": "predictions of flows",
     "worker/selftest/claims.py": "claims and data of each model",
     "worker/selftest/selftest.py": "the flow that claims train on",
 }

@@ -40,3 +40,7 @@ class ModelSpec:
     # whether a point of a loss surface needs the moving statistics of the run's end, since the
     # recipe generates by them
     surface_by_statistics: bool = False
+    # what it adds elsewhere, as references that `references.resolve` loads when they are used:
+    # who computes a kind of request on a stored run, in the analysis worker:
+    # (context, run, options, on_progress) -> (result, facts)
+    analyses: Mapping[str, str] = field(default_factory=dict)

@@ -17,8 +17,11 @@ from ganboard.db import requests
 from ganboard.db.models import Request
 from ganboard.db.runs import queries
 from ganboard.gan import config as configs
+from ganboard.gan.config import ConfigError
 from ganboard.gan.landscape import geometry
 from ganboard.gan.landscape.geometry import LandscapeError
+from ganboard.gan.settings import registry
+from ganboard.gan.settings.references import resolve
 from ganboard.worker import logs
 from ganboard.worker.context import Context, open_context
 from ganboard.worker.process.parent_death import die_with_named_parent, environment_for_child
@@ -33,9 +36,19 @@ def compute(
 ) -> tuple[bytes, dict[str, Any]]:
     """The result and the facts of a surface or a prediction. Raises errors in one sentence, and
     Withdrawn."""
-    if request.kind == requests.PREDICTION:
-        return _compute_prediction(context, request, on_progress)
-    return _compute_surface(context, request, on_progress)
+    if request.kind == requests.SURFACE:
+        return _compute_surface(context, request, on_progress)
+    run = queries.find_run(context.engine, request.run_id)
+    analyses = registry.known(run.config).spec.analyses
+    if request.kind not in analyses:
+        raise ConfigError(
+            f"Run {run.id} has model={configs.model_of(run.config)}, which offers no"
+            f" {request.kind}. Choose a run of another model."
+        )
+    found: tuple[bytes, dict[str, Any]] = resolve(analyses[request.kind])(
+        context, run, request.options, on_progress
+    )
+    return found
 
 
 def _compute_surface(
@@ -54,21 +67,6 @@ def _compute_surface(
     ]
     arrays, facts = landscape.compute(runs, asked, context.settings.data, on_progress)
     return requests.pack(arrays), facts
-
-
-def _compute_prediction(
-    context: Context, request: Request, on_progress: OnProgress
-) -> tuple[bytes, dict[str, Any]]:
-    from ganboard.gan.models.pix2pix.prediction import prediction_request
-    from ganboard.worker.requests import predictions
-
-    run = queries.find_run(context.engine, request.run_id)
-    planned = predictions.plan(context, run, prediction_request.parse(request.options))
-    on_progress("warming", 0.0)
-    facts, png = predictions.compute(
-        planned, lambda done, total: on_progress("predicting", done / total)
-    )
-    return png, facts
 
 
 class AnalysisWorker:

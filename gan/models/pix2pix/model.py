@@ -14,6 +14,7 @@ MODEL = ModelSpec(
     examples="pairs",
     surface_examples=8,
     surface_by_statistics=True,
+    analyses={"prediction": "ganboard.worker.models.pix2pix.predictions:answer"},
     quality=(
         "Evaluated as the mean absolute difference of fields in units of the inlet speed, on"
         " windows that are the same for all runs."

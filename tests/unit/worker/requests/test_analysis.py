@@ -108,6 +108,9 @@ def test_a_prediction_is_computed_or_refused_in_a_sentence(
         == "A network of 64x64 pixels with halo=8 does not tile a frame of 64x64: choose a halo of"
         " 0 or 16."
     )
+    assert "has model=dcgan, which offers no prediction" in (
+        answered(context, make_run("digits"), {"steps": 3}, PREDICTION).error or ""
+    )
     bare = make_run("no checkpoint", **SETTINGS)
     assert "has no checkpoint on this machine" in (
         answered(context, bare, {"steps": 1}, PREDICTION).error or ""

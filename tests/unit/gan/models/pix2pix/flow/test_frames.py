@@ -111,7 +111,7 @@ def test_frames_are_not_read_before_they_are_asked_for(folder: Path) -> None:
 def test_none_of_it_needs_tensorflow() -> None:
     code = (
         "import sys, ganboard.gan.models.pix2pix.flow.frames,"
-        " ganboard.gan.models.pix2pix.prediction.tiles, ganboard.worker.cli.flow;"
+        " ganboard.gan.models.pix2pix.prediction.tiles, ganboard.worker.models.pix2pix.flow;"
         " print({'tensorflow', 'keras'} & {*sys.modules})"
     )
     assert (

@@ -71,8 +71,8 @@ def predict(
       ganboard predict latest --times
     """
     from ganboard.gan.models.pix2pix.prediction import prediction_request
-    from ganboard.worker.requests import prediction_output as view
-    from ganboard.worker.requests import predictions
+    from ganboard.worker.models.pix2pix import output as view
+    from ganboard.worker.models.pix2pix import predictions
     from ganboard.worker.terminal.progress_bar import ProgressBar
 
     asked = prediction_request.parse(

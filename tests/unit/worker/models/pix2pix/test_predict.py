@@ -16,7 +16,7 @@ from ganboard.gan.models.pix2pix.flow import frames
 from ganboard.gan.models.pix2pix.flow.obstacle import Obstacle
 from ganboard.gan.models.pix2pix.flow.recording import Case, Recording
 from ganboard.worker.context import Context
-from ganboard.worker.requests import prediction_output
+from ganboard.worker.models.pix2pix import output
 from tests.cli import document, ganboard, refused
 from tests.streets import SETTINGS, make_street
 
@@ -115,9 +115,7 @@ def test_times_are_compared_with_one_replica(capsys: pytest.CaptureFixture[str])
         "seconds": 0.4,
         "each": 0.1,
     }
-    prediction_output.show_times(
-        {"cores": 2, "gpus": 0, "rows": [row, {**row, "replicas": 2, "each": 0.08}]}
-    )
+    output.show_times({"cores": 2, "gpus": 0, "rows": [row, {**row, "replicas": 2, "each": 0.08}]})
     lines = capsys.readouterr().out.splitlines()
     assert [line.split() for line in lines if "training" in line] == [
         ["training", "1", "4", "9.00", "0.400", "100.0"],

@@ -1,9 +1,9 @@
-"""Flows continued by a stored pix2pix run: for `ganboard predict` and, through
-worker/requests/analysis.py, for the run's page."""
+"""Flows continued by a stored run: for `ganboard predict` and, through the analysis worker, for the
+run's page."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -19,7 +19,20 @@ from ganboard.gan.models.pix2pix.prediction import prediction_request
 from ganboard.gan.models.pix2pix.prediction.prediction_request import PredictionRequest
 from ganboard.worker import placement
 from ganboard.worker.context import Context
-from ganboard.worker.requests import prediction_output
+from ganboard.worker.models.pix2pix import output
+
+
+def answer(
+    context: Context,
+    run: Run,
+    options: Mapping[str, Any],
+    on_progress: Callable[[str, float], None],
+) -> tuple[bytes, dict[str, Any]]:
+    """The picture and the metrics of a requested prediction; see `ModelSpec.analyses`."""
+    planned = plan(context, run, prediction_request.parse(options))
+    on_progress("warming", 0.0)
+    facts, png = compute(planned, lambda done, total: on_progress("predicting", done / total))
+    return png, facts
 
 
 @dataclass(frozen=True)
@@ -67,4 +80,4 @@ def compute(planned: Plan, on_progress: Callable[[int, int], None]) -> tuple[dic
         planned.request,
         on_progress,
     )
-    return {"run": planned.run_id, **found}, prediction_output.sheet(frames, found["flows"], made)
+    return {"run": planned.run_id, **found}, output.sheet(frames, found["flows"], made)

@@ -9,8 +9,8 @@ import pytest
 from typer.testing import CliRunner, Result
 
 from ganboard.gan.models.pix2pix.flow.frames import Frames
-from ganboard.worker.cli import flow as cli_flow
 from ganboard.worker.cli.main import app
+from ganboard.worker.models.pix2pix import flow as commands
 
 SMALL = [
     "--grid",
@@ -76,10 +76,10 @@ def test_a_line_compares_with_williamson() -> None:
         "williamson": 0.164,
     }
     assert (
-        cli_flow._line(row)
+        commands._line(row)
         == "circle        Re 100    train     St 0.175, Williamson 0.164 (+6.7%)"
     )
-    assert cli_flow._line({**row, "williamson": None}).endswith("St 0.175")
+    assert commands._line({**row, "williamson": None}).endswith("St 0.175")
 
 
 def test_the_seed_changes_the_flows(tmp_path: Path) -> None:

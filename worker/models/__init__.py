@@ -1,0 +1,1 @@
+"""What single models add to the worker: commands, and requests that only they answer."""

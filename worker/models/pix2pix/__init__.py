@@ -1,0 +1,1 @@
+"""Predictions of flows, and the commands of pix2pix."""
