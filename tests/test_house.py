@@ -60,7 +60,6 @@ NAMING = {
     "app/pages/playground.py": "energy and angle of showers",
     "app/pages/run.py": "the tab Prediction",
     "app/run/quality.py": "physics figures of showers",
-    "gan/rehearsal/published.py": "the systems of the published tables",
     "gan/settings/registry.py": "the first configurations named no model",
     "gan/settings/table.py": "the default of the setting `model`",
     "gan/verification/equivalence.py": "the variant with plain up-sampling",

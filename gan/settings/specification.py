@@ -17,6 +17,7 @@ class Benchmark:
 
     batch: int
     settings: Mapping[str, Any] = field(default_factory=dict)
+    rehearsed: Mapping[str, Any] = field(default_factory=dict)  # other ones of tables over devices
 
 
 @dataclass(frozen=True)
