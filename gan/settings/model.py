@@ -30,6 +30,11 @@ class Model:
     source: str = ""  # digest of a model that does not come with ganboard
 
     @property
+    def built_in(self) -> bool:
+        """Whether it comes with ganboard."""
+        return not self.source
+
+    @property
     def config(self) -> type[RunConfig]:
         return self.spec.config
 

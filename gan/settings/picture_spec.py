@@ -21,14 +21,15 @@ def picture_spec(
     *,
     batch: int = 64,
     benchmark: Mapping[str, Any] | None = None,
+    peers: bool = False,
 ) -> ModelSpec:
-    """A specification with what all such models have in common; `batch` and the settings
-    `benchmark` are those of `ganboard bench`."""
+    """A specification with what all such models have in common; `batch`, the settings `benchmark`
+    and `peers` are for `ganboard bench`."""
     return ModelSpec(
         title=title,
         config=config,
         metrics=METRICS,
-        benchmark=Benchmark(batch, benchmark or {}),
+        benchmark=Benchmark(batch, benchmark or {}, peers=peers),
         has_latent_space=True,
         request={"seed": 0, "count": 4},
         quality=QUALITY,

@@ -17,6 +17,8 @@ class Benchmark:
 
     batch: int
     settings: Mapping[str, Any] = field(default_factory=dict)
+    rehearsed: Mapping[str, Any] = field(default_factory=dict)  # other ones of tables over devices
+    peers: bool = False  # whether the other frameworks of `gan.bench` train the same networks
 
 
 @dataclass(frozen=True)

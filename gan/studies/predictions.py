@@ -17,7 +17,7 @@ from itertools import pairwise
 from pathlib import Path
 from typing import Any, Literal
 
-from ganboard.gan.rehearsal.published import BATCHES
+from ganboard.gan.studies.published import BATCHES
 from ganboard.gan.studies.reference_results import by_batch
 
 Consistency = Literal["consistent", "not consistent", "no prediction"]

@@ -19,7 +19,7 @@ from ganboard.gan.config import ConfigError, RunConfig, parse, plan
 from ganboard.gan.costs import estimate
 from ganboard.gan.data import catalog, mnist
 from ganboard.gan.settings import registry
-from ganboard.worker.bench.candidates import DCGAN, choose, peers_find_gan
+from ganboard.worker.bench.candidates import choose, has_peers, peers_find_gan
 from ganboard.worker.bench.report import document
 from ganboard.worker.bench.runner import Options, Watcher, run_benchmark
 from ganboard.worker.errors import ServiceFailed
@@ -35,7 +35,7 @@ def bench(settings: Settings, options: Options, watcher: Watcher) -> dict[str, A
         raise ConfigError(f"rounds={options.rounds} is invalid. It must be from 1 to {MAX_ROUNDS}.")
     if options.steps is not None and not 1 <= options.steps <= MAX_STEPS:
         raise ConfigError(f"steps={options.steps} is invalid. It must be from 1 to {MAX_STEPS}.")
-    registry.get(options.model)
+    with_peers = has_peers(options.model)
     candidates = choose(options.only, options.precisions, options.model)
     base = _base(settings, options)
     # a batch that does not divide among replicas is refused before anything runs
@@ -47,11 +47,11 @@ def bench(settings: Settings, options: Options, watcher: Watcher) -> dict[str, A
     if not (hardware["gpus"] or hardware["tpus"]):
         base = base.model_copy(update={"limit": EPOCH_STEPS * base.batch_size})
     loaded = data.load(
-        whole if options.model == DCGAN else base, settings.data
+        whole if with_peers else base, settings.data
     )  # a street that is absent is computed before anyone is timed
     # inside HOME, so that checkpoints go to the disk that real runs use
     with tempfile.TemporaryDirectory(dir=settings.prepare_home(), prefix="bench-") as folder:
-        if options.model == DCGAN:
+        if with_peers:
             np.save(Path(folder, "images.npy"), loaded.images)
         peers_find_gan(Path(folder))
         with run_benchmark(settings, options, base, available, Path(folder)) as benchmark:
@@ -60,11 +60,7 @@ def bench(settings: Settings, options: Options, watcher: Watcher) -> dict[str, A
         "began": began.isoformat(timespec="seconds"),
         "seconds": round((datetime.now(UTC) - began).total_seconds(), 1),
         "model": options.model,
-        "data": (
-            loaded.source
-            if options.model == DCGAN
-            else f"{_sized(base)} on dataset={base.dataset}."
-        ),
+        "data": (loaded.source if with_peers else f"{_sized(base)} on dataset={base.dataset}."),
         "batch": base.batch_size,
         "gflop_per_image": estimate.step_flop(base) / base.batch_size / 1e9,
         "rounds": options.rounds,
@@ -74,12 +70,12 @@ def bench(settings: Settings, options: Options, watcher: Watcher) -> dict[str, A
 
 
 def _base(settings: Settings, options: Options) -> RunConfig:
-    """What our trainer trains: 3DGAN's showers of 51x51x25 cells, pix2pix's street at 64x64, or
-    digits."""
+    """What our trainer trains: what the model's benchmark says, and where peers train too, MNIST
+    if it is there or else digits."""
     usual = registry.get(options.model).spec.benchmark
     batch = usual.batch if options.batch is None else options.batch
     values = {"model": options.model, "batch_size": batch, **usual.settings}
-    if options.model == DCGAN:
+    if usual.peers:
         values["dataset"] = "mnist" if mnist.find("mnist", settings.data) else "digits"
     return parse(values)
 

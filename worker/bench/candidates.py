@@ -25,7 +25,6 @@ from ganboard.worker.errors import WorkerError
 from ganboard.worker.process.parent_death import environment_for_child
 
 REPLY_SECONDS = 900.0  # a first step may wait minutes for a compiler
-DCGAN = "dcgan"
 PRECISIONS = ("float32", "mixed_bfloat16")
 _MIRRORED = {"strategy": "mirrored", "replicas": 2}
 _WORKERS = {"strategy": "multi_worker", "replicas": 2}
@@ -54,10 +53,10 @@ class Candidate:
         return f"{self.name} {self.precision}"
 
     def plays(self, model: str) -> bool:
-        """Whether it trains that model: peers and floor are DCGAN's, ours train each that reads
-        their settings."""
+        """Whether it trains that model: peers and floor have the networks of one, ours train each
+        that reads their settings."""
         return self.changes.keys() <= registry.get(model).config.model_fields.keys() and (
-            model == DCGAN or self.module in ("ours", "")
+            has_peers(model) or self.module in ("ours", "")
         )
 
     @property
@@ -105,7 +104,17 @@ GROUPS = {
 }
 
 
-def choose(only: Sequence[str], precisions: Sequence[str], model: str = DCGAN) -> list[Candidate]:
+def has_peers(model: str) -> bool:
+    """Whether other frameworks train it too."""
+    return registry.get(model).spec.benchmark.peers
+
+
+def model_of_peers() -> str:
+    """The model that other frameworks train too."""
+    return next(name for name in registry.models() if has_peers(name))
+
+
+def choose(only: Sequence[str], precisions: Sequence[str], model: str) -> list[Candidate]:
     """The candidates named, without names all that train `model`, in each precision where that
     makes sense. Raises ConfigError."""
     names = [candidate.name for candidate in CANDIDATES]

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from statistics import median
 from typing import Any
 
-from ganboard.worker.bench.candidates import DCGAN, Candidate
+from ganboard.worker.bench.candidates import Candidate, has_peers
 
 START_SECONDS = 6.0  # the goal from process start to first finished step
 
@@ -90,9 +90,9 @@ def best(results: Sequence[Result], family: str) -> Result | None:
 
 def document(results: Sequence[Result], about: Mapping[str, Any]) -> dict[str, Any]:
     """Everything, JSON-ready; `about` says on what and how it was measured. The goals are
-    DCGAN's."""
+    those of a model with peers."""
     candidates = [_candidate(result, results, about["gflop_per_image"]) for result in results]
-    if about["model"] != DCGAN:
+    if not has_peers(about["model"]):
         return {**about, "candidates": candidates, "goals": []}
     goals = [
         _goal(

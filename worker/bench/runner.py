@@ -8,7 +8,7 @@ import sys
 import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import partial
 from pathlib import Path
 
@@ -21,11 +21,11 @@ from ganboard.gan.costs import estimate
 from ganboard.gan.devices.hardware import memory_limit
 from ganboard.worker.bench.candidates import (
     CANDIDATES,
-    DCGAN,
     PRECISIONS,
     BenchmarkError,
     Candidate,
     Running,
+    model_of_peers,
 )
 from ganboard.worker.bench.platform import Platform
 from ganboard.worker.bench.report import Result
@@ -44,7 +44,7 @@ BYTES_PER_IMAGE = 5 << 20
 class Options:
     """What the command was asked."""
 
-    model: str = DCGAN
+    model: str = field(default_factory=model_of_peers)
     batch: int | None = None  # by default that of the model
     precisions: Sequence[str] = PRECISIONS
     rounds: int = 5

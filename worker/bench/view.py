@@ -14,7 +14,7 @@ from rich.status import Status
 from rich.table import Table
 
 from ganboard.gan.config import ConfigError
-from ganboard.worker.bench.candidates import DCGAN
+from ganboard.worker.bench.candidates import has_peers
 from ganboard.worker.bench.runner import Doing, Watcher
 from ganboard.worker.figures import mode_bar
 from ganboard.worker.formatting import clean, duration, rate
@@ -76,7 +76,8 @@ def show(found: Mapping[str, Any]) -> None:
     table = Table(box=box.SIMPLE_HEAD)
     table.add_column("candidate")
     table.add_column("precision")
-    yardsticks = ["tutorial", "PyTorch", "floor"] if found["model"] == DCGAN else ["bare"]
+    with_peers = has_peers(found["model"])
+    yardsticks = ["tutorial", "PyTorch", "floor"] if with_peers else ["bare"]
     for heading in (
         "images/s",
         "min - max",
@@ -94,7 +95,7 @@ def show(found: Mapping[str, Any]) -> None:
                 *_figures(one, found["batch"], yardsticks),
             )
     console.print(table)
-    console.print(EXPLANATION if found["model"] == DCGAN else OURS)
+    console.print(EXPLANATION if with_peers else OURS)
     for one in found["candidates"]:
         if seconds := one["start_seconds"]:
             console.print(

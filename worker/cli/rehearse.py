@@ -122,7 +122,7 @@ def _published(as_json: bool) -> None:
 
 def _models(on: str, as_json: bool) -> None:
     """A table of targets, models and precisions."""
-    from ganboard.gan.rehearsal.published import benchmark_configs
+    from ganboard.gan.rehearsal.benchmarks import benchmark_configs
     from ganboard.gan.rehearsal.targets import parse_targets
     from ganboard.worker.bench.candidates import PRECISIONS
     from ganboard.worker.rehearsal import view

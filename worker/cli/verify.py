@@ -27,17 +27,16 @@ Precisions = Annotated[
 
 def bench(
     model: Annotated[
-        str,
+        str | None,
         typer.Option(
             "--model",
-            help="dcgan, gan3d (51x51x25 cells) or pix2pix (64x64 on dataset=vortex_street).",
+            help="The model to train; defaults to the one that the other frameworks train.",
         ),
-    ] = "dcgan",
+    ] = None,
     batch: Annotated[
         int | None,
         typer.Option(
-            "--batch",
-            help="Images per step over all replicas; defaults to 256, or 16 for gan3d and pix2pix.",
+            "--batch", help="Images per step over all replicas; the default depends on the model."
         ),
     ] = None,
     precision: Precisions = None,
@@ -69,9 +68,9 @@ def bench(
 
     On MNIST where the data directory has it, else on digits. Candidates: bare, platform, xla, fit,
     replicas, workers, recompute, start (all of them: ganboard), tutorial, pytorch-eager,
-    pytorch-channels-last, pytorch-compiled (pytorch), jax, floor. gan3d and pix2pix have no peers:
-    ours take turns alone. All rounds take about half an hour on a small machine; leave the machine
-    alone meanwhile.
+    pytorch-channels-last, pytorch-compiled (pytorch), jax, floor. Other models than the default
+    have no peers: ours take turns alone. All rounds take about half an hour on a small machine;
+    leave the machine alone meanwhile.
 
     Examples:
       ganboard bench --only bare,tutorial --rounds 3
@@ -82,7 +81,7 @@ def bench(
     from ganboard.gan.config import ConfigError
     from ganboard.worker.bench import view
     from ganboard.worker.bench.benchmark import bench as measure
-    from ganboard.worker.bench.candidates import PRECISIONS
+    from ganboard.worker.bench.candidates import PRECISIONS, model_of_peers
     from ganboard.worker.bench.runner import Options
 
     if plot:
@@ -91,7 +90,13 @@ def bench(
     if python is None:
         raise ConfigError(f"--peer-python {peer_python}: no such program.")
     options = Options(
-        model, batch, _split(precision) or PRECISIONS, rounds, _split(only), steps, python
+        model or model_of_peers(),
+        batch,
+        _split(precision) or PRECISIONS,
+        rounds,
+        _split(only),
+        steps,
+        python,
     )
     with view.Lines() as watcher:
         found = measure(Settings(), options, watcher)

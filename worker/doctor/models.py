@@ -12,7 +12,7 @@ from ganboard.worker.doctor.check import Check
 def own() -> Iterator[Check]:
     """One finding for each model of one's own, and for each path that was named and holds none."""
     for name, model in registry.models().items():
-        if model.source:
+        if not model.built_in:
             yield Check(f"model: {name}", "ok", model.spec.title)
     for name, problem in registry.refused().items():
         yield Check(

@@ -6,7 +6,7 @@ from __future__ import annotations
 import time
 from typing import Any
 
-from ganboard.gan.rehearsal import published
+from ganboard.gan.studies import published
 from ganboard.worker.context import Context
 from ganboard.worker.rehearsal.rehearse import Watcher, compiler
 

@@ -10,7 +10,9 @@ MODEL = ModelSpec(
     title="3DGAN",
     config=Config,
     metrics=METRICS,
-    benchmark=Benchmark(batch=16, settings={"geometry": "51x51x25"}),
+    benchmark=Benchmark(
+        batch=16, settings={"geometry": "51x51x25"}, rehearsed={"geometry": "25x25x25"}
+    ),
     has_latent_space=True,
     examples="showers",
     surface_examples=8,

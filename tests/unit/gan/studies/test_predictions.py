@@ -6,8 +6,7 @@ from typing import Any
 
 import pytest
 
-from ganboard.gan.rehearsal import published
-from ganboard.gan.studies import predictions
+from ganboard.gan.studies import predictions, published
 from ganboard.gan.studies.predictions import CONSISTENT, INCONSISTENT, NOT_PREDICTED
 
 MS = 1e-3

@@ -13,6 +13,7 @@ import pytest
 
 from ganboard.gan.bench.protocol import Task
 from ganboard.gan.config import ConfigError
+from ganboard.gan.settings import registry
 from ganboard.worker.bench.candidates import (
     CANDIDATES,
     GROUPS,
@@ -21,6 +22,8 @@ from ganboard.worker.bench.candidates import (
     Candidate,
     Running,
     choose,
+    has_peers,
+    model_of_peers,
     peers_find_gan,
 )
 
@@ -28,7 +31,7 @@ BY_NAME = {candidate.name: candidate for candidate in CANDIDATES}
 
 
 def labels(only: list[str], precisions: list[str]) -> list[str]:
-    return [candidate.label for candidate in choose(only, precisions)]
+    return [candidate.label for candidate in choose(only, precisions, model_of_peers())]
 
 
 def test_all_candidates_run_by_default() -> None:
@@ -61,7 +64,12 @@ def test_what_does_not_exist_is_refused_by_name(
     only: list[str], precision: str, named: str
 ) -> None:
     with pytest.raises(ConfigError, match=named):
-        choose(only, [precision])
+        choose(only, [precision], model_of_peers())
+
+
+def test_peers_train_dcgan() -> None:
+    assert model_of_peers() == "dcgan"
+    assert [name for name in registry.models() if has_peers(name)] == ["dcgan"]
 
 
 def test_other_models_have_no_peers_and_pix2pix_nothing_to_recompute() -> None:

@@ -74,7 +74,7 @@ def raced(
     )
     base = parse({"dataset": "digits", "batch_size": 64})
     with runner.run_benchmark(Settings(), options, base, 1797, folder) as benchmark:
-        return benchmark.run(choose(only, ["float32"]), log), log
+        return benchmark.run(choose(only, ["float32"], options.model), log), log
 
 
 def test_every_other_round_goes_backwards_and_processes_stay(

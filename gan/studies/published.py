@@ -17,18 +17,6 @@ _MODELS: dict[str, dict[str, Any]] = {
 }
 
 
-_BENCHMARK = {"dcgan": 256, "gan3d": 16, "pix2pix": 16}  # as `ganboard bench` has them
-
-
-def benchmark_configs() -> Iterator[RunConfig]:
-    """Each model at the batch of `ganboard bench`, for tables over devices: with the generator of
-    random numbers that is meant for accelerators."""
-    smaller = {"gan3d": {"geometry": "25x25x25"}, "pix2pix": {"geometry": "64x64"}}
-    for model, batch in _BENCHMARK.items():
-        values = {**_MODELS[model], "precision": "float32", **smaller.get(model, {})}
-        yield parse({**values, "model": model, "batch_size": batch})
-
-
 class Cell(NamedTuple):
     """One step of a published table."""
 
