@@ -236,7 +236,8 @@ def test_what_a_layer_draws_is_a_function_of_seed_step_row_and_call(name: str) -
     for different in (logits(step=1), logits(seed=1), logits(rng="hash")):
         assert not np.array_equal(different, first)
     quiet = d(tf.zeros([2, 8, 8, 3]) + 1, training=False).numpy()
-    assert quiet[0] == quiet[1]  # nothing is drawn outside of training
+    # nothing is drawn outside of training; the last bits of rows differ on some processors
+    np.testing.assert_allclose(quiet[0], quiet[1], rtol=1e-5)
 
 
 class Noisy(layers.Layer):
