@@ -17,7 +17,7 @@ class Benchmark:
 
     batch: int
     settings: Mapping[str, Any] = field(default_factory=dict)
-    rehearsed: Mapping[str, Any] = field(default_factory=dict)  # other ones of tables over devices
+    rehearsed: Mapping[str, Any] = field(default_factory=dict)  # changes of them for a rehearsal
     peers: bool = False  # whether the other frameworks of `gan.bench` train the same networks
 
 
@@ -42,7 +42,6 @@ class ModelSpec:
     # whether a point of a loss surface needs the moving statistics of the run's end, since the
     # recipe generates by them
     surface_by_statistics: bool = False
-    # what it adds elsewhere, as references that `references.resolve` loads when they are used:
-    # who computes a kind of request on a stored run, in the analysis worker:
-    # (context, run, options, on_progress) -> (result, facts)
+    # by kind of request, the function that answers it in the analysis worker, as a reference for
+    # `references.resolve`: (context, run, options, on_progress) -> (result, facts)
     analyses: Mapping[str, str] = field(default_factory=dict)
