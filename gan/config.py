@@ -11,7 +11,7 @@ from typing import Any, get_args
 from pydantic import BaseModel, ValidationError, create_model
 from pydantic.fields import FieldInfo
 
-from ganboard.gan.settings import registry
+from ganboard.gan.settings import metadata, registry
 from ganboard.gan.settings.metadata import all_settings
 from ganboard.gan.settings.problems import ConfigError, legible, sentence
 from ganboard.gan.settings.run_config import RunConfig
@@ -80,7 +80,7 @@ def parse(values: Mapping[str, Any]) -> RunConfig:
     Raises ConfigError with one sentence for each of the first mistakes.
     """
     given = current(values)
-    model = registry.get(str(given.get("model", registry.USUAL)))
+    model = registry.get(str(given.get("model", registry.usual())))
     given, foreign = _own(given, model.config)
     if foreign:
         raise ConfigError(" ".join(foreign[:MAX_SENTENCES]))
@@ -219,13 +219,14 @@ def identity(config: RunConfig, names: Collection[str]) -> dict[str, Any]:
     """Those of the settings `names` that differ from their defaults, JSON-ready: what digests rest
     on, so that a new setting leaves stored ones as they are.
 
-    Model and data set count against the defaults of `RunConfig`, whatever a model's own are.
+    The usual model is what counts as the default of `model`; the data set counts against the
+    default of `RunConfig`, whatever a model's own is.
     """
     values = config.model_dump(mode="json", include=set(names))
-    shared = RunConfig.model_fields
+    shared = {name: field.default for name, field in RunConfig.model_fields.items()}
+    usual = {**metadata.defaults(vars(config)), **shared, "model": registry.usual()}
     return {
         name: value
         for name, value in values.items()
-        if config.about(name).identifies
-        or value != (shared[name] if name in shared else type(config).model_fields[name]).default
+        if config.about(name).identifies or value != usual[name]
     }

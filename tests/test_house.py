@@ -67,14 +67,8 @@ NAMING = {
     "app/pages/playground.py": "energy and angle of showers",
     "app/pages/run.py": "the tab Prediction",
     "app/run/quality.py": "physics figures of showers",
-    "gan/settings/registry.py": "the first configurations named no model",
-    "gan/settings/table.py": "the default of the setting `model`",
-    "gan/verification/equivalence.py": "the variant with plain up-sampling",
     "worker/figures/physics.py": "physics figures of showers",
-    "worker/firstday/measured.py": "data of the models that a first day measures",
     "worker/interchange/schema.py": "the validation of showers in a bundle",
-    "worker/selftest/claims.py": "claims and data of each model",
-    "worker/selftest/selftest.py": "the flow that claims train on",
 }
 
 

@@ -52,7 +52,7 @@ def key(name: str) -> str:
 
 def model() -> str:
     """The model that is chosen."""
-    begins = st.session_state.get(FILLING, {}).get("model", registry.USUAL)
+    begins = st.session_state.get(FILLING, {}).get("model", registry.usual())
     return str(st.session_state.get(key("model"), begins))
 
 

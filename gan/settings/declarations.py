@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from copy import copy
 from dataclasses import dataclass
 from typing import Any, Literal, cast
 
@@ -60,6 +61,13 @@ def setting(
     )
     extra = cast(Any, {"setting": about})
     return Field(default, description=description, json_schema_extra=extra, **limits)
+
+
+def inherited(field: FieldInfo, default: Any) -> Any:
+    """The same declaration with another default, for a class that inherits the field."""
+    info = copy(field)
+    info.default = default
+    return info
 
 
 def declared(info: FieldInfo) -> Setting:

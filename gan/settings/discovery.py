@@ -16,13 +16,16 @@ from ganboard.gan.settings.model import BUILT_IN, Model
 VARIABLE = "GANBOARD_MODELS"
 
 
-def find(usual: str) -> tuple[dict[str, Model], dict[str, str]]:
-    """All models by name, `usual` first; and why others that were named are none, by name or
-    path."""
+def find() -> tuple[dict[str, Model], dict[str, str]]:
+    """All models by name, the usual one first; and why others that were named are none, by name
+    or path."""
     known: dict[str, Model] = {}
     problems: dict[str, str] = {}
-    built_in = sorted(_candidates(BUILT_IN, built_in=True), key=lambda one: one.name != usual)
-    for candidate in (*built_in, *_installed(problems), *_named(problems)):
+    for candidate in (
+        *_candidates(BUILT_IN, built_in=True),
+        *_installed(problems),
+        *_named(problems),
+    ):
         if candidate.name in known:
             problems[str(candidate.path)] = (
                 f"{candidate.path}: there already is a model called {candidate.name}. Rename the"
@@ -33,7 +36,8 @@ def find(usual: str) -> tuple[dict[str, Model], dict[str, str]]:
             known[candidate.name] = making.model(candidate)
         except Refused as error:
             problems[candidate.name] = f"{candidate.path}: {error}"
-    return known, problems
+    # of several that say so the first, which comes with ganboard
+    return dict(sorted(known.items(), key=lambda item: not item[1].spec.usual)), problems
 
 
 def _candidates(path: Path, built_in: bool = False) -> Iterator[Candidate]:

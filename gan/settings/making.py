@@ -7,7 +7,6 @@ import hashlib
 import re
 import sys
 from collections.abc import Callable
-from copy import copy
 from dataclasses import dataclass, replace
 from importlib import import_module
 from pathlib import Path
@@ -18,7 +17,7 @@ from typing import Any
 from pydantic import ValidationError, create_model
 
 from ganboard.gan.settings import declaring
-from ganboard.gan.settings.declarations import same
+from ganboard.gan.settings.declarations import inherited, same
 from ganboard.gan.settings.model import LOADED, SHARED, Model
 from ganboard.gan.settings.picture_spec import picture_spec
 from ganboard.gan.settings.pictures import PictureConfig
@@ -132,9 +131,8 @@ def _finished(config: type[RunConfig], name: str) -> type[RunConfig]:
     changed: dict[str, Any] = {}
     for field, value in usual.items():
         if config.model_fields[field].default != value:
-            info = copy(config.model_fields[field])
-            info.default = value
-            changed[field] = (info.annotation, info)
+            info = config.model_fields[field]
+            changed[field] = (info.annotation, inherited(info, value))
     if not changed:
         return config
     made: type[RunConfig] = create_model(config.__name__, __base__=config, **changed)

@@ -22,6 +22,7 @@ def picture_spec(
     batch: int = 64,
     benchmark: Mapping[str, Any] | None = None,
     peers: bool = False,
+    usual: bool = False,
 ) -> ModelSpec:
     """A specification with what all such models have in common; `batch`, the settings `benchmark`
     and `peers` are for `ganboard bench`."""
@@ -32,5 +33,6 @@ def picture_spec(
         benchmark=Benchmark(batch, benchmark or {}, peers=peers),
         has_latent_space=True,
         request={"seed": 0, "count": 4},
+        usual=usual,
         quality=QUALITY,
     )

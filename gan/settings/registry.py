@@ -17,7 +17,6 @@ from ganboard.gan.settings.run_config import RunConfig
 __all__ = ["Model", "same"]
 
 SOURCE = "model_source"  # a fact of runs of models that do not come with ganboard
-USUAL = "dcgan"  # of configurations that name no model, as the first ones did
 
 
 def models() -> Mapping[str, Model]:
@@ -32,7 +31,12 @@ def refused() -> Mapping[str, str]:
 
 @cache
 def _found() -> tuple[dict[str, Model], dict[str, str]]:
-    return discovery.find(USUAL)
+    return discovery.find()
+
+
+def usual() -> str:
+    """The model of configurations that name none, as the first ones did."""
+    return next(iter(models()))
 
 
 def get(name: str) -> Model:
@@ -43,19 +47,19 @@ def get(name: str) -> Model:
         raise ConfigError(f"model={name} cannot be used. {problem}")
     options = ", ".join(repr(known) for known in models())
     raise ConfigError(
-        f"model={name[:60]} is not allowed: it must be one of {options} (default {USUAL}), or a"
+        f"model={name[:60]} is not allowed: it must be one of {options} (default {usual()}), or a"
         f" file that {discovery.VARIABLE} names."
     )
 
 
 def known(config: Mapping[str, Any]) -> Model:
     """The model of a run's stored settings; the usual one where they name none that is known."""
-    return models().get(str(config.get("model")), models()[USUAL])
+    return models().get(str(config.get("model")), models()[usual()])
 
 
 def missing(config: Mapping[str, Any]) -> str | None:
     """Why nothing can be computed for a stored run, in a sentence; None where its model is here."""
-    name = str(config.get("model", USUAL))
+    name = str(config.get("model", usual()))
     if name in models():
         return None
     if problem := refused().get(name):

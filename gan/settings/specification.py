@@ -22,6 +22,19 @@ class Benchmark:
 
 
 @dataclass(frozen=True)
+class Equivalence:
+    """How `ganboard selftest` and a first day on a device train the model, to hold one way of
+    computing it against another."""
+
+    settings: Mapping[str, Any]
+    bound: float  # of a difference after one step of SGD, as a share of a network's largest move
+    # reference of the function that writes the data of `settings` into a data directory, once
+    data: str = ""
+    # by claim, the reference of a function that makes this process compute the model that way
+    variants: Mapping[str, str] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
 class ModelSpec:
     """A model, for everything outside of its folder."""
 
@@ -45,3 +58,5 @@ class ModelSpec:
     # by kind of request, the function that answers it in the analysis worker, as a reference for
     # `references.resolve`: (context, run, options, on_progress) -> (result, facts)
     analyses: Mapping[str, str] = field(default_factory=dict)
+    equivalence: Equivalence | None = None
+    usual: bool = False  # of configurations that name no model, as the first ones did

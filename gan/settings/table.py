@@ -33,7 +33,7 @@ class Settings(BaseModel):
         unit="images", ge=1, le=10_000_000,
         study="Fewer images: an epoch is shorter than the study's, so compare by steps.")
 
-    model: str = setting("dcgan", "Model",
+    model: str = setting("", "Model",
         "Networks, losses and data: a built-in model, or one of your own (GANBOARD_MODELS)",
         max_length=80, speed=True, self_explanatory=True)
 

@@ -12,7 +12,6 @@ import json
 import os
 import signal
 import sys
-from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -21,17 +20,18 @@ from ganboard.gan.config import RunConfig, parse
 from ganboard.gan.devices import runtime
 from ganboard.gan.events import ControlSignal, Event, Facts, Saved
 from ganboard.gan.progress import Progress
+from ganboard.gan.settings import references
 from ganboard.gan.training.loop import train
 
 
 def main(
     config_json: str, run_dir: str, data_dir: str, variant: str = "", attempt: str = "1"
 ) -> None:
-    """Train to the end: with two backward passes through D where one would do, with up-sampling and
-    convolution one after the other, or stopped once in the middle and resumed. `untrained` keeps
-    the networks that the training begins with. `killed` ends the process by SIGKILL some steps
-    after its first checkpoint, so that a second one, whose `attempt` is 2, resumes from there.
-    `memory` writes the facts of the training as the last line of stdout."""
+    """Train to the end: with two backward passes through D where one would do, in the way that a
+    model declares as `package.module:function`, or stopped once in the middle and resumed.
+    `untrained` keeps the networks that the training begins with. `killed` ends the process by
+    SIGKILL some steps after its first checkpoint, so that a second one, whose `attempt` is 2,
+    resumes from there. `memory` writes the facts of the training as the last line of stdout."""
     config, directory = parse(json.loads(config_json)), Path(run_dir)
     if variant == "untrained":
         return _untrained(config, directory)
@@ -39,8 +39,8 @@ def main(
         from ganboard.gan.modeling import losses
 
         losses.generator_share = lambda config, real, fake: None
-    if variant == "plain up-sampling":
-        unfold()
+    if ":" in variant:
+        references.resolve(variant)()
     asked = itertools.count(1)
     saved = False
     facts: dict[str, Any] = {}
@@ -81,13 +81,6 @@ def _untrained(config: RunConfig, directory: Path) -> None:
     store.save(
         directory / "checkpoints", step.networks(config).arrays(), Progress(), digest="", attempt=1
     )
-
-
-def unfold() -> None:
-    """Let 3DGANs of this process up-sample and convolve one after the other."""
-    from ganboard.gan.models.gan3d import networks, upconv
-
-    setattr(networks, "UpConv3D", partial(upconv.UpConv3D, folded=False))  # noqa: B010
 
 
 def state(run_dir: Path) -> reader.Arrays:

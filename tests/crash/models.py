@@ -5,10 +5,8 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
-from ganboard.gan.models.pix2pix.flow import frames
-from ganboard.worker.selftest.selftest import RECORDING
+from ganboard.gan.models.pix2pix.flow import small
 
-FOLDER = "flow"
 _SMALL = {"limit": 16, "batch_size": 4, "grid_size": 1, "snapshots": 0}
 SETTINGS: dict[str, dict[str, Any]] = {
     "gan3d": _SMALL | {"model": "gan3d", "dataset": "showers", "accumulate": 2, "ema": 0.99},
@@ -18,7 +16,7 @@ SETTINGS: dict[str, dict[str, Any]] = {
         | {
             "model": "pix2pix",
             "dataset": "flow",
-            "images_path": FOLDER,
+            "images_path": small.FOLDER,
             "geometry": "64x64",
             "limit": 8,
             "optimizer": "sgd",
@@ -31,6 +29,6 @@ SETTINGS: dict[str, dict[str, Any]] = {
 
 def settings(model: str, data_dir: Path) -> dict[str, Any]:
     """Of a training of `model`; its data lie in `data_dir` from now on."""
-    if model == "pix2pix" and not (data_dir / FOLDER).exists():
-        frames.write(data_dir / FOLDER, RECORDING)
+    if model == "pix2pix":
+        small.write(data_dir)
     return SETTINGS[model]

@@ -12,18 +12,13 @@ from ganboard.db.models import Calibration
 from ganboard.gan.config import RunConfig, parse
 from ganboard.gan.costs import estimate
 from ganboard.gan.rehearsal import recognition, report
+from ganboard.gan.settings import references, registry
 from ganboard.worker.errors import ServiceFailed
 from ganboard.worker.firstday.day import Day, Result
 from ganboard.worker.formatting import duration, size
 from ganboard.worker.process.json_child import TimeLimit
-from ganboard.worker.selftest.claims import FLOW
-from ganboard.worker.selftest.selftest import RECORDING
 
 _MUCH_MORE = 1.5  # times the estimate
-_OTHERS: Mapping[str, Mapping[str, Any]] = {
-    "pix2pix": {"dataset": "flow", "images_path": FLOW, "geometry": "64x64"},
-    "gan3d": {"dataset": "showers"},
-}
 _OTHER_BATCH = 4  # of a replica
 
 
@@ -70,9 +65,8 @@ def step_time(day: Day) -> Result:
     """The time of a step beside the rehearsal's estimate; every factor is stored as soon as it is
     measured."""
     rows, missing, failed = [], [], []
-    quick = day.options.quick
-    for model in ("dcgan", *(() if quick else _OTHERS)):
-        for name in day.precisions()[: None if model == "dcgan" else 2]:
+    for model in (registry.usual(), *(() if day.options.quick else _others())):
+        for name in day.precisions()[: None if model == registry.usual() else 2]:
             try:
                 config, found = _steps(day, model, name)
             except TimeLimit:
@@ -97,21 +91,30 @@ def step_time(day: Day) -> Result:
     return Result("ok", text, how, columns, rows, missing)
 
 
+def _others() -> list[str]:
+    return [name for name, model in registry.models().items() if model.spec.equivalence]
+
+
 def _steps(day: Day, model: str, precision: str) -> tuple[RunConfig, dict[str, Any]]:
     """Raises ServiceFailed and TimeLimit."""
     what = f"{model} in {precision}"
-    if model == "dcgan":
+    if model == registry.usual():
         return parse(day.settings(precision=precision)), day.steps(what, precision)
     batch = _OTHER_BATCH * max(1, day.cores)
-    settings = day.settings(
-        model=model, precision=precision, batch_size=batch, limit=8 * batch, **_OTHERS[model]
+    equivalence = registry.get(model).spec.equivalence
+    assert equivalence is not None, "only such models are among the others"
+    if equivalence.data:
+        day.time_for(f"computing data for {model}")
+        references.resolve(equivalence.data)(day.folder)
+    config = parse(
+        day.settings(
+            **equivalence.settings,
+            model=model,
+            precision=precision,
+            batch_size=batch,
+            limit=8 * batch,
+        )
     )
-    if model == "pix2pix" and not (day.folder / FLOW).exists():
-        from ganboard.gan.models.pix2pix.flow import frames
-
-        day.time_for("computing a flow")
-        frames.write(day.folder / FLOW, RECORDING)
-    config = parse(settings)
     return config, day.take(what, config, {"steps": 3, "seconds": 3.0}, data=day.folder)
 
 

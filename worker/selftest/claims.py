@@ -8,22 +8,24 @@ of rounding errors into a full step of random sign. So SGD is compared after thr
 after twenty with an epsilon that outweighs rounding errors. The limits on a difference are what is
 typical of these trainings and seeds, with room; they bound no other training.
 
-3DGAN and pix2pix lift rounding errors within one step: where maps are nearly empty, batch norm
-divides by little. They are compared after one step of SGD, and the difference counts as a share of
-the largest move in that network: a wrong factor would be half of it or more.
+Models that declare how (`ModelSpec.equivalence`) are compared after one step of SGD, and the
+difference counts as a share of the largest move in that network: a wrong factor would be half of it
+or more. 3DGAN and pix2pix need this, since they lift rounding errors within one step: where maps
+are nearly empty, batch norm divides by little.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
+from functools import cache
+from types import MappingProxyType
 from typing import Any
 
 from ganboard.gan.config import ConfigError, RunConfig, parse
 from ganboard.gan.settings import registry
 
 _BATCH = 32
-FLOW = "flow"  # the folder of pix2pix's frames
 Settings = dict[str, Any]
 
 
@@ -75,7 +77,7 @@ def _claim(
 
 _TWO = {"replicas": 2}
 _ROUNDING = "float32 rounding in a different summation order"
-_OF_DCGAN = (
+_OF_USUAL = (
     _claim("2 replicas = 1 replica (SGD)", _SGD, _TWO, 2e-6, _ROUNDING),
     _claim("2 replicas = 1 replica (Adam)", _ADAM, _TWO, 2e-6, _ROUNDING),
     _claim(
@@ -134,7 +136,30 @@ def small(model: str, **changes: Any) -> Settings:
     }
 
 
-def claims_of(model: str, base: Settings, bound: float) -> Iterator[Claim]:
+@cache
+def claims() -> tuple[Claim, ...]:
+    """Of all models: those of the usual one, then of those that declare how they are compared."""
+    declared = (
+        claims_of(name) for name, model in registry.models().items() if model.spec.equivalence
+    )
+    return (*_OF_USUAL, *(claim for some in declared for claim in some))
+
+
+def claims_of(model: str) -> tuple[Claim, ...]:
+    """Of a model that declares how it is compared; else ConfigError."""
+    declared = registry.get(model).spec.equivalence
+    if declared is None:
+        raise ConfigError(
+            f"model={model} declares nothing to check. Set `equivalence` in its ModelSpec."
+        )
+    return tuple(
+        compared(model, small(model, **declared.settings), declared.bound, declared.variants)
+    )
+
+
+def compared(
+    model: str, base: Settings, bound: float, variants: Mapping[str, str] = MappingProxyType({})
+) -> Iterator[Claim]:
     """Of a model that is compared after one step, by shares of its moves."""
     once = {**base, "optimizer": "sgd", "beta_1": 0.0}
     start, longer = Training(once, "untrained"), {**base, "epochs": 3}
@@ -154,8 +179,8 @@ def claims_of(model: str, base: Settings, bound: float) -> Iterator[Claim]:
     yield _claim(f"{model}: fit = custom loop", once, {"loop": "fit"}, 0.0, "the same operations")
     if "recompute" in registry.get(model).config.model_fields:
         yield near("recomputation = kept activations", {"recompute": True})
-    if model == "gan3d":
-        yield near("folded up-sampling = plain up-sampling", {}, "plain up-sampling")
+    for name, variant in variants.items():
+        yield near(name, {}, variant)
     yield _claim(
         f"{model}: resumed = never stopped",
         longer,
@@ -167,25 +192,15 @@ def claims_of(model: str, base: Settings, bound: float) -> Iterator[Claim]:
 
 
 _LIFTED = "share of the largest move; rounding, lifted by batch norm"
-_SHOWERS = small("gan3d", dataset="showers", g_learning_rate=1e-5, d_learning_rate=1e-5)
-_FRAMES = small(
-    "pix2pix",
-    dataset="flow",
-    images_path=FLOW,
-    geometry="64x64",
-    g_learning_rate=1e-3,
-    d_learning_rate=1e-3,
-)
-CLAIMS = (*_OF_DCGAN, *claims_of("gan3d", _SHOWERS, 0.05), *claims_of("pix2pix", _FRAMES, 0.005))
 
 
 def chosen(text: str | None) -> tuple[Claim, ...]:
     """The claims whose name contains `text`, without regard to case. Raises ConfigError when there
     is none."""
-    found = tuple(claim for claim in CLAIMS if (text or "").lower() in claim.name.lower())
+    found = tuple(claim for claim in claims() if (text or "").lower() in claim.name.lower())
     if not found:
         raise ConfigError(
             f"No claim contains {(text or '')[:80]!r}. Available claims:"
-            f" {'; '.join(claim.name for claim in CLAIMS)}."
+            f" {'; '.join(claim.name for claim in claims())}."
         )
     return found

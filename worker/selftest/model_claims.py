@@ -1,8 +1,9 @@
 """What `ganboard check` claims of a model of one file: that whatever is in it keeps the promises
 that the built-in models keep.
 
-As for 3DGAN and pix2pix, differences count as a share of the largest move of a network in one step
-of SGD (see `worker.selftest.claims`): a wrong factor would be half of it or more.
+Differences count as a share of the largest move of a network in one step of SGD, as for models
+that declare how they are compared (`worker.selftest.claims`): a wrong factor would be half of it or
+more.
 """
 
 from __future__ import annotations
@@ -11,7 +12,8 @@ from collections.abc import Iterator
 
 from ganboard.gan.settings import registry
 from ganboard.gan.settings.pictures import PictureConfig
-from ganboard.worker.selftest.claims import CLAIMS, Claim, Settings, Training, claims_of, small
+from ganboard.worker.selftest.claims import Claim, Settings, Training, claims_of, compared, small
+from ganboard.worker.selftest.claims import claims as all_claims
 
 _BOUND = 0.02
 _HALF = 0.5
@@ -24,12 +26,13 @@ def claims(model: str, *, gpu: bool) -> tuple[Claim, ...]:
     or cannot be used."""
     found = registry.get(model)
     if not issubclass(found.config, PictureConfig):
-        return tuple(claim for claim in CLAIMS if claim.one.config.model == model)
+        of_selftest = tuple(claim for claim in all_claims() if claim.one.config.model == model)
+        return of_selftest or claims_of(model)
     base = small(model, dataset="digits", batch_size=8, limit=8)
     base |= {"g_learning_rate": 1e-3, "d_learning_rate": 1e-3}
     if found.config.model_fields["conditional"].default:
         base |= {"conditional": True, "classes": 10}
-    return (*claims_of(model, base, _BOUND), *_precisions(model, base, gpu))
+    return (*compared(model, base, _BOUND), *_precisions(model, base, gpu))
 
 
 def _precisions(model: str, base: Settings, gpu: bool) -> Iterator[Claim]:

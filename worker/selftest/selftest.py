@@ -13,15 +13,11 @@ from pathlib import Path
 import numpy as np
 
 from ganboard.gan.checkpoint.reader import Arrays
-from ganboard.gan.models.pix2pix.flow import frames
-from ganboard.gan.models.pix2pix.flow.obstacle import Obstacle
-from ganboard.gan.models.pix2pix.flow.recording import Case, Recording
+from ganboard.gan.settings import references, registry
 from ganboard.gan.verification import equivalence
 from ganboard.worker.errors import ServiceFailed
-from ganboard.worker.selftest.claims import CLAIMS, FLOW, Claim, Training
+from ganboard.worker.selftest.claims import Claim, Training
 from ganboard.worker.training.process_group import ProcessGroup
-
-RECORDING = Recording((Case(Obstacle("circle", 6), 60),), (72, 66), frames=9, discard=300, every=20)
 
 
 @dataclass(frozen=True)
@@ -42,16 +38,18 @@ class Result:
 class Selftest:
     """Trains what the claims need, each training once."""
 
-    claims: tuple[Claim, ...] = CLAIMS
+    claims: tuple[Claim, ...]
     _states: dict[str, Arrays] = field(default_factory=dict)
 
     def run(self, progress: Callable[[str], None] = lambda text: None) -> Iterator[Result]:
         """One result after the other; `progress` is called with what is being trained."""
         with tempfile.TemporaryDirectory(prefix="ganboard-selftest-") as name:
             directory = Path(name)
-            if any(claim.one.config.dataset == "flow" for claim in self.claims):
-                progress("computing a flow")
-                frames.write(directory / FLOW, RECORDING)
+            for model in dict.fromkeys(claim.one.config.model for claim in self.claims):
+                compared = registry.get(model).spec.equivalence
+                if compared and compared.data:
+                    progress(f"computing data for {model}")
+                    references.resolve(compared.data)(directory)
             for number, claim in enumerate(self.claims, 1):
                 progress(f"{number} of {len(self.claims)}: {claim.name}")
                 try:

@@ -5,9 +5,10 @@ from __future__ import annotations
 from typing import ClassVar, Literal
 
 from ganboard.gan.settings.adversarial import AdversarialConfig
-from ganboard.gan.settings.declarations import setting
+from ganboard.gan.settings.declarations import inherited, setting
 from ganboard.gan.settings.problems import problem
 from ganboard.gan.settings.recomputing import RecomputingConfig
+from ganboard.gan.settings.run_config import RunConfig
 
 
 class Config(AdversarialConfig, RecomputingConfig):
@@ -20,6 +21,7 @@ class Config(AdversarialConfig, RecomputingConfig):
         "images": "the folder or zip inside the data directory that holds the pictures",
     }
 
+    model: str = inherited(RunConfig.model_fields["model"], "dcgan")
     # fmt: off
     table1_literal: bool = setting(False, "Model",
         "Follow Table 1 to the letter: an extra 7x7 transposed convolution in G",

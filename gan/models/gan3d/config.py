@@ -5,8 +5,9 @@ from __future__ import annotations
 
 from typing import ClassVar, Literal
 
-from ganboard.gan.settings.declarations import setting
+from ganboard.gan.settings.declarations import inherited, setting
 from ganboard.gan.settings.recomputing import RecomputingConfig
+from ganboard.gan.settings.run_config import RunConfig
 
 
 class Config(RecomputingConfig):
@@ -26,9 +27,7 @@ class Config(RecomputingConfig):
         "The folder or file of showers in HDF5, relative to the data directory",
         when=("dataset", "hdf5"), max_length=300)
 
-    model: str = setting("gan3d", "Model",
-        "The 3DGAN of calorimeter showers",
-        max_length=80, speed=True, self_explanatory=True)
+    model: str = inherited(RunConfig.model_fields["model"], "gan3d")
     geometry: Literal["25x25x25", "51x51x25"] = setting("25x25x25", "Model",
         "Cells of a shower: 25x25x25 at a fixed angle (EcalEnergyGan), or 51x51x25 with the angle"
         " as a condition (AngleArch3dGAN)",

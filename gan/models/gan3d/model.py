@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from ganboard.gan.models.gan3d.config import Config
 from ganboard.gan.models.gan3d.metrics import METRICS
-from ganboard.gan.settings.specification import Benchmark, ModelSpec
+from ganboard.gan.settings.specification import Benchmark, Equivalence, ModelSpec
 
 MODEL = ModelSpec(
     title="3DGAN",
@@ -17,6 +17,13 @@ MODEL = ModelSpec(
     examples="showers",
     surface_examples=8,
     surface_by_statistics=True,
+    equivalence=Equivalence(
+        settings={"dataset": "showers", "g_learning_rate": 1e-5, "d_learning_rate": 1e-5},
+        bound=0.05,
+        variants={
+            "folded up-sampling = plain up-sampling": "ganboard.gan.models.gan3d.networks:unfold"
+        },
+    ),
     quality=(
         "Evaluated with the 3DGAN validation, without ROOT, for the particles of the last showers"
         " in the data set."

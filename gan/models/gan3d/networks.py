@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, ClassVar
 
 import keras
 import tensorflow as tf
@@ -42,6 +42,8 @@ class RealnessHeads(keras.layers.Layer):  # type: ignore[misc]
 
 
 class _Factory(Factory):
+    folded: ClassVar = True
+
     def make(self, layer: Layer) -> Any:
         match layer:
             case UpConv():
@@ -50,6 +52,7 @@ class _Factory(Factory):
                     layer.kernel,
                     layer.factors,
                     layer.pads,
+                    folded=self.folded,
                     initializer=self.initializer(layer),
                     dtype=self.policy,
                     name=layer.name,
@@ -59,6 +62,11 @@ class _Factory(Factory):
                 return RealnessHeads(seeds, dtype="float32", name=layer.name)
             case _:
                 return super().make(layer)
+
+
+def unfold() -> None:
+    """Let 3DGANs of this process up-sample and convolve one after the other."""
+    _Factory.folded = False
 
 
 def latents(geometry: Geometry, drawn: tf.Tensor, labels: tf.Tensor) -> tf.Tensor:

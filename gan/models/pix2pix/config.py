@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from typing import ClassVar, Literal
 
-from ganboard.gan.settings.declarations import setting
+from ganboard.gan.settings.declarations import inherited, setting
 from ganboard.gan.settings.run_config import RunConfig
 
 
@@ -27,9 +27,7 @@ class Config(RunConfig):
         " directory",
         when=("dataset", "flow"), max_length=300)
 
-    model: str = setting("pix2pix", "Model",
-        "pix2pix, which predicts the next frame of a flow",
-        max_length=80, speed=True, self_explanatory=True)
+    model: str = inherited(RunConfig.model_fields["model"], "pix2pix")
     geometry: Literal["64x64", "128x128", "256x256"] = setting("64x64", "Model",
         "Window of a frame",
         unit="cells", speed=True, identifies=True,

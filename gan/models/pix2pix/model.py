@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from ganboard.gan.models.pix2pix.config import Config
+from ganboard.gan.models.pix2pix.flow.small import FOLDER
 from ganboard.gan.models.pix2pix.metrics import METRICS
-from ganboard.gan.settings.specification import Benchmark, ModelSpec
+from ganboard.gan.settings.specification import Benchmark, Equivalence, ModelSpec
 
 MODEL = ModelSpec(
     title="pix2pix",
@@ -15,6 +16,17 @@ MODEL = ModelSpec(
     surface_examples=8,
     surface_by_statistics=True,
     analyses={"prediction": "ganboard.worker.models.pix2pix.predictions:answer"},
+    equivalence=Equivalence(
+        settings={
+            "dataset": "flow",
+            "images_path": FOLDER,
+            "geometry": "64x64",
+            "g_learning_rate": 1e-3,
+            "d_learning_rate": 1e-3,
+        },
+        bound=0.005,
+        data="ganboard.gan.models.pix2pix.flow.small:write",
+    ),
     quality=(
         "Evaluated as the mean absolute difference of fields in units of the inlet speed, on"
         " windows that are the same for all runs."

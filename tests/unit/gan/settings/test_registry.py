@@ -63,7 +63,7 @@ def _forget() -> None:
 def test_a_file_is_a_model_with_its_own_settings_and_defaults(named: Named) -> None:
     named(tiny=SOURCE)
     assert registry.refused() == {}
-    assert next(iter(registry.models())) == registry.USUAL
+    assert next(iter(registry.models())) == registry.usual() == "dcgan"
     config = parse({"model": "tiny", "width": "16"})
     assert isinstance(config, PictureConfig)
     assert config.model_dump(include={"model", "beta_1", "width"}) == {
@@ -184,7 +184,7 @@ def test_a_path_that_does_not_exist_is_named(monkeypatch: pytest.MonkeyPatch) ->
 
 
 def test_a_run_of_a_model_that_is_gone_can_still_be_read() -> None:
-    assert config_class({"model": "gone"}) is registry.get(registry.USUAL).config
+    assert config_class({"model": "gone"}) is registry.get(registry.usual()).config
 
 
 def test_a_run_of_a_model_that_is_gone_says_what_to_do() -> None:

@@ -8,8 +8,7 @@ import pytest
 from ganboard.gan.checkpoint import reader
 from ganboard.gan.config import parse
 from ganboard.gan.models.gan3d import networks, upconv
-from ganboard.gan.verification import equivalence
-from ganboard.worker.selftest.claims import CLAIMS, Claim, Training
+from ganboard.worker.selftest.claims import Claim, Training, claims
 from ganboard.worker.selftest.selftest import Result, Selftest, difference, share
 from ganboard.worker.selftest.view import describe, document
 
@@ -30,7 +29,7 @@ def test_the_difference_is_the_largest_of_any_weight() -> None:
     )
     assert difference(one, {"generator/a": one["generator/a"]}) == float("inf")
     assert difference({}, {}) == float("inf")
-    assert not Result(CLAIMS[0], float("nan")).holds
+    assert not Result(claims()[0], float("nan")).holds
 
 
 def test_a_share_is_of_the_move_of_each_network_and_the_larger_counts() -> None:
@@ -50,8 +49,8 @@ def test_a_share_is_of_the_move_of_each_network_and_the_larger_counts() -> None:
 
 
 def test_plain_up_sampling_is_really_plain(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(networks, "UpConv3D", upconv.UpConv3D)  # to be put back
-    equivalence.unfold()
+    monkeypatch.setattr(networks._Factory, "folded", True)  # to be put back
+    networks.unfold()
     layers = networks.generator(parse({"model": "gan3d", "dataset": "showers"}), "25x25x25").layers
     assert [layer.folded for layer in layers if isinstance(layer, upconv.UpConv3D)] == [
         False,
@@ -63,7 +62,7 @@ def test_plain_up_sampling_is_really_plain(monkeypatch: pytest.MonkeyPatch) -> N
 @pytest.mark.thorough
 def test_true_claims_hold_false_ones_do_not_and_a_failed_training_ends_its_own_claim() -> None:
     impossible = Training({**TINY, "limit": 2000, "batch_size": 1900})  # there are 1797 digits
-    claims = (
+    some = (
         Claim("it cannot be trained", impossible, Training(TINY), 0.0, ""),
         Claim(
             "resumed = never stopped",
@@ -89,7 +88,7 @@ def test_true_claims_hold_false_ones_do_not_and_a_failed_training_ends_its_own_c
         ),
     )
     heard: list[str] = []
-    failed, true, false, moved = Selftest(claims).run(heard.append)
+    failed, true, false, moved = Selftest(some).run(heard.append)
     assert failed.difference is None
     assert describe(failed).startswith(
         "it cannot be trained: the training failed: ganboard.gan.settings.problems.ConfigError:"
