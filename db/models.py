@@ -95,6 +95,7 @@ class Run(SQLModel, table=True):
     # latest metrics, so that lists need no join
     phase: str | None = None
     phase_since: datetime | None = None
+    phase_progress: str | None = Field(default=None, sa_type=Text)  # where the phase reports it
     hardware: dict[str, Any] | None = Field(default=None, sa_type=Json)
     examples: int | None = None
     steps_per_epoch: int | None = None

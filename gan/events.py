@@ -31,6 +31,15 @@ class Phase:
 
 
 @dataclass(frozen=True)
+class PhaseProgress:
+    """How far the phase is; the next one replaces it, and so does the next phase."""
+
+    share: float  # of what is being done
+    doing: str
+    seconds_left: float | None  # None where it cannot be told
+
+
+@dataclass(frozen=True)
 class Started:
     """Training is about to start, or to resume after `start_step` finished steps."""
 
@@ -146,7 +155,19 @@ class Note:
     text: str
 
 
-Event = Phase | Started | Steps | EpochDone | Quality | Facts | Grid | Saved | OnDisk | Note
+Event = (
+    Phase
+    | PhaseProgress
+    | Started
+    | Steps
+    | EpochDone
+    | Quality
+    | Facts
+    | Grid
+    | Saved
+    | OnDisk
+    | Note
+)
 
 # Names and what they mean, with units: pages and documents take their labels from here.
 SERIES = {

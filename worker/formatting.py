@@ -222,6 +222,12 @@ def status_word(status: str) -> str:
     return STATUS[status].word
 
 
+def phase_progress(doing: str, share: float, seconds_left: float | None) -> str:
+    """How far a phase of a run is: `decoding 40 %, 2 min left`."""
+    left = "" if seconds_left is None else f", {duration(seconds_left)} left"
+    return f"{doing}{f' {100 * share:.0f} %' if share else ''}{left}"
+
+
 def phase_word(phase: str | None) -> str:
     """What a run is doing right now; unknown phases of a newer trainer are shown by their name."""
     return "" if phase is None else PHASE.get(phase, phase)

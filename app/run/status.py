@@ -90,14 +90,13 @@ def activity(
     if run.phase == "training":
         done = progress(run)
         return f"Training epoch {done.epoch} of {done.epochs}."
-    since = (
-        ""
-        if run.phase_since is None
-        else f" for {formatting.duration(max(0.0, (now - run.phase_since).total_seconds()))}"
-    )
+    since = ""
+    if run.phase_since is not None:
+        since = f" for {formatting.duration(max(0.0, (now - run.phase_since).total_seconds()))}"
     starting = start.seconds_of_start(run, now)
     slow = f" ({start.SLOW})" if starting is not None and starting >= start.SLOW_SECONDS else ""
-    return f"{formatting.phase_word(run.phase) or 'Starting'}{since}{slow}."
+    far = f": {formatting.escape(run.phase_progress)}" if run.phase_progress else ""
+    return f"{formatting.phase_word(run.phase) or 'Starting'}{since}{far}{slow}."
 
 
 def _is_silent(run: Run, now: datetime) -> bool:

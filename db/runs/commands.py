@@ -199,6 +199,7 @@ def claim(
                 error=None,
                 phase="starting",
                 phase_since=now(),
+                phase_progress=None,
             )
             .returning(col(Run.attempt), col(Run.config))
         ).one_or_none()

@@ -33,7 +33,14 @@ RUNNING = ("compiling", "training")  # phases from which on a run is no longer s
 def set_phase(engine: Engine, *, run_id: str, attempt: int, phase: str) -> None:
     with writing(engine) as session:
         status = {"status": "running"} if phase in RUNNING else {}
-        fence(session, run_id, attempt, phase=phase, phase_since=now(), **status)
+        begun = {"phase": phase, "phase_since": now(), "phase_progress": None}
+        fence(session, run_id, attempt, **begun, **status)
+
+
+def set_phase_progress(engine: Engine, *, run_id: str, attempt: int, text: str) -> None:
+    """How far the phase is, in words that hold until the next report or phase."""
+    with writing(engine) as session:
+        fence(session, run_id, attempt, phase_progress=text)
 
 
 def set_started(

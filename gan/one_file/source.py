@@ -8,17 +8,25 @@ from pathlib import Path
 from ganboard.gan.data import pictures
 from ganboard.gan.data.dataset import DatasetError
 from ganboard.gan.data.pictures import Pictures, named
+from ganboard.gan.data.progress import Progress, ignore
 from ganboard.gan.settings.pictures import PictureConfig
 
 
-def load(config: PictureConfig, data_dir: Path) -> Pictures:
+def load(config: PictureConfig, data_dir: Path, progress: Progress = ignore) -> Pictures:
     """The first `config.limit` pictures, decoded before or now. Raises DatasetError."""
     side, channels, limit = config.image_size, config.channels, config.limit
     if config.dataset != "images":
-        return pictures.load_named(config.dataset, data_dir, side, channels, limit=limit)
-    skip = config.skip_unreadable
+        return pictures.load_named(
+            config.dataset, data_dir, side, channels, limit=limit, progress=progress
+        )
     return pictures.load(
-        data_dir, config.images_path, side, channels, limit=limit, skip_unreadable=skip
+        data_dir,
+        config.images_path,
+        side,
+        channels,
+        limit=limit,
+        skip_unreadable=config.skip_unreadable,
+        progress=progress,
     )
 
 

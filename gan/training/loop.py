@@ -35,6 +35,7 @@ from ganboard.gan.landscape import projection
 from ganboard.gan.rng import philox
 from ganboard.gan.training import lr_schedules
 from ganboard.gan.training.non_finite import NotFinite, first_not_finite, not_finite
+from ganboard.gan.training.phase_reports import PhaseReports
 
 if TYPE_CHECKING:
     from ganboard.gan.training.attempt import Attempt
@@ -78,7 +79,7 @@ def train(
     # Load the data: all of it for an evaluation, which is the same for every `limit`.
     sink(Phase("loading"))
     wanted = config.model_copy(update={"limit": None}) if config.quality_every else config
-    dataset = data.load(wanted, data_dir)
+    dataset = data.load(wanted, data_dir, PhaseReports(sink))
 
     # Build the networks, restore the newest checkpoint, and say what begins.
     current = Attempt(

@@ -11,9 +11,18 @@ from ganboard.db.errors import UnknownRun
 from ganboard.db.models import ENDED, WAITING, Run
 from ganboard.db.runs import holders, queries, runtime_estimation
 from ganboard.gan.config import RunConfig
-from ganboard.gan.events import EpochDone, Event, Note, Phase, Quality, Started, Steps
+from ganboard.gan.events import (
+    EpochDone,
+    Event,
+    Note,
+    Phase,
+    PhaseProgress,
+    Quality,
+    Started,
+    Steps,
+)
 from ganboard.worker.context import Context
-from ganboard.worker.formatting import plural
+from ganboard.worker.formatting import phase_progress, plural
 from ganboard.worker.terminal.run_view import State, View
 from ganboard.worker.training.start import PHASES, seconds_of_start
 
@@ -34,6 +43,9 @@ class EventFeed:
         match event:
             case Phase():
                 state.phase, state.phase_since = event.name, datetime.now(UTC)
+                state.phase_progress = ""
+            case PhaseProgress():
+                state.phase_progress = phase_progress(event.doing, event.share, event.seconds_left)
             case Started():
                 self._steps_per_epoch = event.steps_per_epoch
                 state.step, state.steps = event.start_step, event.steps_per_epoch * state.epochs
@@ -117,6 +129,7 @@ def _state(run: Run) -> State:
     return State(
         phase=phase,
         phase_since=None if run.status in WAITING else run.phase_since,
+        phase_progress=run.phase_progress or "",
         epochs=epochs,
         step=run.step,
         steps=steps,

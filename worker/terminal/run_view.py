@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+import time
 from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime
@@ -17,6 +18,8 @@ from ganboard.worker.terminal.console import make_console
 from ganboard.worker.terminal.runs import start_words
 from ganboard.worker.training.start import SLOW_SECONDS
 
+PROGRESS_SECONDS = 10.0  # between lines on how far a phase is
+
 
 @dataclass
 class State:
@@ -24,6 +27,7 @@ class State:
 
     phase: str = "starting"
     phase_since: datetime | None = None  # None: not known
+    phase_progress: str = ""  # where the phase reports it
     epochs: int = 0  # planned
     step: int = 0  # finished, over all epochs
     steps: int | None = None  # planned, once the data set is loaded
@@ -90,6 +94,7 @@ class Lines(View):
         self._phase = ""
         self._compiling_since: datetime | None = None
         self._slow = False
+        self._progress_said = 0.0
 
     def say(self, text: str) -> None:
         print(clean(text), flush=True)  # noqa: T201
@@ -103,6 +108,9 @@ class Lines(View):
             # they alternate with every epoch
             if state.phase not in ("training", "evaluating", "saving"):
                 self.say(f"{state.phase} ...")
+        if state.phase_progress and time.monotonic() - self._progress_said >= PROGRESS_SECONDS:
+            self._progress_said = time.monotonic()
+            self.say(state.phase_progress)
         seconds = state.starting or 0.0
         if seconds >= SLOW_SECONDS and not self._slow:
             self.say(start_words(state.phase, seconds))
@@ -174,6 +182,8 @@ class Live(View):
         elif state.phase == "training":
             # steps have a bar of their own; of every other phase only the seconds move
             since = None
+        if state.phase_progress:
+            reason, since = f"{state.phase}: {state.phase_progress}", None
         self._progress.update(
             self._task, description=reason, completed=state.step, detail=detail, since=since
         )

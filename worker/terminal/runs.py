@@ -195,7 +195,8 @@ def _phase(context: Context, run: Run) -> str:
     starting = start.seconds_of_start(run, queries.database_time(context.engine))
     if starting is not None:
         return start_words(run.phase, starting)
-    return f"{run.phase} for {duration(queries.phase_seconds(context.engine, run))}"
+    done = f": {clean(run.phase_progress)}" if run.phase_progress else ""
+    return f"{run.phase} for {duration(queries.phase_seconds(context.engine, run))}{done}"
 
 
 def start_words(phase: str, seconds: float) -> str:

@@ -22,12 +22,14 @@ from ganboard.gan.events import (
     Note,
     OnDisk,
     Phase,
+    PhaseProgress,
     Quality,
     Saved,
     Sink,
     Started,
     Steps,
 )
+from ganboard.worker.formatting import phase_progress
 from ganboard.worker.training.retry import DatabaseUnavailable, retry_while_unavailable
 
 POLL_SECONDS = 0.1  # between checks for termination, while waiting for the database
@@ -103,6 +105,11 @@ class DbSink:
         match event:
             case Phase():
                 return partial(reports.set_phase, phase=event.name)
+            case PhaseProgress():
+                return partial(
+                    reports.set_phase_progress,
+                    text=phase_progress(event.doing, event.share, event.seconds_left),
+                )
             case Started():
                 return partial(reports.set_started, **vars(event))
             case Steps():

@@ -15,23 +15,15 @@ import numpy as np
 from ganboard.gan.data.dataset import DatasetError, Images, Labels
 from ganboard.gan.data.pictures import cache, named, sources
 from ganboard.gan.data.pictures.cache import Cached, Manifest
-from ganboard.gan.data.pictures.decoder import Progress
-from ganboard.gan.data.pictures.limits import (
-    CHANNELS,
-    MAX_SIDE,
-    MIN_SIDE,
-    ignore,
-    require_shape,
-    sampled,
-)
+from ganboard.gan.data.pictures.limits import CHANNELS, MAX_SIDE, MIN_SIDE, require_shape, sampled
 from ganboard.gan.data.pictures.rows import Rows
 from ganboard.gan.data.pictures.sheet import Sheet, sheet
+from ganboard.gan.data.progress import Progress, ignore
 
 __all__ = [
     "MAX_SIDE",
     "MIN_SIDE",
     "Pictures",
-    "Progress",
     "Rows",
     "Sheet",
     "check",

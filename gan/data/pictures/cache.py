@@ -22,9 +22,10 @@ from filelock import FileLock, Timeout
 
 from ganboard.gan import files
 from ganboard.gan.data.dataset import DatasetError, Labels
-from ganboard.gan.data.pictures.decoder import Decoder, Progress
+from ganboard.gan.data.pictures.decoder import Decoder
 from ganboard.gan.data.pictures.rows import Rows
 from ganboard.gan.data.pictures.sources import Source
+from ganboard.gan.data.progress import Progress
 
 VERSION = 1  # of the procedure: raise it with any change of the pixels that a picture gives
 FOLDER = ".cache/pictures"  # in the data directory, where no data set is looked for

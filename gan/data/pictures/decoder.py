@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import time
 from collections import Counter, deque
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from typing import NamedTuple
 
@@ -18,10 +18,8 @@ from ganboard.gan.data.dataset import DatasetError, Images
 from ganboard.gan.data.decoding import quiet
 from ganboard.gan.data.images import nothing
 from ganboard.gan.data.pictures.sources import Source
+from ganboard.gan.data.progress import Progress
 from ganboard.gan.devices.runtime import cores
-
-# share done, what is being done, and seconds left where that is known; may raise, which ends it
-Progress = Callable[[float, str, float | None], None]
 
 _TOGETHER = 32  # pictures of one task
 _AHEAD = 4  # tasks of each thread, so that memory stays bounded

@@ -23,7 +23,3 @@ def sampled(examples: int, count: int) -> npt.NDArray[np.int64]:
     """Up to `count` different numbers below `examples`, in order and evenly spaced."""
     found = min(examples, count)
     return np.arange(found) * examples // max(1, found)
-
-
-def ignore(share: float, phase: str, seconds_left: float | None) -> None:
-    """Progress that nobody watches."""

@@ -13,8 +13,9 @@ from PIL import Image
 
 from ganboard.gan.data.dataset import DatasetError, Images
 from ganboard.gan.data.pictures import sources
-from ganboard.gan.data.pictures.decoder import Decoder, Progress
-from ganboard.gan.data.pictures.limits import CHANNELS, ignore, require_shape, sampled
+from ganboard.gan.data.pictures.decoder import Decoder
+from ganboard.gan.data.pictures.limits import CHANNELS, require_shape, sampled
+from ganboard.gan.data.progress import Progress, ignore
 
 COLUMNS = 8
 _GAP = 2  # pixels between pictures

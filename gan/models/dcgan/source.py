@@ -6,10 +6,11 @@ from pathlib import Path
 
 from ganboard.gan.data import digits, images, mnist
 from ganboard.gan.data.dataset import Dataset, DatasetError
+from ganboard.gan.data.progress import Progress, ignore
 from ganboard.gan.models.dcgan.config import Config
 
 
-def load(config: Config, data_dir: Path) -> Dataset:
+def load(config: Config, data_dir: Path, progress: Progress = ignore) -> Dataset:
     """The first `config.limit` images, downloaded into `data_dir` when MNIST or Fashion-MNIST is
     not there yet. Raises DatasetError."""
     if config.dataset == "digits":

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from ganboard.gan.data.dataset import DatasetError
 from ganboard.gan.data.images import resolve
+from ganboard.gan.data.progress import Progress, counted, ignore
 from ganboard.gan.models.gan3d.config import Config
 
 if TYPE_CHECKING:
@@ -19,7 +20,7 @@ _SUFFIXES = (".h5", ".hdf5")
 _TOGETHER = 64
 
 
-def load(config: Config, data_dir: Path) -> Showers:
+def load(config: Config, data_dir: Path, progress: Progress = ignore) -> Showers:
     """The first `config.limit` events: sampled, or read from the HDF5 files below
     `config.images_path`. Raises DatasetError."""
     from ganboard.gan.models.gan3d.data.layouts import LAYOUTS, VARIABLE
@@ -36,9 +37,10 @@ def load(config: Config, data_dir: Path) -> Showers:
             (sampled(list(sampler.events(size, first)), layout) for first, size in portions),
             count,
             layout.shape,
+            counted(progress, "sampling showers"),
         )
     with _reader(config, data_dir) as reader:
-        return load_files(reader, config.limit)
+        return load_files(reader, config.limit, counted(progress, "reading showers"))
 
 
 def count(config: Config, data_dir: Path) -> int:

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from ganboard.gan.data.dataset import DatasetError
 from ganboard.gan.data.images import resolve
+from ganboard.gan.data.progress import Progress, counted, ignore
 from ganboard.gan.models.pix2pix.config import Config
 from ganboard.gan.models.pix2pix.flow.frames import Frames, write
 from ganboard.gan.models.pix2pix.flow.recording import Recording, plan
@@ -20,14 +21,14 @@ STREET = Recording((*_CASES, *_LONGER), (128, 64), frames=201, every=20)
 FOLDER = "vortex-street"  # of dataset=vortex_street inside the data directory
 
 
-def load(config: Config, data_dir: Path) -> Examples:
+def load(config: Config, data_dir: Path, progress: Progress = ignore) -> Examples:
     """The first `config.limit` pairs of the flows that are there to train with; computes STREET
     where it is absent. Raises DatasetError."""
     from ganboard.gan.models.pix2pix.flow import examples
 
     if config.dataset == "vortex_street" and not (folder := data_dir / FOLDER).exists():
         try:
-            write(folder, STREET)
+            write(folder, STREET, counted(progress, "computing the flows"))
         except DatasetError:
             if not folder.exists():  # nor has another run computed it meanwhile
                 raise

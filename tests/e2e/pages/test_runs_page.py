@@ -15,6 +15,7 @@ from ganboard.db.runs import annotations as run_annotations
 from ganboard.db.runs import commands, queries, reports
 from ganboard.worker.context import Context
 from ganboard.worker.formatting import WORD_JOINER
+from tests.e2e.sights import settled
 from tests.e2e.table import tick
 from tests.factories import HOSTILE_NAMES
 from tests.polling import wait_until
@@ -148,7 +149,7 @@ def test_tag_archive_and_restore_by_mouse(
     page.get_by_text("Archived", exact=True).click()
     expect(page).to_have_url(re.compile("archived=true"), timeout=PATIENCE)
     expect(page.get_by_text("1 run", exact=True)).to_be_visible(timeout=PATIENCE)
-    expect(page.get_by_test_id("stApp")).to_have_attribute("data-test-script-state", "notRunning")
+    settled(page)
 
     def selected() -> bool:
         """Whether the click has reached the table, which is drawn anew a moment after the page."""
@@ -242,6 +243,7 @@ def test_the_question_mark_of_a_switch_explains_it_and_changes_nothing(
             box.get_by_role("button", name=f"Help for {label}"),
         )
         expect(switch).not_to_be_checked(timeout=PATIENCE)
+        settled(page)  # a script that goes on replaces the icon, and its tooltip goes with it
         icon.click()
         expect(page.get_by_role("tooltip")).to_contain_text(meaning, timeout=PATIENCE)
         icon.press("Enter")
@@ -250,9 +252,7 @@ def test_the_question_mark_of_a_switch_explains_it_and_changes_nothing(
         box.get_by_text(label, exact=True).click()
         expect(switch).to_be_checked(timeout=PATIENCE)
         icon.click()
-        expect(page.get_by_test_id("stApp")).to_have_attribute(
-            "data-test-script-state", "notRunning", timeout=PATIENCE
-        )
+        settled(page)
         expect(switch).to_be_checked(timeout=PATIENCE)
     assert complaints == []
 

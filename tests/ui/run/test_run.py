@@ -88,6 +88,15 @@ def test_phases_before_training_are_named(context: Context, make_run: MakeRun) -
         assert word in words(open_page("run", run=run.id))
 
 
+def test_a_phase_says_how_far_it_is(context: Context, make_run: MakeRun) -> None:
+    run = make_run("decodes", status="starting")
+    reports.set_phase(context.engine, **own(run), phase="loading")
+    reports.set_phase_progress(context.engine, **own(run), text="decoding 40 %, 2 min left")
+    assert ": decoding 40 %, 2 min left." in words(open_page("run", run=run.id))
+    reports.set_phase(context.engine, **own(run), phase="compiling")
+    assert "decoding" not in words(open_page("run", run=run.id))
+
+
 def test_a_run_that_waits_for_its_machine_says_which(context: Context, make_run: MakeRun) -> None:
     run = make_run("away", status="suspended", epochs=1)
     make_worker(context, "testbox-1")

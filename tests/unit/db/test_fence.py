@@ -31,6 +31,7 @@ WRITES: dict[str, Callable[[Engine, Own], object]] = {
     "finish": lambda engine, own: commands.finish(engine, **own, status="finished"),
     "died": lambda engine, own: expiry.died(engine, **own, cause="Killed"),
     "set_phase": lambda engine, own: reports.set_phase(engine, **own, phase="training"),
+    "set_phase_progress": lambda engine, own: reports.set_phase_progress(engine, **own, text="1 %"),
     "set_started": start,
     "append_steps": lambda engine, own: steps(engine, own, 1, 0, [0.5]),
     "finish_epoch": lambda engine, own: finish_epoch(engine, own, 1),

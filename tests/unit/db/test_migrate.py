@@ -19,7 +19,7 @@ import sqlalchemy as sa
 from alembic import command
 from alembic.autogenerate import compare_metadata
 from alembic.runtime.migration import MigrationContext
-from sqlalchemy import Engine, inspect, text
+from sqlalchemy import Connection, Engine, inspect, text
 from sqlmodel import Session, SQLModel
 
 from ganboard.db import migrate
@@ -30,12 +30,14 @@ from ganboard.db.runs import commands, queries, reports
 from tests.unit.db.stored_runs import IN_FORK, contents, finish_epoch, in_status, quality, training
 
 ROOT = Path(migrate.__file__).parents[2]
+HEAD = "0017"
+AFTER = f"{int(HEAD) + 1:04}"
 NEXT = """
 import sqlalchemy as sa
 from alembic import op
 
-revision = "0017"
-down_revision = "0016"
+revision = "{after}"
+down_revision = "{head}"
 branch_labels = None
 depends_on = None
 
@@ -83,16 +85,24 @@ def next_version(folder: Path) -> Iterator[None]:
     """As if ganboard had one more migration, which rebuilds a table that others refer to."""
     newer = folder / "100% newer"
     shutil.copytree(migrate.MIGRATIONS, newer)
-    (newer / "versions" / "0017_notes.py").write_text(NEXT)
+    (newer / "versions" / f"{AFTER}_notes.py").write_text(NEXT.format(head=HEAD, after=AFTER))
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(migrate, "MIGRATIONS", newer)
         yield
 
 
+def insert_former(connection: Connection, row: SQLModel) -> None:
+    """A row in a database of an older schema, without newer columns and their defaults."""
+    model = type(row).__table__  # type: ignore[attr-defined]
+    known = [column["name"] for column in inspect(connection).get_columns(model.name)]
+    old = sa.table(model.name, *(sa.column(name, model.c[name].type) for name in known))
+    connection.execute(sa.insert(old).values({name: getattr(row, name) for name in known}))
+
+
 def test_an_empty_database_gets_the_whole_schema(empty_engine: Engine) -> None:
     assert migrate.revision(empty_engine) is None
-    assert migrate.upgrade(empty_engine) == migrate.head() == "0016"
-    assert migrate.revision(empty_engine) == "0016"
+    assert migrate.upgrade(empty_engine) == migrate.head() == HEAD
+    assert migrate.revision(empty_engine) == HEAD
     assert tables(empty_engine) == {table.name for table in SQLModel.metadata.sorted_tables} | {
         "alembic_version"
     }
@@ -112,17 +122,12 @@ def test_runs_studies_and_views_of_street_are_renamed(empty_engine: Engine) -> N
             Run(id="a", name="street", status="queued", config=settings, preset="street"),
             Run(id="b", name="b", status="queued", config={"dataset": ["?"]}, preset="tiny"),
         ):
-            later = {"external", "reports"}  # columns that schema 0010 lacks
-            run_table = SQLModel.metadata.tables["run"]
-            columns = [column for column in run_table.columns if column.name not in later]
-            former = sa.table("run", *(sa.column(one.name, one.type) for one in columns))
-            values = {one.name: getattr(run, one.name) for one in columns}
-            session.execute(sa.insert(former).values(values))
+            insert_former(session.connection(), run)
         session.add(Study(id="c", name="street", title="", definition=definition))
         query = "q=dataset%3Dstreet+preset%3Astreet_tiny+street"
         session.add(SavedView(name="street", page="runs", query=query))
         session.commit()
-    assert migrate.upgrade(engine) == "0016"
+    assert migrate.upgrade(engine) == HEAD
     with Session(engine) as session:
         run, other = session.get_one(Run, "a"), session.get_one(Run, "b")
         study, view = session.get_one(Study, "c"), session.get_one(SavedView, "street")
@@ -148,7 +153,7 @@ def test_drift_would_be_seen(engine: Engine) -> None:
 def test_upgrading_again_changes_nothing(engine: Engine) -> None:
     in_status(engine, "running")
     before = contents(engine)
-    assert migrate.upgrade(engine) == "0016"
+    assert migrate.upgrade(engine) == HEAD
     assert contents(engine) == before
 
 
@@ -159,7 +164,7 @@ def test_rows_survive_a_migration_that_rebuilds_the_table_they_hang_on(
     finish_epoch(engine, own, 1)
     before = contents(engine)
     with next_version(tmp_path):
-        assert migrate.upgrade(engine) == "0017"
+        assert migrate.upgrade(engine) == AFTER
     after = contents(engine)
     assert len(after["run"]) == 1
     assert {**after, "run": []} == {**before, "run": []}
@@ -194,13 +199,9 @@ def test_a_database_of_the_first_version_keeps_its_rows(empty_engine: Engine) ->
             Epoch(**own, steps=2, images=128, **figures),
             StepLosses(**own, g_losses=losses, d_losses=losses),
         ):
-            model = type(row).__table__  # type: ignore[attr-defined]
-            known = [column["name"] for column in inspect(connection).get_columns(model.name)]
-            # without the defaults of newer columns
-            old = sa.table(model.name, *(sa.column(name, model.c[name].type) for name in known))
-            connection.execute(sa.insert(old).values({name: getattr(row, name) for name in known}))
+            insert_former(connection, row)
     before = contents_of_known(engine)
-    assert migrate.upgrade(engine) == "0016"
+    assert migrate.upgrade(engine) == HEAD
     assert drift(engine) == []
     stored = queries.get_run(engine, run.id)
     (epoch,) = queries.epochs(engine, run.id)
@@ -247,8 +248,8 @@ def test_a_database_of_a_newer_version_is_refused_untouched(engine: Engine, tmp_
         with pytest.raises(
             SchemaTooNew,
             match=(
-                r"^The database has schema 0017, but this ganboard supports schemas up to 0016\."
-                r" Update ganboard"
+                rf"^The database has schema {AFTER}, but this ganboard supports schemas up to"
+                rf" {HEAD}\. Update ganboard"
             ),
         ):
             refused(engine)
@@ -267,7 +268,7 @@ def _upgrade(url: str, start: float) -> str:
 def test_processes_that_upgrade_at_once_agree(empty_engine: Engine, url: str) -> None:
     with IN_FORK.Pool(4) as pool:
         assert (
-            pool.starmap(_upgrade, [(url, time.monotonic() + 0.2)] * 4, chunksize=1) == ["0016"] * 4
+            pool.starmap(_upgrade, [(url, time.monotonic() + 0.2)] * 4, chunksize=1) == [HEAD] * 4
         )
     assert drift(empty_engine) == []
 
@@ -284,7 +285,7 @@ def test_a_migration_killed_half_way_leaves_nothing_behind(empty_engine: Engine,
     assert (killed.returncode, killed.stdout) == (-signal.SIGKILL, "half-way\n"), killed.stderr
     assert tables(empty_engine) == set()
     assert migrate.revision(empty_engine) is None
-    assert migrate.upgrade(empty_engine) == "0016"
+    assert migrate.upgrade(empty_engine) == HEAD
     assert drift(empty_engine) == []
 
 

@@ -66,6 +66,7 @@ def full_rows() -> list[SQLModel]:
         id="abcdefghjk", name="naïve 漢字", status="failed", config=config, preset="paper",
         parent_id="bbbbbbbbbb", **moments, attempt=3, worker="w", stop_requested_at=MOMENT,
         failures=2, error="It broke.", phase="training", phase_since=MOMENT,
+        phase_progress="decoding 40 %",
         hardware={"host": "box", "devices": [{"name": "GPU:0"}]}, examples=60_000,
         steps_per_epoch=937, g_parameters=2_330_944, d_parameters=212_865, epoch=3, step=2811,
         seconds=12.25, g_loss=math.nan, d_loss=-0.0, images_per_second=math.inf,

@@ -8,7 +8,16 @@ import numpy as np
 import pytest
 
 from ganboard.gan import presets
-from ganboard.gan.events import EpochDone, Event, Note, Phase, Quality, Started, Steps
+from ganboard.gan.events import (
+    EpochDone,
+    Event,
+    Note,
+    Phase,
+    PhaseProgress,
+    Quality,
+    Started,
+    Steps,
+)
 from ganboard.worker.formatting import quality_summary
 from ganboard.worker.terminal.run_progress import EventFeed
 from ganboard.worker.terminal.run_view import Lines, Live, View
@@ -56,6 +65,13 @@ def test_lines_show_each_phase_once_and_each_epoch(capsys: pytest.CaptureFixture
         "epoch 2/3: G 0.5000, D 0.2500, 2.00 s, 64 images/s, 2.0 s left",
         "epoch 3/3: G 0.5000, D 0.2500, 2.00 s, 64 images/s, 0 s left",
     ]
+
+
+def test_lines_say_how_far_a_phase_is_now_and_then(capsys: pytest.CaptureFixture[str]) -> None:
+    decoded = [PhaseProgress(share, "decoding", 60.0) for share in (0.1, 0.2, 0.3)]
+    feed(Lines(), Phase("loading"), *decoded, Phase("compiling"))
+    lines = capsys.readouterr().out.splitlines()
+    assert lines == ["loading ...", "decoding 10 %, 1 min left", "compiling ..."]
 
 
 def test_one_slow_epoch_does_not_change_the_time_left(capsys: pytest.CaptureFixture[str]) -> None:

@@ -15,5 +15,7 @@ def test_a_terminal_shows_for_how_long_it_has_been_compiling() -> None:
     live.show(state)
     [task] = live._progress.tasks
     assert PhaseColumn().render(task).plain == "compiling 41 s"
+    live.show(State(phase="loading", phase_progress="decoding 40 %, 2 min left"))
+    assert PhaseColumn().render(task).plain == "loading: decoding 40 %, 2 min left"
     live.show(State(phase="training", phase_since=datetime.now(UTC), epochs=3))
     assert PhaseColumn().render(task).plain == "training"

@@ -22,6 +22,7 @@ from ganboard.gan.events import (
     Note,
     OnDisk,
     Phase,
+    PhaseProgress,
     Quality,
     Saved,
     Started,
@@ -92,6 +93,22 @@ def emit_an_epoch(sink: DbSink) -> None:
     sink(Facts(MappingProxyType({"largest_batch": 512})))
     sink(Saved(step=4, epoch=1, digest="ab", size=10))
     sink(Note("warning", "look here"))
+
+
+def test_how_far_a_phase_is_holds_until_the_next(context: Context, claimed: str) -> None:
+    def shown() -> str | None:
+        run = queries.get_run(context.engine, claimed)
+        assert run is not None
+        return run.phase_progress
+
+    with DbSink(context.engine, claimed, 1, load("tiny")) as sink:
+        sink(Phase("loading"))
+        sink(PhaseProgress(0.4, "decoding", 120.0))
+        sink.flush()
+        assert shown() == "decoding 40 %, 2 min left"
+        sink(Phase("compiling"))
+        sink.flush()
+        assert shown() is None
 
 
 def test_every_event_is_stored(context: Context, claimed: str) -> None:
