@@ -11,6 +11,9 @@ from ganboard.gan.config import ConfigError, RunConfig, parse
 NAMES = (
     "starter",
     "paper",
+    "conditional",
+    "pictures",
+    "pictures_gpu",
     "tiny",
     "showers",
     "showers_tiny",
