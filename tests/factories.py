@@ -17,9 +17,10 @@ from ganboard.db.engine import writing
 from ganboard.db.models import TRAINING, Run
 from ganboard.db.runs import checkpoint_reports, commands, reports
 from ganboard.gan.config import RunConfig, parse
-from ganboard.gan.models.gan3d.evaluation.validation import DRAWN, Curve, Validation
+from ganboard.gan.models.gan3d.validation import VALIDATION
 from ganboard.gan.presets import load
 from ganboard.gan.quality.declared import OF_MODEL
+from ganboard.gan.settings.validation import Curve, Validation
 from ganboard.worker.context import Context
 
 HARDWARE: dict[str, Any] = {  # as gan.devices.hardware.describe gives it
@@ -64,7 +65,7 @@ def validation(events: int = 300) -> dict[str, Any]:
     curve = Curve(x=[0.0, 1.0, 2.0], real=[1.0, 2.0, None], generated=[1.5, 2.5, 0.0])
     matrix = [[1.0 if i == j else None for i in range(13)] for j in range(13)]
     return Validation(
-        events=events, curves=dict.fromkeys(DRAWN, curve), real=matrix, generated=matrix
+        events=events, curves=dict.fromkeys(VALIDATION.curves, curve), real=matrix, generated=matrix
     ).model_dump()
 
 

@@ -62,34 +62,27 @@ def page() -> None:
 
 
 def _conditions(run: Run) -> dict[str, float | int]:
-    """The class of a conditional model's images, or the particle of a 3DGAN's showers; the network
-    of 25 cells knows no angle."""
-    if model_of(run.config) != "gan3d":
+    """What the generator is given beside noise: what the model declares, or a class."""
+    declared = registry.known(run.config).spec.conditions
+    if not declared:
         return _class(run)
-    energy = st.slider(
-        "Energy, GeV",
-        2,
-        500,
-        100,
-        key="energy",
-        bind="query-params",
-        width=180,
-        help="Energy of the particle in every shower.",
-    )
-    if run.config["geometry"] != "51x51x25":
-        return {"energy": float(energy)}
-    angle = st.slider(
-        "Angle",
-        60,
-        120,
-        90,
-        key="angle",
-        bind="query-params",
-        format="%d°",
-        width=180,
-        help="Angle at which the particle enters.",
-    )
-    return {"energy": float(energy), "angle": float(angle)}
+    return {
+        one.name: float(
+            st.slider(
+                one.label,
+                one.low,
+                one.high,
+                one.usual,
+                key=one.name,
+                bind="query-params",
+                format=one.format,
+                width=180,
+                help=one.help,
+            )
+        )
+        for one in declared
+        if not one.when or run.config[one.when[0]] in one.when[1:]
+    }
 
 
 def _class(run: Run) -> dict[str, float | int]:

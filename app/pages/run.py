@@ -29,7 +29,7 @@ from ganboard.app.run import status as run_status
 from ganboard.app.theme import style
 from ganboard.db.models import ENDED, Run
 from ganboard.db.runs import queries
-from ganboard.gan.config import invalid_reason, model_of
+from ganboard.gan.config import invalid_reason
 from ganboard.gan.settings import registry
 from ganboard.worker import formatting
 from ganboard.worker.context import Context
@@ -48,7 +48,7 @@ class View:
     draw: Callable[[Context, Run, Any], None] = lambda context, run, options: None
     controls: Callable[[Context, Run], Any] = lambda context, run: None
     below: Callable[[Context, Run, Any], None] = lambda context, run, options: None
-    model: str | None = None  # the only one whose runs have it
+    analysis: str | None = None  # that a model must declare for its runs to have the tab
 
 
 VIEWS = {
@@ -62,7 +62,7 @@ VIEWS = {
     "Quality": View(
         lambda c, r, o: quality.draw(c.engine, r, o), lambda c, r: quality.controls(c.engine, r)
     ),
-    "Prediction": View(below=prediction.show, model="pix2pix"),
+    "Prediction": View(below=prediction.show, analysis="prediction"),
     "Timings": View(lambda c, r, o: timings.draw(c.engine, r, o), lambda c, r: timings.controls()),
     "Rates": View(
         lambda c, r, o: timings.draw_rates(c.engine, r, o), lambda c, r: timings.rate_controls()
@@ -97,10 +97,11 @@ def views_of(run: Run) -> list[str]:
     """The tabs of a run; a script that logs no pair of losses begins with its metrics."""
     if run.external:
         return sorted(OF_SCRIPTS, key=lambda name: name != "Metrics" or run.g_loss is not None)
+    analyses = registry.known(run.config).spec.analyses
     return [
         name
         for name, view in VIEWS.items()
-        if name != "Metrics" and view.model in (None, model_of(run.config))
+        if name != "Metrics" and (view.analysis is None or view.analysis in analyses)
     ]
 
 

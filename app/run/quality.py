@@ -16,14 +16,14 @@ from ganboard.app.run.status import tiles
 from ganboard.app.widgets.live_plotly import Chart
 from ganboard.db.models import Run
 from ganboard.db.runs import series
-from ganboard.gan.models.gan3d.evaluation.validation import Validation
 from ganboard.gan.quality.declared import METRICS
 from ganboard.gan.quality.declared import charts as charts_of
 from ganboard.gan.quality.metrics import seconds_to_quality
 from ganboard.gan.settings import registry
 from ganboard.gan.settings.features import recorded
+from ganboard.gan.settings.validation import Validation
 from ganboard.worker import formatting
-from ganboard.worker.figures import physics, quality
+from ganboard.worker.figures import quality, validation
 
 CAPTION = "Values for different data sets or features cannot be compared."
 
@@ -160,25 +160,30 @@ def draw(engine: Engine, run: Run, options: QualityOptions | None) -> None:
         st.markdown(f"**Classes of the images after epoch {frame.iloc[-1]['epoch']}**")
         charts[-1].show()
     if "validation" in run.facts:
-        _physics(run, Validation.model_validate(run.facts["validation"]), options)
+        _validation(run, Validation.model_validate(run.facts["validation"]), options)
     amount = f"{int(run.config['quality_images']):,} generated ones against as many real ones"
     st.caption(f"{caption(run)} {CAPTION} {amount}, or all there are.")
 
 
-def _physics(run: Run, found: Validation, options: QualityOptions) -> None:
-    st.markdown(f"**{found.events:,} generated and as many real showers, at the last evaluation**")
-    names = [name for name in physics.TITLES if name in found.curves]
+def _validation(run: Run, found: Validation, options: QualityOptions) -> None:
+    spec = registry.known(run.config).spec
+    if (declared := spec.validation) is None:
+        return
+    amount = f"{found.events:,} generated and as many real {spec.examples}"
+    st.markdown(f"**{amount}, at the last evaluation**")
+    names = [name for name in declared.curves if name in found.curves]
     for start in range(0, len(names), 3):
         for column, name in zip(st.columns(3), names[start : start + 3], strict=False):
             with column:
-                st.markdown(f"**{physics.TITLES[name][0]}**")
-                plot = physics.curve(name, found.curves[name], log_y=options.log_y)
-                Chart.of(plot, f"physics-{name}-{run.id}-{options.log_y:d}").show()
-    for column, text, plot in zip(
-        st.columns(2), ("real", "generated"), physics.correlations(found), strict=True
-    ):
+                st.markdown(f"**{declared.curves[name].title}**")
+                plot = validation.curve(
+                    declared.curves[name], found.curves[name], log_y=options.log_y
+                )
+                Chart.of(plot, f"validation-{name}-{run.id}-{options.log_y:d}").show()
+    plots = validation.correlations(declared, found)
+    for column, text, plot in zip(st.columns(2), ("real", "generated"), plots, strict=True):
         with column:
-            st.markdown(f"**Correlations of {text} showers**")
+            st.markdown(f"**Correlations of {text} {spec.examples}**")
             Chart.of(plot, f"correlations-{text}-{run.id}").show()
 
 

@@ -9,6 +9,7 @@ from typing import Any
 
 from ganboard.gan.settings.metric import Metric
 from ganboard.gan.settings.run_config import RunConfig
+from ganboard.gan.settings.validation import ValidationSpec
 
 
 @dataclass(frozen=True)
@@ -19,6 +20,20 @@ class Benchmark:
     settings: Mapping[str, Any] = field(default_factory=dict)
     rehearsed: Mapping[str, Any] = field(default_factory=dict)  # changes of them for a rehearsal
     peers: bool = False  # whether the other frameworks of `gan.bench` train the same networks
+
+
+@dataclass(frozen=True)
+class Condition:
+    """What the playground gives to a generator beside noise, the same for all images."""
+
+    name: str  # in requests and addresses
+    label: str
+    low: int
+    high: int
+    usual: int
+    help: str
+    format: str = "%d"
+    when: tuple[Any, ...] = ()  # (setting, values...) with which alone the network knows it
 
 
 @dataclass(frozen=True)
@@ -59,4 +74,7 @@ class ModelSpec:
     # `references.resolve`: (context, run, options, on_progress) -> (result, facts)
     analyses: Mapping[str, str] = field(default_factory=dict)
     equivalence: Equivalence | None = None
+    validation: ValidationSpec | None = None  # of its fact `validation`, if its evaluator has it
+    # what the playground asks for beside noise; without any, the class of a model with labels
+    conditions: tuple[Condition, ...] = ()
     usual: bool = False  # of configurations that name no model, as the first ones did

@@ -9,8 +9,8 @@ from pydantic import BaseModel, ConfigDict, Field, create_model, model_validator
 
 from ganboard.db.models import ENDED
 from ganboard.gan.events import REAL_IMAGES
-from ganboard.gan.models.gan3d.evaluation.validation import Validation
 from ganboard.gan.quality.declared import METRICS
+from ganboard.gan.settings.validation import Validation
 from ganboard.worker.interchange.fields import (
     Count,
     Few,

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from ganboard.gan.models.gan3d.config import Config
 from ganboard.gan.models.gan3d.metrics import METRICS
-from ganboard.gan.settings.specification import Benchmark, Equivalence, ModelSpec
+from ganboard.gan.models.gan3d.validation import VALIDATION
+from ganboard.gan.settings.specification import Benchmark, Condition, Equivalence, ModelSpec
 
 MODEL = ModelSpec(
     title="3DGAN",
@@ -23,6 +24,20 @@ MODEL = ModelSpec(
         variants={
             "folded up-sampling = plain up-sampling": "ganboard.gan.models.gan3d.networks:unfold"
         },
+    ),
+    validation=VALIDATION,
+    conditions=(
+        Condition("energy", "Energy, GeV", 2, 500, 100, "Energy of the particle in every shower."),
+        Condition(
+            "angle",
+            "Angle",
+            60,
+            120,
+            90,
+            "Angle at which the particle enters.",
+            format="%d°",
+            when=("geometry", "51x51x25"),  # the network of 25 cells knows no angle
+        ),
     ),
     quality=(
         "Evaluated with the 3DGAN validation, without ROOT, for the particles of the last showers"

@@ -24,9 +24,6 @@ BIN_LIMITS = (0.05, 0.03, 0.02, 0.0125, 0.008, 0.003, 0.0)
 HIT_THRESHOLDS = (2e-4, 3e-4)  # GeV
 # log10 of a cell's energy in GeV: edges of the spectrum, thresholds of the sparsity
 DECADES = np.arange(-13, 1.25, 0.25)
-MOMENTS = tuple(f"M{axis}{order}" for order in (1, 2, 3) for axis in "xyz")
-RATIOS = ("R1", "R2", "R3")
-CORRELATED = (*MOMENTS[:6], "Esum", "Ep", "hits", *RATIOS, "lean")
 _TINY = 1e-12  # squared cells, against a division by zero at the barycentre
 
 

@@ -11,8 +11,7 @@ from playwright.sync_api import Page, expect
 from ganboard.db.models import Run
 from ganboard.db.runs import reports
 from ganboard.gan.models.gan3d.data.sampler import PER_GEV, Sampler
-from ganboard.gan.models.gan3d.evaluation.comparison import compare
-from ganboard.gan.models.gan3d.evaluation.validation import Validation
+from ganboard.gan.models.gan3d.evaluation import comparison
 from ganboard.gan.models.gan3d.observables import Observed
 from ganboard.worker.context import Context
 from tests.e2e.sights import settled
@@ -43,7 +42,7 @@ def test_showers_and_flows_are_evaluated_in_their_own_measures(
     showers = make_run(
         "showers", epochs=5, status="running", quality_every=1, model="gan3d", dataset="showers"
     )
-    validation = Validation.of(compare(observed(1), observed(2)), 60)
+    validation = comparison.validation(comparison.compare(observed(1), observed(2)), 60)
     reports.add_facts(
         context.engine, run_id=showers.id, attempt=1, values={"validation": validation.model_dump()}
     )

@@ -9,9 +9,10 @@ import pandas as pd
 
 from ganboard.db.runs import series
 from ganboard.gan.config import model_of
-from ganboard.gan.models.gan3d.evaluation.validation import Validation
+from ganboard.gan.models.gan3d.validation import VALIDATION
 from ganboard.gan.quality.declared import METRICS, OF_MODEL
-from ganboard.worker.figures import physics as figures
+from ganboard.gan.settings.validation import Validation
+from ganboard.worker.figures import validation
 from ganboard.worker.studies.results.study_data import UNTESTED, StudyData, StudyResult, apart
 
 
@@ -55,4 +56,4 @@ def physics(data: StudyData) -> StudyResult:
         f" {100 * best['empty']:.0f} % of {found.events:,} showers are empty. Over all runs the"
         f" objective spans {table['objective'].min():.3g} to {table['objective'].max():.3g}."
     )
-    return result(UNTESTED, finding, figure=figures.overview(found), table=table)
+    return result(UNTESTED, finding, figure=validation.overview(VALIDATION, found), table=table)

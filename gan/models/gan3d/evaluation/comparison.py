@@ -12,15 +12,9 @@ import numpy.typing as npt
 from scipy import stats
 
 from ganboard.gan.data.dataset import DatasetError
-from ganboard.gan.models.gan3d.observables import (
-    DECADES,
-    HIT_THRESHOLDS,
-    MOMENTS,
-    RATIOS,
-    Array,
-    Floats,
-    Observed,
-)
+from ganboard.gan.models.gan3d.observables import DECADES, HIT_THRESHOLDS, Array, Floats, Observed
+from ganboard.gan.models.gan3d.validation import MOMENTS, RATIOS, VALIDATION
+from ganboard.gan.settings.validation import Curve, Validation, short
 
 _LEAST_EVENTS = 10  # in each sample, for means and spreads that say something
 # events of either sample: a bin of energy with fewer has no spread worth the name and is left out
@@ -43,12 +37,24 @@ class Comparison:
     name.
 
     `correlation`: the matrices [13, 13] of the reference and the candidate, rows and columns as
-    CORRELATED.
+    VALIDATION.correlated.
     """
 
     numbers: dict[str, float]
     curves: dict[str, Pair]
     correlation: tuple[Floats, Floats]
+
+
+def validation(found: Comparison, events: int) -> Validation:
+    """What is kept of a comparison of `events` showers each: the curves of VALIDATION, and both
+    correlation matrices."""
+    curves = {
+        name: Curve(x=short(pair.x), real=short(pair.reference), generated=short(pair.candidate))
+        for name in VALIDATION.curves
+        if (pair := found.curves[name])
+    }
+    real, generated = ([short(row) for row in matrix] for matrix in found.correlation)
+    return Validation(events=events, curves=curves, real=real, generated=generated)
 
 
 def compare(reference: Observed, candidate: Observed, *, bins: int = 10) -> Comparison:
@@ -100,8 +106,8 @@ def compare(reference: Observed, candidate: Observed, *, bins: int = 10) -> Comp
 
 
 def correlations(sample: Observed) -> Floats:
-    """[13, 13] between the observables CORRELATED; `lean` is |measured angle - pi/2|. What does not
-    vary correlates with nothing."""
+    """[13, 13] between the observables VALIDATION.correlated; `lean` is |measured angle - pi/2|.
+    What does not vary correlates with nothing."""
     lean = np.abs(sample.angle - np.pi / 2)
     columns = np.column_stack(
         [sample.moments[:, :6], sample.total, sample.energy, sample.hits[:, 1], sample.ratios, lean]

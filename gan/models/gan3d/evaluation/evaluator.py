@@ -19,7 +19,6 @@ from ganboard.gan.models.gan3d.data.layouts import LAYOUTS
 from ganboard.gan.models.gan3d.data.reader import ENERGY_UNIT
 from ganboard.gan.models.gan3d.data.showers import Showers
 from ganboard.gan.models.gan3d.evaluation import comparison
-from ganboard.gan.models.gan3d.evaluation.validation import Validation
 from ganboard.gan.models.gan3d.metrics import METRICS
 from ganboard.gan.models.gan3d.observables import Observed
 from ganboard.gan.models.gan3d.source import LAYOUT
@@ -63,7 +62,7 @@ class Evaluator:
         except DatasetError:  # cells that are no energies
             return {metric.name: math.nan for metric in METRICS}, ()
         found = comparison.compare(self._reference, made)
-        self.facts["validation"] = Validation.of(found, len(made)).model_dump()
+        self.facts["validation"] = comparison.validation(found, len(made)).model_dump()
         return {metric.name: found.numbers[metric.compared_as] for metric in METRICS}, ()
 
     def _made(self, generator: keras.Model, first: int, last: int) -> npt.NDArray[np.float32]:

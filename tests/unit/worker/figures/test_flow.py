@@ -1,4 +1,4 @@
-"""Figures of predicted flows, and where the curves of showers begin."""
+"""Figures of predicted flows."""
 
 from __future__ import annotations
 
@@ -6,8 +6,7 @@ from typing import Any
 
 import pytest
 
-from ganboard.gan.models.gan3d.evaluation.validation import Curve
-from ganboard.worker.figures import flow, physics
+from ganboard.worker.figures import flow
 
 FLOW: dict[str, Any] = {
     "l1": [0.1, 0.2],
@@ -40,13 +39,3 @@ def test_parts_of_a_frame_are_milliseconds() -> None:
         {"steady": {"split": 0.001, "transfer": 0.002, "execute": 0.03, "merge": 0.004}}
     )
     assert [bar.x[0] for bar in plot.data] == pytest.approx([1, 2, 30, 4])
-
-
-def test_spectra_begin_where_there_is_something() -> None:
-    spectrum = Curve(
-        x=[-13, -12, -11, -4, -3, -2], real=[0, 0, 0, 0, 50, 9], generated=[0, 0, 0, 0.1, 40, 8]
-    )
-    assert physics.curve("spectrum", spectrum).layout.xaxis.range == (-11, -2)
-    assert physics.curve("shape.x", spectrum).layout.xaxis.range is None
-    nothing = Curve(x=[-13, -12], real=[0, 0], generated=[None, 0])
-    assert physics.curve("spectrum", nothing).layout.xaxis.range is None

@@ -9,17 +9,16 @@ import numpy.typing as npt
 import pytest
 
 from ganboard.gan.data.dataset import DatasetError
-from ganboard.gan.models.gan3d import observables
 from ganboard.gan.models.gan3d.data.sampler import PER_GEV, Sampler, Shower
 from ganboard.gan.models.gan3d.evaluation.comparison import Comparison, compare, correlations
 from ganboard.gan.models.gan3d.observables import (
-    CORRELATED,
     DECADES,
     NO_ANGLE,
     Observed,
     cell_bins,
     measured_angle,
 )
+from ganboard.gan.models.gan3d.validation import MOMENTS, VALIDATION
 
 Cells = npt.NDArray[np.float32]
 EVENTS = 200
@@ -102,7 +101,7 @@ def test_the_observables_of_one_event_are_what_a_person_computes() -> None:
     seen = Observed.of(cells, np.array([0.4]), np.array([1.5]))
     assert seen.total == pytest.approx([0.004])
     assert seen.sampling_fraction == pytest.approx([0.01])
-    centre = dict(zip(observables.MOMENTS, seen.moments[0], strict=True))
+    centre = dict(zip(MOMENTS, seen.moments[0], strict=True))
     assert (centre["Mx1"], centre["My1"], centre["Mz1"]) == pytest.approx((2.5, 2, 4.5))
     assert (centre["Mx2"], centre["My2"]) == pytest.approx((0.25 * 1.5**2 + 0.75 * 0.5**2, 0))
     assert centre["Mx3"] == pytest.approx(-0.25 * 1.5**3 + 0.75 * 0.5**3)
@@ -192,11 +191,11 @@ def test_curves_and_correlations_are_there_to_be_drawn(
     for pair in same.curves.values():
         assert len(pair.x) == len(pair.reference) == len(pair.candidate)
     matrix = same.correlation[0]
-    assert matrix.shape == (len(CORRELATED), len(CORRELATED))
+    assert matrix.shape == (len(VALIDATION.correlated), len(VALIDATION.correlated))
     assert np.diag(matrix) == pytest.approx(1)
-    assert matrix[CORRELATED.index("Esum"), CORRELATED.index("Ep")] > 0.9
+    assert matrix[VALIDATION.correlated.index("Esum"), VALIDATION.correlated.index("Ep")] > 0.9
     # a slanted shower is wider in y
-    assert matrix[CORRELATED.index("My2"), CORRELATED.index("lean")] > 0.5
+    assert matrix[VALIDATION.correlated.index("My2"), VALIDATION.correlated.index("lean")] > 0.5
     assert np.abs(correlations(reference.near(energy=150, width=50)) - matrix).max() < 1e-9
 
 

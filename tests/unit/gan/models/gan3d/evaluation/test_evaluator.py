@@ -20,9 +20,9 @@ from ganboard.gan.models.gan3d.data.reader import sampled
 from ganboard.gan.models.gan3d.data.sampler import Beam, Sampler
 from ganboard.gan.models.gan3d.data.showers import Showers, gather
 from ganboard.gan.models.gan3d.evaluation.evaluator import MINIMUM, Evaluator
-from ganboard.gan.models.gan3d.evaluation.validation import DRAWN, Validation
+from ganboard.gan.models.gan3d.validation import VALIDATION
 from ganboard.gan.quality.declared import OF_MODEL
-from ganboard.worker.figures import physics
+from ganboard.gan.settings.validation import Validation
 
 EVENTS = 2 * MINIMUM
 GEOMETRIES = ("25x25x25", "51x51x25")
@@ -74,7 +74,7 @@ def test_the_same_showers_are_perfect(geometry: str) -> None:
     ]
     drawn = Validation.model_validate(evaluator.facts["validation"])
     assert drawn.events == EVENTS
-    assert set(drawn.curves) == set(DRAWN) == set(physics.TITLES)
+    assert set(drawn.curves) == set(VALIDATION.curves)
     assert all(curve.real == curve.generated for curve in drawn.curves.values())
     assert drawn.real == drawn.generated
     assert len(json.dumps(evaluator.facts)) < 40_000  # it is read with its run
