@@ -3,6 +3,7 @@ last and when it would begin."""
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -107,7 +108,9 @@ def show(found: LaunchPlan, here: Machines, history: History) -> None:
     with st.grid(2, gap="small"):
         st.metric(
             "Training time",
-            span(expected, steps.total_steps * config.batch_size) if expected else "unknown",
+            span(expected, config, steps.total_steps * config.batch_size)
+            if expected
+            else "unknown",
             help=formatting.escape(_time_help(expected)),
         )
         st.metric(
@@ -144,14 +147,14 @@ def show(found: LaunchPlan, here: Machines, history: History) -> None:
         st.caption(formatting.escape(remark))
 
 
-def span(expected: Estimate, images: int) -> str:
-    """Training time for this number of images: one value, or a range if the estimate is
-    uncertain."""
-    return (
-        formatting.duration(expected.likely * images)
-        if expected.certain
-        else between(expected.low * images, expected.high * images)
+def span(expected: Estimate, config: RunConfig, images: int) -> str:
+    """Training time for this number of images, at most max_minutes: one value, or a range if the
+    estimate is uncertain."""
+    low, likely, high = (
+        min(rate * images, 60 * config.max_minutes or math.inf)
+        for rate in (expected.low, expected.likely, expected.high)
     )
+    return formatting.duration(likely) if expected.certain or low == high else between(low, high)
 
 
 def between(low: float, high: float) -> str:

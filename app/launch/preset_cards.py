@@ -43,7 +43,7 @@ def _card(
         config = found.config
         estimate = plan.estimate(config, here, history)
         takes = (
-            f"{plan.span(estimate, found.plan.total_steps * config.batch_size)} of training"
+            f"{plan.span(estimate, config, found.plan.total_steps * config.batch_size)} of training"
             if estimate
             else "no time estimate"
         )

@@ -27,7 +27,10 @@ RATE = (
     "Real images per second of training: median over the finished epochs, without compilation; in"
     " the first epoch over the latest steps"
 )
-LEFT = "Remaining images divided by images/s, without compilation, evaluation and checkpoints"
+LEFT = (
+    "Remaining images divided by images/s, without compilation, evaluation and checkpoints; at most"
+    " what max_minutes leaves"
+)
 
 Settings = tuple[Any, ...]  # (strategy, replicas) and the values of the settings of speed
 
@@ -209,10 +212,15 @@ def seconds_left(images: float, rate: float | None) -> float | None:
 
 
 def time_left(run: Run) -> float | None:
-    """Seconds until `run` has all its epochs, at its own Images/s; None before its first step."""
+    """Seconds until `run` has all its epochs, at its own Images/s, or until its first attempt ends
+    by max_minutes; None before its first step."""
     steps = int(run.config["epochs"]) * (run.steps_per_epoch or 0)
     images = (steps - run.step) * int(run.config["batch_size"])
-    return seconds_left(images, run.images_per_second)
+    left = seconds_left(images, run.images_per_second)
+    limit = 60 * float(run.config.get("max_minutes", 0))
+    if left is None or not limit or run.attempt > 1:
+        return left
+    return min(left, max(0.0, limit - run.seconds))
 
 
 def begins(

@@ -6,6 +6,7 @@ import pytest
 
 from ganboard.app.launch import plan
 from ganboard.db.runs.runtime_estimation import Estimate
+from ganboard.gan.config import parse
 
 
 @pytest.mark.parametrize(
@@ -26,5 +27,12 @@ def test_ranges_have_one_unit(low: float, high: float, text: str) -> None:
 
 
 def test_a_certain_estimate_is_one_time() -> None:
-    assert plan.span(Estimate(0.01, 0.01, 0.0105, "", None), 1000) == "10 s"
-    assert plan.span(Estimate(0.01, 0.005, 0.02, "", None), 1000) == "5.0 to 20 s"
+    certain, wide = Estimate(0.1, 0.1, 0.105, "", None), Estimate(0.1, 0.05, 0.2, "", None)
+    assert plan.span(certain, parse({}), 1000) == "1 min 40 s"
+    assert plan.span(wide, parse({}), 1000) == "0.8 to 3.3 min"
+
+
+def test_an_estimate_ends_where_the_run_is_stopped() -> None:
+    minute, wide = parse({"max_minutes": 1}), Estimate(0.1, 0.05, 0.2, "", None)
+    assert plan.span(wide, minute, 1000) == "50 to 60 s"
+    assert plan.span(wide, minute, 10_000) == "1 min"

@@ -8,8 +8,9 @@ import pytest
 from sqlalchemy import Engine
 from sqlalchemy.exc import StatementError
 
+from ganboard.db.models import Run
 from ganboard.db.runs import commands, past_runs, queries
-from ganboard.db.runs.runtime_estimation import Estimate, History, Measured, begins
+from ganboard.db.runs.runtime_estimation import Estimate, History, Measured, begins, time_left
 from ganboard.db.runs.time_per_image import SLACK, fit
 from tests.unit.db.stored_runs import STEPS, finish_epoch, submitted, training
 
@@ -260,3 +261,23 @@ def test_finished_configurations(engine: Engine) -> None:
     assert past_runs.finished_configs(engine) == [
         (own["run_id"], {"batch_size": 64, "seed": 1}, {})
     ]
+
+
+@pytest.mark.parametrize(
+    ("changes", "attempt", "left"),
+    [
+        ({}, 1, 90.0),
+        ({"max_minutes": 1}, 1, 50.0),
+        ({"max_minutes": 1}, 2, 90.0),  # when that began is not stored
+        ({"max_minutes": 9}, 1, 90.0),
+    ],
+)
+def test_the_time_left_ends_where_the_run_is_stopped(
+    changes: dict[str, float], attempt: int, left: float
+) -> None:
+    config = {"epochs": 10, "batch_size": 10, **changes}
+    run = Run(
+        id="a", name="a", status="running", config=config, attempt=attempt, step=10,
+        steps_per_epoch=10, seconds=10.0, images_per_second=10.0,
+    )  # fmt: skip
+    assert time_left(run) == left
