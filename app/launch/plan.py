@@ -21,6 +21,7 @@ from ganboard.gan.costs import estimate as costs
 from ganboard.gan.data import catalog
 from ganboard.gan.data.dataset import DatasetError
 from ganboard.gan.devices import capabilities
+from ganboard.gan.quality import choice, inception_weights
 from ganboard.worker import formatting
 from ganboard.worker.context import Context
 from ganboard.worker.submission.submit import Machines
@@ -60,7 +61,10 @@ class LaunchPlan:
 def make_plan(values: Mapping[str, Any], here: Machines, data_dir: Path) -> LaunchPlan:
     try:
         config = parse(values)
-        if refusal := here.refusal(config):
+        refusal = here.refusal(config)
+        if not refusal and choice.needs_weights(config):
+            refusal = _absent_weights(str(data_dir))
+        if refusal:
             return LaunchPlan(config, None, refusal)
         return LaunchPlan(
             config,
@@ -70,6 +74,17 @@ def make_plan(values: Mapping[str, Any], here: Machines, data_dir: Path) -> Laun
         )
     except (ConfigError, DatasetError) as error:
         return LaunchPlan(None, None, str(error))
+
+
+@st.cache_data(ttl=60, max_entries=4, show_spinner=False)
+def _absent_weights(data_dir: str) -> str:
+    """Why InceptionV3 cannot be used; empty if it can. Asked once a minute, since it may ask the
+    network."""
+    try:
+        inception_weights.check(Path(data_dir))
+    except ConfigError as error:
+        return str(error)
+    return ""
 
 
 @st.cache_data(ttl=10, max_entries=64, show_spinner=False)

@@ -116,7 +116,7 @@ class Generation:
         )
         if real is None or len(real.images) < MINIMUM:
             return statistics, 100 * float(np.sqrt(np.square(full - other).mean()) / full.std())
-        evaluator = Evaluator(self.config, real, cache_dir, lambda share: None)
+        evaluator = Evaluator(self.config, real, cache_dir, lambda share: None, data_dir=data_dir)
         (own, _), (before, _) = evaluator.compare(other), evaluator.compare(full)
         metrics: dict[str, float] = {}
         for name in ("fid", "kid"):

@@ -27,8 +27,7 @@ from ganboard.gan.rng import streams
 from ganboard.gan.rng.philox import LAST_LAYER, Purpose
 from ganboard.gan.settings.pictures import PictureConfig
 
-# of (configuration, data, folder of caches, what takes the share that is done)
-MakeEvaluator = Callable[[PictureConfig, Any, Path, Callable[[float], None]], Evaluator]
+MakeEvaluator = Callable[..., Evaluator]  # as `gan.quality.evaluator.Evaluator`
 _LOSSES = ("generator_loss", "discriminator_loss")
 
 
@@ -95,8 +94,10 @@ class AdversarialRecipe:
     def grid(self, generator: keras.Model, examples: Any) -> npt.NDArray[np.float32]:
         return samples.grid(self.config, generator, self.classes)
 
-    def evaluator(self, data: Any, cache_dir: Path, progress: Callable[[float], None]) -> Evaluator:
-        return self._make_evaluator(self.config, data, cache_dir, progress)
+    def evaluator(
+        self, data: Any, data_dir: Path, cache_dir: Path, progress: Callable[[float], None]
+    ) -> Evaluator:
+        return self._make_evaluator(self.config, data, cache_dir, progress, data_dir=data_dir)
 
     def example(self, rows: int) -> list[tf.Tensor]:
         images = [tf.zeros([rows, *self.shape], tf.uint8)]

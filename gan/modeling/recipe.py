@@ -68,7 +68,9 @@ class Recipe(Protocol):
         """Pictures [grid_size ** 2, H, W, C] in [-1, 1] of what G makes, always of the same noise
         and conditions."""
 
-    def evaluator(self, data: Any, cache_dir: Path, progress: Callable[[float], None]) -> Evaluator:
+    def evaluator(
+        self, data: Any, data_dir: Path, cache_dir: Path, progress: Callable[[float], None]
+    ) -> Evaluator:
         """What compares with `data`, all of it whatever `config.limit`; called outside any
         strategy's scope. Raises ConfigError."""
 

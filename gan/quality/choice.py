@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
-from ganboard.gan.config import ConfigError
+from pathlib import Path
+
+from ganboard.gan.config import ConfigError, RunConfig
 from ganboard.gan.data.dataset import Labels
-from ganboard.gan.settings.features import AUTO, CHOICES, CLASSIFIER, ENCODER
+from ganboard.gan.quality import inception_weights
+from ganboard.gan.settings.features import AUTO, CHOICES, CLASSIFIER, ENCODER, INCEPTION
 
 
 def choose(asked: str, labels: Labels | None) -> str:
@@ -27,6 +30,18 @@ def choose(asked: str, labels: Labels | None) -> str:
             f" {absent}. Set quality_features=encoder."
         )
     return asked
+
+
+def check(config: RunConfig, data_dir: Path) -> None:
+    """Raises ConfigError for an evaluation that lacks weights which cannot be downloaded either
+    (3 s at most)."""
+    if needs_weights(config):
+        inception_weights.check(data_dir)
+
+
+def needs_weights(config: RunConfig) -> bool:
+    """Whether a run will be evaluated by InceptionV3."""
+    return bool(config.quality_every) and getattr(config, "quality_features", "") == INCEPTION
 
 
 def _absent(labels: Labels | None) -> str:

@@ -38,6 +38,7 @@ class Attempt:
         machine: dict[str, Any],
         dataset: Any,
         run_dir: Path,
+        data_dir: Path,
         cache_dir: Path,
         number: int,
         sink: Sink,
@@ -102,7 +103,7 @@ class Attempt:
             config, run_dir / snapshots.FOLDER, self.initial_weights
         )
         self.image_grid = hooks.ImageGrid(config)
-        self.evaluation = hooks.Evaluation(config, dataset, cache_dir)
+        self.evaluation = hooks.Evaluation(config, dataset, data_dir, cache_dir)
         self.peak_measurement = hooks.PeakMeasurement(config, machine, cache_dir)
 
     @property

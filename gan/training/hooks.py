@@ -92,10 +92,10 @@ class ImageGrid:
 class Evaluation:
     """How good what the generator makes is."""
 
-    def __init__(self, config: RunConfig, dataset: Any, cache_dir: Path) -> None:
+    def __init__(self, config: RunConfig, dataset: Any, data_dir: Path, cache_dir: Path) -> None:
         self._config = config
         self._dataset = dataset
-        self._cache_dir = cache_dir
+        self._data_dir, self._cache_dir = data_dir, cache_dir
         self._evaluator: Evaluator | None = None
 
     def due(self, epoch: int, *, ended: bool) -> bool:
@@ -128,7 +128,7 @@ class Evaluation:
     def _prepare(self, state: TrainingState) -> Evaluator:
         """The first time in this attempt: it may train a classifier."""
         evaluator = state.model.evaluator(
-            self._dataset, self._cache_dir, lambda share: state.watchdog.heartbeat()
+            self._dataset, self._data_dir, self._cache_dir, lambda share: state.watchdog.heartbeat()
         )
         for text in evaluator.remarks:
             state.sink(Note("info", text))

@@ -87,6 +87,7 @@ def train(
         machine=machine,
         dataset=dataset,
         run_dir=run_dir,
+        data_dir=data_dir,
         cache_dir=cache_dir or run_dir / "cache",
         number=attempt,
         sink=sink,

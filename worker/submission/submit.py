@@ -77,15 +77,17 @@ def check_name(text: str) -> str:
 
 
 def check(context: Context, config: RunConfig, *, here: bool = False) -> None:
-    """Refuse a run that cannot work: data that is absent or too small, or what no live worker's
-    machine has.
+    """Refuse a run that cannot work: data that is absent or too small, an evaluation without its
+    weights, or what no live worker's machine has.
 
     Raises ConfigError or DatasetError. Without a live worker only what no machine has is refused,
     and for a run that is trained `here` only the data is checked; the trainer checks again.
     """
     from ganboard.gan.data import catalog
+    from ganboard.gan.quality import choice
 
     catalog.check(config, context.settings.data)
+    choice.check(config, context.settings.data)
     plan(config, catalog.count(config, context.settings.data))
     if not here and (refusal := machines(context).refusal(config)):
         raise ConfigError(refusal)

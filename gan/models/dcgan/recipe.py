@@ -55,9 +55,9 @@ class Recipe:
         return samples.grid(self.config, generator)
 
     def evaluator(
-        self, data: Dataset, cache_dir: Path, progress: Callable[[float], None]
+        self, data: Dataset, data_dir: Path, cache_dir: Path, progress: Callable[[float], None]
     ) -> Evaluator:
-        return Evaluator(self.config, data, cache_dir, progress)
+        return Evaluator(self.config, data, cache_dir, progress, data_dir=data_dir)
 
     def example(self, rows: int) -> list[tf.Tensor]:
         return [tf.zeros([rows, *architecture.SHAPE], tf.uint8)]

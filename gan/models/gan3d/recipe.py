@@ -104,7 +104,7 @@ class Recipe:
         return rendering.side(np.concatenate(made), losses.POWERS[self.geometry])
 
     def evaluator(
-        self, data: Showers, cache_dir: Path, progress: Callable[[float], None]
+        self, data: Showers, data_dir: Path, cache_dir: Path, progress: Callable[[float], None]
     ) -> Evaluator:
         return Evaluator(self.config, data)
 

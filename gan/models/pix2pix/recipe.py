@@ -82,7 +82,7 @@ class Recipe:
         )
 
     def evaluator(
-        self, data: Examples, cache_dir: Path, progress: Callable[[float], None]
+        self, data: Examples, data_dir: Path, cache_dir: Path, progress: Callable[[float], None]
     ) -> Evaluator:
         return Evaluator(self.config, data)
 

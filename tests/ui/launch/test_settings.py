@@ -112,6 +112,19 @@ def test_the_image_folder_is_asked_for_when_it_is_needed() -> None:
     assert button(at, "Launch").disabled
 
 
+@pytest.mark.usefixtures("offline")
+def test_absent_weights_are_said_before_the_launch(
+    context: Context, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("KERAS_HOME", str(context.settings.home / "keras"))
+    at = open_page("launch", preset="starter")
+    assert not button(at, "Launch").disabled
+    setting(at, "quality_features").set_value("inception")
+    at = checked(at.run())
+    assert "needs the weights of Keras's InceptionV3" in words(at)
+    assert button(at, "Launch").disabled
+
+
 def test_unreadable_pictures_are_counted_before_the_launch(context: Context) -> None:
     folder = context.settings.data / "pictures"
     folder.mkdir(parents=True)

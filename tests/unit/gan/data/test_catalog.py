@@ -25,16 +25,6 @@ from ganboard.gan.settings import registry
 ABSENT = [Config(dataset="mnist"), Config(dataset="fashion_mnist")]
 
 
-@pytest.fixture
-def offline(monkeypatch: pytest.MonkeyPatch) -> None:
-    """The download host becomes a closed port of this machine, so that the tests mean the same
-    everywhere."""
-    with socket.create_server(("127.0.0.1", 0)) as server:
-        port = server.getsockname()[1]
-    monkeypatch.setenv("https_proxy", f"http://127.0.0.1:{port}")
-    monkeypatch.setenv("no_proxy", "")
-
-
 def test_available_covers_every_dataset(tmp_path: Path) -> None:
     found = catalog.available(tmp_path / "absent")
     assert tuple(found) == registry.datasets()

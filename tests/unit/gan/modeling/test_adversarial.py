@@ -358,41 +358,41 @@ def _raises(config: Any) -> keras.Model:
         (
             {"discriminator": _wide},
             {},
-            "The discriminator of model=dcgan returns (2), and logits of this run are (1): correct"
+            "The discriminator of model=tiny returns (2), and logits of this run are (1): correct"
             " its last layers.",
         ),
         (
             {},
             {"image_size": 12},
-            "The generator of model=dcgan returns (8, 8, 3), and images of this run are"
+            "The generator of model=tiny returns (8, 8, 3), and images of this run are"
             " (12, 12, 3): correct its last layers.",
         ),
         (
             {"discriminator": _wide},
             {"conditional": True},
-            "The discriminator of model=dcgan takes (8, 8, 3), and a run with labels gives it"
+            "The discriminator of model=tiny takes (8, 8, 3), and a run with labels gives it"
             " (8, 8, 3) and (): correct its inputs.",
         ),
         (
             {"generator": _raises},
             {},
-            "The generator of model=dcgan cannot be built (ValueError: no such width): correct"
+            "The generator of model=tiny cannot be built (ValueError: no such width): correct"
             " generator(config).",
         ),
         (
             {"generator": lambda config: None},
             {},
-            "generator(config) of model=dcgan returned NoneType: return a keras.Model.",
+            "generator(config) of model=tiny returned NoneType: return a keras.Model.",
         ),
         (
             {"generator": lambda config: keras.Sequential([layers.Dense(3)])},
             {},
-            "The generator of model=dcgan has no inputs yet: begin it with keras.Input.",
+            "The generator of model=tiny has no inputs yet: begin it with keras.Input.",
         ),
         (
             {"generator_loss": lambda config, real, fake: -fake},
             {},
-            "model=dcgan has one loss of its own, but no discriminator_loss: define generator_loss"
+            "model=tiny has one loss of its own, but no discriminator_loss: define generator_loss"
             " and discriminator_loss, or neither.",
         ),
         (
@@ -401,13 +401,13 @@ def _raises(config: Any) -> keras.Model:
                 "discriminator_loss": lambda config, real, fake: fake - real,
             },
             {},
-            "generator_loss of model=dcgan returned shape () for 2 images: return the loss of each"
+            "generator_loss of model=tiny returned shape () for 2 images: return the loss of each"
             " image, (2,), and no mean.",
         ),
         (
             {"discriminator": lambda config: tiny_gan.critic(config, [layers.Dropout(0.1)] * 97)},
             {},
-            "The layers of model=dcgan draw random numbers 194 times in a step, and 192 is the"
+            "The layers of model=tiny draw random numbers 194 times in a step, and 192 is the"
             " most: use fewer layers of dropout or noise.",
         ),
     ],
@@ -436,13 +436,13 @@ def test_data_that_do_not_fit_are_refused() -> None:
         (
             IMAGES[:, :4],
             {},
-            "The images of dataset=digits are (4, 8, 3), and model=dcgan makes (8, 8, 3): set"
+            "The images of dataset=digits are (4, 8, 3), and model=tiny makes (8, 8, 3): set"
             " image_size and channels.",
         ),
         (
             IMAGES,
             {"conditional": True},
-            "dataset=digits has no labels, which model=dcgan needs: choose labelled data, or"
+            "dataset=digits has no labels, which model=tiny needs: choose labelled data, or"
             " conditional=false.",
         ),
         (

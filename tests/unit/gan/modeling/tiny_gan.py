@@ -22,6 +22,7 @@ LABELLED = SimpleNamespace(images=IMAGES, labels=LABELS)
 
 
 class Config(PictureConfig):
+    model: str = "tiny"
     dataset: str = "digits"
     batch_size: int = 4
     latent_dim: int = 6

@@ -2,7 +2,6 @@ from __future__ import annotations
 
 import hashlib
 import random
-import socket
 import warnings
 from pathlib import Path
 
@@ -27,17 +26,6 @@ NAME = inception_weights.NAME
 def keras_home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     monkeypatch.setenv("KERAS_HOME", str(tmp_path / "keras"))
     return tmp_path / "keras"
-
-
-@pytest.fixture
-def offline(monkeypatch: pytest.MonkeyPatch) -> None:
-    """A proxy that nobody serves, so that nothing is asked of the Internet."""
-    with socket.socket() as taken:
-        taken.bind(("127.0.0.1", 0))
-        port = taken.getsockname()[1]
-    monkeypatch.setenv("https_proxy", f"http://127.0.0.1:{port}")
-    monkeypatch.delenv("no_proxy", raising=False)
-    monkeypatch.delenv("NO_PROXY", raising=False)
 
 
 def test_absent_weights_offline_are_one_sentence(offline: None, tmp_path: Path) -> None:

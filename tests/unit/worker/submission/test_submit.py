@@ -12,6 +12,7 @@ from ganboard.db.models import Run
 from ganboard.db.runs import queries
 from ganboard.gan.config import ConfigError, parse
 from ganboard.gan.presets import load
+from ganboard.gan.quality import inception_weights
 from ganboard.worker.context import Context
 from ganboard.worker.errors import BadName
 from ganboard.worker.submission.submit import (
@@ -83,6 +84,21 @@ def test_what_no_machine_can_do_is_refused_without_a_worker(context: Context) ->
         submit(context, load("tiny", {"loop": "fit", "strategy": "tpu"}))
     # a GPU worker may come
     assert submit(context, load("tiny", {"precision": "mixed_float16"})).status == "queued"
+
+
+@pytest.mark.usefixtures("offline")
+def test_an_evaluation_without_its_weights_is_refused(
+    context: Context, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("KERAS_HOME", str(context.settings.home / "keras"))
+    by_inception = {"quality_features": "inception", "quality_every": 1}
+    with pytest.raises(ConfigError, match=r"which are not at .*, and .* cannot be reached"):
+        submit(context, load("tiny", by_inception))
+    assert submit(context, load("tiny", {**by_inception, "quality_every": 0})).status == "queued"
+    weights = context.settings.data / inception_weights.NAME
+    weights.parent.mkdir(parents=True, exist_ok=True)
+    weights.touch()  # what is in it is looked at when the evaluation begins
+    assert submit(context, load("tiny", by_inception)).status == "queued"
 
 
 def test_what_every_live_worker_lacks_is_refused(context: Context) -> None:
