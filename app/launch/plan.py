@@ -217,13 +217,15 @@ def _memory(config: RunConfig, examples: int, machine: dict[str, Any] | None) ->
             " accumulate"
         ),
     )
-    known = costs.known(config)
-    if not known:
+    known, problem = costs.known(config), costs.problem(config)
+    if not known and not problem:
         _measuring(config)
+    taken = costs.estimate(config, examples, on_gpu=gpu) if known else None
+    from_shapes = f"Estimated for {each} from the layer shapes; measured in the first steps"
     st.metric(
         "Memory",
-        formatting.size(costs.estimate(config, examples, on_gpu=gpu)) if known else "measuring",
-        help=f"Estimated for {each} from the layer shapes; measured in the first steps",
+        formatting.size(taken) if taken else "unknown" if problem else "measuring",
+        help=formatting.escape(problem) if problem else from_shapes,
     )
     largest = (
         costs.largest_batch(config, costs.available(config, machine), examples, on_gpu=gpu)

@@ -59,6 +59,12 @@ def known(config: RunConfig) -> bool:
     return known_of_model is None or bool(known_of_model(config))
 
 
+def problem(config: RunConfig) -> str:
+    """Why the costs will not be known, in a sentence; empty where nothing failed."""
+    problem_of_model = getattr(_of(config), "problem", None)
+    return str(problem_of_model(config)) if problem_of_model else ""
+
+
 def step_flop(config: RunConfig) -> float:
     """FLOP of the convolutions and products of one training step over all replicas; one
     multiply-accumulate is 2 FLOP.

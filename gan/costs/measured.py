@@ -27,6 +27,7 @@ _SECONDS = 180.0
 _LOCK = threading.Lock()
 _KNOWN: dict[str, tuple[Layers, Layers]] = {}
 _RUNNING: set[str] = set()
+_FAILED: dict[str, str] = {}
 _FOLDER: list[Path] = []
 
 
@@ -37,14 +38,14 @@ def keep_in(folder: Path) -> None:
 
 def layers(config: RunConfig, *, wait: bool = False) -> tuple[Layers, Layers] | None:
     """Those of G and of D; None while they are not known: the first who asks has them measured in
-    the background, or with `wait` now."""
+    the background, or with `wait` now. What fails is tried again with `wait` alone."""
     key = _key(config)
     with _LOCK:
         if key not in _KNOWN and (found := _stored(key)) is not None:
             _KNOWN[key] = found
         if key in _KNOWN:
             return _KNOWN[key]
-        if not wait and key in _RUNNING:
+        if not wait and (key in _RUNNING or key in _FAILED):
             return None
         _RUNNING.add(key)
     if wait:
@@ -52,6 +53,11 @@ def layers(config: RunConfig, *, wait: bool = False) -> tuple[Layers, Layers] | 
         return _KNOWN.get(key)
     threading.Thread(target=_measure, args=(config, key), daemon=True).start()
     return None
+
+
+def problem(config: RunConfig) -> str:
+    """Why the networks could not be measured, in a sentence; empty where nothing failed."""
+    return _FAILED.get(_key(config), "")
 
 
 def put(config: RunConfig, found: tuple[Layers, Layers]) -> None:
@@ -69,8 +75,18 @@ def put(config: RunConfig, found: tuple[Layers, Layers]) -> None:
 
 
 def _measure(config: RunConfig, key: str) -> None:
-    if not _has_tensorflow():  # the dashboard's image: a worker measures
-        return
+    failure = _ask(config)
+    with _LOCK:
+        _RUNNING.discard(key)
+        _FAILED.pop(key, None)
+        if failure:
+            _FAILED[key] = failure
+
+
+def _ask(config: RunConfig) -> str:
+    """Have another process measure the networks; why it could not, in a sentence."""
+    if not _has_tensorflow():  # the dashboard's image
+        return "The networks are measured when the model is first trained."
     command = [sys.executable, "-m", "ganboard.gan.one_file.measure"]
     try:
         done = subprocess.run(
@@ -81,11 +97,12 @@ def _measure(config: RunConfig, key: str) -> None:
             timeout=_SECONDS,
         )
     except subprocess.TimeoutExpired:
-        return
-    if done.returncode == 0:
-        put(config, _read(json.loads(done.stdout.splitlines()[-1])))
-    with _LOCK:
-        _RUNNING.discard(key)
+        return f"The networks were not built within {_SECONDS:.0f} s."
+    if done.returncode:
+        last = (done.stderr.strip().splitlines() or [f"exit code {done.returncode}"])[-1]
+        return f"The networks could not be built: {last[:300]}"
+    put(config, _read(json.loads(done.stdout.splitlines()[-1])))
+    return ""
 
 
 @cache

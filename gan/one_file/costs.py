@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from ganboard.gan.config import ConfigError
 from ganboard.gan.costs import measured, simultaneous
 from ganboard.gan.costs.layer import LayerCost
 from ganboard.gan.data.pictures import named
@@ -15,6 +16,11 @@ _WORKING = 3 * 4  # bytes for each value of the largest map on its way
 def known(config: PictureConfig) -> bool:
     """Whether the networks were measured already; if not, that begins."""
     return measured.layers(config) is not None
+
+
+def problem(config: PictureConfig) -> str:
+    """Why the networks could not be measured; empty where nothing failed."""
+    return measured.problem(config)
 
 
 def example_bytes(config: PictureConfig) -> int:
@@ -61,5 +67,5 @@ def _values(config: PictureConfig) -> int:
 def _layers(config: PictureConfig) -> tuple[measured.Layers, measured.Layers]:
     found = measured.layers(config, wait=True)
     if found is None:
-        raise RuntimeError(f"the networks of model={config.model} could not be measured")
+        raise ConfigError(f"model={config.model} has no estimates. {measured.problem(config)}")
     return found
