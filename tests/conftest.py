@@ -19,6 +19,7 @@ from ganboard.db.engine import make_engine
 from ganboard.db.migrate import upgrade
 from ganboard.db.models import Run
 from ganboard.db.settings import Settings
+from ganboard.gan.settings import registry
 from ganboard.worker.context import Context, open_context
 from ganboard.worker.process import redis_server
 from ganboard.worker.process.parent_death import environment_for_child
@@ -58,6 +59,29 @@ def offline(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("https_proxy", f"http://127.0.0.1:{port}")
     for name in ("no_proxy", "NO_PROXY"):
         monkeypatch.setenv(name, "")
+
+
+@pytest.fixture
+def named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Callable[..., None]]:
+    """Puts files, as name=source, into a folder that GANBOARD_MODELS names; or lets it name another
+    place."""
+    folder = tmp_path / "models"
+
+    def name(place: str = str(folder), **files: str) -> None:
+        folder.mkdir(exist_ok=True)
+        for stem, source in files.items():
+            (folder / f"{stem}.py").write_text(source)
+        monkeypatch.setenv("GANBOARD_MODELS", place)
+        _forget_models()
+
+    yield name
+    monkeypatch.undo()
+    _forget_models()
+
+
+def _forget_models() -> None:
+    for cached in (registry._found, registry.declared, registry.datasets):
+        cached.cache_clear()
 
 
 @pytest.fixture

@@ -13,6 +13,7 @@ import streamlit as st
 from ganboard.db.models import Run
 from ganboard.db.runs import queries
 from ganboard.gan.config import config_class
+from ganboard.gan.settings import registry
 from ganboard.gan.settings.metadata import about, fields_by_group
 from ganboard.worker import formatting
 from ganboard.worker.context import Context
@@ -127,7 +128,7 @@ def settings_frame(config: dict[str, Any]) -> pd.DataFrame:
 
 
 def script_frame(config: dict[str, Any]) -> pd.DataFrame:
-    """What a script gave as its configuration, as text."""
+    """A configuration of which nothing more is known, as text."""
     rows = [(name, format_value(value)) for name, value in config.items()]
     return pd.DataFrame(rows, columns=["Setting", "Value"], dtype=str)
 
@@ -142,7 +143,9 @@ def format_value(value: Any) -> str:
 
 
 def draw_config(context: Context, run: Run) -> None:
-    frame = script_frame(run.config) if run.external else settings_frame(run.config)
+    # defaults and groups of a model that is not here are not known
+    plain = run.external or registry.missing(run.config)
+    frame = script_frame(run.config) if plain else settings_frame(run.config)
     st.dataframe(
         frame,
         hide_index=True,

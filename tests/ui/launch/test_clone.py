@@ -43,6 +43,10 @@ def test_a_run_of_a_model_that_is_not_here_is_read_but_not_cloned(
     at = open_page("run", run=run.id)
     assert "the run can be read, but not resumed or cloned" in words(at)
     assert at.button(key="resume").disabled
+    at = open_page("run", run=run.id, view="Config")
+    frames = [frame.value for frame in at.dataframe if "Setting" in frame.value]
+    # nothing is known of its groups and defaults
+    assert [list(frame.columns) for frame in frames] == [["Setting", "Value"]]
     assert at.button(key="clone_run").disabled
 
 

@@ -147,3 +147,14 @@ def test_going_back_brings_the_former_preset_and_a_late_click_does_not(
     at = checked(at.button(key="use_tiny").click().run())
     at.query_params["preset"] = "paper"
     assert value(checked(at.run()), "epochs") == 30
+
+
+def test_a_model_that_cannot_be_read_is_named_and_the_others_are_offered(
+    named: Callable[..., None], context: Context
+) -> None:
+    named(torn="def generator(config:\n")
+    at = open_page("launch")
+    assert "A model is not offered. " in words(at)
+    assert "torn.py: line 1 is not valid Python" in words(at)
+    assert "dcgan" in setting(at, "model").options
+    assert "torn" not in setting(at, "model").options

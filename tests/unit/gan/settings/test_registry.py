@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import subprocess
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -38,26 +38,6 @@ def discriminator(config):
     raise AssertionError("never called")
 '''
 Named = Callable[..., None]
-
-
-@pytest.fixture
-def named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Named]:
-    """Puts files into a folder that GANBOARD_MODELS names."""
-
-    def name(**files: str) -> None:
-        for stem, source in files.items():
-            (tmp_path / f"{stem}.py").write_text(source)
-        monkeypatch.setenv("GANBOARD_MODELS", str(tmp_path))
-        _forget()
-
-    yield name
-    monkeypatch.undo()
-    _forget()
-
-
-def _forget() -> None:
-    for cached in (registry._found, registry.declared, registry.datasets):
-        cached.cache_clear()
 
 
 def test_a_file_is_a_model_with_its_own_settings_and_defaults(named: Named) -> None:
@@ -116,8 +96,8 @@ def test_a_run_goes_on_with_its_own_code_alone(named: Named) -> None:
 
 
 def test_a_folder_with_a_specification_is_a_model(named: Named, tmp_path: Path) -> None:
-    folder = tmp_path / "whole"
-    folder.mkdir()
+    folder = tmp_path / "models" / "whole"
+    folder.mkdir(parents=True)
     (folder / "config.py").write_text(
         "from ganboard.gan.settings.run_config import RunConfig\n\n\n"
         "class Config(RunConfig):\n"
@@ -171,16 +151,13 @@ def test_what_is_no_model_is_refused_in_a_sentence(
             parse({"model": name})
 
 
-def test_a_path_that_does_not_exist_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("GANBOARD_MODELS", "/nowhere/at/all")
-    _forget()
+def test_a_path_that_does_not_exist_is_named(named: Named) -> None:
+    named("/nowhere/at/all")
     assert registry.refused() == {
         "/nowhere/at/all": (
             "GANBOARD_MODELS names /nowhere/at/all, which does not exist. Correct the path."
         )
     }
-    monkeypatch.undo()
-    _forget()
 
 
 def test_a_run_of_a_model_that_is_gone_can_still_be_read() -> None:
