@@ -4,7 +4,6 @@
 from __future__ import annotations
 
 import contextlib
-import os
 import sys
 from typing import TYPE_CHECKING, Annotated
 
@@ -98,8 +97,6 @@ def train(
     from ganboard.worker.terminal.run_view import make_view
     from ganboard.worker.training.trainer import train_in_process
 
-    # before TensorFlow is loaded: its start-up notes are no errors
-    os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "2")
     context = open_database(pooled=True, create=True)
     submitted = submit(context, config, name=name, preset=preset or "", here=True)
     # libraries that report on stdout must not mix with the document

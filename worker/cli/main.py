@@ -7,6 +7,7 @@ Heavy modules are imported inside the commands, so that `--help` answers at once
 from __future__ import annotations
 
 import contextlib
+import os
 import sys
 from collections.abc import Callable
 from typing import Annotated
@@ -58,6 +59,8 @@ def main() -> None:
 
     State is stored in GANBOARD_HOME, by default .ganboard in the working directory.
     """
+    # before a command loads TensorFlow: its start-up notes are no errors
+    os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "2")
     # a name may hold characters that the terminal's encoding lacks
     for stream in (sys.stdout, sys.stderr):
         with contextlib.suppress(AttributeError):

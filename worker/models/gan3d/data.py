@@ -3,7 +3,6 @@ of `worker.cli.main`."""
 
 from __future__ import annotations
 
-import os
 import time
 from enum import StrEnum
 from pathlib import Path
@@ -145,8 +144,6 @@ def convert(
     Example:
       ganboard data convert Ele_VarAngleMeas_100_200_000.tfrecords Ele_VarAngleMeas_100_200_000.h5
     """
-    # before TensorFlow is loaded: its start-up notes are no errors
-    os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "2")
     from ganboard.gan.models.gan3d.data import records
     from ganboard.gan.models.gan3d.data.layouts import VARIABLE
     from ganboard.gan.models.gan3d.data.writer import write

@@ -3,7 +3,6 @@
 
 from __future__ import annotations
 
-import os
 from pathlib import Path
 from typing import Annotated
 
@@ -88,8 +87,6 @@ def predict(
     planned = predictions.plan(*find(run_id), asked)
     if out:
         view.make_folder(out)
-    # before TensorFlow is loaded: its start-up notes are no errors
-    os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "2")
     if times:
         from ganboard.gan.models.pix2pix.prediction import timings
 
