@@ -14,7 +14,7 @@ VALUES = {
     "classes": 10,
     "width": 16,
     "batch_size": 32,
-    "epochs": 30,
+    "epochs": 150,
     "ema": 0.99,
-    "quality_every": 10,
+    "quality_every": 50,
 }

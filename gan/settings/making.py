@@ -26,6 +26,7 @@ from ganboard.gan.settings.run_config import RunConfig
 from ganboard.gan.settings.specification import ModelSpec
 
 DECLARES = "model.py"  # of a folder that is a model
+OWN_LOSSES = "Losses as the model's own file defines them, as means over the batch."
 _NAME = re.compile(r"[a-z][a-z0-9_]{0,39}")
 _DECLARED = f"{LOADED}_declared"  # of files as read with stand-ins
 # settings of every model that each declares in its own way
@@ -77,6 +78,8 @@ def model(candidate: Candidate) -> Model:
         raise Refused("MODEL must be a ModelSpec.")
     if not issubclass(spec.config, PictureConfig):
         raise Refused("its Config must be a class derived from ganboard.PictureConfig.")
+    if hasattr(module, "discriminator_loss"):  # which needs generator_loss beside it
+        spec = replace(spec, losses=spec.losses or OWN_LOSSES)
     return Model(name, replace(spec, config=_finished(spec.config, name)), SHARED, path, digest)
 
 

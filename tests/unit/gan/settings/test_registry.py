@@ -95,6 +95,14 @@ def test_a_run_goes_on_with_its_own_code_alone(named: Named) -> None:
     assert config_hash(config, 100) != digest  # nor does a checkpoint load
 
 
+def test_losses_of_its_own_are_not_called_cross_entropy(named: Named) -> None:
+    own = SOURCE + "\n\ndef generator_loss(config, real, fake):\n    ...\n"
+    named(plain=SOURCE, own=own + own.split("\n\n")[-1].replace("generator", "discriminator"))
+    assert registry.refused() == {}
+    assert registry.get("plain").spec.losses == ""
+    assert registry.get("own").spec.losses.startswith("Losses as the model's own file defines")
+
+
 def test_a_folder_with_a_specification_is_a_model(named: Named, tmp_path: Path) -> None:
     folder = tmp_path / "models" / "whole"
     folder.mkdir(parents=True)
