@@ -3,7 +3,7 @@ nothing to download.
 
     ganboard run --preset conditional --follow
 
-Expected on two CPU cores: four minutes. Expected result: legible digits of every class; on
+Expected on two CPU cores: a minute and a half. Expected result: legible digits of every class; on
 Playground the class can be chosen.
 """
 
