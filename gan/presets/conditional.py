@@ -3,8 +3,8 @@ nothing to download.
 
     ganboard run --preset conditional --follow
 
-Expected on two CPU cores: a minute and a half. Expected result: legible digits of every class; on
-Playground the class can be chosen.
+Expected on two CPU cores: a minute and a half. Expected result: legible digits of the classes 0 to
+7, which the grid shows; on Playground any class can be chosen.
 """
 
 VALUES = {

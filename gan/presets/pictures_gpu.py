@@ -4,7 +4,7 @@ XLA in bfloat16.
     ganboard run --preset pictures_gpu --set images_path=FOLDER --follow
 
 Expected on a GPU: not known, since this preset has not been run on one. Expected result: not known
-either; the paper trains 64x64 for some million pictures.
+either.
 """
 
 VALUES = {
