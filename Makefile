@@ -82,7 +82,7 @@ lock: install-dev ## resolve requirements/*.lock anew (ARGS=--upgrade takes the 
 	sed -n '/^tensorflow/d; s/ \\$$//p' requirements/dev.lock | grep '^[a-z]' > .venv/all-but-tensorflow.txt
 	$(LOCK) -c .venv/all-but-tensorflow.txt pyproject.toml --group build --group tf220 --extra dev -o requirements/tf220.lock
 
-rehearse: install ## compile every model's step for TPUs and GPUs that are not here (hours; ARGS="--on v5e-1,h100")
+rehearse: install ## compile every model's step for TPUs and GPUs that are not here (hours; ARGS="--model sngan --on v5e-1,h100")
 	$(BIN)/ganboard rehearse models $(ARGS)
 
 docker: ## everything in containers, with PostgreSQL and Redis (PORT=8501)

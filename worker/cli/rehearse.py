@@ -38,15 +38,24 @@ def rehearse(
         ),
     ] = "",
     changes: Changes = None,
+    models: Annotated[
+        str,
+        typer.Option(
+            "--model",
+            metavar="NAMES",
+            help="With `models`: these alone, separated by commas; defaults to all that come with"
+            " ganboard.",
+        ),
+    ] = "",
     precision: Annotated[
-        str | None,
+        str,
         typer.Option(
             "--precision",
             metavar="NAMES",
             help="float32, mixed_bfloat16, mixed_float16, separated by commas; defaults to the"
-            " configuration's.",
+            " configuration's, with `models` to all three.",
         ),
-    ] = None,
+    ] = "",
     form: Annotated[
         str,
         typer.Option(
@@ -75,11 +84,11 @@ def rehearse(
     Examples:
       ganboard rehearse paper --on v5e-1
       ganboard rehearse paper --set batch_size=512 --on v3-8,v5e-8,4xh100 --no-largest-batch
-      ganboard rehearse models
+      ganboard rehearse models --model convgan,sngan --on v5e-1,h100
       ganboard rehearse published --json > gan/studies/predicted.json
       ganboard rehearse latest --on h100 --precision float32,mixed_bfloat16,mixed_float16 --json
     """
-    from ganboard.gan.config import ConfigError, parse_value
+    from ganboard.gan.config import ConfigError
     from ganboard.gan.rehearsal.targets import parse_targets
     from ganboard.worker.rehearsal import view
     from ganboard.worker.rehearsal.calibration import calibrated
@@ -89,14 +98,18 @@ def rehearse(
     if subject == PUBLISHED:
         return _published(as_json)
     if subject == MODELS:
-        return _models(on or EVERYWHERE, as_json)
+        if changes:
+            raise ConfigError(
+                "--set cannot be used with `models`, whose settings are those of `ganboard bench`:"
+                " name a preset or a run."
+            )
+        return _models(on or EVERYWHERE, _names(models), _precisions(precision), as_json)
     targets = parse_targets(on)
     if form not in ("step", "gradients"):
         raise ConfigError(f"--form {form[:40]} is invalid: use step or gradients.")
     context = open_database(create=True)
     config = _config(context, subject, changes)
-    names = [name.strip() for name in (precision or config.precision).split(",") if name.strip()]
-    precisions = [str(parse_value("precision", name)) for name in dict.fromkeys(names)]
+    precisions = _precisions(precision) or [config.precision]
     options = Options(targets, precisions, "step" if form == "step" else "gradients", largest_batch)
     with view.Lines(quiet=as_json) as lines:
         compiled = compile_all(context, config, options, lines)
@@ -120,7 +133,18 @@ def _published(as_json: bool) -> None:
         view.show_published(found)
 
 
-def _models(on: str, as_json: bool) -> None:
+def _names(text: str) -> list[str]:
+    """What an option with commas names, each once."""
+    return list(dict.fromkeys(name.strip() for name in text.split(",") if name.strip()))
+
+
+def _precisions(text: str) -> list[str]:
+    from ganboard.gan.config import parse_value
+
+    return [str(parse_value("precision", name)) for name in _names(text)]
+
+
+def _models(on: str, names: list[str], precisions: list[str], as_json: bool) -> None:
     """A table of targets, models and precisions."""
     from ganboard.gan.rehearsal.benchmarks import benchmark_configs
     from ganboard.gan.rehearsal.targets import parse_targets
@@ -129,10 +153,12 @@ def _models(on: str, as_json: bool) -> None:
     from ganboard.worker.rehearsal.rehearse import Options
     from ganboard.worker.rehearsal.rehearse import rehearse as compile_all
 
-    options = Options(parse_targets(on), (*PRECISIONS, "mixed_float16"), largest=False)
+    every = (*PRECISIONS, "mixed_float16")
+    options = Options(parse_targets(on), precisions or every, largest=False)
+    configs = benchmark_configs(names)
     context, reports = open_database(create=True), []
     with view.Lines(quiet=as_json) as lines:
-        for config in benchmark_configs():
+        for config in configs:
             reports += compile_all(context, config, options, lines)
     if as_json:
         output.print_json(reports)

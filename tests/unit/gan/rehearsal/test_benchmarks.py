@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import pytest
+
+from ganboard.gan.config import ConfigError
 from ganboard.gan.rehearsal import report
 from ganboard.gan.rehearsal.benchmarks import benchmark_configs
 from ganboard.gan.settings import registry
@@ -9,6 +12,12 @@ from ganboard.gan.settings import registry
 
 def test_every_built_in_model_is_rehearsed() -> None:
     assert [config.model for config in benchmark_configs()] == list(registry.models())
+
+
+def test_models_can_be_chosen() -> None:
+    assert [config.model for config in benchmark_configs(["sngan", "dcgan"])] == ["sngan", "dcgan"]
+    with pytest.raises(ConfigError, match="model=gan5 is not allowed"):
+        benchmark_configs(["sngan", "gan5"])
 
 
 def test_stored_reports_still_belong_to_their_models() -> None:

@@ -49,6 +49,7 @@ COMMAND_LINE = {
         "RUN-OR-PRESET",
         "--on",
         "--set",
+        "--model",
         "--precision",
         "--form",
         "--largest-batch",
