@@ -219,12 +219,10 @@ def _source(
 
 
 def _data_notes(context: Context) -> str:
-    """Why data sets are not here."""
-    return "  \n".join(
-        formatting.escape(reason)
-        for reason in catalog.available(context.settings.data).values()
-        if reason
-    )
+    """Why data sets of the form's model are not here."""
+    reasons = catalog.available(context.settings.data)
+    needed = [reasons[name] for name in registry.get(settings_form.model()).config.datasets]
+    return "  \n".join(formatting.escape(reason) for reason in needed if reason)
 
 
 @st.fragment(run_every=QUEUE_EVERY)

@@ -168,10 +168,10 @@ def delete(context: Context, run_id: str) -> list[str]:
 
 
 def default_name(config: RunConfig, preset: str) -> str:
-    """A name that says what is special: the preset or data set, and which settings of speed differ
-    from its usual ones."""
-    preset = preset if preset in presets.NAMES else ""  # that of an older version may be gone
-    usual = presets.load(preset) if preset else parse({"model": config.model})
+    """A name that says what is special: what is trained, and which settings of speed differ from
+    its usual ones."""
+    kept = _trains(preset, config.model)
+    usual = presets.load(preset) if kept else parse({"model": config.model})
     special = diff(config.model_dump(), usual.model_dump())
     phrases = {
         "batch_size": f"batch {config.batch_size}",
@@ -187,8 +187,23 @@ def default_name(config: RunConfig, preset: str) -> str:
     phrases["sync_batch_norm"] = "batch norm by replica"
     phrases["rng"] = f"{config.rng} random numbers"
     return ", ".join(
-        [preset or config.dataset, *(word for key, word in phrases.items() if key in special)]
+        [
+            trained(preset, config.model, config.dataset),
+            *(word for key, word in phrases.items() if key in special),
+        ]
     )
+
+
+def trained(preset: str, model: str, dataset: str) -> str:
+    """What a run trains, in a word or two: the preset that it comes from; where that is of an older
+    version or another model is chosen now, the data set and a model that is not the usual one."""
+    if _trains(preset, model):
+        return preset
+    return dataset if model == registry.usual() else f"{model}, {dataset}"
+
+
+def _trains(preset: str, model: str) -> bool:
+    return preset in presets.NAMES and presets.load(preset).model == model
 
 
 def call(context: Context, runs: Sequence[Run]) -> None:

@@ -16,7 +16,6 @@ import orjson
 from ganboard.db.ids import new_id
 from ganboard.db.runs import commands, past_runs
 from ganboard.db.runs.runtime_estimation import Estimate, History
-from ganboard.gan import presets
 from ganboard.gan.config import ConfigError, Plan, RunConfig, parse, parse_value, plan
 from ganboard.gan.data import catalog, revision
 from ganboard.gan.data.dataset import DatasetError
@@ -31,6 +30,7 @@ from ganboard.worker.submission.submit import (
     check_name,
     machines,
     run_history,
+    trained,
 )
 
 LIMIT = 200  # runs of one grid
@@ -215,7 +215,7 @@ def launch(
 
 
 def check_title(text: str, preset: str, base: Mapping[str, Any]) -> str:
-    """What the names of a grid begin with; the preset or data set when nothing was typed. Raises
+    """What the names of a grid begin with; what is trained when nothing was typed. Raises
     BadName."""
     if text:
         title = check_name(text)
@@ -225,7 +225,7 @@ def check_title(text: str, preset: str, base: Mapping[str, Any]) -> str:
                 " since settings are appended."
             )
         return title
-    return preset if preset in presets.NAMES else str(base.get("dataset", "grid"))
+    return trained(preset, str(base["model"]), str(base["dataset"]))
 
 
 def totals(grid: Sequence[Member]) -> tuple[float, float, float, int]:

@@ -146,6 +146,8 @@ def test_default_names_say_what_is_special() -> None:
         == "mnist, batch 128, xla, 2 replicas"
     )
     assert default_name(parse({"batch_size": 128}), "a preset of long ago") == "mnist, batch 128"
+    other = parse({"model": "convgan", "dataset": "digits", "batch_size": 128})
+    assert default_name(other, "starter") == "convgan, digits, batch 128"
 
 
 def test_machines_are_those_of_live_workers(context: Context) -> None:

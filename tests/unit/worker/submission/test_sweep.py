@@ -284,7 +284,9 @@ def test_names_of_grids_are_checked(text: str, sentence: str) -> None:
         sweep.check_title(text, "tiny", {})
 
 
-def test_a_grid_is_called_by_its_preset_or_data() -> None:
-    assert sweep.check_title("mine", "tiny", {}) == "mine"
-    assert sweep.check_title("", "tiny", {"dataset": "digits"}) == "tiny"
-    assert sweep.check_title("", "of long ago", {"dataset": "mnist"}) == "mnist"
+def test_a_grid_is_called_by_what_it_trains() -> None:
+    digits = {"model": "dcgan", "dataset": "digits"}
+    assert sweep.check_title("mine", "tiny", digits) == "mine"
+    assert sweep.check_title("", "tiny", digits) == "tiny"
+    assert sweep.check_title("", "of long ago", digits) == "digits"
+    assert sweep.check_title("", "tiny", {**digits, "model": "sngan"}) == "sngan, digits"
