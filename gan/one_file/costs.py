@@ -3,13 +3,11 @@
 from __future__ import annotations
 
 from ganboard.gan.config import ConfigError
-from ganboard.gan.costs import measured, simultaneous
+from ganboard.gan.costs import evaluation, measured, simultaneous
 from ganboard.gan.costs.layer import LayerCost
 from ganboard.gan.data.pictures import named
 from ganboard.gan.settings.pictures import PictureConfig
 
-# as for DCGAN, whose classifier they were fitted to: see there
-_EVALUATOR, _EVALUATED = 280 * 10**6, 11
 _WORKING = 3 * 4  # bytes for each value of the largest map on its way
 
 
@@ -30,7 +28,7 @@ def example_bytes(config: PictureConfig) -> int:
 
 def evaluation_bytes(config: PictureConfig) -> int:
     """Bytes that an evaluation of quality takes, while nothing trains."""
-    return _EVALUATOR + _EVALUATED * _values(config) * config.quality_images
+    return evaluation.evaluation_bytes(config, _values(config))
 
 
 def examples(config: PictureConfig) -> int:

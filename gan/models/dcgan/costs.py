@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-from ganboard.gan.costs import simultaneous
+from ganboard.gan.costs import evaluation, simultaneous
 from ganboard.gan.costs.layer import LayerCost, layer_costs
 from ganboard.gan.data import digits, mnist
 from ganboard.gan.models.dcgan import architecture
 from ganboard.gan.models.dcgan.config import Config
 
 # Fitted with `gan.costs.estimate._PROCESS` to the highest resident memory of whole trainings, see
-# there the classifier of gan.quality at work, and per image that it compares
-_JUDGE, _JUDGED = 280 * 10**6, 8_700
-# per image, beside what is kept: gradients on their way; in 16 bits also copies in float32
+# there: per image, beside what is kept: gradients on their way; in 16 bits also copies in float32
 _WORK = {4: 110_000, 2: 250_000}
 _RECOMPUTED = 340_000  # the same where a block's values are made again
 _FUSED = 430_000  # and where XLA lays out the buffers
@@ -24,7 +22,7 @@ def example_bytes(config: Config) -> int:
 
 def evaluation_bytes(config: Config) -> int:
     """Bytes that an evaluation of quality takes, while nothing trains."""
-    return _JUDGE + _JUDGED * config.quality_images
+    return evaluation.evaluation_bytes(config, 28 * 28)
 
 
 def examples(config: Config) -> int:
