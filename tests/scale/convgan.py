@@ -1,23 +1,27 @@
 """`convgan` at 64x64 pixels in 3 colours against the loop of TensorFlow's tutorial with the same
-networks: `python -m tests.scale.convgan [float32|mixed_bfloat16] [rounds]`.
+networks, and against PyTorch where its Python is named:
+`python -m tests.scale.convgan [float32|mixed_bfloat16] [rounds] [python with torch]`.
 
-Both train in one process and take turns of a few steps each. Times are processor times, which other
-work on the machine changes least; the answer is the median of their ratios, with the quartiles.
+All take turns of a few steps each, those of TensorFlow in one process. Times are processor times,
+which other work on the machine changes least; the answers are the best time of each, and the median
+of their ratios to ours with the quartiles.
 """
 
 from __future__ import annotations
 
 import statistics
+import subprocess
 import sys
 import time
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import keras
 import numpy as np
 import tensorflow as tf
 
-from ganboard.gan.config import RunConfig
+from ganboard.gan.config import parse
 from ganboard.gan.devices import runtime
 from ganboard.gan.modeling.adversarial import AdversarialRecipe
 from ganboard.gan.models import convgan
@@ -27,19 +31,20 @@ from ganboard.gan.training.step import Stepper, networks
 
 IMAGES = 2048
 STEPS = 4  # of a turn
+SETTINGS = {
+    "model": "convgan",
+    "dataset": "images",
+    "images_path": "x",
+    "image_size": 64,
+    "channels": 3,
+    "batch_size": 64,
+}
+FORMS = ("eager", "channels_last", "compiled")  # of PyTorch
+
+Take = Callable[[], float]  # some steps; returns their seconds of processor time
 
 
-class Config(RunConfig):
-    batch_size: int = 64
-    image_size: int = 64
-    channels: int = 3
-    conditional: bool = False
-    classes: int = 0
-    width: int = 32
-    discriminator_batch_norm: bool = True
-
-
-def ours(config: Config, images: np.ndarray[Any, Any]) -> Callable[[], float]:
+def ours(config: Any, images: np.ndarray[Any, Any]) -> Take:
     recipe = AdversarialRecipe(config, convgan, Evaluator)
     nets = networks(config, recipe)
     stepper = Stepper(config, tf.distribute.get_strategy(), nets, images, recipe)
@@ -48,10 +53,10 @@ def ours(config: Config, images: np.ndarray[Any, Any]) -> Callable[[], float]:
     def take() -> float:
         return float(stepper.run(order, 0, 0, STEPS).g_loss[-1])
 
-    return take
+    return _timed(take)
 
 
-def tutorial(config: Config, images: np.ndarray[Any, Any]) -> Callable[[], float]:
+def tutorial(config: Any, images: np.ndarray[Any, Any]) -> Take:
     """tensorflow.org/tutorials/generative/dcgan, with these networks."""
     keras.mixed_precision.set_global_policy(config.precision)
     g, d = convgan.generator(config), convgan.discriminator(config)
@@ -83,30 +88,59 @@ def tutorial(config: Config, images: np.ndarray[Any, Any]) -> Callable[[], float
             loss = train_step(next(batches))
         return float(loss)
 
+    return _timed(take)
+
+
+def _timed(take: Callable[[], object]) -> Take:
+    def seconds() -> float:
+        began = time.process_time()
+        take()
+        return time.process_time() - began
+
+    return seconds
+
+
+def pytorch(python: str, form: str, config: Any) -> Take:
+    """`tests/scale/convgan_pytorch.py`, which ends with its input."""
+    program = Path(__file__).with_name("convgan_pytorch.py")
+    norm = str(int(config.discriminator_batch_norm))
+    process = subprocess.Popen(
+        [python, str(program), form, config.precision, norm],
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        text=True,
+        bufsize=1,
+    )
+    assert process.stdin is not None
+    assert process.stdout is not None
+    say, answer = process.stdin, process.stdout
+
+    def take() -> float:
+        say.write(f"{STEPS}\n")
+        return float(answer.readline())
+
     return take
 
 
-def main(precision: str = "float32", rounds: str = "10") -> None:
+def main(precision: str = "float32", rounds: str = "10", python: str = "") -> None:
     images = (np.random.default_rng(0).random((IMAGES, 64, 64, 3)) * 255).astype(np.uint8)
     for norm in (True, False):
-        config = Config(precision=precision, discriminator_batch_norm=norm)  # type: ignore[arg-type]
+        config = parse({**SETTINGS, "precision": precision, "discriminator_batch_norm": norm})
         runtime.prepare(config)
-        candidates = [make(config, images) for make in (ours, tutorial)]
-        seconds: list[list[float]] = [[], []]
+        candidates = {"ours": ours(config, images), "tutorial": tutorial(config, images)}
+        for form in FORMS if python else ():
+            candidates[f"PyTorch, {form}"] = pytorch(python, form, config)
+        seconds: dict[str, list[float]] = {name: [] for name in candidates}
         for turn in range(int(rounds) + 1):
-            for candidate, times in zip(candidates, seconds, strict=True):
-                began = time.process_time()
-                candidate()
+            for name, take in candidates.items():
+                taken = take() / STEPS
                 if turn:  # the first one compiles
-                    times.append((time.process_time() - began) / STEPS)
-        ratios = [theirs / own for own, theirs in zip(*seconds, strict=True)]
-        low, middle, high = statistics.quantiles(ratios, n=4)
-        print(
-            f"{precision}, batch norm in D {'on' if norm else 'off'}:"
-            f" ours {min(seconds[0]):.3f}, tutorial {min(seconds[1]):.3f} CPU s a step at best;"
-            f" {middle:.2f}x ({low:.2f} to {high:.2f})",
-            flush=True,
-        )
+                    seconds[name].append(taken)
+        print(f"{precision}, batch norm in D {'on' if norm else 'off'}, CPU seconds of a step:")
+        for name, times in seconds.items():
+            ratios = [theirs / own for own, theirs in zip(seconds["ours"], times, strict=True)]
+            low, middle, high = statistics.quantiles(ratios, n=4)
+            print(f"  {name:24} {min(times):.3f}, {middle:.2f}x ({low:.2f} to {high:.2f})")
 
 
 if __name__ == "__main__":
