@@ -30,6 +30,8 @@ class Purpose(IntEnum):
     WINDOW = 9
     AUGMENT_REAL = 10
     AUGMENT_FAKE = 11
+    INPUT_NOISE = 12
+    PUSHFORWARD = 13
     DROPOUT = 16  # 16 to 31: one stream for every mask of a step
     LAYERS = 64  # 64 to LAST_LAYER: one for every call of a keyed layer in a step
 

@@ -1,11 +1,14 @@
 """The layers of pix2pix's U-Net and 70x70 PatchGAN, as TensorFlow's tutorial has them (Isola et al.
 2017, section 6.1; its LeakyReLU has slope 0.2). Free of TensorFlow.
 
-With three channels in and out the U-Net has 54,425,859 parameters at 256x256, 41,838,851 at 128,
-29,251,843 at 64, and the PatchGAN 2,770,433. A size of 2^n has n stages down to one pixel and n up.
+With three channels in and out and a width of 64 the U-Net has 54,425,859 parameters at 256x256,
+41,838,851 at 128, 29,251,843 at 64, and the PatchGAN 2,770,433. A size of 2^n has n stages down to
+one pixel and n up.
 """
 
 from __future__ import annotations
+
+from typing import TYPE_CHECKING
 
 from ganboard.gan.architecture import (
     Conv,
@@ -22,21 +25,31 @@ from ganboard.gan.architecture import (
     dropout_masks,
 )
 
+if TYPE_CHECKING:
+    from ganboard.gan.models.pix2pix.config import Config
+
 DROPOUT = 0.5
+_SIZES = 3  # of the maps in the compact U-Net
 
 
-def widths(side: int) -> list[int]:
-    """Channels of the encoder's stages for squares of this side, a power of two: 64, 128, 256, then
-    512 down to one pixel."""
-    return [min(64 << stage, 512) for stage in range(side.bit_length() - 1)]
+def widths(side: int, width: int = 64) -> list[int]:
+    """Channels of the encoder's stages for squares of this side, a power of two: `width`, twice
+    and four times as many, then 8 times down to one pixel."""
+    return [min(width << stage, 8 * width) for stage in range(side.bit_length() - 1)]
 
 
-def generator(side: int, outputs: int) -> tuple[Layer, ...]:
-    """The U-Net, from picture to picture."""
-    filters = widths(side)
+def generator(config: Config, outputs: int) -> tuple[Layer, ...]:
+    """The U-Net, from picture to picture; with predict=change to a difference of any size."""
+    layers = _compact if config.network == "compact" else _published
+    last = "tanh" if config.predict == "frame" else "linear"
+    return (*layers(config, outputs), Output(last, last))
+
+
+def _published(config: Config, outputs: int) -> list[Layer]:
+    filters = widths(config.side, config.width)
     stages = len(filters)
-    # three stages with dropout, or fewer where there are not so many of 512 channels before the
-    # last of them
+    # three stages with dropout, or fewer where there are not so many of the widest before the last
+    # of them
     dropped = min(3, stages - 4)
     layers: list[Layer] = []
     for number, width in enumerate(filters, 1):
@@ -51,36 +64,71 @@ def generator(side: int, outputs: int) -> tuple[Layer, ...]:
         layers += [_conv(number, width, up=True), Norm(f"norm_{number}")]
         layers += [Dropout(f"dropout_{number}", DROPOUT)] if stage <= dropped else []
         layers += [Relu(f"relu_{number}"), Join(f"join_{number}", f"leaky_{across}", width)]
-    last = _conv(2 * stages, outputs, up=True, bias=True)
-    return (*layers, last, Output("tanh", "tanh"))
+    return [*layers, _conv(2 * stages, outputs, up=True, bias=True)]
 
 
-def discriminator() -> tuple[Layer, ...]:
+def _compact(config: Config, outputs: int) -> list[Layer]:
+    """Two convolutions at each size on the way down, one after each join on the way up. Without
+    batch norm a prediction does not depend on what else is predicted, nor on how often."""
+    layers: list[Layer] = []
+    across: list[tuple[str, int]] = []
+    number = 0
+
+    def add(filters: int, *, resize: bool = False, up: bool = False) -> str:
+        nonlocal number
+        number += 1
+        kernel = 4 if resize else 3
+        conv = _conv(number, filters, up=up, bias=True, kernel=kernel, initializer="he_uniform")
+        layers.extend([conv, Leaky(f"leaky_{number}")])
+        return f"leaky_{number}"
+
+    for level in range(_SIZES):
+        add(config.width << level, resize=level > 0)
+        across.append((add(config.width << level), config.width << level))
+    for name, filters in reversed(across[:-1]):
+        add(filters, resize=True, up=True)
+        layers.append(Join(f"join_{number}", name, filters))
+        add(filters)
+    return [*layers, _conv(number + 1, outputs, bias=True, kernel=3)]
+
+
+def discriminator(width: int = 64) -> tuple[Layer, ...]:
     """The PatchGAN, from both pictures to a logit for each patch."""
     return (
-        *(_conv(1, 64), Leaky("leaky_1")),
-        *(_conv(2, 128), Norm("norm_2"), Leaky("leaky_2")),
-        *(_conv(3, 256), Norm("norm_3"), Leaky("leaky_3")),
-        *(Pad("pad_3", (1, 1)), _conv(4, 512, strides=1), Norm("norm_4"), Leaky("leaky_4")),
-        *(Pad("pad_4", (1, 1)), _conv(5, 1, strides=1, bias=True), Output("logits", "linear")),
+        *(_conv(1, width), Leaky("leaky_1")),
+        *(_conv(2, 2 * width), Norm("norm_2"), Leaky("leaky_2")),
+        *(_conv(3, 4 * width), Norm("norm_3"), Leaky("leaky_3")),
+        *(Pad("pad_3", (1, 1)), _conv(4, 8 * width, strides=1, padding="valid"), Norm("norm_4")),
+        *(Leaky("leaky_4"), Pad("pad_4", (1, 1))),
+        *(_conv(5, 1, strides=1, padding="valid", bias=True), Output("logits", "linear")),
     )
 
 
-def masks(side: int) -> tuple[Shape, ...]:
+def masks(config: Config) -> tuple[Shape, ...]:
     """Shapes of the generator's dropout masks, per picture."""
-    return dropout_masks((side, side, 1), generator(side, 1))
+    side = config.side
+    return dropout_masks((side, side, 1), generator(config, 1))
 
 
 def _conv(
-    number: int, filters: int, *, up: bool = False, strides: int = 2, bias: bool = False
+    number: int,
+    filters: int,
+    *,
+    up: bool = False,
+    strides: int | None = None,
+    padding: str = "same",
+    bias: bool = False,
+    kernel: int = 4,
+    initializer: str = "normal",
 ) -> Layer:
+    """Kernels of 4 halve or double a map where nothing else is said, those of 3 keep its size."""
     return (ConvTranspose if up else Conv)(
         f"conv_{number}",
         number,
         filters,
-        kernel=(4, 4),
-        strides=strides,
-        padding="same" if strides == 2 else "valid",
+        kernel=(kernel, kernel),
+        strides=strides or (2 if kernel == 4 else 1),
+        padding=padding,
         bias=bias,
-        initializer="normal",
+        initializer=initializer,
     )

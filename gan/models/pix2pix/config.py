@@ -32,6 +32,27 @@ class Config(RunConfig):
         "Window of a frame",
         unit="cells", speed=True, identifies=True,
         study="The study has no flows: nothing can be compared.")
+    network: Literal["published", "compact"] = setting("published", "Model",
+        "G: the published U-Net, down to one pixel (Isola et al. 2017), or a compact one of three"
+        " sizes without batch norm",
+        speed=True)
+    width: int = setting(64, "Model",
+        "Filters of the largest maps in both networks; smaller maps have up to 8 times as many",
+        unit="filters", ge=4, le=256, speed=True)
+    predict: Literal["frame", "change"] = setting("frame", "Model",
+        "What G predicts: the next frame, or its difference from the given one",
+        speed=True)
+
+    adversarial_weight: float = setting(1.0, "Training",
+        "Weight of D's opinion in G's loss", ge=0, le=1000)
+    l1_weight: float = setting(100.0, "Training",
+        "Weight of the L1 distance in G's loss", label="L1 weight", ge=0, le=10_000)
+    input_noise: float = setting(0.0, "Training",
+        "Standard deviation of noise on the given frame, in units of the inlet speed, so that G"
+        " learns to correct small errors (Sanchez-Gonzalez et al. 2020)", ge=0, le=1)
+    pushforward: float = setting(0.0, "Training",
+        "Share of the pairs in which G starts from its own prediction of the given frame"
+        " (Brandstetter et al. 2022)", ge=0, le=1, speed=True)
     # fmt: on
 
     @property

@@ -31,23 +31,24 @@ def examples(config: Config) -> int:
 def generator(config: Config, on_cpu: bool = True) -> tuple[LayerCost, ...]:
     """The U-Net, from picture to picture."""
     side = _side(config)
-    return layer_costs((side, side, _INPUTS), architecture.generator(side, _OUTPUTS))
+    return layer_costs((side, side, _INPUTS), architecture.generator(config, _OUTPUTS))
 
 
 def discriminator(config: Config) -> tuple[LayerCost, ...]:
     """The PatchGAN, from both pictures to a logit for each patch."""
     side = _side(config)
-    return layer_costs((side, side, _INPUTS + _OUTPUTS), architecture.discriminator())
+    return layer_costs((side, side, _INPUTS + _OUTPUTS), architecture.discriminator(config.width))
 
 
 def step_macs(config: Config) -> int:
     """Multiply-accumulates of a training step for each pair: G once, D on the real and on the made
-    successor, and D's opinion back to G.
+    successor, and D's opinion back to G; with pushforward G forward once more.
 
     A layer's backward pass costs its forward pass twice: for its weights, and for what entered.
     """
     g, d = generator(config), discriminator(config)
-    return 3 * macs(g) - g[0].macs + 2 * (3 * macs(d) - d[0].macs) + macs(d)
+    pushed = macs(g) * (config.pushforward > 0)
+    return 3 * macs(g) - g[0].macs + pushed + 2 * (3 * macs(d) - d[0].macs) + macs(d)
 
 
 def image_bytes(config: Config, *, on_gpu: bool = False) -> int:

@@ -9,7 +9,6 @@ import keras
 import numpy as np
 import numpy.typing as npt
 
-from ganboard.gan.models.pix2pix import architecture
 from ganboard.gan.models.pix2pix.config import Config
 from ganboard.gan.models.pix2pix.flow.examples import Examples
 from ganboard.gan.models.pix2pix.flow.frames import Pairs
@@ -41,7 +40,7 @@ class Evaluator:
         ]
 
     def __call__(self, generator: keras.Model) -> tuple[dict[str, float], tuple[float, ...]]:
-        keeps: list[None] = [None] * len(architecture.masks(self._side))
+        keeps: list[None] = [None] * (len(generator.inputs) - 1)
         found = dict.fromkeys([*self._pairs, "l1_standing"], 0.0)
         for name, pairs in self._pairs.items():
             chosen = self._chosen[name]

@@ -50,7 +50,7 @@ class Generation:
         made = {
             "shape": [*shape, CHANNELS],
             "dtype": "float32",
-            "range": [-1, 1],
+            "range": [-1, 1] if self.config.predict == "frame" else [-MAX_VALUE, MAX_VALUE],
             "channels": channels,
         }
         return {"inputs": {"frames": given}, "outputs": {self.output: made}}

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import tensorflow as tf
 
-L1_WEIGHT = 100.0  # Isola et al. 2017, section 3.3
+from ganboard.gan.models.pix2pix.config import Config
 
 
 def patches(logits: tf.Tensor, real: bool) -> tf.Tensor:
@@ -24,6 +24,7 @@ def discriminator(real: tf.Tensor, made: tf.Tensor) -> tf.Tensor:
     return (patches(real, True) + patches(made, False)) / 2
 
 
-def generator(opinion: tf.Tensor, made: tf.Tensor, target: tf.Tensor) -> tf.Tensor:
-    """Cross-entropy with "real" and `L1_WEIGHT` times the distance, [B]."""
-    return patches(opinion, True) + L1_WEIGHT * distance(made, target)
+def generator(config: Config, opinion: tf.Tensor, made: tf.Tensor, target: tf.Tensor) -> tf.Tensor:
+    """Cross-entropy with "real" and the distance, each with its weight, [B]."""
+    of_opinion = config.adversarial_weight * patches(opinion, True)
+    return of_opinion + config.l1_weight * distance(made, target)

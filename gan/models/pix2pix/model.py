@@ -32,7 +32,7 @@ MODEL = ModelSpec(
         " windows that are the same for all runs."
     ),
     losses=(
-        "Mean cross-entropy over patches, G's plus 100 times the L1 distance from the real"
-        " picture. A D that only guesses has ln 2."
+        "Mean cross-entropy over patches, G's times adversarial_weight, plus l1_weight times the L1"
+        " distance from the real picture. A D that only guesses has ln 2."
     ),
 )

@@ -13,22 +13,32 @@ from ganboard.gan.layers.factory import Factory, mask_inputs
 from ganboard.gan.models.pix2pix import architecture
 from ganboard.gan.models.pix2pix.config import Config
 
+# what a change is given in: near the standard deviation, 0.03 to 0.05, of the difference of
+# neighbouring frames of dataset=vortex_street
+CHANGE = 0.05
 
-def generator(config: Config, size: int, inputs: int, outputs: int) -> keras.Model:
-    """(pictures [B, size, size, inputs], keep masks of `masks` or None) -> pictures [B, size, size,
-    outputs] float32 in [-1, 1]."""
+
+def generator(config: Config, inputs: int, outputs: int) -> keras.Model:
+    """(pictures [B, side, side, inputs], keep masks of `masks` or None) -> pictures [B, side, side,
+    outputs] float32, in [-1, 1] with predict=frame.
+
+    With predict=change the last input is 1 in the solid, where nothing changes.
+    """
+    size = config.side
     picture = keras.Input((size, size, inputs), name="picture")
-    keeps = mask_inputs(architecture.masks(size))
-    made = Factory(config, 0).apply(architecture.generator(size, outputs), picture, keeps)
+    keeps = mask_inputs(architecture.masks(config))
+    made = Factory(config, 0).apply(architecture.generator(config, outputs), picture, keeps)
+    if config.predict == "change":
+        made = picture[..., :outputs] + CHANGE * made * (1.0 - picture[..., -1:])
     return keras.Model([picture, *keeps], made, name="generator")
 
 
-def discriminator(config: Config, size: int, inputs: int, outputs: int) -> keras.Model:
-    """(pictures [B, size, size, inputs], targets [B, size, size, outputs]) -> logits [B, n, n, 1]
+def discriminator(config: Config, inputs: int, outputs: int) -> keras.Model:
+    """(pictures [B, side, side, inputs], targets [B, side, side, outputs]) -> logits [B, n, n, 1]
     float32, each of a 70x70 patch."""
-    factory = Factory(config, 1)
+    size, factory = config.side, Factory(config, 1)
     picture = keras.Input((size, size, inputs), name="picture")
     target = keras.Input((size, size, outputs), name="target")
     both = factory.make(Join("join_1", "target", outputs))([picture, target])
-    logits = factory.apply(architecture.discriminator(), both)
+    logits = factory.apply(architecture.discriminator(config.width), both)
     return keras.Model([picture, target], logits, name="discriminator")

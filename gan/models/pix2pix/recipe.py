@@ -34,6 +34,10 @@ class Draws(NamedTuple):
     before: tf.Tensor  # [rows, side, side, 4]
     after: tf.Tensor  # [rows, side, side, 3]
     masks: Tensors
+    # with pushforward: the frame after that, and the rows [rows, 1, 1, 1] that start from G's own
+    # prediction
+    later: tf.Tensor | tuple[()] = ()
+    pushed: tf.Tensor | tuple[()] = ()
 
 
 class Recipe:
@@ -51,20 +55,30 @@ class Recipe:
         self._frame: tuple[int, ...] = (self.side, self.side)
 
     def networks(self) -> tuple[keras.Model, keras.Model]:
-        sizes = self.config, self.side, _INPUTS, CHANNELS
+        sizes = self.config, _INPUTS, CHANNELS
         return networks.generator(*sizes), networks.discriminator(*sizes)
 
     def columns(self, data: Examples) -> list[tf.Tensor]:
         self._frame = data.frames.shape[1:3]
-        return [tf.constant(part) for part in (data.frames, data.masks, data.at, data.sequence)]
+        parts = [data.frames, data.masks, data.at, data.sequence]
+        if self.config.pushforward:
+            parts.append(data.continues)
+        return [tf.constant(part) for part in parts]
 
     def rows(self, columns: Sequence[tf.Tensor], batch: tf.Tensor) -> list[tf.Tensor]:
-        frames, masks, at, sequence = columns
+        frames, masks, at, sequence, *continues = columns
         at, solid = tf.gather(at, batch), tf.gather(masks, tf.gather(sequence, batch))
-        before, after = (tf.cast(tf.gather(frames, at + later), tf.float32) for later in (0, 1))
+        goes_on = [tf.gather(flags, batch) for flags in continues]
+        places = [at, at + 1, *(at + 1 + flags for flags in goes_on)]
+        before, *after = (tf.cast(tf.gather(frames, place), tf.float32) for place in places)
         shape = [self.config.batch_size, *self._frame]
-        both = tf.concat([before, tf.cast(solid[..., None], tf.float32), after], -1)
-        return [tf.ensure_shape(both, [*shape, _INPUTS + CHANNELS])]
+        together = tf.concat([before, tf.cast(solid[..., None], tf.float32), *after], -1)
+        return [tf.ensure_shape(together, [*shape, self._channels]), *goes_on]
+
+    @property
+    def _channels(self) -> int:
+        """Of a pair, or with pushforward of three frames, and the obstacle."""
+        return _INPUTS + CHANNELS * (2 if self.config.pushforward else 1)
 
     def pictures(self, examples: Examples) -> npt.NDArray[np.uint8]:
         _, after = self._pictured(examples)
@@ -73,7 +87,7 @@ class Recipe:
     def grid(self, generator: keras.Model, examples: Examples) -> npt.NDArray[np.float32]:
         """What comes after the frames that `pictures` shows the real successors of."""
         before, _ = self._pictured(examples)
-        keeps: list[None] = [None] * len(architecture.masks(self.side))
+        keeps: list[None] = [None] * (len(generator.inputs) - 1)
         parts = np.array_split(
             np.resize(before, (self.config.grid_size**2, *before.shape[1:])), self.config.grid_size
         )
@@ -87,7 +101,8 @@ class Recipe:
         return Evaluator(self.config, data)
 
     def example(self, rows: int) -> list[tf.Tensor]:
-        return [tf.zeros([rows, *self._frame, _INPUTS + CHANNELS])]
+        frames = [tf.zeros([rows, *self._frame, self._channels])]
+        return [*frames, tf.zeros([rows], tf.int32)] if self.config.pushforward else frames
 
     def draws(
         self, phase: Phase, own: Sequence[tf.Tensor], draw: tf.Tensor, row: tf.Tensor
@@ -101,12 +116,26 @@ class Recipe:
             seen = tf.gather(
                 seen, first[:, None] + tf.range(self.side), axis=1 + axis, batch_dims=1
             )
-        reflected = tf.reverse(seen, [1]) * tf.constant([*_MIRRORED, *_MIRRORED[:CHANNELS]])
+        signs = [*_MIRRORED, *(_MIRRORED[:CHANNELS] * (self._channels // CHANNELS - 1))]
+        reflected = tf.reverse(seen, [1]) * tf.constant(signs)
         seen = tf.where(chance[:, 2, None, None, None] < 0.5, reflected, seen)
         masks = random.masks(
-            seed, architecture.DROPOUT, draw, row, rows, architecture.masks(self.side)
+            seed, architecture.DROPOUT, draw, row, rows, architecture.masks(self.config)
         )
-        return Draws(seen[..., :_INPUTS], seen[..., _INPUTS:], masks)
+        before, after = seen[..., :_INPUTS], seen[..., _INPUTS : _INPUTS + CHANNELS]
+        if noise := self.config.input_noise:
+            size = self.side**2 * CHANNELS
+            drawn = random.normal(seed, Purpose.INPUT_NOISE, draw, row, rows, size)
+            drawn = tf.reshape(drawn, [rows, self.side, self.side, CHANNELS])
+            fluid, solid = before[..., :CHANNELS], before[..., CHANNELS:]
+            before = tf.concat([fluid + noise * drawn * (1 - solid), solid], -1)
+        if not self.config.pushforward:
+            return Draws(before, after, masks)
+        chosen = random.uniform(seed, Purpose.PUSHFORWARD, draw, row, rows, 1)[:, 0]
+        pushed = (chosen < self.config.pushforward) & (own[1] > 0)
+        return Draws(
+            before, after, masks, seen[..., _INPUTS + CHANNELS :], pushed[:, None, None, None]
+        )
 
     def shares(
         self,
@@ -120,6 +149,8 @@ class Recipe:
         def mean(values: tf.Tensor) -> tf.Tensor:
             return global_mean(values, self.config.batch_size)
 
+        if self.config.pushforward:
+            draws = self._pushed(generator, state, draws)
         with tf.GradientTape() as g_tape:
             g_tape.watch(state.g_weights)
             made, g_statistics = call(
@@ -133,7 +164,7 @@ class Recipe:
             fake, d_statistics = call(
                 discriminator, state.d_weights, d_statistics, [draws.before, made]
             )
-            g_loss = mean(losses.generator(fake, made, draws.after))
+            g_loss = mean(losses.generator(self.config, fake, made, draws.after))
             d_loss = mean(losses.discriminator(real, fake))
             g_target, d_target = g_loss * scales[0], d_loss * scales[1]
         d_gradients = d_tape.gradient(d_target, state.d_weights)
@@ -143,6 +174,18 @@ class Recipe:
         opinions = [mean(tf.reduce_mean(tf.sigmoid(logits), [1, 2, 3])) for logits in (real, fake)]
         metrics = tf.stack([g_loss, d_loss, *opinions, mean(losses.distance(made, draws.after))])
         return Shares(metrics, d_gradients, g_gradients, (g_statistics, d_statistics))
+
+    def _pushed(self, generator: keras.Model, state: State, draws: Draws) -> Draws:
+        """Some pairs one frame later, from what G makes of the first frame: its gradient stops
+        there, since G should learn to go on from its errors and not to make others."""
+        inputs = [draws.before, *draws.masks]
+        made, _ = call(generator, state.g_weights, state.g_statistics, inputs)
+        solid = draws.before[..., CHANNELS:]
+        made = tf.concat([tf.stop_gradient(made), solid], -1)
+        return draws._replace(
+            before=tf.where(draws.pushed, made, draws.before),
+            after=tf.where(draws.pushed, draws.later, draws.after),
+        )
 
     def _pictured(
         self, examples: Examples

@@ -23,6 +23,12 @@ class Examples:
     def __len__(self) -> int:
         return len(self.at)
 
+    @property
+    def continues(self) -> npt.NDArray[np.int32]:
+        """1 where a frame of the same flow comes after the pair, else 0."""
+        each = self.stored.manifest.frames
+        return (self.at % each + 2 < each).astype(np.int32)
+
     def first(self, limit: int | None) -> Examples:
         """The first `limit` pairs, or all; evenly from all flows, since neighbours of one flow are
         alike."""

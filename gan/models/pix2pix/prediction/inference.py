@@ -17,7 +17,6 @@ import numpy as np
 import tensorflow as tf
 
 from ganboard.gan.generation import restore as stored
-from ganboard.gan.models.pix2pix import architecture
 from ganboard.gan.models.pix2pix.config import Config
 from ganboard.gan.models.pix2pix.flow.lattice import Field
 from ganboard.gan.models.pix2pix.prediction.tiles import (
@@ -70,7 +69,7 @@ class Tiled:
         self.strategy, self.halo, self.group = strategy, halo, group
         self.side: int = generator.inputs[0].shape[1]
         self.times: list[Times] = []
-        keeps = [None] * len(architecture.masks(self.side))
+        keeps = [None] * (len(generator.inputs) - 1)
 
         def call(tiles: tf.Tensor, values: list[tf.Tensor]) -> tf.Tensor:
             with keras.StatelessScope(

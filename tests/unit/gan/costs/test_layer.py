@@ -79,17 +79,29 @@ def test_pix2pix_costs_what_was_counted(side: int, g: float, d: float, step: flo
     the networks have them."""
     from ganboard.gan.models.pix2pix import architecture, networks
 
-    u_net = layer_costs((side, side, 3), architecture.generator(side, 3))
+    run = config(model="pix2pix", dataset="flow", images_path="street", geometry=f"{side}x{side}")
+    u_net = layer_costs((side, side, 3), architecture.generator(run, 3))
     patch_gan = layer_costs((side, side, 6), architecture.discriminator())
     assert 2e-9 * macs(u_net) == pytest.approx(g, abs=5e-4)
     assert 2e-9 * macs(patch_gan) == pytest.approx(d, abs=5e-4)
-    run = config(model="pix2pix", dataset="flow", images_path="street", geometry=f"{side}x{side}")
     assert 1e-9 * estimate.step_flop(run) / run.batch_size == pytest.approx(step, rel=0.02)
     for net, layers in (
-        (networks.generator(run, side, 4, 3), estimate.generator(run)),
-        (networks.discriminator(run, side, 4, 3), estimate.discriminator(run)),
+        (networks.generator(run, 4, 3), estimate.generator(run)),
+        (networks.discriminator(run, 4, 3), estimate.discriminator(run)),
     ):
         assert_described(net, layers)
+
+
+def test_the_compact_u_net_costs_what_keras_makes_of_it() -> None:
+    from ganboard.gan.models.pix2pix import networks
+
+    run = config(model="pix2pix", network="compact", width=16, predict="change")
+    pushed = run.model_copy(update={"pushforward": 0.5})
+    assert_described(networks.generator(run, 4, 3), estimate.generator(run))
+    assert_described(networks.discriminator(run, 4, 3), estimate.discriminator(run))
+    assert estimate.step_flop(pushed) - estimate.step_flop(run) == pytest.approx(
+        2 * run.batch_size * macs(estimate.generator(run))
+    )
 
 
 def test_forward_passes_cost_what_the_tutorials_networks_cost() -> None:

@@ -72,7 +72,7 @@ def test_what_stands_still_is_as_far_as_nothing_moved(home: Path) -> None:
 def test_a_fresh_generator_is_worse_and_evaluated_alike_each_time(home: Path) -> None:
     settings = config()
     evaluator = Evaluator(settings, load(settings, home))
-    generator = networks.generator(settings, 64, 4, 3)
+    generator = networks.generator(settings, 4, 3)
     measures = evaluator(generator)
     assert measures == evaluator(generator)
     assert measures[0]["l1"] > measures[0]["l1_standing"]

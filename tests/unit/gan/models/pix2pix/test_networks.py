@@ -7,10 +7,10 @@ import numpy as np
 import pytest
 import tensorflow as tf
 
-from ganboard.gan.models.dcgan.config import Config
 from ganboard.gan.models.pix2pix import architecture, losses, networks
+from ganboard.gan.models.pix2pix.config import Config
 
-CONFIG = Config()
+CONFIGS = {side: Config(geometry=f"{side}x{side}") for side in (64, 128, 256)}
 
 
 @pytest.mark.parametrize(
@@ -21,8 +21,8 @@ def test_as_many_parameters_and_patches_as_published(
     size: int, parameters: int, patches: int
 ) -> None:
     generator, discriminator = (
-        networks.generator(CONFIG, size, 3, 3),
-        networks.discriminator(CONFIG, size, 3, 3),
+        networks.generator(CONFIGS[size], 3, 3),
+        networks.discriminator(CONFIGS[size], 3, 3),
     )
     assert generator.count_params() == parameters
     assert discriminator.count_params() == 2_770_433
@@ -36,13 +36,13 @@ def test_as_many_parameters_and_patches_as_published(
     dropped = [
         layer.output.shape[1:] for layer in generator.layers if layer.name.startswith("dropout")
     ]
-    assert tuple(dropped) == architecture.masks(size)
+    assert tuple(dropped) == architecture.masks(CONFIGS[size])
 
 
 def test_the_encoder_reaches_one_pixel_and_the_decoder_comes_back_through_all_stages() -> None:
     maps = [
         layer.output.shape[1:]
-        for layer in networks.generator(CONFIG, 256, 4, 3).layers
+        for layer in networks.generator(CONFIGS[256], 4, 3).layers
         if layer.name.startswith("conv")
     ]
     down, up = maps[:8], maps[8:]
@@ -61,7 +61,7 @@ def test_the_encoder_reaches_one_pixel_and_the_decoder_comes_back_through_all_st
 
 
 def test_a_patch_sees_seventy_pixels() -> None:
-    net = networks.discriminator(CONFIG, 128, 1, 1)
+    net = networks.discriminator(CONFIGS[128], 1, 1)
     picture, target = (
         tf.Variable(tf.random.stateless_normal([1, 128, 128, 1], [1, 2])),
         tf.zeros([1, 128, 128, 1]),
@@ -73,11 +73,11 @@ def test_a_patch_sees_seventy_pixels() -> None:
 
 
 def test_without_masks_nothing_is_dropped_and_a_mask_drops_half() -> None:
-    net = networks.generator(CONFIG, 64, 4, 3)
+    net = networks.generator(CONFIGS[64], 4, 3)
     picture = tf.random.stateless_normal([2, 64, 64, 4], [1, 2])
     keeps = [
         tf.cast(tf.random.stateless_uniform([2, *shape], [3, i]) < 0.5, tf.bool)
-        for i, shape in enumerate(architecture.masks(64))
+        for i, shape in enumerate(architecture.masks(CONFIGS[64]))
     ]
     plain, again = (net([picture, *[None] * len(keeps)], training=False).numpy() for _ in range(2))
     np.testing.assert_array_equal(plain, again)
@@ -92,4 +92,27 @@ def test_losses_by_hand() -> None:
     np.testing.assert_allclose(losses.patches(logits, False), [entropy + 1], rtol=1e-6)
     np.testing.assert_allclose(losses.discriminator(logits, logits), [entropy + 0.5], rtol=1e-6)
     made, target = tf.zeros([1, 2, 2, 1]), tf.constant([0.0, 0.5, -0.5, 1.0], shape=[1, 2, 2, 1])
-    np.testing.assert_allclose(losses.generator(logits, made, target), [entropy + 50], rtol=1e-6)
+    np.testing.assert_allclose(
+        losses.generator(CONFIGS[64], logits, made, target), [entropy + 50], rtol=1e-6
+    )
+
+
+def test_the_compact_u_net_has_three_sizes_and_no_statistics() -> None:
+    config = Config(network="compact", width=16)
+    net = networks.generator(config, 4, 3)
+    sides = [layer.output.shape[1] for layer in net.layers if layer.name.startswith("conv")]
+    assert sides == [64, 64, 32, 32, 16, 16, 32, 32, 64, 64, 64]
+    assert not net.non_trainable_variables
+    assert architecture.masks(config) == ()
+    kernels = {v.path: v.shape for v in net.trainable_variables if "kernel" in v.path}
+    assert [tuple(shape) for shape in kernels.values()][:3] == [
+        (3, 3, 4, 16),
+        (3, 3, 16, 16),
+        (4, 4, 16, 32),
+    ]
+
+
+def test_width_narrows_both_networks() -> None:
+    config = Config(width=8)
+    assert networks.generator(config, 4, 3).count_params() < 29_251_843 / 50
+    assert networks.discriminator(config, 4, 3).count_params() < 2_770_433 / 50

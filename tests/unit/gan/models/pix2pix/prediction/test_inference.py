@@ -33,7 +33,7 @@ def strategy() -> tf.distribute.Strategy:
 @pytest.fixture(scope="module")
 def generator(strategy: tf.distribute.Strategy) -> keras.Model:
     with strategy.scope():
-        return networks.generator(CONFIG, 64, 4, 3)
+        return networks.generator(CONFIG, 4, 3)
 
 
 @pytest.fixture
@@ -44,7 +44,7 @@ def tiled(generator: keras.Model, strategy: tf.distribute.Strategy) -> Any:
 def plain(generator: keras.Model, tile: np.ndarray) -> np.ndarray:
     """A tile through the network as the networks' own tests call it."""
     made: np.ndarray = generator(
-        [tile[None], *[None] * len(architecture.masks(64))], training=False
+        [tile[None], *[None] * len(architecture.masks(CONFIG))], training=False
     ).numpy()[0]
     return made
 
