@@ -9,6 +9,7 @@ import keras
 import numpy as np
 import numpy.typing as npt
 
+from ganboard.gan.models.pix2pix import architecture
 from ganboard.gan.models.pix2pix.config import Config
 from ganboard.gan.models.pix2pix.flow.examples import Examples
 from ganboard.gan.models.pix2pix.flow.frames import Pairs
@@ -23,6 +24,7 @@ class Evaluator:
 
     def __init__(self, config: Config, examples: Examples) -> None:
         self._side, wanted = config.side, config.quality_images
+        self._masks = len(architecture.masks(config))
         self._pairs = {
             "l1": examples.stored.pairs("held-out"),
             "l1_train": examples.stored.pairs("train"),
@@ -40,7 +42,7 @@ class Evaluator:
         ]
 
     def __call__(self, generator: keras.Model) -> tuple[dict[str, float], tuple[float, ...]]:
-        keeps: list[None] = [None] * (len(generator.inputs) - 1)
+        keeps: list[None] = [None] * self._masks
         found = dict.fromkeys([*self._pairs, "l1_standing"], 0.0)
         for name, pairs in self._pairs.items():
             chosen = self._chosen[name]

@@ -87,7 +87,7 @@ class Recipe:
     def grid(self, generator: keras.Model, examples: Examples) -> npt.NDArray[np.float32]:
         """What comes after the frames that `pictures` shows the real successors of."""
         before, _ = self._pictured(examples)
-        keeps: list[None] = [None] * (len(generator.inputs) - 1)
+        keeps: list[None] = [None] * len(architecture.masks(self.config))
         parts = np.array_split(
             np.resize(before, (self.config.grid_size**2, *before.shape[1:])), self.config.grid_size
         )
