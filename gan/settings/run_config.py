@@ -43,6 +43,11 @@ class RunConfig(Settings):
         """Whether the sigmoid of D's output is D's opinion: not with losses such as hinge."""
         return True
 
+    @property
+    def g_learns_from_d(self) -> bool:
+        """Whether D's opinion has a part in G's loss."""
+        return True
+
     @model_validator(mode="after")
     def _fits_together(self) -> RunConfig:
         self._check_data()

@@ -94,9 +94,9 @@ class Monitors:
         that is always right leaves G without a useful gradient (Goodfellow et al. 2014, section 3;
         Arjovsky & Bottou 2017, theorem 2.4). The logits of hinge and wgan_gp are not bounded by a
         probability, their G loss is linear in them, and a critic far ahead is what wgan_gp wants:
-        there this is silent.
+        there this is silent, as where G does not learn from D.
         """
-        if not self._config.logits_are_probabilities:
+        if not (self._config.logits_are_probabilities and self._config.g_learns_from_d):
             return []
         if first_step != self._next_step:  # resumed or rolled back
             self._opinions = np.empty((2, 0))

@@ -59,3 +59,7 @@ class Config(RunConfig):
     def side(self) -> int:
         """Cells along an edge of the window."""
         return int(self.geometry.partition("x")[0])
+
+    @property
+    def g_learns_from_d(self) -> bool:
+        return self.adversarial_weight > 0

@@ -68,7 +68,10 @@ class Recipe:
     def rows(self, columns: Sequence[tf.Tensor], batch: tf.Tensor) -> list[tf.Tensor]:
         frames, masks, at, sequence, *continues = columns
         at, solid = tf.gather(at, batch), tf.gather(masks, tf.gather(sequence, batch))
-        goes_on = [tf.gather(flags, batch) for flags in continues]
+        goes_on = [
+            tf.ensure_shape(tf.gather(flags, batch), [self.config.batch_size])
+            for flags in continues
+        ]
         places = [at, at + 1, *(at + 1 + flags for flags in goes_on)]
         before, *after = (tf.cast(tf.gather(frames, place), tf.float32) for place in places)
         shape = [self.config.batch_size, *self._frame]

@@ -103,6 +103,12 @@ def test_logits_that_are_no_probabilities_are_not_watched(loss: str) -> None:
     assert not played(make(loss=loss), *[(0.99, 0.01)] * 5)
 
 
+def test_a_d_that_g_does_not_learn_from_may_win() -> None:
+    flow = {"model": "pix2pix", "dataset": "vortex_street"}
+    assert played(make(**flow), *[(0.99, 0.01)] * 5)
+    assert not played(make(**flow, adversarial_weight=0), *[(0.99, 0.01)] * 5)
+
+
 @settings(deadline=None, max_examples=30)
 @given(st.lists(st.integers(1, 5 * WINDOW), max_size=8))
 def test_how_steps_are_divided_among_calls_makes_no_difference(cuts: list[int]) -> None:
