@@ -113,7 +113,7 @@ def estimate(config: RunConfig, examples: int | None = None, *, on_gpu: bool = F
     if config.limit and not config.quality_every:  # evaluation takes the whole data set
         examples = min(config.limit, examples)
     needs += _PROCESS + _COMPILER * config.xla
-    needs += _of(config).example_bytes(config) * examples
+    needs += _of(config).data_bytes(config, examples)
     # a checkpoint on its way to disk, the state before the first step, the first weights
     needs += 4 * (2 * stored + g + d)
     evaluation_bytes = int(_of(config).evaluation_bytes(config)) if config.quality_every else 0

@@ -6,14 +6,15 @@ from __future__ import annotations
 from ganboard.gan.settings.adversarial import AdversarialConfig
 from ganboard.gan.settings.features import INCEPTION
 
-# Classifier and encoder: fitted with `estimate._PROCESS` to the highest resident memory of whole
-# trainings of DCGAN. InceptionV3: that of an evaluator in a process of its own, beyond TensorFlow
-# alone and the pictures (two CPU cores, TensorFlow 2.21, 500 of 64x64x3).
-_OWN, _INCEPTION = 280 * 10**6, 750 * 10**6
-_COMPARED = 11.1  # bytes for each value of the pictures that are compared; fitted in the same way
+# Fitted to the highest resident memory (two CPU cores, TensorFlow 2.21): of whole trainings of
+# DCGAN with `estimate._PROCESS`, and of evaluators in a process of their own. Of these, beyond
+# TensorFlow alone, in MB, measured / estimated: 2,000 pictures of 64x64x3 and of 128x128x3 by the
+# encoder 351/422 and 751/823; 500 of 64x64x3 by InceptionV3 768/765
+_OWN, _INCEPTION = 280 * 10**6, 730 * 10**6
+_VALUE, _PICTURE = 5.4, 4_500  # bytes for each value of a picture that is compared, and beside them
 
 
 def evaluation_bytes(config: AdversarialConfig, values: int) -> int:
     """Bytes for `config.quality_images` pictures of `values` values each."""
     networks = _INCEPTION if config.quality_features == INCEPTION else _OWN
-    return networks + int(_COMPARED * values * config.quality_images)
+    return networks + int((_VALUE * values + _PICTURE) * config.quality_images)

@@ -16,16 +16,14 @@ import numpy as np
 import tensorflow as tf
 
 from ganboard.gan.data.dataset import DatasetError, Images, Labels
-from ganboard.gan.data.pictures.rows import Rows
+from ganboard.gan.data.pictures.rows import HELD_BYTES, Rows
 from ganboard.gan.data.read_ahead import Order, ReadAhead
-
-MEMORY = 256 << 20  # bytes of pictures that are held in memory
 
 Column = Any  # a tensor [N, ...], or ReadAhead
 
 
 def columns(
-    images: Rows | Images, labels: Labels | None = None, memory: int = MEMORY
+    images: Rows | Images, labels: Labels | None = None, memory: int = HELD_BYTES
 ) -> list[Column]:
     """What `rows` reads: images [N, H, W, C] uint8, and labels [N] as int32 if they are given.
 

@@ -6,6 +6,7 @@ from ganboard.gan.config import ConfigError
 from ganboard.gan.costs import evaluation, measured, simultaneous
 from ganboard.gan.costs.layer import LayerCost
 from ganboard.gan.data.pictures import named
+from ganboard.gan.data.pictures.rows import HELD_BYTES
 from ganboard.gan.settings.pictures import PictureConfig
 
 _WORKING = 3 * 4  # bytes for each value of the largest map on its way
@@ -21,9 +22,13 @@ def problem(config: PictureConfig) -> str:
     return measured.problem(config)
 
 
-def example_bytes(config: PictureConfig) -> int:
-    """Bytes of a picture as read and as a constant of TensorFlow."""
-    return 2 * _values(config)
+def data_bytes(config: PictureConfig, examples: int) -> int:
+    """Bytes of pictures as read and as a constant of TensorFlow; of those in the cache the constant
+    alone, if they are not read from there at each step."""
+    taken = _values(config) * examples
+    if config.dataset != "images":
+        return 2 * taken
+    return taken if taken <= HELD_BYTES else 0
 
 
 def evaluation_bytes(config: PictureConfig) -> int:

@@ -15,6 +15,8 @@ from ganboard.gan.data.dataset import Images
 
 Index = npt.NDArray[np.integer[Any]]
 
+HELD_BYTES = 256 << 20  # pictures that take more are not held in memory in training
+
 
 class _Descriptor:
     """An open file, which is closed when nobody reads it any more."""

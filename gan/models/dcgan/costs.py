@@ -15,9 +15,9 @@ _RECOMPUTED = 340_000  # the same where a block's values are made again
 _FUSED = 430_000  # and where XLA lays out the buffers
 
 
-def example_bytes(config: Config) -> int:
-    """Bytes of an image as read and as a constant of TensorFlow."""
-    return 2 * 28 * 28
+def data_bytes(config: Config, examples: int) -> int:
+    """Bytes of images as read and as a constant of TensorFlow."""
+    return 2 * 28 * 28 * examples
 
 
 def evaluation_bytes(config: Config) -> int:

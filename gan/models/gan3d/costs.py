@@ -11,10 +11,10 @@ from ganboard.gan.models.gan3d.source import SAMPLED
 _JUDGED = 32  # events together, forward alone
 
 
-def example_bytes(config: Config) -> int:
-    """Bytes of an event as read and as a constant of TensorFlow: some 900 cells that are not empty,
-    a value and a place each."""
-    return 2 * 6 * 900
+def data_bytes(config: Config, examples: int) -> int:
+    """Bytes of events as read and as a constant of TensorFlow: some 900 cells that are not empty
+    in each, a value and a place."""
+    return 2 * 6 * 900 * examples
 
 
 def evaluation_bytes(config: Config) -> int:

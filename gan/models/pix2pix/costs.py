@@ -10,11 +10,11 @@ _JUDGED = 16  # pairs together, forward alone
 _INPUTS, _OUTPUTS = 4, 3
 
 
-def example_bytes(config: Config) -> int:
-    """Bytes of a frame in 16 bits, as read and as a constant of TensorFlow; of files a frame of the
+def data_bytes(config: Config, examples: int) -> int:
+    """Bytes of frames in 16 bits, as read and as a constant of TensorFlow; of files frames of the
     usual grid."""
     length, width = (128, 64) if config.dataset == "vortex_street" else (256, 128)
-    return 2 * length * width * 3 * 2
+    return 2 * length * width * 3 * 2 * examples
 
 
 def evaluation_bytes(config: Config) -> int:
