@@ -67,11 +67,12 @@ def draw(engine: Engine, run: Run) -> None:
     if run.external:
         st.caption("As the script made them. Epoch 0 is before training.")
         return
+    latents = has_latent_space(run.config)
     st.caption(
-        "Generated from the same latent vectors every time, so each position shows the same sample"
-        " over time. Epoch 0 is before training."
+        f"Generated from the same {'latent vectors' if latents else 'inputs'} every time, so each"
+        " position shows the same sample over time. Epoch 0 is before training."
     )
-    if has_latent_space(run.config):
+    if latents:
         st.page_link(
             navigation.PLAYGROUND_PAGE,
             label="Generate new images",
