@@ -34,7 +34,7 @@ def make_street(context: Context, make_run: Callable[..., Run]) -> Run:
     config = parse(found.config)
     arrays = {
         f"generator/{variable.path}": variable.numpy()
-        for variable in networks.generator(config, 64, 4, 3).variables
+        for variable in networks.generator(config, 4, 3).variables
     }
     store.save(
         context.settings.run_dir(found.id) / "checkpoints",

@@ -2,7 +2,9 @@
 
     ganboard run --preset vortex_street --follow
 
-Expected on two CPU cores: MINUTES. Expected result: RESULT
+Expected on two CPU cores: 9 minutes of processor time, 5 to 11 minutes.
+Expected result: the street of a Reynolds number that was held out, followed for 150 frames; L1
+falls to 0.003, an eighth of that of a flow that stands still.
 """
 
 VALUES = {

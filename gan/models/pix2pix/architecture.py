@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from ganboard.gan.models.pix2pix.config import Config
 
 DROPOUT = 0.5
-_SIZES = 3  # of the maps in the compact U-Net
+SIZES = 3  # of the maps in the compact U-Net
 
 
 def widths(side: int, width: int = 64) -> list[int]:
@@ -82,7 +82,7 @@ def _compact(config: Config, outputs: int) -> list[Layer]:
         layers.extend([conv, Leaky(f"leaky_{number}")])
         return f"leaky_{number}"
 
-    for level in range(_SIZES):
+    for level in range(SIZES):
         add(config.width << level, resize=level > 0)
         across.append((add(config.width << level), config.width << level))
     for name, filters in reversed(across[:-1]):

@@ -18,14 +18,17 @@ from ganboard.gan.models.pix2pix.config import Config
 CHANGE = 0.05
 
 
-def generator(config: Config, inputs: int, outputs: int) -> keras.Model:
-    """(pictures [B, side, side, inputs], keep masks of `masks` or None) -> pictures [B, side, side,
-    outputs] float32, in [-1, 1] with predict=frame.
+def generator(
+    config: Config, inputs: int, outputs: int, frame: tuple[int, int] | None = None
+) -> keras.Model:
+    """(pictures [B, H, W, inputs], keep masks of `masks` or None) -> pictures [B, H, W, outputs]
+    float32, in [-1, 1] with predict=frame. H and W are those of the window, or of a `frame` that
+    `tiles.whole` allows.
 
     With predict=change the last input is 1 in the solid, where nothing changes.
     """
-    size = config.side
-    picture = keras.Input((size, size, inputs), name="picture")
+    height, width = frame or (config.side, config.side)
+    picture = keras.Input((height, width, inputs), name="picture")
     keeps = mask_inputs(architecture.masks(config))
     made = Factory(config, 0).apply(architecture.generator(config, outputs), picture, keeps)
     if config.predict == "change":

@@ -17,8 +17,10 @@ import numpy as np
 import tensorflow as tf
 
 from ganboard.gan.generation import restore as stored
+from ganboard.gan.models.pix2pix import networks
 from ganboard.gan.models.pix2pix.config import Config
 from ganboard.gan.models.pix2pix.flow.lattice import Field
+from ganboard.gan.models.pix2pix.flow.manifest import CHANNELS
 from ganboard.gan.models.pix2pix.prediction.tiles import (
     Group,
     assign,
@@ -27,6 +29,7 @@ from ganboard.gan.models.pix2pix.prediction.tiles import (
     merge,
     split,
     ungroup,
+    whole,
 )
 
 
@@ -40,12 +43,23 @@ class Times(NamedTuple):
 
 
 def restore(
-    config: Config, directory: Path, step: int, strategy: tf.distribute.Strategy
+    config: Config,
+    directory: Path,
+    step: int,
+    strategy: tf.distribute.Strategy,
+    frame: tuple[int, int] | None = None,
+    halo: int = 0,
 ) -> keras.Model:
-    """The generator as it was after `step` (with `ema` the average), on every replica. Raises
-    CheckpointError in one sentence."""
+    """The generator as it was after `step` (with `ema` the average), on every replica; for a
+    `frame` of (H, W) in one piece where it can take that. Raises CheckpointError in one
+    sentence."""
     with strategy.scope():
-        return stored.restore(config, directory, step)
+        generator = stored.restore(config, directory, step)
+        if frame is None or not whole(config, frame, halo):
+            return generator
+        wide = networks.generator(config, CHANNELS + 1, CHANNELS, frame)
+        wide.set_weights(generator.get_weights())
+        return wide
 
 
 class Tiled:
@@ -67,7 +81,7 @@ class Tiled:
         xla: bool = False,
     ) -> None:
         self.strategy, self.halo, self.group = strategy, halo, group
-        self.side: int = generator.inputs[0].shape[1]
+        self.sides: tuple[int, int] = generator.inputs[0].shape[1:3]
         self.times: list[Times] = []
         keeps = [None] * (len(generator.inputs) - 1)
 
@@ -101,8 +115,10 @@ class Tiled:
         """Frame and obstacle [ny, nx, 4] -> the next frame [ny, nx, 3]. Within a halo tiles blend.
         Raises TilingError."""
         began = perf_counter()
-        tile = inner(self.side, frame.shape[:2], self.halo)
-        tiles = split(frame, (tile, tile), self.halo)
+        tile = self.sides
+        if self.halo or frame.shape[:2] != tile:
+            tile = (inner(tile[0], frame.shape[:2], self.halo),) * 2
+        tiles = split(frame, tile, self.halo)
         replicas = self.strategy.num_replicas_in_sync
         size = self.size(len(tiles))
         rounds = math.ceil(len(tiles) / (size * replicas))
@@ -130,9 +146,9 @@ class Tiled:
         merged = merge(
             ungroup(made)[: len(tiles)],
             frame.shape[:2],
-            (tile, tile),
+            tile,
             self.halo,
-            blend=min(self.halo, tile // 2),
+            blend=min(self.halo, min(tile) // 2),
         )
         self.times.append(Times(parted - began, moving, executing, perf_counter() - last))
         return merged

@@ -38,7 +38,8 @@ def compute(
     )
     runtime.prepare(config)
     strategy = distribution.strategy(config)
-    generator = inference.restore(config, directory, step, strategy)
+    nx, ny = frames.manifest.grid
+    generator = inference.restore(config, directory, step, strategy, (ny, nx), request.halo)
     tiled = inference.Tiled(
         generator, strategy, halo=request.halo, group=request.group, xla=request.xla
     )

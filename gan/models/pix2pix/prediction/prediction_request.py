@@ -12,7 +12,7 @@ from ganboard.gan.data.dataset import DatasetError
 from ganboard.gan.models.pix2pix.config import Config
 from ganboard.gan.models.pix2pix.flow.frames import Frames
 from ganboard.gan.models.pix2pix.prediction import rollout
-from ganboard.gan.models.pix2pix.prediction.tiles import inner
+from ganboard.gan.models.pix2pix.prediction.tiles import advance
 
 
 class PredictionRequest(BaseModel):
@@ -45,7 +45,7 @@ def check(request: PredictionRequest, config: Config, frames: Frames) -> list[in
     """The sequences to predict. Raises DatasetError in one sentence."""
     manifest = frames.manifest
     nx, ny = manifest.grid
-    inner(config.side, (ny, nx), request.halo)
+    advance(config, (ny, nx), request.halo)
     if request.steps >= manifest.frames:
         raise DatasetError(
             f"steps={request.steps} needs {request.steps + 1} frames of a flow and {frames.folder}"

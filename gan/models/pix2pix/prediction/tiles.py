@@ -15,6 +15,8 @@ import numpy as np
 import numpy.typing as npt
 
 from ganboard.gan.data.dataset import DatasetError
+from ganboard.gan.models.pix2pix import architecture
+from ganboard.gan.models.pix2pix.config import Config
 
 Tiles = npt.NDArray[Any]
 
@@ -22,6 +24,21 @@ Tiles = npt.NDArray[Any]
 class TilingError(DatasetError):
     """A frame that cannot be tiled as asked; the message is one sentence that names the value, the
     limit and the remedy."""
+
+
+def whole(config: Config, frame: tuple[int, int], halo: int) -> bool:
+    """Whether the network takes a frame of (H, W) in one piece: a compact one without a halo, where
+    both sides can be halved as often as it does."""
+    halved = 1 << architecture.SIZES - 1
+    return config.network == "compact" and not halo and not any(n % halved for n in frame)
+
+
+def advance(config: Config, frame: tuple[int, int], halo: int) -> tuple[int, int]:
+    """Pixels (h, w) that a tile of a frame of (H, W) advances. Raises TilingError."""
+    if whole(config, frame, halo):
+        return frame
+    side = inner(config.side, frame, halo)
+    return side, side
 
 
 class Group(NamedTuple):

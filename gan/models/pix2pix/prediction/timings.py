@@ -3,6 +3,7 @@ predict --times`)."""
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Iterator, Sequence
 from functools import partial
 from itertools import chain
@@ -20,7 +21,7 @@ from ganboard.gan.models.pix2pix.flow import examples as training_examples
 from ganboard.gan.models.pix2pix.flow.frames import Frames
 from ganboard.gan.models.pix2pix.prediction import inference
 from ganboard.gan.models.pix2pix.prediction.prediction_request import PredictionRequest
-from ganboard.gan.models.pix2pix.prediction.tiles import inner
+from ganboard.gan.models.pix2pix.prediction.tiles import advance
 from ganboard.gan.rng import philox
 from ganboard.gan.training.step import Stepper, networks
 
@@ -101,10 +102,11 @@ def _inference(
 ) -> Iterator[Row]:
     """One tile at a time, as many as there are replicas, and all of a frame."""
     frame = frames.conditioned(0, 0)
-    tiles = frame[..., 0].size // inner(config.side, frame.shape[:2], request.halo) ** 2
+    shape = frame.shape[:2]
+    tiles = math.prod(shape) // math.prod(advance(config, shape, request.halo))
     for replicas, groups in ((1, (1, several, 0)), (several, (1, 0))):
         strategy = distribution.strategy(config.model_copy(update={"replicas": replicas}))
-        generator = inference.restore(config, directory, step, strategy)
+        generator = inference.restore(config, directory, step, strategy, shape, request.halo)
         for size in groups:
             tiled = inference.Tiled(
                 generator, strategy, halo=request.halo, group=size, xla=request.xla

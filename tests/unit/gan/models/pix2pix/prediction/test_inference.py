@@ -16,7 +16,7 @@ from ganboard.gan.checkpoint.reader import CheckpointError
 from ganboard.gan.config import parse
 from ganboard.gan.models.pix2pix import architecture, networks
 from ganboard.gan.models.pix2pix.prediction import inference
-from ganboard.gan.models.pix2pix.prediction.tiles import TilingError, merge, split
+from ganboard.gan.models.pix2pix.prediction.tiles import TilingError, merge, split, whole
 from ganboard.gan.progress import Progress
 
 CONFIG = parse(
@@ -115,3 +115,38 @@ def test_the_generator_is_that_of_the_checkpoint(
     np.testing.assert_array_equal(plain(found, FRAME[:64, :64]), plain(generator, FRAME[:64, :64]))
     with pytest.raises(CheckpointError, match="The checkpoint of step 8 no longer exists"):
         inference.restore(config, tmp_path, 8, strategy)
+
+
+COMPACT = CONFIG.model_copy(update={"network": "compact", "width": 4, "predict": "change"})
+
+
+@pytest.mark.parametrize(
+    ("network", "frame", "halo", "in_one_piece"),
+    [
+        ("compact", (64, 128), 0, True),
+        ("compact", (66, 128), 0, False),
+        ("compact", (64, 128), 16, False),
+        ("published", (64, 128), 0, False),
+    ],
+)
+def test_a_compact_network_takes_frames_in_one_piece_unless_a_halo_is_asked_for(
+    network: str, frame: tuple[int, int], halo: int, in_one_piece: bool
+) -> None:
+    config = CONFIG.model_copy(update={"network": network})
+    assert whole(config, frame, halo) == in_one_piece
+
+
+def test_in_one_piece_there_is_no_seam(tmp_path: Path, strategy: tf.distribute.Strategy) -> None:
+    with strategy.scope():
+        generator = networks.generator(COMPACT, 4, 3)
+    arrays = {f"generator/{variable.path}": variable.numpy() for variable in generator.variables}
+    store.save(tmp_path, arrays, Progress(7, 1), digest="", attempt=1)
+    frame = FRAME[:64, :128]
+    wide = inference.restore(COMPACT, tmp_path, 7, strategy, (64, 128))
+    made = inference.Tiled(wide, strategy)(frame)
+    halves = inference.Tiled(generator, strategy)(frame)
+    assert made.shape == (64, 128, 3)
+    # what lies further from the seam than a pixel sees is the same
+    np.testing.assert_allclose(made[:, :16], halves[:, :16], atol=1e-5)
+    np.testing.assert_allclose(made[:, -16:], halves[:, -16:], atol=1e-5)
+    assert np.abs(made - halves)[:, 60:68].max() > 1e-4
