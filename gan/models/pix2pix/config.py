@@ -51,8 +51,8 @@ class Config(RunConfig):
         "Standard deviation of noise on the given frame, in units of the inlet speed, so that G"
         " learns to correct small errors (Sanchez-Gonzalez et al. 2020)", ge=0, le=1)
     pushforward: float = setting(0.0, "Training",
-        "Share of the pairs in which G starts from its own prediction of the given frame"
-        " (Brandstetter et al. 2022)", ge=0, le=1, speed=True)
+        "Share of the pairs that are taken one frame later, with G's own prediction as the given"
+        " frame (Brandstetter et al. 2022)", ge=0, le=1, speed=True)
     # fmt: on
 
     @property
