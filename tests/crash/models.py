@@ -28,7 +28,8 @@ SETTINGS: dict[str, dict[str, Any]] = {
 
 
 def settings(model: str, data_dir: Path) -> dict[str, Any]:
-    """Of a training of `model`; its data lie in `data_dir` from now on."""
+    """Of a training of `model`, none for one that is not here; its data lie in `data_dir` from now
+    on."""
     if model == "pix2pix":
         small.write(data_dir)
-    return SETTINGS[model]
+    return SETTINGS.get(model, {})
