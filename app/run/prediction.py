@@ -34,8 +34,9 @@ FIELDS = {
         256,
         0,
         (
-            "Pixels by which a tile overlaps its neighbours for context and blending; an invalid"
-            " value is answered with the valid ones."
+            "Pixels by which a tile overlaps its neighbours for context and blending; with 0 a"
+            " compact network takes the whole frame. An invalid value is answered with the valid"
+            " ones."
         ),
     ),
     "group": (

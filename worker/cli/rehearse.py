@@ -98,12 +98,17 @@ def rehearse(
     if subject == PUBLISHED:
         return _published(as_json)
     if subject == MODELS:
-        if changes:
+        if changes or form != "step":
             raise ConfigError(
-                "--set cannot be used with `models`, whose settings are those of `ganboard bench`:"
-                " name a preset or a run."
+                "`models` compiles whole steps with the settings of `ganboard bench`: leave out"
+                " --set and --form, or name a preset or a run."
             )
         return _models(on or EVERYWHERE, _names(models), _precisions(precision), as_json)
+    if models:
+        raise ConfigError(
+            f"--model {models[:60]} goes with `models` alone: write `ganboard rehearse models"
+            " --model NAMES`, or use --set model=NAME."
+        )
     targets = parse_targets(on)
     if form not in ("step", "gradients"):
         raise ConfigError(f"--form {form[:40]} is invalid: use step or gradients.")

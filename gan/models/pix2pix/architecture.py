@@ -8,8 +8,6 @@ one pixel and n up.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from ganboard.gan.architecture import (
     Conv,
     ConvTranspose,
@@ -24,15 +22,13 @@ from ganboard.gan.architecture import (
     Shape,
     dropout_masks,
 )
-
-if TYPE_CHECKING:
-    from ganboard.gan.models.pix2pix.config import Config
+from ganboard.gan.models.pix2pix.config import Config
 
 DROPOUT = 0.5
 SIZES = 3  # of the maps in the compact U-Net
 
 
-def widths(side: int, width: int = 64) -> list[int]:
+def widths(side: int, width: int) -> list[int]:
     """Channels of the encoder's stages for squares of this side, a power of two: `width`, twice
     and four times as many, then 8 times down to one pixel."""
     return [min(width << stage, 8 * width) for stage in range(side.bit_length() - 1)]
@@ -92,7 +88,7 @@ def _compact(config: Config, outputs: int) -> list[Layer]:
     return [*layers, _conv(number + 1, outputs, bias=True, kernel=3)]
 
 
-def discriminator(width: int = 64) -> tuple[Layer, ...]:
+def discriminator(width: int) -> tuple[Layer, ...]:
     """The PatchGAN, from both pictures to a logit for each patch."""
     return (
         *(_conv(1, width), Leaky("leaky_1")),

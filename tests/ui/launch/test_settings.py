@@ -162,6 +162,17 @@ def test_without_a_worker_it_says_so() -> None:
     assert "fashion_mnist is not in" in words(at)
 
 
+@pytest.mark.usefixtures("context")
+def test_data_sets_of_other_models_are_not_missed() -> None:
+    at = open_page("launch")
+    absent = "folder or HDF5 file of showers"
+    assert absent not in words(at)
+    setting(at, "model").set_value("gan3d")
+    said = words(checked(at.run()))
+    assert absent in said
+    assert "fashion_mnist is not in" not in said
+
+
 def test_differences_are_counted_listed_and_explained(make_run: MakeRun) -> None:
     parent = make_run("parent")
     at = set_number(open_page("launch", clone=parent.id), "batch_size", 64)

@@ -47,6 +47,12 @@ def test_every_grid_has_an_address_of_its_own(make_run: MakeRun) -> None:
     )
 
 
+def test_the_caption_says_what_the_pictures_are_made_from(make_run: MakeRun) -> None:
+    street = make_run("street", model="pix2pix", dataset="vortex_street", geometry="64x64")
+    for run, inputs in ((make_run("digits"), "latent vectors"), (street, "inputs")):
+        assert f"from the same {inputs} every" in words(open_page("run", run=run.id, view="Images"))
+
+
 def test_the_address_chooses_the_epoch(make_run: MakeRun) -> None:
     run = make_run("pictures", epochs=3)
     for at, start in (

@@ -81,7 +81,7 @@ def test_pix2pix_costs_what_was_counted(side: int, g: float, d: float, step: flo
 
     run = config(model="pix2pix", dataset="flow", images_path="street", geometry=f"{side}x{side}")
     u_net = layer_costs((side, side, 3), architecture.generator(run, 3))
-    patch_gan = layer_costs((side, side, 6), architecture.discriminator())
+    patch_gan = layer_costs((side, side, 6), architecture.discriminator(run.width))
     assert 2e-9 * macs(u_net) == pytest.approx(g, abs=5e-4)
     assert 2e-9 * macs(patch_gan) == pytest.approx(d, abs=5e-4)
     assert 1e-9 * estimate.step_flop(run) / run.batch_size == pytest.approx(step, rel=0.02)

@@ -11,58 +11,19 @@ import numpy as np
 import pytest
 import tensorflow as tf
 
-from ganboard.gan.config import ConfigError, RunConfig, parse
+from ganboard.gan.config import ConfigError
 from ganboard.gan.data import DatasetError, catalog, load
 from ganboard.gan.data.digest import digest
 from ganboard.gan.events import REAL_IMAGES, Grid, Started
 from ganboard.gan.generation import generation
-from ganboard.gan.models.pix2pix import losses, networks, rendering, source
+from ganboard.gan.models.pix2pix import networks, rendering, source
 from ganboard.gan.models.pix2pix.flow import examples, frames
-from ganboard.gan.models.pix2pix.flow.obstacle import Obstacle
-from ganboard.gan.models.pix2pix.flow.recording import Case, Recording
+from ganboard.gan.models.pix2pix.flow.recording import Recording
 from ganboard.gan.models.pix2pix.recipe import Recipe
 from ganboard.gan.rng import philox
-from ganboard.gan.training.step import Stepper
-from ganboard.gan.training.step import networks as made_networks
 from tests.recorder import assert_resumes
+from tests.unit.gan.models.pix2pix.steps import FLOWS, config, gradients, stepper
 from tests.unit.gan.models.trained import assert_both_trained
-
-SMALL = {
-    "model": "pix2pix", "dataset": "flow", "images_path": "street", "geometry": "64x64", "limit": 4,
-    "batch_size": 2, "epochs": 1, "grid_size": 2, "keep_checkpoints": 1, "snapshots": 1,
-}  # fmt: skip
-FLOWS = (
-    Case(Obstacle("circle", 6), 80),
-    Case(Obstacle("rectangle", 6), 60),
-    Case(Obstacle("circle", 8), 100, held_out=True),
-)
-
-
-def config(**changes: Any) -> RunConfig:
-    return parse({**SMALL, **changes})
-
-
-@pytest.fixture(scope="module")
-def home(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A data directory with five frames of each flow, 72x66 cells."""
-    folder = tmp_path_factory.mktemp("data")
-    frames.write(folder / "street", Recording(FLOWS, (72, 66), frames=5, discard=300, every=20))
-    return folder
-
-
-def stepper(home: Path, **changes: Any) -> Stepper:
-    settings = config(
-        **{
-            "optimizer": "sgd",
-            "beta_1": 0,
-            "g_learning_rate": 1e-3,
-            "d_learning_rate": 1e-3,
-            **changes,
-        }
-    )
-    return Stepper(
-        settings, tf.distribute.get_strategy(), made_networks(settings), load(settings, home)
-    )
 
 
 def test_pairs_are_neighbours_of_flows_that_are_not_held_out(home: Path) -> None:
@@ -121,14 +82,7 @@ def test_the_gradients_are_those_of_the_losses_on_paper(home: Path) -> None:
     recipe, nets = made.recipe, made.nets
     rows = recipe.rows(recipe.columns(load(config(), home)), tf.range(2))
     draws = recipe.draws(recipe.phases[0], rows, tf.constant(0, tf.int64), tf.constant(0))
-    found = recipe.shares(
-        nets.generator,
-        nets.discriminator,
-        made.replica.state(),
-        draws,
-        [tf.ones([])] * 2,
-        recipe.phases[0],
-    )
+    found = gradients(made, draws)
     with tf.GradientTape(persistent=True) as tape:
         fake = nets.generator([draws.before, *draws.masks], training=True)
         real_logits, fake_logits = (
@@ -296,95 +250,3 @@ def test_examples_are_held_once(home: Path) -> None:
     )
     assert held.first(2).frames is held.frames
     assert held.first(None) is held.first(5) is held
-
-
-STEADY = {"network": "compact", "width": 8, "predict": "change"}
-ROBUST = {**STEADY, "input_noise": 0.02, "pushforward": 0.5}
-
-
-def drawn(home: Path, **changes: Any) -> tuple[Stepper, list[tf.Tensor], Any]:
-    """A stepper, the rows of all four pairs, and what is drawn for them."""
-    made = stepper(home, **changes, batch_size=4)
-    recipe = made.recipe
-    rows = recipe.rows(recipe.columns(load(config(**changes), home)), tf.range(4))
-    draws = recipe.draws(recipe.phases[0], rows, tf.constant(0, tf.int64), tf.constant(0))
-    return made, rows, draws
-
-
-def test_a_pair_at_the_end_of_a_flow_never_starts_from_a_prediction(home: Path) -> None:
-    _, (frames_seen, continues), draws = drawn(home, **STEADY, pushforward=1.0)
-    # of 5 frames in each of 2 flows, four pairs: they begin at 0 and 2 of the one, 1 and 3 of the
-    # other
-    assert continues.numpy().tolist() == [1, 1, 1, 0]
-    assert draws.pushed[:, 0, 0, 0].numpy().tolist() == [True, True, True, False]
-    assert frames_seen.shape == (4, 66, 72, 10)
-    held = load(config(), home)
-    later = held.frames[held.at[continues.numpy() > 0] + 2].astype(np.float32)
-    np.testing.assert_array_equal(frames_seen[:3, ..., 7:], later)
-
-
-def test_a_pushed_pair_is_one_frame_later_and_its_first_step_has_no_gradient(home: Path) -> None:
-    made, _, draws = drawn(home, **STEADY, pushforward=1.0)
-    nets, recipe = made.nets, made.recipe
-    found = recipe.shares(
-        nets.generator,
-        nets.discriminator,
-        made.replica.state(),
-        draws,
-        [tf.ones([])] * 2,
-        recipe.phases[0],
-    )
-    first = nets.generator(draws.before, training=True)
-    before = tf.where(draws.pushed, tf.concat([first, draws.before[..., 3:]], -1), draws.before)
-    after = tf.where(draws.pushed, draws.later, draws.after)
-    with tf.GradientTape() as tape:
-        g_l1 = tf.reduce_mean(tf.abs(nets.generator(before, training=True) - after))
-        fooled = tf.math.softplus(
-            -nets.discriminator([before, nets.generator(before, training=True)], training=True)
-        )
-        g_loss = 100 * g_l1 + tf.reduce_mean(fooled)
-    np.testing.assert_allclose(found.metrics.numpy()[[0, 4]], [g_loss, g_l1], rtol=1e-5)
-    wanted = tape.gradient(g_loss, [v.value for v in nets.generator.trainable_variables])
-    for a, b in zip(found.g_gradients, wanted, strict=True):
-        np.testing.assert_allclose(a, b, atol=2e-4 * float(np.abs(b).max()) + 1e-6)
-
-
-def test_noise_has_its_deviation_in_the_fluid_and_none_in_the_solid(home: Path) -> None:
-    plain, noisy = (drawn(home, **STEADY, input_noise=noise)[2] for noise in (0.0, 0.02))
-    added = (noisy.before - plain.before).numpy()
-    solid = plain.before[..., 3].numpy() > 0
-    assert solid.any()
-    assert not added[solid].any()
-    assert not added[..., 3].any()
-    assert added[~solid][:, :3].std() == pytest.approx(0.02, rel=0.02)
-    np.testing.assert_array_equal(noisy.after, plain.after)
-
-
-def test_a_change_begins_near_a_flow_that_stands_still_and_keeps_the_solid(home: Path) -> None:
-    made, _, draws = drawn(home, **STEADY)
-    predicted = made.nets.generator(draws.before).numpy()
-    given, solid = draws.before[..., :3].numpy(), draws.before[..., 3].numpy() > 0
-    np.testing.assert_array_equal(predicted[solid], given[solid])
-    assert 0 < np.abs(predicted - given).max() < 0.1
-
-
-@pytest.mark.parametrize(
-    ("weights", "factors"),
-    [({"l1_weight": 0.0}, (1, 0)), ({"adversarial_weight": 0.0, "l1_weight": 10.0}, (0, 10))],
-)
-def test_the_loss_of_g_has_the_weights_of_the_configuration(
-    weights: dict[str, float], factors: tuple[float, float]
-) -> None:
-    logits, made, target = tf.zeros([1, 2, 2, 1]), tf.zeros([1, 2, 2, 3]), tf.ones([1, 2, 2, 3])
-    found = losses.generator(config(**weights), logits, made, target)
-    np.testing.assert_allclose(found, [factors[0] * np.log(2) + factors[1]], rtol=1e-6)
-
-
-@pytest.mark.slow
-@pytest.mark.thorough
-def test_with_noise_and_pushforward_a_stopped_training_ends_as_one_that_was_not(
-    home: Path, tmp_path: Path
-) -> None:
-    for name in ("whole", "parts"):
-        shutil.copytree(home, tmp_path / name)
-    assert_resumes(config(**ROBUST), tmp_path)
