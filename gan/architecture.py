@@ -158,6 +158,13 @@ def entering(shape: Shape, layers: Sequence[Layer]) -> Iterator[tuple[Layer, Sha
         shape = layer.output(shape)
 
 
+def output_shape(shape: Shape, layers: Sequence[Layer]) -> Shape:
+    """The shape that leaves the last layer, `shape` entering the first."""
+    for layer in layers:
+        shape = layer.output(shape)
+    return shape
+
+
 def dropout_masks(shape: Shape, layers: Sequence[Layer]) -> tuple[Shape, ...]:
     """Shapes of the masks that the caller draws."""
     return tuple(at for layer, at in entering(shape, layers) if isinstance(layer, Dropout))

@@ -10,6 +10,7 @@ from ganboard.gan.config import ConfigError, RunConfig, parse
 
 NAMES = (
     "starter",
+    "mnist",
     "paper",
     "conditional",
     "pictures",

@@ -1,4 +1,5 @@
-"""For a test of the whole path of 3DGAN: two epochs of four steps; nothing to look at comes of it.
+"""For a test of the whole path of 3DGAN: two epochs of four steps of the published
+networks; nothing to look at comes of it.
 
     ganboard run --preset showers_tiny --follow
 
@@ -6,6 +7,16 @@ Expected on two CPU cores: one to two minutes beside other work. Expected result
 the whole box.
 """
 
-from ganboard.gan.presets.showers import VALUES as SMALL
-
-VALUES = {**SMALL, "limit": 32, "batch_size": 8, "epochs": 2, "quality_every": 0, "grid_size": 2}
+VALUES = {
+    "model": "gan3d",
+    "dataset": "showers",
+    "limit": 32,
+    "batch_size": 8,
+    "epochs": 2,
+    "quality_every": 0,
+    "quality_images": 300,
+    "grid_size": 2,
+    "optimizer": "rmsprop",
+    "g_learning_rate": 1e-3,
+    "d_learning_rate": 1e-3,
+}

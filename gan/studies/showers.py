@@ -9,8 +9,22 @@ differs.
 
 from __future__ import annotations
 
-from ganboard.gan.presets.showers import VALUES
 from ganboard.gan.studies import Budget, Part, Study
+
+# the published networks and optimizer, whatever the preset `showers` has
+VALUES = {
+    "model": "gan3d",
+    "dataset": "showers",
+    "limit": 320,
+    "batch_size": 16,
+    "epochs": 6,
+    "quality_every": 2,
+    "quality_images": 300,
+    "grid_size": 4,
+    "optimizer": "rmsprop",
+    "g_learning_rate": 1e-3,
+    "d_learning_rate": 1e-3,
+}
 
 BUDGETS = {
     "paper": Budget(

@@ -70,6 +70,22 @@ def test_a_run_of_the_platform_is_timed(home: Path, monkeypatch: pytest.MonkeyPa
     assert not (home / "ganboard.db").exists()  # its runs are not among the user's
 
 
+@pytest.mark.slow
+@pytest.mark.thorough
+def test_seconds_to_a_quality_of_a_real_run(home: Path) -> None:
+    found = document(
+        "bench", "quality", "tiny", "--dataset", "digits", "--fid", "1e6", "--seeds", "1"
+    )
+    (recipe,) = found["recipes"]
+    (attempt,) = recipe["attempts"]
+    assert attempt["problem"] == ""
+    assert attempt["epoch"] == 1  # any images will do
+    assert 0 < attempt["training_seconds"] < attempt["wall_seconds"]
+    assert recipe["training_seconds"]["median"] == attempt["training_seconds"]
+    assert not (home / "ganboard.db").exists()  # its runs are not among the user's
+    assert not list(home.glob("bench-*"))
+
+
 def test_bad_input_is_one_sentence(home: Path, tmp_path: Path) -> None:
     assert "rounds=0" in refused("bench", "--rounds", "0")
     assert "batch_size=0" in refused("bench", "--batch", "0")

@@ -9,10 +9,11 @@ import socket
 import subprocess
 import sys
 import time
+from collections.abc import Callable
 from pathlib import Path
 
-from ganboard.db.models import ENDED
-from ganboard.db.runs import queries
+from ganboard.db.models import ENDED, Run
+from ganboard.db.runs import commands, queries
 from ganboard.db.settings import PREFIX, Settings
 from ganboard.gan.config import RunConfig
 from ganboard.worker.bench.candidates import BenchmarkError
@@ -80,19 +81,29 @@ class Platform:
     def train(self, config: RunConfig) -> tuple[float, int]:
         """Seconds between the ends of a run's first and last epoch, and the images of all epochs
         but the first. Raises BenchmarkError."""
-        run_id = submit(self._context, config).id
-        while True:
-            run = queries.get_run(self._context.engine, run_id)
-            assert run is not None
-            if run.status in ENDED:
-                break
-            time.sleep(POLL_SECONDS)
-        if run.status != "finished":
-            raise BenchmarkError(f"failed: {run.error or run.status}")
+        run_id = self.finish(config).id
         first, *others = queries.epochs(self._context.engine, run_id)
         return (others[-1].finished_at - first.finished_at).total_seconds(), sum(
             epoch.images for epoch in others
         )
+
+    def finish(self, config: RunConfig, enough: Callable[[str], bool] | None = None) -> Run:
+        """A new run when it has ended: by itself, or stopped once `enough(run id)`. Raises
+        BenchmarkError when it failed."""
+        engine, stopped = self._context.engine, False
+        run_id = submit(self._context, config).id
+        while True:
+            run = queries.get_run(engine, run_id)
+            assert run is not None
+            if run.status in ENDED:
+                break
+            if enough and not stopped and enough(run_id):
+                commands.request_stop(engine, run_id=run_id)
+                stopped = True
+            time.sleep(POLL_SECONDS)
+        if run.status != ("stopped" if stopped else "finished") and run.error:
+            raise BenchmarkError(f"failed: {run.error}")
+        return run
 
     def end(self) -> None:
         """As Ctrl-C does: every process of it ends."""

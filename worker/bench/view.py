@@ -35,7 +35,8 @@ precision. memory: highest of all its processes, TensorFlow and data included.""
 class Lines(Watcher):
     """A line on stderr for each turn; on a terminal also the current state and the time left."""
 
-    def __init__(self) -> None:
+    def __init__(self, turn: str = "round") -> None:
+        self._turn = turn
         self._console = Console(
             stderr=True, markup=False, emoji=False, highlight=False, soft_wrap=True
         )
@@ -51,7 +52,7 @@ class Lines(Watcher):
 
     def doing(self, now: Doing) -> None:
         left = f", about {duration(now.seconds_left)} left" if now.seconds_left is not None else ""
-        self._status.update(f"round {now.round}: {now.text}{left}")
+        self._status.update(f"{self._turn} {now.round}: {now.text}{left}")
 
     def done(self, text: str, seconds_left: float) -> None:
         self._console.print(

@@ -46,6 +46,7 @@ app.add_typer(database, name="db")
 app.add_typer(data.data_app, name="data")
 app.add_typer(models.models_app, name="models")
 app.add_typer(own_models.new_app, name="new")
+app.add_typer(verify.bench_app, name="bench")
 
 
 @app.callback()
@@ -209,7 +210,7 @@ ELSEWHERE: tuple[Callable[..., None], ...] = (
     launch.run, launch.train, runs.runs, runs.show, runs.stop, launch.resume, launch.clone,
     runs.delete, runs.export, annotations_cli.tag, annotations_cli.note, annotations_cli.archive,
     annotations_cli.unarchive, sweep.sweep, study.study, study.report, surface.surface,
-    *of_models.commands(), rehearse.rehearse, serve.serve, verify.bench, verify.selftest,
+    *of_models.commands(), rehearse.rehearse, serve.serve, verify.selftest,
     own_models.check, firstday.firstday, backup.backup,
     backup.restore,
 )  # fmt: skip

@@ -25,7 +25,12 @@ Precisions = Annotated[
 ]
 
 
+bench_app = typer.Typer()
+
+
+@bench_app.callback(invoke_without_command=True)
 def bench(
+    context: typer.Context,
     model: Annotated[
         str | None,
         typer.Option(
@@ -76,7 +81,10 @@ def bench(
       ganboard bench --only bare,tutorial --rounds 3
       ganboard bench --model gan3d --only bare,recompute --precision float32
       ganboard bench --peer-python ~/torch/bin/python --plot speed.html --json > speed.json
+      ganboard bench quality
     """
+    if context.invoked_subcommand:
+        return
     from ganboard.db.settings import Settings
     from ganboard.gan.config import ConfigError
     from ganboard.worker.bench import view
@@ -106,6 +114,51 @@ def bench(
         view.show(found)
     if plot:
         typer.echo(view.plot(found, plot), err=True)
+
+
+@bench_app.command()
+def quality(
+    recipes: Annotated[
+        list[str] | None,
+        typer.Argument(
+            metavar="[RECIPE]...",
+            help="Presets, with changed settings after a +: paper+batch_size=128. Defaults to"
+            " paper, paper+precision=mixed_bfloat16 and mnist.",
+            show_default=False,
+        ),
+    ] = None,
+    fid: Annotated[float, typer.Option("--fid", help="The Fréchet distance to reach.")] = 5.0,
+    dataset: Annotated[
+        str, typer.Option("--dataset", help="What all recipes train on: a data set with labels.")
+    ] = "mnist",
+    seeds: Annotated[int, typer.Option("--seeds", help="Trainings of each recipe.")] = 3,
+    minutes: Annotated[
+        float, typer.Option("--minutes", help="Minutes of training after which an attempt ends.")
+    ] = 20.0,
+    as_json: AsJson = False,
+) -> None:
+    """Measure the seconds of training until recipes reach a Fréchet distance, over several seeds.
+
+    Recipes alternate, through a ganboard of their own; images are compared in the features of one
+    classifier. With the default recipes about an hour on two cores; leave the machine alone
+    meanwhile.
+
+    Examples:
+      ganboard bench quality
+      ganboard bench quality mnist mnist+ema=0 --fid 2 --seeds 5 --json > quality.json
+    """
+    from ganboard.db.settings import Settings
+    from ganboard.worker.bench import quality_view
+    from ganboard.worker.bench.quality import RECIPES, QualityOptions, measure
+    from ganboard.worker.bench.view import Lines
+
+    options = QualityOptions(tuple(recipes or RECIPES), dataset, fid, seeds, minutes)
+    with Lines("seed") as watcher:
+        found = measure(Settings(), options, watcher)
+    if as_json:
+        output.print_json(found)
+    else:
+        quality_view.show(found)
 
 
 def selftest(

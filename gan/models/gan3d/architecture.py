@@ -61,11 +61,6 @@ class Heads(Dense):
     """Dense layers of one unit side by side, each with a number of its own."""
 
 
-def noise(geometry: Geometry) -> int:
-    """Random numbers per event."""
-    return LATENT[geometry] - (2 if geometry == "51x51x25" else 0)
-
-
 def masks(geometry: Geometry) -> tuple[Shape, ...]:
     """Shapes of the discriminator's dropout masks, per image."""
     return dropout_masks(SHAPES[geometry], discriminator(geometry))

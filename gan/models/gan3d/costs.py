@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from ganboard.gan.architecture import output_shape
 from ganboard.gan.costs.layer import LayerCost, layer_costs, macs
-from ganboard.gan.models.gan3d import architecture
+from ganboard.gan.models.gan3d import architecture, compact
 from ganboard.gan.models.gan3d.architecture import LATENT, SHAPES
 from ganboard.gan.models.gan3d.config import Config
 from ganboard.gan.models.gan3d.source import SAMPLED
@@ -30,19 +31,28 @@ def examples(config: Config) -> int:
 def generator(config: Config, on_cpu: bool = True) -> tuple[LayerCost, ...]:
     """The generator, from noise to image; up-sampled maps count in full, as in the published
     counts."""
-    geometry = config.geometry
-    return layer_costs((LATENT[geometry],), architecture.generator(geometry))
+    geometry, latents = config.geometry, (LATENT[config.geometry],)
+    if config.network == "published":
+        return layer_costs(latents, architecture.generator(geometry))
+    parts = compact.spread(geometry, config.width), compact.energies(geometry)
+    return tuple(cost for part in parts for cost in layer_costs(latents, part))
 
 
 def discriminator(config: Config) -> tuple[LayerCost, ...]:
     """The discriminator, from image to both heads."""
     geometry = config.geometry
-    return layer_costs(SHAPES[geometry], architecture.discriminator(geometry))
+    if config.network == "published":
+        return layer_costs(SHAPES[geometry], architecture.discriminator(geometry))
+    cells = SHAPES[geometry][:-1]
+    seen = compact.features(geometry, config.width)
+    (known,) = output_shape(cells, seen)
+    energies = 2 * cells[-1]
+    return layer_costs(cells, seen) + layer_costs((known + energies,), compact.opinion())
 
 
 def step_macs(config: Config) -> int:
     """Multiply-accumulates of a training step for each event: D on real and on generated ones, then
-    G twice, each through D.
+    G twice, each through D; with network=compact all at once.
 
     A layer's backward pass costs its forward pass twice: for its weights, and for what entered. In
     G's phases D's weights are not asked.
@@ -50,6 +60,8 @@ def step_macs(config: Config) -> int:
     g, d = macs(generator(config)), macs(discriminator(config))
     train_d = 3 * d - discriminator(config)[0].macs
     train_g = 3 * g - generator(config)[0].macs
+    if config.network == "compact":
+        return 3 * g + 2 * 3 * d + d  # a second gradient through D, for G
     return (
         2 * (train_d + d * config.recompute)
         + g

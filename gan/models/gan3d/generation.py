@@ -21,7 +21,7 @@ from ganboard.gan.generation.latent_requests import (
     Nearest,
     Seed,
 )
-from ganboard.gan.models.gan3d import architecture, losses, networks, rendering
+from ganboard.gan.models.gan3d import losses, networks, rendering
 from ganboard.gan.models.gan3d.config import Config
 from ganboard.gan.models.gan3d.data.layouts import LAYOUTS
 from ganboard.gan.models.gan3d.evaluation import comparison
@@ -54,10 +54,10 @@ def draw(generator: keras.Model, config: Config, request: LatentRequest) -> Floa
             f"angle has no meaning for geometry={geometry}, whose angle is 90 degrees: leave it"
             " out."
         )
-    noise = request.points(partial(paint.normal, width=architecture.noise(geometry)))
+    noise = request.points(partial(paint.normal, width=networks.noise(config)))
     angle = _RIGHT if request.angle is None else request.angle
     particle = np.array([(request.energy or _GEV) / _GEV, math.radians(angle), 0.0], np.float32)
-    latents = np.asarray(networks.latents(geometry, noise, np.tile(particle, (len(noise), 1))))
+    latents = np.asarray(networks.latents(config, noise, np.tile(particle, (len(noise), 1))))
     pictures = []
     for first in range(0, len(latents), Generation.together):
         showers = paint.images(generator, latents[first : first + Generation.together])[..., 0]
@@ -175,9 +175,9 @@ class Generation:
             tf.constant(0),
             tf.constant(first),
             len(labels),
-            architecture.noise(self.geometry),
+            networks.noise(self.config),
         )
-        latents: Floats = networks.latents(self.geometry, noise, labels).numpy()
+        latents: Floats = networks.latents(self.config, noise, labels).numpy()
         return latents
 
 

@@ -14,6 +14,7 @@ WEIGHTS = {"51x51x25": (3.0, 0.1, 25.0, 0.1), "25x25x25": (6.0, 0.2, 0.0, 0.1)}
 # of cells in images: it lifts the weak ones (Khattak et al. 2022, section 4)
 POWERS = {"51x51x25": 0.85, "25x25x25": 1.0}
 TERMS = ("real", "energy", "angle", "ecal")
+FLIPPED = 0.05  # share of D's labels that are turned, so that it is never quite sure
 _LEAST = 1e-7  # of what a relative error is divided by, as Keras has it
 
 

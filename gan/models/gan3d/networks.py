@@ -1,5 +1,5 @@
-"""The Keras models of both 3DGANs. Up-sampling is folded into the convolution behind it
-(`gan.models.gan3d.upconv`)."""
+"""The Keras models of the published 3DGANs, whose up-sampling is folded into the convolution behind
+it (`gan.models.gan3d.upconv`), and of the compact one."""
 
 from __future__ import annotations
 
@@ -8,10 +8,11 @@ from typing import Any, ClassVar
 import keras
 import tensorflow as tf
 
-from ganboard.gan.architecture import Layer
+from ganboard.gan.architecture import Layer, Shape
 from ganboard.gan.layers.factory import Factory, mask_inputs
-from ganboard.gan.models.gan3d import architecture
-from ganboard.gan.models.gan3d.architecture import LATENT, SHAPES, Geometry, Heads, UpConv
+from ganboard.gan.models.gan3d import architecture, compact
+from ganboard.gan.models.gan3d.architecture import LATENT, SHAPES, Heads, UpConv
+from ganboard.gan.models.gan3d.compact_layers import Centred, Crop, Deposit, LayerEnergies, Seen
 from ganboard.gan.models.gan3d.config import Config
 from ganboard.gan.models.gan3d.upconv import UpConv3D
 
@@ -57,6 +58,8 @@ class _Factory(Factory):
                     dtype=self.policy,
                     name=layer.name,
                 )
+            case compact.Crop():
+                return Crop(layer.side, dtype=self.policy, name=layer.name)
             case Heads():
                 seeds = self.seed(layer.number), self.seed(layer.number + 1)
                 return RealnessHeads(seeds, dtype="float32", name=layer.name)
@@ -69,26 +72,56 @@ def unfold() -> None:
     _Factory.folded = False
 
 
-def latents(geometry: Geometry, drawn: tf.Tensor, labels: tf.Tensor) -> tf.Tensor:
-    """What G gets, [n, LATENT]: (energy, angle, noise), or at the fixed angle noise times energy;
-    `drawn` [n, noise], `labels` [n, 3]."""
-    if geometry == "51x51x25":
+def noise(config: Config) -> int:
+    """Random numbers per event."""
+    return LATENT[config.geometry] - (2 if _given_particle(config) else 0)
+
+
+def masks(config: Config) -> tuple[Shape, ...]:
+    """Shapes of the discriminator's dropout masks, per image."""
+    return architecture.masks(config.geometry) if config.network == "published" else ()
+
+
+def latents(config: Config, drawn: tf.Tensor, labels: tf.Tensor) -> tf.Tensor:
+    """What G gets, [n, LATENT]: (energy, angle, noise), or in the published network of the fixed
+    angle noise times energy; `drawn` [n, noise], `labels` [n, 3]."""
+    if _given_particle(config):
         return tf.concat([labels[:, :2], drawn], 1)
     return drawn * labels[:, :1]
 
 
-def generator(config: Config, geometry: Geometry) -> keras.Model:
+def generator(config: Config) -> keras.Model:
     """Latents [B, LATENT] -> images [B, *SHAPES] float32, not below 0: cells to the power of
-    `heads.POWER`."""
-    layers = _Factory(config, 0).sequence(architecture.generator(geometry))
+    `losses.POWERS`."""
+    geometry, factory = config.geometry, _Factory(config, 0)
     latents = keras.layers.Input((LATENT[geometry],))
-    return keras.Sequential([latents, *layers], name="generator")
+    if config.network == "published":
+        layers = factory.sequence(architecture.generator(geometry))
+        return keras.Sequential([latents, *layers], name="generator")
+    centred = Centred(dtype="float32")(latents)
+    maps = factory.apply(compact.spread(geometry, config.width), centred)
+    energies = factory.apply(compact.energies(geometry), centred)
+    image = Deposit(geometry, dtype="float32")([maps, energies, latents])
+    return keras.Model(latents, image, name="generator")
 
 
-def discriminator(config: Config, geometry: Geometry) -> keras.Model:
-    """(images [B, *SHAPES], four keep masks of `masks` or None) -> [B, 2] float32, as
-    `RealnessHeads` has them."""
+def discriminator(config: Config) -> keras.Model:
+    """(images [B, *SHAPES], keep masks of `masks` or None) -> [B, 2] float32, as `RealnessHeads`
+    has them."""
+    geometry, factory = config.geometry, _Factory(config, 1)
     image = keras.Input(SHAPES[geometry], name="image")
-    keeps = mask_inputs(architecture.masks(geometry))
-    opinion = _Factory(config, 1).apply(architecture.discriminator(geometry), image, keeps)
+    keeps = mask_inputs(masks(config))
+    if config.network == "published":
+        opinion = factory.apply(architecture.discriminator(geometry), image, keeps)
+    else:
+        cells = Seen(geometry, dtype="float32")(image)
+        energies = LayerEnergies(geometry, dtype="float32")(image)
+        features = factory.apply(compact.features(geometry, config.width), cells)
+        known = keras.layers.Concatenate(dtype="float32")([features, energies])
+        opinion = factory.apply(compact.opinion(), known)
     return keras.Model([image, *keeps], opinion, name="discriminator")
+
+
+def _given_particle(config: Config) -> bool:
+    """Whether energy and angle are the first of the latents."""
+    return config.network == "compact" or config.geometry == "51x51x25"

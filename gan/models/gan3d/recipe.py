@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 import keras
 import numpy as np
@@ -20,51 +20,45 @@ import tensorflow as tf
 from ganboard.gan.modeling.gradients import Shares, State, Tensors, forward
 from ganboard.gan.modeling.losses import global_mean
 from ganboard.gan.modeling.recipe import Phase
-from ganboard.gan.models.gan3d import architecture, losses, networks, rendering
+from ganboard.gan.models.gan3d import architecture, losses, networks, rendering, simultaneous
 from ganboard.gan.models.gan3d.config import Config
 from ganboard.gan.models.gan3d.data.showers import Showers
+from ganboard.gan.models.gan3d.draws import Draws
 from ganboard.gan.models.gan3d.evaluation.evaluator import Evaluator
 from ganboard.gan.rng import streams, tf_philox
 from ganboard.gan.rng.philox import Purpose
 
-FLIPPED = 0.05  # share of D's labels that are turned, so that it is never quite sure
 # Convolutions that are recomputed in one. At 51x51x25 their inputs together outweigh any two of
 # them; at 25x25x25 one alone is the peak.
 TOGETHER: dict[architecture.Geometry, int] = {"51x51x25": 2, "25x25x25": 1}
 _PICTURES = 500  # of real events, for comparisons
 _REAL, _FAKE, _G = "real", "fake", "generator"
-
-
-class Draws(NamedTuple):
-    """What a micro-batch is made of."""
-
-    image: tf.Tensor  # [rows, x, y, z, 1]: real cells to the power of 0.85
-    labels: tf.Tensor  # [rows, 3]: energy in 100 GeV, angle in radians, sum of cells
-    noise: tf.Tensor  # [rows, width]
-    flips: tf.Tensor  # [rows] uniform
-    masks: Tensors
+PUBLISHED = (
+    Phase(d=True, g=False, kind=_REAL),
+    Phase(d=True, g=False, kind=_FAKE),
+    *[Phase(d=False, g=True, kind=_G)] * 2,
+)
 
 
 class Recipe:
     """See `gan.modeling.recipe.Recipe`; the data are `Showers`."""
 
-    phases = (
-        Phase(d=True, g=False, kind=_REAL),
-        Phase(d=True, g=False, kind=_FAKE),
-        *[Phase(d=False, g=True, kind=_G)] * 2,
-    )
     terms = tuple(f"{net}_{name}" for net in ("g", "d") for name in losses.TERMS[1:])
-    form = "up-sampling folded into convolutions"
 
     def __init__(self, config: Config) -> None:
         self.config = config
         self.geometry = config.geometry
         self.shape = architecture.SHAPES[self.geometry]
+        published = config.network == "published"
+        self.phases = PUBLISHED if published else (Phase(d=True, g=True),)
+        self.form = (
+            "up-sampling folded into convolutions"
+            if published
+            else "layers of a shower as channels"
+        )
 
     def networks(self) -> tuple[keras.Model, keras.Model]:
-        return networks.generator(self.config, self.geometry), networks.discriminator(
-            self.config, self.geometry
-        )
+        return networks.generator(self.config), networks.discriminator(self.config)
 
     def columns(self, data: Showers) -> tuple[tf.RaggedTensor, tf.RaggedTensor, tf.Tensor]:
         values, cells = (
@@ -94,9 +88,9 @@ class Recipe:
         side."""
         count, none = self.config.grid_size**2, tf.constant(0)
         noise = tf_philox.normal(
-            self.config.seed, Purpose.GRID, none, none, count, architecture.noise(self.geometry)
+            self.config.seed, Purpose.GRID, none, none, count, networks.noise(self.config)
         )
-        latents = networks.latents(self.geometry, noise, np.resize(examples.labels, (count, 3)))
+        latents = networks.latents(self.config, noise, np.resize(examples.labels, (count, 3)))
         made = [
             generator(part, training=False).numpy()[..., 0]
             for part in tf.split(latents, self.config.grid_size)
@@ -116,12 +110,10 @@ class Recipe:
     ) -> Draws:
         seed, rows = self.config.seed, self.config.micro_batch
         random = streams.of(self.config)
-        noise = random.normal(
-            seed, Purpose.NOISE, draw, row, rows, architecture.noise(self.geometry)
-        )
+        noise = random.normal(seed, Purpose.NOISE, draw, row, rows, networks.noise(self.config))
         flips = random.uniform(seed, Purpose.FLIPS, draw, row, rows, 1)[:, 0]
         masks = random.masks(
-            seed, architecture.DROPOUT, draw, row, rows, architecture.masks(self.geometry)
+            seed, architecture.DROPOUT, draw, row, rows, networks.masks(self.config)
         )
         return Draws(own[0], own[1], noise, flips, masks)
 
@@ -134,13 +126,15 @@ class Recipe:
         scales: Tensors,
         phase: Phase,
     ) -> Shares:
+        if self.config.network == "compact":
+            return simultaneous.shares(self.config, generator, discriminator, state, draws, scales)
         again: Any = {"recompute": self.config.recompute, "together": TOGETHER[self.geometry]}
         g_statistics: Tensors = []
         with tf.GradientTape() as tape:
             tape.watch(state.g_weights if phase.g else state.d_weights)
             image = draws.image
             if phase.kind != _REAL:
-                latents = networks.latents(self.geometry, draws.noise, draws.labels)
+                latents = networks.latents(self.config, draws.noise, draws.labels)
                 made = forward(
                     generator,
                     state.g_weights,
@@ -154,7 +148,7 @@ class Recipe:
                 discriminator, state.d_weights, state.d_statistics, image, draws.masks, **again
             )
             turned = (
-                tf.cast(draws.flips < FLIPPED, tf.float32)
+                tf.cast(draws.flips < losses.FLIPPED, tf.float32)
                 if phase.d
                 else tf.zeros_like(draws.flips)
             )

@@ -13,7 +13,7 @@ import tensorflow as tf
 
 from ganboard.gan.config import ConfigError
 from ganboard.gan.data.dataset import DatasetError
-from ganboard.gan.models.gan3d import architecture, networks
+from ganboard.gan.models.gan3d import networks
 from ganboard.gan.models.gan3d.config import Config
 from ganboard.gan.models.gan3d.data.layouts import LAYOUTS
 from ganboard.gan.models.gan3d.data.reader import ENERGY_UNIT
@@ -66,13 +66,12 @@ class Evaluator:
         return {metric.name: found.numbers[metric.compared_as] for metric in METRICS}, ()
 
     def _made(self, generator: keras.Model, first: int, last: int) -> npt.NDArray[np.float32]:
-        geometry, none = self._config.geometry, tf.constant(0)
-        width = architecture.noise(geometry)
+        none, width = tf.constant(0), networks.noise(self._config)
         noise = tf_philox.normal(
             self._config.seed, Purpose.QUALITY, none, tf.constant(first), last - first, width
         )
         made: npt.NDArray[np.float32] = generator(
-            networks.latents(geometry, noise, self._labels[first:last]), training=False
+            networks.latents(self._config, noise, self._labels[first:last]), training=False
         ).numpy()
         return made[..., 0]
 

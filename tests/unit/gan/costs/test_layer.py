@@ -64,8 +64,8 @@ def test_3dgan_costs_what_was_counted(geometry: str, g: float, d: float, step: f
     assert 2e-9 * macs(estimate.discriminator(run)) == pytest.approx(d, abs=5e-4)
     assert 1e-9 * estimate.step_flop(run) / run.batch_size == pytest.approx(step, rel=0.03)
     for net, layers in (
-        (networks.generator(run, geometry), estimate.generator(run)),
-        (networks.discriminator(run, geometry), estimate.discriminator(run)),
+        (networks.generator(run), estimate.generator(run)),
+        (networks.discriminator(run), estimate.discriminator(run)),
     ):
         assert_described(net, layers)
 

@@ -51,7 +51,7 @@ def test_a_share_is_of_the_move_of_each_network_and_the_larger_counts() -> None:
 def test_plain_up_sampling_is_really_plain(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(networks._Factory, "folded", True)  # to be put back
     networks.unfold()
-    layers = networks.generator(parse({"model": "gan3d", "dataset": "showers"}), "25x25x25").layers
+    layers = networks.generator(parse({"model": "gan3d", "dataset": "showers"})).layers
     assert [layer.folded for layer in layers if isinstance(layer, upconv.UpConv3D)] == [
         False,
         False,

@@ -8,11 +8,10 @@ import numpy as np
 import pytest
 import tensorflow as tf
 
-from ganboard.gan.models.dcgan.config import Config
 from ganboard.gan.models.gan3d import architecture, networks
+from ganboard.gan.models.gan3d.config import Config
 from ganboard.gan.models.gan3d.upconv import Three, UpConv3D
 
-CONFIG = Config()
 ANGLE: architecture.Geometry = "51x51x25"
 FIXED: architecture.Geometry = "25x25x25"
 
@@ -28,8 +27,8 @@ def test_as_many_parameters_as_published(
     geometry: architecture.Geometry, g: tuple[int, int], d: tuple[int, int]
 ) -> None:
     for net, (total, trained) in (
-        (networks.generator(CONFIG, geometry), g),
-        (networks.discriminator(CONFIG, geometry), d),
+        (networks.generator(Config(geometry=geometry)), g),
+        (networks.discriminator(Config(geometry=geometry)), d),
     ):
         assert net.count_params() == total
         assert sum(int(np.prod(v.shape)) for v in net.trainable_variables) == trained
@@ -38,7 +37,7 @@ def test_as_many_parameters_as_published(
 def test_maps_of_the_published_layers() -> None:
     shapes = [
         layer.output.shape[1:]
-        for layer in networks.generator(CONFIG, ANGLE).layers
+        for layer in networks.generator(Config(geometry=ANGLE)).layers
         if layer.name.startswith(("conv", "up"))
     ]
     assert shapes == [
@@ -52,24 +51,30 @@ def test_maps_of_the_published_layers() -> None:
     ]
     kept = [
         layer.output.shape[1:]
-        for layer in networks.discriminator(CONFIG, ANGLE).layers
+        for layer in networks.discriminator(Config(geometry=ANGLE)).layers
         if layer.name.startswith("dropout")
     ]
     assert tuple(kept) == architecture.masks(ANGLE)
-    assert networks.discriminator(CONFIG, ANGLE).get_layer("flatten").output.shape[1] == 19_152
+    assert (
+        networks.discriminator(Config(geometry=ANGLE)).get_layer("flatten").output.shape[1]
+        == 19_152
+    )
     shapes = [
         layer.output.shape[1:]
-        for layer in networks.generator(CONFIG, FIXED).layers
+        for layer in networks.generator(Config(geometry=FIXED)).layers
         if layer.name.startswith(("conv", "up"))
     ]
     assert shapes == [(7, 7, 8, 64), (13, 14, 9, 6), (26, 26, 26, 6), (25, 25, 25, 1)]
     kept = [
         layer.output.shape[1:]
-        for layer in networks.discriminator(CONFIG, FIXED).layers
+        for layer in networks.discriminator(Config(geometry=FIXED)).layers
         if layer.name.startswith("dropout")
     ]
     assert tuple(kept) == architecture.masks(FIXED)
-    assert networks.discriminator(CONFIG, FIXED).get_layer("flatten").output.shape[1] == 10_648
+    assert (
+        networks.discriminator(Config(geometry=FIXED)).get_layer("flatten").output.shape[1]
+        == 10_648
+    )
 
 
 @pytest.mark.thorough

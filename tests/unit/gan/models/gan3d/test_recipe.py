@@ -16,7 +16,7 @@ from ganboard.gan.models.gan3d.data.reader import sampled
 from ganboard.gan.models.gan3d.data.sampler import Sampler
 from ganboard.gan.models.gan3d.data.showers import Showers, gather
 from ganboard.gan.models.gan3d.observables import measured_angle
-from ganboard.gan.models.gan3d.recipe import FLIPPED, TOGETHER, Recipe
+from ganboard.gan.models.gan3d.recipe import TOGETHER, Recipe
 from ganboard.gan.rng import philox
 from ganboard.gan.training.step import Stepper
 from ganboard.gan.training.step import networks as made_networks
@@ -165,10 +165,12 @@ def test_gradients_are_those_of_the_losses_on_paper(
             for v in part.non_trainable_variables
         ]
         with tf.GradientTape() as tape:
-            latents = networks.latents("25x25x25", draws.noise, labels)
+            latents = networks.latents(made.config, draws.noise, labels)
             image = images if phase.kind == "real" else nets.generator(latents, training=phase.g)
             opinions = nets.discriminator([image, *draws.masks], training=True)
-            turned = draws.flips < FLIPPED if phase.d else tf.zeros_like(draws.flips, tf.bool)
+            turned = (
+                draws.flips < losses.FLIPPED if phase.d else tf.zeros_like(draws.flips, tf.bool)
+            )
             target = (
                 tf.where(turned, 1.0, 0.0) if phase.kind == "fake" else tf.where(turned, 0.0, 1.0)
             )
@@ -199,6 +201,6 @@ def test_one_label_in_twenty_is_turned() -> None:
         ).flips.numpy()
         for i in (0, 1)
     ]
-    shares = [float((flips < FLIPPED).mean()) for flips in draws]
+    shares = [float((flips < losses.FLIPPED).mean()) for flips in draws]
     assert all(0.02 < share < 0.08 for share in shares)
     assert not np.array_equal(*draws)

@@ -84,7 +84,7 @@ def test_others_of_the_same_kind_are_better_than_a_fresh_generators() -> None:
     geometry: architecture.Geometry = "25x25x25"
     evaluator = Evaluator(config(), showers(geometry))
     others = evaluator(replay(showers(geometry, seed=4).dense(0, EVENTS)))[0]
-    fresh = evaluator(networks.generator(config(), geometry))[0]
+    fresh = evaluator(networks.generator(config()))[0]
     assert others["objective"] < 0.3 < fresh["objective"]
     assert others["sampling_error"] < fresh["sampling_error"]
 
@@ -94,7 +94,7 @@ def test_the_last_events_are_compared_and_the_same_showers_made_each_time() -> N
     evaluator = Evaluator(config_, all_)
     assert evaluator.remarks == []
     assert evaluator(replay(all_.dense(30, 230)))[0]["objective"] < 1e-4
-    generator = networks.generator(config_, "25x25x25")
+    generator = networks.generator(config_)
     assert evaluator(generator) == evaluator(generator)
 
 
