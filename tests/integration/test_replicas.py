@@ -135,12 +135,13 @@ SHOWERS = {
 
 
 @pytest.mark.thorough
-def test_two_replicas_of_3dgan_move_as_one(tmp_path: Path) -> None:
+@pytest.mark.parametrize("network", [{}, {"network": "compact", "r1": 1.0}], ids=["", "compact"])
+def test_two_replicas_of_3dgan_move_as_one(tmp_path: Path, network: dict[str, Any]) -> None:
     """Its maps are nearly empty, so batch norm divides by little and lifts rounding errors: to two
     hundredths of a move (a change of every weight by 1e-7 of itself comes to one half of a
     hundredth), where a wrong factor would be half of it or more."""
     rates = {"g_learning_rate": 1e-5, "d_learning_rate": 1e-5}
-    one, two = on_one_and_two(tmp_path, steps=1, **SHOWERS, **rates)
+    one, two = on_one_and_two(tmp_path, steps=1, **SHOWERS, **network, **rates)
     for net in WEIGHTS:
         assert distance(one, two, net) < 0.05 * moved(one, net)
     for losses in ("g_losses", "d_losses"):
