@@ -1,5 +1,5 @@
-"""Good digits in a minute or so: a small conditional DCGAN on MNIST with ten times the study's learning
-rate, half its momentum and averaged weights.
+"""Good digits in a minute or so: a small conditional DCGAN on MNIST with ten times the study's
+learning rate, half its momentum and averaged weights.
 
     ganboard run --preset mnist --follow
 

@@ -3,9 +3,9 @@ to download.
 
     ganboard run --preset starter --follow
 
-Expected on two CPU cores: a minute to a minute and a half. Expected result: the first legible digits
-after 6 epochs, half a minute after the start; good ones after 30 (five times the study's rate,
-beta1 0.5, batch 32 and averaged weights get there sooner).
+Expected on two CPU cores: a minute to a minute and a half. Expected result: the first legible
+digits after 6 epochs, half a minute after the start; good ones after 30 (five times the study's
+rate, beta1 0.5, batch 32 and averaged weights get there sooner).
 """
 
 VALUES = {
