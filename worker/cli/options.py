@@ -29,8 +29,8 @@ Preset = Annotated[
         "--preset",
         metavar="NAME",
         help=(
-            "Preset to start from: starter, paper, conditional, pictures, pictures_gpu, tiny,"
-            " showers, showers_tiny, vortex_street or vortex_street_tiny."
+            "Preset to start from: starter, mnist, paper, conditional, pictures, pictures_gpu,"
+            " tiny, showers, showers_tiny, vortex_street or vortex_street_tiny."
         ),
         callback=_current,
     ),

@@ -128,9 +128,9 @@ def test_a_preset_in_the_address() -> None:
     assert value(open_page("launch", preset="tiny"), "epochs") == 2
     at = open_page("launch", preset="of long ago <b>")
     assert (
-        "There is no preset 'of long ago <b>': choose one of starter, paper, conditional,"
-        " pictures, pictures_gpu, tiny, showers, showers_tiny, vortex_street, vortex_street_tiny."
-        in words(at)
+        "There is no preset 'of long ago <b>': choose one of starter, mnist, paper,"
+        " conditional, pictures, pictures_gpu, tiny, showers, showers_tiny, vortex_street,"
+        " vortex_street_tiny." in words(at)
     )
     assert value(at, "epochs") == EPOCHS
 

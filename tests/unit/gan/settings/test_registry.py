@@ -55,8 +55,8 @@ def test_a_file_is_a_model_with_its_own_settings_and_defaults(named: Named) -> N
     assert model_of({"model": "tiny"}) == "tiny"
     with pytest.raises(ConfigError, match=r"width=65 is not allowed: it must be at most 64"):
         parse({"model": "tiny", "width": 65})
-    with pytest.raises(ConfigError, match=r"width=16 has no meaning for model=dcgan"):
-        parse({"width": 16})
+    with pytest.raises(ConfigError, match=r"width=24 has no meaning for model=dcgan"):
+        parse({"width": 24})
 
 
 def test_declarations_are_read_without_tensorflow(tmp_path: Path) -> None:

@@ -24,7 +24,8 @@ def real() -> np.ndarray:
 
 
 def config(**values: Any) -> RunConfig:
-    return load("starter", {"grid_size": SIDE, "g_learning_rate": 1e-4, **values})
+    rates = {"g_learning_rate": 1e-4, "d_learning_rate": 2e-4}
+    return load("starter", {"grid_size": SIDE, "ema": 0.0, **rates, **values})
 
 
 def make(**values: Any) -> Monitors:

@@ -18,7 +18,8 @@ from ganboard.gan.training.step_metrics import Seconds, StepMetrics
 
 
 def config(**values: Any) -> RunConfig:
-    return load("starter", {"grid_size": 4, "g_learning_rate": 1e-4, **values})
+    rates = {"g_learning_rate": 1e-4, "d_learning_rate": 2e-4}
+    return load("starter", {"grid_size": 4, **rates, **values})
 
 
 def metrics(**columns: list[float]) -> StepMetrics:

@@ -83,6 +83,7 @@ COMMAND_LINE = {
         "--peer-python",
         "--json",
     ],
+    "bench quality": ["[RECIPE]...", "--fid", "--dataset", "--seeds", "--minutes", "--json"],
     "selftest": ["--only", "--json"],
     "db upgrade": [],
     "models publish": ["MODEL", "--to"],
@@ -124,10 +125,10 @@ def leaf_commands() -> dict[str, Any]:
     root = get_command(app)
     found = {}
     for name, command in root.commands.items():  # type: ignore[attr-defined]
-        below = getattr(command, "commands", None)
-        found |= (
-            {f"{name} {inner}": each for inner, each in below.items()} if below else {name: command}
-        )
+        below = getattr(command, "commands", {})
+        if not below or command.invoke_without_command:  # a command with others below it
+            found[name] = command
+        found |= {f"{name} {inner}": each for inner, each in below.items()}
     return found
 
 
