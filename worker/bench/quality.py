@@ -67,14 +67,14 @@ class Attempt:
     """One training of a recipe."""
 
     seed: int
-    fid: float | None  # of the evaluation that reached it, or the best one
-    epoch: int | None  # of that evaluation
-    training_seconds: float | None  # until that evaluation; None where it was not reached
-    # from submission to its result: start, compiling, evaluations; without preparing the features
-    wall_seconds: float | None
-    images_per_second: float | None
-    joules: float | None  # of the processors, from submission to the end
     problem: str = ""
+    fid: float | None = None  # of the evaluation that reached it, or the best one
+    epoch: int | None = None  # of that evaluation
+    training_seconds: float | None = None  # until that evaluation; None where it was not reached
+    # from submission to its result: start, compiling, evaluations; without preparing the features
+    wall_seconds: float | None = None
+    images_per_second: float | None = None
+    joules: float | None = None  # of the processors, from submission to the end
 
 
 @dataclass
@@ -206,26 +206,25 @@ def _attempt(
     try:
         run = platform.finish(recipe.seeded(seed), enough)
     except BenchmarkError as error:
-        return Attempt(seed, None, None, None, None, None, None, str(error))
+        return Attempt(seed, str(error))
     return replace(_read(engine, run, seed, options.fid), joules=energy.joules())
 
 
 def _read(engine: Engine, run: Run, seed: int, fid: float) -> Attempt:
     evaluated = queries.qualities(engine, run.id)
     if not evaluated:
-        return Attempt(seed, None, None, None, None, None, None, "ended without an evaluation")
+        return Attempt(seed, "ended without an evaluation")
     found = _reached(evaluated, fid)
     shown = found or min(evaluated, key=lambda each: each.measures["fid"])
     prepared = sum(each.preparation_seconds or 0 for each in evaluated)
     wall = (shown.made_at - run.queued_at).total_seconds() - prepared
     return Attempt(
         seed,
-        shown.measures["fid"],
-        shown.epoch,
-        shown.training_seconds if found else None,
-        wall if found else None,
-        run.images_per_second,
-        None,
+        fid=shown.measures["fid"],
+        epoch=shown.epoch,
+        training_seconds=shown.training_seconds if found else None,
+        wall_seconds=wall if found else None,
+        images_per_second=run.images_per_second,
     )
 
 

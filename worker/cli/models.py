@@ -12,13 +12,7 @@ import typer
 from ganboard.worker.cli import output
 from ganboard.worker.cli.options import AsJson, RunId, find, open_database
 
-models_app = typer.Typer(
-    invoke_without_command=True,
-    help=(
-        "Register, inspect, quantize and compare versions of trained generators. Without a"
-        " command, list them."
-    ),
-)
+models_app = typer.Typer(invoke_without_command=True)
 
 Which = Annotated[
     str,
@@ -33,7 +27,8 @@ class Fewer(StrEnum):
 
 @models_app.callback()
 def models(context: typer.Context, as_json: AsJson = False) -> None:
-    """List the registered versions of models, by name, the newest first.
+    """Register, inspect, quantize and compare versions of trained generators. Without a command,
+    list them, by name, the newest first.
 
     Examples:
       ganboard models

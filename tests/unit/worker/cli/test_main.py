@@ -86,6 +86,7 @@ COMMAND_LINE = {
     "bench quality": ["[RECIPE]...", "--fid", "--dataset", "--seeds", "--minutes", "--json"],
     "selftest": ["--only", "--json"],
     "db upgrade": [],
+    "models": ["--json"],
     "models publish": ["MODEL", "--to"],
     "models add": ["RUN", "--name", "--epoch", "--json"],
     "models show": ["MODEL", "--json"],
