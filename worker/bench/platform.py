@@ -10,8 +10,10 @@ import subprocess
 import sys
 import time
 from collections.abc import Callable
+from contextlib import suppress
 from pathlib import Path
 
+from ganboard.db.errors import NotAllowed
 from ganboard.db.models import ENDED, Run
 from ganboard.db.runs import commands, queries
 from ganboard.db.settings import PREFIX, Settings
@@ -81,8 +83,10 @@ class Platform:
     def train(self, config: RunConfig) -> tuple[float, int]:
         """Seconds between the ends of a run's first and last epoch, and the images of all epochs
         but the first. Raises BenchmarkError."""
-        run_id = self.finish(config).id
-        first, *others = queries.epochs(self._context.engine, run_id)
+        run = self.finish(config)
+        if run.status != "finished":
+            raise BenchmarkError(f"failed: {run.status}")
+        first, *others = queries.epochs(self._context.engine, run.id)
         return (others[-1].finished_at - first.finished_at).total_seconds(), sum(
             epoch.images for epoch in others
         )
@@ -98,10 +102,11 @@ class Platform:
             if run.status in ENDED:
                 break
             if enough and not stopped and enough(run_id):
-                commands.request_stop(engine, run_id=run_id)
+                with suppress(NotAllowed):  # it has ended by itself meanwhile
+                    commands.request_stop(engine, run_id=run_id)
                 stopped = True
             time.sleep(POLL_SECONDS)
-        if run.status != ("stopped" if stopped else "finished") and run.error:
+        if run.status == "failed":
             raise BenchmarkError(f"failed: {run.error}")
         return run
 

@@ -13,6 +13,7 @@ import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
+from math import isfinite, nan
 from pathlib import Path
 from statistics import fmean, median, stdev
 from typing import Any
@@ -197,7 +198,7 @@ def _attempt(
     report(seed, f"{recipe.name}: starting")
 
     def enough(run_id: str) -> bool:
-        evaluated = queries.qualities(engine, run_id)
+        evaluated = _evaluated(engine, run_id)
         if evaluated:
             last = evaluated[-1]
             report(seed, f"{recipe.name}: epoch {last.epoch}, FID {last.measures['fid']:.2f}")
@@ -211,7 +212,7 @@ def _attempt(
 
 
 def _read(engine: Engine, run: Run, seed: int, fid: float) -> Attempt:
-    evaluated = queries.qualities(engine, run.id)
+    evaluated = _evaluated(engine, run.id)
     if not evaluated:
         return Attempt(seed, "ended without an evaluation")
     found = _reached(evaluated, fid)
@@ -226,6 +227,12 @@ def _read(engine: Engine, run: Run, seed: int, fid: float) -> Attempt:
         wall_seconds=wall if found else None,
         images_per_second=run.images_per_second,
     )
+
+
+def _evaluated(engine: Engine, run_id: str) -> list[Quality]:
+    """The evaluations that found a distance: of images that are not finite there is none."""
+    found = queries.qualities(engine, run_id)
+    return [each for each in found if isfinite(each.measures.get("fid", nan))]
 
 
 def _reached(evaluated: Sequence[Quality], fid: float) -> Quality | None:

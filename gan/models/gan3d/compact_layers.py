@@ -12,8 +12,6 @@ from ganboard.gan.models.gan3d.compact import CELL_POWER
 from ganboard.gan.models.gan3d.data.layouts import LAYOUTS
 from ganboard.gan.models.gan3d.source import LAYOUT
 
-Images = Any
-
 _MIDDLE, _HALF_RANGE = 1.5, 0.5  # of the energies 100 to 200 GeV, in 100 GeV
 _FRACTION = 0.02  # of the energy is seen: about that of dataset=showers
 _LEAST_SHARE = 1e-6  # keeps a layer without any cell finite
