@@ -9,8 +9,13 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import KW_ONLY, dataclass
 from math import prod
+from typing import Literal
+
+from ganboard.gan.taps import points, products, taps
 
 Shape = tuple[int, ...]
+# how a convolution is computed: as Keras does, by `gan.layers.spectral` or `gan.layers.subpixel`
+Form = Literal["direct", "spectral", "subpixel"]
 
 
 @dataclass(frozen=True)
@@ -36,6 +41,7 @@ class Weighted(Layer):
     bias: bool = True
     initializer: str = "glorot_uniform"
     float32: bool = False  # whatever the precision of the run
+    form: Form = "direct"
 
     def output(self, shape: Shape) -> Shape:
         lost = [0 if self.padding == "same" else taps - 1 for taps in self.kernel]
@@ -51,9 +57,24 @@ class Weighted(Layer):
         places = min(prod(shape[:-1]), prod(self.output(shape)[:-1]))
         return places * self.weights(shape)
 
-    def frequencies(self, shape: Shape) -> int:
-        """Products per pair of channels, where they are taken in the frequency domain."""
-        return 0
+    def waves(self, shape: Shape) -> int:
+        """Values in the frequency domain, of what comes in and goes out."""
+        entering, leaving = self._split(shape[-1])
+        return self._frequencies(shape) * (entering + leaving)
+
+    def spectrum(self, shape: Shape) -> int:
+        """Weights in the frequency domain."""
+        return self._frequencies(shape) * prod(self._split(shape[-1]))
+
+    def _split(self, channels: int) -> tuple[int, int]:
+        """Channels that come in and go out, once maps are split by their place within a stride."""
+        return channels * self.strides**2, self.filters
+
+    def _frequencies(self, shape: Shape) -> int:
+        if self.form != "spectral":
+            return 0
+        side = min(shape[0], self.output(shape)[0])
+        return products(points(side, taps(self.kernel[0], self.strides)))
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -74,6 +95,9 @@ class ConvTranspose(Weighted):
 
     def output(self, shape: Shape) -> Shape:
         return (*(n * self.strides for n in shape[:-1]), self.filters)
+
+    def _split(self, channels: int) -> tuple[int, int]:
+        return channels, self.filters * self.strides**2
 
 
 @dataclass(frozen=True)

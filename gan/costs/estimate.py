@@ -36,9 +36,9 @@ def generator(config: RunConfig, on_cpu: bool = True) -> tuple[LayerCost, ...]:
     return _of(config).generator(config, on_cpu)  # type: ignore[no-any-return]
 
 
-def discriminator(config: RunConfig) -> tuple[LayerCost, ...]:
+def discriminator(config: RunConfig, on_cpu: bool = True) -> tuple[LayerCost, ...]:
     """The discriminator's layers, from image to logit."""
-    return _of(config).discriminator(config)  # type: ignore[no-any-return]
+    return _of(config).discriminator(config, on_cpu)  # type: ignore[no-any-return]
 
 
 def image_bytes(config: RunConfig, *, on_gpu: bool = False) -> int:
@@ -103,7 +103,8 @@ def estimate(config: RunConfig, examples: int | None = None, *, on_gpu: bool = F
     stored = (g + d) * (1 + slots) + g * (config.ema > 0)
     gradients = (g + d) * (1 + (config.accumulate > 1))
     # of the weights, and their gradients
-    spectra = sum(2 * layer.spectrum for layer in generator(config, not on_gpu))
+    layers = *generator(config, not on_gpu), *discriminator(config, not on_gpu)
+    spectra = sum(2 * layer.spectrum for layer in layers)
     replicas = 1 if on_gpu or config.effective_strategy == "multi_worker" else config.replicas
     needs: int = replicas * 4 * (stored + gradients + spectra)
     training = replicas * config.micro_batch * image_bytes(config, on_gpu=on_gpu)

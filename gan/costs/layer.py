@@ -58,15 +58,14 @@ def layer_costs(shape: Shape, layers: Sequence[Layer]) -> tuple[LayerCost, ...]:
     for layer, at in entering(shape, layers):
         match layer:
             case Weighted():
-                weights, frequencies = layer.weights(at), layer.frequencies(at)
                 cost = LayerCost(
                     layer.name,
                     layer.macs(at),
-                    weights + layer.bias * layer.filters,
+                    layer.weights(at) + layer.bias * layer.filters,
                     prod(at),
                     prod(layer.output(at)),
-                    waves=frequencies * (at[-1] + layer.filters),
-                    spectrum=frequencies * at[-1] * layer.filters,
+                    waves=layer.waves(at),
+                    spectrum=layer.spectrum(at),
                 )
                 found.append(cost)
             case Norm():

@@ -28,6 +28,8 @@ from ganboard.gan.architecture import (
 from ganboard.gan.config import RunConfig
 from ganboard.gan.layers.masked_dropout import MaskedDropout
 from ganboard.gan.layers.normalization import BatchNormalization, synchronized
+from ganboard.gan.layers.spectral import SpectralConv2D, SpectralConv2DTranspose
+from ganboard.gan.layers.subpixel import SubpixelConv2D, SubpixelConv2DTranspose
 from ganboard.gan.rng import philox
 
 _SLOPE = 0.3  # of LeakyReLU
@@ -36,6 +38,12 @@ _INITIALIZERS = {
     "glorot_uniform": keras.initializers.GlorotUniform,
     "he_uniform": keras.initializers.HeUniform,
     "normal": partial(keras.initializers.RandomNormal, 0, 0.02),
+}
+
+# square kernels, padding "same"; convolutions have a bias, transposed ones none
+_FORMS: dict[str, tuple[Any, Any]] = {
+    "spectral": (SpectralConv2D, SpectralConv2DTranspose),
+    "subpixel": (SubpixelConv2D, SubpixelConv2DTranspose),
 }
 
 
@@ -116,7 +124,11 @@ class Factory:
                 raise TypeError(f"{layer} is of no known kind")
 
     def _weighted(self, layer: Weighted, options: dict[str, Any]) -> Any:
-        options |= {"use_bias": layer.bias, "kernel_initializer": self.initializer(layer)}
+        options["kernel_initializer"] = self.initializer(layer)
+        if layer.form != "direct":
+            kind = _FORMS[layer.form][isinstance(layer, ConvTranspose)]
+            return kind(layer.filters, layer.kernel[0], layer.strides, **options)
+        options["use_bias"] = layer.bias
         match layer:
             case Dense():
                 if layer.float32:

@@ -1,4 +1,8 @@
-"""Batch norm over all replicas with one exchange instead of three.
+"""Batch norm in one operation each way, or over all replicas with one exchange instead of three.
+
+Keras composes it of some twenty passes over the maps. TensorFlow's fused operation takes 11 ms
+instead of 37 for the three of DCGAN's generator and 256 images on two cores, forward and backward;
+the results differ by rounding.
 
 A small all-reduce costs what its messages cost, 0.8 ms of CPU time between two processes. Keras
 3.15 sums values, squares and counts in an exchange each, and two of them again backward: 15 for a
@@ -29,6 +33,32 @@ def synchronized(config: RunConfig) -> bool:
 class BatchNormalization(keras.layers.BatchNormalization):  # type: ignore[misc]
     """Keras's layer for channels that come last; with `synchronized` all replicas must give it
     inputs of equal shape."""
+
+    def call(self, inputs: tf.Tensor, training: bool | None = None, mask: Any = None) -> tf.Tensor:
+        half = inputs.dtype == tf.float16  # which not every processor has
+        own = training and self.trainable and mask is None and not self.renorm and not half
+        replica = tf.distribute.get_replica_context()
+        together = self.synchronized and replica is not None and replica.num_replicas_in_sync > 1
+        # accelerators compile the composed form, or have kernels of their own for it
+        if not own or together or runtime.accelerated():
+            return super().call(inputs, training=training, mask=mask)
+        channels = inputs.shape[-1]
+        rows = tf.reshape(inputs, [1, -1, 1, channels])
+        outputs, mean, variance, *_ = tf.raw_ops.FusedBatchNormV3(
+            x=rows,
+            scale=self.gamma.value if self.scale else tf.ones([channels]),
+            offset=self.beta.value if self.center else tf.zeros([channels]),
+            mean=[],
+            variance=[],
+            epsilon=self.epsilon,
+            is_training=True,
+        )
+        # the variance that it returns is that of a sample of its rows
+        count = tf.cast(tf.shape(rows)[1], tf.float32)
+        variance *= tf.maximum(count - 1, 1) / count
+        for moving, now in ((self.moving_mean, mean), (self.moving_variance, variance)):
+            moving.assign(moving * self.momentum + now * (1 - self.momentum))
+        return tf.cast(tf.reshape(outputs, tf.shape(inputs)), self.compute_dtype)
 
     def _moments(self, inputs: tf.Tensor, mask: Any) -> tuple[tf.Tensor, tf.Tensor]:
         """Mean and variance [channels] over all other axes, as

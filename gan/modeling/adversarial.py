@@ -144,6 +144,7 @@ class AdversarialRecipe:
             *self._losses,
             self._share,
             self._augmented,
+            self._separate,
         )
         return simultaneous.shares(self.config, parts, state, draws, scales, train_g=phase.g)
 

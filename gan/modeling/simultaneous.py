@@ -7,6 +7,7 @@ from typing import Any, NamedTuple
 
 import tensorflow as tf
 
+from ganboard.gan.devices import runtime
 from ganboard.gan.modeling import losses
 from ganboard.gan.modeling.gradients import Shares, State, Tensors
 from ganboard.gan.modeling.recipe import Phase
@@ -48,6 +49,7 @@ class Parts(NamedTuple):
     )
     # images as D sees them, of (images, one of `Draws.augmentations`); penalties are taken before
     augment: Callable[[tf.Tensor, Any], tf.Tensor] = lambda images, drawn: images
+    separate: bool = False  # whether each logit depends on its own image alone
 
 
 def phases(config: AdversarialConfig) -> tuple[Phase, ...]:
@@ -55,6 +57,14 @@ def phases(config: AdversarialConfig) -> tuple[Phase, ...]:
     not logged."""
     before = Phase(d=True, g=False, log_metrics=False)
     return *[before] * (config.d_steps - 1), Phase(d=True, g=True)
+
+
+def joined(config: AdversarialConfig, parts: Parts, d_statistics: Tensors) -> bool:
+    """Whether real and generated images pass through D in one call: half as many operations, and
+    products of twice the size. A penalty wants the gradient of one kind of images alone, and
+    accelerators keep the form in which their programs were measured."""
+    alone = config.r1 or config.r2 or d_statistics or runtime.accelerated()
+    return parts.separate and not alone
 
 
 def shares(
@@ -76,11 +86,23 @@ def shares(
         logits, moved = parts.discriminate(state.d_weights, statistics, seen, numbers)
         return tf.cast(logits, tf.float32), moved
 
+    def judge(real: tf.Tensor, fake: tf.Tensor) -> tuple[tf.Tensor, tf.Tensor, Tensors]:
+        """Logits of both kinds of images, and the new moving statistics of D."""
+        of_real, of_fake = draws.augmentations
+        if not joined(config, parts, state.d_statistics):
+            real_logits, moved = discriminate(real, state.d_statistics, draws.at_real, of_real)
+            return real_logits, *discriminate(fake, moved, draws.at_fake, of_fake)
+        images = [parts.augment(real, of_real), parts.augment(fake, of_fake)]
+        seen = [tf.concat(both, 0) for both in (images, *([own, own] for own in draws.labels))]
+        pairs = zip(draws.at_real, draws.at_fake, strict=True)
+        numbers = [tf.concat(both, 0) for both in pairs]
+        logits, moved = parts.discriminate(state.d_weights, state.d_statistics, seen, numbers)
+        return *tf.split(tf.cast(logits, tf.float32), 2), moved
+
     def mean(values: tf.Tensor) -> tf.Tensor:
         return losses.global_mean(values, config.batch_size)
 
     real = tf.cast(draws.images, tf.float32) / 127.5 - 1
-    of_real, of_fake = draws.augmentations
     with tf.GradientTape() as g_tape:
         g_tape.watch(state.g_weights)
         latents = [draws.noise, *draws.labels]
@@ -91,14 +113,10 @@ def shares(
 
     with tf.GradientTape(persistent=True) as d_tape:
         d_tape.watch([*state.d_weights, fake])
-        with tf.GradientTape() as r1_tape:
+        with tf.GradientTape() as r1_tape, tf.GradientTape() as r2_tape:
             r1_tape.watch(real)
-            real_logits, d_statistics = discriminate(
-                real, state.d_statistics, draws.at_real, of_real
-            )
-        with tf.GradientTape() as r2_tape:
             r2_tape.watch(fake)
-            fake_logits, d_statistics = discriminate(fake, d_statistics, draws.at_fake, of_fake)
+            real_logits, fake_logits, d_statistics = judge(real, fake)
         g_loss = mean(parts.generator_loss(config, real_logits, fake_logits))
         d_loss = mean(parts.discriminator_loss(config, real_logits, fake_logits))
         # gamma / 2 E |grad D|^2 at real and at generated images (Mescheder et al. 2018, Eq. 9, 10)
@@ -112,7 +130,9 @@ def shares(
             between = draws.mix * real + (1 - draws.mix) * tf.stop_gradient(fake)
             with tf.GradientTape() as gp_tape:
                 gp_tape.watch(between)
-                logits, _ = discriminate(between, d_statistics, draws.at_real, of_real)
+                logits, _ = discriminate(
+                    between, d_statistics, draws.at_real, draws.augmentations[0]
+                )
             d_loss += config.gradient_penalty * mean(
                 tf.square(losses.norms(gp_tape.gradient(logits, between)) - 1)
             )

@@ -46,7 +46,7 @@ def generator(config: PictureConfig, on_cpu: bool = True) -> tuple[LayerCost, ..
     return _layers(config)[0]
 
 
-def discriminator(config: PictureConfig) -> tuple[LayerCost, ...]:
+def discriminator(config: PictureConfig, on_cpu: bool = True) -> tuple[LayerCost, ...]:
     """The discriminator, from picture to logit."""
     return _layers(config)[1]
 

@@ -112,7 +112,7 @@ class Step:
     def __init__(self, config: RunConfig) -> None:
         self.config = config
         policy = config.precision
-        described = architecture.generator(config, spectral=False)
+        described = architecture.generator(config, on_cpu=False)
         self.generator = keras.Sequential(
             [keras.Input((config.latent_dim,)), *(made(layer, policy) for layer in described)]
         )
@@ -120,7 +120,7 @@ class Step:
         image = keras.Input(SHAPE)
         keeps = [keras.Input(shape, dtype="bool") for shape in MASKS]
         left, x = iter(keeps), image
-        for layer in architecture.discriminator(norm=False):
+        for layer in architecture.discriminator(config, on_cpu=False):
             inputs = [x, next(left)] if isinstance(layer, layers.Dropout) else x
             x = made(layer, policy)(inputs)
         self.discriminator = keras.Model([image, *keeps], x)

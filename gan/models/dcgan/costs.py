@@ -32,14 +32,12 @@ def examples(config: Config) -> int:
 
 def generator(config: Config, on_cpu: bool = True) -> tuple[LayerCost, ...]:
     """The generator, from noise to image."""
-    spectral = architecture.spectral(config, on_cpu=on_cpu)
-    return layer_costs((config.latent_dim,), architecture.generator(config, spectral=spectral))
+    return layer_costs((config.latent_dim,), architecture.generator(config, on_cpu=on_cpu))
 
 
-def discriminator(config: Config) -> tuple[LayerCost, ...]:
+def discriminator(config: Config, on_cpu: bool = True) -> tuple[LayerCost, ...]:
     """The discriminator, from image to logit."""
-    layers = architecture.discriminator(norm=config.discriminator_batch_norm)
-    return layer_costs(architecture.SHAPE, layers)
+    return layer_costs(architecture.SHAPE, architecture.discriminator(config, on_cpu=on_cpu))
 
 
 def step_macs(config: Config) -> int:
@@ -53,6 +51,6 @@ def image_bytes(config: Config, *, on_gpu: bool = False) -> int:
     """Bytes per image of a micro-batch: what both nets keep for the backward pass, and what that
     works with."""
     half = 4 if config.precision == "float32" else 2
-    nets = generator(config, not on_gpu), discriminator(config)
+    nets = generator(config, not on_gpu), discriminator(config, not on_gpu)
     kept = simultaneous.kept_bytes(config, *nets, recompute=config.recompute)
     return kept + max(_WORK[half], _RECOMPUTED * config.recompute, _FUSED * config.xla)

@@ -12,6 +12,7 @@ import numpy.typing as npt
 import tensorflow as tf
 
 from ganboard.gan.data.dataset import Dataset
+from ganboard.gan.devices import runtime
 from ganboard.gan.modeling import losses, samples, simultaneous
 from ganboard.gan.modeling.gradients import Shares, State, Tensors, forward
 from ganboard.gan.modeling.recipe import Phase
@@ -31,7 +32,8 @@ class Recipe:
     def __init__(self, config: Config) -> None:
         self.config = config
         self.phases = simultaneous.phases(config)
-        self.form = f"{'spectral' if networks.spectral(config) else 'direct'} convolution"
+        forms = architecture.forms(config, on_cpu=not runtime.accelerated())
+        self.form = f"{forms.first} convolution"
 
     def networks(self) -> tuple[keras.Model, keras.Model]:
         return networks.generator(self.config), networks.discriminator(self.config)
@@ -81,7 +83,13 @@ class Recipe:
         scales: Tensors,
         phase: Phase,
     ) -> Shares:
-        parts = Parts(self._run(generator), self._run(discriminator), generator_share=self._share)
+        parts = Parts(
+            self._run(generator),
+            self._run(discriminator),
+            generator_share=self._share,
+            # batch norm makes each logit a function of all images
+            separate=not self.config.examples_mix_in_d,
+        )
         return simultaneous.shares(self.config, parts, state, draws, scales, train_g=phase.g)
 
     def _run(self, net: keras.Model) -> Run:
@@ -95,5 +103,4 @@ class Recipe:
 
     @staticmethod
     def _share(config: Config, real: tf.Tensor, fake: tf.Tensor) -> tf.Tensor | None:
-        # batch norm makes each logit a function of all images
         return None if config.examples_mix_in_d else losses.generator_share(config, real, fake)

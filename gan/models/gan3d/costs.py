@@ -38,7 +38,7 @@ def generator(config: Config, on_cpu: bool = True) -> tuple[LayerCost, ...]:
     return tuple(cost for part in parts for cost in layer_costs(latents, part))
 
 
-def discriminator(config: Config) -> tuple[LayerCost, ...]:
+def discriminator(config: Config, on_cpu: bool = True) -> tuple[LayerCost, ...]:
     """The discriminator, from image to both heads."""
     geometry = config.geometry
     if config.network == "published":

@@ -34,7 +34,7 @@ def generator(config: Config, on_cpu: bool = True) -> tuple[LayerCost, ...]:
     return layer_costs((side, side, _INPUTS), architecture.generator(config, _OUTPUTS))
 
 
-def discriminator(config: Config) -> tuple[LayerCost, ...]:
+def discriminator(config: Config, on_cpu: bool = True) -> tuple[LayerCost, ...]:
     """The PatchGAN, from both pictures to a logit for each patch."""
     side = _side(config)
     return layer_costs((side, side, _INPUTS + _OUTPUTS), architecture.discriminator(config.width))
