@@ -79,13 +79,13 @@ class _Spectral:
         stride, (before, count, _) = self.strides[0], self._taps
         a, b = self.kernel.shape[2:]
         after = stride * count - before - self.kernel_size[0]
-        kernel = tf.cast(self.kernel, tf.float32)
+        kernel = tf.cast(self.kernel, dtype)
         if before or after:
             kernel = tf.pad(kernel, [[before, after]] * 2 + [[0, 0]] * 2)
         kernel = tf.reshape(kernel, [count, stride, count, stride, a, b])
         kernel = tf.reshape(tf.transpose(kernel, [0, 2, 1, 3, 4, 5]), [count**2, -1])
-        spectrum = tf.matmul(tf.constant(self._matrices[1], tf.float32), kernel)
-        return tf.reshape(tf.cast(spectrum, dtype), [-1, stride**2 * a, b])
+        spectrum = tf.matmul(tf.constant(self._matrices[1], dtype), kernel)
+        return tf.reshape(spectrum, [-1, stride**2 * a, b])
 
     def _convolved(self, maps: tf.Tensor, *, transpose_b: bool) -> tf.Tensor:
         """The products of `maps` [places, B, C] in the frequency domain: [places, B, ...]."""

@@ -34,11 +34,6 @@ def apply_gradients(
 ) -> tuple[UpdateMetrics, StateMetrics]:
     """Update the networks of `phase` from their `gradients`, D's before G's, with the learning
     rates of G and D in `rates` [2]."""
-    overflows, underflows = tf.zeros([]), tf.zeros([])
-    if config.precision != "float32":
-        overflows = _count([~tf.math.is_finite(gradient) for gradient in gradients])
-        underflows = _count([tf.equal(gradient, 0) for gradient in gradients])
-
     unmoved = _Moved([], tf.zeros([]), tf.zeros([]))
     d = g = unmoved
     of_d = len(nets.discriminator.trainable_variables)
@@ -50,7 +45,16 @@ def apply_gradients(
     if nets.average is not None and phase.g:
         _average(config, nets.average, nets.generator, nets.g_optimizer)
 
-    bad = _first_not_finite(tf.concat([part.tensors for part in (d, g) if part is not unmoved], 0))
+    norms = tf.concat([part.tensors for part in (d, g) if part is not unmoved], 0)
+    overflows, underflows = tf.zeros([]), tf.zeros([])
+    if config.precision != "float32":
+        overflows = tf.cond(
+            tf.reduce_all(tf.math.is_finite(norms)),
+            lambda: tf.zeros([]),
+            lambda: _count([~tf.math.is_finite(gradient) for gradient in gradients]),
+        )
+        underflows = _count([tf.equal(gradient, 0) for gradient in gradients])
+    bad = _first_not_finite(norms)
     if not phase.d:  # tensors are counted from the discriminator's first
         bad = tf.where(bad < 0, bad, bad + of_d)
     skipped = tf.zeros([])
@@ -66,7 +70,7 @@ def apply_gradients(
 
 
 def _count(flags: Sequence[tf.Tensor]) -> tf.Tensor:
-    return tf.add_n([tf.math.count_nonzero(flag, dtype=tf.float32) for flag in flags])
+    return tf.add_n([tf.reduce_sum(tf.cast(flag, tf.float32)) for flag in flags])
 
 
 def _first_not_finite(norms: tf.Tensor) -> tf.Tensor:

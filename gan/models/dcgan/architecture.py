@@ -43,10 +43,12 @@ def forms(config: Config, *, on_cpu: bool) -> Forms:
     """The forms that `config.convolution` stands for."""
     if config.convolution == "direct" or (config.convolution == "auto" and not on_cpu):
         return Forms("direct", "direct", "direct", "direct")
-    # With stride 2 the spectra of the kernels pay from here on: 11.3 ms directly and 13.0 for 32
-    # images in float32, 19.8 and 17.3 for 64, 148 and 94 for 512; in bfloat16 6.6 and 7.9, 12.6 and
-    # 11.0, 88 and 54 (D's on two cores, forward and backward)
-    fewest = 0 if config.convolution == "spectral" else 48
+    # With stride 2 the spectra of the kernels pay from here on: G's takes 11.0 ms directly and 11.9
+    # for 32 images in float32, 19.6 and 15.7 for 64, 77 and 53 for 256; in bfloat16 7.5 and 5.4,
+    # 13.0 and 9.3, 45 and 26 (two cores, forward and backward)
+    fewest = 48 if config.precision == "float32" else 24
+    if config.convolution == "spectral":
+        fewest = 0
 
     def strided(rows: int) -> Form:
         return "spectral" if rows >= fewest else "direct"
