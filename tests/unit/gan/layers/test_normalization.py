@@ -5,8 +5,12 @@ from __future__ import annotations
 
 import json
 
+import keras
+import numpy as np
 import pytest
+import tensorflow as tf
 
+from ganboard.gan.layers.normalization import BatchNormalization
 from tests.unit.gan.devices.test_runtime import python
 
 CODE = """
@@ -90,3 +94,25 @@ def test_statistics_and_gradients_are_those_of_keras_and_of_the_whole_batch() ->
     assert found["whole"] < 1e-5
     assert found["small beside a large mean"] < 0.01
     assert found["exchanges"] == [2, 5]  # ours has one forward and one backward
+
+
+@pytest.mark.parametrize("policy", ["float32", "mixed_bfloat16"])
+@pytest.mark.parametrize("shape", [(8, 5), (8, 3, 3, 5), (4, 3, 2, 3, 5), (1, 1, 1, 5)])
+@pytest.mark.parametrize("options", [{}, {"scale": False}, {"center": False}], ids=str)
+def test_one_operation_gives_what_keras_composes(
+    policy: str, shape: tuple[int, ...], options: dict[str, bool]
+) -> None:
+    random = np.random.default_rng(0)
+    x, pull = (tf.constant(random.normal(3, 2, shape), tf.float32) for _ in range(2))
+    found = []
+    for kind in (keras.layers.BatchNormalization, BatchNormalization):
+        layer = kind(dtype=policy, **options)
+        with tf.GradientTape() as tape:
+            tape.watch(x)
+            y = tf.cast(layer(x, training=True), tf.float32)
+        weights = [variable.value for variable in layer.trainable_variables]
+        gradients = tape.gradient(y, [x, *weights], output_gradients=pull)
+        found.append([y, *gradients, *(v.value for v in layer.non_trainable_variables)])
+    tolerance = 1e-5 if policy == "float32" else 1e-2
+    for ours, wanted in zip(*reversed(found), strict=True):
+        np.testing.assert_allclose(ours, wanted, rtol=tolerance, atol=tolerance)
