@@ -14,8 +14,8 @@ from typing import Literal
 from ganboard.gan.taps import points, products, taps
 
 Shape = tuple[int, ...]
-# how a convolution is computed: as Keras does, by `gan.layers.spectral` or `gan.layers.subpixel`
-Form = Literal["direct", "spectral", "subpixel"]
+# how a convolution is computed: as Keras does, or as the module of `gan.layers` with that name does
+Form = Literal["direct", "spectral", "subpixel", "patches"]
 
 
 @dataclass(frozen=True)

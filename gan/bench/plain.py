@@ -60,6 +60,6 @@ def _made(layer: table.Layer, outputs: dict[str, Any]) -> list[Any]:
         case table.Flatten():
             return [layers.Flatten()]
         case table.Pool():
-            return [layers.AveragePooling3D()]
+            return [layers.AveragePooling3D(2)]
         case _:
             raise TypeError(f"{layer} is of no known kind")

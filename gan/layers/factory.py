@@ -28,6 +28,7 @@ from ganboard.gan.architecture import (
 from ganboard.gan.config import RunConfig
 from ganboard.gan.layers.masked_dropout import MaskedDropout
 from ganboard.gan.layers.normalization import BatchNormalization, synchronized
+from ganboard.gan.layers.patches import PatchConv2D, PatchConv2DTranspose
 from ganboard.gan.layers.spectral import SpectralConv2D, SpectralConv2DTranspose
 from ganboard.gan.layers.subpixel import SubpixelConv2D, SubpixelConv2DTranspose
 from ganboard.gan.rng import philox
@@ -40,10 +41,11 @@ _INITIALIZERS = {
     "normal": partial(keras.initializers.RandomNormal, 0, 0.02),
 }
 
-# square kernels, padding "same"; convolutions have a bias, transposed ones none
+# with square kernels and padding "same"
 _FORMS: dict[str, tuple[Any, Any]] = {
     "spectral": (SpectralConv2D, SpectralConv2DTranspose),
     "subpixel": (SubpixelConv2D, SubpixelConv2DTranspose),
+    "patches": (PatchConv2D, PatchConv2DTranspose),
 }
 
 
@@ -124,11 +126,10 @@ class Factory:
                 raise TypeError(f"{layer} is of no known kind")
 
     def _weighted(self, layer: Weighted, options: dict[str, Any]) -> Any:
-        options["kernel_initializer"] = self.initializer(layer)
+        options |= {"use_bias": layer.bias, "kernel_initializer": self.initializer(layer)}
         if layer.form != "direct":
             kind = _FORMS[layer.form][isinstance(layer, ConvTranspose)]
             return kind(layer.filters, layer.kernel[0], layer.strides, **options)
-        options["use_bias"] = layer.bias
         match layer:
             case Dense():
                 if layer.float32:

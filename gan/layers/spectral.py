@@ -122,11 +122,11 @@ class SpectralConv2D(_Spectral, keras.layers.Conv2D):  # type: ignore[misc]
 
 
 class SpectralConv2DTranspose(_Spectral, keras.layers.Conv2DTranspose):  # type: ignore[misc]
-    """`Conv2DTranspose` with padding "same" and no bias on square maps: [B, N, N, C] ->
-    [B, s N, s N, filters]."""
+    """`Conv2DTranspose` with padding "same" on square maps: [B, N, N, C] -> [B, s N, s N,
+    filters]."""
 
     def __init__(self, filters: int, kernel_size: int, strides: int = 1, **kwargs: Any) -> None:
-        super().__init__(filters, kernel_size, strides, "same", use_bias=False, **kwargs)
+        super().__init__(filters, kernel_size, strides, "same", **kwargs)
 
     def build(self, input_shape: tuple[int | None, ...]) -> None:
         super().build(input_shape)
@@ -138,9 +138,11 @@ class SpectralConv2DTranspose(_Spectral, keras.layers.Conv2DTranspose):  # type:
         x = tf.transpose(tf.reshape(inputs, [batch, side**2, channels]), [1, 0, 2])
         y = self._convolved(x, transpose_b=True)
         y = tf.reshape(y, [side, side, batch, stride, stride, self.filters])
-        return tf.reshape(
-            tf.transpose(y, [2, 0, 3, 1, 4, 5]), [batch, side * stride, side * stride, self.filters]
+        larger = side * stride
+        y = tf.reshape(
+            tf.transpose(y, [2, 0, 3, 1, 4, 5]), [batch, larger, larger, self.filters]
         )
+        return tf.nn.bias_add(y, tf.cast(self.bias, y.dtype)) if self.use_bias else y
 
 
 def _side(shape: tuple[int | None, ...]) -> int:

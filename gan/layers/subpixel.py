@@ -19,13 +19,14 @@ from ganboard.gan.taps import taps
 
 
 class SubpixelConv2DTranspose(keras.layers.Conv2DTranspose):  # type: ignore[misc]
-    """`Conv2DTranspose` with padding "same" and no bias."""
+    """`Conv2DTranspose` with padding "same"."""
 
     def __init__(self, filters: int, kernel_size: int, strides: int, **kwargs: Any) -> None:
-        super().__init__(filters, kernel_size, strides, "same", use_bias=False, **kwargs)
+        super().__init__(filters, kernel_size, strides, "same", **kwargs)
 
     def call(self, inputs: tf.Tensor) -> tf.Tensor:
-        return _transposed(inputs, tf.cast(self.kernel, inputs.dtype), self.strides[0])
+        y = _transposed(inputs, tf.cast(self.kernel, inputs.dtype), self.strides[0])
+        return tf.nn.bias_add(y, tf.cast(self.bias, y.dtype)) if self.use_bias else y
 
 
 class SubpixelConv2D(keras.layers.Conv2D):  # type: ignore[misc]

@@ -17,7 +17,7 @@ def test_output_and_gradients_are_those_of_the_direct_form(
     plain = keras.layers.Conv2D(6, kernel, strides, "same")
     assert_equal(SubpixelConv2D(6, kernel, strides), plain, (3, side, side, 1), 3e-6)
     small = side // strides
-    up = keras.layers.Conv2DTranspose(1, kernel, strides, "same", use_bias=False)
+    up = keras.layers.Conv2DTranspose(1, kernel, strides, "same")
     assert_equal(SubpixelConv2DTranspose(1, kernel, strides), up, (3, small, small, 6), 3e-6)
 
 
