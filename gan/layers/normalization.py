@@ -44,6 +44,9 @@ class BatchNormalization(keras.layers.BatchNormalization):  # type: ignore[misc]
             return super().call(inputs, training=training, mask=mask)
         channels = inputs.shape[-1]
         rows = tf.reshape(inputs, [1, -1, 1, channels])
+        if channels % 16:
+            # in 16 bits the operation is a twentieth as fast there
+            rows = tf.cast(rows, tf.float32)
         outputs, mean, variance, *_ = tf.raw_ops.FusedBatchNormV3(
             x=rows,
             scale=self.gamma.value if self.scale else tf.ones([channels]),

@@ -8,7 +8,9 @@ from typing import Any, ClassVar
 import keras
 import tensorflow as tf
 
-from ganboard.gan.architecture import Layer, Shape
+from ganboard.gan.architecture import Conv, Layer, Shape
+from ganboard.gan.devices import runtime
+from ganboard.gan.layers.blocks import BlockedConv3D
 from ganboard.gan.layers.factory import Factory, mask_inputs
 from ganboard.gan.models.gan3d import architecture, compact
 from ganboard.gan.models.gan3d.architecture import LATENT, SHAPES, Heads, UpConv
@@ -60,6 +62,17 @@ class _Factory(Factory):
                 )
             case compact.Crop():
                 return Crop(layer.side, dtype=self.policy, name=layer.name)
+            case Conv() if len(layer.kernel) == 3 and self.folded and not runtime.accelerated():
+                return BlockedConv3D(
+                    layer.filters,
+                    layer.kernel,
+                    layer.strides,
+                    layer.padding,
+                    use_bias=layer.bias,
+                    kernel_initializer=self.initializer(layer),
+                    dtype=self.policy,
+                    name=layer.name,
+                )
             case Heads():
                 seeds = self.seed(layer.number), self.seed(layer.number + 1)
                 return RealnessHeads(seeds, dtype="float32", name=layer.name)
@@ -68,7 +81,8 @@ class _Factory(Factory):
 
 
 def unfold() -> None:
-    """Let 3DGANs of this process up-sample and convolve one after the other."""
+    """Let 3DGANs of this process up-sample and convolve one after the other, and convolve as Keras
+    does."""
     _Factory.folded = False
 
 
