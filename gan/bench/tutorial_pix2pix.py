@@ -33,9 +33,7 @@ def make(task: Task) -> tuple[Take, str]:
     picture, target = keras.Input((side, side, 4)), keras.Input((side, side, 3))
     g = keras.Model(picture, plain.apply(architecture.generator(config, 3), picture))
     both = keras.layers.Concatenate()([picture, target])
-    d = keras.Model(
-        [picture, target], plain.apply(architecture.discriminator(config.width), both)
-    )
+    d = keras.Model([picture, target], plain.apply(architecture.discriminator(config.width), both))
     cross_entropy = keras.losses.BinaryCrossentropy(from_logits=True)
     g_optimizer, d_optimizer = (keras.optimizers.Adam(2e-4, beta_1=0.5) for _ in range(2))
 

@@ -113,9 +113,7 @@ class SpectralConv2D(_Spectral, keras.layers.Conv2D):  # type: ignore[misc]
         stride, (batch, side, _, channels) = self.strides[0], inputs.shape
         batch, small = tf.shape(inputs)[0] if batch is None else batch, side // stride
         x = tf.reshape(inputs, [batch, small, stride, small, stride, channels])
-        x = tf.reshape(
-            tf.transpose(x, [1, 3, 0, 2, 4, 5]), [small**2, batch, stride**2 * channels]
-        )
+        x = tf.reshape(tf.transpose(x, [1, 3, 0, 2, 4, 5]), [small**2, batch, stride**2 * channels])
         y = self._convolved(x, transpose_b=False)
         y = tf.reshape(tf.transpose(y, [1, 0, 2]), [batch, small, small, self.filters])
         return tf.nn.bias_add(y, tf.cast(self.bias, y.dtype)) if self.use_bias else y
@@ -139,9 +137,7 @@ class SpectralConv2DTranspose(_Spectral, keras.layers.Conv2DTranspose):  # type:
         y = self._convolved(x, transpose_b=True)
         y = tf.reshape(y, [side, side, batch, stride, stride, self.filters])
         larger = side * stride
-        y = tf.reshape(
-            tf.transpose(y, [2, 0, 3, 1, 4, 5]), [batch, larger, larger, self.filters]
-        )
+        y = tf.reshape(tf.transpose(y, [2, 0, 3, 1, 4, 5]), [batch, larger, larger, self.filters])
         return tf.nn.bias_add(y, tf.cast(self.bias, y.dtype)) if self.use_bias else y
 
 

@@ -67,9 +67,7 @@ def _transposed(maps: tf.Tensor, kernel: tf.Tensor, strides: int) -> tf.Tensor:
     return transposed(maps, kernel)
 
 
-def _of_kernel(
-    large: tf.Tensor, kernel: tf.Tensor, small: tf.Tensor, strides: int
-) -> tf.Tensor:
+def _of_kernel(large: tf.Tensor, kernel: tf.Tensor, small: tf.Tensor, strides: int) -> tf.Tensor:
     """The gradient of the kernel between `large` and `small` maps, one of which is a gradient."""
     return tf.raw_ops.Conv2DBackpropFilter(
         input=large,

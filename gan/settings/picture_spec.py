@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from ganboard.gan.settings.adversarial import AdversarialConfig
@@ -21,7 +21,7 @@ def picture_spec(
     *,
     batch: int = 64,
     benchmark: Mapping[str, Any] | None = None,
-    peers: bool = False,
+    peers: Sequence[str] = (),
     usual: bool = False,
 ) -> ModelSpec:
     """A specification with what all such models have in common; `batch`, the settings `benchmark`
@@ -30,7 +30,7 @@ def picture_spec(
         title=title,
         config=config,
         metrics=METRICS,
-        benchmark=Benchmark(batch, benchmark or {}, peers=peers),
+        benchmark=Benchmark(batch, benchmark or {}, peers={name: name for name in peers}),
         has_latent_space=True,
         request={"seed": 0, "count": 4},
         usual=usual,

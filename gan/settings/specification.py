@@ -19,7 +19,8 @@ class Benchmark:
     batch: int
     settings: Mapping[str, Any] = field(default_factory=dict)
     rehearsed: Mapping[str, Any] = field(default_factory=dict)  # changes of them for a rehearsal
-    peers: bool = False  # whether the other frameworks of `gan.bench` train the same networks
+    # modules of `gan.bench` that train the same networks, by the kind of loop: tutorial, pytorch, ...
+    peers: Mapping[str, str] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)

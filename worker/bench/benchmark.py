@@ -6,6 +6,7 @@ from __future__ import annotations
 import subprocess
 import sys
 import tempfile
+from collections.abc import Sequence
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
@@ -19,7 +20,7 @@ from ganboard.gan.config import ConfigError, RunConfig, parse, plan
 from ganboard.gan.costs import estimate
 from ganboard.gan.data import catalog, mnist
 from ganboard.gan.settings import registry
-from ganboard.worker.bench.candidates import choose, has_peers, peers_find_gan
+from ganboard.worker.bench.candidates import Candidate, choose, model_of_peers, peers_find_gan
 from ganboard.worker.bench.report import document
 from ganboard.worker.bench.runner import Options, Watcher, run_benchmark
 from ganboard.worker.errors import ServiceFailed
@@ -35,8 +36,9 @@ def bench(settings: Settings, options: Options, watcher: Watcher) -> dict[str, A
         raise ConfigError(f"rounds={options.rounds} is invalid. It must be from 1 to {MAX_ROUNDS}.")
     if options.steps is not None and not 1 <= options.steps <= MAX_STEPS:
         raise ConfigError(f"steps={options.steps} is invalid. It must be from 1 to {MAX_STEPS}.")
-    with_peers = has_peers(options.model)
+    takes_images = options.model == model_of_peers()
     candidates = choose(options.only, options.precisions, options.model)
+    _check_changes(options, candidates)
     base = _base(settings, options)
     # a batch that does not divide among replicas is refused before anything runs
     for candidate in candidates:
@@ -47,11 +49,11 @@ def bench(settings: Settings, options: Options, watcher: Watcher) -> dict[str, A
     if not (hardware["gpus"] or hardware["tpus"]):
         base = base.model_copy(update={"limit": EPOCH_STEPS * base.batch_size})
     loaded = data.load(
-        whole if with_peers else base, settings.data
+        whole if takes_images else base, settings.data
     )  # a street that is absent is computed before anyone is timed
     # inside HOME, so that checkpoints go to the disk that real runs use
     with tempfile.TemporaryDirectory(dir=settings.prepare_home(), prefix="bench-") as folder:
-        if with_peers:
+        if takes_images:
             np.save(Path(folder, "images.npy"), loaded.images)
         peers_find_gan(Path(folder))
         with run_benchmark(settings, options, base, available, Path(folder)) as benchmark:
@@ -60,7 +62,9 @@ def bench(settings: Settings, options: Options, watcher: Watcher) -> dict[str, A
         "began": began.isoformat(timespec="seconds"),
         "seconds": round((datetime.now(UTC) - began).total_seconds(), 1),
         "model": options.model,
-        "data": (loaded.source if with_peers else f"{_sized(base)} on dataset={base.dataset}."),
+        "data": (
+            loaded.source if takes_images else f"{_sized(base, options)} on dataset={base.dataset}."
+        ),
         "batch": base.batch_size,
         "gflop_per_image": estimate.step_flop(base) / base.batch_size / 1e9,
         "rounds": options.rounds,
@@ -75,14 +79,26 @@ def _base(settings: Settings, options: Options) -> RunConfig:
     usual = registry.get(options.model).spec.benchmark
     batch = usual.batch if options.batch is None else options.batch
     values = {"model": options.model, "batch_size": batch, **usual.settings}
-    if usual.peers:
+    if options.model == model_of_peers():
         values["dataset"] = "mnist" if mnist.find("mnist", settings.data) else "digits"
-    return parse(values)
+    return parse({**values, **options.changes})
 
 
-def _sized(config: RunConfig) -> str:
+def _check_changes(options: Options, candidates: Sequence[Candidate]) -> None:
+    """Refuse changed settings where a candidate would not follow them."""
+    fixed = [
+        c.name for c in candidates if c.module in registry.get(options.model).spec.benchmark.peers
+    ]
+    if options.changes and fixed and options.model == model_of_peers():
+        raise ConfigError(
+            f"--set changes our trainer alone, and {fixed[0]} has networks of its own: add --only"
+            " ganboard, or leave --set out."
+        )
+
+
+def _sized(config: RunConfig, options: Options) -> str:
     """The model with the sizes that its benchmark is taken at."""
-    sizes = registry.of(config).spec.benchmark.settings
+    sizes = {**registry.of(config).spec.benchmark.settings, **options.changes}
     return " at ".join([config.model, *(str(getattr(config, name)) for name in sizes)])
 
 

@@ -53,11 +53,16 @@ class Candidate:
         return f"{self.name} {self.precision}"
 
     def plays(self, model: str) -> bool:
-        """Whether it trains that model: peers and floor have the networks of one, ours train each
-        that reads their settings."""
-        return self.changes.keys() <= registry.get(model).config.model_fields.keys() and (
-            has_peers(model) or self.module in ("ours", "")
+        """Whether it trains that model: others have the networks of some, ours train each that
+        reads their settings."""
+        known = registry.get(model)
+        return self.changes.keys() <= known.config.model_fields.keys() and (
+            self.module in ("ours", "") or self.module in known.spec.benchmark.peers
         )
+
+    def program(self, model: str) -> str:
+        """The module of `gan.bench` that trains that model."""
+        return registry.get(model).spec.benchmark.peers.get(self.module, self.module)
 
     @property
     def processes(self) -> int:
@@ -105,13 +110,15 @@ GROUPS = {
 
 
 def has_peers(model: str) -> bool:
-    """Whether other frameworks train it too."""
-    return registry.get(model).spec.benchmark.peers
+    """Whether other loops train it too."""
+    return bool(registry.get(model).spec.benchmark.peers)
 
 
 def model_of_peers() -> str:
-    """The model that other frameworks train too."""
-    return next(name for name in registry.models() if has_peers(name))
+    """The model that other frameworks train too, on images that they are given."""
+    return next(
+        name for name, model in registry.models().items() if "pytorch" in model.spec.benchmark.peers
+    )
 
 
 def choose(only: Sequence[str], precisions: Sequence[str], model: str) -> list[Candidate]:

@@ -6,11 +6,12 @@ from __future__ import annotations
 import contextlib
 import sys
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from functools import partial
 from pathlib import Path
+from typing import Any
 
 import psutil
 
@@ -51,6 +52,7 @@ class Options:
     only: Sequence[str] = ()
     steps: int | None = None  # of one turn; by default as many as fill TURN_SECONDS
     peer_python: str = sys.executable
+    changes: Mapping[str, Any] = field(default_factory=dict)  # of the benchmark's settings
 
 
 @dataclass(frozen=True)
@@ -217,7 +219,8 @@ class BenchmarkRunner:
             settings,
             str(self._settings.data),
         )
-        self._awake[candidate] = Running(candidate, task, self._options.peer_python, self._folder)
+        started = replace(candidate, module=candidate.program(self._options.model))
+        self._awake[candidate] = Running(started, task, self._options.peer_python, self._folder)
         return self._awake[candidate]
 
     def _make_room(self, keep: Candidate | None = None) -> None:

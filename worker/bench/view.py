@@ -14,7 +14,7 @@ from rich.status import Status
 from rich.table import Table
 
 from ganboard.gan.config import ConfigError
-from ganboard.worker.bench.candidates import has_peers
+from ganboard.worker.bench.candidates import has_peers, model_of_peers
 from ganboard.worker.bench.runner import Doing, Watcher
 from ganboard.worker.figures import mode_bar
 from ganboard.worker.formatting import clean, duration, rate
@@ -29,7 +29,7 @@ directly: other ways may be faster)."""
 OURS = """\
 images/s: median of the rounds. GFLOP/s: the products of the plain step, counted as direct
 convolutions. x bare: median of the ratios within each round, to our trainer alone in the same
-precision. memory: highest of all its processes, TensorFlow and data included."""
+precision; x tutorial: to a plain loop with Keras's own layers in float32. memory: highest of all its processes, TensorFlow and data included."""
 
 
 class Lines(Watcher):
@@ -77,8 +77,9 @@ def show(found: Mapping[str, Any]) -> None:
     table = Table(box=box.SIMPLE_HEAD)
     table.add_column("candidate")
     table.add_column("precision")
-    with_peers = has_peers(found["model"])
-    yardsticks = ["tutorial", "PyTorch", "floor"] if with_peers else ["bare"]
+    whole = found["model"] == model_of_peers()
+    tutorial = ["tutorial"] if has_peers(found["model"]) else []
+    yardsticks = [*tutorial, "PyTorch", "floor"] if whole else ["bare", *tutorial]
     for heading in (
         "images/s",
         "min - max",
@@ -96,7 +97,7 @@ def show(found: Mapping[str, Any]) -> None:
                 *_figures(one, found["batch"], yardsticks),
             )
     console.print(table)
-    console.print(EXPLANATION if with_peers else OURS)
+    console.print(EXPLANATION if whole else OURS)
     for one in found["candidates"]:
         if seconds := one["start_seconds"]:
             console.print(

@@ -11,7 +11,7 @@ from typing import Annotated
 import typer
 
 from ganboard.worker.cli import output
-from ganboard.worker.cli.options import AsJson
+from ganboard.worker.cli.options import AsJson, Changes
 
 Names = Annotated[
     list[str] | None,
@@ -66,6 +66,7 @@ def bench(
             show_default=False,
         ),
     ] = sys.executable,
+    changes: Changes = None,
     as_json: AsJson = False,
 ) -> None:
     """Measure our trainer beside the plain TensorFlow tutorial, PyTorch, JAX and the bare
@@ -73,20 +74,21 @@ def bench(
 
     On MNIST where the data directory has it, else on digits. Candidates: bare, platform, xla, fit,
     replicas, workers, recompute, start (all of them: ganboard), tutorial, pytorch-eager,
-    pytorch-channels-last, pytorch-compiled (pytorch), jax, floor. Other models than the default
-    have no peers: ours take turns alone. All rounds take about half an hour on a small machine;
+    pytorch-channels-last, pytorch-compiled (pytorch), jax, floor. Of other models, pix2pix and
+    gan3d have a tutorial too, and the rest none but ours. All rounds take about half an hour on a small machine;
     leave the machine alone meanwhile.
 
     Examples:
       ganboard bench --only bare,tutorial --rounds 3
       ganboard bench --model gan3d --only bare,recompute --precision float32
+      ganboard bench --model gan3d --only bare,tutorial --set geometry=25x25x25
       ganboard bench --peer-python ~/torch/bin/python --plot speed.html --json > speed.json
       ganboard bench quality
     """
     if context.invoked_subcommand:
         return
     from ganboard.db.settings import Settings
-    from ganboard.gan.config import ConfigError
+    from ganboard.gan.config import ConfigError, parse_assignments
     from ganboard.worker.bench import view
     from ganboard.worker.bench.benchmark import bench as measure
     from ganboard.worker.bench.candidates import PRECISIONS, model_of_peers
@@ -105,6 +107,7 @@ def bench(
         _split(only),
         steps,
         python,
+        parse_assignments(changes or []),
     )
     with view.Lines() as watcher:
         found = measure(Settings(), options, watcher)

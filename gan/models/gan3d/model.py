@@ -12,7 +12,10 @@ MODEL = ModelSpec(
     config=Config,
     metrics=METRICS,
     benchmark=Benchmark(
-        batch=16, settings={"geometry": "51x51x25"}, rehearsed={"geometry": "25x25x25"}
+        batch=16,
+        settings={"geometry": "51x51x25"},
+        rehearsed={"geometry": "25x25x25"},
+        peers={"tutorial": "tutorial_gan3d"},
     ),
     has_latent_space=True,
     examples="showers",

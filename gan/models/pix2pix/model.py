@@ -11,7 +11,9 @@ MODEL = ModelSpec(
     title="pix2pix",
     config=Config,
     metrics=METRICS,
-    benchmark=Benchmark(batch=16, settings={"geometry": "64x64"}),
+    benchmark=Benchmark(
+        batch=16, settings={"geometry": "64x64"}, peers={"tutorial": "tutorial_pix2pix"}
+    ),
     examples="pairs",
     surface_examples=8,
     surface_by_statistics=True,

@@ -67,22 +67,21 @@ def test_what_does_not_exist_is_refused_by_name(
         choose(only, [precision], model_of_peers())
 
 
-def test_peers_train_dcgan() -> None:
+def test_other_frameworks_train_dcgan() -> None:
     assert model_of_peers() == "dcgan"
-    assert [name for name in registry.models() if has_peers(name)] == ["dcgan"]
+    assert {name for name in registry.models() if has_peers(name)} == {"dcgan", "gan3d", "pix2pix"}
 
 
-def test_other_models_have_no_peers_and_pix2pix_nothing_to_recompute() -> None:
+def test_other_models_have_a_plain_loop_and_pix2pix_nothing_to_recompute() -> None:
     showers, street = (
-        {one.name for one in choose([], ["float32"], model)} for model in ("gan3d", "pix2pix")
+        {one.name: one for one in choose([], ["float32"], model)} for model in ("gan3d", "pix2pix")
     )
-    assert showers == set(GROUPS["ganboard"])
-    assert (
-        street
-        == showers - {"recompute"}
-        == {one.name for one in choose(["ganboard"], ["float32"], "pix2pix")}
-    )
-    for name, model in (("pytorch", "gan3d"), ("tutorial", "pix2pix"), ("recompute", "pix2pix")):
+    assert set(showers) == {*GROUPS["ganboard"], "tutorial"}
+    assert set(street) == set(showers) - {"recompute"}
+    assert showers["tutorial"].program("gan3d") == "tutorial_gan3d"
+    assert street["tutorial"].program("pix2pix") == "tutorial_pix2pix"
+    assert street["bare"].program("pix2pix") == "ours"
+    for name, model in (("pytorch", "gan3d"), ("tutorial", "convgan"), ("recompute", "pix2pix")):
         with pytest.raises(
             ConfigError,
             match=(
