@@ -11,7 +11,7 @@ class Taps(NamedTuple):
     within a stride."""
 
     before: int  # zeros before the first tap
-    count: int  # taps of each
+    number: int  # taps of each
     centre: int  # the tap at the output's own place
 
 
@@ -24,7 +24,7 @@ def taps(kernel: int, strides: int) -> Taps:
 
 def points(size: int, kernel: Taps) -> int:
     """Side length of the smallest transform that keeps wrapped-around values on the padding."""
-    return size + max(kernel.centre, kernel.count - 1 - kernel.centre)
+    return size + max(kernel.centre, kernel.number - 1 - kernel.centre)
 
 
 def products(side: int) -> int:

@@ -28,10 +28,10 @@ Matrix = npt.NDArray[np.float64]
 
 
 def bilinear(size: int, kernel: Taps, *, transposed: bool) -> tuple[Matrix, Matrix, Matrix]:
-    """(A [R, size ** 2], W [R, count ** 2], C [size ** 2, R]) so that C ((A x) (W k)) is the "same"
-    convolution of x with k, as Keras defines it (a cross-correlation), or its transpose.
+    """(A [R, size ** 2], W [R, number ** 2], C [size ** 2, R]) so that C ((A x) (W k)) is the
+    "same" convolution of x with k, as Keras defines it (a cross-correlation), or its transpose.
 
-    Maps [size, size] and kernels [count, count] are flattened row by row; the middle product is
+    Maps [size, size] and kernels [number, number] are flattened row by row; the middle product is
     elementwise over R = `products(points)` rows.
     """
     side = points(size, kernel)
@@ -51,7 +51,7 @@ def bilinear(size: int, kernel: Taps, *, transposed: bool) -> tuple[Matrix, Matr
         return np.concatenate([real, imaginary[own:], (real + imaginary)[own:]])
 
     x = waves(size, 0)
-    k = waves(kernel.count, kernel.centre, 1 if transposed else -1)
+    k = waves(kernel.number, kernel.centre, 1 if transposed else -1)
     # each frequency stands for its conjugate too
     weight = np.where(np.arange(len(frequencies)) < own, 1, 2)[:, None] / side**2
     real, imaginary = weight * x[0], weight * x[1]
@@ -142,5 +142,5 @@ class SpectralConv2DTranspose(_Spectral, keras.layers.Conv2DTranspose):  # type:
 
 
 def _side(shape: tuple[int | None, ...]) -> int:
-    assert shape[1] is not None and shape[1] == shape[2], "square maps only"
-    return shape[1]
+    assert shape[1] == shape[2], "square maps only"
+    return int(shape[1] or 0)

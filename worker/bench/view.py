@@ -29,7 +29,8 @@ directly: other ways may be faster)."""
 OURS = """\
 images/s: median of the rounds. GFLOP/s: the products of the plain step, counted as direct
 convolutions. x bare: median of the ratios within each round, to our trainer alone in the same
-precision; x tutorial: to a plain loop with Keras's own layers in float32. memory: highest of all its processes, TensorFlow and data included."""
+precision; x tutorial: to a plain loop with Keras's own layers in float32. memory: highest of all
+its processes, TensorFlow and data included."""
 
 
 class Lines(Watcher):

@@ -20,7 +20,6 @@ from ganboard.gan.architecture import (
     Norm,
     Output,
     Reshape,
-    Shape,
     dropout_masks,
 )
 from ganboard.gan.models.dcgan.config import Config
@@ -62,8 +61,9 @@ def generator(config: Config, *, on_cpu: bool) -> tuple[Layer, ...]:
     first, twice, _, image = forms(config, on_cpu=on_cpu)
 
     def up(number: int, filters: int, strides: int, form: Form) -> Layer:
-        options = {"kernel": _KERNEL, "strides": strides, "bias": False, "form": form}
-        return ConvTranspose(f"up_{number}", number, filters, **options)
+        return ConvTranspose(
+            f"up_{number}", number, filters, kernel=_KERNEL, strides=strides, bias=False, form=form
+        )
 
     def norm(number: int) -> tuple[Layer, ...]:
         return (Norm(f"norm_{number}"),) if config.generator_batch_norm else ()
@@ -85,8 +85,9 @@ def discriminator(config: Config, *, on_cpu: bool) -> tuple[Layer, ...]:
     *_, half, image = forms(config, on_cpu=on_cpu)
 
     def down(number: int, filters: int, form: Form) -> Layer:
-        options = {"kernel": _KERNEL, "strides": 2, "padding": "same", "form": form}
-        return Conv(f"down_{number}", number, filters, **options)
+        return Conv(
+            f"down_{number}", number, filters, kernel=_KERNEL, strides=2, padding="same", form=form
+        )
 
     # not right after the input: Radford et al. 2016, section 3
     norms = (Norm("norm_1"),) if config.discriminator_batch_norm else ()

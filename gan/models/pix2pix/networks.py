@@ -58,11 +58,12 @@ def _formed(config: Config, shape: Shape, layers: Sequence[Layer]) -> list[Layer
     pays: on CPUs, measured for 16 and for 64 pictures (`gan.layers.patches`)."""
     most = 4 if config.precision == "float32" else 8  # places along an edge of the larger map
 
-    def few(layer: Layer, at: Shape) -> bool:
-        strided = isinstance(layer, Conv | ConvTranspose) and layer.strides > 1
-        return strided and max(*at[:-1], *layer.output(at)[:-1]) <= most
+    def formed(layer: Layer, at: Shape) -> Layer:
+        if not isinstance(layer, Conv | ConvTranspose) or layer.strides == 1:
+            return layer
+        few = max(*at[:-1], *layer.output(at)[:-1]) <= most
+        return replace(layer, form="patches") if few else layer
 
-    return [
-        replace(layer, form="patches") if few(layer, at) and not runtime.accelerated() else layer
-        for layer, at in entering(shape, layers)
-    ]
+    if runtime.accelerated():
+        return list(layers)
+    return [formed(layer, at) for layer, at in entering(shape, layers)]

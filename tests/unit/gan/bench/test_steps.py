@@ -6,17 +6,21 @@ from __future__ import annotations
 import json
 import math
 from pathlib import Path
+from typing import Any
 
+import keras
 import numpy as np
 import pytest
 import tensorflow as tf
 
-from ganboard.gan.bench import floor, ours, tutorial
+from ganboard.gan.bench import floor, ours, plain, tutorial, tutorial_gan3d, tutorial_pix2pix
 from ganboard.gan.bench.protocol import Task
+from ganboard.gan.config import parse
 from ganboard.gan.costs import estimate
 from ganboard.gan.costs.layer import macs
 from ganboard.gan.data import digits
 from ganboard.gan.models.dcgan.config import Config
+from ganboard.gan.models.gan3d import architecture, networks
 from ganboard.gan.presets import load
 
 GOLDEN = Path(__file__).parents[3] / "golden" / "tiny.json"
@@ -126,3 +130,27 @@ def test_the_floor_runs_in_both_precisions() -> None:
     for precision in ("float32", "mixed_bfloat16"):
         take, _ = floor.make(Task(BATCH, precision, ""))
         assert all(math.isfinite(number) for number in take(2))
+
+
+@pytest.mark.parametrize(
+    ("model", "module"), [("pix2pix", tutorial_pix2pix), ("gan3d", tutorial_gan3d)]
+)
+@pytest.mark.thorough
+def test_plain_loops_train_the_other_models(model: str, module: Any) -> None:
+    settings = parse({"model": model, "batch_size": 2}).model_dump()
+    take, version = module.make(Task(2, "float32", "", settings=settings))
+    losses = take(2)
+    assert np.isfinite(losses).all()
+    assert "tensorflow" in version
+
+
+@pytest.mark.parametrize("net", [0, 1], ids=["generator", "discriminator"])
+@pytest.mark.parametrize("geometry", ["25x25x25", "51x51x25"])
+def test_plain_networks_of_the_3dgan_have_the_size_of_ours(geometry: Any, net: int) -> None:
+    described = (architecture.generator, architecture.discriminator)[net](geometry)
+    shape = ((architecture.LATENT[geometry],), architecture.SHAPES[geometry])[net]
+    entering = keras.Input(shape)
+    built = keras.Model(entering, plain.apply(described, entering))
+    config = parse({"model": "gan3d", "geometry": geometry})
+    own = (networks.generator, networks.discriminator)[net](config)
+    assert built.count_params() == own.count_params()
