@@ -47,7 +47,7 @@ class Task:
 
 
 def serve(module: str, task: str) -> None:
-    """Be the candidate of `gan.bench.module`, whose `make` gives what takes its steps and the
+    """Be the candidate of a `module`, whose `make` gives what takes its steps and the
     versions of what that is made with."""
     replies = os.fdopen(os.dup(1), "w")
     os.dup2(2, 1)  # what libraries print must not mix with the answers
@@ -57,9 +57,7 @@ def serve(module: str, task: str) -> None:
         replies.flush()
 
     try:
-        make: Callable[[Task], tuple[Take, str]] = import_module(
-            f"ganboard.gan.bench.{module}"
-        ).make
+        make: Callable[[Task], tuple[Take, str]] = import_module(module).make
         take, version = make(Task(**json.loads(task)))
     except ModuleNotFoundError as absent:
         return reply(unavailable=f"not installed: pip install {absent.name}")

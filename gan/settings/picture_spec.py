@@ -30,7 +30,9 @@ def picture_spec(
         title=title,
         config=config,
         metrics=METRICS,
-        benchmark=Benchmark(batch, benchmark or {}, peers={name: name for name in peers}),
+        benchmark=Benchmark(
+            batch, benchmark or {}, peers={name: f"ganboard.gan.bench.{name}" for name in peers}
+        ),
         has_latent_space=True,
         request={"seed": 0, "count": 4},
         usual=usual,

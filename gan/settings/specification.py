@@ -19,7 +19,7 @@ class Benchmark:
     batch: int
     settings: Mapping[str, Any] = field(default_factory=dict)
     rehearsed: Mapping[str, Any] = field(default_factory=dict)  # changes of them for a rehearsal
-    # modules of `gan.bench` that train the same networks, by the kind of loop, such as tutorial
+    # modules that train the same networks for `ganboard bench`, by the kind of loop
     peers: Mapping[str, str] = field(default_factory=dict)
 
 

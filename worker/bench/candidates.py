@@ -61,8 +61,9 @@ class Candidate:
         )
 
     def program(self, model: str) -> str:
-        """The module of `gan.bench` that trains that model."""
-        return registry.get(model).spec.benchmark.peers.get(self.module, self.module)
+        """The module that trains that model."""
+        own = f"ganboard.gan.bench.{self.module}"
+        return registry.get(model).spec.benchmark.peers.get(self.module, own)
 
     @property
     def processes(self) -> int:

@@ -10,8 +10,8 @@ from ganboard.gan.models.dcgan.config import Config
 
 # Fitted with `gan.costs.estimate._PROCESS` to the highest resident memory of whole trainings, see
 # there: per image, beside what is kept: gradients on their way; in 16 bits also copies in float32
-_WORK = {4: 110_000, 2: 250_000}
-_RECOMPUTED = 340_000  # the same where a block's values are made again
+_WORK = {4: 330_000, 2: 105_000}
+_RECOMPUTED = 600_000  # the same where a block's values are made again
 _FUSED = 430_000  # and where XLA lays out the buffers
 
 

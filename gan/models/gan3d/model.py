@@ -15,7 +15,7 @@ MODEL = ModelSpec(
         batch=16,
         settings={"geometry": "51x51x25"},
         rehearsed={"geometry": "25x25x25"},
-        peers={"tutorial": "tutorial_gan3d"},
+        peers={"tutorial": "ganboard.gan.models.gan3d.bench.tutorial"},
     ),
     has_latent_space=True,
     examples="showers",

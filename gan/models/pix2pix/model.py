@@ -12,7 +12,9 @@ MODEL = ModelSpec(
     config=Config,
     metrics=METRICS,
     benchmark=Benchmark(
-        batch=16, settings={"geometry": "64x64"}, peers={"tutorial": "tutorial_pix2pix"}
+        batch=16,
+        settings={"geometry": "64x64"},
+        peers={"tutorial": "ganboard.gan.models.pix2pix.bench.tutorial"},
     ),
     examples="pairs",
     surface_examples=8,

@@ -13,7 +13,7 @@ import numpy as np
 import pytest
 import tensorflow as tf
 
-from ganboard.gan.bench import floor, ours, plain, tutorial, tutorial_gan3d, tutorial_pix2pix
+from ganboard.gan.bench import floor, ours, plain, tutorial
 from ganboard.gan.bench.protocol import Task
 from ganboard.gan.config import parse
 from ganboard.gan.costs import estimate
@@ -21,6 +21,8 @@ from ganboard.gan.costs.layer import macs
 from ganboard.gan.data import digits
 from ganboard.gan.models.dcgan.config import Config
 from ganboard.gan.models.gan3d import architecture, networks
+from ganboard.gan.models.gan3d.bench import tutorial as showers
+from ganboard.gan.models.pix2pix.bench import tutorial as street
 from ganboard.gan.presets import load
 
 GOLDEN = Path(__file__).parents[3] / "golden" / "tiny.json"
@@ -132,9 +134,7 @@ def test_the_floor_runs_in_both_precisions() -> None:
         assert all(math.isfinite(number) for number in take(2))
 
 
-@pytest.mark.parametrize(
-    ("model", "module"), [("pix2pix", tutorial_pix2pix), ("gan3d", tutorial_gan3d)]
-)
+@pytest.mark.parametrize(("model", "module"), [("pix2pix", street), ("gan3d", showers)])
 @pytest.mark.thorough
 def test_plain_loops_train_the_other_models(model: str, module: Any) -> None:
     settings = parse({"model": model, "batch_size": 2}).model_dump()
@@ -150,7 +150,7 @@ def test_plain_networks_of_the_3dgan_have_the_size_of_ours(geometry: Any, net: i
     described = (architecture.generator, architecture.discriminator)[net](geometry)
     shape = ((architecture.LATENT[geometry],), architecture.SHAPES[geometry])[net]
     entering = keras.Input(shape)
-    built = keras.Model(entering, plain.apply(described, entering))
+    built = keras.Model(entering, plain.apply(described, entering, showers.own))
     config = parse({"model": "gan3d", "geometry": geometry})
     own = (networks.generator, networks.discriminator)[net](config)
     assert built.count_params() == own.count_params()

@@ -78,9 +78,9 @@ def test_other_models_have_a_plain_loop_and_pix2pix_nothing_to_recompute() -> No
     )
     assert set(showers) == {*GROUPS["ganboard"], "tutorial"}
     assert set(street) == set(showers) - {"recompute"}
-    assert showers["tutorial"].program("gan3d") == "tutorial_gan3d"
-    assert street["tutorial"].program("pix2pix") == "tutorial_pix2pix"
-    assert street["bare"].program("pix2pix") == "ours"
+    assert showers["tutorial"].program("gan3d") == "ganboard.gan.models.gan3d.bench.tutorial"
+    assert street["tutorial"].program("pix2pix") == "ganboard.gan.models.pix2pix.bench.tutorial"
+    assert street["bare"].program("pix2pix") == "ganboard.gan.bench.ours"
     for name, model in (("pytorch", "gan3d"), ("tutorial", "convgan"), ("recompute", "pix2pix")):
         with pytest.raises(
             ConfigError,
@@ -96,7 +96,7 @@ def start(candidate: Candidate, folder: Path, python: str = sys.executable) -> R
     np.save(folder / "images.npy", np.zeros([8, 28, 28, 1], np.uint8))
     peers_find_gan(folder)
     return Running(
-        replace(candidate, precision="float32"),
+        replace(candidate, precision="float32", module=candidate.program(model_of_peers())),
         Task(4, "float32", str(folder / "images.npy")),
         python,
         folder,

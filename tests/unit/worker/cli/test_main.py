@@ -81,6 +81,7 @@ COMMAND_LINE = {
         "--steps",
         "--plot",
         "--peer-python",
+        "--set",
         "--json",
     ],
     "bench quality": ["[RECIPE]...", "--fid", "--dataset", "--seeds", "--minutes", "--json"],

@@ -8,16 +8,34 @@ spreading stored cells over empty ones.
 
 from __future__ import annotations
 
+from typing import Any
+
 import keras
 import numpy as np
 import tensorflow as tf
 
+from ganboard.gan.architecture import Layer
 from ganboard.gan.bench import plain
 from ganboard.gan.bench.protocol import Take, Task
 from ganboard.gan.models.gan3d import architecture, losses
 from ganboard.gan.models.gan3d.config import Config
 
 SHOWERS = 64
+
+
+def own(layer: Layer) -> list[Any] | None:
+    """See `gan.bench.plain.Own`."""
+    match layer:
+        case architecture.Heads():
+            return [keras.layers.Dense(2, dtype="float32")]
+        case architecture.UpConv():
+            return [
+                keras.layers.UpSampling3D(layer.factors),
+                keras.layers.ZeroPadding3D(layer.pads),
+                keras.layers.Conv3D(layer.filters, layer.kernel),
+            ]
+        case _:
+            return None
 
 
 def make(task: Task) -> tuple[Take, str]:
@@ -30,8 +48,8 @@ def make(task: Task) -> tuple[Take, str]:
     dataset = tf.data.Dataset.from_tensor_slices((images, labels)).shuffle(SHOWERS)
     batches = iter(dataset.batch(task.batch, True).repeat().prefetch(tf.data.AUTOTUNE))
     noise, image = keras.Input((latent,)), keras.Input(shape)
-    g = keras.Model(noise, plain.apply(architecture.generator(geometry), noise))
-    d = keras.Model(image, plain.apply(architecture.discriminator(geometry), image))
+    g = keras.Model(noise, plain.apply(architecture.generator(geometry), noise, own))
+    d = keras.Model(image, plain.apply(architecture.discriminator(geometry), image, own))
     g_optimizer, d_optimizer = (keras.optimizers.RMSprop(1e-3) for _ in range(2))
 
     def loss(images: tf.Tensor, labels: tf.Tensor, real: float) -> tf.Tensor:

@@ -1,0 +1,1 @@
+"""What `ganboard bench` races beside our trainer of this model."""
