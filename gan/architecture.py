@@ -58,9 +58,8 @@ class Weighted(Layer):
         return places * self.weights(shape)
 
     def waves(self, shape: Shape) -> int:
-        """Values in the frequency domain, of what comes in and goes out."""
-        entering, leaving = self._split(shape[-1])
-        return self._frequencies(shape) * (entering + leaving)
+        """Values in the frequency domain of what comes in, which the kernel's gradient wants."""
+        return self._frequencies(shape) * self._split(shape[-1])[0]
 
     def spectrum(self, shape: Shape) -> int:
         """Weights in the frequency domain."""

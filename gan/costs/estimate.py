@@ -15,17 +15,10 @@ _MOST = 65_536  # the limit of RunConfig.batch_size
 _UNKNOWN = 2**60
 
 # Memory is reckoned from the layers but for these, which were fitted to the highest resident memory
-# (VmHWM) of whole trainings: two CPU cores, TensorFlow 2.21, MNIST, first steps, spectral form,
-# Adam. Measured / estimated, in MB: batch             32        64        512         1024
-# 2048 float32      970/ 962  980/ 995  1373/1375  1822/1803  2570/2678 bfloat16     978/ 957  978/
-# 979  1286/1295  1554/1649  2273/2357 XLA                   1086/1086             2205/2207
-# (512 in bfloat16: 1439/1457) at 1024: recompute 1504/1518, in bfloat16 1380/1413; wgan_gp
-# 2125/2163, r1 2070/1980, D's batch norm 1947/1829, d_steps=2 1994/1803, direct 1722/1581,
-# table1_literal 1808/1957, loop=fit 1758/1810, 2 replicas 1800/1875, 4 replicas 1884/2019; others:
-# 2048 in 8 parts 1252/1168, 4096 in 4 parts 1892/1820; 64 with quality 1288/1320, of 20,000 images
-# 1444/1476; 64 of digits 964/985 Python, TensorFlow (664 MB once imported and started) and the
-# traced and optimised training step
-_PROCESS = 826 * 10**6
+# (VmHWM) of whole trainings: two CPU cores, TensorFlow 2.21, MNIST, first steps, Adam. Batches of 32
+# to 2048 in both precisions and variants at 1024 are in tests/unit/gan/costs/test_estimate.py.
+# Python, TensorFlow and the traced and optimised training step:
+_PROCESS = 800 * 10**6
 _COMPILER = 70 * 10**6  # XLA
 # what CUDA, its libraries and the screen take of a GPU: an allowance, not measured
 _GPU_RESERVE = 2**30

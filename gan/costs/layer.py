@@ -34,7 +34,7 @@ class LayerCost:
     norm: bool = False
     activated: bool = False
     masked: bool = False
-    waves: int = 0  # values in the frequency domain, of what comes in and goes out
+    waves: int = 0  # values in the frequency domain, of what comes in
     spectrum: int = 0  # weights in the frequency domain, whatever the number of images
 
     def kept(self, half: int, recompute: bool) -> int:

@@ -43,14 +43,16 @@ def kept_bytes(
     d_layers: Sequence[LayerCost],
     *,
     recompute: bool = False,
+    joined: bool = False,
 ) -> int:
     """Bytes per image of a micro-batch that both nets keep for the backward pass.
 
-    Real and generated images pass through D one after the other; what the first left is gone or not
-    there yet when most is kept.
+    Real and generated images pass through D one after the other, and what the first left is gone or
+    not there yet when most is kept; or both in one call where they are `joined`
+    (`gan.modeling.simultaneous.joined`).
     """
     half = 4 if config.precision == "float32" else 2
     g, d = (sum(layer.kept(half, recompute) for layer in net) for net in (g_layers, d_layers))
     # a penalty keeps its backward pass, that of wgan_gp also a forward pass
-    passes = 1 + (config.r1 > 0) + (config.r2 > 0) + 2 * (config.loss == "wgan_gp")
+    passes = 1 + joined + (config.r1 > 0) + (config.r2 > 0) + 2 * (config.loss == "wgan_gp")
     return g + passes * d

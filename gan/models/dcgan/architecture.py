@@ -52,7 +52,7 @@ def forms(config: Config, *, on_cpu: bool) -> Forms:
     def strided(rows: int) -> Form:
         return "spectral" if rows >= fewest else "direct"
 
-    rows = config.micro_batch
+    rows = config.batch_size  # of all replicas and parts, which so compute alike
     return Forms("spectral", strided(rows), strided(2 * rows), "subpixel")
 
 

@@ -10,9 +10,9 @@ from ganboard.gan.models.dcgan.config import Config
 
 # Fitted with `gan.costs.estimate._PROCESS` to the highest resident memory of whole trainings, see
 # there: per image, beside what is kept: gradients on their way; in 16 bits also copies in float32
-_WORK = {4: 330_000, 2: 105_000}
-_RECOMPUTED = 600_000  # the same where a block's values are made again
-_FUSED = 430_000  # and where XLA lays out the buffers
+_WORK = {4: 230_000, 2: 20_000}
+_RECOMPUTED = 470_000  # the same where a block's values are made again
+_FUSED = 280_000  # and where XLA lays out the buffers
 
 
 def data_bytes(config: Config, examples: int) -> int:
@@ -52,5 +52,8 @@ def image_bytes(config: Config, *, on_gpu: bool = False) -> int:
     works with."""
     half = 4 if config.precision == "float32" else 2
     nets = generator(config, not on_gpu), discriminator(config, not on_gpu)
-    kept = simultaneous.kept_bytes(config, *nets, recompute=config.recompute)
+    joined = not (on_gpu or config.r1 or config.r2 or config.examples_mix_in_d)
+    kept = simultaneous.kept_bytes(config, *nets, recompute=config.recompute, joined=joined)
+    if config.replicas > 1 and config.effective_strategy != "multi_worker" and not on_gpu:
+        return kept  # replicas of one process take turns on its cores
     return kept + max(_WORK[half], _RECOMPUTED * config.recompute, _FUSED * config.xla)
