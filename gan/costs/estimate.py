@@ -14,10 +14,10 @@ from ganboard.gan.settings import registry
 _MOST = 65_536  # the limit of RunConfig.batch_size
 _UNKNOWN = 2**60
 
-# Memory is reckoned from the layers but for these, which were fitted to the highest resident memory
-# (VmHWM) of whole trainings: two CPU cores, TensorFlow 2.21, MNIST, first steps, Adam. Batches of 32
-# to 2048 in both precisions and variants at 1024 are in tests/unit/gan/costs/test_estimate.py.
-# Python, TensorFlow and the traced and optimised training step:
+# Memory is reckoned from the layers but for these, which were fitted to the highest resident
+# memory (VmHWM) of whole trainings: two CPU cores, TensorFlow 2.21, MNIST, first steps, Adam.
+# Batches of 32 to 2048 in both precisions and variants of 1024 are those of
+# tests/unit/gan/costs/test_estimate.py. Python, TensorFlow and the traced and optimised step:
 _PROCESS = 800 * 10**6
 _COMPILER = 70 * 10**6  # XLA
 # what CUDA, its libraries and the screen take of a GPU: an allowance, not measured

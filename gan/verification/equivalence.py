@@ -27,8 +27,8 @@ from ganboard.gan.training.loop import train
 def main(
     config_json: str, run_dir: str, data_dir: str, variant: str = "", attempt: str = "1"
 ) -> None:
-    """Train to the end: with two backward passes through D where one would do, in the way that a
-    model declares as `package.module:function`, or stopped once in the middle and resumed.
+    """Train to the end: with two backward passes through D, or two calls of it, where one would do,
+    in the way that a model declares as `package.module:function`, or stopped once in the middle and resumed.
     `untrained` keeps the networks that the training begins with. `killed` ends the process by
     SIGKILL some steps after its first checkpoint, so that a second one, whose `attempt` is 2,
     resumes from there. `memory` writes the facts of the training as the last line of stdout."""
@@ -39,6 +39,10 @@ def main(
         from ganboard.gan.modeling import losses
 
         losses.generator_share = lambda config, real, fake: None
+    if variant == "two calls":
+        from ganboard.gan.modeling import simultaneous
+
+        simultaneous.joined = lambda config, parts, d_statistics: False
     if ":" in variant:
         references.resolve(variant)()
     asked = itertools.count(1)
