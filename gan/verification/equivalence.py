@@ -28,7 +28,8 @@ def main(
     config_json: str, run_dir: str, data_dir: str, variant: str = "", attempt: str = "1"
 ) -> None:
     """Train to the end: with two backward passes through D, or two calls of it, where one would do,
-    in the way that a model declares as `package.module:function`, or stopped once in the middle and resumed.
+    in the way that a model declares as `package.module:function`, or stopped once in the middle and
+    resumed.
     `untrained` keeps the networks that the training begins with. `killed` ends the process by
     SIGKILL some steps after its first checkpoint, so that a second one, whose `attempt` is 2,
     resumes from there. `memory` writes the facts of the training as the last line of stdout."""
