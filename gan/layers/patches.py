@@ -2,7 +2,8 @@
 
 On maps of 4x4 and less a kernel of hundreds of channels is most of what a convolution reads, and
 oneDNN's convolutions take such layers at a tenth of the speed of a product: of pix2pix's layer from
-2x2 to 4x4 maps (1,024 to 512 channels, 16 images, two cores) 100 -> 22 ms forward and backward.
+2x2 to 4x4 maps (1,024 to 512 channels, 16 images, two cores) 81 -> 32 ms forward and backward, in
+bfloat16 56 -> 14 ms.
 Patches beyond an edge are zeros that are multiplied too, which the larger maps would not repay.
 """
 

@@ -86,7 +86,7 @@ def shares(
         logits, moved = parts.discriminate(state.d_weights, statistics, seen, numbers)
         return tf.cast(logits, tf.float32), moved
 
-    def judge(real: tf.Tensor, fake: tf.Tensor) -> tuple[tf.Tensor, tf.Tensor, Tensors]:
+    def discriminate_both(real: tf.Tensor, fake: tf.Tensor) -> tuple[tf.Tensor, tf.Tensor, Tensors]:
         """Logits of both kinds of images, and the new moving statistics of D."""
         of_real, of_fake = draws.augmentations
         if not joined(config, parts, state.d_statistics):
@@ -116,7 +116,7 @@ def shares(
         with tf.GradientTape() as r1_tape, tf.GradientTape() as r2_tape:
             r1_tape.watch(real)
             r2_tape.watch(fake)
-            real_logits, fake_logits, d_statistics = judge(real, fake)
+            real_logits, fake_logits, d_statistics = discriminate_both(real, fake)
         g_loss = mean(parts.generator_loss(config, real_logits, fake_logits))
         d_loss = mean(parts.discriminator_loss(config, real_logits, fake_logits))
         # gamma / 2 E |grad D|^2 at real and at generated images (Mescheder et al. 2018, Eq. 9, 10)

@@ -43,8 +43,8 @@ def forms(config: Config, *, on_cpu: bool) -> Forms:
     if config.convolution == "direct" or (config.convolution == "auto" and not on_cpu):
         return Forms("direct", "direct", "direct", "direct")
     # With stride 2 the spectra of the kernels pay from here on: G's takes 11.0 ms directly and 11.9
-    # for 32 images in float32, 19.6 and 15.7 for 64, 77 and 53 for 256; in bfloat16 7.5 and 5.4,
-    # 13.0 and 9.3, 45 and 26 (two cores, forward and backward)
+    # for 32 images in float32, 19.6 and 15.7 for 64, 79 and 50 for 256; in bfloat16 7.5 and 5.4,
+    # 13.0 and 9.3, 44 and 30 (two cores, forward and backward)
     fewest = 48 if config.precision == "float32" else 24
     if config.convolution == "spectral":
         fewest = 0
