@@ -32,7 +32,7 @@ class BlockedConv3D(keras.layers.Conv3D):  # type: ignore[misc]
     def call(self, inputs: tf.Tensor) -> tf.Tensor:
         kernel = tf.cast(self.kernel, inputs.dtype)
         if self.padding == "same":
-            inputs = tf.pad(inputs, _edges([((n - 1) // 2, n // 2) for n in self.kernel_size]))
+            inputs = _padded(inputs, [((n - 1) // 2, n // 2) for n in self.kernel_size])
         y = _convolution(inputs, kernel)
         return tf.nn.bias_add(y, tf.cast(self.bias, y.dtype)) if self.use_bias else y
 
@@ -68,7 +68,7 @@ def _convolution(maps: tf.Tensor, kernel: tf.Tensor) -> tf.Tensor:
                     padding="VALID",
                 )
             turned = tf.transpose(tf.reverse(kernel, [0, 1, 2]), [0, 1, 2, 4, 3])
-            return _convolution(tf.pad(pull, _edges([(n - 1, n - 1) for n in size])), turned)
+            return _convolution(_padded(pull, [(n - 1, n - 1) for n in size]), turned)
 
         return _blocked(maps, kernel), gradient
 
@@ -97,7 +97,7 @@ def _of_kernel(maps: tf.Tensor, kernel: tf.Tensor, pull: tf.Tensor) -> tf.Tensor
     maps = _filled(maps, size, blocks, sides)
     if sides != (1, 1):
         edges = [(0, n * side - m) for n, side, m in zip(blocks, sides, size[1:], strict=True)]
-        pull = tf.pad(pull, _edges([(0, 0), *edges]))
+        pull = _padded(pull, [(0, 0), *edges])
         pull = tf.reshape(pull, [-1, size[0], blocks[0], sides[0], blocks[1], sides[1], filters])
         pull = tf.transpose(pull, [0, 1, 2, 4, 3, 5, 6])
         pull = tf.reshape(pull, [-1, size[0], *blocks, sides[0] * sides[1] * filters])
@@ -133,7 +133,7 @@ def _filled(
     missing = [n * side - m for n, side, m in zip(blocks, sides, size[1:], strict=True)]
     if not any(missing):
         return maps
-    return tf.pad(maps, _edges([(0, 0), *((0, n) for n in missing)]))
+    return _padded(maps, [(0, 0), *((0, n) for n in missing)])
 
 
 def _places(sides: tuple[int, int]) -> Iterator[list[tuple[int, int]]]:
@@ -143,5 +143,11 @@ def _places(sides: tuple[int, int]) -> Iterator[list[tuple[int, int]]]:
             yield [(y, sides[0] - 1 - y), (z, sides[1] - 1 - z)]
 
 
-def _edges(spatial: Sequence[tuple[int, int]]) -> list[tuple[int, int]]:
-    return [(0, 0), *spatial, (0, 0)]
+def _padded(maps: tf.Tensor, edges: Sequence[tuple[int, int]]) -> tf.Tensor:
+    """`maps` [B, X, Y, Z, C] with zeros around X, Y and Z.
+
+    Not by `tf.pad`: without gradients TensorFlow 2.21 merges it into the convolution that follows,
+    and loses the edges of one with strides.
+    """
+    zero = tf.zeros([], maps.dtype)
+    return tf.raw_ops.PadV2(input=maps, paddings=[(0, 0), *edges, (0, 0)], constant_values=zero)

@@ -18,7 +18,7 @@ import time
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from multiprocessing.synchronize import Event
+from multiprocessing.synchronize import Event, Semaphore
 from pathlib import Path
 from typing import Any
 
@@ -90,25 +90,30 @@ def _claim_all(url: str, run_ids: list[str], number: int, outcomes: Any) -> None
 
 
 def writers_and_readers(
-    url: str, seconds: float, writers: int = 8, readers: int = 4
+    url: str, seconds: float, least: int = 8, writers: int = 8, readers: int = 4
 ) -> tuple[list[float], list[float], int]:
-    """Trainers and pages on one database. Returns (seconds of each write, of each read, rows
-    acknowledged); fails if any call raised."""
+    """Trainers and pages on one database for `seconds`, longer where a slow disk has not let each
+    kind come round `least` times. Returns (seconds of each write, of each read, rows acknowledged);
+    fails if any call raised."""
     engine = make_engine(url)
     owners = [stored_runs.training(engine, lease_seconds=3600.0) for _ in range(writers)]
     engine.dispose()
     with IN_FORK.Manager() as manager:
         outcomes = manager.list()
-        stop = IN_FORK.Event()
-        tasks = [(_write, own) for own in owners] + [
-            (_read, owners[number % writers]) for number in range(readers)
+        stop, written, read = IN_FORK.Event(), IN_FORK.Semaphore(0), IN_FORK.Semaphore(0)
+        tasks = [(_write, own, written) for own in owners] + [
+            (_read, owners[number % writers], read) for number in range(readers)
         ]
         processes = [
-            IN_FORK.Process(target=task, args=(url, own, stop, outcomes)) for task, own in tasks
+            IN_FORK.Process(target=task, args=(url, own, stop, rounds, outcomes))
+            for task, own, rounds in tasks
         ]
         for process in processes:
             process.start()
         time.sleep(seconds)
+        for rounds in (written, read):
+            for _ in range(least):
+                assert rounds.acquire(timeout=60), "a writer or reader does not come round"
         stop.set()
         for process in processes:
             process.join()
@@ -127,7 +132,7 @@ def writers_and_readers(
     return by_kind["write"], by_kind["read"], sum(n for kind, _, n, _ in results if kind == "write")
 
 
-def _write(url: str, own: dict[str, Any], stop: Event, outcomes: Any) -> None:
+def _write(url: str, own: dict[str, Any], stop: Event, rounds: Semaphore, outcomes: Any) -> None:
     engine, seconds, epoch = make_engine(url), [], 0
     while not stop.is_set():
         for write in (
@@ -141,11 +146,12 @@ def _write(url: str, own: dict[str, Any], stop: Event, outcomes: Any) -> None:
             write()
             seconds.append(time.perf_counter() - began)
         epoch += 1
+        rounds.release()
     engine.dispose()
     outcomes.append(("write", own["run_id"], epoch, seconds))
 
 
-def _read(url: str, own: dict[str, Any], stop: Event, outcomes: Any) -> None:
+def _read(url: str, own: dict[str, Any], stop: Event, rounds: Semaphore, outcomes: Any) -> None:
     engine, seconds = make_engine(url), []
     while not stop.is_set():
         began = time.perf_counter()
@@ -153,6 +159,7 @@ def _read(url: str, own: dict[str, Any], stop: Event, outcomes: Any) -> None:
         queries.epochs(engine, own["run_id"])
         queries.list_runs(engine)
         seconds.append(time.perf_counter() - began)
+        rounds.release()
         stop.wait(0.02)
     engine.dispose()
     outcomes.append(("read", own["run_id"], 0, seconds))

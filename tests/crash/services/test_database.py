@@ -35,7 +35,7 @@ def test_writers_and_readers_never_hear_that_the_database_is_locked(
     engine.dispose()
     writes, reads, epochs = writers_and_readers(url, 2.0)
     assert len(writes) == 3 * epochs
-    assert min(epochs, len(reads)) > 8
+    assert min(epochs, len(reads)) >= 8
 
 
 def test_a_log_that_ends_anywhere_gives_a_prefix_of_what_was_acknowledged(tmp_path: Path) -> None:
