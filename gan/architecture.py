@@ -136,13 +136,26 @@ class Join(Layer):
 
 @dataclass(frozen=True)
 class Pad(Layer):
-    """Zeros on both sides of each axis."""
+    """More places on both sides of each axis: zeros, or in two dimensions the outermost ones
+    repeated (edge), or those of the opposite edge down and the outermost ones across (channel)."""
+
+    sides: Shape
+    rule: Literal["zeros", "edge", "channel"] = "zeros"
+
+    def output(self, shape: Shape) -> Shape:
+        padded = (n + 2 * more for n, more in zip(shape[:-1], self.sides, strict=True))
+        return (*padded, shape[-1])
+
+
+@dataclass(frozen=True)
+class Crop(Layer):
+    """Fewer places on both sides of each of two axes."""
 
     sides: Shape
 
     def output(self, shape: Shape) -> Shape:
-        padded = (n + 2 * zeros for n, zeros in zip(shape[:-1], self.sides, strict=True))
-        return (*padded, shape[-1])
+        cropped = (n - 2 * fewer for n, fewer in zip(shape[:-1], self.sides, strict=True))
+        return (*cropped, shape[-1])
 
 
 @dataclass(frozen=True)

@@ -10,6 +10,7 @@ import keras
 
 from ganboard.gan.architecture import (
     ConvTranspose,
+    Crop,
     Dense,
     Dropout,
     Flatten,
@@ -28,6 +29,7 @@ from ganboard.gan.architecture import (
 from ganboard.gan.config import RunConfig
 from ganboard.gan.layers.masked_dropout import MaskedDropout
 from ganboard.gan.layers.normalization import BatchNormalization, synchronized
+from ganboard.gan.layers.padding import EdgePadding2D
 from ganboard.gan.layers.patches import PatchConv2D, PatchConv2DTranspose
 from ganboard.gan.layers.spectral import SpectralConv2D, SpectralConv2DTranspose
 from ganboard.gan.layers.subpixel import SubpixelConv2D, SubpixelConv2DTranspose
@@ -109,10 +111,14 @@ class Factory:
                 return MaskedDropout(layer.rate, **options)
             case Join():
                 return keras.layers.Concatenate(**options)
+            case Pad() if layer.rule != "zeros":
+                return EdgePadding2D(layer.sides, periodic=layer.rule == "channel", **options)
             case Pad():
                 two = len(layer.sides) == 2
                 kind = keras.layers.ZeroPadding2D if two else keras.layers.ZeroPadding3D
                 return kind(layer.sides, **options)
+            case Crop():
+                return keras.layers.Cropping2D(layer.sides, **options)
             case Output():
                 options["dtype"] = "float32"
                 return keras.layers.Activation(layer.function, **options)

@@ -8,9 +8,12 @@ one pixel and n up.
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from ganboard.gan.architecture import (
     Conv,
     ConvTranspose,
+    Crop,
     Dropout,
     Join,
     Layer,
@@ -20,6 +23,7 @@ from ganboard.gan.architecture import (
     Pad,
     Relu,
     Shape,
+    Weighted,
     dropout_masks,
 )
 from ganboard.gan.models.pix2pix.config import Config
@@ -73,9 +77,10 @@ def _compact(config: Config, outputs: int) -> list[Layer]:
     def add(filters: int, *, resize: bool = False, up: bool = False) -> str:
         nonlocal number
         number += 1
-        kernel = 4 if resize else 3
-        conv = _conv(number, filters, up=up, bias=True, kernel=kernel, initializer="he_uniform")
-        layers.extend([conv, Leaky(f"leaky_{number}")])
+        conv = _conv(
+            number, filters, up=up, bias=True, kernel=4 if resize else 3, initializer="he_uniform"
+        )
+        layers.extend([*_padded(config, conv), Leaky(f"leaky_{number}")])
         return f"leaky_{number}"
 
     for level in range(SIZES):
@@ -85,7 +90,17 @@ def _compact(config: Config, outputs: int) -> list[Layer]:
         add(filters, resize=True, up=True)
         layers.append(Join(f"join_{number}", name, filters))
         add(filters)
-    return [*layers, _conv(number + 1, outputs, bias=True, kernel=3)]
+    return [*layers, *_padded(config, _conv(number + 1, outputs, bias=True, kernel=3))]
+
+
+def _padded(config: Config, conv: Weighted) -> list[Layer]:
+    """A convolution that sees one cell beyond the edges by the configuration's rule."""
+    if config.padding == "zeros":
+        return [conv]
+    pad = Pad(f"pad_{conv.number}", (1, 1), config.padding)
+    if isinstance(conv, ConvTranspose):  # its outputs beside the added cells are none of the map's
+        return [pad, conv, Crop(f"crop_{conv.number}", (2, 2))]
+    return [pad, replace(conv, padding="valid")]
 
 
 def discriminator(width: int) -> tuple[Layer, ...]:
@@ -116,7 +131,7 @@ def _conv(
     bias: bool = False,
     kernel: int = 4,
     initializer: str = "normal",
-) -> Layer:
+) -> Weighted:
     """Kernels of 4 halve or double a map where nothing else is said, those of 3 keep its size."""
     return (ConvTranspose if up else Conv)(
         f"conv_{number}",

@@ -5,7 +5,9 @@ from __future__ import annotations
 
 from typing import ClassVar, Literal
 
+from ganboard.gan.models.pix2pix.flow.manifest import CHANNELS
 from ganboard.gan.settings.declarations import inherited, setting
+from ganboard.gan.settings.problems import problem
 from ganboard.gan.settings.run_config import RunConfig
 
 
@@ -39,6 +41,14 @@ class Config(RunConfig):
     width: int = setting(64, "Model",
         "Filters of the largest maps in both networks; smaller maps have up to 8 times as many",
         unit="filters", ge=4, le=256, speed=True)
+    padding: Literal["zeros", "edge", "channel"] = setting("zeros", "Model",
+        "What the compact network sees beyond the edges of its window: zeros, the outermost cells"
+        " (edge), or as in the flow itself the opposite edge across the stream and the outermost"
+        " cells along it (channel), for windows as high as the frames",
+        when=("network", "compact"), speed=True)
+    history: int = setting(1, "Model",
+        "Consecutive frames that G is given",
+        unit="frames", ge=1, le=4, speed=True)
     predict: Literal["frame", "change"] = setting("frame", "Model",
         "What G predicts: the next frame, or its difference from the given one",
         speed=True)
@@ -47,8 +57,11 @@ class Config(RunConfig):
         "Weight of D's opinion in G's loss", ge=0, le=1000)
     l1_weight: float = setting(100.0, "Training",
         "Weight of the L1 distance in G's loss", label="L1 weight", ge=0, le=10_000)
+    divergence_weight: float = setting(0.0, "Training",
+        "Weight of the mean absolute divergence of G's velocities, which is 0 where mass is"
+        " conserved", ge=0, le=10_000)
     input_noise: float = setting(0.0, "Training",
-        "Standard deviation of noise on the given frame, in units of the inlet speed, so that G"
+        "Standard deviation of noise on the given frames, in units of the inlet speed, so that G"
         " learns to correct small errors (Sanchez-Gonzalez et al. 2020)", ge=0, le=1)
     pushforward: float = setting(0.0, "Training",
         "Share of the pairs that are taken one frame later, with G's own prediction as the given"
@@ -59,6 +72,19 @@ class Config(RunConfig):
     def side(self) -> int:
         """Cells along an edge of the window."""
         return int(self.geometry.partition("x")[0])
+
+    @property
+    def inputs(self) -> int:
+        """Channels of what G is given: its frames, the newest first, and the obstacle."""
+        return CHANNELS * self.history + 1
+
+    def _check_own(self) -> None:
+        super()._check_own()
+        if self.padding != "zeros" and self.network != "compact":
+            raise problem(
+                f"padding={self.padding} is for the compact network: set network to compact, or"
+                " padding to zeros, as published."
+            )
 
     @property
     def g_learns_from_d(self) -> bool:

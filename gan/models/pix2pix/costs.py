@@ -5,21 +5,22 @@ from __future__ import annotations
 from ganboard.gan.costs.layer import LayerCost, layer_costs, macs
 from ganboard.gan.models.pix2pix import architecture
 from ganboard.gan.models.pix2pix.config import Config
+from ganboard.gan.models.pix2pix.flow.manifest import CHANNELS
 
-_JUDGED = 16  # pairs together, forward alone
-_INPUTS, _OUTPUTS = 4, 3
+_EVALUATED = 16  # pairs together, forward alone
 
 
 def data_bytes(config: Config, examples: int) -> int:
     """Bytes of frames in 16 bits, as read and as a constant of TensorFlow; of files frames of the
     usual grid."""
-    length, width = (128, 64) if config.dataset == "vortex_street" else (256, 128)
-    return 2 * length * width * 3 * 2 * examples
+    street = config.dataset == "vortex_street"
+    length, width = (2 * config.side, config.side) if street else (256, 128)
+    return 2 * length * width * CHANNELS * 2 * examples
 
 
 def evaluation_bytes(config: Config) -> int:
     """Bytes that an evaluation of quality takes, while nothing trains."""
-    return _JUDGED * image_bytes(config)
+    return _EVALUATED * image_bytes(config)
 
 
 def examples(config: Config) -> int:
@@ -30,14 +31,14 @@ def examples(config: Config) -> int:
 
 def generator(config: Config, on_cpu: bool = True) -> tuple[LayerCost, ...]:
     """The U-Net, from picture to picture."""
-    side = _side(config)
-    return layer_costs((side, side, _INPUTS), architecture.generator(config, _OUTPUTS))
+    shape = (config.side, config.side, config.inputs)
+    return layer_costs(shape, architecture.generator(config, CHANNELS))
 
 
 def discriminator(config: Config, on_cpu: bool = True) -> tuple[LayerCost, ...]:
     """The PatchGAN, from both pictures to a logit for each patch."""
-    side = _side(config)
-    return layer_costs((side, side, _INPUTS + _OUTPUTS), architecture.discriminator(config.width))
+    shape = (config.side, config.side, config.inputs + CHANNELS)
+    return layer_costs(shape, architecture.discriminator(config.width))
 
 
 def step_macs(config: Config) -> int:
@@ -58,7 +59,3 @@ def image_bytes(config: Config, *, on_gpu: bool = False) -> int:
     g, d = generator(config, not on_gpu), discriminator(config)
     kept = [sum(layer.kept(half, recompute=False) for layer in net) for net in (g, d)]
     return kept[0] + 2 * kept[1] + 3 * 4 * max(layer.leaving for layer in (*g, *d))
-
-
-def _side(config: Config) -> int:
-    return config.side

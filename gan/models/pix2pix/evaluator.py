@@ -26,8 +26,8 @@ class Evaluator:
         self._side, wanted = config.side, config.quality_images
         self._masks = len(architecture.masks(config))
         self._pairs = {
-            "l1": examples.stored.pairs("held-out"),
-            "l1_train": examples.stored.pairs("train"),
+            "l1": examples.stored.pairs("held-out", history=config.history),
+            "l1_train": examples.stored.pairs("train", history=config.history),
         }
         self._chosen = {
             name: np.linspace(0, len(pairs) - 1, min(wanted, len(pairs))).round().astype(int)
@@ -60,8 +60,8 @@ class Evaluator:
 def _windows(
     pairs: Pairs, index: npt.NDArray[np.int_], side: int
 ) -> tuple[npt.NDArray[np.float32], npt.NDArray[np.float32]]:
-    """These pairs through squares at places that follow from their numbers: [n, side, side, 4] and
-    [n, side, side, 3]."""
+    """These pairs through squares at places that follow from their numbers: [n, side, side, inputs]
+    and [n, side, side, 3]."""
     seen: tuple[list[npt.NDArray[np.float32]], list[npt.NDArray[np.float32]]] = [], []
     for number in index:
         pair = pairs[int(number)]

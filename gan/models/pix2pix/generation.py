@@ -20,8 +20,8 @@ _PAIRS = 32  # of a comparison
 
 
 class Request(BaseModel):
-    """`frames` [n, side, side, 4] as nested lists or an array: u_x/U - 1, u_y/U, vorticity,
-    obstacle."""
+    """`frames` [n, side, side, inputs] as nested lists or an array: u_x/U - 1, u_y/U and vorticity,
+    of each given frame from the newest to the oldest, and the obstacle."""
 
     model_config = ConfigDict(extra="forbid", arbitrary_types_allowed=True)
 
@@ -41,11 +41,14 @@ class Generation:
     def signature(self) -> dict[str, Any]:
         shape = [None, self.side, self.side]
         channels = ["u_x/U - 1", "u_y/U", "vorticity"]
+        earlier = [
+            f"{name}, {ago} earlier" for ago in range(1, self.config.history) for name in channels
+        ]
         given = {
-            "shape": [*shape, CHANNELS + 1],
+            "shape": [*shape, self.config.inputs],
             "dtype": "float32",
             "range": [-MAX_VALUE, MAX_VALUE],
-            "channels": [*channels, "obstacle"],
+            "channels": [*channels, *earlier, "obstacle"],
         }
         made = {
             "shape": [*shape, CHANNELS],
@@ -56,17 +59,13 @@ class Generation:
         return {"inputs": {"frames": given}, "outputs": {self.output: made}}
 
     def inputs(self, asked: Request) -> Floats:
-        wanted = (
-            f"an array [n, {self.side}, {self.side}, {CHANNELS + 1}], n from 1 to {MAX_EXAMPLES}"
-        )
+        shape = (self.side, self.side, self.config.inputs)
+        wanted = f"an array [n, {', '.join(map(str, shape))}], n from 1 to {MAX_EXAMPLES}"
         try:
             frames = np.asarray(asked.frames, np.float32)
         except (TypeError, ValueError, OverflowError):
             raise InvalidRequest(f"frames are no array of numbers: give {wanted}.") from None
-        if (
-            frames.shape[1:] != (self.side, self.side, CHANNELS + 1)
-            or not 1 <= len(frames) <= MAX_EXAMPLES
-        ):
+        if frames.shape[1:] != shape or not 1 <= len(frames) <= MAX_EXAMPLES:
             raise InvalidRequest(f"frames of shape {list(frames.shape)} do not fit: give {wanted}.")
         if not (np.abs(frames) <= MAX_VALUE).all():  # also false for NaN
             raise InvalidRequest(
@@ -82,7 +81,7 @@ class Generation:
         return rendering.vorticity(made)
 
     def probe(self) -> Floats:
-        return np.zeros((1, self.side, self.side, CHANNELS + 1), np.float32)
+        return np.zeros((1, self.side, self.side, self.config.inputs), np.float32)
 
     def examples(self, data_dir: Path) -> Floats:
         return self._pairs(data_dir)[0]
@@ -105,7 +104,7 @@ class Generation:
 
     def _pairs(self, data_dir: Path) -> tuple[Floats, Floats]:
         frames = source.frames(self.config, data_dir)
-        pairs = _of_split(frames)
+        pairs = _of_split(frames, self.config.history)
         before, after = pairs.batch(
             np.linspace(0, len(pairs) - 1, min(_PAIRS, len(pairs))).round().astype(int).tolist()
         )
@@ -119,6 +118,6 @@ class Generation:
         return before[window], after[window]
 
 
-def _of_split(frames: Frames) -> Pairs:
+def _of_split(frames: Frames, history: int) -> Pairs:
     held_out = any(stored.split == "held-out" for stored in frames.manifest.sequences)
-    return frames.pairs("held-out" if held_out else "train")
+    return frames.pairs("held-out" if held_out else "train", history=history)

@@ -29,7 +29,8 @@ def generator(
     float32, in [-1, 1] with predict=frame. H and W are those of the window, or of a `frame` that
     `tiles.whole` allows.
 
-    With predict=change the last input is 1 in the solid, where nothing changes.
+    With predict=change the first `outputs` inputs are what changes, and the last one is 1 in the
+    solid, where nothing does.
     """
     height, width = frame or (config.side, config.side)
     picture = keras.Input((height, width, inputs), name="picture")

@@ -23,15 +23,14 @@ from ganboard.gan.models.pix2pix.flow.manifest import CHANNELS
 from ganboard.gan.rng import streams
 from ganboard.gan.rng.philox import Purpose
 
-_INPUTS = CHANNELS + 1  # with the obstacle
-# signs of u_x, u_y, vorticity and obstacle in a mirror along the stream
-_MIRRORED = (1.0, -1.0, -1.0, 1.0)
+# signs of u_x, u_y and vorticity in a mirror along the stream
+_MIRRORED = (1.0, -1.0, -1.0)
 
 
 class Draws(NamedTuple):
     """What a micro-batch is made of."""
 
-    before: tf.Tensor  # [rows, side, side, 4]
+    before: tf.Tensor  # [rows, side, side, inputs]
     after: tf.Tensor  # [rows, side, side, 3]
     masks: Tensors
     # with pushforward: the frame after that, and the rows [rows, 1, 1, 1] that start from G's own
@@ -55,7 +54,7 @@ class Recipe:
         self._frame: tuple[int, ...] = (self.side, self.side)
 
     def networks(self) -> tuple[keras.Model, keras.Model]:
-        sizes = self.config, _INPUTS, CHANNELS
+        sizes = self.config, self.config.inputs, CHANNELS
         return networks.generator(*sizes), networks.discriminator(*sizes)
 
     def columns(self, data: Examples) -> list[tf.Tensor]:
@@ -72,16 +71,19 @@ class Recipe:
             tf.ensure_shape(tf.gather(flags, batch), [self.config.batch_size])
             for flags in continues
         ]
-        places = [at, at + 1, *(at + 1 + flags for flags in goes_on)]
-        before, *after = (tf.cast(tf.gather(frames, place), tf.float32) for place in places)
+        history = self.config.history
+        places = [at - ago for ago in range(history)]
+        places += [at + 1, *(at + 1 + flags for flags in goes_on)]
+        seen = [tf.cast(tf.gather(frames, place), tf.float32) for place in places]
+        seen.insert(history, tf.cast(solid[..., None], tf.float32))
         shape = [self.config.batch_size, *self._frame]
-        together = tf.concat([before, tf.cast(solid[..., None], tf.float32), *after], -1)
+        together = tf.concat(seen, -1)
         return [tf.ensure_shape(together, [*shape, self._channels]), *goes_on]
 
     @property
     def _channels(self) -> int:
-        """Of a pair, or with pushforward of three frames, and the obstacle."""
-        return _INPUTS + CHANNELS * (2 if self.config.pushforward else 1)
+        """Of what is given and the frame after that, or with pushforward the two frames."""
+        return self.config.inputs + CHANNELS * (2 if self.config.pushforward else 1)
 
     def pictures(self, examples: Examples) -> npt.NDArray[np.uint8]:
         _, after = self._pictured(examples)
@@ -119,25 +121,27 @@ class Recipe:
             seen = tf.gather(
                 seen, first[:, None] + tf.range(self.side), axis=1 + axis, batch_dims=1
             )
-        signs = [*_MIRRORED, *(_MIRRORED[:CHANNELS] * (self._channels // CHANNELS - 1))]
+        inputs = self.config.inputs
+        history = self.config.history
+        signs = [*_MIRRORED * history, 1.0, *_MIRRORED * (self._channels // CHANNELS - history)]
         reflected = tf.reverse(seen, [1]) * tf.constant(signs)
         seen = tf.where(chance[:, 2, None, None, None] < 0.5, reflected, seen)
         masks = random.masks(
             seed, architecture.DROPOUT, draw, row, rows, architecture.masks(self.config)
         )
-        before, after = seen[..., :_INPUTS], seen[..., _INPUTS : _INPUTS + CHANNELS]
+        before, after = seen[..., :inputs], seen[..., inputs : inputs + CHANNELS]
         if noise := self.config.input_noise:
-            size = self.side**2 * CHANNELS
+            size = self.side**2 * (inputs - 1)
             drawn = random.normal(seed, Purpose.INPUT_NOISE, draw, row, rows, size)
-            drawn = tf.reshape(drawn, [rows, self.side, self.side, CHANNELS])
-            fluid, solid = before[..., :CHANNELS], before[..., CHANNELS:]
+            drawn = tf.reshape(drawn, [rows, self.side, self.side, inputs - 1])
+            fluid, solid = before[..., :-1], before[..., -1:]
             before = tf.concat([fluid + noise * drawn * (1 - solid), solid], -1)
         if not self.config.pushforward:
             return Draws(before, after, masks)
         chosen = random.uniform(seed, Purpose.PUSHFORWARD, draw, row, rows, 1)[:, 0]
         pushed = (chosen < self.config.pushforward) & (own[1] > 0)
         return Draws(
-            before, after, masks, seen[..., _INPUTS + CHANNELS :], pushed[:, None, None, None]
+            before, after, masks, seen[..., inputs + CHANNELS :], pushed[:, None, None, None]
         )
 
     def shares(
@@ -167,7 +171,8 @@ class Recipe:
             fake, d_statistics = call(
                 discriminator, state.d_weights, d_statistics, [draws.before, made]
             )
-            g_loss = mean(losses.generator(self.config, fake, made, draws.after))
+            solid = draws.before[..., -1:]
+            g_loss = mean(losses.generator(self.config, fake, made, draws.after, solid))
             d_loss = mean(losses.discriminator(real, fake))
             g_target, d_target = g_loss * scales[0], d_loss * scales[1]
         d_gradients = d_tape.gradient(d_target, state.d_weights)
@@ -183,8 +188,8 @@ class Recipe:
         there, since G should learn to go on from its errors and not to make others."""
         inputs = [draws.before, *draws.masks]
         made, _ = call(generator, state.g_weights, state.g_statistics, inputs)
-        solid = draws.before[..., CHANNELS:]
-        made = tf.concat([tf.stop_gradient(made), solid], -1)
+        kept = draws.before[..., : -1 - CHANNELS]  # the oldest frame makes room
+        made = tf.concat([tf.stop_gradient(made), kept, draws.before[..., -1:]], -1)
         return draws._replace(
             before=tf.where(draws.pushed, made, draws.before),
             after=tf.where(draws.pushed, draws.later, draws.after),
@@ -194,16 +199,13 @@ class Recipe:
         self, examples: Examples
     ) -> tuple[npt.NDArray[np.float32], npt.NDArray[np.float32]]:
         """The middle windows of as many pairs as a grid has, or fewer, evenly over the data: [n,
-        side, side, 4] and [n, side, side, 3]."""
+        side, side, inputs] and [n, side, side, 3]."""
         some = examples.first(self.config.grid_size**2)
         y, x = ((length - self.side) // 2 for length in examples.frames.shape[1:3])
         window = np.s_[:, y : y + self.side, x : x + self.side]
-        before, after = (
-            examples.frames[some.at + later][window].astype(np.float32) for later in (0, 1)
+        *before, after = (
+            examples.frames[some.at + later][window].astype(np.float32)
+            for later in (*range(0, -self.config.history, -1), 1)
         )
-        return (
-            np.concatenate(
-                [before, examples.masks[some.sequence][window][..., None]], -1, dtype=np.float32
-            ),
-            after,
-        )
+        solid = examples.masks[some.sequence][window][..., None]
+        return np.concatenate([*before, solid], -1, dtype=np.float32), after

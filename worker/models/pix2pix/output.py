@@ -31,7 +31,7 @@ def sheet(
     strips = []
     for flow, continued in zip(flows, made, strict=True):
         number = flow["sequence"]
-        real = np.stack([frames.frame(number, t) for t in at])
+        real = np.stack([frames.frame(number, flow["first"] + t) for t in at])
         strips.append(rendering.Strip(_title(flow), real, continued[at], frames.mask(number)))
     return rendering.sheet(strips, [f"step {t}" for t in at])
 

@@ -26,11 +26,11 @@ def make(task: Task) -> tuple[Take, str]:
     side, random = config.side, np.random.default_rng(0)
     before, after = (
         random.uniform(-1, 1, [PAIRS, side, side, channels]).astype(np.float32)
-        for channels in (4, 3)
+        for channels in (config.inputs, 3)
     )
     dataset = tf.data.Dataset.from_tensor_slices((before, after)).shuffle(PAIRS)
     batches = iter(dataset.batch(task.batch, True).repeat().prefetch(tf.data.AUTOTUNE))
-    picture, target = keras.Input((side, side, 4)), keras.Input((side, side, 3))
+    picture, target = keras.Input((side, side, config.inputs)), keras.Input((side, side, 3))
     g = keras.Model(picture, plain.apply(architecture.generator(config, 3), picture))
     both = keras.layers.Concatenate()([picture, target])
     d = keras.Model([picture, target], plain.apply(architecture.discriminator(config.width), both))

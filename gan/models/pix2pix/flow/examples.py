@@ -38,8 +38,9 @@ class Examples:
         return replace(self, at=self.at[chosen], sequence=self.sequence[chosen])
 
 
-def load(frames: Frames) -> Examples:
-    """The training flows of `frames`; looks at every value. Raises DatasetError."""
+def load(frames: Frames, history: int = 1) -> Examples:
+    """The training flows of `frames`, in pairs that have `history` frames up to the first one;
+    looks at every value. Raises DatasetError."""
     numbers = [
         number for number, stored in enumerate(frames.manifest.sequences) if stored.split == "train"
     ]
@@ -48,8 +49,9 @@ def load(frames: Frames) -> Examples:
         np.stack([frames.frame(number, t) for t in range(each)]).astype(np.float16)
         for number in numbers
     ]
-    at = np.arange(len(numbers) * each, dtype=np.int32).reshape(-1, each)[:, :-1].ravel()
-    sequence = np.repeat(np.arange(len(numbers), dtype=np.int32), each - 1)
+    flows = np.arange(len(numbers) * each, dtype=np.int32).reshape(-1, each)
+    at = flows[:, history - 1 : -1].ravel()
+    sequence = np.repeat(np.arange(len(numbers), dtype=np.int32), each - history)
     return Examples(
         np.concatenate(held),
         np.stack([frames.mask(number) for number in numbers]).astype(np.float16),

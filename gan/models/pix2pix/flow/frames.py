@@ -123,22 +123,23 @@ class Frames:
             )
         return self._masks[sequence]
 
-    def conditioned(self, sequence: int, number: int) -> Field:
-        """The frame with its obstacle as the fourth channel: float32 [ny, nx, 4]."""
-        return np.concatenate(
-            [self.frame(sequence, number), self.mask(sequence)[..., np.newaxis]],
-            axis=-1,
-            dtype=np.float32,
-        )
+    def until(self, sequence: int, number: int, history: int = 1) -> Field:
+        """The last `history` frames up to this one, in their order: float32 [history, ny, nx,
+        3]."""
+        return np.stack([self.frame(sequence, number - k) for k in reversed(range(history))])
 
-    def pairs(self, split: Split, lag: int = 1) -> Pairs:
-        """Frames t and t + `lag` of every sequence of a split; raises DatasetError when there is
-        none."""
-        limit = self.manifest.frames - 1
+    def conditioned(self, sequence: int, number: int, history: int = 1) -> Field:
+        """What a network with this history is given of a frame: see `condition`."""
+        return condition(self.until(sequence, number, history), self.mask(sequence))
+
+    def pairs(self, split: Split, lag: int = 1, history: int = 1) -> Pairs:
+        """Frames t, each with those before it, and t + `lag` of every sequence of a split; raises
+        DatasetError when there is none."""
+        limit = self.manifest.frames - history
         if not 1 <= lag <= limit:
             raise DatasetError(
-                f"lag={lag} is not from 1 to {limit} for sequences of {limit + 1} frames: choose"
-                " one between, or store more."
+                f"lag={lag} is not from 1 to {limit} for sequences of {self.manifest.frames} frames"
+                f" and a history of {history}: choose one between, or store more."
             )
         chosen = [
             number for number, stored in enumerate(self.manifest.sequences) if stored.split == split
@@ -147,7 +148,7 @@ class Frames:
             raise DatasetError(
                 f"{self.folder} has no {split} sequence. Create it with at least one."
             )
-        return Pairs(self, chosen, lag)
+        return Pairs(self, chosen, lag, history)
 
     def verify(self, progress: Progress = lambda done, total: None) -> None:
         """Read everything and compare digests and values; `progress` counts sequences. Raises
@@ -176,12 +177,19 @@ class Frames:
             return np.memmap(file, DTYPE, mode="r", offset=_HEADER, shape=shape)
 
 
-class Pairs:
-    """Frame t with its obstacle, and frame t + lag, by index."""
+def condition(frames: Field, solid: Mask) -> Field:
+    """Frames [history, ny, nx, 3] in their order and the obstacle as a network is given them:
+    float32 [ny, nx, 3 history + 1], the newest first and the obstacle last."""
+    return np.concatenate([*frames[::-1], solid[..., np.newaxis]], axis=-1, dtype=np.float32)
 
-    def __init__(self, frames: Frames, sequences: Sequence[int], lag: int) -> None:
+
+class Pairs:
+    """Frame t with those before it and its obstacle, and frame t + lag, by index."""
+
+    def __init__(self, frames: Frames, sequences: Sequence[int], lag: int, history: int) -> None:
         self._frames, self._sequences, self._lag = frames, sequences, lag
-        self._each = frames.manifest.frames - lag
+        self._history = history
+        self._each = frames.manifest.frames - lag - (history - 1)
 
     def __len__(self) -> int:
         return self._each * len(self._sequences)
@@ -192,15 +200,16 @@ class Pairs:
             raise IndexError(
                 f"There is no pair {index}, the limit is {len(self) - 1}: count from 0."
             )
-        return self._sequences[index // self._each], index % self._each
+        return self._sequences[index // self._each], index % self._each + self._history - 1
 
     def __getitem__(self, index: int) -> tuple[Field, Field]:
-        """Float32 [ny, nx, 4] and [ny, nx, 3]. Raises IndexError, DatasetError."""
+        """Float32 [ny, nx, 3 history + 1] and [ny, nx, 3]. Raises IndexError, DatasetError."""
         sequence, t = self.where(index)
-        return self._frames.conditioned(sequence, t), self._frames.frame(sequence, t + self._lag)
+        before = self._frames.conditioned(sequence, t, self._history)
+        return before, self._frames.frame(sequence, t + self._lag)
 
     def batch(self, indices: Sequence[int]) -> tuple[Field, Field]:
-        """Float32 [B, ny, nx, 4] and [B, ny, nx, 3]. Raises IndexError, DatasetError."""
+        """Several, float32 [B, ny, nx, 3 history + 1] and [B, ny, nx, 3]. Raises the same."""
         inputs, targets = zip(*(self[index] for index in indices), strict=True)
         return np.stack(inputs), np.stack(targets)
 

@@ -57,7 +57,7 @@ def restore(
         generator = stored.restore(config, directory, step)
         if frame is None or not whole(config, frame, halo):
             return generator
-        wide = networks.generator(config, CHANNELS + 1, CHANNELS, frame)
+        wide = networks.generator(config, config.inputs, CHANNELS, frame)
         wide.set_weights(generator.get_weights())
         return wide
 
@@ -112,8 +112,8 @@ class Tiled:
         return min(self.group or share, share)
 
     def __call__(self, frame: Field) -> Field:
-        """Frame and obstacle [ny, nx, 4] -> the next frame [ny, nx, 3]. Within a halo tiles blend.
-        Raises TilingError."""
+        """Frames and obstacle [ny, nx, inputs] -> the next frame [ny, nx, 3]. Within a halo tiles
+        blend. Raises TilingError."""
         began = perf_counter()
         tile = self.sides
         if self.halo or frame.shape[:2] != tile:

@@ -38,25 +38,31 @@ def compute(
     )
     runtime.prepare(config)
     strategy = distribution.strategy(config)
-    nx, ny = frames.manifest.grid
+    (nx, ny), history = frames.manifest.grid, config.history
     generator = inference.restore(config, directory, step, strategy, (ny, nx), request.halo)
     tiled = inference.Tiled(
         generator, strategy, halo=request.halo, group=request.group, xla=request.xla
     )
     total = len(chosen) * request.steps + sum(
-        min(rollout.PAIRS, len(frames.pairs(split))) for split in frames.splits
+        min(rollout.PAIRS, len(frames.pairs(split, history=history))) for split in frames.splits
     )
 
     def advance() -> None:
         on_progress(len(tiled.times), total)
 
     made = [
-        rollout.roll(tiled, frames.frame(number, 0), frames.mask(number), request.steps, advance)
+        rollout.roll(
+            tiled,
+            frames.until(number, history - 1, history),
+            frames.mask(number),
+            request.steps,
+            advance,
+        )
         for number in chosen
     ]
-    gap = rollout.gap(tiled, frames, advance)
+    gap = rollout.gap(tiled, frames, history, advance)
     flows = [
-        rollout.evaluate(continued, frames, number)
+        rollout.evaluate(continued, frames, number, history - 1)
         for number, continued in zip(chosen, made, strict=True)
     ]
     times = {

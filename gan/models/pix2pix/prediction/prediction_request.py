@@ -46,10 +46,10 @@ def check(request: PredictionRequest, config: Config, frames: Frames) -> list[in
     manifest = frames.manifest
     nx, ny = manifest.grid
     advance(config, (ny, nx), request.halo)
-    if request.steps >= manifest.frames:
+    if request.steps > (most := manifest.frames - config.history):
         raise DatasetError(
-            f"steps={request.steps} needs {request.steps + 1} frames of a flow and {frames.folder}"
-            f" holds {manifest.frames} of each: ask for {manifest.frames - 1} or fewer, or record"
+            f"steps={request.steps} needs {request.steps + config.history} frames of a flow and"
+            f" {frames.folder} holds {manifest.frames} of each: ask for {most} or fewer, or record"
             " more."
         )
     last = len(manifest.sequences) - 1

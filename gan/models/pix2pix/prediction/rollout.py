@@ -11,13 +11,14 @@ from scipy.signal import hilbert
 
 from ganboard.gan.data.dataset import DatasetError
 from ganboard.gan.models.pix2pix.flow import vortex_street
-from ganboard.gan.models.pix2pix.flow.frames import Frames
+from ganboard.gan.models.pix2pix.flow.frames import Frames, condition
 from ganboard.gan.models.pix2pix.flow.lattice import Field
 from ganboard.gan.models.pix2pix.flow.manifest import Manifest
 from ganboard.gan.models.pix2pix.flow.obstacle import Mask
 from ganboard.gan.models.pix2pix.flow.vortex_street import Signal
 
-Predict = Callable[[Field], Field]  # frame and obstacle [ny, nx, 4] -> the next frame [ny, nx, 3]
+# what `frames.condition` gives [ny, nx, inputs] -> the next frame [ny, nx, 3]
+Predict = Callable[[Field], Field]
 
 PAIRS = 32  # of either split, by which the gap is measured
 
@@ -60,25 +61,25 @@ def roll(
     steps: int,
     on_progress: Callable[[], None] = lambda: None,
 ) -> Field:
-    """The given frame [ny, nx, 3] and its continuation: [steps + 1, ny, nx, 3]. In the solid, known
-    as it is, nothing moves.
+    """The last of the given frames [history, ny, nx, 3] and its continuation: [steps + 1, ny, nx,
+    3]. In the solid, known as it is, nothing moves.
 
     Raises DatasetError at the step that is not finite.
     """
-    made = np.empty((steps + 1, *given.shape), np.float32)
-    made[0] = given
+    history = len(given)
+    made = np.empty((history + steps, *given.shape[1:]), np.float32)
+    made[:history] = given
     for step in range(1, steps + 1):
-        made[step] = predict(
-            np.concatenate([made[step - 1], solid[..., np.newaxis]], axis=-1, dtype=np.float32)
-        )
-        made[step, solid] = -1, 0, 0
-        if not np.isfinite(made[step]).all():
+        at = history - 1 + step
+        made[at] = predict(condition(made[at - history : at], solid))
+        made[at, solid] = -1, 0, 0
+        if not np.isfinite(made[at]).all():
             raise DatasetError(
                 f"The prediction became infinite or NaN in step {step}: ask for {step - 1} steps,"
                 " or train the run again."
             )
         on_progress()
-    return made
+    return made[history - 1 :]
 
 
 def errors(made: Field, real: Field, mean: Field) -> Errors:
@@ -107,9 +108,9 @@ def lead(made: Signal, real: Signal) -> float:
     return float(start + slope * at[-1])
 
 
-def evaluate(made: Field, frames: Frames, number: int) -> dict[str, Any]:
-    """What can be said of a continuation [n + 1, ny, nx, 3] of sequence `number`, as JSON takes it;
-    velocities in units of U."""
+def evaluate(made: Field, frames: Frames, number: int, first: int = 0) -> dict[str, Any]:
+    """What can be said of a continuation [n + 1, ny, nx, 3] of frame `first` of sequence `number`,
+    as JSON takes it; velocities in units of U."""
     manifest, stored, solid = (
         frames.manifest,
         frames.manifest.sequences[number],
@@ -117,7 +118,7 @@ def evaluate(made: Field, frames: Frames, number: int) -> dict[str, Any]:
     )
     D, U = stored.diameter, manifest.speed
     recorded = np.stack([frames.frame(number, t) for t in range(manifest.frames)])
-    real = recorded[: len(made)]
+    real = recorded[first : first + len(made)]
     found = errors(made, real, recorded.mean(axis=0, dtype=np.float64))
     column, row = vortex_street.probe(stored.obstacle, manifest.grid)
     signals = [flow[:, row, column, 1].astype(np.float64) for flow in (made, real)]
@@ -130,6 +131,7 @@ def evaluate(made: Field, frames: Frames, number: int) -> dict[str, Any]:
     amplitudes = [float(np.sqrt(2) * signal[half:].std()) for signal in signals]
     return {
         "sequence": number,
+        "first": first,
         "kind": kind(manifest, number),
         "obstacle": stored.obstacle.name,
         "reynolds": stored.reynolds,
@@ -156,17 +158,20 @@ def _divergences(frames: Field, solid: Mask, D: float, U: float) -> list[float]:
 
 
 def gap(
-    predict: Predict, frames: Frames, on_progress: Callable[[], None] = lambda: None
+    predict: Predict,
+    frames: Frames,
+    history: int = 1,
+    on_progress: Callable[[], None] = lambda: None,
 ) -> dict[str, float]:
     """L1 distance one step ahead by `kind`, the mean over `PAIRS` pairs of either split, evenly
     over its flows."""
     found: dict[str, list[float]] = {}
     for split in frames.splits:
-        pairs = frames.pairs(split)
+        pairs = frames.pairs(split, history=history)
         for index in np.linspace(0, len(pairs) - 1, min(PAIRS, len(pairs))).round().astype(int):
             sequence, t = pairs.where(index)
             (_, made), real = (
-                roll(predict, frames.frame(sequence, t), frames.mask(sequence), 1),
+                roll(predict, frames.until(sequence, t, history), frames.mask(sequence), 1),
                 frames.frame(sequence, t + 1),
             )
             found.setdefault(kind(frames.manifest, sequence), []).append(

@@ -71,7 +71,7 @@ def measure(
 
 
 def _training(config: Config, frames: Frames, several: int) -> Iterator[Row]:
-    examples = training_examples.load(frames)
+    examples = training_examples.load(frames, config.history)
     for batch in BATCHES:
         for replicas in (1, several):
             asked = config.model_copy(
@@ -101,7 +101,7 @@ def _inference(
     several: int,
 ) -> Iterator[Row]:
     """One tile at a time, as many as there are replicas, and all of a frame."""
-    frame = frames.conditioned(0, 0)
+    frame = frames.conditioned(0, config.history - 1, config.history)
     shape = frame.shape[:2]
     tiles = math.prod(shape) // math.prod(advance(config, shape, request.halo))
     for replicas, groups in ((1, (1, several, 0)), (several, (1, 0))):

@@ -93,7 +93,7 @@ def test_losses_by_hand() -> None:
     np.testing.assert_allclose(losses.discriminator(logits, logits), [entropy + 0.5], rtol=1e-6)
     made, target = tf.zeros([1, 2, 2, 1]), tf.constant([0.0, 0.5, -0.5, 1.0], shape=[1, 2, 2, 1])
     np.testing.assert_allclose(
-        losses.generator(CONFIGS[64], logits, made, target), [entropy + 50], rtol=1e-6
+        losses.generator(CONFIGS[64], logits, made, target, made), [entropy + 50], rtol=1e-6
     )
 
 
@@ -110,6 +110,22 @@ def test_the_compact_u_net_has_three_sizes_and_no_statistics() -> None:
         (3, 3, 16, 16),
         (4, 4, 16, 32),
     ]
+
+
+def test_no_wall_of_zeros_is_seen_beyond_the_edges() -> None:
+    even = np.ones([1, 64, 64, 4], np.float32)
+    picture = np.random.default_rng(0).normal(size=[1, 64, 64, 4]).astype(np.float32)
+    made = {}
+    for padding in ("zeros", "edge", "channel"):
+        config = Config(network="compact", width=8, padding=padding)
+        net = networks.generator(config, 4, 3)
+        assert net.count_params() == 39_003
+        of_even = net(even).numpy()
+        assert (np.ptp(of_even, axis=(1, 2)).max() < 1e-5) == (padding != "zeros")
+        shifted = np.roll(net(picture).numpy(), 8, axis=1)
+        made[padding] = np.abs(net(np.roll(picture, 8, axis=1)).numpy() - shifted).max()
+    # what leaves below enters above
+    assert made["channel"] < 1e-5 < made["edge"]
 
 
 def test_width_narrows_both_networks() -> None:

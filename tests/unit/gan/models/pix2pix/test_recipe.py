@@ -169,6 +169,13 @@ def test_a_training_stopped_in_the_middle_ends_as_one_that_was_not(
                 " `ganboard data flow` has written."
             ),
         ),
+        (
+            {"padding": "edge"},
+            (
+                "padding=edge is for the compact network: set network to compact, or padding to"
+                " zeros, as published."
+            ),
+        ),
         ({"recompute": True}, "recompute=True has no meaning for model=pix2pix: leave it out."),
     ],
 )
@@ -205,17 +212,8 @@ def test_the_street_is_computed_once_and_known_before(
     catalog.check(asked, tmp_path)
     assert catalog.count(asked, tmp_path) == 8 * 200
     assert not any(tmp_path.iterdir())
-    with pytest.raises(
-        DatasetError,
-        match=(
-            r"dataset=vortex_street has frames of 128x64 cells and geometry=128x128 cuts squares of"
-            r" 128: choose"
-        ),
-    ):
-        catalog.check(config(dataset="vortex_street", images_path="", geometry="128x128"), tmp_path)
-    monkeypatch.setattr(
-        source, "STREET", Recording(FLOWS, (72, 66), frames=3, discard=50, every=20)
-    )
+    small = Recording(FLOWS, (72, 66), frames=3, discard=50, every=20)
+    monkeypatch.setattr(source, "street", lambda side: small)
     assert digest(asked, tmp_path) is None
     assert len(load(asked, tmp_path)) == 3
     assert len(digest(asked, tmp_path) or "") == 64
@@ -225,9 +223,8 @@ def test_the_street_is_computed_once_and_known_before(
     load(asked, tmp_path)
     assert (tmp_path / source.FOLDER / "manifest.json").stat().st_mtime_ns == made
     catalog.check(asked, tmp_path)
-    monkeypatch.setattr(
-        source, "STREET", Recording(FLOWS[1:], (72, 66), frames=3, discard=50, every=20)
-    )
+    other = Recording(FLOWS[1:], (72, 66), frames=3, discard=50, every=20)
+    monkeypatch.setattr(source, "street", lambda side: other)
     with pytest.raises(
         DatasetError,
         match=(
@@ -236,6 +233,29 @@ def test_the_street_is_computed_once_and_known_before(
         ),
     ):
         catalog.check(asked, tmp_path)
+
+
+@pytest.mark.parametrize(("side", "pairs"), [(64, 1600), (128, 1600), (256, 400)])
+def test_finer_grids_have_the_same_streets_at_the_same_times(
+    tmp_path: Path, side: int, pairs: int
+) -> None:
+    asked = config(dataset="vortex_street", images_path="", geometry=f"{side}x{side}", limit=None)
+    catalog.check(asked, tmp_path)
+    assert catalog.count(asked, tmp_path) == pairs
+    coarse, fine = source.street(64), source.street(side)
+    assert fine.grid == (2 * side, side)
+    for recording in (coarse, fine):
+        recording.check()
+        case = recording.cases[0]
+        assert recording.grid[0] / case.obstacle.diameter == pytest.approx(128 / 6)
+        assert recording.every / case.obstacle.diameter == pytest.approx(20 / 6)
+        assert {case.reynolds for case in recording.cases if case.held_out} >= {90.0}
+
+
+def test_windows_of_a_channel_are_as_high_as_its_frames(home: Path) -> None:
+    asked = config(network="compact", padding="channel")
+    with pytest.raises(DatasetError, match="frames of 72x66 where geometry=64x64 is 64 high: set"):
+        catalog.check(asked, home)
 
 
 def test_examples_are_held_once(home: Path) -> None:

@@ -81,14 +81,50 @@ def test_a_change_begins_near_a_flow_that_stands_still_and_keeps_the_solid(home:
 
 @pytest.mark.parametrize(
     ("weights", "factors"),
-    [({"l1_weight": 0.0}, (1, 0)), ({"adversarial_weight": 0.0, "l1_weight": 10.0}, (0, 10))],
+    [
+        ({"l1_weight": 0.0}, (1, 0, 0)),
+        ({"adversarial_weight": 0.0, "l1_weight": 10.0}, (0, 10, 0)),
+        ({"l1_weight": 0.0, "divergence_weight": 3.0}, (1, 0, 3)),
+    ],
 )
 def test_the_loss_of_g_has_the_weights_of_the_configuration(
-    weights: dict[str, float], factors: tuple[float, float]
+    weights: dict[str, float], factors: tuple[float, float, float]
 ) -> None:
-    logits, made, target = tf.zeros([1, 2, 2, 1]), tf.zeros([1, 2, 2, 3]), tf.ones([1, 2, 2, 3])
-    found = losses.generator(config(**weights), logits, made, target)
-    np.testing.assert_allclose(found, [factors[0] * np.log(2) + factors[1]], rtol=1e-6)
+    logits, solid = tf.zeros([1, 2, 2, 1]), tf.zeros([1, 3, 3, 1])
+    made = tf.tile(tf.reshape([0.0, 0.5, 1.0], [1, 1, 3, 1]), [1, 3, 1, 3])  # u_x gains 0.5 a cell
+    found = losses.generator(config(**weights), logits, made, made + 1, solid)
+    wanted = factors[0] * np.log(2) + factors[1] + factors[2] * 0.5
+    np.testing.assert_allclose(found, [wanted], rtol=1e-6)
+
+
+def test_divergence_is_that_of_velocities_away_from_the_solid() -> None:
+    y, x = np.mgrid[:5, :6].astype(np.float32)
+    turning = np.stack([y, x, x * y], -1)[None]  # incompressible, whatever its vorticity
+    solid = np.zeros([1, 5, 6, 1], np.float32)
+    assert float(losses.divergence(turning, solid)[0]) == 0
+    growing = np.stack([3 * x, -y, x], -1)[None]
+    assert float(losses.divergence(growing, solid)[0]) == 2
+    solid[0, 2, 2] = 1  # nine of the twelve inner cells are beside it
+    assert float(losses.divergence(growing, solid)[0]) == pytest.approx(2 * 3 / 12)
+
+
+def test_a_history_is_seen_newest_first_through_one_window(home: Path) -> None:
+    changes = {**STEADY, "history": 2, "pushforward": 1.0}
+    made, (frames_seen, continues), draws = drawn(home, **changes)
+    # the first pair of a flow begins at its second frame
+    held = load(config(**changes), home)
+    assert held.at.tolist() == [1, 3, 6, 8]
+    whole = frames_seen.numpy()
+    for place, ago in enumerate((0, 1)):
+        wanted = held.frames[held.at - ago].astype(np.float32)
+        np.testing.assert_array_equal(whole[..., 3 * place : 3 * place + 3], wanted)
+    assert draws.before.shape == (4, 64, 64, 7)
+    pushed = made.recipe._pushed(made.nets.generator, made.replica.state(), draws)
+    chosen = continues.numpy() > 0
+    assert chosen.any()
+    np.testing.assert_array_equal(pushed.before[..., 3:6][chosen], draws.before[..., :3][chosen])
+    np.testing.assert_array_equal(pushed.before[..., 6], draws.before[..., 6])
+    assert gradients(made, draws).g_gradients
 
 
 @pytest.mark.slow

@@ -39,11 +39,15 @@ def street(tmp_path_factory: pytest.TempPathFactory) -> Frames:
     return Frames(folder)
 
 
-def oracle(street: Frames, number: int) -> rollout.Predict:
-    """Answers with the real next frame of the one that it is asked about, which must be real to the
+def oracle(street: Frames, history: int = 1) -> rollout.Predict:
+    """Answers with the real next frame of those that it is asked about, which must be real to the
     bit."""
-    known = {street.conditioned(number, t).tobytes(): t for t in range(street.manifest.frames)}
-    return lambda asked: street.frame(number, known[asked.tobytes()] + 1)
+    known = {
+        street.conditioned(number, t, history).tobytes(): street.frame(number, t + 1)
+        for number in range(len(FLOWS))
+        for t in range(history - 1, street.manifest.frames - 1)
+    }
+    return lambda asked: known[asked.tobytes()]
 
 
 def test_every_answer_is_the_next_question_and_the_solid_stays_as_it_is(street: Frames) -> None:
@@ -54,7 +58,7 @@ def test_every_answer_is_the_next_question_and_the_solid_stays_as_it_is(street: 
         return given[..., :3] + np.float32(0.125)
 
     solid = street.mask(0)
-    made = rollout.roll(more, street.frame(0, 0), solid, 3)
+    made = rollout.roll(more, street.until(0, 0), solid, 3)
     assert made.shape == (4, 64, 128, 3)
     for step, given in enumerate(asked):
         np.testing.assert_array_equal(given[..., :3], made[step])
@@ -64,7 +68,7 @@ def test_every_answer_is_the_next_question_and_the_solid_stays_as_it_is(street: 
 
 
 def test_who_knows_the_flow_makes_no_error(street: Frames) -> None:
-    made = rollout.roll(oracle(street, 1), street.frame(1, 0), street.mask(1), 8)
+    made = rollout.roll(oracle(street), street.until(1, 0), street.mask(1), 8)
     found = rollout.evaluate(made, street, 1)
     assert found["l1"] == found["rms"] == [0.0] * 8
     assert found["horizon"] == 8
@@ -80,9 +84,23 @@ def test_who_knows_the_flow_makes_no_error(street: Frames) -> None:
     )
 
 
+def test_a_history_is_given_and_kept_up(street: Frames) -> None:
+    knowing = oracle(street, history=3)
+    made = rollout.roll(knowing, street.until(1, 2, 3), street.mask(1), 8)
+    np.testing.assert_array_equal(made[0], street.frame(1, 2))
+    found = rollout.evaluate(made, street, 1, first=2)
+    assert found["l1"] == [0.0] * 8
+    assert found["first"] == 2
+    assert set(rollout.gap(knowing, street, history=3).values()) == {0.0}
+    with pytest.raises(DatasetError, match=r"steps=10 needs 13 frames .* ask for 9 or fewer"):
+        prediction_request.check(
+            PredictionRequest(steps=10), CONFIG.model_copy(update={"history": 3}), street
+        )
+
+
 def test_who_holds_the_frame_makes_the_error_of_persistence(street: Frames) -> None:
     real = np.stack([street.frame(0, t) for t in range(12)])
-    made = rollout.roll(lambda given: given[..., :3], street.frame(0, 0), street.mask(0), 11)
+    made = rollout.roll(lambda given: given[..., :3], street.until(0, 0), street.mask(0), 11)
     found = rollout.errors(made, real, real[0])
     np.testing.assert_array_equal(found.l1, found.held_l1)
     np.testing.assert_array_equal(found.rms, found.held_rms)
@@ -116,7 +134,7 @@ def test_a_prediction_that_is_not_finite_names_the_step(street: Frames) -> None:
     with pytest.raises(DatasetError, match="became infinite or NaN in step 3: ask for 2 steps"):
         rollout.roll(
             lambda given: given[..., :3] + np.float32(next(answers)),
-            street.frame(0, 0),
+            street.until(0, 0),
             street.mask(0),
             9,
         )
@@ -128,7 +146,7 @@ def test_the_gap_is_given_for_each_kind_of_flow(street: Frames) -> None:
     between = [np.abs(street.frame(0, t + 1) - street.frame(0, t)).mean() for t in range(11)]
     assert found["training"] == pytest.approx(np.mean(between))
     on_progress: list[None] = []
-    rollout.gap(lambda given: given[..., :3], street, lambda: on_progress.append(None))
+    rollout.gap(lambda given: given[..., :3], street, on_progress=lambda: on_progress.append(None))
     assert len(on_progress) == 11 + rollout.PAIRS
 
 
