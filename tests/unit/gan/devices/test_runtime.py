@@ -24,6 +24,18 @@ def test_the_loop_loads_tensorflow_only_when_it_trains() -> None:
     )
 
 
+def test_what_keras_imports_for_others_can_be_imported_later() -> None:
+    code = """
+import gc, sys
+from ganboard.gan.devices import runtime
+from ganboard.gan.models.dcgan.config import Config
+runtime.prepare(Config())
+print(sorted({"keras", "tensorflow", "sklearn", "pandas"} & set(sys.modules)), gc.isenabled())
+import pandas, sklearn.datasets
+"""
+    assert python(code) == "['keras', 'tensorflow'] True"
+
+
 @pytest.mark.thorough
 def test_the_cpu_is_cut_into_as_many_devices_as_replicas() -> None:
     code = """
