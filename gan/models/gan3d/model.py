@@ -15,7 +15,10 @@ MODEL = ModelSpec(
         batch=16,
         settings={"geometry": "51x51x25"},
         rehearsed={"geometry": "25x25x25"},
-        peers={"tutorial": "ganboard.gan.models.gan3d.bench.tutorial"},
+        peers={
+            "tutorial": "ganboard.gan.models.gan3d.bench.tutorial",
+            "pytorch": "ganboard.gan.models.gan3d.bench.pytorch",
+        },
     ),
     has_latent_space=True,
     examples="showers",

@@ -14,7 +14,10 @@ MODEL = ModelSpec(
     benchmark=Benchmark(
         batch=16,
         settings={"geometry": "64x64"},
-        peers={"tutorial": "ganboard.gan.models.pix2pix.bench.tutorial"},
+        peers={
+            "tutorial": "ganboard.gan.models.pix2pix.bench.tutorial",
+            "pytorch": "ganboard.gan.models.pix2pix.bench.pytorch",
+        },
     ),
     examples="pairs",
     surface_examples=8,

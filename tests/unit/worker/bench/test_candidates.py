@@ -72,16 +72,16 @@ def test_other_frameworks_train_dcgan() -> None:
     assert {name for name in registry.models() if has_peers(name)} == {"dcgan", "gan3d", "pix2pix"}
 
 
-def test_other_models_have_a_plain_loop_and_pix2pix_nothing_to_recompute() -> None:
+def test_other_models_have_peers_too_and_pix2pix_nothing_to_recompute() -> None:
     showers, street = (
         {one.name: one for one in choose([], ["float32"], model)} for model in ("gan3d", "pix2pix")
     )
-    assert set(showers) == {*GROUPS["ganboard"], "tutorial"}
+    assert set(showers) == {*GROUPS["ganboard"], "tutorial", *GROUPS["pytorch"]}
     assert set(street) == set(showers) - {"recompute"}
     assert showers["tutorial"].program("gan3d") == "ganboard.gan.models.gan3d.bench.tutorial"
     assert street["tutorial"].program("pix2pix") == "ganboard.gan.models.pix2pix.bench.tutorial"
     assert street["bare"].program("pix2pix") == "ganboard.gan.bench.ours"
-    for name, model in (("pytorch", "gan3d"), ("tutorial", "convgan"), ("recompute", "pix2pix")):
+    for name, model in (("jax", "gan3d"), ("tutorial", "convgan"), ("recompute", "pix2pix")):
         with pytest.raises(
             ConfigError,
             match=(
