@@ -106,8 +106,9 @@ def newest_arrays(directory: Path) -> Arrays:
         return {name: file[name] for name in file.files}
 
 
-def part(directory: Path, step: int, prefix: str) -> Arrays:
-    """Those arrays of the checkpoint of `step` whose names begin with `prefix`, its digest checked.
+def part(directory: Path, step: int, prefix: str | tuple[str, ...]) -> Arrays:
+    """Those arrays of the checkpoint of `step` whose names begin with `prefix`, or one of several,
+    its digest checked.
     For readers beside a training: nothing is set aside or deleted. Raises CheckpointError in one
     sentence.
     """

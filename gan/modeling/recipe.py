@@ -41,7 +41,8 @@ class Evaluator(Protocol):
 
 class Recipe(Protocol):
     """A model as the training step sees it, for one configuration. An example is a row in each of
-    several arrays."""
+    several arrays. A recipe may have `curriculum(epoch, order)`, which gives the examples of an
+    epoch for the order in which each would be seen once."""
 
     phases: Sequence[Phase]
     terms: Sequence[str]  # metrics of the model's own, after `gan.modeling.gradients.METRICS`

@@ -60,6 +60,11 @@ class Settings(BaseModel):
         "Random seed: weights, data order, noise and dropout all follow from it",
         ge=0, le=2**31 - 1,
         study="Different random numbers: differences of this size are noise.")
+    start_from: str = setting("", "Training",
+        "Run whose newest checkpoint the networks begin with, wherever names and shapes agree"
+        " (transfer learning); empty: untrained",
+        label="Start from run", max_length=80,
+        study="The study trains from random weights.")
 
     optimizer: Literal["adam", "sgd", "rmsprop"] = setting("adam", "Optimizer",
         "Optimizer of both networks (Table 1: Adam)",

@@ -7,8 +7,11 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+import numpy.typing as npt
+
 from ganboard.gan.checkpoint import reader, snapshots, store
 from ganboard.gan.checkpoint.saver import Saver
+from ganboard.gan.checkpoint.transfer import transfer
 from ganboard.gan.config import RunConfig, plan
 from ganboard.gan.data import images, revision
 from ganboard.gan.devices import capabilities
@@ -18,6 +21,7 @@ from ganboard.gan.events import Control, Facts, Note, OnDisk, Sink, Started, Ste
 from ganboard.gan.layers import summary
 from ganboard.gan.modeling import recipe
 from ganboard.gan.progress import Progress
+from ganboard.gan.rng import philox
 from ganboard.gan.settings import registry
 from ganboard.gan.training import epoch_metrics, hooks
 from ganboard.gan.training.fit import FitLoop
@@ -62,6 +66,7 @@ class Attempt:
         self.initial_weights = self.nets.weights()
         self._untrained = self.nets.arrays()
         self._directory = run_dir / "checkpoints"
+        self._runs = run_dir.parent
         self._digest = store.config_hash(config, len(examples))
         progress = self.restore()
         sink(OnDisk(reader.found(self._directory)))
@@ -106,6 +111,13 @@ class Attempt:
         self.evaluation = hooks.Evaluation(config, dataset, data_dir, cache_dir)
         self.peak_measurement = hooks.PeakMeasurement(config, machine, cache_dir)
 
+    def order(self, epoch: int) -> npt.NDArray[Any]:
+        """The examples of an epoch in the order in which they are seen: each once, unless the model
+        has a curriculum."""
+        order = philox.order(self.config.seed, epoch, self.plan.examples)
+        curriculum = getattr(self.state.model, "curriculum", None)
+        return curriculum(epoch, order) if curriculum else order
+
     @property
     def finished(self) -> bool:
         return self.state.progress.epoch >= self.config.epochs
@@ -116,15 +128,28 @@ class Attempt:
         return self.state.progress.g_losses.size == self.plan.steps_per_epoch
 
     def restore(self) -> Progress:
-        """Assign the newest valid checkpoint of the first process in all of them, or the untrained
-        state."""
+        """Assign the newest valid checkpoint of the first process in all of them, or the state that
+        the run begins with."""
         untrained = self._untrained
         found = None
         if self.agreement.leads:
             found = store.load(self._directory, untrained, digest=self._digest, sink=self.sink)
+            if found is None and self.config.start_from:
+                found = self._transferred(), Progress()
         arrays, progress = found or (untrained, Progress())
         self.nets.assign(self.agreement.arrays(dict(arrays)))
         return Progress.of(self.agreement.arrays(progress.arrays()))
+
+    def _transferred(self) -> reader.Arrays:
+        """The first weights, from another run's checkpoint. Raises CheckpointError."""
+        run = self.config.start_from
+        given = transfer(self._runs / run / "checkpoints", self._untrained)
+        count = given.taken + len(given.new)
+        source = f"step {given.step:,} of run {run}, {given.taken} of {count} tensors"
+        others = f" New are {', '.join(given.new)}." if given.new else ""
+        self.sink(Note("info", f"Starts from {source}.{others}"))
+        self.sink(Facts({"start_from": source}))
+        return given.arrays
 
     def announce(self) -> None:
         """Report what begins, before the first step."""

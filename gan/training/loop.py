@@ -32,7 +32,6 @@ from ganboard.gan.events import (
     TrainingFailed,
 )
 from ganboard.gan.landscape import projection
-from ganboard.gan.rng import philox
 from ganboard.gan.training import lr_schedules
 from ganboard.gan.training.non_finite import NotFinite, first_not_finite, not_finite
 from ganboard.gan.training.phase_reports import PhaseReports
@@ -119,7 +118,7 @@ def _compile(current: Attempt) -> None:
     state = current.state
     current.sink(Phase("compiling"))
     began = time.monotonic()
-    order = philox.order(current.config.seed, state.progress.epoch + 1, current.plan.examples)
+    order = current.order(state.progress.epoch + 1)
     current.runner.warm_up(order)
     state.watchdog.heartbeat()
     current.sink(Facts(current.stepper.graph_facts(order)))
@@ -138,7 +137,7 @@ def _take_steps(current: Attempt, deadline: float) -> tuple[ControlSignal, NotFi
     per_epoch = current.plan.steps_per_epoch
     first = progress.g_losses.size
     state.epoch = progress.epoch + 1
-    order = philox.order(config.seed, state.epoch, current.plan.examples)
+    order = current.order(state.epoch)
     numbers = progress.step - first + np.arange(per_epoch)
     g_rates, d_rates = lr_schedules.rates(config, per_epoch, numbers, progress.rate_factor)
     rates = np.stack([g_rates, d_rates], axis=1)

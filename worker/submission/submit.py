@@ -24,6 +24,7 @@ from ganboard.gan.settings.metadata import speed_settings
 from ganboard.worker.context import Context
 from ganboard.worker.errors import BadName, QueueUnreachable
 from ganboard.worker.process import machine
+from ganboard.worker.submission import starting
 
 NAME_LENGTH = 80
 CLONED = " (clone)"
@@ -106,6 +107,7 @@ def submit(
 
     With `here` nothing is enqueued: the caller trains the run at once, in its own process.
     """
+    config = starting.checked(context, config)
     name = check_name(name) if name is not None else default_name(config, preset)
     check(context, config, here=here)
     run = commands.create_run(

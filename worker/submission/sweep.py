@@ -23,6 +23,7 @@ from ganboard.gan.settings import registry
 from ganboard.gan.settings.metadata import about, defaults
 from ganboard.worker.context import Context
 from ganboard.worker.errors import BadName
+from ganboard.worker.submission import starting
 from ganboard.worker.submission.submit import (
     NAME_LENGTH,
     Machines,
@@ -205,6 +206,7 @@ def launch(
         if data not in checked:
             catalog.check(config, context.settings.data)
             checked.add(data)
+        config = starting.checked(context, config)
         runs.append((check_name(member.name), config.model_dump(mode="json")))
     sweep = new_id()
     call(

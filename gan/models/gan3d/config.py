@@ -41,6 +41,9 @@ class Config(RecomputingConfig):
     width: int = setting(16, "Model",
         "Filters of the largest maps of network=compact; they double as the maps halve",
         unit="filters", when=("network", "compact"), ge=4, le=128, speed=True)
+    curriculum: float = setting(0.0, "Training",
+        "Share of the epochs over which the energies widen, from the fifth of the showers that is"
+        " nearest to the median to all of them (Bengio et al. 2009; 0 is off)", ge=0, le=1)
     r1: float = setting(0.0, "Training",
         "Weight gamma of the R1 penalty on the compact D's gradient at real cells (Mescheder et al."
         " 2018; 0 is off)",

@@ -8,6 +8,7 @@ are.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
@@ -32,6 +33,7 @@ from ganboard.gan.rng.philox import Purpose
 # them; at 25x25x25 one alone is the peak.
 TOGETHER: dict[architecture.Geometry, int] = {"51x51x25": 2, "25x25x25": 1}
 _PICTURES = 500  # of real events, for comparisons
+_FIRST_SHARE = 0.2  # of the examples, in the first epoch of a curriculum
 _REAL, _FAKE, _G = "real", "fake", "generator"
 PUBLISHED = (
     Phase(d=True, g=False, kind=_REAL),
@@ -61,6 +63,8 @@ class Recipe:
         return networks.generator(self.config), networks.discriminator(self.config)
 
     def columns(self, data: Showers) -> tuple[tf.RaggedTensor, tf.RaggedTensor, tf.Tensor]:
+        energies = data.labels[:, 0]
+        self._from_median = np.argsort(np.abs(energies - np.median(energies)), kind="stable")
         values, cells = (
             tf.RaggedTensor.from_row_splits(part, data.splits) for part in (data.values, data.cells)
         )
@@ -76,6 +80,17 @@ class Recipe:
         )
         images = tf.reshape(tf.scatter_nd(at, values.values, [count, size]), [count, *self.shape])
         return [images, tf.ensure_shape(labels, [count, 3])]
+
+    def curriculum(self, epoch: int, order: npt.NDArray[Any]) -> npt.NDArray[Any]:
+        """The examples of this epoch, as many as `order` has: in the first epochs those whose
+        energy is nearest to the median, each several times."""
+        over = self.config.curriculum * self.config.epochs
+        if epoch > over:
+            return order
+        share = _FIRST_SHARE + (1 - _FIRST_SHARE) * (epoch - 1) / over
+        nearest = self._from_median[: math.ceil(share * len(order))]
+        chosen: npt.NDArray[Any] = nearest[order % len(nearest)].astype(order.dtype)
+        return chosen
 
     def pictures(self, examples: Showers) -> npt.NDArray[np.uint8]:
         pictured = rendering.side(

@@ -137,6 +137,23 @@ def test_steps_in_one_call_equal_steps_in_several(
         np.testing.assert_array_equal(value, apart.nets.arrays()[name])
 
 
+def test_a_curriculum_widens_the_energies_to_all() -> None:
+    data = showers("25x25x25")
+    recipe = stepper(curriculum=0.5, epochs=10).recipe
+    recipe.columns(data)
+    away = np.abs(data.labels[:, 0] - np.median(data.labels[:, 0]))
+    order = philox.order(0, 1, len(data))
+    kinds = []
+    for epoch in (1, 3, 5):
+        seen = recipe.curriculum(epoch, order)
+        assert len(seen) == len(order)
+        kinds.append(len(set(seen.tolist())))
+        assert away[seen].max() <= np.sort(away)[kinds[-1] - 1]
+    assert kinds[0] < kinds[1] < kinds[2]
+    np.testing.assert_array_equal(recipe.curriculum(6, order), order)
+    np.testing.assert_array_equal(stepper().recipe.curriculum(1, order), order)
+
+
 @pytest.mark.parametrize("recompute", [False, True])
 def test_gradients_are_those_of_the_losses_on_paper(
     recompute: bool, monkeypatch: pytest.MonkeyPatch
