@@ -32,7 +32,7 @@ def test_a_model_learns_from_its_usual_data(name: str) -> None:
 def test_a_model_has_the_settings_that_all_have_and_its_own() -> None:
     own = {name: set(model.config.model_fields) for name, model in registry.models().items()}
     assert all(fields > set(RunConfig.model_fields) for fields in own.values())
-    assert own["gan3d"] - own["pix2pix"] == {"recompute", "r1"}
+    assert own["gan3d"] - own["pix2pix"] == {"recompute", "r1", "curriculum"}
     assert "geometry" not in own["dcgan"]
 
 

@@ -7,8 +7,9 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+from sqlmodel import Session, col, delete
 
-from ganboard.db.models import Run
+from ganboard.db.models import Metric, Run
 from ganboard.db.settings import Settings
 from ganboard.gan.config import ConfigError, RunConfig
 from ganboard.worker.bench import quality, quality_view
@@ -78,6 +79,33 @@ def test_what_is_not_reached_has_no_seconds(
     assert failed["training_seconds"] is None
     quality_view.show(found)
     assert "tiny+batch_size=128, seed 0: failed: out of memory" in capsys.readouterr().out
+
+
+def test_evaluations_without_a_distance_reach_nothing(
+    platform: StoredRuns, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    def finish(config: RunConfig, enough: Callable[[str], bool]) -> Run:
+        epochs = 4 if config.seed == 0 else 0  # seed 1 ends before its first evaluation
+        run = make_run(
+            platform.context, epochs=epochs, status="stopped", quality_every=1, seed=config.seed
+        )
+        with Session(platform.context.engine) as session:  # images that are not finite have none
+            session.exec(
+                delete(Metric).where(
+                    col(Metric.run_id) == run.id, col(Metric.epoch) < 4, col(Metric.name) == "fid"
+                )
+            )
+            session.commit()
+        assert not enough(run.id)
+        return run
+
+    monkeypatch.setattr(platform, "finish", finish)
+    found = measure(Settings(), QualityOptions(("tiny",), "digits", fid=5, seeds=2), Watcher())
+    finite, none = found["recipes"][0]["attempts"]
+    assert (finite["epoch"], finite["fid"], finite["training_seconds"]) == (4, 12, None)
+    assert none["problem"] == "ended without an evaluation"
+    quality_view.show(found)
+    assert "ended without an evaluation" in capsys.readouterr().out
 
 
 def test_recipes_alternate(platform: StoredRuns) -> None:
