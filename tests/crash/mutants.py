@@ -206,10 +206,10 @@ MUTANTS = [
     ),
     Mutant(
         "a frozen trainer is kept",
-        "worker/queue/rq_worker.py",
-        "                self._end_what_is_not_ours()\n",
-        "",
-        "tests/crash/processes/test_frozen.py -k worker",
+        "worker/process/frozen.py",
+        "{psutil.STATUS_STOPPED, psutil.STATUS_TRACING_STOP}",
+        "set()",
+        "tests/unit/worker/process/test_frozen.py",
     ),
     Mutant(
         "nobody renews while a trainer starts",

@@ -33,6 +33,7 @@ from ganboard.worker.clear_errors import CLEAR_ERRORS
 from ganboard.worker.context import Context, open_context
 from ganboard.worker.errors import QueueUnreachable
 from ganboard.worker.process import health, machine
+from ganboard.worker.process.frozen import Frozen
 from ganboard.worker.process.parent_death import PARENT, die_with_named_parent
 from ganboard.worker.queue.device_probe import DeviceProbe
 from ganboard.worker.queue.enqueue import JOB, clear, message, open_queue, sweep, wait_for_queue
@@ -82,6 +83,7 @@ class TrainWorker(Worker):
         self._next_heartbeat = self._next_reconcile = 0.0
         # since when no run of ours is active though a work-horse lives
         self._strange_since: float | None = None
+        self._frozen = Frozen()
         self._probe = DeviceProbe()
 
     # --- duties ---
@@ -96,6 +98,10 @@ class TrainWorker(Worker):
         retried."""
         if self.is_horse:
             return
+        # asks no database, whose lock such a process may hold
+        if self.horse_pid and self._frozen.too_long(self.horse_pid):
+            log.warning("A process of run %s was stopped and is ended.", self._run_id)
+            self.kill_horse(signal.SIGKILL)
         try:
             if time.monotonic() >= self._next_heartbeat:
                 self._next_heartbeat = time.monotonic() + HEARTBEAT_SECONDS
@@ -214,14 +220,8 @@ class TrainWorker(Worker):
                 if self._stop_requested and gone:
                     # nothing is left to wait for, and Redis may never come back
                     raise StopRequested from None
-                log.warning(
-                    (
-                        "Redis is away (%s)."
-                        if away
-                        else "The queue holds something that is not ours (%s)."
-                    ),
-                    type(error).__name__,
-                )
+                what = "Redis is away" if away else "The queue holds something that is not ours"
+                log.warning("%s (%s).", what, type(error).__name__)
                 if gone and not away:
                     self.connection.delete(job.key, self.key)
                     bury_own_runs(self._context, self._own_name, "The work-horse died")
