@@ -1,6 +1,6 @@
 """Vortex streets in windows of 256x256 cells, the size of the published network.
 
-    ganboard run --preset vortex_street_256 --follow
+ganboard run --preset vortex_street_256 --follow
 """
 
 VALUES = {
@@ -11,6 +11,7 @@ VALUES = {
     "width": 16,
     "predict": "change",
     "padding": "edge",
+    "history": 2,
     "adversarial_weight": 0.0,
     "input_noise": 0.01,
     "pushforward": 0.5,

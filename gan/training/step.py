@@ -135,7 +135,8 @@ class Stepper:
     ) -> list[tf.Tensor]:
         return [tf.constant(v) for v in (order, first, np.int64(global_step), count, rates)]
 
-    @tf.function(input_signature=_SIGNATURE)  # type: ignore[untyped-decorator]
+    # without AutoGraph, which takes longer than everything else that tracing does
+    @tf.function(input_signature=_SIGNATURE, autograph=False)  # type: ignore[untyped-decorator]
     def _run(
         self,
         order: tf.Tensor,
@@ -147,20 +148,26 @@ class Stepper:
         # count is a tensor and the loop a tf.while, so that changing it does not trace again
         width = step_metrics.width(self.recipe.terms, self.replicas)
         rows = tf.TensorArray(tf.float32, count, element_shape=[width])
+
+        def examples(i: tf.Tensor, steps: int) -> tf.Tensor:
+            start = (first + i) * self.config.batch_size
+            return order[start : start + steps * self.config.batch_size]
+
+        def several(i: tf.Tensor, rows: tf.TensorArray) -> tuple[tf.Tensor, tf.TensorArray]:
+            after = i + self.together
+            step = global_step + tf.cast(i, tf.int64)
+            found = self._steps(examples(i, self.together), step, rates[i:after])
+            return after, rows.scatter(tf.range(i, after), found)
+
+        def one(i: tf.Tensor, rows: tf.TensorArray) -> tuple[tf.Tensor, tf.TensorArray]:
+            step = global_step + tf.cast(i, tf.int64)
+            return i + 1, rows.write(i, self._step(examples(i, 1), step, rates[i]))
+
         done = tf.constant(0)
         if self.together > 1:
-            done = count // self.together * self.together
-            for i in tf.range(0, done, self.together):
-                start = (first + i) * self.config.batch_size
-                step = global_step + tf.cast(i, tf.int64)
-                batches = order[start : start + self.together * self.config.batch_size]
-                found = self._steps(batches, step, rates[i : i + self.together])
-                rows = rows.scatter(tf.range(i, i + self.together), found)
-        for i in tf.range(done, count):
-            start = (first + i) * self.config.batch_size
-            batch = order[start : start + self.config.batch_size]
-            step = global_step + tf.cast(i, tf.int64)
-            rows = rows.write(i, self._step(batch, step, rates[i]))
+            whole = count // self.together * self.together
+            done, rows = tf.while_loop(lambda i, _: i < whole, several, (done, rows))
+        _, rows = tf.while_loop(lambda i, _: i < count, one, (done, rows))
         return rows.stack()
 
     def _steps(self, batches: tf.Tensor, first: tf.Tensor, rates: tf.Tensor) -> tf.Tensor:
@@ -172,7 +179,7 @@ class Stepper:
             rows = [tf.stack(arrays) for arrays in zip(*(rows for rows, _ in loaded), strict=True)]
         seconds = tf.add_n([seconds for _, seconds in loaded])
         rates = tf.ensure_shape(rates, [self.together, 2])
-        found = self.strategy.run(_as_is(self.replica.steps), (rows, first, rates, seconds))
+        found = self.strategy.run(self.replica.steps, (rows, first, rates, seconds))
         return tf.add_n(self.strategy.experimental_local_results(found))
 
     def _step(self, batch: tf.Tensor, step: tf.Tensor, rates: tf.Tensor) -> tf.Tensor:
@@ -181,15 +188,24 @@ class Stepper:
         reports = []
         for p, phase in enumerate(self.recipe.phases):
             if self.config.accumulate > 1:
-                for part in tf.range(self.config.accumulate - 1):
-                    self.strategy.run(_as_is(partial(self.replica.add, p)), (rows, step, part))
+                self._accumulate(p, rows, step)
             report = self.strategy.run(
-                _as_is(partial(self.replica.update, p)), (rows, step, rates, seconds)
+                partial(self.replica.update, p), (rows, step, rates, seconds)
             )
             if phase.log_metrics:
                 reports.append(self._over_replicas(report))
                 seconds = tf.zeros_like(seconds)  # of loading, which counts once
         return step_metrics.pack(step_metrics.over_phases(reports))
+
+    def _accumulate(self, phase: int, rows: list[tf.Tensor], step: tf.Tensor) -> None:
+        """The gradients of all parts of the batch but the last, which the update takes itself."""
+
+        def add(part: tf.Tensor) -> tf.Tensor:
+            self.strategy.run(partial(self.replica.add, phase), (rows, step, part))
+            return part + 1
+
+        last = self.config.accumulate - 1
+        tf.while_loop(lambda part: part < last, add, [tf.constant(0)])
 
     def _over_replicas(self, report: StepReport) -> StepReport:
         """The sum of the reports of this process's replicas."""
@@ -214,9 +230,3 @@ class Stepper:
         """
         rows, seconds = self._load(batch)
         return self.replica.step(rows, step, rates, seconds)
-
-
-def _as_is(function: Any) -> Any:
-    """AutoGraph would rewrite this function and all of Keras below it, which takes longer than
-    everything else that tracing does."""
-    return tf.autograph.experimental.do_not_convert(function)
