@@ -27,6 +27,7 @@ from ganboard.worker.errors import ServiceFailed
 
 MAX_ROUNDS, MAX_STEPS = 1000, 1_000_000
 EPOCH_STEPS = 40  # of our trainer on a CPU, where all of MNIST takes minutes
+OPTIONS = {"model": "--model", "batch_size": "--batch", "precision": "--precision"}
 
 
 def bench(settings: Settings, options: Options, watcher: Watcher) -> dict[str, Any]:
@@ -85,7 +86,13 @@ def _base(settings: Settings, options: Options) -> RunConfig:
 
 
 def _check_changes(options: Options, candidates: Sequence[Candidate]) -> None:
-    """Refuse changed settings where a candidate would not follow them."""
+    """Refuse changed settings that have an option of their own, and those that a candidate would
+    not follow."""
+    for name, option in OPTIONS.items():
+        if name in options.changes:
+            raise ConfigError(
+                f"--set {name}={options.changes[name]} cannot be used here: use {option}."
+            )
     fixed = [
         c.name for c in candidates if c.module in registry.get(options.model).spec.benchmark.peers
     ]

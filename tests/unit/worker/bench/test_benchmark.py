@@ -22,6 +22,7 @@ from ganboard.worker.bench.runner import Options, Watcher
         (Options(model="biggan"), "model=biggan is not allowed: it must be one of 'dcgan', "),
         (Options(model="gan3d", only=["jax"]), "jax does not support model=gan3d"),
         (Options(model="pix2pix", batch=3, only=["workers"]), "does not divide among replicas=2"),
+        (Options(changes={"model": "gan3d"}), "--set model=gan3d cannot be used here: use --model"),
         (Options(only=["all"]), "'all' is not a candidate"),
     ],
 )
