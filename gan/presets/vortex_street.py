@@ -13,8 +13,6 @@ VALUES = {
     "geometry": "64x64",
     "network": "compact",
     "width": 16,
-    "padding": "edge",
-    "history": 2,
     "predict": "change",
     "adversarial_weight": 0.0,
     "input_noise": 0.01,

@@ -10,8 +10,6 @@ VALUES = {
     "network": "compact",
     "width": 16,
     "predict": "change",
-    "padding": "edge",
-    "history": 2,
     "adversarial_weight": 0.0,
     "input_noise": 0.01,
     "pushforward": 0.5,
