@@ -19,7 +19,6 @@ NAMES = (
     "showers",
     "showers_tiny",
     "vortex_street",
-    "vortex_street_256",
     "vortex_street_tiny",
 )
 FORMER = {"street": "vortex_street", "street_tiny": "vortex_street_tiny"}
