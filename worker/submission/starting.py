@@ -4,9 +4,7 @@ from __future__ import annotations
 
 from ganboard.db.errors import UnknownRun
 from ganboard.db.runs import queries
-from ganboard.gan.checkpoint import reader
 from ganboard.gan.config import ConfigError, RunConfig
-from ganboard.worker import placement
 from ganboard.worker.context import Context
 
 
@@ -16,6 +14,9 @@ def checked(context: Context, config: RunConfig) -> RunConfig:
     are not here."""
     if not config.start_from:
         return config
+    from ganboard.gan.checkpoint import reader
+    from ganboard.worker import placement
+
     try:
         run = queries.find_run(context.engine, config.start_from)
     except UnknownRun as error:

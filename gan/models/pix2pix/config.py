@@ -5,10 +5,11 @@ from __future__ import annotations
 
 from typing import ClassVar, Literal
 
-from ganboard.gan.models.pix2pix.flow.manifest import CHANNELS
 from ganboard.gan.settings.declarations import inherited, setting
 from ganboard.gan.settings.problems import problem
 from ganboard.gan.settings.run_config import RunConfig
+
+CHANNELS = 3  # of a stored frame; the obstacle follows from the flow's description
 
 
 class Config(RunConfig):

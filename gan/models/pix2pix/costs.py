@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from ganboard.gan.costs.layer import LayerCost, layer_costs, macs
 from ganboard.gan.models.pix2pix import architecture
-from ganboard.gan.models.pix2pix.config import Config
-from ganboard.gan.models.pix2pix.flow.manifest import CHANNELS
+from ganboard.gan.models.pix2pix.config import CHANNELS, Config
 
 _EVALUATED = 16  # pairs together, forward alone
 

@@ -10,10 +10,9 @@ import numpy as np
 import numpy.typing as npt
 
 from ganboard.gan.models.pix2pix import architecture
-from ganboard.gan.models.pix2pix.config import Config
+from ganboard.gan.models.pix2pix.config import CHANNELS, Config
 from ganboard.gan.models.pix2pix.flow.examples import Examples
 from ganboard.gan.models.pix2pix.flow.frames import Pairs
-from ganboard.gan.models.pix2pix.flow.manifest import CHANNELS
 
 _TOGETHER = 16  # pairs
 

@@ -12,9 +12,8 @@ from ganboard.gan.data.dataset import DatasetError
 from ganboard.gan.generation.generation import MAX_EXAMPLES, Floats
 from ganboard.gan.generation.latent_requests import InvalidRequest
 from ganboard.gan.models.pix2pix import rendering, source
-from ganboard.gan.models.pix2pix.config import Config
+from ganboard.gan.models.pix2pix.config import CHANNELS, Config
 from ganboard.gan.models.pix2pix.flow.frames import MAX_VALUE, Frames, Pairs
-from ganboard.gan.models.pix2pix.flow.manifest import CHANNELS
 
 _PAIRS = 32  # of a comparison
 

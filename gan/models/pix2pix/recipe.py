@@ -16,10 +16,9 @@ from ganboard.gan.modeling.gradients import Shares, State, Tensors, call
 from ganboard.gan.modeling.losses import global_mean
 from ganboard.gan.modeling.recipe import Phase
 from ganboard.gan.models.pix2pix import architecture, losses, networks, rendering
-from ganboard.gan.models.pix2pix.config import Config
+from ganboard.gan.models.pix2pix.config import CHANNELS, Config
 from ganboard.gan.models.pix2pix.evaluator import Evaluator
 from ganboard.gan.models.pix2pix.flow.examples import Examples
-from ganboard.gan.models.pix2pix.flow.manifest import CHANNELS
 from ganboard.gan.rng import streams
 from ganboard.gan.rng.philox import Purpose
 

@@ -25,11 +25,11 @@ import numpy.typing as npt
 
 from ganboard.gan import files
 from ganboard.gan.data.dataset import DatasetError, reading
+from ganboard.gan.models.pix2pix.config import CHANNELS
 from ganboard.gan.models.pix2pix.flow import manifest as manifests
 from ganboard.gan.models.pix2pix.flow import vortex_street
 from ganboard.gan.models.pix2pix.flow.lattice import Field, Flow
 from ganboard.gan.models.pix2pix.flow.manifest import (
-    CHANNELS,
     DTYPE,
     FORMAT,
     REMEDY,

@@ -11,13 +11,13 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from ganboard.gan.data.dataset import DatasetError, reading
 from ganboard.gan.files import open_plain
+from ganboard.gan.models.pix2pix.config import CHANNELS
 from ganboard.gan.models.pix2pix.flow.lattice import relaxation
 from ganboard.gan.models.pix2pix.flow.obstacle import Obstacle, Shape
 from ganboard.gan.models.pix2pix.flow.recording import MAX_CASES
 
 NAME = "manifest.json"
 FORMAT = "ganboard-flow-1"
-CHANNELS = 3  # stored; the obstacle, the fourth, follows from the manifest
 DTYPE = "<f2"
 REMEDY = "copy the folder again from its origin, or create it again with `ganboard data flow`"
 _MAX_BYTES = 4 << 20

@@ -18,9 +18,8 @@ import tensorflow as tf
 
 from ganboard.gan.generation import restore as stored
 from ganboard.gan.models.pix2pix import networks
-from ganboard.gan.models.pix2pix.config import Config
+from ganboard.gan.models.pix2pix.config import CHANNELS, Config
 from ganboard.gan.models.pix2pix.flow.lattice import Field
-from ganboard.gan.models.pix2pix.flow.manifest import CHANNELS
 from ganboard.gan.models.pix2pix.prediction.tiles import (
     Group,
     assign,
