@@ -5,10 +5,11 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
+from contextlib import suppress
 from pathlib import Path
 
 import pytest
-from playwright.sync_api import Page, expect
+from playwright.sync_api import Error, Page, expect
 
 from ganboard.db.runs import queries
 from ganboard.worker.context import Context
@@ -34,13 +35,16 @@ def set_number(page: Page, label: str, value: int) -> None:
 def choose(page: Page, label: str, option: str) -> None:
     box = page.get_by_role("combobox", name=re.compile(label))
     box.scroll_into_view_if_needed()  # a list that has opened closes when the page scrolls
-    wait_until(
-        lambda: box.click() or page.get_by_role("option").count(),
-        seconds=20,
-        every=0.5,
-        what=f"the choices of {label}",
-    )
-    page.get_by_role("option", name=option, exact=True).click()
+    choices = page.get_by_role("option")
+
+    def chosen() -> bool:  # an open list also closes when the page answers what was typed before
+        if not choices.count():
+            box.click()
+        with suppress(Error):
+            page.get_by_role("option", name=option, exact=True).click(timeout=2000)
+        return box.input_value() == option
+
+    wait_until(chosen, seconds=30, every=0.5, what=f"{label} being {option}")
 
 
 def epoch_shown(page: Page) -> int:
