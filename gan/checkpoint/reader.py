@@ -108,9 +108,8 @@ def newest_arrays(directory: Path) -> Arrays:
 
 def part(directory: Path, step: int, prefix: str | tuple[str, ...]) -> Arrays:
     """Those arrays of the checkpoint of `step` whose names begin with `prefix`, or one of several,
-    its digest checked.
-    For readers beside a training: nothing is set aside or deleted. Raises CheckpointError in one
-    sentence.
+    its digest checked. For readers beside a training: nothing is set aside or deleted. Raises
+    CheckpointError in one sentence.
     """
     found = next((path for number, _, path in complete(directory) if number == step), None)
     try:

@@ -31,6 +31,8 @@ from ganboard.gan.training.runner import CustomLoop, Runner
 from ganboard.gan.training.step import Stepper
 from ganboard.gan.training.watchdog import Watchdog
 
+_NAMED = 4  # tensors in the note of a run that starts from another one
+
 
 class Attempt:
     """The parts of one attempt, and the state that they share."""
@@ -146,7 +148,8 @@ class Attempt:
         given = transfer(self._runs / run / "checkpoints", self._untrained)
         count = given.taken + len(given.new)
         source = f"step {given.step:,} of run {run}, {given.taken} of {count} tensors"
-        others = f" New are {', '.join(given.new)}." if given.new else ""
+        named = ", ".join(given.new[:_NAMED]) + ", ..." * (len(given.new) > _NAMED)
+        others = f" Untrained: {named}." if named else ""
         self.sink(Note("info", f"Starts from {source}.{others}"))
         self.sink(Facts({"start_from": source}))
         return given.arrays
