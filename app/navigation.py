@@ -95,6 +95,12 @@ def clone_param() -> str | None:
     return next(iter(_ids("clone")), None)
 
 
+def changes_param() -> list[str]:
+    """The changed settings of `?clone=ID&set=beta_1=0.5,ema=0.999`, as KEY=VALUE."""
+    asked = ",".join(st.query_params.get_all("set"))
+    return [part.strip() for part in asked.split(",") if part.strip()]
+
+
 def set_runs_param(run_ids: list[str]) -> None:
     """Put the compared runs into the URL."""
     st.query_params["runs"] = ",".join(run_ids[:MAX_COMPARED])
@@ -110,9 +116,11 @@ def open_compare(run_ids: list[str]) -> NoReturn:
     st.switch_page(COMPARE_PAGE, query_params={"runs": ",".join(run_ids[:MAX_COMPARED])})
 
 
-def open_launch(*, clone: str | None = None) -> NoReturn:
-    """Go to the launch form, filled from a run if one is given."""
-    st.switch_page(LAUNCH_PAGE, query_params={"clone": clone} if clone else {})
+def open_launch(*, clone: str | None = None, changes: str = "") -> NoReturn:
+    """Go to the launch form, filled from a run if one is given, with `changes` of its settings:
+    "beta_1=0.5,ema=0.999"."""
+    asked = {"clone": clone} if clone else {}
+    st.switch_page(LAUNCH_PAGE, query_params={**asked, **({"set": changes} if changes else {})})
 
 
 def step_param() -> int | None:

@@ -1,6 +1,7 @@
 """Set up a run or a sweep, see what it amounts to, launch it.
 
-`?preset=NAME` starts from a preset, `?clone=ID` from the settings of a run.
+`?preset=NAME` starts from a preset, `?clone=ID` from the settings of a run, and with
+`&set=beta_1=0.5,ema=0.999` some of them changed.
 """
 
 from __future__ import annotations
@@ -24,7 +25,7 @@ from ganboard.app.run import devices
 from ganboard.db.runs import queries
 from ganboard.db.runs.runtime_estimation import History
 from ganboard.gan import presets
-from ganboard.gan.config import ConfigError, config_class, parse_value
+from ganboard.gan.config import ConfigError, config_class, parse_assignments, parse_value
 from ganboard.gan.data import catalog
 from ganboard.gan.settings import metadata, registry
 from ganboard.worker import formatting
@@ -33,6 +34,7 @@ from ganboard.worker.errors import BadName
 from ganboard.worker.submission import submit
 
 SOURCE = "launch_source"  # ("preset", name) or ("run", id): what the form was filled from
+CHANGES = "launch_changes"  # of a run's settings, which the form was filled with
 # {"run": id} after a click; changed in place, which no rerun can interrupt
 LAUNCHED = "launch_last"
 # {"preset": name} after a click on a card; changed in place, since a next click can cut a callback
@@ -140,9 +142,12 @@ def _fill(context: Context) -> dict[str, Any] | None:
             " used.",
             "warning",
         )
-    if source != ("run", clone) or not settings_form.is_filled():
-        settings_form.fill(known)
+    changes = navigation.changes_param()
+    as_asked = source == ("run", clone) and st.session_state.get(CHANGES) == changes
+    if not as_asked or not settings_form.is_filled():
+        settings_form.fill(known | _changed(changes))
         st.session_state[SOURCE] = ("run", clone)
+        st.session_state[CHANGES] = changes
         st.session_state[NAME] = f"{run.name[: submit.NAME_LENGTH - 7]} (clone)"
     return {
         "id": run.id,
@@ -178,6 +183,17 @@ def _fill_from_preset() -> None:
         st.session_state.pop(STALE, None)
     elif asked is not None:
         st.query_params["preset"] = name
+
+
+def _changed(assignments: list[str]) -> dict[str, Any]:
+    """The settings that the address changes; none of them where one cannot be used, which is
+    said."""
+    try:
+        asked = parse_assignments(assignments)
+        return {name: parse_value(name, value) for name, value in asked.items()}
+    except ConfigError as error:
+        errors.report(f"{error} The form has the settings of the run.", "warning")
+        return {}
 
 
 def _known(config: dict[str, Any]) -> tuple[dict[str, Any], list[str]]:

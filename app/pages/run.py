@@ -16,6 +16,7 @@ from ganboard.app.run import (
     buttons,
     charts,
     devices,
+    explain,
     images,
     logged,
     notes,
@@ -62,6 +63,7 @@ VIEWS = {
     "Quality": View(
         lambda c, r, o: quality.draw(c.engine, r, o), lambda c, r: quality.controls(c.engine, r)
     ),
+    "Explain": View(lambda c, r, o: explain.draw(c.engine, r)),
     "Prediction": View(below=prediction.show, analysis="prediction"),
     "Timings": View(lambda c, r, o: timings.draw(c.engine, r, o), lambda c, r: timings.controls()),
     "Rates": View(

@@ -13,7 +13,8 @@ from sqlalchemy import Engine
 from sqlmodel import Session, col, select
 
 from ganboard.db.engine import reading
-from ganboard.db.models import Epoch, Run
+from ganboard.db.models import Epoch, Run, StepLosses
+from ganboard.db.types import Float32s
 
 Floats = npt.NDArray[np.float64]
 
@@ -146,3 +147,18 @@ def read(session: Session, run_id: str) -> Timeline | None:
         np.append(begins, next_begins),
         np.append(ends, next_begins + next_takes),
     )
+
+
+def all_losses(engine: Engine, run_id: str) -> dict[str, Float32s]:
+    """The losses of every stored step in order, [steps] by net, "g" and "d"."""
+    with reading(engine) as session:
+        rows = session.execute(
+            select(StepLosses.g_losses, StepLosses.d_losses)  # type: ignore[call-overload]
+            .where(col(StepLosses.run_id) == run_id)
+            .order_by(col(StepLosses.epoch))
+        ).all()
+    empty = np.empty(0, dtype=np.float32)
+    return {
+        "g": np.concatenate([empty, *(row.g_losses for row in rows)]),
+        "d": np.concatenate([empty, *(row.d_losses for row in rows)]),
+    }

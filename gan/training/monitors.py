@@ -22,11 +22,13 @@ from ganboard.gan.settings.adversarial import AdversarialConfig
 from ganboard.gan.training.lr_schedules import scaling
 
 Floats = npt.NDArray[np.floating[Any]]
+# by which `gan.diagnosis` recognizes these warnings
+COLLAPSE, SLOW_REPLICA = "Mode collapse: ", " is slow: "
 
 # D's opinion: mean sigmoid of its logits, averaged over a window. Healthy runs stay within 0.5 to
 # 0.8 for real and 0.3 to 0.6 for generated images. With rates that were wrong for G or D by a
-# factor of 5 to 200 it was beyond these bounds within four epochs, or 0.51 and 0.73. opinion of
-# real images that is too good, and that is fair again; 1 minus it for generated ones
+# factor of 5 to 200 it was beyond these bounds within four epochs, or 0.51 and 0.73. For real
+# images; 1 minus it for generated ones
 SURE, SURE_NO_MORE = 0.95, 0.90
 # generated images believed so much more than real ones; noise over a window is below 0.05
 INVERTED, INVERTED_NO_MORE = 0.2, 0.05
@@ -170,8 +172,7 @@ class Monitors:
         return self._alike.notes(
             self._grown(epoch, varied) and not (fair and distance >= ALIKE),
             varied,
-            f"Mode collapse: the images of G after epoch {epoch} {found}."
-            f" {self._against_collapse()}",
+            f"{COLLAPSE}the images of G after epoch {epoch} {found}. {self._against_collapse()}",
             f"The images of G after epoch {epoch} are diverse again.",
         )
 
@@ -193,7 +194,7 @@ class Monitors:
         return self._few.notes(
             self._grown(quality.epoch, varied) and (diversity < FEW or share > one_class),
             varied,
-            f"Mode collapse: after epoch {quality.epoch}, G generates few kinds of images:"
+            f"{COLLAPSE}after epoch {quality.epoch}, G generates few kinds of images:"
             f" {found}. {self._against_collapse()}",
             f"G generates more kinds of images again after epoch {quality.epoch}: {found}.",
         )
@@ -239,7 +240,7 @@ class Monitors:
             notes += self._slow[replica].notes(
                 own > SLOW * others,
                 own < SLOW_NO_MORE * others,
-                f"{who} is slow: {times}. All replicas wait for the slowest one, which cost"
+                f"{who}{SLOW_REPLICA}{times}. All replicas wait for the slowest one, which cost"
                 f" {(own - others) * len(seconds):.2g} s in this epoch. Check what else runs on"
                 " its device, or train with fewer replicas.",
                 f"{who} is no longer slow: {times}.",

@@ -94,6 +94,25 @@ def show(run_id: RunId, as_json: AsJson = False) -> None:
     return print_run(context, found, *lists)
 
 
+def explain(run_id: RunId, as_json: AsJson = False) -> None:
+    """Explain a run: mode collapse, an overpowering discriminator, plateaus, loss spikes, slow
+    epochs, restarts; each with its epochs, the numbers it follows from, and settings for a clone.
+
+    Examples:
+      ganboard explain latest
+      ganboard explain 7k3 --json
+    """
+    from ganboard.worker import diagnosis
+
+    context, found = find(run_id)
+    explanation = diagnosis.explained(context.engine, found)
+    if as_json:
+        return output.print_json(diagnosis.document(explanation))
+    from ganboard.worker.terminal.explanation import print_explanation
+
+    return print_explanation(found, explanation)
+
+
 def stop(run_id: RunId, as_json: AsJson = False) -> None:
     """Stop a run at its next step; it saves a checkpoint and can be resumed.
 

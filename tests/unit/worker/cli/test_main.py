@@ -21,6 +21,7 @@ COMMAND_LINE = {
     "train": ["--preset", "--set", "--name", "--follow", "--settings", "--json"],
     "runs": ["--status", "--search", "--archived", "--limit", "--json"],
     "show": ["RUN", "--json"],
+    "explain": ["RUN", "--json"],
     "stop": ["RUN", "--json"],
     "resume": ["RUN", "--without", "--with-new-code", "--json"],
     "check": ["MODEL", "--json"],
