@@ -116,11 +116,13 @@ def open_compare(run_ids: list[str]) -> NoReturn:
     st.switch_page(COMPARE_PAGE, query_params={"runs": ",".join(run_ids[:MAX_COMPARED])})
 
 
-def open_launch(*, clone: str | None = None, changes: str = "") -> NoReturn:
-    """Go to the launch form, filled from a run if one is given, with `changes` of its settings:
-    "beta_1=0.5,ema=0.999"."""
-    asked = {"clone": clone} if clone else {}
-    st.switch_page(LAUNCH_PAGE, query_params={**asked, **({"set": changes} if changes else {})})
+def open_launch(
+    *, clone: str | None = None, changes: str = "", step: int | None = None
+) -> NoReturn:
+    """Go to the launch form, filled from a run if one is given, with `changes` of its settings
+    ("beta_1=0.5,ema=0.999"), or to fork it at the checkpoint of `step`."""
+    asked = {"clone": clone, "set": changes, "step": None if step is None else str(step)}
+    st.switch_page(LAUNCH_PAGE, query_params={key: text for key, text in asked.items() if text})
 
 
 def step_param() -> int | None:

@@ -205,6 +205,7 @@ FACTS = {
     "measured_memory_bytes": "Memory measured in the first steps",
     "largest_batch": "Largest global batch that fits, by the estimate",
     "reduce_bytes": "Bytes each replica sends per step in the all-reduce",
+    "forked_from": "Run and step that it was forked from",
     "start_from": "Where the first weights come from",
     "model_source": "SHA-256 of the source of a model that does not come with ganboard",
     "data_revision": "Revision of the sampled data; other revisions contain other examples",

@@ -1,7 +1,7 @@
 """Set up a run or a sweep, see what it amounts to, launch it.
 
 `?preset=NAME` starts from a preset, `?clone=ID` from the settings of a run, and with
-`&set=beta_1=0.5,ema=0.999` some of them changed.
+`&set=beta_1=0.5,ema=0.999` some of them changed; with `&step=N` that run is forked.
 """
 
 from __future__ import annotations
@@ -14,6 +14,8 @@ import streamlit as st
 
 from ganboard.app import auth, errors, navigation
 from ganboard.app.launch import (
+    cloned,
+    forked,
     picture_sheet,
     plan,
     preset_cards,
@@ -21,11 +23,11 @@ from ganboard.app.launch import (
     study_diff,
     sweep_builder,
 )
+from ganboard.app.launch.forked import Fork
 from ganboard.app.run import devices
 from ganboard.db.runs import queries
 from ganboard.db.runs.runtime_estimation import History
 from ganboard.gan import presets
-from ganboard.gan.config import ConfigError, config_class, parse_assignments, parse_value
 from ganboard.gan.data import catalog
 from ganboard.gan.settings import metadata, registry
 from ganboard.worker import formatting
@@ -63,16 +65,9 @@ def render() -> None:
             " for the dashboard with workers, or `ganboard worker` for one worker.",
             icon=":material/hourglass_empty:",
         )
-    base_name, base = _source(context, here, history, parent)
-    mode = st.segmented_control(
-        "What to launch",
-        (ONE, GRID),
-        key=MODE,
-        default=ONE,
-        required=True,
-        label_visibility="collapsed",
-        persist_state="session",
-    )
+    fork = forked.asked(context, parent)
+    base_name, base = _source(context, here, history, parent, fork)
+    mode = ONE if fork else _mode()
     preset, parent_id = (
         (parent["preset"], parent["id"]) if parent else (st.session_state[SOURCE][1], None)
     )
@@ -96,10 +91,12 @@ def render() -> None:
             )
     with side, st.container(border=True):
         found = plan.make_plan(values, here, context.settings.data)
+        if fork:
+            found = fork.checked(found)
         if mode == GRID:
             st.caption("Settings of the form, which the sweep varies:")
         else:
-            _launch(context, found, preset, parent_id)
+            _launch(context, found, preset, parent_id, fork)
         plan.show(found, here, history)
         if found.config is not None:
             devices.lines(context.engine, found.config, preset or presets.NAMES[0])
@@ -107,6 +104,19 @@ def render() -> None:
         study_diff.tabs(
             values, {base_name: base, study_diff.STUDY: plan.preset_values(study_diff.STUDY)}
         )
+
+
+def _mode() -> str:
+    """One run, or a sweep."""
+    return st.segmented_control(
+        "What to launch",
+        (ONE, GRID),
+        key=MODE,
+        default=ONE,
+        required=True,
+        label_visibility="collapsed",
+        persist_state="session",
+    )
 
 
 def _fill(context: Context) -> dict[str, Any] | None:
@@ -135,7 +145,7 @@ def _fill(context: Context) -> dict[str, Any] | None:
         errors.report(f"{why} The form starts from a preset instead.")
         _use_preset(presets.NAMES[0])
         return None
-    known, unknown = _known(run.config)
+    known, unknown = cloned.known(run.config)
     if unknown:
         errors.report(
             f"This version does not support {', '.join(unknown)} of that run; the defaults are"
@@ -145,7 +155,7 @@ def _fill(context: Context) -> dict[str, Any] | None:
     changes = navigation.changes_param()
     as_asked = source == ("run", clone) and st.session_state.get(CHANGES) == changes
     if not as_asked or not settings_form.is_filled():
-        settings_form.fill(known | _changed(changes))
+        settings_form.fill(known | cloned.changed(changes))
         st.session_state[SOURCE] = ("run", clone)
         st.session_state[CHANGES] = changes
         st.session_state[NAME] = f"{run.name[: submit.NAME_LENGTH - 7]} (clone)"
@@ -185,30 +195,6 @@ def _fill_from_preset() -> None:
         st.query_params["preset"] = name
 
 
-def _changed(assignments: list[str]) -> dict[str, Any]:
-    """The settings that the address changes; none of them where one cannot be used, which is
-    said."""
-    try:
-        asked = parse_assignments(assignments)
-        return {name: parse_value(name, value) for name, value in asked.items()}
-    except ConfigError as error:
-        errors.report(f"{error} The form has the settings of the run.", "warning")
-        return {}
-
-
-def _known(config: dict[str, Any]) -> tuple[dict[str, Any], list[str]]:
-    """The settings of a stored run that this version has, and the names and values of those that it
-    has not."""
-    known, unknown = {}, []
-    for name, value in config.items():
-        try:
-            known[name] = parse_value(name, value)
-        except ConfigError:
-            unknown.append(f"{name[:40]}={str(value)[:40]}")
-    own = config_class(known).model_fields
-    return {name: value for name, value in known.items() if name in own}, unknown
-
-
 def _use_preset(name: str) -> None:
     settings_form.fill(plan.preset_values(name))
     st.session_state[SOURCE] = ("preset", name)
@@ -216,16 +202,18 @@ def _use_preset(name: str) -> None:
 
 
 def _source(
-    context: Context, here: submit.Machines, history: History, parent: dict[str, Any] | None
+    context: Context,
+    here: submit.Machines,
+    history: History,
+    parent: dict[str, Any] | None,
+    fork: Fork | None,
 ) -> tuple[str, dict[str, Any]]:
     """Say what the form starts from, and let it be another preset; returns its name and
     settings."""
     if parent is not None:
         with st.container(border=True, horizontal=True, vertical_alignment="center"):
-            st.text(
-                f"Starts from the settings of “{formatting.shorten(parent['name'], 60)}”"
-                f" ({parent['id']})"
-            )
+            settings = f"Starts from the settings of “{formatting.shorten(parent['name'], 60)}”"
+            st.text(fork.source if fork else f"{settings} ({parent['id']})")
             if st.button("Use a preset instead", icon=":material/close:", type="tertiary"):
                 navigation.open_launch()
         return f"“{formatting.shorten(parent['name'], 20)}”", parent["config"]
@@ -248,7 +236,9 @@ def _queue(context: Context) -> None:
     st.caption(formatting.escape(plan.queue(context, here, history)))
 
 
-def _launch(context: Context, found: plan.LaunchPlan, preset: str, parent_id: str | None) -> None:
+def _launch(
+    context: Context, found: plan.LaunchPlan, preset: str, parent_id: str | None, fork: Fork | None
+) -> None:
     """Name and button; on a click the run is stored and its page opened."""
     usual = submit.default_name(found.config, preset) if found.config else ""
     name = st.text_input(
@@ -279,9 +269,14 @@ def _launch(context: Context, found: plan.LaunchPlan, preset: str, parent_id: st
     elif found.config is not None and ready:  # a click reaches a button that is off by now
         # a double click draws the page with the button pressed twice in a row
         if "run" not in launched:
-            launched["run"] = submit.submit(
-                context, found.config, name=checked, preset=preset, parent_id=parent_id
-            ).id
+            run = (
+                fork.launch(found.config, checked)
+                if fork
+                else submit.submit(
+                    context, found.config, name=checked, preset=preset, parent_id=parent_id
+                )
+            )
+            launched["run"] = run.id
         navigation.open_run(launched["run"])
 
 

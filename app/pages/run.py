@@ -17,6 +17,7 @@ from ganboard.app.run import (
     charts,
     devices,
     explain,
+    fork,
     images,
     logged,
     notes,
@@ -54,7 +55,9 @@ class View:
 
 VIEWS = {
     "Losses": View(
-        lambda c, r, o: charts.draw_losses(c.engine, r, o), lambda c, r: charts.loss_controls()
+        lambda c, r, o: charts.draw_losses(c.engine, r, o),
+        lambda c, r: charts.loss_controls(),
+        lambda c, r, o: fork.show(c, r),
     ),
     "Metrics": View(
         lambda c, r, o: logged.draw(c.engine, r, o), lambda c, r: charts.loss_controls()

@@ -43,7 +43,7 @@ from ganboard.gan.settings import registry
 from ganboard.gan.settings.metadata import affecting
 
 _ASIDE = re.compile(r"aside-\d+-ckpt-(\d+)-\d+")
-_PROGRESS = "progress/"
+PROGRESS = "progress/"  # begins the names of arrays that are no weights
 _MARGIN = 1 << 20  # bytes that must be free beyond the arrays': for their names and the manifest
 _FULL = {errno.ENOSPC, errno.EDQUOT, errno.EFBIG}
 # what is wrong with a path, or (EINVAL) with a place in a file that damaged contents name; any
@@ -79,7 +79,7 @@ def save(
             f"Checkpoint of step {progress.step} was not saved because {bad} contains non-finite"
             " values."
         )
-    arrays = {**arrays, **{_PROGRESS + name: array for name, array in progress.arrays().items()}}
+    arrays = {**arrays, **{PROGRESS + name: array for name, array in progress.arrays().items()}}
     final = directory / f"ckpt-{progress.step}-{attempt}"
     made = final.with_suffix(".tmp")
     try:
@@ -115,6 +115,16 @@ def save(
             f"Checkpoint of step {progress.step} was not saved in {directory}: {reason}; {remedy}."
         ) from error
     return Saved(progress.step, progress.epoch, hashlib.sha256(text).hexdigest(), size + len(text))
+
+
+def digest_of(directory: Path, step: int) -> str:
+    """The `config_hash` that the newest checkpoint of `step` was saved under. Raises
+    CheckpointError where there is none."""
+    path = next((path for number, _, path in complete(directory) if number == step), None)
+    if path is None:
+        raise CheckpointError(f"There is no checkpoint of step {step} in {directory}.")
+    with verified(path) as (manifest, _):
+        return str(manifest["config_hash"])
 
 
 def prune(directory: Path, keep: int) -> None:
@@ -201,9 +211,9 @@ def _read(path: Path, expected: Arrays, digest: str) -> tuple[Arrays, Progress, 
             raise CheckpointError("it belongs to another configuration or data set")
         arrays = {name: file[name] for name in file.files}
     values = {
-        name.removeprefix(_PROGRESS): arrays.pop(name)
+        name.removeprefix(PROGRESS): arrays.pop(name)
         for name in list(arrays)
-        if name.startswith(_PROGRESS)
+        if name.startswith(PROGRESS)
     }
     progress = Progress.of(values)
     if progress.step != manifest["step"]:

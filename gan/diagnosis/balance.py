@@ -24,8 +24,11 @@ def collapse(trace: Trace) -> list[Finding]:
     if diversity is not None:
         one_class = max(ONE_CLASS, (1 + trace.commonest) / 2)
         bad = (diversity < FEW) | (evaluations.largest_class > one_class)
-        # an untrained G is not collapsed: it must have varied before
-        bad &= np.cumsum(np.isfinite(diversity) & ~bad) > 0
+        # an untrained G is not collapsed: it must have varied before, or the monitor, which knows
+        # how far it has been trained, has warned
+        warned = min((at for at, _ in _warned(trace)), default=np.inf)
+        varied = np.cumsum(np.isfinite(diversity) & ~bad) > 0
+        bad &= varied | (evaluations.epoch >= warned)
         for first, last in spans(bad, IN_A_ROW):
             lowest = float(np.nanmin(diversity[first : last + 1]))
             share = float(np.nanmax(evaluations.largest_class[first : last + 1], initial=0.0))
@@ -44,13 +47,18 @@ def collapse(trace: Trace) -> list[Finding]:
                 )
             )
     if not found:
-        found = [
-            Finding("collapse", at, at, text)
-            for at, text in trace.warnings
-            if text.startswith(COLLAPSE)
-        ][:1]
+        found = [Finding("collapse", at, at, text) for at, text in _warned(trace)][:1]
     advice, remedy = _slower_generator(trace.config)
     return [replace(one, advice=advice, remedy=remedy) for one in found]
+
+
+def _warned(trace: Trace) -> list[tuple[float, str]]:
+    """Position and reason of each warning of the monitor, without its title and advice."""
+    return [
+        (at, text.removeprefix(COLLAPSE).partition(" Clone the run")[0])
+        for at, text in trace.warnings
+        if text.startswith(COLLAPSE)
+    ]
 
 
 def _slower_generator(config: RunConfig) -> tuple[str, dict[str, Any]]:

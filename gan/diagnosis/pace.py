@@ -9,7 +9,7 @@ from ganboard.gan.training.monitors import SLOW_REPLICA
 
 EPOCHS = 5  # fewer have no usual duration
 SLOW = 1.5  # times the median
-LOST = 0.02  # of all training seconds: less is not worth a word
+LOST = 0.05  # of all training seconds: less is not worth a word
 
 
 def slow_epochs(trace: Trace) -> list[Finding]:
@@ -46,7 +46,8 @@ def stragglers(trace: Trace) -> list[Finding]:
 
 def restarts(trace: Trace) -> list[Finding]:
     """Where another attempt went on, and what starting again took."""
-    places = np.flatnonzero(np.diff(trace.attempt)) + 1
+    # a fork's first own epoch follows epochs of attempt 0
+    places = np.flatnonzero((np.diff(trace.attempt) != 0) & (trace.attempt[:-1] > 0)) + 1
     if not len(places):
         return []
     again = float(trace.compile_seconds[places].sum())

@@ -14,6 +14,7 @@ from ganboard.gan.training.monitors import position
 EVALUATIONS = 5  # fewer say nothing about a trend
 WORSE = 1.1  # times the best; the difference must exceed the spread between evaluations too
 SPIKE = 12.0  # robust standard deviations: noise of a million normal steps stays below 6
+VISIBLE = 0.05  # of the range of usual losses: the least standard deviation that counts
 BLOCK = 64  # steps whose median and spread a step is compared with
 SKIPPED = 0.02  # of all updates
 NORMAL = 1.4826  # standard deviation / median absolute deviation of a normal distribution
@@ -119,7 +120,9 @@ def _deviations(losses: Floats) -> Floats:
     away = np.abs(rows - np.nanmedian(rows, axis=1, keepdims=True))
     spread = NORMAL * np.nanmedian(away, axis=1)
     # a block without noise has no scale of its own
-    floor = max(float(np.median(spread)) if len(spread) else 0.0, 1e-6)
+    finite = padded[np.isfinite(padded)]
+    usual = np.subtract(*np.percentile(finite, (99, 1))) if len(finite) else 0.0
+    floor = max(VISIBLE * float(usual), 1e-6)
     distance[known] = away / np.maximum(spread, floor)[:, np.newaxis]
     return np.nan_to_num(distance.ravel()[: len(losses)])
 

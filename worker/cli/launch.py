@@ -170,6 +170,37 @@ def clone(
     )
 
 
+def fork(
+    run_id: RunId,
+    step: Annotated[
+        int | None,
+        typer.Option("--step", min=0, help="Step of the checkpoint; defaults to the latest."),
+    ] = None,
+    changes: Changes = None,
+    name: Name = None,
+    as_json: AsJson = False,
+) -> None:
+    """Queue a new run that continues another from one of its checkpoints, with settings changed. It
+    has the epochs, images and evaluations of that run until there.
+
+    Examples:
+      ganboard fork latest --set d_learning_rate=5e-5 --set epochs=40
+      ganboard fork 7k3 --step 4680 --set loss=hinge --name "hinge from epoch 5"
+    """
+    from ganboard.gan.config import parse_assignments
+    from ganboard.worker.submission import forking
+
+    values = parse_assignments(changes or [])
+    context, found = find(run_id)
+    forked = forking.fork(context, found.id, values, step=step, name=name)
+    output.changed(
+        context,
+        forked.id,
+        f"Queued run {forked.id}: {forked.name}{output.waiting(context, forked)}",
+        as_json,
+    )
+
+
 def _config(preset: str | None, changes: list[str] | None) -> RunConfig:
     from ganboard.gan import presets
     from ganboard.gan.config import parse, parse_assignments

@@ -208,7 +208,7 @@ def doctor(
 
 ELSEWHERE: tuple[Callable[..., None], ...] = (
     launch.run, launch.train, runs.runs, runs.show, runs.explain, runs.stop, launch.resume,
-    launch.clone,
+    launch.clone, launch.fork,
     runs.delete, runs.export, annotations_cli.tag, annotations_cli.note, annotations_cli.archive,
     annotations_cli.unarchive, sweep.sweep, study.study, study.report, surface.surface,
     *of_models.commands(), rehearse.rehearse, serve.serve, verify.selftest,

@@ -91,6 +91,16 @@ def test_an_untrained_generator_and_a_single_evaluation_are_no_collapse() -> Non
     assert not explain(trace(evaluations=evaluations(IMPROVING, diversity=diversity))).findings
 
 
+def test_a_generator_that_never_varied_has_collapsed_where_the_trainer_warned() -> None:
+    diversity = np.full(EPOCHS, 0.05)
+    collapsed = trace(
+        evaluations=evaluations(IMPROVING, diversity=diversity),
+        warnings=((3.0, f"{COLLAPSE}few kinds. Clone the run and lower the rate."),),
+    )
+    finding = only(explain(collapsed).findings)
+    assert (finding.first, finding.last) == (3, 20)
+
+
 def test_a_class_that_takes_all_images_is_a_collapse_unless_real_images_are_like_that() -> None:
     largest = np.full(EPOCHS, 0.12)
     largest[10:] = 0.7

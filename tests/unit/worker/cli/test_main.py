@@ -27,6 +27,7 @@ COMMAND_LINE = {
     "check": ["MODEL", "--json"],
     "new model": ["NAME", "--in"],
     "data show": ["FOLDER", "--image-size", "--channels", "--out", "--count", "--json"],
+    "fork": ["RUN", "--step", "--set", "--name", "--json"],
     "clone": ["RUN", "--set", "--name", "--json"],
     "delete": ["RUN", "--yes", "-y", "--json"],
     "export": ["RUN", "DIR", "--json"],
