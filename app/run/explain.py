@@ -24,8 +24,8 @@ from ganboard.worker.figures import losses, quality
 TABS: dict[Kind, str] = {
     "not_finite": "Losses",
     "collapse": "Images",
-    "discriminator": "Timings",
-    "overflow": "Timings",
+    "discriminator": "Losses",
+    "overflow": "Losses",
     "declined": "Quality",
     "plateau": "Quality",
     "spikes": "Losses",
@@ -33,8 +33,8 @@ TABS: dict[Kind, str] = {
     "slow_epochs": "Timings",
     "restarts": "Events",
 }
+TIMING: frozenset[Kind] = frozenset({"straggler", "slow_epochs", "restarts"})  # change no image
 SIDE = 132  # pixels of a picture
-REMEDIES_OF = "clone-remedy"
 
 
 def draw(engine: Engine, run: Run) -> None:
@@ -83,7 +83,7 @@ def _finding(
             if finding.remedy and st.button(
                 f"Clone with {changes(finding)}",
                 icon=":material/content_copy:",
-                key=f"{REMEDIES_OF}-{number}",
+                key=f"clone_remedy_{number}",
                 help="Opens the launch form with this run's settings and these changes.",
             ):
                 navigation.open_launch(clone=run.id, changes=changes(finding, separator=","))
@@ -94,6 +94,8 @@ def _finding(
                 icon=":material/show_chart:",
                 query_params={"run": run.id, "view": tab},
             )
+    if finding.kind in TIMING:
+        return
     with pictures, st.container(horizontal=True, gap="small"):
         for epoch in around(sorted(epoch for epoch in grids if epoch >= 0), finding):
             caption = f"Epoch {epoch}"
