@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from ganboard.app import errors
+from ganboard.db.models import Run
 from ganboard.gan.config import ConfigError, config_class, parse_assignments, parse_value
 
 
@@ -30,3 +31,11 @@ def known(config: dict[str, Any]) -> tuple[dict[str, Any], list[str]]:
             unknown.append(f"{name[:40]}={str(value)[:40]}")
     own = config_class(found).model_fields
     return {name: value for name, value in found.items() if name in own}, unknown
+
+
+def longer(run: Run, settings: dict[str, Any], forks: bool) -> dict[str, Any]:
+    """The same settings; for a fork of a run that has done all its epochs with twice as many, since
+    there must be something left to train."""
+    if forks and run.epoch >= settings["epochs"]:
+        return {**settings, "epochs": 2 * run.epoch}
+    return settings

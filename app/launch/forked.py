@@ -33,7 +33,7 @@ class Fork:
         name = formatting.shorten(self.parent.name, 60)
         return (
             f"Continues “{name}” ({self.parent.id}) after step {self.step:,}, epoch {self.epoch},"
-            " with the settings below"
+            " with the settings below. The plan counts the epochs until there too."
         )
 
     def checked(self, found: LaunchPlan) -> LaunchPlan:

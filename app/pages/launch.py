@@ -33,7 +33,7 @@ from ganboard.gan.settings import metadata, registry
 from ganboard.worker import formatting
 from ganboard.worker.context import Context
 from ganboard.worker.errors import BadName
-from ganboard.worker.submission import submit
+from ganboard.worker.submission import forking, submit
 
 SOURCE = "launch_source"  # ("preset", name) or ("run", id): what the form was filled from
 CHANGES = "launch_changes"  # of a run's settings, which the form was filled with
@@ -155,10 +155,12 @@ def _fill(context: Context) -> dict[str, Any] | None:
     changes = navigation.changes_param()
     as_asked = source == ("run", clone) and st.session_state.get(CHANGES) == changes
     if not as_asked or not settings_form.is_filled():
-        settings_form.fill(known | cloned.changed(changes))
+        forks = navigation.step_param() is not None
+        settings_form.fill(cloned.longer(run, known, forks) | cloned.changed(changes))
         st.session_state[SOURCE] = ("run", clone)
         st.session_state[CHANGES] = changes
-        st.session_state[NAME] = f"{run.name[: submit.NAME_LENGTH - 7]} (clone)"
+        suffix = forking.FORKED if forks else submit.CLONED
+        st.session_state[NAME] = run.name[: submit.NAME_LENGTH - len(suffix)] + suffix
     return {
         "id": run.id,
         "name": run.name,

@@ -62,7 +62,7 @@ def test_a_clone_of_an_unknown_run_says_so() -> None:
 def test_clones_of_hostile_names(make_run: MakeRun, name: str) -> None:
     parent = make_run(name)
     at = open_page("launch", clone=parent.id)
-    assert at.text_input(key="launch_name").value == f"{name[:73]} (clone)"
+    assert at.text_input(key="launch_name").value == f"{name[:72]} (clone)"
     assert not any(markdown.allow_html for markdown in at.markdown)
 
 

@@ -9,7 +9,7 @@ import pytest
 
 from ganboard.db.errors import NotAllowed
 from ganboard.db.models import Run
-from ganboard.db.runs import forks, queries, timeline
+from ganboard.db.runs import forks, past_runs, queries, timeline
 from ganboard.gan.checkpoint import fork as checkpoints
 from ganboard.gan.checkpoint import reader
 from ganboard.gan.config import ConfigError, parse
@@ -64,6 +64,10 @@ def test_a_fork_without_changes_repeats_the_run_and_with_changes_leaves_it(
     stored = queries.find_run(context.engine, other.id)
     assert stored.facts[forks.FORKED] == f"step {2 * first} of run {same.id}"
     assert stored.seconds > 0
+    # its settings did not train all of its epochs, nor did it take all of its seconds
+    known = [run_id for run_id, _, _ in past_runs.finished_configs(context.engine)]
+    assert known == [parent.id]
+    assert len(past_runs.measured_runs(context.engine)) == 1
     # the copied epochs are no restart
     kinds = {one.kind for one in diagnosis.explained(context.engine, stored).findings}
     assert "restarts" not in kinds
