@@ -7,7 +7,7 @@ from pathlib import Path
 
 import streamlit as st
 
-from ganboard.app import alerts, auth, errors, navigation
+from ganboard.app import alerts, auth, errors, navigation, shortcuts
 from ganboard.app.run import actions
 from ganboard.app.theme import style
 from ganboard.app.widgets import help_icons
@@ -40,10 +40,11 @@ def navigate() -> None:
         pages.append(st.Page(auth.account, title="Account", icon=icon, url_path=navigation.ACCOUNT))
     page = st.navigation(pages, position="top")
     with errors.sentences(retry=True):
-        navigation.context()
+        context = navigation.context()
         actions.leave_deleted()
         style.apply(COMPACT + style.DANGER)
         help_icons.install()
+        shortcuts.handle(context)
         alerts.show()
         page.run()
 

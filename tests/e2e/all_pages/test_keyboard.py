@@ -1,0 +1,52 @@
+"""Shortcuts and the command palette, on pages as the browser has them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import pytest
+from playwright.sync_api import Page, expect
+
+from ganboard.db.models import Run
+
+MakeRun = Callable[..., Run]
+PATIENCE = 20_000  # milliseconds
+
+
+@pytest.mark.browser
+def test_pages_runs_and_search_are_a_few_keys_away(
+    make_run: MakeRun, server: str, page: Page, complaints: list[str]
+) -> None:
+    wanted = make_run("the one that I want")
+    make_run("another")
+    page.goto(server)
+    expect(page.get_by_text("2 runs", exact=True)).to_be_visible(timeout=PATIENCE)
+
+    page.keyboard.press("?")
+    shortcuts = page.get_by_role("dialog", name="Keyboard shortcuts")
+    expect(shortcuts).to_contain_text("Go to Launch")
+    page.keyboard.press("Escape")
+    expect(shortcuts).to_be_hidden()
+
+    page.keyboard.press("/")
+    # what is typed into a field is no shortcut
+    page.keyboard.type("g?l")
+    expect(page.get_by_placeholder("Search")).to_have_value("g?l")
+    page.get_by_placeholder("Search").blur()
+
+    page.keyboard.press("Control+k")
+    palette = page.get_by_role("dialog", name="Commands")
+    page.keyboard.type("no such thing")
+    expect(palette.get_by_text("No matching command.")).to_be_visible()
+    page.keyboard.press("Control+a")
+    page.keyboard.type("want ONE")
+    expect(palette.get_by_role("option")).to_have_count(1)
+    page.keyboard.press("Enter")
+    page.wait_for_url(f"**/run?run={wanted.id}", timeout=PATIENCE)
+    expect(page.get_by_role("heading", name=wanted.name)).to_be_visible(timeout=PATIENCE)
+
+    page.keyboard.press("g")
+    page.keyboard.press("y")
+    page.wait_for_url("**/system", timeout=PATIENCE)
+    expect(page.get_by_role("heading", name="System")).to_be_visible(timeout=PATIENCE)
+    assert not complaints
