@@ -9,7 +9,9 @@ import streamlit as st
 from PIL import Image
 from sqlalchemy import Engine
 
+from ganboard.app.compare import pair
 from ganboard.app.compare.comparison import Compared
+from ganboard.app.compare.pair import Pair
 from ganboard.db.runs import queries
 from ganboard.gan.events import REAL_IMAGES
 from ganboard.worker import formatting
@@ -24,6 +26,7 @@ class Options:
     epoch: int | None  # None: the newest
     offered: list[int]
     pixels: int
+    pair: Pair | None = None  # two grids over each other instead
 
 
 def stored_grids(engine: Engine, compared: Compared) -> dict[str, dict[int, int]]:
@@ -34,6 +37,9 @@ def stored_grids(engine: Engine, compared: Compared) -> dict[str, dict[int, int]
 def controls(engine: Engine, compared: Compared) -> Options:
     """One slider and one size for all runs."""
     stored = _offered(stored_grids(engine, compared))
+    mode = pair.mode()
+    if mode != "Side by side":
+        return Options(None, stored, SIZES["Large"], pair.controls(engine, compared, mode))
     with st.container(horizontal=True, vertical_alignment="bottom", gap="large"):
         size = st.segmented_control(
             "Size", tuple(SIZES), default="Medium", required=True, key="size", bind="query-params"
@@ -66,6 +72,9 @@ def draw(engine: Engine, compared: Compared, options: Options) -> None:
         st.rerun()  # the slider is outside the part that updates
     if not offered:
         st.caption("None of these runs has saved an image grid yet.")
+        return
+    if options.pair is not None:
+        pair.draw(engine, compared, options.pair)
         return
     epoch, labels = offered[-1] if options.epoch is None else options.epoch, compared.labels()
     with st.container(horizontal=True, gap="small"):

@@ -269,3 +269,15 @@ def test_numbers_of_different_features_are_kept_apart(make_run: MakeRun) -> None
     assert table.loc["by classifier", best] == "–"
     at = open_page("compare", runs=ids(runs), part="Timings")
     assert "FID (encoder)" in words(at)
+
+
+def test_two_grids_lie_over_each_other(make_run: MakeRun) -> None:
+    first, second = make_run("first", epochs=3), make_run("second", epochs=2, grids=False)
+    at = open_page("compare", runs=f"{first.id},{second.id}", part="Images", pair="Swipe")
+    assert at.selectbox(key="left").value == first.id
+    assert at.selectbox(key="left_epoch").options == ["3", "2", "1", "0"]
+    assert "second has saved no image grid yet" in words(at)
+    at = checked(at.selectbox(key="right").set_value(first.id).run())
+    at = checked(at.selectbox(key="right_epoch").set_value(1).run())
+    assert "no image grid" not in words(at)
+    assert "The difference is absolute" in words(at)

@@ -197,3 +197,22 @@ def test_the_way_to_a_run_and_back(
     expect(page.get_by_role("heading", name="Compare runs")).to_be_visible()
     expect(page.locator(PLOT)).to_have_count(2)
     assert complaints == []
+
+
+@pytest.mark.browser
+def test_the_difference_of_two_grids_is_computed_in_the_browser(
+    make_run: MakeRun, server: str, page: Page, complaints: list[str]
+) -> None:
+    runs = [make_run(name, epochs=2) for name in ("one", "same")]
+    ids = ",".join(run.id for run in runs)
+    page.goto(f"{server}/compare?runs={ids}&part=Images&pair=Difference")
+    mean = page.get_by_text("Mean absolute difference: 0.0 of 255")
+    expect(mean).to_be_visible(timeout=20_000)  # both drew the same pictures
+    page.goto(f"{server}/compare?runs={ids}&part=Images&pair=Swipe")
+    slider = page.get_by_role("slider", name="Left or right picture")
+    expect(page.get_by_alt_text("same, epoch 2")).to_be_visible(timeout=20_000)
+    slider.press("Home")
+    stage = page.locator(".pair .stage")
+    place = "stage => stage.style.getPropertyValue('--at')"
+    wait_until(lambda: stage.evaluate(place) == "0%", seconds=10, what="the slider")
+    assert not complaints
