@@ -11,7 +11,7 @@ from sqlalchemy import Engine, case, func, text
 from sqlmodel import col, select
 
 from ganboard.db import clock
-from ganboard.db.engine import clear_errors, reading
+from ganboard.db.engine import TRASH_TOO, clear_errors, reading
 from ganboard.db.heartbeats import WORKER_ALIVE_SECONDS
 from ganboard.db.models import (
     INFERENCE,
@@ -125,8 +125,8 @@ def statistics(engine: Engine) -> dict[str, int]:
 
 
 def stored_bytes(engine: Engine) -> dict[str, int]:
-    """Bytes of what takes most room: `series` (losses and other values of every step), `grids`, and
-    `checkpoints`, which are files.
+    """Bytes of what takes most room, also in the trash: `series` (losses and other values of every
+    step), `grids`, and `checkpoints`, which are files.
 
     `series` follows from the number of steps and from how many values their run reports, since a
     sum over all rows takes seconds.
@@ -143,7 +143,10 @@ def stored_bytes(engine: Engine) -> dict[str, int]:
         "checkpoints": func.sum(Checkpoint.size),
     }
     with reading(engine) as session:
-        return {name: int(session.scalar(select(figure)) or 0) for name, figure in metrics.items()}
+        return {
+            name: int(session.scalar(select(figure), execution_options=TRASH_TOO) or 0)
+            for name, figure in metrics.items()
+        }
 
 
 def largest_runs(engine: Engine, *, limit: int) -> list[tuple[Run, int]]:

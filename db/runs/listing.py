@@ -10,7 +10,7 @@ from typing import Any
 from sqlalchemy import Engine, and_, case, func, not_, or_
 from sqlmodel import col, select
 
-from ganboard.db.engine import reading
+from ganboard.db.engine import TRASH_TOO, reading
 from ganboard.db.models import ENDED, STATUSES, Event, Metric, Quality, Run, Tag
 
 _FEATURES = "quality_features"  # the fact of a run
@@ -110,6 +110,8 @@ def ended_version(engine: Engine) -> tuple[Any, ...]:
     caches."""
     ended = select(
         func.count(),
+        # those in the trash are counted: once they are removed, their events' numbers return
+        func.count(col(Run.deleted_at)),
         func.count(col(Run.archived_at)),
         func.sum(Run.note_version),
         func.sum(Run.attempt),
@@ -117,7 +119,8 @@ def ended_version(engine: Engine) -> tuple[Any, ...]:
     with reading(engine) as session:
         # ending, tagging and the like each leave one
         newest_event = session.scalar(select(func.max(Event.id)))
-        return (*session.execute(ended.where(col(Run.status).in_(ENDED))).one(), newest_event)
+        counted = ended.where(col(Run.status).in_(ENDED))
+        return (*session.execute(counted, execution_options=TRASH_TOO).one(), newest_event)
 
 
 def _recorded() -> Any:
