@@ -92,12 +92,9 @@ def list_runs(
     statement = _in(select(Run), statuses, archived).order_by(
         col(Run.created_at).desc(), col(Run.id)
     )
+    chosen = statement.limit(limit).offset(offset)
     with reading(engine) as session:
-        return list(
-            session.exec(
-                statement.limit(limit).offset(offset), execution_options={"trash_too": trash_too}
-            )
-        )
+        return list(session.exec(chosen, execution_options={"trash_too": trash_too}))
 
 
 def count_runs(engine: Engine, *, statuses: tuple[str, ...] = (), archived: bool = False) -> int:
@@ -117,10 +114,12 @@ def states(engine: Engine) -> list[tuple[str, str, int]]:
         return [(run_id, status, epoch) for run_id, status, epoch in found]
 
 
-def get_runs(engine: Engine, run_ids: list[str]) -> list[Run]:
+def get_runs(engine: Engine, run_ids: list[str], *, trash_too: bool = False) -> list[Run]:
     """The runs with these ids that exist, in this order."""
+    wanted = select(Run).where(col(Run.id).in_(run_ids))
     with reading(engine) as session:
-        found = {run.id: run for run in session.exec(select(Run).where(col(Run.id).in_(run_ids)))}
+        rows = session.exec(wanted, execution_options={"trash_too": trash_too})
+        found = {run.id: run for run in rows}
     return [found[run_id] for run_id in run_ids if run_id in found]
 
 

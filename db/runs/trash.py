@@ -6,11 +6,12 @@ A run in the trash has ended. SELECTs of runs leave it out (`db.engine`), except
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Any
 
-from sqlalchemy import ColumnElement, Engine, func
+from sqlalchemy import ColumnElement, Engine, and_, func
 from sqlmodel import col, select
 
 from ganboard.db.clock import now
@@ -20,24 +21,6 @@ from ganboard.db.fence import locked, note
 from ganboard.db.models import ACTIVE, WAITING, Checkpoint, Grid, Run
 
 KEPT_SECONDS = 7 * 24 * 3600.0
-
-
-@dataclass(frozen=True)
-class Trashed:
-    """A run in the trash, as lists show it."""
-
-    id: str
-    name: str
-    status: str
-    number: int
-    epoch: int  # finished epochs
-    deleted_at: datetime
-    size: int  # bytes of its listed checkpoints
-
-    @property
-    def removed_at(self) -> datetime:
-        """When it will be removed."""
-        return removed_at(self.deleted_at)
 
 
 @dataclass(frozen=True)
@@ -83,23 +66,6 @@ def restore(engine: Engine, *, run_id: str) -> Run:
         return run
 
 
-def listed(engine: Engine) -> list[Trashed]:
-    """The runs in the trash, the last deleted first."""
-    size = (
-        select(func.coalesce(func.sum(Checkpoint.size), 0))
-        .where(col(Checkpoint.run_id) == col(Run.id))
-        .correlate(Run)
-        .scalar_subquery()
-    )
-    columns: tuple[Any, ...] = (
-        *(Run.id, Run.name, Run.status, Run.number, Run.epoch, Run.deleted_at),
-        size,
-    )
-    found = select(*columns).where(_IN_TRASH).order_by(col(Run.deleted_at).desc(), col(Run.id))
-    with reading(engine) as session:
-        return [Trashed(*row) for row in session.execute(found, execution_options=TRASH_TOO)]
-
-
 def count(engine: Engine) -> int:
     """How many runs are in the trash."""
     with reading(engine) as session:
@@ -123,9 +89,33 @@ def held(engine: Engine) -> Held:
 
 def expired(engine: Engine) -> list[str]:
     """The ids of the runs whose time in the trash is over."""
-    over = select(Run.id).where(_IN_TRASH, col(Run.deleted_at) <= now(-KEPT_SECONDS))
     with reading(engine) as session:
-        return list(session.exec(over, execution_options=TRASH_TOO))
+        return list(session.exec(select(Run.id).where(_over()), execution_options=TRASH_TOO))
+
+
+def expire(engine: Engine, *, run_id: str, machine: str | None, alive: Collection[str]) -> bool:
+    """Remove a run whose time in the trash is over; returns whether its files on `machine` may go.
+
+    While other machines that are `alive` have checkpoints of it, only those of `machine` are
+    unlisted: each machine deletes its own files, and the last one the run.
+    """
+    with writing(engine) as session:
+        found = select(Run).where(Run.id == run_id, _over()).with_for_update()
+        run = session.exec(found, execution_options=TRASH_TOO).one_or_none()
+        if run is None:  # it was restored, or another worker was quicker
+            return False
+        listed = session.exec(select(Checkpoint).where(Checkpoint.run_id == run_id)).all()
+        elsewhere = [one for one in listed if one.machine != machine and one.machine in alive]
+        if not elsewhere:
+            session.delete(run)
+        for one in listed if elsewhere else ():
+            if one not in elsewhere:
+                session.delete(one)
+        return True
+
+
+def _over() -> ColumnElement[bool]:
+    return and_(_IN_TRASH, col(Run.deleted_at) <= now(-KEPT_SECONDS))
 
 
 _IN_TRASH: ColumnElement[bool] = col(Run.deleted_at).is_not(None)

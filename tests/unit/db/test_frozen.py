@@ -157,7 +157,7 @@ def ask_everything(engine: Engine) -> None:
     assert len(listing.list_all(engine)) == queries.count_runs(engine, archived=True) == outside
     assert stats.take(engine).epochs == outside * EPOCHS
     everything: list[Any] = [
-        trash.listed(engine), trash.held(engine), trash.expired(engine),
+        listing.list_all(engine, trash=True), trash.held(engine), trash.expired(engine),
         listing.ended_version(engine), listing.seconds_to_fid(engine, 1e300),
         notifications.notices(engine), listing.names(engine, limit=9), heartbeats.workers(engine),
         heartbeats.inference_workers(engine), stats.statistics(engine), stats.stored_bytes(engine),

@@ -181,15 +181,15 @@ def test_colours_of_runs_in_the_trash_are_not_given_away(engine: Engine) -> None
     assert stored(engine, submitted(engine)).number == number + 1
 
 
-def test_the_trash_lists_the_last_deleted_first_with_sizes(engine: Engine) -> None:
+def test_the_trash_lists_the_last_deleted_first(engine: Engine) -> None:
     run_id, other = complete(engine), in_status(engine, "failed")
     delete_ago(engine, run_id, 60)
     trash.move(engine, run_id=other)
-    last, first = trash.listed(engine)
-    assert (last.id, last.status, last.size) == (other, "failed", 0)
-    assert (first.id, first.name, first.epoch) == (run_id, "the deleted run", 1)
-    assert first.size == 1 << 40
-    assert first.removed_at - first.deleted_at == WEEK
+    last, first = listing.list_all(engine, trash=True)
+    assert (last.id, last.status, last.grid_epoch) == (other, "failed", None)
+    assert (first.id, first.tags, first.fid, first.grid_epoch) == (run_id, (TAG,), 9.0, 1)
+    assert first.deleted_at is not None
+    assert trash.removed_at(first.deleted_at) - first.deleted_at == WEEK
     assert trash.count(engine) == 2
     assert trash.held(engine) == trash.Held(runs=2, grids=4, checkpoints=1 << 40)
 
@@ -214,8 +214,28 @@ def test_a_week_ends_on_the_clock_of_the_database(
     assert trash.expired(engine) == [over]
     commands.delete_run(engine, run_id=over)
     assert trash.expired(engine) == []
-    assert {run.id for run in trash.listed(engine)} == {nearly}
+    assert [run.id for run in listing.list_all(engine, trash=True)] == [nearly]
     assert [run.id for run in queries.list_runs(engine)] == [kept]
+
+
+def test_each_machine_deletes_its_files_and_the_last_one_the_run(engine: Engine) -> None:
+    own = training(engine)
+    for step, machine in ((4, "a"), (8, "b"), (12, "gone")):
+        checkpoint(engine, own, step, machine=machine)
+    run_id = str(own["run_id"])
+    commands.finish(engine, **own, status="stopped")
+    alive = ("a", "b")
+    trash.move(engine, run_id=run_id)
+    assert not trash.expire(engine, run_id=run_id, machine="a", alive=alive)  # not yet
+    with writing(engine) as session:
+        session.execute(update(Run).values(deleted_at=clock.now(-WEEK.total_seconds() - 1)))
+    for _ in range(2):
+        assert trash.expire(engine, run_id=run_id, machine="a", alive=alive)
+        assert [one.machine for one in queries.checkpoints(engine, run_id)] == ["b"]
+        assert trash.expired(engine) == [run_id]
+    assert trash.expire(engine, run_id=run_id, machine="b", alive=alive)
+    assert not trash.expire(engine, run_id=run_id, machine="a", alive=alive)
+    assert queries.get_run(engine, run_id, trash_too=True) is None
 
 
 def test_each_change_of_the_trash_changes_the_key_of_caches(engine: Engine) -> None:
