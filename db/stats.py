@@ -58,7 +58,8 @@ def take(engine: Engine) -> Stats:
     images: Any = Run.step * col(Run.config)["batch_size"].as_integer()
     columns: tuple[Any, ...] = (
         col(Run.status),
-        func.count(),
+        # what was done counts also of runs in the trash, so that no counter falls
+        func.count(case((col(Run.deleted_at).is_(None), 1))),
         func.sum(Run.epoch),
         # a script's configuration may have anything there
         func.sum(case((col(Run.external).is_(False), images))),
@@ -85,7 +86,8 @@ def take(engine: Engine) -> Stats:
         *(func.coalesce(counted.c[level], 0) for level in LEVELS),
     )
     with clear_errors(engine), reading(engine) as session:
-        by_status = session.execute(select(*columns).group_by(col(Run.status))).all()
+        grouped = select(*columns).group_by(col(Run.status))
+        by_status = session.execute(grouped, execution_options=TRASH_TOO).all()
         row = session.execute(select(*metrics)).one()
         present, checkpoint_bytes, size, workers, inference_workers, heartbeat, *events = row
     waits = [row[6] for row in by_status if row[0] in WAITING]

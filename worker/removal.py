@@ -9,7 +9,7 @@ import logging
 import shutil
 
 from ganboard.db import heartbeats
-from ganboard.db.runs import commands, listing, queries, trash
+from ganboard.db.runs import commands, queries, trash
 from ganboard.worker.context import Context
 from ganboard.worker.process import machine
 
@@ -24,14 +24,6 @@ def remove(context: Context, run_id: str) -> list[str]:
     commands.delete_run(context.engine, run_id=run_id)
     shutil.rmtree(context.settings.run_dir(run_id), ignore_errors=True)
     return sorted(name for name in holding if name is not None and name != here)
-
-
-def empty_trash(context: Context) -> int:
-    """Remove all runs in the trash; returns how many."""
-    trashed = listing.list_all(context.engine, trash=True)
-    for run in trashed:
-        remove(context, run.id)
-    return len(trashed)
 
 
 def remove_expired(context: Context) -> None:

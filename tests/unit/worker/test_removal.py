@@ -50,17 +50,6 @@ def test_a_run_is_removed_with_its_files(context: Context, make_run: MakeRun) ->
         removal.remove(context, running.id)
 
 
-def test_the_trash_is_emptied_and_nothing_else(context: Context, make_run: MakeRun) -> None:
-    doomed, kept = [make_run(f"run {n}") for n in range(2)], make_run("kept")
-    folders = [with_files(context, run) for run in (*doomed, kept)]
-    for run in doomed:
-        trash.move(context.engine, run_id=run.id)
-    assert removal.empty_trash(context) == 2
-    assert [folder.exists() for folder in folders] == [False, False, True]
-    assert [run.id for run in queries.list_runs(context.engine, trash_too=True)] == [kept.id]
-    assert removal.empty_trash(context) == 0
-
-
 def test_a_worker_removes_what_has_been_in_the_trash_for_a_week(
     context: Context, make_run: MakeRun, redis: Redis
 ) -> None:
