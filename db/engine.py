@@ -146,7 +146,7 @@ def _leave_out_trash(execution: ORMExecuteState) -> None:
         and not execution.is_column_load  # a refresh of what was found already
         and not execution.execution_options.get("trash_too")
     ):
-        execution.statement = execution.statement.options(_OUTSIDE_TRASH)  # type: ignore[attr-defined]
+        execution.statement = execution.statement.options(_OUTSIDE_TRASH)
 
 
 @contextmanager

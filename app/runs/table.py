@@ -102,8 +102,8 @@ def show(
     if widget not in st.session_state:
         chosen = set(selected)
         rows = [row for row, run_id in enumerate(run_ids) if run_id in chosen]
-        cells = [(run_ids.index(preview), FOCUS)] if preview in run_ids else []
-        st.session_state[widget] = {"selection": {"rows": rows, "columns": [], "cells": cells}}
+        focus = [(run_ids.index(preview), FOCUS)] if preview in run_ids else []
+        st.session_state[widget] = {"selection": {"rows": rows, "columns": [], "cells": focus}}
     opened = f"{widget}_opened"
     state = st.dataframe(
         table,
