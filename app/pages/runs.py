@@ -23,7 +23,7 @@ CELL = "preview_cell"  # the cell that had the focus when the page was drawn las
 def render() -> None:
     context = navigation.context()
     filters.keep_old_addresses()
-    runs = listing.runs(context)
+    stored = listing.read(context)
     with st.container(
         horizontal=True, vertical_alignment="center", horizontal_alignment="distribute"
     ):
@@ -33,43 +33,45 @@ def render() -> None:
             if st.button("Launch a run", type="primary", icon=":material/rocket_launch:"):
                 navigation.open_launch()
     outcome = st.container()
-    if not runs and not trash.count(context.engine):
+    if not stored and not trash.count(context.engine):
         _nothing_yet()
         actions.report_outcome(outcome)
         st.fragment(_wait_for_first, run_every=3.0)(context)
         return
-    active = listing.is_training(runs)
-    seconds = 2.0 if active else 5.0
+    seconds = 2.0 if stored.training else 5.0
     card = st.container()
     choice, stale = filters.show()
-    if runs and choice.place != TRASH:
+    if stored and choice.place != TRASH:
         with card:
             st.fragment(latest.card, run_every=seconds)(context)
     if stale:
         style.apply(STALE)
-    current = {run.id: run.status for run in listing.chosen(context, choice)[0]}
+    current = {run.id: run.status for run in listing.chosen(context, stored, choice)[0]}
     before = st.session_state.get(SELECTED, [])
     st.session_state[SELECTED] = [run_id for run_id in before if run_id in current]
     (trash_actions if choice.place == TRASH else actions).bar(context)
     states = [current[run_id] for run_id in st.session_state[SELECTED]]
     with st.container(key="runs_stale" if stale else "runs_found"):
-        st.fragment(_table, run_every=seconds)(context, choice, active, states)
+        st.fragment(_table, run_every=seconds)(context, choice, stored.training, states)
     # last: a part above that draws the page anew would swallow the words
     actions.report_outcome(outcome)
 
 
-def _table(context: Context, choice: Choice, was_active: bool, states: list[str]) -> None:
-    """`states` are those of the selected runs when the buttons for them were drawn."""
-    runs = listing.runs(context)
-    if listing.is_training(runs) != was_active or not (runs or trash.count(context.engine)):
-        st.rerun()  # the interval of both live parts depends on active runs
-    chosen, table = listing.chosen(context, choice)
+def _table(context: Context, choice: Choice, training: bool, states: list[str]) -> None:
+    """`training` is whether a run trained, and `states` those of the selected runs, when the page
+    was drawn."""
+    stored = listing.read(context)
+    if stored.training != training or not (stored or trash.count(context.engine)):
+        st.rerun()  # the interval of both live parts depends on runs that train
+    chosen, table = listing.chosen(context, stored, choice)
     before = st.session_state.get(SELECTED, [])
     current = {run.id: run.status for run in chosen}
     if [current.get(run_id) for run_id in before] != states:
         st.rerun()  # what can be done with the selected runs has changed
-    in_trash = trash.count(context.engine) if choice.place == TRASH else 0
-    everything = in_trash or sum(listing.place_of(run) == choice.place for run in runs)
+    if choice.place == TRASH:
+        everything = trash.count(context.engine)
+    else:
+        everything = stored.count(choice.place)
     if not chosen:
         _nothing_found(choice, everything)
         return

@@ -111,7 +111,7 @@ def show() -> tuple[Choice, bool]:
             )
     wanted = (typed or "").strip()
     good = _understood(wanted)
-    chosen = Choice(good, tuple(states), place or ACTIVE, tuple(columns), fid, features)
+    chosen = Choice(good, tuple(states), place, tuple(columns), fid, features)
     return chosen, good != wanted
 
 

@@ -54,26 +54,49 @@ def place_of(run: Listed) -> str:
     return "archived" if run.archived_at is not None else ACTIVE
 
 
-def runs(context: Context) -> list[Listed]:
-    """Every run outside the trash, archived ones included, newest first."""
-    going, ended, _ = _parts(context)
-    return _newest_first(going + ended)
+@dataclass(frozen=True)
+class Stored:
+    """The runs outside the trash at one moment, archived ones included."""
+
+    going: list[Listed]  # that have not ended
+    ended: list[Listed]
+    version: tuple[Any, ...]  # of those that have ended
+
+    def __bool__(self) -> bool:
+        return bool(self.going or self.ended)
+
+    @property
+    def training(self) -> bool:
+        """Whether any of them trains."""
+        return any(run.status in models.ACTIVE for run in self.going)
+
+    def count(self, place: str) -> int:
+        """How many of them are in this list."""
+        return sum(place_of(run) == place for part in (self.going, self.ended) for run in part)
 
 
-def is_training(runs: list[Listed]) -> bool:
-    """Whether any of them trains."""
-    return any(run.status in models.ACTIVE for run in runs)
+def read(context: Context) -> Stored:
+    # first: a run that ends meanwhile is in both, not in neither
+    going = _listed(context, models.WAITING + models.ACTIVE)
+    version = listing.ended_version(context.engine)
+    ended = _ended(context, str(context.engine.url), version)
+    over = {run.id for run in ended}
+    return Stored([run for run in going if run.id not in over], ended, version)
 
 
-def chosen(context: Context, choice: Choice) -> tuple[list[Listed], pa.Table]:
+def newest_first(stored: Stored) -> list[Listed]:
+    """All of them."""
+    return sorted(stored.going + stored.ended, key=lambda run: run.created_at, reverse=True)
+
+
+def chosen(context: Context, stored: Stored, choice: Choice) -> tuple[list[Listed], pa.Table]:
     """The runs that a person asked to see, newest first, and their table without durations; of the
     trash the last deleted first."""
     if choice.place == TRASH:
         trashed = choice.of(_listed(context, models.STATUSES, trash=True))
         return trashed, runs_table.frame(trashed, tuple(OF_TRASH))
-    going, _, version = _parts(context)
-    found, table = _chosen(context, str(context.engine.url), version, choice)
-    news = choice.of(going)
+    found, table = _chosen(context, str(context.engine.url), stored.version, choice)
+    news = choice.of(stored.going)
     if not news:
         return found, table
     reached = (
@@ -89,20 +112,6 @@ def chosen(context: Context, choice: Choice) -> tuple[list[Listed], pa.Table]:
     )
     whole = pa.concat_tables([runs_table.frame(news, choice.columns, reached), table])
     return [everything[place] for place in order], whole.take(order)
-
-
-def _parts(context: Context) -> tuple[list[Listed], list[Listed], tuple[Any, ...]]:
-    """Runs that have not ended, those that have, and the version of the latter."""
-    # first: a run that ends meanwhile is in both, not in neither
-    going = _listed(context, models.WAITING + models.ACTIVE)
-    version = listing.ended_version(context.engine)
-    ended = _ended(context, str(context.engine.url), version)
-    over = {run.id for run in ended}
-    return [run for run in going if run.id not in over], ended, version
-
-
-def _newest_first(runs: list[Listed]) -> list[Listed]:
-    return sorted(runs, key=lambda run: run.created_at, reverse=True)
 
 
 @st.cache_resource(max_entries=2, show_spinner=False)
