@@ -177,7 +177,8 @@ def test_the_command(folder: Path, run: Run) -> None:
     ]
     assert (
         refused("import", str(folder)).strip()
-        == f"ganboard: Run {run.id} already exists. Delete it first to import it again."
+        == f"ganboard: Run {run.id} already exists. To import it again, run `ganboard delete"
+        f" --permanently {run.id}` first."
     )
     ganboard("delete", run.id, "--yes")
     assert (
