@@ -101,6 +101,19 @@ def changes_param() -> list[str]:
     return [part.strip() for part in asked.split(",") if part.strip()]
 
 
+def preview_param() -> str | None:
+    """The run that the list of runs previews: `?preview=`."""
+    return next(iter(_ids("preview")), None)
+
+
+def set_preview_param(run_id: str | None) -> None:
+    """Put the previewed run into the URL, or take it out."""
+    if run_id is not None:
+        st.query_params["preview"] = run_id
+    elif "preview" in st.query_params:
+        del st.query_params["preview"]
+
+
 def set_runs_param(run_ids: list[str]) -> None:
     """Put the compared runs into the URL."""
     st.query_params["runs"] = ",".join(run_ids[:MAX_COMPARED])

@@ -1,5 +1,5 @@
 """Connections to SQLite (WAL) and PostgreSQL, and the two kinds of transaction: `reading` and
-`writing`."""
+`writing`, whose SELECTs leave out the runs in the trash."""
 
 from __future__ import annotations
 
@@ -15,12 +15,17 @@ import orjson
 from sqlalchemy import Engine, create_engine, event
 from sqlalchemy.engine import make_url
 from sqlalchemy.exc import DBAPIError, DisconnectionError
+from sqlalchemy.orm import ORMExecuteState, with_loader_criteria
 from sqlalchemy.pool import ConnectionPoolEntry, NullPool
-from sqlmodel import Session
+from sqlmodel import Session, col
 
 from ganboard.db.errors import Unreachable
+from ganboard.db.models import Run
 
 BUSY_MILLISECONDS = 10_000
+# execution options of a SELECT that also finds the runs in the trash
+TRASH_TOO = {"trash_too": True}
+_OUTSIDE_TRASH = with_loader_criteria(Run, col(Run.deleted_at).is_(None))
 
 
 def make_engine(url: str, *, pooled: bool = True) -> Engine:
@@ -132,6 +137,16 @@ def _identity(engine: Engine) -> tuple[int, int] | None:
     except OSError:
         return None
     return found.st_dev, found.st_ino
+
+
+@event.listens_for(Session, "do_orm_execute")
+def _leave_out_trash(execution: ORMExecuteState) -> None:
+    if (
+        execution.is_select
+        and not execution.is_column_load  # a refresh of what was found already
+        and not execution.execution_options.get("trash_too")
+    ):
+        execution.statement = execution.statement.options(_OUTSIDE_TRASH)
 
 
 @contextmanager

@@ -8,6 +8,7 @@ from typing import Any
 from sqlalchemy import CursorResult, update
 from sqlmodel import Session, col, select
 
+from ganboard.db.engine import TRASH_TOO
 from ganboard.db.errors import LeaseLost, UnknownRun
 from ganboard.db.models import ACTIVE, Event, Run
 
@@ -29,17 +30,23 @@ def fence(session: Session, run_id: str, attempt: int, **values: Any) -> None:
         raise LeaseLost(f"Attempt {attempt} no longer owns run {run_id}.")
 
 
-def locked(session: Session, run_id: str) -> Run:
-    """The run's row as it is now, locked until the transaction ends. Raises UnknownRun."""
+def locked(session: Session, run_id: str, *, trash_too: bool = False) -> Run:
+    """The run's row as it is now, locked until the transaction ends. Raises UnknownRun, also for a
+    run in the trash unless it is to be found `trash_too`."""
     run = session.exec(
-        select(Run)
-        .where(Run.id == run_id)
-        .with_for_update()
-        .execution_options(populate_existing=True)
+        select(Run).where(Run.id == run_id).with_for_update(),
+        execution_options={"populate_existing": True, **TRASH_TOO},
     ).one_or_none()
     if run is None:
         raise UnknownRun(f"There is no run {run_id[:80]!r}: `ganboard runs` lists them.")
+    if run.deleted_at is not None and not trash_too:
+        raise UnknownRun(in_trash(run_id))
     return run
+
+
+def in_trash(run_id: str) -> str:
+    """What to say of a run that cannot be used since it is in the trash."""
+    return f"Run {run_id} is in the trash. Restore it first: `ganboard undelete {run_id}`."
 
 
 def note(session: Session, run_id: str, attempt: int, level: str, text: str) -> None:

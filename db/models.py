@@ -66,6 +66,13 @@ class Run(SQLModel, table=True):
         Index("ix_run_created_at", "created_at"),
         Index("ix_run_status", "status"),
         Index("ix_run_sweep", "sweep"),
+        # partial: the runs outside the trash must not be looked up through it
+        Index(
+            "ix_run_deleted_at",
+            "deleted_at",
+            sqlite_where=text("deleted_at IS NOT NULL"),
+            postgresql_where=text("deleted_at IS NOT NULL"),
+        ),
     )
 
     id: str = Field(default_factory=new_id, primary_key=True, sa_type=Text)
@@ -81,6 +88,7 @@ class Run(SQLModel, table=True):
     # so that no note is overwritten unseen
     note_version: int = Field(default=0, sa_column_kwargs={"server_default": "0"})
     archived_at: datetime | None = None  # out of the usual lists, nothing else
+    deleted_at: datetime | None = None  # into the trash, see `db.runs.trash`
     created_at: datetime = Field(default_factory=utc_now)
     queued_at: datetime = Field(default_factory=utc_now)
     started_at: datetime | None = None

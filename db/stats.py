@@ -11,7 +11,7 @@ from sqlalchemy import Engine, case, func, text
 from sqlmodel import col, select
 
 from ganboard.db import clock
-from ganboard.db.engine import clear_errors, reading
+from ganboard.db.engine import TRASH_TOO, clear_errors, reading
 from ganboard.db.heartbeats import WORKER_ALIVE_SECONDS
 from ganboard.db.models import (
     INFERENCE,
@@ -58,7 +58,8 @@ def take(engine: Engine) -> Stats:
     images: Any = Run.step * col(Run.config)["batch_size"].as_integer()
     columns: tuple[Any, ...] = (
         col(Run.status),
-        func.count(),
+        # what was done counts also of runs in the trash, so that no counter falls
+        func.count(case((col(Run.deleted_at).is_(None), 1))),
         func.sum(Run.epoch),
         # a script's configuration may have anything there
         func.sum(case((col(Run.external).is_(False), images))),
@@ -85,7 +86,8 @@ def take(engine: Engine) -> Stats:
         *(func.coalesce(counted.c[level], 0) for level in LEVELS),
     )
     with clear_errors(engine), reading(engine) as session:
-        by_status = session.execute(select(*columns).group_by(col(Run.status))).all()
+        grouped = select(*columns).group_by(col(Run.status))
+        by_status = session.execute(grouped, execution_options=TRASH_TOO).all()
         row = session.execute(select(*metrics)).one()
         present, checkpoint_bytes, size, workers, inference_workers, heartbeat, *events = row
     waits = [row[6] for row in by_status if row[0] in WAITING]
@@ -125,8 +127,8 @@ def statistics(engine: Engine) -> dict[str, int]:
 
 
 def stored_bytes(engine: Engine) -> dict[str, int]:
-    """Bytes of what takes most room: `series` (losses and other values of every step), `grids`, and
-    `checkpoints`, which are files.
+    """Bytes of what takes most room, also in the trash: `series` (losses and other values of every
+    step), `grids`, and `checkpoints`, which are files.
 
     `series` follows from the number of steps and from how many values their run reports, since a
     sum over all rows takes seconds.
@@ -143,7 +145,10 @@ def stored_bytes(engine: Engine) -> dict[str, int]:
         "checkpoints": func.sum(Checkpoint.size),
     }
     with reading(engine) as session:
-        return {name: int(session.scalar(select(figure)) or 0) for name, figure in metrics.items()}
+        return {
+            name: int(session.scalar(select(figure), execution_options=TRASH_TOO) or 0)
+            for name, figure in metrics.items()
+        }
 
 
 def largest_runs(engine: Engine, *, limit: int) -> list[tuple[Run, int]]:

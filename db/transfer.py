@@ -18,7 +18,7 @@ from sqlmodel import Session, SQLModel, col, select
 
 from ganboard.db import migrate
 from ganboard.db.clock import now
-from ganboard.db.engine import clear_errors, make_engine
+from ganboard.db.engine import TRASH_TOO, clear_errors, make_engine
 from ganboard.db.errors import BadCopy
 from ganboard.db.fence import note
 from ganboard.db.models import ACTIVE, Checkpoint, Event, Run, Worker
@@ -233,4 +233,6 @@ def _adopt(session: Session, here: Collection[CheckpointKey]) -> Loaded:
             lost += 1
         else:
             checkpoint.machine = None  # they are here now, wherever they were
-    return Loaded(frozenset(session.exec(select(Run.id))), queued, lost)
+    return Loaded(
+        frozenset(session.exec(select(Run.id), execution_options=TRASH_TOO)), queued, lost
+    )

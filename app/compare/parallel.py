@@ -172,7 +172,7 @@ def draw(engine: Engine, compared: Compared, options: Options) -> None:
 
 
 def _runs(compared: Compared, options: Options) -> list[Listed]:
-    everything = listing.runs(navigation.context())
+    everything = listing.newest_first(listing.read(navigation.context()))
     if options.source == FOUND:
         return [
             run

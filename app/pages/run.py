@@ -28,9 +28,10 @@ from ganboard.app.run import (
     timings,
 )
 from ganboard.app.run import status as run_status
+from ganboard.app.runs import trash as trash_actions
 from ganboard.app.theme import style
 from ganboard.db.models import ENDED, Run
-from ganboard.db.runs import queries
+from ganboard.db.runs import queries, trash
 from ganboard.gan.config import invalid_reason
 from ganboard.gan.settings import registry
 from ganboard.worker import formatting
@@ -130,7 +131,11 @@ def page() -> None:
     run_id = newest if asked == LATEST else asked
     run = queries.get_run(context.engine, run_id) if run_id else None
     if run is None:
-        missing(context, asked=bool(st.query_params.get("run")) and asked != LATEST)
+        deleted = queries.get_run(context.engine, asked, trash_too=True) if asked else None
+        if deleted is not None:
+            in_trash(context, deleted)
+        else:
+            missing(context, asked=bool(st.query_params.get("run")) and asked != LATEST)
         return
     title, actions = st.columns([2, 3], vertical_alignment="center")
     with title:
@@ -218,6 +223,26 @@ def link(context: Context, current: Displayed, newest: str | None) -> run_status
         ":material/update:",
         f"The address ?run={LATEST} always shows the newest run.",
     )
+
+
+def in_trash(context: Context, run: Run) -> None:
+    """A run in the trash: until when, and the way back."""
+    assert run.deleted_at is not None
+    st.title(formatting.escape(formatting.shorten(run.name, 80)), anchor=False)
+    present = queries.database_time(context.engine)
+    since = (present - run.deleted_at).total_seconds()
+    left = (trash.removed_at(run.deleted_at) - present).total_seconds()
+    st.warning(
+        f"This run is in the trash. It was deleted {formatting.ago(since)} and will be removed with"
+        f" all its files in {formatting.duration(max(0.0, left))}. Restored, it is as before:"
+        f" {formatting.status_word(run.status).lower()}, with"
+        f" {formatting.plural(run.epoch, 'finished epoch')}.",
+        icon=":material/delete:",
+    )
+    with st.container(horizontal=True, gap="small"):
+        trash_actions.buttons(context, [run])
+    st.page_link(navigation.RUNS_PAGE, label="All runs", icon=":material/list:")
+    run_actions.report_outcome(st.container())
 
 
 def missing(context: Context, *, asked: bool) -> None:

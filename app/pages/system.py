@@ -10,6 +10,7 @@ import pandas as pd
 import streamlit as st
 
 from ganboard.app import errors, navigation
+from ganboard.app.run import actions
 from ganboard.app.system import storage, workers
 from ganboard.db import heartbeats
 from ganboard.db.models import ACTIVE, WAITING
@@ -37,6 +38,7 @@ STATUS_WORDS = {"ok": "Well", "warn": "Warning", "fail": "Error"}
 def render() -> None:
     context = navigation.context()
     st.title("System", anchor=False)
+    outcome = st.container()
     st.fragment(_live, run_every=TICK_SECONDS)(context)
     left, right = st.columns(2, gap="large")
     with left:
@@ -45,6 +47,7 @@ def render() -> None:
     with right:
         _places(context)
         _versions(context)
+    actions.report_outcome(outcome)
 
 
 def _live(context: Context) -> None:

@@ -11,7 +11,7 @@ from streamlit.delta_generator import DeltaGenerator
 from ganboard.app import auth, errors, navigation
 from ganboard.db.models import ACTIVE, ENDED, Run
 from ganboard.db.runs import annotations as run_annotations
-from ganboard.db.runs import queries
+from ganboard.db.runs import queries, trash
 from ganboard.worker import formatting
 from ganboard.worker.clear_errors import CLEAR_ERRORS
 from ganboard.worker.context import Context
@@ -20,6 +20,7 @@ from ganboard.worker.submission import submit
 OUTCOME = "run_actions_outcome"
 SELECTED = "runs_selected"
 GONE = "run_actions_gone"
+TO_TRASH = "Move to the trash, from which everything returns for a week."
 SCRIPTS = "A script trains this run. Run the script again to train it again."
 
 
@@ -59,7 +60,7 @@ def bar(context: Context) -> None:
             icon=":material/stop:",
             **auth.writer("Stops after the current step; can be resumed", disabled=not stoppable),
         ):
-            _each(stoppable, "Stopping", lambda run: submit.stop(context, run.id))
+            _each(stoppable, "Stopping {}.", lambda run: submit.stop(context, run.id))
         if st.button(
             "Resume",
             icon=":material/resume:",
@@ -68,7 +69,7 @@ def bar(context: Context) -> None:
                 disabled=not resumable,
             ),
         ):
-            _each(resumable, "Resuming", lambda run: submit.resume(context, run.id))
+            _each(resumable, "Resuming {}.", lambda run: submit.resume(context, run.id))
         if st.button(
             "Tags",
             icon=":material/label:",
@@ -83,7 +84,7 @@ def bar(context: Context) -> None:
             ):
                 _each(
                     archived,
-                    "Restored",
+                    "Restored {}.",
                     lambda run: run_annotations.restore(context.engine, run_ids=[run.id]),
                 )
         elif st.button(
@@ -95,22 +96,26 @@ def bar(context: Context) -> None:
         ):
             _each(
                 ended,
-                "Archived",
+                "Archived {}.",
                 lambda run: run_annotations.archive(context.engine, run_ids=[run.id]),
             )
         if st.button(
             "Delete",
             key="delete_runs",
             icon=":material/delete:",
-            **auth.writer(
-                "Delete runs that are not training, with their checkpoints", disabled=not deletable
-            ),
+            **auth.writer(f"{TO_TRASH} Runs that train must be stopped.", disabled=not deletable),
         ):
-            confirm_delete(context, deletable)
-        st.caption(_describe(len(runs)), width="content")
-        if runs and st.button("Clear", type="tertiary", help="Select none"):
-            select([])
+            delete(context, deletable)
             st.rerun()
+        selection(runs)
+
+
+def selection(runs: list[Run]) -> None:
+    """How many runs are selected, and a way to select none."""
+    st.caption(_describe(len(runs)), width="content")
+    if runs and st.button("Clear", type="tertiary", help="Select none"):
+        select([])
+        st.rerun()
 
 
 def select(run_ids: list[str]) -> None:
@@ -166,33 +171,18 @@ def _save_tags(context: Context, runs: list[Run]) -> None:
         run_annotations.remove_tags(context.engine, run_ids=[run.id], tags=removed)
         run_annotations.add_tags(context.engine, run_ids=[run.id], tags=added)
 
-    _each(runs, "Tagged", change)
+    _each(runs, "Tagged {}.", change)
 
 
-@st.dialog("Delete permanently?", icon=":material/delete:")
-def confirm_delete(context: Context, runs: list[Run]) -> None:
-    """Ask for confirmation, then delete; `runs` must not be training. On the page of a run it
-    continues to the list."""
-    st.write(
-        "The losses, images, log and checkpoints of"
-        f" {'this run' if len(runs) == 1 else f'these {len(runs)} runs'} will be removed:"
-    )
-    with st.container(height=160 if len(runs) > 4 else "content", border=True):
-        for run in runs:
-            st.text(f"{formatting.shorten(run.name, 60)}  ({run.id})")
-    st.button(
-        f"Delete {formatting.plural(len(runs), 'run')}",
-        type="primary",
-        key="delete_confirmed",
-        on_click=_delete,
-        args=(context, runs),
-    )
+def delete(context: Context, runs: list[Run]) -> None:
+    """Move runs to the trash; on the page of a run it continues to the list."""
+    act(runs, "Moved {} to the trash.", lambda run: trash.move(context.engine, run_id=run.id))
+    leave_page_of_run()
 
 
-def _delete(context: Context, runs: list[Run]) -> None:
-    _act(runs, "Deleted", lambda run: submit.delete(context, run.id))
+def leave_page_of_run() -> None:
+    """Have the next script continue to the list, if this is the page of a run."""
     st.session_state[GONE] = "run" in st.query_params  # then the address names what was deleted
-    st.rerun()
 
 
 def leave_deleted() -> None:
@@ -203,13 +193,13 @@ def leave_deleted() -> None:
 
 
 def _each(runs: list[Run], done: str, action: Callable[[Run], object]) -> None:
-    _act(runs, done, action)
+    act(runs, done, action)
     st.rerun()
 
 
-def _act(runs: list[Run], done: str, action: Callable[[Run], object]) -> None:
+def act(runs: list[Run], done: str, action: Callable[[Run], object]) -> None:
     """Act on every run, keep going past refusals, and store a message for the next drawing of a
-    page."""
+    page: `done` with the number of runs."""
     refused = []
     for run in runs:
         try:
@@ -218,7 +208,7 @@ def _act(runs: list[Run], done: str, action: Callable[[Run], object]) -> None:
             refused.append(str(error))
     st.session_state[OUTCOME] = (
         (
-            f"{done} {formatting.plural(len(runs) - len(refused), 'run')}."
+            done.format(formatting.plural(len(runs) - len(refused), "run"))
             if len(refused) < len(runs)
             else ""
         ),

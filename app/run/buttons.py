@@ -91,18 +91,15 @@ def show(context: Context, run: Run) -> None:
             "Draw", key="draw", icon=":material/palette:", help=why, disabled=not displayed
         ):
             navigation.open_playground(run.id)
-        why = (
-            "Stop the run first."
-            if run.status in ACTIVE
-            else "Delete its metrics, images, log and checkpoints."
-        )
+        why = "Stop the run first." if run.status in ACTIVE else actions.TO_TRASH
         if st.button(
             "Delete",
             key="delete",
             icon=":material/delete:",
             **auth.writer(why, disabled=run.status in ACTIVE),
         ):
-            actions.confirm_delete(context, [run])
+            actions.delete(context, [run])
+            st.rerun()
         with st.popover(
             "Download",
             icon=":material/download:",

@@ -10,14 +10,17 @@ from typing import Any
 import pyarrow as pa
 import streamlit as st
 
-from ganboard.db.runs import runtime_estimation
+from ganboard.db.runs import runtime_estimation, trash
 from ganboard.db.runs.listing import DISTANCES, Listed
 from ganboard.gan.settings.features import CLASSIFIER, LABELS
 from ganboard.gan.settings.metadata import all_defaults, all_settings
 from ganboard.worker import formatting
+from ganboard.worker.figures import palette
 
 column = st.column_config
 TEXT, NUMBER = pa.string(), pa.float64()
+MOMENT = pa.timestamp("us", "UTC")
+ZERO_WIDTH = "\N{ZERO WIDTH SPACE}"
 # all that a configuration has, with defaults
 SETTINGS = all_defaults()
 
@@ -75,6 +78,13 @@ def _is_number(name: str) -> bool:
     )
 
 
+def button_label(name: str) -> str:
+    """A name as the label of a button in the table, which would read lists and icons in it."""
+    bare = name.strip()
+    read = bare.startswith(":material/") or (bare.startswith("[") and bare.endswith("]"))
+    return f"{ZERO_WIDTH}{name}" if read else name
+
+
 _STATES = column.MultiselectColumn(  # one coloured chip; nothing is edited here
     width=104,
     options=[column_type.word for column_type in formatting.STATUS.values()],
@@ -96,8 +106,33 @@ BEST_FIDS = {
     for name, field in DISTANCES.items()
 }
 _LOSS = "loss of the latest step during training, then the mean of the last epoch"
+
+
+def _thumbnail(run: Listed) -> str | None:
+    """The address of the newest image grid; the API has nothing of runs in the trash."""
+    if run.grid_epoch is None or run.deleted_at is not None:
+        return None
+    return f"/api/runs/{run.id}/grids/{run.grid_epoch}.png?height={THUMBNAIL}"
+
+
+THUMBNAIL = 80  # pixels high at most, for screens of two pixels per point
+DOTS = [palette.run_dot(number) for number in range(len(palette.CATEGORICAL))]
+# begin every row
+FIRST = {
+    "Colour": Column(
+        lambda run: run.number % len(DOTS),
+        pa.dictionary(pa.int8(), TEXT),
+        column.ImageColumn(" ", width=34, pinned=True, help="The run's colour in every chart"),
+    ),
+    "Image": Column(
+        _thumbnail,
+        TEXT,
+        column.ImageColumn(" ", width=52, pinned=True, help="The newest generated images"),
+    ),
+}
 COLUMNS: dict[str, Column] = {
-    "Run": Column(lambda run: run.name, TEXT, column.TextColumn(width="medium", pinned=True)),
+    # `table.show` makes buttons of the names
+    "Run": Column(lambda run: button_label(run.name), TEXT, None),
     "Status": Column(lambda run: [formatting.status_word(run.status)], pa.list_(TEXT), _STATES),
     "Tags": Column(
         lambda run: list(run.tags),
@@ -159,7 +194,7 @@ COLUMNS: dict[str, Column] = {
     ),
     "Created": Column(
         lambda run: run.created_at,
-        pa.timestamp("us", "UTC"),
+        MOMENT,
         column.DatetimeColumn(format="distance", help="When it was submitted"),
     ),
     "Duration": Column(
@@ -205,4 +240,21 @@ COLUMNS |= {
     name: Column(_set(name), NUMBER if _is_number(name) else TEXT, _explained(name), usual=False)
     for name in SETTINGS
 }
+# what the trash shows of its runs
+OF_TRASH = {name: COLUMNS[name] for name in ("Run", "Status", "Tags", "Epoch")} | {
+    "Deleted": Column(
+        lambda run: run.deleted_at,
+        MOMENT,
+        column.DatetimeColumn(format="distance", help="When it was moved to the trash"),
+    ),
+    "Removal": Column(
+        lambda run: run.deleted_at and trash.removed_at(run.deleted_at),
+        MOMENT,
+        column.DatetimeColumn(
+            format="distance", help="When it will be removed, with all its files"
+        ),
+    ),
+    "Id": COLUMNS["Id"],
+}
+ALL = FIRST | COLUMNS | OF_TRASH
 USUAL = tuple(name for name, known in COLUMNS.items() if known.usual)

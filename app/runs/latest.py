@@ -1,5 +1,5 @@
-"""The card of the run that matters most: the one that trains, else the newest; or always the
-newest, for whoever follows it."""
+"""The card of a run: the one that is previewed; else the one that trains, else the newest; or
+always the newest, for whoever follows it."""
 
 from __future__ import annotations
 
@@ -47,9 +47,22 @@ def card(context: Context) -> None:
                         " leads to, instead of the one that is training"
                     ),
                 )
-        run = _chosen(context, follow)
+        run, previewed = _chosen(context, follow)
         if run is None:
             return
+        with opener.container(horizontal=True, gap="small"):
+            if st.button("Open", icon=":material/open_in_full:", key=f"open_{run.id}"):
+                navigation.open_run("latest" if follow and not previewed else run.id)
+            if previewed:
+                st.button(
+                    "Close preview",
+                    icon=":material/close:",
+                    key="close_preview",
+                    type="tertiary",
+                    help="Show the run that trains, or the newest",
+                    on_click=navigation.set_preview_param,
+                    args=(None,),
+                )
         if not run.external and (why := invalid_reason(run.config)):
             headline.markdown(formatting.sentence(f"{formatting.shorten(run.name, 48)}: {why}"))
             return
@@ -59,14 +72,16 @@ def card(context: Context) -> None:
             picture.image(png, width=120, alt=f"Generated images after epoch {displayed[-1]}")
         with headline:
             _headline(context, run)
-        if opener.button("Open", icon=":material/open_in_full:", key=f"open_{run.id}"):
-            navigation.open_run("latest" if follow else run.id)
         _metrics(run, queries.epochs(context.engine, run.id, after=run.epoch - SPARK_EPOCHS))
 
 
-def _chosen(context: Context, follow: bool) -> Run | None:
+def _chosen(context: Context, follow: bool) -> tuple[Run | None, bool]:
+    """The run of the card, and whether it is there since it is previewed."""
+    asked = navigation.preview_param()
+    if asked and (run := queries.get_run(context.engine, asked)):
+        return run, True
     active = [] if follow else queries.list_runs(context.engine, statuses=ACTIVE, limit=1)
-    return next(iter(active or queries.list_runs(context.engine, limit=1)), None)
+    return next(iter(active or queries.list_runs(context.engine, limit=1)), None), False
 
 
 def _headline(context: Context, run: Run) -> None:

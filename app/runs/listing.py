@@ -14,13 +14,17 @@ import pyarrow as pa
 import streamlit as st
 
 from ganboard.app.runs import table as runs_table
-from ganboard.app.runs.columns import SETTINGS
-from ganboard.db.models import ACTIVE, ENDED, WAITING
+from ganboard.app.runs.columns import OF_TRASH, SETTINGS
+from ganboard.db import models
 from ganboard.db.runs import listing, search
 from ganboard.db.runs.listing import Listed
 from ganboard.gan.config import ConfigError, invalid_reason, parse_value
 from ganboard.gan.settings.features import CLASSIFIER
 from ganboard.worker.context import Context
+
+ACTIVE, TRASH = "active", "trash"
+# the lists of runs, by their names in addresses: each run is in one of them
+PLACES = {ACTIVE: "Active", "archived": "Archived", TRASH: "Trash"}
 
 
 @dataclass(frozen=True)
@@ -29,7 +33,7 @@ class Choice:
 
     search: str
     statuses: tuple[str, ...]
-    archived: bool
+    place: str  # of PLACES
     columns: tuple[str, ...]
     fid: float | None  # to be reached
     features: str = CLASSIFIER  # by which it is to be reached
@@ -38,28 +42,61 @@ class Choice:
         usual = [
             run
             for run in runs
-            if (run.archived_at is not None) == self.archived
-            and (not self.statuses or run.status in self.statuses)
+            if self.place == place_of(run) and (not self.statuses or run.status in self.statuses)
         ]
         return search.matching(usual, search.parse(self.search, SETTINGS))
 
 
-def runs(context: Context) -> list[Listed]:
-    """Every run, archived ones included, newest first."""
-    going, ended, _ = _parts(context)
-    return _newest_first(going + ended)
+def place_of(run: Listed) -> str:
+    """The list that a run is in."""
+    if run.deleted_at is not None:
+        return TRASH
+    return "archived" if run.archived_at is not None else ACTIVE
 
 
-def is_active(runs: list[Listed]) -> bool:
-    """Whether any of them trains."""
-    return any(run.status in ACTIVE for run in runs)
+@dataclass(frozen=True)
+class Stored:
+    """The runs outside the trash at one moment, archived ones included."""
+
+    going: list[Listed]  # that have not ended
+    ended: list[Listed]
+    version: tuple[Any, ...]  # of those that have ended
+
+    def __bool__(self) -> bool:
+        return bool(self.going or self.ended)
+
+    @property
+    def training(self) -> bool:
+        """Whether any of them trains."""
+        return any(run.status in models.ACTIVE for run in self.going)
+
+    def count(self, place: str) -> int:
+        """How many of them are in this list."""
+        return sum(place_of(run) == place for part in (self.going, self.ended) for run in part)
 
 
-def chosen(context: Context, choice: Choice) -> tuple[list[Listed], pa.Table]:
-    """The runs that a person asked to see, newest first, and their table without durations."""
-    going, _, version = _parts(context)
-    found, table = _chosen(context, str(context.engine.url), version, choice)
-    news = choice.of(going)
+def read(context: Context) -> Stored:
+    # first: a run that ends meanwhile is in both, not in neither
+    going = _listed(context, models.WAITING + models.ACTIVE)
+    version = listing.ended_version(context.engine)
+    ended = _ended(context, str(context.engine.url), version)
+    over = {run.id for run in ended}
+    return Stored([run for run in going if run.id not in over], ended, version)
+
+
+def newest_first(stored: Stored) -> list[Listed]:
+    """All of them."""
+    return sorted(stored.going + stored.ended, key=lambda run: run.created_at, reverse=True)
+
+
+def chosen(context: Context, stored: Stored, choice: Choice) -> tuple[list[Listed], pa.Table]:
+    """The runs that a person asked to see, newest first, and their table without durations; of the
+    trash the last deleted first."""
+    if choice.place == TRASH:
+        trashed = choice.of(_listed(context, models.STATUSES, trash=True))
+        return trashed, runs_table.frame(trashed, tuple(OF_TRASH))
+    found, table = _chosen(context, str(context.engine.url), stored.version, choice)
+    news = choice.of(stored.going)
     if not news:
         return found, table
     reached = (
@@ -77,29 +114,15 @@ def chosen(context: Context, choice: Choice) -> tuple[list[Listed], pa.Table]:
     return [everything[place] for place in order], whole.take(order)
 
 
-def _parts(context: Context) -> tuple[list[Listed], list[Listed], tuple[Any, ...]]:
-    """Runs that have not ended, those that have, and the version of the latter."""
-    # first: a run that ends meanwhile is in both, not in neither
-    going = _listed(context, WAITING + ACTIVE)
-    version = listing.ended_version(context.engine)
-    ended = _ended(context, str(context.engine.url), version)
-    over = {run.id for run in ended}
-    return [run for run in going if run.id not in over], ended, version
-
-
-def _newest_first(runs: list[Listed]) -> list[Listed]:
-    return sorted(runs, key=lambda run: run.created_at, reverse=True)
-
-
 @st.cache_resource(max_entries=2, show_spinner=False)
 def _ended(_context: Context, database: str, version: tuple[Any, ...]) -> list[Listed]:
-    return _listed(_context, ENDED)
+    return _listed(_context, models.ENDED)
 
 
-def _listed(context: Context, statuses: tuple[str, ...]) -> list[Listed]:
+def _listed(context: Context, statuses: tuple[str, ...], *, trash: bool = False) -> list[Listed]:
     """Settings that cannot be read are left out: one damaged run must not take the table from all
     others."""
-    runs = listing.list_all(context.engine, statuses=statuses)
+    runs = listing.list_all(context.engine, statuses=statuses, trash=trash)
     return [
         replace(run, config=_known(run.config))
         if run.external

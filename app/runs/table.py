@@ -1,20 +1,24 @@
-"""The table of runs: one row per run, and how a selection of rows stays a selection of runs."""
+"""The table of runs: one row per run, how a selection of rows stays a selection of runs, and what
+clicks on names and cells mean."""
 
 from __future__ import annotations
 
 import hashlib
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
 import pyarrow as pa
 import streamlit as st
 
-from ganboard.app.runs.columns import BEST_FIDS, COLUMNS, NUMBER, USUAL
+from ganboard.app.runs.columns import ALL, BEST_FIDS, DOTS, FIRST, NUMBER, USUAL, Column
 from ganboard.db.models import ENDED
 from ganboard.db.runs.listing import Listed
 
 TO_FID = "To FID"  # there when a distance to reach is given
+FOCUS = "Run"  # the column in which a previewed run has the focus
+ROW, NAME = 40, 240  # pixels: the height of a row, the width of names
 
 
 def frame(
@@ -27,14 +31,19 @@ def frame(
 
     `reached` are the seconds of training until an FID was reached, by run id: a column of its own.
     """
-    chosen = [name for name in COLUMNS if name in columns or name == "Run"]
-    arrays = {
-        name: pa.array([COLUMNS[name].value(run) for run in runs], COLUMNS[name].type)
-        for name in chosen
-    }
+    chosen = [name for name in ALL if name in columns or name in (*FIRST, "Run")]
+    arrays = {name: _array(ALL[name], runs) for name in chosen}
     if reached is not None:
         arrays[TO_FID] = pa.array([reached.get(run.id) for run in runs], NUMBER)
     return pa.table(arrays)
+
+
+def _array(column: Column, runs: Sequence[Listed]) -> pa.Array:
+    values = [column.value(run) for run in runs]
+    if pa.types.is_dictionary(column.type):
+        # always the whole dictionary: tables are joined, and ten thousand rows share a few pictures
+        return pa.DictionaryArray.from_arrays(pa.array(values, column.type.index_type), DOTS)
+    return pa.array(values, column.type)
 
 
 def with_duration(table: pa.Table, runs: Sequence[Listed], present: datetime) -> pa.Table:
@@ -71,8 +80,20 @@ def key(run_ids: list[str]) -> str:
     return "runs_" + hashlib.sha256(",".join(run_ids).encode()).hexdigest()[:16]
 
 
-def show(table: pa.Table, run_ids: list[str], selected: list[str]) -> list[str]:
-    """Draw the table, whose rows are these runs, with some selected; returns the ids selected now.
+@dataclass(frozen=True)
+class Clicks:
+    """What was clicked in the table: run ids."""
+
+    selected: list[str]  # ticked
+    cell: tuple[str, str] | None  # the run and the column of the cell that has the focus
+    opened: str | None  # whose name was clicked, just now
+
+
+def show(
+    table: pa.Table, run_ids: list[str], selected: list[str], preview: str | None = None
+) -> Clicks:
+    """Draw the table, whose rows are these runs, with some selected and the focus on the row of
+    `preview`.
 
     A run that is not shown cannot be selected, as the effect of a button would be invisible.
     """
@@ -81,24 +102,45 @@ def show(table: pa.Table, run_ids: list[str], selected: list[str]) -> list[str]:
     if widget not in st.session_state:
         chosen = set(selected)
         rows = [row for row, run_id in enumerate(run_ids) if run_id in chosen]
-        st.session_state[widget] = {"selection": {"rows": rows, "columns": [], "cells": []}}
+        focus = [(run_ids.index(preview), FOCUS)] if preview in run_ids else []
+        st.session_state[widget] = {"selection": {"rows": rows, "columns": [], "cells": focus}}
+    opened = f"{widget}_opened"
     state = st.dataframe(
         table,
         key=widget,
         on_select="rerun",
-        selection_mode="multi-row",
+        selection_mode=["multi-row", "single-cell"],
         hide_index=True,
-        height=min(38 + 36 * max(len(run_ids), 1), 640),
-        row_height=36,
-        column_config={
-            name: COLUMNS[name].column_type if name in COLUMNS else _to_fid()
-            for name in table.column_names
-        },
+        height=min(38 + ROW * max(len(run_ids), 1), 640),
+        row_height=ROW,
+        column_config={name: _drawn(name, opened) for name in table.column_names},
         lazy=False,
         placeholder="–",
     )
-    rows = sorted(row for row in state["selection"]["rows"] if 0 <= row < len(run_ids))
-    return [run_ids[row] for row in rows]
+    selection = state["selection"]
+    rows = sorted(row for row in selection["rows"] if 0 <= row < len(run_ids))
+    cells = [(run_ids[row], name) for row, name in selection["cells"] if 0 <= row < len(run_ids)]
+    click = st.session_state.get(opened)
+    return Clicks(
+        [run_ids[row] for row in rows],
+        cells[0] if cells else None,
+        run_ids[click["row"]] if click and 0 <= click["row"] < len(run_ids) else None,
+    )
+
+
+def _drawn(name: str, opened: str) -> Any:
+    """How the browser draws a column. A link of Streamlit's would open another tab, and be sorted
+    and exported by its address; a button opens the page in place."""
+    if name == "Run":
+        return st.column_config.ButtonColumn(
+            width=NAME,
+            pinned=True,
+            alignment="left",
+            type="tertiary",
+            key=opened,
+            help="Click a name to open the run, any other cell to preview it",
+        )
+    return ALL[name].column_type if name in ALL else _to_fid()
 
 
 def _to_fid() -> Any:

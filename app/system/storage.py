@@ -5,7 +5,9 @@ from __future__ import annotations
 import pandas as pd
 import streamlit as st
 
+from ganboard.app.runs import trash as trash_actions
 from ganboard.db import stats
+from ganboard.db.runs import trash
 from ganboard.worker import doctor, formatting
 from ganboard.worker.context import Context
 
@@ -23,6 +25,14 @@ def show_sizes(context: Context) -> None:
     )
     sizes = [stored[name] for _, name, _ in places]
     rows = [(what, formatting.size(stored[name], sizes), where) for what, name, where in places]
+    held = trash.held(context.engine)
+    rows.append(
+        (
+            f"Of these in the trash ({formatting.plural(held.runs, 'run')})",
+            formatting.size(held.grids + held.checkpoints, sizes),
+            "both",
+        )
+    )
     st.dataframe(
         pd.DataFrame(rows, columns=["What", "Size", "Where"]),
         hide_index=True,
@@ -33,12 +43,14 @@ def show_sizes(context: Context) -> None:
             )
         },
     )
-    if st.button(
-        "Show largest runs",
-        icon=":material/search:",
-        help="Shows the runs with the largest checkpoints. Nothing is deleted.",
-    ):
-        _largest_runs(context)
+    with st.container(horizontal=True, gap="small"):
+        if st.button(
+            "Show largest runs",
+            icon=":material/search:",
+            help="Shows the runs with the largest checkpoints. Nothing is deleted.",
+        ):
+            _largest_runs(context)
+        trash_actions.empty_button(context)
 
 
 @st.cache_data(max_entries=4, ttl=SIZES_SECONDS, show_spinner=False)
@@ -72,7 +84,7 @@ def _largest_runs(context: Context) -> None:
     )
     st.caption(
         "The runs with the largest checkpoints. Delete runs that are no longer needed on the Runs"
-        " page or on a run's page."
+        " page or on a run's page, then empty the trash."
     )
 
 

@@ -47,8 +47,10 @@ TABLES = {**EXPORTED, "losses.csv": steps_csv, "logged.csv": logged_csv}
 LISTED = 50  # default limit of /api/runs
 MAX_LISTED = 1000
 MAX_SCALE = 16
+MAX_THUMBNAIL = 512
 LINES = 2000  # of a table that are sent together
 FOREVER = "private, max-age=31536000, immutable"
+A_WHILE = "private, max-age=3600"
 _EPOCH = re.compile(r"-?\d{1,9}", re.ASCII)
 _packing = BoundedSemaphore(2)  # ZIP files that are made at once
 
@@ -140,26 +142,30 @@ def table(context: Context, request: Request) -> Response:
 
 @responding
 def grid(context: Context, request: Request) -> Response:
-    """The grid of an epoch (-1: the real images) as PNG; `scale` repeats each pixel so often.
+    """The grid of an epoch (-1: the real images) as PNG; `scale` repeats each pixel so often, and
+    `height` makes a thumbnail of at most as many pixels.
 
-    With the `attempt` that drew it the address means one picture for good, and may be kept.
+    With the `attempt` that drew it the address means one picture for good, and may be kept; a
+    thumbnail may be kept for a while.
     """
     run, asked = _run(context, request), request.path_params["epoch"]
     if not _EPOCH.fullmatch(asked):
         raise BadRequest(f"{asked[:40]!r} is not an epoch: write a whole number.")
     scale = _number(request.query_params.get("scale", "1"), "scale", 1, MAX_SCALE)
+    height = request.query_params.get("height")
+    if height is not None:
+        highest = _number(height, "height", 1, MAX_THUMBNAIL)
     found = queries.grid(context.engine, run.id, int(asked)) if abs(int(asked)) < 2**31 else None
     if found is None:
         raise UnknownRun(f"Run {run.id} has no grid of epoch {int(asked)}.")
     lasting = request.query_params.get("attempt") == str(found.attempt)
+    png = found.png if scale == 1 else _enlarged(found.png, scale)
     headers = {
-        "Cache-Control": FOREVER if lasting else "no-cache",
+        "Cache-Control": FOREVER if lasting else "no-cache" if height is None else A_WHILE,
         "X-Content-Type-Options": "nosniff",
     }
     return Response(
-        found.png if scale == 1 else _enlarged(found.png, scale),
-        media_type="image/png",
-        headers=headers,
+        png if height is None else _reduced(png, highest), media_type="image/png", headers=headers
     )
 
 
@@ -222,6 +228,14 @@ def _enlarged(png: bytes, factor: int) -> bytes:
         image.resize((image.width * factor, image.height * factor), Image.Resampling.NEAREST).save(
             buffer, "PNG", compress_level=1
         )
+    return buffer.getvalue()
+
+
+def _reduced(png: bytes, height: int) -> bytes:
+    with Image.open(io.BytesIO(png), formats=["PNG"]) as image:
+        buffer = io.BytesIO()
+        image.thumbnail((image.width, height))
+        image.save(buffer, "PNG")
     return buffer.getvalue()
 
 

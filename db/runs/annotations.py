@@ -173,8 +173,10 @@ def tags_of(engine: Engine, run_ids: list[str]) -> dict[str, list[str]]:
 
 def all_tags(engine: Engine) -> list[str]:
     """Every tag that any run has, in alphabetical order."""
+    # joined, so that tags of runs in the trash are left out
+    tags = select(Tag.tag).join(Run, col(Run.id) == Tag.run_id).distinct().order_by(col(Tag.tag))
     with reading(engine) as session:
-        return list(session.exec(select(Tag.tag).distinct().order_by(col(Tag.tag))))
+        return list(session.exec(tags))
 
 
 def views(engine: Engine, page: str) -> list[SavedView]:

@@ -10,7 +10,7 @@ from sqlalchemy import Engine, and_, case, func, or_, update
 from sqlmodel import Session, col, select
 
 from ganboard.db.clock import now
-from ganboard.db.engine import writing
+from ganboard.db.engine import TRASH_TOO, writing
 from ganboard.db.errors import NotAllowed
 from ganboard.db.fence import FINISHED, fence, locked, note
 from ganboard.db.models import ACTIVE, ENDED, WAITING, Run
@@ -65,7 +65,7 @@ def add_runs(
     common = {"preset": preset, "parent_id": parent_id, "sweep": sweep, "queued_at": now()}
     made = [Run(name=name, config=config, **common) for name, config in runs]  # type: ignore[arg-type]
     # those that are created in the same moment by others may share a number, and so a colour
-    newest = session.scalar(select(func.max(Run.number))) or 0
+    newest = session.scalar(select(func.max(Run.number)), execution_options=TRASH_TOO) or 0
     for number, run in enumerate(made, newest + 1):
         run.number = number
         session.add(run)
@@ -142,9 +142,10 @@ def external_refusal(run_id: str) -> str:
 
 
 def delete_run(engine: Engine, *, run_id: str) -> None:
-    """Remove a run and all its rows; raises NotAllowed while it trains."""
+    """Remove a run and all its rows, also out of the trash; raises NotAllowed while it trains.
+    `db.runs.trash` has what can be undone."""
     with writing(engine) as session:
-        run = locked(session, run_id)
+        run = locked(session, run_id, trash_too=True)
         if run.status in ACTIVE:
             raise NotAllowed(f"Run {run_id} is {run.status}. Stop it before deleting it.")
         session.delete(run)

@@ -17,9 +17,9 @@ from sqlalchemy import Engine, func
 from sqlmodel import Session, select
 
 from ganboard.db.clock import now
-from ganboard.db.engine import writing
+from ganboard.db.engine import TRASH_TOO, writing
 from ganboard.db.errors import NotAllowed
-from ganboard.db.fence import FINISHED, fence, locked, note
+from ganboard.db.fence import FINISHED, fence, in_trash, locked, note
 from ganboard.db.models import ENDED, Epoch, Event, Grid, LoggedValues, Run, SystemSample
 from ganboard.db.runs import runtime_estimation
 from ganboard.db.types import Float64s
@@ -73,23 +73,26 @@ def create(
     began_at: datetime | None = None,
 ) -> None:
     """A run that trains now, or has begun to train at `began_at`. Repeating it changes nothing;
-    raises NotAllowed if ganboard trains a run with this id."""
+    raises NotAllowed if ganboard trains a run with this id, or it is in the trash."""
     with writing(engine) as session:
-        present = session.get(Run, run_id)
+        present = session.get(Run, run_id, execution_options=TRASH_TOO)
         if present is not None:
             _check(present)
+            if present.deleted_at is not None:
+                raise NotAllowed(in_trash(run_id))
             return
         moments: dict[str, Any] = dict.fromkeys(
             ("created_at", "queued_at", "started_at"), began_at or now()
         )
         moments |= {"lease_until": now(LEASE_SECONDS), "phase_since": now()}
+        newest = session.scalar(select(func.max(Run.number)), execution_options=TRASH_TOO)
         run = Run(
             id=run_id,
             name=name,
             status="running",
             config=dict(config),
             external=True,
-            number=(session.scalar(select(func.max(Run.number))) or 0) + 1,
+            number=(newest or 0) + 1,
             attempt=ATTEMPT,
             worker=f"script on {host}",
             phase="training",

@@ -7,9 +7,9 @@ from collections.abc import Iterable, Sequence
 from sqlalchemy import Engine, func
 from sqlmodel import SQLModel, select
 
-from ganboard.db.engine import writing
+from ganboard.db.engine import TRASH_TOO, writing
 from ganboard.db.errors import NotAllowed
-from ganboard.db.fence import note
+from ganboard.db.fence import in_trash, note
 from ganboard.db.models import Run, Tag
 
 IMPORTED = "imported_at"  # among a run's facts: its checkpoints lie elsewhere
@@ -21,9 +21,15 @@ def insert(
     """Store an ended run and its rows in one transaction, with an event that says `text`. Raises
     NotAllowed when its id is taken."""
     with writing(engine) as session:
-        if session.get(Run, run.id) is not None:
-            raise NotAllowed(f"Run {run.id} already exists. Delete it first to import it again.")
-        run.number = (session.scalar(select(func.max(Run.number))) or 0) + 1
+        if present := session.get(Run, run.id, execution_options=TRASH_TOO):
+            if present.deleted_at is not None:
+                raise NotAllowed(in_trash(run.id))
+            raise NotAllowed(
+                f"Run {run.id} already exists. To import it again, run `ganboard delete"
+                f" --permanently {run.id}` first."
+            )
+        newest = session.scalar(select(func.max(Run.number)), execution_options=TRASH_TOO)
+        run.number = (newest or 0) + 1
         session.add(run)
         session.flush()
         session.add_all(rows)

@@ -10,8 +10,8 @@ from typing import Any
 from sqlalchemy import Engine, and_, case, func, not_, or_
 from sqlmodel import col, select
 
-from ganboard.db.engine import reading
-from ganboard.db.models import ENDED, STATUSES, Event, Metric, Quality, Run, Tag
+from ganboard.db.engine import TRASH_TOO, reading
+from ganboard.db.models import ENDED, STATUSES, Event, Grid, Metric, Quality, Run, Tag
 
 _FEATURES = "quality_features"  # the fact of a run
 CLASSIFIER = "classifier"  # the features of a run that has not recorded any
@@ -26,11 +26,13 @@ class Listed:
     id: str
     name: str
     status: str
+    number: int
     preset: str
     sweep: str | None
     config: dict[str, Any]
     note: str | None
     archived_at: datetime | None
+    deleted_at: datetime | None
     created_at: datetime
     started_at: datetime | None
     ended_at: datetime | None
@@ -42,6 +44,7 @@ class Listed:
     d_loss: float | None
     images_per_second: float | None
     external: bool
+    grid_epoch: int | None  # of the newest image grid
     tags: tuple[str, ...]  # in alphabetical order
     # the best so far, by the features that it was evaluated with: see `gan.settings.features`
     fid: float | None
@@ -50,11 +53,16 @@ class Listed:
     memorization: float | None  # the highest so far
 
 
-def list_all(engine: Engine, *, statuses: tuple[str, ...] = STATUSES) -> list[Listed]:
-    """Every run in these states, archived ones included, newest first."""
-    of_run: list[Any] = [getattr(Run, name) for name in tuple(Listed.__dataclass_fields__)[:-5]]
-    of_run.append(_recorded())
-    listed = select(Run.id).where(col(Run.status).in_(statuses))
+def list_all(
+    engine: Engine, *, statuses: tuple[str, ...] = STATUSES, trash: bool = False
+) -> list[Listed]:
+    """Every run in these states, archived ones included, newest first; or those in the `trash`, the
+    last deleted first."""
+    of_run: list[Any] = [getattr(Run, name) for name in tuple(Listed.__dataclass_fields__)[:-6]]
+    of_run += (_newest_grid(), _recorded())
+    place = col(Run.deleted_at).is_not(None) if trash else col(Run.deleted_at).is_(None)
+    chosen = (place, col(Run.status).in_(statuses))
+    listed = select(Run.id).where(*chosen)
     # a share is 1 or less, NaN is not: SQL counts it as the highest
     distance = case((col(Metric.name) == "fid", col(Metric.value)))
     copied = case(
@@ -65,18 +73,18 @@ def list_all(engine: Engine, *, statuses: tuple[str, ...] = STATUSES) -> list[Li
         .where(col(Metric.run_id).in_(listed), col(Metric.name).in_(("fid", "memorization")))
         .group_by(col(Metric.run_id))
     )
+    tagged = select(Tag.run_id, Tag.tag).where(col(Tag.run_id).in_(listed)).order_by(col(Tag.tag))
+    order = col(Run.deleted_at if trash else Run.created_at).desc()
     with reading(engine) as session:
         tags: dict[str, tuple[str, ...]] = {}
-        for run_id, tag in session.execute(
-            select(Tag.run_id, Tag.tag).where(col(Tag.run_id).in_(listed)).order_by(col(Tag.tag))
-        ):
+        for run_id, tag in session.execute(tagged, execution_options=TRASH_TOO):
             tags[run_id] = (*tags.get(run_id, ()), tag)
-        evaluated: dict[str, tuple[float | None, float | None]]
-        evaluated = {run_id: (best, most) for run_id, best, most in session.execute(found)}
+        evaluated: dict[str, tuple[float | None, float | None]] = {
+            run_id: (best, most)
+            for run_id, best, most in session.execute(found, execution_options=TRASH_TOO)
+        }
         rows: Any = session.execute(
-            select(*of_run)
-            .where(col(Run.status).in_(statuses))
-            .order_by(col(Run.created_at).desc(), col(Run.id))
+            select(*of_run).where(*chosen).order_by(order, col(Run.id)), execution_options=TRASH_TOO
         )
         listing = []
         for row in rows:
@@ -87,6 +95,14 @@ def list_all(engine: Engine, *, statuses: tuple[str, ...] = STATUSES) -> list[Li
             own = tags.get(row.id, ())
             listing.append(Listed(**values, tags=own, **distances, memorization=memorization))
         return listing
+
+
+def _newest_grid() -> Any:
+    """The epoch of a run's newest image grid; -1 would be real images."""
+    newest = select(func.max(Grid.epoch)).where(
+        col(Grid.run_id) == col(Run.id), col(Grid.epoch) >= 0
+    )
+    return newest.correlate(Run).scalar_subquery().label("grid_epoch")
 
 
 def _distance(features: str | None) -> str:
@@ -110,6 +126,8 @@ def ended_version(engine: Engine) -> tuple[Any, ...]:
     caches."""
     ended = select(
         func.count(),
+        # those in the trash are counted: once they are removed, their events' numbers return
+        func.count(col(Run.deleted_at)),
         func.count(col(Run.archived_at)),
         func.sum(Run.note_version),
         func.sum(Run.attempt),
@@ -117,7 +135,8 @@ def ended_version(engine: Engine) -> tuple[Any, ...]:
     with reading(engine) as session:
         # ending, tagging and the like each leave one
         newest_event = session.scalar(select(func.max(Event.id)))
-        return (*session.execute(ended.where(col(Run.status).in_(ENDED))).one(), newest_event)
+        counted = ended.where(col(Run.status).in_(ENDED))
+        return (*session.execute(counted, execution_options=TRASH_TOO).one(), newest_event)
 
 
 def _recorded() -> Any:

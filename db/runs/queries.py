@@ -14,6 +14,7 @@ from sqlmodel.sql.sqltypes import UTCDateTime
 from ganboard.db import clock
 from ganboard.db.engine import reading
 from ganboard.db.errors import UnknownRun
+from ganboard.db.fence import in_trash
 from ganboard.db.models import (
     ACTIVE,
     WAITING,
@@ -33,38 +34,32 @@ MAX_ID = 200  # characters: more than any id has, fewer than SQLite's limit for 
 QUEUE_ORDER = (col(Run.queued_at), col(Run.created_at))
 
 
-def find_run(engine: Engine, text: str) -> Run:
+def find_run(engine: Engine, text: str, *, trash_too: bool = False) -> Run:
     """The run with this id, or the only one whose id begins with `text`; `latest` is the newest
-    that is not archived.
+    that is not archived. Runs in the trash are found only `trash_too`.
 
     Raises UnknownRun.
     """
     prefix = text.strip().lower()[:MAX_ID]
-    with reading(engine) as session:
-        if prefix == "latest":
-            found = list(
-                session.exec(
-                    select(Run)
-                    .where(col(Run.archived_at).is_(None))
-                    .order_by(col(Run.created_at).desc())
-                    .limit(1)
-                )
-            )
-        else:
-            found = (
-                list(
-                    session.exec(
-                        select(Run).where(col(Run.id).startswith(prefix, autoescape=True)).limit(2)
-                    )
-                )
-                if prefix
-                else []
-            )
+    if prefix == "latest":
+        newest = newest_run_id(engine)
+        found = get_runs(engine, [newest]) if newest else []
+    else:
+        found = _beginning(engine, prefix, trash_too=trash_too) if prefix else []
     if len(found) == 1:
         return found[0]
     if found:
         raise UnknownRun(f"More than one run id starts with {text[:80]!r}. Enter more characters.")
+    if prefix and len(trashed := _beginning(engine, prefix, trash_too=True)) == 1:
+        raise UnknownRun(in_trash(trashed[0].id))
     raise UnknownRun(f"There is no run {text[:80]!r}: `ganboard runs` lists them.")
+
+
+def _beginning(engine: Engine, prefix: str, *, trash_too: bool) -> list[Run]:
+    """Two of the runs whose ids begin so, if there are as many."""
+    found = select(Run).where(col(Run.id).startswith(prefix, autoescape=True)).limit(2)
+    with reading(engine) as session:
+        return list(session.exec(found, execution_options={"trash_too": trash_too}))
 
 
 def newest_run_id(engine: Engine) -> str | None:
@@ -78,9 +73,9 @@ def newest_run_id(engine: Engine) -> str | None:
         ).first()
 
 
-def get_run(engine: Engine, run_id: str) -> Run | None:
+def get_run(engine: Engine, run_id: str, *, trash_too: bool = False) -> Run | None:
     with reading(engine) as session:
-        return session.get(Run, run_id)
+        return session.get(Run, run_id, execution_options={"trash_too": trash_too})
 
 
 def list_runs(
@@ -88,16 +83,18 @@ def list_runs(
     *,
     statuses: tuple[str, ...] = (),
     archived: bool = False,
+    trash_too: bool = False,
     limit: int | None = None,
     offset: int = 0,
 ) -> list[Run]:
-    """Runs, newest first; including archived ones only on request. Tables use `listing`, which
-    reads less of each."""
+    """Runs, newest first; including archived ones, and those in the trash, only on request. Tables
+    use `listing`, which reads less of each."""
     statement = _in(select(Run), statuses, archived).order_by(
         col(Run.created_at).desc(), col(Run.id)
     )
+    chosen = statement.limit(limit).offset(offset)
     with reading(engine) as session:
-        return list(session.exec(statement.limit(limit).offset(offset)))
+        return list(session.exec(chosen, execution_options={"trash_too": trash_too}))
 
 
 def count_runs(engine: Engine, *, statuses: tuple[str, ...] = (), archived: bool = False) -> int:
@@ -117,10 +114,12 @@ def states(engine: Engine) -> list[tuple[str, str, int]]:
         return [(run_id, status, epoch) for run_id, status, epoch in found]
 
 
-def get_runs(engine: Engine, run_ids: list[str]) -> list[Run]:
+def get_runs(engine: Engine, run_ids: list[str], *, trash_too: bool = False) -> list[Run]:
     """The runs with these ids that exist, in this order."""
+    wanted = select(Run).where(col(Run.id).in_(run_ids))
     with reading(engine) as session:
-        found = {run.id: run for run in session.exec(select(Run).where(col(Run.id).in_(run_ids)))}
+        rows = session.exec(wanted, execution_options={"trash_too": trash_too})
+        found = {run.id: run for run in rows}
     return [found[run_id] for run_id in run_ids if run_id in found]
 
 

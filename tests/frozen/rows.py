@@ -127,6 +127,7 @@ MEANT = {
     ("logged_values", "steps"): lambda n: np.arange(4.0),
     ("logged_values", "name"): lambda n: "loss/é",
     ("run", "seconds"): lambda n: 1.5 * n,
+    ("run", "deleted_at"): lambda n: MOMENT if STATUSES[n] == "stopped" else sa.null(),
     ("run", "stop_requested_at"): lambda n: sa.null(),
     ("run", "lease_until"): lambda n: sa.null(),
     # JSON's null

@@ -31,9 +31,9 @@ PART = (
 )
 KEYS = (
     "run", "runs", "sweep", "study", "clone", "step", "view", "part", "base", "by", "q", "status",
-    "archived", "columns", "fid", "fid_features", "follow",
+    "archived", "list", "preview", "columns", "fid", "fid_features", "follow",
     "name", "preset", "seed", "psi", "picked", "limit",
-    "search", "scale", "attempt", "epoch", "smoothing", "all", "x", "set_epochs_0",
+    "search", "scale", "height", "attempt", "epoch", "smoothing", "all", "x", "set_epochs_0",
 )  # fmt: skip
 QUERY = st.dictionaries(st.sampled_from(KEYS), st.lists(PART, min_size=1, max_size=3), max_size=4)
 

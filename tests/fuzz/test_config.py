@@ -17,6 +17,7 @@ from sqlmodel import Session, col
 from ganboard.db.models import Run
 from ganboard.gan.config import ConfigError, parse
 from ganboard.gan.models.dcgan.config import Config
+from ganboard.worker import removal
 from ganboard.worker.clear_errors import CLEAR_ERRORS
 from ganboard.worker.context import Context
 from ganboard.worker.submission import submit
@@ -117,9 +118,9 @@ def test_the_command_line_shows_runs_whose_settings_are_foreign(
     for other in queries.list_runs(context.engine):
         if other.id != run.id:
             (
-                submit.delete(context, other.id)
+                removal.remove(context, other.id)
                 if other.status != "queued"
-                else (submit.stop(context, other.id), submit.delete(context, other.id))
+                else (submit.stop(context, other.id), removal.remove(context, other.id))
             )
     with Session(context.engine) as session:
         session.execute(update(Run).where(col(Run.id) == run.id).values(status="stopped"))

@@ -57,6 +57,14 @@ def table_ids(at: AppTest) -> list[str]:
     return next(frame.value["Id"].tolist() for frame in at.dataframe if "Id" in frame.value)
 
 
+def focus_cell(at: AppTest, run_id: str, column: str = "Status") -> AppTest:
+    """Click this run's cell in the table."""
+    shown = table_ids(at)
+    cells = [(shown.index(run_id), column)]
+    at.session_state[table.key(shown)] = {"selection": {"rows": [], "columns": [], "cells": cells}}
+    return checked(at.run())
+
+
 def select_runs(at: AppTest, run_ids: list[str]) -> AppTest:
     """Tick these runs in the table."""
     shown = table_ids(at)

@@ -3,19 +3,21 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from datetime import timedelta
 
 import pytest
 
 from ganboard.app.runs import latest, table
 from ganboard.db.models import Run
 from ganboard.db.runs import annotations as run_annotations
-from ganboard.db.runs import commands, queries
+from ganboard.db.runs import commands, queries, trash
 from ganboard.gan.models.dcgan.config import Config
 from ganboard.gan.settings.features import FACT
 from ganboard.worker import formatting
 from ganboard.worker.context import Context
+from ganboard.worker.figures import palette
 from tests.factories import HOSTILE_NAMES
-from tests.ui.pages import button, checked, open_page, select_runs, table_ids, words
+from tests.ui.pages import button, checked, focus_cell, open_page, select_runs, table_ids, words
 
 MakeRun = Callable[..., Run]
 
@@ -159,7 +161,7 @@ def test_columns_come_from_the_url(make_run: MakeRun) -> None:
     make_run("one", seed=7, quality_every=1, dataset="digits", seconds_per_epoch=2.0)
     at = open_page(columns=["Id", "seed", "Best FID"], fid="20")
     row = at.dataframe[0].value.iloc[0]
-    assert list(row.index) == ["Run", "Best FID", "Id", "seed", "To FID"]
+    assert list(row.index) == ["Colour", "Image", "Run", "Best FID", "Id", "seed", "To FID"]
     assert (row["seed"], row["Best FID"], row["To FID"]) == (7, 40 / 3 + 2, 6.0)
 
 
@@ -193,10 +195,13 @@ def test_archived_runs_leave_the_list_and_come_back(context: Context, make_run: 
     at = checked(button(at, "Archive").click().run())
     assert table_ids(at) == [new.id, running.id]
     assert "2 runs" in words(at)
-    at = open_page(archived="true")
+    at = open_page(archived="true")  # the address of older versions
+    assert table_ids(at) == [old.id]
+    assert "archived" not in at.query_params
+    at = open_page(list="Archived")
     assert table_ids(at) == [old.id]
     at = checked(button(select_runs(at, [old.id]), "Restore").click().run())
-    assert "No archived run matches" in words(at)
+    assert "No run is archived" in words(at)
     assert queries.count_runs(context.engine) == 3
 
 
@@ -211,7 +216,6 @@ def test_what_is_hidden_leaves_the_selection(context: Context, make_run: MakeRun
     at.text_input(key="q").set_value("")
     at = select_runs(checked(at.run()), [one.id])
     checked(button(at, "Delete").click().run())
-    checked(at.button(key="delete_confirmed").click().run())
     assert [run.id for run in queries.list_runs(context.engine, archived=True)] == [two.id]
 
 
@@ -309,15 +313,82 @@ def test_stop_and_resume_act_on_the_selected(context: Context, make_run: MakeRun
     assert resumed.status == "queued"
 
 
-def test_delete_asks_first(context: Context, make_run: MakeRun) -> None:
-    doomed, running = make_run("**doomed**"), make_run("running", status="running")
+def test_deleted_runs_are_in_the_trash_and_come_back(context: Context, make_run: MakeRun) -> None:
+    doomed, running = make_run("doomed", epochs=3), make_run("running", status="running")
+    losses = [epoch.g_loss for epoch in queries.epochs(context.engine, doomed.id)]
     at = select_runs(open_page(), [doomed.id, running.id])
     at = checked(button(at, "Delete").click().run())
-    assert queries.count_runs(context.engine) == 2
+    assert at.toast[0].value == "Moved 1 run to the trash."
+    assert table_ids(at) == [running.id]
+    at = open_page(list="Trash")
+    row = at.dataframe[0].value.iloc[0]
+    assert (row["Run"], row["Id"]) == ("doomed", doomed.id)
+    assert row["Removal"] - row["Deleted"] == timedelta(days=7)
+    assert not any("**doomed**" in markdown.value for markdown in at.markdown)  # no card
+    at = checked(button(select_runs(at, [doomed.id]), "Restore").click().run())
+    assert "The trash is empty" in words(at)
+    assert table_ids(open_page()) == [running.id, doomed.id]
+    assert [epoch.g_loss for epoch in queries.epochs(context.engine, doomed.id)] == losses
+
+
+def test_permanent_deletion_asks_first(context: Context, make_run: MakeRun) -> None:
+    doomed, other, kept = make_run("**doomed**"), make_run("other"), make_run("kept")
+    for run in (doomed, other):
+        trash.move(context.engine, run_id=run.id)
+    at = select_runs(open_page(list="Trash"), [doomed.id])
+    at = checked(button(at, "Delete permanently").click().run())
+    assert trash.count(context.engine) == 2
     assert any("**doomed**" in element.value for element in at.text)
-    at.button(key="delete_confirmed").click()
-    checked(at.run())
-    assert [run.id for run in queries.list_runs(context.engine)] == [running.id]
+    at = checked(at.button(key="delete_confirmed").click().run())
+    assert at.toast[0].value == "Deleted 1 run."
+    assert table_ids(at) == [other.id]
+    at = checked(button(at, "Empty trash").click().run())
+    assert "1 run with" in words(at)
+    checked(at.button(key="delete_confirmed").click().run())
+    left = queries.list_runs(context.engine, trash_too=True)
+    assert [run.id for run in left] == [kept.id]
+
+
+def test_when_all_runs_are_in_the_trash_the_list_says_so(
+    context: Context, make_run: MakeRun
+) -> None:
+    run = make_run("the only one")
+    trash.move(context.engine, run_id=run.id)
+    assert "No matching runs" in words(open_page())
+    assert table_ids(open_page(list="Trash")) == [run.id]
+
+
+def test_a_click_on_a_row_previews_its_run(make_run: MakeRun) -> None:
+    old, new = make_run("old", epochs=5), make_run("new")
+    at = open_page()
+    assert "**new**" in words(at)
+    at = focus_cell(at, old.id)
+    assert at.query_params["preview"] == old.id
+    assert "**old**" in words(at)
+    assert at.session_state["runs_selected"] == []
+    at = checked(at.button(key=f"open_{old.id}").click().run())
+    assert at.query_params["run"] == old.id
+    at = open_page(preview=old.id)
+    assert "**old**" in words(at)
+    at = checked(at.button(key="close_preview").click().run())
+    assert "**new**" in words(at)
+    assert "preview" not in at.query_params
+    assert table_ids(at) == [new.id, old.id]
+
+
+@pytest.mark.parametrize("preview", ["nobody2345", "<b>", "x" * 5000])
+def test_a_preview_of_nothing_shows_the_usual_card(make_run: MakeRun, preview: str) -> None:
+    make_run("any")
+    assert "**any**" in words(open_page(preview=preview))
+
+
+def test_each_row_has_the_colour_and_the_newest_image_of_its_run(make_run: MakeRun) -> None:
+    run, waiting = make_run("run", epochs=3), make_run("waiting", status="queued")
+    rows = open_page().dataframe[0].value.set_index("Id")
+    assert rows["Colour"][run.id] == palette.run_dot(run.number)
+    assert rows["Colour"][waiting.id] == palette.run_dot(waiting.number)
+    assert rows["Image"][run.id] == f"/api/runs/{run.id}/grids/3.png?height=80"
+    assert rows["Image"].isna()[waiting.id]
 
 
 def test_unreachable_database_is_one_sentence(

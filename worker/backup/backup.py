@@ -205,7 +205,7 @@ def _add_database(
         with transfer.open_copy(copy) as stored:
             listed = [
                 (run.id, queries.checkpoints(stored, run.id))
-                for run in queries.list_runs(stored, archived=True)
+                for run in queries.list_runs(stored, archived=True, trash_too=True)
             ]
             return listed, [version.id for version in versions.listed(stored)]
     finally:

@@ -117,7 +117,8 @@ def _restore(
             )
             _unpack(archive, manifest, swap.staging, progress)
             with transfer.open_copy(swap.staging / DATABASE) as copy:
-                known = {run.id for run in queries.list_runs(copy, archived=True)}
+                stored = queries.list_runs(copy, archived=True, trash_too=True)
+                known = {run.id for run in stored}
                 for folder in (swap.staging / "runs").iterdir():
                     if folder.name not in known:  # deleted while the backup was made
                         shutil.rmtree(folder)

@@ -30,6 +30,7 @@ from ganboard.worker.cli import (
     study,
     surface,
     sweep,
+    trash,
     verify,
 )
 from ganboard.worker.cli.options import AsJson, open_database
@@ -208,11 +209,10 @@ def doctor(
 
 ELSEWHERE: tuple[Callable[..., None], ...] = (
     launch.run, launch.train, runs.runs, runs.show, runs.explain, runs.stop, launch.resume,
-    launch.clone, launch.fork,
-    runs.delete, runs.export, annotations_cli.tag, annotations_cli.note, annotations_cli.archive,
-    annotations_cli.unarchive, sweep.sweep, study.study, study.report, surface.surface,
-    *of_models.commands(), rehearse.rehearse, serve.serve, verify.selftest,
-    own_models.check, firstday.firstday, backup.backup,
+    launch.clone, launch.fork, trash.delete, trash.undelete, runs.export, annotations_cli.tag,
+    annotations_cli.note, annotations_cli.archive, annotations_cli.unarchive, sweep.sweep,
+    study.study, study.report, surface.surface, *of_models.commands(), rehearse.rehearse,
+    serve.serve, verify.selftest, own_models.check, firstday.firstday, backup.backup,
     backup.restore,
 )  # fmt: skip
 for command in ELSEWHERE:

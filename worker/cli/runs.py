@@ -1,9 +1,8 @@
-"""The commands for stored runs: `ganboard runs`, `show`, `stop`, `delete`, `export`, `import`.
-Thin, as `worker.cli.main`."""
+"""The commands for stored runs: `ganboard runs`, `show`, `stop`, `export`, `import`. Thin, as
+`worker.cli.main`."""
 
 from __future__ import annotations
 
-import sys
 from pathlib import Path
 from typing import Annotated
 
@@ -28,6 +27,9 @@ def runs(
     ] = "",
     archived: Annotated[
         bool, typer.Option("--archived", help="List archived runs instead.")
+    ] = False,
+    in_trash: Annotated[
+        bool, typer.Option("--trash", help="List deleted runs instead, the last deleted first.")
     ] = False,
     limit: Annotated[
         int, typer.Option("--limit", min=1, help="Maximum number of runs, newest first.")
@@ -55,20 +57,26 @@ def runs(
             f"{min(unknown)!r} is not a state: choose from {', '.join(STATUSES)}.",
             param_hint="--status",
         )
-    context, statuses = open_database(), tuple(status or ())
+    if archived and in_trash:
+        raise typer.BadParameter("Choose one of --archived and --trash.", param_hint="--trash")
+    context, statuses = open_database(), tuple(status or STATUSES)
     usual = [
         run
-        for run in listing.list_all(context.engine)
-        if (run.archived_at is not None) == archived and (not statuses or run.status in statuses)
+        for run in listing.list_all(context.engine, statuses=statuses, trash=in_trash)
+        if in_trash or (run.archived_at is not None) == archived
     ]
     matching = language.matching(usual, language.parse(search, all_defaults()))
-    found = queries.get_runs(context.engine, [run.id for run in matching[:limit]])
+    shown = [run.id for run in matching[:limit]]
+    found = queries.get_runs(context.engine, shown, trash_too=in_trash)
     if as_json:
         from ganboard.worker.interchange.document import summaries
 
         return output.print_json(summaries(context, found))
     from ganboard.worker.terminal.runs import print_runs
+    from ganboard.worker.terminal.trash import print_trash
 
+    if in_trash:
+        return print_trash(found, len(matching), queries.database_time(context.engine))
     return print_runs(found, len(matching))
 
 
@@ -130,43 +138,6 @@ def stop(run_id: RunId, as_json: AsJson = False) -> None:
         else f"Run {found.id} stops after the current step."
     )
     output.changed(context, found.id, said, as_json)
-
-
-def delete(
-    run_id: RunId,
-    yes: Annotated[bool, typer.Option("--yes", "-y", help="Do not ask for confirmation.")] = False,
-    as_json: AsJson = False,
-) -> None:
-    """Delete a run permanently, with its log, images and checkpoints.
-
-    Example:
-      ganboard delete k7m --yes
-    """
-    from ganboard.worker.formatting import clean, plural
-    from ganboard.worker.submission import submit
-
-    context, found = find(run_id)
-    epochs = plural(found.epoch, "finished epoch")
-    what = f"run {found.id} ({clean(found.name)}) with {epochs}"
-    if not yes:
-        if as_json or not sys.stdin.isatty():
-            output.complain(f"deleting {what} cannot be undone. Confirm with --yes.")
-            raise typer.Exit(1)
-        if not typer.confirm(f"Delete {what}, its log, images and checkpoints?", err=True):
-            output.complain("nothing was deleted.")
-            raise typer.Exit(1)
-    elsewhere = submit.delete(context, found.id)
-    if as_json:
-        output.print_json(
-            {"id": found.id, "name": found.name, "deleted": True, "files_left_on": elsewhere}
-        )
-    else:
-        typer.echo(f"Deleted {what}.")
-    if elsewhere:
-        output.complain(
-            f"its files remain on {', '.join(elsewhere)}, where `ganboard doctor` lists them as"
-            " orphans."
-        )
 
 
 def export(

@@ -53,7 +53,7 @@ def private(settings: Settings) -> Iterator[Check]:
 
 def state(settings: Settings, engine: Engine) -> Iterator[Check]:
     """What can be seen without reading any file."""
-    runs = {run.id: run for run in queries.list_runs(engine, archived=True)}
+    runs = {run.id: run for run in queries.list_runs(engine, archived=True, trash_too=True)}
     folders = {path.name: path for path in _entries(settings.state / "runs") if path.is_dir()}
     known = {version.id for version in versions.listed(engine)}
     models = [

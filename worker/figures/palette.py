@@ -45,6 +45,14 @@ def run_style(number: int) -> int:
     return number // len(CATEGORICAL) % len(DASHES)
 
 
+def run_dot(number: int) -> str:
+    """A dot in the run's colour, as the address of an SVG picture, for tables."""
+    return _address(
+        '<svg xmlns="http://www.w3.org/2000/svg" width="20" height="20" viewBox="0 0 20 20">'
+        f'<circle cx="10" cy="10" r="5" fill="{run_colour(number)}"/></svg>'
+    )
+
+
 def run_swatch(number: int) -> str:
     """A piece of the run's line, as the address of an SVG picture, for tables."""
     style = (
@@ -52,7 +60,11 @@ def run_swatch(number: int) -> str:
         f' stroke-dasharray="{_SVG_DASHES[run_style(number)]}"'
     )
     line = f'<line x1="8" y1="10" x2="40" y2="10" {style}/>'
-    return "data:image/svg+xml," + quote(
+    return _address(
         '<svg xmlns="http://www.w3.org/2000/svg" width="48" height="20" viewBox="0 0 48'
         f' 20">{line}</svg>'
     )
+
+
+def _address(svg: str) -> str:
+    return "data:image/svg+xml," + quote(svg)

@@ -58,7 +58,11 @@ def read_in(context: Context, path: Path) -> Imported:
         document = MachineDocument.model_validate_json(contents[MACHINE])
         checked = list(_runs(contents, path))
     name = _machine(document, path)
-    new = [one for one in checked if queries.get_run(context.engine, one.run.id) is None]
+    new = [
+        one
+        for one in checked
+        if queries.get_run(context.engine, one.run.id, trash_too=True) is None
+    ]
     rows = [] if document.machine == _own(context) else _calibrations(document, name)
     runs = [importer.store(context, one) for one in new]
     calibrations.store(context.engine, rows)

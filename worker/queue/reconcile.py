@@ -1,4 +1,5 @@
-"""Makes the queue agree with the database: dead leases expire, waiting runs are enqueued again."""
+"""Makes the queue agree with the database: dead leases expire, waiting runs are enqueued again. So
+does the trash: what has been there for a week is removed."""
 
 from __future__ import annotations
 
@@ -9,7 +10,7 @@ from redis import Redis
 from ganboard.db.errors import LeaseLost
 from ganboard.db.models import Run
 from ganboard.db.runs import expiry, queries
-from ganboard.worker import placement
+from ganboard.worker import placement, removal
 from ganboard.worker.context import Context
 from ganboard.worker.queue.enqueue import enqueue_run
 
@@ -24,6 +25,7 @@ def reconcile(context: Context, redis: Redis, *, ripe_seconds: float = RIPE_SECO
     one.
     """
     expiry.expire_leases(context.engine)
+    removal.remove_expired(context)
     ready = placement.ready(context, queries.waiting_runs(context.engine, for_seconds=ripe_seconds))
     for run in ready.anywhere:
         enqueue_run(redis, run)

@@ -1,9 +1,8 @@
-"""Submit, stop, resume, clone and delete runs: first the database, then the queue. The pages and
-the command line use these."""
+"""Submit, stop, resume and clone runs: first the database, then the queue. The pages and the
+command line use these."""
 
 from __future__ import annotations
 
-import shutil
 import unicodedata
 from collections.abc import Sequence
 from contextlib import suppress
@@ -23,7 +22,6 @@ from ganboard.gan.settings import registry
 from ganboard.gan.settings.metadata import speed_settings
 from ganboard.worker.context import Context
 from ganboard.worker.errors import BadName, QueueUnreachable
-from ganboard.worker.process import machine
 from ganboard.worker.submission import starting
 
 NAME_LENGTH = 80
@@ -154,19 +152,6 @@ def resume(context: Context, run_id: str, without: str | None = None) -> Run:
     run = commands.resume(context.engine, run_id=run_id, without=without)
     call(context, [run])
     return run
-
-
-def delete(context: Context, run_id: str) -> list[str]:
-    """Remove a run's rows, log and checkpoints for good; returns the other machines that still have
-    files of it.
-
-    Raises UnknownRun, NotAllowed.
-    """
-    here = machine.recorded(context.settings)
-    holding = {one.machine for one in queries.checkpoints(context.engine, run_id)}
-    commands.delete_run(context.engine, run_id=run_id)
-    shutil.rmtree(context.settings.run_dir(run_id), ignore_errors=True)
-    return sorted(name for name in holding if name is not None and name != here)
 
 
 def default_name(config: RunConfig, preset: str) -> str:

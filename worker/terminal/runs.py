@@ -74,7 +74,7 @@ def print_runs(runs: Sequence[Run], total: int) -> None:
         table.add_row(
             run.id,
             Text(clean(run.name), overflow="ellipsis", no_wrap=True),
-            _status(run),
+            status_text(run),
             f"{run.epoch}/{run.config.get('epochs', '?')}",
             decimal(run.g_loss),
             decimal(run.d_loss),
@@ -143,7 +143,7 @@ def _facts(
         ),
     )
     phase = f" ({_phase(context, run)})" if run.phase else ""
-    yield "status", _status(run).append(phase).append(f", attempt {run.attempt}", style="dim")
+    yield "status", status_text(run).append(phase).append(f", attempt {run.attempt}", style="dim")
     if run.error:
         yield "error", Text(clean(run.error), style="red")
     yield (
@@ -234,7 +234,7 @@ def _measured(
         )
 
 
-def _status(run: Run) -> Text:
+def status_text(run: Run) -> Text:
     return Text(run.status, style=STATUS_STYLES[run.status])
 
 

@@ -23,6 +23,7 @@ from ganboard.db.errors import NotAllowed
 from ganboard.db.models import ENDED, Run
 from ganboard.db.runs import queries
 from ganboard.gan.presets import load
+from ganboard.worker import removal
 from ganboard.worker.context import Context, open_context
 from ganboard.worker.process import redis_server
 from ganboard.worker.submission import submit
@@ -168,7 +169,7 @@ class Fleet:
             self.violations += checker.check_run(
                 self.context.engine, self.context.settings, run, self.expected()
             )
-            submit.delete(self.context, run.id)
+            removal.remove(self.context, run.id)
             del self.runs[run.id]
             self.deleted.append(run.attempt)
 

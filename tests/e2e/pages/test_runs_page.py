@@ -16,7 +16,7 @@ from ganboard.db.runs import commands, queries, reports
 from ganboard.worker.context import Context
 from ganboard.worker.formatting import WORD_JOINER
 from tests.e2e.sights import settled
-from tests.e2e.table import tick
+from tests.e2e.table import HEADER, NAME, STATUS, click, tick
 from tests.factories import HOSTILE_NAMES
 from tests.polling import wait_until
 
@@ -65,9 +65,7 @@ def test_selection_survives_live_updates_and_new_rows(
     expect(page.get_by_text("2 runs selected")).to_be_visible(timeout=PATIENCE)
 
     page.get_by_role("button", name="Delete").click()
-    expect(page.get_by_role("dialog").get_by_text("second")).to_be_visible(timeout=PATIENCE)
-    page.get_by_role("button", name="Delete 2 runs").click()
-    expect(page.get_by_text("Deleted 2 runs.")).to_be_visible(timeout=PATIENCE)
+    expect(page.get_by_text("Moved 2 runs to the trash.")).to_be_visible(timeout=PATIENCE)
     assert [run.name for run in queries.list_runs(context.engine)] == ["fourth", "third"]
     assert complaints == []
 
@@ -147,7 +145,7 @@ def test_tag_archive_and_restore_by_mouse(
     expect(page.get_by_text("1 run", exact=True)).to_be_visible(timeout=PATIENCE)
     expect(page.get_by_text("1 run selected")).to_be_hidden(timeout=PATIENCE)
     page.get_by_text("Archived", exact=True).click()
-    expect(page).to_have_url(re.compile("archived=true"), timeout=PATIENCE)
+    expect(page).to_have_url(re.compile("list=Archived"), timeout=PATIENCE)
     expect(page.get_by_text("1 run", exact=True)).to_be_visible(timeout=PATIENCE)
     settled(page)
 
@@ -160,7 +158,7 @@ def test_tag_archive_and_restore_by_mouse(
 
     wait_until(selected, seconds=60, every=3, what="a selected run")
     page.get_by_role("button", name="Restore").click()
-    expect(page.get_by_text("No archived run matches")).to_be_visible(timeout=PATIENCE)
+    expect(page.get_by_text("No run is archived")).to_be_visible(timeout=PATIENCE)
     assert queries.count_runs(context.engine) == 2
     assert complaints == []
 
@@ -221,10 +219,145 @@ def test_deleting_from_the_page_of_a_run_leads_to_the_list(
     make_run("other")
     page.goto(f"{server}/run?run={run.id}&view=Config")
     page.get_by_role("button", name="Delete").click()
-    page.get_by_role("button", name="Delete 1 run").click()
     expect(page.get_by_role("heading", name="Runs")).to_be_visible(timeout=PATIENCE)
-    expect(page.get_by_text("Deleted 1 run.")).to_be_visible(timeout=PATIENCE)
+    expect(page.get_by_text("Moved 1 run to the trash.")).to_be_visible(timeout=PATIENCE)
     expect(page.get_by_text("1 run", exact=True)).to_be_visible(timeout=PATIENCE)
+    assert complaints == []
+
+
+def test_a_name_opens_its_run_in_place(
+    context: Context, make_run: MakeRun, server: str, page: Page, complaints: list[str]
+) -> None:
+    first = make_run("beta")
+    make_run("alpha")
+    page.goto(server)
+    expect(page.get_by_text("2 runs", exact=True)).to_be_visible(timeout=PATIENCE)
+    table = page.get_by_test_id("stDataFrame")
+    click(table, 1, NAME)
+    expect(page.get_by_role("heading", name="beta")).to_be_visible(timeout=PATIENCE)
+    expect(page).to_have_url(re.compile(rf"/run\?run={first.id}$"))
+    assert len(page.context.pages) == 1
+    page.go_back()
+    expect(page.get_by_role("heading", name="Runs", exact=True)).to_be_visible(timeout=PATIENCE)
+    assert complaints == []
+
+
+def test_a_sorted_table_opens_and_previews_what_was_clicked(
+    make_run: MakeRun, server: str, page: Page, complaints: list[str]
+) -> None:
+    for name in ("beta", "gamma", "alpha"):  # newest first: alpha, gamma, beta
+        make_run(name)
+    page.goto(server)
+    expect(page.get_by_text("3 runs", exact=True)).to_be_visible(timeout=PATIENCE)
+    table = page.get_by_test_id("stDataFrame")
+    card = page.locator(".st-key-latest")
+    table.click(position={"x": NAME, "y": HEADER / 2})  # by name: alpha, beta, gamma
+    click(table, 1, STATUS)
+    expect(card.locator("strong")).to_have_text("beta", timeout=PATIENCE)
+    click(table, 2, NAME)
+    expect(page.get_by_role("heading", name="gamma")).to_be_visible(timeout=PATIENCE)
+    assert complaints == []
+
+
+def test_rows_are_previewed_by_mouse_and_keyboard(
+    context: Context, make_run: MakeRun, server: str, page: Page, complaints: list[str]
+) -> None:
+    runs = [make_run(name, epochs=5) for name in ("third", "second", "first")][::-1]
+    page.goto(server)
+    expect(page.get_by_text("3 runs", exact=True)).to_be_visible(timeout=PATIENCE)
+    table, name = page.get_by_test_id("stDataFrame"), page.locator(".st-key-latest strong")
+    expect(name).to_have_text("first", timeout=PATIENCE)
+    click(table, 1, STATUS)
+    expect(name).to_have_text("second", timeout=PATIENCE)
+    expect(page).to_have_url(re.compile(f"preview={runs[1].id}"), timeout=PATIENCE)
+    page.keyboard.press("ArrowDown")
+    expect(name).to_have_text("third", timeout=PATIENCE)
+    page.keyboard.press("ArrowUp")
+    page.keyboard.press("ArrowUp")
+    expect(name).to_have_text("first", timeout=PATIENCE)
+    expect(page.get_by_text("Select runs in the table")).to_be_visible()  # none is ticked
+    tick(table, 2)
+    expect(page.get_by_text("1 run selected")).to_be_visible(timeout=PATIENCE)
+    expect(name).to_have_text("first")
+
+    page.goto(f"{server}/?preview={runs[2].id}")
+    expect(name).to_have_text("third", timeout=PATIENCE)
+    make_run("fourth")
+    expect(page.get_by_text("4 runs", exact=True)).to_be_visible(timeout=PATIENCE)
+    expect(name).to_have_text("third")
+    page.get_by_role("button", name="Close preview").click()
+    expect(name).to_have_text("fourth", timeout=PATIENCE)
+    expect(page).not_to_have_url(re.compile("preview="))
+    assert complaints == []
+
+
+def test_rows_have_thumbnails_which_are_loaded_as_they_are_seen(
+    make_run: MakeRun, server: str, page: Page, complaints: list[str], shot: Callable[[str], None]
+) -> None:
+    runs = [make_run(f"run {number}", epochs=1) for number in range(40)]
+    loaded: list[str] = []
+    page.on("response", lambda answer: loaded.append(answer.url if answer.ok else ""))
+
+    def thumbnails() -> set[str]:
+        return {url.split("/")[5] for url in loaded if "height=80" in url}
+
+    page.goto(server)
+    table = page.get_by_test_id("stDataFrame")
+    expect(page.get_by_text("40 runs", exact=True)).to_be_visible(timeout=PATIENCE)
+    wait_until(
+        lambda: page.evaluate("1") and runs[-1].id in thumbnails(), seconds=20, what="a thumbnail"
+    )
+    shot("runs_thumbnails")
+    assert runs[0].id not in thumbnails()
+    table.hover(position={"x": STATUS, "y": 200})
+    page.mouse.wheel(0, 5000)
+    wait_until(
+        lambda: page.evaluate("1") and runs[0].id in thumbnails(), seconds=20, what="the last one"
+    )
+    assert complaints == []
+
+
+def test_a_deleted_run_returns_from_the_trash_by_mouse(
+    context: Context,
+    make_run: MakeRun,
+    server: str,
+    page: Page,
+    complaints: list[str],
+    shot: Callable[[str], None],
+) -> None:
+    run = make_run("deleted", epochs=3)
+    make_run("kept")
+    losses = [epoch.g_loss for epoch in queries.epochs(context.engine, run.id)]
+    checkpoint = context.settings.run_dir(run.id) / "checkpoints" / "ckpt-12-1" / "state.npz"
+    checkpoint.parent.mkdir(parents=True)
+    checkpoint.write_bytes(b"weights")
+    context.settings.log_path(run.id).write_text("a line of the log\n")
+    page.goto(server)
+    expect(page.get_by_text("2 runs", exact=True)).to_be_visible(timeout=PATIENCE)
+    tick(page.get_by_test_id("stDataFrame"), 1)
+    expect(page.get_by_text("1 run selected")).to_be_visible(timeout=PATIENCE)
+    page.get_by_role("button", name="Delete").click()
+    expect(page.get_by_text("Moved 1 run to the trash.")).to_be_visible(timeout=PATIENCE)
+    expect(page.get_by_text("1 run", exact=True)).to_be_visible(timeout=PATIENCE)
+
+    page.get_by_text("Trash", exact=True).click()
+    expect(page).to_have_url(re.compile("list=Trash"), timeout=PATIENCE)
+    expect(page.get_by_role("button", name="Empty trash")).to_be_enabled(timeout=PATIENCE)
+    expect(page.get_by_text("1 run", exact=True)).to_be_visible(timeout=PATIENCE)
+    settled(page)
+    shot("runs_trash")
+    click(page.get_by_test_id("stDataFrame"), 0, NAME)
+    expect(page.get_by_text("This run is in the trash.")).to_be_visible(timeout=PATIENCE)
+    shot("run_in_trash")
+    page.get_by_role("button", name="Restore").click()
+    expect(page.get_by_role("button", name="Clone")).to_be_visible(timeout=PATIENCE)
+    expect(page.get_by_text("Restored 1 run.")).to_be_visible(timeout=PATIENCE)
+    page.get_by_role("tab", name="Images").click()
+    expect(page.get_by_role("img").first).to_be_visible(timeout=PATIENCE)
+    page.get_by_role("tab", name="Log").click()
+    expect(page.get_by_text("a line of the log")).to_be_visible(timeout=PATIENCE)
+    assert [epoch.g_loss for epoch in queries.epochs(context.engine, run.id)] == losses
+    assert checkpoint.read_bytes() == b"weights"
     assert complaints == []
 
 
@@ -233,7 +366,7 @@ def test_the_question_mark_of_a_switch_explains_it_and_changes_nothing(
 ) -> None:
     make_run("any")
     for address, label, meaning in (
-        ("", "Archived", "Show archived runs instead"),
+        ("", "Follow the newest", "Show the most recently submitted run"),
         ("launch", "XLA", "Compile the gradient function with XLA"),
     ):
         page.goto(f"{server}/{address}")

@@ -12,7 +12,7 @@ from sqlalchemy import update
 
 from ganboard.db.engine import writing
 from ganboard.db.models import Checkpoint, Run
-from ganboard.db.runs import commands, holders, queries, reports
+from ganboard.db.runs import commands, holders, queries, reports, trash
 from ganboard.worker import formatting as text
 from ganboard.worker.context import Context
 from tests.attempt import own
@@ -198,13 +198,29 @@ def test_clone_leads_to_the_form(make_run: MakeRun) -> None:
     assert at.query_params["clone"] == run.id
 
 
-def test_delete_asks_first(context: Context, make_run: MakeRun) -> None:
-    run = make_run("goes")
-    at = checked(button(open_page("run", run=run.id), "Delete").click().run())
-    assert queries.get_run(context.engine, run.id) is not None
-    checked(button(at, "Delete 1 run").click().run())
+def test_a_deleted_run_is_in_the_trash(context: Context, make_run: MakeRun) -> None:
+    run = make_run("**goes**", epochs=3)
+    checked(button(open_page("run", run=run.id), "Delete").click().run())
     # app/main.py then leads to the list: tests/e2e/pages/test_run_page.py
     assert queries.get_run(context.engine, run.id) is None
+    at = open_page("run", run=run.id)
+    assert at.title[0].value == text.escape("**goes**")
+    said = words(at)
+    assert "This run is in the trash. It was deleted" in said
+    assert "finished, with 3 finished epochs" in said
+    at = checked(button(at, "Restore").click().run())
+    assert "in the trash" not in words(at)
+    assert not button(at, "Clone").disabled
+    assert queries.get_run(context.engine, run.id) is not None
+
+
+def test_a_run_in_the_trash_can_be_removed(context: Context, make_run: MakeRun) -> None:
+    run = make_run("goes")
+    trash.move(context.engine, run_id=run.id)
+    at = checked(button(open_page("run", run=run.id), "Delete permanently").click().run())
+    assert trash.count(context.engine) == 1
+    checked(button(at, "Delete 1 run").click().run())
+    assert queries.get_run(context.engine, run.id, trash_too=True) is None
 
 
 def test_run_that_ends_or_vanishes_while_shown(context: Context, make_run: MakeRun) -> None:
@@ -212,6 +228,8 @@ def test_run_that_ends_or_vanishes_while_shown(context: Context, make_run: MakeR
     at = open_page("run", run=run.id)
     commands.finish(context.engine, **own(run), status="stopped")
     assert not button(checked(at.run()), "Resume").disabled
+    trash.move(context.engine, run_id=run.id)
+    assert "This run is in the trash" in words(checked(at.run()))
     commands.delete_run(context.engine, run_id=run.id)
     assert checked(at.run()).title[0].value == "No such run"
 

@@ -20,8 +20,9 @@ from ganboard.db import requests, studies
 from ganboard.db.errors import NotAllowed
 from ganboard.db.models import Run, Study
 from ganboard.db.runs import annotations as run_annotations
-from ganboard.db.runs import commands, imports, queries
+from ganboard.db.runs import commands, imports, queries, trash
 from ganboard.db.settings import Settings
+from ganboard.worker import removal
 from ganboard.worker.access import SignIn, sign_in
 from ganboard.worker.context import Context
 from tests.factories import make_run as stored_run
@@ -160,6 +161,8 @@ WRITES: dict[str, Callable[[Any, Run], object]] = {
     "request_stop": lambda engine, run: commands.request_stop(engine, run_id=run.id),
     "resume": lambda engine, run: commands.resume(engine, run_id=run.id),
     "delete_run": lambda engine, run: commands.delete_run(engine, run_id=run.id),
+    "trash": lambda engine, run: trash.move(engine, run_id=run.id),
+    "undelete": lambda engine, run: trash.restore(engine, run_id=run.id),
     "add_tags": lambda engine, run: run_annotations.add_tags(engine, run_ids=[run.id], tags=["x"]),
     "remove_tags": lambda engine, run: run_annotations.remove_tags(
         engine, run_ids=[run.id], tags=["x"]
@@ -205,6 +208,20 @@ def test_no_write_passes_without_an_operator(
         write(engine, run)
     assert not sent
     assert queries.find_run(engine, run.id).name == "stays"  # reading goes on
+
+
+def test_a_viewer_removes_no_files(
+    rules: SignIn, context: Context, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    run = stored_run(context, "stays")
+    trash.move(context.engine, run_id=run.id)
+    folder = context.settings.run_dir(run.id)
+    folder.mkdir(parents=True)
+    monkeypatch.setattr(auth, "_claims", lambda: identity.claims(identity.VIEWER))
+    with pytest.raises(NotAllowed, match="viewer"):
+        removal.remove(navigation.context(), run.id)
+    assert folder.exists()
+    assert queries.get_run(context.engine, run.id, trash_too=True) is not None
 
 
 def test_an_operator_writes(

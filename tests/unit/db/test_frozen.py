@@ -25,7 +25,7 @@ from sqlmodel.sql.sqltypes import UTCDateTime
 from ganboard.db import heartbeats, migrate, replacement, requests, stats, studies, transfer
 from ganboard.db.engine import make_engine
 from ganboard.db.runs import annotations as run_annotations
-from ganboard.db.runs import listing, notifications, past_runs, queries, series, timeline
+from ganboard.db.runs import listing, notifications, past_runs, queries, series, timeline, trash
 from tests.frozen.make import frozen, revisions, upgrade_to
 from tests.frozen.rows import EPOCHS, RUNS
 from tests.unit.db.stored_runs import IN_FORK
@@ -150,12 +150,14 @@ def old(request: pytest.FixtureRequest, empty_engine: Engine, tmp_path: Path) ->
 
 def ask_everything(engine: Engine) -> None:
     """What the pages, the command line and the API ask, of every run."""
-    runs = queries.list_runs(engine, archived=True)
+    runs = queries.list_runs(engine, archived=True, trash_too=True)
     ids = [run.id for run in runs]
     assert len(ids) == RUNS
-    assert len(listing.list_all(engine)) == queries.count_runs(engine, archived=True) == RUNS
+    outside = RUNS - trash.count(engine)
+    assert len(listing.list_all(engine)) == queries.count_runs(engine, archived=True) == outside
     assert stats.take(engine).epochs == RUNS * EPOCHS
     everything: list[Any] = [
+        listing.list_all(engine, trash=True), trash.held(engine), trash.expired(engine),
         listing.ended_version(engine), listing.seconds_to_fid(engine, 1e300),
         notifications.notices(engine), listing.names(engine, limit=9), heartbeats.workers(engine),
         heartbeats.inference_workers(engine), stats.statistics(engine), stats.stored_bytes(engine),

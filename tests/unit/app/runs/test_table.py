@@ -7,9 +7,13 @@ import time
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
+import pyarrow as pa
+import pytest
+
 from ganboard.app.runs import table as runs_table
-from ganboard.app.runs.columns import COLUMNS, SETTINGS, USUAL
+from ganboard.app.runs.columns import COLUMNS, FIRST, SETTINGS, USUAL
 from ganboard.db.runs.listing import Listed
+from ganboard.worker.figures import palette
 
 START = datetime(2026, 1, 1, tzinfo=UTC)
 
@@ -17,6 +21,7 @@ START = datetime(2026, 1, 1, tzinfo=UTC)
 def listed(name: str = "x", config: dict[str, Any] | None = None, **values: Any) -> Listed:
     usual = dict.fromkeys(Listed.__dataclass_fields__) | {
         "status": "queued",
+        "number": 0,
         "tags": (),
         "epoch": 0,
         "step": 0,
@@ -44,7 +49,7 @@ def test_duration_ends_with_the_run_or_goes_on() -> None:
         300,
         None,
     ]
-    assert tuple(table.column_names) == USUAL
+    assert tuple(table.column_names) == (*FIRST, *USUAL)
 
 
 def test_an_empty_list_is_an_empty_table() -> None:
@@ -88,7 +93,7 @@ def test_any_setting_can_be_a_column() -> None:
     table = runs_table.frame(
         [run], ("loss", "recompute", "g_learning_rate", "limit", "no such column")
     )
-    assert table.to_pylist() == [
+    assert table.drop_columns(list(FIRST)).to_pylist() == [
         {
             "Run": "x",
             "limit": 500.0,
@@ -102,7 +107,37 @@ def test_any_setting_can_be_a_column() -> None:
 
 def test_the_seconds_to_a_quality_are_a_column_of_their_own() -> None:
     table = runs_table.frame([listed("a"), listed("b")], (), {"b": 12.5})
+    table = table.drop_columns(list(FIRST))
     assert table.to_pydict() == {"Run": ["a", "b"], "To FID": [None, 12.5]}
+
+
+def test_rows_begin_with_the_colour_and_the_newest_image_of_their_runs() -> None:
+    runs = [
+        listed("a", number=1, grid_epoch=3),
+        listed("b", number=len(palette.CATEGORICAL) + 1),
+        listed("c", number=4, grid_epoch=3, deleted_at=START),  # the API has nothing of the trash
+    ]
+    parts = [runs_table.frame(part) for part in (runs[:1], runs[1:], [])]
+    table = pa.concat_tables(parts).take([2, 1, 0])  # as of those that train and those that ended
+    assert table["Colour"].to_pylist() == [palette.run_dot(number) for number in (4, 1, 1)]
+    assert table["Image"].to_pylist() == [None, None, "/api/runs/a/grids/3.png?height=80"]
+
+
+def test_ten_thousand_rows_share_the_pictures_of_their_colours() -> None:
+    runs = [listed(f"{number}", number=number) for number in range(10_000)]
+    assert runs_table.frame(runs, ())["Colour"].nbytes < 20_000
+
+
+@pytest.mark.parametrize("name", ["[a, b]", " [x] ", ":material/delete: x"])
+def test_names_that_a_button_would_read_are_labels_all_the_same(name: str) -> None:
+    (label,) = column([listed(name)], "Run")
+    assert label != name
+    assert label.removeprefix("\N{ZERO WIDTH SPACE}") == name
+
+
+@pytest.mark.parametrize("name", ["x", "[a](b) c", "a [b]", ": x", "\N{SNOWMAN}"])
+def test_other_names_are_labels_as_they_are(name: str) -> None:
+    assert column([listed(name)], "Run") == [name]
 
 
 def test_another_order_is_another_widget() -> None:

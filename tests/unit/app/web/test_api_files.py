@@ -42,6 +42,23 @@ def test_grids_are_pictures_that_may_be_kept(context: Context, make_run: MakeRun
         assert np.array_equal(np.asarray(large)[::3, ::3], np.asarray(small))
 
 
+def test_thumbnails_are_small_and_may_be_kept_for_a_while(make_run: MakeRun) -> None:
+    run = make_run(epochs=2)
+    address = f"/api/runs/{run.id}/grids/1.png"
+    answer = get(f"{address}?height=40")
+    assert answer.headers["cache-control"] == "private, max-age=3600"
+    assert "immutable" in get(f"{address}?height=40&attempt=1").headers["cache-control"]
+    with Image.open(io.BytesIO(answer.body)) as small:
+        assert small.height == 40
+    with (
+        Image.open(io.BytesIO(get(address).body)) as whole,
+        Image.open(io.BytesIO(get(f"{address}?height=512").body)) as same,
+    ):
+        assert same.size == whole.size  # never enlarged
+    for height in ("0", "513", "-1", "x", ""):
+        assert "from 1 to 512" in refused(f"{address}?height={height}", 400)
+
+
 def test_real_images_are_the_grid_of_epoch_minus_one(context: Context, make_run: MakeRun) -> None:
     run = make_run(status="running")
     assert (

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from ganboard.db import transfer
-from ganboard.db.runs import queries
+from ganboard.db.runs import queries, trash
 from ganboard.gan.checkpoint import reader
 from ganboard.worker.backup import backup as saving
 from ganboard.worker.backup import restore
@@ -39,6 +39,19 @@ def test_leftovers_and_what_was_set_aside_stay_out(filled: Context, tmp_path: Pa
     there = elsewhere(tmp_path)
     restore.restore(there, tmp_path / "saved.zip", QUIET)
     assert files(there) == before
+
+
+def test_the_trash_is_part_of_a_backup(filled: Context, tmp_path: Path) -> None:
+    run, _ = queries.list_runs(filled.engine)
+    trash.move(filled.engine, run_id=run.id)
+    saving.backup(filled, tmp_path / "saved.zip", QUIET)
+    there = elsewhere(tmp_path)
+    restore.restore(there, tmp_path / "saved.zip", QUIET)
+    assert files(there) == files(filled.settings)
+    engine = open_context(there, pooled=False).engine
+    assert trash.count(engine) == 1
+    assert trash.restore(engine, run_id=run.id).name == run.name
+    assert queries.checkpoints(engine, run.id)
 
 
 def test_a_backup_during_a_training_is_whole(

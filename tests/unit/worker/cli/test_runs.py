@@ -11,7 +11,7 @@ from ganboard.db.models import Run
 from ganboard.db.runs import queries
 from ganboard.worker.context import Context
 from tests.attempt import claimed, finish_epoch
-from tests.cli import document, ganboard, on_a_terminal, refused
+from tests.cli import document, ganboard, refused
 from tests.factories import HARDWARE, HOSTILE_NAMES
 
 MakeRun = Callable[..., Run]
@@ -115,33 +115,3 @@ def test_stop_a_run_that_trains(make_run: MakeRun, context: Context) -> None:
     stored = queries.get_run(context.engine, run.id)
     assert stored is not None
     assert stored.stop_requested_at is not None
-
-
-def test_delete_needs_yes_without_a_terminal(make_run: MakeRun, context: Context) -> None:
-    run = make_run()
-    assert "--yes" in refused("delete", run.id)
-    context.settings.run_dir(run.id).mkdir(parents=True)
-    assert document("delete", run.id, "--yes") == {
-        "id": run.id,
-        "name": run.name,
-        "deleted": True,
-        "files_left_on": [],
-    }
-    assert not context.settings.run_dir(run.id).exists()
-    assert "There is no run" in refused("show", run.id)
-
-
-def test_delete_refuses_a_run_that_trains(make_run: MakeRun) -> None:
-    assert "Stop it" in refused("delete", make_run(status="running").id, "--yes")
-
-
-@pytest.mark.parametrize(
-    ("typed", "code", "deleted"), [(b"y\n", 0, True), (b"n\n", 1, False), (b"\x03", 130, False)]
-)
-def test_delete_asks_on_a_terminal(
-    make_run: MakeRun, context: Context, typed: bytes, code: int, deleted: bool
-) -> None:
-    run = make_run()
-    output, exit_code = on_a_terminal(["delete", run.id], after="[y/N]", typed=typed)
-    assert exit_code == code, output
-    assert (queries.get_run(context.engine, run.id) is None) == deleted

@@ -177,9 +177,12 @@ def test_the_command(folder: Path, run: Run) -> None:
     ]
     assert (
         refused("import", str(folder)).strip()
-        == f"ganboard: Run {run.id} already exists. Delete it first to import it again."
+        == f"ganboard: Run {run.id} already exists. To import it again, run `ganboard delete"
+        f" --permanently {run.id}` first."
     )
-    ganboard("delete", run.id, "--yes")
+    ganboard("delete", run.id)
+    assert f"Run {run.id} is in the trash" in refused("import", str(folder))
+    ganboard("delete", run.id, "--permanently", "--yes")
     assert (
         f"Run {run.id} (measured elsewhere): finished after 3 epochs"
         in ganboard("import", str(folder)).stdout

@@ -73,9 +73,9 @@ def test_the_commands_register_list_show_and_forget(context: Context) -> None:
 
 
 def test_versions_survive_their_run(context: Context, digits: ModelVersion) -> None:
-    from ganboard.worker.submission import submit
+    from ganboard.worker import removal
 
-    submit.delete(context, digits.run_id)
+    removal.remove(context, digits.run_id)
     assert isinstance(models.load(context, versions.find(context.engine, "digits")), Generator)
 
 

@@ -19,7 +19,6 @@ from ganboard.worker.submission.submit import (
     check_name,
     clone,
     default_name,
-    delete,
     machines,
     resume,
     stop,
@@ -119,22 +118,14 @@ def test_clone_changes_only_what_is_asked(context: Context, make_run: Callable[.
         clone(context, "nonsense", {})
 
 
-def test_stop_resume_delete(context: Context, make_run: Callable[..., Run]) -> None:
+def test_stop_and_resume(context: Context, make_run: Callable[..., Run]) -> None:
     waiting = make_run("waiting", status="queued")
     assert stop(context, waiting.id) == "stopped"
     assert resume(context, waiting.id).status == "queued"
     running = make_run("running", status="running")
     assert stop(context, running.id) == "running"
-    with pytest.raises(NotAllowed, match="Stop it"):
-        delete(context, running.id)
     with pytest.raises(NotAllowed, match="Only stopped and failed"):
         resume(context, running.id)
-    finished = make_run("finished")
-    directory = context.settings.run_dir(finished.id)
-    directory.mkdir(parents=True)
-    delete(context, finished.id)
-    assert queries.get_run(context.engine, finished.id) is None
-    assert not directory.exists()
 
 
 def test_default_names_say_what_is_special() -> None:

@@ -1,0 +1,133 @@
+"""The row of filters above the table of runs: search, states, which list, columns."""
+
+from __future__ import annotations
+
+import streamlit as st
+
+from ganboard.app.runs.columns import COLUMNS, SETTINGS, USUAL
+from ganboard.app.runs.listing import ACTIVE, PLACES, Choice
+from ganboard.db.errors import BadSearch
+from ganboard.db.models import STATUSES
+from ganboard.db.runs import search
+from ganboard.gan.settings.features import LABELS
+from ganboard.worker import formatting
+
+SEARCH_HINT = (
+    "Search: a word, `tag:x` · `status:failed` · `batch_size>=128` · `fid<20` · `/regex/` · `-not`"
+)
+SEARCH_HELP = """All terms must match; a minus before a term negates it.
+
+| Search | finds runs |
+|---|---|
+| `paper` | with this text in the name, note or a tag, or at the start of the id |
+| `"two words"` | with this exact phrase |
+| `tag:baseline` | with this tag |
+| `status:failed` | in this state |
+| `preset:paper`, `sweep:ID` | launched from a preset, or in a sweep |
+| `precision=float32`, `xla=true` | with a setting |
+| `batch_size>=128`, `d_steps!=1` | with a setting; also `>`, `<`, `<=` |
+| `fid<20`, `epoch>5`, `g_loss=nan` | metrics: epoch, step, seconds, g_loss, d_loss, \
+images_per_second, fid (best, by classifier features), fid_encoder, fid_inception, memorization \
+(highest) |
+| `/^paper.*32$/` | whose name matches a regular expression |
+| `-tag:old` | without this tag |
+"""
+
+
+def keep_old_addresses() -> None:
+    """`?archived=true` was the address of the archived runs; call it before `show`."""
+    if "archived" in st.query_params:
+        if st.query_params["archived"] == "true" and "list" not in st.query_params:
+            st.session_state["list"] = "archived"
+        del st.query_params["archived"]
+
+
+def show() -> tuple[Choice, bool]:
+    """The row of filters, and whether the search in them is not the one in force.
+
+    A search that cannot be understood leaves the last good one in force and says what to mend.
+    """
+    with st.container(horizontal=True, vertical_alignment="center", gap="small"):
+        typed = st.text_input(
+            "Search",
+            key="q",
+            bind="query-params",
+            type="search",
+            live=True,
+            placeholder="Search",
+            label_visibility="collapsed",
+            width=260,
+        )
+        states = st.pills(
+            "Status",
+            STATUSES,
+            key="status",
+            bind="query-params",
+            selection_mode="multi",
+            format_func=formatting.status_word,
+            label_visibility="collapsed",
+            width="content",
+        )
+        place = st.segmented_control(
+            "List",
+            tuple(PLACES),
+            default=ACTIVE,
+            required=True,
+            key="list",
+            bind="query-params",
+            format_func=PLACES.__getitem__,
+            label_visibility="collapsed",
+        )
+        with st.popover("Columns", icon=":material/view_column:"):
+            columns = st.multiselect(
+                "Columns",
+                tuple(COLUMNS),
+                USUAL,
+                key="columns",
+                bind="query-params",
+                help="Any setting can be a column",
+            )
+            fid = st.number_input(
+                "FID to reach",
+                min_value=0.0,
+                value=None,
+                format="%g",
+                placeholder="such as 20",
+                key="fid",
+                bind="query-params",
+                help=(
+                    "Adds a column with the training seconds until an evaluation first reached"
+                    " this distance or less"
+                ),
+            )
+            features = st.selectbox(
+                "By features",
+                tuple(LABELS),
+                key="fid_features",
+                bind="query-params",
+                format_func=LABELS.__getitem__,
+                filter_mode=None,
+                help="FIDs by different features cannot be compared",
+            )
+    wanted = (typed or "").strip()
+    good = _understood(wanted)
+    chosen = Choice(good, tuple(states), place, tuple(columns), fid, features)
+    return chosen, good != wanted
+
+
+def _understood(typed: str) -> str:
+    """The search in force, and below the box the hint or what is wrong."""
+    with st.container(horizontal=True, vertical_alignment="center", gap="small"):
+        try:
+            search.parse(typed, SETTINGS)
+        except BadSearch as mistake:
+            good = st.session_state.get("runs_search", "")
+            rows = f"the previous valid search, “{good}”" if good else "no search"
+            said = formatting.sentence(f"{mistake} The rows below are those of {rows}.")
+            st.markdown(f":small[:red[:material/error: {said}]]", width="content")
+        else:
+            st.session_state["runs_search"] = typed
+            st.caption(SEARCH_HINT, width="content")
+        with st.popover("All terms", type="tertiary", help="Search syntax"):
+            st.markdown(SEARCH_HELP)
+    return str(st.session_state.get("runs_search", ""))
