@@ -22,13 +22,14 @@ def choices(base: Run, other: Run) -> tuple[str, str]:
     if not 1 <= len(names) <= NAMED:
         return "", ""
     base_text, text = zip(
-        *((_choice(name, differing[name][0]), _choice(name, differing[name][1])) for name in names),
+        *((choice(name, differing[name][0]), choice(name, differing[name][1])) for name in names),
         strict=True,
     )
     return _chain(text), _chain(base_text)
 
 
-def _choice(name: str, value: object) -> str:
+def choice(name: str, value: object) -> str:
+    """A setting and its value as people say it: "mixed_bfloat16", "xla on", "batch_size 64"."""
     if about(name).self_explanatory and value is not None:
         return str(value)
     return (
