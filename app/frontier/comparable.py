@@ -1,25 +1,22 @@
-"""Which evaluated runs have numbers that may be compared, and what sets them apart in words."""
+"""Which evaluated runs have numbers that may be compared."""
 
 from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Any
 
-from ganboard.app.compare.choices import choice
 from ganboard.db.runs.listing import Listed
 from ganboard.gan.config import model_of
 from ganboard.gan.data import revision
 from ganboard.gan.quality.declared import OF_MODEL
 from ganboard.gan.settings.features import FACT as FEATURES
 from ganboard.gan.settings.features import Source
-from ganboard.gan.settings.metadata import affecting, all_defaults
+from ganboard.gan.settings.metadata import all_defaults
 from ganboard.gan.settings.metric import Metric
-from ganboard.worker import formatting
 
 FACTS = (FEATURES, revision.FACT)  # of a run that decide about it
-FEW = 4  # settings that are all named where no more vary
-NAMED = 6  # settings that are named of one run
 
 
 @dataclass(frozen=True)
@@ -78,35 +75,6 @@ def metrics(entries: Sequence[Entry]) -> dict[str, Metric]:
     return {name: metric for name, metric in found.items() if metric.better}
 
 
-def varying(entries: Sequence[Entry]) -> list[str]:
-    """The settings in which the runs differ, the seed and what is only recorded left out."""
-    ignored = {"seed", *affecting("records")}
-    return [
-        name
-        for name in all_defaults()
-        if name not in ignored and len({str(entry.run.config.get(name)) for entry in entries}) > 1
-    ]
-
-
-def words(entries: Sequence[Entry]) -> dict[str, str]:
-    """What sets each run apart from the others, by run id: the settings that vary if they are few,
-    else those in which it is not like most."""
-    names = varying(entries)
-    usual = {
-        name: Counter(str(entry.run.config.get(name)) for entry in entries).most_common(1)[0][0]
-        for name in names
-    }
-    said: dict[tuple[str, str], str] = {}
-    found = {}
-    for entry in entries:
-        config, parts = entry.run.config, []
-        for name in names:
-            if name not in config or (len(names) > FEW and str(config[name]) == usual[name]):
-                continue
-            key = (name, str(config[name]))
-            if key not in said:
-                said[key] = formatting.shorten(choice(name, config[name]), 40)
-            parts.append(said[key])
-        more = [f"and {len(parts) - NAMED} more"] if len(parts) > NAMED else []
-        found[entry.run.id] = ", ".join(parts[:NAMED] + more) or "the most common settings"
-    return found
+def configs(entries: Sequence[Entry]) -> dict[str, dict[str, Any]]:
+    """Their settings by run id."""
+    return {entry.run.id: entry.run.config for entry in entries}

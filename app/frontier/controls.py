@@ -8,8 +8,9 @@ from dataclasses import dataclass
 
 import streamlit as st
 
+from ganboard.app.compare.choices import varying
 from ganboard.app.frontier import answer, points
-from ganboard.app.frontier.comparable import Entry, by_evaluation, metrics, varying
+from ganboard.app.frontier.comparable import Entry, by_evaluation, configs, metrics
 from ganboard.app.frontier.points import COSTS
 from ganboard.gan.settings.metric import Metric
 from ganboard.worker.context import Context
@@ -79,7 +80,11 @@ def show(context: Context, version: points.Version, entries: Sequence[Entry]) ->
         goal = _goal(context, version, own, metric)
     with st.container(horizontal=True, vertical_alignment="bottom", gap="medium"):
         colour = _select(
-            "Colour by", [NOTHING, *varying(own)], key="colour", width=210, of_goal=False
+            "Colour by",
+            [NOTHING, *varying(configs(own).values())],
+            key="colour",
+            width=210,
+            of_goal=False,
         )
         courses = st.toggle(
             "Courses",

@@ -33,7 +33,8 @@ def draw(context: Context, entry: Entry, row: pd.Series[Any], words: str, option
             f"**{formatting.escape(options.metric.label)} {value}** after {spent}, epoch"
             f" {row['epoch']}"
         )
-        st.caption(formatting.escape(words))
+        if words:
+            st.caption(formatting.escape(words))
         _images(engine, run.id, int(row["grid"]), int(row["epoch"]))
         st.page_link(
             navigation.LAUNCH_PAGE,

@@ -13,9 +13,10 @@ import pyarrow as pa
 import streamlit as st
 
 from ganboard.app import navigation
+from ganboard.app.compare.choices import words
 from ganboard.app.frontier import answer, controls, points, preview
 from ganboard.app.frontier.answer import Configuration
-from ganboard.app.frontier.comparable import Entry, words
+from ganboard.app.frontier.comparable import Entry, configs
 from ganboard.app.frontier.controls import Options
 from ganboard.app.frontier.points import COSTS
 from ganboard.app.widgets.live_plotly import Chart
@@ -78,10 +79,11 @@ def _view(
     groups = controls.compared(points.entries(_context, version))
     entries = groups.get(options.data, {}).get(options.evaluation, [])
     metric, cost = options.metric, COSTS[options.cost]
-    said = words(entries)
+    said = words(configs(entries))
     texts = {
-        entry.run.id: f"{plain(formatting.shorten(entry.run.name, 60))}<br>"
-        f"{plain(formatting.shorten(said[entry.run.id], 120))}"
+        entry.run.id: "<br>".join(
+            plain(formatting.shorten(line, 120)) for line in (entry.run.name, said[entry.run.id])
+        )
         for entry in entries
     }
     own, order = controls.groups_of(entries, options.colour)
@@ -131,7 +133,7 @@ def _answer(view: View, options: Options) -> None:
 
 def sentence(best: Configuration, words: dict[str, str], target: str, cost: str) -> str:
     """The answer as Markdown."""
-    said = formatting.escape(words[best.typical.run.id])
+    said = formatting.escape(_named(best, words))
     runs = f"{best.reached} of {formatting.plural(len(best.costs), 'run')}"
     if not math.isfinite(best.cost):
         return (
@@ -144,6 +146,12 @@ def sentence(best: Configuration, words: dict[str, str], target: str, cost: str)
         f"The cheapest configuration that reaches **{formatting.escape(target)}**: **{said}**,"
         f" {median}{COSTS[cost].words(best.cost)} ({runs})."
     )
+
+
+def _named(configuration: Configuration, words: dict[str, str]) -> str:
+    """The settings that set it apart, or a run's name where all are equal."""
+    run = configuration.typical.run
+    return words[run.id] or f"“{formatting.shorten(run.name, 60)}”"
 
 
 def _links(best: Configuration) -> None:
@@ -218,7 +226,7 @@ def _table(view: View, options: Options) -> None:
     best = view.points[view.points["best"]].set_index("run_id")["y"]
     pick = min if options.lower else max
     rows = {
-        "Configuration": [view.words[one.typical.run.id] for one in found],
+        "Configuration": [_named(one, view.words) for one in found],
         cost.label: [one.cost if math.isfinite(one.cost) else None for one in found],
         "Reached by": [f"{one.reached} of {len(one.costs)}" for one in found],
         f"Best {metric.label}": [_best(one.entries, best, pick) for one in found],

@@ -1,4 +1,4 @@
-"""Which runs share a figure, and what sets them apart."""
+"""Which runs share a figure."""
 
 from __future__ import annotations
 
@@ -48,28 +48,3 @@ def test_metrics_have_a_better_end_and_the_headline_is_first() -> None:
     assert names[0] == "fid"
     assert "density" not in names
     assert "objective" in names
-
-
-def test_few_varying_settings_are_all_named() -> None:
-    runs = [entry("a"), entry("b", xla=True, seed=5), entry("c", seed=6, checkpoint_every=7)]
-    assert comparable.varying(runs) == ["xla"]
-    assert comparable.words(runs) == {"a": "xla off", "b": "xla on", "c": "xla off"}
-    assert comparable.words(runs[::2]) == dict.fromkeys("ac", "the most common settings")
-
-
-def test_of_many_varying_settings_the_unusual_ones_are_named() -> None:
-    usual = [entry(f"u{n}") for n in range(3)]
-    odd = entry(
-        "o",
-        xla=True,
-        precision="mixed_bfloat16",
-        batch_size=8,
-        g_learning_rate=0.5,
-        d_learning_rate=0.25,
-        d_steps=3,
-        latent_dim=7,
-    )
-    found = comparable.words([*usual, odd])
-    assert found["u0"] == "the most common settings"
-    assert "batch_size 8" in found["o"]
-    assert found["o"].endswith("and 1 more")
