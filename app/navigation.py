@@ -37,7 +37,8 @@ PAGES = {  # title and icon, in the order of the navigation
 }
 ACCOUNT = "account"  # the address of the page of whoever is signed in
 
-MAX_COMPARED = 8
+MAX_COMPARED = 50  # whose curves are drawn over each other
+SIDE_BY_SIDE = 8  # of them, where each has a bar, a column or pictures of its own
 
 
 def address(page: str) -> str:

@@ -56,7 +56,7 @@ def suggested(best: float | None, *, lower: bool) -> float | None:
 
 def first_reached(points: pd.DataFrame, goal: float, *, lower: bool) -> dict[str, float]:
     """What each run spent until an evaluation was at the `goal` or better, by run id; `points` as
-    for `worker.figures.frontier.scatter`."""
+    for `worker.figures.many.frontier.scatter`."""
     good = points[points["y"] <= goal] if lower else points[points["y"] >= goal]
     known = good[good["x"].notna()].drop_duplicates("run_id")
     return dict(zip(known["run_id"], known["x"].astype(float), strict=True))

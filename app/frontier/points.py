@@ -104,8 +104,8 @@ def points(
     texts: dict[str, str],
     groups: dict[str, str],
 ) -> pd.DataFrame:
-    """The `improvements` of these runs as `worker.figures.frontier.scatter` takes them, and their
-    epochs; `texts` and `groups` are by run id."""
+    """The `improvements` of these runs as `worker.figures.many.frontier.scatter` takes them;
+    `texts` and `groups` are by run id."""
     batches = {entry.run.id: entry.run.config.get("batch_size", 0) for entry in entries}
     own = found[found["run_id"].isin(list(batches))].reset_index(drop=True)
     if cost == IMAGES:

@@ -24,7 +24,7 @@ from ganboard.gan.settings.features import DESCRIPTIONS
 from ganboard.gan.studies.reference_results import REFERENCES
 from ganboard.worker import formatting
 from ganboard.worker.context import Context
-from ganboard.worker.figures import frontier
+from ganboard.worker.figures.many import frontier
 from ganboard.worker.figures.template import plain
 
 ROWS = 50  # of the table
@@ -82,7 +82,9 @@ def _view(
     said = words(configs(entries))
     texts = {
         entry.run.id: "<br>".join(
-            plain(formatting.shorten(line, 120)) for line in (entry.run.name, said[entry.run.id])
+            plain(formatting.shorten(line, 120))
+            for line in (entry.run.name, said[entry.run.id])
+            if line
         )
         for entry in entries
     }

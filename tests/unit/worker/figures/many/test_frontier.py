@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ganboard.worker.figures import frontier
+from ganboard.worker.figures.many import frontier
 from ganboard.worker.figures.palette import CATEGORICAL
 
 NAN = float("nan")
