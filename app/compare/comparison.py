@@ -52,12 +52,6 @@ class Compared:
     def ids(self) -> list[str]:
         return [run.id for run in self.runs]
 
-    def few(self) -> Compared:
-        """The baseline and the first others, as many as fit side by side."""
-        others = [run for run in self.runs if run is not self.baseline]
-        kept = {run.id for run in [self.baseline, *others][: navigation.SIDE_BY_SIDE]}
-        return replace(self, runs=[run for run in self.runs if run.id in kept])
-
     def comparable(self, measure: str) -> list[Run]:
         """The runs whose values of a metric come from the same features as the baseline's."""
         source = recorded(self.baseline.facts)
@@ -88,6 +82,12 @@ class Compared:
     def series(self) -> list[compare.Series]:
         labels = self.labels()
         return [compare.Series(run.id, labels[run.id], run.number) for run in self.runs]
+
+    def few(self) -> Compared:
+        """The baseline and the first others, as many as fit side by side."""
+        others = [run for run in self.runs if run is not self.baseline]
+        kept = {run.id for run in [self.baseline, *others][: navigation.SIDE_BY_SIDE]}
+        return replace(self, runs=[run for run in self.runs if run.id in kept])
 
 
 def by_run(compared: Compared, frame: pd.DataFrame) -> dict[str, pd.DataFrame]:

@@ -51,15 +51,14 @@ COSTS = {
     IMAGES: Cost(
         "Images seen",
         " images",
-        "Real images that the discriminator was trained on, repetitions included: the same on every"
-        " machine.",
+        "Images of the training data, repetitions included: the same on every machine.",
         False,
     ),
     SUBMISSION: Cost(
         "Seconds from submission",
         " s",
-        "Wall-clock time until the evaluation was stored: waiting for a worker, start, compilation,"
-        " evaluations and pauses included.",
+        "Wall-clock time until the end of the evaluated epoch: waiting for a worker, start,"
+        " compilation, earlier evaluations and pauses included.",
         True,
     ),
 }

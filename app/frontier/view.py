@@ -34,13 +34,13 @@ _DOT = re.compile(r"([a-z0-9]{1,32})@(\d{1,9})", re.ASCII)
 
 @dataclass(frozen=True)
 class View:
-    """What is drawn of one choice."""
+    """What is known of one choice."""
 
     entries: list[Entry]
     points: pd.DataFrame
+    groups: list[str]  # in the order of their colours
     words: dict[str, str]  # by run id
     found: list[Configuration]  # of the target, the cheapest first
-    chart: Chart
 
     def entry(self, run_id: str) -> Entry | None:
         return next((one for one in self.entries if one.run.id == run_id), None)
@@ -48,14 +48,14 @@ class View:
 
 def draw(context: Context, version: points.Version, options: Options) -> None:
     chosen = dot_param()
-    view = _view(context, version, options, chosen)
+    view = _view(context, version, options)
     if view.points.empty:
         st.caption(f"None of these runs has a finite {options.metric.label} yet.")
         return
     _answer(view, options)
     left, right = st.columns([3, 1], gap="medium")
     with left:
-        clicked = view.chart.show_runs()
+        clicked = _chart(context, version, options, chosen).show_runs()
         if clicked is not None and clicked != chosen:
             st.query_params["dot"] = f"{clicked[0]}@{clicked[1]}"
             st.rerun()
@@ -73,12 +73,9 @@ def dot_param() -> tuple[str, int] | None:
 
 
 @st.cache_resource(max_entries=8, show_spinner=False)
-def _view(
-    _context: Context, version: points.Version, options: Options, chosen: tuple[str, int] | None
-) -> View:
+def _view(_context: Context, version: points.Version, options: Options) -> View:
     groups = controls.compared(points.entries(_context, version))
     entries = groups.get(options.data, {}).get(options.evaluation, [])
-    metric, cost = options.metric, COSTS[options.cost]
     said = words(configs(entries))
     texts = {
         entry.run.id: "<br>".join(
@@ -89,33 +86,42 @@ def _view(
         for entry in entries
     }
     own, order = controls.groups_of(entries, options.colour)
-    found = points.improvements(_context, version, metric.name, lower=options.lower)
+    found = points.improvements(_context, version, options.metric.name, lower=options.lower)
     frame = points.points(found, entries, options.cost, texts, own)
     reached = (
         {}
         if options.goal is None
         else answer.first_reached(frame, options.goal, lower=options.lower)
     )
+    by_machine = COSTS[options.cost].of_machine
+    configurations = answer.configurations(entries, reached, by_machine=by_machine)
+    return View(entries, frame, order, said, configurations)
+
+
+@st.cache_resource(max_entries=8, show_spinner=False)
+def _chart(
+    _context: Context, version: points.Version, options: Options, chosen: tuple[str, int] | None
+) -> Chart:
+    view, cost = _view(_context, version, options), COSTS[options.cost]
     plot = frontier.scatter(
-        frame,
+        view.points,
         x=cost.label,
-        y=metric.label,
+        y=options.metric.label,
         unit=cost.unit,
         lower=options.lower,
         goal=options.goal,
-        groups=order,
+        groups=view.groups,
         courses=options.courses,
         chosen=chosen,
         log_x=options.log_x,
-        log_y=options.log_y and bool((frame["y"] > 0).all()),
+        log_y=options.log_y and bool((view.points["y"] > 0).all()),
     )
     # another choice is another chart, whose zoom is its own
     key = (
-        f"frontier-{options.data}-{options.evaluation}-{metric.name}-{options.cost}-"
+        f"frontier-{options.data}-{options.evaluation}-{options.metric.name}-{options.cost}-"
         f"{options.log_x:d}{options.log_y:d}"
     )
-    configurations = answer.configurations(entries, reached, by_machine=cost.of_machine)
-    return View(entries, frame, said, configurations, Chart.of(plot, key))
+    return Chart.of(plot, key)
 
 
 def _answer(view: View, options: Options) -> None:

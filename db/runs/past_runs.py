@@ -10,7 +10,7 @@ from sqlalchemy import Engine, func, or_
 from sqlmodel import col, select
 
 from ganboard.db.engine import reading
-from ganboard.db.models import Grid, Metric, Quality, Run
+from ganboard.db.models import Epoch, Grid, Metric, Quality, Run
 from ganboard.db.runs.imports import IMPORTED
 from ganboard.db.runs.runtime_estimation import Measured
 
@@ -93,7 +93,7 @@ class Improvement(NamedTuple):
     epoch: int
     value: float
     training_seconds: float
-    submitted_seconds: float  # since the run was submitted
+    submitted_seconds: float  # from the run's submission to the end of the epoch
     steps: int  # finished by then; 0 where the run does not say how many an epoch has
     grid: int | None  # the epoch of its newest image grid by then
 
@@ -128,7 +128,7 @@ def improvements(engine: Engine, measure: str, *, lower: bool) -> list[Improveme
             Quality.epoch,
             value.label("value"),
             Quality.training_seconds,
-            Quality.made_at,
+            func.coalesce(Epoch.finished_at, Quality.made_at).label("trained_at"),
             Run.created_at,
             func.coalesce(Run.steps_per_epoch, 0).label("steps"),
             best.over(partition_by=Quality.run_id, order_by=Quality.epoch, rows=(None, -1)).label(
@@ -137,6 +137,8 @@ def improvements(engine: Engine, measure: str, *, lower: bool) -> list[Improveme
         )
         .join(Quality, (Quality.run_id == Metric.run_id) & (Quality.epoch == Metric.epoch))
         .join(Run, Run.id == Quality.run_id)
+        # a checkpoint may be evaluated long after its epoch
+        .outerjoin(Epoch, (Epoch.run_id == Quality.run_id) & (Epoch.epoch == Quality.epoch))
         .where(Metric.name == measure, value.between(-sys.float_info.max, sys.float_info.max))
         .subquery()
     )
@@ -159,15 +161,16 @@ def improvements(engine: Engine, measure: str, *, lower: bool) -> list[Improveme
             epoch,
             value,
             seconds,
-            max(0.0, (made_at - created_at).total_seconds()),
+            max(0.0, (trained_at - created_at).total_seconds()),
             epoch * steps,
             grid,
         )
-        for run_id, epoch, value, seconds, made_at, created_at, steps, _, grid in rows
+        for run_id, epoch, value, seconds, trained_at, created_at, steps, _, grid in rows
     ]
 
 
-def evaluations_version(engine: Engine) -> int:
-    """How many evaluations are stored: a cheap key for caches, beside that of the runs."""
+def evaluations_version(engine: Engine) -> tuple[Any, ...]:
+    """Changes with every evaluation: a cheap key for caches, beside that of the runs."""
+    newest = select(func.count(), func.max(Quality.made_at))
     with reading(engine) as session:
-        return session.scalar(select(func.count()).select_from(Quality)) or 0
+        return tuple(session.execute(newest).one())

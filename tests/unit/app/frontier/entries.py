@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import fields
 from datetime import UTC, datetime
 from typing import Any
 
@@ -22,11 +23,14 @@ def entry(
     machine: str = "box",
     **settings: Any,
 ) -> Entry:
-    run = Listed(
-        id=run_id, name=run_id, status=status, preset="", sweep=None,
-        config=load("tiny").model_dump(mode="json") | settings, note=None, archived_at=None,
-        created_at=NOW, started_at=NOW, ended_at=NOW, steps_per_epoch=4, epoch=3, step=12,
-        seconds=6.0, g_loss=None, d_loss=None, images_per_second=None, external=False, tags=(),
-        fid=None, fid_encoder=None, fid_inception=None, memorization=None,
-    )  # fmt: skip
+    values = dict.fromkeys(field.name for field in fields(Listed)) | {
+        "id": run_id,
+        "name": run_id,
+        "status": status,
+        "config": load("tiny").model_dump(mode="json") | settings,
+        "created_at": NOW,
+        "external": False,
+        "tags": (),
+    }
+    run = Listed(**values)  # type: ignore[arg-type]
     return Entry(run, source or Source(CLASSIFIER), revision, machine)

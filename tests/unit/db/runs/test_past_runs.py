@@ -7,9 +7,11 @@ from typing import Any
 
 from sqlalchemy import Engine
 
+from ganboard.db.engine import reading
+from ganboard.db.models import Epoch, Run
 from ganboard.db.runs import past_runs, reports
 from ganboard.db.runs.past_runs import Improvement
-from tests.unit.db.stored_runs import STEPS, quality, submitted, training
+from tests.unit.db.stored_runs import STEPS, finish_epoch, quality, steps, submitted, training
 
 
 def evaluate(engine: Engine, own: dict[str, Any], epoch: int, **measures: float) -> None:
@@ -56,14 +58,27 @@ def test_every_run_has_its_own_course_with_what_it_took(engine: Engine) -> None:
     assert 0 <= first.submitted_seconds < 60
 
 
+def test_a_checkpoint_that_is_evaluated_later_was_trained_before(engine: Engine) -> None:
+    own = training(engine)
+    steps(engine, own, 1, 0, [1.0] * STEPS)
+    finish_epoch(engine, own, 1)
+    evaluate(engine, own, 1, fid=8.0)
+    (found,) = past_runs.improvements(engine, "fid", lower=True)
+    with reading(engine) as session:
+        run = session.get_one(Run, own["run_id"])
+        epoch = session.get_one(Epoch, (own["run_id"], 1))
+    assert found.submitted_seconds == (epoch.finished_at - run.created_at).total_seconds()
+
+
 def test_runs_with_evaluations_and_what_compares_them(engine: Engine) -> None:
     submitted(engine)
     own = training(engine)
     assert past_runs.evaluated_runs(engine) == []
     before = past_runs.evaluations_version(engine)
     evaluate(engine, own, 1, fid=8.0)
-    evaluate(engine, own, 2, fid=7.0)
-    assert past_runs.evaluations_version(engine) == before + 2
+    once = past_runs.evaluations_version(engine)
+    evaluate(engine, own, 1, fid=7.0)  # again
+    assert len({before, once, past_runs.evaluations_version(engine)}) == 3
     reports.add_facts(engine, **own, values={"quality_features": "encoder 0", "other": 1})
     (found,) = past_runs.evaluated_runs(engine, "quality_features", "data_revision")
     assert found.run_id == own["run_id"]
