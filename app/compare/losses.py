@@ -38,7 +38,8 @@ def controls(engine: Engine, compared: Compared) -> Options:
         key="diff",
         bind="query-params",
         help="Each run's mean loss of an epoch minus that of the baseline at the same place of the"
-        " x axis.",
+        " x axis; not available for the wall clock.",
+        disabled=options.axis == "time",
     )
     return Options(options, difference and options.axis != "time")
 

@@ -6,6 +6,7 @@ from typing import Any
 
 import pandas as pd
 import streamlit as st
+from sqlalchemy import Engine
 
 from ganboard.app import navigation
 from ganboard.app.compare.images import enlarged
@@ -45,7 +46,7 @@ def draw(context: Context, entry: Entry, row: pd.Series[Any], words: str, option
         )
 
 
-def _images(engine: Any, run_id: str, epoch: int, evaluated: int) -> None:
+def _images(engine: Engine, run_id: str, epoch: int, evaluated: int) -> None:
     attempts = queries.grid_attempts(engine, run_id)
     image = None
     if epoch in attempts:

@@ -232,12 +232,11 @@ def _table(view: View, options: Options) -> None:
         return
     cost, metric = COSTS[options.cost], options.metric
     best = view.points[view.points["best"]].set_index("run_id")["y"]
-    pick = min if options.lower else max
     rows = {
         "Configuration": [_named(one, view.words) for one in found],
         cost.label: [one.cost if math.isfinite(one.cost) else None for one in found],
         "Reached by": [f"{one.reached} of {len(one.costs)}" for one in found],
-        f"Best {metric.label}": [_best(one.entries, best, pick) for one in found],
+        f"Best {metric.label}": [_best(one.entries, best, options.lower) for one in found],
         "Run": [f"/run?run={one.typical.run.id}" for one in found],
     }
     target = f"{metric.label} {options.goal:g}"
@@ -268,6 +267,9 @@ def _table(view: View, options: Options) -> None:
     )
 
 
-def _best(entries: Sequence[Entry], best: pd.Series[float], pick: object) -> float | None:
-    values = [float(best[one.run.id]) for one in entries if one.run.id in best.index]
-    return pick(values) if values else None  # type: ignore[operator]
+def _best(entries: Sequence[Entry], best: pd.Series[float], lower: bool) -> float | None:
+    """The best value of a configuration's runs, of which some may have none."""
+    values = best[best.index.isin({entry.run.id for entry in entries})]
+    if values.empty:
+        return None
+    return float(values.min() if lower else values.max())

@@ -11,6 +11,7 @@ from ganboard.db.models import Run
 from ganboard.db.runs import annotations
 from ganboard.gan.settings.features import FACT
 from ganboard.worker.context import Context
+from tests.factories import HOSTILE_NAMES
 from tests.ui.pages import checked, open_page, words
 from tests.ui.pictures import captions, figures, numbers
 
@@ -150,3 +151,20 @@ def test_other_models_have_metrics_of_their_own(make_run: MakeRun) -> None:
     at = open_page("frontier")
     assert at.get_by_key("metric").options[0] == "L1"
     assert "the model's own metrics" in at.get_by_key("evaluated").value
+
+
+def test_forged_values_in_the_address(runs: list[Run]) -> None:
+    for goal in ("nan", "inf", "-5", "1e308", "x", "0", ""):
+        at = open_page("frontier", goal=goal, cost="<x>", colour="gone", courses="2", logcost="no")
+        assert len(dots(at)) == 4
+        assert "bug in ganboard" not in words(at)
+
+
+@pytest.mark.thorough
+def test_hostile_names_are_text(make_run: MakeRun) -> None:
+    for seed, name in enumerate(HOSTILE_NAMES):
+        make_run(name, epochs=1, quality_every=1, seed=seed, batch_size=16 + 16 * (seed % 2))
+    at = open_page("frontier", colour="batch_size")
+    texts = [text for trace in figures(at)[0]["data"] for text in trace.get("text", [])]
+    assert any(text.startswith("&lt;script&gt;") for text in texts)
+    assert not any("<script" in text or "<img" in text for text in texts)
