@@ -18,6 +18,7 @@ RUNS_PAGE = "pages/runs.py"
 LAUNCH_PAGE = "pages/launch.py"
 RUN_PAGE = "pages/run.py"
 COMPARE_PAGE = "pages/compare.py"
+FRONTIER_PAGE = "pages/frontier.py"
 STUDIES_PAGE = "pages/studies.py"
 MODELS_PAGE = "pages/models.py"
 PLAYGROUND_PAGE = "pages/playground.py"
@@ -28,6 +29,7 @@ PAGES = {  # title and icon, in the order of the navigation
     LAUNCH_PAGE: ("Launch", ":material/rocket_launch:"),
     RUN_PAGE: ("Run", ":material/show_chart:"),
     COMPARE_PAGE: ("Compare", ":material/compare_arrows:"),
+    FRONTIER_PAGE: ("Quality per second", ":material/trending_down:"),
     STUDIES_PAGE: ("Studies", ":material/science:"),
     MODELS_PAGE: ("Models", ":material/deployed_code:"),
     PLAYGROUND_PAGE: ("Playground", ":material/palette:"),
@@ -35,7 +37,8 @@ PAGES = {  # title and icon, in the order of the navigation
 }
 ACCOUNT = "account"  # the address of the page of whoever is signed in
 
-MAX_COMPARED = 8
+MAX_COMPARED = 50  # whose curves are drawn over each other
+SIDE_BY_SIDE = 8  # of them, where each has a bar, a column or pictures of its own
 
 
 def address(page: str) -> str:

@@ -1,13 +1,20 @@
-"""What sets two runs apart, in words: the settings that one has and the other has not."""
+"""What sets runs apart, in words: the settings that one has and the others have not."""
 
 from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Collection, Mapping
+from typing import Any
 
 from ganboard.app.run.records import format_value
 from ganboard.db.models import Run
 from ganboard.gan.config import diff
-from ganboard.gan.settings.metadata import about, all_settings
+from ganboard.gan.settings.metadata import about, affecting, all_defaults, all_settings
+from ganboard.worker import formatting
 
 NAMED = 3  # differing settings that a sentence can name
+FEW = 4  # settings that are all named where no more vary
+MANY = 6  # settings that are named of one of many runs
 
 
 def choices(base: Run, other: Run) -> tuple[str, str]:
@@ -22,13 +29,14 @@ def choices(base: Run, other: Run) -> tuple[str, str]:
     if not 1 <= len(names) <= NAMED:
         return "", ""
     base_text, text = zip(
-        *((_choice(name, differing[name][0]), _choice(name, differing[name][1])) for name in names),
+        *((choice(name, differing[name][0]), choice(name, differing[name][1])) for name in names),
         strict=True,
     )
     return _chain(text), _chain(base_text)
 
 
-def _choice(name: str, value: object) -> str:
+def choice(name: str, value: object) -> str:
+    """A setting and its value as people say it: "mixed_bfloat16", "xla on", "batch_size 64"."""
     if about(name).self_explanatory and value is not None:
         return str(value)
     return (
@@ -40,3 +48,37 @@ def _choice(name: str, value: object) -> str:
 
 def _chain(text: tuple[str, ...]) -> str:
     return text[0] if len(text) == 1 else f"{text[0]} with {' and '.join(text[1:])}"
+
+
+def varying(configs: Collection[Mapping[str, Any]]) -> list[str]:
+    """The settings in which configurations differ, the seed and what is only recorded left out."""
+    ignored = {"seed", *affecting("records")}
+    return [
+        name
+        for name in all_defaults()
+        if name not in ignored and len({str(config.get(name)) for config in configs}) > 1
+    ]
+
+
+def words(configs: Mapping[str, Mapping[str, Any]]) -> dict[str, str]:
+    """What sets each of many configurations apart: the settings that vary if they are few, else
+    those in which it is not like most. Empty where all are equal."""
+    names = varying(configs.values())
+    usual = {
+        name: Counter(str(config.get(name)) for config in configs.values()).most_common(1)[0][0]
+        for name in names
+    }
+    said: dict[tuple[str, str], str] = {}
+    found = {}
+    for key, config in configs.items():
+        parts = []
+        for name in names:
+            if name not in config or (len(names) > FEW and str(config[name]) == usual[name]):
+                continue
+            value = (name, str(config[name]))
+            if value not in said:
+                said[value] = formatting.shorten(choice(name, config[name]), 40)
+            parts.append(said[value])
+        more = [f"and {len(parts) - MANY} more"] if len(parts) > MANY else []
+        found[key] = ", ".join(parts[:MANY] + more) or ("the most common settings" * bool(names))
+    return found

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime
 
 import numpy as np
@@ -13,7 +13,9 @@ import pyarrow as pa
 import streamlit as st
 from sqlalchemy import Engine
 
+from ganboard.app import navigation
 from ganboard.app.compare import conclusion
+from ganboard.app.compare.grouping import Grouping
 from ganboard.db.models import Run
 from ganboard.db.runs import queries, runtime_estimation, series
 from ganboard.gan.quality.declared import METRICS
@@ -33,6 +35,7 @@ HOW = (
     " more."
 )
 
+ROWS = 10  # of a table that is not scrolled
 Arrays = dict[str, npt.NDArray[np.float64]]
 
 
@@ -43,6 +46,7 @@ class Compared:
 
     runs: list[Run]
     baseline: Run
+    grouping: Grouping | None = None  # in the tabs with curves
 
     @property
     def ids(self) -> list[str]:
@@ -78,6 +82,12 @@ class Compared:
     def series(self) -> list[compare.Series]:
         labels = self.labels()
         return [compare.Series(run.id, labels[run.id], run.number) for run in self.runs]
+
+    def few(self) -> Compared:
+        """The baseline and the first others, as many as fit side by side."""
+        others = [run for run in self.runs if run is not self.baseline]
+        kept = {run.id for run in [self.baseline, *others][: navigation.SIDE_BY_SIDE]}
+        return replace(self, runs=[run for run in self.runs if run.id in kept])
 
 
 def by_run(compared: Compared, frame: pd.DataFrame) -> dict[str, pd.DataFrame]:
@@ -127,12 +137,16 @@ def draw_conclusion(compared: Compared, epochs: Arrays, evaluated: Arrays, now: 
     said = conclusion.conclude(base, [result for result in results if result is not base], now)
     with st.container(border=True, key="conclusion", gap="xsmall"):
         st.markdown(f"**{formatting.escape(said.headline)}**", help=HOW)
-        for remark in said.remarks[:4]:
+        for remark in said.remarks[:1]:
             st.caption(f":material/info: {formatting.escape(remark)}")
-        if said.each or len(said.remarks) > 4:
-            with st.expander("Each run against the baseline", key="each", type="compact"):
+        more = said.remarks[1:]
+        if said.each or more:
+            caveats = formatting.plural(len(more), "more caveat") if more else ""
+            each = "each run against the baseline" if said.each else ""
+            label = " and ".join(filter(None, (each, caveats))).capitalize()
+            with st.expander(label, key="each", type="compact"):
                 st.markdown("\n".join(f"- {formatting.escape(sentence)}" for sentence in said.each))
-                for remark in said.remarks[4:]:
+                for remark in more:
                     st.caption(f":material/info: {formatting.escape(remark)}")
 
 
@@ -185,7 +199,7 @@ def runs_table(rows: list[dict[str, str]], *, key: str, meanings: dict[str, str]
     st.dataframe(
         pa.table({name: [row[name] for row in rows] for name in rows[0]}),
         hide_index=True,
-        height="content",
+        height="content" if len(rows) <= ROWS else 38 + 36 * ROWS,
         key=key,
         column_config={
             "": st.column_config.ImageColumn(

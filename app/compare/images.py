@@ -119,15 +119,13 @@ def _real_images(
 
 
 def _show(engine: Engine, run_id: str, attempt: int, epoch: int, pixels: int, caption: str) -> None:
-    image = _enlarged(engine, str(engine.url), run_id, epoch, attempt)
+    image = enlarged(engine, str(engine.url), run_id, epoch, attempt)
     if image is not None:
         st.image(image, width=pixels, output_format="PNG", caption=caption, alt=caption)
 
 
 @st.cache_data(max_entries=64, show_spinner=False)
-def _enlarged(
-    _engine: Engine, database: str, run_id: str, epoch: int, attempt: int
-) -> bytes | None:
+def enlarged(_engine: Engine, database: str, run_id: str, epoch: int, attempt: int) -> bytes | None:
     """The grid as PNG bytes, enlarged by whole pixels: a browser would blur it. None if it is gone
     by now."""
     grid = queries.grid(_engine, run_id, epoch)

@@ -223,7 +223,7 @@ def _best(runs: list[Listed], measure: str) -> None:
             icon=formatting.STATUS[best.status].icon,
             query_params={"run": best.id},
         )
-        few = [run.id for run in runs[: navigation.MAX_COMPARED]]
+        few = [run.id for run in runs[: navigation.SIDE_BY_SIDE]]
         st.button(
             f"Compare the best {len(few)}",
             icon=":material/compare_arrows:",

@@ -9,6 +9,7 @@ import pandas as pd
 import streamlit as st
 from sqlalchemy import Engine
 
+from ganboard.app.compare import curves
 from ganboard.app.compare.comparison import Compared, by_run, runs_table
 from ganboard.app.run.charts import axis_control
 from ganboard.app.run.quality import CAPTION, best, caption, seconds_to, threshold_control
@@ -17,7 +18,7 @@ from ganboard.db.runs import series
 from ganboard.gan.quality.declared import METRICS
 from ganboard.gan.settings.features import recorded
 from ganboard.worker import formatting
-from ganboard.worker.figures import compare, quality
+from ganboard.worker.figures import quality
 from ganboard.worker.figures.palette import run_swatch
 from ganboard.worker.figures.template import Axis
 
@@ -76,13 +77,8 @@ def draw(engine: Engine, compared: Compared, options: Options | None) -> None:
             " are drawn and ranked."
         )
     among = {run.id for run in compared.comparable(options.measure)}
-    plot = compare.quality(
-        [one for one in compared.series() if one.run_id in among],
-        frames,
-        measure=options.measure,
-        x=options.axis,
-        log_y=options.log_y,
-        title=title,
+    plot = curves.quality(
+        compared, among, frames, options.measure, x=options.axis, log_y=options.log_y, title=title
     )
     live_plotly(plot, key=f"compare-quality-{options.measure}-{options.axis}-{options.log_y:d}")
     _table(compared, frames, options.headline, options.goal)

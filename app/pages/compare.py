@@ -1,4 +1,4 @@
-"""Two to eight runs side by side: what came of it in words, losses, images, quality, cost,
+"""Two and more runs side by side: what came of it in words, losses, images, quality, cost,
 settings, and all of it over many runs."""
 
 from __future__ import annotations
@@ -13,9 +13,11 @@ from streamlit.delta_generator import DeltaGenerator
 
 from ganboard.app import errors, navigation
 from ganboard.app.compare import (
+    baseline,
     comparison,
     costs,
     files,
+    grouping,
     images,
     losses,
     parallel,
@@ -23,7 +25,7 @@ from ganboard.app.compare import (
     settings,
 )
 from ganboard.app.compare.comparison import Compared
-from ganboard.app.run.charts import loss_controls
+from ganboard.app.compare.grouping import Grouping
 from ganboard.app.runs import saved_views
 from ganboard.app.theme import style
 from ganboard.db.models import ENDED, Run
@@ -38,18 +40,18 @@ OFFERED = 1000  # newest runs in the chooser
 @dataclass(frozen=True)
 class View:
     """One tab: `controls` are drawn outside the part that updates and return what `draw` needs to
-    know of them."""
+    know of them. One with `curves` has room for all runs, and draws groups of them as their
+    means."""
 
     draw: Callable[[Engine, Compared, Any], None]
     controls: Callable[[Engine, Compared], Any] = lambda engine, compared: None
+    curves: bool = False
 
 
 VIEWS = {
-    "Losses": View(
-        losses.draw, lambda engine, compared: loss_controls(default="epoch", key="by", events=False)
-    ),
+    "Losses": View(losses.draw, losses.controls, curves=True),
     "Images": View(images.draw, images.controls),
-    "Quality": View(quality.draw, quality.controls),
+    "Quality": View(quality.draw, quality.controls, curves=True),
     "Timings": View(costs.draw, costs.controls),
     "Settings": View(
         lambda engine, compared, everything: settings.draw(compared, everything),
@@ -59,6 +61,7 @@ VIEWS = {
 }
 # one more line of the verdict would move everything below it
 STEADY = ".st-key-conclusion {min-height: 5.5rem}"
+FOLDED = 8  # runs that are listed in the chooser, more are behind a button
 
 
 def page() -> None:
@@ -69,10 +72,10 @@ def page() -> None:
         st.title("Compare runs", anchor=False, width="content")
         tools = st.container(horizontal=True, width="content")
     runs = asked_runs(engine)
-    baseline = choose(engine, runs)
+    base = choose(engine, runs)
     with tools:
         saved_views.show("compare")
-    if baseline is None:
+    if base is None:
         st.caption(
             "Choose at least two runs."
             if queries.count_runs(engine) > 1
@@ -80,7 +83,7 @@ def page() -> None:
         )
         st.page_link(navigation.RUNS_PAGE, label="All runs", icon=":material/list:")
         return
-    compared = Compared(runs, baseline)
+    compared = Compared(runs, base)
     with tools:
         files.menu(engine, compared)
         with st.popover(
@@ -100,12 +103,18 @@ def page() -> None:
     )
     name = next((name for name, tab in tabs.items() if tab.open), next(iter(VIEWS)))
     with tabs[name]:
-        options = VIEWS[name].controls(engine, compared)
+        by = grouping.control(runs) if VIEWS[name].curves else None
+        options = VIEWS[name].controls(engine, _in_view(name, compared))
         body = st.container()
     live = any(run.status not in ENDED for run in runs)
     st.fragment(tick, run_every=TICK_SECONDS if live else None)(
-        compared.ids, baseline.id, name, options, head, body, live
+        compared.ids, base.id, name, by, options, head, body, live
     )
+
+
+def _in_view(name: str, compared: Compared) -> Compared:
+    """The runs that a tab has room for; Parallel has a choice of its own."""
+    return compared if VIEWS[name].curves or name == "Parallel" else compared.few()
 
 
 def asked_runs(engine: Engine) -> list[Run]:
@@ -160,6 +169,8 @@ def choose(engine: Engine, runs: list[Run]) -> Run | None:
     if moved:
         st.session_state["compared"] = chosen
     left, right = st.columns([3, 1])
+    if len(runs) > FOLDED:
+        left = left.popover(f"{len(runs)} runs", icon=":material/checklist:")
     left.multiselect(
         "Runs",
         list(offered),
@@ -167,20 +178,22 @@ def choose(engine: Engine, runs: list[Run]) -> Run | None:
         format_func=lambda run_id: f"{formatting.shorten(offered[run_id])} ({run_id})",
         key="compared",
         max_selections=navigation.MAX_COMPARED,
-        placeholder="Choose two to eight runs",
+        placeholder=f"Choose 2 to {navigation.MAX_COMPARED} runs",
         on_change=lambda: navigation.set_runs_param(st.session_state["compared"]),
     )
     if len(runs) < 2:
         return None
-    if st.session_state.get("base", chosen[0]) not in chosen:
-        st.session_state["base"] = chosen[0]
+    usual = baseline.usual(runs).id
+    if st.session_state.get("base", usual) not in chosen:
+        st.session_state["base"] = usual
     base = right.selectbox(
         "Baseline",
-        chosen,
+        [usual, *(run_id for run_id in chosen if run_id != usual)],
         format_func=lambda run_id: formatting.shorten(offered[run_id], 30),
         key="base",
         bind="query-params",
-        help="The run that ratios are relative to.",
+        help="The run that ratios are relative to. At first one with the settings of its preset,"
+        " else the oldest, which is the corner of a sweep.",
     )
     return next(run for run in runs if run.id == base)
 
@@ -218,6 +231,7 @@ def tick(
     run_ids: list[str],
     baseline_id: str,
     name: str,
+    by: Grouping | None,
     options: Any,
     head: DeltaGenerator,
     body: DeltaGenerator,
@@ -230,11 +244,17 @@ def tick(
         runs = queries.get_runs(engine, run_ids)
         if len(runs) < len(run_ids) or any(run.status not in ENDED for run in runs) != live:
             st.rerun()
-        compared = Compared(runs, next(run for run in runs if run.id == baseline_id))
+        compared = Compared(runs, next(run for run in runs if run.id == baseline_id), by)
         with head:
             comparison.draw_head(engine, compared)
         with body:
-            VIEWS[name].draw(engine, compared, options)
+            shown = _in_view(name, compared)
+            if len(shown.runs) < len(runs):
+                st.caption(
+                    f":material/info: This tab shows {len(shown.runs)} of the {len(runs)} runs:"
+                    " the baseline and the first others. Losses and Quality show all."
+                )
+            VIEWS[name].draw(engine, shown, options)
 
 
 page()

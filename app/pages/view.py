@@ -18,6 +18,7 @@ PAGES = {
     "runs": navigation.RUNS_PAGE,
     "run": navigation.RUN_PAGE,
     "compare": navigation.COMPARE_PAGE,
+    "frontier": navigation.FRONTIER_PAGE,
 }
 DRAWN = "view_drawn"
 

@@ -91,6 +91,26 @@ class Chart {
     stepBack(figure.layout, this.element.offsetWidth);
     this.drawn = true;
     await library.react(this.element, figure.data, figure.layout, CONFIG);
+    if (figure.layout.meta?.picture) this.listen();
+  }
+
+  // Dots of runs: a click picks one, and the pointer shows its images. Their customdata is the run, the epoch of its images
+  // or -1, and its own epoch; `layout.meta.picture` is the address of the images with {0} and {1} for the first two.
+  listen() {
+    if (this.picture?.isConnected) return;
+    this.picture = Object.assign(new Image(), { className: "live-plotly-picture", alt: "", hidden: true });
+    this.element.append(this.picture);
+    this.element.on("plotly_click", ({ points: [{ customdata }] }) => customdata && this.pick(customdata));
+    this.element.on("plotly_hover", ({ points: [{ customdata }] }) => this.look(customdata));
+    this.element.on("plotly_unhover", () => this.look());
+  }
+
+  look(customdata) {
+    const [run, epoch] = customdata ?? ["", -1];
+    this.picture.hidden = !(epoch >= 0);
+    if (this.picture.hidden) return;
+    const address = this.element.layout.meta.picture;
+    this.picture.src = address.replace("{0}", encodeURIComponent(run)).replace("{1}", epoch);
   }
 
   say(sentence) {
@@ -117,10 +137,11 @@ class Chart {
 
 const charts = new Map();
 
-export default function ({ data, parentElement }) {
+export default function ({ data, parentElement, setTriggerValue }) {
   const element = parentElement.querySelector(".live-plotly");
   if (!charts.has(element)) charts.set(element, new Chart(element));
   const chart = charts.get(element);
+  chart.pick = ([run, , epoch]) => setTriggerValue("picked", [run, epoch]);
   chart.show(JSON.parse(new TextDecoder().decode(data)), isDark(parentElement));
   // an update that overtakes this one also ends up here: only an element that left the page is disposed of
   return () => setTimeout(() => element.isConnected || chart.dispose());

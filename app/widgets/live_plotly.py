@@ -16,14 +16,21 @@ import plotly
 import plotly.graph_objects as go
 import streamlit as st
 
+from ganboard.db.ids import is_id
 from ganboard.worker.figures import mode_bar
 from ganboard.worker.figures.template import TEMPLATES
 
 _HTML = "<div class='live-plotly'></div>"
-_CSS = (
-    ".live-plotly { width: 100%; overflow: hidden; font-size: 0.875rem; color:"
-    " var(--st-gray-text-color); }"
-)
+_CSS = """
+.live-plotly {
+  position: relative; width: 100%; overflow: hidden;
+  font-size: 0.875rem; color: var(--st-gray-text-color);
+}
+.live-plotly-picture {
+  position: absolute; top: 44px; right: 24px; width: 140px; pointer-events: none;
+  image-rendering: pixelated; border: 1px solid var(--st-border-color); border-radius: 4px;
+}
+"""
 _TEMPLATES = orjson.dumps(
     {name: template.to_plotly_json() for name, template in TEMPLATES.items()},
     option=orjson.OPT_SERIALIZE_NUMPY,
@@ -65,6 +72,17 @@ class Chart:
 
     def show(self) -> None:
         _mount(key=self.key, data=self.encoded, height=self.height)
+
+    def show_runs(self) -> tuple[str, int] | None:
+        """Show a figure whose dots are evaluations of runs (see live_plotly.js); returns run and
+        epoch of the one that was clicked just now."""
+        picked = _mount(
+            key=self.key, data=self.encoded, height=self.height, on_picked_change=lambda: None
+        ).picked
+        match picked:  # whatever a browser sends
+            case [str(run_id), int(epoch)] if is_id(run_id) and 0 <= epoch < 2**31:
+                return run_id, epoch
+        return None
 
 
 def live_plotly(figure: go.Figure, *, key: str) -> None:

@@ -1,14 +1,16 @@
-"""What earlier runs took, and which of them a study can count. Nothing here writes."""
+"""What earlier runs took and reached, and which of them a study can count. Nothing here writes."""
 
 from __future__ import annotations
 
-from typing import Any
+import sys
+from dataclasses import dataclass
+from typing import Any, NamedTuple
 
-from sqlalchemy import Engine
+from sqlalchemy import Engine, func, or_
 from sqlmodel import col, select
 
 from ganboard.db.engine import reading
-from ganboard.db.models import Run
+from ganboard.db.models import Epoch, Grid, Metric, Quality, Run
 from ganboard.db.runs.forks import FORKED
 from ganboard.db.runs.imports import IMPORTED
 from ganboard.db.runs.runtime_estimation import Measured
@@ -81,3 +83,102 @@ def imported_runs(engine: Engine) -> list[Run]:
     )
     with reading(engine) as session:
         return [run for run in session.exec(finished) if IMPORTED in run.facts]
+
+
+@dataclass(frozen=True, slots=True)
+class Evaluated:
+    """A run with evaluations, and what its numbers can be compared by."""
+
+    run_id: str
+    facts: dict[str, Any]
+    hardware: dict[str, Any] | None
+
+
+class Improvement(NamedTuple):
+    """An evaluation that found a better value than all earlier ones of its run."""
+
+    run_id: str
+    epoch: int
+    value: float
+    training_seconds: float
+    submitted_seconds: float  # from the run's submission to the end of the epoch
+    steps: int  # finished by then; 0 where the run does not say how many an epoch has
+    grid: int | None  # the epoch of its newest image grid by then
+
+
+def evaluated_runs(engine: Engine, *facts: str) -> list[Evaluated]:
+    """Every run that was evaluated, with those of its `facts` that are asked for."""
+    columns: list[Any] = [Run.id, Run.hardware]
+    columns += [col(Run.facts)[name].as_string() for name in facts]
+    evaluated = select(Quality.run_id).distinct()
+    with reading(engine) as session:
+        rows = session.execute(select(*columns).where(col(Run.id).in_(evaluated)))
+        return [
+            Evaluated(
+                run_id,
+                {name: one for name, one in zip(facts, found, strict=True) if one is not None},
+                hardware,
+            )
+            for run_id, hardware, *found in rows
+        ]
+
+
+def improvements(engine: Engine, measure: str, *, lower: bool) -> list[Improvement]:
+    """The course of the best value so far of every evaluated run, ordered by run and epoch.
+
+    What is not finite improves nothing; `lower` values are better, or else higher ones.
+    """
+    value = col(Metric.value)
+    best = (func.min if lower else func.max)(value)
+    found = (
+        select(  # type: ignore[call-overload]
+            Quality.run_id,
+            Quality.epoch,
+            value.label("value"),
+            Quality.training_seconds,
+            func.coalesce(Epoch.finished_at, Quality.made_at).label("trained_at"),
+            Run.created_at,
+            func.coalesce(Run.steps_per_epoch, 0).label("steps"),
+            best.over(partition_by=Quality.run_id, order_by=Quality.epoch, rows=(None, -1)).label(
+                "before"
+            ),
+        )
+        .join(Quality, (Quality.run_id == Metric.run_id) & (Quality.epoch == Metric.epoch))
+        .join(Run, Run.id == Quality.run_id)
+        # a checkpoint may be evaluated long after its epoch
+        .outerjoin(Epoch, (Epoch.run_id == Quality.run_id) & (Epoch.epoch == Quality.epoch))
+        .where(Metric.name == measure, value.between(-sys.float_info.max, sys.float_info.max))
+        .subquery()
+    )
+    grid = (
+        select(func.max(Grid.epoch))
+        .where(Grid.run_id == found.c.run_id, Grid.epoch >= 0, Grid.epoch <= found.c.epoch)
+        .scalar_subquery()
+    )
+    improves = found.c.value < found.c.before if lower else found.c.value > found.c.before
+    better: Any = (
+        select(found, grid)
+        .where(or_(found.c.before.is_(None), improves))
+        .order_by(found.c.run_id, found.c.epoch)
+    )
+    with reading(engine) as session:
+        rows = session.execute(better).all()
+    return [
+        Improvement(
+            run_id,
+            epoch,
+            value,
+            seconds,
+            max(0.0, (trained_at - created_at).total_seconds()),
+            epoch * steps,
+            grid,
+        )
+        for run_id, epoch, value, seconds, trained_at, created_at, steps, _, grid in rows
+    ]
+
+
+def evaluations_version(engine: Engine) -> tuple[Any, ...]:
+    """Changes with every evaluation: a cheap key for caches, beside that of the runs."""
+    newest = select(func.count(), func.max(Quality.made_at))
+    with reading(engine) as session:
+        return tuple(session.execute(newest).one())

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 from urllib.parse import quote
 
 from hypothesis import strategies as st
 
+from ganboard.app import navigation
 from ganboard.app.web import api
 from ganboard.db.models import Run
 from ganboard.db.runs import queries
@@ -34,7 +36,10 @@ KEYS = (
     "archived", "list", "preview", "columns", "fid", "fid_features", "follow",
     "name", "preset", "seed", "psi", "picked", "limit",
     "search", "scale", "height", "attempt", "epoch", "smoothing", "all", "x", "set_epochs_0",
+    "data", "evaluated", "metric", "cost", "goal", "colour", "courses", "dot", "group", "diff",
+    "set", "pair", "left", "right", "left_epoch", "right_epoch",
 )  # fmt: skip
+PAGES = [Path(page).stem for page in (*navigation.PAGES, navigation.VIEW_PAGE)]
 QUERY = st.dictionaries(st.sampled_from(KEYS), st.lists(PART, min_size=1, max_size=3), max_size=4)
 
 
@@ -92,14 +97,7 @@ def test_files_of_a_run_are_sent(
     assert answer.headers.get("x-content-type-options") == "nosniff" or answer.status != 200
 
 
-@fuzzed(
-    0.4,
-    page=st.sampled_from(
-        ["runs", "run", "compare", "launch", "playground", "studies", "models", "system", "view"]
-    ),
-    query=QUERY,
-    known=st.booleans(),
-)
+@fuzzed(0.4, page=st.sampled_from(PAGES), query=QUERY, known=st.booleans())
 def test_every_page_opens_at_any_address(
     context: Context, make_run: MakeRun, page: str, query: dict[str, list[str]], known: bool
 ) -> None:
@@ -142,7 +140,7 @@ FORGED = st.sampled_from(
 
 @fuzzed(
     0.3,
-    page=st.sampled_from(["runs", "run", "compare", "launch", "playground", "studies"]),
+    page=st.sampled_from(["runs", "run", "compare", "frontier", "launch", "playground", "studies"]),
     place=st.integers(0, 40),
     value=FORGED,
 )

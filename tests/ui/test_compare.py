@@ -75,16 +75,28 @@ def test_adding_and_removing_runs_changes_the_address(make_run: MakeRun) -> None
     assert at.get_by_key("base").value == runs[1].id
 
 
-def test_at_most_eight(make_run: MakeRun) -> None:
-    runs = [make_run(f"run {n}", epochs=1) for n in range(9)]
+def test_more_runs_than_fit_side_by_side(make_run: MakeRun) -> None:
+    runs = [make_run(f"run {n}", epochs=1, seed=n, quality_every=1) for n in range(9)]
     at = open_page("compare", runs=ids(runs))
-    assert at.dataframe[0].value["Run"].tolist() == [f"run {n}" for n in range(8)]
-    assert "At most 8 runs can be compared; 1 more" in words(at)
+    assert len(at.dataframe[0].value) == 9
+    assert len(figures(at)[0]["data"]) == 9
     assert len({trace["line"]["color"] for trace in figures(at)[0]["data"]}) == 8
-    at = open_page(
-        "compare", runs=",".join([*(run.id for run in runs), *(f"x{n}" for n in range(5000))])
-    )
-    assert "5,001 more in the address" in words(at)
+    at = open_page("compare", runs=ids(runs), part="Images", base="run 8")
+    assert "This tab shows 8 of the 9 runs" in words(at)
+    assert "**run 8**" in words(at)
+    assert "**run 7**" not in words(at)
+    for part, shown in (("Quality", 9), ("Timings", 8)):
+        at = open_page("compare", runs=ids(runs), part=part)
+        (first, *_) = figures(at)
+        assert len(first["data"] if part == "Quality" else first["data"][0]["text"]) == shown
+
+
+def test_at_most_fifty(make_run: MakeRun) -> None:
+    runs = [make_run(f"run {n}", epochs=1) for n in range(2)]
+    beyond = [f"x{n}" for n in range(5000)]
+    at = open_page("compare", runs=",".join([*(run.id for run in runs), *beyond]))
+    assert "At most 50 runs can be compared; 4,952 more in the address" in words(at)
+    assert len(at.dataframe[0].value) == 2
 
 
 def test_running_run_with_losses_that_are_not_finite(context: Context, make_run: MakeRun) -> None:
@@ -189,10 +201,10 @@ def test_the_rest_of_a_sweep_can_be_added(context: Context, make_run: MakeRun) -
     at = open_page("compare", runs=ids(runs[3:5]))
     at = checked(at.get_by_key("siblings").click().run())
     assert at.query_params["runs"] in (
-        ids([*runs[3:5], *runs[:3], *runs[5:8]]),
-        [ids([*runs[3:5], *runs[:3], *runs[5:8]])],
+        ids([*runs[3:5], *runs[:3], *runs[5:]]),
+        [ids([*runs[3:5], *runs[:3], *runs[5:]])],
     )
-    assert len(at.dataframe[0].value) == 8
+    assert len(at.dataframe[0].value) == 10
     assert not [button for button in at.button if button.key == "siblings"]
 
 
@@ -203,8 +215,7 @@ def test_a_sweep_by_its_address(context: Context, make_run: MakeRun) -> None:
     ]
     in_sweep(context, runs, "grid1")
     at = open_page("compare", sweep="grid1", part="Parallel")
-    assert at.dataframe[0].value["Run"].tolist() == [f"run {n}" for n in range(8)]
-    assert "Showing the first 8 of the sweep's 10 runs" in words(at)
+    assert at.dataframe[0].value["Run"].tolist() == [f"run {n}" for n in range(10)]
     (plot,) = figures(at)
     assert [axis["label"] for axis in plot["data"][0]["dimensions"]] == [
         "batch_size", "seed", "Seconds per epoch", "Images per second", "Best FID",
@@ -234,6 +245,9 @@ def test_forged_values_in_the_address(make_run: MakeRun) -> None:
         "find": "a" * 5000,
         "all": "maybe",
         "sweep": "../../etc",
+        "group": "x",
+        "band": "",
+        "diff": "2",
     }
     for part in ("Losses", "Images", "Quality", "Timings", "Settings", "Parallel", "Nowhere"):
         at = open_page("compare", runs=ids(runs), part=part, **forged)

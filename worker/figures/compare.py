@@ -1,4 +1,5 @@
-"""Several runs in one picture; every run keeps its colour and dash."""
+"""Several runs in one picture; every run keeps its colour, and its dash unless its curve covers
+another."""
 
 from __future__ import annotations
 
@@ -12,6 +13,7 @@ import plotly.graph_objects as go
 
 from ganboard.gan.events import MEASURES
 from ganboard.gan.quality.declared import METRICS
+from ganboard.worker.figures.many.stacks import coinciding
 from ganboard.worker.figures.palette import DASHES, PATTERNS, run_colour, run_style
 from ganboard.worker.figures.template import NETS, Axis, along, course, figure, finite, limit, plain
 from ganboard.worker.figures.timings import PARTS
@@ -35,6 +37,28 @@ class Series:
         return {"color": self.colour, "width": 2, "dash": DASHES[run_style(self.number)]}
 
 
+def _lines(
+    series: list[Series], frames: Mapping[str, pd.DataFrame], column: str, x: Axis
+) -> dict[str, dict[str, Any]]:
+    """The line of each run by its id, in the order of drawing: where curves coincide the first is
+    broad, and the others lie on it in dashes."""
+    numbered = {one.run_id: frames[one.run_id] for one in sorted(series, key=_number)}
+    stacks = coinciding(numbered, column, x)
+    on_top = {run_id: place for stack in stacks.values() for place, run_id in enumerate(stack)}
+    lines = {}
+    for one in sorted(series, key=lambda one: one.run_id in on_top):
+        lines[one.run_id] = one.line
+        if one.run_id in stacks:
+            lines[one.run_id] |= {"width": 5, "dash": "solid"}
+        elif one.run_id in on_top:
+            lines[one.run_id] |= {"dash": DASHES[1 + on_top[one.run_id] % (len(DASHES) - 1)]}
+    return lines
+
+
+def _number(entry: Series) -> int:
+    return entry.number
+
+
 def losses(
     series: list[Series],
     frames: Mapping[str, pd.DataFrame],
@@ -45,17 +69,21 @@ def losses(
     log_x: bool = False,
     log_y: bool = False,
     usual: tuple[float, float] | None = None,
+    title: str = "",
 ) -> go.Figure:
     """Loss of one network ("g" or "d") of every run.
 
     `frames` are by run id and have the columns `x`, `{net}_loss` and, if `smoothed`,
     `{net}_smooth`, in front of which the losses are shown pale. The y axis spans `usual`, or
-    everything.
+    everything; its `title` says what else the values are.
     """
     name = next(name for one, name, _ in NETS if one == net)
-    plot = course(x, f"{name} loss", log_x=log_x, log_y=log_y, height=360, showlegend=True)
-    for entry in series:
-        frame = frames[entry.run_id]
+    title = title or f"{name} loss"
+    plot = course(x, title, log_x=log_x, log_y=log_y, height=360, showlegend=True)
+    entries = {entry.run_id: entry for entry in series}
+    lines = _lines(series, frames, f"{net}_smooth" if smoothed else f"{net}_loss", x)
+    for run_id, line in lines.items():
+        entry, frame = entries[run_id], frames[run_id]
         raw = finite(frame[f"{net}_loss"])
         own = {"x": along(frame, x), "mode": "lines", "legendgroup": entry.run_id}
         if smoothed:
@@ -73,7 +101,7 @@ def losses(
         plot.add_scatter(
             uid=entry.run_id,
             y=values,
-            line=entry.line,
+            line=line,
             name=plain(entry.name),
             hovertemplate="%{y:.4f}",
             **own,
@@ -95,14 +123,15 @@ def quality(
     """One measure of quality of every run over each other; frames by run id with the columns of
     `db.runs.series.quality_frame`. The `title` is that of the axis, if not the measure's label."""
     plot = course(x, title or METRICS[measure].label, log_y=log_y, height=360, showlegend=True)
-    for entry in series:
-        frame = frames[entry.run_id]
+    entries = {entry.run_id: entry for entry in series}
+    for run_id, line in _lines(series, frames, measure, x).items():
+        entry, frame = entries[run_id], frames[run_id]
         plot.add_scatter(
             uid=entry.run_id,
             x=along(frame, x),
             y=finite(frame[measure]),
             mode="lines+markers" if len(frame) <= 60 else "lines",
-            line=entry.line,
+            line=line,
             marker={"size": 5},
             name=plain(entry.name),
             hovertemplate="%{y:.4g}",

@@ -12,7 +12,7 @@ import orjson
 from ganboard.db.models import Run
 from ganboard.gan.config import diff
 from ganboard.gan.devices.hardware import devices
-from ganboard.gan.settings.metadata import defaults
+from ganboard.gan.settings.metadata import affecting, defaults
 
 
 @dataclass(frozen=True)
@@ -78,6 +78,19 @@ def alike(runs: Iterable[Run], *names: str) -> list[tuple[dict[str, Any], list[R
         )
         members.append(run)
     return list(groups.values())
+
+
+def but_for_seed(configs: Iterable[Mapping[str, Any]]) -> list[bytes]:
+    """A key for each configuration; equal keys differ in the seed, and in settings that change
+    neither training nor its result."""
+    ignored = {"seed", *affecting("records")}
+    return [
+        orjson.dumps(
+            {name: value for name, value in config.items() if name not in ignored},
+            option=orjson.OPT_SORT_KEYS,
+        )
+        for config in configs
+    ]
 
 
 def machine(run: Run) -> str:

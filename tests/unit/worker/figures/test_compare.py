@@ -18,15 +18,17 @@ COLOURS = [CATEGORICAL[0], CATEGORICAL[1], CATEGORICAL[2]]
 
 
 def frames() -> dict[str, pd.DataFrame]:
+    """Curves apart from each other; the third run has none yet."""
     lengths = {"a1": 3, "b2": 5, "c3": 0}
+    apart = {"a1": 0.0, "b2": 1.0, "c3": 0.0}
     return {
         key: pd.DataFrame(
             {
                 "epoch": np.arange(1, n + 1),
                 "time": np.datetime64("2026-01-01T00:00:00.000", "ms") + np.arange(n),
-                "g_loss": np.ones(n),
-                "d_loss": np.full(n, 2.0),
-                "g_smooth": np.full(n, 1.5),
+                "g_loss": np.full(n, 1.0 + apart[key]),
+                "d_loss": np.full(n, 2.0 + apart[key]),
+                "g_smooth": np.full(n, 1.5 + apart[key]),
             }
         )
         for key, n in lengths.items()
@@ -43,7 +45,20 @@ def test_every_run_has_its_colour_and_dash_and_an_escaped_name() -> None:
         ("c3", COLOURS[2], "dash", 0),
     ]
     assert plot.data[0].name == "&lt;b&gt;first&lt;/b&gt;"
-    assert set(plot.data[1].y) == {2.0}
+    assert set(plot.data[1].y) == {3.0}
+
+
+def test_a_curve_that_covers_another_is_dashed_over_its_broad_line() -> None:
+    same = frames()
+    same["b2"]["g_loss"] = 1.0
+    for order in (RUNS, RUNS[::-1]):
+        plot = compare.losses(order, same, net="g")
+        drawn = [trace.uid for trace in plot.data if len(trace.x)]
+        lines = {trace.uid: trace.line for trace in plot.data}
+        assert drawn == ["a1", "b2"]
+        assert (lines["a1"].width, lines["a1"].dash) == (5, "solid")
+        assert (lines["b2"].width, lines["b2"].dash) == (2, "dash")
+        assert [lines[key].color for key in ("a1", "b2")] == COLOURS[:2]
 
 
 def test_styles_do_not_depend_on_who_else_is_compared() -> None:

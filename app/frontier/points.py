@@ -1,0 +1,125 @@
+"""Evaluated runs and the course of their best values, read once for all sessions until something
+changes.
+
+Do not modify the results: the caches do not copy them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import streamlit as st
+
+from ganboard.app.frontier.comparable import FACTS, Entry
+from ganboard.app.runs import listing as app_listing
+from ganboard.db.runs import listing, past_runs
+from ganboard.db.runs.past_runs import Improvement
+from ganboard.gan.data import revision
+from ganboard.gan.devices.hardware import devices
+from ganboard.gan.settings.features import recorded
+from ganboard.worker import formatting
+from ganboard.worker.context import Context
+
+Version = tuple[Any, ...]
+
+
+@dataclass(frozen=True)
+class Cost:
+    """What a quality can be paid with."""
+
+    label: str
+    unit: str  # behind a number on hover
+    meaning: str
+    of_machine: bool  # whether it depends on the machine
+
+    def words(self, cost: float) -> str:
+        return formatting.duration(cost) if self.of_machine else f"{cost:,.0f} images"
+
+
+TRAINING, IMAGES, SUBMISSION = "training_seconds", "images", "submitted_seconds"
+COSTS = {
+    TRAINING: Cost(
+        "Training seconds",
+        " s",
+        "Training steps only, over all attempts: no start, compilation, evaluation or pauses.",
+        True,
+    ),
+    IMAGES: Cost(
+        "Images seen",
+        " images",
+        "Images of the training data, repetitions included: the same on every machine.",
+        False,
+    ),
+    SUBMISSION: Cost(
+        "Seconds from submission",
+        " s",
+        "Wall-clock time until the end of the evaluated epoch: waiting for a worker, start,"
+        " compilation, earlier evaluations and pauses included.",
+        True,
+    ),
+}
+
+
+def version(context: Context) -> Version:
+    """Changes whenever the page would look different: a key for caches."""
+    engine = context.engine
+    return (str(engine.url), *listing.ended_version(engine), past_runs.evaluations_version(engine))
+
+
+@st.cache_resource(max_entries=2, show_spinner=False)
+def entries(_context: Context, version: Version) -> list[Entry]:
+    """Every evaluated run that is not archived and whose settings can be read, newest first."""
+    evaluated = {one.run_id: one for one in past_runs.evaluated_runs(_context.engine, *FACTS)}
+    return [
+        Entry(
+            run,
+            recorded(found.facts),
+            revision.recorded(found.facts),
+            devices(found.hardware) if found.hardware else "",
+        )
+        for run in app_listing.runs(_context)
+        if (found := evaluated.get(run.id))
+        and run.archived_at is None
+        and not run.external
+        and "dataset" in run.config
+    ]
+
+
+@st.cache_resource(max_entries=6, show_spinner=False)
+def improvements(_context: Context, version: Version, measure: str, *, lower: bool) -> pd.DataFrame:
+    """`db.runs.past_runs.improvements` as a frame."""
+    found = past_runs.improvements(_context.engine, measure, lower=lower)
+    return pd.DataFrame(found, columns=list(Improvement._fields))
+
+
+def points(
+    found: pd.DataFrame,
+    entries: Sequence[Entry],
+    cost: str,
+    texts: dict[str, str],
+    groups: dict[str, str],
+) -> pd.DataFrame:
+    """The `improvements` of these runs as `worker.figures.many.frontier.scatter` takes them;
+    `texts` and `groups` are by run id."""
+    batches = {entry.run.id: entry.run.config.get("batch_size", 0) for entry in entries}
+    own = found[found["run_id"].isin(list(batches))].reset_index(drop=True)
+    if cost == IMAGES:
+        spent = own["steps"].to_numpy(np.float64) * own["run_id"].map(batches).to_numpy(np.float64)
+    else:
+        spent = own[cost].to_numpy(np.float64)
+    return pd.DataFrame(
+        {
+            "run_id": own["run_id"],
+            "epoch": own["epoch"],
+            "x": np.where(spent > 0, spent, np.nan),
+            "y": own["value"].astype(np.float64),
+            "text": own["run_id"].map(texts),
+            "group": own["run_id"].map(groups),
+            "grid": own["grid"].fillna(-1).astype(int),
+            "best": ~own["run_id"].duplicated(keep="last"),
+        }
+    )

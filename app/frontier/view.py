@@ -1,0 +1,275 @@
+"""The answer to a target, the dots of all runs, the one that was chosen, and the configurations as
+a table."""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import pandas as pd
+import pyarrow as pa
+import streamlit as st
+
+from ganboard.app import navigation
+from ganboard.app.compare.choices import words
+from ganboard.app.frontier import answer, controls, points, preview
+from ganboard.app.frontier.answer import Configuration
+from ganboard.app.frontier.comparable import Entry, configs
+from ganboard.app.frontier.controls import Options
+from ganboard.app.frontier.points import COSTS
+from ganboard.app.widgets.live_plotly import Chart
+from ganboard.gan.settings.features import DESCRIPTIONS
+from ganboard.gan.studies.reference_results import REFERENCES
+from ganboard.worker import formatting
+from ganboard.worker.context import Context
+from ganboard.worker.figures.many import frontier
+from ganboard.worker.figures.template import plain
+
+ROWS = 50  # of the table
+UNMEASURED = "Energy and money are not recorded with runs, so neither can be chosen as the cost."
+_DOT = re.compile(r"([a-z0-9]{1,32})@(\d{1,9})", re.ASCII)
+
+
+@dataclass(frozen=True)
+class View:
+    """What is known of one choice."""
+
+    entries: list[Entry]
+    points: pd.DataFrame
+    groups: list[str]  # in the order of their colours
+    words: dict[str, str]  # by run id
+    found: list[Configuration]  # of the target, the cheapest first
+
+    def entry(self, run_id: str) -> Entry | None:
+        return next((one for one in self.entries if one.run.id == run_id), None)
+
+
+def draw(context: Context, version: points.Version, options: Options) -> None:
+    chosen = dot_param()
+    view = _view(context, version, options)
+    if view.points.empty:
+        st.caption(f"None of these runs has a finite {options.metric.label} yet.")
+        return
+    _answer(view, options)
+    left, right = st.columns([3, 1], gap="medium")
+    with left:
+        clicked = _chart(context, version, options, chosen).show_runs()
+        if clicked is not None and clicked != chosen:
+            st.query_params["dot"] = f"{clicked[0]}@{clicked[1]}"
+            st.rerun()
+    with right:
+        _preview(context, view, options, chosen)
+    st.caption(_about(view, options))
+    if options.goal is not None:
+        _table(view, options)
+
+
+def dot_param() -> tuple[str, int] | None:
+    """The evaluation that `?dot=RUN@EPOCH` names."""
+    named = _DOT.fullmatch(st.query_params.get("dot", ""))
+    return (named[1], int(named[2])) if named else None
+
+
+@st.cache_resource(max_entries=8, show_spinner=False)
+def _view(_context: Context, version: points.Version, options: Options) -> View:
+    groups = controls.compared(points.entries(_context, version))
+    entries = groups.get(options.data, {}).get(options.evaluation, [])
+    said = words(configs(entries))
+    texts = {
+        entry.run.id: "<br>".join(
+            plain(formatting.shorten(line, 120))
+            for line in (entry.run.name, said[entry.run.id])
+            if line
+        )
+        for entry in entries
+    }
+    own, order = controls.groups_of(entries, options.colour)
+    found = points.improvements(_context, version, options.metric.name, lower=options.lower)
+    frame = points.points(found, entries, options.cost, texts, own)
+    reached = (
+        {}
+        if options.goal is None
+        else answer.first_reached(frame, options.goal, lower=options.lower)
+    )
+    by_machine = COSTS[options.cost].of_machine
+    configurations = answer.configurations(entries, reached, by_machine=by_machine)
+    return View(entries, frame, order, said, configurations)
+
+
+@st.cache_resource(max_entries=8, show_spinner=False)
+def _chart(
+    _context: Context, version: points.Version, options: Options, chosen: tuple[str, int] | None
+) -> Chart:
+    view, cost = _view(_context, version, options), COSTS[options.cost]
+    plot = frontier.scatter(
+        view.points,
+        x=cost.label,
+        y=options.metric.label,
+        unit=cost.unit,
+        lower=options.lower,
+        goal=options.goal,
+        groups=view.groups,
+        courses=options.courses,
+        chosen=chosen,
+        log_x=options.log_x,
+        log_y=options.log_y and bool((view.points["y"] > 0).all()),
+    )
+    # another choice is another chart, whose zoom is its own
+    key = (
+        f"frontier-{options.data}-{options.evaluation}-{options.metric.name}-{options.cost}-"
+        f"{options.log_x:d}{options.log_y:d}"
+    )
+    return Chart.of(plot, key)
+
+
+def _answer(view: View, options: Options) -> None:
+    """The sentence, and the ways to what it names."""
+    with st.container(border=True, key="answer", gap="xsmall"):
+        if options.goal is None:
+            st.markdown("Enter a target to see which configuration reaches it at the lowest cost.")
+            return
+        best = view.found[0] if view.found else None
+        target = f"{options.metric.label} {options.goal:g}"
+        if best is None or not best.reached:
+            st.markdown(f"No run has reached **{formatting.escape(target)}** yet.")
+            return
+        st.markdown(sentence(best, view.words, target, options.cost))
+        _links(best)
+
+
+def sentence(best: Configuration, words: dict[str, str], target: str, cost: str) -> str:
+    """The answer as Markdown."""
+    said = formatting.escape(_named(best, words))
+    runs = f"{best.reached} of {formatting.plural(len(best.costs), 'run')}"
+    if not math.isfinite(best.cost):
+        return (
+            f"No configuration reaches **{formatting.escape(target)}** in most of its runs. The"
+            f" cheapest run that did: **{said}**, {COSTS[cost].words(min(best.costs))} ({runs} of"
+            " this configuration)."
+        )
+    median = "median " if len(best.costs) > 1 else ""
+    return (
+        f"The cheapest configuration that reaches **{formatting.escape(target)}**: **{said}**,"
+        f" {median}{COSTS[cost].words(best.cost)} ({runs})."
+    )
+
+
+def _named(configuration: Configuration, words: dict[str, str]) -> str:
+    """The settings that set it apart, or a run's name where all are equal."""
+    run = configuration.typical.run
+    return words[run.id] or f"“{formatting.shorten(run.name, 60)}”"
+
+
+def _links(best: Configuration) -> None:
+    run, ids = best.typical.run, [entry.run.id for entry in best.entries]
+    with st.container(horizontal=True, gap="medium"):
+        st.page_link(
+            navigation.RUN_PAGE,
+            label=formatting.escape(formatting.shorten(run.name, 60)),
+            icon=formatting.STATUS[run.status].icon,
+            query_params={"run": run.id},
+        )
+        st.page_link(
+            navigation.LAUNCH_PAGE,
+            label="Clone",
+            icon=":material/content_copy:",
+            query_params={"clone": run.id},
+            help="Open the launch form with these settings.",
+        )
+        if 2 <= len(ids) <= navigation.MAX_COMPARED:
+            st.page_link(
+                navigation.COMPARE_PAGE,
+                label=f"Compare its {len(ids)} runs",
+                icon=":material/compare_arrows:",
+                query_params={"runs": ",".join(ids)},
+            )
+
+
+def _preview(
+    context: Context, view: View, options: Options, chosen: tuple[str, int] | None
+) -> None:
+    """The chosen evaluation; at first that of the answer, or the best one."""
+    frame = view.points
+    rows = frame.iloc[:0]
+    if chosen is not None:
+        rows = frame[(frame["run_id"] == chosen[0]) & (frame["epoch"] == chosen[1])]
+    if rows.empty:
+        best = view.found[0].typical.run.id if view.found and view.found[0].reached else None
+        dots = frame[frame["best"]].sort_values("y", ascending=options.lower)
+        rows = dots[dots["run_id"] == best] if best else dots
+    row = rows.iloc[0]
+    entry = view.entry(row["run_id"])
+    if entry is not None:
+        preview.draw(context, entry, row, view.words[entry.run.id], options)
+
+
+def _about(view: View, options: Options) -> str:
+    """How to read the figure, and what is not in it."""
+    machines = len({entry.machine for entry in view.entries})
+    said = [
+        f"{formatting.plural(int(view.points['best'].sum()), 'run')}. The front is the best value"
+        " that any evaluation of any run had found at that cost; click a dot to see its images.",
+        COSTS[options.cost].meaning,
+    ]
+    if machines > 1 and COSTS[options.cost].of_machine:
+        said.append(f"These times are of {machines} machines.")
+    if options.metric.by_features:
+        said.append(DESCRIPTIONS[view.entries[0].source.name])
+    said += [
+        UNMEASURED,
+        f"None of the {len(REFERENCES)} published results states how good its images were, so none"
+        " can be drawn here.",
+    ]
+    return " ".join(map(formatting.escape, said))
+
+
+def _table(view: View, options: Options) -> None:
+    """The configurations that reached the target."""
+    found = [one for one in view.found if one.reached][:ROWS]
+    if not found:
+        return
+    cost, metric = COSTS[options.cost], options.metric
+    best = view.points[view.points["best"]].set_index("run_id")["y"]
+    rows = {
+        "Configuration": [_named(one, view.words) for one in found],
+        cost.label: [one.cost if math.isfinite(one.cost) else None for one in found],
+        "Reached by": [f"{one.reached} of {len(one.costs)}" for one in found],
+        f"Best {metric.label}": [_best(one.entries, best, options.lower) for one in found],
+        "Run": [f"/run?run={one.typical.run.id}" for one in found],
+    }
+    target = f"{metric.label} {options.goal:g}"
+    st.markdown(f"**Configurations that reach {formatting.escape(target)}**")
+    number = st.column_config.NumberColumn
+    st.dataframe(
+        pa.table(rows),
+        hide_index=True,
+        key="configurations",
+        height="content" if len(found) <= 10 else 400,
+        placeholder="–",
+        column_config={
+            "Configuration": st.column_config.TextColumn(width="large"),
+            cost.label: number(
+                format="localized",
+                help="Median over its runs, where most of them reached it: a run that did not"
+                " counts as infinitely expensive.",
+            ),
+            "Reached by": st.column_config.TextColumn(
+                help="Runs that are equal but for the seed; those that still train count once they"
+                " reached it."
+            ),
+            f"Best {metric.label}": number(format="%.4g", help=metric.meaning),
+            "Run": st.column_config.LinkColumn(
+                display_text="Open", help="The run whose cost is nearest to the median."
+            ),
+        },
+    )
+
+
+def _best(entries: Sequence[Entry], best: pd.Series[float], lower: bool) -> float | None:
+    """The best value of a configuration's runs, of which some may have none."""
+    values = best[best.index.isin({entry.run.id for entry in entries})]
+    if values.empty:
+        return None
+    return float(values.min() if lower else values.max())

@@ -1,0 +1,78 @@
+"""What quality costs: all evaluated runs as dots, the front, and the cheapest configuration that
+reaches a target."""
+
+from __future__ import annotations
+
+import streamlit as st
+
+from ganboard.app import errors, navigation
+from ganboard.app.frontier import controls, points, view
+from ganboard.app.frontier.controls import Options
+from ganboard.app.runs import listing, saved_views
+from ganboard.db.models import ACTIVE
+from ganboard.worker.context import Context
+
+SECONDS = 5.0  # between two looks for new evaluations
+
+
+def render() -> None:
+    context = navigation.context()
+    with st.container(
+        horizontal=True, vertical_alignment="center", horizontal_alignment="distribute"
+    ):
+        st.title("Quality per second", anchor=False, width="content")
+        saved_views.show("frontier")
+    version = points.version(context)
+    entries = points.entries(context, version)
+    if not entries:
+        _nothing_yet()
+        st.fragment(_wait, run_every=SECONDS)(context)
+        return
+    options = controls.show(context, version, entries)
+    offered = _offered(context, version)
+    live = any(run.status in ACTIVE for run in listing.runs(context))
+    st.fragment(_tick, run_every=SECONDS if live else None)(context, options, offered, live)
+
+
+def _offered(context: Context, version: points.Version) -> list[tuple[str, str]]:
+    """What there is to choose from."""
+    groups = controls.compared(points.entries(context, version))
+    return [(data, evaluation) for data, own in groups.items() for evaluation in own]
+
+
+def _tick(
+    context: Context, options: Options, offered: list[tuple[str, str]], was_live: bool
+) -> None:
+    with errors.sentences():
+        version = points.version(context)
+        live = any(run.status in ACTIVE for run in listing.runs(context))
+        if live != was_live or _offered(context, version) != offered:
+            st.rerun()  # the controls are outside the part that updates
+        view.draw(context, version, options)
+
+
+def _nothing_yet() -> None:
+    with st.container(border=True):
+        st.subheader("No run has been evaluated yet", anchor=False)
+        st.markdown(
+            "Each evaluated run becomes a dot here: what its training cost and how good its images"
+            " were. A run is evaluated while it trains if **quality_every** is set; the preset"
+            " **mnist** does so every 5 epochs."
+        )
+        with st.container(horizontal=True, gap="medium"):
+            st.page_link(
+                navigation.LAUNCH_PAGE,
+                label="Launch a run with evaluations",
+                icon=":material/rocket_launch:",
+                query_params={"preset": "mnist"},
+            )
+            st.page_link(navigation.RUNS_PAGE, label="All runs", icon=":material/list:")
+
+
+def _wait(context: Context) -> None:
+    with errors.sentences():
+        if points.entries(context, points.version(context)):
+            st.rerun()
+
+
+render()

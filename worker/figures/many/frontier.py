@@ -1,0 +1,162 @@
+"""What quality costs: every run as a dot of cost and metric, and the front of those that none is
+cheaper and better than."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import pandas as pd
+import plotly.graph_objects as go
+
+from ganboard.worker.figures.palette import CATEGORICAL
+from ganboard.worker.figures.template import MISSING, figure, finite, plain
+
+MAX_SVG = 2000  # points; more are drawn with WebGL
+# one for each colour, so that no group is told by its colour alone
+SYMBOLS = ("circle", "square", "diamond", "triangle-up", "cross", "x", "star", "triangle-down")
+OTHERS = "#8a94a3"  # of groups beyond the colours
+FRONT = "#8a94a3"
+# where the browser finds the images of a dot, from its customdata; see live_plotly.js
+PICTURE = "/api/runs/{0}/grids/{1}.png"
+
+
+def front(x: Any, y: Any, *, lower: bool = True) -> npt.NDArray[np.intp]:
+    """Positions of the points that no other is at most as expensive as and at least as good as, in
+    ascending order of `x`, the cost. Of equal points it is the first.
+
+    `lower` values of `y` are better, or else higher ones. What is not finite has no place on it.
+    """
+    cost, value = finite(x), finite(y) if lower else -finite(y)
+    known = np.flatnonzero(np.isfinite(cost) & np.isfinite(value))
+    order = known[np.lexsort((value[known], cost[known]))]
+    before = np.concatenate(([np.inf], np.minimum.accumulate(value[order])))[:-1]
+    return order[value[order] < before]
+
+
+def scatter(
+    points: pd.DataFrame,
+    *,
+    x: str,
+    y: str,
+    unit: str = "",
+    lower: bool = True,
+    goal: float | None = None,
+    groups: Sequence[str] = (),
+    courses: bool = False,
+    chosen: tuple[str, int] | None = None,
+    log_x: bool = False,
+    log_y: bool = False,
+) -> go.Figure:
+    """A dot for the best evaluation of each run, and the front over all evaluations.
+
+    `points` has a row for each evaluation that was the best of its run so far, ordered by run and
+    epoch: run_id, epoch, x (the cost), y (the metric), text (HTML), group, grid (the epoch of its
+    images, -1 without any), best (whether it is the run's last such row). `x` and `y` name the
+    axes, `unit` follows the cost on hover. Groups have colours in the order of `groups`; `courses`
+    draws the way to each dot, `goal` a line, `chosen` a ring around the evaluation of this run and
+    epoch.
+    """
+    plot = figure(
+        height=480,
+        hovermode="closest",
+        showlegend=True,
+        xaxis={"title": {"text": x}, "type": "log" if log_x else "linear"},
+        yaxis={"title": {"text": y}, "type": "log" if log_y else "linear"},
+        meta={"picture": PICTURE},
+    )
+    hover = f"<b>%{{text}}</b><br>{plain(y)} %{{y:.4g}} · %{{x:,.4~r}}{unit}<extra></extra>"
+    add = plot.add_scattergl if len(points) > MAX_SVG else plot.add_scatter
+    if courses:
+        _courses(add, points)
+    dots = points[points["best"]]
+    for place, group in enumerate(groups or ("",)):
+        own = dots[dots["group"] == group] if groups else dots
+        style = {
+            "color": CATEGORICAL[place] if place < len(CATEGORICAL) else OTHERS,
+            "symbol": SYMBOLS[place % len(SYMBOLS)],
+            "size": 9 if len(dots) <= 200 else 6,
+            "opacity": 0.85 if len(dots) <= 200 else 0.6,
+        }
+        name = plain(group) or "Best of each run"
+        add(uid=f"runs-{group}", mode="markers", marker=style, name=name, **_at(own, hover))
+    best = points.iloc[front(points["x"], points["y"], lower=lower)]
+    _front(plot, best, points, hover)
+    if goal is not None and len(points):
+        plot.add_scatter(
+            uid="goal",
+            x=[float(points["x"].min()), float(points["x"].max())],
+            y=[goal, goal],
+            mode="lines",
+            line={"color": MISSING, "width": 1.5, "dash": "dash"},
+            name=f"Target {goal:g}",
+            hoverinfo="skip",
+        )
+    if chosen is not None:
+        run_id, epoch = chosen
+        ring = points[(points["run_id"] == run_id) & (points["epoch"] == epoch)]
+        style = {"color": "rgba(0,0,0,0)", "size": 18, "line": {"color": MISSING, "width": 2}}
+        plot.add_scatter(
+            uid="chosen",
+            x=finite(ring["x"]),
+            y=finite(ring["y"]),
+            mode="markers",
+            marker=style,
+            showlegend=False,
+            hoverinfo="skip",
+        )
+    return plot
+
+
+def _at(points: pd.DataFrame, hover: str) -> dict[str, Any]:
+    """Where dots are, what they say on hover, and what a click on them names."""
+    return {
+        "x": finite(points["x"]),
+        "y": finite(points["y"]),
+        "text": points["text"].tolist(),
+        "customdata": points[["run_id", "grid", "epoch"]].to_numpy(dtype=object).tolist(),
+        "hovertemplate": hover,
+    }
+
+
+def _courses(add: Any, points: pd.DataFrame) -> None:
+    """All courses as one trace, with a gap between runs."""
+    starts = np.flatnonzero(points["run_id"].to_numpy()[1:] != points["run_id"].to_numpy()[:-1]) + 1
+    add(
+        uid="courses",
+        x=np.insert(finite(points["x"]), starts, np.nan),
+        y=np.insert(finite(points["y"]), starts, np.nan),
+        mode="lines",
+        line={"color": OTHERS, "width": 1, "shape": "hv"},
+        opacity=0.35,
+        name="Courses",
+        hoverinfo="skip",
+    )
+
+
+def _front(plot: go.Figure, best: pd.DataFrame, points: pd.DataFrame, hover: str) -> None:
+    """The front as steps to the most expensive dot, and the evaluations that it consists of."""
+    if best.empty:
+        return
+    line = {"color": FRONT, "width": 2, "shape": "hv"}
+    plot.add_scatter(
+        uid="front",
+        x=np.append(finite(best["x"]), float(points["x"].max())),
+        y=np.append(finite(best["y"]), float(best["y"].iloc[-1])),
+        mode="lines",
+        line=line,
+        name="Front",
+        legendgroup="front",
+        hoverinfo="skip",
+    )
+    ring = {"color": FRONT, "size": 6, "symbol": "circle-open", "line": {"width": 1.5}}
+    plot.add_scatter(
+        uid="front-runs",
+        mode="markers",
+        marker=ring,
+        showlegend=False,
+        legendgroup="front",
+        **_at(best, hover),
+    )
