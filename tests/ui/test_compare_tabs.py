@@ -186,7 +186,7 @@ def test_axes_scales_and_outliers(make_run: MakeRun) -> None:
     )
     layout = figures(at)[0]["layout"]
     assert (layout["xaxis"]["title"]["text"], layout["xaxis"]["type"], layout["yaxis"]["type"]) == (
-        "Training seconds",
+        "Training time (s)",
         "log",
         "log",
     )
