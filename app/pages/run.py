@@ -17,6 +17,7 @@ from ganboard.app.run import (
     charts,
     devices,
     images,
+    log_tab,
     logged,
     notes,
     prediction,
@@ -82,7 +83,7 @@ VIEWS = {
     "System": View(
         lambda c, r, o: charts.draw_system(c.engine, r, o), lambda c, r: charts.events_control()
     ),
-    "Log": View(lambda c, r, o: records.draw_log(c, r)),
+    "Log": View(log_tab.draw, log_tab.controls),
     "Events": View(lambda c, r, o: records.draw_events(c, r)),
     "Config": View(lambda c, r, o: records.draw_config(c, r)),
     "Notes": View(controls=notes.show),

@@ -21,6 +21,7 @@ DOWNLOADS = {
     "losses.csv": "losses, learning rates and times of all steps",
     "quality.csv": "every evaluation",
     "events.csv": "events with times",
+    "train.log": "the log as text",
     "model": "the latest checkpoint, with instructions for loading it",
 }
 
