@@ -58,7 +58,7 @@ def show(context: Context, run: Run) -> None:
             why = (
                 "Stopping after the current step."
                 if asked
-                else "Ask the script to stop; it does if it looks at run.should_stop."
+                else "Ask the script to stop; it must check run.should_stop."
                 if run.external
                 else "Save a checkpoint after the current step and stop; the run can be resumed."
             )
@@ -80,7 +80,7 @@ def show(context: Context, run: Run) -> None:
             navigation.open_launch(clone=run.id)
         displayed = not run.external and not missing and has_latent_space(run.config)
         why = (
-            "The script keeps its networks to itself."
+            "The networks of a script are not stored here."
             if run.external
             else missing
             if missing
