@@ -42,7 +42,7 @@ def navigate() -> None:
     with errors.sentences(retry=True):
         navigation.context()
         actions.leave_deleted()
-        style.apply(COMPACT + style.DANGER)
+        style.apply(COMPACT + style.DANGER + style.HELP + style.TOASTS)
         help_icons.install()
         alerts.show()
         page.run()

@@ -10,6 +10,7 @@ from functools import partial
 from typing import Any
 
 import streamlit as st
+from streamlit.delta_generator import DeltaGenerator
 
 from ganboard.app import auth, errors, navigation
 from ganboard.app.launch import (
@@ -21,6 +22,7 @@ from ganboard.app.launch import (
     sweep_builder,
 )
 from ganboard.app.run import devices
+from ganboard.app.theme import style
 from ganboard.db.runs import queries
 from ganboard.db.runs.runtime_estimation import History
 from ganboard.gan import presets
@@ -50,7 +52,19 @@ SETTLED = 5.0  # seconds after a choice of preset until the browser has the new 
 
 def render() -> None:
     context = navigation.context()
-    st.title("Launch", anchor=False)
+    style.apply(style.LAUNCH_PLAN)
+    top = st.container(horizontal=True, vertical_alignment="center", gap="medium", key="launch_top")
+    with top:
+        st.title("Launch", anchor=False, width="content")
+        mode = st.segmented_control(
+            "What to launch",
+            (ONE, GRID),
+            key=MODE,
+            default=ONE,
+            required=True,
+            label_visibility="collapsed",
+            persist_state="session",
+        )
     for problem in registry.refused().values():
         errors.report(f"A model is not offered. {problem}", "warning")
     parent = _fill(context)
@@ -61,16 +75,7 @@ def render() -> None:
             " for the dashboard with workers, or `ganboard worker` for one worker.",
             icon=":material/hourglass_empty:",
         )
-    base_name, base = _source(context, here, history, parent)
-    mode = st.segmented_control(
-        "What to launch",
-        (ONE, GRID),
-        key=MODE,
-        default=ONE,
-        required=True,
-        label_visibility="collapsed",
-        persist_state="session",
-    )
+    base_name, base = _source(context, here, history, parent, top)
     preset, parent_id = (
         (parent["preset"], parent["id"]) if parent else (st.session_state[SOURCE][1], None)
     )
@@ -78,7 +83,7 @@ def render() -> None:
     form, side = st.columns([3, 2], gap="large")
     with form:
         refused, reasons = plan.limits(here)
-        notes = {"Data": _data_notes(context), **({"Acceleration": reasons} if reasons else {})}
+        notes = {"Data": _data_notes(context), "Acceleration": reasons}
         settings_form.draw(
             lambda name, option: (name, option) not in refused,
             notes,
@@ -92,7 +97,7 @@ def render() -> None:
             sweep_builder.draw(
                 context, values, here, history, preset=preset, parent_id=parent_id, queue=queue
             )
-    with side, st.container(border=True):
+    with side, st.container(border=True, key="launch_plan"):
         found = plan.make_plan(values, here, context.settings.data)
         if mode == GRID:
             st.caption("Settings of the form, which the sweep varies:")
@@ -200,10 +205,14 @@ def _use_preset(name: str) -> None:
 
 
 def _source(
-    context: Context, here: submit.Machines, history: History, parent: dict[str, Any] | None
+    context: Context,
+    here: submit.Machines,
+    history: History,
+    parent: dict[str, Any] | None,
+    top: DeltaGenerator,
 ) -> tuple[str, dict[str, Any]]:
-    """Say what the form starts from, and let it be another preset; returns its name and
-    settings."""
+    """Say what the form starts from, and let it be another preset, of which `top` lists more;
+    returns its name and settings."""
     if parent is not None:
         with st.container(border=True, horizontal=True, vertical_alignment="center"):
             st.text(
@@ -214,15 +223,17 @@ def _source(
                 navigation.open_launch()
         return f"“{formatting.shorten(parent['name'], 20)}”", parent["config"]
     name = st.session_state[SOURCE][1]
-    preset_cards.draw(context, here, history, name, st.session_state.setdefault(CHOSEN, {}))
+    choice = st.session_state.setdefault(CHOSEN, {})
+    with top:
+        preset_cards.more(context, here, history, name, choice)
+    preset_cards.draw(context, here, history, name, choice)
     return name, plan.preset_values(name)
 
 
 def _data_notes(context: Context) -> str:
-    """Why data sets of the form's model are not here."""
+    """Why the chosen data set is not here; empty if it is."""
     reasons = catalog.available(context.settings.data)
-    needed = [reasons[name] for name in registry.get(settings_form.model()).config.datasets]
-    return "  \n".join(formatting.escape(reason) for reason in needed if reason)
+    return formatting.escape(reasons.get(settings_form.values()["dataset"]) or "")
 
 
 @st.fragment(run_every=QUEUE_EVERY)
@@ -250,13 +261,14 @@ def _launch(context: Context, found: plan.LaunchPlan, preset: str, parent_id: st
         errors.report(str(error))
     ready = found.config is not None and found.problem is None
     launched: dict[str, str] = st.session_state.setdefault(LAUNCHED, {})
-    clicked = st.button(
-        "Launch",
-        type="primary",
-        icon=":material/rocket_launch:",
-        width="stretch",
-        **auth.writer(disabled=not ready),
-    )
+    with st.container(key="launch_bar"):
+        clicked = st.button(
+            "Launch",
+            type="primary",
+            icon=":material/rocket_launch:",
+            width="stretch",
+            **auth.writer(found.problem, disabled=not ready),
+        )
     _queue(context)
     if not clicked:
         launched.clear()
