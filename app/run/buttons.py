@@ -30,7 +30,11 @@ def show(context: Context, run: Run) -> None:
     """The row of buttons; what the run's state does not permit is greyed out and says why."""
     missing = None if run.external else registry.missing(run.config)
     with st.container(
-        horizontal=True, horizontal_alignment="right", vertical_alignment="center", gap="small"
+        horizontal=True,
+        horizontal_alignment="right",
+        vertical_alignment="center",
+        gap="xsmall",
+        key="run_buttons",
     ):
         if run.status in ENDED:
             resumable = run.status != "finished" and not run.external and not missing

@@ -12,23 +12,24 @@ DANGER = """
 .st-key-delete_confirmed button:enabled { color: #fff; background: #b3261e; }
 """
 
-# the button "Help for ..." of a label covers it, and so is where one looks for help; without an
-# icon, dots below the label say that there is some
+# the button "Help for ..." of a label covers it, so one finds help where one looks for it; instead of
+# an icon, dots below the label say that there is some
 HELP = """
 :is([data-testid="stWidgetLabel"], [data-testid="stMetricLabel"]):has(.stTooltipIcon) {
   position: relative; width: fit-content; max-width: 100%;
 }
-[data-testid="stCheckbox"] label div:has(> * > .stTooltipIcon) { position: relative; }
-:is([data-testid="stWidgetLabel"], [data-testid="stMetricLabel"], [data-testid="stCheckbox"] label)
-  :has(> .stTooltipIcon) { position: static; margin: 0; }
-:is([data-testid="stWidgetLabel"], [data-testid="stMetricLabel"], [data-testid="stCheckbox"] label)
-  .stTooltipIcon { position: absolute; inset: 0; }
-:is([data-testid="stWidgetLabel"], [data-testid="stMetricLabel"], [data-testid="stCheckbox"] label)
-  .stTooltipIcon :is(.stTooltipHoverTarget, button) { width: 100% !important; height: 100%; }
-:is([data-testid="stWidgetLabel"], [data-testid="stMetricLabel"], [data-testid="stCheckbox"] label)
-  .stTooltipIcon svg { display: none; }
-:is([data-testid="stWidgetLabel"], [data-testid="stMetricLabel"], [data-testid="stCheckbox"] label)
-  :not(.stTooltipIcon *):has(~ * .stTooltipIcon) p {
+:is([data-testid="stWidgetLabel"], [data-testid="stMetricLabel"]) > :has(> .stTooltipIcon) {
+  position: static; margin: 0;
+}
+:is([data-testid="stWidgetLabel"], [data-testid="stMetricLabel"]) .stTooltipIcon {
+  position: absolute; inset: 0;
+}
+:is([data-testid="stWidgetLabel"], [data-testid="stMetricLabel"]) .stTooltipIcon
+  :is(.stTooltipHoverTarget, button) { width: 100% !important; height: 100%; }
+:is([data-testid="stWidgetLabel"], [data-testid="stMetricLabel"]) .stTooltipIcon svg {
+  display: none;
+}
+:is([data-testid="stWidgetLabel"], [data-testid="stMetricLabel"]):has(.stTooltipIcon) p {
   text-decoration: underline dotted color-mix(in srgb, currentColor 45%, transparent);
   text-underline-offset: .25em;
 }

@@ -21,7 +21,7 @@ function keep(event) {
 
 function pass(event) {
   if (event.pointerType !== "mouse") return;
-  const label = event.target.closest?.(`[data-testid=stWidgetLabel] ${HELP}`)?.closest("[for]");
+  const label = event.target.closest?.(HELP)?.closest("[data-testid=stWidgetLabel][for]");
   if (label) document.getElementById(label.getAttribute("for"))?.focus();
 }
 
