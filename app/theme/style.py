@@ -12,8 +12,8 @@ DANGER = """
 .st-key-delete_confirmed button:enabled { color: #fff; background: #b3261e; }
 """
 
-# the button "Help for ..." of a label covers it, so help is found where one looks for it; dots below
-# the label, instead of an icon, say that there is some
+# the button "Help for ..." of a label covers it, so help is found where one looks for it; dots
+# below the label, instead of an icon, say that there is some
 HELP = """
 :is([data-testid="stWidgetLabel"], [data-testid="stMetricLabel"]):has(.stTooltipIcon) {
   position: relative; width: fit-content; max-width: 100%;
