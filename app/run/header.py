@@ -28,14 +28,22 @@ STYLE = """
 }
 .st-key-run_header { gap: .3rem; padding-bottom: .4rem; }
 .st-key-run_header h1 { font-size: 1.2rem; padding: 0; }
+.st-key-run_title { flex-wrap: nowrap; }
+.st-key-run_title > :has(h1) { min-width: 4rem; }
+.st-key-run_title > :not(:has(h1)) { flex-shrink: 0; }
+.st-key-run_header button { min-height: 2rem; padding: 0 .6rem; }
 .st-key-run_header [data-testid="stMetricValue"] { font-size: 1rem; padding: 0; }
 .st-key-run_header [data-testid="stMetricLabel"] { min-height: 0; }
 .st-key-run_header [data-testid="stMetricLabel"] p { font-size: .75rem; }
 .st-key-run_header [data-testid="stProgress"] p { font-size: .85rem; }
-.st-key-run_header button { min-height: 2rem; padding: 0 .6rem; }
 .st-key-run_lines { min-height: 1.75rem; }
 @media (max-width: 640px) {
-  .st-key-run_numbers > div { flex-wrap: wrap; }
+  .st-key-run_header { gap: .2rem; }
+  .st-key-run_title, .st-key-run_numbers { flex-wrap: wrap; row-gap: .2rem; }
+  .st-key-run_title > :has(h1) { max-width: calc(100% - 7rem); }
+  .st-key-run_buttons, .st-key-run_tiles { flex-wrap: nowrap; overflow-x: auto; }
+  .st-key-run_buttons button { min-height: 1.75rem; }
+  .st-key-run_buttons button p { position: absolute; clip-path: inset(50%); }
 }
 """
 
