@@ -31,14 +31,14 @@ class Bars:
     factor: float = 1.0
 
 
-SECONDS = Bars("Seconds per epoch", "Seconds", 2, True)
-RATE = Bars("Images per second", "Images per second", 0, False)
-REACHED = Bars("Seconds to {} {:g}", "Seconds of training", 1, True)
+SECONDS = Bars("Seconds per epoch", "Time per epoch (s)", 2, True)
+RATE = Bars("Images per second", "Throughput (images/s)", 0, False)
+REACHED = Bars("Seconds to {} {:g}", "Training time (s)", 1, True)
 MEASURED = {  # by name in gan.events.MEASURES
-    "peak_memory_bytes": Bars("Peak memory", "MiB", 0, True, 2.0**-20),
-    "step_p50": Bars("Median step", "Milliseconds", 1, True, 1e3),
-    "gflops": Bars("GFLOP/s in convolutions and products", "GFLOP/s", 1, False),
-    "reduce_bytes": Bars("All-reduce per step and replica", "MB", 2, True, 1e-6),
+    "peak_memory_bytes": Bars("Peak memory", "Memory (MiB)", 0, True, 2.0**-20),
+    "step_p50": Bars("Median step", "Time per step (ms)", 1, True, 1e3),
+    "gflops": Bars("GFLOP/s in convolutions and products", "Speed (GFLOP/s)", 1, False),
+    "reduce_bytes": Bars("All-reduce per step and replica", "Data (MB)", 2, True, 1e-6),
 }
 
 

@@ -103,7 +103,7 @@ def _described(
         facts[PEAK] = peak_rate
     for name in sorted(facts):
         beside = [other.facts.get(name) for other in runs]
-        found["Found out", FACTS.get(name, name)] = formatting.fact(name, facts[name], beside)
+        found["Measured", FACTS.get(name, name)] = formatting.fact(name, facts[name], beside)
     return found
 
 

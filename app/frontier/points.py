@@ -81,7 +81,7 @@ def entries(_context: Context, version: Version) -> list[Entry]:
             revision.recorded(found.facts),
             devices(found.hardware) if found.hardware else "",
         )
-        for run in app_listing.runs(_context)
+        for run in app_listing.newest_first(app_listing.read(_context))
         if (found := evaluated.get(run.id))
         and run.archived_at is None
         and not run.external

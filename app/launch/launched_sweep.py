@@ -79,4 +79,5 @@ def _stand(context: Context, runs: Sequence[Run]) -> str:
     if waiting is None:
         return f"{text}."
     before = queries.queue_position(context.engine, waiting)
-    return f"{text}. {formatting.plural(before, 'run')} ahead of the next one in the queue."
+    place = f"{formatting.plural(before, 'run')} ahead" if before else "next"
+    return f"{text}; {place} in the queue."

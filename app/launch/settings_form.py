@@ -229,7 +229,7 @@ def draw(
                 for name, field in members.items():
                     if name in relevant:
                         _widget(name, field, options(name, field, present), offered)
-            if group in notes:
+            if notes.get(group):
                 st.caption(notes[group])
             if changed:
                 st.button(

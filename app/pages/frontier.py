@@ -9,7 +9,6 @@ from ganboard.app import errors, navigation
 from ganboard.app.frontier import controls, points, view
 from ganboard.app.frontier.controls import Options
 from ganboard.app.runs import listing, saved_views
-from ganboard.db.models import ACTIVE
 from ganboard.worker.context import Context
 
 SECONDS = 5.0  # between two looks for new evaluations
@@ -30,7 +29,7 @@ def render() -> None:
         return
     options = controls.show(context, version, entries)
     offered = _offered(context, version)
-    live = any(run.status in ACTIVE for run in listing.runs(context))
+    live = listing.read(context).training
     st.fragment(_tick, run_every=SECONDS if live else None)(context, options, offered, live)
 
 
@@ -45,7 +44,7 @@ def _tick(
 ) -> None:
     with errors.sentences():
         version = points.version(context)
-        live = any(run.status in ACTIVE for run in listing.runs(context))
+        live = listing.read(context).training
         if live != was_live or _offered(context, version) != offered:
             st.rerun()  # the controls are outside the part that updates
         view.draw(context, version, options)

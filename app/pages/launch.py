@@ -11,6 +11,7 @@ from functools import partial
 from typing import Any
 
 import streamlit as st
+from streamlit.delta_generator import DeltaGenerator
 
 from ganboard.app import auth, errors, navigation
 from ganboard.app.launch import (
@@ -25,6 +26,7 @@ from ganboard.app.launch import (
 )
 from ganboard.app.launch.forked import Fork
 from ganboard.app.run import devices
+from ganboard.app.theme import style
 from ganboard.db.runs import queries
 from ganboard.db.runs.runtime_estimation import History
 from ganboard.gan import presets
@@ -54,7 +56,20 @@ SETTLED = 5.0  # seconds after a choice of preset until the browser has the new 
 
 def render() -> None:
     context = navigation.context()
-    st.title("Launch", anchor=False)
+    style.apply(style.LAUNCH_PLAN)
+    top = st.container(horizontal=True, vertical_alignment="center", gap="medium", key="launch_top")
+    with top:
+        st.title("Launch", anchor=False, width="content")
+        mode = st.segmented_control(
+            "What to launch",
+            (ONE, GRID),
+            key=MODE,
+            default=ONE,
+            required=True,
+            label_visibility="collapsed",
+            persist_state="session",
+            disabled=navigation.step_param() is not None,  # a fork is one run
+        )
     for problem in registry.refused().values():
         errors.report(f"A model is not offered. {problem}", "warning")
     parent = _fill(context)
@@ -66,8 +81,8 @@ def render() -> None:
             icon=":material/hourglass_empty:",
         )
     fork = forked.asked(context, parent)
-    base_name, base = _source(context, here, history, parent, fork)
-    mode = ONE if fork else _mode()
+    base_name, base = _source(context, here, history, parent, fork, top)
+    mode = ONE if fork else mode
     preset, parent_id = (
         (parent["preset"], parent["id"]) if parent else (st.session_state[SOURCE][1], None)
     )
@@ -75,7 +90,7 @@ def render() -> None:
     form, side = st.columns([3, 2], gap="large")
     with form:
         refused, reasons = plan.limits(here)
-        notes = {"Data": _data_notes(context), **({"Acceleration": reasons} if reasons else {})}
+        notes = {"Data": _data_notes(context), "Acceleration": reasons}
         settings_form.draw(
             lambda name, option: (name, option) not in refused,
             notes,
@@ -89,7 +104,7 @@ def render() -> None:
             sweep_builder.draw(
                 context, values, here, history, preset=preset, parent_id=parent_id, queue=queue
             )
-    with side, st.container(border=True):
+    with side, st.container(border=True, key="launch_plan"):
         found = plan.make_plan(values, here, context.settings.data)
         if fork:
             found = fork.checked(found)
@@ -104,19 +119,6 @@ def render() -> None:
         study_diff.tabs(
             values, {base_name: base, study_diff.STUDY: plan.preset_values(study_diff.STUDY)}
         )
-
-
-def _mode() -> str:
-    """One run, or a sweep."""
-    return st.segmented_control(
-        "What to launch",
-        (ONE, GRID),
-        key=MODE,
-        default=ONE,
-        required=True,
-        label_visibility="collapsed",
-        persist_state="session",
-    )
 
 
 def _fill(context: Context) -> dict[str, Any] | None:
@@ -209,9 +211,10 @@ def _source(
     history: History,
     parent: dict[str, Any] | None,
     fork: Fork | None,
+    top: DeltaGenerator,
 ) -> tuple[str, dict[str, Any]]:
-    """Say what the form starts from, and let it be another preset; returns its name and
-    settings."""
+    """Say what the form starts from, and let it be another preset, of which `top` lists more;
+    returns its name and settings."""
     if parent is not None:
         with st.container(border=True, horizontal=True, vertical_alignment="center"):
             settings = f"Starts from the settings of “{formatting.shorten(parent['name'], 60)}”"
@@ -220,15 +223,17 @@ def _source(
                 navigation.open_launch()
         return f"“{formatting.shorten(parent['name'], 20)}”", parent["config"]
     name = st.session_state[SOURCE][1]
-    preset_cards.draw(context, here, history, name, st.session_state.setdefault(CHOSEN, {}))
+    choice = st.session_state.setdefault(CHOSEN, {})
+    with top:
+        preset_cards.more(context, here, history, name, choice)
+    preset_cards.draw(context, here, history, name, choice)
     return name, plan.preset_values(name)
 
 
 def _data_notes(context: Context) -> str:
-    """Why data sets of the form's model are not here."""
+    """Why the chosen data set is not here; empty if it is."""
     reasons = catalog.available(context.settings.data)
-    needed = [reasons[name] for name in registry.get(settings_form.model()).config.datasets]
-    return "  \n".join(formatting.escape(reason) for reason in needed if reason)
+    return formatting.escape(reasons.get(settings_form.values()["dataset"]) or "")
 
 
 @st.fragment(run_every=QUEUE_EVERY)
@@ -258,13 +263,14 @@ def _launch(
         errors.report(str(error))
     ready = found.config is not None and found.problem is None
     launched: dict[str, str] = st.session_state.setdefault(LAUNCHED, {})
-    clicked = st.button(
-        "Launch",
-        type="primary",
-        icon=":material/rocket_launch:",
-        width="stretch",
-        **auth.writer(disabled=not ready),
-    )
+    with st.container(key="launch_bar"):
+        clicked = st.button(
+            "Launch",
+            type="primary",
+            icon=":material/rocket_launch:",
+            width="stretch",
+            **auth.writer(found.problem, disabled=not ready),
+        )
     _queue(context)
     if not clicked:
         launched.clear()

@@ -20,10 +20,10 @@ from ganboard.worker.registry.output import quality
 
 FULL = "_full"
 LABELS = {
-    "percent_worse": "Change for the worse, %",
+    "percent_worse": "Degradation (%)",
     "root_mean_square_difference": "RMS difference",
-    "psnr": "PSNR, dB",
-    "milliseconds": "Milliseconds per batch",
+    "psnr": "PSNR (dB)",
+    "milliseconds": "Time per batch (ms)",
     "weight_bytes": "Weights",
     "peak_memory_bytes": "Peak memory of a process",
     **{name: metric.label for name, metric in QUALIFIED.items()},

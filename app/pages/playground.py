@@ -188,7 +188,7 @@ def _nothing(named: Run | None, offered: dict[str, Run]) -> None:
         query = {"run": named.id, "view": "Prediction"}
         st.page_link(
             navigation.RUN_PAGE,
-            label="To its predictions",
+            label="Open its predictions",
             icon=":material/water:",
             query_params=query,
         )

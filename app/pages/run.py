@@ -13,12 +13,13 @@ from streamlit.delta_generator import DeltaGenerator
 from ganboard.app import errors, navigation
 from ganboard.app.run import actions as run_actions
 from ganboard.app.run import (
-    buttons,
     charts,
     devices,
     explain,
     fork,
+    header,
     images,
+    log_tab,
     logged,
     notes,
     prediction,
@@ -27,9 +28,7 @@ from ganboard.app.run import (
     surface,
     timings,
 )
-from ganboard.app.run import status as run_status
 from ganboard.app.runs import trash as trash_actions
-from ganboard.app.theme import style
 from ganboard.db.models import ENDED, Run
 from ganboard.db.runs import queries, trash
 from ganboard.gan.config import invalid_reason
@@ -88,7 +87,7 @@ VIEWS = {
     "System": View(
         lambda c, r, o: charts.draw_system(c.engine, r, o), lambda c, r: charts.events_control()
     ),
-    "Log": View(lambda c, r, o: records.draw_log(c, r)),
+    "Log": View(log_tab.draw, log_tab.controls),
     "Events": View(lambda c, r, o: records.draw_events(c, r)),
     "Config": View(lambda c, r, o: records.draw_config(c, r)),
     "Notes": View(controls=notes.show),
@@ -137,11 +136,7 @@ def page() -> None:
         else:
             missing(context, asked=bool(st.query_params.get("run")) and asked != LATEST)
         return
-    title, actions = st.columns([2, 3], vertical_alignment="center")
-    with title:
-        st.title(formatting.escape(formatting.shorten(run.name, 80)), anchor=False)
-    with actions:
-        buttons.show(context, run)
+    head = header.place(context, run)
     notes.line(context, run)
     if not run.external and (why := invalid_reason(run.config)):
         errors.report(
@@ -154,8 +149,7 @@ def page() -> None:
         errors.report(
             f"{why} Until then the run can be read, but not resumed or cloned.", "warning"
         )
-    style.apply(run_status.STEADY)
-    outcome, head = st.container(), st.container()
+    outcome = st.container()
     views = views_of(run)
     tabs = dict(
         zip(views, st.tabs(views, key="view", on_change="rerun", bind="query-params"), strict=True)
@@ -180,7 +174,7 @@ def page() -> None:
 
 
 def tick(
-    current: Displayed, name: str, options: Any, head: DeltaGenerator, body: DeltaGenerator
+    current: Displayed, name: str, options: Any, head: header.Head, body: DeltaGenerator
 ) -> None:
     """Draw the head and the open tab from what the database says now; once its state has changed or
     it has gone, the whole page."""
@@ -194,16 +188,15 @@ def tick(
             st.rerun()
         if current.following and newest != current.newest:
             st.rerun()
-        with head:
-            run_status.show(context, run, link(context, current, newest))
+        header.show(context, run, head, link(context, current, newest))
         with body:
             VIEWS[name].draw(context, run, options)
 
 
-def link(context: Context, current: Displayed, newest: str | None) -> run_status.Link:
+def link(context: Context, current: Displayed, newest: str | None) -> header.Link:
     """A quiet offer: to follow the newest run, to see a newer one, or to stay with this one."""
     if current.following:
-        return run_status.Link(
+        return header.Link(
             "Following the newest run: stop following",
             current.run_id,
             ":material/push_pin:",
@@ -211,13 +204,13 @@ def link(context: Context, current: Displayed, newest: str | None) -> run_status
         )
     newer = queries.get_run(context.engine, newest) if newest and newest != current.newest else None
     if newer:
-        return run_status.Link(
+        return header.Link(
             f"Newer: {formatting.escape(formatting.shorten(newer.name, 30))}",
             newer.id,
             ":material/update:",
             "Submitted just now.",
         )
-    return run_status.Link(
+    return header.Link(
         "Follow the newest run",
         LATEST,
         ":material/update:",

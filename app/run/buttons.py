@@ -21,6 +21,7 @@ DOWNLOADS = {
     "losses.csv": "losses, learning rates and times of all steps",
     "quality.csv": "every evaluation",
     "events.csv": "events with times",
+    "train.log": "the log as text",
     "model": "the latest checkpoint, with instructions for loading it",
 }
 
@@ -29,7 +30,11 @@ def show(context: Context, run: Run) -> None:
     """The row of buttons; what the run's state does not permit is greyed out and says why."""
     missing = None if run.external else registry.missing(run.config)
     with st.container(
-        horizontal=True, horizontal_alignment="right", vertical_alignment="center", gap="small"
+        horizontal=True,
+        horizontal_alignment="right",
+        vertical_alignment="center",
+        gap="xsmall",
+        key="run_buttons",
     ):
         if run.status in ENDED:
             resumable = run.status != "finished" and not run.external and not missing
@@ -57,7 +62,7 @@ def show(context: Context, run: Run) -> None:
             why = (
                 "Stopping after the current step."
                 if asked
-                else "Ask the script to stop; it does if it looks at run.should_stop."
+                else "Ask the script to stop; it must check run.should_stop."
                 if run.external
                 else "Save a checkpoint after the current step and stop; the run can be resumed."
             )
@@ -79,7 +84,7 @@ def show(context: Context, run: Run) -> None:
             navigation.open_launch(clone=run.id)
         displayed = not run.external and not missing and has_latent_space(run.config)
         why = (
-            "The script keeps its networks to itself."
+            "The networks of a script are not stored here."
             if run.external
             else missing
             if missing

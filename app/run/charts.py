@@ -85,8 +85,8 @@ def loss_controls(*, default: Axis = "step", key: str = "x", events: bool = True
             bind="query-params",
             width=220,
             help=(
-                "Weight of past values in the exponential moving average over the steps; the raw"
-                " losses stay visible. 0 turns it off, 0.9 is a good start."
+                "Weight of past values in the exponential moving average over the steps; the"
+                " ribbon is the range of the raw losses. 0 turns it off, 0.9 is a good start."
             ),
         )
         log_y = st.toggle(

@@ -94,7 +94,7 @@ def compare(engine: Engine, runs: Sequence[Run], labels: Mapping[str, str]) -> N
     if not frames:
         return
     whole = pd.concat(frames).sort_values(["Device", "Run"])
-    st.markdown("**On devices that are not here**")
+    st.markdown("**Rehearsed for other devices**")
     st.dataframe(
         whole[["Run", *(name for name in whole if name != "Run")]],
         hide_index=True,

@@ -11,7 +11,7 @@ from ganboard.app.widgets.live_plotly import Chart
 from ganboard.db.models import Run
 from ganboard.db.runs import logged
 from ganboard.worker import formatting
-from ganboard.worker.figures import logged as figures
+from ganboard.worker.figures import losses as figures
 
 CHARTS = 40  # on one page
 

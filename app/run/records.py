@@ -1,10 +1,7 @@
-"""The textual part of a run's page: its log, its events, its configuration and hardware."""
+"""The textual part of a run's page: its events, its configuration and hardware."""
 
 from __future__ import annotations
 
-import os
-import re
-from pathlib import Path
 from typing import Any
 
 import pandas as pd
@@ -15,57 +12,7 @@ from ganboard.db.runs import queries
 from ganboard.gan.config import config_class
 from ganboard.gan.settings import registry
 from ganboard.gan.settings.metadata import about, fields_by_group
-from ganboard.worker import formatting
 from ganboard.worker.context import Context
-from ganboard.worker.logs import as_text
-from ganboard.worker.safe_files import open_inside
-
-LOG_LINES = 200
-NEWEST_LINES = 18  # fit on the screen, so that the end of the log needs no scrolling
-# what C++ libraries report at level INFO, such as that oneDNN is on, and the line before it
-_LIBRARY = re.compile(
-    r"I\d{4} \d\d:\d\d:\d+\.\d+ +\d+ [\w./-]+:\d+\] |WARNING: All log messages before absl::"
-)
-_LOG_BYTES = 64 * 1024
-# colours of terminals, and what no page can show
-_CONTROL = re.compile(r"\x1b\[[0-9;?]*[ -/]*[@-~]|[\x00-\x08\x0b-\x1f\x7f]")
-
-
-def tail(path: Path, *, lines: int = LOG_LINES) -> str | None:
-    """The last `lines` lines (of at most 64 KiB) of a text file; None when there is none. A bar
-    that redraws itself is one line."""
-    try:
-        with open_inside(path.parent, path.name) as file:
-            end = file.seek(0, os.SEEK_END)
-            file.seek(max(0, end - _LOG_BYTES))
-            content = file.read(_LOG_BYTES).decode("utf-8", errors="replace")
-    except FileNotFoundError:
-        return None
-    last = content.rstrip("\n").split("\n")[-lines:]
-    return "\n".join(
-        _CONTROL.sub("", as_text(line.rstrip("\r").rpartition("\r")[2])) for line in last
-    )
-
-
-def draw_log(context: Context, run: Run) -> None:
-    content = tail(context.settings.log_path(run.id))
-    if not content:
-        st.caption(
-            "The log is empty. The script writes to it with print(..., file=run)."
-            if run.external
-            else "The log is empty. It starts when a worker on this machine claims the run."
-        )
-        return
-    lines = content.split("\n")
-    own = [line for line in lines if not _LIBRARY.match(line)]
-    st.code("\n".join(own[-NEWEST_LINES:]), language=None, wrap_lines=True)
-    if len(lines) > min(len(own), NEWEST_LINES):
-        notices = len(lines) - len(own)
-        of_libraries = (
-            f", {formatting.plural(notices, 'notice')} of libraries included" if notices else ""
-        )
-        with st.expander(f"The last {len(lines)} lines{of_libraries}"):
-            st.code(content, language=None, wrap_lines=True)
 
 
 def draw_events(context: Context, run: Run) -> None:

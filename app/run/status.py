@@ -1,4 +1,4 @@
-"""What a run is doing: its status, phase, progress and latest metrics."""
+"""What a run is doing, in words: its phase, its progress, and what is wrong."""
 
 from __future__ import annotations
 
@@ -9,18 +9,13 @@ from datetime import datetime
 
 import streamlit as st
 
-from ganboard.app import navigation
 from ganboard.app.run import script
-from ganboard.db import heartbeats
 from ganboard.db.models import ACTIVE, WAITING, Event, Run
-from ganboard.db.runs import holders, queries, runtime_estimation
+from ganboard.db.runs import holders, runtime_estimation
 from ganboard.worker import formatting
-from ganboard.worker.context import Context
 from ganboard.worker.training import start
 
 TILE = 165  # pixels: two fit on a phone
-# two lines: a warning moves nothing
-STEADY = ".st-key-trouble {min-height: 3rem; justify-content: center}"
 
 
 @dataclass(frozen=True)
@@ -82,7 +77,7 @@ def activity(
         return "Ended with an error."
     if run.status not in ACTIVE:
         return formatting.STATUS[run.status].meaning
-    if run.lease_until is not None and _is_silent(run, now):
+    if run.lease_until is not None and is_silent(run, now):
         silent = formatting.duration((now - run.lease_until).total_seconds())
         return f"No heartbeat for {silent}; another worker will resume from the latest checkpoint."
     if run.stop_requested_at is not None:
@@ -99,7 +94,7 @@ def activity(
     return f"{formatting.phase_word(run.phase) or 'Starting'}{since}{far}{slow}."
 
 
-def _is_silent(run: Run, now: datetime) -> bool:
+def is_silent(run: Run, now: datetime) -> bool:
     return run.status in ACTIVE and run.lease_until is not None and run.lease_until < now
 
 
@@ -144,152 +139,6 @@ def alert(run: Run, troubles: list[Event]) -> tuple[str, str] | None:
         ),
         newest.text,
     )
-
-
-@dataclass(frozen=True)
-class Link:
-    """A way to another run, at the head of the page."""
-
-    label: str
-    run: str  # an id, or "latest"
-    icon: str
-    help: str
-
-
-def show(context: Context, run: Run, link: Link) -> None:
-    """The live head of a run's page; its lines are always there, so that nothing below them
-    moves."""
-    now = queries.database_time(context.engine)
-    waiting = run.status in WAITING
-    ahead = queries.queue_position(context.engine, run) if waiting else 0
-    workers = sum(worker.alive for worker in heartbeats.workers(context.engine)) if waiting else 0
-    awaited = (
-        holders.awaited(context.engine, run, context.settings.machine_wait_seconds)
-        if waiting
-        else None
-    )
-    with st.container(horizontal=True, vertical_alignment="center", gap="small"):
-        st.markdown(
-            formatting.status_badge(run.status),
-            width="content",
-            help=formatting.STATUS[run.status].meaning,
-        )
-        st.markdown(
-            activity(run, ahead=ahead, workers=workers, now=now, awaited=awaited), width="stretch"
-        )
-        st.caption(
-            _origin(run, now),
-            width="content",
-            help="Submission time, worker, number of attempts and run id.",
-        )
-        st.page_link(
-            navigation.RUN_PAGE,
-            label=link.label,
-            icon=link.icon,
-            query_params={"run": link.run},
-            help=link.help,
-            width="content",
-        )
-    if run.status == "failed":
-        _failure(run)
-    bar, trouble = st.columns([3, 2], vertical_alignment="center", gap="medium")
-    with bar:
-        _bar(run)
-    with trouble, st.container(key="trouble"):
-        _alert(context, run, stuck=(waiting and not workers) or _is_silent(run, now))
-    if run.external and run.g_loss is None:
-        tiles(script.newest(context, run))
-        return
-    _metrics(run)
-
-
-def _alert(context: Context, run: Run, *, stuck: bool) -> None:
-    """The newest trouble; `stuck` is one that `activity` states already."""
-    if run.status == "failed":
-        st.markdown("", width="stretch")
-        return
-    troubles = queries.events(context.engine, run.id, levels=("warning", "error"))
-    if said := alert(run, troubles):
-        st.markdown(said[0], help=formatting.escape(said[1]), width="stretch")
-        return
-    word = "" if stuck else ":material/check: No warnings"
-    if troubles:
-        word = (
-            f":material/history: {formatting.plural(len(troubles), 'warning')} before this attempt,"
-            " see Events"
-        )
-    about = "Problems during training are shown here and listed under Events."
-    st.markdown(word and f":gray[{word}]", help=about if word else None, width="stretch")
-
-
-def _origin(run: Run, now: datetime) -> str:
-    parts = [f"submitted {formatting.ago((now - run.created_at).total_seconds())}"]
-    if run.worker:
-        parts.append(f"on {formatting.escape(formatting.shorten(run.worker))}")
-    if run.attempt > 1:
-        parts.append(f"attempt {run.attempt}")
-    return " · ".join([*parts, f"`{run.id}`"])
-
-
-def _failure(run: Run) -> None:
-    with st.container(border=True):
-        st.markdown(":red[:material/error: **The run failed.**]")
-        st.text(run.error or "No error message was recorded.")
-        st.caption(
-            "Its script reported this, or stopped reporting; see **Events**."
-            if run.external
-            else "See the **Log** and **Events** tabs. After fixing the cause, **Resume** continues"
-            " from the latest checkpoint; **Clone** starts a new run with other settings."
-        )
-
-
-def _bar(run: Run) -> None:
-    done = progress(run)
-    if run.external and not done.steps:
-        st.caption(script.progress(run))
-        return
-    parts = (
-        [f"Epoch {done.epoch} of {done.epochs}"]
-        if done.steps
-        else [formatting.plural(done.epochs, "epoch") + " planned"]
-    )
-    if done.steps:
-        parts.append(f"step {done.step:,} of {done.steps:,}")
-    if done.seconds_left is not None:
-        parts.append(f"about {formatting.duration(done.seconds_left)} left")
-    st.progress(done.fraction, text=" · ".join(parts))
-
-
-def _metrics(run: Run) -> None:
-    left = run.epoch and run.seconds / run.epoch
-    entries = (
-        (
-            "Generator loss",
-            formatting.decimal(run.g_loss),
-            "Loss of the latest step, or the mean of an epoch that has just ended.",
-        ),
-        (
-            "Discriminator loss",
-            formatting.decimal(run.d_loss),
-            "Loss of the latest step, or the mean of an epoch that has just ended.",
-        ),
-        (
-            "Images per second",
-            formatting.rate(run.images_per_second),
-            f"{runtime_estimation.RATE}.",
-        ),
-        (
-            "Seconds per epoch",
-            formatting.duration(left or None),
-            "Mean over the finished epochs, without compilation.",
-        ),
-        (
-            "Training time",
-            formatting.duration(run.seconds or None),
-            "Training time of all finished epochs, without compilation and waiting.",
-        ),
-    )
-    tiles(entries)
 
 
 def tiles(entries: Sequence[tuple[str, str, str]]) -> None:

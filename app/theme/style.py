@@ -12,6 +12,59 @@ DANGER = """
 .st-key-delete_confirmed button:enabled { color: #fff; background: #b3261e; }
 """
 
+# the button "Help for ..." of a label covers it, so help is found where one looks for it; dots
+# below the label, instead of an icon, say that there is some
+HELP = """
+:is([data-testid="stWidgetLabel"], [data-testid="stMetricLabel"]):has(.stTooltipIcon) {
+  position: relative; width: fit-content; max-width: 100%;
+}
+:is([data-testid="stWidgetLabel"], [data-testid="stMetricLabel"]) > :has(> .stTooltipIcon) {
+  position: static; margin: 0;
+}
+:is([data-testid="stWidgetLabel"], [data-testid="stMetricLabel"]) .stTooltipIcon {
+  position: absolute; inset: 0;
+}
+:is([data-testid="stWidgetLabel"], [data-testid="stMetricLabel"]) .stTooltipIcon
+  :is(.stTooltipHoverTarget, button) { width: 100% !important; height: 100%; }
+:is([data-testid="stWidgetLabel"], [data-testid="stMetricLabel"]) .stTooltipIcon svg {
+  display: none;
+}
+:is([data-testid="stWidgetLabel"], [data-testid="stMetricLabel"]):has(.stTooltipIcon) p {
+  text-decoration: underline dotted color-mix(in srgb, currentColor 45%, transparent);
+  text-underline-offset: .25em;
+}
+"""
+# while there are toasts, the page gives up the strip that they stand in
+TOASTS = """
+[data-testid="stToastContainer"] {
+  top: auto !important; bottom: .5rem; left: 0; right: 0; height: 4rem; margin: 0 1rem;
+  overflow: hidden; pointer-events: none;
+}
+[data-testid="stToastContainer"] > ol { flex-direction: row-reverse; gap: .5rem; height: 100%; }
+[data-testid="stToastContainer"] [data-testid="stToast"] {
+  margin: 0; height: 4rem; overflow: auto; pointer-events: auto;
+}
+[data-testid="stApp"]:has([data-testid="stToast"]) [data-testid="stMain"] {
+  height: calc(100% - 5rem); flex: none;
+}
+"""
+# the plan with its button stays beside the form, on a phone the button below it
+LAUNCH_PLAN = """
+[data-testid="stColumn"]:has(.st-key-launch_plan) {
+  position: sticky; top: 4.25rem; align-self: flex-start;
+  max-height: calc(100vh - 5rem); overflow-y: auto;
+}
+@media (max-width: 640px) {
+  [data-testid="stColumn"]:has(.st-key-launch_plan) { position: static; max-height: none; }
+  .st-key-launch_bar {
+    position: fixed; bottom: 0; left: 0; right: 0; z-index: 9999; padding: .6rem 1rem;
+    background: light-dark(#ffffff, #10151c);
+    border-top: 1px solid light-dark(#dfe4ea, #2b3642);
+  }
+  [data-testid="stMainBlockContainer"] { padding-bottom: 5rem; }
+}
+"""
+
 
 def apply(rules: str) -> None:
     """Put CSS into the page. `rules` are constants of ours: nothing that a person typed, and no

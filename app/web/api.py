@@ -1,5 +1,5 @@
-"""What other programs read: runs as JSON, tables as CSV, grids as PNG, all of a run or its model as
-ZIP. Nothing here writes.
+"""What other programs read: runs as JSON, tables as CSV, its log, grids as PNG, all of a run or its
+model as ZIP. Nothing here writes.
 
 Every error is `{"error": sentence}` with its status. RUN in an address is an id, the beginning of
 one, or `latest`. Functions without `async` run in Starlette's thread pool, so a slow database holds
@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import io
 import logging
+import os
 import re
 import tempfile
 from collections.abc import Callable, Iterable, Iterator
@@ -17,6 +18,7 @@ from functools import wraps
 from itertools import islice
 from pathlib import Path
 from threading import BoundedSemaphore
+from typing import BinaryIO
 
 from PIL import Image
 from sqlalchemy.exc import DBAPIError
@@ -42,6 +44,7 @@ from ganboard.worker.interchange.export import (
     model_zip,
     steps_csv,
 )
+from ganboard.worker.safe_files import open_inside
 
 TABLES = {**EXPORTED, "losses.csv": steps_csv, "logged.csv": logged_csv}
 LISTED = 50  # default limit of /api/runs
@@ -49,6 +52,7 @@ MAX_LISTED = 1000
 MAX_SCALE = 16
 MAX_THUMBNAIL = 512
 LINES = 2000  # of a table that are sent together
+PIECE = 1 << 16  # bytes of a log that are sent together
 FOREVER = "private, max-age=31536000, immutable"
 A_WHILE = "private, max-age=3600"
 _EPOCH = re.compile(r"-?\d{1,9}", re.ASCII)
@@ -184,6 +188,20 @@ def model(context: Context, request: Request) -> Response:
 
 
 @responding
+def log(context: Context, request: Request) -> Response:
+    """The log as it is now, sent while it is read."""
+    run = _run(context, request)
+    path = context.settings.log_path(run.id)
+    try:
+        file = open_inside(path.parent, path.name)
+    except FileNotFoundError:
+        raise UnknownRun(f"Run {run.id} has no log on this machine.") from None
+    return StreamingResponse(
+        _pieces(file), media_type="text/plain; charset=utf-8", headers=_named(f"{run.id}.log")
+    )
+
+
+@responding
 def nothing(context: Context, request: Request) -> Response:
     raise UnknownRun("Not found: start with /api/runs.")
 
@@ -245,6 +263,16 @@ def _chunks(lines: Iterable[str]) -> Iterator[str]:
         yield chunk
 
 
+def _pieces(file: BinaryIO) -> Iterator[bytes]:
+    """What the file holds now; a run may write faster than somebody reads."""
+    with file:
+        left = file.seek(0, os.SEEK_END)
+        file.seek(0)
+        while left > 0 and (piece := file.read(min(left, PIECE))):
+            left -= len(piece)
+            yield piece
+
+
 def _named(name: str) -> dict[str, str]:
     return {
         "Content-Disposition": f'attachment; filename="{name}"',
@@ -270,6 +298,7 @@ ROUTES = [
     Route("/api/runs/{run}", one_run),
     Route("/api/runs/{run}/export.zip", everything),
     Route("/api/runs/{run}/model", model),
+    Route("/api/runs/{run}/train.log", log),
     Route("/api/runs/{run}/grids/{epoch}.png", grid),
     Route("/api/runs/{run}/{table}", table),
     Route("/api/{rest:path}", nothing),

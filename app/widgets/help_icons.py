@@ -1,25 +1,37 @@
-"""A click on the "?" of a switch explains it and changes nothing.
+"""The label of a widget shows its help; app/theme/style.py lets the help's button cover it.
 
-Streamlit 1.67 puts the "?" inside the switch's label, which takes any press within it as its own.
+A click with the mouse does what it does on any label, a finger only opens the help. Streamlit 1.67
+has the button inside the label, which takes any press within it as its own.
 """
 
 from __future__ import annotations
 
 import streamlit as st
 
-# The listener on the label comes after the icon, which shows its help, and before React's own
-# listener at the root, which would press the switch.
+# The listener on a switch's label comes after the button, which shows its help, and before React's
+# own listener at the root, which would press the switch.
 _JS = """
-const ICON = "[data-testid=stCheckbox] label [data-testid=stTooltipHoverTarget]";
+const HELP = ".stTooltipIcon";
 
 function keep(event) {
-  const label = event.target.closest?.(ICON)?.closest("label");
+  if (event.pointerType === "mouse") return;
+  const label = event.target.closest?.(`[data-testid=stCheckbox] label ${HELP}`)?.closest("label");
   label?.addEventListener(event.type, (same) => same.stopPropagation(), { once: true });
+}
+
+function pass(event) {
+  if (event.pointerType !== "mouse") return;
+  const label = event.target.closest?.(HELP)?.closest("[data-testid=stWidgetLabel][for]");
+  if (label) document.getElementById(label.getAttribute("for"))?.focus();
 }
 
 export default function () {
   window.addEventListener("pointerdown", keep, true);
-  return () => window.removeEventListener("pointerdown", keep, true);
+  window.addEventListener("click", pass, true);
+  return () => {
+    window.removeEventListener("pointerdown", keep, true);
+    window.removeEventListener("click", pass, true);
+  };
 }
 """
 
@@ -27,5 +39,5 @@ _mount = st.components.v2.component("ganboard_help_icons", html="<span></span>",
 
 
 def install() -> None:
-    """Hold for every switch and box of the page that is drawn; called once for each page."""
+    """Hold for every label of the page that is drawn; called once for each page."""
     _mount(key="help_icons")

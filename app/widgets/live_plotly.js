@@ -1,6 +1,6 @@
 // One Plotly figure that is changed in place: Plotly.react keeps zoom, hover, camera and legend choices across updates.
-// live_plotly.py puts three constants in front of this text: VENDOR, the address of Plotly, TEMPLATES, the light and the dark look,
-// and CONFIG, the buttons over the figure (worker/figures/mode_bar.py).
+// live_plotly.py puts constants in front of this text: VENDOR, the address of Plotly, TEMPLATES, the light and the dark look,
+// DARK, what stands for some colours on the dark ground, and CONFIG, the buttons over the figure (worker/figures/mode_bar.py).
 
 let loading = null;
 
@@ -46,6 +46,20 @@ function stepBack({ scene, height }, width) {
   if (eye && width > 0 && times > 1) for (const axis of "xyz") eye[axis] *= times;
 }
 
+function decoded(data, dark) {
+  let text = new TextDecoder().decode(data);
+  if (dark) for (const [colour, lighter] of Object.entries(DARK)) text = text.replaceAll(`"${colour}`, `"${lighter}`);
+  return JSON.parse(text);
+}
+
+const NARROW = 600; // pixels: names at the ends of curves would take too much of it; the legend has them too
+
+function withoutWords({ data, layout }) {
+  const named = data.filter((trace) => trace.mode?.endsWith("+text"));
+  for (const trace of named) trace.mode = trace.mode.slice(0, -"+text".length);
+  if (named.length && layout.margin) delete layout.margin.r;
+}
+
 class Chart {
   constructor(element) {
     this.element = element;
@@ -89,6 +103,7 @@ class Chart {
     }
     if (!this.drawn) this.element.replaceChildren();
     stepBack(figure.layout, this.element.offsetWidth);
+    if (this.element.offsetWidth < NARROW) withoutWords(figure);
     this.drawn = true;
     await library.react(this.element, figure.data, figure.layout, CONFIG);
     if (figure.layout.meta?.picture) this.listen();
@@ -142,7 +157,8 @@ export default function ({ data, parentElement, setTriggerValue }) {
   if (!charts.has(element)) charts.set(element, new Chart(element));
   const chart = charts.get(element);
   chart.pick = ([run, , epoch]) => setTriggerValue("picked", [run, epoch]);
-  chart.show(JSON.parse(new TextDecoder().decode(data)), isDark(parentElement));
+  const dark = isDark(parentElement);
+  chart.show(decoded(data, dark), dark);
   // an update that overtakes this one also ends up here: only an element that left the page is disposed of
   return () => setTimeout(() => element.isConnected || chart.dispose());
 }

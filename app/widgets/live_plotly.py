@@ -17,7 +17,7 @@ import plotly.graph_objects as go
 import streamlit as st
 
 from ganboard.db.ids import is_id
-from ganboard.worker.figures import mode_bar
+from ganboard.worker.figures import mode_bar, palette
 from ganboard.worker.figures.template import TEMPLATES
 
 _HTML = "<div class='live-plotly'></div>"
@@ -39,6 +39,7 @@ _TEMPLATES = orjson.dumps(
 _VENDOR = f"/vendor/plotly.min.js?v={plotly.__version__}"
 _CONSTANTS = f"""const VENDOR = '{_VENDOR}';
 const TEMPLATES = {_TEMPLATES.decode()};
+const DARK = {orjson.dumps(palette.DARK).decode()};
 const CONFIG = {orjson.dumps(mode_bar.CONFIG).decode()};
 """
 _JS = _CONSTANTS + Path(__file__).with_name("live_plotly.js").read_text()

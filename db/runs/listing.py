@@ -124,7 +124,7 @@ def names(engine: Engine, *, limit: int) -> list[tuple[str, str]]:
 def ended_version(engine: Engine) -> tuple[Any, ...]:
     """Changes whenever the list of the runs that have ended would look different: a cheap key for
     caches."""
-    ended = select(
+    ended = select(  # type: ignore[call-overload]
         func.count(),
         # those in the trash are counted: once they are removed, their events' numbers return
         func.count(col(Run.deleted_at)),

@@ -1,5 +1,5 @@
-"""For a test of the whole path of 3DGAN: two epochs of four steps of the published
-networks; nothing to look at comes of it.
+"""Tests the whole path of 3DGAN: two epochs of four steps of the published networks; no useful
+showers.
 
     ganboard run --preset showers_tiny --follow
 

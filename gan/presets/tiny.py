@@ -1,5 +1,4 @@
-"""For a test of the whole path: two epochs of four steps, done in seconds; nothing to look at comes
-of it.
+"""Tests the whole path: two epochs of four steps, done in seconds; no useful images.
 
     ganboard run --preset tiny --follow
 

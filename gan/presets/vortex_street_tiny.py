@@ -1,5 +1,5 @@
-"""For a test of the whole path of pix2pix: two epochs of four steps of the published networks;
-nothing to look at comes of it.
+"""Tests the whole path of pix2pix: two epochs of four steps of the published networks; no useful
+flows.
 
     ganboard run --preset vortex_street_tiny --follow
 

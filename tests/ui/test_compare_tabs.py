@@ -170,7 +170,7 @@ def test_figures_that_differ_are_listed_below_the_settings(
     table = at.dataframe[1].value.set_index("Name")
     peak = "Best measured peak of this machine in this precision, GFLOP/s"
     # one for each precision
-    assert table.loc[peak].tolist() == ["Found out", "478.3", "478.3", "193.5"]
+    assert table.loc[peak].tolist() == ["Measured", "478.3", "478.3", "193.5"]
     assert table.loc["GFLOP of convolutions and products in one step", "b"] == "2"
 
 
@@ -186,7 +186,7 @@ def test_axes_scales_and_outliers(make_run: MakeRun) -> None:
     )
     layout = figures(at)[0]["layout"]
     assert (layout["xaxis"]["title"]["text"], layout["xaxis"]["type"], layout["yaxis"]["type"]) == (
-        "Training seconds",
+        "Training time (s)",
         "log",
         "log",
     )

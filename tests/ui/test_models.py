@@ -57,7 +57,7 @@ def test_versions_with_pictures_figures_and_lineage(context: Context) -> None:
     assert at.selectbox[0].value == quantized.id
     assert pictures(at) == ["digits:2 in int8", "digits:1 in float32"]
     assert at.dataframe[1].value.to_numpy().tolist() == [
-        ["PSNR, dB", "62.5", ""],
+        ["PSNR (dB)", "62.5", ""],
         ["FID (classifier)", "4.3", "4.2"],
     ]
     assert "c" * 64 in at.dataframe[2].value[""].tolist()

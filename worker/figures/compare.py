@@ -148,7 +148,7 @@ def parts(series: list[Series], shares: Mapping[str, Mapping[str, float]]) -> go
         dragmode=False,
         barmode="stack",
         bargap=0.35,
-        xaxis={"title": {"text": "% of the time"}, "range": [0, 100], "fixedrange": True},
+        xaxis={"title": {"text": "Share of the time (%)"}, "range": [0, 100], "fixedrange": True},
         yaxis=_names(series),
         legend={"traceorder": "normal"},
     )

@@ -61,7 +61,7 @@ def parts(times: Mapping[str, Any]) -> go.Figure:
         barmode="stack",
         hovermode="closest",
         showlegend=True,
-        xaxis={"title": {"text": "Milliseconds of a frame"}},
+        xaxis={"title": {"text": "Time per frame (ms)"}},
     )
     plot.update_layout(legend_traceorder="normal")
     for index, (name, text) in enumerate(PARTS.items()):

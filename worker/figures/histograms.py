@@ -57,7 +57,7 @@ def density(
         zmax=float(np.nanmax(share, initial=1.0)),
         hovertemplate="Epoch %{x}<br>loss about %{y:.3f}<br>%{z:.1f} % of the steps<extra></extra>",
         colorbar={
-            "title": {"text": "% of steps", "side": "right"},
+            "title": {"text": "Share of the steps (%)", "side": "right"},
             "thickness": 12,
             "outlinewidth": 0,
         },

@@ -1,4 +1,5 @@
-"""Losses of generator and discriminator: per step, raw and smoothed, and their means per epoch."""
+"""Curves over the course of a run: losses of generator and discriminator per step and their means
+per epoch, and metrics that a script logged."""
 
 from __future__ import annotations
 
@@ -8,6 +9,9 @@ import numpy as np
 import pandas as pd
 import plotly.graph_objects as go
 
+from ganboard.db.runs import reduction
+from ganboard.worker.figures.curves import draw_range, label_ends
+from ganboard.worker.figures.palette import CATEGORICAL
 from ganboard.worker.figures.template import (
     NETS,
     Axis,
@@ -17,8 +21,12 @@ from ganboard.worker.figures.template import (
     draw_not_finite,
     finite,
     limit,
+    plain,
     thin,
 )
+
+METRIC_HEIGHT = 280
+MARKED = 60  # points, up to which each is marked
 
 
 def steps(
@@ -31,8 +39,8 @@ def steps(
     robust: bool = False,
     events: pd.DataFrame | None = None,
 ) -> go.Figure:
-    """Loss of every step, from `db.runs.series.step_losses`; if `smoothed`, pale behind its
-    smoothed course.
+    """Loss of every step, from `db.runs.series.step_losses`; if `smoothed`, its
+    smoothed course over the range of the raw losses.
 
     `robust` lets the y axis show the 1st to 99th percentile of all steps; `events` are those of
     `db.runs.series.events_frame`.
@@ -42,18 +50,7 @@ def steps(
     for net, name, colour in NETS:
         raw = finite(frame[f"{net}_loss"])
         if smoothed:
-            pale = {"color": colour, "width": 1}
-            plot.add_scatter(
-                uid=f"{net}-raw",
-                x=at,
-                y=raw,
-                mode="lines",
-                line=pale,
-                opacity=0.3,
-                legendgroup=net,
-                showlegend=False,
-                hoverinfo="skip",
-            )
+            draw_range(plot, at, raw, colour, net)
         line = {"color": colour, "width": 2 if smoothed else 1.5}
         values = finite(frame[f"{net}_smooth"]) if smoothed else raw
         plot.add_scatter(
@@ -89,7 +86,7 @@ def epochs(
             uid=net,
             x=at,
             y=finite(rows[f"{net}_loss"]),
-            mode="lines+markers" if len(rows) <= 60 else "lines",
+            mode="lines+markers" if len(rows) <= MARKED else "lines",
             line={"color": colour, "width": 2},
             marker={"size": 5},
             name=name,
@@ -101,12 +98,55 @@ def epochs(
     return _finished(plot, x, usual if robust else None, events)
 
 
+def metric(
+    frame: pd.DataFrame,
+    name: str,
+    *,
+    x: Axis = "step",
+    smoothing: float = 0.0,
+    log_x: bool = False,
+    log_y: bool = False,
+    robust: bool = False,
+    events: pd.DataFrame | None = None,
+) -> go.Figure:
+    """Values of a metric from `db.runs.logged.frame`; smoothed over the points that are drawn, with
+    the range of the raw ones behind.
+
+    `robust` lets the y axis show the 1st to 99th percentile; `events` are those of
+    `db.runs.series.events_frame`.
+    """
+    title = {"title": {"text": plain(name)}, "margin": {"t": 40}}
+    plot = course(x, "", log_x=log_x, log_y=log_y, height=METRIC_HEIGHT, showlegend=False, **title)
+    at = along(frame, x)
+    raw = finite(frame["value"])
+    colour = CATEGORICAL[0]
+    if smoothing > 0:
+        draw_range(plot, at, raw, colour, "value")
+    plot.add_scatter(
+        uid="value",
+        x=at,
+        y=finite(reduction.smooth(frame["value"].to_numpy(dtype=np.float64), smoothing)),
+        mode="lines+markers" if len(frame) <= MARKED else "lines",
+        line={"color": colour, "width": 2},
+        marker={"size": 5},
+        name=plain(name),
+        hovertemplate="%{y:.4g}",
+    )
+    draw_not_finite(plot, at, frame["value"])
+    if robust and np.isfinite(raw).any():
+        limit(plot, *reduction.usual(raw))
+    if events is not None:
+        draw_events(plot, events, x)
+    return plot
+
+
 def _finished(
     plot: go.Figure, x: Axis, usual: Iterable[float] | None, events: pd.DataFrame | None
 ) -> go.Figure:
     if usual is not None:
         low, high = usual
         limit(plot, low, high)
+    label_ends(plot)
     if events is not None:
         draw_events(plot, events, x)
     return plot

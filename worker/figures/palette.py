@@ -18,8 +18,13 @@ CATEGORICAL = (
     "#8a5008",
 )
 
-GENERATOR = CATEGORICAL[0]
-DISCRIMINATOR = CATEGORICAL[1]
+# blue and orange as of runs, but no run's: they change with the ground
+GENERATOR = "#0b64e0"
+DISCRIMINATOR = "#e55c0d"
+# colours of words beside their curves: 4.5 to 1 or more
+WORDS = {GENERATOR: GENERATOR, DISCRIMINATOR: "#b54708"}
+# what stands for these colours on the dark ground
+DARK = {GENERATOR: "#6ea8fe", WORDS[DISCRIMINATOR]: "#f08a4b"}
 
 SEQUENTIAL = (
     "#eaf1fb", "#d3e2f7", "#b5cef1", "#93b6e9", "#6f9cdf", "#4d83d2", "#356bbb", "#27559a",

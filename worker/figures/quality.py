@@ -14,6 +14,7 @@ from ganboard.gan.config import model_of
 from ganboard.gan.quality import declared
 from ganboard.gan.quality.declared import METRICS
 from ganboard.worker.figures import template
+from ganboard.worker.figures.curves import label_ends
 from ganboard.worker.figures.palette import CATEGORICAL
 from ganboard.worker.figures.template import AXES, MISSING, Axis, along, draw_events, figure, finite
 
@@ -49,6 +50,7 @@ def course(
             name=METRICS[name].label,
             hovertemplate="%{y:.4g}",
         )
+    label_ends(plot)
     if events is not None:
         draw_events(plot, events, x)
         plot.update_traces(showlegend=False, selector=lambda trace: trace.uid.startswith("events-"))
@@ -66,7 +68,7 @@ def classes(histogram: Any, real: Any = None) -> go.Figure:
         height=300,
         bargap=0.3,
         xaxis={"title": {"text": "Class predicted by the classifier"}, "dtick": 1},
-        yaxis={"title": {"text": "% of the images"}, "rangemode": "tozero"},
+        yaxis={"title": {"text": "Share of the images (%)"}, "rangemode": "tozero"},
         showlegend=True,
     )
     at = np.arange(len(shares))

@@ -24,7 +24,7 @@ def parts(report: Mapping[str, Any]) -> go.Figure:
     rest = [sum(spent[name][way] for name in names[_BARS:]) for way in (0, 1)]
     plot = figure(
         barmode="stack",
-        xaxis={"title": {"text": "Milliseconds per step, estimated"}, "rangemode": "tozero"},
+        xaxis={"title": {"text": "Estimated time per step (ms)"}, "rangemode": "tozero"},
         yaxis={"autorange": "reversed", "automargin": True},
         height=120 + 26 * (len(shown) + any(rest)),
     )

@@ -38,8 +38,8 @@ def against_batch(seconds: Mapping[int, Floats], law: BatchLaw, images: float) -
     batches, values = list(seconds), [one for one in seconds.values() if len(one)]
     at = np.geomspace(min(batches), max(batches), 60)
     plot = figure(
-        xaxis={"title": {"text": "Batch size"}, "type": "log", "tickvals": batches},
-        yaxis={"title": {"text": "Training seconds"}, "rangemode": "tozero"},
+        xaxis={"title": {"text": "Batch size (images)"}, "type": "log", "tickvals": batches},
+        yaxis={"title": {"text": "Training time (s)"}, "rangemode": "tozero"},
         hovermode="closest",
     )
     curve = [law.seconds(batch, images) for batch in at]
@@ -67,7 +67,7 @@ def epoch_times(frames: Mapping[Any, pd.DataFrame], what: str = "Batch") -> go.F
     its compiling. `epochs_frame` each."""
     plot = figure(
         xaxis={"title": {"text": "Epoch"}},
-        yaxis={"title": {"text": "Seconds"}, "rangemode": "tozero"},
+        yaxis={"title": {"text": "Time per epoch (s)"}, "rangemode": "tozero"},
     )
     for (batch, frame), colour in zip(frames.items(), CATEGORICAL * 4, strict=False):
         means = frame.groupby("epoch")[["seconds", "compile_seconds"]].mean()
@@ -98,7 +98,7 @@ def pairs(table: pd.DataFrame) -> go.Figure:
     """Seconds per epoch without and with XLA: columns runs, seconds_off, seconds_on, speedup."""
     plot = figure(
         barmode="group",
-        yaxis={"title": {"text": "Seconds per epoch"}, "rangemode": "tozero"},
+        yaxis={"title": {"text": "Time per epoch (s)"}, "rangemode": "tozero"},
         hovermode="closest",
     )
     for column, name, colour in (("seconds_off", "XLA off", OFF), ("seconds_on", "XLA on", ON)):
@@ -124,7 +124,7 @@ def devices(seconds_per_image: Mapping[str, Floats]) -> go.Figure:
     rates = [1 / one for one in seconds_per_image.values()]
     plot = figure(
         height=140 + 44 * len(rates),
-        xaxis={"title": {"text": "Images per second"}, "rangemode": "tozero"},
+        xaxis={"title": {"text": "Throughput (images/s)"}, "rangemode": "tozero"},
         hovermode="closest",
     )
     plot.add_bar(
@@ -144,8 +144,8 @@ def relative(lines: Mapping[str, Mapping[int, Floats]]) -> go.Figure:
     the first was measured here."""
     batches = sorted({batch for line in lines.values() for batch in line})
     plot = figure(
-        xaxis={"title": {"text": "Batch size"}, "type": "log", "tickvals": batches},
-        yaxis={"title": {"text": "Seconds / seconds at the smallest batch"}, "rangemode": "tozero"},
+        xaxis={"title": {"text": "Batch size (images)"}, "type": "log", "tickvals": batches},
+        yaxis={"title": {"text": "Time / time at the smallest batch"}, "rangemode": "tozero"},
         hovermode="closest",
     )
     for place, ((name, line), colour) in enumerate(zip(lines.items(), CATEGORICAL, strict=False)):
@@ -209,7 +209,7 @@ def forecast(table: pd.DataFrame) -> go.Figure:
     labels = [str(count) for count in table["replicas"]]
     plot = figure(
         xaxis={"title": {"text": "Replicas"}, "type": "category"},
-        yaxis={"title": {"text": "Milliseconds per step"}, "rangemode": "tozero"},
+        yaxis={"title": {"text": "Time per step (ms)"}, "rangemode": "tozero"},
     )
     above = finite(table["milliseconds_p95"] - table["milliseconds"])
     bars = {"type": "data", "symmetric": False, "array": above, "arrayminus": np.zeros(len(above))}
@@ -241,7 +241,7 @@ def seconds_to_quality(found: Mapping[Any, Floats], goal: str, what: str = "Batc
     reached = {f"{what} {value}": one for value, one in found.items() if len(one)}
     plot = figure(
         xaxis={"type": "category"},
-        yaxis={"title": {"text": f"Training seconds to {goal}"}, "rangemode": "tozero"},
+        yaxis={"title": {"text": f"Training time to {goal} (s)"}, "rangemode": "tozero"},
         hovermode="closest",
     )
     plot.add_bar(

@@ -101,7 +101,7 @@ def histograms(found: Mapping[tuple[Any, str], Histogram], what: str = "Batch") 
         height=520,
         template=None,
         hovermode="closest",
-        coloraxis={"colorbar": {"title": {"text": "% of steps"}, "thickness": 12}},
+        coloraxis={"colorbar": {"title": {"text": "Share of the steps (%)"}, "thickness": 12}},
     )
     plot.update_xaxes(title_text="Epoch", row=2)
     return plot

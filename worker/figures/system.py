@@ -5,6 +5,7 @@ from __future__ import annotations
 import pandas as pd
 import plotly.graph_objects as go
 
+from ganboard.worker.figures.curves import label_ends
 from ganboard.worker.figures.palette import CATEGORICAL
 from ganboard.worker.figures.template import along, course, draw_events, finite
 
@@ -15,7 +16,7 @@ _HEIGHT = 280
 def load(frame: pd.DataFrame, events: pd.DataFrame | None = None) -> go.Figure:
     """Percent of the machine's processors, of its memory and, where there is one, of the GPU, from
     `db.runs.series.samples_frame`."""
-    plot = course("time", "Percent of the machine", height=_HEIGHT, showlegend=True)
+    plot = course("time", "Use of the machine (%)", height=_HEIGHT, showlegend=True)
     plot.update_yaxes(range=[0, 105])
     columns = (("cpu_percent", "Processors"), ("memory_percent", "Memory"), ("gpu_percent", "GPU"))
     return _lines(plot, frame, columns, 1.0, "%{y:.0f} %", events)
@@ -23,7 +24,7 @@ def load(frame: pd.DataFrame, events: pd.DataFrame | None = None) -> go.Figure:
 
 def memory(frame: pd.DataFrame, events: pd.DataFrame | None = None) -> go.Figure:
     """GiB that the trainer holds: resident memory and, where there is one, memory of the GPU."""
-    plot = course("time", "GiB", height=_HEIGHT, showlegend=True)
+    plot = course("time", "Memory (GiB)", height=_HEIGHT, showlegend=True)
     plot.update_yaxes(rangemode="tozero")
     columns = (("rss_bytes", "Trainer's memory"), ("gpu_memory_bytes", "GPU memory"))
     return _lines(plot, frame, columns, _GIB, "%{y:.2f} GiB", events)
@@ -53,6 +54,7 @@ def _lines(
                 name=name,
                 hovertemplate=hover,
             )
+    label_ends(plot)
     if events is not None:
         draw_events(plot, events, "time")
     return plot

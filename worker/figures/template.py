@@ -26,6 +26,8 @@ AXES: dict[Axis, str] = {
     "training_seconds": "Training seconds",
     "time": "Time (UTC)",
 }
+# as titles, with units; an address has the words of AXES
+TITLES: dict[Axis, str] = {**AXES, "training_seconds": "Training time (s)"}
 # the worst first
 LEVELS = (
     ("error", "Errors", MISSING),
@@ -136,7 +138,7 @@ def course(
 ) -> go.Figure:
     """An empty figure over the course of a run; no axis of time is ever logarithmic."""
     across = {
-        "title": {"text": AXES[x]},
+        "title": {"text": TITLES[x]},
         "type": "date" if x == "time" else "log" if log_x else "linear",
     }
     return figure(

@@ -9,6 +9,7 @@ import pandas as pd
 import plotly.graph_objects as go
 
 from ganboard.gan.events import MEASURES
+from ganboard.worker.figures.curves import label_ends
 from ganboard.worker.figures.palette import CATEGORICAL
 from ganboard.worker.figures.template import Axis, along, course, draw_events, figure, finite, thin
 
@@ -60,7 +61,7 @@ def seconds(frame: pd.DataFrame) -> go.Figure:
         barmode="stack",
         bargap=0.25,
         xaxis={"title": {"text": "Epoch"}},
-        yaxis={"title": {"text": "Seconds"}, "rangemode": "tozero"},
+        yaxis={"title": {"text": "Time per epoch (s)"}, "rangemode": "tozero"},
         legend={"traceorder": "normal"},
     )
     parts = [
@@ -97,6 +98,7 @@ def steps(
                 name=MEASURES[column],
                 hovertemplate="%{y:.4s}s",
             )
+    label_ends(plot)
     if events is not None:
         draw_events(plot, events, x)
     return plot
@@ -106,7 +108,7 @@ def throughput(
     frame: pd.DataFrame, *, x: Axis = "epoch", events: pd.DataFrame | None = None
 ) -> go.Figure:
     """Real images per second of each epoch's training steps, compiling left out."""
-    plot = course(x, "Images per second", showlegend=False)
+    plot = course(x, "Throughput (images/s)", showlegend=False)
     plot.update_yaxes(rangemode="tozero")
     rows = thin(frame)
     plot.add_scatter(
@@ -119,6 +121,7 @@ def throughput(
         hovertemplate="%{y:,.0f} images/s",
         name="Images per second",
     )
+    label_ends(plot)
     if events is not None:
         draw_events(plot, events, x)
     return plot
@@ -130,7 +133,7 @@ def parts(table: pd.DataFrame) -> go.Figure:
     plot = figure(
         height=140 + 44 * len(table),
         barmode="stack",
-        xaxis={"title": {"text": "% of the time"}, "range": [0, 100]},
+        xaxis={"title": {"text": "Share of the time (%)"}, "range": [0, 100]},
         hovermode="closest",
     )
     for name, colour in PARTS:

@@ -12,6 +12,7 @@ from playwright.sync_api import Page, expect
 from ganboard.db.models import Run
 from ganboard.db.runs import commands, reports
 from ganboard.worker.context import Context
+from ganboard.worker.figures import palette
 from tests.e2e.until import until
 from tests.factories import HOSTILE_NAMES
 from tests.polling import wait_until
@@ -123,9 +124,12 @@ def test_theme_changes_in_place(
     page.goto(f"{server}/run?run={run.id}")
     colour = f"() => document.querySelector('{PLOT}')?._fullLayout?.font.color"
     until(page, f"{colour} === '#1b2430'")
+    generator = f"() => document.querySelector('{PLOT}')._fullData[0].line.color"
+    assert page.evaluate(generator) == palette.GENERATOR
     remember(page)
     page.emulate_media(color_scheme="dark")
     until(page, f"{colour} === '#e4e9ef'")
+    assert page.evaluate(generator) == palette.DARK[palette.GENERATOR]
     assert same_nodes(page)
     assert complaints == []
     shot("theme_dark")

@@ -36,6 +36,7 @@ def test_launch_watch_compare_export_archive(
 ) -> None:
     # Launch: five batches.
     page.goto(f"{up.url}/launch")
+    page.get_by_role("button", name="More presets").click()
     page.get_by_role("button", name="Use tiny").click()
     page.get_by_role("radio", name="Sweep").or_(
         page.get_by_role("button", name="Sweep")

@@ -22,8 +22,10 @@ def test_a_grid_is_built_launched_and_followed(
         context, "before", batch_size=32, limit=None, steps_per_epoch=56, seconds_per_epoch=1.5
     )
     page.goto(f"{server}/launch")
+    page.get_by_role("button", name="More presets").focus()
+    page.keyboard.press("Enter")  # the presets are reached without a mouse too
     page.get_by_role("button", name="Use tiny").focus()
-    page.keyboard.press("Enter")  # the cards are reached without a mouse too
+    page.keyboard.press("Enter")
     expect(page.locator(".st-key-preset_tiny").get_by_text("In use")).to_be_visible()
     expect(page).to_have_url(f"{server}/launch?preset=tiny")
     page.get_by_role("radio", name="Sweep").or_(
@@ -70,12 +72,12 @@ def test_a_grid_is_built_launched_and_followed(
 def test_a_preset_is_taken_whole_however_soon_the_next_click_comes(
     page: Page, server: str, milliseconds: int
 ) -> None:
-    page.goto(f"{server}/launch?preset=paper")
+    page.goto(f"{server}/launch?preset=tiny")
     limit, epochs = (page.get_by_label(label, exact=True) for label in ("Limit (images)", "Epochs"))
-    expect(epochs).to_have_value("30")
+    expect(epochs).to_have_value("2")
     expect(page.get_by_test_id("stApp")).to_have_attribute("data-test-script-state", "notRunning")
     clicked = [
-        page.get_by_role("button", name="Use tiny").element_handle(),
+        page.get_by_role("button", name="Use starter").element_handle(),
         page.get_by_role("radio", name="Sweep")
         .or_(page.get_by_role("button", name="Sweep"))
         .first.element_handle(),
@@ -88,5 +90,5 @@ def test_a_preset_is_taken_whole_however_soon_the_next_click_comes(
     )
     expect(page.get_by_role("region", name="The runs of this sweep")).to_be_visible()
     expect(page.get_by_test_id("stApp")).to_have_attribute("data-test-script-state", "notRunning")
-    expect(limit).to_have_value("128")
-    expect(epochs).to_have_value("2")
+    expect(limit).to_have_value("")
+    expect(epochs).to_have_value("30")

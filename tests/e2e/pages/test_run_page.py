@@ -184,14 +184,14 @@ def test_every_option_of_the_losses_stands_in_the_address(
         const found = [layout.xaxis.title.text, y.type, y.range, plot._fullData.length];
         return JSON.stringify(found);
     }}"""
-    until(page, f"({layout})().includes('Training seconds')")
+    until(page, f"({layout})().includes('Training time (s)')")
     shown = page.evaluate(layout)
     assert json.loads(shown)[3] == 2
     with page.context.browser.new_context() as other:  # type: ignore[union-attr]
         copy = other.new_page()
         copy.goto(page.url)
         expect(copy.locator(PLOT)).to_have_count(2)
-        until(copy, f"({layout})().includes('Training seconds')")
+        until(copy, f"({layout})().includes('Training time (s)')")
         assert copy.evaluate(layout) == shown
     shot("run_options")
     assert complaints == []

@@ -105,7 +105,7 @@ def test_launching_a_grid_stores_all_and_shows_the_ways_on(context: Context) -> 
     [made] = {run.sweep for run in runs}
     assert made is not None
     assert f"Launched] as sweep `{made}`" in words(at)
-    assert "4 queued. 0 runs ahead of the next one in the queue." in words(at)
+    assert "4 queued; next in the queue." in words(at)
     assert links(at)["Show in the list of runs"] == f"q=sweep%3A{made}"
     assert links(at)["Compare them"].count("%2C") == 3
     assert not [box for box in at.button if box.label.startswith("Launch")]

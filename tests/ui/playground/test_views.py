@@ -122,5 +122,5 @@ def test_a_pix2pix_run_leads_to_its_predictions(context: Context, make_run: Make
         "model=pix2pix has no latent space. Use the Prediction tab of the run's page to predict"
         " flows." in words(at)
     )
-    assert at.get("page_link")[0].proto.label == "To its predictions"
+    assert at.get("page_link")[0].proto.label == "Open its predictions"
     assert requests.claim(context.engine, requests.IMAGES) is None

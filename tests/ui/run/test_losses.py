@@ -58,11 +58,18 @@ def test_loss_options_come_from_the_address(make_run: MakeRun) -> None:
         marks="false",
     )
     steps, epochs = figures(at)
-    assert [trace["uid"] for trace in steps["data"]] == ["g-raw", "g", "d-raw", "d"]
+    assert [trace["uid"] for trace in steps["data"]] == [
+        "g-low",
+        "g-high",
+        "g",
+        "d-low",
+        "d-high",
+        "d",
+    ]
     assert (steps["layout"]["xaxis"]["type"], steps["layout"]["yaxis"]["type"]) == ("log", "log")
     assert len(steps["layout"]["yaxis"]["range"]) == len(epochs["layout"]["yaxis"]["range"]) == 2
     assert "Outliers are hidden" in words(at)
-    assert numbers(steps["data"][1]["x"])[-1] == 2
+    assert numbers(steps["data"][2]["x"])[-1] == 2
     for axis, last in (("Step", 8), ("Training seconds", 4)):
         steps, epochs = figures(open_page("run", run=run.id, x=axis))
         assert numbers(steps["data"][0]["x"])[-1] == numbers(epochs["data"][0]["x"])[-1] == last

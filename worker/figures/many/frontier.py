@@ -97,7 +97,11 @@ def scatter(
     if chosen is not None:
         run_id, epoch = chosen
         ring = points[(points["run_id"] == run_id) & (points["epoch"] == epoch)]
-        style = {"color": "rgba(0,0,0,0)", "size": 18, "line": {"color": MISSING, "width": 2}}
+        style: dict[str, Any] = {
+            "color": "rgba(0,0,0,0)",
+            "size": 18,
+            "line": {"color": MISSING, "width": 2},
+        }
         plot.add_scatter(
             uid="chosen",
             x=finite(ring["x"]),

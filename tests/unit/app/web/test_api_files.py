@@ -157,3 +157,18 @@ def test_no_more_than_two_files_are_packed_at_once(make_run: MakeRun) -> None:
             f"/api/runs/{run.id}/export.zip", 503
         )
     assert get(f"/api/runs/{run.id}/export.zip").status == 200
+
+
+def test_the_log_as_it_is(context: Context, make_run: MakeRun) -> None:
+    run = make_run()
+    assert "has no log on this machine" in refused(f"/api/runs/{run.id}/train.log", 404)
+    path = context.settings.log_path(run.id)
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_bytes(b"line\n" * 100_000)
+    answer = get(f"/api/runs/{run.id}/train.log")
+    assert answer.body == path.read_bytes()
+    assert answer.parts == 8
+    assert answer.headers["content-disposition"] == f'attachment; filename="{run.id}.log"'
+    path.unlink()
+    path.symlink_to("/etc/passwd")
+    refused(f"/api/runs/{run.id}/train.log", 404)

@@ -148,7 +148,7 @@ def test_quality_of_every_run_even_without_an_evaluation() -> None:
     assert np.array_equal(plot.data[0].y, [9, np.nan], equal_nan=True)
     assert plot.data[0].name == "&lt;b&gt;first&lt;/b&gt;"
     assert (plot.layout.xaxis.title.text, plot.layout.yaxis.title.text, plot.layout.yaxis.type) == (
-        "Training seconds",
+        "Training time (s)",
         "FID",
         "log",
     )

@@ -76,6 +76,18 @@ def test_colours_stand_out_on_both_grounds() -> None:
         assert min(contrast(colour, ground) for colour in palette.CATEGORICAL) > 2.5
 
 
+def test_networks_can_be_read_on_both_grounds() -> None:
+    theme = tomllib.loads(CONFIG.read_text())["theme"]
+    light, dark = (theme[scheme]["backgroundColor"] for scheme in ("light", "dark"))
+    for line, word in palette.WORDS.items():
+        assert contrast(line, light) > 3
+        assert contrast(palette.DARK.get(line, line), dark) > 4.5
+        assert contrast(word, light) > 4.5
+        assert contrast(palette.DARK.get(word, word), dark) > 4.5
+    # run colours never change
+    assert not set(palette.CATEGORICAL) & {*palette.WORDS, *palette.DARK}
+
+
 def test_streamlit_has_the_same_colours() -> None:
     theme = tomllib.loads(CONFIG.read_text())["theme"]
     assert tuple(theme["chartCategoricalColors"]) == palette.CATEGORICAL

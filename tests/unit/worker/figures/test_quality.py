@@ -8,6 +8,7 @@ import pytest
 
 from ganboard.gan.quality.declared import METRICS
 from ganboard.worker.figures import quality
+from ganboard.worker.figures.template import TITLES
 
 
 def frame(n: int) -> pd.DataFrame:
@@ -35,7 +36,7 @@ def test_measures_that_are_read_together_share_a_chart(x: quality.Axis, at: list
         ("recall", "Recall", at),
     ]
     assert np.array_equal(plot.data[1].y, [1, np.nan, 1], equal_nan=True)
-    assert plot.layout.xaxis.title.text == quality.AXES[x]
+    assert plot.layout.xaxis.title.text == TITLES[x]
     assert plot.layout.showlegend
 
 
