@@ -97,17 +97,13 @@ def scatter(
     if chosen is not None:
         run_id, epoch = chosen
         ring = points[(points["run_id"] == run_id) & (points["epoch"] == epoch)]
-        style: dict[str, Any] = {
-            "color": "rgba(0,0,0,0)",
-            "size": 18,
-            "line": {"color": MISSING, "width": 2},
-        }
+        outline = {"color": MISSING, "width": 2}
         plot.add_scatter(
             uid="chosen",
             x=finite(ring["x"]),
             y=finite(ring["y"]),
             mode="markers",
-            marker=style,
+            marker={"color": "rgba(0,0,0,0)", "size": 18, "line": outline},
             showlegend=False,
             hoverinfo="skip",
         )
