@@ -9,7 +9,9 @@ import pandas as pd
 import streamlit as st
 from sqlalchemy import Engine
 
+from ganboard.app import navigation
 from ganboard.app.compare.comparison import Compared, by_run, runs_table
+from ganboard.app.run import evaluation
 from ganboard.app.run.charts import axis_control
 from ganboard.app.run.quality import CAPTION, best, caption, seconds_to, threshold_control
 from ganboard.app.widgets.live_plotly import live_plotly
@@ -32,10 +34,12 @@ class Options:
 
 
 def controls(engine: Engine, compared: Compared) -> Options | None:
+    """Which runs are not evaluated, then how to draw those that are."""
+    evaluation.of_runs(navigation.context(), compared.runs)
     frame = series.quality_frame(engine, compared.ids, METRICS)
     if frame.empty:
         return None
-    headline = quality.headline(compared.baseline.config)
+    headline = headline_of(compared, frame)
     among = [run.id for run in compared.comparable(headline)]
     with st.container(horizontal=True, vertical_alignment="bottom", gap="medium"):
         measure = st.selectbox(
@@ -58,11 +62,17 @@ def controls(engine: Engine, compared: Compared) -> Options | None:
         return Options(measure, axis, headline, goal, log_y)
 
 
+def headline_of(compared: Compared, frame: pd.DataFrame) -> str:
+    """The main metric of the baseline's model, or of the first run whose main metric was measured
+    if that one was not."""
+    names = [quality.headline(run.config) for run in (compared.baseline, *compared.runs)]
+    return next((name for name in names if frame[name].notna().any()), names[0])
+
+
 def draw(engine: Engine, compared: Compared, options: Options | None) -> None:
     """The tab Quality."""
     everything = series.quality_frame(engine, compared.ids, METRICS)
     if everything.empty:
-        st.caption("None of these runs was evaluated: set quality_every before launching.")
         return
     if options is None:
         # the controls are outside the part that updates, and absent without evaluations
@@ -86,7 +96,8 @@ def draw(engine: Engine, compared: Compared, options: Options | None) -> None:
     )
     live_plotly(plot, key=f"compare-quality-{options.measure}-{options.axis}-{options.log_y:d}")
     _table(compared, frames, options.headline, options.goal)
-    how = caption(compared.baseline)
+    evaluated = [run for run in compared.runs if len(frames[run.id])]
+    how = caption(compared.baseline if compared.baseline in evaluated else evaluated[0])
     st.caption(
         f"{how} {CAPTION} Time is training time only; ratios are relative to the baseline run,"
         " lower is better."

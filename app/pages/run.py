@@ -59,9 +59,7 @@ VIEWS = {
         lambda c, r, o: logged.draw(c.engine, r, o), lambda c, r: charts.loss_controls()
     ),
     "Images": View(lambda c, r, o: images.draw(c.engine, r)),
-    "Quality": View(
-        lambda c, r, o: quality.draw(c.engine, r, o), lambda c, r: quality.controls(c.engine, r)
-    ),
+    "Quality": View(lambda c, r, o: quality.draw(c.engine, r, o), quality.controls),
     "Prediction": View(below=prediction.show, analysis="prediction"),
     "Timings": View(lambda c, r, o: timings.draw(c.engine, r, o), lambda c, r: timings.controls()),
     "Rates": View(

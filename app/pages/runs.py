@@ -5,7 +5,7 @@ from __future__ import annotations
 import streamlit as st
 
 from ganboard.app import navigation
-from ganboard.app.run import actions
+from ganboard.app.run import actions, evaluation
 from ganboard.app.run.actions import SELECTED
 from ganboard.app.runs import latest, listing, saved_views
 from ganboard.app.runs import table as runs_table
@@ -69,6 +69,7 @@ def render() -> None:
     before = st.session_state.get(SELECTED, [])
     st.session_state[SELECTED] = [run_id for run_id in before if run_id in current]
     actions.bar(context)
+    evaluation.waiting(context)
     states = [current[run_id] for run_id in st.session_state[SELECTED]]
     with st.container(key="runs_stale" if stale else "runs_found"):
         st.fragment(_table, run_every=seconds)(context, choice, active, states)

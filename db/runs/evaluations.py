@@ -3,6 +3,7 @@ results, which stand beside those of training. Reads and writes."""
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -13,7 +14,7 @@ from sqlmodel import col, select
 from ganboard.db.engine import reading, writing
 from ganboard.db.errors import NotAllowed
 from ganboard.db.fence import locked, note
-from ganboard.db.models import Checkpoint, Quality, Run, metric_rows
+from ganboard.db.models import Checkpoint, Metric, Quality, Run, metric_rows
 
 
 def pending(engine: Engine, run_ids: Sequence[str]) -> dict[str, list[int]]:
@@ -95,3 +96,12 @@ def add(
             f"Evaluated after training, from the checkpoint of epoch {epoch}.",
         )
     return True
+
+
+def lowest(engine: Engine, run_ids: Sequence[str], metric: str) -> dict[str, float]:
+    """The lowest finite value of a metric in all evaluations of each of these runs that has one."""
+    finite = func.abs(Metric.value) < math.inf
+    found = select(Metric.run_id, func.min(Metric.value)).group_by(col(Metric.run_id))
+    chosen = (col(Metric.run_id).in_(run_ids), Metric.name == metric, finite)
+    with reading(engine) as session:
+        return dict(session.execute(found.where(*chosen)).all())
