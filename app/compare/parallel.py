@@ -32,6 +32,7 @@ AXES = 8  # of settings
 LINES = 500  # more hide each other
 COMPARED, SWEEP, FOUND = "Compared runs", "Whole sweep", "Search"
 AXIS_PIXELS = 90
+DEFAULT = "parallel_default"  # the result that was first when the page was drawn
 # on a phone the axes keep their distance and are scrolled; Plotly draws them black and their ticks
 # with a white shadow, in every theme
 STYLE = """
@@ -72,6 +73,7 @@ def controls(engine: Engine, compared: Compared) -> Options:
         runs = _found(compared, source, sought or "")
         measures = results.measures(engine, runs)
         offered = results.available(measures, runs)
+        _follow_default(offered[0])
         measure = st.selectbox(
             "Coloured by",
             offered,
@@ -83,6 +85,15 @@ def controls(engine: Engine, compared: Compared) -> Options:
         )
     evaluation.of_runs(navigation.context(), runs)
     return Options(source, sought or "", measure)
+
+
+def _follow_default(first: str) -> None:
+    """Choose the first result that there is, such as an FID once the runs are evaluated, unless a
+    person has chosen another."""
+    before = st.session_state.get(DEFAULT)
+    if before not in (None, first) and st.session_state.get("by_measure") == before:
+        st.session_state["by_measure"] = first
+    st.session_state[DEFAULT] = first
 
 
 def sweep_of(compared: Compared) -> str | None:

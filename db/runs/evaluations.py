@@ -100,7 +100,7 @@ def add(
 
 def lowest(engine: Engine, run_ids: Sequence[str], metric: str) -> dict[str, float]:
     """The lowest finite value of a metric in all evaluations of each of these runs that has one."""
-    finite = func.abs(Metric.value) < math.inf
+    finite = Metric.value < math.inf  # NaN is above all numbers, in SQLite as a text
     found = select(Metric.run_id, func.min(Metric.value)).group_by(col(Metric.run_id))
     chosen = (col(Metric.run_id).in_(run_ids), Metric.name == metric, finite)
     with reading(engine) as session:

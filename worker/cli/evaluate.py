@@ -84,7 +84,9 @@ def _evaluated(context: Context, run: Run, quiet: bool) -> Request:
     asked = requests.ask(engine, requests.EVALUATION, [run.id], {})
     helper = analysis.AnalysisWorker(context)
     columns = TextColumn("{task.description}"), BarColumn(), TimeRemainingColumn()
-    with Progress(*columns, console=make_console(), transient=True, disable=quiet) as bar:
+    console = make_console()
+    hidden = quiet or not console.is_terminal
+    with Progress(*columns, console=console, transient=True, disable=hidden) as bar:
         task = bar.add_task("waiting", total=1.0)
 
         def on_progress(phase: str, done: float) -> None:
