@@ -82,7 +82,7 @@ def draw(engine: Engine, compared: Compared, options: Options | None) -> None:
     st.markdown(f"**{title}** :gray[{formatting.escape(METRICS[options.measure].meaning)}]")
     if sentence := compared.conflict(options.measure):
         st.caption(
-            f":material/info: {formatting.escape(sentence)} Only runs with the baseline's features"
+            f":material/info: {formatting.escape(sentence)} Only runs with these features"
             " are drawn and ranked."
         )
     among = {run.id for run in compared.comparable(options.measure)}

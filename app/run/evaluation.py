@@ -23,6 +23,7 @@ from ganboard.worker.context import Context
 TICK_SECONDS = 1.0
 POLL_SECONDS = 4.0  # until a run that trains has a checkpoint
 ERRORS = 3  # that are shown of many runs
+NAMED = 5  # epochs
 REFUSED = "evaluation_refused"
 WAITING = "Waiting for the analysis worker, which may be busy with another request."
 HELP = (
@@ -34,9 +35,10 @@ AnyRun = Run | Listed
 
 
 def possible(context: Context, runs: Sequence[AnyRun]) -> dict[str, list[int]]:
-    """The epochs that can be evaluated now, for each of the runs that has some."""
+    """The epochs that can be evaluated now, for each of the runs that has some, in their order."""
     able = [run.id for run in runs if _reason(run) is None]
-    return evaluations.pending(context.engine, able) if able else {}
+    found = evaluations.pending(context.engine, able) if able else {}
+    return {run_id: found[run_id] for run_id in able if run_id in found}
 
 
 def unevaluated(context: Context, runs: Sequence[AnyRun]) -> list[AnyRun]:
@@ -56,10 +58,11 @@ def of_run(context: Context, run: Run) -> None:
     """For the tab Quality of a run: what is not evaluated, and the button."""
     epochs = possible(context, [run]).get(run.id, [])
     if epochs:
-        word = "Epoch" if len(epochs) == 1 else "Epochs"
-        named = ", ".join(map(str, epochs[-5:])) + " and earlier" * (len(epochs) > 5)
-        verb = "is" if len(epochs) == 1 else "are"
-        sentence = f"{word} {named} {verb} stored as checkpoints and not evaluated."
+        named = ", ".join(map(str, epochs[-NAMED:])) + " and earlier" * (len(epochs) > NAMED)
+        one = len(epochs) == 1
+        stored = f"Epoch {named} is stored as a checkpoint"
+        several = f"Epochs {named} are stored as checkpoints"
+        sentence = f"{stored if one else several} and not evaluated."
     elif run.status in ENDED and unevaluated(context, [run]):
         sentence = _reason(run) or _absence(run)
     else:
