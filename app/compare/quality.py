@@ -82,8 +82,8 @@ def draw(engine: Engine, compared: Compared, options: Options | None) -> None:
     st.markdown(f"**{title}** :gray[{formatting.escape(METRICS[options.measure].meaning)}]")
     if sentence := compared.conflict(options.measure):
         st.caption(
-            f":material/info: {formatting.escape(sentence)} Only runs with these features"
-            " are drawn and ranked."
+            f":material/info: {formatting.escape(sentence)} Only runs with"
+            f" {compared.source.label} features are drawn and ranked."
         )
     among = {run.id for run in compared.comparable(options.measure)}
     plot = compare.quality(
@@ -117,6 +117,7 @@ def _table(
     labels, word = compared.labels(), compared.called(measure)
     among = {run.id for run in compared.comparable(measure)}
     none = frames[compared.baseline.id].iloc[:0]
+    evaluated = {run_id for run_id, frame in frames.items() if len(frame)}
     frames = {run_id: frame if run_id in among else none for run_id, frame in frames.items()}
     reached = {run_id: seconds_to(frame, wanted, measure) for run_id, frame in frames.items()}
     base, goal = (
@@ -143,7 +144,7 @@ def _table(
                     if len(frame) and wanted is not None
                     else "–"
                 ),
-                "Features": recorded(run.facts).label,
+                "Features": recorded(run.facts).label if run.id in evaluated else "–",
                 "Ratio": f"{seconds / base:.2f}×" if seconds is not None and base else "–",
                 "Baseline": "●" if run.id == compared.baseline.id else "",
             }
