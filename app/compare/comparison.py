@@ -54,6 +54,12 @@ class Compared:
         evaluated = [run for run in (self.baseline, *self.runs) if was_evaluated(run.facts)]
         return recorded(evaluated[0].facts if evaluated else self.baseline.facts)
 
+    def headline(self, evaluated: pd.DataFrame) -> str:
+        """The main metric of the baseline's model, or of the first run whose main metric was
+        measured if that one was not; `evaluated` is of `db.runs.series.quality_frame`."""
+        names = [headline(run.config) for run in (self.baseline, *self.runs)]
+        return next((name for name in names if evaluated[name].notna().any()), names[0])
+
     def comparable(self, measure: str) -> list[Run]:
         """The runs whose values of a metric come from the features `source`."""
         if not METRICS[measure].by_features:

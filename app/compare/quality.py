@@ -19,7 +19,7 @@ from ganboard.db.runs import series
 from ganboard.gan.quality.declared import METRICS
 from ganboard.gan.settings.features import recorded
 from ganboard.worker import formatting
-from ganboard.worker.figures import compare, quality
+from ganboard.worker.figures import compare
 from ganboard.worker.figures.palette import run_swatch
 from ganboard.worker.figures.template import Axis
 
@@ -39,7 +39,7 @@ def controls(engine: Engine, compared: Compared) -> Options | None:
     frame = series.quality_frame(engine, compared.ids, METRICS)
     if frame.empty:
         return None
-    headline = headline_of(compared, frame)
+    headline = compared.headline(frame)
     among = [run.id for run in compared.comparable(headline)]
     with st.container(horizontal=True, vertical_alignment="bottom", gap="medium"):
         measure = st.selectbox(
@@ -60,13 +60,6 @@ def controls(engine: Engine, compared: Compared) -> Options | None:
         )
         goal = threshold_control(frame[frame["run_id"].isin(among)], headline)
         return Options(measure, axis, headline, goal, log_y)
-
-
-def headline_of(compared: Compared, frame: pd.DataFrame) -> str:
-    """The main metric of the baseline's model, or of the first run whose main metric was measured
-    if that one was not."""
-    names = [quality.headline(run.config) for run in (compared.baseline, *compared.runs)]
-    return next((name for name in names if frame[name].notna().any()), names[0])
 
 
 def draw(engine: Engine, compared: Compared, options: Options | None) -> None:

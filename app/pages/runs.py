@@ -15,6 +15,7 @@ from ganboard.app.theme import style
 from ganboard.db.errors import BadSearch
 from ganboard.db.models import STATUSES
 from ganboard.db.runs import queries, search
+from ganboard.db.runs.listing import DISTANCES, Listed
 from ganboard.gan.settings.features import LABELS
 from ganboard.worker import formatting
 from ganboard.worker.context import Context
@@ -62,7 +63,7 @@ def render() -> None:
     active = listing.is_active(runs)
     seconds = 2.0 if active else 5.0
     st.fragment(latest.card, run_every=seconds)(context)
-    choice, stale = _choice()
+    choice, stale = _choice(runs)
     if stale:
         style.apply(STALE)
     current = {run.id: run.status for run in listing.chosen(context, choice)[0]}
@@ -77,7 +78,7 @@ def render() -> None:
     actions.report_outcome(outcome)
 
 
-def _choice() -> tuple[Choice, bool]:
+def _choice(runs: list[Listed]) -> tuple[Choice, bool]:
     """The row of filters, and whether the search in them is not the one in force.
 
     A search that cannot be understood leaves the last good one in force and says what to mend.
@@ -130,7 +131,7 @@ def _choice() -> tuple[Choice, bool]:
             )
             features = st.selectbox(
                 "By features",
-                tuple(LABELS),
+                _by_presence(runs),
                 key="fid_features",
                 bind="query-params",
                 format_func=LABELS.__getitem__,
@@ -140,6 +141,12 @@ def _choice() -> tuple[Choice, bool]:
     wanted = (typed or "").strip()
     good = _understood(wanted)
     return Choice(good, tuple(chosen), archived, tuple(columns), fid, features), good != wanted
+
+
+def _by_presence(runs: list[Listed]) -> tuple[str, ...]:
+    """The kinds of features, first those that any run has an FID by."""
+    found = {name for name, field in DISTANCES.items() if any(getattr(run, field) for run in runs)}
+    return tuple(sorted(LABELS, key=lambda name: name not in found))
 
 
 def _understood(typed: str) -> str:
