@@ -89,12 +89,15 @@ def sweep(
     launched = (
         grids.launch(context, chosen, preset=preset or "") if chosen and not dry_run else None
     )
+    asked: list[str] = []
     if launched and reuse:
         reused = [str(member.finished) for member in grid if member.finished]
-        evaluation.evaluate_reused(context, reused, evaluated)
+        asked = evaluation.evaluate_reused(context, reused, evaluated)
     if as_json:
         return output.print_json(_document(context, grid, chosen, launched, evaluated.sentence))
     _show(grid, chosen, launched, reuse, evaluated.sentence)
+    if asked:
+        typer.echo(f"Requested the evaluation of reused runs: {', '.join(asked)}.")
     return None
 
 

@@ -70,15 +70,18 @@ def as_set(base: Mapping[str, Any], varied: Mapping[str, Sequence[Any]]) -> Eval
     return Evaluation(f"The runs are not evaluated ({EVERY}=0).")
 
 
-def evaluate_reused(context: Context, run_ids: Sequence[str], evaluation: Evaluation) -> None:
+def evaluate_reused(context: Context, run_ids: Sequence[str], evaluation: Evaluation) -> list[str]:
     """Ask for the evaluation of finished runs that stand for runs of a sweep and were trained
-    without, as far as their checkpoints are stored. Raises NotAllowed, UnknownRun."""
+    without, as far as their checkpoints are stored; returns which. Raises NotAllowed and
+    UnknownRun."""
     if not evaluation.settings:
-        return
+        return []
     evaluated = evaluations.last_epochs(context.engine, run_ids)
-    for run_id in evaluations.pending(context.engine, run_ids):
-        if run_id not in evaluated:
-            requests.ask(context.engine, requests.EVALUATION, [run_id], {})
+    stored = evaluations.pending(context.engine, run_ids)
+    asked = [run_id for run_id in run_ids if run_id in stored and run_id not in evaluated]
+    for run_id in asked:
+        requests.ask(context.engine, requests.EVALUATION, [run_id], {})
+    return asked
 
 
 def _distinct(whole: Mapping[str, Any], varied: Mapping[str, Sequence[Any]]) -> list[RunConfig]:

@@ -100,7 +100,8 @@ def test_the_command_leaves_out_what_is_finished(context: Context, make_run: Mak
         (True, done.id),
         (False, None),
     ]
-    assert done.id in ganboard("sweep", "--preset", "tiny", "--vary", "seed=0,9", "--reuse").stdout
+    said = ganboard("sweep", "--preset", "tiny", "--vary", "seed=0,9", "--reuse").stdout
+    assert f"Requested the evaluation of reused runs: {done.id}." in said
     again = document("sweep", "--preset", "tiny", "--vary", "seed=0", "--reuse")
     assert (again["sweep"], again["count"]) == (None, 0)
 

@@ -100,9 +100,9 @@ def test_finished_runs_without_evaluation_count_and_are_evaluated(
     assert [member.finished for member in literal] == [without.id, None, None]
     assert {member.config.quality_every for member in literal if member.config} == {0}
     reused = [without.id, evaluated.id]
-    sweep.evaluate_reused(context, reused, Evaluation("none"))
+    assert sweep.evaluate_reused(context, reused, Evaluation("none")) == []
     assert requests.newest_evaluations(context.engine) == {}
-    sweep.evaluate_reused(context, reused, default)
+    assert sweep.evaluate_reused(context, reused, default) == [without.id]
     assert list(requests.newest_evaluations(context.engine)) == [without.id]
 
 
