@@ -73,17 +73,23 @@ def of_run(context: Context, run: Run) -> None:
 def of_runs(context: Context, runs: Sequence[AnyRun]) -> None:
     """For comparisons: how many of the runs have no evaluation, and the button for them."""
     without = unevaluated(context, runs)
+    coming = [run for run in without if run.status not in ENDED and run.config.get("quality_every")]
+    able = possible(context, without)
+    others = [run for run in without if run not in coming and run.id not in able]
     sentence = ""
     if without:
-        verb = "has" if len(without) == 1 else "have"
-        sentence = f"{len(without)} of {formatting.plural(len(runs), 'run')} {verb} no evaluation."
-        lacking = len(without) - len(possible(context, without))
-        if lacking == len(without):
-            sentence += " They have no stored checkpoint of a finished epoch to evaluate."
-        elif lacking:
-            sentence += f" {lacking} of them cannot be evaluated: no stored checkpoint."
-    label = "Evaluate it" if len(without) == 1 else "Evaluate them"
+        sentence = f"{len(without)} of {formatting.plural(len(runs), 'run')} {_have(without)} no"
+        sentence += " evaluation."
+    if coming:
+        sentence += f" {len(coming)} will be evaluated while training."
+    if others:
+        sentence += f" {len(others)} {_have(others)} no checkpoint of a finished epoch to evaluate."
+    label = "Evaluate it" if len(able) == 1 else "Evaluate them"
     _offer(context, runs, without, sentence, key="evaluate_all", label=label)
+
+
+def _have(runs: Sequence[AnyRun]) -> str:
+    return "has" if len(runs) == 1 else "have"
 
 
 def waiting(context: Context) -> None:
@@ -147,6 +153,8 @@ def _draw(
             errors.report(refused)
         if state.waiting:
             _progress(context, state.waiting)
+            return
+        if not sentence and not state.able:
             return
         for text in list(dict.fromkeys(one.error for one in state.failed))[:ERRORS]:
             errors.report(text or "", "warning")

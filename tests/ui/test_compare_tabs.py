@@ -127,7 +127,7 @@ def test_quality_over_seconds_and_over_epochs(make_run: MakeRun) -> None:
 def test_quality_of_runs_without_evaluations(make_run: MakeRun) -> None:
     runs = [make_run("a"), make_run("b", status="queued")]
     at = open_page("compare", runs=ids(runs), part="Quality")
-    assert "2 of 2 runs have no evaluation. 1 of them cannot be evaluated" in words(at)
+    assert "2 of 2 runs have no evaluation. 1 has no checkpoint of a finished epoch" in words(at)
     assert not figures(at)
 
 
@@ -294,6 +294,10 @@ def test_runs_without_evaluation_are_counted_and_evaluated(
     runs = [make_run("a", quality_every=1), make_run("b"), make_run("c")]
     at = open_page("compare", runs=ids(runs), part=part)
     assert "2 of 3 runs have no evaluation." in words(at)
+    assert "while training" not in words(at)
+    waits = make_run("waits", status="queued", quality_every=2)
+    said = words(open_page("compare", runs=ids([*runs, waits]), part=part))
+    assert "3 of 4 runs have no evaluation. 1 will be evaluated while training." in said
     at = checked(button(at, "Evaluate them").click().run())
     assert list(requests.newest_evaluations(context.engine)) == [runs[1].id, runs[2].id]
     assert len(at.get("progress")) == 1

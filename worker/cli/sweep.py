@@ -90,7 +90,7 @@ def sweep(
         grids.launch(context, chosen, preset=preset or "") if chosen and not dry_run else None
     )
     asked: list[str] = []
-    if launched and reuse:
+    if reuse and not dry_run:
         reused = [str(member.finished) for member in grid if member.finished]
         asked = evaluation.evaluate_reused(context, reused, evaluated)
     if as_json:
