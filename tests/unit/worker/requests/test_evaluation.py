@@ -16,6 +16,8 @@ from ganboard.db.models import Request, Run
 from ganboard.db.runs import checkpoint_reports, evaluations, queries
 from ganboard.db.runs.imports import IMPORTED
 from ganboard.gan.checkpoint import store
+from ganboard.gan.config import RunConfig
+from ganboard.gan.events import Found
 from ganboard.gan.progress import Progress
 from ganboard.worker.context import Context
 from ganboard.worker.requests import analysis, evaluation, loop
@@ -205,3 +207,24 @@ def test_a_process_that_does_not_fit_gives_its_claim_back(
     request = requests.claim(context.engine, requests.EVALUATIONS, asked)
     assert request is not None
     assert request.tries == 1
+
+
+@pytest.mark.parametrize(("status", "chosen"), [("stopped", [4, 8, 12]), ("running", [12])])
+def test_of_a_run_that_trains_only_the_latest_checkpoint_is_evaluated(
+    context: Context,
+    make_run: MakeRun,
+    monkeypatch: pytest.MonkeyPatch,
+    status: str,
+    chosen: list[int],
+) -> None:
+    seen: list[int] = []
+
+    def evaluate(config: RunConfig, choose: Callable[[], list[Found]], **_: object) -> list[object]:
+        seen.extend(found.step for found in choose())
+        return []
+
+    monkeypatch.setattr("ganboard.gan.generation.evaluation.evaluate", evaluate)
+    run = make_run("several", status=status)
+    keep(context, run, 4, 8, 10, 12, 13)
+    assert answered(context, run.id).error is None
+    assert seen == chosen
