@@ -14,7 +14,7 @@ from sqlmodel import col, select
 from ganboard.db.engine import reading, writing
 from ganboard.db.errors import NotAllowed
 from ganboard.db.fence import locked, note
-from ganboard.db.models import Checkpoint, Metric, Quality, Run, metric_rows
+from ganboard.db.models import Checkpoint, Epoch, Metric, Quality, Run, metric_rows
 
 
 def pending(engine: Engine, run_ids: Sequence[str]) -> dict[str, list[int]]:
@@ -87,13 +87,15 @@ def add(
         newest = session.scalar(select(func.max(Quality.epoch)).where(Quality.run_id == run_id))
         is_last = newest is None or newest < epoch
         run.facts = {**run.facts, **facts} if is_last else {**facts, **run.facts}
+        if (ended := session.get(Epoch, (run_id, epoch))) is not None:
+            evaluated.made_at = ended.finished_at  # when training would have; the event has now
         session.add(evaluated)
         note(
             session,
             run_id,
             attempt,
             "info",
-            f"Evaluated after training, from the checkpoint of epoch {epoch}.",
+            f"Evaluated on request, from the checkpoint of epoch {epoch}.",
         )
     return True
 

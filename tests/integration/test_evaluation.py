@@ -101,4 +101,4 @@ def test_an_inference_worker_evaluates_a_sweep(context: Context) -> None:
         found = requests.newest_evaluations(context.engine, [run_id])[run_id]
         assert (found.error, found.facts["epochs"], found.tries) == (None, [1, 2], 1)
         newest = queries.events(context.engine, run_id)[0].text
-        assert newest == "Evaluated after training, from the checkpoint of epoch 2."
+        assert newest == "Evaluated on request, from the checkpoint of epoch 2."

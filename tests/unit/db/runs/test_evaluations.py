@@ -9,17 +9,11 @@ import pytest
 from sqlalchemy import Engine
 
 from ganboard.db.errors import NotAllowed, UnknownRun
-from ganboard.db.runs import checkpoint_reports, commands, evaluations, queries, reports
+from ganboard.db.runs import commands, evaluations, queries, reports
 from ganboard.db.runs.listing import ended_version, list_all
-from tests.unit.db.stored_runs import STEPS, training
+from tests.unit.db.stored_runs import STEPS, checkpoint, finish_epoch, quality, steps, training
 
 FACT = "encoder 0123456789abcdef"
-
-
-def checkpoint(engine: Engine, own: dict[str, Any], step: int, epoch: int) -> None:
-    checkpoint_reports.add_checkpoint(
-        engine, **own, step=step, epoch=epoch, digest="0" * 64, size=1, keep=9
-    )
 
 
 def evaluated(own: dict[str, Any], epoch: int, fid: float = 7.5, **changes: Any) -> dict[str, Any]:
@@ -39,16 +33,15 @@ def evaluated(own: dict[str, Any], epoch: int, fid: float = 7.5, **changes: Any)
 def trained(engine: Engine) -> dict[str, Any]:
     """A finished run with checkpoints of epochs 1 to 3, and one within epoch 4."""
     own = training(engine)
-    for epoch in (1, 2, 3):
-        checkpoint(engine, own, epoch * STEPS, epoch)
-    checkpoint(engine, own, 3 * STEPS + 1, 3)
+    for step in (STEPS, 2 * STEPS, 3 * STEPS, 3 * STEPS + 1):
+        checkpoint(engine, own, step, keep=9)
     commands.finish(engine, **own, status="stopped")
     return own
 
 
 def test_what_is_pending_are_ends_of_epochs_after_the_last_evaluation(engine: Engine) -> None:
     own, other = trained(engine), training(engine)
-    checkpoint(engine, other, 1, 0)
+    checkpoint(engine, other, 1)
     run_id = own["run_id"]
     both = [run_id, other["run_id"]]
     assert evaluations.pending(engine, both) == {run_id: [1, 2, 3]}
@@ -72,26 +65,31 @@ def test_it_is_stored_as_training_would_with_an_event(engine: Engine) -> None:
     [run] = list_all(engine)
     assert (run.fid_encoder, run.fid) == (7.5, None)
     newest = queries.events(engine, run_id)[0]
-    assert newest.text == "Evaluated after training, from the checkpoint of epoch 3."
+    assert newest.text == "Evaluated on request, from the checkpoint of epoch 3."
+
+
+def test_its_time_is_that_of_the_epoch(engine: Engine) -> None:
+    own = training(engine)
+    steps(engine, own, 1, 0, [0.5] * STEPS)
+    finish_epoch(engine, own, 1)
+    commands.finish(engine, **own, status="finished")
+    assert evaluations.add(engine, **evaluated(own, 1))
+    [done], [found] = (
+        queries.epochs(engine, own["run_id"]),
+        queries.qualities(engine, own["run_id"]),
+    )
+    assert found.made_at == done.finished_at
 
 
 def test_nothing_is_overwritten_and_a_repetition_leaves_no_trace(engine: Engine) -> None:
     own = training(engine)
-    reports.add_quality(
-        engine,
-        **own,
-        epoch=2,
-        seconds=0.1,
-        training_seconds=1.0,
-        measures={"fid": 1.0},
-        histogram=[],
-    )
+    quality(engine, own, 2, fid=1.0)
     reports.add_facts(engine, **own, values={"last": "training"})
     commands.finish(engine, **own, status="finished")
     events = len(queries.events(engine, own["run_id"]))
     assert not evaluations.add(engine, **evaluated(own, 2))
     [found] = queries.qualities(engine, own["run_id"])
-    assert (found.measures, found.seconds) == ({"fid": 1.0}, 0.1)
+    assert (found.measures, found.training_seconds) == ({"fid": 1.0}, 2.0)
     assert len(queries.events(engine, own["run_id"])) == events
     # an older one fills gaps; a newer one replaces what was known of the last evaluation
     assert evaluations.add(engine, **evaluated(own, 1))
@@ -111,15 +109,7 @@ def test_training_replaces_it_and_another_attempt_refuses_it(engine: Engine) -> 
     with pytest.raises(NotAllowed, match="was resumed while it was evaluated"):
         evaluations.add(engine, **evaluated(own, 2))
     now = {"run_id": own["run_id"], "attempt": claim.attempt}
-    reports.add_quality(
-        engine,
-        **now,
-        epoch=3,
-        seconds=0.1,
-        training_seconds=1.0,
-        measures={"fid": 1.0},
-        histogram=[],
-    )
+    quality(engine, now, 3, fid=1.0)
     [found] = queries.qualities(engine, own["run_id"])
     assert (found.attempt, found.measures) == (claim.attempt, {"fid": 1.0})
 
