@@ -40,17 +40,18 @@ def evaluate(
       ganboard evaluate --sweep 01j9
     """
     context, runs = _chosen(run_ids or [], sweep)
-    documents = [_document(context, run, _evaluated(context, run, as_json)) for run in runs]
-    if as_json:
-        output.print_json({"runs": documents})
-    failed = False
-    for found in documents:
-        failed = failed or found["error"] is not None
+    documents = []
+    for run in runs:
+        found = _document(context, run, _evaluated(context, run, as_json))
+        documents.append(found)
         if found["error"] is not None:
-            output.complain(f"run {found['id']}: {found['error']}")
+            output.complain(f"run {run.id}: {found['error']}")
         elif not as_json:
             typer.echo(_line(context, found))
-    raise typer.Exit(1 if failed else 0)
+    if as_json:
+        output.print_json({"runs": documents})
+    if any(found["error"] is not None for found in documents):
+        raise typer.Exit(1)
 
 
 def _chosen(run_ids: list[str], sweep: str | None) -> tuple[Context, list[Run]]:
